@@ -1,5 +1,5 @@
 //! The graphs of the workloads.
-use fugato_graph::{BoxError, BuildError, Context, END, EffectClass, Entering, Graph};
+use fugato_graph::{BoxError, BuildError, Context, END, EffectClass, Graph, SubgraphInput};
 use fugato_state::Message;
 
 use crate::{
@@ -118,7 +118,7 @@ pub fn subgraph() -> Result<Graph<Tally>, BuildError> {
         .subgraph(
             "worker",
             &inner,
-            |entering: Entering<'_, Tally>| entering.item().map(Number),
+            |entering: SubgraphInput<'_, Tally>| entering.item().map(Number),
             |_, number| Tallied::Square(number.0),
         )
         .node("join", async |cx: Context<Tally>| {
@@ -149,7 +149,7 @@ pub fn campaign() -> Result<Graph<Campaign>, BuildError> {
         .subgraph(
             "write",
             &inner,
-            |entering: Entering<'_, Campaign>| entering.item::<String>().map(Slogan::of),
+            |entering: SubgraphInput<'_, Campaign>| entering.item::<String>().map(Slogan::of),
             |_, slogan| Campaigned::Slogan(slogan.text.clone()),
         )
         .node("join", async |cx: Context<Campaign>| {

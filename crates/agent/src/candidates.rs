@@ -3,9 +3,9 @@ mod effect;
 mod search;
 mod signal;
 
-pub use effect::Effect;
+pub use effect::ChangeEffect;
 pub use search::{Advice, Candidate, Findings, Search};
-pub use signal::{Signal, Stagnation};
+pub use signal::{ProgressSignal, Stagnation};
 
 /// The space of small changes that a [`Search`] tries to repair: a schedule, a plan, a layout.
 ///
@@ -19,7 +19,7 @@ pub use signal::{Signal, Stagnation};
 ///   every candidate can be carried out.
 /// - **deterministic**: nothing depends on randomness or time, so equal states have equal
 ///   candidates in an equal order.
-pub trait Terrain {
+pub trait SearchSpace {
     /// A problem to repair. Of two with the same rank and priority, the lesser one goes first.
     type Problem: Clone + Ord;
     /// A change that can be tried. Of two with the same rank, the lesser one goes first, and equal
@@ -66,14 +66,14 @@ pub trait Terrain {
     }
 
     /// Returns the room for changes. It is called only if there are problems.
-    fn room(&self, _diagnosis: &Self::Diagnosis) -> Room {
-        Room::Tight
+    fn room(&self, _diagnosis: &Self::Diagnosis) -> ChangeCapacity {
+        ChangeCapacity::Tight
     }
 }
 
 /// The room for changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Room {
+pub enum ChangeCapacity {
     /// Enough that a person may find a way if no candidate helps.
     Loose,
     /// Some room.

@@ -12,12 +12,12 @@ use fugato_prompt::{EstimatedTokens, TokenCount};
 use fugato_state::{Message, Millis, State};
 use fugato_stream::EventKind;
 
-pub use layers::{CompactLayers, Layered};
+pub use layers::{CompactLayers, LayeredMemory};
 pub use statistics::{CompactionStatistics, compactions};
 
 /// Messages of which the older ones may be summarised.
 #[derive(Debug, Clone)]
-pub struct Compacting<'a> {
+pub struct CompactionInput<'a> {
     /// The name of the part that the messages belong to; each part has its own summary and
     /// watermark.
     pub part: &'a str,
@@ -34,9 +34,9 @@ pub struct Compacting<'a> {
 }
 
 /// A state that has messages to be compacted, in a conversation or elsewhere.
-pub trait Compacts: State {
+pub trait Compactable: State {
     /// Returns the parts that may be compacted, in order.
-    fn compacting(&self) -> Vec<Compacting<'_>>;
+    fn compacting(&self) -> Vec<CompactionInput<'_>>;
 
     /// Returns the update that stores the compaction of a part, for
     /// [`Compaction::apply`](fugato_memory::Compaction::apply).
@@ -44,7 +44,7 @@ pub trait Compacts: State {
 }
 
 /// A summariser of older messages, by a model or by rule. It is a node for a state that
-/// [`Compacts`], and other nodes can call it for one part.
+/// [`Compactable`], and other nodes can call it for one part.
 ///
 /// # Contract
 /// - **nothing is lost**: messages stay where they are; a summary is merged with the one before.
@@ -62,7 +62,7 @@ pub struct Compact {
 /// The result of compacting one part.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Compacted {
+pub struct CompactionResult {
     /// The update; none if compaction failed.
     pub update: Option<CompactionUpdate>,
     /// The statistics of the compaction, with the failure if there was one.
@@ -134,7 +134,11 @@ impl Compact {
 
     /// Compacts one part if that is due, and emits a status before and after; none if it is not
     /// due.
-    pub async fn part<S: State>(&self, cx: &Context<S>, part: Compacting<'_>) -> Option<Compacted> {
+    pub async fn part<S: State>(
+        &self,
+        cx: &Context<S>,
+        part: CompactionInput<'_>,
+    ) -> Option<CompactionResult> {
         let tokens = |message: &Message| self.count.message(message);
         let request = part.policy.due(part.history, part.done, tokens)?;
         tell(cx, "context_compact_start", part.beginning);
@@ -157,7 +161,7 @@ impl Compact {
         }
         tell(cx, "context_compact_done", part.over);
         let update = made.map(|(update, _)| update);
-        Some(Compacted { update, statistics })
+        Some(CompactionResult { update, statistics })
     }
 
     async fn summary(
@@ -165,7 +169,7 @@ impl Compact {
         model: &dyn ChatModel,
         due: &SummaryRequest,
         now: Millis,
-    ) -> Result<Made, BoxError> {
+    ) -> Result<StoredSummary, BoxError> {
         let mut messages = due.prompt();
         let mut tried = 1;
         loop {
@@ -186,9 +190,9 @@ impl Compact {
 }
 
 /// An update, and the summary that it stores.
-type Made = (CompactionUpdate, String);
+type StoredSummary = (CompactionUpdate, String);
 
-fn extracted(due: &SummaryRequest, least: f32, now: Millis) -> Result<Made, SummaryError> {
+fn extracted(due: &SummaryRequest, least: f32, now: Millis) -> Result<StoredSummary, SummaryError> {
     let mut summary = due.extract(least);
     if summary.is_empty() {
         NOTHING.clone_into(&mut summary);
@@ -198,9 +202,9 @@ fn extracted(due: &SummaryRequest, least: f32, now: Millis) -> Result<Made, Summ
 
 /// Returns the update and summary; a failure is recorded in the statistics instead.
 fn kept<E: fmt::Display>(
-    made: Result<Made, E>,
+    made: Result<StoredSummary, E>,
     statistics: &mut CompactionStatistics,
-) -> Option<Made> {
+) -> Option<StoredSummary> {
     made.map_err(|error| statistics.failure = Some(error.to_string()))
         .ok()
 }
@@ -213,7 +217,7 @@ fn tell<S: State>(cx: &Context<S>, code: &str, summary: &str) {
 }
 
 #[async_trait]
-impl<S: Compacts> Node<S> for Compact {
+impl<S: Compactable> Node<S> for Compact {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let (mut updates, mut notes) = (vec![], vec![]);
         for part in cx.state().compacting() {

@@ -2,7 +2,7 @@
 mod story;
 
 use fugato_graph::{BoxError, Context, Outcome};
-use fugato_llm::{ModelError, Rejected, RejectedClass, SpendScope};
+use fugato_llm::{ModelError, RejectedAnswer, RejectedClass, SpendScope};
 use fugato_prompt::correction;
 use fugato_state::{Message, State};
 use fugato_stream::EventKind;
@@ -10,10 +10,10 @@ use serde_json::json;
 
 use crate::ModelFailure;
 
-pub use story::{NoDecision, Rejection, spoken};
+pub use story::{DecisionFailure, Rejection, spoken};
 
 /// A state that stores corrections: how many there were in a row, and the conversation they are in.
-pub trait Corrects: State {
+pub trait CorrectionState: State {
     /// Returns the number of answers in a row that were rejected so far.
     fn corrections(&self) -> u32;
 
@@ -22,7 +22,7 @@ pub trait Corrects: State {
 
     /// Returns the text that the stream shows of a rejected answer. The default is the text of the
     /// rejection, in English.
-    fn correction_words(&self, rejected: &Rejected) -> String {
+    fn correction_words(&self, rejected: &RejectedAnswer) -> String {
         rejected.to_string()
     }
 
@@ -41,7 +41,7 @@ pub trait Corrects: State {
 /// *Contract*
 /// - **one answer, one result**: an answer leads to a decision, a correction or a final failure.
 /// - **counted in the state**: a crash does not reset the count.
-/// - **the whole story**: [`NoDecision`] has every rejected answer, each with its reason.
+/// - **the whole story**: [`DecisionFailure`] has every rejected answer, each with its reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Corrections {
     failures: u32,
@@ -55,13 +55,13 @@ impl Default for Corrections {
 
 /// The result of settling an answer.
 #[derive(Debug)]
-pub enum Settled<T, U> {
+pub enum Settlement<T, U> {
     /// A decision.
     Decided(T),
     /// The outcome that stores the correction; the model is asked again in the next round.
     Again(Outcome<U>),
     /// No decision: the model failed, or too many answers in a row were rejected.
-    Undecided(NoDecision),
+    Undecided(DecisionFailure),
 }
 
 impl Corrections {
@@ -73,20 +73,20 @@ impl Corrections {
     }
 
     /// Settles an answer. `read` makes a decision of it, or returns the reason for its rejection.
-    pub fn settle<S: Corrects, A, T>(
+    pub fn settle<S: CorrectionState, A, T>(
         self,
         cx: &Context<S>,
         answer: Result<A, ModelError>,
-        read: impl FnOnce(A) -> Result<T, Rejected>,
-    ) -> Settled<T, S::Update> {
+        read: impl FnOnce(A) -> Result<T, RejectedAnswer>,
+    ) -> Settlement<T, S::Update> {
         let state = cx.state();
         let (so_far, history) = (state.corrections(), state.history());
-        let words = |rejected: &Rejected| state.correction_words(rejected);
+        let words = |rejected: &RejectedAnswer| state.correction_words(rejected);
         let pair = self.take_telling(cx, so_far, history, answer, read, words);
         match pair {
-            Taken::Decided(decision) => Settled::Decided(decision),
-            Taken::Again(pair) => Settled::Again(Outcome::done(S::corrected(*pair))),
-            Taken::Undecided(why) => Settled::Undecided(why),
+            SettlementParts::Decided(decision) => Settlement::Decided(decision),
+            SettlementParts::Again(pair) => Settlement::Again(Outcome::done(S::corrected(*pair))),
+            SettlementParts::Undecided(why) => Settlement::Undecided(why),
         }
     }
 
@@ -97,9 +97,9 @@ impl Corrections {
         so_far: u32,
         history: &[Message],
         answer: Result<A, ModelError>,
-        read: impl FnOnce(A) -> Result<T, Rejected>,
-    ) -> Taken<T> {
-        self.take_telling(cx, so_far, history, answer, read, Rejected::to_string)
+        read: impl FnOnce(A) -> Result<T, RejectedAnswer>,
+    ) -> SettlementParts<T> {
+        self.take_telling(cx, so_far, history, answer, read, RejectedAnswer::to_string)
     }
 
     /// Settles an answer, with the text that the stream shows of a correction.
@@ -109,18 +109,22 @@ impl Corrections {
         so_far: u32,
         history: &[Message],
         answer: Result<A, ModelError>,
-        read: impl FnOnce(A) -> Result<T, Rejected>,
-        words: impl FnOnce(&Rejected) -> String,
-    ) -> Taken<T> {
+        read: impl FnOnce(A) -> Result<T, RejectedAnswer>,
+        words: impl FnOnce(&RejectedAnswer) -> String,
+    ) -> SettlementParts<T> {
         let rejected = match answer.map(read) {
-            Ok(Ok(decision)) => return Taken::Decided(decision),
+            Ok(Ok(decision)) => return SettlementParts::Decided(decision),
             Ok(Err(rejected)) => rejected,
             Err(error) => {
-                return Taken::Undecided(NoDecision::unanswered(error, so_far, history));
+                return SettlementParts::Undecided(DecisionFailure::unanswered(
+                    error, so_far, history,
+                ));
             }
         };
         if so_far.saturating_add(1) >= self.failures {
-            return Taken::Undecided(NoDecision::rejected(rejected, so_far, history));
+            return SettlementParts::Undecided(DecisionFailure::rejected(
+                rejected, so_far, history,
+            ));
         }
         let (task, raw) = (cx.task(), &rejected.raw);
         if matches!(rejected.class, RejectedClass::Sense | RejectedClass::Words) {
@@ -134,15 +138,15 @@ impl Corrections {
         SpendScope::carry_on();
         let [said, _] = rejected.messages();
         let told = correction(&rejected.correction());
-        Taken::Again(Box::new([said, told]))
+        SettlementParts::Again(Box::new([said, told]))
     }
 }
 
 /// The result of settling an answer, before it becomes an update.
-pub(crate) enum Taken<T> {
+pub(crate) enum SettlementParts<T> {
     Decided(T),
     Again(Box<[Message; 2]>),
-    Undecided(NoDecision),
+    Undecided(DecisionFailure),
 }
 
 /// The policy for a model that cannot be used.
@@ -188,7 +192,7 @@ impl OnFailure {
             return Err(why);
         }
         let of_model = why.downcast_ref::<ModelError>();
-        let failure = match (of_model, why.downcast_ref::<NoDecision>()) {
+        let failure = match (of_model, why.downcast_ref::<DecisionFailure>()) {
             (Some(error), _) => ModelFailure::of(model, error),
             (_, Some(none)) => ModelFailure::of_no_decision(model, none),
             // The error is not a model's.

@@ -5,7 +5,7 @@ use fugato_state::ToolStatus;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use likeness::Likeness;
+pub use likeness::Similarity;
 
 /// A tool call with its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -56,7 +56,7 @@ pub struct Cycle {
 /// A detector of repeated calls.
 ///
 /// A cycle is found at the end of a history: the last calls repeat the calls before them, in names,
-/// statuses, arguments and results. Arguments and results are compared by [`Likeness`]. A call that
+/// statuses, arguments and results. Arguments and results are compared by [`Similarity`]. A call that
 /// is repeated because its result changes, such as polling a progress, is no cycle.
 ///
 /// ```
@@ -75,8 +75,8 @@ pub struct Cycle {
 pub struct CycleDetector {
     repeats: usize,
     longest: usize,
-    arguments: Likeness,
-    results: Likeness,
+    arguments: Similarity,
+    results: Similarity,
 }
 
 impl Default for CycleDetector {
@@ -84,8 +84,8 @@ impl Default for CycleDetector {
         Self {
             repeats: 2,
             longest: 6,
-            arguments: Likeness::at_least(0.9),
-            results: Likeness::at_least(0.8),
+            arguments: Similarity::at_least(0.9),
+            results: Similarity::at_least(0.8),
         }
     }
 }
@@ -108,14 +108,14 @@ impl CycleDetector {
 
     /// Sets the likeness at which arguments count as the same: 0.9 by default.
     #[must_use]
-    pub fn arguments(mut self, likeness: Likeness) -> Self {
+    pub fn arguments(mut self, likeness: Similarity) -> Self {
         self.arguments = likeness;
         self
     }
 
     /// Sets the likeness at which results count as the same: 0.8 by default.
     #[must_use]
-    pub fn results(mut self, likeness: Likeness) -> Self {
+    pub fn results(mut self, likeness: Similarity) -> Self {
         self.results = likeness;
         self
     }

@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use crate::{
     Embeds, React, ToolUse, Toolbox,
-    plan::{Step, StepKind, StepStatus, Work},
+    plan::{PlanProgress, Step, StepKind, StepStatus},
 };
 
 /// A state in which work is planned, with a loop of model and tools that takes over if there is no
 /// plan.
-pub trait TakesOver: Embeds<Work> + Embeds<React> {
+pub trait Takeover: Embeds<PlanProgress> + Embeds<React> {
     /// Returns the name of the request, unique in its thread.
     fn request(&self) -> String;
 
@@ -35,19 +35,19 @@ pub trait TakesOver: Embeds<Work> + Embeds<React> {
 ///   of the same meaning is blocked.
 /// - **no silent repetition**: the card of an action that earlier work has done, but that did not
 ///   end well, says so.
-pub struct Deeds<S: State> {
+pub struct WriteLedger<S: State> {
     registry: Registry<S, S::Update>,
-    shown: Arc<Shown<S>>,
-    alike: Arc<Alike>,
+    shown: Arc<ShowWrite<S>>,
+    alike: Arc<SameWrite>,
 }
 
 /// The prefix of a refusal of a repeated action. A report does not count it as a failed action.
 pub(crate) const ALREADY: &str = "this was done already: ";
 
-type Shown<S> = dyn Fn(&S, &ToolCall) -> String + Send + Sync;
-type Alike = dyn Fn(&mut Value) + Send + Sync;
+type ShowWrite<S> = dyn Fn(&S, &ToolCall) -> String + Send + Sync;
+type SameWrite = dyn Fn(&mut Value) + Send + Sync;
 
-impl<S: TakesOver> Deeds<S> {
+impl<S: Takeover> WriteLedger<S> {
     /// Returns the writes of these tools.
     pub fn new(registry: Registry<S, S::Update>) -> Self {
         Self {
@@ -92,7 +92,7 @@ impl<S: TakesOver> Deeds<S> {
     /// Returns the completed step of the plan that the loop's call repeats, if the loop has not
     /// repeated it before.
     fn done<'a>(&self, state: &'a S, call: &ToolCall) -> Option<&'a Step> {
-        let work: &Work = state.part();
+        let work: &PlanProgress = state.part();
         work.planner_failure.as_ref()?;
         let is_same = |one: &ToolCall| self.is_same(one, call);
         let steps = completed(work);
@@ -133,7 +133,7 @@ impl<S: TakesOver> Deeds<S> {
     }
 }
 
-impl<S: TakesOver> GatePolicy<S> for Deeds<S> {
+impl<S: Takeover> GatePolicy<S> for WriteLedger<S> {
     fn judge(&self, call: &GatedCall<'_>, state: &S) -> Verdict {
         if call.spec.access != Access::Write {
             return Verdict::Allow;
@@ -152,7 +152,7 @@ impl<S: TakesOver> GatePolicy<S> for Deeds<S> {
 }
 
 /// Returns the steps whose tool call was completed.
-fn completed(work: &Work) -> impl Iterator<Item = &Step> {
+fn completed(work: &PlanProgress) -> impl Iterator<Item = &Step> {
     let steps = work.steps.iter();
     steps.filter(|it| it.draft.kind == StepKind::Tool && it.status == StepStatus::Completed)
 }
@@ -163,8 +163,8 @@ fn call_of(used: &ToolUse) -> ToolCall {
 
 /// Returns how many such calls came before this one, in the plan or in the loop, depending on which
 /// of them decides now.
-fn before<S: TakesOver>(state: &S, call: &ToolCall, is_such: impl Fn(&ToolCall) -> bool) -> usize {
-    let (work, react): (&Work, &React) = (state.part(), state.part());
+fn before<S: Takeover>(state: &S, call: &ToolCall, is_such: impl Fn(&ToolCall) -> bool) -> usize {
+    let (work, react): (&PlanProgress, &React) = (state.part(), state.part());
     if work.planner_failure.is_none() {
         let steps = work.steps.iter().take_while(|step| step.id != call.id);
         return steps.filter(|step| is_such(&step.call())).count();
@@ -174,8 +174,8 @@ fn before<S: TakesOver>(state: &S, call: &ToolCall, is_such: impl Fn(&ToolCall) 
 
 /// Returns the completed calls of a request so far that do more than read, first those of the plan
 /// and then those of the loop that took over.
-pub fn written<S: TakesOver>(state: &S, is_read: impl Fn(&str) -> bool) -> Vec<ToolUse> {
-    let (work, react): (&Work, &React) = (state.part(), state.part());
+pub fn written<S: Takeover>(state: &S, is_read: impl Fn(&str) -> bool) -> Vec<ToolUse> {
+    let (work, react): (&PlanProgress, &React) = (state.part(), state.part());
     let steps = completed(work).map(|step| {
         let call = step.call();
         ToolUse::new(call.name, call.arguments, &step.output_summary)
@@ -193,8 +193,8 @@ pub fn written<S: TakesOver>(state: &S, is_read: impl Fn(&str) -> bool) -> Vec<T
 }
 
 /// Returns the message for the loop that takes over: the goal, and what was done already.
-pub fn handover<S: TakesOver>(state: &S) -> String {
-    let work: &Work = state.part();
+pub fn handover<S: Takeover>(state: &S) -> String {
+    let work: &PlanProgress = state.part();
     let before = state.done().iter();
     let before = before.map(|done| format!("- {}: {}", done.name, done.result));
     let steps = work
@@ -214,7 +214,7 @@ pub fn handover<S: TakesOver>(state: &S) -> String {
     told
 }
 
-impl<S: State> Clone for Deeds<S> {
+impl<S: State> Clone for WriteLedger<S> {
     fn clone(&self) -> Self {
         Self {
             registry: self.registry.clone(),
@@ -224,7 +224,7 @@ impl<S: State> Clone for Deeds<S> {
     }
 }
 
-impl<S: State> fmt::Debug for Deeds<S> {
+impl<S: State> fmt::Debug for WriteLedger<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Deeds")
             .field("registry", &self.registry)

@@ -15,7 +15,7 @@ pub use graph::{FallbackError, GraphFallback};
 /// A fall: the failure of one link, and the link that was tried instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Fall {
+pub struct FallbackStep {
     /// The name of the link that failed.
     pub from: String,
     /// The name of the link that was tried instead.
@@ -36,11 +36,11 @@ pub struct Fall {
 /// *Contract*
 /// - **in order**: a node is tried if all before it have failed; after a success no other is tried.
 /// - **receipts are inherited**: an effect of one node is not repeated by the next one.
-/// - **no blind rule**: after a side effect a rule is refused, with [`Unseen`].
+/// - **no blind rule**: after a side effect a rule is refused, with [`UnseenEffects`].
 /// - **asking is no failure**: a node that asks a question has not failed.
 pub struct FallbackChain<S: State> {
     links: Vec<(String, Link<S>)>,
-    record: Option<Arc<Record<S>>>,
+    record: Option<Arc<RecordFallback<S>>>,
 }
 
 enum Link<S: State> {
@@ -48,15 +48,17 @@ enum Link<S: State> {
     Rule(Box<Rule<S>>),
 }
 
-type Rule<S> = dyn Fn(&S, &[Fall]) -> Result<Vec<<S as State>::Update>, BoxError> + Send + Sync;
-pub(crate) type Record<S> = dyn Fn(&Fall) -> Vec<<S as State>::Update> + Send + Sync;
+type Rule<S> =
+    dyn Fn(&S, &[FallbackStep]) -> Result<Vec<<S as State>::Update>, BoxError> + Send + Sync;
+pub(crate) type RecordFallback<S> =
+    dyn Fn(&FallbackStep) -> Vec<<S as State>::Update> + Send + Sync;
 
 /// A refused fallback: effects were performed that it cannot see, so it might repeat them, or
 /// decide as if they had not happened.
 #[derive(Debug, thiserror::Error)]
 #[error("{to:?} cannot take over: it does not see that these effects were performed: {}", .effects.join(", "))]
 #[non_exhaustive]
-pub struct Unseen {
+pub struct UnseenEffects {
     /// The name of the refused fallback.
     pub to: String,
     /// The keys of the effects that were performed, or may have been.
@@ -89,19 +91,22 @@ impl<S: State> FallbackChain<S> {
     pub fn or_rule<R, Shape>(
         mut self,
         name: impl Into<String>,
-        rule: impl Fn(&S, &[Fall]) -> R + Send + Sync + 'static,
+        rule: impl Fn(&S, &[FallbackStep]) -> R + Send + Sync + 'static,
     ) -> Self
     where
         R: IntoUpdates<S::Update, Shape>,
     {
-        let rule = move |state: &S, falls: &[Fall]| Ok(rule(state, falls).into_updates());
+        let rule = move |state: &S, falls: &[FallbackStep]| Ok(rule(state, falls).into_updates());
         self.links.push((name.into(), Link::Rule(Box::new(rule))));
         self
     }
 
     /// Sets a function that makes updates of each fall.
     #[must_use]
-    pub fn record<R, Shape>(mut self, record: impl Fn(&Fall) -> R + Send + Sync + 'static) -> Self
+    pub fn record<R, Shape>(
+        mut self,
+        record: impl Fn(&FallbackStep) -> R + Send + Sync + 'static,
+    ) -> Self
     where
         R: IntoUpdates<S::Update, Shape>,
     {
@@ -113,18 +118,18 @@ impl<S: State> FallbackChain<S> {
         &self,
         (name, link): &(String, Link<S>),
         cx: &Context<S>,
-        (falls, failed): (&[Fall], Option<BoxError>),
+        (falls, failed): (&[FallbackStep], Option<BoxError>),
     ) -> Result<Outcome<S::Update>, Failure> {
         match link {
             Link::Node(node) => node.run(cx.clone()).await.map_err(Failure::Next),
             Link::Rule(rule) => {
-                let effects = cx.deeds().await;
+                let effects = cx.performed_effects().await;
                 if !effects.is_empty() {
                     let (to, why) = (
                         name.clone(),
                         failed.unwrap_or_else(|| "it came first".into()),
                     );
-                    return Err(Failure::Last(Unseen { to, effects, why }.into()));
+                    return Err(Failure::Last(UnseenEffects { to, effects, why }.into()));
                 }
                 let updates = rule(cx.state(), falls).map_err(Failure::Next)?;
                 Ok(Outcome::done(updates))
@@ -132,7 +137,7 @@ impl<S: State> FallbackChain<S> {
         }
     }
 
-    fn recorded(&self, outcome: Outcome<S::Update>, falls: &[Fall]) -> Outcome<S::Update> {
+    fn recorded(&self, outcome: Outcome<S::Update>, falls: &[FallbackStep]) -> Outcome<S::Update> {
         let Outcome::Done { updates, notes } = outcome else {
             return outcome;
         };
@@ -186,14 +191,14 @@ pub(crate) fn fell(
     from: &str,
     to: &str,
     error: &(dyn std::error::Error + Send + Sync + 'static),
-) -> Fall {
+) -> FallbackStep {
     let mut reason = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
         reason = format!("{reason}: {cause}");
         source = cause.source();
     }
-    Fall {
+    FallbackStep {
         from: from.to_owned(),
         to: to.to_owned(),
         reason,
@@ -201,7 +206,7 @@ pub(crate) fn fell(
 }
 
 /// Returns the durable note of a fall.
-fn fell_back(fall: &Fall) -> Note {
+fn fell_back(fall: &FallbackStep) -> Note {
     Note(EventKind::Custom {
         name: "fell_back".into(),
         data: json!(fall),

@@ -4,9 +4,9 @@ use std::fmt;
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, IntoUpdates, Node, Outcome};
 use fugato_state::{State, ToolCall};
-use fugato_tool::Called;
+use fugato_tool::AnsweredCall;
 
-use crate::{Carried, Toolbox, toolbox::finished};
+use crate::{RoundOutcome, Toolbox, toolbox::finished};
 
 /// A node that carries out the call that the state wants, if the gates allow it.
 ///
@@ -20,7 +20,8 @@ pub struct ConfirmGate<S: State> {
 }
 
 type Wanted<S> = dyn Fn(&S) -> Option<ToolCall> + Send + Sync;
-type Settle<S> = dyn Fn(&Called<<S as State>::Update>) -> Vec<<S as State>::Update> + Send + Sync;
+type Settle<S> =
+    dyn Fn(&AnsweredCall<<S as State>::Update>) -> Vec<<S as State>::Update> + Send + Sync;
 
 impl<S: State> ConfirmGate<S> {
     /// Creates a node for the call that `wanted` returns. `settled` makes updates of its result, in
@@ -28,7 +29,7 @@ impl<S: State> ConfirmGate<S> {
     pub fn new<R, Shape>(
         toolbox: Toolbox<S>,
         wanted: impl Fn(&S) -> Option<ToolCall> + Send + Sync + 'static,
-        settled: impl Fn(&Called<S::Update>) -> R + Send + Sync + 'static,
+        settled: impl Fn(&AnsweredCall<S::Update>) -> R + Send + Sync + 'static,
     ) -> Self
     where
         R: IntoUpdates<S::Update, Shape>,
@@ -45,12 +46,12 @@ impl<S: State> ConfirmGate<S> {
 impl<S: State> Node<S> for ConfirmGate<S> {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let wanted = (self.wanted)(cx.state()).ok_or("there is no call that is wanted")?;
-        let called = match self.toolbox.carry_out(&cx, &[wanted]).await? {
-            Carried::Asks(questions) => {
+        let called = match self.toolbox.execute(&cx, &[wanted]).await? {
+            RoundOutcome::Asks(questions) => {
                 let memo = None;
                 return Ok(Outcome::Ask { memo, questions });
             }
-            Carried::Done(called) => called,
+            RoundOutcome::Done(called) => called,
         };
         let notes: Vec<_> = called.iter().map(finished).collect();
         let mut updates = vec![];

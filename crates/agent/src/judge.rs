@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::{ModelFailure, notice::announce_backup};
 
 pub use inquiry::Inquiry;
-pub use thinking::{Thinking, Thought};
+pub use thinking::{DecisionState, DecisionUpdate};
 
 /// A question that either a model or rules can answer.
 ///
@@ -24,38 +24,39 @@ pub use thinking::{Thinking, Thought};
 /// - All three depend only on the situation and the fields of the judge.
 pub trait Judge: Send + Sync + 'static {
     /// The input of a judgement.
-    type Situation: Plain;
+    type Situation: PlainData;
     /// The decision.
-    type Verdict: Plain;
+    type Verdict: PlainData;
 
     /// Returns the request to a model, and the function that it calls to answer. Traces name the
     /// question by the `stage` in the request's metadata.
     fn question(&self, situation: &Self::Situation) -> (ChatRequest, ToolSchema);
 
     /// Reads the arguments of the function call into a verdict, or rejects them.
-    fn read(&self, at: &Self::Situation, arguments: &Value) -> Result<Self::Verdict, Wrong>;
+    fn read(&self, at: &Self::Situation, arguments: &Value)
+    -> Result<Self::Verdict, InvalidAnswer>;
 
     /// Returns the verdict of the rules.
     fn rules(&self, situation: &Self::Situation) -> Self::Verdict;
 }
 
 /// Plain data, which can be stored and sent.
-pub trait Plain: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {}
+pub trait PlainData: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {}
 
-impl<T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static> Plain for T {}
+impl<T: Clone + Serialize + DeserializeOwned + Send + Sync + 'static> PlainData for T {}
 
 /// An error in the arguments of a model's function call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{why}")]
 #[non_exhaustive]
-pub struct Wrong {
+pub struct InvalidAnswer {
     /// The place of the error, as a JSON pointer into the arguments.
     pub path: String,
     /// The error, and what is allowed.
     pub why: String,
 }
 
-impl Wrong {
+impl InvalidAnswer {
     /// Returns an error at a place of the arguments.
     pub fn at(path: impl Into<String>, why: impl Into<String>) -> Self {
         let (path, why) = (path.into(), why.into());
@@ -63,7 +64,7 @@ impl Wrong {
     }
 }
 
-impl From<serde_json::Error> for Wrong {
+impl From<serde_json::Error> for InvalidAnswer {
     fn from(error: serde_json::Error) -> Self {
         Self::at("", error.to_string())
     }
@@ -74,7 +75,7 @@ impl From<serde_json::Error> for Wrong {
 #[non_exhaustive]
 pub struct Judgement {
     /// The source of the decision.
-    pub source: Source,
+    pub source: DecisionSource,
     /// The calls of models, in order.
     pub traces: Vec<CallTrace>,
     /// The reason why rules decided instead of a model; none otherwise.
@@ -85,7 +86,7 @@ pub struct Judgement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Source {
+pub enum DecisionSource {
     /// A model, by the requested function call.
     LlmFunctionCall,
     /// A model that wrote its call in another form than the protocol's.
@@ -94,7 +95,7 @@ pub enum Source {
     Rule,
 }
 
-impl Source {
+impl DecisionSource {
     /// Returns the source as one word, in its stored form.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -106,7 +107,7 @@ impl Source {
 }
 
 impl Judgement {
-    fn by_model(source: Source, traces: Vec<CallTrace>) -> Self {
+    fn by_model(source: DecisionSource, traces: Vec<CallTrace>) -> Self {
         Self {
             source,
             traces,
@@ -117,7 +118,7 @@ impl Judgement {
     /// Returns the record of a rule that decides instead of a model.
     fn instead(traces: Vec<CallTrace>, why: impl Into<String>) -> Self {
         Self {
-            source: Source::Rule,
+            source: DecisionSource::Rule,
             traces,
             fallback_reason: Some(why.into()),
         }
@@ -129,7 +130,7 @@ impl Judgement {
         let Some(last) = self.traces.last() else {
             return;
         };
-        if self.source != Source::Rule {
+        if self.source != DecisionSource::Rule {
             return announce_backup(cx, &last.attempts, said);
         }
         let silent = last.outcome == CallOutcome::AllFailed;
@@ -144,7 +145,7 @@ impl Judgement {
     /// Returns the record of a rule that decides because no model is needed.
     pub fn by_rule() -> Self {
         Self {
-            source: Source::Rule,
+            source: DecisionSource::Rule,
             traces: vec![],
             fallback_reason: None,
         }

@@ -24,25 +24,27 @@ mod toolbox;
 pub mod trace;
 mod wording;
 
-pub use correction::{Corrections, Corrects, NoDecision, OnFailure, Rejection, Settled, spoken};
-pub use cycle::{Cycle, CycleDetector, Likeness, ToolUse};
-pub use deeds::{Deeds, TakesOver, handover, written};
+pub use correction::{
+    CorrectionState, Corrections, DecisionFailure, OnFailure, Rejection, Settlement, spoken,
+};
+pub use cycle::{Cycle, CycleDetector, Similarity, ToolUse};
+pub use deeds::{Takeover, WriteLedger, handover, written};
 pub use direct::DirectReply;
 pub use embed::Embeds;
-pub use fallback::{Fall, FallbackChain, FallbackError, GraphFallback, Unseen};
+pub use fallback::{FallbackChain, FallbackError, FallbackStep, GraphFallback, UnseenEffects};
 pub use gate::ConfirmGate;
 pub use notice::ModelFailure;
 pub use person::{PERSON_UNKNOWN, RecallPerson, SavePerson};
 pub use react::{
     Assistant, React, ReactLoop, ReactMetadata, ReactReply, ReactRules, ReactRun, ReactUpdate,
-    StopReason, StopWords, Unreplied,
+    ReplyError, StopReason, StopWords,
 };
 pub use remember::{MemoryTrigger, REMEMBERED, Recall, RecallArgs, log_once, to_remember};
 pub use reply::ask_reply;
-pub use report::Report;
+pub use report::RunReport;
 pub use sequence::{
     ActionDone, ActionEnd, ActionRequest, Actions, ActionsUpdate, GuardedSequences,
 };
-pub use speech::{Shown, Speech, ask, show};
-pub use toolbox::{Carried, Toolbox, finished};
+pub use speech::{Speech, StreamedParts, ask, show};
+pub use toolbox::{RoundOutcome, Toolbox, finished};
 pub use wording::{claims_action, marked};

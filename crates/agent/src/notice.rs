@@ -8,7 +8,7 @@ use fugato_stream::EventKind;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{NoDecision, wording::is_chinese};
+use crate::{DecisionFailure, wording::is_chinese};
 
 /// The failure of the named models, after which a backup or rules go on.
 ///
@@ -59,7 +59,7 @@ impl ModelFailure {
     }
 
     /// Returns the failure of a model that made no decision.
-    pub fn of_no_decision(model: &str, why: &NoDecision) -> Self {
+    pub fn of_no_decision(model: &str, why: &DecisionFailure) -> Self {
         match &why.unanswered {
             Some(error) => Self::of(model, error),
             None => Self::unusable(model),

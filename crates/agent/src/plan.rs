@@ -25,10 +25,10 @@ use serde_json::json;
 
 use crate::{Corrections, Embeds, Toolbox, trace::recorded};
 
-pub use executor::{Asking, Executor, NextBatch, PlanThenReplan, Reading, Replan};
+pub use executor::{AnswerContext, Executor, NextBatch, PlanThenReplan, PlannerQuestion, Replan};
 pub use rules::PlanRules;
 pub use step::{Step, StepDraft, StepKind, StepOutcome, StepStatus};
-pub use work::{Turn, Work, WorkUpdate};
+pub use work::{PlanProgress, WorkChange, WorkUpdate};
 
 const LOOK: &str = "look";
 const DECIDE: &str = "planner";
@@ -60,18 +60,18 @@ const QUESTION: &str = "I need more to go on. What should I know?";
 ///   [`ExecutionStatus::may_become`] allows.
 /// - **finished steps are kept**: a new plan replaces only the steps that have not begun.
 /// - **consent is enforced**: a step that needs it, by its own mark or by a gate, waits for it.
-/// - **reports are receipts**: an answer begins with the [`Report`](crate::Report) of the writes
+/// - **reports are receipts**: an answer begins with the [`RunReport`](crate::Report) of the writes
 ///   that were done and of those that were not; a model's words that claim more are left out.
 /// - **an honest end**: after 12 steps the work fails with an error. If there is no plan, the
 ///   thread goes to the node of [`on_planner_failure`](Self::on_planner_failure), with the reason.
-pub struct PlannedWork<S: Embeds<Work>> {
+pub struct PlannedWork<S: Embeds<PlanProgress>> {
     parts: Parts<S>,
     look: Option<Arc<dyn Node<S>>>,
     fallback: Option<String>,
 }
 
 /// The parts that the nodes share.
-struct Parts<S: Embeds<Work>> {
+struct Parts<S: Embeds<PlanProgress>> {
     model: Option<Arc<dyn ChatModel>>,
     rules: Option<Arc<dyn PlanRules<S>>>,
     executor: Arc<dyn Executor>,
@@ -85,7 +85,7 @@ struct Parts<S: Embeds<Work>> {
     answering: Profile,
 }
 
-impl<S: Embeds<Work>> PlannedWork<S> {
+impl<S: Embeds<PlanProgress>> PlannedWork<S> {
     /// Creates work that this model plans, with this executor and these tools.
     pub fn new(
         model: impl ChatModel + 'static,
@@ -184,7 +184,7 @@ impl<S: Embeds<Work>> PlannedWork<S> {
     }
 
     /// Sets the node that the thread goes to if there is no plan; by default the end. That node
-    /// finds the reason in [`Work::planner_failure`].
+    /// finds the reason in [`PlanProgress::planner_failure`].
     #[must_use]
     pub fn on_planner_failure(mut self, node: impl Into<String>) -> Self {
         self.fallback = Some(node.into());
@@ -258,8 +258,8 @@ impl<S: Embeds<Work>> PlannedWork<S> {
         }
         let graph = graph
             .node(DECIDE, recorded(decide::Decide(Arc::clone(&parts))))
-            .node(BEGIN, Begin(Arc::clone(&parts)))
-            .node(PERFORM, recorded(perform::Perform(parts)))
+            .node(BEGIN, StepStart(Arc::clone(&parts)))
+            .node(PERFORM, recorded(perform::StepNode(parts)))
             .node(ASK, Ask { expires })
             .branch(DECIDE, decided, after_decide)
             .branch(BEGIN, begun, after_begin)
@@ -267,7 +267,7 @@ impl<S: Embeds<Work>> PlannedWork<S> {
             .edge(ASK, again);
         let Some(look) = self.look else { return graph };
         graph
-            .node(LOOK, Look(look, toolbox))
+            .node(LOOK, LookupNode(look, toolbox))
             .branch(LOOK, [DECIDE, PERFORM], |state: &S| {
                 let running = state.part().running().is_some();
                 if running { PERFORM } else { DECIDE }
@@ -276,10 +276,10 @@ impl<S: Embeds<Work>> PlannedWork<S> {
 }
 
 /// The node that looks before planning, reasoning and answering.
-struct Look<S: Embeds<Work>>(Arc<dyn Node<S>>, Toolbox<S>);
+struct LookupNode<S: Embeds<PlanProgress>>(Arc<dyn Node<S>>, Toolbox<S>);
 
 #[async_trait]
-impl<S: Embeds<Work>> Node<S> for Look<S> {
+impl<S: Embeds<PlanProgress>> Node<S> for LookupNode<S> {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let work = cx.state().part();
         let tools = self.1.fingerprints(cx.state());
@@ -302,7 +302,7 @@ impl<S: Embeds<Work>> Node<S> for Look<S> {
 }
 
 /// Returns the name of the first tool of a pending step that has changed since the plan was made.
-fn invalid(work: &Work, tools: &BTreeMap<String, String>) -> Option<String> {
+fn invalid(work: &PlanProgress, tools: &BTreeMap<String, String>) -> Option<String> {
     let is_known = !work.tools.is_empty();
     let to_come = work
         .steps
@@ -314,7 +314,7 @@ fn invalid(work: &Work, tools: &BTreeMap<String, String>) -> Option<String> {
     changed.filter(|_| is_known).cloned()
 }
 
-impl<S: Embeds<Work>> Parts<S> {
+impl<S: Embeds<PlanProgress>> Parts<S> {
     /// Returns true if the work looks, and the last look is too old.
     fn is_late(&self, cx: &Context<S>) -> bool {
         let looked = cx.state().part().looked.unwrap_or_default();
@@ -323,16 +323,16 @@ impl<S: Embeds<Work>> Parts<S> {
 }
 
 /// Returns true if the running step calls a tool.
-fn is_tool(work: &Work) -> bool {
+fn is_tool(work: &PlanProgress) -> bool {
     let running = work.running();
     running.is_some_and(|step| step.draft.kind == StepKind::Tool)
 }
 
 /// The node that chooses the next step and saves that it begins. It carries out nothing.
-struct Begin<S: Embeds<Work>>(Arc<Parts<S>>);
+struct StepStart<S: Embeds<PlanProgress>>(Arc<Parts<S>>);
 
 #[async_trait]
-impl<S: Embeds<Work>> Node<S> for Begin<S> {
+impl<S: Embeds<PlanProgress>> Node<S> for StepStart<S> {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let work = cx.state().part();
         if work.iterations >= MOST_ITERATIONS {
@@ -397,7 +397,7 @@ struct Ask {
 }
 
 #[async_trait]
-impl<S: Embeds<Work>> Node<S> for Ask {
+impl<S: Embeds<PlanProgress>> Node<S> for Ask {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         if let Some(text) = cx.answer::<String>("reply")? {
             let at = cx.now();
@@ -415,7 +415,7 @@ impl<S: Embeds<Work>> Node<S> for Ask {
     }
 }
 
-impl<S: Embeds<Work>> fmt::Debug for PlannedWork<S> {
+impl<S: Embeds<PlanProgress>> fmt::Debug for PlannedWork<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PlannedWork")
             .field("model", &self.parts.model.as_deref().map(ChatModel::name))

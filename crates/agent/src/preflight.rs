@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
-use fugato_memory::Snapshot;
+use fugato_memory::WorldSnapshot;
 use fugato_state::{Millis, State};
 use futures::future::join_all;
 use serde_json::Value;
@@ -27,15 +27,15 @@ const _: () = {
 };
 
 /// A state whose facts a [`Preflight`] keeps up to date.
-pub trait Informed: State {
+pub trait FactState: State {
     /// Returns the subjects of the request: declared names of tools or intents.
     fn about(&self) -> Vec<String>;
 
     /// Returns the snapshots of facts, by kind.
-    fn snapshots(&self) -> &BTreeMap<String, Snapshot>;
+    fn snapshots(&self) -> &BTreeMap<String, WorldSnapshot>;
 
     /// Returns the update that stores a snapshot, in place of an older one of its kind.
-    fn seen(kind: String, snapshot: Snapshot) -> Self::Update;
+    fn seen(kind: String, snapshot: WorldSnapshot) -> Self::Update;
 
     /// Returns the update that removes the snapshot of a kind, as it may no longer be true.
     fn unseen(kind: String) -> Self::Update;
@@ -74,7 +74,7 @@ impl Preflight {
     }
 
     /// Returns the declared kinds whose snapshots in the state are too old.
-    fn old<S: Informed>(&self, state: &S, now: Millis) -> Vec<String> {
+    fn old<S: FactState>(&self, state: &S, now: Millis) -> Vec<String> {
         let snapshots = state.snapshots().iter();
         let old = snapshots.filter(|(kind, snapshot)| self.facts.is_old(kind, snapshot.at, now));
         old.map(|(kind, _)| kind.clone()).collect()
@@ -82,7 +82,7 @@ impl Preflight {
 }
 
 #[async_trait]
-impl<S: Informed> Node<S> for Preflight {
+impl<S: FactState> Node<S> for Preflight {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let (state, now) = (cx.state(), cx.now());
         let known = |kind: &str| state.snapshots().get(kind).map(|snapshot| snapshot.at);
@@ -95,7 +95,7 @@ impl<S: Informed> Node<S> for Preflight {
         for (kind, found) in due.into_iter().zip(found) {
             match found {
                 // The value is from after `now`, so a fact never counts as newer than it is.
-                Ok(value) => updates.push(S::seen(kind, Snapshot { value, at: now })),
+                Ok(value) => updates.push(S::seen(kind, WorldSnapshot { value, at: now })),
                 Err(error) => {
                     tracing::warn!(task = cx.task(), kind, error, "fact lookup failed");
                     let data = serde_json::json!({ "kind": kind, "why": error.to_string() });

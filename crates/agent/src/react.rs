@@ -21,10 +21,10 @@ use fugato_llm::{ChatModel, DecisionStyle, Profile, Timeout};
 
 use crate::{
     Corrections, CycleDetector, Embeds, Toolbox,
-    trace::{Watched, recorded},
+    trace::{RecordedModel, recorded},
 };
 
-pub use entry::{Assistant, Unreplied};
+pub use entry::{Assistant, ReplyError};
 pub use rules::ReactRules;
 pub use state::{React, ReactMetadata, ReactReply, ReactRun, ReactUpdate, StopReason};
 pub use words::StopWords;
@@ -49,7 +49,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// `agent` asks the model once. `tools` carries out the calls of that answer, and nothing else.
 /// After the maximum number of rounds the model answers without tools. Repeated calls with the same
 /// results end the run, and so do repeated empty answers. Every end has a reply. If something was
-/// written, or was to be written and was not, the reply begins with the [`Report`](crate::Report)
+/// written, or was to be written and was not, the reply begins with the [`RunReport`](crate::Report)
 /// of it.
 ///
 /// The crate's README has an example. [`build`](Self::build) makes a graph of the loop, and
@@ -59,13 +59,13 @@ pub struct ReactLoop<S: Embeds<React> = React> {
     rules: Option<Arc<dyn ReactRules>>,
     toolbox: Toolbox<S>,
     memory: Option<Arc<dyn Node<S>>>,
-    manner: Manner<S>,
+    manner: LoopOptions<S>,
 }
 
 type Words = dyn Fn(&str) -> StopWords + Send + Sync;
 
 /// The options of the loop.
-struct Manner<S> {
+struct LoopOptions<S> {
     system: Box<dyn Fn(&S) -> String + Send + Sync>,
     style: DecisionStyle,
     profile: Profile,
@@ -82,7 +82,7 @@ impl<S: Embeds<React>> ReactLoop<S> {
     /// Creates a loop of this model and these tools, with at most 8 rounds of tools in a run. The
     /// timeout of each answer is three minutes, which retries and backups share.
     pub fn new(model: impl ChatModel + 'static, toolbox: Toolbox<S>) -> Self {
-        let model = Watched::new(Timeout::new(model));
+        let model = RecordedModel::new(Timeout::new(model));
         Self::with(Some(Arc::new(model)), toolbox)
     }
 
@@ -97,7 +97,7 @@ impl<S: Embeds<React>> ReactLoop<S> {
             rules: None,
             toolbox: toolbox.or_visible(|state: &S| state.part().visibility.clone()),
             memory: None,
-            manner: Manner {
+            manner: LoopOptions {
                 system: Box::new(|_| String::new()),
                 style: DecisionStyle::Native,
                 profile: Profile {
@@ -247,7 +247,7 @@ impl<S: Embeds<React>> ReactLoop<S> {
         match self.memory {
             None => graph.edge(INIT, AGENT),
             Some(memory) => graph
-                .node(MEMORY, Harmless(memory))
+                .node(MEMORY, OptionalNode(memory))
                 .edge(INIT, MEMORY)
                 .edge(MEMORY, AGENT),
         }
@@ -271,10 +271,10 @@ fn after_agent(react: &React) -> &'static str {
 }
 
 /// A node whose failure is logged and changes nothing.
-struct Harmless<S: Embeds<React>>(Arc<dyn Node<S>>);
+struct OptionalNode<S: Embeds<React>>(Arc<dyn Node<S>>);
 
 #[async_trait]
-impl<S: Embeds<React>> Node<S> for Harmless<S> {
+impl<S: Embeds<React>> Node<S> for OptionalNode<S> {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let task = cx.task();
         let outcome = self.0.run(cx).await;

@@ -5,8 +5,8 @@ use fugato_state::State;
 use fugato_stream::EventKind;
 
 use crate::{
-    Report, Shown, show,
-    speech::{Guarded, overhear},
+    RunReport, StreamedParts, show,
+    speech::{SpeechOptions, overhear},
     wording::{for_people, marked},
 };
 
@@ -20,18 +20,18 @@ pub async fn ask_reply<S: State>(
     cx: &Context<S>,
     model: &dyn ChatModel,
     mut request: ChatRequest,
-    (report, said): (&Report, &str),
+    (report, said): (&RunReport, &str),
 ) -> Result<String, ModelError> {
     let shown = if report.is_empty() {
-        Shown::All
+        StreamedParts::All
     } else {
-        Shown::Reasoning
+        StreamedParts::Reasoning
     };
     let mut corrected = false;
     loop {
-        let guarded = Guarded {
+        let guarded = SpeechOptions {
             contracts: true,
-            ..Guarded::default()
+            ..SpeechOptions::default()
         };
         let answer = overhear(cx, model, request.clone(), shown, guarded).await?;
         let is_shown = answer.is_shown;
@@ -66,7 +66,7 @@ fn replied<S: State>(
     cx: &Context<S>,
     words: String,
     is_shown: bool,
-    (report, said): (&Report, &str),
+    (report, said): (&RunReport, &str),
 ) -> String {
     if is_shown {
         return match report.remark(&words, said) {

@@ -5,7 +5,7 @@ use fugato_state::ToolStatus;
 use crate::{
     ToolUse,
     deeds::ALREADY,
-    plan::{StepKind, StepStatus, Work},
+    plan::{PlanProgress, StepKind, StepStatus},
     toolbox::DECLINED,
     wording::{claims_action, is_chinese},
 };
@@ -23,24 +23,24 @@ use crate::{
 /// - **answers are kept**: words that claim nothing in a run that wrote nothing are the reply.
 ///
 /// ```
-/// use fugato_agent::{Report, ToolUse};
+/// use fugato_agent::{RunReport, ToolUse};
 /// use fugato_state::ToolStatus;
 /// use serde_json::json;
 ///
 /// let said = "notify my boss";
 /// let lie = "All done, the boss was notified.";
-/// assert_eq!(Report::default().reply(lie, said), "Nothing was written or changed in this run.");
+/// assert_eq!(RunReport::default().reply(lie, said), "Nothing was written or changed in this run.");
 ///
 /// let refused = ToolUse::new("notify", json!({}), "there is no such person");
-/// let report = Report::of([&refused.status(ToolStatus::Failed)]);
+/// let report = RunReport::of([&refused.status(ToolStatus::Failed)]);
 /// assert_eq!(report.reply(lie, said), "Not done: notify: there is no such person");
 ///
 /// let receipt = ToolUse::new("notify", json!({}), "the boss is notified");
-/// let report = Report::of([&receipt]);
+/// let report = RunReport::of([&receipt]);
 /// assert_eq!(report.reply(lie, said), format!("Done: the boss is notified\n\n{lie}"));
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Report {
+pub struct RunReport {
     done: Vec<Entry>,
     undone: Vec<Entry>,
     remembered: bool,
@@ -56,7 +56,7 @@ struct Entry {
 /// The maximum number of characters of a receipt.
 const MOST: usize = 300;
 
-impl Report {
+impl RunReport {
     /// Creates the report of these calls of tools that write, oldest first. A failed call is left
     /// out if a later call of the same tool succeeded.
     pub fn of<'a>(writes: impl IntoIterator<Item = &'a ToolUse>) -> Self {
@@ -66,7 +66,7 @@ impl Report {
     }
 
     /// Creates the report of the steps of planned work that call a tool that writes.
-    pub fn of_work(work: &Work, is_write: impl Fn(&str) -> bool) -> Self {
+    pub fn of_work(work: &PlanProgress, is_write: impl Fn(&str) -> bool) -> Self {
         let steps = work
             .steps
             .iter()

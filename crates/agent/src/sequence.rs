@@ -6,10 +6,10 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 use async_trait::async_trait;
 use fugato_graph::{BoxError, BuildError, Context, END, Graph, GraphBuilder, Node, Outcome};
 use fugato_state::{ToolCall, ToolStatus};
-use fugato_tool::Called;
+use fugato_tool::AnsweredCall;
 use serde_json::{Map, Value};
 
-use crate::{Carried, Embeds, Toolbox, toolbox::finished};
+use crate::{Embeds, RoundOutcome, Toolbox, toolbox::finished};
 
 pub use state::{ActionDone, ActionEnd, ActionRequest, Actions, ActionsUpdate};
 
@@ -162,14 +162,14 @@ impl<S: Embeds<Actions>> Node<S> for Act<S> {
         let called = match self
             .0
             .toolbox
-            .carry_out(&cx, std::slice::from_ref(call))
+            .execute(&cx, std::slice::from_ref(call))
             .await?
         {
-            Carried::Asks(questions) => {
+            RoundOutcome::Asks(questions) => {
                 let memo = None;
                 return Ok(Outcome::Ask { memo, questions });
             }
-            Carried::Done(called) => called,
+            RoundOutcome::Done(called) => called,
         };
         let is_last = actions.done.len() + 1 == actions.steps.len();
         let notes: Vec<_> = called.iter().map(finished).collect();
@@ -181,8 +181,8 @@ impl<S: Embeds<Actions>> Node<S> for Act<S> {
     }
 }
 
-fn changes<S: Embeds<Actions>>(called: Called<S::Update>, is_last: bool) -> Vec<S::Update> {
-    let Called { call, result, .. } = called;
+fn changes<S: Embeds<Actions>>(called: AnsweredCall<S::Update>, is_last: bool) -> Vec<S::Update> {
+    let AnsweredCall { call, result, .. } = called;
     let (at, why) = (call.name.clone(), result.text.clone());
     let end = match result.status {
         ToolStatus::Ok if is_last => Some(ActionEnd::Done),

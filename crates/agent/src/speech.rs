@@ -8,7 +8,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use fugato_graph::{Context, Meter};
+use fugato_graph::{BudgetUnit, Context};
 use fugato_llm::{
     ChatDelta, ChatModel, ChatModelExt as _, ChatRequest, ChatResponse, DeltaStream, FinishReason,
     ModelError, ToolCallDelta,
@@ -25,7 +25,7 @@ use crate::{
 /// The parts of an answer that are streamed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Shown {
+pub enum StreamedParts {
     /// Text and reasoning.
     #[default]
     All,
@@ -39,15 +39,15 @@ pub async fn ask<S: State>(
     cx: &Context<S>,
     model: &dyn ChatModel,
     request: ChatRequest,
-    shown: Shown,
+    shown: StreamedParts,
 ) -> Result<ChatResponse, ModelError> {
-    let heard = overhear(cx, model, request, shown, Guarded::default()).await?;
+    let heard = overhear(cx, model, request, shown, SpeechOptions::default()).await?;
     Ok(heard.response)
 }
 
 /// The options for streaming an answer.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Guarded {
+pub(crate) struct SpeechOptions {
     /// The ids that are taken; if given, the arguments of calls are streamed under fresh ids.
     pub(crate) ids: Option<CallIds>,
     /// True if text that may be for programs is held back until it is complete.
@@ -56,7 +56,7 @@ pub(crate) struct Guarded {
 
 /// An answer with a flag that is true if its text was streamed.
 #[derive(Debug)]
-pub(crate) struct Overheard {
+pub(crate) struct StreamedAnswer {
     pub(crate) response: ChatResponse,
     pub(crate) is_shown: bool,
 }
@@ -66,16 +66,16 @@ pub(crate) async fn overhear<S: State>(
     cx: &Context<S>,
     model: &dyn ChatModel,
     request: ChatRequest,
-    shown: Shown,
-    guarded: Guarded,
-) -> Result<Overheard, ModelError> {
-    cx.spend(Meter::ModelCalls, 1);
+    shown: StreamedParts,
+    guarded: SpeechOptions,
+) -> Result<StreamedAnswer, ModelError> {
+    cx.spend(BudgetUnit::ModelCalls, 1);
     let asked = request.messages.iter().rev();
     let mut asked = asked.filter(|message| message.role == Role::User);
     let said = asked
         .next()
         .map_or_else(String::new, |it| it.content.clone());
-    let heard = Heard {
+    let heard = StreamingModel {
         cx,
         model,
         shown,
@@ -85,13 +85,13 @@ pub(crate) async fn overhear<S: State>(
     let mut response = heard.complete(request).await?;
     announce_backup(cx, &response.attempts, &said);
     if let Some(usage) = response.usage {
-        cx.spend(Meter::Tokens, usage.total());
+        cx.spend(BudgetUnit::Tokens, usage.total());
     }
-    let is_shown = shown == Shown::All && !heard.held.load(Ordering::Relaxed);
+    let is_shown = shown == StreamedParts::All && !heard.held.load(Ordering::Relaxed);
     if is_shown {
         response.message.content = marked(&response);
     }
-    Ok(Overheard { response, is_shown })
+    Ok(StreamedAnswer { response, is_shown })
 }
 
 /// Streams a complete text as one block.
@@ -102,25 +102,27 @@ pub fn show<S: State>(cx: &Context<S>, text: &str) {
 }
 
 /// A model whose answer is streamed while it comes.
-struct Heard<'a, S> {
+struct StreamingModel<'a, S> {
     cx: &'a Context<S>,
     model: &'a dyn ChatModel,
-    shown: Shown,
-    guarded: Guarded,
+    shown: StreamedParts,
+    guarded: SpeechOptions,
     held: Arc<AtomicBool>,
 }
 
 #[async_trait]
-impl<S: State> ChatModel for Heard<'_, S> {
+impl<S: State> ChatModel for StreamingModel<'_, S> {
     async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
         let shown = self.shown;
         let mut speech = Speech::new(self.cx);
-        let mut calls = self.guarded.ids.clone().map(Dictation::new);
+        let mut calls = self.guarded.ids.clone().map(CallStream::new);
         let mut text = Passage::new(self.guarded.contracts, Arc::clone(&self.held));
         let deltas = self.model.stream(request).await?;
         let heard = deltas.inspect(move |delta| match delta {
-            Ok(ChatDelta::Text(more)) if shown == Shown::All => text.more(more, &mut speech),
-            Ok(ChatDelta::Finish(FinishReason::Length)) if shown == Shown::All => {
+            Ok(ChatDelta::Text(more)) if shown == StreamedParts::All => {
+                text.more(more, &mut speech)
+            }
+            Ok(ChatDelta::Finish(FinishReason::Length)) if shown == StreamedParts::All => {
                 text.cut(&mut speech);
             }
             Ok(ChatDelta::Reasoning(text)) => speech.reasoning(text),
@@ -203,21 +205,21 @@ impl FromIterator<String> for CallIds {
 }
 
 /// The calls of one answer, while they come.
-struct Dictation {
+struct CallStream {
     ids: CallIds,
-    calls: HashMap<usize, Written>,
+    calls: HashMap<usize, PartialCall>,
 }
 
 /// The part of a call that has come so far.
 #[derive(Default)]
-struct Written {
+struct PartialCall {
     id: String,
     name: String,
     /// The id and the name that are streamed.
     shown: Option<[Text; 2]>,
 }
 
-impl Dictation {
+impl CallStream {
     fn new(ids: CallIds) -> Self {
         Self {
             ids,

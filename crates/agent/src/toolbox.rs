@@ -8,12 +8,12 @@ use std::{
     time::Duration,
 };
 
-use fugato_graph::{BoxError, Context, Effect, EffectError, Meter, Note, digest};
+use fugato_graph::{BoxError, BudgetUnit, Context, Effect, EffectError, Note, digest};
 use fugato_state::{Question, State, ToolCall, ToolSchema};
 use fugato_stream::EventKind;
 use fugato_tool::{
-    Access, Admitted, Called, ConfirmCard, Detail, GateChain, GatePolicy, GatedCall, InDoubt,
-    Registry, Round, ToolContext, ToolFailure, ToolResult, Verdict, Visibility,
+    Access, AdmittedCall, AnsweredCall, CatalogueDetail, ConfirmCard, GateChain, GatePolicy,
+    GatedCall, InDoubt, Registry, Round, ToolContext, ToolFailure, ToolResult, Verdict, Visibility,
 };
 use serde_json::Value;
 
@@ -34,25 +34,25 @@ use receipt::Receipt;
 pub struct Toolbox<S: State> {
     registry: Registry<S, S::Update>,
     gates: Arc<GateChain<S>>,
-    visible: Option<Arc<Visible<S>>>,
+    visible: Option<Arc<VisibleTools<S>>>,
     key: Option<Arc<Key<S>>>,
     confirm: Option<Arc<Confirm<S>>>,
     live: bool,
 }
 
 type Confirm<S> = dyn Fn(&S, &ToolCall) -> bool + Send + Sync;
-type Visible<S> = dyn Fn(&S) -> Visibility + Send + Sync;
+type VisibleTools<S> = dyn Fn(&S) -> Visibility + Send + Sync;
 type Key<S> = dyn Fn(&S, &ToolCall) -> String + Send + Sync;
 
 /// The progress of a round of calls.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Carried<U> {
+pub enum RoundOutcome<U> {
     /// Nothing was done yet: a person has to confirm these calls first. The node returns the
     /// questions as its outcome, and is called again with the answers.
     Asks(Vec<Question>),
     /// Every call has its result, in the order of the calls.
-    Done(Vec<Called<U>>),
+    Done(Vec<AnsweredCall<U>>),
 }
 
 /// The default timeout of an action.
@@ -161,7 +161,7 @@ impl<S: State> Toolbox<S> {
     }
 
     /// Returns the visible tools as text, for a prompt.
-    pub fn catalogue(&self, state: &S, detail: Detail) -> String {
+    pub fn catalogue(&self, state: &S, detail: CatalogueDetail) -> String {
         self.registry.catalogue(&self.visibility(state), detail)
     }
 
@@ -204,11 +204,11 @@ impl<S: State> Toolbox<S> {
     ///
     /// Effects are keyed within the node's own task: a repeated call of this method gets the
     /// receipts.
-    pub async fn carry_out(
+    pub async fn execute(
         &self,
         cx: &Context<S>,
         calls: &[ToolCall],
-    ) -> Result<Carried<S::Update>, BoxError> {
+    ) -> Result<RoundOutcome<S::Update>, BoxError> {
         let mut round = self.round(calls, cx.state());
         let cards: Vec<ConfirmCard> = round.cards().cloned().collect();
         let mut questions = vec![];
@@ -222,25 +222,25 @@ impl<S: State> Toolbox<S> {
             }
         }
         if !questions.is_empty() {
-            return Ok(Carried::Asks(questions));
+            return Ok(RoundOutcome::Asks(questions));
         }
-        let sight = Sight::of(cx);
+        let sight = RoundState::of(cx);
         let done = round.run(|admitted| self.act(cx, &sight, admitted)).await?;
         // Calls that were settled without an effect begin and end in the stream, too.
         let settled = done.iter().filter(|called| !sight.began(&called.call.id));
         settled.for_each(|called| began(cx, &called.call, String::new()));
-        Ok(Carried::Done(done))
+        Ok(RoundOutcome::Done(done))
     }
 
     /// Carries out one call, as often as the class of its tool allows.
     async fn act(
         &self,
         cx: &Context<S>,
-        sight: &Sight<S>,
-        admitted: Admitted<S, S::Update>,
+        sight: &RoundState<S>,
+        admitted: AdmittedCall<S, S::Update>,
     ) -> Result<ToolResult<S::Update>, BoxError> {
         let call = admitted.call().clone();
-        cx.spend(Meter::ToolCalls, 1);
+        cx.spend(BudgetUnit::ToolCalls, 1);
         sight.begin(&call.id);
         began(cx, &call, admitted.preview());
         let limit = admitted.spec().timeout.map(|limit| limit + GRACE);
@@ -292,9 +292,9 @@ fn asks<S>(confirm: &Confirm<S>) -> impl GatePolicy<S> {
 }
 
 /// The state that the next call of a round gets, and the ids of the calls that have begun.
-struct Sight<S>(Mutex<(Arc<S>, HashSet<String>)>);
+struct RoundState<S>(Mutex<(Arc<S>, HashSet<String>)>);
 
-impl<S: State> Sight<S> {
+impl<S: State> RoundState<S> {
     fn of(cx: &Context<S>) -> Self {
         Self(Mutex::new((cx.snapshot(), HashSet::new())))
     }
@@ -338,7 +338,7 @@ fn began<S: State>(cx: &Context<S>, call: &ToolCall, preview: String) {
 }
 
 /// Returns the event of a finished call, as a note.
-pub fn finished<U>(called: &Called<U>) -> Note {
+pub fn finished<U>(called: &AnsweredCall<U>) -> Note {
     Note(EventKind::ToolFinished {
         call: called.call.id.clone(),
         name: called.call.name.clone(),
@@ -367,7 +367,7 @@ async fn agreed<S: State>(
     let consent = cx.consent::<bool>(question)?;
     if consent.is_none()
         && cx.answer::<bool>(&question.key)? == Some(true)
-        && cx.deeds().await.contains(call)
+        && cx.performed_effects().await.contains(call)
     {
         return Ok(Some(true));
     }

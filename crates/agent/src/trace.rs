@@ -4,8 +4,8 @@ mod recorded;
 mod watched;
 
 pub use call::{ModelCall, model_calls};
-pub use recorded::{Recorded, recorded};
-pub use watched::Watched;
+pub use recorded::{RecordCalls, recorded};
+pub use watched::RecordedModel;
 
 use std::sync::{Arc, Mutex, PoisonError};
 

@@ -1,5 +1,5 @@
 //! Checks of a model's words before a person reads them: claims, contracts, cuts.
-use fugato_llm::{ChatRequest, ChatResponse, FinishReason, Rejected};
+use fugato_llm::{ChatRequest, ChatResponse, FinishReason, RejectedAnswer};
 use fugato_state::Role;
 
 /// Returns true if a text has a Chinese character.
@@ -44,13 +44,13 @@ pub(crate) fn is_cut(response: &ChatResponse) -> bool {
 }
 
 /// Rejects words that are meant for programs: a fragment of a contract, or an echo of the prompt.
-pub(crate) fn for_people(text: &str, request: &ChatRequest) -> Result<(), Rejected> {
+pub(crate) fn for_people(text: &str, request: &ChatRequest) -> Result<(), RejectedAnswer> {
     if is_contract(text) {
-        return Err(Rejected::words(text, "it is JSON for a program"));
+        return Err(RejectedAnswer::words(text, "it is JSON for a program"));
     }
     if is_echo(text, request) {
         // An echo may be out of date at the next request, so it is not repeated.
-        return Err(Rejected::words(ECHO, "it says the prompt back"));
+        return Err(RejectedAnswer::words(ECHO, "it says the prompt back"));
     }
     Ok(())
 }
@@ -247,10 +247,10 @@ const OPEN: [&str; 20] = [
 ///
 /// assert!(claims_action("Done: I bought 0.1 BTC at 64010. Order #7 is filled."));
 /// assert!(claims_action("All done, the boss was notified."));
-/// assert!(claims_action("好的，已经买入0.1个比特币。"));
+/// assert!(claims_action("，0.1个比特币。"));
 /// assert!(!claims_action("It is 25 °C in Oslo; I looked it up."));
 /// assert!(!claims_action("I have not written the file."));
-/// assert!(!claims_action("文件没有写入。"));
+/// assert!(!claims_action("。"));
 /// ```
 pub fn claims_action(text: &str) -> bool {
     let sentences = text.split(['.', '!', '?', ';', '\n', '。', '！', '？', '；']);

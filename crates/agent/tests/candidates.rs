@@ -1,6 +1,7 @@
 //! The candidate search in a domain of its own: boxes that are too heavy.
 use fugato_agent::candidates::{
-    Advice, Candidate, Effect, Findings, Room, Search, Signal, Stagnation, Terrain,
+    Advice, Candidate, ChangeCapacity, ChangeEffect, Findings, ProgressSignal, Search, SearchSpace,
+    Stagnation,
 };
 use proptest::prelude::*;
 
@@ -11,7 +12,7 @@ struct Boxes {
     weights: Vec<Vec<u32>>,
     sealed: Vec<usize>,
     most: u32,
-    room: Room,
+    room: ChangeCapacity,
 }
 
 /// The move of a weight from one box to another.
@@ -30,7 +31,7 @@ impl Boxes {
             weights: weights.into_iter().collect(),
             sealed: vec![],
             most,
-            room: Room::Tight,
+            room: ChangeCapacity::Tight,
         }
     }
 
@@ -45,7 +46,7 @@ impl Boxes {
     }
 }
 
-impl Terrain for Boxes {
+impl SearchSpace for Boxes {
     type Problem = usize;
     type Proposal = Carry;
     type Diagnosis = Sums;
@@ -91,7 +92,7 @@ impl Terrain for Boxes {
         f64::from(there.sum::<u32>())
     }
 
-    fn room(&self, _: &Sums) -> Room {
+    fn room(&self, _: &Sums) -> ChangeCapacity {
         self.room
     }
 }
@@ -134,7 +135,7 @@ fn sch_107_what_helps_is_kept_and_ranked() {
                 place: 0,
                 to: 1
             }),
-            effect: Effect::Improve,
+            effect: ChangeEffect::Improve,
             score: 10.0 + 12.0 - 9.0 - 1.0,
             after: vec![4, 9, 0, 9],
         })
@@ -167,7 +168,7 @@ fn sch_108_only_the_best_are_kept_and_each_is_worth_something() {
 #[test]
 fn sch_108_among_equals_the_worse_problem_goes_first_and_then_the_earlier() {
     struct Even(Boxes);
-    impl Terrain for Even {
+    impl SearchSpace for Even {
         type Problem = usize;
         type Proposal = Carry;
         type Diagnosis = Sums;
@@ -206,7 +207,7 @@ fn sch_109_changing_nothing_is_always_a_choice() {
     assert_eq!((findings.problem, findings.advice), (None, Advice::Close));
     let close = Candidate {
         proposal: None,
-        effect: Effect::Close,
+        effect: ChangeEffect::Close,
         score: 0.0,
         after: vec![8, 4],
     };
@@ -216,9 +217,9 @@ fn sch_109_changing_nothing_is_always_a_choice() {
 #[test]
 fn sch_109_what_cannot_be_repaired_is_forced_unless_there_is_room() {
     for (room, advice) in [
-        (Room::Locked, Advice::Forced),
-        (Room::Tight, Advice::Forced),
-        (Room::Loose, Advice::Close),
+        (ChangeCapacity::Locked, Advice::Forced),
+        (ChangeCapacity::Tight, Advice::Forced),
+        (ChangeCapacity::Loose, Advice::Close),
     ] {
         let mut stuck = Boxes {
             room,
@@ -234,7 +235,7 @@ fn sch_109_what_cannot_be_repaired_is_forced_unless_there_is_room() {
 #[test]
 fn sch_105_a_locked_terrain_is_not_searched() {
     let mut locked = Boxes {
-        room: Room::Locked,
+        room: ChangeCapacity::Locked,
         ..Boxes::new(10, [vec![8, 4], vec![]])
     };
     assert_eq!(carries(&search(&mut locked)), [None]);
@@ -242,19 +243,20 @@ fn sch_105_a_locked_terrain_is_not_searched() {
 
 #[test]
 fn sch_107_effects_by_hand() {
-    let of =
-        |before: &[u32], after: &[u32], worse| Effect::of(before.to_vec(), after.to_vec(), worse);
-    assert_eq!(of(&[1, 2], &[2], false), Effect::Improve);
-    assert_eq!(of(&[1, 2], &[3], true), Effect::PartialImprove);
-    assert_eq!(of(&[1, 2], &[1, 3], false), Effect::Shift);
-    assert_eq!(of(&[1, 2], &[2, 1], true), Effect::NoGain);
-    assert_eq!(of(&[1], &[1, 2], false), Effect::Regress);
+    let of = |before: &[u32], after: &[u32], worse| {
+        ChangeEffect::of(before.to_vec(), after.to_vec(), worse)
+    };
+    assert_eq!(of(&[1, 2], &[2], false), ChangeEffect::Improve);
+    assert_eq!(of(&[1, 2], &[3], true), ChangeEffect::PartialImprove);
+    assert_eq!(of(&[1, 2], &[1, 3], false), ChangeEffect::Shift);
+    assert_eq!(of(&[1, 2], &[2, 1], true), ChangeEffect::NoGain);
+    assert_eq!(of(&[1], &[1, 2], false), ChangeEffect::Regress);
 }
 
 #[test]
 fn sch_110_equal_signals_in_a_row_are_counted() {
     let signal = |problems: u32, ratio: f64| {
-        let signal = Signal::new().with("problems", problems);
+        let signal = ProgressSignal::new().with("problems", problems);
         signal.with_share("ratio", ratio).with("room", "a;b=c")
     };
     assert_eq!(
@@ -267,7 +269,7 @@ fn sch_110_equal_signals_in_a_row_are_counted() {
         .to_vec();
     assert_eq!(seen, [0, 1, 2, 0, 0]);
     // An empty signal is no sign of stagnation.
-    assert_eq!(Stagnation::default().observe(Signal::new()), 0);
+    assert_eq!(Stagnation::default().observe(ProgressSignal::new()), 0);
 }
 
 fn boxes() -> impl Strategy<Value = Boxes> {
@@ -293,7 +295,7 @@ proptest! {
         let before = boxes.diagnose();
         let findings = search(&mut boxes.clone());
         let (close, changes) = findings.candidates.split_last().unwrap();
-        prop_assert_eq!((close.proposal, close.effect), (None, Effect::Close));
+        prop_assert_eq!((close.proposal, close.effect), (None, ChangeEffect::Close));
         prop_assert!(changes.len() <= 5);
         prop_assert_eq!(findings.advice == Advice::Change, !changes.is_empty());
         for change in changes {

@@ -2,13 +2,14 @@
 use std::sync::Arc;
 
 use fugato_agent::compact::{
-    Compact, CompactLayers, Compacting, CompactionStatistics, Compacts, Layered, compactions,
+    Compact, CompactLayers, Compactable, CompactionInput, CompactionStatistics, LayeredMemory,
+    compactions,
 };
 use fugato_graph::{END, Graph, Node, Runner};
 use fugato_llm::{ModelError, ModelErrorKind};
 use fugato_memory::{
-    Compaction, CompactionPolicy, CompactionUpdate, History, HistoryUpdate, Speaker, TaskState,
-    TaskUpdate, Trigger, Turn,
+    Compaction, CompactionPolicy, CompactionUpdate, DialogueTurn, History, HistoryUpdate, Speaker,
+    TaskState, TaskUpdate, Trigger,
 };
 use fugato_state::{Message, State, ThreadId, ToolCall};
 use fugato_store::MemoryLog;
@@ -57,10 +58,10 @@ fn policies() -> &'static [CompactionPolicy; 2] {
     &POLICIES
 }
 
-impl Compacts for Talk {
-    fn compacting(&self) -> Vec<Compacting<'_>> {
+impl Compactable for Talk {
+    fn compacting(&self) -> Vec<CompactionInput<'_>> {
         let [turns, steps] = policies();
-        let part = |part, done, policy: &CompactionPolicy| Compacting {
+        let part = |part, done, policy: &CompactionPolicy| CompactionInput {
             part,
             history: &self.history,
             done,
@@ -303,7 +304,7 @@ impl State for Layers {
     }
 }
 
-impl Layered for Layers {
+impl LayeredMemory for Layers {
     fn history(&self) -> &History {
         &self.history
     }
@@ -325,7 +326,7 @@ async fn layers(model: &Scripted, turns: usize) -> Layers {
             Speaker::Assistant
         };
         let at = i64::try_from(at).unwrap_or(i64::MAX);
-        let turn = Turn::new(by, long("a word or more "), at);
+        let turn = DialogueTurn::new(by, long("a word or more "), at);
         Layer::History(HistoryUpdate::Said(turn))
     };
     let compact = CompactLayers::new(Arc::new(model.clone()));

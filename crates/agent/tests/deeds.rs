@@ -2,11 +2,11 @@
 use std::sync::Arc;
 
 use fugato_agent::{
-    Deeds, Embeds, React, ReactLoop, ReactUpdate, TakesOver, ToolUse, Toolbox, handover,
-    plan::{PlanThenReplan, PlannedWork, Work, WorkUpdate},
+    Embeds, React, ReactLoop, ReactUpdate, Takeover, ToolUse, Toolbox, WriteLedger, handover,
+    plan::{PlanProgress, PlanThenReplan, PlannedWork, WorkUpdate},
     written,
 };
-use fugato_graph::{Answers, BoxError, Context, END, Ended, Graph, Runner};
+use fugato_graph::{Answers, BoxError, Context, END, Graph, RunResult, Runner};
 use fugato_state::{State, ThreadId, ToolCall};
 use fugato_store::MemoryLog;
 use fugato_testkit::{Reply, Scripted};
@@ -18,7 +18,7 @@ type Tested = Result<(), BoxError>;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Desk {
-    work: Work,
+    work: PlanProgress,
     loops: React,
     done: Vec<ToolUse>,
 }
@@ -42,8 +42,8 @@ impl State for Desk {
     }
 }
 
-impl Embeds<Work> for Desk {
-    fn part(&self) -> &Work {
+impl Embeds<PlanProgress> for Desk {
+    fn part(&self) -> &PlanProgress {
         &self.work
     }
 
@@ -62,7 +62,7 @@ impl Embeds<React> for Desk {
     }
 }
 
-impl TakesOver for Desk {
+impl Takeover for Desk {
     fn request(&self) -> String {
         "1".into()
     }
@@ -93,7 +93,7 @@ fn toolbox() -> Result<Toolbox<Desk>, BoxError> {
             *much = text.trim_start_matches('0').into();
         }
     };
-    Ok(Deeds::new(registry).alike(whole).toolbox())
+    Ok(WriteLedger::new(registry).alike(whole).toolbox())
 }
 
 fn runner(model: &Scripted) -> Result<Runner<Desk>, BoxError> {
@@ -127,7 +127,7 @@ fn goal() -> Change {
 async fn agreed(
     runner: &Runner<Desk>,
     input: Vec<Change>,
-) -> Result<(Vec<String>, Ended<Desk>), BoxError> {
+) -> Result<(Vec<String>, RunResult<Desk>), BoxError> {
     let (thread, mut cards) = (ThreadId::new("t")?, vec![]);
     let mut ended = runner.start(&thread, input).await?;
     while let Some(asked) = ended.interrupts().first().cloned() {

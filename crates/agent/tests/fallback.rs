@@ -4,8 +4,8 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use fugato_agent::{Fall, FallbackChain, FallbackError, GraphFallback, Unseen};
-use fugato_graph::{BoxError, Context, END, Effect, Ended, Graph, Runner};
+use fugato_agent::{FallbackChain, FallbackError, FallbackStep, GraphFallback, UnseenEffects};
+use fugato_graph::{BoxError, Context, END, Effect, Graph, RunResult, Runner};
 use fugato_state::{State, ThreadId};
 use fugato_store::MemoryLog;
 use fugato_stream::EventKind;
@@ -34,7 +34,7 @@ fn thread() -> ThreadId {
     ThreadId::new("t").expect("the name keeps the rules")
 }
 
-fn fell(fall: &Fall) -> Say {
+fn fell(fall: &FallbackStep) -> Say {
     Say(format!("{} → {}: {}", fall.from, fall.to, fall.reason))
 }
 
@@ -108,7 +108,7 @@ async fn pln_w9_the_next_node_inherits_the_receipts_of_the_one_that_failed() -> 
 async fn stw_6_a_rule_decides_when_the_node_fails_and_the_reason_is_kept() -> Tested {
     let fails = async |_: Context<Lines>| Err::<Say, BoxError>("timeout".into());
     let chain = FallbackChain::new("model", fails)
-        .or_rule("rules", |_: &Lines, falls: &[Fall]| {
+        .or_rule("rules", |_: &Lines, falls: &[FallbackStep]| {
             Say(format!("by rule after {}", falls.len()))
         })
         .record(fell);
@@ -122,9 +122,12 @@ async fn stw_6_a_rule_decides_when_the_node_fails_and_the_reason_is_kept() -> Te
 async fn pln_w9_a_rule_is_refused_after_a_side_effect_that_it_cannot_see() -> Tested {
     let count = Count::default();
     let chain = FallbackChain::new("model", pays_then(&count, false, Some("gone")))
-        .or_rule("rules", |_: &Lines, _: &[Fall]| Say("by rule".into()));
+        .or_rule("rules", |_: &Lines, _: &[FallbackStep]| {
+            Say("by rule".into())
+        });
     let error = one(chain)?.start(&thread(), vec![]).await.unwrap_err();
-    let source = std::error::Error::source(&error).and_then(|error| error.downcast_ref::<Unseen>());
+    let source =
+        std::error::Error::source(&error).and_then(|error| error.downcast_ref::<UnseenEffects>());
     let unseen = source.ok_or("another error")?;
     assert_eq!(
         (unseen.to.as_str(), &unseen.effects[..]),
@@ -204,15 +207,15 @@ async fn stw_t12_without_a_side_effect_another_graph_or_a_function_takes_over() 
     assert_eq!(ended.state(), &Lines(vec!["receipt 1".into()]));
 
     let [main, _] = graphs(&count, true, true)?;
-    let chain = GraphFallback::function(main, "apology", |_: Option<&Lines>, _: &Fall| {
+    let chain = GraphFallback::function(main, "apology", |_: Option<&Lines>, _: &FallbackStep| {
         Say("Please try later.".into())
     });
     let ended = chain.start(&thread(), vec![]).await?;
-    assert!(matches!(ended, Ended::Amended { .. }), "{ended:?}");
+    assert!(matches!(ended, RunResult::Amended { .. }), "{ended:?}");
     assert_eq!(ended.state(), &Lines(vec!["Please try later.".into()]));
 
     let [main, _] = graphs(&count, true, false)?;
-    let chain = GraphFallback::function(main, "apology", |_: Option<&Lines>, _: &Fall| {
+    let chain = GraphFallback::function(main, "apology", |_: Option<&Lines>, _: &FallbackStep| {
         Say("Nothing was paid.".into())
     });
     let refused = chain.start(&thread(), vec![]).await;

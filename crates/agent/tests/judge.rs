@@ -2,8 +2,10 @@
 use std::sync::Arc;
 
 use fugato_agent::{
-    judge::{Inquiry, Judge, Judgement, Source, Thinking, Thought, Wrong},
-    trace::{Watched, model_calls},
+    judge::{
+        DecisionSource, DecisionState, DecisionUpdate, Inquiry, InvalidAnswer, Judge, Judgement,
+    },
+    trace::{RecordedModel, model_calls},
 };
 use fugato_graph::{BoxError, END, Graph, Runner};
 use fugato_llm::{
@@ -31,10 +33,10 @@ impl Judge for Waiter {
         (request.metadata("stage", "seats"), function)
     }
 
-    fn read(&self, _: &String, arguments: &Value) -> Result<Seats, Wrong> {
+    fn read(&self, _: &String, arguments: &Value) -> Result<Seats, InvalidAnswer> {
         match u32::deserialize(&arguments["seats"])? {
             seats @ 1..=9 => Ok(Seats(seats)),
-            _ => Err(Wrong::at("/seats", "1 to 9 are allowed")),
+            _ => Err(InvalidAnswer::at("/seats", "1 to 9 are allowed")),
         }
     }
 
@@ -52,7 +54,10 @@ fn inquiry(model: &Arc<Scripted>) -> Inquiry<Waiter> {
 }
 
 fn rule(traces: usize, how: &Judgement) -> Option<&str> {
-    assert_eq!((how.source, how.traces.len()), (Source::Rule, traces));
+    assert_eq!(
+        (how.source, how.traces.len()),
+        (DecisionSource::Rule, traces)
+    );
     how.fallback_reason.as_deref()
 }
 
@@ -67,7 +72,7 @@ async fn a_model_decides_and_what_does_not_fit_is_corrected() {
     assert_eq!(seats, Some(Seats(4)));
     assert_eq!(
         (how.source, how.fallback_reason),
-        (Source::LlmFunctionCall, None)
+        (DecisionSource::LlmFunctionCall, None)
     );
     let went: Vec<_> = how.traces.iter().map(|trace| trace.outcome).collect();
     let corrected = CallOutcome::Rejected;
@@ -90,7 +95,7 @@ async fn a_call_that_is_written_as_text_counts_and_is_known_as_such() {
     let text = format!("<tool_call>{text}</tool_call>");
     let model = Arc::new(Scripted::new([text.as_str()]));
     let (seats, how) = inquiry(&model).judged(&"a table".to_owned()).await;
-    assert_eq!((seats, how.source), (Seats(3), Source::LlmTextCall));
+    assert_eq!((seats, how.source), (Seats(3), DecisionSource::LlmTextCall));
 }
 
 #[tokio::test]
@@ -113,7 +118,7 @@ async fn rules_decide_where_no_model_does_and_it_is_known_why() {
     assert!(rule(1, &how).unwrap_or_default().contains("1 to 9"));
 }
 
-type Booking = Thinking<String, Seats>;
+type Booking = DecisionState<String, Seats>;
 
 fn graph(inquiry: &Inquiry<Waiter>, words: &str) -> Result<Graph<Booking>, BoxError> {
     let about = Booking::about(words.to_owned());
@@ -129,7 +134,7 @@ fn graph(inquiry: &Inquiry<Waiter>, words: &str) -> Result<Graph<Booking>, BoxEr
 }
 
 async fn run(model: Scripted, words: &str) -> Result<(Booking, usize), BoxError> {
-    let model: Arc<dyn ChatModel> = Arc::new(Watched::new(model));
+    let model: Arc<dyn ChatModel> = Arc::new(RecordedModel::new(model));
     let graph = graph(&Inquiry::new(Waiter, Some(model)), words)?;
     let runner = Runner::new(graph, Arc::new(MemoryLog::default()));
     let thread = ThreadId::new("t")?;
@@ -144,7 +149,7 @@ async fn in_a_graph_the_log_tells_who_was_asked_and_who_decided() -> Result<(), 
     let (state, asked) = run(Scripted::new([books(&json!(4))]), "a table").await?;
     assert_eq!((&state.value, asked), (&Some(Seats(4)), 1));
     let how = state.how.as_ref().map(|how| how.source);
-    assert_eq!(how, Some(Source::LlmFunctionCall));
+    assert_eq!(how, Some(DecisionSource::LlmFunctionCall));
 
     let (state, asked) = run(Scripted::new(["I do not know"]), "5").await?;
     assert_eq!((&state.value, asked), (&Some(Seats(5)), 1));
@@ -168,10 +173,17 @@ fn its_state_and_its_changes_are_stored_in_a_form_that_stays() -> Result<(), ser
     let mut expected = Booking::about("a table".to_owned());
     (expected.value, expected.how) = (Some(Seats(4)), Some(how));
     assert_eq!((&read, &serde_json::to_value(&read)?), (&expected, &stored));
-    for source in [Source::LlmFunctionCall, Source::LlmTextCall, Source::Rule] {
+    for source in [
+        DecisionSource::LlmFunctionCall,
+        DecisionSource::LlmTextCall,
+        DecisionSource::Rule,
+    ] {
         assert_eq!(json!(source), json!(source.as_str()));
     }
     let thought = json!({ "value": 4, "how": null });
-    assert_eq!(serde_json::to_value(Thought::from(Seats(4)))?, thought);
+    assert_eq!(
+        serde_json::to_value(DecisionUpdate::from(Seats(4)))?,
+        thought
+    );
     Ok(())
 }

@@ -10,11 +10,11 @@ use std::{
 use fugato_agent::{
     Corrections, Toolbox,
     plan::{
-        Asking, Executor, NextBatch, PlanRules, PlanThenReplan, PlannedWork, Replan, Step,
-        StepStatus, Work, WorkUpdate,
+        Executor, NextBatch, PlanProgress, PlanRules, PlanThenReplan, PlannedWork, PlannerQuestion,
+        Replan, Step, StepStatus, WorkUpdate,
     },
 };
-use fugato_graph::{Answers, BoxError, Context, END, Ended, Graph, Runner};
+use fugato_graph::{Answers, BoxError, Context, END, Graph, RunResult, Runner};
 use fugato_llm::{ModelError, ModelErrorKind};
 use fugato_memory::ExecutionStatus;
 use fugato_state::ThreadId;
@@ -34,9 +34,9 @@ struct Of {
     of: String,
 }
 
-fn toolbox() -> Result<Toolbox<Work>, BoxError> {
+fn toolbox() -> Result<Toolbox<PlanProgress>, BoxError> {
     let buy = ToolSpec::write("buy", "Buys.").effect(EffectClass::Idempotent);
-    let registry = Registry::<Work, WorkUpdate>::builder()
+    let registry = Registry::<PlanProgress, WorkUpdate>::builder()
         .function(ToolSpec::read("price", "The price."), |_, Of { of }| {
             Ok(format!("{of} costs 5"))
         })
@@ -51,11 +51,11 @@ fn toolbox() -> Result<Toolbox<Work>, BoxError> {
 fn work(
     model: &Scripted,
     executor: impl Executor + 'static,
-) -> Result<PlannedWork<Work>, BoxError> {
+) -> Result<PlannedWork<PlanProgress>, BoxError> {
     Ok(PlannedWork::new(model.clone(), executor, toolbox()?))
 }
 
-fn runner(work: PlannedWork<Work>) -> Result<Runner<Work>, BoxError> {
+fn runner(work: PlannedWork<PlanProgress>) -> Result<Runner<PlanProgress>, BoxError> {
     Ok(Runner::new(work.build()?, Arc::new(MemoryLog::default())))
 }
 
@@ -85,13 +85,13 @@ fn replan(answer: &Value) -> Reply {
     Reply::text(answer.to_string())
 }
 
-fn statuses(work: &Work) -> Vec<(&str, StepStatus)> {
+fn statuses(work: &PlanProgress) -> Vec<(&str, StepStatus)> {
     let steps = work.steps.iter();
     steps.map(|step| (step.id.as_str(), step.status)).collect()
 }
 
 /// Returns an answer to the only open card.
-fn agree<S>(asked: &Ended<S>, agrees: bool) -> Result<Answers, BoxError> {
+fn agree<S>(asked: &RunResult<S>, agrees: bool) -> Result<Answers, BoxError> {
     let [card] = asked.interrupts() else {
         return Err("one card should be open".into());
     };
@@ -109,7 +109,7 @@ async fn pln_12_a_plan_is_carried_out_step_by_step() -> Tested {
     let ended = runner(work(&model, PlanThenReplan::default())?)?
         .start(&thread(), goal())
         .await?;
-    let Ended::Finished { output, state } = ended else {
+    let RunResult::Finished { output, state } = ended else {
         panic!("it did not finish")
     };
     assert_eq!(output, Some("Tea costs 5.".into()));
@@ -290,11 +290,11 @@ async fn pln_11_pln_15_a_malformed_plan_is_corrected_and_then_goes_to_the_failur
     .map(|(text, what)| (text.to_owned(), what));
     for (text, what) in wrong {
         let model = Scripted::new([Reply::text(text.as_str()), Reply::text(text.as_str())]);
-        let legacy = async |_: Context<Work>| WorkUpdate::Noted {
+        let legacy = async |_: Context<PlanProgress>| WorkUpdate::Noted {
             note: "legacy".into(),
             at: 0,
         };
-        let graph = Graph::<Work>::starting_at("planner")
+        let graph = Graph::<PlanProgress>::starting_at("planner")
             .node("legacy", legacy)
             .edge("legacy", END);
         let work = work(&model, PlanThenReplan::default())?
@@ -395,12 +395,12 @@ async fn pln_14_the_work_ends_after_twelve_steps() -> Tested {
 /// Rules with one plan and its answer.
 struct Known;
 
-impl PlanRules<Work> for Known {
-    fn decide(&self, _: &Work, asking: Asking) -> Option<Value> {
-        (asking == Asking::Plan).then(|| json!({ "steps": [price("BTC"), respond()] }))
+impl PlanRules<PlanProgress> for Known {
+    fn decide(&self, _: &PlanProgress, asking: PlannerQuestion) -> Option<Value> {
+        (asking == PlannerQuestion::Plan).then(|| json!({ "steps": [price("BTC"), respond()] }))
     }
 
-    fn say(&self, work: &Work, _: &Step) -> Option<String> {
+    fn say(&self, work: &PlanProgress, _: &Step) -> Option<String> {
         work.steps.first().map(|step| step.output_summary.clone())
     }
 }
@@ -430,7 +430,7 @@ async fn rules_plan_and_speak_without_a_model_and_where_it_cannot_be_reached() -
 
 #[tokio::test]
 async fn somebody_looks_before_each_plan_and_each_answer() -> Tested {
-    let look = async |cx: Context<Work>| WorkUpdate::Noted {
+    let look = async |cx: Context<PlanProgress>| WorkUpdate::Noted {
         note: "looked".into(),
         at: cx.now(),
     };
@@ -447,7 +447,7 @@ async fn somebody_looks_before_each_plan_and_each_answer() -> Tested {
 async fn pln_w4_however_long_a_look_takes_it_is_taken_once() -> Tested {
     let looks = Arc::new(AtomicU32::new(0));
     let counts = looks.clone();
-    let look = move |_: Context<Work>| {
+    let look = move |_: Context<PlanProgress>| {
         counts.fetch_add(1, Ordering::Relaxed);
         tokio::time::sleep(Duration::from_secs(20))
     };
@@ -480,12 +480,12 @@ async fn pln_21_what_was_read_and_refused_is_not_found_again() -> Tested {
         steps(&[respond()]),
         Reply::text("Well."),
     ]);
-    let look = async |cx: Context<Work>| WorkUpdate::Looked { at: cx.now() };
+    let look = async |cx: Context<PlanProgress>| WorkUpdate::Looked { at: cx.now() };
     let toolbox = toolbox()?.live_reads();
     let work = PlannedWork::new(model.clone(), PlanThenReplan::default(), toolbox).looking(look);
     let runner = runner(work)?;
     let parked = runner.start(&thread(), goal()).await?;
-    let texts = |work: &Work| {
+    let texts = |work: &PlanProgress| {
         let steps = work
             .steps
             .iter()

@@ -7,10 +7,10 @@ use std::{
 
 use async_trait::async_trait;
 use fugato_agent::preflight::{
-    FACT_UNKNOWN, FactError, FactSource, Informed, LiveFacts, Preflight,
+    FACT_UNKNOWN, FactError, FactSource, FactState, LiveFacts, Preflight,
 };
 use fugato_graph::{BoxError, Context, END, Graph, Runner};
-use fugato_memory::{Execution, ExecutionUpdate, Snapshot};
+use fugato_memory::{Execution, ExecutionUpdate, WorldSnapshot};
 use fugato_state::{Millis, State, ThreadId};
 use fugato_store::MemoryLog;
 use fugato_stream::EventKind;
@@ -47,16 +47,16 @@ impl State for Trader {
     }
 }
 
-impl Informed for Trader {
+impl FactState for Trader {
     fn about(&self) -> Vec<String> {
         self.about.clone()
     }
 
-    fn snapshots(&self) -> &BTreeMap<String, Snapshot> {
+    fn snapshots(&self) -> &BTreeMap<String, WorldSnapshot> {
         &self.execution.snapshots
     }
 
-    fn seen(kind: String, snapshot: Snapshot) -> Change {
+    fn seen(kind: String, snapshot: WorldSnapshot) -> Change {
         Change::Execution(ExecutionUpdate::Seen { kind, snapshot })
     }
 

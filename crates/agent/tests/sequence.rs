@@ -12,7 +12,7 @@ use fugato_agent::{
     ActionEnd, ActionRequest, Actions, ActionsUpdate, ConfirmGate, Embeds, GuardedSequences,
     Toolbox,
 };
-use fugato_graph::{Answers, BoxError, END, Ended, Graph, Runner};
+use fugato_graph::{Answers, BoxError, END, Graph, RunResult, Runner};
 use fugato_state::{EffectClass, State, ThreadId, ToolCall};
 use fugato_store::MemoryLog;
 use fugato_testkit::sim::{CrashSim, World};
@@ -161,7 +161,7 @@ fn request(id: &str, action: &str, arguments: Value) -> Change {
     )))
 }
 
-fn end(ended: &Ended<Desk>) -> Option<ActionEnd> {
+fn end(ended: &RunResult<Desk>) -> Option<ActionEnd> {
     ended.state().actions.end.clone()
 }
 
@@ -170,7 +170,7 @@ fn lunch() -> Value {
 }
 
 /// Returns an answer to the only open card.
-fn agree(asked: &Ended<Desk>, agrees: bool) -> Result<Answers, BoxError> {
+fn agree(asked: &RunResult<Desk>, agrees: bool) -> Result<Answers, BoxError> {
     let [card] = asked.interrupts() else {
         return Err("one card should be open".into());
     };
@@ -210,7 +210,7 @@ async fn stw_24_an_action_waits_for_consent_and_then_is_done_once() -> Tested {
         .start(&thread(), request("r1", "submit", lunch()))
         .await?;
     let ended = runner.resume(&thread(), agree(&again, true)?).await?;
-    assert!(matches!(again, Ended::Parked { .. }));
+    assert!(matches!(again, RunResult::Interrupted { .. }));
     assert_eq!(
         (end(&ended), count.load(Ordering::SeqCst)),
         (Some(ActionEnd::Done), 1)
@@ -280,8 +280,8 @@ async fn stw_25_a_repeated_request_replays_its_end() -> Tested {
     let asked = start().await?;
     let first = runner.resume(&thread(), agree(&asked, true)?).await?;
     let again = start().await?;
-    let output = |ended: Ended<Desk>| match ended {
-        Ended::Finished { output, .. } => output,
+    let output = |ended: RunResult<Desk>| match ended {
+        RunResult::Finished { output, .. } => output,
         _ => None,
     };
     assert_eq!(output(first), output(again));

@@ -5,8 +5,8 @@ use std::{
 };
 
 use fugato_agent::{
-    Assistant, React, ReactLoop, ReactMetadata, ReactUpdate, StopReason, StopWords, Toolbox,
-    Unreplied,
+    Assistant, React, ReactLoop, ReactMetadata, ReactUpdate, ReplyError, StopReason, StopWords,
+    Toolbox,
 };
 use fugato_graph::{BoxError, RunErrorKind, Runner};
 use fugato_llm::{ChatDelta, ModelError, ModelErrorKind};
@@ -58,7 +58,7 @@ async fn who_takes_too_long_fails_the_run_in_time_and_a_retry_goes_on() -> Teste
         let assistant = assistant(&model, |it| it)?;
         let begun = Instant::now();
         let failed = assistant.process_message(&thread()?, "Go.").await;
-        let Err(Unreplied::Run(error)) = failed else {
+        let Err(ReplyError::Run(error)) = failed else {
             panic!("{failed:?}")
         };
         assert!(matches!(error.kind, RunErrorKind::Node { .. }), "{error:?}");

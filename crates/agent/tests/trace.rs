@@ -1,7 +1,7 @@
 //! Every model call is in the log of the thread, with its chain of attempts.
 use std::{sync::Arc, time::Duration};
 
-use fugato_agent::trace::{ModelCall, Watched, model_calls, recorded};
+use fugato_agent::trace::{ModelCall, RecordedModel, model_calls, recorded};
 use fugato_graph::{BoxError, Context, END, Graph, RunTrace, Runner};
 use fugato_llm::{
     ChatModel, ChatModelExt as _, ChatRequest, Fallback, ModelError, ModelErrorKind, Usage,
@@ -69,7 +69,7 @@ async fn l16_the_log_keeps_the_chain_of_attempts_of_every_call() {
     let main = Scripted::new([busy().after(Duration::from_millis(120))]).named("main");
     let answer = Reply::text("Hi").after(Duration::from_millis(80));
     let backup = Scripted::new([answer]).named("backup");
-    let runs = run(Watched::new(Fallback::new(main).or(backup))).await;
+    let runs = run(RecordedModel::new(Fallback::new(main).or(backup))).await;
     assert_eq!(
         lines(&runs),
         ["think: main 120 ms rate_limited, backup 80 ms"]
@@ -79,9 +79,9 @@ async fn l16_the_log_keeps_the_chain_of_attempts_of_every_call() {
 #[tokio::test(start_paused = true)]
 async fn a_model_without_decorators_has_one_attempt_and_its_cost() {
     let usage = Usage::default();
-    let runs = run(Watched::new(Scripted::new(
-        [Reply::text("Hi").usage(usage)],
-    )))
+    let runs = run(RecordedModel::new(Scripted::new([
+        Reply::text("Hi").usage(usage)
+    ])))
     .await;
     assert_eq!(lines(&runs), ["think: scripted 0 ms"]);
     assert_eq!(
@@ -92,7 +92,8 @@ async fn a_model_without_decorators_has_one_attempt_and_its_cost() {
 
 #[tokio::test(start_paused = true)]
 async fn l16_the_words_of_a_call_are_kept_as_far_as_one_wants() {
-    let runs = run(Watched::new(Scripted::new([Reply::text("好的, gladly")])).keeping(11)).await;
+    let runs =
+        run(RecordedModel::new(Scripted::new([Reply::text("好的, gladly")])).keeping(11)).await;
     let [call] = &calls(&runs)[..] else {
         panic!("{runs:?}")
     };
@@ -101,7 +102,8 @@ async fn l16_the_words_of_a_call_are_kept_as_far_as_one_wants() {
         ("er: Hello?\n", "好的, gla")
     );
     let wanted = ToolCall::new("c1", "look", json!({ "at": 3 }));
-    let runs = run(Watched::new(Scripted::new([Reply::tool_calls([wanted])])).keeping(100)).await;
+    let runs =
+        run(RecordedModel::new(Scripted::new([Reply::tool_calls([wanted])])).keeping(100)).await;
     let [call] = &calls(&runs)[..] else {
         panic!("{runs:?}")
     };
@@ -114,7 +116,7 @@ async fn l16_the_words_of_a_call_are_kept_as_far_as_one_wants() {
 async fn a_failed_task_tells_whom_it_had_asked() {
     let main = Scripted::new([busy()]).named("main");
     let backup = Scripted::new([busy()]).named("backup");
-    let runs = run(Watched::new(Fallback::new(main).or(backup))).await;
+    let runs = run(RecordedModel::new(Fallback::new(main).or(backup))).await;
     let attempts = runs
         .iter()
         .flat_map(|run| &run.tasks)
@@ -140,7 +142,7 @@ async fn a_model_that_nobody_watches_is_not_kept() {
 
 #[tokio::test]
 async fn outside_of_a_node_a_watched_model_is_as_it_was() {
-    let model = Watched::new(Scripted::new([Reply::text("Hi")]));
+    let model = RecordedModel::new(Scripted::new([Reply::text("Hi")]));
     let answer = model
         .complete(ChatRequest::new([Message::user("Hello?")]))
         .await;

@@ -8,7 +8,7 @@ use fugato_anthropic::{Anthropic, ApiKey};
 use fugato_llm::{ChatDelta, FinishReason, ToolCallDelta};
 use fugato_testkit::{
     Reply,
-    chat::{ChatFactory, Speaker, Watched},
+    chat::{ChatFactory, ModelUnderTest, WatchedModel},
     log::OpenError,
 };
 use serde_json::{Value, json};
@@ -21,12 +21,12 @@ struct Served;
 
 #[async_trait::async_trait]
 impl ChatFactory for Served {
-    async fn says(&self, replies: Vec<Reply>) -> Result<Speaker, OpenError> {
-        let model = Watched::scripted(replies);
+    async fn says(&self, replies: Vec<Reply>) -> Result<ModelUnderTest, OpenError> {
+        let model = WatchedModel::scripted(replies);
         let idle = model.idle();
         let address = serve::<Blocks>(model, SECRET).await?;
         let client = Anthropic::new("small").base_url(&format!("http://{address}"));
-        Ok(Speaker::new(client.key(ApiKey::new(SECRET)), idle))
+        Ok(ModelUnderTest::new(client.key(ApiKey::new(SECRET)), idle))
     }
 
     fn secret(&self) -> Option<&str> {

@@ -19,8 +19,8 @@ use tokio::{
 };
 
 use crate::{
-    Watching,
-    folder::{Folder, Whole},
+    WatchedStore,
+    folder::{Folder, IntactPart},
 };
 
 /// The pause before it returns to a thread whose run was still live.
@@ -40,14 +40,14 @@ pub struct Archives {
     folder: Folder,
     /// The position up to which each archive is valid, as long as its file has this many bytes:
     /// other processes may write and delete it, too.
-    whole: Arc<tokio::sync::Mutex<HashMap<ThreadId, Whole>>>,
+    whole: Arc<tokio::sync::Mutex<HashMap<ThreadId, IntactPart>>>,
     due: Arc<Mutex<BTreeSet<ThreadId>>>,
     changed: Arc<Notify>,
 }
 
 /// The reason why archives are not up to date.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Behind {
+enum ArchiveLag {
     /// All archives are up to date.
     None,
     /// A run is still live.
@@ -86,8 +86,8 @@ impl Archives {
     }
 
     /// Wraps a store, so that these archives follow every thread that is written.
-    pub fn watching<T>(&self, store: T) -> Watching<T> {
-        Watching::new(store, self.clone())
+    pub fn watching<T>(&self, store: T) -> WatchedStore<T> {
+        WatchedStore::new(store, self.clone())
     }
 
     /// Returns the path of the archive of a thread.
@@ -140,9 +140,9 @@ impl Archives {
         loop {
             let next = async {
                 match self.bring_up_all_due(runner).await {
-                    Behind::None => self.changed.notified().await,
-                    Behind::Live => sleep(SOON).await,
-                    Behind::Failed => sleep(LATER).await,
+                    ArchiveLag::None => self.changed.notified().await,
+                    ArchiveLag::Live => sleep(SOON).await,
+                    ArchiveLag::Failed => sleep(LATER).await,
                 }
             };
             tokio::select! {
@@ -192,7 +192,7 @@ impl Archives {
             self.folder.write(thread, whole, &lines)?;
             let bytes = whole.bytes + lines.len() as u64;
             if self.folder.bytes(thread)? == Some(bytes) {
-                known.insert(thread.clone(), Whole { seq, bytes });
+                known.insert(thread.clone(), IntactPart { seq, bytes });
                 return Ok(count);
             }
         }
@@ -224,12 +224,12 @@ impl Archives {
     /// Brings the archives of marked threads without a live run up to date. Returns false if some
     /// are not.
     pub async fn bring_up_due<S: State>(&self, runner: &Runner<S>) -> bool {
-        self.bring_up_all_due(runner).await == Behind::None
+        self.bring_up_all_due(runner).await == ArchiveLag::None
     }
 
-    async fn bring_up_all_due<S: State>(&self, runner: &Runner<S>) -> Behind {
+    async fn bring_up_all_due<S: State>(&self, runner: &Runner<S>) -> ArchiveLag {
         let due = std::mem::take(&mut *self.due());
-        let mut behind = Behind::None;
+        let mut behind = ArchiveLag::None;
         for thread in due {
             behind = behind.max(self.try_to_bring_up(runner, thread).await);
         }
@@ -237,16 +237,16 @@ impl Archives {
     }
 
     /// Brings up a thread without a live run; otherwise, or if that fails, it is marked again.
-    async fn try_to_bring_up<S: State>(&self, runner: &Runner<S>, thread: ThreadId) -> Behind {
+    async fn try_to_bring_up<S: State>(&self, runner: &Runner<S>, thread: ThreadId) -> ArchiveLag {
         let behind = if runner.is_live(&thread) {
-            Behind::Live
+            ArchiveLag::Live
         } else if let Err(error) = self.bring_up(runner, &thread).await {
             tracing::warn!(%thread, %error, "archive is behind");
-            Behind::Failed
+            ArchiveLag::Failed
         } else {
-            Behind::None
+            ArchiveLag::None
         };
-        if behind != Behind::None {
+        if behind != ArchiveLag::None {
             self.due().insert(thread);
         }
         behind

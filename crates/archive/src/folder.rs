@@ -11,7 +11,7 @@ use serde_json::Value;
 
 /// The valid part of an archive: its last position, and its length in bytes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Whole {
+pub(crate) struct IntactPart {
     pub(crate) seq: Seq,
     pub(crate) bytes: u64,
 }
@@ -78,14 +78,16 @@ impl Folder {
     /// process that died may have left out events or half of a line there, and so is everything
     /// after a place where two processes wrote at once. Up to `base` everything is kept, because
     /// the log cannot replace it.
-    pub(crate) fn whole(&self, thread: &ThreadId, base: Seq) -> io::Result<Whole> {
+    pub(crate) fn whole(&self, thread: &ThreadId, base: Seq) -> io::Result<IntactPart> {
         let file = match File::open(self.path(thread)) {
             Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Whole::default()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                return Ok(IntactPart::default());
+            }
             Err(error) => return Err(error),
         };
         // The beginning of the last position, and the position before it.
-        let (mut last, mut before): (Option<Whole>, Seq) = (None, 0);
+        let (mut last, mut before): (Option<IntactPart>, Seq) = (None, 0);
         let (mut at, mut line) = (0, vec![]);
         let mut reader = BufReader::new(file);
         while reader.read_until(b'\n', &mut line)? > 0 {
@@ -95,21 +97,26 @@ impl Folder {
                 Some(last) if last.seq > seq => break,
                 _ => {
                     before = last.map_or(0, |last| last.seq);
-                    last = Some(Whole { seq, bytes: at });
+                    last = Some(IntactPart { seq, bytes: at });
                 }
             }
             at += line.len() as u64;
             line.clear();
         }
         Ok(match last {
-            Some(Whole { seq, .. }) if seq <= base => Whole { seq, bytes: at },
-            Some(Whole { bytes, .. }) => Whole { seq: before, bytes },
-            None => Whole::default(),
+            Some(IntactPart { seq, .. }) if seq <= base => IntactPart { seq, bytes: at },
+            Some(IntactPart { bytes, .. }) => IntactPart { seq: before, bytes },
+            None => IntactPart::default(),
         })
     }
 
     /// Writes lines after the valid part of a file, and cuts off everything else.
-    pub(crate) fn write(&self, thread: &ThreadId, whole: Whole, lines: &[u8]) -> io::Result<()> {
+    pub(crate) fn write(
+        &self,
+        thread: &ThreadId,
+        whole: IntactPart,
+        lines: &[u8],
+    ) -> io::Result<()> {
         let path = self.path(thread);
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder)?;
@@ -155,7 +162,7 @@ mod tests {
         let thread = |last: &str| ThreadId::new("书".repeat(66) + last).unwrap();
         for last in ["a", "b"] {
             folder
-                .write(&thread(last), Whole::default(), last.as_bytes())
+                .write(&thread(last), IntactPart::default(), last.as_bytes())
                 .unwrap();
         }
         let read = |last: &str| fs::read_to_string(folder.path(&thread(last))).unwrap();
@@ -206,7 +213,7 @@ mod tests {
         let two = line(1).len() as u64 * 2;
         for (base, seq, bytes) in [(1, 1, two / 2), (2, 2, two), (7, 2, two)] {
             let kept = folder.whole(&thread, base).unwrap();
-            assert_eq!(kept, Whole { seq, bytes }, "{base}");
+            assert_eq!(kept, IntactPart { seq, bytes }, "{base}");
         }
     }
 }

@@ -5,4 +5,4 @@ mod folder;
 mod watching;
 
 pub use archives::{ArchiveBehind, Archives};
-pub use watching::Watching;
+pub use watching::WatchedStore;

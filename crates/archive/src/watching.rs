@@ -1,20 +1,20 @@
 use async_trait::async_trait;
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
-    Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Snapshots, StoreError,
-    ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
+    AppendResult, Commit, Head, LeaseOutcome, LeaseRequest, Record, Snapshot, Snapshots,
+    StoreError, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
 };
 
 use crate::Archives;
 
 /// A store whose archives follow every thread that is written.
 #[derive(Debug, Clone)]
-pub struct Watching<T> {
+pub struct WatchedStore<T> {
     inner: T,
     archives: Archives,
 }
 
-impl<T> Watching<T> {
+impl<T> WatchedStore<T> {
     pub(crate) fn new(inner: T, archives: Archives) -> Self {
         Self { inner, archives }
     }
@@ -22,8 +22,8 @@ impl<T> Watching<T> {
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
-impl<T: ThreadLog> ThreadLog for Watching<T> {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+impl<T: ThreadLog> ThreadLog for WatchedStore<T> {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError> {
         let appended = self.inner.append(thread, commit).await;
         // Also after an error: the commit may have been written without an acknowledgement.
         self.archives.follow(thread);
@@ -43,14 +43,14 @@ impl<T: ThreadLog> ThreadLog for Watching<T> {
         self.inner.head(thread).await
     }
 
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+    async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome, StoreError> {
         self.inner.lease(request).await
     }
 }
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
-impl<T: Snapshots> Snapshots for Watching<T> {
+impl<T: Snapshots> Snapshots for WatchedStore<T> {
     async fn put(&self, thread: &ThreadId, snapshot: Snapshot) -> Result<(), StoreError> {
         self.inner.put(thread, snapshot).await
     }
@@ -66,7 +66,7 @@ impl<T: Snapshots> Snapshots for Watching<T> {
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
-impl<T: ThreadAdmin> ThreadAdmin for Watching<T> {
+impl<T: ThreadAdmin> ThreadAdmin for WatchedStore<T> {
     async fn list(&self, filter: ThreadFilter) -> Result<Vec<ThreadSummary>, StoreError> {
         self.inner.list(filter).await
     }
@@ -76,7 +76,7 @@ impl<T: ThreadAdmin> ThreadAdmin for Watching<T> {
         thread: &ThreadId,
         base: Snapshot,
         commit: &Commit,
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<AppendResult, StoreError> {
         let appended = self.inner.fork(thread, base, commit).await;
         self.archives.follow(thread);
         appended

@@ -6,7 +6,7 @@ use fugato_graph::{BoxError, Context, END, Graph, Outcome, Runner};
 use fugato_state::{State, ThreadId};
 use fugato_store::{MemoryLog, StoreError};
 use fugato_stream::Event;
-use fugato_testkit::log::{Asked, Intercept, Intercepted};
+use fugato_testkit::log::{Intercept, InterceptedLog, StoreCall};
 use futures::StreamExt as _;
 use serde::{Deserialize, Serialize};
 use tokio::{sync::Notify, time::timeout};
@@ -74,11 +74,11 @@ struct Slow {
 impl Intercept for Slow {
     async fn around<T: Send>(
         &self,
-        asked: Asked<'_>,
+        asked: StoreCall<'_>,
         act: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
         let answer = act.await;
-        if matches!(asked, Asked::Read) {
+        if matches!(asked, StoreCall::Read) {
             self.read.notify_one();
             self.arrives.notified().await;
         }
@@ -94,7 +94,7 @@ async fn trn_11_who_writes_what_is_old_by_now_undoes_nothing() -> Result<(), Box
     quick.say("hello").await?;
     let slow = Arc::new(Slow::default());
     let archives = Archives::new(folder.path());
-    let log = Intercepted::new(log, slow.clone());
+    let log = InterceptedLog::new(log, slow.clone());
     let runner = Runner::on_log(graph()?, Arc::new(log));
     let thread = quick.thread.clone();
     let late = tokio::spawn(async move { archives.bring_up(&runner, &thread).await });

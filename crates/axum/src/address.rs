@@ -9,7 +9,7 @@ use fugato_stream::Event;
 
 use crate::{
     Caller, Tenant,
-    error::{ApiError, Served},
+    error::{ApiError, ApiResult},
 };
 
 /// A thread of a tenant.
@@ -23,7 +23,7 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    pub(crate) fn new(caller: &Caller, name: &str) -> Served<Self> {
+    pub(crate) fn new(caller: &Caller, name: &str) -> ApiResult<Self> {
         let wrong = |error: fugato_state::InvalidThreadId| ApiError::bad(error.to_string());
         let whole = format!("{}{name}", prefix(&caller.tenant));
         Ok(Self {
@@ -35,7 +35,7 @@ impl Address {
 
     /// The thread that a client names; else a new one. A request with a key of its own finds the
     /// same one again.
-    pub(crate) fn of(caller: &Caller, name: Option<&str>, key: Option<&str>) -> Served<Self> {
+    pub(crate) fn of(caller: &Caller, name: Option<&str>, key: Option<&str>) -> ApiResult<Self> {
         match (name, key) {
             (Some(name), _) => Self::new(caller, name),
             (None, Some(key)) => Self::new(caller, &format!("key-{key}")),
@@ -44,7 +44,7 @@ impl Address {
     }
 
     /// A thread with a generated name; names that are generated later sort later.
-    pub(crate) fn fresh(caller: &Caller) -> Served<Self> {
+    pub(crate) fn fresh(caller: &Caller) -> ApiResult<Self> {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let millis = since.unwrap_or_default().as_millis();
         // Each `RandomState` has its own keys, so the hash of nothing is a random number.

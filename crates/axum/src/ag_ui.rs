@@ -6,22 +6,22 @@ use fugato_stream::{AgUiEncoder, Resume};
 use serde_json::Value;
 
 use crate::{
-    Caller, Said,
+    Caller, UserMessage,
     address::Address,
-    body::Sent,
-    error::{ApiError, Served},
-    office::{Office, Wish},
+    body::JsonBody,
+    error::{ApiError, ApiResult},
+    office::{AppState, RunRequest},
     openai::go_on,
     relay, said,
 };
 
 /// `POST /agui` with a `RunAgentInput`.
 pub(crate) async fn run(
-    State(office): State<Arc<Office>>,
+    State(office): State<Arc<AppState>>,
     caller: Caller,
     headers: HeaderMap,
-    Sent(request): Sent,
-) -> Served {
+    JsonBody(request): JsonBody,
+) -> ApiResult {
     let thread = required(&request, "threadId")?;
     let run = required(&request, "runId")?;
     let to = Address::new(&caller, thread)?;
@@ -30,16 +30,16 @@ pub(crate) async fn run(
     let key = said::request_key(&headers)?;
     let permit = office.reader(&caller)?;
     let running = go_on(&office, &to, resume, (key.clone(), "ag-ui"), || {
-        let said = Said::last_of(&caller, &request, extra);
+        let said = UserMessage::last_of(&caller, &request, extra);
         let said = Box::new(said.under(request.get("forwardedProps")).by("ag-ui"));
-        Wish::Start { key, said }
+        RunRequest::Start { key, said }
     });
     let events = relay::spoken(running.await?.events);
     let encoder = AgUiEncoder::new().named(thread, run);
     Ok(relay::respond(&office, (&to, permit), events, encoder))
 }
 
-fn required<'a>(request: &'a Value, name: &str) -> Served<&'a str> {
+fn required<'a>(request: &'a Value, name: &str) -> ApiResult<&'a str> {
     let text = said::text(request, name)?;
     text.ok_or_else(|| ApiError::bad(format!("{name:?} is missing; it must be a text")))
 }

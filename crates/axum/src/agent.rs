@@ -1,11 +1,11 @@
 use async_trait::async_trait;
 use fugato_graph::{Answers, BoxError, Runner};
 use fugato_state::{Interrupt, InterruptId, State, ThreadId};
-use fugato_stream::{Answered, Reply};
+use fugato_stream::{QuestionAnswer, Reply};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::{Caller, Item};
+use crate::{Caller, TimelineItem};
 
 /// An agent that endpoints can serve: a runner, the input that words become, and access rules.
 ///
@@ -17,7 +17,7 @@ use crate::{Caller, Item};
 /// Notes that only their owner sees. The crate's own page has an agent with its graph and routes.
 ///
 /// ```
-/// use fugato_axum::{Access, Agent, Caller, Said, Unusable, belongs};
+/// use fugato_axum::{ThreadAccess, Agent, Caller, UserMessage, BadInput, belongs};
 /// use fugato_graph::Runner;
 /// use fugato_state::{State, ThreadId};
 ///
@@ -36,10 +36,10 @@ use crate::{Caller, Item};
 ///     type State = Note;
 ///     fn name(&self) -> &str { "notes" }
 ///     fn runner(&self) -> &Runner<Note> { &self.0 }
-///     async fn allows(&self, who: &Caller, thread: &ThreadId, _: Access) -> Result<(), Unusable> {
+///     async fn allows(&self, who: &Caller, thread: &ThreadId, _: ThreadAccess) -> Result<(), BadInput> {
 ///         belongs(&self.0, thread, |note| note.owner == who.name()).await
 ///     }
-///     async fn input(&self, said: Said) -> Result<Vec<Note>, Unusable> {
+///     async fn input(&self, said: UserMessage) -> Result<Vec<Note>, BadInput> {
 ///         let said = said.in_words()?;
 ///         Ok(vec![Note { owner: said.caller.name().to_owned(), text: said.text }])
 ///     }
@@ -49,7 +49,7 @@ use crate::{Caller, Item};
 /// Wrong is an effect in `input`:
 ///
 /// ```text
-/// async fn input(&self, said: Said) -> Result<Vec<Ordered>, Unusable> {
+/// async fn input(&self, said: UserMessage) -> Result<Vec<Ordered>, BadInput> {
 ///     Ok(vec![Ordered { order: self.shop.place(&said.text).await? }])
 /// }
 /// ```
@@ -63,15 +63,15 @@ use crate::{Caller, Item};
 /// - `allows` is asked before each request for a thread, before anything of it is told or changed.
 /// - `input` and `answer` do nothing to the outside world: whether the run begins is not yet known.
 /// - What `answer` refuses leaves the thread as it is, whatever else was answered with it.
-/// - What cannot be used is an [`Unusable`], whose message says what is allowed.
+/// - What cannot be used is an [`BadInput`], whose message says what is allowed.
 ///
 /// # Errors
-/// An [`Unusable`] refuses the request: 422 with its message and code, or 403 `forbidden`; over a
-/// WebSocket an `error` message. The source that [`Unusable::because`] adds goes to the log only.
+/// An [`BadInput`] refuses the request: 422 with its message and code, or 403 `forbidden`; over a
+/// WebSocket an `error` message. The source that [`BadInput::because`] adds goes to the log only.
 ///
 /// # Cancellation
 /// The hooks run in the future of the request, so a client that disconnects drops them at any
-/// `.await`; no run has begun then. With [`Heard::Instead`] a disconnect after the cancellation of
+/// `.await`; no run has begun then. With [`MessageIntent::Instead`] a disconnect after the cancellation of
 /// the open question can prevent the new run. A run that has begun goes on without its client.
 ///
 /// # Cost
@@ -94,19 +94,22 @@ pub trait Agent: Send + Sync + 'static {
     fn runner(&self) -> &Runner<Self::State>;
 
     /// Checks if a caller may read or change a thread of their tenant. By default everyone of the
-    /// tenant may. An agent refuses with [`Unusable::forbidden`], from the owner in the thread's
+    /// tenant may. An agent refuses with [`BadInput::forbidden`], from the owner in the thread's
     /// state or in its name. A thread that does not exist yet is checked too.
     async fn allows(
         &self,
         _caller: &Caller,
         _thread: &ThreadId,
-        _access: Access,
-    ) -> Result<(), Unusable> {
+        _access: ThreadAccess,
+    ) -> Result<(), BadInput> {
         Ok(())
     }
 
     /// Returns the input of a run for a person's words.
-    async fn input(&self, said: Said) -> Result<Vec<<Self::State as State>::Update>, Unusable>;
+    async fn input(
+        &self,
+        said: UserMessage,
+    ) -> Result<Vec<<Self::State as State>::Update>, BadInput>;
 
     /// Interprets words: by default they are a request, which a thread that waits for an answer
     /// refuses. An agent for conversations lets people answer in words, or ask for something else.
@@ -114,8 +117,12 @@ pub trait Agent: Send + Sync + 'static {
     ///
     /// A yes or a no to an approval does not come here: the endpoints read it, with the evidence
     /// that it needs. An answer that is returned here for an approval is not given.
-    async fn hear(&self, _thread: &ThreadId, _said: &Said) -> Result<Heard, Unusable> {
-        Ok(Heard::Request)
+    async fn intent(
+        &self,
+        _thread: &ThreadId,
+        _said: &UserMessage,
+    ) -> Result<MessageIntent, BadInput> {
+        Ok(MessageIntent::Request)
     }
 
     /// Returns the value that answers an open question of a thread. Protocols have approvals and
@@ -123,14 +130,14 @@ pub trait Agent: Send + Sync + 'static {
     /// declines to answer gives `null`, or `false` where the question does not allow `null`.
     ///
     /// Every caller who may change the thread may answer, unless the agent refuses with
-    /// [`Unusable::forbidden`]. Every endpoint calls this for each new answer of a client.
+    /// [`BadInput::forbidden`]. Every endpoint calls this for each new answer of a client.
     async fn answer(
         &self,
         _thread: &ThreadId,
         _caller: &Caller,
         asked: &Interrupt,
-        answered: Answered,
-    ) -> Result<Value, Unusable> {
+        answered: QuestionAnswer,
+    ) -> Result<Value, BadInput> {
         let fits = |value: &Value| asked.question.schema.check(value).is_ok();
         let refused = Value::Bool(false);
         if answered.reply == Reply::Cancel && !fits(&Value::Null) && fits(&refused) {
@@ -148,14 +155,17 @@ pub trait Agent: Send + Sync + 'static {
     /// Questions with their answers, cards and the ends of tools come from the log; only the
     /// changes hold the words. If an empty slice gives none, which is the default, the endpoints
     /// show the [`timeline`](Self::timeline) of the state instead.
-    fn tells(&self, _changes: &[<Self::State as State>::Update]) -> Option<Vec<Item>> {
+    fn timeline_items(
+        &self,
+        _changes: &[<Self::State as State>::Update],
+    ) -> Option<Vec<TimelineItem>> {
         None
     }
 
     /// Returns the items of a whole state, oldest first: those from before the log of the thread
     /// begins, in a copy of another thread or in one that was compacted; or all of them, if
     /// [`tells`](Self::tells) gives none.
-    fn timeline(&self, _state: &Self::State) -> Vec<Item> {
+    fn timeline(&self, _state: &Self::State) -> Vec<TimelineItem> {
         vec![]
     }
 }
@@ -163,7 +173,7 @@ pub trait Agent: Send + Sync + 'static {
 /// The kinds of access to a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Access {
+pub enum ThreadAccess {
     /// To see that it exists, to read its conversation and its log, and to copy it.
     Read,
     /// To say something in it, to answer, to stop a run, to try one again, to remove it.
@@ -176,13 +186,13 @@ pub async fn belongs<S: State>(
     runner: &Runner<S>,
     thread: &ThreadId,
     is_theirs: impl FnOnce(&S) -> bool,
-) -> Result<(), Unusable> {
+) -> Result<(), BadInput> {
     let state = runner.state(thread).await.map_err(|error| {
-        Unusable::new("whose conversation it is cannot be read now; try again later").because(error)
+        BadInput::new("whose conversation it is cannot be read now; try again later").because(error)
     })?;
     match state {
         Some(state) if !is_theirs(&state) => {
-            Err(Unusable::forbidden("this conversation is somebody else's"))
+            Err(BadInput::forbidden("this conversation is somebody else's"))
         }
         _ => Ok(()),
     }
@@ -191,7 +201,7 @@ pub async fn belongs<S: State>(
 /// The meanings of words in a thread.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Heard {
+pub enum MessageIntent {
     /// A request.
     Request,
     /// The answers to open questions.
@@ -205,7 +215,7 @@ pub enum Heard {
 /// A person's words to an agent, by whatever protocol.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Said {
+pub struct UserMessage {
     /// The words: the text of the last message.
     pub text: String,
     /// The conversation as the client sends it, in the form of its protocol; empty if it sends
@@ -222,7 +232,7 @@ pub struct Said {
     pub door: &'static str,
 }
 
-impl Said {
+impl UserMessage {
     /// Creates a request of these words and nothing else.
     pub fn new(caller: Caller, text: impl Into<String>) -> Self {
         Self {
@@ -243,9 +253,9 @@ impl Said {
     }
 
     /// Refuses a request without words.
-    pub fn in_words(self) -> Result<Self, Unusable> {
+    pub fn in_words(self) -> Result<Self, BadInput> {
         if self.text.trim().is_empty() {
-            return Err(Unusable::new("say what you want: the message has no text"));
+            return Err(BadInput::new("say what you want: the message has no text"));
         }
         Ok(self)
     }
@@ -253,9 +263,9 @@ impl Said {
     /// Parses the further fields of the request; `allowed` describes them in the error message.
     /// Fields that `T` does not name are ignored, unless `T` refuses them: clients of other
     /// protocols have fields of their own.
-    pub fn beside<T: DeserializeOwned>(&self, allowed: &str) -> Result<T, Unusable> {
+    pub fn beside<T: DeserializeOwned>(&self, allowed: &str) -> Result<T, BadInput> {
         serde_json::from_value(Value::Object(self.extra.clone())).map_err(|error| {
-            Unusable::new(format!(
+            BadInput::new(format!(
                 "what came beside the words cannot be used: {error}; allowed {allowed}"
             ))
         })
@@ -265,14 +275,14 @@ impl Said {
 /// A refused request. The message goes to the client: it names what is wrong, and what is allowed.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-pub struct Unusable {
+pub struct BadInput {
     message: String,
     pub(crate) code: &'static str,
     pub(crate) forbidden: bool,
     source: Option<BoxError>,
 }
 
-impl Unusable {
+impl BadInput {
     /// Creates a refusal with this message: 422 with the code `unusable`.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
@@ -313,7 +323,7 @@ mod tests {
 
     #[test]
     fn what_has_no_words_is_refused() {
-        let said = |text: &str| Said::new(Caller::default(), text);
+        let said = |text: &str| UserMessage::new(Caller::default(), text);
         for nothing in ["", " \n\t", "\u{3000}"] {
             let refused = said(nothing).in_words().map_err(|error| error.to_string());
             let expected = "say what you want: the message has no text";

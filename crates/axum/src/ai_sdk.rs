@@ -9,11 +9,11 @@ use axum::{
 use fugato_stream::{AiSdkEncoder, Resume};
 
 use crate::{
-    Access, Caller, Said,
+    Caller, ThreadAccess, UserMessage,
     address::Address,
-    body::Sent,
-    error::Served,
-    office::{Office, Wish},
+    body::JsonBody,
+    error::ApiResult,
+    office::{AppState, RunRequest},
     openai::go_on,
     relay, said,
 };
@@ -31,11 +31,11 @@ const OWN: [&str; 7] = [
 
 /// `POST /api/chat`.
 pub(crate) async fn chat(
-    State(office): State<Arc<Office>>,
+    State(office): State<Arc<AppState>>,
     caller: Caller,
     headers: HeaderMap,
-    Sent(request): Sent,
-) -> Served {
+    JsonBody(request): JsonBody,
+) -> ApiResult {
     let key = said::request_key(&headers)?;
     let to = Address::of(&caller, said::text(&request, "id")?, key.as_deref())?;
     let resume = Resume::ai_sdk(&request)?;
@@ -46,9 +46,9 @@ pub(crate) async fn chat(
     let permit = office.reader(&caller)?;
     let running = go_on(&office, &to, resume, (key.clone(), "ai-sdk"), || {
         let extra = said::others(&request, &OWN);
-        let said = Said::last_of(&caller, &request, extra);
+        let said = UserMessage::last_of(&caller, &request, extra);
         let said = Box::new(said.under(Some(&request)).by("ai-sdk"));
-        Wish::Start { key, said }
+        RunRequest::Start { key, said }
     });
     let events = relay::spoken(running.await?.events);
     Ok(relay::respond(&office, (&to, permit), events, encoder))
@@ -56,11 +56,11 @@ pub(crate) async fn chat(
 
 /// `GET /api/chat/{id}/stream`: the current run, from its beginning.
 pub(crate) async fn again(
-    State(office): State<Arc<Office>>,
+    State(office): State<Arc<AppState>>,
     Path(name): Path<String>,
     caller: Caller,
-) -> Served {
-    let to = office.find(&caller, &name, Access::Read).await?;
+) -> ApiResult {
+    let to = office.find(&caller, &name, ThreadAccess::Read).await?;
     let permit = office.reader(&caller)?;
     let Some(events) = office.again(&to) else {
         return Ok(StatusCode::NO_CONTENT.into_response());

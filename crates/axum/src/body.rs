@@ -13,17 +13,17 @@ use serde_json::Value;
 
 use crate::{
     Caller, Limits,
-    error::{ApiError, Served},
-    office::Office,
+    error::{ApiError, ApiResult},
+    office::AppState,
 };
 
 /// The body of a request as JSON; an empty one is an empty object.
-pub(crate) struct Sent(pub(crate) Value);
+pub(crate) struct JsonBody(pub(crate) Value);
 
-impl FromRequest<Arc<Office>> for Sent {
+impl FromRequest<Arc<AppState>> for JsonBody {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, office: &Arc<Office>) -> Served<Self> {
+    async fn from_request(request: Request, office: &Arc<AppState>) -> ApiResult<Self> {
         let (parts, body) = request.into_parts();
         let bytes = read(body, &parts.headers, &office.limits).await?;
         if bytes.is_empty() {
@@ -49,17 +49,17 @@ impl FromRequest<Arc<Office>> for Sent {
 
 /// Reads the bodies of requests to the program's own paths within the same limits.
 pub(crate) async fn bounded(
-    State(office): State<Arc<Office>>,
+    State(office): State<Arc<AppState>>,
     request: Request,
     next: Next,
-) -> Served {
+) -> ApiResult {
     let (parts, body) = request.into_parts();
     let bytes = read(body, &parts.headers, &office.limits).await?;
     let request = Request::from_parts(parts, Body::from(bytes));
     Ok(next.run(request).await)
 }
 
-async fn read(body: Body, headers: &HeaderMap, limits: &Limits) -> Served<Bytes> {
+async fn read(body: Body, headers: &HeaderMap, limits: &Limits) -> ApiResult<Bytes> {
     let limit = limits.body;
     let told = headers.get(header::CONTENT_LENGTH);
     let told = told.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
@@ -102,12 +102,12 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// The parsed query of a request; one that does not parse is refused as `invalid_request`.
-pub(crate) struct Asked<T>(pub(crate) T);
+pub(crate) struct QueryParams<T>(pub(crate) T);
 
-impl<T: DeserializeOwned> FromRequestParts<Arc<Office>> for Asked<T> {
+impl<T: DeserializeOwned> FromRequestParts<Arc<AppState>> for QueryParams<T> {
     type Rejection = ApiError;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Arc<Office>) -> Served<Self> {
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<AppState>) -> ApiResult<Self> {
         let query = axum::extract::Query::try_from_uri(&parts.uri);
         let axum::extract::Query(asked) =
             query.map_err(|error| ApiError::bad(error.body_text()))?;
@@ -116,10 +116,10 @@ impl<T: DeserializeOwned> FromRequestParts<Arc<Office>> for Asked<T> {
 }
 
 /// The guard has authenticated the caller and stored it in the request's extensions.
-impl FromRequestParts<Arc<Office>> for Caller {
+impl FromRequestParts<Arc<AppState>> for Caller {
     type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, _: &Arc<Office>) -> Result<Self, Infallible> {
+    async fn from_request_parts(parts: &mut Parts, _: &Arc<AppState>) -> Result<Self, Infallible> {
         Ok(parts.extensions.get::<Self>().cloned().unwrap_or_default())
     }
 }

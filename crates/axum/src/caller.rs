@@ -11,13 +11,13 @@ use crate::{ApiError, address::Address};
 ///
 /// ```
 /// use axum::http::request::Parts;
-/// use fugato_axum::{Authenticate, Caller, Denied, Tenant};
+/// use fugato_axum::{Authenticate, Caller, AccessDenied, Tenant};
 ///
-/// fn by_token(request: &Parts) -> Result<Caller, Denied> {
+/// fn by_token(request: &Parts) -> Result<Caller, AccessDenied> {
 ///     let token = request.headers.get("authorization").and_then(|it| it.to_str().ok());
 ///     match token {
 ///         Some("Bearer s3cret") => Ok(Caller::new(Tenant::new("acme").expect("a short word")).user("Ada")),
-///         _ => Err(Denied::unauthorized("send a token: Authorization: Bearer …")),
+///         _ => Err(AccessDenied::unauthorized("send a token: Authorization: Bearer …")),
 ///     }
 /// }
 /// let _: &dyn Authenticate = &by_token;
@@ -30,26 +30,26 @@ use crate::{ApiError, address::Address};
 #[async_trait]
 pub trait Authenticate: Send + Sync {
     /// Returns the caller, or the reason why the request is refused.
-    async fn caller(&self, request: &Parts) -> Result<Caller, Denied>;
+    async fn caller(&self, request: &Parts) -> Result<Caller, AccessDenied>;
 }
 
 #[async_trait]
 impl<F> Authenticate for F
 where
-    F: Fn(&Parts) -> Result<Caller, Denied> + Send + Sync,
+    F: Fn(&Parts) -> Result<Caller, AccessDenied> + Send + Sync,
 {
-    async fn caller(&self, request: &Parts) -> Result<Caller, Denied> {
+    async fn caller(&self, request: &Parts) -> Result<Caller, AccessDenied> {
         self(request)
     }
 }
 
 /// Lets every caller in, to every thread of the store: for a program on one's own machine.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Everyone;
+pub struct AllowAll;
 
 #[async_trait]
-impl Authenticate for Everyone {
-    async fn caller(&self, _: &Parts) -> Result<Caller, Denied> {
+impl Authenticate for AllowAll {
+    async fn caller(&self, _: &Parts) -> Result<Caller, AccessDenied> {
         Ok(Caller::default())
     }
 }
@@ -137,12 +137,12 @@ pub struct InvalidTenant {
 /// A refused request. The message goes to the client.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{message}")]
-pub struct Denied {
+pub struct AccessDenied {
     pub(crate) known: bool,
     message: String,
 }
 
-impl Denied {
+impl AccessDenied {
     /// The caller is unknown: 401 `unauthorized`.
     pub fn unauthorized(message: impl Into<String>) -> Self {
         Self {

@@ -6,7 +6,7 @@ use futures::{Stream, StreamExt as _};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-use crate::error::{ApiError, Served, closing};
+use crate::error::{ApiError, ApiResult, closing};
 
 /// The text, usage and open questions of a run that came to rest.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ struct Piece {
 
 impl Completion {
     /// Reads a run to its end.
-    pub(crate) async fn collect(events: impl Stream<Item = Event>) -> Served<Self> {
+    pub(crate) async fn collect(events: impl Stream<Item = Event>) -> ApiResult<Self> {
         let mut whole = Self::default();
         let mut events = std::pin::pin!(events);
         while let Some(event) = events.next().await {
@@ -40,7 +40,7 @@ impl Completion {
         }
     }
 
-    fn take(&mut self, event: Event) -> Served<()> {
+    fn take(&mut self, event: Event) -> ApiResult<()> {
         let by = event.origin;
         match event.kind {
             EventKind::TextDelta { text, .. } => self.text.push(Piece {

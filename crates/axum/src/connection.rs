@@ -52,7 +52,7 @@ pub(crate) async fn accept(
         };
         // An event is sent when it happens, and not when more have come.
         drop(stream.set_nodelay(true));
-        let stream = TokioIo::new(Patient::new(stream, limits.reader_timeout));
+        let stream = TokioIo::new(WriteTimeout::new(stream, limits.reader_timeout));
         let service = TowerToHyperService::new(app.clone());
         let connection = http.serve_connection(stream, service).with_upgrades();
         let mut ending = open.clone();
@@ -87,13 +87,13 @@ fn is_of_the_client(error: &io::Error) -> bool {
 }
 
 /// A connection that fails when a write makes no progress for `limit`.
-struct Patient<T> {
+struct WriteTimeout<T> {
     stream: T,
     limit: Duration,
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl<T> Patient<T> {
+impl<T> WriteTimeout<T> {
     fn new(stream: T, limit: Duration) -> Self {
         Self {
             stream,
@@ -115,7 +115,7 @@ impl<T> Patient<T> {
     }
 }
 
-impl<T: AsyncRead + Unpin> AsyncRead for Patient<T> {
+impl<T: AsyncRead + Unpin> AsyncRead for WriteTimeout<T> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -125,7 +125,7 @@ impl<T: AsyncRead + Unpin> AsyncRead for Patient<T> {
     }
 }
 
-impl<T: AsyncWrite + Unpin> AsyncWrite for Patient<T> {
+impl<T: AsyncWrite + Unpin> AsyncWrite for WriteTimeout<T> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -170,7 +170,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_takes_nothing_is_cut_off_and_who_is_slow_is_not() {
         let (mut reader, written) = duplex(4);
-        let mut written = Patient::new(written, Duration::from_secs(10));
+        let mut written = WriteTimeout::new(written, Duration::from_secs(10));
         let writing = tokio::spawn(async move {
             written.write_all(b"twelve bytes").await?;
             let began = Instant::now();

@@ -5,7 +5,7 @@ use fugato_state::Interrupt;
 use fugato_words::{Phrases, ShortAnswer};
 use serde_json::Value;
 
-use crate::{Said, said};
+use crate::{UserMessage, said};
 
 /// The decision that words make about the open approvals.
 #[derive(Debug, PartialEq)]
@@ -27,7 +27,7 @@ pub enum Consent {
 }
 
 /// Returns true if the words may decide a card, so that the open questions must be read.
-pub(crate) fn may_concern_a_card(said: &Said) -> bool {
+pub(crate) fn may_concern_a_card(said: &UserMessage) -> bool {
     said.card.is_some() && decision(&said.text).is_some() || {
         let (rest, _) = without_code(&said.text);
         decision(&rest).is_some()
@@ -36,9 +36,9 @@ pub(crate) fn may_concern_a_card(said: &Said) -> bool {
 
 /// Reads words that may decide one of these questions, for an endpoint of one's own.
 ///
-/// The evidence is the id of the card in [`Said::card`], the card's code among the words, or the
+/// The evidence is the id of the card in [`UserMessage::card`], the card's code among the words, or the
 /// code in the assistant's last message, if the client sends the conversation along.
-pub fn consent(said: &Said, open: &[Interrupt]) -> Consent {
+pub fn consent(said: &UserMessage, open: &[Interrupt]) -> Consent {
     let (rest, code) = without_code(&said.text);
     let Some(decision) = decision(&rest) else {
         return Consent::None;
@@ -154,8 +154,8 @@ mod tests {
         }
     }
 
-    fn said(text: &str) -> Said {
-        Said::new(Caller::default(), text)
+    fn said(text: &str) -> UserMessage {
+        UserMessage::new(Caller::default(), text)
     }
 
     #[test]
@@ -175,7 +175,7 @@ mod tests {
             consent(&said(&format!("不要{code}")), &open),
             given(&two, false)
         );
-        let under = |words: &str| Said {
+        let under = |words: &str| UserMessage {
             card: Some(one.id.clone()),
             ..said(words)
         };
@@ -195,7 +195,7 @@ mod tests {
             consent(&said(&format!("yes {other}")), &open),
             closed(other)
         );
-        let gone = Said {
+        let gone = UserMessage {
             card: Some("act#1~0.cc".into()),
             ..said("yes")
         };
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn k35_a_client_that_repeats_the_card_approves_it() {
         let (one, two) = (card("act#1~1.aa"), card("act#1~2.bb"));
-        let shown = |text: &str| Said {
+        let shown = |text: &str| UserMessage {
             messages: vec![
                 json!({ "role": "assistant", "content": text }),
                 json!({ "role": "user", "content": "yes" }),

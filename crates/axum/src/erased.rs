@@ -4,12 +4,12 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use axum::http::StatusCode;
 use fugato_graph::{
-    Attribution, Ended, Events, Graph, HistoryEntry, Run, RunError, Runner, Standing, Worker,
-    machine::Fact,
+    Attribution, Events, Graph, HistoryEntry, Run, RunError, RunResult, Runner, ThreadStatus,
+    Worker, machine::Fact,
 };
 use fugato_state::{Interrupt, Seq, State, ThreadId};
 use fugato_store::{Head, ThreadAdmin, ThreadLog};
-use fugato_stream::{Answered, Event, Reply};
+use fugato_stream::{Event, QuestionAnswer, Reply};
 use futures::{
     FutureExt as _, StreamExt as _,
     future::{self, BoxFuture},
@@ -18,32 +18,32 @@ use futures::{
 use serde_json::{Value, json};
 
 use crate::{
-    Access, Agent, Caller, Item, Said,
-    error::{ApiError, Served},
-    speak::{Given, Spoken, answer, shown, speak},
-    timeline::{Timeline, Told},
+    Agent, Caller, ThreadAccess, TimelineItem, UserMessage,
+    error::{ApiError, ApiResult},
+    speak::{GivenAnswers, SendOutcome, answer, shown, speak},
+    timeline::{Timeline, TimelineEntry},
 };
 
 /// The number of records in one read.
 const AT_ONCE: usize = 1000;
 
 /// A run that was asked for.
-pub(crate) struct Begun {
+pub(crate) struct StartedRun {
     pub(crate) events: BoxStream<'static, Event>,
-    pub(crate) end: BoxFuture<'static, Result<Rest, RunError>>,
+    pub(crate) end: BoxFuture<'static, Result<RunRest, RunError>>,
 }
 
 /// The answers of one request.
-pub(crate) struct Answering {
+pub(crate) struct AnswerRequest {
     /// The client's own key of the request.
     pub(crate) key: Option<String>,
     pub(crate) door: &'static str,
-    pub(crate) answers: Vec<Answered>,
+    pub(crate) answers: Vec<QuestionAnswer>,
 }
 
 /// The ways in which a run comes to rest.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Rest {
+pub(crate) enum RunRest {
     Finished(Option<Value>),
     Parked(Vec<Interrupt>),
     /// It goes on later, or nothing of it is left.
@@ -53,7 +53,7 @@ pub(crate) enum Rest {
 /// A thread at one position.
 pub(crate) struct Seen {
     pub(crate) head: Seq,
-    pub(crate) standing: Standing,
+    pub(crate) standing: ThreadStatus,
     pub(crate) title: Option<String>,
 }
 
@@ -63,24 +63,38 @@ pub(crate) trait DynAgent: Send + Sync {
     fn graph(&self) -> Value;
     fn log(&self) -> &dyn ThreadLog;
     fn admin(&self) -> Option<&dyn ThreadAdmin>;
-    async fn allows(&self, caller: &Caller, thread: &ThreadId, access: Access) -> Served<()>;
-    async fn start(&self, thread: &ThreadId, key: Option<String>, said: Said) -> Served<Begun>;
+    async fn allows(
+        &self,
+        caller: &Caller,
+        thread: &ThreadId,
+        access: ThreadAccess,
+    ) -> ApiResult<()>;
+    async fn start(
+        &self,
+        thread: &ThreadId,
+        key: Option<String>,
+        said: UserMessage,
+    ) -> ApiResult<StartedRun>;
     async fn resume(
         &self,
         thread: &ThreadId,
         caller: &Caller,
-        answering: Answering,
-    ) -> Served<Begun>;
-    fn recover(&self, thread: &ThreadId) -> Begun;
-    fn retry(&self, thread: &ThreadId) -> Begun;
+        answering: AnswerRequest,
+    ) -> ApiResult<StartedRun>;
+    fn recover(&self, thread: &ThreadId) -> StartedRun;
+    fn retry(&self, thread: &ThreadId) -> StartedRun;
     async fn cancel(&self, thread: &ThreadId, by: &str, why: &str) -> Result<(), RunError>;
     fn events(&self, thread: &ThreadId, after: Seq) -> Events;
     fn follow(&self, thread: &ThreadId, after: Seq) -> Events;
     fn is_live(&self, thread: &ThreadId) -> bool;
-    async fn standing(&self, thread: &ThreadId) -> Result<Standing, RunError>;
+    async fn standing(&self, thread: &ThreadId) -> Result<ThreadStatus, RunError>;
     async fn look(&self, thread: &ThreadId) -> Result<Option<Seen>, RunError>;
     async fn title(&self, thread: &ThreadId, at: Seq) -> Result<Option<String>, RunError>;
-    async fn timeline(&self, thread: &ThreadId, head: &Head) -> Result<Vec<Told>, RunError>;
+    async fn timeline(
+        &self,
+        thread: &ThreadId,
+        head: &Head,
+    ) -> Result<Vec<TimelineEntry>, RunError>;
     async fn state(&self, thread: &ThreadId, at: Seq) -> Result<Value, RunError>;
     async fn history(
         &self,
@@ -94,16 +108,16 @@ pub(crate) trait DynAgent: Send + Sync {
 }
 
 /// An agent with its types.
-pub(crate) struct Erased<A>(pub(crate) A);
+pub(crate) struct ErasedAgent<A>(pub(crate) A);
 
-impl<A: Agent> Erased<A> {
+impl<A: Agent> ErasedAgent<A> {
     fn runner(&self) -> &Runner<A::State> {
         self.0.runner()
     }
 }
 
 #[async_trait]
-impl<A: Agent> DynAgent for Erased<A> {
+impl<A: Agent> DynAgent for ErasedAgent<A> {
     fn name(&self) -> &str {
         self.0.name()
     }
@@ -120,15 +134,25 @@ impl<A: Agent> DynAgent for Erased<A> {
         self.runner().admin().map(|admin| &**admin)
     }
 
-    async fn allows(&self, caller: &Caller, thread: &ThreadId, access: Access) -> Served<()> {
+    async fn allows(
+        &self,
+        caller: &Caller,
+        thread: &ThreadId,
+        access: ThreadAccess,
+    ) -> ApiResult<()> {
         Ok(self.0.allows(caller, thread, access).await?)
     }
 
-    async fn start(&self, thread: &ThreadId, key: Option<String>, said: Said) -> Served<Begun> {
+    async fn start(
+        &self,
+        thread: &ThreadId,
+        key: Option<String>,
+        said: UserMessage,
+    ) -> ApiResult<StartedRun> {
         Ok(match speak(&self.0, thread, key, said).await? {
-            Spoken::Run(run) => begun(run),
-            Spoken::Unchanged(ended) => resting(rest(ended)),
-            Spoken::Told(text) => resting(Rest::Finished(Some(Value::String(text)))),
+            SendOutcome::Run(run) => begun(run),
+            SendOutcome::Unchanged(ended) => resting(rest(ended)),
+            SendOutcome::Told(text) => resting(RunRest::Finished(Some(Value::String(text)))),
         })
     }
 
@@ -136,10 +160,10 @@ impl<A: Agent> DynAgent for Erased<A> {
         &self,
         thread: &ThreadId,
         caller: &Caller,
-        answering: Answering,
-    ) -> Served<Begun> {
+        answering: AnswerRequest,
+    ) -> ApiResult<StartedRun> {
         let open = self.runner().interrupts(thread).await?;
-        let Answering { key, door, answers } = answering;
+        let AnswerRequest { key, door, answers } = answering;
         let sent: Value = answers.iter().map(sent).collect();
         let is_named = answers.iter().all(|answered| answered.id.is_some());
         let named = match key {
@@ -151,7 +175,7 @@ impl<A: Agent> DynAgent for Erased<A> {
             let busy = ApiError::new(StatusCode::CONFLICT, "busy", message);
             return Err(busy.retry_after(Duration::from_secs(1)));
         }
-        let given = Given {
+        let given = GivenAnswers {
             named,
             by: Attribution::new(caller.name(), door),
             answers,
@@ -160,11 +184,11 @@ impl<A: Agent> DynAgent for Erased<A> {
         Ok(begun(run))
     }
 
-    fn recover(&self, thread: &ThreadId) -> Begun {
+    fn recover(&self, thread: &ThreadId) -> StartedRun {
         begun(self.runner().recover(thread))
     }
 
-    fn retry(&self, thread: &ThreadId) -> Begun {
+    fn retry(&self, thread: &ThreadId) -> StartedRun {
         begun(self.runner().retry(thread))
     }
 
@@ -184,7 +208,7 @@ impl<A: Agent> DynAgent for Erased<A> {
         self.runner().is_live(thread)
     }
 
-    async fn standing(&self, thread: &ThreadId) -> Result<Standing, RunError> {
+    async fn standing(&self, thread: &ThreadId) -> Result<ThreadStatus, RunError> {
         self.runner().standing(thread).await
     }
 
@@ -202,8 +226,12 @@ impl<A: Agent> DynAgent for Erased<A> {
         Ok(self.0.title(&state))
     }
 
-    async fn timeline(&self, thread: &ThreadId, head: &Head) -> Result<Vec<Told>, RunError> {
-        if self.0.tells(&[]).is_none() {
+    async fn timeline(
+        &self,
+        thread: &ThreadId,
+        head: &Head,
+    ) -> Result<Vec<TimelineEntry>, RunError> {
+        if self.0.timeline_items(&[]).is_none() {
             let mut timeline = Timeline::default();
             let state = self.runner().state_at(thread, head.seq).await?;
             timeline.add(head.seq, self.0.timeline(&state));
@@ -261,19 +289,19 @@ impl<A: Agent> DynAgent for Erased<A> {
     }
 }
 
-impl<A: Agent> Erased<A> {
+impl<A: Agent> ErasedAgent<A> {
     /// Returns the items of the changes of a record; none if they do not parse.
-    fn told(&self, changes: &str) -> Vec<Item> {
+    fn told(&self, changes: &str) -> Vec<TimelineItem> {
         let changes: Result<Vec<<A::State as State>::Update>, _> = serde_json::from_str(changes);
         self.0
-            .tells(&changes.unwrap_or_default())
+            .timeline_items(&changes.unwrap_or_default())
             .unwrap_or_default()
     }
 }
 
 /// Returns the parts of an answer that decide if two requests are the same.
-fn sent(answered: &Answered) -> Value {
-    let Answered {
+fn sent(answered: &QuestionAnswer) -> Value {
+    let QuestionAnswer {
         id,
         reply,
         reason,
@@ -290,26 +318,26 @@ fn sent(answered: &Answered) -> Value {
     json!([id, reply, reason, digest])
 }
 
-fn begun<S: State>(run: Run<S>) -> Begun {
+fn begun<S: State>(run: Run<S>) -> StartedRun {
     let (events, end) = run.split();
     let end = end.map(|end| end.map(rest)).boxed();
     let events = events.boxed();
-    Begun { events, end }
+    StartedRun { events, end }
 }
 
 /// Returns a run that changes nothing and is at rest.
-fn resting(rest: Rest) -> Begun {
-    Begun {
+fn resting(rest: RunRest) -> StartedRun {
+    StartedRun {
         events: stream::empty().boxed(),
         end: future::ready(Ok(rest)).boxed(),
     }
 }
 
-fn rest<S: State>(ended: Ended<S>) -> Rest {
+fn rest<S: State>(ended: RunResult<S>) -> RunRest {
     match ended {
-        Ended::Finished { output, .. } => Rest::Finished(output),
-        Ended::Parked { interrupts, .. } => Rest::Parked(interrupts),
-        _ => Rest::Other,
+        RunResult::Finished { output, .. } => RunRest::Finished(output),
+        RunResult::Interrupted { interrupts, .. } => RunRest::Parked(interrupts),
+        _ => RunRest::Other,
     }
 }
 

@@ -13,7 +13,7 @@ use fugato_store::{StoreError, StoreErrorKind};
 use fugato_stream::ResumeError;
 use serde_json::{Map, Value, json};
 
-use crate::{Denied, Unsaid, Unusable};
+use crate::{AccessDenied, BadInput, SendError};
 
 /// An error response, with a status and a body as the agent's own endpoints send it. Handlers of
 /// one's own return it too.
@@ -28,7 +28,7 @@ pub struct ApiError {
     retry_after: Option<Duration>,
 }
 
-pub(crate) type Served<T = Response> = Result<T, ApiError>;
+pub(crate) type ApiResult<T = Response> = Result<T, ApiError>;
 
 impl ApiError {
     /// A refusal with a stable word for programs, and a message that says what is allowed.
@@ -150,8 +150,8 @@ impl From<StoreError> for ApiError {
     }
 }
 
-impl From<Denied> for ApiError {
-    fn from(denied: Denied) -> Self {
+impl From<AccessDenied> for ApiError {
+    fn from(denied: AccessDenied) -> Self {
         let (status, kind) = if denied.known {
             (StatusCode::FORBIDDEN, "forbidden")
         } else {
@@ -161,8 +161,8 @@ impl From<Denied> for ApiError {
     }
 }
 
-impl From<Unusable> for ApiError {
-    fn from(unusable: Unusable) -> Self {
+impl From<BadInput> for ApiError {
+    fn from(unusable: BadInput) -> Self {
         tracing::debug!(error = %chain(&unusable), "request rejected");
         let status = if unusable.forbidden {
             StatusCode::FORBIDDEN
@@ -173,17 +173,17 @@ impl From<Unusable> for ApiError {
     }
 }
 
-impl From<Unsaid> for ApiError {
-    fn from(unsaid: Unsaid) -> Self {
+impl From<SendError> for ApiError {
+    fn from(unsaid: SendError) -> Self {
         match unsaid {
-            Unsaid::Unusable(unusable) => unusable.into(),
-            Unsaid::Run(error) => error.into(),
+            SendError::Unusable(unusable) => unusable.into(),
+            SendError::Run(error) => error.into(),
         }
     }
 }
 
 /// For handlers of one's own: 422 with the message, or 403.
-impl IntoResponse for Unusable {
+impl IntoResponse for BadInput {
     fn into_response(self) -> Response {
         ApiError::from(self).into_response()
     }

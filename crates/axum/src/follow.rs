@@ -10,13 +10,17 @@ use futures::{
 };
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
-use crate::{address::Address, office::Office};
+use crate::{address::Address, office::AppState};
 
 /// The interval at which the log is checked for records of another process.
 const ELSEWHERE: Duration = Duration::from_secs(3);
 
 /// Returns every event of a thread after a position, until the server shuts down.
-pub(crate) fn follow(office: &Arc<Office>, to: &Address, after: Seq) -> BoxStream<'static, Event> {
+pub(crate) fn follow(
+    office: &Arc<AppState>,
+    to: &Address,
+    after: Seq,
+) -> BoxStream<'static, Event> {
     let mut tick = tokio::time::interval_at(Instant::now() + ELSEWHERE, ELSEWHERE);
     tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let follower = Follower {
@@ -38,7 +42,7 @@ struct Follower {
     /// The last head of the log that was seen.
     head: Seq,
     tick: Interval,
-    office: Arc<Office>,
+    office: Arc<AppState>,
     to: Address,
 }
 

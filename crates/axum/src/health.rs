@@ -18,9 +18,9 @@ use fugato_state::ThreadId;
 use serde_json::json;
 
 use crate::{
-    erased::Rest,
-    error::Served,
-    office::{Office, ending},
+    erased::RunRest,
+    error::ApiResult,
+    office::{AppState, ending},
 };
 
 /// Counters since the process began.
@@ -50,7 +50,7 @@ impl Metrics {
         self.active.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn ended(&self, end: &Result<Rest, RunError>) {
+    pub(crate) fn ended(&self, end: &Result<RunRest, RunError>) {
         self.active.fetch_sub(1, Ordering::Relaxed);
         let ending = ending(end);
         let counters = ENDINGS.iter().zip(&self.ended);
@@ -136,7 +136,7 @@ impl Drop for OpenStream {
 }
 
 /// `GET /health`: 200 `ok`, or 503 with `closing` or `store_unavailable`.
-pub(crate) async fn health(State(office): State<Arc<Office>>) -> Served {
+pub(crate) async fn health(State(office): State<Arc<AppState>>) -> ApiResult {
     let nobody = ThreadId::new("health").expect("a short word is a name");
     let store = office.agent.log().head(&nobody).await;
     let (status, word) = match store {
@@ -150,7 +150,7 @@ pub(crate) async fn health(State(office): State<Arc<Office>>) -> Served {
     Ok((status, Json(json!({ "status": word }))).into_response())
 }
 
-pub(crate) async fn metrics(State(office): State<Arc<Office>>) -> Response {
+pub(crate) async fn metrics(State(office): State<Arc<AppState>>) -> Response {
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
     (kind, office.metrics.text()).into_response()
 }

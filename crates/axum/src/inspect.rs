@@ -9,7 +9,7 @@ use fugato_state::Seq;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{Access, Caller, body::Asked, error::Served, office::Office};
+use crate::{Caller, ThreadAccess, body::QueryParams, error::ApiResult, office::AppState};
 
 /// The number of records in a page of history, unless the client sets a limit.
 const READ: usize = 100;
@@ -24,12 +24,12 @@ pub(crate) struct Window {
 
 /// `GET /threads/{id}/history?from=seq&limit=n`: the records, and the position of the next page.
 pub(crate) async fn history(
-    State(office): State<Arc<Office>>,
+    State(office): State<Arc<AppState>>,
     Path(name): Path<String>,
-    Asked(window): Asked<Window>,
+    QueryParams(window): QueryParams<Window>,
     caller: Caller,
-) -> Served<Json<Value>> {
-    let to = office.find(&caller, &name, Access::Read).await?;
+) -> ApiResult<Json<Value>> {
+    let to = office.find(&caller, &name, ThreadAccess::Read).await?;
     let head = office.must_exist(&to).await?;
     let limit = window.limit.unwrap_or(READ).clamp(1, MOST);
     // Compacted records cannot be read; without a position, the first that is left is meant.
@@ -64,12 +64,12 @@ pub(crate) struct Position {
 
 /// `GET /threads/{id}/state?at=seq`.
 pub(crate) async fn state(
-    State(office): State<Arc<Office>>,
+    State(office): State<Arc<AppState>>,
     Path(name): Path<String>,
-    Asked(position): Asked<Position>,
+    QueryParams(position): QueryParams<Position>,
     caller: Caller,
-) -> Served<Json<Value>> {
-    let to = office.find(&caller, &name, Access::Read).await?;
+) -> ApiResult<Json<Value>> {
+    let to = office.find(&caller, &name, ThreadAccess::Read).await?;
     let head = office.must_exist(&to).await?;
     let at = position.at.unwrap_or(head);
     let state = office.agent.state(&to.thread, at).await?;
@@ -77,6 +77,6 @@ pub(crate) async fn state(
 }
 
 /// `GET /graph`.
-pub(crate) async fn graph(State(office): State<Arc<Office>>) -> Json<Value> {
+pub(crate) async fn graph(State(office): State<Arc<AppState>>) -> Json<Value> {
     Json(office.agent.graph())
 }

@@ -36,8 +36,8 @@ mod timeline;
 
 /// The head of a request, for [`Authenticate`].
 pub use ::axum::http::request::Parts;
-pub use agent::{Access, Agent, Heard, Said, Unusable, belongs};
-pub use caller::{Authenticate, Caller, Denied, Everyone, InvalidTenant, Tenant};
+pub use agent::{Agent, BadInput, MessageIntent, ThreadAccess, UserMessage, belongs};
+pub use caller::{AccessDenied, AllowAll, Authenticate, Caller, InvalidTenant, Tenant};
 pub use consent::{Consent, consent};
 pub use error::ApiError;
 pub use limits::Limits;
@@ -45,6 +45,6 @@ pub use page::{Asset, Page};
 pub use progress::progress;
 pub use routes::AgentRoutes;
 pub use serve::serve;
-pub use speak::{Spoken, Unsaid, decide, say};
+pub use speak::{SendError, SendOutcome, decide, say};
 pub use talk::{timeline, title};
-pub use timeline::{Asked, Confirm, Item};
+pub use timeline::{Confirm, QuestionState, TimelineItem};

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use crate::{
     Limits, Tenant,
-    error::{ApiError, Served},
+    error::{ApiError, ApiResult},
 };
 
 /// The loads of all tenants.
@@ -29,7 +29,7 @@ struct Load {
 
 /// A permit for a run or a stream, given back on drop.
 #[derive(Debug)]
-pub(crate) struct Permit {
+pub(crate) struct LoadPermit {
     loads: Arc<Loads>,
     tenant: Tenant,
     place: Place,
@@ -45,7 +45,7 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 impl Loads {
     /// Takes a permit for a run, or refuses at a limit.
-    pub(crate) fn run(self: &Arc<Self>, tenant: &Tenant, limits: &Limits) -> Served<Permit> {
+    pub(crate) fn run(self: &Arc<Self>, tenant: &Tenant, limits: &Limits) -> ApiResult<LoadPermit> {
         let mut tenants = self.lock();
         let load = tenants.entry(tenant.clone()).or_default();
         let now = Instant::now();
@@ -68,7 +68,11 @@ impl Loads {
     }
 
     /// Takes a permit for a stream or a socket, or refuses at the limit.
-    pub(crate) fn stream(self: &Arc<Self>, tenant: &Tenant, limits: &Limits) -> Served<Permit> {
+    pub(crate) fn stream(
+        self: &Arc<Self>,
+        tenant: &Tenant,
+        limits: &Limits,
+    ) -> ApiResult<LoadPermit> {
         let mut tenants = self.lock();
         let load = tenants.entry(tenant.clone()).or_default();
         if load.streams >= limits.streams {
@@ -79,8 +83,8 @@ impl Loads {
         Ok(self.permit(tenant, Place::Stream))
     }
 
-    fn permit(self: &Arc<Self>, tenant: &Tenant, place: Place) -> Permit {
-        Permit {
+    fn permit(self: &Arc<Self>, tenant: &Tenant, place: Place) -> LoadPermit {
+        LoadPermit {
             loads: self.clone(),
             tenant: tenant.clone(),
             place,
@@ -104,7 +108,7 @@ impl Load {
     }
 }
 
-impl Drop for Permit {
+impl Drop for LoadPermit {
     fn drop(&mut self) {
         let mut tenants = self.loads.lock();
         let Some(load) = tenants.get_mut(&self.tenant) else {
@@ -134,7 +138,7 @@ mod tests {
         let loads = Arc::new(Loads::default());
         let limits = Limits::default().runs_per_minute(3).concurrent_runs(2);
         let (one, other) = (Tenant::new("one").unwrap(), Tenant::new("other").unwrap());
-        let kind = |permit: Served<Permit>| permit.map_err(|error| error.kind).err();
+        let kind = |permit: ApiResult<LoadPermit>| permit.map_err(|error| error.kind).err();
 
         let first = loads.run(&one, &limits).unwrap();
         let second = loads.run(&one, &limits).unwrap();

@@ -11,31 +11,31 @@ use futures::StreamExt as _;
 use serde::Deserialize;
 
 use crate::{
-    Access, Caller, Said,
+    Caller, ThreadAccess, UserMessage,
     address::Address,
-    body::{Asked, Sent},
-    error::{ApiError, Served},
+    body::{JsonBody, QueryParams},
+    error::{ApiError, ApiResult},
     native::seen,
-    office::{Office, Wish},
+    office::{AppState, RunRequest},
     openai::go_on,
     relay, said,
 };
 
 /// `POST /sse/{vocabulary}` with `{thread?, text, extra?}` or `{thread, answers}`.
 pub(crate) async fn run(
-    State(office): State<Arc<Office>>,
+    State(office): State<Arc<AppState>>,
     Path(vocabulary): Path<String>,
     caller: Caller,
     headers: HeaderMap,
-    Sent(request): Sent,
-) -> Served {
+    JsonBody(request): JsonBody,
+) -> ApiResult {
     let encoder = encoder(&vocabulary)?;
     let key = said::request_key(&headers)?;
     let to = Address::of(&caller, said::text(&request, "thread")?, key.as_deref())?;
     let resume = Resume::by_id(&request)?;
-    let said = Said {
+    let said = UserMessage {
         extra: said::object(&request, "extra")?,
-        ..Said::new(
+        ..UserMessage::new(
             caller.clone(),
             said::text(&request, "text")?.unwrap_or_default(),
         )
@@ -43,28 +43,30 @@ pub(crate) async fn run(
     let permit = office.reader(&caller)?;
     let running = go_on(&office, &to, resume, (key.clone(), "named"), || {
         let said = Box::new(said.under(Some(&request)).by("named"));
-        Wish::Start { key, said }
+        RunRequest::Start { key, said }
     });
     let events = running.await?.events;
     Ok(relay::respond(&office, (&to, permit), events, encoder))
 }
 
 #[derive(Deserialize)]
-pub(crate) struct Back {
+pub(crate) struct Reconnect {
     thread: String,
     after: Option<Seq>,
 }
 
 /// `GET /sse/{vocabulary}?thread=name&after=seq`: the missed events, then those of the current run.
 pub(crate) async fn again(
-    State(office): State<Arc<Office>>,
+    State(office): State<Arc<AppState>>,
     Path(vocabulary): Path<String>,
-    Asked(back): Asked<Back>,
+    QueryParams(back): QueryParams<Reconnect>,
     caller: Caller,
     headers: HeaderMap,
-) -> Served {
+) -> ApiResult {
     let encoder = encoder(&vocabulary)?;
-    let to = office.find(&caller, &back.thread, Access::Read).await?;
+    let to = office
+        .find(&caller, &back.thread, ThreadAccess::Read)
+        .await?;
     let permit = office.reader(&caller)?;
     office.must_exist(&to).await?;
     let after = seen(&headers)?.or(back.after).unwrap_or(0);
@@ -74,7 +76,7 @@ pub(crate) async fn again(
     Ok(relay::respond(&office, (&to, permit), events, encoder))
 }
 
-fn encoder(vocabulary: &str) -> Served<NamedSseEncoder> {
+fn encoder(vocabulary: &str) -> ApiResult<NamedSseEncoder> {
     let names = match vocabulary {
         "react" => Vocabulary::REACT,
         "planner" => Vocabulary::PLANNER,

@@ -8,52 +8,52 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use fugato_state::Seq;
-use fugato_stream::{Answered, Fidelity, NamedSseEncoder, Resume, Vocabulary};
+use fugato_stream::{Fidelity, NamedSseEncoder, QuestionAnswer, Resume, Vocabulary};
 use futures::StreamExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Access, Caller, Said,
+    Caller, ThreadAccess, UserMessage,
     address::Address,
-    body::{Asked, Sent},
-    erased::Answering,
-    error::{ApiError, Served},
+    body::{JsonBody, QueryParams},
+    erased::AnswerRequest,
+    error::{ApiError, ApiResult},
     follow::follow,
-    load::Permit,
-    office::{Office, Wish},
+    load::LoadPermit,
+    office::{AppState, RunRequest},
     relay, said,
 };
 
 /// `POST /threads/{id}/runs` with `{text, extra?}`.
 pub(crate) async fn start(
-    State(office): State<Arc<Office>>,
+    State(office): State<Arc<AppState>>,
     Path(name): Path<String>,
     caller: Caller,
     headers: HeaderMap,
-    Sent(request): Sent,
-) -> Served {
+    JsonBody(request): JsonBody,
+) -> ApiResult {
     let to = Address::new(&caller, &name)?;
     let text = said::text(&request, "text")?;
     let text = text.ok_or_else(|| ApiError::bad("\"text\" must say what is wanted"))?;
-    let said = Said {
+    let said = UserMessage {
         extra: said::object(&request, "extra")?,
-        ..Said::new(caller, text)
+        ..UserMessage::new(caller, text)
     };
     let said = said.under(Some(&request)).by("threads");
     let key = said::request_key(&headers)?;
     let said = Box::new(said);
-    run(&office, &to, &headers, Wish::Start { key, said }).await
+    run(&office, &to, &headers, RunRequest::Start { key, said }).await
 }
 
 /// `POST /threads/{id}/resume` with `{answers: {id: answer}, digests?: {id: digest}}`.
 pub(crate) async fn resume(
-    State(office): State<Arc<Office>>,
+    State(office): State<Arc<AppState>>,
     Path(name): Path<String>,
     caller: Caller,
     headers: HeaderMap,
-    Sent(request): Sent,
-) -> Served {
+    JsonBody(request): JsonBody,
+) -> ApiResult {
     let to = Address::new(&caller, &name)?;
     let mut answers = Resume::by_id(&request)?.answers;
     let digests = said::object(&request, "digests")?;
@@ -67,43 +67,47 @@ pub(crate) async fn resume(
 }
 
 /// Returns the request; no answers at all are refused.
-fn wish(key: Option<String>, door: &'static str, answers: Vec<Answered>) -> Served<Wish> {
+fn wish(
+    key: Option<String>,
+    door: &'static str,
+    answers: Vec<QuestionAnswer>,
+) -> ApiResult<RunRequest> {
     if answers.is_empty() {
         let message = "\"answers\" must have at least one answer, under the id of its question";
         return Err(ApiError::bad(message));
     }
-    Ok(Wish::Resume(Answering { key, door, answers }))
+    Ok(RunRequest::Resume(AnswerRequest { key, door, answers }))
 }
 
 /// `POST /threads/{id}/recover`: continues a run that was left unfinished.
 pub(crate) async fn recover(
-    State(office): State<Arc<Office>>,
+    State(office): State<Arc<AppState>>,
     Path(name): Path<String>,
     caller: Caller,
     headers: HeaderMap,
-    Sent(_): Sent,
-) -> Served {
-    again(&office, (&caller, &name), &headers, Wish::Recover).await
+    JsonBody(_): JsonBody,
+) -> ApiResult {
+    again(&office, (&caller, &name), &headers, RunRequest::Recover).await
 }
 
 /// `POST /threads/{id}/retry`: retries the failed tasks, and nothing else.
 pub(crate) async fn retry(
-    State(office): State<Arc<Office>>,
+    State(office): State<Arc<AppState>>,
     Path(name): Path<String>,
     caller: Caller,
     headers: HeaderMap,
-    Sent(_): Sent,
-) -> Served {
-    again(&office, (&caller, &name), &headers, Wish::Retry).await
+    JsonBody(_): JsonBody,
+) -> ApiResult {
+    again(&office, (&caller, &name), &headers, RunRequest::Retry).await
 }
 
 /// Continues a thread that exists.
 async fn again(
-    office: &Arc<Office>,
+    office: &Arc<AppState>,
     (caller, name): (&Caller, &str),
     headers: &HeaderMap,
-    wish: Wish,
-) -> Served {
+    wish: RunRequest,
+) -> ApiResult {
     let to = Address::new(caller, name)?;
     office.must_exist(&to).await?;
     run(office, &to, headers, wish).await
@@ -111,11 +115,11 @@ async fn again(
 
 /// `POST /threads/{id}/cancel` with `{why?}`.
 pub(crate) async fn cancel(
-    State(office): State<Arc<Office>>,
+    State(office): State<Arc<AppState>>,
     Path(name): Path<String>,
     caller: Caller,
-    Sent(request): Sent,
-) -> Served {
+    JsonBody(request): JsonBody,
+) -> ApiResult {
     let to = Address::new(&caller, &name)?;
     office.must_exist(&to).await?;
     let why = said::text(&request, "why")?.unwrap_or(said::NO_REASON);
@@ -131,13 +135,13 @@ pub(crate) struct Cursor {
 
 /// `GET /threads/{id}/events?after=seq&follow=bool`.
 pub(crate) async fn events(
-    State(office): State<Arc<Office>>,
+    State(office): State<Arc<AppState>>,
     Path(name): Path<String>,
-    Asked(cursor): Asked<Cursor>,
+    QueryParams(cursor): QueryParams<Cursor>,
     caller: Caller,
     headers: HeaderMap,
-) -> Served {
-    let to = office.find(&caller, &name, Access::Read).await?;
+) -> ApiResult {
+    let to = office.find(&caller, &name, ThreadAccess::Read).await?;
     let permit = office.reader(&caller)?;
     office.must_exist(&to).await?;
     let after = seen(&headers)?.or(cursor.after).unwrap_or(0);
@@ -152,7 +156,7 @@ pub(crate) async fn events(
 }
 
 /// Returns the position up to which a reconnecting browser has seen everything.
-pub(crate) fn seen(headers: &HeaderMap) -> Served<Option<Seq>> {
+pub(crate) fn seen(headers: &HeaderMap) -> ApiResult<Option<Seq>> {
     match said::header(headers, "last-event-id")? {
         Some(id) => Ok(Resume::last_event_id(id)?.after),
         None => Ok(None),
@@ -166,12 +170,17 @@ fn full() -> NamedSseEncoder {
 
 /// Begins a run, and answers 202 at once, or with all its events as a stream if the client accepts
 /// one.
-async fn run(office: &Arc<Office>, to: &Address, headers: &HeaderMap, wish: Wish) -> Served {
+async fn run(
+    office: &Arc<AppState>,
+    to: &Address,
+    headers: &HeaderMap,
+    wish: RunRequest,
+) -> ApiResult {
     let accepted = said::header(headers, header::ACCEPT.as_str())?.unwrap_or_default();
     let permit = accepted
         .contains("text/event-stream")
         .then(|| office.reader(&to.caller));
-    let permit: Option<Permit> = permit.transpose()?;
+    let permit: Option<LoadPermit> = permit.transpose()?;
     let running = office.begin(to, wish).await?;
     let Some(permit) = permit else {
         let begun = json!({ "thread": to.name, "run": running.run });

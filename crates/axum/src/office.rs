@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use fugato_graph::{RunError, RunErrorKind, Standing};
+use fugato_graph::{RunError, RunErrorKind, ThreadStatus};
 use fugato_state::{RunId, Seq, ThreadId};
 use fugato_stream::{Event, EventKind};
 use futures::{
@@ -15,26 +15,26 @@ use futures::{
 use tokio::sync::{oneshot, watch};
 
 use crate::{
-    Access, Caller, Limits, Said, Unusable,
+    BadInput, Caller, Limits, ThreadAccess, UserMessage,
     address::Address,
-    erased::{Answering, Begun, DynAgent, Rest},
-    error::{ApiError, Served, closing},
+    erased::{AnswerRequest, DynAgent, RunRest, StartedRun},
+    error::{ApiError, ApiResult, closing},
     health::Metrics,
-    load::{Loads, Permit},
+    load::{LoadPermit, Loads},
 };
 
-pub(crate) struct Office {
+pub(crate) struct AppState {
     pub(crate) agent: Box<dyn DynAgent>,
     pub(crate) limits: Limits,
     pub(crate) metrics: Arc<Metrics>,
     loads: Arc<Loads>,
     under_way: Mutex<HashMap<ThreadId, UnderWay>>,
-    closing: watch::Sender<Door>,
+    closing: watch::Sender<ShutdownPhase>,
 }
 
 /// The stages of the server's shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Door {
+enum ShutdownPhase {
     Open,
     /// No run begins any more; those under way come to rest.
     Closing,
@@ -52,17 +52,17 @@ struct UnderWay {
 }
 
 /// A request to a thread.
-pub(crate) enum Wish {
+pub(crate) enum RunRequest {
     Start {
         key: Option<String>,
-        said: Box<Said>,
+        said: Box<UserMessage>,
     },
-    Resume(Answering),
+    Resume(AnswerRequest),
     Recover,
     Retry,
 }
 
-impl Wish {
+impl RunRequest {
     /// Returns true for a request over a chat protocol: its client gets the open cards in place of
     /// a `waiting` error.
     fn is_chat(&self) -> bool {
@@ -72,12 +72,12 @@ impl Wish {
 }
 
 /// A request that was admitted: the run's id, and its events, which end with the run.
-pub(crate) struct Running {
+pub(crate) struct AdmittedRun {
     pub(crate) run: RunId,
     pub(crate) events: BoxStream<'static, Event>,
 }
 
-impl Office {
+impl AppState {
     pub(crate) fn new(agent: Box<dyn DynAgent>, limits: Limits) -> Self {
         Self {
             agent,
@@ -85,17 +85,21 @@ impl Office {
             metrics: Arc::default(),
             loads: Arc::default(),
             under_way: Mutex::default(),
-            closing: watch::channel(Door::Open).0,
+            closing: watch::channel(ShutdownPhase::Open).0,
         }
     }
 
     /// Begins or resumes a run. It continues if its reader disconnects.
-    pub(crate) async fn begin(self: &Arc<Self>, to: &Address, wish: Wish) -> Served<Running> {
+    pub(crate) async fn begin(
+        self: &Arc<Self>,
+        to: &Address,
+        wish: RunRequest,
+    ) -> ApiResult<AdmittedRun> {
         if self.is_closing() {
             return Err(closing());
         }
-        self.allows(to, Access::Write).await?;
-        if !matches!(wish, Wish::Start { .. }) {
+        self.allows(to, ThreadAccess::Write).await?;
+        if !matches!(wish, RunRequest::Start { .. }) {
             self.must_exist(to).await?;
         }
         let permit = self.loads.run(&to.caller.tenant, &self.limits)?;
@@ -103,7 +107,7 @@ impl Office {
         let after = head.map_or(0, |head| head.seq);
         let working = self.work_on(to, after);
         let is_chat = wish.is_chat();
-        let Begun { mut events, end } = self.ask(to, wish).await?;
+        let StartedRun { mut events, end } = self.ask(to, wish).await?;
         self.metrics.begun();
         let (tell, told) = oneshot::channel();
         let metrics = self.metrics.clone();
@@ -116,7 +120,7 @@ impl Office {
         });
         let shown = to.clone();
         match events.next().await {
-            Some(first) if first.run != REFUSED => Ok(Running {
+            Some(first) if first.run != REFUSED => Ok(AdmittedRun {
                 run: first.run,
                 events: stream::once(async { first })
                     .chain(events)
@@ -128,7 +132,7 @@ impl Office {
                 Ok(Ok(rest)) => self.known(to, rest).await,
                 Ok(Err(error)) if is_chat && matches!(error.kind, RunErrorKind::Waiting { .. }) => {
                     match self.agent.standing(&to.thread).await? {
-                        Standing::Waiting(open) => self.known(to, Rest::Parked(open)).await,
+                        ThreadStatus::Waiting(open) => self.known(to, RunRest::Parked(open)).await,
                         _ => Err(error.into()),
                     }
                 }
@@ -138,32 +142,32 @@ impl Office {
         }
     }
 
-    async fn ask(&self, to: &Address, wish: Wish) -> Served<Begun> {
+    async fn ask(&self, to: &Address, wish: RunRequest) -> ApiResult<StartedRun> {
         let (agent, thread) = (&self.agent, &to.thread);
         match wish {
-            Wish::Start { key, said } => agent.start(thread, key, *said).await,
-            Wish::Resume(answering) => agent.resume(thread, &to.caller, answering).await,
-            Wish::Recover => Ok(agent.recover(thread)),
-            Wish::Retry => Ok(agent.retry(thread)),
+            RunRequest::Start { key, said } => agent.start(thread, key, *said).await,
+            RunRequest::Resume(answering) => agent.resume(thread, &to.caller, answering).await,
+            RunRequest::Recover => Ok(agent.recover(thread)),
+            RunRequest::Retry => Ok(agent.retry(thread)),
         }
     }
 
     /// Returns the thread's current state as the events of a run that came to rest: the result that
     /// a repeated request gets.
-    async fn known(&self, to: &Address, rest: Rest) -> Served<Running> {
+    async fn known(&self, to: &Address, rest: RunRest) -> ApiResult<AdmittedRun> {
         let head = self.agent.log().head(&to.thread).await?;
         let head = head.map_or(0, |head| head.seq);
         let last = self.agent.history(&to.thread, head, 1).await?;
         let run = last.first().map_or(RunId(1), |entry| entry.run);
         let mut kinds = vec![EventKind::RunStarted { resumed: true }];
         match rest {
-            Rest::Finished(output) => kinds.push(EventKind::RunFinished { output }),
-            Rest::Parked(interrupts) => {
+            RunRest::Finished(output) => kinds.push(EventKind::RunFinished { output }),
+            RunRest::Parked(interrupts) => {
                 let raised = interrupts.iter().cloned();
                 kinds.extend(raised.map(EventKind::InterruptRaised));
                 kinds.push(EventKind::RunParked { interrupts });
             }
-            Rest::Other => {}
+            RunRest::Other => {}
         }
         let thread = to.name.clone();
         let event = move |kind| Event {
@@ -174,11 +178,16 @@ impl Office {
             kind,
         };
         let events = stream::iter(kinds).map(event).boxed();
-        Ok(Running { run, events })
+        Ok(AdmittedRun { run, events })
     }
 
     /// Returns the address of the thread that a client names, or refuses without this access.
-    pub(crate) async fn find(&self, who: &Caller, name: &str, access: Access) -> Served<Address> {
+    pub(crate) async fn find(
+        &self,
+        who: &Caller,
+        name: &str,
+        access: ThreadAccess,
+    ) -> ApiResult<Address> {
         let to = Address::new(who, name)?;
         self.allows(&to, access).await?;
         Ok(to)
@@ -186,19 +195,19 @@ impl Office {
 
     /// Refuses a caller without this access to a thread. The agent decides from the stored state;
     /// until the first record is stored, the thread belongs to the caller whose request began it.
-    pub(crate) async fn allows(&self, to: &Address, access: Access) -> Served<()> {
+    pub(crate) async fn allows(&self, to: &Address, access: ThreadAccess) -> ApiResult<()> {
         let began = self.under_way().get(&to.thread).map(|it| it.by.clone());
         if began.is_some_and(|by| by != to.caller)
             && self.agent.log().head(&to.thread).await?.is_none()
         {
-            return Err(Unusable::forbidden("somebody else begins this conversation").into());
+            return Err(BadInput::forbidden("somebody else begins this conversation").into());
         }
         self.agent.allows(&to.caller, &to.thread, access).await
     }
 
     /// Cancels the run of a thread in the name of the caller.
-    pub(crate) async fn cancel(&self, to: &Address, why: &str) -> Served<()> {
-        self.allows(to, Access::Write).await?;
+    pub(crate) async fn cancel(&self, to: &Address, why: &str) -> ApiResult<()> {
+        self.allows(to, ThreadAccess::Write).await?;
         Ok(self.agent.cancel(&to.thread, to.caller.name(), why).await?)
     }
 
@@ -213,7 +222,7 @@ impl Office {
 
     /// Returns the head of a thread's log, or 0 for a run that has stored nothing yet; an unknown
     /// thread is 404 `not_found`.
-    pub(crate) async fn must_exist(&self, to: &Address) -> Served<Seq> {
+    pub(crate) async fn must_exist(&self, to: &Address) -> ApiResult<Seq> {
         match self.agent.log().head(&to.thread).await? {
             Some(head) => Ok(head.seq),
             None if self.is_under_way(to) => Ok(0),
@@ -226,12 +235,12 @@ impl Office {
     }
 
     /// Takes a stream permit of the caller's tenant, or refuses at the limit.
-    pub(crate) fn reader(&self, caller: &Caller) -> Served<Permit> {
+    pub(crate) fn reader(&self, caller: &Caller) -> ApiResult<LoadPermit> {
         self.loads.stream(&caller.tenant, &self.limits)
     }
 
     pub(crate) fn is_closing(&self) -> bool {
-        *self.closing.borrow() > Door::Open
+        *self.closing.borrow() > ShutdownPhase::Open
     }
 
     /// Waits until streams must end.
@@ -239,7 +248,11 @@ impl Office {
         let mut closing = self.closing.subscribe();
         async move {
             // A dropped office counts as closed.
-            drop(closing.wait_for(|door| *door == Door::Closed).await);
+            drop(
+                closing
+                    .wait_for(|door| *door == ShutdownPhase::Closed)
+                    .await,
+            );
         }
     }
 
@@ -247,20 +260,20 @@ impl Office {
     pub(crate) fn closes(&self) -> impl Future<Output = ()> + Send + use<> {
         let mut closing = self.closing.subscribe();
         async move {
-            drop(closing.wait_for(|door| *door > Door::Open).await);
+            drop(closing.wait_for(|door| *door > ShutdownPhase::Open).await);
         }
     }
 
     /// Accepts no more runs, hands the current ones over after their step, and ends streams.
     /// Returns the number of runs whose step took longer than `grace`.
     pub(crate) async fn close(&self, grace: Duration) -> usize {
-        self.closing.send_replace(Door::Closing);
+        self.closing.send_replace(ShutdownPhase::Closing);
         let left = self.agent.hand_over(grace).await;
-        self.closing.send_replace(Door::Closed);
+        self.closing.send_replace(ShutdownPhase::Closed);
         left
     }
 
-    fn work_on(self: &Arc<Self>, to: &Address, after: Seq) -> Working {
+    fn work_on(self: &Arc<Self>, to: &Address, after: Seq) -> WorkGuard {
         let mut under_way = self.under_way();
         let begun = || UnderWay {
             by: to.caller.clone(),
@@ -269,7 +282,7 @@ impl Office {
         };
         let entry = under_way.entry(to.thread.clone()).or_insert_with(begun);
         entry.requests += 1;
-        Working {
+        WorkGuard {
             office: self.clone(),
             thread: to.thread.clone(),
         }
@@ -286,12 +299,12 @@ impl Office {
 const REFUSED: RunId = RunId(0);
 
 /// The guard of a request that a thread works on.
-struct Working {
-    office: Arc<Office>,
+struct WorkGuard {
+    office: Arc<AppState>,
     thread: ThreadId,
 }
 
-impl Drop for Working {
+impl Drop for WorkGuard {
     fn drop(&mut self) {
         let mut under_way = self.office.under_way();
         if let Some(entry) = under_way.get_mut(&self.thread) {
@@ -304,12 +317,12 @@ impl Drop for Working {
 }
 
 /// Returns the label of a run's end in the metrics.
-pub(crate) fn ending(end: &Result<Rest, RunError>) -> &'static str {
+pub(crate) fn ending(end: &Result<RunRest, RunError>) -> &'static str {
     use fugato_graph::RunErrorKind as Kind;
     match end {
-        Ok(Rest::Finished(_)) => "finished",
-        Ok(Rest::Parked(_)) => "parked",
-        Ok(Rest::Other) => "other",
+        Ok(RunRest::Finished(_)) => "finished",
+        Ok(RunRest::Parked(_)) => "parked",
+        Ok(RunRest::Other) => "other",
         Err(error) => match &error.kind {
             Kind::Cancelled { .. } => "cancelled",
             Kind::HandedOver => "handed_over",

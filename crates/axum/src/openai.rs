@@ -10,19 +10,19 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::IntoResponse,
 };
-use fugato_graph::Standing;
+use fugato_graph::ThreadStatus;
 use fugato_stream::{Event, EventKind, OpenAiEncoder, Resume};
 use futures::{StreamExt as _, stream};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    Access, Caller, Said,
+    Caller, ThreadAccess, UserMessage,
     address::Address,
-    body::Sent,
+    body::JsonBody,
     collect::Completion,
-    erased::Answering,
-    error::{ApiError, Served},
-    office::{Office, Running, Wish},
+    erased::AnswerRequest,
+    error::{ApiError, ApiResult},
+    office::{AdmittedRun, AppState, RunRequest},
     relay, said,
 };
 
@@ -31,11 +31,11 @@ const OWN: [&str; 4] = ["card", "conversation_id", "resume", "confirm_action"];
 
 /// `POST /v1/chat/completions`.
 pub(crate) async fn complete(
-    State(office): State<Arc<Office>>,
+    State(office): State<Arc<AppState>>,
     caller: Caller,
     headers: HeaderMap,
-    Sent(request): Sent,
-) -> Served {
+    JsonBody(request): JsonBody,
+) -> ApiResult {
     let model = said::text(&request, "model")?;
     let name = office.agent.name();
     if let Some(other) = model.filter(|model| *model != name) {
@@ -57,11 +57,11 @@ pub(crate) async fn complete(
     let answering = (key.clone(), "openai");
     let running = go_on(&office, &to, resume, answering, || {
         let others = said::others(&Value::Object(extra.clone()), &OWN);
-        let said = Said::last_of(&caller, &request, others);
+        let said = UserMessage::last_of(&caller, &request, others);
         let said = Box::new(said.under(Some(&Value::Object(extra))).by("openai"));
-        Wish::Start { key, said }
+        RunRequest::Start { key, said }
     });
-    let Running { run, events } = running.await?;
+    let AdmittedRun { run, events } = running.await?;
     let (events, created) = (relay::spoken(events), seconds());
     let id = format!("chatcmpl-{}-{run}", to.name);
     let Some(permit) = permit else {
@@ -79,7 +79,7 @@ pub(crate) async fn complete(
 }
 
 /// `GET /v1/models`: one model, the agent.
-pub(crate) async fn models(State(office): State<Arc<Office>>) -> Json<Value> {
+pub(crate) async fn models(State(office): State<Arc<AppState>>) -> Json<Value> {
     let model = json!({
         "id": office.agent.name(),
         "object": "model",
@@ -91,21 +91,21 @@ pub(crate) async fn models(State(office): State<Arc<Office>>) -> Json<Value> {
 
 /// Begins or answers a run, or reads it again from the position where the client lost it.
 pub(crate) async fn go_on(
-    office: &Arc<Office>,
+    office: &Arc<AppState>,
     to: &Address,
     resume: Resume,
     (key, door): (Option<String>, &'static str),
-    start: impl FnOnce() -> Wish,
-) -> Served<Running> {
+    start: impl FnOnce() -> RunRequest,
+) -> ApiResult<AdmittedRun> {
     if !resume.answers.is_empty() {
         let answers = resume.answers;
-        let answering = Answering { key, door, answers };
-        return office.begin(to, Wish::Resume(answering)).await;
+        let answering = AnswerRequest { key, door, answers };
+        return office.begin(to, RunRequest::Resume(answering)).await;
     }
     let Some(after) = resume.after else {
         return office.begin(to, start()).await;
     };
-    office.allows(to, Access::Read).await?;
+    office.allows(to, ThreadAccess::Read).await?;
     let head = office.must_exist(to).await?;
     let last = office.agent.history(&to.thread, head, 1).await?;
     let run = last
@@ -113,7 +113,7 @@ pub(crate) async fn go_on(
         .map_or(fugato_state::RunId(1), |entry| entry.run);
     // The log has the questions, but only a run that is under way sends that it is parked.
     let parked = match office.agent.standing(&to.thread).await? {
-        Standing::Waiting(interrupts) if !office.agent.is_live(&to.thread) => Some(Event {
+        ThreadStatus::Waiting(interrupts) if !office.agent.is_live(&to.thread) => Some(Event {
             thread: to.thread.clone(),
             run,
             seq: None,
@@ -126,10 +126,10 @@ pub(crate) async fn go_on(
     let events = office.agent.events(&to.thread, after);
     let events = events.chain(stream::iter(parked));
     let events = events.map(move |event| shown.show(event)).boxed();
-    Ok(Running { run, events })
+    Ok(AdmittedRun { run, events })
 }
 
-fn extension(request: &Value) -> Served<Map<String, Value>> {
+fn extension(request: &Value) -> ApiResult<Map<String, Value>> {
     let name = if request.get("extra").is_some() {
         "extra"
     } else {

@@ -47,7 +47,7 @@ pub fn progress(
     answer: impl Future<Output = Result<Value, ApiError>> + Send + 'static,
 ) -> Response {
     let kind = encoder.content_type();
-    let going = Going {
+    let going = RunProgress {
         events: events.fuse().boxed(),
         encoder: Box::new(encoder),
         answer: answer.boxed(),
@@ -57,7 +57,7 @@ pub fn progress(
     streamed(body, kind)
 }
 
-struct Going {
+struct RunProgress {
     events: BoxStream<'static, Event>,
     encoder: Box<dyn Encoder>,
     answer: BoxFuture<'static, Result<Value, ApiError>>,
@@ -65,7 +65,9 @@ struct Going {
 }
 
 /// Returns the next piece of the body and the state after it; the state is none after the answer.
-async fn next(going: Option<Going>) -> Option<(Result<Bytes, Infallible>, Option<Going>)> {
+async fn next(
+    going: Option<RunProgress>,
+) -> Option<(Result<Bytes, Infallible>, Option<RunProgress>)> {
     let mut going = going?;
     let mut frames = Frames::new();
     while frames.is_empty() {

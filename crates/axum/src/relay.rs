@@ -17,8 +17,8 @@ use tokio::time::{Instant, Interval, MissedTickBehavior};
 use crate::{
     address::Address,
     health::{Metrics, OpenStream},
-    load::Permit,
-    office::Office,
+    load::LoadPermit,
+    office::AppState,
 };
 
 /// The longest silence of a connection before a keep-alive frame.
@@ -30,8 +30,8 @@ const CONVERSATION: HeaderName = HeaderName::from_static("x-conversation-id");
 
 /// Returns a response that streams the events of a thread to one reader.
 pub(crate) fn respond(
-    office: &Office,
-    (to, permit): (&Address, Permit),
+    office: &AppState,
+    (to, permit): (&Address, LoadPermit),
     events: BoxStream<'static, Event>,
     encoder: impl Encoder + 'static,
 ) -> Response {
@@ -87,7 +87,7 @@ struct Relay {
     beat: Interval,
     ended: bool,
     metrics: Arc<Metrics>,
-    open: (OpenStream, Permit),
+    open: (OpenStream, LoadPermit),
 }
 
 impl Relay {

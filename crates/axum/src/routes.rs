@@ -8,11 +8,11 @@ use axum::{
 };
 
 use crate::{
-    Agent, Authenticate, Everyone, Limits, Page, ag_ui, ai_sdk, body,
-    erased::Erased,
+    Agent, AllowAll, Authenticate, Limits, Page, ag_ui, ai_sdk, body,
+    erased::ErasedAgent,
     guard::{self, Guard},
     health, inspect, named, native,
-    office::Office,
+    office::AppState,
     openai, socket, threads,
 };
 
@@ -34,7 +34,7 @@ impl<A: Agent> AgentRoutes<A> {
     pub fn new(agent: A) -> Self {
         Self {
             agent,
-            who: Arc::new(Everyone),
+            who: Arc::new(AllowAll),
             limits: Limits::default(),
             origins: vec![],
             hosts: vec![],
@@ -114,8 +114,11 @@ impl<A: Agent> AgentRoutes<A> {
         self.open().0
     }
 
-    pub(crate) fn open(self) -> (Router, Arc<Office>) {
-        let office = Arc::new(Office::new(Box::new(Erased(self.agent)), self.limits));
+    pub(crate) fn open(self) -> (Router, Arc<AppState>) {
+        let office = Arc::new(AppState::new(
+            Box::new(ErasedAgent(self.agent)),
+            self.limits,
+        ));
         let guard = Arc::new(Guard {
             who: self.who,
             origins: self.origins,
@@ -150,7 +153,7 @@ impl<A: Agent> AgentRoutes<A> {
 }
 
 /// Returns the endpoints of client protocols.
-fn protocols() -> Router<Arc<Office>> {
+fn protocols() -> Router<Arc<AppState>> {
     Router::new()
         .route("/v1/chat/completions", post(openai::complete))
         .route("/v1/models", get(openai::models))
@@ -162,7 +165,7 @@ fn protocols() -> Router<Arc<Office>> {
 }
 
 /// Returns the endpoints that the page uses.
-fn api() -> Router<Arc<Office>> {
+fn api() -> Router<Arc<AppState>> {
     Router::new()
         .route("/graph", get(inspect::graph))
         .route("/threads", get(threads::list))

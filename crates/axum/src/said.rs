@@ -4,14 +4,14 @@ use fugato_state::InterruptId;
 use serde_json::{Map, Value};
 
 use crate::{
-    Caller, Said,
-    error::{ApiError, Served},
+    Caller, UserMessage,
+    error::{ApiError, ApiResult},
 };
 
 /// The reason of a cancellation by a client that gives none.
 pub(crate) const NO_REASON: &str = "the client said so";
 
-impl Said {
+impl UserMessage {
     /// Sets the card under which the words were typed, from the field `card` of the object that
     /// comes with them.
     pub(crate) fn under(mut self, beside: Option<&Value>) -> Self {
@@ -64,7 +64,7 @@ pub(crate) fn others(request: &Value, known: &[&str]) -> Map<String, Value> {
 }
 
 /// Returns a field that must be an object; empty if it is missing.
-pub(crate) fn object(request: &Value, name: &str) -> Served<Map<String, Value>> {
+pub(crate) fn object(request: &Value, name: &str) -> ApiResult<Map<String, Value>> {
     match request.get(name) {
         None | Some(Value::Null) => Ok(Map::new()),
         Some(Value::Object(object)) => Ok(object.clone()),
@@ -73,7 +73,7 @@ pub(crate) fn object(request: &Value, name: &str) -> Served<Map<String, Value>> 
 }
 
 /// Returns a field that must be a text; none if it is missing.
-pub(crate) fn text<'a>(request: &'a Value, name: &str) -> Served<Option<&'a str>> {
+pub(crate) fn text<'a>(request: &'a Value, name: &str) -> ApiResult<Option<&'a str>> {
     match request.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
@@ -82,13 +82,13 @@ pub(crate) fn text<'a>(request: &'a Value, name: &str) -> Served<Option<&'a str>
 }
 
 /// Returns a header that must be visible ASCII; none if it is missing.
-pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> Served<Option<&'a str>> {
+pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> ApiResult<Option<&'a str>> {
     let value = headers.get(name).map(|value| value.to_str()).transpose();
     value.map_err(|_| ApiError::bad(format!("the header {name} must be visible ASCII")))
 }
 
 /// Returns the client's own key of a request, under which it is carried out once.
-pub(crate) fn request_key(headers: &HeaderMap) -> Served<Option<String>> {
+pub(crate) fn request_key(headers: &HeaderMap) -> ApiResult<Option<String>> {
     let key = header(headers, "idempotency-key")?;
     match key {
         Some(key) if key.is_empty() || key.len() > 128 => Err(ApiError::bad(

@@ -23,15 +23,15 @@ use serde_json::{Value, json};
 use tokio::time::Interval;
 
 use crate::{
-    Access, Caller, Said,
+    Caller, ThreadAccess, UserMessage,
     address::Address,
-    body::Asked,
-    erased::Answering,
-    error::{ApiError, Served},
+    body::QueryParams,
+    erased::AnswerRequest,
+    error::{ApiError, ApiResult},
     follow::follow,
     health::OpenStream,
-    load::Permit,
-    office::{Office, Wish},
+    load::LoadPermit,
+    office::{AppState, RunRequest},
     relay, said,
 };
 
@@ -42,16 +42,16 @@ pub(crate) struct Chat {
 
 /// `GET /ws/chat?thread=name`.
 pub(crate) async fn open(
-    State(office): State<Arc<Office>>,
-    Asked(chat): Asked<Chat>,
+    State(office): State<Arc<AppState>>,
+    QueryParams(chat): QueryParams<Chat>,
     caller: Caller,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
-) -> Served {
+) -> ApiResult {
     let upgrade = upgrade.map_err(|error| {
         ApiError::new(StatusCode::UPGRADE_REQUIRED, "websocket", error.body_text())
     })?;
     let to = match &chat.thread {
-        Some(name) => office.find(&caller, name, Access::Read).await?,
+        Some(name) => office.find(&caller, name, ThreadAccess::Read).await?,
         None => Address::fresh(&caller)?,
     };
     let open = (office.reader(&caller)?, office.metrics.stream());
@@ -60,7 +60,7 @@ pub(crate) async fn open(
     let limit = office.limits.body;
     let upgrade = upgrade.max_message_size(limit).max_frame_size(limit);
     Ok(upgrade.on_upgrade(move |socket| async move {
-        let talk = Talk {
+        let talk = SocketSession {
             events: follow(&office, &to, after),
             encoder: EnvelopeEncoder::new(now),
             frames: Frames::new(),
@@ -77,7 +77,7 @@ pub(crate) async fn open(
 }
 
 /// One connection.
-struct Talk {
+struct SocketSession {
     socket: WebSocket,
     events: BoxStream<'static, Event>,
     encoder: EnvelopeEncoder,
@@ -85,12 +85,12 @@ struct Talk {
     beat: Interval,
     /// The run of the last event.
     run: Option<RunId>,
-    office: Arc<Office>,
+    office: Arc<AppState>,
     to: Address,
-    open: (Permit, OpenStream),
+    open: (LoadPermit, OpenStream),
 }
 
-impl Talk {
+impl SocketSession {
     async fn go_on(mut self) -> Result<(), axum::Error> {
         let name = json!({ "code": "conversation", "summary": self.to.name });
         self.encoder.message("status", &name, &mut self.frames);
@@ -127,9 +127,9 @@ impl Talk {
 
     /// Encodes an event. The first event of a run checks the access: on a new thread, another
     /// caller may have begun the conversation.
-    async fn show(&mut self, event: Event) -> Served<()> {
+    async fn show(&mut self, event: Event) -> ApiResult<()> {
         if self.run.replace(event.run) != Some(event.run) {
-            self.office.allows(&self.to, Access::Read).await?;
+            self.office.allows(&self.to, ThreadAccess::Read).await?;
         }
         self.office.metrics.events(1);
         self.encoder.encode(&event, &mut self.frames);
@@ -156,7 +156,7 @@ impl Talk {
     }
 
     /// Handles one message of the client.
-    async fn take(&mut self, text: &str) -> Served<()> {
+    async fn take(&mut self, text: &str) -> ApiResult<()> {
         let message: Value = serde_json::from_str(text)
             .map_err(|error| ApiError::bad(format!("the message is not JSON: {error}")))?;
         match message.get("event").and_then(Value::as_str) {
@@ -169,8 +169,8 @@ impl Talk {
             Some("answer") => {
                 let answers = Resume::envelope(&message)?.answers;
                 let (key, door) = (None, "websocket");
-                let answering = Answering { key, door, answers };
-                self.begin(Wish::Resume(answering)).await
+                let answering = AnswerRequest { key, door, answers };
+                self.begin(RunRequest::Resume(answering)).await
             }
             Some("resume") => self.resume(&message),
             Some("cancel") => self.office.cancel(&self.to, said::NO_REASON).await,
@@ -180,25 +180,25 @@ impl Talk {
         }
     }
 
-    async fn say(&mut self, data: &Value) -> Served<()> {
+    async fn say(&mut self, data: &Value) -> ApiResult<()> {
         let text = said::text(data, "content")?;
         let text = text.ok_or_else(|| ApiError::bad("\"content\" must say what is wanted"))?;
-        let said = Said {
+        let said = UserMessage {
             extra: said::object(data, "extra")?,
-            ..Said::new(self.to.caller.clone(), text)
+            ..UserMessage::new(self.to.caller.clone(), text)
         };
         let said = Box::new(said.under(Some(data)).by("websocket"));
-        self.begin(Wish::Start { key: None, said }).await
+        self.begin(RunRequest::Start { key: None, said }).await
     }
 
     /// Begins a run; its events come over the stream that is open already.
-    async fn begin(&mut self, wish: Wish) -> Served<()> {
+    async fn begin(&mut self, wish: RunRequest) -> ApiResult<()> {
         self.office.begin(&self.to, wish).await?;
         Ok(())
     }
 
     /// Replays everything after a position.
-    fn resume(&mut self, message: &Value) -> Served<()> {
+    fn resume(&mut self, message: &Value) -> ApiResult<()> {
         let after = Resume::envelope(message)?.after;
         let after =
             after.ok_or_else(|| ApiError::bad("\"after\" must be the last position seen"))?;

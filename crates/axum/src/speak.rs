@@ -1,13 +1,13 @@
 //! Words to an agent, as each endpoint hands them on.
 use fugato_graph::{
-    AnswerError, Answers, Attribution, Ended, Run, RunError, RunErrorKind, Runner, Standing,
+    AnswerError, Answers, Attribution, Run, RunError, RunErrorKind, RunResult, Runner, ThreadStatus,
 };
 use fugato_state::{Interrupt, InterruptId, State, ThreadId};
-use fugato_stream::{Answered, Reply};
+use fugato_stream::{QuestionAnswer, Reply};
 use serde_json::{Value, json};
 
 use crate::{
-    Agent, Caller, Heard, Said, Unusable,
+    Agent, BadInput, Caller, MessageIntent, UserMessage,
     consent::{self, Consent},
 };
 
@@ -16,7 +16,7 @@ const INSTEAD: &str = "something else was asked for";
 
 /// The outcome of words.
 #[derive(Debug)]
-pub enum Spoken<S: State> {
+pub enum SendOutcome<S: State> {
     /// A run begins, or goes on with an answer.
     Run(Run<S>),
     /// Nothing happens, and the speaker gets this text.
@@ -24,28 +24,28 @@ pub enum Spoken<S: State> {
     /// Nothing happens, and this is the thread's current state: the words repeat a request that was
     /// carried out, or they agree to nothing, because no evidence names the card or because the
     /// open questions were not shown yet.
-    Unchanged(Ended<S>),
+    Unchanged(RunResult<S>),
 }
 
 /// The error for words without an effect.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unsaid {
+pub enum SendError {
     /// The agent cannot use them.
     #[error(transparent)]
-    Unusable(#[from] Unusable),
+    Unusable(#[from] BadInput),
     /// The thread cannot be read, or the run that a crash left fails.
     #[error(transparent)]
     Run(#[from] RunError),
 }
 
-impl From<AnswerError> for Unsaid {
+impl From<AnswerError> for SendError {
     fn from(error: AnswerError) -> Self {
         Self::Run(error.into())
     }
 }
 
-impl From<serde_json::Error> for Unsaid {
+impl From<serde_json::Error> for SendError {
     fn from(error: serde_json::Error) -> Self {
         Self::Run(error.into())
     }
@@ -55,18 +55,18 @@ impl From<serde_json::Error> for Unsaid {
 /// its place, as the agent [hears](Agent::hear) them. A run that a crash left is recovered first.
 ///
 /// A yes or a no to an approval needs evidence of the card that was shown: its id in
-/// [`Said::card`], or its code among the words.
+/// [`UserMessage::card`], or its code among the words.
 pub async fn say<A: Agent>(
     agent: &A,
     thread: &ThreadId,
-    said: Said,
-) -> Result<Spoken<A::State>, Unsaid> {
+    said: UserMessage,
+) -> Result<SendOutcome<A::State>, SendError> {
     let runner = agent.runner();
-    if matches!(runner.standing(thread).await?, Standing::Unfinished) {
+    if matches!(runner.standing(thread).await?, ThreadStatus::Unfinished) {
         let ended = runner.recover(thread).await?;
-        let is_answer = matches!(agent.hear(thread, &said).await?, Heard::Answer(_));
+        let is_answer = matches!(agent.intent(thread, &said).await?, MessageIntent::Answer(_));
         if !ended.interrupts().is_empty() && (is_answer || consent::may_concern_a_card(&said)) {
-            return Ok(Spoken::Unchanged(ended));
+            return Ok(SendOutcome::Unchanged(ended));
         }
     }
     speak(agent, thread, None, said).await
@@ -77,8 +77,8 @@ pub(crate) async fn speak<A: Agent>(
     agent: &A,
     thread: &ThreadId,
     key: Option<String>,
-    said: Said,
-) -> Result<Spoken<A::State>, Unsaid> {
+    said: UserMessage,
+) -> Result<SendOutcome<A::State>, SendError> {
     let runner = agent.runner();
     if consent::may_concern_a_card(&said)
         && let Some(spoken) = decided(agent, thread, key.as_ref(), &said).await?
@@ -87,21 +87,23 @@ pub(crate) async fn speak<A: Agent>(
     }
     let heard = match &key {
         // A repeated request may find its own question open: it is still a request, and no answer.
-        Some(_) => Heard::Request,
-        None => agent.hear(thread, &said).await?,
+        Some(_) => MessageIntent::Request,
+        None => agent.intent(thread, &said).await?,
     };
     let instead = match heard {
-        Heard::Request => None,
-        Heard::Instead => Some(said.caller.name().to_owned()),
-        Heard::Answer(answers) => return heard_as_answer(agent, thread, &said, answers).await,
-        Heard::Told(text) => return Ok(Spoken::Told(text)),
+        MessageIntent::Request => None,
+        MessageIntent::Instead => Some(said.caller.name().to_owned()),
+        MessageIntent::Answer(answers) => {
+            return heard_as_answer(agent, thread, &said, answers).await;
+        }
+        MessageIntent::Told(text) => return Ok(SendOutcome::Told(text)),
     };
     // Words that cannot be used cancel nothing.
     let input = agent.input(said).await?;
     if let Some(by) = instead {
         runner.cancel(thread, by, INSTEAD).await?;
     }
-    Ok(Spoken::Run(match key {
+    Ok(SendOutcome::Run(match key {
         Some(key) => runner.start_keyed(thread, key, input),
         None => runner.start(thread, input),
     }))
@@ -112,8 +114,8 @@ pub(crate) async fn speak<A: Agent>(
 pub async fn decide<A: Agent>(
     agent: &A,
     thread: &ThreadId,
-    said: &Said,
-) -> Result<Option<Spoken<A::State>>, Unsaid> {
+    said: &UserMessage,
+) -> Result<Option<SendOutcome<A::State>>, SendError> {
     if !consent::may_concern_a_card(said) {
         return Ok(None);
     }
@@ -125,8 +127,8 @@ async fn decided<A: Agent>(
     agent: &A,
     thread: &ThreadId,
     key: Option<&String>,
-    said: &Said,
-) -> Result<Option<Spoken<A::State>>, Unsaid> {
+    said: &UserMessage,
+) -> Result<Option<SendOutcome<A::State>>, SendError> {
     let runner = agent.runner();
     let open = runner.interrupts(thread).await?;
     let spoken = match consent::consent(said, &open) {
@@ -136,20 +138,20 @@ async fn decided<A: Agent>(
             } else {
                 Reply::Reject
             };
-            let given = Given {
+            let given = GivenAnswers {
                 named: Some(named(key, said, asked.id.as_str(), agrees)),
                 by: Attribution::new(said.caller.name(), said.door),
-                answers: vec![Answered::to(asked.id.clone(), reply)],
+                answers: vec![QuestionAnswer::to(asked.id.clone(), reply)],
             };
-            Spoken::Run(answer(agent, thread, &said.caller, given, &open).await?)
+            SendOutcome::Run(answer(agent, thread, &said.caller, given, &open).await?)
         }
         Consent::Unbound => unchanged(runner, thread, open).await?,
         Consent::Closed { card, agrees } => {
             let is_id = said.card.as_ref().is_some_and(|id| id.as_str() == card);
             let named = (key.is_some() || is_id).then(|| named(key, said, &card, agrees));
             match repeated(runner, thread, &card, named).await? {
-                Some(ended) => Spoken::Unchanged(ended),
-                None => Spoken::Told(format!(
+                Some(ended) => SendOutcome::Unchanged(ended),
+                None => SendOutcome::Told(format!(
                     "No card {card} is open here: it was answered or withdrawn, or it is another \
                      conversation's."
                 )),
@@ -164,9 +166,9 @@ async fn decided<A: Agent>(
 async fn heard_as_answer<A: Agent>(
     agent: &A,
     thread: &ThreadId,
-    said: &Said,
+    said: &UserMessage,
     answers: Answers,
-) -> Result<Spoken<A::State>, Unsaid> {
+) -> Result<SendOutcome<A::State>, SendError> {
     let runner = agent.runner();
     let open = runner.interrupts(thread).await?;
     let approvals = open.iter().filter(|asked| asked.question.digest.is_some());
@@ -175,7 +177,7 @@ async fn heard_as_answer<A: Agent>(
         return unchanged(runner, thread, open).await;
     }
     let answers = answers.by(Attribution::new(said.caller.name(), said.door));
-    Ok(Spoken::Run(runner.resume(thread, answers)))
+    Ok(SendOutcome::Run(runner.resume(thread, answers)))
 }
 
 /// Returns the thread's state with its open questions, without a change.
@@ -183,19 +185,19 @@ async fn unchanged<S: State>(
     runner: &Runner<S>,
     thread: &ThreadId,
     open: Vec<Interrupt>,
-) -> Result<Spoken<S>, Unsaid> {
+) -> Result<SendOutcome<S>, SendError> {
     Ok(match runner.state(thread).await? {
-        Some(state) => Spoken::Unchanged(Ended::parked(state, open)),
-        None => Spoken::Told("Nothing waits for an answer here.".to_owned()),
+        Some(state) => SendOutcome::Unchanged(RunResult::parked(state, open)),
+        None => SendOutcome::Told("Nothing waits for an answer here.".to_owned()),
     })
 }
 
 /// The key of a request, and the body that was sent under it.
-pub(crate) type Named = (String, Value);
+pub(crate) type RequestKey = (String, Value);
 
 /// Returns the client's own key for words that decide a card; else a key that is made of the card
 /// and the decision.
-fn named(key: Option<&String>, said: &Said, card: &str, agrees: bool) -> Named {
+fn named(key: Option<&String>, said: &UserMessage, card: &str, agrees: bool) -> RequestKey {
     match key {
         Some(key) => (key.clone(), json!([said.text, said.card])),
         None => shown(json!([card, agrees])),
@@ -203,17 +205,17 @@ fn named(key: Option<&String>, said: &Said, card: &str, agrees: bool) -> Named {
 }
 
 /// Returns a key for answers that is made of the answered ids and the answers.
-pub(crate) fn shown(sent: Value) -> Named {
+pub(crate) fn shown(sent: Value) -> RequestKey {
     let key = fugato_graph::digest(sent.to_string().as_bytes());
     (format!("shown/{key}"), sent)
 }
 
 /// The answers of one request.
-pub(crate) struct Given {
+pub(crate) struct GivenAnswers {
     /// The request, so that a repeat gets the result of the first.
-    pub(crate) named: Option<Named>,
+    pub(crate) named: Option<RequestKey>,
     pub(crate) by: Attribution,
-    pub(crate) answers: Vec<Answered>,
+    pub(crate) answers: Vec<QuestionAnswer>,
 }
 
 /// Resumes a thread with answers to some of its `open` questions.
@@ -221,12 +223,12 @@ pub(crate) async fn answer<A: Agent>(
     agent: &A,
     thread: &ThreadId,
     caller: &Caller,
-    Given { named, by, answers }: Given,
+    GivenAnswers { named, by, answers }: GivenAnswers,
     open: &[Interrupt],
-) -> Result<Run<A::State>, Unsaid> {
+) -> Result<Run<A::State>, SendError> {
     let runner = agent.runner();
     let mut judged = Answers::none().by(by);
-    let is_open = |answered: &Answered| match &answered.id {
+    let is_open = |answered: &QuestionAnswer| match &answered.id {
         Some(id) => open.iter().any(|asked| asked.id == *id),
         None => true,
     };
@@ -262,7 +264,10 @@ pub(crate) async fn answer<A: Agent>(
 
 /// Returns the question that is answered. A question that is not open now is refused here: it could
 /// be raised before the run resumes, and then the agent would not have checked who may answer it.
-fn asked<'a>(open: &'a [Interrupt], answered: &Answered) -> Result<&'a Interrupt, AnswerError> {
+fn asked<'a>(
+    open: &'a [Interrupt],
+    answered: &QuestionAnswer,
+) -> Result<&'a Interrupt, AnswerError> {
     let ids = || open.iter().map(|asked| asked.id.clone()).collect();
     match (&answered.id, open) {
         (_, []) => Err(AnswerError::NothingAsked),
@@ -283,8 +288,8 @@ async fn repeated<S: State>(
     runner: &Runner<S>,
     thread: &ThreadId,
     card: &str,
-    named: Option<Named>,
-) -> Result<Option<Ended<S>>, Unsaid> {
+    named: Option<RequestKey>,
+) -> Result<Option<RunResult<S>>, SendError> {
     let Some((key, sent)) = named else {
         return Ok(None);
     };

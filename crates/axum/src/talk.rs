@@ -1,7 +1,7 @@
 //! Title and timeline of a conversation that is kept as messages.
 use fugato_state::{Message, Role};
 
-use crate::Item;
+use crate::TimelineItem;
 
 /// The longest title, in characters.
 const LONGEST: usize = 40;
@@ -29,6 +29,6 @@ pub fn title<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Option<Stri
 /// assert_eq!(title(&messages).as_deref(), Some("Good morning"));
 /// assert!(matches!(timeline(&messages)[..], [Item::UserText { .. }, Item::AssistantText { .. }]));
 /// ```
-pub fn timeline<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<Item> {
-    messages.into_iter().flat_map(Item::of).collect()
+pub fn timeline<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<TimelineItem> {
+    messages.into_iter().flat_map(TimelineItem::of).collect()
 }

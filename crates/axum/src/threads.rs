@@ -7,20 +7,20 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Response},
 };
-use fugato_graph::Standing;
+use fugato_graph::ThreadStatus;
 use fugato_state::Seq;
 use fugato_store::{Head, Status, ThreadAdmin, ThreadFilter, ThreadSummary};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
-    Access, Caller,
+    Caller, ThreadAccess,
     address::{Address, prefix},
-    body::{Asked, Sent},
-    error::{ApiError, Served},
-    office::Office,
+    body::{JsonBody, QueryParams},
+    error::{ApiError, ApiResult},
+    office::AppState,
     said,
-    timeline::Told,
+    timeline::TimelineEntry,
 };
 
 /// The number of threads in a page of the list, unless the client sets a limit.
@@ -39,10 +39,10 @@ pub(crate) struct Page {
 /// `GET /threads?after=name&limit=n`: the threads that the caller may read, and the name after
 /// which the next page begins.
 pub(crate) async fn list(
-    State(office): State<Arc<Office>>,
-    Asked(page): Asked<Page>,
+    State(office): State<Arc<AppState>>,
+    QueryParams(page): QueryParams<Page>,
     caller: Caller,
-) -> Served<Json<Value>> {
+) -> ApiResult<Json<Value>> {
     let mut filter = ThreadFilter::default();
     filter.prefix = prefix(&caller.tenant);
     filter.limit = page.limit.unwrap_or(LISTED).clamp(1, MOST);
@@ -57,7 +57,11 @@ pub(crate) async fn list(
     let mut threads = Vec::with_capacity(found.len());
     for summary in found {
         let name = name(&summary).unwrap_or_default();
-        if office.find(&caller, &name, Access::Read).await.is_ok() {
+        if office
+            .find(&caller, &name, ThreadAccess::Read)
+            .await
+            .is_ok()
+        {
             threads.push(line(&office, &summary, &name).await);
         }
     }
@@ -66,7 +70,7 @@ pub(crate) async fn list(
 
 /// Returns the list entry of a thread. One that cannot be read has no title, so that it can still
 /// be removed.
-async fn line(office: &Office, summary: &ThreadSummary, name: &str) -> Value {
+async fn line(office: &AppState, summary: &ThreadSummary, name: &str) -> Value {
     let title = office.agent.title(&summary.thread, summary.head).await;
     let title = title.inspect_err(|error| tracing::warn!(%error, "thread cannot be read"));
     let status = status(&summary.status, office.agent.is_live(&summary.thread));
@@ -92,16 +96,22 @@ fn status(stored: &Status, live: bool) -> &'static str {
 
 /// `GET /threads/{id}`: all data that a page needs to show it, up to the position `head`.
 pub(crate) async fn show(
-    State(office): State<Arc<Office>>,
+    State(office): State<Arc<AppState>>,
     Path(name): Path<String>,
     caller: Caller,
-) -> Served<Json<Value>> {
-    let to = office.find(&caller, &name, Access::Read).await?;
+) -> ApiResult<Json<Value>> {
+    let to = office.find(&caller, &name, ThreadAccess::Read).await?;
     for _ in 0..AGAIN {
         let Some(seen) = office.agent.look(&to.thread).await? else {
             // It may have stored nothing yet.
             office.must_exist(&to).await?;
-            return Ok(Json(page(&to, shown(Standing::New, false), None, 0, &[])));
+            return Ok(Json(page(
+                &to,
+                shown(ThreadStatus::New, false),
+                None,
+                0,
+                &[],
+            )));
         };
         let stands = shown(seen.standing, office.agent.is_live(&to.thread));
         let Some(now) = office.agent.log().head(&to.thread).await? else {
@@ -133,7 +143,7 @@ fn page(
     mut stands: Value,
     title: Option<&String>,
     head: Seq,
-    items: &[Told],
+    items: &[TimelineEntry],
 ) -> Value {
     if let Some(stands) = stands.as_object_mut() {
         stands.insert("thread".into(), json!(to.name));
@@ -145,19 +155,19 @@ fn page(
 }
 
 #[derive(Deserialize)]
-pub(crate) struct Since {
+pub(crate) struct ListSince {
     after: Option<u64>,
 }
 
 /// `GET /threads/{id}/timeline?after=seq`: the items of the conversation, up to the position
 /// `head`.
 pub(crate) async fn timeline(
-    State(office): State<Arc<Office>>,
+    State(office): State<Arc<AppState>>,
     Path(name): Path<String>,
-    Asked(since): Asked<Since>,
+    QueryParams(since): QueryParams<ListSince>,
     caller: Caller,
-) -> Served<Json<Value>> {
-    let to = office.find(&caller, &name, Access::Read).await?;
+) -> ApiResult<Json<Value>> {
+    let to = office.find(&caller, &name, ThreadAccess::Read).await?;
     let Timeline { head, mut items } = told(&office, &to).await?;
     items.retain(|told| told.seq > since.after.unwrap_or(0));
     Ok(Json(
@@ -168,10 +178,10 @@ pub(crate) async fn timeline(
 /// The items of a thread, and the position up to which they were read.
 struct Timeline {
     head: Seq,
-    items: Vec<Told>,
+    items: Vec<TimelineEntry>,
 }
 
-async fn told(office: &Office, to: &Address) -> Served<Timeline> {
+async fn told(office: &AppState, to: &Address) -> ApiResult<Timeline> {
     let Some(head) = office.agent.log().head(&to.thread).await? else {
         // The run may have stored nothing yet.
         let head = office.must_exist(to).await?;
@@ -184,32 +194,32 @@ async fn told(office: &Office, to: &Address) -> Served<Timeline> {
 }
 
 /// Formats the status of a thread; see [`status`] for the effect of a live run.
-fn shown(standing: Standing, live: bool) -> Value {
+fn shown(standing: ThreadStatus, live: bool) -> Value {
     match standing {
-        Standing::Unfinished | Standing::Sleeping { .. } if live => {
+        ThreadStatus::Unfinished | ThreadStatus::Sleeping { .. } if live => {
             json!({ "status": "running", "interrupts": [] })
         }
-        Standing::Waiting(open) => json!({ "status": "waiting", "interrupts": open }),
-        Standing::Sleeping { until } => {
+        ThreadStatus::Waiting(open) => json!({ "status": "waiting", "interrupts": open }),
+        ThreadStatus::Sleeping { until } => {
             json!({ "status": "sleeping", "until": until, "interrupts": [] })
         }
-        Standing::Failed { error } => {
+        ThreadStatus::Failed { error } => {
             json!({ "status": "failed", "error": error, "interrupts": [] })
         }
-        Standing::Unfinished => json!({ "status": "unfinished", "interrupts": [] }),
+        ThreadStatus::Unfinished => json!({ "status": "unfinished", "interrupts": [] }),
         // The run has stored nothing yet.
-        Standing::New => json!({ "status": "running", "interrupts": [] }),
+        ThreadStatus::New => json!({ "status": "running", "interrupts": [] }),
         _ => json!({ "status": "idle", "interrupts": [] }),
     }
 }
 
 /// `DELETE /threads/{id}`.
 pub(crate) async fn remove(
-    State(office): State<Arc<Office>>,
+    State(office): State<Arc<AppState>>,
     Path(name): Path<String>,
     caller: Caller,
-) -> Served {
-    let to = office.find(&caller, &name, Access::Write).await?;
+) -> ApiResult {
+    let to = office.find(&caller, &name, ThreadAccess::Write).await?;
     office.must_exist(&to).await?;
     if office.is_under_way(&to) || office.agent.is_live(&to.thread) {
         let message = "a run is under way: cancel it first";
@@ -221,17 +231,17 @@ pub(crate) async fn remove(
 
 /// `POST /threads/{id}/fork` with `{at, thread?}`.
 pub(crate) async fn fork(
-    State(office): State<Arc<Office>>,
+    State(office): State<Arc<AppState>>,
     Path(name): Path<String>,
     caller: Caller,
-    Sent(request): Sent,
-) -> Served<Response> {
-    let to = office.find(&caller, &name, Access::Read).await?;
+    JsonBody(request): JsonBody,
+) -> ApiResult<Response> {
+    let to = office.find(&caller, &name, ThreadAccess::Read).await?;
     office.must_exist(&to).await?;
     let at = request.get("at").and_then(Value::as_u64);
     let at: Seq = at.ok_or_else(|| ApiError::bad("\"at\" must be the position of a checkpoint"))?;
     let new = match said::text(&request, "thread")? {
-        Some(name) => office.find(&caller, name, Access::Write).await?,
+        Some(name) => office.find(&caller, name, ThreadAccess::Write).await?,
         None => Address::fresh(&caller)?,
     };
     if office.agent.log().head(&new.thread).await?.is_some() {
@@ -242,7 +252,7 @@ pub(crate) async fn fork(
     Ok((StatusCode::CREATED, Json(json!({ "thread": new.name }))).into_response())
 }
 
-fn admin(office: &Office) -> Served<&dyn ThreadAdmin> {
+fn admin(office: &AppState) -> ApiResult<&dyn ThreadAdmin> {
     office.agent.admin().ok_or_else(|| {
         let message = "the store of this server neither lists nor removes threads";
         ApiError::new(StatusCode::NOT_IMPLEMENTED, "unsupported", message)
@@ -263,14 +273,17 @@ mod tests {
             task: "confirm#1".into(),
             question,
         };
-        let waits = shown(Standing::Waiting(vec![asked.clone()]), true);
+        let waits = shown(ThreadStatus::Waiting(vec![asked.clone()]), true);
         assert_eq!(waits, json!({ "status": "waiting", "interrupts": [asked] }));
-        let failed = Standing::Failed {
+        let failed = ThreadStatus::Failed {
             error: "no model".into(),
         };
         assert_eq!(shown(failed, true)["status"], "failed");
-        assert_eq!(shown(Standing::Unfinished, true)["status"], "running");
-        assert_eq!(shown(Standing::Unfinished, false)["status"], "unfinished");
+        assert_eq!(shown(ThreadStatus::Unfinished, true)["status"], "running");
+        assert_eq!(
+            shown(ThreadStatus::Unfinished, false)["status"],
+            "unfinished"
+        );
     }
 
     #[test]

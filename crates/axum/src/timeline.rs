@@ -11,7 +11,7 @@ use serde_json::Value;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Item {
+pub enum TimelineItem {
     /// The person said it.
     UserText {
         /// The words.
@@ -110,7 +110,7 @@ pub struct Confirm {
     #[serde(flatten)]
     pub asked: Interrupt,
     /// The state of the question.
-    pub state: Asked,
+    pub state: QuestionState,
     /// The answer, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub answer: Option<Value>,
@@ -120,7 +120,7 @@ pub struct Confirm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Asked {
+pub enum QuestionState {
     /// It waits for an answer.
     Open,
     /// It was answered.
@@ -131,7 +131,7 @@ pub enum Asked {
     Withdrawn,
 }
 
-impl Item {
+impl TimelineItem {
     /// Returns the items of one message: words, and calls of tools with their results. System
     /// messages have none.
     pub fn of(message: &Message) -> Vec<Self> {
@@ -214,19 +214,19 @@ impl Item {
 
 /// An item with its positions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub(crate) struct Told {
+pub(crate) struct TimelineEntry {
     /// The item's number from 1, in the order of the items.
     pub(crate) seq: u64,
     /// The position of its record in the log.
     pub(crate) at: Seq,
     #[serde(flatten)]
-    pub(crate) item: Item,
+    pub(crate) item: TimelineItem,
 }
 
 /// The items of a log, built while the log is read.
 #[derive(Debug, Default)]
 pub(crate) struct Timeline {
-    told: Vec<Told>,
+    told: Vec<TimelineEntry>,
     calls: HashMap<String, usize>,
     results: HashMap<String, usize>,
     open: HashMap<InterruptId, usize>,
@@ -235,12 +235,16 @@ pub(crate) struct Timeline {
 }
 
 impl Timeline {
-    pub(crate) fn into_items(self) -> Vec<Told> {
+    pub(crate) fn into_items(self) -> Vec<TimelineEntry> {
         self.told
     }
 
     /// Adds the items of one record. `tells` returns the items of its changes.
-    pub(crate) fn read(&mut self, entry: &HistoryEntry, tells: impl FnOnce(&str) -> Vec<Item>) {
+    pub(crate) fn read(
+        &mut self,
+        entry: &HistoryEntry,
+        tells: impl FnOnce(&str) -> Vec<TimelineItem>,
+    ) {
         let at = entry.seq;
         // The changes of a subgraph concern its own state.
         let tells = |updates: &Option<Box<serde_json::value::RawValue>>| match updates {
@@ -254,57 +258,60 @@ impl Timeline {
             }
             Fact::Amended { updates, .. } => self.add(at, tells(updates)),
             Fact::Stepped { updates, notes, .. } | Fact::Finished { updates, notes, .. } => {
-                let noted = notes.iter().filter_map(Item::noted);
-                let is_thought = |item: &Item| matches!(item, Item::ThinkingSummary { .. });
+                let noted = notes.iter().filter_map(TimelineItem::noted);
+                let is_thought =
+                    |item: &TimelineItem| matches!(item, TimelineItem::ThinkingSummary { .. });
                 let (thoughts, others): (Vec<_>, Vec<_>) = noted.partition(is_thought);
                 self.add(at, thoughts);
                 self.add(at, tells(updates));
                 self.add(at, others);
             }
             Fact::Asked { questions, .. } => {
-                self.add(at, questions.iter().cloned().map(Item::asked));
+                self.add(at, questions.iter().cloned().map(TimelineItem::asked));
             }
             Fact::Answered { answers, .. } => {
                 for (id, answer) in answers {
-                    self.closes(id, Asked::Answered, Some(answer));
+                    self.closes(id, QuestionState::Answered, Some(answer));
                     let words = answer.as_str().or_else(|| answer.get("text")?.as_str());
                     if let Some(text) = words.filter(|text| !text.trim().is_empty()) {
                         // Each answer is an item, even if it equals an earlier one.
                         let text = text.to_owned();
-                        self.push(at, Item::UserText { text: text.clone() });
+                        self.push(at, TimelineItem::UserText { text: text.clone() });
                         self.words.push(text);
                     }
                 }
             }
-            Fact::Expired { id } | Fact::Withdrawn { id } => self.closes(id, Asked::Expired, None),
+            Fact::Expired { id } | Fact::Withdrawn { id } => {
+                self.closes(id, QuestionState::Expired, None)
+            }
             Fact::Cancelled { why, .. } => {
                 self.withdraw();
                 let (code, summary) = ("interrupted".to_owned(), why.clone());
-                self.add(at, [Item::Status { code, summary }]);
+                self.add(at, [TimelineItem::Status { code, summary }]);
             }
             Fact::RunFailed { error } => {
                 let (code, summary) = ("failed".to_owned(), error.clone());
-                self.add(at, [Item::Status { code, summary }]);
+                self.add(at, [TimelineItem::Status { code, summary }]);
             }
             Fact::RunEnded { .. } => self.withdraw(),
             _ => {}
         }
     }
 
-    pub(crate) fn add(&mut self, at: Seq, items: impl IntoIterator<Item = Item>) {
+    pub(crate) fn add(&mut self, at: Seq, items: impl IntoIterator<Item = TimelineItem>) {
         for item in items {
             let place = self.told.len();
             let known = match &item {
-                Item::UserText { text } => {
+                TimelineItem::UserText { text } => {
                     if let Some(said) = self.words.iter().position(|words| words == text) {
                         self.words.remove(said);
                         continue;
                     }
                     None
                 }
-                Item::ToolCall { call, .. } => known(&mut self.calls, call, place),
-                Item::ToolResult { call, .. } => known(&mut self.results, call, place),
-                Item::ConfirmRequest(confirm) => {
+                TimelineItem::ToolCall { call, .. } => known(&mut self.calls, call, place),
+                TimelineItem::ToolResult { call, .. } => known(&mut self.results, call, place),
+                TimelineItem::ConfirmRequest(confirm) => {
                     self.open.insert(confirm.asked.id.clone(), place);
                     None
                 }
@@ -317,15 +324,15 @@ impl Timeline {
         }
     }
 
-    fn push(&mut self, at: Seq, item: Item) {
+    fn push(&mut self, at: Seq, item: TimelineItem) {
         let seq = self.told.len() as u64 + 1;
-        self.told.push(Told { seq, at, item });
+        self.told.push(TimelineEntry { seq, at, item });
     }
 
-    fn closes(&mut self, id: &InterruptId, state: Asked, answer: Option<&Value>) {
+    fn closes(&mut self, id: &InterruptId, state: QuestionState, answer: Option<&Value>) {
         let place = self.open.remove(id);
         if let Some(told) = place.and_then(|place| self.told.get_mut(place))
-            && let Item::ConfirmRequest(confirm) = &mut told.item
+            && let TimelineItem::ConfirmRequest(confirm) = &mut told.item
         {
             confirm.state = state;
             confirm.answer = answer.cloned();
@@ -335,7 +342,7 @@ impl Timeline {
     fn withdraw(&mut self) {
         let open: Vec<_> = self.open.keys().cloned().collect();
         for id in open {
-            self.closes(&id, Asked::Withdrawn, None);
+            self.closes(&id, QuestionState::Withdrawn, None);
         }
     }
 }
@@ -347,9 +354,9 @@ fn known(places: &mut HashMap<String, usize>, call: &str, place: usize) -> Optio
     known
 }
 
-impl Item {
+impl TimelineItem {
     fn asked(asked: Interrupt) -> Self {
-        let (state, answer) = (Asked::Open, None);
+        let (state, answer) = (QuestionState::Open, None);
         Self::ConfirmRequest(Confirm {
             asked,
             state,
@@ -398,7 +405,7 @@ mod tests {
             scope: String::new(),
             fact,
         };
-        let said = |text: &&str| Item::UserText {
+        let said = |text: &&str| TimelineItem::UserText {
             text: (*text).to_owned(),
         };
         timeline.read(&entry, |_| tells.iter().map(said).collect());
@@ -417,18 +424,18 @@ mod tests {
         };
         let told: Vec<_> = ["planning", "model_call", "rag_query"]
             .iter()
-            .filter_map(|name| Item::noted(&custom(name)))
+            .filter_map(|name| TimelineItem::noted(&custom(name)))
             .collect();
-        let note = |name: &str| Item::Note {
+        let note = |name: &str| TimelineItem::Note {
             name: name.to_owned(),
             data: Value::Null,
         };
         assert_eq!(told, [note("planning"), note("rag_query")]);
         let message = String::from("no such tool");
-        let corrected = Item::noted(&EventKind::Correction {
+        let corrected = TimelineItem::noted(&EventKind::Correction {
             message: message.clone(),
         });
-        assert_eq!(corrected, Some(Item::Correction { message }));
+        assert_eq!(corrected, Some(TimelineItem::Correction { message }));
     }
 
     #[test]
@@ -447,7 +454,7 @@ mod tests {
         let items = timeline.into_items().into_iter();
         let told: Vec<_> = items
             .map(|told| match told.item {
-                Item::UserText { text } => (told.seq, told.at, text),
+                TimelineItem::UserText { text } => (told.seq, told.at, text),
                 other => panic!("{other:?}"),
             })
             .collect();

@@ -5,11 +5,12 @@ use fugato_graph::BoxError;
 use fugato_state::ThreadId;
 
 use crate::{
-    Belongings, Command, Flags, Folders, Lang, Opened, Screen, Talk, Told, Wired,
+    ChatSession, CliCommand, CliError, Flags, Folders, IntoService, Lang, Resources, Screen,
+    ThreadResources,
     archive::{self, Archive},
     inspect, model, observe,
     screen::ToolWords,
-    serve::Door,
+    serve::ServeOptions,
     store::{self, Store},
     threads, trace,
 };
@@ -22,7 +23,7 @@ pub struct App {
     page: Page,
     also: String,
     tools: Arc<ToolWords>,
-    belongings: Arc<dyn Belongings>,
+    belongings: Arc<dyn ThreadResources>,
 }
 
 /// The exit code that shells expect of a program that was interrupted by Ctrl-C.
@@ -71,26 +72,26 @@ impl App {
 
     /// Sets the owner of the files and rows that belong to threads, in the place of [`Folders`].
     #[must_use]
-    pub fn belongings(mut self, belongings: impl Belongings + 'static) -> Self {
+    pub fn belongings(mut self, belongings: impl ThreadResources + 'static) -> Self {
         self.belongings = Arc::new(belongings);
         self
     }
 
-    /// Carries out a command, [`Command::Chat`] if none is given, with the agent that `build` wires
+    /// Carries out a command, [`CliCommand::Chat`] if none is given, with the agent that `build` wires
     /// to the opened store and model. Errors are printed with their causes.
-    pub async fn run<W: Wired>(
+    pub async fn run<W: IntoService>(
         self,
-        command: Option<Command>,
-        build: impl AsyncFnOnce(Opened) -> Result<W, BoxError>,
+        command: Option<CliCommand>,
+        build: impl AsyncFnOnce(Resources) -> Result<W, BoxError>,
     ) -> ExitCode {
-        let command = command.unwrap_or(Command::Chat);
+        let command = command.unwrap_or(CliCommand::Chat);
         let rest = match command {
-            Command::Chat => " chat",
-            Command::Say(_) => " say",
+            CliCommand::Chat => " chat",
+            CliCommand::Say(_) => " say",
             _ => "",
         };
         // A server shuts down in order instead: it hands its threads over first.
-        let at_once = !matches!(command, Command::Serve { .. });
+        let at_once = !matches!(command, CliCommand::Serve { .. });
         let work = async |screen: &mut Screen| self.carry_out(command, build, screen).await;
         self.to_its_end(rest, at_once, work).await
     }
@@ -142,46 +143,46 @@ impl App {
         std::process::exit(INTERRUPTED)
     }
 
-    async fn carry_out<W: Wired>(
+    async fn carry_out<W: IntoService>(
         &self,
-        command: Command,
-        build: impl AsyncFnOnce(Opened) -> Result<W, BoxError>,
+        command: CliCommand,
+        build: impl AsyncFnOnce(Resources) -> Result<W, BoxError>,
         screen: &mut Screen,
     ) -> Result<(), BoxError> {
         let thread = self.thread()?;
         match command {
-            Command::Chat => {
+            CliCommand::Chat => {
                 let (agent, _) = build(self.open().await?).await?.parts();
                 self.speak_as_before(&agent, "", screen).await?;
                 let again = self.again(" chat");
-                Talk::new(&agent, thread, again).chat(screen).await
+                ChatSession::new(&agent, thread, again).chat(screen).await
             }
-            Command::Say(say) => {
+            CliCommand::Say(say) => {
                 let (agent, _) = build(self.open().await?).await?.parts();
                 let words = say.text.clone().unwrap_or_default();
                 self.speak_as_before(&agent, &words, screen).await?;
-                let talk = Talk::new(&agent, thread, self.again(" say"));
+                let talk = ChatSession::new(&agent, thread, self.again(" say"));
                 talk.refuse_silence(&say).await?;
                 talk.say(say, screen).await.map(drop)
             }
-            Command::Serve {
+            CliCommand::Serve {
                 listen,
                 client_key_env,
             } => {
-                let door = Door::new(listen, client_key_env.as_deref())?;
+                let door = ServeOptions::new(listen, client_key_env.as_deref())?;
                 let wired = build(self.open().await?).await?;
                 door.serve(wired, self.page.clone(), screen).await
             }
-            Command::Graph { format } => {
+            CliCommand::Graph { format } => {
                 let (agent, _) = build(self.opened(Store::in_memory(), true)?).await?.parts();
                 inspect::graph(agent.runner().graph(), format, screen);
                 Ok(())
             }
-            Command::Delete { name, agreed } => {
+            CliCommand::Delete { name, agreed } => {
                 let (store, thread) = (self.stored().await?, ThreadId::new(name)?);
                 threads::delete(store, &*self.belongings, &thread, agreed, screen).await
             }
-            Command::Threads => {
+            CliCommand::Threads => {
                 let opened = self.open_to_read().await?;
                 let store = opened.store.clone();
                 let (agent, _) = build(opened).await?.parts();
@@ -200,16 +201,16 @@ impl App {
 
     async fn look<A: fugato_axum::Agent>(
         &self,
-        command: Command,
+        command: CliCommand,
         archive: &Archive<'_, A>,
         screen: &mut Screen,
     ) -> Result<(), BoxError> {
         let name = archive.thread.as_str();
         match command {
-            Command::Trace { full } => trace::trace(archive, full, screen).await,
-            Command::Card => inspect::cards(archive, screen).await,
-            Command::Show { seq } => inspect::show(archive, seq, screen).await,
-            Command::Fork { seq, new } => {
+            CliCommand::Trace { full } => trace::trace(archive, full, screen).await,
+            CliCommand::Card => inspect::cards(archive, screen).await,
+            CliCommand::Show { seq } => inspect::show(archive, seq, screen).await,
+            CliCommand::Fork { seq, new } => {
                 let new = ThreadId::new(new)?;
                 inspect::fork(archive, seq, &new).await?;
                 self.belongings.copy(&archive.thread, &new).await?;
@@ -218,7 +219,7 @@ impl App {
                 screen.line(format!("{text}: {again}"));
                 Ok(())
             }
-            Command::Export { to } => {
+            CliCommand::Export { to } => {
                 let folder = to.unwrap_or_else(|| PathBuf::from(format!("{name}-export")));
                 threads::export(archive, &*self.belongings, &folder, screen).await
             }
@@ -227,18 +228,18 @@ impl App {
     }
 
     /// Opens the store and the model that the flags name, for a thread that goes on or begins.
-    pub async fn open(&self) -> Result<Opened, BoxError> {
+    pub async fn open(&self) -> Result<Resources, BoxError> {
         let (address, folder) = self.places();
         let store = store::open(&address, &folder, true).await?;
-        let store = store.ok_or_else(|| Told::new("a log is made if there is none"))?;
+        let store = store.ok_or_else(|| CliError::new("a log is made if there is none"))?;
         self.opened(store, false)
     }
 
     /// Opens the store that the flags name, only to read. There must be one.
-    pub async fn open_to_read(&self) -> Result<Opened, BoxError> {
+    pub async fn open_to_read(&self) -> Result<Resources, BoxError> {
         let Some(store) = self.stored().await? else {
             let (name, folder) = (&self.name, self.flags.folder(&self.name));
-            return Err(Told::new(format!(
+            return Err(CliError::new(format!(
                 "there are no conversations in {}; `{name}` begins one",
                 folder.display()
             ))
@@ -257,13 +258,13 @@ impl App {
         (self.flags.log(&folder), folder)
     }
 
-    fn opened(&self, store: Store, reads: bool) -> Result<Opened, BoxError> {
+    fn opened(&self, store: Store, reads: bool) -> Result<Resources, BoxError> {
         let model = if reads {
             None
         } else {
             model::open(&self.flags)?
         };
-        Ok(Opened {
+        Ok(Resources {
             store: store.log,
             docs: store.docs,
             model,

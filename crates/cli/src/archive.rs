@@ -4,7 +4,7 @@ use fugato_graph::{BoxError, Runner};
 use fugato_state::ThreadId;
 use fugato_store::{ThreadFilter, ThreadStore};
 
-use crate::{Lang, Told};
+use crate::{CliError, Lang};
 
 /// The number of threads that an error message lists.
 const NAMED: usize = 10;
@@ -38,7 +38,7 @@ pub(crate) async fn known(store: &dyn ThreadStore, thread: &ThreadId) -> Result<
     let threads = store.list(filter).await?;
     let names = threads.iter().map(|summary| summary.thread.as_str());
     let names = names.collect::<Vec<_>>().join(", ");
-    Err(Told::new(format!(
+    Err(CliError::new(format!(
         "there is no conversation {:?}; there are: {names}",
         thread.as_str()
     ))

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use fugato_graph::BoxError;
 use fugato_state::ThreadId;
 
-use crate::told::Tell as _;
+use crate::told::ErrorContext as _;
 
 /// The files and rows of a thread outside its log: whatever the program keeps for it.
 ///
@@ -16,7 +16,7 @@ use crate::told::Tell as _;
 /// - What is not there is no error: there is nothing to export, to copy or to delete.
 /// - Each of them can be repeated after it was interrupted.
 #[async_trait]
-pub trait Belongings: Send + Sync {
+pub trait ThreadResources: Send + Sync {
     /// Returns true if anything belongs to this thread and to no other. A thread without a log is
     /// deleted only then.
     async fn exist(&self, thread: &ThreadId) -> Result<bool, BoxError>;
@@ -31,7 +31,7 @@ pub trait Belongings: Send + Sync {
     async fn delete(&self, thread: &ThreadId) -> Result<(), BoxError>;
 }
 
-const _: Option<&dyn Belongings> = None;
+const _: Option<&dyn ThreadResources> = None;
 
 /// Belongings that are one folder for each thread, in a common folder.
 #[derive(Debug, Clone)]
@@ -66,7 +66,7 @@ impl Folders {
 }
 
 #[async_trait]
-impl Belongings for Folders {
+impl ThreadResources for Folders {
     async fn exist(&self, thread: &ThreadId) -> Result<bool, BoxError> {
         Ok(!self.shared && self.of(thread).exists())
     }

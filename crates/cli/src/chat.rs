@@ -1,12 +1,12 @@
 //! Conversation in the terminal.
 use fugato_axum::Agent;
-use fugato_graph::{BoxError, Ended, Standing};
+use fugato_graph::{BoxError, RunResult, ThreadStatus};
 use fugato_state::Interrupt;
 use serde_json::Map;
 
-use crate::{Screen, Talk, Told, drive::insist, reply};
+use crate::{ChatSession, CliError, Screen, drive::insist, reply};
 
-impl<A: Agent> Talk<'_, A> {
+impl<A: Agent> ChatSession<'_, A> {
     /// Talks until the person enters an empty line or ends the input.
     pub async fn chat(&self, screen: &mut Screen) -> Result<(), BoxError> {
         let hello = screen.lang.pick(
@@ -47,7 +47,7 @@ impl<A: Agent> Talk<'_, A> {
         open: &[Interrupt],
         said: String,
         screen: &mut Screen,
-    ) -> Result<Ended<A::State>, BoxError> {
+    ) -> Result<RunResult<A::State>, BoxError> {
         let Some(asked) = open.first() else {
             let start = async || self.start(said.clone(), Map::new()).await;
             return insist(screen, start).await;
@@ -62,7 +62,7 @@ impl<A: Agent> Talk<'_, A> {
             let told = screen
                 .lang
                 .pick("is no answer here; allowed:", "不是这里的回答，可以是：");
-            Told::new(format!("{said:?} {told} {how}"))
+            CliError::new(format!("{said:?} {told} {how}"))
         })?;
         insist(screen, async || {
             self.answer(asked, answered.clone(), None).await
@@ -74,8 +74,8 @@ impl<A: Agent> Talk<'_, A> {
     async fn taken_up(&self, screen: &mut Screen) -> Result<Vec<Interrupt>, BoxError> {
         let runner = self.agent.runner();
         Ok(match runner.standing(&self.thread).await? {
-            Standing::Waiting(interrupts) => interrupts,
-            Standing::Unfinished => {
+            ThreadStatus::Waiting(interrupts) => interrupts,
+            ThreadStatus::Unfinished => {
                 let recover = async || Ok(runner.recover(&self.thread));
                 interrupts(&insist(screen, recover).await?)
             }
@@ -84,6 +84,6 @@ impl<A: Agent> Talk<'_, A> {
     }
 }
 
-fn interrupts<S>(ended: &Ended<S>) -> Vec<Interrupt> {
+fn interrupts<S>(ended: &RunResult<S>) -> Vec<Interrupt> {
     ended.interrupts().to_vec()
 }

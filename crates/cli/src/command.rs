@@ -8,11 +8,11 @@ use crate::thread_name;
 /// What every agent program can do.
 #[derive(Debug, Clone, Subcommand)]
 #[non_exhaustive]
-pub enum Command {
+pub enum CliCommand {
     /// Talks in the terminal
     Chat,
     /// Says one thing, and waits for what comes of it
-    Say(Say),
+    Say(SayArgs),
     /// Serves the agent and its page over HTTP
     Serve {
         /// Where to listen; port 0 takes a free one
@@ -74,7 +74,7 @@ pub enum Command {
 /// What is said to an agent at once, without a conversation in the terminal.
 #[derive(Debug, Clone, Default, Args)]
 #[non_exhaustive]
-pub struct Say {
+pub struct SayArgs {
     /// What you want, or your answer to what is asked
     pub text: Option<String>,
 

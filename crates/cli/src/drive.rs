@@ -1,7 +1,7 @@
 //! Following a run to its end.
 use std::time::Duration;
 
-use fugato_graph::{AnswerError, BoxError, Ended, Run, RunError, RunErrorKind};
+use fugato_graph::{AnswerError, BoxError, Run, RunError, RunErrorKind, RunResult};
 use fugato_state::State;
 use fugato_stream::EventKind;
 use futures::StreamExt as _;
@@ -16,9 +16,9 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// A bounded wait for another process that holds the thread.
 #[derive(Debug, Default)]
-pub(crate) struct Patience(u32);
+pub(crate) struct LeaseWait(u32);
 
-impl Patience {
+impl LeaseWait {
     /// Waits for one pause; returns false after the last attempt. The first wait prints the holder.
     pub(crate) async fn wait(&mut self, error: &RunError, screen: &mut Screen) -> bool {
         self.0 += 1;
@@ -41,7 +41,7 @@ impl Patience {
 pub(crate) async fn follow<S: State>(
     screen: &mut Screen,
     mut run: Run<S>,
-) -> Result<Ended<S>, RunError> {
+) -> Result<RunResult<S>, RunError> {
     let mut spoke = false;
     while let Some(event) = run.next().await {
         // The event of a request that was refused before anything ran bears no run.
@@ -51,7 +51,7 @@ pub(crate) async fn follow<S: State>(
         }
     }
     let ended = run.await?;
-    if let Ended::Finished {
+    if let RunResult::Finished {
         output: Some(Value::String(words)),
         ..
     } = &ended
@@ -66,8 +66,8 @@ pub(crate) async fn follow<S: State>(
 pub(crate) async fn insist<S: State>(
     screen: &mut Screen,
     mut start: impl AsyncFnMut() -> Result<Run<S>, BoxError>,
-) -> Result<Ended<S>, BoxError> {
-    let mut patience = Patience::default();
+) -> Result<RunResult<S>, BoxError> {
+    let mut patience = LeaseWait::default();
     loop {
         match follow(screen, start().await?).await {
             Err(error) if matches!(error.kind, RunErrorKind::Busy { .. }) => {

@@ -7,7 +7,7 @@ use fugato_llm::{
 };
 use fugato_openai::OpenAi;
 
-use crate::{Flags, Provider, Told};
+use crate::{CliError, Flags, Provider};
 
 /// The longest pause that a server may ask for; after a longer one the call fails at once.
 const MAX_PAUSE: Duration = Duration::from_secs(10);
@@ -19,7 +19,7 @@ const FAILURES: u32 = 3;
 /// A model at a server: its requests are cut to the context, its answers are limited, and a breaker
 /// pauses it while it fails. Each model has its own breaker, so that the next one gets the refused
 /// requests.
-type Guarded = ContextWindow<CircuitBreaker<SizeLimit<Timeout<Arc<dyn ChatModel>>>>>;
+type ServerModel = ContextWindow<CircuitBreaker<SizeLimit<Timeout<Arc<dyn ChatModel>>>>>;
 
 /// A server, and the model to ask there.
 struct Server<'a> {
@@ -31,7 +31,7 @@ struct Server<'a> {
 
 /// Opens the model that the flags name, with the backup if they name one; returns none without a
 /// model.
-pub(crate) fn open(flags: &Flags) -> Result<Option<Arc<dyn ChatModel>>, Told> {
+pub(crate) fn open(flags: &Flags) -> Result<Option<Arc<dyn ChatModel>>, CliError> {
     let main = Server {
         provider: flags.provider,
         base_url: flags.base_url.as_deref(),
@@ -79,7 +79,7 @@ impl Times {
         }
     }
 
-    fn hold(self, model: Arc<dyn ChatModel>) -> Guarded {
+    fn hold(self, model: Arc<dyn ChatModel>) -> ServerModel {
         let timed = Timeout::new(model).idle(self.silence).total(self.answer);
         let [first, most] = LEFT_ALONE;
         // Two silences in a row are enough, and so is one answer without an end.
@@ -95,7 +95,7 @@ impl Times {
 }
 
 impl Server<'_> {
-    fn open(&self, times: Times) -> Result<Option<Traced<Guarded>>, Told> {
+    fn open(&self, times: Times) -> Result<Option<Traced<ServerModel>>, CliError> {
         let (Some(base_url), Some(model)) = (self.base_url, self.model) else {
             return Ok(None);
         };
@@ -107,7 +107,7 @@ impl Server<'_> {
         Ok(Some(Traced::new(model, provider)))
     }
 
-    fn client(&self, base_url: &str, model: &str) -> Result<Arc<dyn ChatModel>, Told> {
+    fn client(&self, base_url: &str, model: &str) -> Result<Arc<dyn ChatModel>, CliError> {
         match self.provider {
             Provider::Openai => {
                 let client = OpenAi::new(base_url, model);
@@ -125,7 +125,7 @@ impl Server<'_> {
                 })
             }
             #[cfg(not(feature = "anthropic"))]
-            Provider::Anthropic => Err(Told::new(
+            Provider::Anthropic => Err(CliError::new(
                 "this program speaks chat completions only: --provider openai is allowed",
             )),
         }
@@ -133,10 +133,10 @@ impl Server<'_> {
 
     /// Returns the key of the server. One's own server may need none; a variable that is named must
     /// be set.
-    fn key(&self, default: &str, server: &str) -> Result<Option<ApiKey>, Told> {
+    fn key(&self, default: &str, server: &str) -> Result<Option<ApiKey>, CliError> {
         let key = ApiKey::from_env(self.key_env.unwrap_or(default));
         match (key, self.key_env) {
-            (None, Some(name)) => Err(Told::new(format!(
+            (None, Some(name)) => Err(CliError::new(format!(
                 "the variable {name} is empty; it must hold the key of {}",
                 crate::without_password(server)
             ))),
@@ -163,7 +163,7 @@ mod tests {
         flags: Flags,
     }
 
-    fn model(line: &str) -> Result<Option<Arc<dyn ChatModel>>, Told> {
+    fn model(line: &str) -> Result<Option<Arc<dyn ChatModel>>, CliError> {
         open(&Args::parse_from(line.split(' ')).flags)
     }
 

@@ -3,7 +3,7 @@ use tracing_subscriber::{
     Layer, Registry, filter::Targets, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _,
 };
 
-use crate::{Flags, Told, told::Tell as _};
+use crate::{CliError, Flags, told::ErrorContext as _};
 
 /// A layer that receives traces.
 type Watcher = Box<dyn Layer<Registry> + Send + Sync>;
@@ -11,12 +11,12 @@ type Watcher = Box<dyn Layer<Registry> + Send + Sync>;
 /// The guard of active tracing, to be ended with the process.
 #[derive(Debug, Default)]
 #[must_use]
-pub(crate) struct Watched {
+pub(crate) struct IdleTasks {
     #[cfg(feature = "otlp")]
     spans: Option<crate::otlp::Spans>,
 }
 
-impl Watched {
+impl IdleTasks {
     /// Sends the spans that are left.
     #[cfg_attr(
         not(feature = "otlp"),
@@ -26,7 +26,7 @@ impl Watched {
             reason = "without spans nothing is left to send"
         )
     )]
-    pub(crate) fn end(&self) -> Result<(), Told> {
+    pub(crate) fn end(&self) -> Result<(), CliError> {
         #[cfg(feature = "otlp")]
         if let Some(spans) = &self.spans {
             return spans.end();
@@ -38,7 +38,7 @@ impl Watched {
 /// Writes the lines that the flags ask for to standard error, as long as the process lives, and
 /// sends spans to the collector that they name. A server has no person in front of it who reads its
 /// errors, so it writes warnings by default.
-pub(crate) fn begin(program: &str, flags: &Flags, serves: bool) -> Result<Watched, Told> {
+pub(crate) fn begin(program: &str, flags: &Flags, serves: bool) -> Result<IdleTasks, CliError> {
     let mut watchers: Vec<Watcher> = vec![];
     if let Some(filter) = wanted(flags.trace.as_deref(), serves) {
         watchers.push(lines(filter)?);
@@ -52,7 +52,7 @@ pub(crate) fn begin(program: &str, flags: &Flags, serves: bool) -> Result<Watche
     Ok(watched)
 }
 
-fn lines(filter: &str) -> Result<Watcher, Told> {
+fn lines(filter: &str) -> Result<Watcher, CliError> {
     let wanted: Targets = filter.parse().tell(|| {
         format!("--trace {filter:?} is no filter; such are info, or warn,fugato_graph=debug")
     })?;
@@ -61,21 +61,21 @@ fn lines(filter: &str) -> Result<Watcher, Told> {
 }
 
 #[cfg(feature = "otlp")]
-fn spans(program: &str, flags: &Flags, watchers: &mut Vec<Watcher>) -> Result<Watched, Told> {
+fn spans(program: &str, flags: &Flags, watchers: &mut Vec<Watcher>) -> Result<IdleTasks, CliError> {
     let named = std::env::var(crate::otlp::ENDPOINT).ok();
     let url = flags.otlp.clone().or(named).filter(|url| !url.is_empty());
     let spans = url
         .map(|url| crate::otlp::Spans::to(&url, program))
         .transpose()?;
     watchers.extend(spans.as_ref().map(crate::otlp::Spans::layer));
-    Ok(Watched { spans })
+    Ok(IdleTasks { spans })
 }
 
 #[cfg(not(feature = "otlp"))]
-fn spans(_: &str, flags: &Flags, _: &mut Vec<Watcher>) -> Result<Watched, Told> {
+fn spans(_: &str, flags: &Flags, _: &mut Vec<Watcher>) -> Result<IdleTasks, CliError> {
     match &flags.otlp {
-        None => Ok(Watched::default()),
-        Some(_) => Err(Told::new(
+        None => Ok(IdleTasks::default()),
+        Some(_) => Err(CliError::new(
             "--otlp: this program sends no spans; build it with the feature `otlp` of fugato",
         )),
     }

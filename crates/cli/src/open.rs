@@ -13,7 +13,7 @@ const LEASE: Duration = Duration::from_secs(3);
 /// The opened store and model, with the flags that an agent needs.
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct Opened {
+pub struct Resources {
     /// The log of all threads.
     pub store: Arc<dyn ThreadStore>,
     /// Documents that outlive threads: in the database of the log, or in the folder if the log's
@@ -32,7 +32,7 @@ pub struct Opened {
     pub(crate) program: String,
 }
 
-impl Opened {
+impl Resources {
     /// Creates the runner of a graph, with [`options`](Self::options).
     pub fn runner<S: State>(&self, graph: Graph<S>) -> Runner<S> {
         Runner::new(graph, Arc::new(self.store.clone())).options(self.options())
@@ -51,7 +51,7 @@ impl Opened {
     }
 }
 
-impl fmt::Debug for Opened {
+impl fmt::Debug for Resources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Opened")
             .field("dir", &self.dir)

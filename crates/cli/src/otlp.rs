@@ -5,7 +5,7 @@ use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _};
 use opentelemetry_sdk::{Resource, trace::SdkTracerProvider};
 use tracing_subscriber::{Layer, Registry, filter::filter_fn};
 
-use crate::Told;
+use crate::CliError;
 
 /// The variable that names the collector for every program that sends spans.
 pub(crate) const ENDPOINT: &str = "OTEL_EXPORTER_OTLP_ENDPOINT";
@@ -16,15 +16,15 @@ pub(crate) struct Spans(SdkTracerProvider);
 
 impl Spans {
     /// Creates an exporter to the collector at this address, with the program as the service.
-    pub(crate) fn to(url: &str, program: &str) -> Result<Self, Told> {
+    pub(crate) fn to(url: &str, program: &str) -> Result<Self, CliError> {
         if !(url.starts_with("http://") || url.starts_with("https://")) {
-            return Err(Told::new(format!(
+            return Err(CliError::new(format!(
                 "--otlp {url:?} is no address of a collector; such are http://localhost:4318"
             )));
         }
         let failed = |error: BoxError| {
             let message = format!("no spans can be sent to {}", crate::without_password(url));
-            Told::new(message).because(error)
+            CliError::new(message).because(error)
         };
         let exporter = SpanExporter::builder()
             .with_http()
@@ -52,9 +52,9 @@ impl Spans {
     }
 
     /// Sends the spans that are left, and closes the exporter.
-    pub(crate) fn end(&self) -> Result<(), Told> {
+    pub(crate) fn end(&self) -> Result<(), CliError> {
         let sent = self.0.shutdown();
-        sent.map_err(|error| Told::new("the last spans could not be sent").because(error))
+        sent.map_err(|error| CliError::new("the last spans could not be sent").because(error))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Interpretation of words that are typed under a card. The page of `fugato-axum` offers the same
 //! choices as buttons.
 use fugato_state::Interrupt;
-use fugato_stream::{Answered, Reply};
+use fugato_stream::{QuestionAnswer, Reply};
 use fugato_words::{Phrases, ShortAnswer};
 use serde_json::{Value, json};
 
@@ -68,7 +68,7 @@ pub(crate) fn options(asked: &Interrupt) -> Vec<Choice> {
 }
 
 /// Reads the typed words as an answer; none if they do not fit the form.
-pub(crate) fn read(asked: &Interrupt, said: &str) -> Option<Answered> {
+pub(crate) fn read(asked: &Interrupt, said: &str) -> Option<QuestionAnswer> {
     let (mut reason, agrees) = (None, Phrases::default().consent(said));
     let reply = match Form::of(asked) {
         Form::Choice => {
@@ -97,19 +97,19 @@ fn is_cancelled(said: &str) -> bool {
 }
 
 /// Creates an answer from a value.
-pub(crate) fn value(asked: &Interrupt, value: Value) -> Answered {
+pub(crate) fn value(asked: &Interrupt, value: Value) -> QuestionAnswer {
     answered(asked, Reply::Value(value), None)
 }
 
 /// Creates an approval, if the card asks for one.
-pub(crate) fn agreed(asked: &Interrupt) -> Option<Answered> {
+pub(crate) fn agreed(asked: &Interrupt) -> Option<QuestionAnswer> {
     let agrees = matches!(Form::of(asked), Form::Flag | Form::Consent);
     agrees.then(|| answered(asked, Reply::Approve, None))
 }
 
 /// Creates an answer with the card's digest: the person was shown the card.
-fn answered(asked: &Interrupt, reply: Reply, reason: Option<String>) -> Answered {
-    let mut answered = Answered::to(asked.id.clone(), reply);
+fn answered(asked: &Interrupt, reply: Reply, reason: Option<String>) -> QuestionAnswer {
+    let mut answered = QuestionAnswer::to(asked.id.clone(), reply);
     answered.reason = reason;
     answered.digest.clone_from(&asked.question.digest);
     answered

@@ -9,7 +9,9 @@ use std::{
 };
 
 use fugato_state::Interrupt;
-use fugato_stream::{CardText, Escaped, Escaper, Event, EventKind, FOLD, FRAME, ToolStatus, fold};
+use fugato_stream::{
+    CardText, EscapedText, Escaper, Event, EventKind, FOLD, FRAME, ToolStatus, fold,
+};
 use serde_json::Value;
 
 use crate::{Lang, reply};
@@ -77,17 +79,17 @@ impl Screen {
     /// Writes a line of progress.
     pub fn progress(&mut self, text: &str) {
         let (on, off) = self.style(DIM);
-        self.put(&format!("{on}· {}{off}\n", Escaped::block(text)));
+        self.put(&format!("{on}· {}{off}\n", EscapedText::block(text)));
     }
 
     /// Writes an error with its causes to standard error.
     pub fn error(&mut self, error: &dyn Error) {
         let text = error.to_string();
-        let _ = writeln!(self.err, "error: {}", Escaped::block(&text));
+        let _ = writeln!(self.err, "error: {}", EscapedText::block(&text));
         let mut cause = error.source();
         while let Some(error) = cause {
             let text = error.to_string();
-            let _ = writeln!(self.err, "  because: {}", Escaped::block(&text));
+            let _ = writeln!(self.err, "  because: {}", EscapedText::block(&text));
             cause = error.source();
         }
     }
@@ -206,13 +208,13 @@ impl Screen {
         let mut body = if read { String::new() } else { text.body() };
         let mut heading = text.heading();
         if heading.is_empty() && !body.is_empty() {
-            heading = Escaped::line(&asked.question.key).to_string();
+            heading = EscapedText::line(&asked.question.key).to_string();
         } else if heading.is_empty() {
-            body = Escaped::block(&asked.question.prompt.to_string()).to_string();
+            body = EscapedText::block(&asked.question.prompt.to_string()).to_string();
         }
         let mut parts = vec![body];
         for (number, option) in (1..).zip(reply::options(asked)) {
-            parts.push(format!("{number}. {}", Escaped::line(&option.name)));
+            parts.push(format!("{number}. {}", EscapedText::line(&option.name)));
         }
         parts.retain(|part| !part.is_empty());
         let body = parts.join("\n");
@@ -232,7 +234,7 @@ impl Screen {
         }
         if shown != body && !self.whole.is_empty() {
             let all = self.lang.pick("All of it is shown by", "查看全部");
-            let line = format!("{FRAME}({all}: {})\n", Escaped::line(&self.whole));
+            let line = format!("{FRAME}({all}: {})\n", EscapedText::line(&self.whole));
             self.put(&line);
         }
     }

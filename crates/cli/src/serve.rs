@@ -2,24 +2,24 @@
 use std::net::SocketAddr;
 
 use async_trait::async_trait;
-use fugato_axum::{AgentRoutes, Authenticate, Caller, Denied, Page, Parts};
+use fugato_axum::{AccessDenied, AgentRoutes, Authenticate, Caller, Page, Parts};
 use fugato_graph::BoxError;
 use tokio::net::TcpListener;
 
-use crate::{Screen, Told, Wired, told::Tell as _};
+use crate::{CliError, IntoService, Screen, told::ErrorContext as _};
 
 /// The address and the key of a server.
-pub(crate) struct Door {
+pub(crate) struct ServeOptions {
     listen: SocketAddr,
     key: Option<String>,
 }
 
-impl Door {
+impl ServeOptions {
     /// Checks the address: beyond this machine a key is required.
-    pub(crate) fn new(listen: SocketAddr, client_key_env: Option<&str>) -> Result<Self, Told> {
+    pub(crate) fn new(listen: SocketAddr, client_key_env: Option<&str>) -> Result<Self, CliError> {
         let key = client_key(client_key_env)?;
         if !listen.ip().is_loopback() && key.is_none() {
-            return Err(Told::new(format!(
+            return Err(CliError::new(format!(
                 "{listen} can be reached from other machines: name the variable with a key by --client-key-env, or listen on 127.0.0.1"
             )));
         }
@@ -29,7 +29,7 @@ impl Door {
     /// Serves until the process gets a signal to end.
     pub(crate) async fn serve(
         self,
-        wired: impl Wired,
+        wired: impl IntoService,
         page: Page,
         screen: &mut Screen,
     ) -> Result<(), BoxError> {
@@ -40,7 +40,7 @@ impl Door {
         let (agent, paths) = wired.parts();
         let routes = AgentRoutes::new(agent).page(page).beside(paths).recovers();
         let routes = match self.key {
-            Some(key) => routes.authenticate(Keyed(key)),
+            Some(key) => routes.authenticate(KeyAuth(key)),
             // A foreign page can make its own name resolve to this machine.
             None => routes.hosts(["localhost", "127.0.0.1", "[::1]"]),
         };
@@ -56,11 +56,11 @@ impl Door {
     }
 }
 
-fn client_key(name: Option<&str>) -> Result<Option<String>, Told> {
+fn client_key(name: Option<&str>) -> Result<Option<String>, CliError> {
     let Some(name) = name else { return Ok(None) };
     let key = std::env::var(name).tell(|| format!("--client-key-env {name}"))?;
     if key.trim().is_empty() {
-        return Err(Told::new(format!(
+        return Err(CliError::new(format!(
             "the variable {name} is empty; it must hold the key that clients send"
         )));
     }
@@ -85,17 +85,17 @@ async fn stopped() {
 }
 
 /// The authentication by one key.
-struct Keyed(String);
+struct KeyAuth(String);
 
 #[async_trait]
-impl Authenticate for Keyed {
-    async fn caller(&self, request: &Parts) -> Result<Caller, Denied> {
+impl Authenticate for KeyAuth {
+    async fn caller(&self, request: &Parts) -> Result<Caller, AccessDenied> {
         let sent = request.headers.get("authorization");
         let sent = sent.and_then(|value| value.to_str().ok());
         let sent = sent.and_then(|value| value.strip_prefix("Bearer "));
         match sent {
             Some(sent) if same(sent.as_bytes(), self.0.as_bytes()) => Ok(Caller::default()),
-            _ => Err(Denied::unauthorized(
+            _ => Err(AccessDenied::unauthorized(
                 "send the key of this server: Authorization: Bearer …",
             )),
         }
@@ -114,14 +114,14 @@ mod tests {
     #[test]
     fn others_are_let_in_by_a_key_only() {
         let beyond: SocketAddr = "0.0.0.0:80".parse().unwrap();
-        let refused = Door::new(beyond, None).err().unwrap().to_string();
+        let refused = ServeOptions::new(beyond, None).err().unwrap().to_string();
         assert!(refused.contains("--client-key-env"), "{refused}");
-        let missing = Door::new(beyond, Some("NO_SUCH_VARIABLE_HERE"));
+        let missing = ServeOptions::new(beyond, Some("NO_SUCH_VARIABLE_HERE"));
         assert_eq!(
             missing.err().unwrap().to_string(),
             "--client-key-env NO_SUCH_VARIABLE_HERE"
         );
-        assert!(Door::new("127.0.0.1:0".parse().unwrap(), None).is_ok());
+        assert!(ServeOptions::new("127.0.0.1:0".parse().unwrap(), None).is_ok());
     }
 
     #[test]

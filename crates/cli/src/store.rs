@@ -5,7 +5,7 @@ use fugato_graph::BoxError;
 use fugato_sqlite::SqliteLog;
 use fugato_store::{DocStore, MemoryDocs, MemoryLog, ThreadStore};
 
-use crate::{Told, told::Tell as _};
+use crate::{CliError, told::ErrorContext as _};
 
 /// A log of any kind, and the store of documents that goes with it.
 pub(crate) struct Store {
@@ -43,7 +43,7 @@ pub(crate) async fn open(
     new: bool,
 ) -> Result<Option<Store>, BoxError> {
     let refused = || {
-        Told::new(format!(
+        CliError::new(format!(
             "--store {:?} is no log: allowed are {}",
             without_password(address),
             allowed()

@@ -3,9 +3,9 @@ use std::path::PathBuf;
 
 use fugato_graph::BoxError;
 use fugato_sqlite::SqliteTables;
-use fugato_store::{Found, Statement};
+use fugato_store::{QueryRows, Statement};
 
-use crate::{told::Tell as _, without_password};
+use crate::{told::ErrorContext as _, without_password};
 
 /// Tables of a program's own: in a file, or on a server that a feature has added.
 ///
@@ -74,7 +74,7 @@ impl Tables {
     ///
     /// # Errors
     /// The error of the database.
-    pub async fn read(&self, queries: Vec<Statement>) -> Result<Vec<Found>, BoxError> {
+    pub async fn read(&self, queries: Vec<Statement>) -> Result<Vec<QueryRows>, BoxError> {
         Ok(match &self.0 {
             Kind::Sqlite(tables) => tables.read(queries).await?,
             #[cfg(feature = "postgres")]
@@ -97,7 +97,7 @@ impl Tables {
         &self,
         lock: i64,
         queries: Vec<Statement>,
-        decide: impl FnOnce(Vec<Found>) -> Result<(Vec<Statement>, T), E> + Send + 'static,
+        decide: impl FnOnce(Vec<QueryRows>) -> Result<(Vec<Statement>, T), E> + Send + 'static,
     ) -> Result<Result<T, E>, BoxError>
     where
         T: Send + 'static,

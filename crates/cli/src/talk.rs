@@ -1,15 +1,15 @@
 //! Requests and answers to an agent, from the terminal.
 use std::sync::Arc;
 
-use fugato_axum::{Agent, Caller, Heard, Said, Spoken, decide};
-use fugato_graph::{Answers, Attribution, BoxError, Ended, Run, RunError, Standing};
+use fugato_axum::{Agent, Caller, MessageIntent, SendOutcome, UserMessage, decide};
+use fugato_graph::{Answers, Attribution, BoxError, Run, RunError, RunResult, ThreadStatus};
 use fugato_state::{Interrupt, ThreadId};
-use fugato_stream::{Answered, Reply};
+use fugato_stream::{QuestionAnswer, Reply};
 use serde_json::{Map, Value};
 
 use crate::{
-    Say, Screen, Told,
-    drive::{Patience, follow, insist, is_overtaken},
+    CliError, SayArgs, Screen,
+    drive::{LeaseWait, follow, insist, is_overtaken},
     reply,
 };
 
@@ -18,7 +18,7 @@ const INSTEAD: &str = "something else was asked for";
 
 /// A conversation with an agent in a thread, at a terminal.
 #[derive(Debug)]
-pub struct Talk<'a, A> {
+pub struct ChatSession<'a, A> {
     pub(crate) agent: &'a A,
     pub(crate) thread: ThreadId,
     /// The command line that goes on with the thread.
@@ -26,14 +26,14 @@ pub struct Talk<'a, A> {
 }
 
 /// The ways in which a thread comes to rest.
-enum Rest<S> {
+enum ThreadRest<S> {
     /// It waits for an answer that the terminal cannot give.
     Parked,
     /// Nothing is left to do.
     Ended(Option<Arc<S>>),
 }
 
-impl<'a, A: Agent> Talk<'a, A> {
+impl<'a, A: Agent> ChatSession<'a, A> {
     /// Creates a talk in this thread. `again` is the command line that goes on with it, and is
     /// shown where the thread waits.
     pub fn new(agent: &'a A, thread: ThreadId, again: impl Into<String>) -> Self {
@@ -50,14 +50,14 @@ impl<'a, A: Agent> Talk<'a, A> {
     /// In a thread that waits, the words are the answer.
     pub async fn say(
         &self,
-        mut say: Say,
+        mut say: SayArgs,
         screen: &mut Screen,
     ) -> Result<Option<Arc<A::State>>, BoxError> {
-        let mut patience = Patience::default();
+        let mut patience = LeaseWait::default();
         let state = loop {
             match self.work(&mut say, screen).await {
-                Ok(Rest::Parked) => return Ok(None),
-                Ok(Rest::Ended(state)) => break state,
+                Ok(ThreadRest::Parked) => return Ok(None),
+                Ok(ThreadRest::Ended(state)) => break state,
                 Err(error) => match error.downcast::<RunError>() {
                     Ok(error) if is_overtaken(&error) && patience.wait(&error, screen).await => {}
                     Ok(error) => return Err(error),
@@ -76,12 +76,12 @@ impl<'a, A: Agent> Talk<'a, A> {
     }
 
     /// Refuses a command without words if the thread has nothing to go on with.
-    pub(crate) async fn refuse_silence(&self, say: &Say) -> Result<(), BoxError> {
+    pub(crate) async fn refuse_silence(&self, say: &SayArgs) -> Result<(), BoxError> {
         if say.text.is_some() || say.first.is_some() || say.answer.is_some() {
             return Ok(());
         }
         match self.agent.runner().standing(&self.thread).await? {
-            Standing::New | Standing::Idle => Err(Told::new(format!(
+            ThreadStatus::New | ThreadStatus::Idle => Err(CliError::new(format!(
                 "there is nothing to say, and nothing to go on with; say what you want, as in: {} 'hello'",
                 self.again
             ))
@@ -90,7 +90,11 @@ impl<'a, A: Agent> Talk<'a, A> {
         }
     }
 
-    async fn work(&self, say: &mut Say, screen: &mut Screen) -> Result<Rest<A::State>, BoxError> {
+    async fn work(
+        &self,
+        say: &mut SayArgs,
+        screen: &mut Screen,
+    ) -> Result<ThreadRest<A::State>, BoxError> {
         let runner = self.agent.runner();
         let mut ended = self.begin(say, screen).await?;
         let mut read = false;
@@ -98,29 +102,29 @@ impl<'a, A: Agent> Talk<'a, A> {
             screen.card(asked, std::mem::replace(&mut read, true));
             let Some(answered) = reply_to(asked, say, screen).await? else {
                 self.park(asked, screen);
-                return Ok(Rest::Parked);
+                return Ok(ThreadRest::Parked);
             };
             let standing = say.yes.then_some("--yes");
             let run = self.answer(asked, answered, standing).await?;
             ended = Some(follow(screen, run).await?);
             (say.answer, say.text) = (None, None);
         }
-        Ok(Rest::Ended(runner.state(&self.thread).await?))
+        Ok(ThreadRest::Ended(runner.state(&self.thread).await?))
     }
 
     /// Begins a run, or goes on with the thread; returns none if there is nothing to go on with.
     async fn begin(
         &self,
-        say: &mut Say,
+        say: &mut SayArgs,
         screen: &mut Screen,
-    ) -> Result<Option<Ended<A::State>>, BoxError> {
+    ) -> Result<Option<RunResult<A::State>>, BoxError> {
         let runner = self.agent.runner();
         let go_on = screen
             .lang
             .pick("going on where it was left", "从上次中断处继续");
         let words = match runner.standing(&self.thread).await? {
-            Standing::New => say.text.clone().or_else(|| say.first.clone()),
-            Standing::Waiting(interrupts) => {
+            ThreadStatus::New => say.text.clone().or_else(|| say.first.clone()),
+            ThreadStatus::Waiting(interrupts) => {
                 screen.progress(go_on);
                 // This process has not shown the card: words must name it by its code.
                 if let Some(words) = say.text.clone()
@@ -130,9 +134,9 @@ impl<'a, A: Agent> Talk<'a, A> {
                     return Ok(Some(ended));
                 }
                 let state = runner.state(&self.thread).await?;
-                return Ok(state.map(|state| Ended::parked(state, interrupts)));
+                return Ok(state.map(|state| RunResult::parked(state, interrupts)));
             }
-            Standing::Unfinished | Standing::Sleeping { .. } => {
+            ThreadStatus::Unfinished | ThreadStatus::Sleeping { .. } => {
                 screen.progress(go_on);
                 let ended = follow(screen, runner.recover(&self.thread)).await?;
                 if say.text.is_none() || !ended.interrupts().is_empty() {
@@ -142,7 +146,7 @@ impl<'a, A: Agent> Talk<'a, A> {
                 }
                 say.text.clone()
             }
-            Standing::Failed { error } if say.text.is_none() => {
+            ThreadStatus::Failed { error } if say.text.is_none() => {
                 screen.progress(&error);
                 screen.progress(
                     screen
@@ -165,7 +169,7 @@ impl<'a, A: Agent> Talk<'a, A> {
         words: String,
         extra: Map<String, Value>,
     ) -> Result<Run<A::State>, BoxError> {
-        let mut said = Said::new(Caller::default(), words);
+        let mut said = UserMessage::new(Caller::default(), words);
         said.extra = extra;
         let input = self.agent.input(said).await?;
         Ok(self.agent.runner().start(&self.thread, input))
@@ -174,7 +178,7 @@ impl<'a, A: Agent> Talk<'a, A> {
     pub(crate) async fn answer(
         &self,
         asked: &Interrupt,
-        answered: Answered,
+        answered: QuestionAnswer,
         standing: Option<&str>,
     ) -> Result<Run<A::State>, BoxError> {
         let digest = answered.digest.clone();
@@ -199,38 +203,38 @@ impl<'a, A: Agent> Talk<'a, A> {
         open: &[Interrupt],
         card: Option<&Interrupt>,
         screen: &mut Screen,
-    ) -> Result<Option<Ended<A::State>>, BoxError> {
+    ) -> Result<Option<RunResult<A::State>>, BoxError> {
         let (runner, thread) = (self.agent.runner(), &self.thread);
-        let mut said = Said::new(Caller::default(), words);
+        let mut said = UserMessage::new(Caller::default(), words);
         said.door = "terminal";
         said.card = card.map(|asked| asked.id.clone());
         match decide(self.agent, thread, &said).await? {
-            Some(Spoken::Run(run)) => return Ok(Some(follow(screen, run).await?)),
-            Some(Spoken::Unchanged(ended)) => return Ok(Some(ended)),
-            Some(Spoken::Told(text)) => {
+            Some(SendOutcome::Run(run)) => return Ok(Some(follow(screen, run).await?)),
+            Some(SendOutcome::Unchanged(ended)) => return Ok(Some(ended)),
+            Some(SendOutcome::Told(text)) => {
                 screen.line(text);
                 let open = runner.interrupts(thread).await?;
                 let state = runner.state(thread).await?;
-                return Ok(state.map(|state| Ended::parked(state, open)));
+                return Ok(state.map(|state| RunResult::parked(state, open)));
             }
             None => {}
         }
-        Ok(match self.agent.hear(thread, &said).await? {
-            Heard::Answer(answers) => {
+        Ok(match self.agent.intent(thread, &said).await? {
+            MessageIntent::Answer(answers) => {
                 let resume = async || Ok(runner.resume(thread, answers.clone()));
                 Some(insist(screen, resume).await?)
             }
-            Heard::Instead => {
+            MessageIntent::Instead => {
                 // Words that cannot be used cancel nothing.
                 self.agent.input(said).await?;
                 runner.cancel(thread, "terminal", INSTEAD).await?;
                 let start = async || self.start(words.to_owned(), Map::new()).await;
                 Some(insist(screen, start).await?)
             }
-            Heard::Told(text) => {
+            MessageIntent::Told(text) => {
                 screen.line(text);
                 let state = runner.state(thread).await?;
-                state.map(|state| Ended::parked(state, open.to_vec()))
+                state.map(|state| RunResult::parked(state, open.to_vec()))
             }
             _ => None,
         })
@@ -251,15 +255,15 @@ impl<'a, A: Agent> Talk<'a, A> {
 }
 
 /// Refuses an answer that does not name its approval, or names another.
-fn named(asked: &Interrupt, say: &Say) -> Result<(), Told> {
+fn named(asked: &Interrupt, say: &SayArgs) -> Result<(), CliError> {
     let code = asked.id.code();
     let is_approval = asked.question.digest.is_some();
     match &say.card {
         Some(card) if card.eq_ignore_ascii_case(&code) || card == asked.id.as_str() => Ok(()),
-        Some(card) => Err(Told::new(format!(
+        Some(card) => Err(CliError::new(format!(
             "--card {card} names no card that is open; the one that waits is {code}"
         ))),
-        None if is_approval => Err(Told::new(format!(
+        None if is_approval => Err(CliError::new(format!(
             "the card {code} asks for consent, so --answer must say which card it is about: add --card {code}"
         ))),
         None => Ok(()),
@@ -269,9 +273,9 @@ fn named(asked: &Interrupt, say: &Say) -> Result<(), Told> {
 /// Returns the answer to a card; none if there is no terminal to ask at.
 async fn reply_to(
     asked: &Interrupt,
-    say: &Say,
+    say: &SayArgs,
     screen: &mut Screen,
-) -> Result<Option<Answered>, BoxError> {
+) -> Result<Option<QuestionAnswer>, BoxError> {
     if let Some(value) = &say.answer {
         named(asked, say)?;
         return Ok(Some(reply::value(asked, value.clone())));
@@ -283,7 +287,7 @@ async fn reply_to(
         let answered = answered.filter(|it| !is_approval || it.reply != Reply::Approve);
         let answered = answered.ok_or_else(|| {
             let form = reply::prompt(asked, crate::Lang::En);
-            Told::new(format!(
+            CliError::new(format!(
                 "the conversation waits for an answer, and {words:?} is none; allowed: {}",
                 form.trim_end_matches([':', ' '])
             ))

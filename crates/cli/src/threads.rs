@@ -2,14 +2,15 @@
 use std::path::Path;
 
 use fugato_axum::Agent;
-use fugato_graph::{BoxError, Standing};
+use fugato_graph::{BoxError, ThreadStatus};
 use fugato_state::ThreadId;
 use fugato_store::{ThreadAdminExt as _, ThreadFilter, ThreadStore, ThreadSummary};
 use futures::TryStreamExt as _;
 use serde_json::json;
 
 use crate::{
-    Belongings, Screen, Told, archive::Archive, inspect::PAGE, store::Store, told::Tell as _,
+    CliError, Screen, ThreadResources, archive::Archive, inspect::PAGE, store::Store,
+    told::ErrorContext as _,
 };
 
 /// Lists threads, each with its status and title.
@@ -30,12 +31,12 @@ pub(crate) async fn list<A: Agent>(
     Ok(())
 }
 
-fn stands(standing: &Standing) -> &'static str {
+fn stands(standing: &ThreadStatus) -> &'static str {
     match standing {
-        Standing::New => "new",
-        Standing::Waiting(_) => "waits for an answer",
-        Standing::Unfinished => "interrupted",
-        Standing::Failed { .. } => "failed",
+        ThreadStatus::New => "new",
+        ThreadStatus::Waiting(_) => "waits for an answer",
+        ThreadStatus::Unfinished => "interrupted",
+        ThreadStatus::Failed { .. } => "failed",
         _ => "finished",
     }
 }
@@ -43,7 +44,7 @@ fn stands(standing: &Standing) -> &'static str {
 /// Writes everything of a thread into a folder: the log line by line, and its belongings.
 pub(crate) async fn export<A: Agent>(
     archive: &Archive<'_, A>,
-    belongings: &dyn Belongings,
+    belongings: &dyn ThreadResources,
     folder: &Path,
     screen: &mut Screen,
 ) -> Result<(), BoxError> {
@@ -82,7 +83,7 @@ async fn log_lines<A: Agent>(archive: &Archive<'_, A>) -> Result<String, BoxErro
 /// Removes a thread with its belongings, after the person has agreed.
 pub(crate) async fn delete(
     store: Option<Store>,
-    belongings: &dyn Belongings,
+    belongings: &dyn ThreadResources,
     thread: &ThreadId,
     yes: bool,
     screen: &mut Screen,
@@ -93,7 +94,7 @@ pub(crate) async fn delete(
         None => false,
     };
     if !logged && !belongings.exist(thread).await? {
-        Err(Told::new(format!(
+        Err(CliError::new(format!(
             "there is nothing of a conversation {name:?}; the command `threads` lists them"
         )))?;
     }
@@ -103,7 +104,7 @@ pub(crate) async fn delete(
     );
     let agreed = yes || screen.is_interactive() && is_yes(screen.ask(&question).await?.as_deref());
     if !agreed {
-        Err(Told::new(
+        Err(CliError::new(
             "nothing was deleted; --yes deletes without asking",
         ))?;
     }

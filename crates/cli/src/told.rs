@@ -4,12 +4,12 @@ use fugato_graph::BoxError;
 /// allowed.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
-pub struct Told {
+pub struct CliError {
     message: String,
     source: Option<BoxError>,
 }
 
-impl Told {
+impl CliError {
     /// Creates an error with this message.
     pub fn new(message: impl Into<String>) -> Self {
         Self {
@@ -27,12 +27,12 @@ impl Told {
 }
 
 /// Adds a message for the person to an error.
-pub(crate) trait Tell<T> {
-    fn tell(self, message: impl FnOnce() -> String) -> Result<T, Told>;
+pub(crate) trait ErrorContext<T> {
+    fn tell(self, message: impl FnOnce() -> String) -> Result<T, CliError>;
 }
 
-impl<T, E: Into<BoxError>> Tell<T> for Result<T, E> {
-    fn tell(self, message: impl FnOnce() -> String) -> Result<T, Told> {
-        self.map_err(|error| Told::new(message()).because(error))
+impl<T, E: Into<BoxError>> ErrorContext<T> for Result<T, E> {
+    fn tell(self, message: impl FnOnce() -> String) -> Result<T, CliError> {
+        self.map_err(|error| CliError::new(message()).because(error))
     }
 }

@@ -4,7 +4,7 @@ use axum::Router;
 use fugato_axum::Agent;
 
 /// The wiring of a program: an agent, or an agent with paths of its own [beside](Beside) it.
-pub trait Wired {
+pub trait IntoService {
     /// The agent.
     type Agent: Agent;
 
@@ -12,7 +12,7 @@ pub trait Wired {
     fn parts(self) -> (Self::Agent, Router);
 }
 
-impl<A: Agent> Wired for A {
+impl<A: Agent> IntoService for A {
     type Agent = A;
 
     fn parts(self) -> (A, Router) {
@@ -22,19 +22,19 @@ impl<A: Agent> Wired for A {
 
 /// An agent with paths that are served beside it; see
 /// [`AgentRoutes::beside`](fugato_axum::AgentRoutes::beside).
-pub struct Beside<A> {
+pub struct WithRoutes<A> {
     agent: A,
     paths: Router,
 }
 
-impl<A: Agent> Beside<A> {
+impl<A: Agent> WithRoutes<A> {
     /// Adds these paths to this agent.
     pub fn new(agent: A, paths: Router) -> Self {
         Self { agent, paths }
     }
 }
 
-impl<A: Agent> Wired for Beside<A> {
+impl<A: Agent> IntoService for WithRoutes<A> {
     type Agent = A;
 
     fn parts(self) -> (A, Router) {
@@ -42,7 +42,7 @@ impl<A: Agent> Wired for Beside<A> {
     }
 }
 
-impl<A: Agent> fmt::Debug for Beside<A> {
+impl<A: Agent> fmt::Debug for WithRoutes<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Beside")
             .field("agent", &self.agent.name())

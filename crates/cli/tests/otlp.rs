@@ -12,7 +12,7 @@ use std::{
 use axum::{Router, body::Bytes, http::header, response::IntoResponse, routing::post};
 use clap::Parser as _;
 use common::{Args, Small};
-use fugato_cli::{App, Opened};
+use fugato_cli::{App, Resources};
 use fugato_graph::{Context, END, Graph};
 use fugato_llm::{ChatModelExt as _, ChatRequest};
 use fugato_state::{Message, State};
@@ -38,7 +38,7 @@ impl State for Heard {
 async fn run(line: &[&str]) -> ExitCode {
     let args = Args::parse_from(line);
     let app = App::new("parrot", args.flags);
-    app.run(args.command, async |open: Opened| {
+    app.run(args.command, async |open: Resources| {
         let model = open.model.clone().ok_or("a model is named")?;
         let ask = move |cx: Context<Heard>| {
             let (model, words) = (model.clone(), cx.state().0.clone());

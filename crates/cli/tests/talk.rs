@@ -6,9 +6,9 @@ use std::{process::ExitCode, sync::Arc};
 
 use clap::Parser as _;
 use common::{Args, Small};
-use fugato_axum::{Said, Unusable};
-use fugato_cli::{App, Opened};
-use fugato_graph::{END, Graph, Runner, RunnerOptions, Standing};
+use fugato_axum::{BadInput, UserMessage};
+use fugato_cli::{App, Resources};
+use fugato_graph::{END, Graph, Runner, RunnerOptions, ThreadStatus};
 use fugato_sqlite::SqliteLog;
 use fugato_state::{State, ThreadId};
 use serde::{Deserialize, Serialize};
@@ -45,9 +45,9 @@ impl State for Letter {
     }
 }
 
-fn wish(said: Said) -> Result<Vec<Change>, Unusable> {
+fn wish(said: UserMessage) -> Result<Vec<Change>, BadInput> {
     if said.text.len() > 100 {
-        return Err(Unusable::new("too long: at most 100 bytes are allowed"));
+        return Err(BadInput::new("too long: at most 100 bytes are allowed"));
     }
     Ok(vec![Change::Wished(said.text)])
 }
@@ -87,7 +87,7 @@ impl Work {
         let args = Args::parse_from(all.into_iter().chain(args.iter().copied()));
         let app = App::new("writer", args.flags);
         let ended = app
-            .run(args.command, async |open: Opened| {
+            .run(args.command, async |open: Resources| {
                 assert!(open.model.is_none());
                 Ok(Small {
                     runner: open.runner(graph()),
@@ -109,7 +109,7 @@ impl Work {
         let (runner, thread) = (self.runner(), ThreadId::new(thread).unwrap());
         let state = runner.state(&thread).await.unwrap();
         let open = match runner.standing(&thread).await.unwrap() {
-            Standing::Waiting(open) => open,
+            ThreadStatus::Waiting(open) => open,
             _ => vec![],
         };
         let open = open.into_iter().map(|asked| asked.task).collect();

@@ -9,12 +9,12 @@ use jiff::{Timestamp, tz::TimeZone};
 
 /// A clock, and the zone in which schedules are evaluated. Cheap to clone.
 #[derive(Clone)]
-pub struct Clock {
+pub struct JobClock {
     zone: TimeZone,
     now: Arc<dyn Fn() -> Millis + Send + Sync>,
 }
 
-impl Clock {
+impl JobClock {
     /// Creates a clock from a zone and a function that returns milliseconds since the Unix epoch.
     pub fn new(zone: TimeZone, now: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
         let now = Arc::new(now);
@@ -52,7 +52,7 @@ impl Clock {
     }
 }
 
-impl fmt::Debug for Clock {
+impl fmt::Debug for JobClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Clock")
             .field("zone", &self.zone)

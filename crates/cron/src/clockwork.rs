@@ -5,7 +5,7 @@ use fugato_state::{Millis, State, ThreadId};
 use fugato_store::StoreErrorKind;
 use tokio::time::sleep;
 
-use crate::{Job, Jobs, NoJob};
+use crate::{Job, JobError, Jobs};
 
 /// The longest sleep, because clocks are put forward now and then.
 const LONGEST: Duration = Duration::from_secs(30);
@@ -20,7 +20,7 @@ const TRIES: usize = 4;
 const NEXT_TIME: &str = "the next time of the job has come";
 
 /// The driver that runs due jobs, each as a run of a graph. Cheap to clone.
-pub struct Clockwork<S: State> {
+pub struct JobRunner<S: State> {
     runner: Runner<S>,
     jobs: Jobs,
     input: Arc<Input<S>>,
@@ -29,7 +29,7 @@ pub struct Clockwork<S: State> {
 /// The function that returns the input of a job's run at one of its times.
 type Input<S> = dyn Fn(&Job, Millis) -> Vec<<S as State>::Update> + Send + Sync;
 
-impl<S: State> Clockwork<S> {
+impl<S: State> JobRunner<S> {
     /// Creates a driver for these jobs. `input` returns the input of a job's run at one of its
     /// times, and must always return the same for the same job and time.
     pub fn new(
@@ -68,12 +68,12 @@ impl<S: State> Clockwork<S> {
 
     /// Runs the jobs that are due, each in a thread of its own next to its conversation. Returns
     /// the time until the next job may be due.
-    pub async fn fire(&self) -> Result<Duration, NoJob> {
+    pub async fn fire(&self) -> Result<Duration, JobError> {
         let now = self.jobs.clock().now();
         let mut wait = LONGEST;
         for job in self.jobs.readable().await? {
             let until = match self.until(&job, now).await {
-                Err(error @ NoJob::Store(_)) => return Err(error),
+                Err(error @ JobError::Store(_)) => return Err(error),
                 // An error of one job does not stop the others.
                 Err(error) => {
                     tracing::warn!(job = job.id, %error, "job failed");
@@ -87,7 +87,7 @@ impl<S: State> Clockwork<S> {
     }
 
     /// Runs a job if it is due. Returns the time until it has to be checked again.
-    async fn until(&self, job: &Job, now: Millis) -> Result<Option<Duration>, NoJob> {
+    async fn until(&self, job: &Job, now: Millis) -> Result<Option<Duration>, JobError> {
         if job.due > now {
             if let Some(turn) = self.jobs.set_back(job, now) {
                 tracing::warn!(job = job.id, due = job.due, "clock was set back");
@@ -193,7 +193,7 @@ fn postponed(kind: &RunErrorKind) -> Option<Duration> {
     }
 }
 
-impl<S: State> Clone for Clockwork<S> {
+impl<S: State> Clone for JobRunner<S> {
     fn clone(&self) -> Self {
         Self {
             runner: self.runner.clone(),
@@ -203,7 +203,7 @@ impl<S: State> Clone for Clockwork<S> {
     }
 }
 
-impl<S: State> fmt::Debug for Clockwork<S> {
+impl<S: State> fmt::Debug for JobRunner<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Clockwork")
             .field("jobs", &self.jobs)

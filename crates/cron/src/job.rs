@@ -11,7 +11,7 @@ pub struct Job {
     /// The conversation in which it was created.
     pub thread: String,
     /// The task and its schedule.
-    pub wish: Wish,
+    pub wish: JobSpec,
     /// The zone of its schedule; that of the clock if empty.
     pub zone: String,
     /// The time at which it is due next, in milliseconds since the Unix epoch.
@@ -30,7 +30,7 @@ impl Job {
 /// The specification of a job.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Wish {
+pub struct JobSpec {
     /// A cron expression.
     pub schedule: String,
     /// The task, in words.
@@ -46,7 +46,7 @@ pub struct Wish {
     pub extra: Value,
 }
 
-impl Wish {
+impl JobSpec {
     /// Creates a job that does this task on this schedule.
     pub fn new(schedule: impl Into<String>, task: impl Into<String>) -> Self {
         Self {

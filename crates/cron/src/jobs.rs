@@ -11,20 +11,20 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use crate::{BadSchedule, CatchUp, Clock, Job, Schedule, Wish};
+use crate::{BadSchedule, CatchUp, Job, JobClock, JobSpec, CronSchedule};
 
 /// All jobs of a store. Cheap to clone.
 #[derive(Clone)]
 pub struct Jobs {
     docs: Arc<dyn DocStore>,
-    clock: Clock,
+    clock: JobClock,
     changed: Arc<Notify>,
 }
 
 /// An error of creating, reading or changing a job.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum NoJob {
+pub enum JobError {
     /// The schedule cannot be used.
     #[error(transparent)]
     Schedule(#[from] BadSchedule),
@@ -70,7 +70,7 @@ pub enum NoJob {
 const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
-struct Stored {
+struct StoredJob {
     v: u32,
     #[serde(flatten)]
     job: Job,
@@ -78,7 +78,7 @@ struct Stored {
 
 /// The result of a job's due time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Turn {
+pub(crate) struct DueJob {
     /// The time that is done; `None` if all passed times are skipped.
     pub(crate) time: Option<Millis>,
     /// The next time that it is due; `None` if there is none.
@@ -87,7 +87,7 @@ pub(crate) struct Turn {
 
 impl Jobs {
     /// Opens the jobs of a store, with a clock.
-    pub fn new(docs: Arc<dyn DocStore>, clock: Clock) -> Self {
+    pub fn new(docs: Arc<dyn DocStore>, clock: JobClock) -> Self {
         let changed = Arc::default();
         Self {
             docs,
@@ -97,7 +97,7 @@ impl Jobs {
     }
 
     /// Returns the clock of the jobs.
-    pub fn clock(&self) -> &Clock {
+    pub fn clock(&self) -> &JobClock {
         &self.clock
     }
 
@@ -107,12 +107,12 @@ impl Jobs {
     }
 
     /// Creates a job of a conversation. A repetition with the same key returns the same job.
-    pub async fn create(&self, key: &str, thread: &str, wish: Wish) -> Result<Job, NoJob> {
+    pub async fn create(&self, key: &str, thread: &str, wish: JobSpec) -> Result<Job, JobError> {
         if wish.task.trim().is_empty() {
-            return Err(NoJob::Nothing);
+            return Err(JobError::Nothing);
         }
-        let due = Schedule::parse(&wish.schedule, self.clock.zone())?.next(self.clock.now());
-        let due = due.ok_or_else(|| NoJob::Never(wish.schedule.clone()))?;
+        let due = CronSchedule::parse(&wish.schedule, self.clock.zone())?.next(self.clock.now());
+        let due = due.ok_or_else(|| JobError::Never(wish.schedule.clone()))?;
         let letters = digest(key.as_bytes());
         let letters = letters.chars().filter(char::is_ascii_alphanumeric).take(8);
         let job = Job {
@@ -125,7 +125,7 @@ impl Jobs {
         };
         if ThreadId::new(job.place()).is_err() {
             let thread = thread.to_owned();
-            return Err(NoJob::Place { thread });
+            return Err(JobError::Place { thread });
         }
         let (space, name) = (space()?, name(&job.id)?);
         let value = value(&job)?;
@@ -146,21 +146,21 @@ impl Jobs {
                     return Ok(there);
                 }
                 let (key, id) = (key.to_owned(), there.id);
-                Err(NoJob::KeyTaken { key, id })
+                Err(JobError::KeyTaken { key, id })
             }
             Err(error) => Err(error.into()),
         }
     }
 
     /// Lists the jobs of the owner of this conversation, the next due first.
-    pub async fn list(&self, thread: &str) -> Result<Vec<Job>, NoJob> {
+    pub async fn list(&self, thread: &str) -> Result<Vec<Job>, JobError> {
         let mut jobs = self.all().await?;
         jobs.retain(|job| owner(&job.thread) == owner(thread));
         Ok(jobs)
     }
 
     /// Cancels a job of the owner of this conversation. Returns false if there is none of this id.
-    pub async fn cancel(&self, thread: &str, id: &str) -> Result<bool, NoJob> {
+    pub async fn cancel(&self, thread: &str, id: &str) -> Result<bool, JobError> {
         let there = self.list(thread).await?.iter().any(|job| job.id == id);
         if there {
             self.docs.delete(&space()?, &name(id)?).await?;
@@ -170,7 +170,7 @@ impl Jobs {
     }
 
     /// Cancels the jobs that were created in a conversation, when it is deleted.
-    pub async fn delete_of(&self, thread: &str) -> Result<(), NoJob> {
+    pub async fn delete_of(&self, thread: &str) -> Result<(), JobError> {
         for job in self.all().await? {
             if job.thread == thread {
                 self.docs.delete(&space()?, &name(&job.id)?).await?;
@@ -181,14 +181,14 @@ impl Jobs {
     }
 
     /// Lists all jobs, the next due first. Fails if one cannot be read.
-    pub async fn all(&self) -> Result<Vec<Job>, NoJob> {
-        let jobs: Result<Vec<Job>, NoJob> = self.entries().await?.into_iter().collect();
+    pub async fn all(&self) -> Result<Vec<Job>, JobError> {
+        let jobs: Result<Vec<Job>, JobError> = self.entries().await?.into_iter().collect();
         Ok(in_order(jobs?))
     }
 
     /// Lists the readable jobs, the next due first: an unreadable one does not stop the others.
-    pub(crate) async fn readable(&self) -> Result<Vec<Job>, NoJob> {
-        let told = |job: Result<Job, NoJob>| match job {
+    pub(crate) async fn readable(&self) -> Result<Vec<Job>, JobError> {
+        let told = |job: Result<Job, JobError>| match job {
             Ok(job) => Some(job),
             Err(error) => {
                 tracing::warn!(%error, "jobs cannot be read");
@@ -200,7 +200,7 @@ impl Jobs {
         ))
     }
 
-    async fn entries(&self) -> Result<Vec<Result<Job, NoJob>>, NoJob> {
+    async fn entries(&self) -> Result<Vec<Result<Job, JobError>>, JobError> {
         let mut jobs = vec![];
         let mut filter = DocFilter::default().values();
         loop {
@@ -217,12 +217,12 @@ impl Jobs {
     }
 
     /// Returns true if the stored job is unchanged: not cancelled and not done meanwhile.
-    pub(crate) async fn stands(&self, job: &Job) -> Result<bool, NoJob> {
+    pub(crate) async fn stands(&self, job: &Job) -> Result<bool, JobError> {
         Ok(self.found(job).await?.is_some())
     }
 
     /// Returns the version of the stored job if it is unchanged.
-    async fn found(&self, job: &Job) -> Result<Option<Version>, NoJob> {
+    async fn found(&self, job: &Job) -> Result<Option<Version>, JobError> {
         let there = self.docs.get(&space()?, &name(&job.id)?).await?;
         let same = there.filter(|doc| {
             let there = Job::deserialize(&doc.value);
@@ -240,8 +240,8 @@ impl Jobs {
     }
 
     /// Returns the turn of a job that has come due.
-    pub(crate) fn turn(&self, job: &Job) -> Result<Turn, BadSchedule> {
-        let schedule = Schedule::parse(&job.wish.schedule, &self.zone(job))?;
+    pub(crate) fn turn(&self, job: &Job) -> Result<DueJob, BadSchedule> {
+        let schedule = CronSchedule::parse(&job.wish.schedule, &self.zone(job))?;
         let now = self.clock.now().max(job.due);
         let last = || schedule.last(now).unwrap_or(job.due).max(job.due);
         let (time, after) = match job.wish.catch_up {
@@ -261,25 +261,25 @@ impl Jobs {
             }
         };
         let next = schedule.next(after).filter(|_| !job.wish.once);
-        Ok(Turn { time, next })
+        Ok(DueJob { time, next })
     }
 
     /// Returns a new turn for a job that waits for times which the clock has already passed by more
     /// than a day: the clock was wrong then, or is now. Times after a smaller step back are not
     /// repeated.
-    pub(crate) fn set_back(&self, job: &Job, now: Millis) -> Option<Turn> {
+    pub(crate) fn set_back(&self, job: &Job, now: Millis) -> Option<DueJob> {
         const DAY: Millis = 24 * 60 * 60 * 1000;
-        let schedule = Schedule::parse(&job.wish.schedule, &self.zone(job)).ok()?;
+        let schedule = CronSchedule::parse(&job.wish.schedule, &self.zone(job)).ok()?;
         schedule.last(job.due - 1).filter(|last| last - now > DAY)?;
         let next = schedule.next(now).filter(|_| !job.wish.once)?;
-        Some(Turn {
+        Some(DueJob {
             time: None,
             next: Some(next),
         })
     }
 
     /// Stores the next due time of a job, or deletes it. A concurrent change or cancellation wins.
-    pub(crate) async fn moved(&self, job: &Job, turn: Turn) -> Result<(), NoJob> {
+    pub(crate) async fn moved(&self, job: &Job, turn: DueJob) -> Result<(), JobError> {
         let key = name(&job.id)?;
         let Some(version) = self.found(job).await? else {
             return Ok(());
@@ -311,14 +311,14 @@ fn in_order(mut jobs: Vec<Job>) -> Vec<Job> {
     jobs
 }
 
-fn value(job: &Job) -> Result<Value, NoJob> {
+fn value(job: &Job) -> Result<Value, JobError> {
     let (v, job) = (VERSION, job.clone());
     let id = job.id.clone();
-    serde_json::to_value(Stored { v, job }).map_err(|error| unreadable(&id, error))
+    serde_json::to_value(StoredJob { v, job }).map_err(|error| unreadable(&id, error))
 }
 
-fn read(id: &str, value: Value) -> Result<Job, NoJob> {
-    let stored: Stored = serde_json::from_value(value).map_err(|error| unreadable(id, error))?;
+fn read(id: &str, value: Value) -> Result<Job, JobError> {
+    let stored: StoredJob = serde_json::from_value(value).map_err(|error| unreadable(id, error))?;
     if stored.v == VERSION {
         return Ok(stored.job);
     }
@@ -326,18 +326,18 @@ fn read(id: &str, value: Value) -> Result<Job, NoJob> {
     Err(unreadable(id, why))
 }
 
-fn unreadable(id: &str, why: impl Into<BoxError>) -> NoJob {
-    NoJob::Unreadable {
+fn unreadable(id: &str, why: impl Into<BoxError>) -> JobError {
+    JobError::Unreadable {
         id: id.to_owned(),
         source: why.into(),
     }
 }
 
-fn space() -> Result<Namespace, NoJob> {
+fn space() -> Result<Namespace, JobError> {
     Namespace::new(["jobs"]).map_err(|error| unreadable("", error))
 }
 
-fn name(id: &str) -> Result<DocKey, NoJob> {
+fn name(id: &str) -> Result<DocKey, JobError> {
     DocKey::new(id).map_err(|error| unreadable(id, error))
 }
 

@@ -7,9 +7,9 @@ mod jobs;
 mod schedule;
 mod tool;
 
-pub use clock::Clock;
-pub use clockwork::Clockwork;
-pub use job::{CatchUp, Job, Wish};
-pub use jobs::{Jobs, NoJob};
-pub use schedule::{BadSchedule, Schedule};
+pub use clock::JobClock;
+pub use clockwork::JobRunner;
+pub use job::{CatchUp, Job, JobSpec};
+pub use jobs::{JobError, Jobs};
+pub use schedule::{BadSchedule, CronSchedule};
 pub use tool::{CREATE, CancelArgs, CreateArgs, JobTools, Maker};

@@ -9,10 +9,10 @@ use jiff::{Timestamp, Zoned, tz::TimeZone};
 /// A schedule: a cron expression in a zone.
 ///
 /// ```
-/// use fugato_cron::Schedule;
+/// use fugato_cron::CronSchedule;
 /// use jiff::tz::TimeZone;
 ///
-/// let weekdays = Schedule::parse("30 8 * * 1-5", &TimeZone::UTC)?;
+/// let weekdays = CronSchedule::parse("30 8 * * 1-5", &TimeZone::UTC)?;
 /// let sunday_noon = 1_795_348_800_000;
 /// let monday = sunday_noon + (20 * 60 + 30) * 60_000;
 /// assert_eq!(weekdays.next(sunday_noon), Some(monday));
@@ -20,7 +20,7 @@ use jiff::{Timestamp, Zoned, tz::TimeZone};
 /// # Ok::<(), fugato_cron::BadSchedule>(())
 /// ```
 #[derive(Debug, Clone)]
-pub struct Schedule {
+pub struct CronSchedule {
     cron: Cron,
     zone: TimeZone,
 }
@@ -38,7 +38,7 @@ pub struct BadSchedule {
     pub why: String,
 }
 
-impl Schedule {
+impl CronSchedule {
     /// Parses an expression: minute, hour, day of the month, month, day of the week; optionally a
     /// second before them and a year after them.
     pub fn parse(expression: &str, zone: &TimeZone) -> Result<Self, BadSchedule> {
@@ -87,8 +87,8 @@ mod tests {
 
     const MINUTE: Millis = 60_000;
 
-    fn schedule(expression: &str, zone: &str) -> Schedule {
-        Schedule::parse(expression, &TimeZone::get(zone).unwrap()).unwrap()
+    fn schedule(expression: &str, zone: &str) -> CronSchedule {
+        CronSchedule::parse(expression, &TimeZone::get(zone).unwrap()).unwrap()
     }
 
     fn at(text: &str) -> Millis {
@@ -102,7 +102,7 @@ mod tests {
         assert_eq!(next("10 12 * * *"), Some(noon + 10 * MINUTE));
         assert_eq!(next("30 1 12 22 11 * 2026"), Some(noon + 90_000));
         assert_eq!(next("0 0 0 1 1 * 2020"), None);
-        let bad = Schedule::parse("every day", &TimeZone::UTC).unwrap_err();
+        let bad = CronSchedule::parse("every day", &TimeZone::UTC).unwrap_err();
         assert!(bad.to_string().contains("five fields are one"), "{bad}");
     }
 

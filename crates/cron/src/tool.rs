@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{Job, Jobs, NoJob, Schedule, Wish};
+use crate::{CronSchedule, Job, JobError, JobSpec, Jobs};
 
 /// The name of the tool that creates a job.
 pub const CREATE: &str = "create_cron_job";
@@ -100,11 +100,11 @@ pub struct CancelArgs {
     pub id: String,
 }
 
-impl From<NoJob> for ToolFailure {
-    fn from(error: NoJob) -> Self {
+impl From<JobError> for ToolFailure {
+    fn from(error: JobError) -> Self {
         let failure = Self::failed(error.to_string());
         match error {
-            NoJob::Store(_) | NoJob::Unreadable { .. } => failure.because(error).in_doubt(),
+            JobError::Store(_) | JobError::Unreadable { .. } => failure.because(error).in_doubt(),
             _ => failure,
         }
     }
@@ -130,7 +130,7 @@ impl<S: Sync, U> Tool<S, U> for Create<S> {
     fn consequence(&self, args: &CreateArgs) -> Option<String> {
         let Self(tools) = self;
         let clock = tools.jobs.clock();
-        let schedule = Schedule::parse(&args.schedule, clock.zone()).ok()?;
+        let schedule = CronSchedule::parse(&args.schedule, clock.zone()).ok()?;
         let due = clock.shown(schedule.next(clock.now())?);
         let chinese = |char| matches!(char, '\u{3400}'..='\u{9fff}');
         Some(match (args.task.contains(chinese), args.once) {
@@ -151,7 +151,7 @@ impl<S: Sync, U> Tool<S, U> for Create<S> {
         let Self(tools) = self;
         let Maker { thread, extra } = (tools.maker)(cx.state()?);
         let key = cx.key().unwrap_or(cx.call_id());
-        let wish = Wish::new(args.schedule, args.task).only_once(args.once);
+        let wish = JobSpec::new(args.schedule, args.task).only_once(args.once);
         let job = tools.jobs.create(key, &thread, wish.extra(extra)).await?;
         let data = json!({ "job": job });
         Ok(ToolOutput::new(tools.line(&job)).summary(job.id).data(data))

@@ -82,7 +82,7 @@ impl<S: Sync, U> Tool<S, U> for ListFiles {
 
 /// A file that was found.
 #[derive(Debug)]
-struct Found {
+struct FoundFile {
     path: String,
     bytes: u64,
     changed: Option<SystemTime>,
@@ -91,14 +91,14 @@ struct Found {
 }
 
 #[derive(Debug, Default)]
-struct Listed {
-    found: Vec<Found>,
+struct Listing {
+    found: Vec<FoundFile>,
     /// True if a limit was reached, so that there may be more files.
     cut: bool,
 }
 
-fn output<U>(listed: &Listed) -> ToolOutput<U> {
-    let line = |file: &Found| match &file.line {
+fn output<U>(listed: &Listing) -> ToolOutput<U> {
+    let line = |file: &FoundFile| match &file.line {
         Some(line) => format!("- {}: {line}", file.path),
         None => format!("- {}", file.path),
     };
@@ -124,7 +124,7 @@ fn seconds(time: SystemTime) -> Option<u64> {
     Some(since.as_secs())
 }
 
-fn list(sandbox: &Sandbox, args: &ListFilesArgs) -> Result<Listed, ToolFailure> {
+fn list(sandbox: &Sandbox, args: &ListFilesArgs) -> Result<Listing, ToolFailure> {
     let pattern = args.pattern.as_deref().map(compiled).transpose()?;
     let since = args
         .days
@@ -134,7 +134,7 @@ fn list(sandbox: &Sandbox, args: &ListFilesArgs) -> Result<Listed, ToolFailure> 
         since,
         seen: 0,
         texts: 0,
-        listed: Listed::default(),
+        listed: Listing::default(),
     };
     search.walk(sandbox.folder(&args.path)?)?;
     let mut listed = search.listed;
@@ -166,7 +166,7 @@ struct Search {
     since: Option<SystemTime>,
     seen: usize,
     texts: usize,
-    listed: Listed,
+    listed: Listing,
 }
 
 impl Search {
@@ -233,7 +233,7 @@ impl Search {
             }
         }
         let bytes = metadata.len();
-        self.listed.found.push(Found {
+        self.listed.found.push(FoundFile {
             path,
             bytes,
             changed,

@@ -1,5 +1,5 @@
 //! Forms, and their missing fields.
-use fugato_words::{Lang, Toward};
+use fugato_words::{DateDirection, Lang};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -34,13 +34,13 @@ pub struct Form<N = String> {
     pub en: String,
     /// The direction in which days without a year or a week are resolved; ahead if not set.
     #[serde(default = "ahead")]
-    pub toward: Toward,
+    pub toward: DateDirection,
     /// The fields, in the order in which they are asked for.
     pub fields: Vec<Field>,
 }
 
-fn ahead() -> Toward {
-    Toward::Ahead
+fn ahead() -> DateDirection {
+    DateDirection::Ahead
 }
 
 impl<N: PartialEq> TryFrom<Draft<N>> for Forms<N> {

@@ -12,6 +12,6 @@ pub use draft::FormsError;
 pub use field::{Choice, Field, FieldError, FieldKind};
 pub use form::{Fields, Form, Forms};
 pub use pattern::Pattern;
-pub use reader::Reader;
-pub use rules::{Place, Places, Rules};
+pub use reader::FormReader;
+pub use rules::{PlaceName, Places, TextRules};
 pub use value::{amount_text, amount_value, cents, day, strings, text};

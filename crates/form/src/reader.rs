@@ -1,27 +1,27 @@
 //! Reading the fields of a form from a text.
-use fugato_words::{Dated, days, money_in};
+use fugato_words::{DatedText, days, money_in};
 use jiff::civil::Date;
 use serde_json::{Value, json};
 
-use crate::{Field, FieldKind, Fields, Form, Forms, Pattern, Rules, value::amount_value};
+use crate::{Field, FieldKind, Fields, Form, Forms, Pattern, TextRules, value::amount_value};
 
 /// A reader of a form's fields from a text, by rule. Its values are in canonical form; ambiguous
 /// ones are left out.
 #[derive(Debug, Clone)]
-pub struct Reader {
-    rules: Rules,
+pub struct FormReader {
+    rules: TextRules,
     /// Matches the numbers of all documents of the forms.
     documents: Option<Pattern>,
     /// Matches facts that belong to other fields than texts.
     facts: Vec<Pattern>,
 }
 
-impl Reader {
+impl FormReader {
     /// Creates a reader from rules, with the vocabulary of the forms.
     ///
     /// # Errors
-    /// Fails if a pattern of [`Rules::facts`] is invalid.
-    pub fn new<N>(rules: Rules, forms: &Forms<N>) -> Result<Self, regex::Error> {
+    /// Fails if a pattern of [`TextRules::facts`] is invalid.
+    pub fn new<N>(rules: TextRules, forms: &Forms<N>) -> Result<Self, regex::Error> {
         let fields = || forms.iter().flat_map(|form| &form.fields);
         let prefixes = fields().filter_map(|field| field.prefix.as_deref());
         let prefixes: Vec<_> = prefixes.map(regex::escape).collect();
@@ -50,7 +50,7 @@ impl Reader {
     pub fn read<N>(&self, form: &Form<N>, text: &str, base: Date) -> Fields {
         let unnamed = self.unnamed(text);
         let dated = days(&unnamed, base, form.toward);
-        let said = Said {
+        let said = ReducedText {
             text,
             unnamed: &unnamed,
             dated: &dated,
@@ -90,7 +90,7 @@ impl Reader {
         names.fold(text.to_owned(), |text, name| name.replace(&text, " "))
     }
 
-    fn value(&self, field: &Field, said: &Said<'_>) -> Option<Value> {
+    fn value(&self, field: &Field, said: &ReducedText<'_>) -> Option<Value> {
         let rest = &said.dated.rest;
         match field.kind {
             FieldKind::Amount => {
@@ -145,10 +145,10 @@ impl Reader {
 }
 
 /// A text, in versions with more and more left out.
-struct Said<'a> {
+struct ReducedText<'a> {
     text: &'a str,
     /// The text without the names of files and documents.
     unnamed: &'a str,
     /// The same without the days.
-    dated: &'a Dated,
+    dated: &'a DatedText,
 }

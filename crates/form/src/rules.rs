@@ -9,7 +9,7 @@ use crate::Pattern;
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
-pub struct Rules {
+pub struct TextRules {
     /// The labels before an amount without a currency, in lower case.
     pub amount: Vec<String>,
     /// Matches the names of files.
@@ -34,7 +34,7 @@ pub struct Rules {
 #[non_exhaustive]
 pub struct Places {
     /// The known places.
-    pub known: Vec<Place>,
+    pub known: Vec<PlaceName>,
     /// The words right before the place that is meant, if there are several; in lower case.
     pub toward: Vec<String>,
     /// The patterns of unknown places; their first group is the name.
@@ -44,7 +44,7 @@ pub struct Places {
 /// The name of a place in both languages.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct PlaceName {
     /// The name in Chinese.
     pub zh: String,
     /// The name in English.

@@ -1,7 +1,7 @@
 //! Tests of reading a form from words.
 use std::sync::LazyLock;
 
-use fugato_form::{Fields, Forms, Reader, Rules};
+use fugato_form::{Fields, FormReader, Forms, TextRules};
 use jiff::civil::date;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -48,10 +48,10 @@ toward = ["到", "to "]
 elsewhere = ['\bto ([A-Z][a-z]+)', '到(\p{Han}{2})出差']
 "#;
 
-static DESK: LazyLock<(Forms, Reader)> = LazyLock::new(|| {
+static DESK: LazyLock<(Forms, FormReader)> = LazyLock::new(|| {
     let forms = toml::from_str(FORMS).expect("these are forms");
     let rules = toml::from_str(RULES).expect("these are rules");
-    let reader = Reader::new(rules, &forms).expect("these are patterns");
+    let reader = FormReader::new(rules, &forms).expect("these are patterns");
     (forms, reader)
 });
 
@@ -116,7 +116,7 @@ fn names_of_files_and_documents_are_no_days_or_amounts() {
 #[test]
 fn rules_that_are_left_out_read_nothing_and_wrong_ones_are_refused() {
     let forms = &DESK.0;
-    let reader = Reader::new(Rules::default(), forms).unwrap();
+    let reader = FormReader::new(TextRules::default(), forms).unwrap();
     let trip = forms.get("trip").unwrap();
     let read = reader.read(
         trip,
@@ -124,10 +124,10 @@ fn rules_that_are_left_out_read_nothing_and_wrong_ones_are_refused() {
         date(2026, 2, 25),
     );
     assert_eq!(Value::Object(read), json!({ "start": "2026-03-02" }));
-    let mut rules = Rules::default();
+    let mut rules = TextRules::default();
     rules.facts.push("(".into());
-    assert!(Reader::new(rules, forms).is_err());
-    assert!(toml::from_str::<Rules>("amounts = []").is_err());
+    assert!(FormReader::new(rules, forms).is_err());
+    assert!(toml::from_str::<TextRules>("amounts = []").is_err());
 }
 
 proptest! {

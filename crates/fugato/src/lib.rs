@@ -47,8 +47,8 @@ pub use fugato_words as words;
 #[cfg(feature = "anthropic")]
 pub use fugato_anthropic::Anthropic;
 pub use fugato_graph::{
-    Answers, BoxError, Context, Durability, END, Effect, EffectClass, Ended, Graph, Node,
-    NodePolicy, Note, Outcome, RunError, Runner, RunnerOptions, Worker,
+    Answers, BoxError, Context, Durability, END, Effect, EffectClass, Graph, Node, NodePolicy,
+    Note, Outcome, RunError, RunResult, Runner, RunnerOptions, Worker,
 };
 pub use fugato_llm::{ChatModel, ChatModelExt, ChatRequest, Contract, DecideOptions, decide};
 #[cfg(feature = "mcp")]

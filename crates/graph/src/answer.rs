@@ -5,7 +5,7 @@ use fugato_state::{Interrupt, InterruptId, Millis, Question, SchemaError};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::{AnswerError, machine::Attribution, scope::Sub};
+use crate::{AnswerError, machine::Attribution, scope::DynScope};
 
 /// Answers to the open questions of a thread.
 ///
@@ -229,7 +229,7 @@ pub(crate) fn is_bound(incarnation: u64, asked: &Interrupt) -> bool {
 }
 
 /// Returns the open questions of a scope and of those under it.
-pub(crate) fn interrupts(scope: &dyn Sub) -> Vec<Interrupt> {
+pub(crate) fn interrupts(scope: &dyn DynScope) -> Vec<Interrupt> {
     let mut open: Vec<_> = scope.machine().interrupts().cloned().collect();
     for (_, child) in scope.children() {
         open.extend(interrupts(child));

@@ -5,21 +5,21 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    BoxError, Entering, Graph, IntoNode, IntoTargets, IntoUpdates, NodePolicy,
-    check::{self, Problem},
-    graph::{Edge, EdgeKind, Join, Output, Pause, Way, Wire, Wiring, Work},
+    BoxError, Graph, IntoNode, IntoTargets, IntoUpdates, NodePolicy, SubgraphInput,
+    check::{self, BuildIssue},
+    graph::{Edge, EdgeKind, GraphInner, Join, NodeEntry, NodeWork, Outgoing, Output, PauseNode},
     machine::{Names, NodeIx},
     pause::{Expiry, FnPause, OnExpiry},
     route::{END, Router, Scatter, items},
-    subgraph::Mapped,
+    subgraph::MappedGraph,
 };
 
 /// A builder of a graph. It collects problems, and [`build`](Self::build) returns all of them.
 pub struct GraphBuilder<S: State> {
     pub(crate) start: String,
     pub(crate) initial: Arc<dyn Fn() -> S + Send + Sync>,
-    pub(crate) nodes: Vec<(String, Work<S>)>,
-    pub(crate) ways: Vec<Declared<S>>,
+    pub(crate) nodes: Vec<(String, NodeWork<S>)>,
+    pub(crate) ways: Vec<OutgoingSpec<S>>,
     pub(crate) renamed: Vec<(String, String)>,
     pub(crate) policies: Vec<(String, NodePolicy)>,
     pub(crate) labels: Vec<(String, String)>,
@@ -30,7 +30,7 @@ pub struct GraphBuilder<S: State> {
 type DeclaredGuard<S> = (String, Box<dyn Fn(&S) -> bool + Send + Sync>);
 
 /// A way out of a node, as it was declared.
-pub(crate) enum Declared<S: State> {
+pub(crate) enum OutgoingSpec<S: State> {
     Edge {
         from: String,
         to: String,
@@ -96,7 +96,7 @@ impl<S: State> GraphBuilder<S> {
     #[must_use]
     pub fn node<M>(mut self, name: impl Into<String>, node: impl IntoNode<S, M>) -> Self {
         self.nodes
-            .push((name.into(), Work::Node(Arc::new(node.into_node()))));
+            .push((name.into(), NodeWork::Node(Arc::new(node.into_node()))));
         self
     }
 
@@ -113,19 +113,20 @@ impl<S: State> GraphBuilder<S> {
     ) -> Self
     where
         I: State,
-        E: Fn(Entering<'_, S>) -> Result<I, X> + Send + Sync + 'static,
+        E: Fn(SubgraphInput<'_, S>) -> Result<I, X> + Send + Sync + 'static,
         X: Into<BoxError> + 'static,
         L: Fn(&S, &I) -> R + Send + Sync + 'static,
         R: IntoUpdates<S::Update, Shape> + 'static,
         Shape: 'static,
     {
-        let mapped = Mapped {
+        let mapped = MappedGraph {
             inner: graph.clone(),
             enter,
             leave,
             marker: PhantomData,
         };
-        self.nodes.push((name.into(), Work::Sub(Box::new(mapped))));
+        self.nodes
+            .push((name.into(), NodeWork::Sub(Box::new(mapped))));
         self
     }
 
@@ -236,8 +237,9 @@ impl<S: State> GraphBuilder<S> {
         )
     }
 
-    fn push_pause(mut self, name: impl Into<String>, pause: impl Pause<S> + 'static) -> Self {
-        self.nodes.push((name.into(), Work::Pause(Box::new(pause))));
+    fn push_pause(mut self, name: impl Into<String>, pause: impl PauseNode<S> + 'static) -> Self {
+        self.nodes
+            .push((name.into(), NodeWork::Pause(Box::new(pause))));
         self
     }
 
@@ -245,7 +247,7 @@ impl<S: State> GraphBuilder<S> {
     /// start all their targets in the same step.
     #[must_use]
     pub fn edge(mut self, from: impl Into<String>, to: impl Into<String>) -> Self {
-        self.ways.push(Declared::Edge {
+        self.ways.push(OutgoingSpec::Edge {
             from: from.into(),
             to: to.into(),
         });
@@ -260,7 +262,7 @@ impl<S: State> GraphBuilder<S> {
         to: impl IntoIterator<Item = T>,
         router: impl Fn(&S) -> R + Send + Sync + 'static,
     ) -> Self {
-        self.ways.push(Declared::Branch {
+        self.ways.push(OutgoingSpec::Branch {
             from: from.into(),
             to: to.into_iter().map(Into::into).collect(),
             router: Box::new(move |state| router(state).into_targets()),
@@ -281,7 +283,7 @@ impl<S: State> GraphBuilder<S> {
         I: IntoIterator<Item = T>,
         T: Serialize,
     {
-        self.ways.push(Declared::Scatter {
+        self.ways.push(OutgoingSpec::Scatter {
             from: from.into(),
             to: to.into(),
             items: Box::new(move |state| items(each(state))),
@@ -297,7 +299,7 @@ impl<S: State> GraphBuilder<S> {
         to: impl Into<String>,
     ) -> Self {
         let from = from.into_iter().map(Into::into).collect();
-        self.ways.push(Declared::Join {
+        self.ways.push(OutgoingSpec::Join {
             from,
             to: to.into(),
         });
@@ -359,7 +361,7 @@ impl<S: State> GraphBuilder<S> {
     }
 
     /// Turns names into positions. All names have been checked.
-    fn wire(self, names: &Names) -> Wiring<S> {
+    fn wire(self, names: &Names) -> GraphInner<S> {
         let find = |name: &str| names.find(name).unwrap_or(NodeIx(0));
         let end = |name: &str| (name != END).then(|| find(name));
         let guard = self
@@ -375,41 +377,45 @@ impl<S: State> GraphBuilder<S> {
         let mut nodes: Vec<_> = self
             .nodes
             .into_iter()
-            .map(|(name, work)| Wire {
+            .map(|(name, work)| NodeEntry {
                 policy: policies
                     .iter()
                     .find(|(node, _)| *node == name)
                     .map(|(_, policy)| Arc::new(policy.clone())),
                 work,
-                way: Way::Edges(vec![]),
+                way: Outgoing::Edges(vec![]),
                 joins: vec![],
             })
             .collect();
         let mut joins = vec![];
         for way in self.ways {
             match way {
-                Declared::Edge { from, to } => {
+                OutgoingSpec::Edge { from, to } => {
                     if let (Some(wire), Some(to)) = (nodes.get_mut(find(&from).at()), end(&to))
-                        && let Way::Edges(targets) = &mut wire.way
+                        && let Outgoing::Edges(targets) = &mut wire.way
                     {
                         targets.push(to);
                     }
                 }
-                Declared::Branch { from, to, router } => {
+                OutgoingSpec::Branch { from, to, router } => {
                     let declared = to.iter().map(|to| (to.as_str().into(), end(to))).collect();
-                    set(&mut nodes, find(&from), Way::Branch { declared, router });
-                }
-                Declared::Scatter { from, to, items } => {
                     set(
                         &mut nodes,
                         find(&from),
-                        Way::Scatter {
+                        Outgoing::Branch { declared, router },
+                    );
+                }
+                OutgoingSpec::Scatter { from, to, items } => {
+                    set(
+                        &mut nodes,
+                        find(&from),
+                        Outgoing::Scatter {
                             to: find(&to),
                             items,
                         },
                     );
                 }
-                Declared::Join { from, to } => {
+                OutgoingSpec::Join { from, to } => {
                     let from: Vec<_> = from.iter().map(|from| find(from)).collect();
                     for source in &from {
                         if let Some(wire) = nodes.get_mut(source.at()) {
@@ -426,11 +432,11 @@ impl<S: State> GraphBuilder<S> {
         let start = find(&self.start);
         let mut picture = crate::draw::mermaid(&edges, names, start, |_| false);
         for wire in &nodes {
-            if let Work::Sub(sub) = &wire.work {
+            if let NodeWork::Sub(sub) = &wire.work {
                 picture.push_str(&sub.picture());
             }
         }
-        Wiring {
+        GraphInner {
             names: Arc::new(names.clone()),
             nodes,
             start,
@@ -445,7 +451,7 @@ impl<S: State> GraphBuilder<S> {
     }
 }
 
-fn set<S: State>(nodes: &mut [Wire<S>], node: NodeIx, way: Way<S>) {
+fn set<S: State>(nodes: &mut [NodeEntry<S>], node: NodeIx, way: Outgoing<S>) {
     if let Some(wire) = nodes.get_mut(node.at()) {
         wire.way = way;
     }
@@ -454,7 +460,7 @@ fn set<S: State>(nodes: &mut [Wire<S>], node: NodeIx, way: Way<S>) {
 /// Returns the edges for pictures and checks. The guard's target is one of the targets of every
 /// branch.
 pub(crate) fn edges<S: State>(
-    ways: &[Declared<S>],
+    ways: &[OutgoingSpec<S>],
     names: &Names,
     guard: Option<NodeIx>,
 ) -> Vec<Edge> {
@@ -469,8 +475,8 @@ pub(crate) fn edges<S: State>(
     };
     for way in ways {
         match way {
-            Declared::Edge { from, to } => push(from, names.find(to), EdgeKind::Always),
-            Declared::Branch { from, to, .. } => {
+            OutgoingSpec::Edge { from, to } => push(from, names.find(to), EdgeKind::Always),
+            OutgoingSpec::Branch { from, to, .. } => {
                 for to in to {
                     push(from, names.find(to), EdgeKind::Choice);
                 }
@@ -478,8 +484,8 @@ pub(crate) fn edges<S: State>(
                     push(from, Some(to), EdgeKind::Choice);
                 }
             }
-            Declared::Scatter { from, to, .. } => push(from, names.find(to), EdgeKind::Each),
-            Declared::Join { from, to } => {
+            OutgoingSpec::Scatter { from, to, .. } => push(from, names.find(to), EdgeKind::Each),
+            OutgoingSpec::Join { from, to } => {
                 for from in from {
                     push(from, names.find(to), EdgeKind::Join);
                 }
@@ -494,5 +500,5 @@ pub(crate) fn edges<S: State>(
 #[error("the graph cannot be built: {}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
 pub struct BuildError {
     /// All problems of the graph.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<BuildIssue>,
 }

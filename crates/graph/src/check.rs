@@ -5,8 +5,8 @@ use fugato_state::State;
 
 use crate::{
     GraphBuilder,
-    builder::{self, Declared},
-    graph::{Edge, EdgeKind, Work},
+    builder::{self, OutgoingSpec},
+    graph::{Edge, EdgeKind, NodeWork},
     machine::{Names, NodeIx},
     route::END,
 };
@@ -14,7 +14,7 @@ use crate::{
 /// A problem of a graph.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Problem {
+pub enum BuildIssue {
     /// A node cannot have this name.
     #[error(
         "{0:?} cannot name a node: a name is not empty, is not END, and has none of / # [ ] and no control characters"
@@ -96,13 +96,13 @@ pub(crate) fn check<S: State>(
     builder: &GraphBuilder<S>,
     names: &Names,
     guards: &[String],
-) -> Vec<Problem> {
+) -> Vec<BuildIssue> {
     let mut problems = vec![];
     check_names(builder, &mut problems);
     check_mentions(builder, names, guards, &mut problems);
     check_ways(builder, guards, &mut problems);
     if guards.len() > 1 {
-        problems.push(Problem::SeveralGuards);
+        problems.push(BuildIssue::SeveralGuards);
     }
     // Reachability is defined only when every name is known.
     if problems.is_empty() {
@@ -113,28 +113,28 @@ pub(crate) fn check<S: State>(
     problems
 }
 
-fn check_names<S: State>(builder: &GraphBuilder<S>, problems: &mut Vec<Problem>) {
+fn check_names<S: State>(builder: &GraphBuilder<S>, problems: &mut Vec<BuildIssue>) {
     let mut seen = HashSet::new();
     for (name, _) in &builder.nodes {
         let bad = |c: char| c.is_control() || matches!(c, '/' | '#' | '[' | ']');
         if name.is_empty() || name == END || name.contains(bad) {
-            problems.push(Problem::BadName(name.clone()));
+            problems.push(BuildIssue::BadName(name.clone()));
         }
         if !seen.insert(name) {
-            problems.push(Problem::DuplicateNode(name.clone()));
+            problems.push(BuildIssue::DuplicateNode(name.clone()));
         }
     }
     let mut with_policy = HashSet::new();
     for (name, _) in &builder.policies {
         let mut nodes = builder.nodes.iter();
-        let runs = nodes.any(|(node, work)| node == name && matches!(work, Work::Node(_)));
+        let runs = nodes.any(|(node, work)| node == name && matches!(work, NodeWork::Node(_)));
         if !runs || !with_policy.insert(name) {
-            problems.push(Problem::BadPolicy(name.clone()));
+            problems.push(BuildIssue::BadPolicy(name.clone()));
         }
     }
     for (old, new) in &builder.renamed {
         if seen.contains(old) || !seen.contains(new) {
-            problems.push(Problem::BadRename {
+            problems.push(BuildIssue::BadRename {
                 old: old.clone(),
                 new: new.clone(),
             });
@@ -146,11 +146,11 @@ fn check_mentions<S: State>(
     builder: &GraphBuilder<S>,
     names: &Names,
     guards: &[String],
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<BuildIssue>,
 ) {
     let mut known = |place: String, name: &String, end_allowed: bool| {
         if !(end_allowed && name == END) && names.find(name).is_none() {
-            problems.push(Problem::UnknownNode {
+            problems.push(BuildIssue::UnknownNode {
                 place,
                 name: name.clone(),
             });
@@ -165,24 +165,24 @@ fn check_mentions<S: State>(
     }
     for way in &builder.ways {
         match way {
-            Declared::Edge { from, to } => {
+            OutgoingSpec::Edge { from, to } => {
                 let place = format!("the edge from {from:?} to {to:?}");
                 known(place.clone(), from, false);
                 known(place, to, true);
             }
-            Declared::Branch { from, to, .. } => {
+            OutgoingSpec::Branch { from, to, .. } => {
                 let place = format!("the branch after {from:?}");
                 known(place.clone(), from, false);
                 for to in to {
                     known(place.clone(), to, true);
                 }
             }
-            Declared::Scatter { from, to, .. } => {
+            OutgoingSpec::Scatter { from, to, .. } => {
                 let place = format!("the scatter after {from:?}");
                 known(place.clone(), from, false);
                 known(place, to, false);
             }
-            Declared::Join { from, to } => {
+            OutgoingSpec::Join { from, to } => {
                 let place = format!("the join into {to:?}");
                 for from in from {
                     known(place.clone(), from, false);
@@ -194,26 +194,30 @@ fn check_mentions<S: State>(
 }
 
 /// Checks the kinds of ways out of each node, and the rules for each kind.
-fn check_ways<S: State>(builder: &GraphBuilder<S>, guards: &[String], problems: &mut Vec<Problem>) {
+fn check_ways<S: State>(
+    builder: &GraphBuilder<S>,
+    guards: &[String],
+    problems: &mut Vec<BuildIssue>,
+) {
     let mut edges = HashSet::new();
     let mut joins = HashSet::new();
     for way in &builder.ways {
         match way {
-            Declared::Edge { from, to } if !edges.insert((from, to)) => {
-                problems.push(Problem::DuplicateEdge {
+            OutgoingSpec::Edge { from, to } if !edges.insert((from, to)) => {
+                problems.push(BuildIssue::DuplicateEdge {
                     from: from.clone(),
                     to: to.clone(),
                 });
             }
-            Declared::Branch { from, to, .. } if to.is_empty() => {
-                problems.push(Problem::EmptyBranch(from.clone()));
+            OutgoingSpec::Branch { from, to, .. } if to.is_empty() => {
+                problems.push(BuildIssue::EmptyBranch(from.clone()));
             }
-            Declared::Join { from, to } => {
+            OutgoingSpec::Join { from, to } => {
                 if from.len() < 2 || from.iter().collect::<HashSet<_>>().len() < from.len() {
-                    problems.push(Problem::SmallJoin(to.clone()));
+                    problems.push(BuildIssue::SmallJoin(to.clone()));
                 }
                 if !joins.insert(to) {
-                    problems.push(Problem::DuplicateJoin(to.clone()));
+                    problems.push(BuildIssue::DuplicateJoin(to.clone()));
                 }
             }
             _ => {}
@@ -221,19 +225,19 @@ fn check_ways<S: State>(builder: &GraphBuilder<S>, guards: &[String], problems: 
     }
     for (name, work) in &builder.nodes {
         let plain = builder.ways.iter().filter(|way| match way {
-            Declared::Edge { from, .. } => from == name,
-            Declared::Join { from, .. } => from.contains(name),
+            OutgoingSpec::Edge { from, .. } => from == name,
+            OutgoingSpec::Join { from, .. } => from.contains(name),
             _ => false,
         });
         let choices = builder.ways.iter().filter(|way| match way {
-            Declared::Branch { from, .. } | Declared::Scatter { from, .. } => from == name,
+            OutgoingSpec::Branch { from, .. } | OutgoingSpec::Scatter { from, .. } => from == name,
             _ => false,
         });
         let (plain, choices) = (plain.count(), choices.count());
         match (plain, choices) {
-            (0, 0) => problems.push(Problem::DeadEnd(name.clone())),
+            (0, 0) => problems.push(BuildIssue::DeadEnd(name.clone())),
             (_, 0) | (0, 1) => {}
-            _ => problems.push(Problem::MixedWays(name.clone())),
+            _ => problems.push(BuildIssue::MixedWays(name.clone())),
         }
         check_worker(builder, guards, (name, work), choices > 0, problems);
     }
@@ -242,25 +246,26 @@ fn check_ways<S: State>(builder: &GraphBuilder<S>, guards: &[String], problems: 
 fn check_worker<S: State>(
     builder: &GraphBuilder<S>,
     guards: &[String],
-    (name, work): (&String, &Work<S>),
+    (name, work): (&String, &NodeWork<S>),
     chooses: bool,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<BuildIssue>,
 ) {
-    let scattered = |way: &Declared<S>| matches!(way, Declared::Scatter { to, .. } if to == name);
+    let scattered =
+        |way: &OutgoingSpec<S>| matches!(way, OutgoingSpec::Scatter { to, .. } if to == name);
     if !builder.ways.iter().any(scattered) {
         return;
     }
     if chooses {
-        problems.push(Problem::BranchingWorker(name.clone()));
+        problems.push(BuildIssue::BranchingWorker(name.clone()));
     }
     let shared = builder.ways.iter().any(|way| match way {
-        Declared::Edge { to, .. } | Declared::Join { to, .. } => to == name,
-        Declared::Branch { to, .. } => to.contains(name),
-        Declared::Scatter { .. } => false,
+        OutgoingSpec::Edge { to, .. } | OutgoingSpec::Join { to, .. } => to == name,
+        OutgoingSpec::Branch { to, .. } => to.contains(name),
+        OutgoingSpec::Scatter { .. } => false,
     });
     let shared = shared || guards.contains(name);
-    if shared || builder.start == *name || matches!(work, Work::Pause(_)) {
-        problems.push(Problem::SharedWorker(name.clone()));
+    if shared || builder.start == *name || matches!(work, NodeWork::Pause(_)) {
+        problems.push(BuildIssue::SharedWorker(name.clone()));
     }
 }
 
@@ -269,7 +274,7 @@ fn check_reach<S: State>(
     builder: &GraphBuilder<S>,
     names: &Names,
     edges: &[Edge],
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<BuildIssue>,
 ) {
     let mut reached: HashSet<NodeIx> = names.find(&builder.start).into_iter().collect();
     loop {
@@ -295,12 +300,12 @@ fn check_reach<S: State>(
         if let Some(to) = edge.to.filter(|_| !reached.contains(&edge.from)) {
             let (join, source_node) = (names.name(to), names.name(edge.from));
             let (join, source_node) = (join.to_string(), source_node.to_string());
-            problems.push(Problem::DeadJoin { join, source_node });
+            problems.push(BuildIssue::DeadJoin { join, source_node });
         }
     }
     for (name, _) in &builder.nodes {
         if names.find(name).is_some_and(|ix| !reached.contains(&ix)) {
-            problems.push(Problem::Unreachable(name.clone()));
+            problems.push(BuildIssue::Unreachable(name.clone()));
         }
     }
 }

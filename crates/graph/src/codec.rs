@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::{
     RunError, RunErrorKind,
-    machine::{Fact, Names, Path},
+    machine::{Fact, Names, TaskPath},
 };
 
 /// The version that this program writes.
@@ -39,9 +39,9 @@ pub(crate) struct Entry {
 }
 
 /// A path that is written as text.
-struct Shown<'a>(Path, &'a Names);
+struct PathText<'a>(TaskPath, &'a Names);
 
-impl Serialize for Shown<'_> {
+impl Serialize for PathText<'_> {
     fn serialize<T: Serializer>(&self, serializer: T) -> Result<T::Ok, T::Error> {
         // Written in one piece: the serialiser searches each piece for characters to escape.
         serializer.serialize_str(&self.1.text(self.0))
@@ -50,7 +50,7 @@ impl Serialize for Shown<'_> {
 
 /// Writes a fact. `at` is the store's clock, for people.
 pub(crate) fn encode(
-    fact: Fact<Path>,
+    fact: Fact<TaskPath>,
     at: Millis,
     run: RunId,
     scope: &str,
@@ -61,7 +61,7 @@ pub(crate) fn encode(
         _ => None,
     };
     let size = FRAME + payload.map_or(0, |updates| updates.get().len());
-    let fact = fact.map(&mut |path| Ok::<_, serde_json::Error>(Shown(path, names)))?;
+    let fact = fact.map(&mut |path| Ok::<_, serde_json::Error>(PathText(path, names)))?;
     let mut body = Vec::with_capacity(size);
     body.push(VERSION);
     let writing = Writing {
@@ -89,7 +89,7 @@ pub(crate) fn read(record: &Record) -> Result<Entry, RunError> {
 pub(crate) fn addressed(
     fact: Fact<String>,
     names: &mut Arc<Names>,
-) -> Result<Fact<Path>, RunError> {
+) -> Result<Fact<TaskPath>, RunError> {
     let mut fact = fact
         .map(&mut |text| names.path(&text))
         .map_err(|error| RunError::new(RunErrorKind::Format).because(error))?;

@@ -13,21 +13,21 @@ use tokio::time::Instant;
 use crate::{
     control::Control,
     effect::Calls,
-    machine::{Ask, Item, Names, Path},
-    scope::At,
+    machine::{Ask, Names, ScatterItem, TaskPath},
+    scope::ScopeAddress,
 };
 
 /// The input of a task: a snapshot of the state, its address, and access to events and effects.
 pub struct Context<S> {
     pub(crate) state: Arc<S>,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) at: At,
-    pub(crate) path: Path,
+    pub(crate) at: ScopeAddress,
+    pub(crate) path: TaskPath,
     pub(crate) attempt: u32,
-    pub(crate) item: Option<Item>,
+    pub(crate) item: Option<ScatterItem>,
     pub(crate) ask: Option<Box<Ask>>,
     /// The heartbeats of the task, if its policy has an idle timeout.
-    pub(crate) pulse: Option<Arc<Pulse>>,
+    pub(crate) pulse: Option<Arc<Heartbeat>>,
     /// The origin of the task's events, made with the first event.
     pub(crate) origin: OnceLock<Arc<Origin>>,
 }
@@ -49,15 +49,15 @@ pub(crate) struct Shared {
 
 /// The time of the last heartbeat of a task.
 #[derive(Debug)]
-pub(crate) struct Pulse(Mutex<Instant>);
+pub(crate) struct Heartbeat(Mutex<Instant>);
 
-impl Default for Pulse {
+impl Default for Heartbeat {
     fn default() -> Self {
         Self(Mutex::new(Instant::now()))
     }
 }
 
-impl Pulse {
+impl Heartbeat {
     fn beat(&self) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
     }
@@ -82,11 +82,11 @@ impl Shared {
     }
 
     /// Returns the names of the nodes of a scope.
-    pub(crate) fn names_of<'a>(&'a self, at: &'a At) -> &'a Names {
+    pub(crate) fn names_of<'a>(&'a self, at: &'a ScopeAddress) -> &'a Names {
         at.as_ref().map_or(&self.names, |place| &place.names)
     }
 
-    pub(crate) fn origin(&self, at: &At, path: Path, attempt: u32) -> Origin {
+    pub(crate) fn origin(&self, at: &ScopeAddress, path: TaskPath, attempt: u32) -> Origin {
         Origin {
             scope: at
                 .as_ref()

@@ -14,7 +14,7 @@ use crate::policy::millis;
 #[derive(Debug, Default)]
 pub(crate) struct Control {
     stopping: AtomicBool,
-    stop: Mutex<Wish>,
+    stop: Mutex<StopRequest>,
     told: Notify,
     /// True if the lease is about to be released.
     ending: AtomicBool,
@@ -31,7 +31,7 @@ pub(crate) struct Control {
 
 /// The pending request to stop.
 #[derive(Debug, Default)]
-struct Wish {
+struct StopRequest {
     stop: Option<Stop>,
     /// True if the run is at rest, so that further requests are refused.
     late: bool,
@@ -74,7 +74,7 @@ impl Control {
         known.stop.clone()
     }
 
-    fn wish(&self) -> MutexGuard<'_, Wish> {
+    fn wish(&self) -> MutexGuard<'_, StopRequest> {
         self.stop.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -13,8 +13,8 @@ use fugato_store::Status;
 use crate::{
     Graph, RunError,
     engine::Engine,
-    machine::Todo,
-    scope::{Scope, Sub, trail},
+    machine::Directive,
+    scope::{DynScope, Scope, trail},
     snapshot::Snapshotter,
     tasks::run_one,
 };
@@ -48,13 +48,13 @@ impl<S: State> Driver<S> {
                 continue;
             }
             match todo {
-                Todo::End => self.end(),
-                Todo::Fail => self.fail_run(),
-                Todo::Rest => return self.rest().await,
+                Directive::End => self.end(),
+                Directive::Fail => self.fail_run(),
+                Directive::Rest => return self.rest().await,
                 _ if self.stops() => return self.stop().await,
-                Todo::Park if self.asks_anew() => {}
-                Todo::Park => return self.rest().await,
-                Todo::Sleep(until) if self.hands_over(until) => return self.rest().await,
+                Directive::Park if self.asks_anew() => {}
+                Directive::Park => return self.rest().await,
+                Directive::Sleep(until) if self.hands_over(until) => return self.rest().await,
                 _ if self.engine.ready.is_empty() => self.wait().await?,
                 _ => self.run_ready(&graph).await?,
             }
@@ -138,7 +138,7 @@ impl<S: State> Driver<S> {
         let ready = std::mem::take(&mut self.engine.ready);
         let mut futures = Vec::with_capacity(ready.len());
         for (at, position) in ready {
-            let scope = (&mut self.root as &mut dyn Sub).descend(trail(&at));
+            let scope = (&mut self.root as &mut dyn DynScope).scope_mut(trail(&at));
             futures.extend(scope.and_then(|scope| scope.future(position, &self.engine)));
         }
         self.engine.start(futures);

@@ -12,8 +12,10 @@ use serde_json::Value;
 
 use crate::BoxError;
 
-pub(crate) use call::{Asking, Begin, Call, Calls, End, Ending, Permit, Who};
-pub(crate) use ticket::Ticket;
+pub(crate) use call::{
+    AskCall, AttemptRef, BeginCall, Call, Calls, EffectEnd, EndCall, StartDecision,
+};
+pub(crate) use ticket::StartGuard;
 
 /// The class, time limit and reconciliation of an action on the outside world.
 ///
@@ -24,7 +26,7 @@ pub(crate) use ticket::Ticket;
 /// ```
 /// use std::time::Duration;
 ///
-/// use fugato_graph::{BoxError, Context, Effect, Reconciled};
+/// use fugato_graph::{BoxError, Context, Effect, Reconciliation};
 /// # use fugato_state::State;
 /// # #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
 /// # struct Desk;
@@ -42,8 +44,8 @@ pub(crate) use ticket::Ticket;
 ///     let known = letter.clone();
 ///     let once = Effect::once().timeout(Duration::from_secs(20)).reconcile(move || async move {
 ///         Ok::<_, BoxError>(match mail::find(known).await? {
-///             Some(id) => Reconciled::Happened(id),
-///             None => Reconciled::DidNotHappen,
+///             Some(id) => Reconciliation::Happened(id),
+///             None => Reconciliation::DidNotHappen,
 ///         })
 ///     });
 ///     let input = letter.clone();
@@ -72,7 +74,7 @@ pub(crate) use ticket::Ticket;
 ///
 /// # Errors
 /// [`EffectError`]: `Failed` has the error of the action, `InputChanged` and `Format` are mistakes
-/// of the node. An error of a once-only action leaves it in doubt unless it is a [`NotDone`], which
+/// of the node. An error of a once-only action leaves it in doubt unless it is a [`NotExecuted`], which
 /// lets the next attempt act again.
 ///
 /// # Cancellation safety
@@ -90,11 +92,12 @@ pub struct Effect<T> {
     reconcile: Option<Reconcile<T>>,
 }
 
-type Reconcile<T> = Box<dyn FnOnce() -> BoxFuture<'static, Result<Reconciled<T>, BoxError>> + Send>;
+type Reconcile<T> =
+    Box<dyn FnOnce() -> BoxFuture<'static, Result<Reconciliation<T>, BoxError>> + Send>;
 
 /// The result of looking for an action in doubt.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Reconciled<T> {
+pub enum Reconciliation<T> {
     /// It happened, with this result.
     Happened(T),
     /// It certainly did not happen: it is done now.
@@ -152,7 +155,7 @@ impl<T> Effect<T> {
     pub fn reconcile<F, Fut, E>(mut self, reconcile: F) -> Self
     where
         F: FnOnce() -> Fut + Send + 'static,
-        Fut: Future<Output = Result<Reconciled<T>, E>> + Send + 'static,
+        Fut: Future<Output = Result<Reconciliation<T>, E>> + Send + 'static,
         E: Into<BoxError>,
     {
         self.reconcile = Some(Box::new(move || {
@@ -176,22 +179,22 @@ impl<T> fmt::Debug for Effect<T> {
 /// The error of an action that certainly did not happen, such as a refused connection. Any other
 /// error of an action of class [`EffectClass::Once`] leaves it in doubt.
 #[derive(Debug)]
-pub struct NotDone(BoxError);
+pub struct NotExecuted(BoxError);
 
-impl NotDone {
+impl NotExecuted {
     /// Creates the error of an action that did not happen, for this reason.
     pub fn because(error: impl Into<BoxError>) -> Self {
         Self(error.into())
     }
 }
 
-impl fmt::Display for NotDone {
+impl fmt::Display for NotExecuted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "it did not happen: {}", self.0)
     }
 }
 
-impl Error for NotDone {
+impl Error for NotExecuted {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.0.source()
     }
@@ -234,7 +237,8 @@ pub enum EffectError {
 /// What a person answers about an action in doubt.
 #[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Doubt {
+#[schemars(rename = "Doubt")]
+pub enum InDoubt {
     /// It happened, and this came out.
     Happened(Value),
     /// It did not happen: it is done now.

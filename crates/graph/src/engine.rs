@@ -8,10 +8,10 @@ use tokio::sync::{mpsc, oneshot};
 use crate::{
     Durability, RunError, RunErrorKind, RunnerOptions, Schedule,
     context::Shared,
-    effect::{Begin, Call, Permit},
+    effect::{BeginCall, Call, StartDecision},
     journal::Journal,
-    machine::{Effect, Fact, Machine, Meter, Path, Spent},
-    scope::{At, Done},
+    machine::{BudgetUnit, BudgetUsage, EffectRecord, Fact, Machine, TaskPath},
+    scope::{AttemptEnd, ScopeAddress},
     sight,
     tasks::Tasks,
 };
@@ -27,18 +27,18 @@ pub(crate) struct Engine {
     pub(crate) journal: Option<Journal>,
     pub(crate) options: Arc<RunnerOptions>,
     /// Tasks that can start.
-    pub(crate) ready: Vec<(At, usize)>,
+    pub(crate) ready: Vec<(ScopeAddress, usize)>,
     pub(crate) tasks: Tasks,
     pub(crate) calls: mpsc::UnboundedReceiver<Call>,
     /// Once-only actions that are under way in this process.
-    pub(crate) acting: Vec<Acting>,
+    pub(crate) acting: Vec<ActiveEffect>,
     /// Actions of the whole thread whose result is not known yet, with the tasks that began them
     /// here.
-    pub(crate) begun: Vec<Begun>,
+    pub(crate) begun: Vec<ThreadEffect>,
     /// Replies to tasks, to be sent when the pending facts are stored.
-    pub(crate) replies: Vec<(oneshot::Sender<Permit>, Permit)>,
+    pub(crate) replies: Vec<(oneshot::Sender<StartDecision>, StartDecision)>,
     /// The times at which failed tasks are tried again, with their scopes.
-    alarms: BinaryHeap<Reverse<(Millis, Vec<Path>)>>,
+    alarms: BinaryHeap<Reverse<(Millis, Vec<TaskPath>)>>,
     /// The first failure of the run.
     pub(crate) error: Option<RunError>,
     /// The error that ends the run now although tasks could go on.
@@ -62,24 +62,24 @@ pub(crate) enum Recheck {
 }
 
 /// An action under way.
-pub(crate) struct Acting {
-    pub(crate) address: Address,
+pub(crate) struct ActiveEffect {
+    pub(crate) address: EffectAddress,
     pub(crate) not_after: Millis,
     /// Other calls for the same action.
-    pub(crate) waiting: Vec<Begin>,
+    pub(crate) waiting: Vec<BeginCall>,
 }
 
 /// An action of the whole thread, and the task that began it.
-pub(crate) struct Begun {
-    pub(crate) trail: Vec<Path>,
-    pub(crate) path: Path,
-    pub(crate) effect: Effect,
+pub(crate) struct ThreadEffect {
+    pub(crate) trail: Vec<TaskPath>,
+    pub(crate) path: TaskPath,
+    pub(crate) effect: EffectRecord,
 }
 
 /// The identity of an effect: the scope and task, none for the whole thread, and its key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Address {
-    pub(crate) task: Option<(Vec<Path>, Path)>,
+pub(crate) struct EffectAddress {
+    pub(crate) task: Option<(Vec<TaskPath>, TaskPath)>,
     pub(crate) key: String,
 }
 
@@ -120,7 +120,7 @@ impl Engine {
     }
 
     /// Adds a fact to the journal, or sends its events at once if there is no log.
-    pub(crate) fn note(&mut self, at: &At, fact: Fact<Path>) {
+    pub(crate) fn note(&mut self, at: &ScopeAddress, fact: Fact<TaskPath>) {
         match &mut self.journal {
             Some(journal) => {
                 if journal.is_beginning(&fact) {
@@ -153,7 +153,7 @@ impl Engine {
     }
 
     /// Returns the effect of the whole thread that this task began and that has no known end.
-    pub(crate) fn begun_by(&self, at: &At, path: Path) -> Option<&Effect> {
+    pub(crate) fn begun_by(&self, at: &ScopeAddress, path: TaskPath) -> Option<&EffectRecord> {
         let trail = crate::scope::trail(at);
         let mut begun = self.begun.iter();
         let by = begun.find(|begun| begun.path == path && *begun.trail == *trail);
@@ -173,7 +173,7 @@ impl Engine {
         }
     }
 
-    pub(crate) fn wake_at(&mut self, until: Millis, at: &At) {
+    pub(crate) fn wake_at(&mut self, until: Millis, at: &ScopeAddress) {
         let trail = crate::scope::trail(at).to_vec();
         self.alarms.push(Reverse((until, trail)));
     }
@@ -186,7 +186,7 @@ impl Engine {
     }
 
     /// Removes and returns the scopes with failed tasks whose retry is due.
-    pub(crate) fn due(&mut self) -> Vec<Vec<Path>> {
+    pub(crate) fn due(&mut self) -> Vec<Vec<TaskPath>> {
         let now = self.shared.now();
         let mut due = vec![];
         while let Some(Reverse((until, _))) = self.alarms.peek()
@@ -207,10 +207,10 @@ impl Engine {
     }
 
     /// Returns the error of a budget that is used up, given the amounts in the log.
-    pub(crate) fn over_budget(&self, spent: &Spent) -> Option<RunError> {
+    pub(crate) fn over_budget(&self, spent: &BudgetUsage) -> Option<RunError> {
         let over = self.options.budgets.iter().find(|(meter, limit)| {
             let here = match meter {
-                Meter::WallTime => self.shared.now() - self.counted,
+                BudgetUnit::WallTime => self.shared.now() - self.counted,
                 _ => 0,
             };
             let here = u64::try_from(here).unwrap_or(0);
@@ -224,15 +224,15 @@ impl Engine {
     }
 
     /// Returns the time since the last call as a spent amount of wall time.
-    pub(crate) fn wall_time(&mut self) -> Spent {
+    pub(crate) fn wall_time(&mut self) -> BudgetUsage {
         let now = self.shared.now();
         let passed = u64::try_from(now - self.counted).unwrap_or(0);
         self.counted = now;
-        [(Meter::WallTime, passed)].into()
+        [(BudgetUnit::WallTime, passed)].into()
     }
 
     /// Returns true if an action of this task is under way.
-    pub(crate) fn acts(&self, at: &At, path: Path) -> bool {
+    pub(crate) fn acts(&self, at: &ScopeAddress, path: TaskPath) -> bool {
         let trail = crate::scope::trail(at);
         self.acting.iter().any(|acting| {
             let task = acting.address.task.as_ref();
@@ -240,7 +240,7 @@ impl Engine {
         })
     }
 
-    pub(crate) fn start(&mut self, ready: Vec<BoxFuture<'static, Done>>) {
+    pub(crate) fn start(&mut self, ready: Vec<BoxFuture<'static, AttemptEnd>>) {
         self.tasks.start(ready);
     }
 }

@@ -4,13 +4,13 @@ use fugato_state::{Millis, State, ThreadId};
 use fugato_stream::Hub;
 
 use crate::{
-    Answers, Ended, Events, Graph, IntoUpdates, RunError, Runner, RunnerOptions, Saved,
+    Answers, Events, Graph, IntoUpdates, RunError, RunResult, Runner, RunnerOptions, Suspended,
     context::Shared,
     engine::Engine,
-    fold::Fold,
-    machine::{Machine, Under},
-    open::Opened,
-    request::{self, Admitted, Request},
+    fold::StateFold,
+    machine::{Machine, ProgramVersion},
+    open::OpenedThread,
+    request::{self, Admission, Request},
     runner::ended,
     scope::Scope,
     snapshot,
@@ -22,7 +22,7 @@ use crate::{
 pub struct Ephemeral<S: State> {
     graph: Graph<S>,
     options: Arc<RunnerOptions>,
-    hub: Option<Arc<Told>>,
+    hub: Option<Arc<EndSignal>>,
     /// The hub of runs whose events were never requested.
     silent: Arc<Hub>,
     thread: ThreadId,
@@ -30,9 +30,9 @@ pub struct Ephemeral<S: State> {
 
 /// A hub that closes when the last runner that it belongs to is dropped.
 #[derive(Debug, Default)]
-struct Told(Arc<Hub>);
+struct EndSignal(Arc<Hub>);
 
-impl Drop for Told {
+impl Drop for EndSignal {
     fn drop(&mut self) {
         self.0.close();
     }
@@ -82,7 +82,7 @@ impl<S: State> Ephemeral<S> {
     pub async fn run<M>(
         &self,
         input: impl IntoUpdates<S::Update, M>,
-    ) -> Result<Ended<S>, RunError> {
+    ) -> Result<RunResult<S>, RunError> {
         self.run_on((self.graph.0.initial)(), input).await
     }
 
@@ -91,8 +91,8 @@ impl<S: State> Ephemeral<S> {
         &self,
         state: S,
         input: impl IntoUpdates<S::Update, M>,
-    ) -> Result<Ended<S>, RunError> {
-        let scope = Scope::woken(&self.graph, Machine::default(), Fold::new(state));
+    ) -> Result<RunResult<S>, RunError> {
+        let scope = Scope::woken(&self.graph, Machine::default(), StateFold::new(state));
         let updates = input.into_updates();
         self.drive(
             scope,
@@ -106,7 +106,11 @@ impl<S: State> Ephemeral<S> {
     }
 
     /// Answers the questions of a parked run, and goes on, possibly in another process.
-    pub async fn resume(&self, saved: &Saved, answers: Answers) -> Result<Ended<S>, RunError> {
+    pub async fn resume(
+        &self,
+        saved: &Suspended,
+        answers: Answers,
+    ) -> Result<RunResult<S>, RunError> {
         let scope = snapshot::load(&saved.0, &self.graph)?;
         self.drive(scope, Request::Resume(answers)).await
     }
@@ -115,7 +119,7 @@ impl<S: State> Ephemeral<S> {
         &self,
         scope: Scope<S>,
         request: Request<S::Update>,
-    ) -> Result<Ended<S>, RunError> {
+    ) -> Result<RunResult<S>, RunError> {
         let mut run = scope.machine.run();
         if matches!(request, Request::Start { .. }) {
             run = run.next();
@@ -133,22 +137,22 @@ impl<S: State> Ephemeral<S> {
             control: Arc::default(),
             calls,
         });
-        let under = Under {
+        let under = ProgramVersion {
             graph: self.graph.0.fingerprint.clone(),
             state: S::VERSION,
         };
         let engine = Engine::new(shared, heard, None, self.options.clone());
-        let opened = Opened::new(scope);
+        let opened = OpenedThread::new(scope);
         let mut driver = match request::admit(opened, engine, request, &under, 0)? {
-            Admitted::Run(driver) => driver,
-            Admitted::Already(ended) => return Ok(ended),
+            Admission::Run(driver) => driver,
+            Admission::Already(ended) => return Ok(ended),
         };
         if let Err(error) = driver.drive().await {
             return Err(error.on(None, driver.root.machine.steps()));
         }
         let mut end = ended(&driver);
-        if let Ended::Parked { saved, .. } = &mut end {
-            *saved = Some(Saved(snapshot::save(&driver.root)?));
+        if let RunResult::Interrupted { saved, .. } = &mut end {
+            *saved = Some(Suspended(snapshot::save(&driver.root)?));
         }
         Ok(end)
     }

@@ -3,7 +3,7 @@ use std::{error::Error, fmt, time::Duration};
 use fugato_state::{InterruptId, MigrateError, SchemaError, ThreadId};
 use fugato_store::{StoreError, StoreErrorKind};
 
-use crate::machine::Meter;
+use crate::machine::BudgetUnit;
 
 /// The error of a node, a router or a question.
 pub type BoxError = Box<dyn Error + Send + Sync>;
@@ -82,7 +82,7 @@ pub enum RunErrorKind {
     /// The run has used up a budget.
     Budget {
         /// The meter of the budget.
-        meter: Meter,
+        meter: BudgetUnit,
         /// The limit; for time in milliseconds.
         limit: u64,
     },

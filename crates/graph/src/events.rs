@@ -9,10 +9,10 @@ use std::{
 
 use fugato_state::{RunId, Seq, ThreadId};
 use fugato_store::ThreadLog;
-use fugato_stream::{Event, Heard, Subscription};
+use fugato_stream::{Event, HubItem, Subscription};
 use futures::{Stream, StreamExt, future::BoxFuture};
 
-use crate::{RunError, codec, machine::Names, sight::Sight};
+use crate::{RunError, codec, machine::Names, sight::EventProjector};
 
 /// The events of a thread: durable ones from the log, all others while they happen.
 ///
@@ -20,7 +20,7 @@ use crate::{RunError, codec, machine::Names, sight::Sight};
 /// reader; the run goes on.
 pub struct Events {
     live: Subscription,
-    log: Option<Source>,
+    log: Option<EventSource>,
     reading: Option<BoxFuture<'static, Result<Vec<Event>, RunError>>>,
     backlog: VecDeque<Event>,
     /// The position up to which the log was read; live events up to it are skipped.
@@ -31,7 +31,7 @@ pub struct Events {
 
 /// The log from which durable events can be read again.
 #[derive(Clone)]
-pub(crate) struct Source {
+pub(crate) struct EventSource {
     pub(crate) log: Arc<dyn ThreadLog>,
     pub(crate) thread: ThreadId,
     pub(crate) names: Arc<Names>,
@@ -42,7 +42,7 @@ const PAGE: usize = 256;
 /// The run number of a refused request.
 pub(crate) const REFUSED: RunId = RunId(0);
 
-impl Source {
+impl EventSource {
     /// Reads the durable events from a position on.
     pub(crate) async fn read(mut self, from: Seq) -> Result<Vec<Event>, RunError> {
         let mut events = vec![];
@@ -53,7 +53,7 @@ impl Source {
             for (seq, record) in page {
                 let entry = codec::read(&record)?;
                 let fact = codec::addressed(entry.fact, &mut self.names)?;
-                let sight = Sight {
+                let sight = EventProjector {
                     thread: &self.thread,
                     run: entry.run,
                     scope: entry.scope.into(),
@@ -70,7 +70,7 @@ impl Source {
 }
 
 impl Events {
-    pub(crate) fn live(live: Subscription, log: Option<Source>) -> Self {
+    pub(crate) fn live(live: Subscription, log: Option<EventSource>) -> Self {
         Self {
             live,
             log,
@@ -127,12 +127,12 @@ impl Stream for Events {
                 continue;
             }
             match futures::ready!(self.live.poll_next_unpin(cx)) {
-                Some(Heard::Event(event)) if self.follows && event.run == REFUSED => {}
-                Some(Heard::Event(event)) if event.seq.is_none_or(|seq| seq > self.read) => {
+                Some(HubItem::Event(event)) if self.follows && event.run == REFUSED => {}
+                Some(HubItem::Event(event)) if event.seq.is_none_or(|seq| seq > self.read) => {
                     return Poll::Ready(Some(event));
                 }
-                Some(Heard::Event(_)) => {}
-                Some(Heard::Lagged { from }) => {
+                Some(HubItem::Event(_)) => {}
+                Some(HubItem::Lagged { from }) => {
                     let from = from.max(self.read + 1);
                     self.reread(from);
                 }

@@ -6,17 +6,17 @@ use serde_json::Value;
 
 use crate::{
     RunError,
-    machine::{Fact, Json, Machine, Path},
+    machine::{Fact, Json, Machine, TaskPath},
 };
 
 /// The state of a thread, and the outcomes that wait for their step to close.
-pub(crate) struct Fold<S: State> {
+pub(crate) struct StateFold<S: State> {
     pub(crate) state: Arc<S>,
     /// The updates of finished tasks, by position in the frontier.
     staged: Vec<Option<Vec<S::Update>>>,
 }
 
-impl<S: State> Fold<S> {
+impl<S: State> StateFold<S> {
     pub(crate) fn new(state: S) -> Self {
         Self {
             state: Arc::new(state),
@@ -72,7 +72,7 @@ impl<S: State> Fold<S> {
     /// wrote it.
     pub(crate) fn follow(
         &mut self,
-        fact: &Fact<Path>,
+        fact: &Fact<TaskPath>,
         machine: &Machine,
         from: u32,
     ) -> Result<(), RunError> {

@@ -16,7 +16,7 @@ use crate::{
 /// not, so that a person can read the whole flow from the graph, and a program can draw it.
 ///
 /// ```
-/// use fugato_graph::{Context, END, Graph, Problem};
+/// use fugato_graph::{Context, END, Graph, BuildIssue};
 /// # use fugato_state::State;
 /// # #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
 /// # struct Desk { drafts: u32 }
@@ -39,7 +39,7 @@ use crate::{
 ///
 /// // A node without a way out is a mistake, and not the end of a run.
 /// let broken = Graph::<Desk>::starting_at("draft").node("draft", draft).build();
-/// assert_eq!(broken.unwrap_err().problems, [Problem::DeadEnd("draft".into())]);
+/// assert_eq!(broken.unwrap_err().problems, [BuildIssue::DeadEnd("draft".into())]);
 /// # Ok::<(), fugato_graph::BuildError>(())
 /// ```
 ///
@@ -71,7 +71,7 @@ use crate::{
 /// # Cost
 /// A clone is a shared pointer. Closing a step calls the router of each of its nodes once; edges
 /// and joins call nothing. The graph is checked once, in `build`.
-pub struct Graph<S: State>(pub(crate) Arc<Wiring<S>>);
+pub struct Graph<S: State>(pub(crate) Arc<GraphInner<S>>);
 
 impl<S: State> Clone for Graph<S> {
     fn clone(&self) -> Self {
@@ -80,7 +80,7 @@ impl<S: State> Clone for Graph<S> {
 }
 
 impl<S: State> Graph<S> {
-    pub(crate) fn new(wiring: Wiring<S>) -> Self {
+    pub(crate) fn new(wiring: GraphInner<S>) -> Self {
         Self(Arc::new(wiring))
     }
 
@@ -120,7 +120,7 @@ impl<S: State> Graph<S> {
     fn is_pause(&self, ix: NodeIx) -> bool {
         matches!(
             self.0.nodes.get(ix.at()).map(|wire| &wire.work),
-            Some(Work::Pause(_))
+            Some(NodeWork::Pause(_))
         )
     }
 }
@@ -135,9 +135,9 @@ impl<S: State> fmt::Debug for Graph<S> {
 }
 
 /// The parts of a graph.
-pub(crate) struct Wiring<S: State> {
+pub(crate) struct GraphInner<S: State> {
     pub(crate) names: Arc<Names>,
-    pub(crate) nodes: Vec<Wire<S>>,
+    pub(crate) nodes: Vec<NodeEntry<S>>,
     pub(crate) start: NodeIx,
     pub(crate) guard: Option<Guard<S>>,
     pub(crate) joins: Vec<Join>,
@@ -153,33 +153,33 @@ pub(crate) type Guard<S> = (NodeIx, Box<dyn Fn(&S) -> bool + Send + Sync>);
 pub(crate) type Output<S> = dyn Fn(&S) -> Result<Json, BoxError> + Send + Sync;
 
 /// A node and the way out of it.
-pub(crate) struct Wire<S: State> {
-    pub(crate) work: Work<S>,
+pub(crate) struct NodeEntry<S: State> {
+    pub(crate) work: NodeWork<S>,
     pub(crate) policy: Option<Arc<NodePolicy>>,
-    pub(crate) way: Way<S>,
+    pub(crate) way: Outgoing<S>,
     /// The joins at which it arrives.
     pub(crate) joins: Vec<usize>,
 }
 
-impl<S: State> Wire<S> {
+impl<S: State> NodeEntry<S> {
     /// Returns the node; none for a pause or a subgraph.
     pub(crate) fn node(&self) -> Option<&Arc<dyn Node<S>>> {
         match &self.work {
-            Work::Node(node) => Some(node),
-            Work::Pause(_) | Work::Sub(_) => None,
+            NodeWork::Node(node) => Some(node),
+            NodeWork::Pause(_) | NodeWork::Sub(_) => None,
         }
     }
 }
 
 /// The work of a node.
-pub(crate) enum Work<S: State> {
+pub(crate) enum NodeWork<S: State> {
     Node(Arc<dyn Node<S>>),
-    Pause(Box<dyn Pause<S>>),
+    Pause(Box<dyn PauseNode<S>>),
     Sub(Box<dyn Subgraph<S>>),
 }
 
 /// The way out of a node.
-pub(crate) enum Way<S: State> {
+pub(crate) enum Outgoing<S: State> {
     /// All of these targets; none of them for the end.
     Edges(Vec<NodeIx>),
     /// The choice of a router among the declared targets; no node for the end.
@@ -214,7 +214,7 @@ pub(crate) enum EdgeKind {
 }
 
 /// A node that asks a person: a typed question, and a pure function of the answer.
-pub(crate) trait Pause<S: State>: Send + Sync {
+pub(crate) trait PauseNode<S: State>: Send + Sync {
     fn question(&self, key: &str, state: &S, now: i64) -> Result<Question, BoxError>;
     fn answer(&self, state: &S, answer: &Value) -> Result<Vec<S::Update>, BoxError>;
     /// Returns the updates of an unanswered question; none if it is asked again.

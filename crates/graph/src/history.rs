@@ -5,9 +5,9 @@ use fugato_store::{Commit, Expect, Head, Snapshot, StoreError, StoreErrorKind};
 
 use crate::{
     RunError, RunErrorKind, Runner, codec,
-    machine::{Fact, Phase, Todo},
-    open::{Opened, open},
-    scope::Sub,
+    machine::{Directive, Fact, Phase},
+    open::{OpenedThread, open},
+    scope::DynScope,
     snapshot,
 };
 
@@ -95,9 +95,9 @@ impl<S: State> Runner<S> {
 
     /// Returns the standing of a thread: its open questions, its next retry, or the end of its last
     /// run.
-    pub async fn standing(&self, thread: &ThreadId) -> Result<Standing, RunError> {
+    pub async fn standing(&self, thread: &ThreadId) -> Result<ThreadStatus, RunError> {
         let look = self.look(thread).await?;
-        Ok(look.map_or(Standing::New, |look| look.standing))
+        Ok(look.map_or(ThreadStatus::New, |look| look.standing))
     }
 
     /// Returns the status and the state of a thread at one position, from one reading of the log;
@@ -107,16 +107,16 @@ impl<S: State> Runner<S> {
             return Ok(None);
         };
         let machine = &opened.scope.machine;
-        let standing = match (machine.phase(), machine.todo()) {
-            (Phase::Running, Todo::Park) => {
-                Standing::Waiting(crate::answer::interrupts(&opened.scope))
+        let standing = match (machine.phase(), machine.directive()) {
+            (Phase::Running, Directive::Park) => {
+                ThreadStatus::Waiting(crate::answer::interrupts(&opened.scope))
             }
-            (Phase::Running, Todo::Sleep(until)) => Standing::Sleeping { until },
-            (Phase::Running, _) => Standing::Unfinished,
-            (Phase::Failed { error }, _) => Standing::Failed {
+            (Phase::Running, Directive::Sleep(until)) => ThreadStatus::Sleeping { until },
+            (Phase::Running, _) => ThreadStatus::Unfinished,
+            (Phase::Failed { error }, _) => ThreadStatus::Failed {
                 error: error.clone(),
             },
-            _ => Standing::Idle,
+            _ => ThreadStatus::Idle,
         };
         Ok(Some(Look {
             head: opened.head,
@@ -132,14 +132,14 @@ impl<S: State> Runner<S> {
         Ok(running.map_or(vec![], |it| crate::answer::interrupts(&it.scope)))
     }
 
-    async fn opened(&self, thread: &ThreadId) -> Result<Option<Opened<S>>, RunError> {
+    async fn opened(&self, thread: &ThreadId) -> Result<Option<OpenedThread<S>>, RunError> {
         let shop = &self.shop;
         let Some(head) = shop.log.head(thread).await? else {
             return Ok(None);
         };
         let snapshots = shop.snapshots.as_deref();
         let mut opened = open(&shop.graph, &*shop.log, snapshots, thread, head.seq).await?;
-        Sub::reflect(&mut opened.scope);
+        DynScope::sync_states(&mut opened.scope);
         Ok(Some(opened))
     }
 
@@ -163,7 +163,7 @@ impl<S: State> Runner<S> {
         let mut opened = open(&shop.graph, &*shop.log, snapshots, thread, seq).await?;
         // Tasks that this graph does not know would be lost.
         crate::request::check(&opened.scope)?;
-        Sub::reflect(&mut opened.scope);
+        DynScope::sync_states(&mut opened.scope);
         let run = opened.scope.machine.run();
         let body = snapshot::save(&opened.scope)?;
         let head = shop.log.head(thread).await?.map_or(0, |head| head.now);
@@ -213,7 +213,7 @@ impl<S: State> Runner<S> {
         }
         // Tasks that this graph does not know would be lost.
         crate::request::check(&opened.scope)?;
-        Sub::reflect(&mut opened.scope);
+        DynScope::sync_states(&mut opened.scope);
         let body = snapshot::save(&opened.scope)?;
         admin.compact(thread, Snapshot { seq, body }).await?;
         Ok(seq)
@@ -261,7 +261,7 @@ pub struct Look<S> {
     /// The position.
     pub head: Seq,
     /// The status at this position.
-    pub standing: Standing,
+    pub standing: ThreadStatus,
     /// The state at this position.
     pub state: Arc<S>,
 }
@@ -269,7 +269,7 @@ pub struct Look<S> {
 /// The standing of a thread.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Standing {
+pub enum ThreadStatus {
     /// It does not exist.
     New,
     /// It waits for answers.

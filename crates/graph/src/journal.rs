@@ -10,7 +10,7 @@ use std::{
 
 use fugato_state::{Millis, Seq, ThreadId};
 use fugato_store::{
-    Commit, Expect, Fence, LeaseRequest, Leased, Record, Snapshot, Status, StoreError,
+    Commit, Expect, Fence, LeaseOutcome, LeaseRequest, Record, Snapshot, Status, StoreError,
     StoreErrorKind, ThreadLog,
 };
 use tokio::time::Instant;
@@ -20,8 +20,8 @@ use crate::{
     context::Shared,
     control::Control,
     driver::explain,
-    machine::{Fact, Path},
-    scope::At,
+    machine::{Fact, TaskPath},
+    scope::ScopeAddress,
     sight,
 };
 
@@ -31,7 +31,7 @@ pub(crate) struct Journal {
     thread: ThreadId,
     pub(crate) head: Seq,
     fence: Fence,
-    facts: Vec<(At, Fact<Path>)>,
+    facts: Vec<(ScopeAddress, Fact<TaskPath>)>,
     /// The time at which the oldest of them was recorded, if that is measured.
     oldest: Option<Instant>,
     /// The time at which the run began. Its first facts wait for its first step, and are stored
@@ -65,7 +65,7 @@ impl Journal {
         }
     }
 
-    pub(crate) fn push(&mut self, at: At, fact: Fact<Path>) {
+    pub(crate) fn push(&mut self, at: ScopeAddress, fact: Fact<TaskPath>) {
         self.urgent |= matches!(&fact, Fact::Resumed { tasks, .. } if !tasks.is_empty());
         self.facts.push((at, fact));
         if self.timed {
@@ -95,7 +95,7 @@ impl Journal {
             fence: self.fence,
             ttl,
         };
-        if let Leased::Renewed { until, signals } = self.log.lease(renewal).await? {
+        if let LeaseOutcome::Renewed { until, signals } = self.log.lease(renewal).await? {
             control.leased(until);
             control.signals(signals);
         }
@@ -103,7 +103,7 @@ impl Journal {
     }
 
     /// Returns true if this fact is the beginning of the run.
-    pub(crate) fn is_beginning(&self, fact: &Fact<Path>) -> bool {
+    pub(crate) fn is_beginning(&self, fact: &Fact<TaskPath>) -> bool {
         self.began.is_none() && matches!(fact, Fact::Created { .. } | Fact::Started { .. })
     }
 
@@ -145,12 +145,12 @@ impl Journal {
     }
 
     fn encode(
-        facts: Vec<(At, Fact<Path>)>,
+        facts: Vec<(ScopeAddress, Fact<TaskPath>)>,
         began: Option<Millis>,
         shared: &Shared,
     ) -> Result<Vec<Record>, RunError> {
         let now = shared.now();
-        let encode = |(at, fact): (At, _)| {
+        let encode = |(at, fact): (ScopeAddress, _)| {
             let scope = at.as_ref().map_or("", |place| &place.text);
             let time = match &fact {
                 Fact::Created { .. } | Fact::Started { .. } => began.unwrap_or(now),

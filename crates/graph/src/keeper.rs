@@ -6,7 +6,7 @@ use std::{
 };
 
 use fugato_state::{Millis, ThreadId};
-use fugato_store::{Fence, LeaseRequest, Leased, StoreErrorKind, ThreadLog};
+use fugato_store::{Fence, LeaseOutcome, LeaseRequest, StoreErrorKind, ThreadLog};
 
 use crate::control::{Control, Stop};
 
@@ -14,31 +14,31 @@ type Leases = Mutex<HashMap<ThreadId, (Fence, Arc<Control>)>>;
 
 /// The renewal task of all leases of a runner: a run needs no timer of its own.
 #[derive(Default)]
-pub(crate) struct Keeper {
+pub(crate) struct LeaseRenewer {
     held: Arc<Leases>,
     running: OnceLock<()>,
 }
 
 /// A guard of a lease, which is renewed until the guard is dropped.
-pub(crate) struct Held {
+pub(crate) struct LeaseGuard {
     leases: Weak<Leases>,
     thread: ThreadId,
     fence: Fence,
 }
 
-impl Keeper {
+impl LeaseRenewer {
     pub(crate) fn hold(
         &self,
         log: &Arc<dyn ThreadLog>,
         (thread, fence): (&ThreadId, Fence),
         ttl: Millis,
         control: &Arc<Control>,
-    ) -> Held {
+    ) -> LeaseGuard {
         lock(&self.held).insert(thread.clone(), (fence, control.clone()));
         self.running.get_or_init(|| {
             tokio::spawn(keep(Arc::downgrade(&self.held), log.clone(), ttl));
         });
-        Held {
+        LeaseGuard {
             leases: Arc::downgrade(&self.held),
             thread: thread.clone(),
             fence,
@@ -46,7 +46,7 @@ impl Keeper {
     }
 }
 
-impl Drop for Held {
+impl Drop for LeaseGuard {
     fn drop(&mut self) {
         let Some(leases) = self.leases.upgrade() else {
             return;
@@ -102,7 +102,7 @@ async fn renew(
         ttl,
     };
     match log.lease(renewal).await {
-        Ok(Leased::Renewed { until, signals }) => {
+        Ok(LeaseOutcome::Renewed { until, signals }) => {
             control.leased(until);
             control.signals(signals);
         }

@@ -21,10 +21,12 @@ use fugato_state::{Interrupt, InterruptId, Millis, Question, RunId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use effect::{Effect, Keyed, KeyedEnd, Meter, Spent, Stage};
-pub use fact::{Attribution, Fact, Item, Json, Next, RequestKey, Routes, Under};
-pub use fit::Unfit;
-pub use path::{BadPath, Names, NodeIx, Path};
+pub use effect::{BudgetUnit, BudgetUsage, EffectRecord, EffectStage, KeyedEnd, KeyedRequest};
+pub use fact::{
+    Attribution, Fact, Json, NextTask, ProgramVersion, RequestKey, Routes, ScatterItem,
+};
+pub use fit::InvalidFact;
+pub use path::{BadPath, Names, NodeIx, TaskPath};
 pub use saved::{SavedMachine, SavedMachineError};
 pub use task::{Ask, Task, TaskState};
 
@@ -36,23 +38,23 @@ pub struct Machine {
     run: u64,
     steps: u64,
     phase: Phase,
-    under: Option<Under>,
+    under: Option<ProgramVersion>,
     visits: Vec<u32>,
-    frontier: Vec<Task<Path>>,
-    positions: HashMap<Path, usize>,
+    frontier: Vec<Task<TaskPath>>,
+    positions: HashMap<TaskPath, usize>,
     counts: Counts,
     /// Half-filled joins: the joining node, and the nodes that have arrived.
     joins: BTreeMap<String, Vec<String>>,
     asked: u64,
     /// The final failures in the open step, in their order: the task, and the error.
-    failures: Vec<(Path, String)>,
+    failures: Vec<(TaskPath, String)>,
     output: Option<Json>,
     birth: u64,
     /// Effects of the whole thread.
-    effects: Vec<Effect>,
-    spent: Spent,
+    effects: Vec<EffectRecord>,
+    spent: BudgetUsage,
     /// The requests that callers named.
-    keys: BTreeMap<String, Keyed>,
+    keys: BTreeMap<String, KeyedRequest>,
     /// True if the run was left to others between two steps.
     left: bool,
 }
@@ -88,7 +90,7 @@ enum QuestionEnd<'a> {
 
 /// The next work of a driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Todo {
+pub enum Directive {
     /// Start the tasks that are ready.
     Run,
     /// Wait for an outcome of a running task.
@@ -110,17 +112,17 @@ pub enum Todo {
 
 impl Machine {
     /// Returns the next work.
-    pub fn todo(&self) -> Todo {
+    pub fn directive(&self) -> Directive {
         let counts = self.counts;
         match self.phase {
-            Phase::Running if counts.ready > 0 => Todo::Run,
-            Phase::Running if counts.running > 0 => Todo::Wait,
-            Phase::Running if counts.sleeping > 0 => Todo::Sleep(self.wakes().unwrap_or(0)),
-            Phase::Running if counts.failed > 0 => Todo::Fail,
-            Phase::Running if counts.asking > 0 => Todo::Park,
-            Phase::Running if counts.done > 0 => Todo::Route,
-            Phase::Running => Todo::End,
-            _ => Todo::Rest,
+            Phase::Running if counts.ready > 0 => Directive::Run,
+            Phase::Running if counts.running > 0 => Directive::Wait,
+            Phase::Running if counts.sleeping > 0 => Directive::Sleep(self.wakes().unwrap_or(0)),
+            Phase::Running if counts.failed > 0 => Directive::Fail,
+            Phase::Running if counts.asking > 0 => Directive::Park,
+            Phase::Running if counts.done > 0 => Directive::Route,
+            Phase::Running => Directive::End,
+            _ => Directive::Rest,
         }
     }
 
@@ -162,17 +164,17 @@ impl Machine {
     }
 
     /// Returns the amounts that the current or last run has used.
-    pub fn spent(&self) -> &Spent {
+    pub fn spent(&self) -> &BudgetUsage {
         &self.spent
     }
 
     /// Returns the record of a request that its caller named.
-    pub fn keyed(&self, key: &str) -> Option<&Keyed> {
+    pub fn keyed(&self, key: &str) -> Option<&KeyedRequest> {
         self.keys.get(key)
     }
 
     /// Returns the record of an effect of a task, or of the whole thread.
-    pub fn effect(&self, task: Option<&Path>, key: &str) -> Option<&Effect> {
+    pub fn effect(&self, task: Option<&TaskPath>, key: &str) -> Option<&EffectRecord> {
         match task {
             Some(path) => self.task(self.position(path)?)?.effect(key),
             None => self.effects.iter().find(|effect| effect.key == key),
@@ -190,7 +192,7 @@ impl Machine {
     }
 
     /// Returns the graph and state version that wrote last.
-    pub fn under(&self) -> Option<&Under> {
+    pub fn under(&self) -> Option<&ProgramVersion> {
         self.under.as_ref()
     }
 
@@ -200,17 +202,17 @@ impl Machine {
     }
 
     /// Returns the tasks of the open step.
-    pub fn frontier(&self) -> &[Task<Path>] {
+    pub fn frontier(&self) -> &[Task<TaskPath>] {
         &self.frontier
     }
 
     /// Returns the task at a position of the frontier.
-    pub fn task(&self, position: usize) -> Option<&Task<Path>> {
+    pub fn task(&self, position: usize) -> Option<&Task<TaskPath>> {
         self.frontier.get(position)
     }
 
     /// Returns the first task of the open step that failed for good, with its error.
-    pub fn failure(&self) -> Option<(Path, &str)> {
+    pub fn failure(&self) -> Option<(TaskPath, &str)> {
         let failure = self.failures.first();
         failure.map(|(task, error)| (*task, error.as_str()))
     }
@@ -237,7 +239,7 @@ impl Machine {
 
     /// Returns the position of the task that asks a question.
     pub fn asker(&self, id: &InterruptId) -> Option<usize> {
-        let asks = |task: &Task<Path>| task.ask.as_ref().is_some_and(|ask| ask.is_open(id));
+        let asks = |task: &Task<TaskPath>| task.ask.as_ref().is_some_and(|ask| ask.is_open(id));
         self.frontier.iter().position(asks)
     }
 
@@ -248,9 +250,9 @@ impl Machine {
     }
 
     /// Returns the address of a node's next activation.
-    pub fn next_path(&self, node: NodeIx) -> Path {
+    pub fn next_path(&self, node: NodeIx) -> TaskPath {
         let visit = self.visits.get(node.at()).copied().unwrap_or(0);
-        Path {
+        TaskPath {
             node,
             visit: visit.saturating_add(1),
             index: None,
@@ -281,13 +283,13 @@ impl Machine {
     }
 
     /// Returns the effects of the whole thread that are in doubt.
-    pub fn doubts(&self) -> impl Iterator<Item = &Effect> {
+    pub fn doubts(&self) -> impl Iterator<Item = &EffectRecord> {
         self.effects.iter().filter(|effect| effect.is_in_doubt())
     }
 
     /// Returns true if another task of the same activation is open: the rest of a scatter.
-    pub(crate) fn has_siblings(&self, path: &Path) -> bool {
-        let same = |other: &&Task<Path>| {
+    pub(crate) fn has_siblings(&self, path: &TaskPath) -> bool {
+        let same = |other: &&Task<TaskPath>| {
             other.path.node == path.node && other.path.visit == path.visit && other.path != *path
         };
         path.index.is_some() && self.frontier.iter().any(|task| same(&task))
@@ -295,7 +297,7 @@ impl Machine {
 
     /// Returns true if a task of the node has been routed to and has not begun.
     pub(crate) fn unbegun(&self, node: NodeIx) -> bool {
-        let same = |task: &Task<Path>| {
+        let same = |task: &Task<TaskPath>| {
             task.path.node == node && task.state == TaskState::Ready && task.attempt == 1
         };
         self.frontier.iter().any(same)
@@ -307,7 +309,7 @@ impl Machine {
     }
 
     /// Applies a fact. The same facts give the same machine.
-    pub fn evolve(&mut self, fact: &Fact<Path>) {
+    pub fn evolve(&mut self, fact: &Fact<TaskPath>) {
         self.left = matches!(fact, Fact::HandedOver {});
         match fact {
             Fact::Created { birth, .. } | Fact::Forked { birth, .. } => self.birth = *birth,
@@ -366,7 +368,13 @@ impl Machine {
         }
     }
 
-    fn start(&mut self, run: RunId, under: &Under, key: Option<&RequestKey>, next: &[Next<Path>]) {
+    fn start(
+        &mut self,
+        run: RunId,
+        under: &ProgramVersion,
+        key: Option<&RequestKey>,
+        next: &[NextTask<TaskPath>],
+    ) {
         if let Some(key) = key {
             self.keep_key(key, run.0);
         }
@@ -383,7 +391,7 @@ impl Machine {
     /// Stores a request that its caller named, and removes the expired ones.
     fn keep_key(&mut self, request: &RequestKey, run: u64) {
         self.keys.retain(|_, known| known.until > request.at);
-        let keyed = Keyed {
+        let keyed = KeyedRequest {
             digest: request.digest.clone(),
             run,
             until: request.until,
@@ -393,7 +401,7 @@ impl Machine {
     }
 
     /// Records the end of the run, also for repeats of its request.
-    fn end(&mut self, fact: &Fact<Path>) {
+    fn end(&mut self, fact: &Fact<TaskPath>) {
         let end = match fact {
             Fact::RunEnded { output } => {
                 self.output.clone_from(output);
@@ -427,7 +435,7 @@ impl Machine {
 
     /// Closes a task that is done and routed. If it was the only one, its routes are the whole
     /// frontier.
-    fn step(&mut self, task: &Path, routes: &Routes<Path>) {
+    fn step(&mut self, task: &TaskPath, routes: &Routes<TaskPath>) {
         if self.frontier.len() <= 1 {
             return self.close(routes);
         }
@@ -443,12 +451,12 @@ impl Machine {
         self.extend(&routes.next);
     }
 
-    fn close(&mut self, routes: &Routes<Path>) {
+    fn close(&mut self, routes: &Routes<TaskPath>) {
         self.arrive(routes);
         self.open(&routes.next);
     }
 
-    fn arrive(&mut self, routes: &Routes<Path>) {
+    fn arrive(&mut self, routes: &Routes<TaskPath>) {
         self.steps = self.steps.saturating_add(1);
         for (join, from) in &routes.arrived {
             let arrived = self.joins.entry(join.clone()).or_default();
@@ -461,7 +469,7 @@ impl Machine {
         }
     }
 
-    fn open(&mut self, next: &[Next<Path>]) {
+    fn open(&mut self, next: &[NextTask<TaskPath>]) {
         self.failures.clear();
         self.frontier.clear();
         self.positions.clear();
@@ -469,9 +477,9 @@ impl Machine {
         self.extend(next);
     }
 
-    fn extend(&mut self, next: &[Next<Path>]) {
+    fn extend(&mut self, next: &[NextTask<TaskPath>]) {
         let known = self.frontier.len();
-        for Next { task, items } in next {
+        for NextTask { task, items } in next {
             if self.visits.len() <= task.node.at() {
                 self.visits.resize(task.node.at() + 1, 0);
             }
@@ -482,7 +490,7 @@ impl Machine {
                 None => self.frontier.push(Task::new(*task, None)),
                 Some(items) => self.frontier.extend(items.iter().zip(0..).map(|(item, n)| {
                     Task::new(
-                        Path {
+                        TaskPath {
                             index: Some(n),
                             ..*task
                         },
@@ -501,7 +509,7 @@ impl Machine {
         }
     }
 
-    fn finish(&mut self, path: &Path) {
+    fn finish(&mut self, path: &TaskPath) {
         self.failures.retain(|(failed, _)| failed != path);
         if let Some(task) = self.task_mut(path) {
             task.until = None;
@@ -510,7 +518,7 @@ impl Machine {
         self.set_at(path, TaskState::Done);
     }
 
-    fn fail(&mut self, path: &Path, error: &str, retry_at: Option<Millis>) {
+    fn fail(&mut self, path: &TaskPath, error: &str, retry_at: Option<Millis>) {
         let Some(until) = retry_at else {
             self.failures.push((*path, error.to_owned()));
             return self.set_at(path, TaskState::Failed);
@@ -523,7 +531,7 @@ impl Machine {
     }
 
     /// Records an intent, a receipt, or an action that did not happen.
-    fn act(&mut self, fact: &Fact<Path>) {
+    fn act(&mut self, fact: &Fact<TaskPath>) {
         let (Fact::Intended { task, key, .. }
         | Fact::Receipt { task, key, .. }
         | Fact::Undone { task, key, .. }) = fact
@@ -543,22 +551,22 @@ impl Machine {
                 ..
             } => {
                 let (input, not_after) = (input.clone(), *not_after);
-                (digest.as_str(), Stage::Intended { input, not_after })
+                (digest.as_str(), EffectStage::Intended { input, not_after })
             }
             Fact::Receipt { digest, value, .. } => {
                 let value = value.clone();
-                (digest.as_str(), Stage::Receipted { value })
+                (digest.as_str(), EffectStage::Receipted { value })
             }
-            _ => ("", Stage::Undone),
+            _ => ("", EffectStage::Undone),
         };
-        let intended = u32::from(matches!(stage, Stage::Intended { .. }));
+        let intended = u32::from(matches!(stage, EffectStage::Intended { .. }));
         match known.iter_mut().find(|effect| effect.key == *key) {
             Some(effect) => {
                 effect.intents = effect.intents.saturating_add(intended);
                 digest.clone_into(&mut effect.digest);
                 effect.stage = stage;
             }
-            None => known.push(Effect {
+            None => known.push(EffectRecord {
                 key: key.clone(),
                 digest: digest.into(),
                 intents: intended,
@@ -567,7 +575,7 @@ impl Machine {
         }
     }
 
-    fn ask(&mut self, task: &Path, memo: Option<&Value>, questions: &[Interrupt]) {
+    fn ask(&mut self, task: &TaskPath, memo: Option<&Value>, questions: &[Interrupt]) {
         self.asked = self.asked.saturating_add(questions.len() as u64);
         if let Some(task) = self.task_mut(task) {
             let ask = task.ask.get_or_insert_default();
@@ -604,7 +612,7 @@ impl Machine {
         }
     }
 
-    fn go_on(&mut self, under: &Under, tasks: &[(Path, u32)]) {
+    fn go_on(&mut self, under: &ProgramVersion, tasks: &[(TaskPath, u32)]) {
         self.under = Some(under.clone());
         self.phase = Phase::Running;
         for (path, attempt) in tasks {
@@ -624,19 +632,19 @@ impl Machine {
     }
 
     /// Returns the position of a task in the frontier.
-    pub fn position(&self, path: &Path) -> Option<usize> {
+    pub fn position(&self, path: &TaskPath) -> Option<usize> {
         match self.frontier.as_slice() {
             [only] => (only.path == *path).then_some(0),
             _ => self.positions.get(path).copied(),
         }
     }
 
-    fn task_mut(&mut self, path: &Path) -> Option<&mut Task<Path>> {
+    fn task_mut(&mut self, path: &TaskPath) -> Option<&mut Task<TaskPath>> {
         let position = self.position(path)?;
         self.frontier.get_mut(position)
     }
 
-    fn set_at(&mut self, path: &Path, state: TaskState) {
+    fn set_at(&mut self, path: &TaskPath, state: TaskState) {
         if let Some(position) = self.position(path) {
             self.set(position, state);
         }

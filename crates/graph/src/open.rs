@@ -5,7 +5,7 @@ use fugato_store::{Snapshots, ThreadLog};
 use crate::{Graph, RunError, RunErrorKind, codec, scope::Scope, snapshot};
 
 /// A thread as read from its log.
-pub(crate) struct Opened<S: State> {
+pub(crate) struct OpenedThread<S: State> {
     pub(crate) scope: Scope<S>,
     /// The last position that was read; 0 if the thread does not exist.
     pub(crate) head: Seq,
@@ -27,9 +27,9 @@ pub(crate) async fn open<S: State>(
     snapshots: Option<&dyn Snapshots>,
     thread: &ThreadId,
     upto: Seq,
-) -> Result<Opened<S>, RunError> {
+) -> Result<OpenedThread<S>, RunError> {
     if upto == 0 {
-        return Ok(Opened::new(Scope::new(graph)));
+        return Ok(OpenedThread::new(Scope::new(graph)));
     }
     let opened = from_snapshot(graph, snapshots, thread, upto).await?;
     follow(opened, log, thread, upto).await
@@ -37,11 +37,11 @@ pub(crate) async fn open<S: State>(
 
 /// Applies the records after a fold.
 async fn follow<S: State>(
-    mut opened: Opened<S>,
+    mut opened: OpenedThread<S>,
     log: &dyn ThreadLog,
     thread: &ThreadId,
     upto: Seq,
-) -> Result<Opened<S>, RunError> {
+) -> Result<OpenedThread<S>, RunError> {
     loop {
         let page = log.read(thread, opened.head + 1, PAGE).await?;
         let read = page.len();
@@ -67,7 +67,7 @@ async fn from_snapshot<S: State>(
     snapshots: Option<&dyn Snapshots>,
     thread: &ThreadId,
     upto: Seq,
-) -> Result<Opened<S>, RunError> {
+) -> Result<OpenedThread<S>, RunError> {
     let latest = match snapshots {
         Some(snapshots) => snapshots.latest_at(thread, upto).await?,
         None => None,
@@ -76,10 +76,10 @@ async fn from_snapshot<S: State>(
         match snapshot::load(&latest.body, graph) {
             Ok(scope) => {
                 let (head, snapshot) = (latest.seq, latest.body.len());
-                return Ok(Opened {
+                return Ok(OpenedThread {
                     head,
                     snapshot,
-                    ..Opened::new(scope)
+                    ..OpenedThread::new(scope)
                 });
             }
             Err(error) => {
@@ -87,10 +87,10 @@ async fn from_snapshot<S: State>(
             }
         }
     }
-    Ok(Opened::new(Scope::new(graph)))
+    Ok(OpenedThread::new(Scope::new(graph)))
 }
 
-impl<S: State> Opened<S> {
+impl<S: State> OpenedThread<S> {
     /// Creates a thread of which no record was read.
     pub(crate) fn new(scope: Scope<S>) -> Self {
         Self {

@@ -2,7 +2,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use fugato_state::Millis;
 
-use crate::{OnComplete, RunError, RunErrorKind, machine::Meter, policy::millis};
+use crate::{Retention, RunError, RunErrorKind, machine::BudgetUnit, policy::millis};
 
 /// The options of a runner.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,14 +22,14 @@ pub struct RunnerOptions {
     /// The schedule: [`Schedule::Lockstep`] by default.
     pub schedule: Schedule,
     /// The budgets of a run, by meter: none by default. Time is in milliseconds.
-    pub budgets: BTreeMap<Meter, u64>,
+    pub budgets: BTreeMap<BudgetUnit, u64>,
     /// The time for which a repeat of a named request is recognised: 7 days by default.
     pub key_age: Duration,
     /// The longest wait for a retry in this process; before a longer one it leaves the thread to a
     /// later owner. Unlimited by default.
     pub longest_sleep: Option<Duration>,
     /// The retention of a thread that has come to its end: it is kept, by default.
-    pub on_complete: OnComplete,
+    pub on_complete: Retention,
 }
 
 /// The time at which facts are stored. In every mode all of them are stored before an effect, and a
@@ -77,7 +77,7 @@ impl Default for RunnerOptions {
             budgets: BTreeMap::new(),
             key_age: Duration::from_secs(7 * 24 * 3600),
             longest_sleep: None,
-            on_complete: OnComplete::Keep,
+            on_complete: Retention::Keep,
         }
     }
 }
@@ -127,7 +127,7 @@ impl RunnerOptions {
 
     /// Sets the budget of a run for one meter.
     #[must_use]
-    pub fn budget(mut self, meter: Meter, limit: u64) -> Self {
+    pub fn budget(mut self, meter: BudgetUnit, limit: u64) -> Self {
         self.budgets.insert(meter, limit);
         self
     }
@@ -148,7 +148,7 @@ impl RunnerOptions {
 
     /// Sets the retention of a thread that has come to its end.
     #[must_use]
-    pub fn on_complete(mut self, policy: OnComplete) -> Self {
+    pub fn on_complete(mut self, policy: Retention) -> Self {
         self.on_complete = policy;
         self
     }

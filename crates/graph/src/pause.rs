@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{BoxError, graph::Pause};
+use crate::{BoxError, graph::PauseNode};
 
 /// The conversion into updates: one, several, or none. `Shape` only tells the implementations
 /// apart.
@@ -54,7 +54,7 @@ pub(crate) struct FnPause<S: State, Q, F, A, Shape> {
     pub(crate) marker: PhantomData<fn() -> (A, Shape)>,
 }
 
-impl<S, Q, P, F, A, R, Shape> Pause<S> for FnPause<S, Q, F, A, Shape>
+impl<S, Q, P, F, A, R, Shape> PauseNode<S> for FnPause<S, Q, F, A, Shape>
 where
     S: State,
     Q: Fn(&S) -> P + Send + Sync,

@@ -2,7 +2,7 @@ use std::{fmt, future::Future, sync::Arc, time::Duration};
 
 use fugato_state::Millis;
 
-use crate::{BoxError, context::Pulse, tasks::Attempt};
+use crate::{BoxError, context::Heartbeat, tasks::Attempt};
 
 /// The retries and time limits of a node. Part of the wiring: retry times are stored in the log, so
 /// that they survive the process.
@@ -109,7 +109,7 @@ impl NodePolicy {
     /// Waits for an attempt within its time limits.
     pub(crate) async fn watch<U>(
         &self,
-        pulse: Option<Arc<Pulse>>,
+        pulse: Option<Arc<Heartbeat>>,
         running: impl Future<Output = Attempt<U>>,
     ) -> Attempt<U> {
         let silence = async {

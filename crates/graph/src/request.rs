@@ -5,17 +5,17 @@ use fugato_state::{InterruptId, Millis, State};
 use fugato_store::{Commit, Snapshot, StoreError, StoreErrorKind};
 
 use crate::{
-    Answers, Doubt, Ended, RunError, RunErrorKind,
+    Answers, InDoubt, RunError, RunErrorKind, RunResult,
     answer::{NamedRequest, interrupts},
     digest,
     driver::Driver,
     engine::{Engine, Recheck},
     fold::write_updates,
-    machine::{Fact, KeyedEnd, Path, Phase, RequestKey, Todo, Under},
-    open::{Opened, newer},
+    machine::{Directive, Fact, KeyedEnd, Phase, ProgramVersion, RequestKey, TaskPath},
+    open::{OpenedThread, newer},
     policy::millis,
     route::entry,
-    scope::{Sub, asker, find},
+    scope::{DynScope, asker, find},
     snapshot,
 };
 
@@ -32,7 +32,7 @@ pub(crate) enum Request<U> {
     Resume(Answers),
     Recover,
     Retry,
-    Amend(Amendment<U>),
+    Amend(StateEdit<U>),
     Cancel {
         by: String,
         why: String,
@@ -53,20 +53,20 @@ impl<U> Request<U> {
 /// A change by an operator to a thread that is parked or has ended.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Amendment<U> {
+pub struct StateEdit<U> {
     /// The updates.
     pub updates: Vec<U>,
     /// The open task that these updates finish, by its address; none if only the state changes.
     pub task: Option<String>,
     /// The outcome of an effect of the whole thread that is in doubt, with its key.
-    pub settled: Option<(String, Doubt)>,
+    pub settled: Option<(String, InDoubt)>,
     /// The operator.
     pub by: String,
     /// The reason.
     pub why: String,
 }
 
-impl<U> Amendment<U> {
+impl<U> StateEdit<U> {
     /// Creates an amendment that changes the state, and nothing else.
     pub fn new(
         updates: impl IntoIterator<Item = U>,
@@ -85,7 +85,7 @@ impl<U> Amendment<U> {
     /// Settles an effect of the whole thread that is in doubt. A run that failed because of it can
     /// be retried then.
     #[must_use]
-    pub fn settling(mut self, key: impl Into<String>, doubt: Doubt) -> Self {
+    pub fn settling(mut self, key: impl Into<String>, doubt: InDoubt) -> Self {
         self.settled = Some((key.into(), doubt));
         self
     }
@@ -100,28 +100,28 @@ impl<U> Amendment<U> {
 }
 
 /// The result of admitting a request.
-pub(crate) enum Admitted<S: State> {
+pub(crate) enum Admission<S: State> {
     /// It is carried out.
     Run(Box<Driver<S>>),
     /// It was carried out before.
-    Already(Ended<S>),
+    Already(RunResult<S>),
 }
 
 /// Admits a request, and returns a driver that is ready to go on. A refused request has changed
 /// nothing.
 pub(crate) fn admit<S: State>(
-    opened: Opened<S>,
+    opened: OpenedThread<S>,
     engine: Engine,
     request: Request<S::Update>,
-    under: &Under,
+    under: &ProgramVersion,
     birth: u64,
-) -> Result<Admitted<S>, RunError> {
-    let Opened {
+) -> Result<Admission<S>, RunError> {
+    let OpenedThread {
         mut scope, head, ..
     } = opened;
     let fresh = head == 0;
     scope.place(None);
-    Sub::reflect(&mut scope);
+    DynScope::sync_states(&mut scope);
     let mut engine = engine;
     engine.incarnation = if fresh { birth } else { scope.machine.birth() };
     if !matches!(request, Request::Start { .. } | Request::Cancel { .. }) {
@@ -150,12 +150,12 @@ pub(crate) fn admit<S: State>(
                     .stop(crate::control::Stop::Drain);
             }
             if let Some(end) = start(&mut driver, updates, key, under, fresh.then_some(birth))? {
-                return Ok(Admitted::Already(end));
+                return Ok(Admission::Already(end));
             }
         }
         Request::Resume(answers) => {
             if let Some(end) = resume(&mut driver, answers, under)? {
-                return Ok(Admitted::Already(end));
+                return Ok(Admission::Already(end));
             }
         }
         Request::Recover => recover(&mut driver, under)?,
@@ -169,11 +169,11 @@ pub(crate) fn admit<S: State>(
             driver.engine.shared.control.stop(stop);
         }
     }
-    Ok(Admitted::Run(driver))
+    Ok(Admission::Run(driver))
 }
 
 /// Checks that the graph still has the nodes, subgraphs and joins that the thread refers to.
-pub(crate) fn check(scope: &dyn Sub) -> Result<(), RunError> {
+pub(crate) fn check(scope: &dyn DynScope) -> Result<(), RunError> {
     let mut gone = vec![];
     scope.check(&mut gone);
     if gone.is_empty() {
@@ -189,7 +189,7 @@ pub(crate) fn check(scope: &dyn Sub) -> Result<(), RunError> {
 fn barrier<S: State>(
     scope: &crate::scope::Scope<S>,
     head: u64,
-    under: &Under,
+    under: &ProgramVersion,
 ) -> Result<Option<Snapshot>, RunError> {
     if head == 0 || scope.version == under.state {
         return Ok(None);
@@ -206,9 +206,9 @@ fn start<S: State>(
     driver: &mut Driver<S>,
     updates: Vec<S::Update>,
     key: Option<String>,
-    under: &Under,
+    under: &ProgramVersion,
     fresh: Option<u64>,
-) -> Result<Option<Ended<S>>, RunError> {
+) -> Result<Option<RunResult<S>>, RunError> {
     let stored = driver.engine.journal.is_some();
     let written = if stored || key.is_some() {
         write_updates(&updates)?
@@ -222,14 +222,14 @@ fn start<S: State>(
     let key = key.map(|key| NamedRequest { key, digest });
     if let Some(named) = &key {
         match repeated(driver, named, under)? {
-            Repeated::Ended(end) => return Ok(Some(end)),
-            Repeated::GoesOn => return Ok(None),
-            Repeated::New => {}
+            RepeatedRequest::Ended(end) => return Ok(Some(end)),
+            RepeatedRequest::GoesOn => return Ok(None),
+            RepeatedRequest::New => {}
         }
     }
     if *driver.root.machine.phase() == Phase::Running {
         let open = ids(driver);
-        let waits = driver.root.machine.todo() == Todo::Park;
+        let waits = driver.root.machine.directive() == Directive::Park;
         let kind = if waits {
             RunErrorKind::Waiting { open }
         } else {
@@ -267,11 +267,11 @@ fn start<S: State>(
 }
 
 /// The state of a request that its caller named.
-enum Repeated<S: State> {
+enum RepeatedRequest<S: State> {
     /// It was never made.
     New,
     /// It was carried out.
-    Ended(Ended<S>),
+    Ended(RunResult<S>),
     /// It was begun, and goes on.
     GoesOn,
 }
@@ -280,12 +280,12 @@ enum Repeated<S: State> {
 fn repeated<S: State>(
     driver: &mut Driver<S>,
     NamedRequest { key, digest }: &NamedRequest,
-    under: &Under,
-) -> Result<Repeated<S>, RunError> {
+    under: &ProgramVersion,
+) -> Result<RepeatedRequest<S>, RunError> {
     let now = driver.engine.shared.now();
     let known = driver.root.machine.keyed(key).cloned();
     let Some(known) = known.filter(|known| known.until > now) else {
-        return Ok(Repeated::New);
+        return Ok(RepeatedRequest::New);
     };
     if known.digest != *digest {
         let key = key.clone();
@@ -295,7 +295,10 @@ fn repeated<S: State>(
     match known.end {
         Some(KeyedEnd::Finished { output }) => {
             let output = output.and_then(|json| serde_json::from_str(json.get()).ok());
-            Ok(Repeated::Ended(Ended::Finished { state, output }))
+            Ok(RepeatedRequest::Ended(RunResult::Finished {
+                state,
+                output,
+            }))
         }
         Some(KeyedEnd::Failed { error }) => {
             Err(RunError::new(RunErrorKind::FailedBefore { error }))
@@ -303,18 +306,17 @@ fn repeated<S: State>(
         Some(KeyedEnd::Cancelled { by, why }) => {
             Err(RunError::new(RunErrorKind::Cancelled { by, why }))
         }
-        None if driver.root.machine.todo() == Todo::Park => Ok(Repeated::Ended(Ended::parked(
-            state,
-            interrupts(&driver.root),
-        ))),
+        None if driver.root.machine.directive() == Directive::Park => Ok(RepeatedRequest::Ended(
+            RunResult::parked(state, interrupts(&driver.root)),
+        )),
         None => {
             check(&driver.root)?;
-            recover(driver, under).map(|()| Repeated::GoesOn)
+            recover(driver, under).map(|()| RepeatedRequest::GoesOn)
         }
     }
 }
 
-fn recover<S: State>(driver: &mut Driver<S>, under: &Under) -> Result<(), RunError> {
+fn recover<S: State>(driver: &mut Driver<S>, under: &ProgramVersion) -> Result<(), RunError> {
     if *driver.root.machine.phase() != Phase::Running {
         return Err(RunError::new(RunErrorKind::NothingToDo));
     }
@@ -326,15 +328,15 @@ fn recover<S: State>(driver: &mut Driver<S>, under: &Under) -> Result<(), RunErr
     let expired: Vec<_> = open.filter(late).map(|late| late.id).collect();
     let mut void = void_approvals(driver, false);
     void.retain(|id| !expired.contains(id));
-    if expired.is_empty() && void.is_empty() && driver.root.machine.todo() == Todo::Park {
+    if expired.is_empty() && void.is_empty() && driver.root.machine.directive() == Directive::Park {
         let open = ids(driver);
         return Err(RunError::new(RunErrorKind::Waiting { open }));
     }
     take_over(driver, under);
     for id in expired {
         let trail = asker(&driver.root, &id).unwrap_or_default();
-        let root: &mut dyn Sub = &mut driver.root;
-        if let Some(scope) = root.descend(&trail) {
+        let root: &mut dyn DynScope = &mut driver.root;
+        if let Some(scope) = root.scope_mut(&trail) {
             scope.record(Fact::Expired { id }, &mut driver.engine);
         }
     }
@@ -342,39 +344,39 @@ fn recover<S: State>(driver: &mut Driver<S>, under: &Under) -> Result<(), RunErr
     Ok(())
 }
 
-fn take_over<S: State>(driver: &mut Driver<S>, under: &Under) {
-    driver.root.stir();
+fn take_over<S: State>(driver: &mut Driver<S>, under: &ProgramVersion) {
+    driver.root.mark_dirty();
     let begun = !driver.root.machine.was_handed_over();
-    let crashed = Sub::take_over(&mut driver.root, under, begun, &mut driver.engine);
+    let crashed = DynScope::take_over(&mut driver.root, under, begun, &mut driver.engine);
     if let Some((task, attempts)) = crashed {
         driver.fail(RunError::new(RunErrorKind::CrashLimit { task, attempts }));
     }
 }
 
-fn retry<S: State>(driver: &mut Driver<S>, under: &Under) -> Result<(), RunError> {
+fn retry<S: State>(driver: &mut Driver<S>, under: &ProgramVersion) -> Result<(), RunError> {
     if !matches!(driver.root.machine.phase(), Phase::Failed { .. }) {
         return Err(RunError::new(RunErrorKind::NothingToDo));
     }
-    driver.root.stir();
-    Sub::retry(&mut driver.root, under, &mut driver.engine);
+    driver.root.mark_dirty();
+    DynScope::retry(&mut driver.root, under, &mut driver.engine);
     Ok(())
 }
 
 fn amend<S: State>(
     driver: &mut Driver<S>,
-    amendment: Amendment<S::Update>,
-    under: &Under,
+    amendment: StateEdit<S::Update>,
+    under: &ProgramVersion,
 ) -> Result<(), RunError> {
-    let Amendment {
+    let StateEdit {
         updates,
         task,
         settled,
         by,
         why,
     } = amendment;
-    match (driver.root.machine.phase(), driver.root.machine.todo()) {
+    match (driver.root.machine.phase(), driver.root.machine.directive()) {
         (Phase::New, _) => return Err(RunError::new(RunErrorKind::NothingToDo)),
-        (Phase::Running, todo) if todo != Todo::Park => {
+        (Phase::Running, todo) if todo != Directive::Park => {
             return Err(RunError::new(RunErrorKind::Unfinished));
         }
         _ => {}
@@ -393,14 +395,14 @@ fn amend<S: State>(
     let Some((trail, path)) = find(&driver.root, &task) else {
         return Err(RunError::new(RunErrorKind::NoSuchTask { task }));
     };
-    driver.root.stir();
+    driver.root.mark_dirty();
     // In a failed run no task begins again by this; a parked run records the program that goes on.
     let waits = *driver.root.machine.phase() == Phase::Running;
-    Sub::take_over(&mut driver.root, under, waits, &mut driver.engine);
+    DynScope::take_over(&mut driver.root, under, waits, &mut driver.engine);
     let read = updates.into_iter().map(serde_json::to_value);
     let updates = read.collect::<Result<Vec<_>, _>>()?;
-    let root: &mut dyn Sub = &mut driver.root;
-    match root.descend(&trail) {
+    let root: &mut dyn DynScope = &mut driver.root;
+    match root.scope_mut(&trail) {
         Some(scope) => scope.finish(path, updates, (by, why), &mut driver.engine),
         None => Ok(()),
     }
@@ -410,7 +412,7 @@ fn amend<S: State>(
 fn settle<S: State>(
     driver: &mut Driver<S>,
     key: String,
-    doubt: Doubt,
+    doubt: InDoubt,
     by: &str,
 ) -> Result<(), RunError> {
     let doubts: Vec<_> = driver.root.machine.doubts().cloned().collect();
@@ -420,13 +422,13 @@ fn settle<S: State>(
     };
     let (task, digest) = (None, effect.digest);
     driver.record(match doubt {
-        Doubt::Happened(value) => Fact::Receipt {
+        InDoubt::Happened(value) => Fact::Receipt {
             task,
             key,
             digest,
             value: serde_json::value::to_raw_value(&value)?,
         },
-        Doubt::DidNotHappen => Fact::Undone {
+        InDoubt::DidNotHappen => Fact::Undone {
             task,
             key,
             why: format!("{by} said so"),
@@ -452,7 +454,7 @@ impl<S: State> Driver<S> {
         }
     }
 
-    fn record(&mut self, fact: Fact<Path>) {
+    fn record(&mut self, fact: Fact<TaskPath>) {
         self.root.record(fact, &mut self.engine);
     }
 }

@@ -4,13 +4,13 @@ use fugato_state::{Seq, State, ThreadId};
 use fugato_store::{Status, ThreadAdmin, ThreadAdminExt as _, ThreadFilter};
 use futures::TryStreamExt as _;
 
-use crate::{RunError, RunErrorKind, Runner, Standing, policy::millis};
+use crate::{RunError, RunErrorKind, Runner, ThreadStatus, policy::millis};
 
 /// The retention of a thread that has come to its end: its last run finished or was cancelled, no
 /// question is open, and nothing failed that could be tried again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum OnComplete {
+pub enum Retention {
     /// It stays: later requests go on with it, and its history can be read and forked.
     #[default]
     Keep,
@@ -21,7 +21,7 @@ pub enum OnComplete {
     Delete,
 }
 
-impl OnComplete {
+impl Retention {
     /// Returns the time for which a thread is kept at least; none if for ever.
     pub(crate) fn kept(self) -> Option<Duration> {
         match self {
@@ -91,7 +91,7 @@ impl<S: State> Runner<S> {
         let still = seen.is_none_or(|seen| seen == lease.head);
         // A thread that this graph cannot read is not its own.
         let standing = self.standing(thread).await;
-        let over = still && standing.is_ok_and(|standing| standing == Standing::Idle);
+        let over = still && standing.is_ok_and(|standing| standing == ThreadStatus::Idle);
         if over {
             admin.remove(thread).await?;
         } else {

@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use crate::{
     BoxError, Graph, RunError, RunErrorKind,
-    graph::Way,
-    machine::{Item, Machine, Next, NodeIx, Path, Routes},
+    graph::Outgoing,
+    machine::{Machine, NextTask, NodeIx, Routes, ScatterItem, TaskPath},
 };
 
 /// The target that ends a branch of the run.
@@ -62,12 +62,12 @@ impl<T: IntoTargets, E: Into<BoxError>> IntoTargets for Result<T, E> {
 }
 
 pub(crate) type Router<S> = dyn Fn(&S) -> Result<Targets, BoxError> + Send + Sync;
-pub(crate) type Scatter<S> = dyn Fn(&S) -> Result<Vec<Item>, BoxError> + Send + Sync;
+pub(crate) type Scatter<S> = dyn Fn(&S) -> Result<Vec<ScatterItem>, BoxError> + Send + Sync;
 
 pub(crate) fn items<T: Serialize>(
     items: impl IntoIterator<Item = T>,
-) -> Result<Vec<Item>, BoxError> {
-    let item = |item| Ok(Item(serde_json::value::to_raw_value(&item)?.into()));
+) -> Result<Vec<ScatterItem>, BoxError> {
+    let item = |item| Ok(ScatterItem(serde_json::value::to_raw_value(&item)?.into()));
     items.into_iter().map(item).collect()
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn route<S: fugato_state::State>(
     graph: &Graph<S>,
     machine: &Machine,
     state: &S,
-) -> Result<Routes<Path>, RunError> {
+) -> Result<Routes<TaskPath>, RunError> {
     let mut routing = Routing::new(graph, machine, state);
     let mut last = None;
     for task in machine.frontier() {
@@ -96,7 +96,7 @@ pub(crate) fn route_from<S: fugato_state::State>(
     machine: &Machine,
     state: &S,
     node: NodeIx,
-) -> Result<Routes<Path>, RunError> {
+) -> Result<Routes<TaskPath>, RunError> {
     let mut routing = Routing::new(graph, machine, state);
     routing.leave(node)?;
     routing.pass()?;
@@ -108,8 +108,11 @@ pub(crate) fn route_from<S: fugato_state::State>(
 }
 
 /// Returns the route into the first node of a run.
-pub(crate) fn entry<S: fugato_state::State>(graph: &Graph<S>, machine: &Machine) -> Next<Path> {
-    Next {
+pub(crate) fn entry<S: fugato_state::State>(
+    graph: &Graph<S>,
+    machine: &Machine,
+) -> NextTask<TaskPath> {
+    NextTask {
         task: machine.next_path(graph.0.start),
         items: None,
     }
@@ -119,7 +122,7 @@ struct Routing<'a, S: fugato_state::State> {
     graph: &'a Graph<S>,
     machine: &'a Machine,
     state: &'a S,
-    routes: Routes<Path>,
+    routes: Routes<TaskPath>,
     /// Workers for which a scatter had no item.
     passed: Vec<NodeIx>,
 }
@@ -141,9 +144,9 @@ impl<'a, S: fugato_state::State> Routing<'a, S> {
             return Ok(());
         };
         match &wire.way {
-            Way::Edges(targets) => targets.iter().for_each(|target| self.enter(*target)),
-            Way::Branch { declared, router } => self.branch(node, declared, router)?,
-            Way::Scatter { to, items } => self.scatter(node, *to, items)?,
+            Outgoing::Edges(targets) => targets.iter().for_each(|target| self.enter(*target)),
+            Outgoing::Branch { declared, router } => self.branch(node, declared, router)?,
+            Outgoing::Scatter { to, items } => self.scatter(node, *to, items)?,
         }
         wire.joins.iter().for_each(|join| self.arrive(*join, node));
         Ok(())
@@ -151,7 +154,7 @@ impl<'a, S: fugato_state::State> Routing<'a, S> {
 
     fn enter(&mut self, node: NodeIx) {
         if self.routes.next.iter().all(|next| next.task.node != node) {
-            self.routes.next.push(Next {
+            self.routes.next.push(NextTask {
                 task: self.machine.next_path(node),
                 items: None,
             });
@@ -209,7 +212,7 @@ impl<'a, S: fugato_state::State> Routing<'a, S> {
         } else {
             let task = self.machine.next_path(to);
             let items = Some(items);
-            self.routes.next.push(Next { task, items });
+            self.routes.next.push(NextTask { task, items });
         }
         Ok(())
     }

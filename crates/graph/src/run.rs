@@ -16,7 +16,7 @@ use crate::{Events, RunError, RunErrorKind};
 /// The result of a run that came to rest.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Ended<S> {
+pub enum RunResult<S> {
     /// The graph ended.
     Finished {
         /// The state at the end.
@@ -25,7 +25,7 @@ pub enum Ended<S> {
         output: Option<Value>,
     },
     /// A task is tried again later, and this process does not wait for that.
-    Sleeping {
+    Scheduled {
         /// The state so far.
         state: Arc<S>,
         /// The time of the next try, in milliseconds of the store's clock.
@@ -37,21 +37,21 @@ pub enum Ended<S> {
         state: Arc<S>,
     },
     /// Nothing can go on until questions are answered.
-    Parked {
+    Interrupted {
         /// The state so far.
         state: Arc<S>,
         /// The questions.
         interrupts: Vec<Interrupt>,
         /// The saved run, if there is no log; none if there is one.
-        saved: Option<Saved>,
+        saved: Option<Suspended>,
     },
 }
 
-impl<S> Ended<S> {
+impl<S> RunResult<S> {
     /// Creates the result of a thread that waits in its log, from
     /// [`Runner::standing`](crate::Runner::standing).
     pub fn parked(state: Arc<S>, interrupts: Vec<Interrupt>) -> Self {
-        Self::Parked {
+        Self::Interrupted {
             state,
             interrupts,
             saved: None,
@@ -63,16 +63,16 @@ impl<S> Ended<S> {
         match self {
             Self::Finished { state, .. }
             | Self::Amended { state }
-            | Self::Parked { state, .. }
-            | Self::Sleeping { state, .. } => state,
+            | Self::Interrupted { state, .. }
+            | Self::Scheduled { state, .. } => state,
         }
     }
 
     /// Returns the open questions.
     pub fn interrupts(&self) -> &[Interrupt] {
         match self {
-            Self::Finished { .. } | Self::Sleeping { .. } | Self::Amended { .. } => &[],
-            Self::Parked { interrupts, .. } => interrupts,
+            Self::Finished { .. } | Self::Scheduled { .. } | Self::Amended { .. } => &[],
+            Self::Interrupted { interrupts, .. } => interrupts,
         }
     }
 }
@@ -80,25 +80,25 @@ impl<S> Ended<S> {
 /// The stored form of a run without a log: machine and state, as versioned JSON.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(transparent)]
-pub struct Saved(pub Vec<u8>);
+pub struct Suspended(pub Vec<u8>);
 
 /// A run under way: a stream of its events, and a future of its end.
 ///
 /// Dropping it detaches; the run goes on.
 pub struct Run<S: State> {
     events: Events,
-    end: JoinHandle<Result<Ended<S>, RunError>>,
+    end: JoinHandle<Result<RunResult<S>, RunError>>,
 }
 
 impl<S: State> Run<S> {
-    pub(crate) fn new(events: Events, end: JoinHandle<Result<Ended<S>, RunError>>) -> Self {
+    pub(crate) fn new(events: Events, end: JoinHandle<Result<RunResult<S>, RunError>>) -> Self {
         Self { events, end }
     }
 }
 
 impl<S: State> Run<S> {
     /// Splits the run into its events and its end, for separate consumers.
-    pub fn split(self) -> (Events, BoxFuture<'static, Result<Ended<S>, RunError>>) {
+    pub fn split(self) -> (Events, BoxFuture<'static, Result<RunResult<S>, RunError>>) {
         (self.events, awaited(self.end))
     }
 
@@ -116,7 +116,7 @@ impl<S: State> Stream for Run<S> {
 }
 
 impl<S: State> IntoFuture for Run<S> {
-    type Output = Result<Ended<S>, RunError>;
+    type Output = Result<RunResult<S>, RunError>;
     type IntoFuture = BoxFuture<'static, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
@@ -127,8 +127,8 @@ impl<S: State> IntoFuture for Run<S> {
 }
 
 fn awaited<S: State>(
-    end: JoinHandle<Result<Ended<S>, RunError>>,
-) -> BoxFuture<'static, Result<Ended<S>, RunError>> {
+    end: JoinHandle<Result<RunResult<S>, RunError>>,
+) -> BoxFuture<'static, Result<RunResult<S>, RunError>> {
     async move {
         end.await
             .unwrap_or_else(|error| Err(RunError::new(RunErrorKind::Unfinished).because(error)))

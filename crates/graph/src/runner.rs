@@ -15,18 +15,18 @@ use tokio::sync::Notify;
 use tracing::Instrument as _;
 
 use crate::{
-    Amendment, Answers, Durability, Ended, Events, Graph, IntoUpdates, OnComplete, Run, RunError,
-    RunErrorKind, RunnerOptions,
+    Answers, Durability, Events, Graph, IntoUpdates, Retention, Run, RunError, RunErrorKind,
+    RunResult, RunnerOptions, StateEdit,
     context::Shared,
     control::{Control, Stop},
     driver::{Driver, explain},
     engine::Engine,
-    events::{REFUSED, Source},
+    events::{EventSource, REFUSED},
     journal::Journal,
-    keeper::Keeper,
-    machine::{Phase, Todo, Under},
+    keeper::LeaseRenewer,
+    machine::{Directive, Phase, ProgramVersion},
     open::open,
-    request::{self, Admitted, Request},
+    request::{self, Admission, Request},
     route::panic_text,
     snapshot::Snapshotter,
 };
@@ -104,7 +104,7 @@ use crate::{
 /// A request takes a lease, reads the records after the last snapshot, and appends about once for
 /// each step ([`Durability::Strict`]) or less often. One task renews all leases of a runner.
 pub struct Runner<S: State> {
-    pub(crate) shop: Arc<Shop<S>>,
+    pub(crate) shop: Arc<RunnerInner<S>>,
 }
 
 impl<S: State> Clone for Runner<S> {
@@ -116,22 +116,22 @@ impl<S: State> Clone for Runner<S> {
 }
 
 /// The state that all runs of a runner share.
-pub(crate) struct Shop<S: State> {
+pub(crate) struct RunnerInner<S: State> {
     pub(crate) graph: Graph<S>,
     pub(crate) log: Arc<dyn ThreadLog>,
     pub(crate) snapshots: Option<Arc<dyn Snapshots>>,
     pub(crate) admin: Option<Arc<dyn ThreadAdmin>>,
     pub(crate) options: Arc<RunnerOptions>,
-    live: Mutex<HashMap<ThreadId, Live>>,
+    live: Mutex<HashMap<ThreadId, LiveRun>>,
     /// The hubs of the followers of threads, over all runs.
     lines: Mutex<HashMap<ThreadId, Weak<Hub>>>,
     /// Notified whenever a run is no longer live.
     rested: Notify,
-    keeper: Keeper,
+    keeper: LeaseRenewer,
 }
 
 /// A run under way in this process.
-struct Live {
+struct LiveRun {
     hub: Weak<Hub>,
     control: Weak<Control>,
 }
@@ -165,7 +165,7 @@ impl<S: State> Runner<S> {
     ) -> Self {
         let (live, lines, rested, keeper) = Default::default();
         Self {
-            shop: Arc::new(Shop {
+            shop: Arc::new(RunnerInner {
                 graph,
                 log,
                 snapshots,
@@ -182,7 +182,7 @@ impl<S: State> Runner<S> {
     /// Returns a runner with these options, over the same graph and store.
     #[must_use]
     pub fn options(self, options: RunnerOptions) -> Self {
-        let Shop {
+        let RunnerInner {
             graph,
             log,
             snapshots,
@@ -263,7 +263,7 @@ impl<S: State> Runner<S> {
 
     /// Changes the state as an operator, while the thread is parked or has ended. If the amendment
     /// finishes a task, the thread goes on from there.
-    pub fn amend(&self, thread: &ThreadId, amendment: Amendment<S::Update>) -> Run<S> {
+    pub fn amend(&self, thread: &ThreadId, amendment: StateEdit<S::Update>) -> Run<S> {
         self.spawn(thread, Request::Amend(amendment))
     }
 
@@ -343,10 +343,10 @@ impl<S: State> Runner<S> {
     }
 }
 
-impl<S: State> Shop<S> {
-    fn source(&self, thread: &ThreadId) -> Source {
+impl<S: State> RunnerInner<S> {
+    fn source(&self, thread: &ThreadId) -> EventSource {
         let (log, names) = (self.log.clone(), self.graph.0.names.clone());
-        Source {
+        EventSource {
             log,
             thread: thread.clone(),
             names,
@@ -378,7 +378,7 @@ impl<S: State> Shop<S> {
         request: Request<S::Update>,
         lease: Option<Lease>,
         hub: Arc<Hub>,
-    ) -> Result<Ended<S>, RunError> {
+    ) -> Result<RunResult<S>, RunError> {
         let waits = request.is_keyed();
         let claimed = lease.is_some();
         let lease = match lease {
@@ -397,7 +397,7 @@ impl<S: State> Shop<S> {
         let held = self
             .keeper
             .hold(&self.log, (thread, lease.fence), ttl, &control);
-        let live = Live {
+        let live = LiveRun {
             hub: Arc::downgrade(&hub),
             control: Arc::downgrade(&control),
         };
@@ -407,11 +407,11 @@ impl<S: State> Shop<S> {
             hub.relay(&followed);
         }
         let ended = match self.prepare(thread, &lease, request, (&hub, control)).await {
-            Ok(Admitted::Already(ended)) => {
+            Ok(Admission::Already(ended)) => {
                 self.release(thread, lease.fence).await;
                 Ok(ended)
             }
-            Ok(Admitted::Run(driver)) => self.drive(thread, *driver).await,
+            Ok(Admission::Run(driver)) => self.drive(thread, *driver).await,
             Err(error) => Err(refuse(error, thread, &hub)),
         };
         drop(held);
@@ -420,11 +420,14 @@ impl<S: State> Shop<S> {
             // of the lease.
             return ended;
         }
-        if !matches!(&ended, Ok(Ended::Finished { .. } | Ended::Parked { .. })) {
+        if !matches!(
+            &ended,
+            Ok(RunResult::Finished { .. } | RunResult::Interrupted { .. })
+        ) {
             self.release(thread, lease.fence).await;
         }
-        let finished = matches!(ended, Ok(Ended::Finished { .. }));
-        if finished && self.options.on_complete == OnComplete::Delete {
+        let finished = matches!(ended, Ok(RunResult::Finished { .. }));
+        if finished && self.options.on_complete == Retention::Delete {
             self.delete(thread).await;
         }
         ended
@@ -438,7 +441,11 @@ impl<S: State> Shop<S> {
         }
     }
 
-    async fn drive(&self, thread: &ThreadId, mut driver: Driver<S>) -> Result<Ended<S>, RunError> {
+    async fn drive(
+        &self,
+        thread: &ThreadId,
+        mut driver: Driver<S>,
+    ) -> Result<RunResult<S>, RunError> {
         let steps = |driver: &Driver<S>| driver.root.machine.steps();
         let error = match AssertUnwindSafe(driver.drive()).catch_unwind().await {
             Ok(Ok(())) => return Ok(ended(&driver)),
@@ -464,7 +471,7 @@ impl<S: State> Shop<S> {
         lease: &Lease,
         request: Request<S::Update>,
         (hub, control): (&Arc<Hub>, Arc<Control>),
-    ) -> Result<Admitted<S>, RunError> {
+    ) -> Result<Admission<S>, RunError> {
         self.options.check()?;
         let snapshots = self.snapshots.as_deref();
         let opened = open(&self.graph, &*self.log, snapshots, thread, lease.head).await?;
@@ -489,7 +496,7 @@ impl<S: State> Shop<S> {
         let mut journal = Journal::new(self.log.clone(), thread.clone(), opened.head, lease.fence);
         journal.tail = opened.tail;
         journal.timed = matches!(self.options.durability, Durability::Batched { .. });
-        let under = Under {
+        let under = ProgramVersion {
             graph: self.graph.fingerprint().into(),
             state: S::VERSION,
         };
@@ -497,7 +504,7 @@ impl<S: State> Shop<S> {
         let engine = Engine::new(shared, heard, Some(journal), self.options.clone());
         let mut admitted =
             request::admit(opened, engine, request, &under, crate::journal::birth())?;
-        if let (Admitted::Run(driver), Some(store)) = (&mut admitted, &self.snapshots) {
+        if let (Admission::Run(driver), Some(store)) = (&mut admitted, &self.snapshots) {
             let (store, thread) = (store.clone(), thread.clone());
             driver.snapshots = Some(Snapshotter {
                 store,
@@ -546,16 +553,16 @@ fn tell(error: RunError, run: RunId, thread: &ThreadId, hub: &Hub) -> RunError {
     error
 }
 
-pub(crate) fn ended<S: State>(driver: &Driver<S>) -> Ended<S> {
+pub(crate) fn ended<S: State>(driver: &Driver<S>) -> RunResult<S> {
     let (state, machine) = (driver.root.fold.state.clone(), &driver.root.machine);
-    match (machine.phase(), machine.todo()) {
-        (Phase::Running, Todo::Sleep(until)) => Ended::Sleeping { state, until },
-        (Phase::Failed { .. } | Phase::Cancelled, _) => Ended::Amended { state },
-        (Phase::Running, _) => Ended::parked(state, crate::answer::interrupts(&driver.root)),
+    match (machine.phase(), machine.directive()) {
+        (Phase::Running, Directive::Sleep(until)) => RunResult::Scheduled { state, until },
+        (Phase::Failed { .. } | Phase::Cancelled, _) => RunResult::Amended { state },
+        (Phase::Running, _) => RunResult::parked(state, crate::answer::interrupts(&driver.root)),
         _ => {
             let output = machine.output();
             let output = output.and_then(|json| serde_json::from_str(json.get()).ok());
-            Ended::Finished { state, output }
+            RunResult::Finished { state, output }
         }
     }
 }
@@ -579,7 +586,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl<S: State> fmt::Debug for Runner<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Shop { graph, options, .. } = &*self.shop;
+        let RunnerInner { graph, options, .. } = &*self.shop;
         f.debug_struct("Runner")
             .field("graph", graph)
             .field("options", options)

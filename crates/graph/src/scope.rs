@@ -13,44 +13,48 @@ use fugato_state::State;
 use fugato_stream::EventKind;
 
 pub(crate) use ask::doubt_key;
-pub(crate) use place::At;
+pub(crate) use place::ScopeAddress;
 pub(crate) use place::trail;
 pub(crate) use replay::SavedScope;
 pub(crate) use resume::{asker, find};
-pub(crate) use sub::{Done, Sub, Subgraph};
+pub(crate) use sub::{AttemptEnd, DynScope, Subgraph};
 
 use crate::{
     Graph, RunError, RunErrorKind,
     engine::Engine,
-    fold::Fold,
-    machine::{Fact, Json, Machine, Names, Path, TaskState, Todo},
+    fold::StateFold,
+    machine::{Directive, Fact, Json, Machine, Names, TaskPath, TaskState},
 };
 
 /// A graph at work: its machine, and its state.
 pub(crate) struct Scope<S: State> {
     pub(crate) graph: Graph<S>,
     pub(crate) machine: Machine,
-    pub(crate) fold: Fold<S>,
+    pub(crate) fold: StateFold<S>,
     pub(crate) names: std::sync::Arc<Names>,
     /// None for the graph itself.
-    pub(crate) at: At,
+    pub(crate) at: ScopeAddress,
     /// The state version that wrote last.
     pub(crate) version: u32,
-    pub(crate) children: BTreeMap<Path, Box<dyn Sub>>,
+    pub(crate) children: BTreeMap<TaskPath, Box<dyn DynScope>>,
     /// The children that must be advanced.
-    stirred: BTreeSet<Path>,
+    stirred: BTreeSet<TaskPath>,
     /// Tasks whose subgraph this graph no longer has.
-    lost: BTreeSet<Path>,
+    lost: BTreeSet<TaskPath>,
     /// The outcome of a step's only task, which becomes one record with its routes.
     solo: Option<(Option<Json>, Vec<EventKind>)>,
 }
 
 impl<S: State> Scope<S> {
     pub(crate) fn new(graph: &Graph<S>) -> Self {
-        Self::woken(graph, Machine::default(), Fold::new((graph.0.initial)()))
+        Self::woken(
+            graph,
+            Machine::default(),
+            StateFold::new((graph.0.initial)()),
+        )
     }
 
-    pub(crate) fn woken(graph: &Graph<S>, machine: Machine, fold: Fold<S>) -> Self {
+    pub(crate) fn woken(graph: &Graph<S>, machine: Machine, fold: StateFold<S>) -> Self {
         Self {
             graph: graph.clone(),
             machine,
@@ -66,35 +70,35 @@ impl<S: State> Scope<S> {
     }
 
     /// Does all work that needs no waiting. Ready tasks are left with the engine.
-    pub(crate) fn advance(&mut self, engine: &mut Engine) -> Result<Todo, RunError> {
+    pub(crate) fn advance(&mut self, engine: &mut Engine) -> Result<Directive, RunError> {
         loop {
             while let Some(path) = self.stirred.pop_first() {
                 self.look_into(path, engine)?;
             }
-            let todo = self.machine.todo();
+            let todo = self.machine.directive();
             let held = engine.is_eager() && self.machine.failure().is_some();
             match todo {
-                Todo::Run if engine.closing => return Ok(Todo::Wait),
-                Todo::Run if held && self.machine.is_still() => return Ok(Todo::Fail),
-                Todo::Run if held => return Ok(Todo::Wait),
-                Todo::Run => self.begin(engine)?,
-                Todo::Wait | Todo::Sleep(_) | Todo::Park
+                Directive::Run if engine.closing => return Ok(Directive::Wait),
+                Directive::Run if held && self.machine.is_still() => return Ok(Directive::Fail),
+                Directive::Run if held => return Ok(Directive::Wait),
+                Directive::Run => self.begin(engine)?,
+                Directive::Wait | Directive::Sleep(_) | Directive::Park
                     if engine.is_eager() && self.machine.is_done() =>
                 {
                     self.route_done(engine);
                 }
-                Todo::Route if engine.is_eager() => self.route_done(engine),
-                Todo::Route => self.close_step(engine),
+                Directive::Route if engine.is_eager() => self.route_done(engine),
+                Directive::Route => self.close_step(engine),
                 todo => return Ok(todo),
             }
             if engine.give_up.is_some() {
-                return Ok(Todo::Rest);
+                return Ok(Directive::Rest);
             }
         }
     }
 
     /// Advances a subgraph, and sets the state of its task accordingly.
-    fn look_into(&mut self, path: Path, engine: &mut Engine) -> Result<(), RunError> {
+    fn look_into(&mut self, path: TaskPath, engine: &mut Engine) -> Result<(), RunError> {
         let Some(position) = self.machine.position(&path) else {
             return Ok(());
         };
@@ -102,11 +106,13 @@ impl<S: State> Scope<S> {
             return Ok(());
         };
         let (state, until) = match child.advance(engine)? {
-            Todo::Run | Todo::Wait => (TaskState::Running, None),
-            Todo::Sleep(until) => (TaskState::Sleeping, Some(until)),
-            Todo::Park => (TaskState::Asking, None),
-            Todo::Route | Todo::Rest | Todo::End => return self.leave(position, path, engine),
-            Todo::Fail => {
+            Directive::Run | Directive::Wait => (TaskState::Running, None),
+            Directive::Sleep(until) => (TaskState::Sleeping, Some(until)),
+            Directive::Park => (TaskState::Asking, None),
+            Directive::Route | Directive::Rest | Directive::End => {
+                return self.leave(position, path, engine);
+            }
+            Directive::Fail => {
                 self.give_up(position, path, engine);
                 return Ok(());
             }
@@ -116,7 +122,12 @@ impl<S: State> Scope<S> {
     }
 
     /// Leaves a subgraph that has ended, and finishes its task.
-    fn leave(&mut self, position: usize, path: Path, engine: &mut Engine) -> Result<(), RunError> {
+    fn leave(
+        &mut self,
+        position: usize,
+        path: TaskPath,
+        engine: &mut Engine,
+    ) -> Result<(), RunError> {
         let Some(child) = self.children.get(&path) else {
             return Ok(());
         };
@@ -127,7 +138,7 @@ impl<S: State> Scope<S> {
             return Ok(());
         }
         let node = self.graph.0.nodes.get(path.node.at());
-        let Some(crate::graph::Work::Sub(sub)) = node.map(|wire| &wire.work) else {
+        let Some(crate::graph::NodeWork::Sub(sub)) = node.map(|wire| &wire.work) else {
             return Ok(());
         };
         let state = &*self.fold.state;
@@ -145,7 +156,7 @@ impl<S: State> Scope<S> {
     }
 
     /// Fails the task of a subgraph in which a task failed for good.
-    fn give_up(&mut self, position: usize, path: Path, engine: &mut Engine) {
+    fn give_up(&mut self, position: usize, path: TaskPath, engine: &mut Engine) {
         let child = self.children.get(&path);
         let failure = child.and_then(|child| child.machine().failure());
         let error = failure.map_or_else(String::new, |(_, error)| error.to_owned());
@@ -178,12 +189,12 @@ impl<S: State> Scope<S> {
     }
 
     /// Applies a fact to the machine, and adds it to the journal.
-    pub(crate) fn record(&mut self, fact: Fact<Path>, engine: &mut Engine) {
+    pub(crate) fn record(&mut self, fact: Fact<TaskPath>, engine: &mut Engine) {
         self.machine.evolve(&fact);
         engine.note(&self.at, fact);
     }
 
-    fn attempt(&self, position: usize) -> Option<(Path, u32)> {
+    fn attempt(&self, position: usize) -> Option<(TaskPath, u32)> {
         let task = self.machine.task(position)?;
         Some((task.path, task.attempt))
     }
@@ -194,7 +205,7 @@ impl<S: State> Scope<S> {
         task.map_or_else(String::new, |task| self.full_name(task.path))
     }
 
-    pub(crate) fn full_name(&self, path: Path) -> String {
+    pub(crate) fn full_name(&self, path: TaskPath) -> String {
         let task = self.names.text(path);
         match &self.at {
             Some(place) => format!("{}/{task}", place.text),

@@ -6,12 +6,12 @@ use fugato_stream::{Event, EventKind, Origin};
 
 use crate::{
     context::Shared,
-    machine::{Fact, Names, Path},
-    scope::At,
+    machine::{Fact, Names, TaskPath},
+    scope::ScopeAddress,
 };
 
 /// The origin of a fact: its thread, run and scope.
-pub(crate) struct Sight<'a> {
+pub(crate) struct EventProjector<'a> {
     pub(crate) thread: &'a ThreadId,
     pub(crate) run: RunId,
     pub(crate) scope: Arc<str>,
@@ -19,8 +19,13 @@ pub(crate) struct Sight<'a> {
 }
 
 /// Returns the events of one fact of a run.
-pub(crate) fn events(fact: &Fact<Path>, at: &At, shared: &Shared, seq: Option<Seq>) -> Vec<Event> {
-    let sight = Sight {
+pub(crate) fn events(
+    fact: &Fact<TaskPath>,
+    at: &ScopeAddress,
+    shared: &Shared,
+    seq: Option<Seq>,
+) -> Vec<Event> {
+    let sight = EventProjector {
         thread: &shared.thread,
         run: shared.run,
         scope: at
@@ -31,11 +36,11 @@ pub(crate) fn events(fact: &Fact<Path>, at: &At, shared: &Shared, seq: Option<Se
     sight.events(fact, seq)
 }
 
-impl Sight<'_> {
+impl EventProjector<'_> {
     /// Returns the events of one fact. All events of a durable fact have its position.
-    pub(crate) fn events(&self, fact: &Fact<Path>, seq: Option<Seq>) -> Vec<Event> {
+    pub(crate) fn events(&self, fact: &Fact<TaskPath>, seq: Option<Seq>) -> Vec<Event> {
         let Self { thread, run, .. } = self;
-        let origin = |task: Path, attempt| self.origin(task, attempt);
+        let origin = |task: TaskPath, attempt| self.origin(task, attempt);
         let event = |origin: Option<&Arc<Origin>>, kind| Event {
             thread: (*thread).clone(),
             run: *run,
@@ -129,7 +134,7 @@ impl Sight<'_> {
         }
     }
 
-    fn origin(&self, task: Path, attempt: u32) -> Arc<Origin> {
+    fn origin(&self, task: TaskPath, attempt: u32) -> Arc<Origin> {
         Arc::new(Origin {
             scope: self.scope.clone(),
             node: self.names.name(task.node),
@@ -152,7 +157,7 @@ mod tests {
         let mut names = Arc::new(Names::default());
         let fact = fact.map(&mut |text| names.path(&text)).unwrap();
         let thread = ThreadId::new("t").unwrap();
-        let sight = Sight {
+        let sight = EventProjector {
             thread: &thread,
             run: RunId(1),
             scope: "".into(),

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Graph, RunError, RunErrorKind, digest,
     journal::Journal,
-    machine::{Json, Phase, Todo},
+    machine::{Directive, Json, Phase},
     scope::Scope,
 };
 
@@ -72,7 +72,7 @@ impl Snapshotter {
     ) -> Result<(), RunError> {
         let due = MIN_TAIL.max(TAIL_PER_SNAPSHOT * self.last);
         // A failed step may be folded and not closed: such a state is not stored.
-        let open = scope.machine.todo() == Todo::Wait && scope.children.is_empty();
+        let open = scope.machine.directive() == Directive::Wait && scope.children.is_empty();
         let open = open || matches!(scope.machine.phase(), Phase::Failed { .. });
         if journal.tail < due || open {
             return Ok(());

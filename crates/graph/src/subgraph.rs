@@ -6,19 +6,19 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     BoxError, Graph, IntoUpdates, ItemError,
-    fold::Fold,
-    machine::{Item, Machine},
-    scope::{Scope, Sub, Subgraph},
+    fold::StateFold,
+    machine::{Machine, ScatterItem},
+    scope::{DynScope, Scope, Subgraph},
 };
 
 /// The input for a subgraph's state: the state around it, and the item of its task.
 #[derive(Debug)]
-pub struct Entering<'a, S> {
+pub struct SubgraphInput<'a, S> {
     pub(crate) state: &'a S,
-    pub(crate) item: Option<&'a Item>,
+    pub(crate) item: Option<&'a ScatterItem>,
 }
 
-impl<S> Entering<'_, S> {
+impl<S> SubgraphInput<'_, S> {
     /// Returns the state around the subgraph, at the start of the step.
     pub fn state(&self) -> &S {
         self.state
@@ -32,29 +32,29 @@ impl<S> Entering<'_, S> {
 }
 
 /// A graph over `I` as a node of a graph over another state.
-pub(crate) struct Mapped<I: State, E, L, Shape> {
+pub(crate) struct MappedGraph<I: State, E, L, Shape> {
     pub(crate) inner: Graph<I>,
     pub(crate) enter: E,
     pub(crate) leave: L,
     pub(crate) marker: PhantomData<fn() -> Shape>,
 }
 
-impl<S, I, E, X, L, R, Shape> Subgraph<S> for Mapped<I, E, L, Shape>
+impl<S, I, E, X, L, R, Shape> Subgraph<S> for MappedGraph<I, E, L, Shape>
 where
     S: State,
     I: State,
-    E: Fn(Entering<'_, S>) -> Result<I, X> + Send + Sync,
+    E: Fn(SubgraphInput<'_, S>) -> Result<I, X> + Send + Sync,
     X: Into<BoxError>,
     L: Fn(&S, &I) -> R + Send + Sync,
     R: IntoUpdates<S::Update, Shape>,
 {
-    fn blank(&self) -> Box<dyn Sub> {
+    fn blank(&self) -> Box<dyn DynScope> {
         Box::new(Scope::new(&self.inner))
     }
 
-    fn enter(&self, entering: Entering<'_, S>) -> Result<Box<dyn Sub>, BoxError> {
+    fn enter(&self, entering: SubgraphInput<'_, S>) -> Result<Box<dyn DynScope>, BoxError> {
         let state = (self.enter)(entering).map_err(Into::into)?;
-        let fold = Fold::new(state);
+        let fold = StateFold::new(state);
         Ok(Box::new(Scope::woken(
             &self.inner,
             Machine::default(),
@@ -62,7 +62,7 @@ where
         )))
     }
 
-    fn leave(&self, state: &S, child: &dyn Sub) -> Result<Vec<S::Update>, BoxError> {
+    fn leave(&self, state: &S, child: &dyn DynScope) -> Result<Vec<S::Update>, BoxError> {
         let inner = child.state().downcast_ref::<I>();
         let inner = inner.ok_or("the scope has the state of another subgraph")?;
         Ok((self.leave)(state, inner).into_updates())

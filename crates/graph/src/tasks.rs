@@ -9,7 +9,7 @@ use tokio::{
 };
 use tracing::Instrument as _;
 
-use crate::{BoxError, Context, Node, Outcome, route::panic_text, scope::Done};
+use crate::{BoxError, Context, Node, Outcome, route::panic_text, scope::AttemptEnd};
 
 /// The result of one attempt of a task.
 pub(crate) enum Attempt<U> {
@@ -22,7 +22,7 @@ pub(crate) enum Attempt<U> {
     Silent(Duration),
 }
 
-type Called<U> = Result<Outcome<U>, BoxError>;
+type CallOutcome<U> = Result<Outcome<U>, BoxError>;
 
 /// Runs one task inline.
 pub(crate) async fn run_one<S: State>(node: &dyn Node<S>, cx: Context<S>) -> Attempt<S::Update> {
@@ -30,11 +30,11 @@ pub(crate) async fn run_one<S: State>(node: &dyn Node<S>, cx: Context<S>) -> Att
 }
 
 /// Calls the node when polled, so that a panic before its future exists is caught too.
-async fn called<S: State>(node: &dyn Node<S>, cx: Context<S>) -> Called<S::Update> {
+async fn called<S: State>(node: &dyn Node<S>, cx: Context<S>) -> CallOutcome<S::Update> {
     node.run(cx).await
 }
 
-fn attempt<U>(called: Result<Called<U>, Box<dyn std::any::Any + Send>>) -> Attempt<U> {
+fn attempt<U>(called: Result<CallOutcome<U>, Box<dyn std::any::Any + Send>>) -> Attempt<U> {
     match called {
         Ok(Ok(outcome)) => Attempt::Outcome(outcome),
         Ok(Err(error)) => Attempt::Failed(error),
@@ -42,7 +42,7 @@ fn attempt<U>(called: Result<Called<U>, Box<dyn std::any::Any + Send>>) -> Attem
     }
 }
 
-type Batch = Vec<Done>;
+type Batch = Vec<AttemptEnd>;
 
 /// The tasks of a run that run at the same time. Dropping it stops them.
 #[derive(Default)]
@@ -68,7 +68,7 @@ const SPAWNED_PER_CORE: usize = 4;
 const CHUNK: usize = 16;
 
 impl Tasks {
-    pub(crate) fn start(&mut self, ready: Vec<BoxFuture<'static, Done>>) {
+    pub(crate) fn start(&mut self, ready: Vec<BoxFuture<'static, AttemptEnd>>) {
         let pool = self.pool.get_or_insert_with(|| {
             let (sender, results) = unbounded_channel();
             Pool {
@@ -127,7 +127,7 @@ impl Tasks {
     }
 }
 
-async fn run_chunk(chunk: Vec<BoxFuture<'static, Done>>, sender: UnboundedSender<Batch>) {
+async fn run_chunk(chunk: Vec<BoxFuture<'static, AttemptEnd>>, sender: UnboundedSender<Batch>) {
     let mut done = Vec::with_capacity(chunk.len());
     let mut pending = FuturesUnordered::new();
     for mut task in chunk {

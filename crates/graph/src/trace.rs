@@ -133,7 +133,7 @@ impl RunTrace {
     /// Returns the traces of all runs in the records of a thread, oldest first. If the log begins
     /// in the middle of a run, so does its trace.
     pub fn of(entries: impl IntoIterator<Item = HistoryEntry>) -> Vec<Self> {
-        let mut fold = fold::Fold::default();
+        let mut fold = fold::TraceBuilder::default();
         for entry in entries {
             fold.push(entry);
         }
@@ -151,7 +151,7 @@ impl<S: State> Runner<S> {
         let Some(head) = self.shop.log.head(thread).await? else {
             return Ok(vec![]);
         };
-        let mut fold = fold::Fold::default();
+        let mut fold = fold::TraceBuilder::default();
         let mut from = head.base + 1;
         loop {
             let page = self.history(thread, from, PAGE).await?;

@@ -4,11 +4,11 @@ use std::{
 };
 
 use fugato_state::State;
-use fugato_store::{Lease, LeaseRequest, Leased};
+use fugato_store::{Lease, LeaseOutcome, LeaseRequest};
 use futures::{StreamExt, stream::FuturesUnordered};
 use tokio::task::AbortHandle;
 
-use crate::{Ended, IntoUpdates, RunError, RunErrorKind, Runner};
+use crate::{IntoUpdates, RunError, RunErrorKind, RunResult, Runner};
 
 /// A worker that runs the threads of a log that can go on. Several workers, in one process or many,
 /// share the work of one log.
@@ -39,7 +39,7 @@ pub struct Worker<S: State> {
 /// The numbers of runs by their end, for one worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub struct Worked {
+pub struct WorkerReport {
     /// Runs that came to an end or a pause.
     pub rested: u64,
     /// Runs that failed.
@@ -82,7 +82,7 @@ impl<S: State> Worker<S> {
     }
 
     /// Works until `stop` is ready, then lets every thread finish its step and leaves it to others.
-    pub async fn run_until(&self, stop: impl Future<Output = ()>) -> Worked {
+    pub async fn run_until(&self, stop: impl Future<Output = ()>) -> WorkerReport {
         self.run_woken(stop, std::future::pending::<()>).await
     }
 
@@ -92,9 +92,9 @@ impl<S: State> Worker<S> {
         &self,
         stop: impl Future<Output = ()>,
         mut woken: impl FnMut() -> W,
-    ) -> Worked {
+    ) -> WorkerReport {
         tokio::pin!(stop);
-        let (mut running, mut worked) = (FuturesUnordered::new(), Worked::default());
+        let (mut running, mut worked) = (FuturesUnordered::new(), WorkerReport::default());
         let mut aborts: Vec<AbortHandle> = vec![];
         loop {
             let room = self.concurrency.saturating_sub(running.len());
@@ -146,7 +146,7 @@ impl<S: State> Worker<S> {
             ttl: shop.options.ttl(),
         };
         match shop.log.lease(claim).await {
-            Ok(Leased::Granted(leases)) => leases,
+            Ok(LeaseOutcome::Granted(leases)) => leases,
             Ok(_) => vec![],
             Err(error) => {
                 tracing::warn!(%error, "no thread could be claimed");
@@ -156,8 +156,8 @@ impl<S: State> Worker<S> {
     }
 }
 
-impl Worked {
-    fn count<S>(&mut self, ended: &Result<Ended<S>, RunError>) {
+impl WorkerReport {
+    fn count<S>(&mut self, ended: &Result<RunResult<S>, RunError>) {
         match ended {
             Ok(_) => self.rested += 1,
             Err(error) if error.kind == RunErrorKind::HandedOver => self.handed_over += 1,

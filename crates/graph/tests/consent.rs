@@ -1,7 +1,7 @@
 //! Approvals that were asked before they were bound to what they show.
 use std::sync::Arc;
 
-use fugato_graph::{Answers, BoxError, END, Ended, Graph, Runner, Standing};
+use fugato_graph::{Answers, BoxError, END, Graph, RunResult, Runner, ThreadStatus};
 use fugato_state::{Interrupt, State, ThreadId};
 use fugato_store::{Commit, Expect, MemoryLog, Record, Status, ThreadLog};
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ fn graph() -> Result<Graph<Files>, BoxError> {
         .build()?)
 }
 
-fn only(ended: &Ended<Files>) -> Result<Interrupt, BoxError> {
+fn only(ended: &RunResult<Files>) -> Result<Interrupt, BoxError> {
     match ended.interrupts() {
         [only] => Ok(only.clone()),
         other => Err(format!("one question should be open, not {other:?}").into()),
@@ -66,7 +66,7 @@ async fn k35_a_card_of_an_older_program_is_asked_anew() -> Result<(), BoxError> 
     let thread = ThreadId::new("t")?;
     for by_answer in [true, false] {
         let runner = parked_before(&thread).await?;
-        let Standing::Waiting(open) = runner.standing(&thread).await? else {
+        let ThreadStatus::Waiting(open) = runner.standing(&thread).await? else {
             panic!("the thread waits");
         };
         assert_eq!(open[0].id.as_str(), "confirm#1~1");

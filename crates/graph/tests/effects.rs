@@ -10,9 +10,9 @@ use std::{
 };
 
 use fugato_graph::{
-    Amendment, Answers, BoxError, Context, Doubt, Durability, END, Effect, EffectClass, Ended,
-    Graph, Meter, NodePolicy, NotDone, Reconciled, RunErrorKind, Runner, RunnerOptions, Schedule,
-    Worker,
+    Answers, BoxError, BudgetUnit, Context, Durability, END, Effect, EffectClass, Graph, InDoubt,
+    NodePolicy, NotExecuted, Reconciliation, RunErrorKind, RunResult, Runner, RunnerOptions,
+    Schedule, StateEdit, Worker,
 };
 use fugato_state::{State, ThreadId};
 use fugato_store::{MemoryLog, Record, ThreadLog};
@@ -131,7 +131,7 @@ async fn k10_in_doubt_asks_a_person_or_reconcile() -> Result<(), BoxError> {
                     let mut effect = Effect::once();
                     if reconcile {
                         effect = effect.reconcile(|| async {
-                            Ok::<_, BoxError>(Reconciled::Happened("found".to_owned()))
+                            Ok::<_, BoxError>(Reconciliation::Happened("found".to_owned()))
                         });
                     }
                     let sent: Result<String, _> = cx
@@ -152,7 +152,7 @@ async fn k10_in_doubt_asks_a_person_or_reconcile() -> Result<(), BoxError> {
             assert_eq!(ended.state().0, ["found"]);
         } else {
             assert_eq!(ended.interrupts().len(), 1, "{ended:?}");
-            let answer = Doubt::Happened("told".into());
+            let answer = InDoubt::Happened("told".into());
             let ended = runner.resume(&thread(), Answers::only(answer)?).await?;
             assert_eq!(ended.state().0, ["told"]);
         }
@@ -318,7 +318,7 @@ async fn k12_a_repeated_request_is_told_its_end() -> Result<(), BoxError> {
     let runner = Runner::new(once(&count), log.clone());
     for _ in 0..3 {
         let ended = runner.start_keyed(&thread(), "order-7", say("in")).await?;
-        assert!(matches!(ended, Ended::Finished { .. }));
+        assert!(matches!(ended, RunResult::Finished { .. }));
     }
     assert_eq!(count.load(Ordering::SeqCst), 1);
     let other = runner.start_keyed(&thread(), "order-7", say("other")).await;
@@ -338,12 +338,12 @@ async fn k18_an_operator_amends_and_finishes() -> Result<(), BoxError> {
         .build()?;
     let runner = Runner::new(graph, Arc::new(MemoryLog::default()));
     runner.start(&thread(), ()).await?;
-    let noted = Amendment::new([say("noted")], "Ada", "it was forgotten");
+    let noted = StateEdit::new([say("noted")], "Ada", "it was forgotten");
     let ended = runner.amend(&thread(), noted).await?;
     assert_eq!(ended.interrupts().len(), 1);
-    let done = Amendment::new([say("done")], "Ada", "by hand").finishing("ask#1");
+    let done = StateEdit::new([say("done")], "Ada", "by hand").finishing("ask#1");
     let ended = runner.amend(&thread(), done).await?;
-    assert!(matches!(ended, Ended::Finished { .. }), "{ended:?}");
+    assert!(matches!(ended, RunResult::Finished { .. }), "{ended:?}");
     assert_eq!(ended.state().0, ["noted", "done"]);
     Ok(())
 }
@@ -352,7 +352,7 @@ async fn k18_an_operator_amends_and_finishes() -> Result<(), BoxError> {
 async fn k19_a_budget_has_its_own_error() -> Result<(), BoxError> {
     let graph = Graph::<Lines>::starting_at("loop")
         .node("loop", async |cx: Context<Lines>| {
-            cx.spend(Meter::Tokens, 40);
+            cx.spend(BudgetUnit::Tokens, 40);
         })
         .edge("loop", "loop")
         .build();
@@ -360,11 +360,11 @@ async fn k19_a_budget_has_its_own_error() -> Result<(), BoxError> {
         Ok(graph) => graph,
         Err(error) => return Err(error.into()),
     };
-    let options = RunnerOptions::default().budget(Meter::Tokens, 100);
+    let options = RunnerOptions::default().budget(BudgetUnit::Tokens, 100);
     let runner = Runner::new(graph, Arc::new(MemoryLog::default())).options(options);
     let error = runner.start(&thread(), ()).await.expect_err("it loops");
     let budget = RunErrorKind::Budget {
-        meter: Meter::Tokens,
+        meter: BudgetUnit::Tokens,
         limit: 100,
     };
     assert_eq!((error.kind, error.step), (budget, 3));
@@ -382,7 +382,7 @@ async fn k10_what_was_not_done_is_tried_again() -> Result<(), BoxError> {
                 let sent: u32 = cx
                     .effect("mail", EffectClass::Once, &(), move |_| async move {
                         match count.fetch_add(1, Ordering::SeqCst) {
-                            0 => Err(BoxError::from(NotDone::because("refused"))),
+                            0 => Err(BoxError::from(NotExecuted::because("refused"))),
                             n => Ok(n),
                         }
                     })
@@ -466,7 +466,7 @@ async fn k10_an_operator_settles_a_doubt_of_the_whole_thread() -> Result<(), Box
     let ended = runner.start(&thread(), ()).await?;
     assert_eq!(ended.interrupts().len(), 1);
 
-    let by_hand = Amendment::new([say("by hand")], "Ada", "it hung").finishing("send#1");
+    let by_hand = StateEdit::new([say("by hand")], "Ada", "it hung").finishing("send#1");
     let error = runner
         .amend(&thread(), by_hand)
         .await
@@ -480,7 +480,7 @@ async fn k10_an_operator_settles_a_doubt_of_the_whole_thread() -> Result<(), Box
     );
 
     let settling =
-        |key: &str| Amendment::new([], "Ada", "asked").settling(key, Doubt::DidNotHappen);
+        |key: &str| StateEdit::new([], "Ada", "asked").settling(key, InDoubt::DidNotHappen);
     let error = runner
         .amend(&thread(), settling("post"))
         .await
@@ -490,7 +490,7 @@ async fn k10_an_operator_settles_a_doubt_of_the_whole_thread() -> Result<(), Box
 
     runner.amend(&thread(), settling("mail")).await?;
     let ended = runner.retry(&thread()).await?;
-    assert!(matches!(ended, Ended::Finished { .. }), "{ended:?}");
+    assert!(matches!(ended, RunResult::Finished { .. }), "{ended:?}");
     assert_eq!(ended.state().0, ["by hand"]);
     Ok(())
 }

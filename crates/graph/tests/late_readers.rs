@@ -7,7 +7,7 @@ use std::sync::{
 use fugato_graph::{Context, END, Graph, Runner};
 use fugato_state::{Seq, State, ThreadId};
 use fugato_store::{MemoryLog, StoreError};
-use fugato_testkit::log::{Asked, Intercept, Intercepted};
+use fugato_testkit::log::{Intercept, InterceptedLog, StoreCall};
 use futures::StreamExt as _;
 use tokio::sync::Notify;
 
@@ -33,10 +33,12 @@ struct Slow {
 impl Intercept for Slow {
     async fn around<T: Send>(
         &self,
-        asked: Asked<'_>,
+        asked: StoreCall<'_>,
         act: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        if matches!(asked, Asked::Append(..)) && self.appends.fetch_add(1, Ordering::Relaxed) == 1 {
+        if matches!(asked, StoreCall::Append(..))
+            && self.appends.fetch_add(1, Ordering::Relaxed) == 1
+        {
             self.entered.notify_one();
             self.leave.notified().await;
         }
@@ -56,7 +58,7 @@ async fn k22_who_comes_while_it_is_stored_misses_nothing() {
         .build()
         .expect("the wiring is sound");
     let slow = Arc::new(Slow::default());
-    let log = Intercepted::new(MemoryLog::default(), slow.clone());
+    let log = InterceptedLog::new(MemoryLog::default(), slow.clone());
     let runner = Runner::on_log(graph, Arc::new(log));
     let thread = ThreadId::new("t").expect("the name keeps the rules");
     drop(runner.start(&thread, ()));

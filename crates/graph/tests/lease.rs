@@ -9,14 +9,14 @@ use std::{
 };
 
 use fugato_graph::{
-    BoxError, Context, END, Effect, Ended, Graph, NodePolicy, RunError, RunErrorKind, Runner,
-    RunnerOptions, Standing,
+    BoxError, Context, END, Effect, Graph, NodePolicy, RunError, RunErrorKind, RunResult, Runner,
+    RunnerOptions, ThreadStatus,
 };
 use fugato_state::{Millis, State, ThreadId};
 use fugato_store::{
     Commit, LeaseRequest, MemoryLog, Record, Status, StoreError, StoreErrorKind, ThreadLog,
 };
-use fugato_testkit::log::{Asked, Intercept, Intercepted};
+use fugato_testkit::log::{Intercept, InterceptedLog, StoreCall};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::Semaphore;
@@ -51,10 +51,13 @@ struct Late;
 impl Intercept for Late {
     async fn around<T: Send>(
         &self,
-        asked: Asked<'_>,
+        asked: StoreCall<'_>,
         act: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        if matches!(asked, Asked::Lease(LeaseRequest::Renew { ttl: SHORT, .. })) {
+        if matches!(
+            asked,
+            StoreCall::Lease(LeaseRequest::Renew { ttl: SHORT, .. })
+        ) {
             tokio::time::sleep(LATE).await;
         }
         act.await
@@ -94,7 +97,7 @@ async fn k10_a_late_renewal_does_not_shorten_the_lease_of_an_action() {
         .edge("act", END)
         .build()
         .expect("the wiring is sound");
-    let log = Arc::new(Intercepted::new(log, Late));
+    let log = Arc::new(InterceptedLog::new(log, Late));
     let runner = Runner::on_log(graph, log).options(short());
     let ended = runner.start(&thread(), None).await.expect("it ends well");
     assert!(ended.state().0 >= 59_000, "{} ms are left", ended.state().0);
@@ -119,8 +122,8 @@ impl Slow {
         })
     }
 
-    fn log(self: &Arc<Self>) -> Arc<Intercepted<MemoryLog, Arc<Self>>> {
-        Arc::new(Intercepted::new(MemoryLog::default(), Arc::clone(self)))
+    fn log(self: &Arc<Self>) -> Arc<InterceptedLog<MemoryLog, Arc<Self>>> {
+        Arc::new(InterceptedLog::new(MemoryLog::default(), Arc::clone(self)))
     }
 
     /// Returns the result of a run that is cancelled after its end is stored.
@@ -128,7 +131,7 @@ impl Slow {
         &self,
         runner: &Runner<Left>,
         by: &Runner<Left>,
-    ) -> Result<Ended<Left>, RunError> {
+    ) -> Result<RunResult<Left>, RunError> {
         let thread = thread();
         let run = runner.start(&thread, None).into_future();
         let cancel = async {
@@ -150,11 +153,11 @@ fn is_last(commit: &Commit) -> bool {
 impl Intercept for Slow {
     async fn around<T: Send>(
         &self,
-        asked: Asked<'_>,
+        asked: StoreCall<'_>,
         act: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
         match asked {
-            Asked::Append(_, commit) if is_last(commit) => {
+            StoreCall::Append(_, commit) if is_last(commit) => {
                 let one_less = |left: usize| left.checked_sub(1);
                 let refused =
                     self.refused
@@ -167,7 +170,7 @@ impl Intercept for Slow {
                 tokio::time::sleep(LATE).await;
                 return appended;
             }
-            Asked::Lease(LeaseRequest::Renew { .. }) => {
+            StoreCall::Lease(LeaseRequest::Renew { .. }) => {
                 self.renewals.fetch_add(1, Ordering::Relaxed);
             }
             _ => {}
@@ -212,7 +215,7 @@ async fn k14_who_cancels_while_a_run_comes_to_rest_is_heard() {
         // It was at rest before the other runner cancelled it.
         assert_eq!(ended.is_ok(), elsewhere);
         let standing = other.standing(&thread()).await.expect("it can be read");
-        assert_eq!(standing, Standing::Idle, "{asks} {elsewhere}");
+        assert_eq!(standing, ThreadStatus::Idle, "{asks} {elsewhere}");
     }
 }
 
@@ -274,10 +277,10 @@ struct Overtaken {
 impl Intercept for Overtaken {
     async fn around<T: Send>(
         &self,
-        asked: Asked<'_>,
+        asked: StoreCall<'_>,
         act: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        if let Asked::Lease(LeaseRequest::Signal { thread, .. }) = asked {
+        if let StoreCall::Lease(LeaseRequest::Signal { thread, .. }) = asked {
             self.gate.add_permits(1);
             while self.log.head(thread).await?.map(|head| head.status) != Some(Status::Idle) {
                 tokio::task::yield_now().await;
@@ -295,7 +298,7 @@ async fn k14_who_cancels_too_late_does_not_stop_the_next_run() {
         log: log.clone(),
         gate: Arc::clone(&gate),
     };
-    let log = Arc::new(Intercepted::new(log, overtaken));
+    let log = Arc::new(InterceptedLog::new(log, overtaken));
     let held = Arc::clone(&gate);
     let graph = move || {
         let held = Arc::clone(&held);
@@ -324,10 +327,10 @@ async fn k14_who_cancels_too_late_does_not_stop_the_next_run() {
         other.cancel(&thread, "Ada", "no time").await
     };
     let (ended, cancelled) = futures::join!(run, cancel);
-    assert!(matches!(ended, Ok(Ended::Finished { .. })), "{ended:?}");
+    assert!(matches!(ended, Ok(RunResult::Finished { .. })), "{ended:?}");
     let kind = cancelled.map_err(|error| error.kind);
     assert!(matches!(kind, Err(RunErrorKind::NothingToDo)), "{kind:?}");
     gate.add_permits(1);
     let ended = runner.start(&thread, None).await;
-    assert!(matches!(ended, Ok(Ended::Finished { .. })), "{ended:?}");
+    assert!(matches!(ended, Ok(RunResult::Finished { .. })), "{ended:?}");
 }

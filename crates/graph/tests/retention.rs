@@ -8,8 +8,8 @@ use std::{
 };
 
 use fugato_graph::{
-    Answers, BoxError, Context, END, Graph, OnComplete, RunErrorKind, Runner, RunnerOptions,
-    Standing,
+    Answers, BoxError, Context, END, Graph, Retention, RunErrorKind, Runner, RunnerOptions,
+    ThreadStatus,
 };
 use fugato_state::{State, ThreadId};
 use fugato_store::MemoryLog;
@@ -46,7 +46,7 @@ async fn work(cx: Context<Desk>) -> Result<Change, BoxError> {
 }
 
 /// Returns a runner with this policy, and the clock of its store.
-fn desk(policy: OnComplete) -> (Runner<Desk>, Arc<AtomicI64>) {
+fn desk(policy: Retention) -> (Runner<Desk>, Arc<AtomicI64>) {
     let now = Arc::new(AtomicI64::new(1_000));
     let clock = now.clone();
     let log = MemoryLog::with_clock(move || clock.load(Ordering::Relaxed));
@@ -79,14 +79,14 @@ async fn standing(runner: &Runner<Desk>) -> [bool; 3] {
     let mut there = [false; 3];
     for (there, name) in there.iter_mut().zip(["ask", "fail", "work"]) {
         let standing = runner.standing(&thread(name)).await;
-        *there = standing.expect("a readable log") != Standing::New;
+        *there = standing.expect("a readable log") != ThreadStatus::New;
     }
     there
 }
 
 #[tokio::test]
 async fn sch_c6_a_finished_thread_is_kept_unless_somebody_says_otherwise() {
-    let (runner, now) = desk(OnComplete::default());
+    let (runner, now) = desk(Retention::default());
     one_of_each(&runner).await;
     now.fetch_add(i64::MAX / 2, Ordering::Relaxed);
     assert_eq!(runner.retire().await.expect("nothing to do"), []);
@@ -95,7 +95,7 @@ async fn sch_c6_a_finished_thread_is_kept_unless_somebody_says_otherwise() {
 
 #[tokio::test]
 async fn sch_c6_a_finished_thread_is_kept_for_a_while() {
-    let (runner, now) = desk(OnComplete::KeepFor(Duration::from_secs(7200)));
+    let (runner, now) = desk(Retention::KeepFor(Duration::from_secs(7200)));
     one_of_each(&runner).await;
     now.fetch_add(7_199_999, Ordering::Relaxed);
     assert_eq!(runner.retire().await.expect("a store"), []);
@@ -108,7 +108,7 @@ async fn sch_c6_a_finished_thread_is_kept_for_a_while() {
     assert_eq!(runner.retire().await.expect("a store"), [thread("work")]);
     // Threads that can still go on are kept.
     assert_eq!(standing(&runner).await, [true, true, false]);
-    let Ok(Standing::Waiting(open)) = runner.standing(&thread("ask")).await else {
+    let Ok(ThreadStatus::Waiting(open)) = runner.standing(&thread("ask")).await else {
         panic!("the question is open");
     };
     let id = open.first().expect("one question").id.clone();
@@ -119,7 +119,7 @@ async fn sch_c6_a_finished_thread_is_kept_for_a_while() {
 
 #[tokio::test]
 async fn sch_c6_a_finished_thread_is_deleted_at_once() {
-    let (runner, _) = desk(OnComplete::Delete);
+    let (runner, _) = desk(Retention::Delete);
     one_of_each(&runner).await;
     assert_eq!(standing(&runner).await, [true, true, false]);
     // The next request begins a new thread.
@@ -131,7 +131,7 @@ async fn sch_c6_a_finished_thread_is_deleted_at_once() {
 
 #[tokio::test]
 async fn nothing_is_retired_under_a_run_or_without_administration() {
-    let (runner, now) = desk(OnComplete::KeepFor(Duration::ZERO));
+    let (runner, now) = desk(Retention::KeepFor(Duration::ZERO));
     one_of_each(&runner).await;
     let held = runner.log().lease(fugato_store::LeaseRequest::Acquire {
         thread: thread("work"),
@@ -143,7 +143,7 @@ async fn nothing_is_retired_under_a_run_or_without_administration() {
     now.fetch_add(10_001, Ordering::Relaxed);
     assert_eq!(runner.retire().await.expect("a store"), [thread("work")]);
 
-    let options = RunnerOptions::default().on_complete(OnComplete::Delete);
+    let options = RunnerOptions::default().on_complete(Retention::Delete);
     let bare = Runner::on_log(runner.graph().clone(), Arc::new(MemoryLog::default()));
     let error = bare.options(options).retire().await.expect_err("it cannot");
     assert!(matches!(

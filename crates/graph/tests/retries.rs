@@ -9,7 +9,8 @@ use std::{
 };
 
 use fugato_graph::{
-    BoxError, Context, END, Ended, Graph, NodePolicy, RunError, RunErrorKind, Runner, Standing,
+    BoxError, Context, END, Graph, NodePolicy, RunError, RunErrorKind, RunResult, Runner,
+    ThreadStatus,
 };
 use fugato_state::{State, ThreadId};
 use fugato_store::MemoryLog;
@@ -67,7 +68,7 @@ fn thread() -> ThreadId {
 /// and true if it was retried.
 async fn watched(
     runner: &Runner<Tries>,
-) -> (Result<Ended<Tries>, RunError>, u64, Vec<(String, bool)>) {
+) -> (Result<RunResult<Tries>, RunError>, u64, Vec<(String, bool)>) {
     let began = Instant::now();
     let mut run = runner.start(&thread(), ());
     let mut told = vec![];
@@ -129,5 +130,5 @@ async fn sch_134_a_retry_that_waits_can_be_cancelled() {
         "nobody waited for the next try"
     );
     let standing = runner.standing(&thread()).await;
-    assert_eq!(standing.expect("a readable log"), Standing::Idle);
+    assert_eq!(standing.expect("a readable log"), ThreadStatus::Idle);
 }

@@ -53,7 +53,7 @@ impl Attempt {
 }
 
 /// An answer that has begun: its first delta has arrived, or it ended without any.
-pub(crate) struct Begun {
+pub(crate) struct StartedAnswer {
     /// The deltas, the first included; the attempt that succeeds comes last.
     pub(crate) deltas: DeltaStream,
     /// The attempts that an inner decorator made before this one.
@@ -68,7 +68,7 @@ pub(crate) struct Begun {
 pub(crate) async fn begin<M: ChatModel + ?Sized>(
     model: &M,
     request: ChatRequest,
-) -> Result<Begun, ModelError> {
+) -> Result<StartedAnswer, ModelError> {
     let clock = Clock {
         model: model.name().to_owned(),
         start: Instant::now(),
@@ -90,7 +90,7 @@ pub(crate) async fn begin<M: ChatModel + ?Sized>(
     let rest = stream::iter(cost.into_iter().chain(first))
         .chain(deltas)
         .fuse();
-    Ok(Begun {
+    Ok(StartedAnswer {
         deltas: watch(rest.boxed(), clock),
         earlier,
     })

@@ -44,17 +44,17 @@ use crate::{
 pub struct CircuitBreaker<M> {
     model: M,
     limits: Limits,
-    circuit: Arc<Mutex<Watched>>,
+    circuit: Arc<Mutex<CircuitEntry>>,
 }
 
 /// A circuit and the time and text of its last failure.
 #[derive(Debug, Default)]
-struct Watched {
+struct CircuitEntry {
     circuit: Circuit,
     failure: Option<(Instant, String)>,
 }
 
-impl Watched {
+impl CircuitEntry {
     fn refusal(&self, why: Refused, now: Instant) -> ModelError {
         let failed = match &self.failure {
             Some((at, why)) => {
@@ -155,13 +155,13 @@ impl<M: ChatModel> CircuitBreaker<M> {
         circuit.circuit.state(Instant::now())
     }
 
-    fn admit(&self) -> Result<Trial, ModelError> {
+    fn admit(&self) -> Result<CircuitPermit, ModelError> {
         let now = Instant::now();
         let mut circuit = self.circuit.lock().unwrap_or_else(PoisonError::into_inner);
         let admitted = circuit.circuit.admit(now, &self.limits);
         let pass = admitted.map_err(|why| circuit.refusal(why, now))?;
         drop(circuit);
-        Ok(Trial {
+        Ok(CircuitPermit {
             model: self.model.name().to_owned(),
             circuit: self.circuit.clone(),
             limits: self.limits,
@@ -211,14 +211,14 @@ fn verdict(error: &ModelError) -> Verdict {
 }
 
 /// One request that was let through. Dropped before its end, it counts as neither good nor bad.
-struct Trial {
+struct CircuitPermit {
     model: String,
-    circuit: Arc<Mutex<Watched>>,
+    circuit: Arc<Mutex<CircuitEntry>>,
     limits: Limits,
     pass: Option<Pass>,
 }
 
-impl Trial {
+impl CircuitPermit {
     fn failed(&mut self, error: &ModelError) {
         let verdict = verdict(error);
         if verdict == Verdict::Bad {
@@ -245,7 +245,7 @@ impl Trial {
     }
 }
 
-impl Drop for Trial {
+impl Drop for CircuitPermit {
     fn drop(&mut self) {
         self.settle(Verdict::Neither);
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::{
     Attempt, ChatModel, ChatModelExt as _, ChatRequest, ChatResponse, DecisionStyle, ModelError,
-    ModelErrorKind, Profile, Rejected, ToolChoice, ToolSchema,
+    ModelErrorKind, Profile, RejectedAnswer, ToolChoice, ToolSchema,
 };
 
 /// Sends a request until the model calls a function with arguments that `read` accepts.
@@ -23,8 +23,8 @@ pub async fn call<M, T>(
     request: ChatRequest,
     function: ToolSchema,
     options: CallOptions,
-    read: impl Fn(&Value) -> Result<T, Rejected> + Send + Sync,
-) -> Result<Called<T>, NotCalled>
+    read: impl Fn(&Value) -> Result<T, RejectedAnswer> + Send + Sync,
+) -> Result<FunctionCallResult<T>, FunctionCallError>
 where
     M: ChatModel + ?Sized,
 {
@@ -39,7 +39,7 @@ where
             Ok(response) => response,
             Err(error) => {
                 traces.push(CallTrace::failed(stage, model, &error));
-                return Err(NotCalled { traces });
+                return Err(FunctionCallError { traces });
             }
         };
         left = left.saturating_sub(u32::try_from(response.attempts.len()).unwrap_or(1).max(1));
@@ -53,7 +53,7 @@ where
         ));
         match read {
             Ok(value) => {
-                return Ok(Called {
+                return Ok(FunctionCallResult {
                     value,
                     style,
                     traces,
@@ -62,7 +62,7 @@ where
             Err(rejected) if left > 0 && style == DecisionStyle::Native => {
                 request.messages.extend(rejected.messages());
             }
-            Err(_) => return Err(NotCalled { traces }),
+            Err(_) => return Err(FunctionCallError { traces }),
         }
     }
 }
@@ -123,7 +123,7 @@ impl CallOptions {
 /// A function call with arguments that were accepted.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Called<T> {
+pub struct FunctionCallResult<T> {
     /// The value that was read from the arguments.
     pub value: T,
     /// The form of the call; that of the protocol itself is [`DecisionStyle::Native`].
@@ -136,12 +136,12 @@ pub struct Called<T> {
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{}", self.why())]
 #[non_exhaustive]
-pub struct NotCalled {
+pub struct FunctionCallError {
     /// The trace of every request, oldest first.
     pub traces: Vec<CallTrace>,
 }
 
-impl NotCalled {
+impl FunctionCallError {
     /// Returns the error of the last request with its causes, in one line.
     pub fn why(&self) -> &str {
         let last = self.traces.last().and_then(|trace| trace.error.as_deref());
@@ -236,7 +236,7 @@ impl CallTrace {
         stage: String,
         response: &ChatResponse,
         style: DecisionStyle,
-        rejected: Option<&Rejected>,
+        rejected: Option<&RejectedAnswer>,
     ) -> Self {
         let attempts = response.attempts.clone();
         let outcome = match (rejected, style) {
@@ -276,7 +276,7 @@ fn succeeded(attempts: &[Attempt]) -> CallOutcome {
 
 /// Returns the form of the function's call and its arguments: the protocol's own call, or one that
 /// was written as text.
-fn heard(response: &ChatResponse, name: &str) -> (DecisionStyle, Result<Value, Rejected>) {
+fn heard(response: &ChatResponse, name: &str) -> (DecisionStyle, Result<Value, RejectedAnswer>) {
     for style in [
         DecisionStyle::Native,
         DecisionStyle::Text,
@@ -293,7 +293,7 @@ fn heard(response: &ChatResponse, name: &str) -> (DecisionStyle, Result<Value, R
     } else {
         format!("it calls no function; call {name}")
     };
-    let rejected = Rejected::sense(response.message.content.clone(), "", message);
+    let rejected = RejectedAnswer::sense(response.message.content.clone(), "", message);
     (DecisionStyle::Text, Err(rejected))
 }
 

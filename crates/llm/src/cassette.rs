@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::{ChatDelta, ChatRequest, ModelError, ModelErrorKind, RetryAdvice};
 
-pub use record::Record;
+pub use record::Recorder;
 pub use replay::Replay;
 pub use secrets::Secrets;
 

@@ -10,12 +10,12 @@ use serde_json::Value;
 
 use crate::{ResponseFormat, extract};
 
-pub use rejected::{Rejected, RejectedClass};
+pub use rejected::{RejectedAnswer, RejectedClass};
 
 /// A contract for the answer of a model: a Rust type, its JSON Schema, and checks of its content.
 ///
 /// Reading is lenient in form (see [`extract()`]) and strict in content: a value that breaks the
-/// schema or a check is never returned. The [`Rejected`] error holds the violations in words that
+/// schema or a check is never returned. The [`RejectedAnswer`] error holds the violations in words that
 /// the model can act on; [`decide`](crate::decide()) sends them to the model until its answer fits.
 ///
 /// # Example
@@ -34,7 +34,7 @@ pub use rejected::{Rejected, RejectedClass};
 ///
 /// let rejected = contract.read(r#"{"task": 4, "day": 9}"#).unwrap_err();
 /// assert!(rejected.correction().contains("/day: the week has 7 days"));
-/// # Ok::<(), fugato_llm::Rejected>(())
+/// # Ok::<(), fugato_llm::RejectedAnswer>(())
 /// ```
 ///
 /// # Wrong
@@ -57,7 +57,7 @@ pub use rejected::{Rejected, RejectedClass};
 /// - A narrowed [`schema`](Self::schema) accepts nothing that `T` cannot hold.
 ///
 /// # Errors
-/// [`read`](Self::read) and [`read_value`](Self::read_value) return [`Rejected`], with one of these
+/// [`read`](Self::read) and [`read_value`](Self::read_value) return [`RejectedAnswer`], with one of these
 /// classes:
 ///
 /// | class | the answer |
@@ -201,17 +201,17 @@ impl<T: DeserializeOwned> Contract<T> {
     }
 
     /// Reads the answer of a model.
-    pub fn read(&self, raw: &str) -> Result<T, Rejected> {
+    pub fn read(&self, raw: &str) -> Result<T, RejectedAnswer> {
         match extract(raw) {
             Ok(found) => self
                 .read_value(Value::Object(found.object))
                 .map_err(|why| why.raw(raw)),
-            Err(why) => Err(Rejected::unread(&why, &self.outline).raw(raw)),
+            Err(why) => Err(RejectedAnswer::unread(&why, &self.outline).raw(raw)),
         }
     }
 
     /// Reads a value, such as the arguments of a tool call. A string is read as an answer.
-    pub fn read_value(&self, mut value: Value) -> Result<T, Rejected> {
+    pub fn read_value(&self, mut value: Value) -> Result<T, RejectedAnswer> {
         if let Value::String(text) = &value {
             return self.read(text);
         }
@@ -227,7 +227,7 @@ impl<T: DeserializeOwned> Contract<T> {
                 path: String::new(),
                 message: error.to_string(),
             };
-            Rejected::new(RejectedClass::Schema, vec![violation], &self.outline).raw(&raw)
+            RejectedAnswer::new(RejectedClass::Schema, vec![violation], &self.outline).raw(&raw)
         })?;
         let mut objections = Objections::default();
         for check in &self.checks {
@@ -236,11 +236,11 @@ impl<T: DeserializeOwned> Contract<T> {
         if objections.0.is_empty() {
             Ok(read)
         } else {
-            Err(Rejected::new(RejectedClass::Sense, objections.0, "").raw(&raw))
+            Err(RejectedAnswer::new(RejectedClass::Sense, objections.0, "").raw(&raw))
         }
     }
 
-    fn breach(&self, error: &SchemaError, value: &Value) -> Rejected {
+    fn breach(&self, error: &SchemaError, value: &Value) -> RejectedAnswer {
         let violations = match error {
             SchemaError::Violated(violations) => violations.clone(),
             SchemaError::Invalid(message) => {
@@ -256,7 +256,7 @@ impl<T: DeserializeOwned> Contract<T> {
         } else {
             RejectedClass::Schema
         };
-        Rejected::new(class, violations, &self.outline).raw(&value.to_string())
+        RejectedAnswer::new(class, violations, &self.outline).raw(&value.to_string())
     }
 }
 

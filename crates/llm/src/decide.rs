@@ -3,7 +3,8 @@ use std::{error::Error, fmt};
 use serde::de::DeserializeOwned;
 
 use crate::{
-    ChatModel, ChatModelExt as _, ChatRequest, ChatResponse, Contract, ModelError, Rejected, Usage,
+    ChatModel, ChatModelExt as _, ChatRequest, ChatResponse, Contract, ModelError, RejectedAnswer,
+    Usage,
 };
 
 /// Sends a request until the model's answer fits the contract.
@@ -20,22 +21,22 @@ pub async fn decide<M, T>(
     mut request: ChatRequest,
     contract: &Contract<T>,
     options: DecideOptions<T>,
-) -> Result<Decided<T>, DecideError>
+) -> Result<DecisionOutcome<T>, DecideError>
 where
     M: ChatModel + ?Sized,
     T: DeserializeOwned,
 {
-    let mut story = Story::default();
+    let mut story = DecisionTrace::default();
     let why = loop {
         let response = match model.complete(request.clone()).await {
             Ok(response) => response,
-            Err(error) => break Undecided::Model(error),
+            Err(error) => break DecideFailure::Model(error),
         };
         let raw = response.message.content.clone();
         story.add(response);
         match contract.read(&raw) {
             Ok(value) => {
-                return Ok(Decided {
+                return Ok(DecisionOutcome {
                     value,
                     by: DecidedBy::Model,
                     story,
@@ -54,7 +55,7 @@ where
             }
         }
         if story.rejected.len() >= options.failures {
-            break Undecided::Rejected;
+            break DecideFailure::Rejected;
         }
     };
     let error = DecideError { why, story };
@@ -69,7 +70,7 @@ where
     );
     let value = rule(&error);
     let story = error.story.clone();
-    Ok(Decided {
+    Ok(DecisionOutcome {
         value,
         by: DecidedBy::Rule(error.why),
         story,
@@ -122,13 +123,13 @@ impl<T> fmt::Debug for DecideOptions<T> {
 /// A decision of [`decide`], and the way to it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Decided<T> {
+pub struct DecisionOutcome<T> {
     /// The decision.
     pub value: T,
     /// The author of the decision: the model or the rule.
     pub by: DecidedBy,
     /// The answers of the model, the accepted one included.
-    pub story: Story,
+    pub story: DecisionTrace,
 }
 
 /// The author of a decision.
@@ -138,13 +139,13 @@ pub enum DecidedBy {
     /// The model.
     Model,
     /// The rule, with the reason why the model did not decide.
-    Rule(Undecided),
+    Rule(DecideFailure),
 }
 
 /// The reason why a model did not decide.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub enum Undecided {
+pub enum DecideFailure {
     /// The model did not answer.
     Model(ModelError),
     /// Too many answers in a row did not fit the contract.
@@ -154,16 +155,16 @@ pub enum Undecided {
 /// The answers of a model on the way to a decision.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
-pub struct Story {
+pub struct DecisionTrace {
     /// The rejected answers, oldest first, each with its violations.
-    pub rejected: Vec<Rejected>,
+    pub rejected: Vec<RejectedAnswer>,
     /// All answers, oldest first, with the attempts that each one took.
     pub responses: Vec<ChatResponse>,
     /// The usage of all answers together, as far as servers report it.
     pub usage: Usage,
 }
 
-impl Story {
+impl DecisionTrace {
     fn add(&mut self, response: ChatResponse) {
         self.usage += response.usage.unwrap_or_default();
         self.responses.push(response);
@@ -175,23 +176,23 @@ impl Story {
 #[non_exhaustive]
 pub struct DecideError {
     /// The reason why the model did not decide.
-    pub why: Undecided,
+    pub why: DecideFailure,
     /// The answers of the model.
-    pub story: Story,
+    pub story: DecisionTrace,
 }
 
 impl fmt::Display for DecideError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rejected = self.story.rejected.len();
         match (&self.why, self.story.rejected.last()) {
-            (Undecided::Rejected, Some(last)) => {
+            (DecideFailure::Rejected, Some(last)) => {
                 write!(
                     f,
                     "{rejected} answers in a row broke the contract; of the last one, {last}"
                 )
             }
-            (Undecided::Rejected, None) => f.write_str("no answer fits the contract"),
-            (Undecided::Model(_), _) => {
+            (DecideFailure::Rejected, None) => f.write_str("no answer fits the contract"),
+            (DecideFailure::Model(_), _) => {
                 write!(
                     f,
                     "the model did not answer after {rejected} rejected answers"
@@ -204,8 +205,8 @@ impl fmt::Display for DecideError {
 impl Error for DecideError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match &self.why {
-            Undecided::Model(error) => Some(error),
-            Undecided::Rejected => None,
+            DecideFailure::Model(error) => Some(error),
+            DecideFailure::Rejected => None,
         }
     }
 }

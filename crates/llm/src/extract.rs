@@ -18,7 +18,7 @@ pub use growing::{ObjectDelta, ObjectPiece, ObjectReader, read_object};
 /// A JSON object that was found in a text.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Extracted {
+pub struct ExtractedJson {
     /// The object.
     pub object: Map<String, Value>,
     /// The repairs that were needed to read it.
@@ -101,7 +101,7 @@ pub enum NoObject {
 ///            serde_json::json!({ "action": "move", "day": 3 }));
 /// # Ok::<(), fugato_llm::NoObject>(())
 /// ```
-pub fn extract(text: &str) -> Result<Extracted, NoObject> {
+pub fn extract(text: &str) -> Result<ExtractedJson, NoObject> {
     let input = Input {
         text,
         is_whole: true,

@@ -28,15 +28,17 @@ mod traced;
 
 pub use attempt::{Attempt, AttemptFailure};
 pub use breaker::{CircuitBreaker, CircuitState};
-pub use call::{CallOptions, CallOutcome, CallTrace, Called, NotCalled, call};
-pub use cassette::{CassetteError, Record, Replay, Secrets};
+pub use call::{CallOptions, CallOutcome, CallTrace, FunctionCallError, FunctionCallResult, call};
+pub use cassette::{CassetteError, Recorder, Replay, Secrets};
 pub use context::ContextWindow;
-pub use contract::{Contract, Objections, Rejected, RejectedClass};
-pub use decide::{DecideError, DecideOptions, Decided, DecidedBy, Story, Undecided, decide};
+pub use contract::{Contract, Objections, RejectedAnswer, RejectedClass};
+pub use decide::{
+    DecideError, DecideFailure, DecideOptions, DecidedBy, DecisionOutcome, DecisionTrace, decide,
+};
 pub use delta::{ChatDelta, FinishReason, ToolCallDelta, Usage};
 pub use error::{ModelError, ModelErrorKind, RetryAdvice};
 pub use extract::{
-    Extracted, NoObject, ObjectDelta, ObjectPiece, ObjectReader, Repair, extract, read_object,
+    ExtractedJson, NoObject, ObjectDelta, ObjectPiece, ObjectReader, Repair, extract, read_object,
 };
 pub use fallback::Fallback;
 pub use fugato_state::ToolSchema;

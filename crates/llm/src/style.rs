@@ -2,7 +2,7 @@ use fugato_state::ToolCall;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{ChatResponse, NoObject, Rejected, extract};
+use crate::{ChatResponse, NoObject, RejectedAnswer, extract};
 
 /// The form in which a model proposes tool calls. All forms are read as the same [`Decision`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -34,7 +34,11 @@ const CLOSE: &str = "</tool_call>";
 impl DecisionStyle {
     /// Reads the decision. Calls without an id of their own are named `id_prefix` and a number
     /// from 0, which must be unique in the conversation.
-    pub fn read(self, response: &ChatResponse, id_prefix: &str) -> Result<Decision, Rejected> {
+    pub fn read(
+        self,
+        response: &ChatResponse,
+        id_prefix: &str,
+    ) -> Result<Decision, RejectedAnswer> {
         let message = &response.message;
         match self {
             Self::Native => Ok(Decision {
@@ -59,7 +63,7 @@ fn repaired(mut call: ToolCall) -> ToolCall {
     call
 }
 
-fn json_action(content: &str, id_prefix: &str) -> Result<Decision, Rejected> {
+fn json_action(content: &str, id_prefix: &str) -> Result<Decision, RejectedAnswer> {
     let mut object = parse(content, content)?;
     if object.contains_key("name") && object.contains_key("arguments") {
         let call = call(object, format!("{id_prefix}0"), content)?;
@@ -78,13 +82,13 @@ fn json_action(content: &str, id_prefix: &str) -> Result<Decision, Rejected> {
         Some(Value::Object(inner)) => vec![call(inner, format!("{id_prefix}0"), content)?],
         Some(_) => {
             let message = "give exactly one object with \"name\" and \"arguments\", not a list";
-            return Err(Rejected::sense(content, "/tool_call", message));
+            return Err(RejectedAnswer::sense(content, "/tool_call", message));
         }
     };
     Ok(Decision { text, calls })
 }
 
-fn text_calls(content: &str, id_prefix: &str) -> Result<Decision, Rejected> {
+fn text_calls(content: &str, id_prefix: &str) -> Result<Decision, RejectedAnswer> {
     let (mut text, mut calls, mut rest) = (String::new(), vec![], content);
     while let Some((before, after)) = rest.split_once(OPEN) {
         text.push_str(before);
@@ -101,15 +105,15 @@ fn text_calls(content: &str, id_prefix: &str) -> Result<Decision, Rejected> {
     })
 }
 
-fn parse(text: &str, raw: &str) -> Result<Map<String, Value>, Rejected> {
+fn parse(text: &str, raw: &str) -> Result<Map<String, Value>, RejectedAnswer> {
     let allowed = "- \"name\" (required): string\n- \"arguments\" (required): object\n";
-    let unread = |why: NoObject| Rejected::unread(&why, allowed).raw(raw);
+    let unread = |why: NoObject| RejectedAnswer::unread(&why, allowed).raw(raw);
     extract(text).map(|found| found.object).map_err(unread)
 }
 
-fn call(mut object: Map<String, Value>, id: String, raw: &str) -> Result<ToolCall, Rejected> {
+fn call(mut object: Map<String, Value>, id: String, raw: &str) -> Result<ToolCall, RejectedAnswer> {
     let Some(Value::String(name)) = object.remove("name") else {
-        return Err(Rejected::sense(
+        return Err(RejectedAnswer::sense(
             raw,
             "/name",
             "the name of the tool is missing",
@@ -120,7 +124,7 @@ fn call(mut object: Map<String, Value>, id: String, raw: &str) -> Result<ToolCal
         // Some models write the arguments as a string of JSON.
         Some(Value::String(text)) => Value::Object(parse(&text, raw)?),
         Some(Value::Object(arguments)) => Value::Object(arguments),
-        Some(_) => return Err(Rejected::sense(raw, "/arguments", "give one object")),
+        Some(_) => return Err(RejectedAnswer::sense(raw, "/arguments", "give one object")),
     };
     Ok(ToolCall {
         id,

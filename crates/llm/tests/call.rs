@@ -2,8 +2,9 @@
 use std::time::Duration;
 
 use fugato_llm::{
-    CallOptions, CallOutcome, Called, ChatModel, ChatRequest, DecisionStyle, Fallback, ModelError,
-    ModelErrorKind, NotCalled, Rejected, Retry, ToolChoice, ToolSchema, call,
+    CallOptions, CallOutcome, ChatModel, ChatRequest, DecisionStyle, Fallback, FunctionCallError,
+    FunctionCallResult, ModelError, ModelErrorKind, RejectedAnswer, Retry, ToolChoice, ToolSchema,
+    call,
 };
 use fugato_state::{Message, Schema, ToolCall};
 use fugato_testkit::{Reply, Scripted};
@@ -17,15 +18,15 @@ fn down() -> ModelError {
     ModelError::new(ModelErrorKind::Unavailable, "maintenance")
 }
 
-fn read(arguments: &Value) -> Result<i64, Rejected> {
+fn read(arguments: &Value) -> Result<i64, RejectedAnswer> {
     let seats = arguments.get("seats").and_then(Value::as_i64);
-    let wrong = || Rejected::sense(arguments.to_string(), "/seats", "1 to 9 are allowed");
+    let wrong = || RejectedAnswer::sense(arguments.to_string(), "/seats", "1 to 9 are allowed");
     seats
         .filter(|seats| (1..10).contains(seats))
         .ok_or_else(wrong)
 }
 
-async fn ask(model: &dyn ChatModel) -> Result<Called<i64>, NotCalled> {
+async fn ask(model: &dyn ChatModel) -> Result<FunctionCallResult<i64>, FunctionCallError> {
     let schema = Schema::of::<Value>();
     let function = ToolSchema::new("book", "Books seats.", schema);
     let request = ChatRequest::new([Message::user("A table")]).metadata("stage", "table");

@@ -7,8 +7,8 @@ use std::{
 };
 
 use fugato_llm::{
-    ChatDelta, ChatModel as _, ChatModelExt as _, ChatRequest, ModelError, ModelErrorKind, Record,
-    Replay, Retry, RetryAdvice, Secrets, ToolSchema, Usage,
+    ChatDelta, ChatModel as _, ChatModelExt as _, ChatRequest, ModelError, ModelErrorKind,
+    Recorder, Replay, Retry, RetryAdvice, Secrets, ToolSchema, Usage,
 };
 use fugato_state::{Message, Schema, ToolCall};
 use fugato_testkit::{Reply, Scripted};
@@ -78,7 +78,7 @@ async fn a_replay_gives_the_same_deltas_and_the_same_errors() {
         ])
     };
     let tape = Tape::default();
-    let (plain, recorded) = (script(), Record::new(script(), tape.clone()));
+    let (plain, recorded) = (script(), Recorder::new(script(), tape.clone()));
     let schema = Schema::new(json!({ "type": "object" })).unwrap();
     let requests = [
         ask("Hello").temperature(0.2),
@@ -110,7 +110,7 @@ async fn the_same_request_gets_its_answers_in_their_order() {
     let tape = Tape::default();
     let down = ModelError::new(ModelErrorKind::Unavailable, "");
     let script = Scripted::new([Reply::error(down), Reply::text("a"), Reply::text("b")]);
-    let model = Retry::new(Record::new(script, tape.clone()));
+    let model = Retry::new(Recorder::new(script, tape.clone()));
     for answer in ["a", "b"] {
         assert_eq!(
             model.complete(ask("Hello")).await.unwrap().message.content,
@@ -137,7 +137,7 @@ async fn the_same_request_gets_its_answers_in_their_order() {
 #[tokio::test]
 async fn a_miss_names_the_line_that_comes_nearest() {
     let tape = Tape::default();
-    let model = Record::new(Scripted::new(["a", "b"]), tape.clone());
+    let model = Recorder::new(Scripted::new(["a", "b"]), tape.clone());
     model.complete(ask("Hello").temperature(0.2)).await.unwrap();
     model.complete(ask("Goodbye")).await.unwrap();
     for (request, context) in [
@@ -170,7 +170,7 @@ async fn a_miss_names_the_line_that_comes_nearest() {
 async fn a_secret_in_a_request_does_not_keep_it_from_being_found() {
     let tape = Tape::default();
     let secrets = |key: &str| Secrets::new([key]);
-    let model = Record::new(Scripted::new(["your key is first-key"]), tape.clone());
+    let model = Recorder::new(Scripted::new(["your key is first-key"]), tape.clone());
     let model = model.secrets(secrets("first-key"));
     let response = model.complete(ask("My key is first-key")).await.unwrap();
     assert_eq!(response.message.content, "your key is first-key");
@@ -183,7 +183,7 @@ async fn a_secret_in_a_request_does_not_keep_it_from_being_found() {
 #[tokio::test]
 async fn an_answer_that_is_given_up_is_not_kept() {
     let tape = Tape::default();
-    let model = Record::new(Scripted::new([Reply::chunks(["a", "b"])]), tape.clone());
+    let model = Recorder::new(Scripted::new([Reply::chunks(["a", "b"])]), tape.clone());
     let mut deltas = model.stream(ask("Hello")).await.unwrap();
     assert!(deltas.next().await.is_some());
     drop(deltas);
@@ -204,7 +204,7 @@ impl Write for Full {
 
 #[tokio::test]
 async fn a_cassette_that_cannot_be_written_is_an_error() {
-    let model = Record::new(Scripted::new(["a"]), Full);
+    let model = Recorder::new(Scripted::new(["a"]), Full);
     let heard = heard(&model, ask("Hello")).await;
     assert_eq!(heard[0], Ok(ChatDelta::text("a")));
     assert_eq!(

@@ -2,8 +2,8 @@
 
 use fugato_llm::ChatModel as _;
 use fugato_llm::{
-    ChatRequest, Contract, DecideOptions, DecidedBy, ModelError, ModelErrorKind, ObjectDelta,
-    ObjectPiece, RejectedClass, Tag, TagEnd, TagPiece, TaggedDelta, Undecided, Usage, decide,
+    ChatRequest, Contract, DecideFailure, DecideOptions, DecidedBy, ModelError, ModelErrorKind,
+    ObjectDelta, ObjectPiece, RejectedClass, Tag, TagEnd, TagPiece, TaggedDelta, Usage, decide,
     read_object, split_tag,
 };
 use fugato_state::{Message, Role};
@@ -99,7 +99,7 @@ async fn sch_57_three_failures_in_a_row_are_an_error_with_the_whole_story() {
     let why = decide(&model, ask(), &contract(), DecideOptions::default())
         .await
         .unwrap_err();
-    assert!(matches!(why.why, Undecided::Rejected));
+    assert!(matches!(why.why, DecideFailure::Rejected));
     let story: Vec<_> = why
         .story
         .rejected
@@ -126,11 +126,14 @@ async fn l4_the_rule_decides_when_the_model_does_not() {
         .await
         .unwrap();
     assert_eq!((decided.value, decided.story.rejected.len()), (done(), 2));
-    assert!(matches!(decided.by, DecidedBy::Rule(Undecided::Rejected)));
+    assert!(matches!(
+        decided.by,
+        DecidedBy::Rule(DecideFailure::Rejected)
+    ));
 
     let down = Scripted::new([ModelError::new(ModelErrorKind::Unreachable, "")]);
     let decided = decide(&down, ask(), &contract(), options()).await.unwrap();
-    let DecidedBy::Rule(Undecided::Model(error)) = decided.by else {
+    let DecidedBy::Rule(DecideFailure::Model(error)) = decided.by else {
         panic!("the model is down")
     };
     assert_eq!(error.kind, ModelErrorKind::Unreachable);

@@ -98,7 +98,7 @@ async fn once(
         .peer()
         .send_cancellable_request(request, options)
         .await?;
-    let asked = Asked::new(session, &handle);
+    let asked = PendingCall::new(session, &handle);
     let name = CallName {
         tool: call.tool.to_owned(),
         call: call.id.to_owned(),
@@ -111,14 +111,14 @@ async fn once(
 }
 
 /// The guard of a call that waits for its answer. Dropped before, it sends a cancellation.
-struct Asked {
+struct PendingCall {
     peer: Peer<RoleClient>,
     handler: Handler,
     token: ProgressToken,
     id: Option<RequestId>,
 }
 
-impl Asked {
+impl PendingCall {
     fn new(session: &Session, handle: &RequestHandle<RoleClient>) -> Self {
         Self {
             peer: session.peer().clone(),
@@ -134,7 +134,7 @@ impl Asked {
     }
 }
 
-impl Drop for Asked {
+impl Drop for PendingCall {
     fn drop(&mut self) {
         let (Some(id), Ok(runtime)) = (self.id.take(), tokio::runtime::Handle::try_current())
         else {
@@ -152,13 +152,13 @@ impl Drop for Asked {
     }
 }
 
-type Answered = (Option<InputResponses>, Option<String>);
+type CallAnswer = (Option<InputResponses>, Option<String>);
 
 async fn answered(
     handler: &Handler,
     server: &str,
     asked: InputRequiredResult,
-) -> Result<Answered, ToolFailure> {
+) -> Result<CallAnswer, ToolFailure> {
     let mut responses = InputResponses::new();
     let has_questions = asked.input_requests.is_some();
     for (name, question) in asked.input_requests.unwrap_or_default() {

@@ -12,13 +12,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::{Era, handler::Handler};
 
 pub(crate) type BoxError = Box<dyn Error + Send + Sync>;
-pub(crate) type Running = RunningService<RoleClient, Handler>;
+pub(crate) type RunningServer = RunningService<RoleClient, Handler>;
 
 /// A way to connect to a server, also again after it was lost.
 #[async_trait]
 pub(crate) trait Connect: Send + Sync {
     /// Connects and performs the greeting.
-    async fn connect(&self, handler: Handler, era: Era) -> Result<Running, BoxError>;
+    async fn connect(&self, handler: Handler, era: Era) -> Result<RunningServer, BoxError>;
 }
 
 /// Begins the session by the way of the protocol that `era` selects.
@@ -26,7 +26,7 @@ pub(crate) async fn greet<T, E, A>(
     transport: T,
     handler: Handler,
     era: Era,
-) -> Result<Running, BoxError>
+) -> Result<RunningServer, BoxError>
 where
     T: IntoTransport<RoleClient, E, A>,
     E: Error + Send + Sync + 'static,
@@ -65,7 +65,7 @@ where
     A: Future<Output = io::Result<S>> + Send,
     S: AsyncRead + AsyncWrite + Send + 'static,
 {
-    async fn connect(&self, handler: Handler, era: Era) -> Result<Running, BoxError> {
+    async fn connect(&self, handler: Handler, era: Era) -> Result<RunningServer, BoxError> {
         let stream = (self.open)().await?;
         greet(tokio::io::split(stream), handler, era).await
     }

@@ -25,7 +25,7 @@ pub use error::McpError;
 pub use hints::{Hints, confirm_destructive};
 pub use listing::{McpTools, RefusedTool};
 pub use options::{Era, McpOptions, Progress};
-pub use program::Program;
+pub use program::ServerProgram;
 pub use question::{ServerAnswer, ServerQuestion};
 #[cfg(feature = "http-server")]
 pub use serve::{HttpServing, ToolHttpService};

@@ -14,7 +14,7 @@ use tokio::{
 
 use crate::{
     McpError, McpOptions,
-    connect::{Connect, Running},
+    connect::{Connect, RunningServer},
     handler::Handler,
 };
 
@@ -39,7 +39,7 @@ struct State {
 
 /// One session.
 pub(crate) struct Session {
-    running: Running,
+    running: RunningServer,
     pub(crate) handler: Handler,
     listener: Option<JoinHandle<()>>,
 }
@@ -174,7 +174,7 @@ impl Drop for Session {
 }
 
 /// Returns true if the server sends changes of the list of tools only to subscribers.
-fn listens(running: &Running) -> bool {
+fn listens(running: &RunningServer) -> bool {
     running.peer().peer_info().is_some_and(|info| {
         let tools = info.capabilities.tools.as_ref();
         !info.protocol_version.has_initialize()

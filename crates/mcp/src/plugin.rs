@@ -16,9 +16,9 @@ use fugato_tool::{Manifest, ManifestError, Permission};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use lock::{Unlockable, locked};
+pub use lock::{LockError, locked};
 
-use crate::{McpError, McpOptions, McpServer, McpTool, Program};
+use crate::{McpError, McpOptions, McpServer, McpTool, ServerProgram};
 use entry::{Entry, NoPython};
 use lock::Lock;
 
@@ -62,19 +62,19 @@ pub struct PluginSettings {
 /// The result of loading: the plugins that run, and those that do not.
 #[derive(Debug, Default)]
 #[non_exhaustive]
-pub struct Loaded {
+pub struct LoadedPlugins {
     /// Their tools.
     pub tools: Vec<McpTool>,
     /// The names of the tools that need a person's agreement.
     pub dangerous: BTreeSet<String>,
     /// The plugins that do not run, by name, and why.
-    pub refused: Vec<(String, PluginRefused)>,
+    pub refused: Vec<(String, PluginError)>,
 }
 
 /// The reasons why a plugin does not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum PluginRefused {
+pub enum PluginError {
     /// Its manifest cannot be found.
     #[error("its manifest.json cannot be read")]
     NoManifest(#[source] io::Error),
@@ -100,7 +100,7 @@ pub enum PluginRefused {
     NoPython(#[from] NoPython),
     /// Nothing here can lock it in.
     #[error("it cannot be locked in here, and nobody has said that it may run unlocked")]
-    Unlockable(#[from] Unlockable),
+    Unlockable(#[from] LockError),
     /// It does not start, or does not speak MCP.
     #[error(transparent)]
     Server(#[from] McpError),
@@ -187,8 +187,8 @@ impl Plugins {
     }
 
     /// Starts the plugins. One that cannot be used is left out, and does not affect the others.
-    pub async fn load(&self) -> Loaded {
-        let mut loaded = Loaded::default();
+    pub async fn load(&self) -> LoadedPlugins {
+        let mut loaded = LoadedPlugins::default();
         for folder in self.folders() {
             let name = folder.file_name().unwrap_or_default();
             let name = name.to_string_lossy().into_owned();
@@ -225,12 +225,12 @@ impl Plugins {
         &self,
         folder: &Path,
         name: &str,
-    ) -> Result<Option<(Vec<McpTool>, bool)>, PluginRefused> {
+    ) -> Result<Option<(Vec<McpTool>, bool)>, PluginError> {
         let text = fs::read_to_string(folder.join("manifest.json"));
-        let manifest = Manifest::read(&text.map_err(PluginRefused::NoManifest)?)?;
+        let manifest = Manifest::read(&text.map_err(PluginError::NoManifest)?)?;
         if manifest.name != name {
             let (folder, manifest) = (name.to_owned(), manifest.name);
-            return Err(PluginRefused::OtherName { folder, manifest });
+            return Err(PluginError::OtherName { folder, manifest });
         }
         if !manifest.auto_start && !self.settings.start.contains(name) {
             return Ok(None);
@@ -238,7 +238,7 @@ impl Plugins {
         let granted = self.settings.granted.get(name).cloned().unwrap_or_default();
         let missing = manifest.ungranted(&granted);
         if !missing.is_empty() {
-            return Err(PluginRefused::Ungranted { missing });
+            return Err(PluginError::Ungranted { missing });
         }
         let mut options = McpOptions::new()
             .only(manifest.provides.clone())
@@ -254,7 +254,11 @@ impl Plugins {
 
     /// Returns the program of a plugin: in its own folder, with only the environment that programs
     /// need to run, and with the paths of the places that it may use.
-    async fn program(&self, folder: &Path, manifest: &Manifest) -> Result<Program, PluginRefused> {
+    async fn program(
+        &self,
+        folder: &Path,
+        manifest: &Manifest,
+    ) -> Result<ServerProgram, PluginError> {
         let folder = absolute(folder);
         let entry = Entry::find(&folder, &manifest.entry).await?;
         let may = |permission| manifest.permissions.contains(&permission);
@@ -288,7 +292,7 @@ impl Plugins {
         words.extend(entry.words());
         let config = Value::Object(manifest.config.clone()).to_string();
         let mut words = words.into_iter();
-        let mut program = Program::new(words.next().unwrap_or_default())
+        let mut program = ServerProgram::new(words.next().unwrap_or_default())
             .args(words)
             .dir(folder)
             .env("PLUGIN_CONFIG", config);

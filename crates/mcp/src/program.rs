@@ -9,7 +9,7 @@ use tokio::{
 use crate::{
     Era,
     child::Child,
-    connect::{BoxError, Connect, Running, greet},
+    connect::{BoxError, Connect, RunningServer, greet},
     handler::Handler,
 };
 
@@ -40,9 +40,9 @@ const INHERITED: [&str; 10] = [
 /// with the feature `plugin`.
 ///
 /// ```
-/// use fugato_mcp::Program;
+/// use fugato_mcp::ServerProgram;
 ///
-/// let program = Program::new("notes-server")
+/// let program = ServerProgram::new("notes-server")
 ///     .args(["--root", "."])
 ///     .dir("/srv/notes")
 ///     .inherit(["PATH"])
@@ -50,7 +50,7 @@ const INHERITED: [&str; 10] = [
 /// # let _ = program;
 /// ```
 #[derive(Debug, Clone)]
-pub struct Program {
+pub struct ServerProgram {
     name: OsString,
     arguments: Vec<OsString>,
     dir: Option<PathBuf>,
@@ -58,7 +58,7 @@ pub struct Program {
     env: BTreeMap<OsString, OsString>,
 }
 
-impl Program {
+impl ServerProgram {
     /// Creates a program, looked for as a shell would.
     pub fn new(name: impl Into<OsString>) -> Self {
         Self {
@@ -119,8 +119,8 @@ impl Program {
 }
 
 #[async_trait]
-impl Connect for Program {
-    async fn connect(&self, handler: Handler, era: Era) -> Result<Running, BoxError> {
+impl Connect for ServerProgram {
+    async fn connect(&self, handler: Handler, era: Era) -> Result<RunningServer, BoxError> {
         let (child, errors) = Child::start(self.command())?;
         if let Some(errors) = errors {
             tokio::spawn(log(self.name.to_string_lossy().into_owned(), errors));
@@ -152,17 +152,17 @@ mod tests {
 
     #[test]
     fn a_program_gets_what_is_listed_and_nothing_else() {
-        let names = |program: Program| -> Vec<String> {
+        let names = |program: ServerProgram| -> Vec<String> {
             let command = program.command();
             let set = command.as_std().get_envs();
             set.map(|(name, _)| name.to_string_lossy().into_owned())
                 .collect()
         };
         assert_eq!(
-            names(Program::new("p").inherit(["PATH"]).env("KEY", "k")),
+            names(ServerProgram::new("p").inherit(["PATH"]).env("KEY", "k")),
             ["KEY", "PATH"]
         );
-        let inherited = names(Program::new("p"));
+        let inherited = names(ServerProgram::new("p"));
         assert!(
             inherited
                 .iter()

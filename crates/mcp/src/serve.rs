@@ -41,14 +41,14 @@ pub struct ToolServer<S = (), U = ()> {
     /// The number of changes of the visible tools.
     changes: watch::Sender<u64>,
     /// The notifier of this clone's client, if it has one.
-    teller: Teller,
+    teller: ChangeNotifier,
 }
 
 /// The task that notifies a client of changes. It ends with the session.
 #[derive(Default)]
-struct Teller(Mutex<Option<JoinHandle<()>>>);
+struct ChangeNotifier(Mutex<Option<JoinHandle<()>>>);
 
-impl Teller {
+impl ChangeNotifier {
     fn set(&self, task: JoinHandle<()>) {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(earlier) = held.replace(task) {
@@ -57,7 +57,7 @@ impl Teller {
     }
 }
 
-impl Drop for Teller {
+impl Drop for ChangeNotifier {
     fn drop(&mut self) {
         let held = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
         if let Some(task) = held.take() {
@@ -89,7 +89,7 @@ where
             gates: Arc::new(GateChain::new()),
             config,
             changes: watch::Sender::new(0),
-            teller: Teller::default(),
+            teller: ChangeNotifier::default(),
         }
     }
 
@@ -165,7 +165,7 @@ impl<S, U> Clone for ToolServer<S, U> {
             gates: Arc::clone(&self.gates),
             config: self.config.clone(),
             changes: self.changes.clone(),
-            teller: Teller::default(),
+            teller: ChangeNotifier::default(),
         }
     }
 }

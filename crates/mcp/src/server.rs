@@ -9,7 +9,7 @@ use std::{
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use crate::{
-    McpError, McpOptions, McpTools, Program,
+    McpError, McpOptions, McpTools, ServerProgram,
     connect::{Connect, Custom},
     link::Link,
     listing,
@@ -27,7 +27,7 @@ pub struct McpServer {
 
 impl McpServer {
     /// Creates a server that is a program.
-    pub fn stdio(name: impl Into<String>, program: Program, options: McpOptions) -> Self {
+    pub fn stdio(name: impl Into<String>, program: ServerProgram, options: McpOptions) -> Self {
         Self::new(name, Box::new(program), options)
     }
 

@@ -8,7 +8,7 @@ use rmcp::transport::{
 
 use crate::{
     Era,
-    connect::{BoxError, Connect, Running, greet},
+    connect::{BoxError, Connect, RunningServer, greet},
     handler::Handler,
 };
 
@@ -97,7 +97,7 @@ impl Url {
 
 #[async_trait]
 impl Connect for Url {
-    async fn connect(&self, handler: Handler, era: Era) -> Result<Running, BoxError> {
+    async fn connect(&self, handler: Handler, era: Era) -> Result<RunningServer, BoxError> {
         let config = self.config()?;
         let transport = match &self.options.client {
             Some(client) => StreamableHttpClientTransport::with_client(client.clone(), config),

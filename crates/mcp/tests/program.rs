@@ -4,14 +4,14 @@
 
 use std::{path::Path, process::Command};
 
-use fugato_mcp::{Era, McpOptions, McpServer, Program};
+use fugato_mcp::{Era, McpOptions, McpServer, ServerProgram};
 use fugato_state::ToolCall;
 use fugato_tool::{Registry, ToolContext};
 use serde_json::json;
 use tokio::{io::AsyncReadExt, net::unix::pipe};
 
 /// Greets, lists one tool, and answers one call with the result of `words` in a shell.
-fn shell(words: &str) -> Program {
+fn shell(words: &str) -> ServerProgram {
     let script = format!(
         r#"
         echo 'a word to those who watch' >&2
@@ -25,10 +25,10 @@ fn shell(words: &str) -> Program {
         read nothing
         "#
     );
-    Program::new("sh").args(["-c", &script])
+    ServerProgram::new("sh").args(["-c", &script])
 }
 
-async fn said(program: Program) -> (McpServer, String) {
+async fn said(program: ServerProgram) -> (McpServer, String) {
     let server = McpServer::stdio("sh", program, McpOptions::new().era(Era::Handshake));
     let tools = server.tools().await.unwrap();
     let registry: Registry = Registry::builder().tools(tools).build().unwrap();
@@ -50,7 +50,7 @@ async fn a_program_sees_its_folder_and_its_variables_and_not_ours() {
 
 #[tokio::test]
 async fn a_program_that_is_not_there_is_an_error() {
-    let program = Program::new("no-such-program-anywhere");
+    let program = ServerProgram::new("no-such-program-anywhere");
     let server = McpServer::stdio("none", program, McpOptions::new());
     assert_eq!(
         server.tools().await.unwrap_err().to_string(),

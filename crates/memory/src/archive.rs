@@ -22,14 +22,14 @@ pub enum ArchiveEntry {
 const VERSION: u32 = 1;
 
 #[derive(Serialize)]
-struct Written<'a> {
+struct ArchiveLine<'a> {
     v: u32,
     #[serde(flatten)]
     entry: &'a ArchiveEntry,
 }
 
 #[derive(Deserialize)]
-struct Read {
+struct ParsedLine {
     v: u32,
     #[serde(flatten)]
     entry: ArchiveEntry,
@@ -51,7 +51,7 @@ impl<W: Write> ArchiveWriter<W> {
 
     /// Writes one line with a single call of `write_all`, and flushes.
     pub fn write(&mut self, entry: &ArchiveEntry) -> Result<(), ArchiveError> {
-        let mut line = serde_json::to_vec(&Written { v: VERSION, entry })
+        let mut line = serde_json::to_vec(&ArchiveLine { v: VERSION, entry })
             .map_err(|source| ArchiveError::Line { line: 0, source })?;
         line.push(b'\n');
         self.to.write_all(&line)?;
@@ -98,7 +98,7 @@ impl Archive {
                 archive.torn = true;
                 break;
             }
-            let read: Read = serde_json::from_slice(&bytes)
+            let read: ParsedLine = serde_json::from_slice(&bytes)
                 .map_err(|source| ArchiveError::Line { line, source })?;
             if read.v != VERSION {
                 let found = read.v;

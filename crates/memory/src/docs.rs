@@ -10,7 +10,7 @@ use fugato_store::{
 };
 use serde_json::Value;
 
-use crate::{HybridSearch, IndexEntry, IndexUpdate, Synced};
+use crate::{HybridSearch, IndexEntry, IndexUpdate, SyncReport};
 
 /// A document store with a search over it, for any store and any index.
 ///
@@ -40,7 +40,7 @@ impl<D: DocStore> IndexedDocs<D> {
     }
 
     /// Brings the index of one namespace up to date, without the namespaces within it.
-    pub async fn refresh(&self, space: &Namespace) -> Result<Synced, StoreError> {
+    pub async fn refresh(&self, space: &Namespace) -> Result<SyncReport, StoreError> {
         let mut wanted = vec![];
         let mut filter = DocFilter::default().values().limit(PAGE);
         loop {

@@ -24,7 +24,7 @@ pub struct HybridSearch {
 /// The result of a search.
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Found {
+pub struct SearchResult {
     /// The hits, best first.
     pub hits: Vec<SearchHit>,
     /// The error of the embedder, if therefore text alone was searched.
@@ -34,7 +34,7 @@ pub struct Found {
 /// The result of bringing an index up to date.
 #[derive(Debug, Default)]
 #[non_exhaustive]
-pub struct Synced {
+pub struct SyncReport {
     /// The number of entries put because they are new or have changed.
     pub put: usize,
     /// The number of entries removed because their source is gone.
@@ -88,7 +88,7 @@ impl HybridSearch {
     }
 
     /// Searches the index. A query without a vector is embedded first if there is an embedder.
-    pub async fn search(&self, mut query: SearchQuery) -> Result<Found, StoreError> {
+    pub async fn search(&self, mut query: SearchQuery) -> Result<SearchResult, StoreError> {
         let mut text_alone = None;
         if let (None, Some(embedder)) = (&query.vector, &self.embedder) {
             match embed(embedder.as_ref(), &[query.text.clone()]).await {
@@ -97,12 +97,12 @@ impl HybridSearch {
             }
         }
         let hits = self.index.search(&query).await?;
-        Ok(Found { hits, text_alone })
+        Ok(SearchResult { hits, text_alone })
     }
 
     /// Brings the Markdown entries of the index up to date. Unchanged chunks are not embedded
     /// again, and entries of other files are removed.
-    pub async fn sync(&self, files: &[NoteFile]) -> Result<Synced, StoreError> {
+    pub async fn sync(&self, files: &[NoteFile]) -> Result<SyncReport, StoreError> {
         let chunks = files.iter().flat_map(|file| chunks(&file.path, &file.text));
         let model = self.model();
         let wanted = chunks.map(|chunk| entry(chunk, &model)).collect();
@@ -115,7 +115,7 @@ impl HybridSearch {
         &self,
         prefix: &str,
         wanted: Vec<IndexEntry>,
-    ) -> Result<Synced, StoreError> {
+    ) -> Result<SyncReport, StoreError> {
         let there = self.index.digests(prefix).await?;
         let ids: BTreeSet<&str> = wanted.iter().map(|entry| entry.id.as_str()).collect();
         let gone = there.keys().filter(|id| !ids.contains(id.as_str()));
@@ -123,7 +123,7 @@ impl HybridSearch {
         let count = ids.len();
         let changed = wanted.into_iter().filter(|entry| is_new(entry, &there));
         let (put, text_alone) = self.with_vectors(changed.collect()).await;
-        let synced = Synced {
+        let synced = SyncReport {
             put: put.len(),
             removed: remove.len(),
             unchanged: count.saturating_sub(put.len()),

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 pub use self::{
     cut::cut,
     execution::{
-        Execution, ExecutionStatus, ExecutionUpdate, Observation, Reference, Snapshot, Waiting,
+        Execution, ExecutionStatus, ExecutionUpdate, Observation, Reference, Waiting, WorldSnapshot,
     },
-    history::{History, HistoryUpdate, Speaker, Turn},
+    history::{DialogueTurn, History, HistoryUpdate, Speaker},
     preference::{PreferenceUpdate, Preferences},
     task::{Decision, TaskState, TaskSummary, TaskUpdate},
 };

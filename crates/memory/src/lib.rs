@@ -23,12 +23,12 @@ pub use docs::IndexedDocs;
 pub use embed::{EmbedError, Embedder, Embeddings, HashedNgrams};
 // A prompt reads the summary and its watermark, too, so these types are in `fugato_state`.
 pub use fugato_state::{Compaction, CompactionUpdate, Segment};
-pub use hybrid::{Found, HybridSearch, Synced};
+pub use hybrid::{HybridSearch, SearchResult, SyncReport};
 pub use importance::importance;
 pub use layer::{
-    Decision, Execution, ExecutionStatus, ExecutionUpdate, History, HistoryUpdate, Memory,
-    MemoryUpdate, Observation, PreferenceUpdate, Preferences, Reference, Snapshot, Speaker,
-    TaskState, TaskSummary, TaskUpdate, Turn, Waiting, cut,
+    Decision, DialogueTurn, Execution, ExecutionStatus, ExecutionUpdate, History, HistoryUpdate,
+    Memory, MemoryUpdate, Observation, PreferenceUpdate, Preferences, Reference, Speaker,
+    TaskState, TaskSummary, TaskUpdate, Waiting, WorldSnapshot, cut,
 };
 pub use long_term::{LongTermMemory, RememberError};
 pub use markdown::{Chunk, chunks};
@@ -39,4 +39,4 @@ pub use search::{
     Bm25, Fusion, IndexEntry, IndexUpdate, MemoryIndex, SearchHit, SearchIndex, SearchQuery,
     VectorError, Vectors,
 };
-pub use term::{Sought, sought, terms};
+pub use term::{QueryTerm, sought, terms};

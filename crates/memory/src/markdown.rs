@@ -29,7 +29,7 @@ impl Chunk {
 
 /// Splits a Markdown file at its headings, and long sections at their paragraphs.
 pub fn chunks(path: &str, markdown: &str) -> Vec<Chunk> {
-    let mut cutting = Cutting {
+    let mut cutting = MarkdownCutter {
         path,
         trail: vec![],
         body: String::new(),
@@ -70,7 +70,7 @@ fn heading(line: &str) -> Option<(usize, &str)> {
     ((1..=6).contains(&level) && spaced).then(|| (level, title.trim().trim_end_matches('#').trim()))
 }
 
-struct Cutting<'a> {
+struct MarkdownCutter<'a> {
     path: &'a str,
     trail: Vec<(usize, &'a str)>,
     body: String,
@@ -79,7 +79,7 @@ struct Cutting<'a> {
     done: Vec<Chunk>,
 }
 
-impl<'a> Cutting<'a> {
+impl<'a> MarkdownCutter<'a> {
     fn section(&mut self, level: usize, title: &'a str, line: usize) {
         self.close();
         self.trail.retain(|(above, _)| *above < level);

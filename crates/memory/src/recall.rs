@@ -3,7 +3,9 @@ use std::{collections::HashMap, sync::Arc};
 use fugato_store::StoreError;
 use serde::{Deserialize, Serialize};
 
-use crate::{EmbedError, Found, HybridSearch, MemoryIndex, NoteFile, chunks, hybrid::MARKDOWN};
+use crate::{
+    EmbedError, HybridSearch, MemoryIndex, NoteFile, SearchResult, chunks, hybrid::MARKDOWN,
+};
 
 /// A part of a note that a search found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -67,7 +69,7 @@ impl HybridSearch {
         files: &[NoteFile],
         question: &str,
         limit: usize,
-    ) -> Result<Found, StoreError> {
+    ) -> Result<SearchResult, StoreError> {
         self.sync(files).await?;
         let query = self.query(question).within(MARKDOWN).limit(limit);
         self.search(query).await

@@ -6,7 +6,7 @@
 
 /// A term of a query.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Sought {
+pub enum QueryTerm {
     /// Exactly this term.
     Term(String),
     /// Every term that begins with this character. A query of one character thereby finds every
@@ -29,12 +29,12 @@ pub fn terms(text: &str) -> Vec<String> {
 }
 
 /// Returns the terms of a query, sorted and without repetitions.
-pub fn sought(query: &str) -> Vec<Sought> {
+pub fn sought(query: &str) -> Vec<QueryTerm> {
     let mut found = vec![];
     each_run(query, |unspaced, run| match run {
-        [one] if unspaced => found.push(Sought::Beginning(*one)),
-        run if unspaced => found.extend(pairs(run).map(Sought::Term)),
-        run => found.push(Sought::Term(run.iter().collect())),
+        [one] if unspaced => found.push(QueryTerm::Beginning(*one)),
+        run if unspaced => found.extend(pairs(run).map(QueryTerm::Term)),
+        run => found.push(QueryTerm::Term(run.iter().collect())),
     });
     found.sort();
     found.dedup();
@@ -110,9 +110,9 @@ mod tests {
         assert_eq!(
             sought("复 复习 Exam exam"),
             [
-                Sought::Term("exam".into()),
-                Sought::Term("复习".into()),
-                Sought::Beginning('复'),
+                QueryTerm::Term("exam".into()),
+                QueryTerm::Term("复习".into()),
+                QueryTerm::Beginning('复'),
             ]
         );
         assert_eq!(sought("… !"), []);

@@ -1,15 +1,15 @@
 //! Tests of the memory layers: they stay separate and within their limits.
 use fugato_memory::{
-    Decision, Execution, ExecutionStatus, ExecutionUpdate, HistoryUpdate, Memory, MemoryUpdate,
-    Observation, PreferenceUpdate, Snapshot, Speaker, TaskState, TaskSummary, TaskUpdate, Turn,
-    Waiting,
+    Decision, DialogueTurn, Execution, ExecutionStatus, ExecutionUpdate, HistoryUpdate, Memory,
+    MemoryUpdate, Observation, PreferenceUpdate, Speaker, TaskState, TaskSummary, TaskUpdate,
+    Waiting, WorldSnapshot,
 };
 use fugato_state::{Plan, PlanStep};
 use proptest::prelude::*;
 use serde_json::json;
 
 fn said(text: &str, at: i64) -> HistoryUpdate {
-    HistoryUpdate::Said(Turn::new(Speaker::User, text, at))
+    HistoryUpdate::Said(DialogueTurn::new(Speaker::User, text, at))
 }
 
 fn waiting() -> Waiting {
@@ -199,7 +199,7 @@ fn pln_5_old_observations_become_notes() {
 fn pln_16b_a_newer_look_replaces_an_older_of_its_kind() {
     let mut execution = Execution::default();
     for (value, at) in [(1, 10), (2, 20), (3, 15)] {
-        let snapshot = Snapshot {
+        let snapshot = WorldSnapshot {
             value: json!(value),
             at,
         };
@@ -210,7 +210,7 @@ fn pln_16b_a_newer_look_replaces_an_older_of_its_kind() {
     }
     assert_eq!(
         execution.snapshots["rooms"],
-        Snapshot {
+        WorldSnapshot {
             value: json!(2),
             at: 20
         }
@@ -296,7 +296,7 @@ proptest! {
 
 #[test]
 fn pln_21_what_was_true_then_is_kept_and_not_told_again() {
-    let turn = Turn::new(Speaker::Assistant, "There are two models.", 7);
+    let turn = DialogueTurn::new(Speaker::Assistant, "There are two models.", 7);
     let old = json!({ "by": "assistant", "text": "There are two models.", "at": 7 });
     assert_eq!(serde_json::to_value(&turn).ok(), Some(old));
     assert_eq!(turn.lasting(), "There are two models.");
@@ -306,6 +306,6 @@ fn pln_21_what_was_true_then_is_kept_and_not_told_again() {
         "(what was looked up then; it may have changed since)"
     );
     assert_eq!(turn.text, "There are two models.");
-    let again = serde_json::to_value(&turn).and_then(serde_json::from_value::<Turn>);
+    let again = serde_json::to_value(&turn).and_then(serde_json::from_value::<DialogueTurn>);
     assert_eq!(again.ok(), Some(turn));
 }

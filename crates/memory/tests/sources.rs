@@ -10,7 +10,8 @@ use std::{
 use async_trait::async_trait;
 use fugato_memory::{
     EmbedError, Embedder, Embeddings, HashedNgrams, HybridSearch, IndexUpdate, IndexedDocs,
-    MemoryIndex, NoteFile, Notebook, NotebookError, SearchHit, SearchIndex, SearchQuery, Synced,
+    MemoryIndex, NoteFile, Notebook, NotebookError, SearchHit, SearchIndex, SearchQuery,
+    SyncReport,
 };
 use fugato_store::{
     DocKey, DocQuery, DocStore, DocStoreExt as _, MemoryDocs, Namespace, StoreError, StoreErrorKind,
@@ -57,7 +58,7 @@ fn file(path: &str, text: &str) -> NoteFile {
     }
 }
 
-fn counts(synced: &Synced) -> (usize, usize, usize) {
+fn counts(synced: &SyncReport) -> (usize, usize, usize) {
     (synced.put, synced.removed, synced.unchanged)
 }
 

@@ -1,6 +1,6 @@
 //! The script of a commit, in one transaction.
 use fugato_state::{Seq, ThreadId};
-use fugato_store::{Appended, Commit, Snapshot, Status, StoreErrorKind};
+use fugato_store::{AppendResult, Commit, Snapshot, Status, StoreErrorKind};
 
 use crate::{
     clock::StoreClock,
@@ -110,13 +110,13 @@ pub(crate) fn answer(
     head: Seq,
     is_fork: bool,
     clock: &StoreClock,
-) -> Read<Appended> {
+) -> Read<AppendResult> {
     let (again, go) = (row.is_true()?, row.is_true()?);
     let now = clock.see(row.number()?);
     let (found, fence, base) = (row.number()?, row.number()?, row.number()?);
     if again || go {
         let end = head.saturating_add(commit.records.len() as Seq);
-        return Ok(Appended {
+        return Ok(AppendResult {
             head: if again { found } else { end },
             now,
             signals: row.signals()?,

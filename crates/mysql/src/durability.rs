@@ -3,7 +3,7 @@ use std::fmt;
 /// The durability that a server promises for acknowledged commits, the weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Durability {
+pub enum ServerDurability {
     /// `innodb_flush_log_at_trx_commit` is 0 or not reported: commits of about the last second may
     /// be lost when the server dies.
     Second,
@@ -14,7 +14,7 @@ pub enum Durability {
     Disk,
 }
 
-impl Durability {
+impl ServerDurability {
     /// Returns the durability of a server's settings. After a power failure a server with a binary
     /// log undoes commits that are missing in that log, so the log must be on the disk as well.
     pub(crate) fn of(flush: &str, binary_log: bool, sync_binary_log: &str) -> Self {
@@ -26,7 +26,7 @@ impl Durability {
     }
 }
 
-impl fmt::Display for Durability {
+impl fmt::Display for ServerDurability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Second => "second",
@@ -38,18 +38,18 @@ impl fmt::Display for Durability {
 
 #[cfg(test)]
 mod tests {
-    use super::Durability::{self, Disk, Second, System};
+    use super::ServerDurability::{self, Disk, Second, System};
 
     #[test]
     fn both_logs_must_be_on_the_disk() {
         let declared = [
-            Durability::of("1", false, "0"),
-            Durability::of("1", true, "1"),
-            Durability::of("1", true, "0"),
-            Durability::of("1", true, "100"),
-            Durability::of("2", false, "1"),
-            Durability::of("0", false, "1"),
-            Durability::of("", false, ""),
+            ServerDurability::of("1", false, "0"),
+            ServerDurability::of("1", true, "1"),
+            ServerDurability::of("1", true, "0"),
+            ServerDurability::of("1", true, "100"),
+            ServerDurability::of("2", false, "1"),
+            ServerDurability::of("0", false, "1"),
+            ServerDurability::of("", false, ""),
         ];
         let expected = [Disk, Disk, System, System, System, Second, Second];
         assert_eq!(declared, expected);

@@ -1,6 +1,6 @@
 //! Leases, the queue of runnable threads, and signals.
 use fugato_state::{Millis, ThreadId};
-use fugato_store::{Fence, Lease, LeaseRequest, Leased, Signal, StoreError, StoreErrorKind};
+use fugato_store::{Fence, Lease, LeaseOutcome, LeaseRequest, Signal, StoreError, StoreErrorKind};
 
 use crate::{
     log::MySqlLog,
@@ -22,7 +22,10 @@ const MOST_SIGNALS: usize = 1 << 22;
 const NEXT_FENCE: &str = "GREATEST(fence,id<<32)+1";
 
 impl MySqlLog {
-    pub(crate) async fn lease_for(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+    pub(crate) async fn lease_for(
+        &self,
+        request: LeaseRequest,
+    ) -> Result<LeaseOutcome, StoreError> {
         match request {
             LeaseRequest::Acquire { thread, owner, ttl } => self.acquire(thread, &owner, ttl).await,
             LeaseRequest::Claim { n, owner, ttl } => self.claim(n, &owner, ttl).await,
@@ -37,7 +40,7 @@ impl MySqlLog {
         thread: ThreadId,
         owner: &str,
         ttl: Millis,
-    ) -> Result<Leased, StoreError> {
+    ) -> Result<LeaseOutcome, StoreError> {
         let mut script = Script::lock(&thread, self.clock());
         let next = NEXT_FENCE.replace("fence", "@fence").replace("id", "@id");
         script
@@ -62,7 +65,7 @@ impl MySqlLog {
                 return Err(StoreErrorKind::Busy { owner, until });
             }
             let thread = thread.clone();
-            Ok(Leased::Granted(vec![Lease {
+            Ok(LeaseOutcome::Granted(vec![Lease {
                 thread,
                 fence,
                 head,
@@ -74,7 +77,7 @@ impl MySqlLog {
     }
 
     /// Claims due threads, and skips those that another request claims or writes at this moment.
-    async fn claim(&self, n: usize, owner: &str, ttl: Millis) -> Result<Leased, StoreError> {
+    async fn claim(&self, n: usize, owner: &str, ttl: Millis) -> Result<LeaseOutcome, StoreError> {
         const NOW: &str = "GREATEST(@now,COALESCE(seen,@now))";
         let (n, ttl) = (n.min(MOST_CLAIMED), clamped(ttl));
         let mut script = Script::default();
@@ -106,7 +109,7 @@ impl MySqlLog {
         let leases = rows.into_iter().map(|row| self.claimed(row));
         let leases = leases.collect::<Read<_>>();
         leases
-            .map(Leased::Granted)
+            .map(LeaseOutcome::Granted)
             .map_err(|kind| StoreError::new(kind, "claim"))
     }
 
@@ -126,7 +129,7 @@ impl MySqlLog {
         thread: &ThreadId,
         fence: Fence,
         ttl: Millis,
-    ) -> Result<Leased, StoreError> {
+    ) -> Result<LeaseOutcome, StoreError> {
         let mut script = Script::lock(thread, self.clock());
         script
             .add(&format!(
@@ -145,12 +148,12 @@ impl MySqlLog {
             }
             self.clock().see(row.number()?);
             let (until, signals) = (row.number()?, row.signals()?);
-            Ok(Leased::Renewed { until, signals })
+            Ok(LeaseOutcome::Renewed { until, signals })
         })
         .await
     }
 
-    async fn release(&self, thread: &ThreadId, fence: Fence) -> Result<Leased, StoreError> {
+    async fn release(&self, thread: &ThreadId, fence: Fence) -> Result<LeaseOutcome, StoreError> {
         let mut script = Script::default();
         let name = hex(thread.as_str().as_bytes());
         script
@@ -158,11 +161,11 @@ impl MySqlLog {
                 "UPDATE fugato_thread SET owner=NULL,lease=NULL WHERE name={name} AND fence={fence}"
             ))
             .add("SELECT 1");
-        self.ask(thread, &script, "release", |_| Ok(Leased::Done))
+        self.ask(thread, &script, "release", |_| Ok(LeaseOutcome::Done))
             .await
     }
 
-    async fn signal(&self, thread: &ThreadId, signal: &Signal) -> Result<Leased, StoreError> {
+    async fn signal(&self, thread: &ThreadId, signal: &Signal) -> Result<LeaseOutcome, StoreError> {
         let failed = |kind| StoreError::new(kind, "signal").on(thread);
         let line = serde_json::to_vec(signal).map_err(|error| {
             failed(StoreErrorKind::Invalid("it cannot be written".into())).because(error)
@@ -185,7 +188,7 @@ impl MySqlLog {
             ));
         self.ask(thread, &script, "signal", |mut row| {
             match (row.is_true()?, row.is_true()?) {
-                (true, _) => Ok(Leased::Done),
+                (true, _) => Ok(LeaseOutcome::Done),
                 (false, true) => Err(StoreErrorKind::Full),
                 (false, false) => Err(StoreErrorKind::NotFound),
             }

@@ -14,6 +14,6 @@ mod server;
 mod sql;
 mod threads;
 
-pub use durability::Durability;
+pub use durability::ServerDurability;
 pub use log::MySqlLog;
 pub use options::MySqlOptions;

@@ -3,11 +3,12 @@ use std::{fmt, sync::Arc};
 use async_trait::async_trait;
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
-    Appended, Commit, Head, LeaseRequest, Leased, Record, StoreError, StoreErrorKind, ThreadLog,
+    AppendResult, Commit, Head, LeaseOutcome, LeaseRequest, Record, StoreError, StoreErrorKind,
+    ThreadLog,
 };
 
 use crate::{
-    Durability, MySqlOptions,
+    MySqlOptions, ServerDurability,
     append::{answer, append, fits},
     clock::StoreClock,
     pool::Pool,
@@ -66,7 +67,7 @@ impl MySqlLog {
 
     /// Returns the durability of acknowledged commits, by the settings that the server reported
     /// when the newest connection was made.
-    pub fn durability(&self) -> Durability {
+    pub fn durability(&self) -> ServerDurability {
         self.shared.pool.durability()
     }
 
@@ -112,7 +113,7 @@ impl MySqlLog {
 
 #[async_trait]
 impl ThreadLog for MySqlLog {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError> {
         let failed = |kind| StoreError::new(kind, "append").on(thread);
         let head = commit.expect.head;
         commit.check_size().map_err(failed)?;
@@ -180,7 +181,7 @@ impl ThreadLog for MySqlLog {
         .await
     }
 
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+    async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome, StoreError> {
         self.lease_for(request).await
     }
 }

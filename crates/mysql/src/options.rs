@@ -2,7 +2,7 @@ use std::{fmt, sync::Arc, time::Duration};
 
 use fugato_state::Millis;
 
-use crate::Durability;
+use crate::ServerDurability;
 
 /// Options for using a database.
 #[derive(Clone)]
@@ -10,7 +10,7 @@ use crate::Durability;
 pub struct MySqlOptions {
     pub(crate) connections: usize,
     pub(crate) timeout: Duration,
-    pub(crate) at_least: Durability,
+    pub(crate) at_least: ServerDurability,
     pub(crate) clock: Option<Arc<dyn Fn() -> Millis + Send + Sync>>,
     #[cfg(feature = "tls")]
     pub(crate) roots: Option<Vec<u8>>,
@@ -36,7 +36,7 @@ impl MySqlOptions {
 
     /// Refuses servers that promise a weaker durability; any server is accepted if not set. Each
     /// new connection is checked.
-    pub fn at_least(mut self, durability: Durability) -> Self {
+    pub fn at_least(mut self, durability: ServerDurability) -> Self {
         self.at_least = durability;
         self
     }
@@ -63,7 +63,7 @@ impl Default for MySqlOptions {
         Self {
             connections: 16,
             timeout: Duration::from_secs(10),
-            at_least: Durability::Second,
+            at_least: ServerDurability::Second,
             clock: None,
             #[cfg(feature = "tls")]
             roots: None,

@@ -14,7 +14,7 @@ use mysql_async::{Conn, Opts, prelude::Queryable};
 use tokio::sync::Semaphore;
 
 use crate::{
-    Durability, MySqlOptions,
+    MySqlOptions, ServerDurability,
     error::{store_error, was_in_the_way},
     row::{Read, Row},
     server,
@@ -39,7 +39,7 @@ struct Free {
     /// The number of times that connections were found broken; a connection of an earlier era is
     /// not used again.
     era: u64,
-    durability: Durability,
+    durability: ServerDurability,
 }
 
 impl fmt::Debug for Pool {
@@ -62,7 +62,7 @@ impl Pool {
             free: Mutex::new(Free {
                 connections: vec![],
                 era: 0,
-                durability: Durability::Second,
+                durability: ServerDurability::Second,
             }),
             options,
         };
@@ -72,7 +72,7 @@ impl Pool {
         Ok(pool)
     }
 
-    pub(crate) fn durability(&self) -> Durability {
+    pub(crate) fn durability(&self) -> ServerDurability {
         self.free().durability
     }
 
@@ -108,8 +108,10 @@ impl Pool {
                         self.put((conn, era));
                         return Ok(rows);
                     }
-                    Err(Failed::Damaged(kind)) => return Err(StoreError::new(kind, operation)),
-                    Err(Failed::Server(error)) => error,
+                    Err(RequestError::Damaged(kind)) => {
+                        return Err(StoreError::new(kind, operation));
+                    }
+                    Err(RequestError::Server(error)) => error,
                 };
                 // The transaction may still be open.
                 let undone = !error.is_fatal() && conn.query_drop("ROLLBACK").await.is_ok();
@@ -140,12 +142,12 @@ impl Pool {
             let error = StoreError::new(StoreErrorKind::Unavailable, operation);
             if waits.load(Ordering::Relaxed) {
                 let connections = self.options.connections;
-                Err(error.because(Late::Busy {
+                Err(error.because(RequestTimeout::Busy {
                     connections,
                     timeout,
                 }))
             } else {
-                Err(error.because(Late::Silent { timeout }))
+                Err(error.because(RequestTimeout::Silent { timeout }))
             }
         })
     }
@@ -189,7 +191,7 @@ impl Pool {
     }
 }
 
-enum Failed {
+enum RequestError {
     Server(mysql_async::Error),
     /// The server returned a row that this crate cannot have caused.
     Damaged(StoreErrorKind),
@@ -199,10 +201,12 @@ async fn both(
     conn: &mut Conn,
     script: &Script,
     then: impl Fn(&[Row]) -> Read<Script>,
-) -> Result<Vec<Row>, Failed> {
-    let rows = carry_out(conn, script).await.map_err(Failed::Server)?;
-    let next = then(&rows).map_err(Failed::Damaged)?;
-    carry_out(conn, &next).await.map_err(Failed::Server)?;
+) -> Result<Vec<Row>, RequestError> {
+    let rows = carry_out(conn, script)
+        .await
+        .map_err(RequestError::Server)?;
+    let next = then(&rows).map_err(RequestError::Damaged)?;
+    carry_out(conn, &next).await.map_err(RequestError::Server)?;
     Ok(rows)
 }
 
@@ -220,7 +224,7 @@ async fn carry_out(conn: &mut Conn, script: &Script) -> Result<Vec<Row>, mysql_a
 
 /// The error of a request that timed out.
 #[derive(Debug, thiserror::Error)]
-enum Late {
+enum RequestTimeout {
     #[error("none of the {connections} connections became free within {timeout:?}")]
     Busy {
         connections: usize,

@@ -59,7 +59,7 @@ pub(crate) async fn migrate(conn: &mut Conn) -> Result<(), StoreError> {
     let got: Option<Option<i64>> = conn.query_first(get).await.map_err(failed)?;
     if got.flatten() != Some(1) {
         let error = StoreError::new(StoreErrorKind::Unavailable, "make the tables");
-        return Err(error.because(Locked));
+        return Err(error.because(SchemaLocked));
     }
     let made = steps(conn).await;
     let freed = conn.query_drop(format!("DO RELEASE_LOCK({lock})")).await;
@@ -69,7 +69,7 @@ pub(crate) async fn migrate(conn: &mut Conn) -> Result<(), StoreError> {
 /// The error that another process is creating the tables.
 #[derive(Debug, thiserror::Error)]
 #[error("another process has been making the tables for {PATIENCE} seconds")]
-struct Locked;
+struct SchemaLocked;
 
 fn failed(error: Error) -> StoreError {
     store_error(error, "make the tables")

@@ -5,7 +5,7 @@ use fugato_store::{StoreError, StoreErrorKind};
 use mysql_async::{Conn, Opts, OptsBuilder, prelude::Queryable};
 
 use crate::{
-    Durability, MySqlOptions,
+    MySqlOptions, ServerDurability,
     error::{store_error, url_error},
     schema,
     sql::LARGEST_PACKET,
@@ -41,7 +41,7 @@ fn with_tls(builder: OptsBuilder, _opts: &Opts, _options: &MySqlOptions) -> Opts
 pub(crate) async fn connect(
     opts: &Opts,
     options: &MySqlOptions,
-) -> Result<(Conn, Durability), StoreError> {
+) -> Result<(Conn, ServerDurability), StoreError> {
     let failed = |error| store_error(error, "connect");
     let mut conn = Conn::new(opts.clone()).await.map_err(failed)?;
     conn.query_drop(settings_of_a_session(options))
@@ -85,7 +85,7 @@ const SETTINGS: &str = "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('max_allow
 fn suits(
     told: &HashMap<String, String>,
     version: (u16, u16, u16),
-) -> Result<Durability, StoreErrorKind> {
+) -> Result<ServerDurability, StoreErrorKind> {
     let value = |name| told.get(name).map(String::as_str).unwrap_or_default();
     let is_maria = value("version").contains("MariaDB");
     // These support `SKIP LOCKED`, and keep auto-increment values over a restart.
@@ -112,7 +112,11 @@ fn suits(
         return Err(StoreErrorKind::Invalid(what.into()));
     }
     let flush = value("innodb_flush_log_at_trx_commit");
-    Ok(Durability::of(flush, binary_log, value("sync_binlog")))
+    Ok(ServerDurability::of(
+        flush,
+        binary_log,
+        value("sync_binlog"),
+    ))
 }
 
 #[cfg(test)]
@@ -141,10 +145,10 @@ mod tests {
 
     #[test]
     fn a_server_that_cannot_keep_the_contract_is_refused() {
-        assert_eq!(suits(&told(&[]), (10, 11, 6)), Ok(Durability::Disk));
+        assert_eq!(suits(&told(&[]), (10, 11, 6)), Ok(ServerDurability::Disk));
         assert_eq!(
             suits(&told(&[("version", "8.0.36")]), (8, 0, 36)),
-            Ok(Durability::Disk)
+            Ok(ServerDurability::Disk)
         );
         assert!(refusal(&[], (10, 5, 9)).contains("10.6"));
         assert!(refusal(&[("version", "5.7.44")], (5, 7, 44)).contains("5.7.44"));

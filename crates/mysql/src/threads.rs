@@ -2,8 +2,8 @@
 use async_trait::async_trait;
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
-    Appended, Commit, Snapshot, Snapshots, StoreError, StoreErrorKind, ThreadAdmin, ThreadFilter,
-    ThreadSummary,
+    AppendResult, Commit, Snapshot, Snapshots, StoreError, StoreErrorKind, ThreadAdmin,
+    ThreadFilter, ThreadSummary,
 };
 
 use crate::{
@@ -133,7 +133,7 @@ impl ThreadAdmin for MySqlLog {
         thread: &ThreadId,
         base: Snapshot,
         commit: &Commit,
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<AppendResult, StoreError> {
         let failed = |kind| StoreError::new(kind, "fork").on(thread);
         commit.check_size().map_err(failed)?;
         commit.check_base(base.seq, base.seq).map_err(failed)?;

@@ -7,7 +7,7 @@ use std::sync::{
 };
 
 use common::{commit, thread};
-use fugato_mysql::{Durability, MySqlLog, MySqlOptions};
+use fugato_mysql::{MySqlLog, MySqlOptions, ServerDurability};
 use fugato_store::{StoreErrorKind, ThreadLog};
 use servers::MariaDb;
 
@@ -30,7 +30,7 @@ async fn k13_nothing_acknowledged_is_lost_with_a_killed_server() {
     let Some(server) = MariaDb::start() else {
         return;
     };
-    let options = MySqlOptions::default().at_least(Durability::Disk);
+    let options = MySqlOptions::default().at_least(ServerDurability::Disk);
     let log = MySqlLog::connect_with(server.url(), options).await;
     let log = log.expect("the server is there");
     for round in 0..3 {
@@ -77,11 +77,17 @@ async fn less_than_what_is_asked_for_is_refused() {
     for (settings, expected) in [
         (
             &["innodb-flush-log-at-trx-commit=2"][..],
-            Durability::System,
+            ServerDurability::System,
         ),
-        (&["innodb-flush-log-at-trx-commit=0"], Durability::Second),
-        (&["log-bin=binary", "sync-binlog=0"], Durability::System),
-        (&["log-bin=binary", "sync-binlog=1"], Durability::Disk),
+        (
+            &["innodb-flush-log-at-trx-commit=0"],
+            ServerDurability::Second,
+        ),
+        (
+            &["log-bin=binary", "sync-binlog=0"],
+            ServerDurability::System,
+        ),
+        (&["log-bin=binary", "sync-binlog=1"], ServerDurability::Disk),
     ] {
         let Some(server) = MariaDb::start_with(settings) else {
             return;
@@ -90,14 +96,14 @@ async fn less_than_what_is_asked_for_is_refused() {
         assert_eq!(log.durability(), expected, "{settings:?}");
         let appended = log.append(&thread("desk"), &commit(0, "a")).await;
         assert_eq!(appended.expect("it can be used").head, 1);
-        let options = MySqlOptions::default().at_least(Durability::Disk);
+        let options = MySqlOptions::default().at_least(ServerDurability::Disk);
         let strict = MySqlLog::connect_with(server.url(), options).await;
         match strict.map_err(|error| error.kind) {
-            Ok(log) => assert_eq!(log.durability(), Durability::Disk),
+            Ok(log) => assert_eq!(log.durability(), ServerDurability::Disk),
             Err(StoreErrorKind::Invalid(what)) => {
                 let words = "and at least `disk` is asked for";
                 assert_eq!(what, format!("its durability is `{expected}`, {words}"));
-                assert!(expected < Durability::Disk);
+                assert!(expected < ServerDurability::Disk);
             }
             Err(other) => panic!("{other:?}"),
         }

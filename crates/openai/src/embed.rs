@@ -161,7 +161,7 @@ async fn whole(mut response: Response) -> Result<Vec<u8>, ModelError> {
 #[derive(Deserialize)]
 struct Answer {
     data: Vec<Item>,
-    usage: Option<Counted>,
+    usage: Option<EmbedUsage>,
 }
 
 #[derive(Deserialize)]
@@ -171,7 +171,7 @@ struct Item {
 }
 
 #[derive(Deserialize)]
-struct Counted {
+struct EmbedUsage {
     #[serde(default)]
     prompt_tokens: u64,
 }

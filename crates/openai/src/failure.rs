@@ -49,8 +49,8 @@ pub(crate) async fn of_status(mut response: Response, key: Option<&ApiKey>) -> M
         }
     }
     let told = match serde_json::from_slice::<Value>(&body) {
-        Ok(body) => Told::of(body.get("error").unwrap_or(&body)),
-        Err(_) => Told {
+        Ok(body) => ErrorBody::of(body.get("error").unwrap_or(&body)),
+        Err(_) => ErrorBody {
             message: String::from_utf8_lossy(&body).into_owned(),
             code: String::new(),
         },
@@ -69,16 +69,16 @@ pub(crate) fn of_frame(error: &Value, key: Option<&ApiKey>) -> ModelError {
         .or_else(|| error.get("status"))
         .and_then(Value::as_u64);
     let status = code.and_then(|code| StatusCode::from_u16(u16::try_from(code).ok()?).ok());
-    Told::of(error).classify(status, key)
+    ErrorBody::of(error).classify(status, key)
 }
 
 /// The message and the codes of a failure, as the server reports them.
-struct Told {
+struct ErrorBody {
     message: String,
     code: String,
 }
 
-impl Told {
+impl ErrorBody {
     fn of(error: &Value) -> Self {
         let text = |key: &str| error.get(key).and_then(Value::as_str).unwrap_or_default();
         let message = error.as_str().unwrap_or_else(|| text("message")).to_owned();

@@ -7,7 +7,7 @@ use fugato_llm::{ChatDelta, FinishReason};
 use fugato_openai::{ApiKey, OpenAi};
 use fugato_testkit::{
     Reply,
-    chat::{ChatFactory, Speaker, Watched},
+    chat::{ChatFactory, ModelUnderTest, WatchedModel},
     log::OpenError,
 };
 use serde_json::{Value, json};
@@ -20,12 +20,12 @@ struct Served;
 
 #[async_trait::async_trait]
 impl ChatFactory for Served {
-    async fn says(&self, replies: Vec<Reply>) -> Result<Speaker, OpenError> {
-        let model = Watched::scripted(replies);
+    async fn says(&self, replies: Vec<Reply>) -> Result<ModelUnderTest, OpenError> {
+        let model = WatchedModel::scripted(replies);
         let idle = model.idle();
         let address = serve::<Chunks>(model, SECRET).await?;
         let client = OpenAi::new(&format!("http://{address}"), "small");
-        Ok(Speaker::new(client.key(ApiKey::new(SECRET)), idle))
+        Ok(ModelUnderTest::new(client.key(ApiKey::new(SECRET)), idle))
     }
 
     fn secret(&self) -> Option<&str> {

@@ -1,12 +1,12 @@
 //! Commits: compare-and-set, repetition, forks.
 use fugato_state::{Millis, Seq, ThreadId};
-use fugato_store::{Appended, Commit, Snapshot, StoreErrorKind};
+use fugato_store::{AppendResult, Commit, Snapshot, StoreErrorKind};
 use tokio_postgres::Row;
 
 use crate::{
     connection::Connection,
     database::Database,
-    error::{Failed, Refusal},
+    error::{Refusal, RequestError},
     row::{ThreadRow, get, number, signals, status_columns, stored},
     woken,
 };
@@ -18,7 +18,7 @@ const ATTEMPTS: usize = 5;
 /// The verdict on a commit that did not match its thread.
 enum Verdict {
     /// The commit is stored already.
-    Repeats(Appended),
+    Repeats(AppendResult),
     Refused(StoreErrorKind),
     /// The commit matches now.
     Again,
@@ -39,7 +39,7 @@ impl Database {
         &self,
         name: &ThreadId,
         commit: &Commit,
-    ) -> Result<Appended, Refusal> {
+    ) -> Result<AppendResult, Refusal> {
         let expect = commit.expect;
         let creates = (expect.head, expect.fence) == (0, 0);
         let write = Write {
@@ -71,7 +71,7 @@ impl Database {
         name: &ThreadId,
         base: &Snapshot,
         commit: &Commit,
-    ) -> Result<Appended, Refusal> {
+    ) -> Result<AppendResult, Refusal> {
         let own = commit.base.iter();
         let later = own.clone().any(|own| own.seq == base.seq);
         let snapshots = own.chain((!later).then_some(base)).collect();
@@ -109,7 +109,7 @@ impl Database {
         commit: &Commit,
         write: &Write<'_>,
         judge: impl Fn(Option<&ThreadRow>) -> Verdict,
-    ) -> Result<Appended, Refusal> {
+    ) -> Result<AppendResult, Refusal> {
         commit.check_size()?;
         let mut connection = self.connection().await?;
         for _ in 0..ATTEMPTS {
@@ -144,7 +144,7 @@ impl Database {
         name: &ThreadId,
         commit: &Commit,
         write: &Write<'_>,
-    ) -> Result<Option<Row>, Failed> {
+    ) -> Result<Option<Row>, RequestError> {
         let (instead, seen) = self.clock.parameters();
         let bodies: Vec<&[u8]> = commit.records.iter().map(|record| &*record.0).collect();
         let (status, until) = status_columns(commit.status);
@@ -176,8 +176,8 @@ impl Database {
     }
 
     /// Returns the answer, and the time from which others can claim the thread, if they can now.
-    fn appended(&self, row: &Row) -> Result<(Appended, Option<Millis>), Failed> {
-        let appended = Appended {
+    fn appended(&self, row: &Row) -> Result<(AppendResult, Option<Millis>), RequestError> {
+        let appended = AppendResult {
             head: number(get(row, 0)?)?,
             now: self.clock.saw(get(row, 1)?),
             signals: signals(get(row, 2)?)?,
@@ -187,8 +187,8 @@ impl Database {
 }
 
 /// Returns the answer to a repeated commit.
-fn repeated(row: &ThreadRow) -> Appended {
-    Appended {
+fn repeated(row: &ThreadRow) -> AppendResult {
+    AppendResult {
         head: row.head,
         now: row.now,
         signals: row.delivered.clone(),

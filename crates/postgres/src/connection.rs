@@ -5,7 +5,7 @@ use deadpool_postgres::Object;
 use tokio::time::timeout;
 use tokio_postgres::{Error, Row, error::SqlState, types::ToSql};
 
-use crate::error::Failed;
+use crate::error::RequestError;
 
 /// The time that a request waits for an answer after the server's own timeout.
 const GRACE: Duration = Duration::from_secs(2);
@@ -38,7 +38,7 @@ impl Connection {
         &mut self,
         sql: &str,
         parameters: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Row>, Failed> {
+    ) -> Result<Vec<Row>, RequestError> {
         self.pending = true;
         let client = self.client();
         let asked = async {
@@ -46,7 +46,7 @@ impl Connection {
             client.query(&statement, parameters).await
         };
         let answered = timeout(self.patience, asked).await;
-        self.settle(answered.map_err(|_| Failed::Silence(self.patience))?)
+        self.settle(answered.map_err(|_| RequestError::Silence(self.patience))?)
     }
 
     /// Executes a statement with at most one row.
@@ -54,7 +54,7 @@ impl Connection {
         &mut self,
         sql: &str,
         parameters: &[&(dyn ToSql + Sync)],
-    ) -> Result<Option<Row>, Failed> {
+    ) -> Result<Option<Row>, RequestError> {
         Ok(self.rows(sql, parameters).await?.into_iter().next())
     }
 
@@ -63,38 +63,38 @@ impl Connection {
         &mut self,
         sql: &str,
         parameters: &[&(dyn ToSql + Sync)],
-    ) -> Result<Row, Failed> {
+    ) -> Result<Row, RequestError> {
         let row = self.maybe(sql, parameters).await?;
-        row.ok_or_else(|| Failed::Damaged("a row is missing that was always there".into()))
+        row.ok_or_else(|| RequestError::Damaged("a row is missing that was always there".into()))
     }
 
     /// Executes statements without parameters and results.
-    pub(crate) async fn batch(&mut self, sql: &str) -> Result<(), Failed> {
+    pub(crate) async fn batch(&mut self, sql: &str) -> Result<(), RequestError> {
         self.pending = true;
         let asked = self.client().batch_execute(sql);
         let answered = timeout(self.patience, asked).await;
-        self.settle(answered.map_err(|_| Failed::Silence(self.patience))?)
+        self.settle(answered.map_err(|_| RequestError::Silence(self.patience))?)
     }
 
-    pub(crate) async fn begin(&mut self) -> Result<(), Failed> {
+    pub(crate) async fn begin(&mut self) -> Result<(), RequestError> {
         self.in_transaction = true;
         self.batch("BEGIN").await
     }
 
-    pub(crate) async fn commit(&mut self) -> Result<(), Failed> {
+    pub(crate) async fn commit(&mut self) -> Result<(), RequestError> {
         self.batch("COMMIT").await?;
         self.in_transaction = false;
         Ok(())
     }
 
-    pub(crate) async fn roll_back(&mut self) -> Result<(), Failed> {
+    pub(crate) async fn roll_back(&mut self) -> Result<(), RequestError> {
         self.batch("ROLLBACK").await?;
         self.in_transaction = false;
         Ok(())
     }
 
     /// Handles an answer. After some errors the connection is not used again.
-    fn settle<T>(&mut self, answer: Result<T, Error>) -> Result<T, Failed> {
+    fn settle<T>(&mut self, answer: Result<T, Error>) -> Result<T, RequestError> {
         self.pending = answer.as_ref().is_err_and(leaves_it_useless);
         Ok(answer?)
     }

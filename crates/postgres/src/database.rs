@@ -14,7 +14,7 @@ use crate::{
     connection::Connection,
     connector::Connector,
     docs::DocSql,
-    error::Failed,
+    error::RequestError,
     row::{ThreadRow, get},
     schema::Schema,
     sql::Sql,
@@ -73,11 +73,11 @@ impl Database {
     }
 
     /// Takes a connection from the pool; fails with the reason if there is none.
-    pub(crate) async fn connection(&self) -> Result<Connection, Failed> {
+    pub(crate) async fn connection(&self) -> Result<Connection, RequestError> {
         let options = &self.options;
         let got = self.pool.get().await.map_err(|error| {
             let (wait, connect) = (options.pool_timeout, options.connect_timeout);
-            Failed::of_pool(error, options.pool_size, wait, connect)
+            RequestError::of_pool(error, options.pool_size, wait, connect)
         })?;
         Ok(Connection::new(got, options.statement_timeout))
     }
@@ -87,7 +87,7 @@ impl Database {
         &self,
         connection: &mut Connection,
         name: &ThreadId,
-    ) -> Result<Option<ThreadRow>, Failed> {
+    ) -> Result<Option<ThreadRow>, RequestError> {
         self.look_with(connection, name, &self.sql.look).await
     }
 
@@ -96,7 +96,7 @@ impl Database {
         connection: &mut Connection,
         name: &ThreadId,
         sql: &str,
-    ) -> Result<Option<ThreadRow>, Failed> {
+    ) -> Result<Option<ThreadRow>, RequestError> {
         let (instead, seen) = self.clock.parameters();
         let found = connection
             .maybe(sql, &[&instead, &seen, &name.as_str()])

@@ -17,7 +17,7 @@ use crate::{
     PostgresLog, PostgresOptions,
     connection::Connection,
     database::Database,
-    error::{Failed, Refusal},
+    error::{Refusal, RequestError},
     row::{end_of_prefix, get, number, stored},
 };
 
@@ -107,16 +107,16 @@ impl PostgresDocs {
                 ],
             )
             .await?;
-        let entries: Result<_, Failed> = rows.iter().map(|row| self.entry(row)).collect();
+        let entries: Result<_, RequestError> = rows.iter().map(|row| self.entry(row)).collect();
         Ok(entries?)
     }
 
-    fn entry(&self, row: &Row) -> Result<DocEntry, Failed> {
+    fn entry(&self, row: &Row) -> Result<DocEntry, RequestError> {
         self.database.clock.saw(get(row, 0)?);
         let value: Option<String> = get(row, 1)?;
         let key = DocKey::new(get::<String>(row, 5)?);
         Ok(DocEntry {
-            key: key.map_err(|error| Failed::Damaged(error.to_string()))?,
+            key: key.map_err(|error| RequestError::Damaged(error.to_string()))?,
             value: value.map(|text| json(&text)).transpose()?,
             version: Version(number(get(row, 2)?)?),
             written: get(row, 3)?,
@@ -148,8 +148,8 @@ impl PostgresDocs {
     }
 }
 
-fn json(text: &str) -> Result<Value, Failed> {
-    serde_json::from_str(text).map_err(|error| Failed::Damaged(error.to_string()))
+fn json(text: &str) -> Result<Value, RequestError> {
+    serde_json::from_str(text).map_err(|error| RequestError::Damaged(error.to_string()))
 }
 
 #[async_trait]
@@ -189,8 +189,8 @@ impl DocStore for PostgresDocs {
 }
 
 /// The reason why a batch was refused, and the write that caused it.
-type Refused<'a> = (Refusal, Option<&'a DocWrite>);
+type RefusedBatch<'a> = (Refusal, Option<&'a DocWrite>);
 
-fn changed(kind: StoreErrorKind, write: &DocWrite) -> Refused<'_> {
+fn changed(kind: StoreErrorKind, write: &DocWrite) -> RefusedBatch<'_> {
     (kind.into(), Some(write))
 }

@@ -7,7 +7,7 @@ use tokio_postgres::{Error, error::SqlState};
 
 /// The reason why a request was not carried out.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum Failed {
+pub(crate) enum RequestError {
     /// An error of the server or of the connection to it.
     #[error("the server or the connection to it failed")]
     Database(#[from] Error),
@@ -22,7 +22,7 @@ pub(crate) enum Failed {
     Damaged(String),
 }
 
-impl Failed {
+impl RequestError {
     pub(crate) fn of_pool(
         error: PoolError,
         size: usize,
@@ -80,11 +80,11 @@ pub(crate) enum Refusal {
     /// An error of the request itself: nothing was written for it.
     Request(StoreErrorKind),
     /// A failure of the server, or of the connection to it.
-    Failed(Failed),
+    Failed(RequestError),
 }
 
-impl From<Failed> for Refusal {
-    fn from(failed: Failed) -> Self {
+impl From<RequestError> for Refusal {
+    fn from(failed: RequestError) -> Self {
         Self::Failed(failed)
     }
 }

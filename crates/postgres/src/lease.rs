@@ -1,11 +1,11 @@
 //! Leases, the queue of runnable threads, and signals.
 use fugato_state::{Millis, ThreadId};
-use fugato_store::{Fence, Lease, LeaseRequest, Leased, Signal, StoreErrorKind};
+use fugato_store::{Fence, Lease, LeaseOutcome, LeaseRequest, Signal, StoreErrorKind};
 use tokio_postgres::Row;
 
 use crate::{
     database::Database,
-    error::{Failed, Refusal},
+    error::{Refusal, RequestError},
     row::{self, get, signals, stored, text},
     woken,
 };
@@ -15,7 +15,7 @@ use crate::{
 const ATTEMPTS: usize = 5;
 
 impl Database {
-    pub(crate) async fn lease(&self, request: &LeaseRequest) -> Result<Leased, Refusal> {
+    pub(crate) async fn lease(&self, request: &LeaseRequest) -> Result<LeaseOutcome, Refusal> {
         match request {
             LeaseRequest::Acquire { thread, owner, ttl } => self.acquire(thread, owner, *ttl).await,
             LeaseRequest::Claim { n, owner, ttl } => self.claim(*n, owner, *ttl).await,
@@ -25,7 +25,12 @@ impl Database {
         }
     }
 
-    async fn acquire(&self, name: &ThreadId, owner: &str, ttl: Millis) -> Result<Leased, Refusal> {
+    async fn acquire(
+        &self,
+        name: &ThreadId,
+        owner: &str,
+        ttl: Millis,
+    ) -> Result<LeaseOutcome, Refusal> {
         let mut connection = self.connection().await?;
         let owner = text(owner);
         for _ in 0..ATTEMPTS {
@@ -37,7 +42,7 @@ impl Database {
                 )
                 .await?;
             if let Some(row) = taken {
-                return Ok(Leased::Granted(vec![self.granted(&row)?]));
+                return Ok(LeaseOutcome::Granted(vec![self.granted(&row)?]));
             }
             let row = self.look(&mut connection, name).await?;
             if let Some(row) = row.filter(|row| row.lease_until > row.now) {
@@ -48,7 +53,7 @@ impl Database {
         Err(Refusal::restless())
     }
 
-    async fn claim(&self, n: usize, owner: &str, ttl: Millis) -> Result<Leased, Refusal> {
+    async fn claim(&self, n: usize, owner: &str, ttl: Millis) -> Result<LeaseOutcome, Refusal> {
         let mut connection = self.connection().await?;
         let (instead, seen) = self.clock.parameters();
         let rows = connection
@@ -57,17 +62,22 @@ impl Database {
                 &[&instead, &seen, &stored(n as u64), &text(owner), &ttl],
             )
             .await?;
-        let granted: Result<_, Failed> = rows.iter().map(|row| self.granted(row)).collect();
-        Ok(Leased::Granted(granted?))
+        let granted: Result<_, RequestError> = rows.iter().map(|row| self.granted(row)).collect();
+        Ok(LeaseOutcome::Granted(granted?))
     }
 
-    fn granted(&self, row: &Row) -> Result<Lease, Failed> {
+    fn granted(&self, row: &Row) -> Result<Lease, RequestError> {
         let lease = row::lease(row)?;
         self.clock.saw(lease.now);
         Ok(lease)
     }
 
-    async fn renew(&self, name: &ThreadId, fence: Fence, ttl: Millis) -> Result<Leased, Refusal> {
+    async fn renew(
+        &self,
+        name: &ThreadId,
+        fence: Fence,
+        ttl: Millis,
+    ) -> Result<LeaseOutcome, Refusal> {
         let mut connection = self.connection().await?;
         let (instead, seen) = self.clock.parameters();
         let renewed = connection
@@ -78,13 +88,13 @@ impl Database {
             .await?;
         let row = renewed.ok_or(StoreErrorKind::LeaseLost)?;
         self.clock.saw(get(&row, 1)?);
-        Ok(Leased::Renewed {
+        Ok(LeaseOutcome::Renewed {
             until: get(&row, 0)?,
             signals: signals(get(&row, 2)?)?,
         })
     }
 
-    async fn release(&self, name: &ThreadId, fence: Fence) -> Result<Leased, Refusal> {
+    async fn release(&self, name: &ThreadId, fence: Fence) -> Result<LeaseOutcome, Refusal> {
         let mut connection = self.connection().await?;
         let (instead, seen) = self.clock.parameters();
         let released = connection
@@ -99,10 +109,10 @@ impl Database {
                 self.tell(connection, woken::due(due));
             }
         }
-        Ok(Leased::Done)
+        Ok(LeaseOutcome::Done)
     }
 
-    async fn signal(&self, name: &ThreadId, signal: &Signal) -> Result<Leased, Refusal> {
+    async fn signal(&self, name: &ThreadId, signal: &Signal) -> Result<LeaseOutcome, Refusal> {
         let signal = serde_json::to_string(signal)
             .map_err(|error| StoreErrorKind::Invalid(format!("the signal: {error}")))?;
         let mut connection = self.connection().await?;
@@ -116,6 +126,6 @@ impl Database {
         let row = left.ok_or(StoreErrorKind::NotFound)?;
         self.clock.saw(get(&row, 0)?);
         self.tell(connection, woken::signalled(name));
-        Ok(Leased::Done)
+        Ok(LeaseOutcome::Done)
     }
 }

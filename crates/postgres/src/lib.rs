@@ -23,4 +23,4 @@ pub use docs::PostgresDocs;
 pub use log::PostgresLog;
 pub use options::{PostgresOptions, Synchronous};
 pub use tables::PostgresTables;
-pub use woken::Woken;
+pub use woken::WakeReason;

@@ -3,12 +3,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
-    Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Snapshots, StoreError,
-    ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
+    AppendResult, Commit, Head, LeaseOutcome, LeaseRequest, Record, Snapshot, Snapshots,
+    StoreError, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
 };
 use futures::Stream;
 
-use crate::{PostgresOptions, Woken, database::Database, error::Refusal};
+use crate::{PostgresOptions, WakeReason, database::Database, error::Refusal};
 
 /// The logs of many threads in one schema of a `PostgreSQL` database. Clones share its connections.
 ///
@@ -46,7 +46,7 @@ impl PostgresLog {
     /// Notifications can be lost, so also poll now and then. A thread that becomes due while it
     /// sleeps or waits is not announced again, and a step of a thread with a lease is never
     /// announced.
-    pub fn woken(&self) -> impl Stream<Item = Woken> + Send + 'static {
+    pub fn woken(&self) -> impl Stream<Item = WakeReason> + Send + 'static {
         Arc::clone(&self.database).woken()
     }
 }
@@ -61,7 +61,7 @@ fn on<T>(
 
 #[async_trait]
 impl ThreadLog for PostgresLog {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError> {
         on(self.database.append(thread, commit).await, "append", thread)
     }
 
@@ -82,7 +82,7 @@ impl ThreadLog for PostgresLog {
         on(self.database.head(thread).await, "read the head of", thread)
     }
 
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+    async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome, StoreError> {
         let leased = self.database.lease(&request).await;
         let (operation, thread) = match &request {
             LeaseRequest::Acquire { thread, .. } => ("lease", Some(thread)),
@@ -131,7 +131,7 @@ impl ThreadAdmin for PostgresLog {
         thread: &ThreadId,
         base: Snapshot,
         commit: &Commit,
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<AppendResult, StoreError> {
         on(
             self.database.fork(thread, &base, commit).await,
             "fork",

@@ -3,7 +3,7 @@ use fugato_state::{Millis, Seq, ThreadId};
 use fugato_store::{Fence, Head, Lease, Signal, Status};
 use tokio_postgres::{Row, types::FromSql};
 
-use crate::error::Failed;
+use crate::error::RequestError;
 
 /// A thread as the look-up statement returns it.
 #[derive(Debug, Clone)]
@@ -24,7 +24,7 @@ pub(crate) struct ThreadRow {
 
 impl ThreadRow {
     /// Reads a row of the look-up statement.
-    pub(crate) fn from_row(row: &Row) -> Result<Self, Failed> {
+    pub(crate) fn from_row(row: &Row) -> Result<Self, RequestError> {
         Ok(Self {
             id: get(row, 0)?,
             status: status(get(row, 1)?, get(row, 2)?)?,
@@ -52,7 +52,7 @@ impl ThreadRow {
 }
 
 /// Reads a lease from a row of the statements that grant one.
-pub(crate) fn lease(row: &Row) -> Result<Lease, Failed> {
+pub(crate) fn lease(row: &Row) -> Result<Lease, RequestError> {
     Ok(Lease {
         thread: name(get(row, 0)?)?,
         fence: number(get(row, 1)?)?,
@@ -62,13 +62,13 @@ pub(crate) fn lease(row: &Row) -> Result<Lease, Failed> {
     })
 }
 
-pub(crate) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, Failed> {
+pub(crate) fn get<'a, T: FromSql<'a>>(row: &'a Row, column: usize) -> Result<T, RequestError> {
     row.try_get(column)
-        .map_err(|error| Failed::Damaged(format!("column {column}: {error}")))
+        .map_err(|error| RequestError::Damaged(format!("column {column}: {error}")))
 }
 
-pub(crate) fn name(stored: String) -> Result<ThreadId, Failed> {
-    ThreadId::new(stored).map_err(|error| Failed::Damaged(error.to_string()))
+pub(crate) fn name(stored: String) -> Result<ThreadId, RequestError> {
+    ThreadId::new(stored).map_err(|error| RequestError::Damaged(error.to_string()))
 }
 
 /// Returns the columns `status` and `until` of a status.
@@ -82,30 +82,35 @@ pub(crate) fn status_columns(status: Status) -> (i16, Option<Millis>) {
 }
 
 /// Reads a status from its columns.
-pub(crate) fn status(code: Option<i16>, until: Option<Millis>) -> Result<Option<Status>, Failed> {
+pub(crate) fn status(
+    code: Option<i16>,
+    until: Option<Millis>,
+) -> Result<Option<Status>, RequestError> {
     let Some(code) = code else { return Ok(None) };
     match (code, until) {
         (0, None) => Ok(Some(Status::Runnable)),
         (1, Some(until)) => Ok(Some(Status::Sleeping { until })),
         (2, expires) => Ok(Some(Status::Waiting { expires })),
         (3, None) => Ok(Some(Status::Idle)),
-        _ => Err(Failed::Damaged(format!("status {code} until {until:?}"))),
+        _ => Err(RequestError::Damaged(format!(
+            "status {code} until {until:?}"
+        ))),
     }
 }
 
 /// Reads signals from their column.
-pub(crate) fn signals(stored: Option<Vec<String>>) -> Result<Vec<Signal>, Failed> {
+pub(crate) fn signals(stored: Option<Vec<String>>) -> Result<Vec<Signal>, RequestError> {
     let texts = stored.unwrap_or_default();
     let signal = |text: &String| {
-        serde_json::from_str(text).map_err(|error| Failed::Damaged(error.to_string()))
+        serde_json::from_str(text).map_err(|error| RequestError::Damaged(error.to_string()))
     };
     texts.iter().map(signal).collect()
 }
 
-fn nonce(stored: Option<&[u8]>) -> Result<Option<u128>, Failed> {
+fn nonce(stored: Option<&[u8]>) -> Result<Option<u128>, RequestError> {
     let Some(bytes) = stored else { return Ok(None) };
     let bytes = <[u8; 16]>::try_from(bytes);
-    let bytes = bytes.map_err(|_| Failed::Damaged("a nonce has not 16 bytes".into()))?;
+    let bytes = bytes.map_err(|_| RequestError::Damaged("a nonce has not 16 bytes".into()))?;
     Ok(Some(u128::from_be_bytes(bytes)))
 }
 
@@ -115,8 +120,8 @@ pub(crate) fn stored(number: u64) -> i64 {
 }
 
 /// Reads a number that is never stored below zero.
-pub(crate) fn number(stored: i64) -> Result<u64, Failed> {
-    u64::try_from(stored).map_err(|_| Failed::Damaged(format!("{stored} is below zero")))
+pub(crate) fn number(stored: i64) -> Result<u64, RequestError> {
+    u64::try_from(stored).map_err(|_| RequestError::Damaged(format!("{stored} is below zero")))
 }
 
 /// Replaces the NUL characters of a text, which the server cannot store.

@@ -2,7 +2,7 @@
 use fugato_store::{StoreError, StoreErrorKind};
 use tokio_postgres::error::SqlState;
 
-use crate::{connection::Connection, error::Failed, row::get};
+use crate::{connection::Connection, error::RequestError, row::get};
 
 /// The statements that lead to each version of the tables from the one before. 1: threads. 2:
 /// documents.
@@ -125,7 +125,7 @@ impl Schema {
     }
 
     /// Returns the version of the tables, 0 if there are none.
-    async fn version(&self, connection: &mut Connection) -> Result<usize, Failed> {
+    async fn version(&self, connection: &mut Connection) -> Result<usize, RequestError> {
         // Not by `to_regclass`, which may answer from before the wait for another process.
         let table = "SELECT FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
             WHERE n.nspname = $1 AND c.relname = 'version'";
@@ -138,7 +138,7 @@ impl Schema {
     }
 
     /// Carries out the missing migrations, and returns the resulting version.
-    async fn migrate(&self, connection: &mut Connection) -> Result<usize, Failed> {
+    async fn migrate(&self, connection: &mut Connection) -> Result<usize, RequestError> {
         connection.begin().await?;
         // The first number is the letters `fgto`, the second a hash of the name.
         let lock = "SELECT pg_advisory_xact_lock(1718056047, hashtext($1))";
@@ -165,7 +165,7 @@ impl Schema {
         Ok(MIGRATIONS.len())
     }
 
-    fn explain(&self, failed: Failed) -> StoreError {
+    fn explain(&self, failed: RequestError) -> StoreError {
         let schema = &self.name;
         let what = match failed.code() {
             Some(&SqlState::DUPLICATE_TABLE) => {

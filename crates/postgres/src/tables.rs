@@ -1,7 +1,7 @@
 //! Tables of an application.
 use std::fmt;
 
-use fugato_store::{Cell, Found, Statement, StoreError};
+use fugato_store::{Cell, QueryRows, Statement, StoreError};
 use tokio::sync::Mutex;
 use tokio_postgres::{
     Client, Error, IsolationLevel, Row, Transaction,
@@ -42,7 +42,7 @@ impl PostgresTables {
     ///
     /// # Errors
     /// Fails if a query fails, or if a value is neither a 64-bit number nor text.
-    pub async fn read(&self, queries: Vec<Statement>) -> Result<Vec<Found>, Error> {
+    pub async fn read(&self, queries: Vec<Statement>) -> Result<Vec<QueryRows>, Error> {
         let mut held = self.client.lock().await;
         let client = self.connected(&mut held).await?;
         let transaction = client.build_transaction().read_only(true);
@@ -63,7 +63,7 @@ impl PostgresTables {
         &self,
         first: Vec<Statement>,
         queries: Vec<Statement>,
-        decide: impl FnOnce(Vec<Found>) -> Result<(Vec<Statement>, T), E> + Send,
+        decide: impl FnOnce(Vec<QueryRows>) -> Result<(Vec<Statement>, T), E> + Send,
     ) -> Result<Result<T, E>, Error> {
         let mut held = self.client.lock().await;
         let client = self.connected(&mut held).await?;
@@ -103,7 +103,10 @@ async fn carry_out(transaction: &Transaction<'_>, statements: &[Statement]) -> R
     Ok(())
 }
 
-async fn found(transaction: &Transaction<'_>, queries: &[Statement]) -> Result<Vec<Found>, Error> {
+async fn found(
+    transaction: &Transaction<'_>,
+    queries: &[Statement],
+) -> Result<Vec<QueryRows>, Error> {
     let mut all = vec![];
     for query in queries {
         let (sql, values) = (numbered(&query.sql), values(query));
@@ -113,10 +116,10 @@ async fn found(transaction: &Transaction<'_>, queries: &[Statement]) -> Result<V
     Ok(all)
 }
 
-type Sent = Box<dyn ToSql + Sync + Send>;
+type SentStatement = Box<dyn ToSql + Sync + Send>;
 
-fn values(statement: &Statement) -> Vec<Sent> {
-    let value = |cell: &Cell| -> Sent {
+fn values(statement: &Statement) -> Vec<SentStatement> {
+    let value = |cell: &Cell| -> SentStatement {
         match cell {
             Cell::Null => Box::new(None::<String>),
             Cell::Int(number) => Box::new(*number),
@@ -126,7 +129,7 @@ fn values(statement: &Statement) -> Vec<Sent> {
     statement.values.iter().map(value).collect()
 }
 
-fn borrowed(values: &[Sent]) -> Vec<&(dyn ToSql + Sync)> {
+fn borrowed(values: &[SentStatement]) -> Vec<&(dyn ToSql + Sync)> {
     let values = values.iter();
     values
         .map(|value| &**value as &(dyn ToSql + Sync))

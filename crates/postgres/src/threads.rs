@@ -5,7 +5,7 @@ use fugato_store::{Head, Record, Snapshot, StoreErrorKind, ThreadFilter, ThreadS
 use crate::{
     connection::Connection,
     database::Database,
-    error::{Failed, Refusal},
+    error::{Refusal, RequestError},
     row::{ThreadRow, end_of_prefix, get, name, number, status, stored},
 };
 
@@ -118,7 +118,7 @@ impl Database {
             lines.push(ThreadSummary {
                 thread: name(get(&row, 0)?)?,
                 head: number(get(&row, 1)?)?,
-                status: status.ok_or_else(|| Failed::Damaged("no status".into()))?,
+                status: status.ok_or_else(|| RequestError::Damaged("no status".into()))?,
             });
         }
         Ok(lines)

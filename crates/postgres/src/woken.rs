@@ -14,7 +14,7 @@ use crate::{connection::Connection, connector::Messages, database::Database};
 /// The reason for a waiting worker to poll again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Woken {
+pub enum WakeReason {
     /// A thread without a lease can be claimed from this time on, in milliseconds of the store's
     /// clock. Often that is now.
     Due(Millis),
@@ -42,7 +42,7 @@ pub(crate) fn signalled(thread: &ThreadId) -> String {
     format!("signal {thread}")
 }
 
-impl Woken {
+impl WakeReason {
     fn read(payload: &str) -> Self {
         let word = payload.split_once(' ').and_then(|(word, rest)| match word {
             "due" => Some(Self::Due(rest.parse().ok()?)),
@@ -70,7 +70,7 @@ impl Database {
         });
     }
 
-    pub(crate) fn woken(self: Arc<Self>) -> impl Stream<Item = Woken> + Send + 'static {
+    pub(crate) fn woken(self: Arc<Self>) -> impl Stream<Item = WakeReason> + Send + 'static {
         let (words, heard) = channel(BACKLOG);
         tokio::spawn(listen(self, words));
         stream::unfold(heard, |mut heard: Receiver<_>| async {
@@ -80,8 +80,8 @@ impl Database {
 }
 
 /// Listens, and reconnects, until the stream is dropped.
-async fn listen(database: Arc<Database>, words: Sender<Woken>) {
-    let mut speaker = Speaker {
+async fn listen(database: Arc<Database>, words: Sender<WakeReason>) {
+    let mut speaker = NotifySender {
         words,
         missed: false,
     };
@@ -105,7 +105,7 @@ async fn listen(database: Arc<Database>, words: Sender<Woken>) {
 }
 
 /// Listens until the connection ends; an error if it could not be made.
-async fn listen_once(database: &Database, speaker: &mut Speaker) -> Result<(), Error> {
+async fn listen_once(database: &Database, speaker: &mut NotifySender) -> Result<(), Error> {
     let (client, mut messages) = database.connector.connect().await?;
     let sql = format!("LISTEN {}", database.schema.quoted());
     let asked = client.batch_execute(&sql);
@@ -123,35 +123,35 @@ async fn listen_once(database: &Database, speaker: &mut Speaker) -> Result<(), E
         Ok(Some(answered)) => answered?,
         Ok(None) | Err(_) => return Ok(()),
     }
-    speaker.say(Woken::Anything);
+    speaker.say(WakeReason::Anything);
     hear_all(&mut messages, speaker).await;
     Ok(())
 }
 
-async fn hear_all(messages: &mut Messages, speaker: &mut Speaker) {
+async fn hear_all(messages: &mut Messages, speaker: &mut NotifySender) {
     while let Some(Ok(message)) = messages.next().await {
         speaker.hear(message);
     }
 }
 
-struct Speaker {
-    words: Sender<Woken>,
+struct NotifySender {
+    words: Sender<WakeReason>,
     /// True if a notification was dropped because the buffer was full.
     missed: bool,
 }
 
-impl Speaker {
+impl NotifySender {
     fn hear(&mut self, message: AsyncMessage) {
         if let AsyncMessage::Notification(notification) = message {
-            self.say(Woken::read(notification.payload()));
+            self.say(WakeReason::read(notification.payload()));
         }
     }
 
     /// Sends a notification without waiting for a slow reader, because the server would have to
     /// keep all later ones.
-    fn say(&mut self, word: Woken) {
+    fn say(&mut self, word: WakeReason) {
         if self.missed {
-            match self.words.try_send(Woken::Anything) {
+            match self.words.try_send(WakeReason::Anything) {
                 Ok(()) => self.missed = false,
                 Err(_) => return,
             }
@@ -169,27 +169,30 @@ mod tests {
     #[test]
     fn what_is_said_is_understood() {
         let desk = ThreadId::new("desk 1").expect("a short name");
-        assert_eq!(Woken::read(&due(-7)), Woken::Due(-7));
-        assert_eq!(Woken::read(&signalled(&desk)), Woken::Signalled(desk));
+        assert_eq!(WakeReason::read(&due(-7)), WakeReason::Due(-7));
+        assert_eq!(
+            WakeReason::read(&signalled(&desk)),
+            WakeReason::Signalled(desk)
+        );
         for unknown in ["", "due", "due soon", "signal ", "else 7"] {
-            assert_eq!(Woken::read(unknown), Woken::Anything);
+            assert_eq!(WakeReason::read(unknown), WakeReason::Anything);
         }
     }
 
     #[test]
     fn a_slow_reader_is_told_that_it_missed_something() {
         let (words, mut heard) = channel(2);
-        let mut speaker = Speaker {
+        let mut speaker = NotifySender {
             words,
             missed: false,
         };
         for at in 1..=4 {
-            speaker.say(Woken::Due(at));
+            speaker.say(WakeReason::Due(at));
         }
-        assert_eq!(heard.try_recv(), Ok(Woken::Due(1)));
-        assert_eq!(heard.try_recv(), Ok(Woken::Due(2)));
-        speaker.say(Woken::Due(5));
-        assert_eq!(heard.try_recv(), Ok(Woken::Anything));
-        assert_eq!(heard.try_recv(), Ok(Woken::Due(5)));
+        assert_eq!(heard.try_recv(), Ok(WakeReason::Due(1)));
+        assert_eq!(heard.try_recv(), Ok(WakeReason::Due(2)));
+        speaker.say(WakeReason::Due(5));
+        assert_eq!(heard.try_recv(), Ok(WakeReason::Anything));
+        assert_eq!(heard.try_recv(), Ok(WakeReason::Due(5)));
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, time::Duration};
 
 use desk::{Tested, commit, connect, fresh, name, poke, why};
 use fugato_postgres::{PostgresLog, PostgresOptions, Synchronous};
-use fugato_store::{Lease, LeaseRequest, Leased, Record, Status, StoreErrorKind, ThreadLog};
+use fugato_store::{Lease, LeaseOutcome, LeaseRequest, Record, Status, StoreErrorKind, ThreadLog};
 use futures::future::join_all;
 use servers::{Postgres, Wire};
 
@@ -192,7 +192,7 @@ async fn k14_workers_share_the_queue_and_the_oldest_goes_first() -> Tested {
 async fn claim(log: &PostgresLog, n: usize) -> Result<Vec<String>, fugato_store::StoreError> {
     let (owner, ttl) = ("worker".to_owned(), 60_000);
     match log.lease(LeaseRequest::Claim { n, owner, ttl }).await? {
-        Leased::Granted(leases) => Ok(leases
+        LeaseOutcome::Granted(leases) => Ok(leases
             .into_iter()
             .map(|lease| lease.thread.as_str().to_owned())
             .collect()),
@@ -207,7 +207,9 @@ async fn acquire(log: &PostgresLog, thread: &str) -> Result<Lease, fugato_store:
         ttl: 60_000,
     };
     match log.lease(request).await? {
-        Leased::Granted(leases) => Ok(leases.into_iter().next().expect("one lease is granted")),
+        LeaseOutcome::Granted(leases) => {
+            Ok(leases.into_iter().next().expect("one lease is granted"))
+        }
         other => panic!("acquire got {other:?}"),
     }
 }

@@ -2,9 +2,9 @@
 mod desk;
 
 use desk::{Tested, commit, connect, fresh, name};
-use fugato_postgres::{PostgresLog, Woken};
+use fugato_postgres::{PostgresLog, WakeReason};
 use fugato_state::Millis;
-use fugato_store::{Lease, LeaseRequest, Leased, Signal, Status, StoreError, ThreadLog};
+use fugato_store::{Lease, LeaseOutcome, LeaseRequest, Signal, Status, StoreError, ThreadLog};
 use futures::StreamExt;
 use servers::Postgres;
 
@@ -15,7 +15,9 @@ async fn acquire(log: &PostgresLog, thread: &str) -> Result<Lease, StoreError> {
         ttl: 60_000,
     };
     match log.lease(request).await? {
-        Leased::Granted(leases) => Ok(leases.into_iter().next().expect("one lease is granted")),
+        LeaseOutcome::Granted(leases) => {
+            Ok(leases.into_iter().next().expect("one lease is granted"))
+        }
         other => panic!("acquire got {other:?}"),
     }
 }
@@ -42,10 +44,10 @@ async fn what_others_can_claim_is_announced_and_steps_are_not() -> Tested {
         connect(server, &schema).await?,
     );
     let mut woken = Box::pin(worker.woken());
-    assert_eq!(woken.next().await, Some(Woken::Anything));
+    assert_eq!(woken.next().await, Some(WakeReason::Anything));
 
     let queued = log.append(&name("queued"), &commit(0, 0, "go")).await?;
-    assert_eq!(woken.next().await, Some(Woken::Due(queued.now)));
+    assert_eq!(woken.next().await, Some(WakeReason::Due(queued.now)));
 
     // Steps of a thread with a lease, then a pause; the signal is the next notification.
     let lease = acquire(&log, "held").await?;
@@ -57,7 +59,10 @@ async fn what_others_can_claim_is_announced_and_steps_are_not() -> Tested {
     parked.status = Status::Waiting { expires: None };
     log.append(&name("held"), &parked).await?;
     cancel(&log, "held").await?;
-    assert_eq!(woken.next().await, Some(Woken::Signalled(name("held"))));
+    assert_eq!(
+        woken.next().await,
+        Some(WakeReason::Signalled(name("held")))
+    );
 
     let lease = acquire(&log, "sleeps").await?;
     let mut sleeps = commit(0, lease.fence, "later");
@@ -66,7 +71,7 @@ async fn what_others_can_claim_is_announced_and_steps_are_not() -> Tested {
     log.append(&name("sleeps"), &sleeps).await?;
     let (thread, fence) = (name("sleeps"), lease.fence);
     log.lease(LeaseRequest::Release { thread, fence }).await?;
-    assert_eq!(woken.next().await, Some(Woken::Due(until)));
+    assert_eq!(woken.next().await, Some(WakeReason::Due(until)));
 
     // Another schema is another channel.
     let other = connect(server, &fresh()).await?;
@@ -74,7 +79,10 @@ async fn what_others_can_claim_is_announced_and_steps_are_not() -> Tested {
         .append(&name("elsewhere"), &commit(0, 0, "go"))
         .await?;
     cancel(&log, "queued").await?;
-    assert_eq!(woken.next().await, Some(Woken::Signalled(name("queued"))));
+    assert_eq!(
+        woken.next().await,
+        Some(WakeReason::Signalled(name("queued")))
+    );
     Ok(())
 }
 
@@ -85,13 +93,13 @@ async fn who_waits_is_told_again_after_the_server_was_away() -> Tested {
     };
     let log = connect(&server, &fresh()).await?;
     let mut woken = Box::pin(log.woken());
-    assert_eq!(woken.next().await, Some(Woken::Anything));
+    assert_eq!(woken.next().await, Some(WakeReason::Anything));
     tokio::task::block_in_place(|| {
         server.kill9();
         server.restart();
     });
-    assert_eq!(woken.next().await, Some(Woken::Anything));
+    assert_eq!(woken.next().await, Some(WakeReason::Anything));
     let queued = log.append(&name("queued"), &commit(0, 0, "go")).await?;
-    assert_eq!(woken.next().await, Some(Woken::Due(queued.now)));
+    assert_eq!(woken.next().await, Some(WakeReason::Due(queued.now)));
     Ok(())
 }

@@ -86,7 +86,7 @@ impl fmt::Debug for PromptBudget {
 /// A prompt, and the parts that were left out of it.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Fitted {
+pub struct FittedPrompt {
     /// The messages.
     pub messages: [Message; 4],
     /// The number of tokens of the messages.
@@ -118,7 +118,7 @@ pub struct TooLong {
     /// The number of tokens of each message.
     pub parts: [u64; 4],
     /// The shortest prompt that is possible.
-    pub fitted: Box<Fitted>,
+    pub fitted: Box<FittedPrompt>,
 }
 
 impl<S> PromptBuilder<S> {
@@ -130,7 +130,7 @@ impl<S> PromptBuilder<S> {
         conversation: &Conversation,
         stage: &Stage,
         budget: &PromptBudget,
-    ) -> Result<Fitted, TooLong> {
+    ) -> Result<FittedPrompt, TooLong> {
         let made = |left_out: &LeftOut| {
             let messages = self.arranged(facts, conversation, stage, left_out);
             let tokens = budget.count.messages(&messages);
@@ -159,7 +159,7 @@ impl<S> PromptBuilder<S> {
             });
         }
         let parts = messages.each_ref().map(|part| budget.count.message(part));
-        let fitted = Fitted {
+        let fitted = FittedPrompt {
             messages,
             tokens,
             left_out: omissions,

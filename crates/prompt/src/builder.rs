@@ -2,7 +2,7 @@ use std::{collections::BTreeSet, fmt::Write as _};
 
 use fugato_state::{Conversation, Message, Role};
 
-use crate::{Rules, Stage, Trust, Wording, history::said};
+use crate::{RulePacks, Stage, Trust, Wording, history::said};
 
 /// The key of the pinned block that is shown as the memory.
 pub const MEMORY: &str = "memory_context";
@@ -22,8 +22,8 @@ pub struct PromptBuilder<S> {
     global: String,
     sections: Vec<(String, String)>,
     trust: Trust,
-    rules: Rules<S>,
-    hints: Rules<S>,
+    rules: RulePacks<S>,
+    hints: RulePacks<S>,
     wording: Wording,
     ends_with_user: bool,
 }
@@ -35,8 +35,8 @@ impl<S> PromptBuilder<S> {
             global: global.into(),
             sections: vec![],
             trust: Trust::new(),
-            rules: Rules::new(),
-            hints: Rules::new(),
+            rules: RulePacks::new(),
+            hints: RulePacks::new(),
             wording: Wording::default(),
             ends_with_user: false,
         }
@@ -59,14 +59,14 @@ impl<S> PromptBuilder<S> {
 
     /// Sets the rule packs, from which the state selects.
     #[must_use]
-    pub fn rules(mut self, rules: Rules<S>) -> Self {
+    pub fn rules(mut self, rules: RulePacks<S>) -> Self {
         self.rules = rules;
         self
     }
 
     /// Sets the hints for the next step, from which the state selects.
     #[must_use]
-    pub fn hints(mut self, hints: Rules<S>) -> Self {
+    pub fn hints(mut self, hints: RulePacks<S>) -> Self {
         self.hints = hints;
         self
     }

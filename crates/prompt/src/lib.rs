@@ -16,15 +16,15 @@ mod work;
 pub use fugato_state::{EstimatedTokens, TokenCount};
 
 pub use alternatives::{bullets, one_of, piped_alternatives};
-pub use budget::{Cut, Fitted, Omission, PromptBudget, TooLong};
+pub use budget::{Cut, FittedPrompt, Omission, PromptBudget, TooLong};
 pub use builder::{MEMORY, PromptBuilder};
 pub use fence::{FENCES, fenced};
 pub use history::{
     conversation_view, correction, is_correction, is_marker, marker, since_marker, work_view,
 };
-pub use rules::Rules;
+pub use rules::RulePacks;
 pub use stage::{Resume, Stage};
 pub use template::{Template, TemplateError, TemplateFolder, ValueTemplate, value_text};
 pub use trust::Trust;
 pub use wording::Wording;
-pub use work::Work;
+pub use work::StageWork;

@@ -3,15 +3,15 @@ use std::fmt;
 /// Named texts, each with a condition on the state: the rule packs of a stage, or its hints.
 ///
 /// ```
-/// use fugato_prompt::Rules;
+/// use fugato_prompt::RulePacks;
 ///
-/// let rules = Rules::<bool>::new()
+/// let rules = RulePacks::<bool>::new()
 ///     .always("core", "Answer with one JSON object.")
 ///     .when("plan", |planned| *planned, "Work on the current step only.");
 /// assert_eq!(rules.chosen(&false).map(|(name, _)| name).collect::<Vec<_>>(), ["core"]);
 /// assert_eq!(rules.chosen(&true).count(), 2);
 /// ```
-pub struct Rules<S>(Vec<Rule<S>>);
+pub struct RulePacks<S>(Vec<Rule<S>>);
 
 struct Rule<S> {
     name: String,
@@ -19,7 +19,7 @@ struct Rule<S> {
     holds: Box<dyn Fn(&S) -> bool + Send + Sync>,
 }
 
-impl<S> Rules<S> {
+impl<S> RulePacks<S> {
     /// Creates an empty set of rules.
     pub fn new() -> Self {
         Self(vec![])
@@ -66,13 +66,13 @@ impl<S> Rules<S> {
     }
 }
 
-impl<S> Default for Rules<S> {
+impl<S> Default for RulePacks<S> {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl<S> fmt::Debug for Rules<S> {
+impl<S> fmt::Debug for RulePacks<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_map().entries(self.all()).finish()
     }

@@ -1,6 +1,6 @@
 use fugato_state::{Compaction, Message};
 
-use crate::Work;
+use crate::StageWork;
 
 /// The part of a prompt that one run of a stage adds.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Stage {
     /// The summary of earlier work of the stage; empty for none.
     pub work_summary: String,
     /// The work of the stage so far.
-    pub work: Work,
+    pub work: StageWork,
     /// The texts of other sources, each with the name of its source.
     pub sources: Vec<(String, String)>,
     /// The description of the present state.
@@ -65,7 +65,7 @@ impl Stage {
 
     /// Sets the work so far: its messages, or a text.
     #[must_use]
-    pub fn work(mut self, work: impl Into<Work>) -> Self {
+    pub fn work(mut self, work: impl Into<StageWork>) -> Self {
         self.work = work.into();
         self
     }

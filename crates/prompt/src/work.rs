@@ -6,7 +6,7 @@ use crate::{Wording, work_view};
 /// The work of a stage so far.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Work {
+pub enum StageWork {
     /// A text of the program. It is shown whole.
     Text(String),
     /// The messages themselves. If a prompt is too long, results are shortened and old steps left
@@ -14,37 +14,37 @@ pub enum Work {
     Messages(Vec<Message>),
 }
 
-impl Default for Work {
+impl Default for StageWork {
     fn default() -> Self {
         Self::Messages(vec![])
     }
 }
 
-impl From<&str> for Work {
+impl From<&str> for StageWork {
     fn from(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
 }
 
-impl From<String> for Work {
+impl From<String> for StageWork {
     fn from(text: String) -> Self {
         Self::Text(text)
     }
 }
 
-impl From<&[Message]> for Work {
+impl From<&[Message]> for StageWork {
     fn from(messages: &[Message]) -> Self {
         Self::Messages(messages.to_vec())
     }
 }
 
-impl From<Vec<Message>> for Work {
+impl From<Vec<Message>> for StageWork {
     fn from(messages: Vec<Message>) -> Self {
         Self::Messages(messages)
     }
 }
 
-impl Work {
+impl StageWork {
     /// Returns the number of steps that can be left out: all but the newest.
     pub(crate) fn can_leave_out(&self) -> usize {
         steps(self.messages()).len().saturating_sub(1)
@@ -118,9 +118,9 @@ mod tests {
     use super::*;
     use crate::correction;
 
-    fn work() -> Work {
+    fn work() -> StageWork {
         let call = |id: &str| ToolCall::new(id, "look", json!({}));
-        Work::from(vec![
+        StageWork::from(vec![
             Message::user("Look!"),
             Message::assistant("I look twice.").with_tool_calls([call("a"), call("b")]),
             Message::tool("a", "0123456789"),

@@ -5,7 +5,7 @@ use fugato_store::{StoreError, StoreErrorKind};
 use redis::{RedisResult, aio::MultiplexedConnection};
 
 use crate::{
-    Durability, RedisOptions,
+    RedisOptions, ServerDurability,
     connection::evaluate,
     error::store_error,
     reply::{Reply, refused},
@@ -20,7 +20,7 @@ const VERSION: u32 = 1;
 pub(crate) async fn server(
     connection: &mut MultiplexedConnection,
     options: &RedisOptions,
-) -> Result<Durability, StoreError> {
+) -> Result<ServerDurability, StoreError> {
     let told: RedisResult<String> = redis::cmd("INFO").query_async(connection).await;
     let told = told.map_err(|error| store_error(error, "ask the server about itself"))?;
     let told = fields(&told);
@@ -36,7 +36,7 @@ pub(crate) async fn server(
         settings => settings.ok(),
     };
     let append_only = told.get("aof_enabled") == Some(&"1");
-    let durability = Durability::of(append_only, settings.as_deref());
+    let durability = ServerDurability::of(append_only, settings.as_deref());
     if durability < options.at_least {
         let least = options.at_least;
         let what = format!("its durability is `{durability}`, and at least `{least}` is asked for");

@@ -8,7 +8,7 @@ use redis::{
 };
 use tokio::sync::Mutex;
 
-use crate::{Durability, RedisOptions, check, error::store_error, script::Script};
+use crate::{RedisOptions, ServerDurability, check, error::store_error, script::Script};
 
 /// A server and the connection to it. Requests of many callers are pipelined on it, and a cancelled
 /// caller does not affect the others.
@@ -16,7 +16,7 @@ pub(crate) struct Connection {
     client: Client,
     options: RedisOptions,
     slot: Mutex<Slot>,
-    durability: std::sync::Mutex<Durability>,
+    durability: std::sync::Mutex<ServerDurability>,
 }
 
 #[derive(Default)]
@@ -50,7 +50,7 @@ impl Connection {
             client,
             options,
             slot: Mutex::default(),
-            durability: std::sync::Mutex::new(Durability::Memory),
+            durability: std::sync::Mutex::new(ServerDurability::Memory),
         };
         let open = async { connection.live().await.map(drop) };
         connection.in_time("open", open).await?;
@@ -62,7 +62,7 @@ impl Connection {
     }
 
     /// Returns the durability of the server of the newest connection.
-    pub(crate) fn durability(&self) -> Durability {
+    pub(crate) fn durability(&self) -> ServerDurability {
         *self
             .durability
             .lock()
@@ -109,7 +109,7 @@ impl Connection {
     ) -> Result<T, StoreError> {
         let late = |_| {
             let error = StoreError::new(StoreErrorKind::Unavailable, operation);
-            error.because(Late(self.options.timeout))
+            error.because(RequestTimeout(self.options.timeout))
         };
         let done = tokio::time::timeout(self.options.timeout, work).await;
         done.map_err(late)?
@@ -172,4 +172,4 @@ fn prepare_tls() {
 /// The error of a request that timed out.
 #[derive(Debug, thiserror::Error)]
 #[error("no answer within {0:?}")]
-struct Late(Duration);
+struct RequestTimeout(Duration);

@@ -3,7 +3,7 @@ use std::fmt;
 /// The durability that a server promises for acknowledged commits, the weakest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum Durability {
+pub enum ServerDurability {
     /// `appendonly no`: commits are only in the memory of the server. When its process dies,
     /// everything since its last dump is lost.
     Memory,
@@ -16,7 +16,7 @@ pub enum Durability {
     Disk,
 }
 
-impl Durability {
+impl ServerDurability {
     /// Returns the durability of a server's settings. `sync` lists names and values in turn.
     pub(crate) fn of(append_only: bool, sync: Option<&[String]>) -> Self {
         if !append_only {
@@ -37,7 +37,7 @@ impl Durability {
     }
 }
 
-impl fmt::Display for Durability {
+impl fmt::Display for ServerDurability {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Memory => "memory",
@@ -50,13 +50,13 @@ impl fmt::Display for Durability {
 
 #[cfg(test)]
 mod tests {
-    use super::Durability::{self, Disk, Memory, Second, System};
+    use super::ServerDurability::{self, Disk, Memory, Second, System};
 
     #[test]
     fn only_what_the_server_tells_is_declared() {
         let told = |sync: &str, rewrite: &str| {
             let told = ["appendfsync", sync, "no-appendfsync-on-rewrite", rewrite];
-            Durability::of(true, Some(&told.map(ToOwned::to_owned)))
+            ServerDurability::of(true, Some(&told.map(ToOwned::to_owned)))
         };
         let declared = [
             told("always", "no"),
@@ -64,9 +64,9 @@ mod tests {
             told("everysec", "no"),
             told("everysec", "yes"),
             told("no", "no"),
-            Durability::of(true, Some(&[])),
-            Durability::of(true, None),
-            Durability::of(false, None),
+            ServerDurability::of(true, Some(&[])),
+            ServerDurability::of(true, None),
+            ServerDurability::of(false, None),
         ];
         let expected = [Disk, System, Second, System, System, System, System, Memory];
         assert_eq!(declared, expected);

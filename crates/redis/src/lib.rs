@@ -11,6 +11,6 @@ mod reply;
 mod request;
 mod script;
 
-pub use durability::Durability;
+pub use durability::ServerDurability;
 pub use log::RedisLog;
 pub use options::RedisOptions;

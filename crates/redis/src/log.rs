@@ -9,12 +9,12 @@ use std::{
 use async_trait::async_trait;
 use fugato_state::{Millis, Seq, ThreadId};
 use fugato_store::{
-    Appended, Commit, Head, Lease, LeaseRequest, Leased, Record, StoreError, StoreErrorKind,
-    ThreadLog,
+    AppendResult, Commit, Head, Lease, LeaseOutcome, LeaseRequest, Record, StoreError,
+    StoreErrorKind, ThreadLog,
 };
 
 use crate::{
-    Durability, RedisOptions,
+    RedisOptions, ServerDurability,
     connection::Connection,
     reply::{Read, Refusal, Reply, refused},
     request::{MAX_SEQ, Request},
@@ -75,7 +75,7 @@ impl RedisLog {
 
     /// Returns the durability of acknowledged commits, by the settings that the server reported
     /// when the newest connection was made.
-    pub fn durability(&self) -> Durability {
+    pub fn durability(&self) -> ServerDurability {
         self.shared.connection.durability()
     }
 
@@ -118,15 +118,15 @@ impl RedisLog {
         now
     }
 
-    pub(crate) fn read_appended(&self, mut reply: Reply) -> Read<Appended> {
-        Ok(Appended {
+    pub(crate) fn read_appended(&self, mut reply: Reply) -> Read<AppendResult> {
+        Ok(AppendResult {
             now: self.see(reply.number()?),
             head: reply.number()?,
             signals: reply.signals()?,
         })
     }
 
-    fn read_leases(&self, mut reply: Reply) -> Read<Leased> {
+    fn read_leases(&self, mut reply: Reply) -> Read<LeaseOutcome> {
         let lease = |mut lease: Reply| {
             Ok(Lease {
                 thread: lease.thread()?,
@@ -137,7 +137,7 @@ impl RedisLog {
             })
         };
         let leases = reply.lists()?.into_iter().map(lease);
-        Ok(Leased::Granted(leases.collect::<Read<_>>()?))
+        Ok(LeaseOutcome::Granted(leases.collect::<Read<_>>()?))
     }
 }
 
@@ -154,7 +154,7 @@ pub(crate) fn fits(commit: &Commit, head: Seq) -> Result<(), StoreErrorKind> {
 
 #[async_trait]
 impl ThreadLog for RedisLog {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError> {
         let failed = |kind| StoreError::new(kind, "append").on(thread);
         commit.check_size().map_err(failed)?;
         fits(commit, commit.expect.head).map_err(failed)?;
@@ -212,7 +212,7 @@ impl ThreadLog for RedisLog {
         head.map_err(|error| error.on(thread))
     }
 
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+    async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome, StoreError> {
         match request {
             LeaseRequest::Acquire { thread, owner, ttl } => {
                 let mut request = self.request(&script::ACQUIRE, thread.as_str());
@@ -233,14 +233,14 @@ impl ThreadLog for RedisLog {
                 self.with(&thread, &request, "renew", |mut reply| {
                     self.see(reply.number()?);
                     let (until, signals) = (reply.number()?, reply.signals()?);
-                    Ok(Leased::Renewed { until, signals })
+                    Ok(LeaseOutcome::Renewed { until, signals })
                 })
                 .await
             }
             LeaseRequest::Release { thread, fence } => {
                 let mut request = self.request(&script::RELEASE, thread.as_str());
                 request.arg(fence);
-                let done = |_| Ok(Leased::Done);
+                let done = |_| Ok(LeaseOutcome::Done);
                 self.with(&thread, &request, "release", done).await
             }
             LeaseRequest::Signal { thread, signal } => {
@@ -250,7 +250,7 @@ impl ThreadLog for RedisLog {
                 })?;
                 let mut request = self.request(&script::SIGNAL, thread.as_str());
                 request.arg(line);
-                let done = |_| Ok(Leased::Done);
+                let done = |_| Ok(LeaseOutcome::Done);
                 self.with(&thread, &request, "signal", done).await
             }
         }

@@ -3,7 +3,7 @@ use std::{fmt, sync::Arc, time::Duration};
 use fugato_state::Millis;
 use fugato_store::StoreErrorKind;
 
-use crate::Durability;
+use crate::ServerDurability;
 
 /// Options for using a server.
 #[derive(Clone)]
@@ -11,7 +11,7 @@ use crate::Durability;
 pub struct RedisOptions {
     pub(crate) prefix: String,
     pub(crate) timeout: Duration,
-    pub(crate) at_least: Durability,
+    pub(crate) at_least: ServerDurability,
     pub(crate) keep_threads: Option<Duration>,
     pub(crate) keep_snapshots: Option<Duration>,
     pub(crate) clock: Option<Arc<dyn Fn() -> Millis + Send + Sync>>,
@@ -34,7 +34,7 @@ impl RedisOptions {
 
     /// Refuses servers that promise a weaker durability; any server is accepted if not set. Each
     /// new connection is checked.
-    pub fn at_least(mut self, durability: Durability) -> Self {
+    pub fn at_least(mut self, durability: ServerDurability) -> Self {
         self.at_least = durability;
         self
     }
@@ -79,7 +79,7 @@ impl Default for RedisOptions {
         Self {
             prefix: "fugato".into(),
             timeout: Duration::from_secs(10),
-            at_least: Durability::Memory,
+            at_least: ServerDurability::Memory,
             keep_threads: None,
             keep_snapshots: None,
             clock: None,

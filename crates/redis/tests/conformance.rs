@@ -2,14 +2,14 @@
 mod common;
 
 use common::{Prefixes, durable, fast};
-use fugato_redis::Durability;
+use fugato_redis::ServerDurability;
 use fugato_testkit::log::{Failure, agrees_with_the_model};
 
 mod on_disk {
     use super::*;
 
     fugato_testkit::thread_log_suite!(
-        Prefixes::on(durable(), Durability::Disk),
+        Prefixes::on(durable(), ServerDurability::Disk),
         if durable().is_some()
     );
 }
@@ -18,7 +18,7 @@ mod in_memory {
     use super::*;
 
     fugato_testkit::thread_log_suite!(
-        Prefixes::on(fast(), Durability::Memory),
+        Prefixes::on(fast(), ServerDurability::Memory),
         if fast().is_some()
     );
 }
@@ -32,7 +32,7 @@ async fn random_requests_are_answered_as_by_the_model() -> Result<(), Failure> {
     let agrees = move || {
         // The connection belongs to this runtime.
         let _inside = runtime.enter();
-        agrees_with_the_model(&Prefixes::on(durable(), Durability::Disk), 64)
+        agrees_with_the_model(&Prefixes::on(durable(), ServerDurability::Disk), 64)
     };
     let ran = tokio::task::spawn_blocking(agrees).await;
     ran.expect("the model does not panic")

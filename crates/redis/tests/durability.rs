@@ -7,7 +7,7 @@ use std::sync::{
 };
 
 use common::{commit, prefix, thread};
-use fugato_redis::{Durability, RedisLog, RedisOptions};
+use fugato_redis::{RedisLog, RedisOptions, ServerDurability};
 use fugato_store::{StoreErrorKind, ThreadLog};
 use servers::Redis;
 
@@ -29,7 +29,7 @@ async fn write(log: RedisLog, name: String, acknowledged: Arc<AtomicU64>) {
 async fn k13_nothing_acknowledged_is_lost_with_a_killed_server() {
     let Some(server) = Redis::start() else { return };
     let options = RedisOptions::default().prefix(prefix());
-    let options = options.at_least(Durability::Disk);
+    let options = options.at_least(ServerDurability::Disk);
     let log = RedisLog::connect_with(server.url(), options).await;
     let log = log.expect("the server is there");
     let mut before = [0; 4];
@@ -81,7 +81,7 @@ async fn a_server_in_memory_loses_what_it_acknowledged_and_declares_so() {
         return;
     };
     let log = RedisLog::connect(server.url()).await.expect("it is there");
-    assert_eq!(log.durability(), Durability::Memory);
+    assert_eq!(log.durability(), ServerDurability::Memory);
     let desk = thread("desk");
     let appended = log.append(&desk, &commit(0, "lost")).await;
     assert_eq!(appended.expect("it acknowledges").head, 1);
@@ -96,15 +96,21 @@ async fn a_server_in_memory_loses_what_it_acknowledged_and_declares_so() {
 #[tokio::test]
 async fn less_than_what_is_asked_for_is_refused() {
     for (settings, expected) in [
-        (&["appendonly yes", "appendfsync always"], Durability::Disk),
+        (
+            &["appendonly yes", "appendfsync always"],
+            ServerDurability::Disk,
+        ),
         (
             &["appendonly yes", "appendfsync everysec"],
-            Durability::Second,
+            ServerDurability::Second,
         ),
-        (&["appendonly yes", "appendfsync no"], Durability::System),
+        (
+            &["appendonly yes", "appendfsync no"],
+            ServerDurability::System,
+        ),
         (
             &["appendonly yes", "rename-command CONFIG hidden"],
-            Durability::System,
+            ServerDurability::System,
         ),
     ] {
         let Some(server) = Redis::start_with(settings) else {
@@ -112,15 +118,15 @@ async fn less_than_what_is_asked_for_is_refused() {
         };
         let log = RedisLog::connect(server.url()).await.expect("it is there");
         assert_eq!(log.durability(), expected, "{settings:?}");
-        let options = RedisOptions::default().at_least(Durability::Disk);
+        let options = RedisOptions::default().at_least(ServerDurability::Disk);
         let strict = RedisLog::connect_with(server.url(), options).await;
         match strict.map_err(|error| error.kind) {
-            Ok(log) => assert_eq!(log.durability(), Durability::Disk),
+            Ok(log) => assert_eq!(log.durability(), ServerDurability::Disk),
             Err(StoreErrorKind::Invalid(what)) => {
                 let words =
                     format!("its durability is `{expected}`, and at least `disk` is asked for");
                 assert_eq!(what, words);
-                assert!(expected < Durability::Disk);
+                assert!(expected < ServerDurability::Disk);
             }
             Err(other) => panic!("{other:?}"),
         }

@@ -7,7 +7,7 @@ use common::{commit, durable, prefix, thread};
 use fugato_redis::{RedisLog, RedisOptions};
 use fugato_state::{Millis, ThreadId};
 use fugato_store::{
-    Commit, Expect, Fence, LeaseRequest, Leased, Snapshot, Snapshots, Status, StoreErrorKind,
+    Commit, Expect, Fence, LeaseOutcome, LeaseRequest, Snapshot, Snapshots, Status, StoreErrorKind,
     ThreadAdmin, ThreadFilter, ThreadLog,
 };
 use fugato_testkit::log::TestClock;
@@ -100,7 +100,7 @@ impl Desk {
         let (thread, owner) = (name.clone(), "owner".to_owned());
         let request = LeaseRequest::Acquire { thread, owner, ttl };
         match self.log.lease(request).await {
-            Ok(Leased::Granted(leases)) => leases.first().expect("one was asked for").fence,
+            Ok(LeaseOutcome::Granted(leases)) => leases.first().expect("one was asked for").fence,
             other => panic!("nobody holds it: {other:?}"),
         }
     }

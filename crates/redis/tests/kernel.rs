@@ -2,9 +2,9 @@
 mod common;
 
 use common::{Prefixes, durable};
-use fugato_redis::Durability;
+use fugato_redis::ServerDurability;
 
 fugato_testkit::kernel_suite!(
-    Prefixes::on(durable(), Durability::Disk),
+    Prefixes::on(durable(), ServerDurability::Disk),
     if durable().is_some()
 );

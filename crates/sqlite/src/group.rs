@@ -14,7 +14,7 @@ mod shuffled;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use queue::{Group, Lead, Turn};
+pub(crate) use queue::{Group, GroupTurn, LeaderGuard};
 
 mod sync {
     pub(super) use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -6,15 +6,15 @@ use std::{
 use async_trait::async_trait;
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
-    Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Snapshots, StoreError,
-    StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
+    AppendResult, Commit, Head, LeaseOutcome, LeaseRequest, Record, Snapshot, Snapshots,
+    StoreError, StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
 };
 
 use crate::{
     blocking::Place,
     clock::StoreClock,
     error::{Refusal, on},
-    group::{Group, Lead, Turn},
+    group::{Group, GroupTurn, LeaderGuard},
     open::{absolute, open_writer},
     options::{SqliteOptions, Synchronous},
     readers::Readers,
@@ -104,13 +104,13 @@ impl SqliteLog {
             on(error, thread.as_ref())
         };
         match self.shared.group.enter(request).await {
-            Turn::Done(outcome) => outcome,
-            Turn::Lost => Err(lost()),
-            Turn::Lead(lead) => self.lead(lead).await.unwrap_or_else(|| Err(lost())),
+            GroupTurn::Done(outcome) => outcome,
+            GroupTurn::Lost => Err(lost()),
+            GroupTurn::Lead(lead) => self.lead(lead).await.unwrap_or_else(|| Err(lost())),
         }
     }
 
-    async fn lead(&self, lead: Lead<Request, Outcome>) -> Option<Outcome> {
+    async fn lead(&self, lead: LeaderGuard<Request, Outcome>) -> Option<Outcome> {
         let shared = Arc::clone(&self.shared);
         let waits =
             shared.waits_for_disk && lead.jobs().iter().any(Request::must_survive_power_failure);
@@ -138,7 +138,7 @@ impl SqliteLog {
         }
     }
 
-    async fn appended(&self, request: Request) -> Result<Appended, StoreError> {
+    async fn appended(&self, request: Request) -> Result<AppendResult, StoreError> {
         match self.write(request).await? {
             Answer::Appended(appended) => Ok(appended),
             other => Err(unexpected(&other)),
@@ -172,7 +172,7 @@ const AT_ONCE: usize = 1024;
 
 #[async_trait]
 impl ThreadLog for SqliteLog {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError> {
         self.appended(Request::Append(thread.clone(), commit.clone()))
             .await
     }
@@ -200,7 +200,7 @@ impl ThreadLog for SqliteLog {
         head.map_err(|refused| refused.into_store("read the head of").on(thread))
     }
 
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+    async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome, StoreError> {
         match self.write(Request::Lease(request)).await? {
             Answer::Leased(leased) => Ok(leased),
             other => Err(unexpected(&other)),
@@ -240,7 +240,7 @@ impl ThreadAdmin for SqliteLog {
         thread: &ThreadId,
         base: Snapshot,
         commit: &Commit,
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<AppendResult, StoreError> {
         self.appended(Request::Fork(thread.clone(), base, commit.clone()))
             .await
     }

@@ -1,7 +1,8 @@
 //! Requests to the writer.
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
-    Appended, Commit, DocWrite, LeaseRequest, Leased, Namespace, Snapshot, StoreError, Version,
+    AppendResult, Commit, DocWrite, LeaseOutcome, LeaseRequest, Namespace, Snapshot, StoreError,
+    Version,
 };
 
 #[derive(Debug)]
@@ -20,8 +21,8 @@ pub(crate) enum Request {
 
 #[derive(Debug)]
 pub(crate) enum Answer {
-    Appended(Appended),
-    Leased(Leased),
+    Appended(AppendResult),
+    Leased(LeaseOutcome),
     Written(Vec<Option<Version>>),
     Done,
 }

@@ -32,11 +32,11 @@ use crate::{
 /// writes of other processes.
 #[derive(Debug, Clone)]
 pub struct SqliteSearch {
-    shared: Arc<Mutex<Opened>>,
+    shared: Arc<Mutex<OpenIndex>>,
 }
 
 #[derive(Debug)]
-struct Opened {
+struct OpenIndex {
     connection: Connection,
     cached: Option<Cached>,
     texts: Option<Texts>,
@@ -79,7 +79,7 @@ impl SqliteSearch {
                 let what = format!("{} is no index: {what}", PathBuf::from(path).display());
                 StoreError::new(StoreErrorKind::Corrupt(what), "open the index")
             })?;
-        let opened = Opened {
+        let opened = OpenIndex {
             connection,
             cached: None,
             texts: None,
@@ -91,7 +91,7 @@ impl SqliteSearch {
 
     async fn with<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Opened) -> Result<T, StoreError> + Send + 'static,
+        work: impl FnOnce(&mut OpenIndex) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let shared = Arc::clone(&self.shared);
         let work = move || work(&mut shared.lock().unwrap_or_else(PoisonError::into_inner));
@@ -109,7 +109,7 @@ impl SqliteSearch {
 #[async_trait]
 impl SearchIndex for SqliteSearch {
     async fn update(&self, update: IndexUpdate) -> Result<(), StoreError> {
-        let work = move |opened: &mut Opened| {
+        let work = move |opened: &mut OpenIndex| {
             opened.whole("BEGIN IMMEDIATE", "update the index", |opened| {
                 opened.update(&update)
             })
@@ -119,7 +119,7 @@ impl SearchIndex for SqliteSearch {
 
     async fn search(&self, query: &SearchQuery) -> Result<Vec<SearchHit>, StoreError> {
         let query = query.clone();
-        let work = move |opened: &mut Opened| {
+        let work = move |opened: &mut OpenIndex| {
             opened.whole("BEGIN", "search", |opened| opened.search(&query))
         };
         self.with(work).await
@@ -127,7 +127,7 @@ impl SearchIndex for SqliteSearch {
 
     async fn digests(&self, prefix: &str) -> Result<BTreeMap<String, u64>, StoreError> {
         let prefix = prefix.to_owned();
-        let work = move |opened: &mut Opened| {
+        let work = move |opened: &mut OpenIndex| {
             let read = row::digests(&opened.connection, &prefix);
             read.map_err(|error| store_error(&Arc::new(error), "read the index"))
         };
@@ -157,7 +157,7 @@ fn prepare(connection: &Connection) -> Result<Result<(), String>, Error> {
     Ok(Ok(()))
 }
 
-impl Opened {
+impl OpenIndex {
     /// Runs `work` in one transaction, on one consistent snapshot.
     fn whole<T>(
         &mut self,

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use fugato_store::{Cell, Found, Statement};
+use fugato_store::{Cell, QueryRows, Statement};
 use rusqlite::{
     Connection, Error, Row, TransactionBehavior, params_from_iter,
     types::{Value, ValueRef},
@@ -87,7 +87,7 @@ impl SqliteTables {
     ///
     /// # Errors
     /// Fails if a query fails, or if a value is neither a whole number nor text.
-    pub async fn read(&self, queries: Vec<Statement>) -> Result<Vec<Found>, Error> {
+    pub async fn read(&self, queries: Vec<Statement>) -> Result<Vec<QueryRows>, Error> {
         let read = move |connection: &mut Connection| {
             let transaction = connection.transaction()?;
             found(&transaction, &queries)
@@ -107,7 +107,7 @@ impl SqliteTables {
         &self,
         first: Vec<Statement>,
         queries: Vec<Statement>,
-        decide: impl FnOnce(Vec<Found>) -> Result<(Vec<Statement>, T), E> + Send + 'static,
+        decide: impl FnOnce(Vec<QueryRows>) -> Result<(Vec<Statement>, T), E> + Send + 'static,
     ) -> Result<Result<T, E>, Error>
     where
         T: Send + 'static,
@@ -152,7 +152,7 @@ fn carry_out(connection: &Connection, statements: &[Statement]) -> Result<(), Er
     Ok(())
 }
 
-fn found(connection: &Connection, queries: &[Statement]) -> Result<Vec<Found>, Error> {
+fn found(connection: &Connection, queries: &[Statement]) -> Result<Vec<QueryRows>, Error> {
     let rows = |query: &Statement| {
         let mut prepared = connection.prepare_cached(&query.sql)?;
         let columns = prepared.column_count();

@@ -6,7 +6,7 @@ use std::sync::{
 
 use fugato_sqlite::{SqliteLog, SqliteOptions, Synchronous};
 use fugato_testkit::log::{
-    Abilities, Failure, LogFactory, OpenError, Opened, TestClock, agrees_with_the_model,
+    Abilities, Failure, LogFactory, OpenError, OpenedLog, TestClock, agrees_with_the_model,
 };
 use tempfile::TempDir;
 
@@ -26,7 +26,7 @@ impl Databases {
         }
     }
 
-    fn open(&self, number: u32, clock: &TestClock) -> Result<Opened, OpenError> {
+    fn open(&self, number: u32, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let clock = clock.clone();
         let options = SqliteOptions::default()
             .synchronous(self.synchronous)
@@ -37,7 +37,7 @@ impl Databases {
             none => none.insert(tempfile::tempdir()?),
         };
         let path = folder.path().join(format!("{number}.db"));
-        Ok(Opened::whole(SqliteLog::open_with(path, options)?))
+        Ok(OpenedLog::whole(SqliteLog::open_with(path, options)?))
     }
 }
 
@@ -47,11 +47,11 @@ impl LogFactory for Databases {
         Abilities::all()
     }
 
-    async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         self.open(self.made.fetch_add(1, Ordering::Relaxed) + 1, clock)
     }
 
-    async fn reopen(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn reopen(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         self.open(self.made.load(Ordering::Relaxed), clock)
     }
 }

@@ -11,7 +11,7 @@ use fugato_graph::{BoxError, Context, Durability, END, EffectClass, Graph};
 use fugato_sqlite::{SqliteLog, SqliteOptions};
 use fugato_state::State;
 use fugato_testkit::{
-    log::{Failure, OpenError, Opened, TestClock},
+    log::{Failure, OpenError, OpenedLog, TestClock},
     sim::{CrashSim, CrashStore, Fault, World},
 };
 use serde::{Deserialize, Serialize};
@@ -39,10 +39,13 @@ impl Files {
         self.path(self.number.load(Ordering::SeqCst))
     }
 
-    fn open(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    fn open(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let clock = clock.clone();
         let options = SqliteOptions::default().clock(move || clock.now());
-        Ok(Opened::whole(SqliteLog::open_with(self.last(), options)?))
+        Ok(OpenedLog::whole(SqliteLog::open_with(
+            self.last(),
+            options,
+        )?))
     }
 }
 
@@ -54,7 +57,7 @@ fn wal(path: &Path) -> PathBuf {
 
 #[async_trait]
 impl CrashStore for Files {
-    async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         for path in [self.last(), wal(&self.last())] {
             if path.exists() {
                 fs::remove_file(path)?;
@@ -64,7 +67,7 @@ impl CrashStore for Files {
         self.open(clock)
     }
 
-    async fn reopen(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn reopen(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         self.open(clock)
     }
 

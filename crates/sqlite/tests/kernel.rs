@@ -2,7 +2,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use fugato_sqlite::{SqliteLog, SqliteOptions};
-use fugato_testkit::log::{Abilities, LogFactory, OpenError, Opened, TestClock};
+use fugato_testkit::log::{Abilities, LogFactory, OpenError, OpenedLog, TestClock};
 use tempfile::TempDir;
 
 /// A factory of databases in a temporary folder.
@@ -26,12 +26,12 @@ impl LogFactory for Databases {
         Abilities::log_only().with_snapshots().with_admin()
     }
 
-    async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let clock = clock.clone();
         let options = SqliteOptions::default().clock(move || clock.now());
         let number = self.made.fetch_add(1, Ordering::Relaxed);
         let path = self.folder.path().join(format!("{number}.db"));
-        Ok(Opened::whole(SqliteLog::open_with(path, options)?))
+        Ok(OpenedLog::whole(SqliteLog::open_with(path, options)?))
     }
 }
 

@@ -4,9 +4,9 @@ use std::{fs, path::Path};
 use fugato_sqlite::{SqliteLog, SqliteOptions};
 use fugato_state::{Millis, Seq, ThreadId};
 use fugato_store::{
-    Appended, Commit, DocKey, DocStoreExt as _, Expect, Head, Lease, LeaseRequest, Leased,
-    Namespace, Record, Signal, Snapshot, Snapshots, Status, StoreErrorKind, ThreadAdmin,
-    ThreadFilter, ThreadLog,
+    AppendResult, Commit, DocKey, DocStoreExt as _, Expect, Head, Lease, LeaseOutcome,
+    LeaseRequest, Namespace, Record, Signal, Snapshot, Snapshots, Status, StoreErrorKind,
+    ThreadAdmin, ThreadFilter, ThreadLog,
 };
 use rusqlite::Connection;
 
@@ -89,7 +89,7 @@ async fn threads_of_version_1_go_on() -> Outcome {
     };
     assert_eq!(log.latest_at(&desk, 9).await?, Some(snapshot));
 
-    let appended = Appended {
+    let appended = AppendResult {
         head: 2,
         now: THEN,
         signals: vec![Signal::Cancel {
@@ -160,7 +160,10 @@ async fn a_removed_thread_of_version_1_gives_no_old_fence() -> Outcome {
         until: THEN + 10,
         now: THEN,
     };
-    assert_eq!(log.lease(request).await?, Leased::Granted(vec![lease]));
+    assert_eq!(
+        log.lease(request).await?,
+        LeaseOutcome::Granted(vec![lease])
+    );
     Ok(())
 }
 

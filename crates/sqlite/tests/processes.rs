@@ -17,7 +17,7 @@ use std::{
 use fugato_sqlite::{SqliteLog, SqliteOptions, Synchronous};
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
-    Commit, Expect, Lease, LeaseRequest, Leased, Record, Status, StoreErrorKind, ThreadLog,
+    Commit, Expect, Lease, LeaseOutcome, LeaseRequest, Record, Status, StoreErrorKind, ThreadLog,
 };
 use futures::executor::block_on;
 
@@ -201,7 +201,7 @@ fn race_for_the_lease(name: &str, path: &Path) -> Tested {
             ttl: 60_000,
         };
         match block_on(log.lease(request)) {
-            Ok(Leased::Granted(leases)) => {
+            Ok(LeaseOutcome::Granted(leases)) => {
                 let lease = leases.first().ok_or("one lease is granted")?;
                 if lease.head >= POSITIONS {
                     block_on(release(&log, lease))?;

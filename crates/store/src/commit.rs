@@ -87,7 +87,7 @@ pub struct Expect {
 
 /// The answer to a successful append.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Appended {
+pub struct AppendResult {
     /// The last position now.
     pub head: Seq,
     /// The clock of the store, in milliseconds since the Unix epoch.

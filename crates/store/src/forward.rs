@@ -5,14 +5,14 @@ use async_trait::async_trait;
 use fugato_state::{Seq, ThreadId};
 
 use crate::{
-    Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Snapshots, StoreError,
-    ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
+    AppendResult, Commit, Head, LeaseOutcome, LeaseRequest, Record, Snapshot, Snapshots,
+    StoreError, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
 };
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
 impl<T: ThreadLog + ?Sized> ThreadLog for Arc<T> {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError> {
         (**self).append(thread, commit).await
     }
 
@@ -29,7 +29,7 @@ impl<T: ThreadLog + ?Sized> ThreadLog for Arc<T> {
         (**self).head(thread).await
     }
 
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+    async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome, StoreError> {
         (**self).lease(request).await
     }
 }
@@ -62,7 +62,7 @@ impl<T: ThreadAdmin + ?Sized> ThreadAdmin for Arc<T> {
         thread: &ThreadId,
         base: Snapshot,
         commit: &Commit,
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<AppendResult, StoreError> {
         (**self).fork(thread, base, commit).await
     }
 

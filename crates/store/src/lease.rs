@@ -52,7 +52,7 @@ pub enum LeaseRequest {
 
 /// The response to a lease request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Leased {
+pub enum LeaseOutcome {
     /// These leases: one for `Acquire`, up to `n` for `Claim`.
     Granted(Vec<Lease>),
     /// The lease was renewed, and these signals arrived.

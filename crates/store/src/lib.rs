@@ -9,15 +9,15 @@ mod log;
 mod memory;
 mod statement;
 
-pub use commit::{Appended, Commit, Expect, Head, Record, Snapshot, Status};
+pub use commit::{AppendResult, Commit, Expect, Head, Record, Snapshot, Status};
 pub use doc::{
     Doc, DocEntry, DocFilter, DocHit, DocKey, DocQuery, DocSearch, DocStore, DocStoreExt, DocWrite,
     InvalidName, MemoryDocs, Namespace, Precondition, Version,
 };
 pub use error::{StoreError, StoreErrorKind};
-pub use lease::{Fence, Lease, LeaseRequest, Leased, Signal};
+pub use lease::{Fence, Lease, LeaseOutcome, LeaseRequest, Signal};
 pub use log::{
     Snapshots, ThreadAdmin, ThreadAdminExt, ThreadFilter, ThreadLog, ThreadStore, ThreadSummary,
 };
 pub use memory::MemoryLog;
-pub use statement::{Cell, Found, Statement};
+pub use statement::{Cell, QueryRows, Statement};

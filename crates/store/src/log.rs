@@ -2,7 +2,9 @@ use async_trait::async_trait;
 use fugato_state::{Seq, ThreadId};
 use futures::{StreamExt as _, TryStreamExt as _, stream, stream::BoxStream};
 
-use crate::{Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Status, StoreError};
+use crate::{
+    AppendResult, Commit, Head, LeaseOutcome, LeaseRequest, Record, Snapshot, Status, StoreError,
+};
 
 /// The logs of many threads, as the engine needs them of a store. Records are opaque to the store.
 ///
@@ -78,7 +80,7 @@ use crate::{Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Stat
 #[async_trait]
 pub trait ThreadLog: Send + Sync {
     /// Appends the records of one commit.
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError>;
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError>;
 
     /// Reads up to `limit` records from position `from` on.
     async fn read(
@@ -92,7 +94,7 @@ pub trait ThreadLog: Send + Sync {
     async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError>;
 
     /// Requests, renews or releases a lease, or leaves a signal.
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError>;
+    async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome, StoreError>;
 }
 
 /// Stored folds, which make opening a thread faster. Only the base of a compacted log is needed;
@@ -124,7 +126,7 @@ pub trait ThreadAdmin: Send + Sync {
         thread: &ThreadId,
         base: Snapshot,
         commit: &Commit,
-    ) -> Result<Appended, StoreError>;
+    ) -> Result<AppendResult, StoreError>;
 
     /// Replaces all records up to and including the position of `base` by it, and drops older
     /// snapshots, in one transaction. Past the head it is `NotFound`, before an earlier base

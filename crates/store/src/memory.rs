@@ -15,8 +15,8 @@ use fugato_state::{Millis, Seq, ThreadId};
 
 use self::thread::Thread;
 use crate::{
-    Appended, Commit, Expect, Head, Lease, LeaseRequest, Leased, Record, Snapshot, Snapshots,
-    StoreError, StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
+    AppendResult, Commit, Expect, Head, Lease, LeaseOutcome, LeaseRequest, Record, Snapshot,
+    Snapshots, StoreError, StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
 };
 
 /// A store of threads in memory. Clones share the threads.
@@ -162,7 +162,7 @@ fn failed(operation: &'static str, name: &ThreadId) -> impl Fn(StoreErrorKind) -
 
 #[async_trait]
 impl ThreadLog for MemoryLog {
-    async fn append(&self, name: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+    async fn append(&self, name: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError> {
         let failed = failed("append", name);
         commit.check_size().map_err(&failed)?;
         let now = self.now();
@@ -192,7 +192,7 @@ impl ThreadLog for MemoryLog {
         Ok(self.with(name, |thread| thread.head(now)).flatten())
     }
 
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+    async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome, StoreError> {
         match request {
             LeaseRequest::Acquire {
                 thread: name,
@@ -203,12 +203,12 @@ impl ThreadLog for MemoryLog {
                 let lease = self.make(&name, |thread| {
                     thread.acquire(&name, &owner, now, ttl, lowest)
                 });
-                Ok(Leased::Granted(vec![
+                Ok(LeaseOutcome::Granted(vec![
                     lease.map_err(failed("lease", &name))?,
                 ]))
             }
             LeaseRequest::Claim { n, owner, ttl } => {
-                Ok(Leased::Granted(self.claim(n, &owner, ttl)))
+                Ok(LeaseOutcome::Granted(self.claim(n, &owner, ttl)))
             }
             LeaseRequest::Renew {
                 thread: name,
@@ -219,11 +219,11 @@ impl ThreadLog for MemoryLog {
                 let renewed = self.with(&name, |thread| thread.renew(fence, now, ttl));
                 let renewed = renewed.unwrap_or(Err(StoreErrorKind::LeaseLost));
                 let (until, signals) = renewed.map_err(failed("renew", &name))?;
-                Ok(Leased::Renewed { until, signals })
+                Ok(LeaseOutcome::Renewed { until, signals })
             }
             LeaseRequest::Release { thread, fence } => {
                 self.with(&thread, |thread| thread.release(fence));
-                Ok(Leased::Done)
+                Ok(LeaseOutcome::Done)
             }
             LeaseRequest::Signal {
                 thread: name,
@@ -232,7 +232,7 @@ impl ThreadLog for MemoryLog {
                 let left = self.with(&name, |thread| thread.signal(signal));
                 left.ok_or(StoreErrorKind::NotFound)
                     .map_err(failed("signal", &name))?;
-                Ok(Leased::Done)
+                Ok(LeaseOutcome::Done)
             }
         }
     }
@@ -285,7 +285,7 @@ impl ThreadAdmin for MemoryLog {
         name: &ThreadId,
         base: Snapshot,
         commit: &Commit,
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<AppendResult, StoreError> {
         let failed = failed("fork", name);
         commit.check_size().map_err(&failed)?;
         let now = self.now();

@@ -23,7 +23,7 @@ pub enum Cell {
 }
 
 /// The rows that a query found, in its order.
-pub type Found = Vec<Vec<Cell>>;
+pub type QueryRows = Vec<Vec<Cell>>;
 
 impl Statement {
     /// Creates a statement with its values.

@@ -3,11 +3,11 @@ mod wire;
 use fugato_state::{Interrupt, RunId};
 use serde_json::Value;
 
-use self::wire::Wire;
+use self::wire::FrameWriter;
 use crate::{
     Encoder, Event, EventKind, Fidelity, Frames, Text, ToolStatus,
-    asked::Asked,
-    blocks::{Block, Blocks, Holds, Names},
+    asked::OpenQuestions,
+    blocks::{Block, BlockKind, Blocks, Names},
     calls::Calls,
     encoder::BROKEN_OFF,
     plan, sse,
@@ -28,20 +28,20 @@ pub struct AgUiEncoder {
     fidelity: Fidelity,
     /// The ids that the request gave to the thread and to the run.
     named: Option<[String; 2]>,
-    run: Option<Begun>,
+    run: Option<ActiveRun>,
     blocks: Blocks,
     calls: Names,
     /// The calls whose arguments are being streamed.
     streamed: Calls,
     steps: Vec<String>,
-    asked: Asked,
+    asked: OpenQuestions,
     usage: Option<Value>,
     finished: bool,
 }
 
 /// A run that was begun and has not ended.
 #[derive(Debug)]
-struct Begun {
+struct ActiveRun {
     run: RunId,
     thread_id: String,
     run_id: String,
@@ -71,7 +71,7 @@ impl AgUiEncoder {
             calls: Names::default(),
             streamed: Calls::default(),
             steps: vec![],
-            asked: Asked::default(),
+            asked: OpenQuestions::default(),
             usage: None,
             finished: false,
         }
@@ -92,7 +92,7 @@ impl AgUiEncoder {
     }
 
     /// Begins the run of an event, if it is not the one that is open.
-    fn begin(&mut self, event: &Event, wire: &mut Wire<'_>) {
+    fn begin(&mut self, event: &Event, wire: &mut FrameWriter<'_>) {
         match &self.run {
             Some(open) if open.run == event.run => return,
             Some(_) => self.give_up(wire),
@@ -106,7 +106,7 @@ impl AgUiEncoder {
         wire.send("RUN_STARTED", |it| {
             it.string("threadId", &thread_id).string("runId", &run_id);
         });
-        self.run = Some(Begun {
+        self.run = Some(ActiveRun {
             run: event.run,
             thread_id,
             run_id,
@@ -114,7 +114,7 @@ impl AgUiEncoder {
     }
 
     /// Ends a run that gets no further events.
-    fn give_up(&mut self, wire: &mut Wire<'_>) {
+    fn give_up(&mut self, wire: &mut FrameWriter<'_>) {
         let asked = std::mem::take(&mut self.asked);
         if asked.open().is_empty() {
             self.fail(wire, BROKEN_OFF);
@@ -124,7 +124,7 @@ impl AgUiEncoder {
     }
 
     /// Closes every open block, call and step, before a run ends.
-    fn close(&mut self, wire: &mut Wire<'_>) {
+    fn close(&mut self, wire: &mut FrameWriter<'_>) {
         for block in self.blocks.close_all() {
             finish(&block, wire);
         }
@@ -146,7 +146,7 @@ impl AgUiEncoder {
         self.streamed.forget();
     }
 
-    fn end(&mut self, wire: &mut Wire<'_>, outcome: &Outcome<'_>) {
+    fn end(&mut self, wire: &mut FrameWriter<'_>, outcome: &Outcome<'_>) {
         self.close(wire);
         let usage = self.usage.take();
         let Some(run) = &self.run else { return };
@@ -178,7 +178,7 @@ impl AgUiEncoder {
         self.forget();
     }
 
-    fn fail(&mut self, wire: &mut Wire<'_>, message: &str) {
+    fn fail(&mut self, wire: &mut FrameWriter<'_>, message: &str) {
         self.close(wire);
         wire.send("RUN_ERROR", |it| {
             it.string("message", message);
@@ -186,30 +186,30 @@ impl AgUiEncoder {
         self.forget();
     }
 
-    fn run_event(&mut self, event: &Event, wire: &mut Wire<'_>) {
+    fn run_event(&mut self, event: &Event, wire: &mut FrameWriter<'_>) {
         self.begin(event, wire);
         match &event.kind {
             EventKind::RunFinished { output } => {
-                self.asked = Asked::default();
+                self.asked = OpenQuestions::default();
                 self.end(wire, &Outcome::Success(output.as_ref()));
             }
             EventKind::RunParked { interrupts } => {
-                self.asked = Asked::default();
+                self.asked = OpenQuestions::default();
                 self.end(wire, &Outcome::Interrupt(interrupts));
             }
             EventKind::RunCancelled { .. } => {
-                self.asked = Asked::default();
+                self.asked = OpenQuestions::default();
                 self.end(wire, &Outcome::Cancelled);
             }
             EventKind::RunFailed { error } => {
-                self.asked = Asked::default();
+                self.asked = OpenQuestions::default();
                 self.fail(wire, error);
             }
             _ => {}
         }
     }
 
-    fn node_event(&mut self, event: &Event, wire: &mut Wire<'_>) {
+    fn node_event(&mut self, event: &Event, wire: &mut FrameWriter<'_>) {
         let Some(step) = event.origin.as_ref().map(|origin| origin.task()) else {
             return;
         };
@@ -246,7 +246,7 @@ impl AgUiEncoder {
         });
     }
 
-    fn start(&mut self, holds: Holds, event: &Event, wire: &mut Wire<'_>, name: &Text) {
+    fn start(&mut self, holds: BlockKind, event: &Event, wire: &mut FrameWriter<'_>, name: &Text) {
         self.begin(event, wire);
         if self.blocks.find(holds, event, name).is_none() {
             begin(holds, self.blocks.open(holds, event, name), wire);
@@ -255,9 +255,9 @@ impl AgUiEncoder {
 
     fn delta(
         &mut self,
-        holds: Holds,
+        holds: BlockKind,
         event: &Event,
-        wire: &mut Wire<'_>,
+        wire: &mut FrameWriter<'_>,
         (name, text): (&Text, &Text),
     ) {
         if text.is_empty() {
@@ -266,8 +266,8 @@ impl AgUiEncoder {
         self.start(holds, event, wire, name);
         let id = self.blocks.find(holds, event, name).unwrap_or_default();
         let kind = match holds {
-            Holds::Text => "TEXT_MESSAGE_CONTENT",
-            Holds::Reasoning => "REASONING_MESSAGE_CONTENT",
+            BlockKind::Text => "TEXT_MESSAGE_CONTENT",
+            BlockKind::Reasoning => "REASONING_MESSAGE_CONTENT",
         };
         wire.send(kind, |it| {
             it.string("messageId", id).string("delta", text);
@@ -277,7 +277,7 @@ impl AgUiEncoder {
     /// Begins a call at the first piece of its arguments. They are sent when they are whole: the
     /// client must get JSON in the end, and a call may be abandoned in the middle of its arguments,
     /// or proposed with others than were written first.
-    fn piece(&mut self, event: &Event, wire: &mut Wire<'_>, [call, name]: [&Text; 2]) {
+    fn piece(&mut self, event: &Event, wire: &mut FrameWriter<'_>, [call, name]: [&Text; 2]) {
         self.begin(event, wire);
         if self.streamed.is_proposed(event, call) {
             return;
@@ -293,7 +293,7 @@ impl AgUiEncoder {
     fn proposed(
         &mut self,
         event: &Event,
-        wire: &mut Wire<'_>,
+        wire: &mut FrameWriter<'_>,
         [call, name]: [&str; 2],
         arguments: &Value,
     ) {
@@ -310,7 +310,7 @@ impl AgUiEncoder {
         wire::call(wire, &id, name, Some(arguments));
     }
 
-    fn tool_event(&mut self, event: &Event, wire: &mut Wire<'_>) {
+    fn tool_event(&mut self, event: &Event, wire: &mut FrameWriter<'_>) {
         self.begin(event, wire);
         match &event.kind {
             EventKind::ToolCallProposed {
@@ -358,7 +358,7 @@ impl AgUiEncoder {
         }
     }
 
-    fn other(&mut self, event: &Event, wire: &mut Wire<'_>) {
+    fn other(&mut self, event: &Event, wire: &mut FrameWriter<'_>) {
         match &event.kind {
             EventKind::InterruptRaised(interrupt) => {
                 self.begin(event, wire);
@@ -409,25 +409,25 @@ impl Encoder for AgUiEncoder {
         if self.finished {
             return;
         }
-        let wire = &mut Wire::of(frames, event, self.fidelity);
+        let wire = &mut FrameWriter::of(frames, event, self.fidelity);
         match &event.kind {
-            EventKind::TextStarted { block } => self.start(Holds::Text, event, wire, block),
+            EventKind::TextStarted { block } => self.start(BlockKind::Text, event, wire, block),
             EventKind::TextDelta { block, text } => {
-                self.delta(Holds::Text, event, wire, (block, text));
+                self.delta(BlockKind::Text, event, wire, (block, text));
             }
             EventKind::ReasoningStarted { block } => {
-                self.start(Holds::Reasoning, event, wire, block);
+                self.start(BlockKind::Reasoning, event, wire, block);
             }
             EventKind::ReasoningDelta { block, text } => {
-                self.delta(Holds::Reasoning, event, wire, (block, text));
+                self.delta(BlockKind::Reasoning, event, wire, (block, text));
             }
             EventKind::TextFinished { block } => {
-                if let Some(block) = self.blocks.close(Holds::Text, event, block) {
+                if let Some(block) = self.blocks.close(BlockKind::Text, event, block) {
                     finish(&block, wire);
                 }
             }
             EventKind::ReasoningFinished { block } => {
-                if let Some(block) = self.blocks.close(Holds::Reasoning, event, block) {
+                if let Some(block) = self.blocks.close(BlockKind::Reasoning, event, block) {
                     finish(&block, wire);
                 }
             }
@@ -458,7 +458,7 @@ impl Encoder for AgUiEncoder {
             return;
         }
         if self.run.is_some() {
-            self.give_up(&mut Wire::last(frames));
+            self.give_up(&mut FrameWriter::last(frames));
         }
     }
 
@@ -471,12 +471,12 @@ impl Encoder for AgUiEncoder {
     }
 }
 
-fn begin(holds: Holds, id: &str, wire: &mut Wire<'_>) {
+fn begin(holds: BlockKind, id: &str, wire: &mut FrameWriter<'_>) {
     match holds {
-        Holds::Text => wire.send("TEXT_MESSAGE_START", |it| {
+        BlockKind::Text => wire.send("TEXT_MESSAGE_START", |it| {
             it.string("messageId", id).string("role", "assistant");
         }),
-        Holds::Reasoning => {
+        BlockKind::Reasoning => {
             wire.send("REASONING_START", |it| {
                 it.string("messageId", id);
             });
@@ -487,10 +487,10 @@ fn begin(holds: Holds, id: &str, wire: &mut Wire<'_>) {
     }
 }
 
-fn finish(block: &Block, wire: &mut Wire<'_>) {
+fn finish(block: &Block, wire: &mut FrameWriter<'_>) {
     let kinds: &[&str] = match block.holds {
-        Holds::Text => &["TEXT_MESSAGE_END"],
-        Holds::Reasoning => &["REASONING_MESSAGE_END", "REASONING_END"],
+        BlockKind::Text => &["TEXT_MESSAGE_END"],
+        BlockKind::Reasoning => &["REASONING_MESSAGE_END", "REASONING_END"],
     };
     for kind in kinds {
         wire.send(kind, |it| {

@@ -5,13 +5,13 @@ use serde_json::{Value, json};
 
 use crate::{
     Encoder, Event, EventKind, Fidelity, Frames, Text,
-    asked::Asked,
-    blocks::{Block, Blocks, Holds},
+    asked::OpenQuestions,
+    blocks::{Block, BlockKind, Blocks},
     calls::{Call, Calls},
     encoder::BROKEN_OFF,
     json::Object,
     plan,
-    prompt::{Shown, card},
+    prompt::{PromptParts, card},
     sse,
 };
 
@@ -31,7 +31,7 @@ pub struct AiSdkEncoder {
     calls: HashSet<String>,
     /// The calls whose input is being streamed.
     streamed: Calls,
-    asked: Asked,
+    asked: OpenQuestions,
     usage: Option<Value>,
     stage: Stage,
 }
@@ -61,7 +61,7 @@ impl AiSdkEncoder {
             blocks: Blocks::default(),
             calls: HashSet::new(),
             streamed: Calls::default(),
-            asked: Asked::default(),
+            asked: OpenQuestions::default(),
             usage: None,
             stage: Stage::Before,
         }
@@ -189,12 +189,12 @@ impl AiSdkEncoder {
         });
     }
 
-    fn start(&mut self, holds: Holds, event: &Event, frames: &mut Frames, name: &Text) {
+    fn start(&mut self, holds: BlockKind, event: &Event, frames: &mut Frames, name: &Text) {
         if self.blocks.find(holds, event, name).is_none() {
             let id = self.blocks.open(holds, event, name);
             let kind = match holds {
-                Holds::Text => "text-start",
-                Holds::Reasoning => "reasoning-start",
+                BlockKind::Text => "text-start",
+                BlockKind::Reasoning => "reasoning-start",
             };
             chunk(frames, kind, |it| {
                 it.string("id", id);
@@ -204,7 +204,7 @@ impl AiSdkEncoder {
 
     fn delta(
         &mut self,
-        holds: Holds,
+        holds: BlockKind,
         event: &Event,
         frames: &mut Frames,
         (name, text): (&Text, &Text),
@@ -215,8 +215,8 @@ impl AiSdkEncoder {
         self.start(holds, event, frames, name);
         let id = self.blocks.find(holds, event, name).unwrap_or_default();
         let kind = match holds {
-            Holds::Text => "text-delta",
-            Holds::Reasoning => "reasoning-delta",
+            BlockKind::Text => "text-delta",
+            BlockKind::Reasoning => "reasoning-delta",
         };
         chunk(frames, kind, |it| {
             it.string("id", id).string("delta", text);
@@ -224,7 +224,7 @@ impl AiSdkEncoder {
     }
 
     fn block_event(&mut self, event: &Event, frames: &mut Frames) {
-        use Holds::{Reasoning, Text};
+        use BlockKind::{Reasoning, Text};
         match &event.kind {
             EventKind::TextStarted { block } => self.start(Text, event, frames, block),
             EventKind::ReasoningStarted { block } => self.start(Reasoning, event, frames, block),
@@ -334,7 +334,7 @@ impl AiSdkEncoder {
 
     /// Returns the call that an interrupt asks to approve, if the message has it.
     fn approval<'a>(&self, interrupt: &'a Interrupt) -> Option<&'a str> {
-        Shown::of(interrupt)
+        PromptParts::of(interrupt)
             .call
             .filter(|call| self.calls.contains(*call))
     }
@@ -342,7 +342,7 @@ impl AiSdkEncoder {
     /// Sends a question: a request for approval if the message has its call, which is sent first
     /// where it is known.
     fn raised(&mut self, event: &Event, interrupt: &Interrupt, frames: &mut Frames) {
-        let shown = Shown::of(interrupt);
+        let shown = PromptParts::of(interrupt);
         if let (Some(call), Some((name, arguments))) = (shown.call, shown.proposed)
             && !self.calls.contains(call)
         {
@@ -352,7 +352,7 @@ impl AiSdkEncoder {
             chunk(frames, "tool-approval-request", |it| {
                 it.string("approvalId", interrupt.id.as_str())
                     .string("toolCallId", call);
-                let message = Shown::message(interrupt);
+                let message = PromptParts::message(interrupt);
                 if !message.is_empty() {
                     it.string("reason", &message);
                 }
@@ -522,8 +522,8 @@ fn data(frames: &mut Frames, name: &str, part: Part<'_>, fields: impl FnOnce(&mu
 
 fn finish(block: &Block, frames: &mut Frames) {
     let kind = match block.holds {
-        Holds::Text => "text-end",
-        Holds::Reasoning => "reasoning-end",
+        BlockKind::Text => "text-end",
+        BlockKind::Reasoning => "reasoning-end",
     };
     chunk(frames, kind, |it| {
         it.string("id", &block.id);

@@ -3,9 +3,9 @@ use fugato_state::{Interrupt, InterruptId};
 
 /// The questions that are open.
 #[derive(Debug, Default)]
-pub(crate) struct Asked(Vec<Interrupt>);
+pub(crate) struct OpenQuestions(Vec<Interrupt>);
 
-impl Asked {
+impl OpenQuestions {
     pub(crate) fn raise(&mut self, interrupt: &Interrupt) {
         self.answer(&interrupt.id);
         self.0.push(interrupt.clone());

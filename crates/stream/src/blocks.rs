@@ -5,7 +5,7 @@ use crate::{Event, Origin, Text};
 
 /// The kinds of blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Holds {
+pub(crate) enum BlockKind {
     Text,
     Reasoning,
 }
@@ -13,7 +13,7 @@ pub(crate) enum Holds {
 /// A block that is open on the wire.
 #[derive(Debug)]
 pub(crate) struct Block {
-    pub(crate) holds: Holds,
+    pub(crate) holds: BlockKind,
     origin: Option<Arc<Origin>>,
     name: Text,
     /// The id in the protocol, unique among the blocks.
@@ -32,13 +32,13 @@ pub(crate) struct Blocks {
 
 impl Blocks {
     /// Returns the id of a block, if it is open.
-    pub(crate) fn find(&self, holds: Holds, event: &Event, name: &str) -> Option<&str> {
+    pub(crate) fn find(&self, holds: BlockKind, event: &Event, name: &str) -> Option<&str> {
         let found = self.position(holds, event, name)?;
         self.open.get(found).map(|block| block.id.as_str())
     }
 
     /// Opens a block that is not open.
-    pub(crate) fn open(&mut self, holds: Holds, event: &Event, name: &Text) -> &str {
+    pub(crate) fn open(&mut self, holds: BlockKind, event: &Event, name: &Text) -> &str {
         let place = event.origin.as_ref().map(|origin| match origin.attempt {
             0 | 1 => origin.task(),
             attempt => format!("{}@{attempt}", origin.task()),
@@ -54,7 +54,7 @@ impl Blocks {
     }
 
     /// Closes a block, if it is open.
-    pub(crate) fn close(&mut self, holds: Holds, event: &Event, name: &str) -> Option<Block> {
+    pub(crate) fn close(&mut self, holds: BlockKind, event: &Event, name: &str) -> Option<Block> {
         let found = self.position(holds, event, name)?;
         Some(self.open.remove(found))
     }
@@ -81,7 +81,7 @@ impl Blocks {
         self.used = Names::default();
     }
 
-    fn position(&self, holds: Holds, event: &Event, name: &str) -> Option<usize> {
+    fn position(&self, holds: BlockKind, event: &Event, name: &str) -> Option<usize> {
         self.open.iter().rposition(|block| {
             block.holds == holds && block.name == *name && block.origin == event.origin
         })

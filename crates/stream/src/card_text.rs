@@ -3,7 +3,7 @@ use std::fmt::{self, Write as _};
 use fugato_state::Interrupt;
 use serde_json::{Map, Value};
 
-use crate::{Escaped, prompt::Shown};
+use crate::{EscapedText, prompt::PromptParts};
 
 /// The text of a card: the question, everything that would be done, and how to answer.
 ///
@@ -67,7 +67,7 @@ impl<'a> CardText<'a> {
     /// Creates the text of this card, in the language of its prompt.
     pub fn of(interrupt: &'a Interrupt) -> Self {
         let prompt = &interrupt.question.prompt;
-        let shown = Shown::of(interrupt);
+        let shown = PromptParts::of(interrupt);
         let lang = prompt.get("lang").and_then(Value::as_str);
         let chinese = match lang {
             Some(lang) => lang.starts_with("zh"),
@@ -87,7 +87,7 @@ impl<'a> CardText<'a> {
 
     /// Returns the short code of an approval.
     pub fn code(&self) -> Option<String> {
-        Shown::code(self.interrupt)
+        PromptParts::code(self.interrupt)
     }
 
     /// Returns true if the words of a question were streamed before it was asked, and need not be
@@ -100,8 +100,8 @@ impl<'a> CardText<'a> {
 
     /// Returns the heading, in one line, with the code of an approval.
     pub fn heading(&self) -> String {
-        let shown = Shown::of(self.interrupt);
-        let title = self.clipped(&Escaped::line(shown.title).to_string());
+        let shown = PromptParts::of(self.interrupt);
+        let title = self.clipped(&EscapedText::line(shown.title).to_string());
         match self.code() {
             Some(code) if title.is_empty() => format!("[{code}]"),
             Some(code) => format!("[{code}] {title}"),
@@ -113,7 +113,7 @@ impl<'a> CardText<'a> {
     /// argument that the words do not contain, and the tool's own description.
     pub fn body(&self) -> String {
         let prompt = &self.interrupt.question.prompt;
-        let shown = Shown::of(self.interrupt);
+        let shown = PromptParts::of(self.interrupt);
         let mut parts = vec![
             shown.consequence.to_owned(),
             shown.words.to_owned(),
@@ -129,11 +129,11 @@ impl<'a> CardText<'a> {
             parts.push(format!("({says}: {})", shown.says));
         }
         parts.retain(|part| !part.is_empty());
-        Escaped::block(&parts.join("\n")).to_string()
+        EscapedText::block(&parts.join("\n")).to_string()
     }
 
     /// Returns the arguments whose values are not in the words of the question.
-    fn unsaid(&self, shown: &Shown<'_>) -> String {
+    fn unsaid(&self, shown: &PromptParts<'_>) -> String {
         let nothing = Map::new();
         let call = self.interrupt.question.prompt.get("call");
         let arguments = call.and_then(|call| call.get("arguments"));
@@ -157,7 +157,7 @@ impl<'a> CardText<'a> {
             let text = name
                 .as_str()
                 .map_or_else(|| name.to_string(), str::to_owned);
-            Escaped::line(&text).to_string()
+            EscapedText::line(&text).to_string()
         };
         let options = options.and_then(Value::as_array).into_iter().flatten();
         options.map(name).collect()
@@ -165,7 +165,7 @@ impl<'a> CardText<'a> {
 
     /// Shortens a heading to one line, with the number of characters that are left out.
     fn clipped(&self, title: &str) -> String {
-        let how = Fold {
+        let how = CardLimits {
             most: [2, TITLE],
             end: [1, TITLE / 4],
         };
@@ -214,7 +214,7 @@ const TITLE: usize = 200;
 
 /// The limits of a shown card, in lines and characters.
 #[derive(Debug, Clone, Copy)]
-pub struct Fold {
+pub struct CardLimits {
     /// The largest numbers of lines and characters that are shown.
     pub most: [usize; 2],
     /// The part of them that is taken from the end.
@@ -222,14 +222,14 @@ pub struct Fold {
 }
 
 /// 200 lines and 20,000 characters, a fifth of them from the end.
-pub const FOLD: Fold = Fold {
+pub const FOLD: CardLimits = CardLimits {
     most: [200, 20_000],
     end: [40, 4_000],
 };
 
 /// Returns the beginning and the end of a text that is too long, with the length of the omitted
 /// middle between them; a shorter text as it is.
-pub fn fold(text: &str, how: &Fold, chinese: bool) -> String {
+pub fn fold(text: &str, how: &CardLimits, chinese: bool) -> String {
     let count = text.chars().count();
     let ends: Vec<usize> = text.match_indices('\n').map(|(at, _)| at).collect();
     let [lines, chars] = how.most;

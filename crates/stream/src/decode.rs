@@ -15,7 +15,7 @@ use crate::Event;
 /// ```
 /// use fugato_stream::Decoder;
 ///
-/// let wire = "data: {\"ev\":{\"thread\":\"é\",\"run\":1,\"kind\":\"node_started\"}}\n\n";
+/// let wire = "data: {\"ev\":{\"thread\":\"\",\"run\":1,\"kind\":\"node_started\"}}\n\n";
 /// let (mut decoder, mut events) = (Decoder::new(), vec![]);
 /// for byte in wire.as_bytes() {
 ///     decoder.push(&[*byte], &mut events)?;
@@ -87,7 +87,7 @@ fn one(data: &[u8]) -> Result<Option<Event>, DecodeErrorKind> {
     if data.trim_ascii() == b"[DONE]" {
         return Ok(None);
     }
-    let carrier: Carrier = serde_json::from_slice(data).map_err(DecodeErrorKind::Event)?;
+    let carrier: CustomFrame = serde_json::from_slice(data).map_err(DecodeErrorKind::Event)?;
     let part = match carrier.kind.as_deref() {
         Some("data-ev") => carrier.data,
         _ => None,
@@ -104,7 +104,7 @@ fn one(data: &[u8]) -> Result<Option<Event>, DecodeErrorKind> {
 
 /// A frame, and the places in which protocols allow custom data.
 #[derive(Deserialize)]
-struct Carrier<'a> {
+struct CustomFrame<'a> {
     #[serde(default, rename = "type", borrow)]
     kind: Option<std::borrow::Cow<'a, str>>,
     #[serde(default, borrow)]

@@ -5,8 +5,8 @@ use serde_json::Value;
 
 use crate::{
     Encoder, Event, EventKind, Fidelity, Frames, Origin, Text,
-    asked::Asked,
-    blocks::Holds,
+    asked::OpenQuestions,
+    blocks::BlockKind,
     encoder::BROKEN_OFF,
     json::{self, Object},
     plan,
@@ -26,25 +26,25 @@ use crate::{
 pub struct EnvelopeEncoder {
     clock: Box<dyn Fn() -> Millis + Send>,
     fidelity: Fidelity,
-    open: Vec<Said>,
+    open: Vec<OpenBlock>,
     /// A text that is complete, and perhaps the last.
     said: Option<String>,
-    asked: Asked,
-    calls: Vec<Proposed>,
+    asked: OpenQuestions,
+    calls: Vec<OpenCall>,
     ended: bool,
     finished: bool,
 }
 
 /// A block that is not complete.
-struct Said {
-    holds: Holds,
+struct OpenBlock {
+    holds: BlockKind,
     origin: Option<Arc<Origin>>,
     block: Text,
     text: String,
 }
 
 /// A call that has no result yet.
-struct Proposed {
+struct OpenCall {
     call: String,
     params: Value,
     /// True if the client has got the `tool_call`.
@@ -56,14 +56,14 @@ const CALLS: usize = 256;
 
 /// The writer of the envelopes of one event. With full fidelity the first one carries the event
 /// itself.
-struct Wire<'a> {
+struct EnvelopeWriter<'a> {
     frames: &'a mut Frames,
     event: Option<&'a Event>,
     carries: bool,
     now: Millis,
 }
 
-impl Wire<'_> {
+impl EnvelopeWriter<'_> {
     fn send(&mut self, name: &str, data: impl FnOnce(&mut Object<'_>)) {
         self.message(name, |out| {
             let mut object = Object::begin(out);
@@ -120,7 +120,7 @@ impl EnvelopeEncoder {
             fidelity: Fidelity::Strict,
             open: vec![],
             said: None,
-            asked: Asked::default(),
+            asked: OpenQuestions::default(),
             calls: vec![],
             ended: false,
             finished: false,
@@ -136,7 +136,7 @@ impl EnvelopeEncoder {
 
     /// Appends a message of the server's own, such as the answer to a ping.
     pub fn message(&self, name: &str, data: &Value, frames: &mut Frames) {
-        let mut wire = Wire {
+        let mut wire = EnvelopeWriter {
             frames,
             event: None,
             carries: false,
@@ -145,12 +145,12 @@ impl EnvelopeEncoder {
         wire.message(name, |out| json::value(out, data));
     }
 
-    fn delta(&mut self, holds: Holds, event: &Event, block: &Text, text: &str) {
+    fn delta(&mut self, holds: BlockKind, event: &Event, block: &Text, text: &str) {
         let found = self.position(holds, event, block);
         if let Some(said) = found.and_then(|found| self.open.get_mut(found)) {
             said.text.push_str(text);
         } else {
-            self.open.push(Said {
+            self.open.push(OpenBlock {
                 holds,
                 origin: event.origin.clone(),
                 block: block.clone(),
@@ -159,7 +159,7 @@ impl EnvelopeEncoder {
         }
     }
 
-    fn position(&self, holds: Holds, event: &Event, block: &Text) -> Option<usize> {
+    fn position(&self, holds: BlockKind, event: &Event, block: &Text) -> Option<usize> {
         self.open.iter().rposition(|said| {
             said.holds == holds && said.block == *block && said.origin == event.origin
         })
@@ -167,19 +167,25 @@ impl EnvelopeEncoder {
 
     /// Takes a complete block. Its text is held back as a candidate for the last one; the previous
     /// candidate is sent.
-    fn complete(&mut self, said: Said, wire: &mut Wire<'_>) {
+    fn complete(&mut self, said: OpenBlock, wire: &mut EnvelopeWriter<'_>) {
         if said.text.is_empty() {
             return;
         }
         self.not_last(wire);
-        if said.holds == Holds::Text {
+        if said.holds == BlockKind::Text {
             self.said = Some(said.text);
         } else {
             wire.content("thinking", &said.text);
         }
     }
 
-    fn finish_block(&mut self, holds: Holds, event: &Event, block: &Text, wire: &mut Wire<'_>) {
+    fn finish_block(
+        &mut self,
+        holds: BlockKind,
+        event: &Event,
+        block: &Text,
+        wire: &mut EnvelopeWriter<'_>,
+    ) {
         if let Some(found) = self.position(holds, event, block) {
             let said = self.open.remove(found);
             self.complete(said, wire);
@@ -187,24 +193,24 @@ impl EnvelopeEncoder {
     }
 
     /// Sends the held text as `thinking`: it is not the last one.
-    fn not_last(&mut self, wire: &mut Wire<'_>) {
+    fn not_last(&mut self, wire: &mut EnvelopeWriter<'_>) {
         if let Some(text) = self.said.take() {
             wire.content("thinking", &text);
         }
     }
 
-    fn of_task(&mut self, event: &Event) -> Vec<Said> {
+    fn of_task(&mut self, event: &Event) -> Vec<OpenBlock> {
         let Some(task) = &event.origin else {
             return vec![];
         };
-        let of_task = |said: &mut Said| {
+        let of_task = |said: &mut OpenBlock| {
             let origin = said.origin.as_ref();
             origin.is_some_and(|origin| origin.is_same_task(task))
         };
         self.open.extract_if(.., of_task).collect()
     }
 
-    fn run_event(&mut self, event: &Event, wire: &mut Wire<'_>) {
+    fn run_event(&mut self, event: &Event, wire: &mut EnvelopeWriter<'_>) {
         if matches!(event.kind, EventKind::RunStarted { .. }) {
             self.ended = false;
             return;
@@ -242,7 +248,7 @@ impl EnvelopeEncoder {
     }
 
     /// Sends the final answer of a run: its output if that is a text, or else its last text.
-    fn answer(&mut self, output: Option<&Value>, wire: &mut Wire<'_>) {
+    fn answer(&mut self, output: Option<&Value>, wire: &mut EnvelopeWriter<'_>) {
         let said = self.said.take();
         let content = match (output, said) {
             (Some(Value::String(text)), said) => {
@@ -258,7 +264,7 @@ impl EnvelopeEncoder {
         wire.content("final_answer", &content);
     }
 
-    fn node_event(&mut self, event: &Event, wire: &mut Wire<'_>) {
+    fn node_event(&mut self, event: &Event, wire: &mut EnvelopeWriter<'_>) {
         let node = event.origin.as_ref().map_or("", |origin| &*origin.node);
         match &event.kind {
             EventKind::NodeStarted => wire.status("node_started", node),
@@ -276,7 +282,7 @@ impl EnvelopeEncoder {
         }
     }
 
-    fn tool_event(&mut self, event: &Event, wire: &mut Wire<'_>) {
+    fn tool_event(&mut self, event: &Event, wire: &mut EnvelopeWriter<'_>) {
         self.not_last(wire);
         match &event.kind {
             EventKind::ToolCallProposed {
@@ -285,7 +291,7 @@ impl EnvelopeEncoder {
                 if self.calls.len() == CALLS {
                     self.calls.remove(0);
                 }
-                self.calls.push(Proposed {
+                self.calls.push(OpenCall {
                     call: call.clone(),
                     params: arguments.clone(),
                     told: false,
@@ -304,7 +310,7 @@ impl EnvelopeEncoder {
                 result,
             } => {
                 // A late reader and the archive have not seen the start of the execution.
-                let known = |known: &Proposed| known.call == *call && !known.told;
+                let known = |known: &OpenCall| known.call == *call && !known.told;
                 if self.calls.iter().any(known) {
                     self.tell_call(call, name, "", wire);
                 }
@@ -323,7 +329,7 @@ impl EnvelopeEncoder {
         }
     }
 
-    fn tell_call(&mut self, call: &str, name: &str, preview: &str, wire: &mut Wire<'_>) {
+    fn tell_call(&mut self, call: &str, name: &str, preview: &str, wire: &mut EnvelopeWriter<'_>) {
         let mut known = self.calls.iter_mut().rev();
         let known = known.find(|known| known.call == call);
         wire.send("tool_call", |it| {
@@ -341,7 +347,7 @@ impl EnvelopeEncoder {
         });
     }
 
-    fn other(&mut self, event: &Event, wire: &mut Wire<'_>) {
+    fn other(&mut self, event: &Event, wire: &mut EnvelopeWriter<'_>) {
         match &event.kind {
             EventKind::InterruptRaised(interrupt) => {
                 self.not_last(wire);
@@ -375,22 +381,22 @@ impl Encoder for EnvelopeEncoder {
         if self.finished {
             return;
         }
-        let wire = &mut Wire {
+        let wire = &mut EnvelopeWriter {
             frames,
             event: Some(event),
             carries: self.fidelity == Fidelity::Full,
             now: (self.clock)(),
         };
         match &event.kind {
-            EventKind::TextDelta { block, text } => self.delta(Holds::Text, event, block, text),
+            EventKind::TextDelta { block, text } => self.delta(BlockKind::Text, event, block, text),
             EventKind::ReasoningDelta { block, text } => {
-                self.delta(Holds::Reasoning, event, block, text);
+                self.delta(BlockKind::Reasoning, event, block, text);
             }
             EventKind::TextFinished { block } => {
-                self.finish_block(Holds::Text, event, block, wire);
+                self.finish_block(BlockKind::Text, event, block, wire);
             }
             EventKind::ReasoningFinished { block } => {
-                self.finish_block(Holds::Reasoning, event, block, wire);
+                self.finish_block(BlockKind::Reasoning, event, block, wire);
             }
             EventKind::RunStarted { .. }
             | EventKind::RunFinished { .. }
@@ -414,7 +420,7 @@ impl Encoder for EnvelopeEncoder {
         if std::mem::replace(&mut self.finished, true) || self.ended {
             return;
         }
-        let wire = &mut Wire {
+        let wire = &mut EnvelopeWriter {
             frames,
             event: None,
             carries: false,
@@ -431,7 +437,7 @@ impl Encoder for EnvelopeEncoder {
     }
 
     fn keep_alive(&self, frames: &mut Frames) {
-        let mut wire = Wire {
+        let mut wire = EnvelopeWriter {
             frames,
             event: None,
             carries: false,
@@ -475,7 +481,7 @@ fn known(name: &str) -> Option<&str> {
 }
 
 /// Sends a custom event: an object as its data, anything else in the one field that clients read.
-fn custom(name: &str, data: &Value, wire: &mut Wire<'_>) {
+fn custom(name: &str, data: &Value, wire: &mut EnvelopeWriter<'_>) {
     let field = match name {
         "planning" => "steps",
         "rag_query" => "query",

@@ -9,13 +9,13 @@ use std::fmt::{self, Write};
 /// drawing stay.
 ///
 /// ```
-/// use fugato_stream::Escaped;
+/// use fugato_stream::EscapedText;
 ///
-/// assert_eq!(Escaped::block("\u{1b}[2J\namount: 5\r").to_string(), "␛[2J\namount: 5␍");
-/// assert_eq!(Escaped::line("a.txt\nb").to_string(), "a.txt⏎b");
+/// assert_eq!(EscapedText::block("\u{1b}[2J\namount: 5\r").to_string(), "␛[2J\namount: 5␍");
+/// assert_eq!(EscapedText::line("a.txt\nb").to_string(), "a.txt⏎b");
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct Escaped<'a> {
+pub struct EscapedText<'a> {
     text: &'a str,
     lines: bool,
 }
@@ -34,7 +34,7 @@ pub const FRAME: &str = "▌ ";
 /// The largest number of accents of a letter.
 const MARKS: usize = 4;
 
-impl<'a> Escaped<'a> {
+impl<'a> EscapedText<'a> {
     /// Escapes a name, a title or another text of one line: line ends and tabs are marked, too.
     pub fn line(text: &'a str) -> Self {
         Self { text, lines: false }
@@ -46,7 +46,7 @@ impl<'a> Escaped<'a> {
     }
 }
 
-impl fmt::Display for Escaped<'_> {
+impl fmt::Display for EscapedText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.lines {
             return Escaper::default().write(self.text, f);
@@ -203,7 +203,7 @@ mod tests {
         assert!(forged.len() > 20);
         for it in forged {
             let text = it.text.repeat(it.times);
-            let (block, line) = (Escaped::block(&text), Escaped::line(&text));
+            let (block, line) = (EscapedText::block(&text), EscapedText::line(&text));
             for (shown, expected) in [(block.to_string(), it.block), (line.to_string(), it.line)] {
                 assert!(!shown.chars().any(is_raw), "{}: {shown:?}", it.name);
                 assert!(
@@ -226,7 +226,7 @@ mod tests {
             "│ ├── src\n\t└── main.rs ║ ▓░█",
             "กำลัง ที่",
         ] {
-            assert_eq!(Escaped::block(text).to_string(), text);
+            assert_eq!(EscapedText::block(text).to_string(), text);
         }
     }
 
@@ -242,7 +242,7 @@ mod tests {
             let mut escaper = Escaper::default();
             let pieces = escaper.escape(first) + &escaper.escape(rest);
             prop_assert!(!pieces.chars().any(is_raw));
-            prop_assert_eq!(pieces, Escaped::block(&text).to_string());
+            prop_assert_eq!(pieces, EscapedText::block(&text).to_string());
         }
     }
 }

@@ -47,7 +47,7 @@ struct Inner {
 
 /// The items of a subscription.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Heard {
+pub enum HubItem {
     /// An event.
     Event(Event),
     /// Durable events from this position on were dropped: read them from the log.
@@ -211,7 +211,7 @@ fn same_task(one: &Event, other: &Event) -> bool {
 
 /// The place of an event in its block.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum BlockPlace {
     Start,
     Middle,
     End,
@@ -219,7 +219,7 @@ enum Place {
 
 /// The kinds of blocks and calls that come in pieces.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Whole {
+enum PieceKind {
     Text,
     Reasoning,
     Call,
@@ -227,15 +227,17 @@ enum Whole {
 
 /// Returns the block of an event: its kind, its name, and the place in it. Calls have neither start
 /// nor end of their own.
-fn block(kind: &EventKind) -> Option<(Whole, &Text, Place)> {
+fn block(kind: &EventKind) -> Option<(PieceKind, &Text, BlockPlace)> {
     Some(match kind {
-        EventKind::TextStarted { block } => (Whole::Text, block, Place::Start),
-        EventKind::TextDelta { block, .. } => (Whole::Text, block, Place::Middle),
-        EventKind::TextFinished { block } => (Whole::Text, block, Place::End),
-        EventKind::ReasoningStarted { block } => (Whole::Reasoning, block, Place::Start),
-        EventKind::ReasoningDelta { block, .. } => (Whole::Reasoning, block, Place::Middle),
-        EventKind::ReasoningFinished { block } => (Whole::Reasoning, block, Place::End),
-        EventKind::ToolCallDelta { call, .. } => (Whole::Call, call, Place::Middle),
+        EventKind::TextStarted { block } => (PieceKind::Text, block, BlockPlace::Start),
+        EventKind::TextDelta { block, .. } => (PieceKind::Text, block, BlockPlace::Middle),
+        EventKind::TextFinished { block } => (PieceKind::Text, block, BlockPlace::End),
+        EventKind::ReasoningStarted { block } => (PieceKind::Reasoning, block, BlockPlace::Start),
+        EventKind::ReasoningDelta { block, .. } => {
+            (PieceKind::Reasoning, block, BlockPlace::Middle)
+        }
+        EventKind::ReasoningFinished { block } => (PieceKind::Reasoning, block, BlockPlace::End),
+        EventKind::ToolCallDelta { call, .. } => (PieceKind::Call, call, BlockPlace::Middle),
         _ => return None,
     })
 }
@@ -359,18 +361,19 @@ impl Queue {
         let last = queued.and_then(|at| self.events.get_mut(at));
         let place = |event: &Event| block(&event.kind).map(|(_, _, place)| place);
         match (last.as_deref().and_then(place), place(&event)) {
-            (Some(Place::Middle), Some(Place::Middle)) => {
+            (Some(BlockPlace::Middle), Some(BlockPlace::Middle)) => {
                 if let Some(last) = last {
                     merge(last, &event);
                 }
             }
             // A block of which nothing is left.
-            (Some(Place::Start), Some(Place::End)) => {
+            (Some(BlockPlace::Start), Some(BlockPlace::End)) => {
                 if let Some(at) = queued {
                     self.events.remove(at);
                 }
             }
-            (Some(Place::Start), Some(Place::Start)) | (Some(Place::End), Some(Place::End)) => {}
+            (Some(BlockPlace::Start), Some(BlockPlace::Start))
+            | (Some(BlockPlace::End), Some(BlockPlace::End)) => {}
             _ => self.events.push_back(event),
         }
     }
@@ -401,21 +404,21 @@ pub struct Subscription {
 }
 
 impl Stream for Subscription {
-    type Item = Heard;
+    type Item = HubItem;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Heard>> {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<HubItem>> {
         if let Some(event) = self.batch.pop_front() {
-            return Poll::Ready(Some(Heard::Event(event)));
+            return Poll::Ready(Some(HubItem::Event(event)));
         }
         self.ring.waker.register(cx.waker());
         let this = &mut *self;
         let mut queue = lock(&this.ring.queue);
         std::mem::swap(&mut queue.events, &mut this.batch);
         if let Some(event) = this.batch.pop_front() {
-            return Poll::Ready(Some(Heard::Event(event)));
+            return Poll::Ready(Some(HubItem::Event(event)));
         }
         match queue.lagged.take() {
-            Some(from) => Poll::Ready(Some(Heard::Lagged { from })),
+            Some(from) => Poll::Ready(Some(HubItem::Lagged { from })),
             None if queue.closed => Poll::Ready(None),
             None => Poll::Pending,
         }
@@ -460,7 +463,7 @@ mod tests {
         hub.skip(3);
         hub.skip(5);
         let told = |reader: Subscription| reader.take(1).collect::<Vec<_>>().now_or_never();
-        let lagged = Some(vec![Heard::Lagged { from: 3 }]);
+        let lagged = Some(vec![HubItem::Lagged { from: 3 }]);
         assert_eq!(readers.map(told), [lagged.clone(), lagged]);
     }
 
@@ -474,7 +477,7 @@ mod tests {
         )
     }
 
-    fn drain(reader: &mut Subscription) -> Vec<Heard> {
+    fn drain(reader: &mut Subscription) -> Vec<HubItem> {
         std::iter::from_fn(|| reader.next().now_or_never().flatten()).collect()
     }
 
@@ -490,7 +493,7 @@ mod tests {
         let text: usize = heard
             .iter()
             .map(|heard| match heard {
-                Heard::Event(Event {
+                HubItem::Event(Event {
                     kind: EventKind::TextDelta { text, .. },
                     ..
                 }) => text.len(),
@@ -512,7 +515,7 @@ mod tests {
         assert_eq!(heard.len(), CAPACITY + 1);
         assert_eq!(
             heard.last(),
-            Some(&Heard::Lagged {
+            Some(&HubItem::Lagged {
                 from: CAPACITY as Seq + 1
             })
         );
@@ -541,7 +544,7 @@ mod tests {
         };
         hub.send(event(None, status));
         let heard = drain(&mut reader).split_off(CAPACITY);
-        assert_eq!(heard, kept.map(|kind| Heard::Event(event(None, kind))));
+        assert_eq!(heard, kept.map(|kind| HubItem::Event(event(None, kind))));
     }
 
     #[test]
@@ -567,7 +570,7 @@ mod tests {
         }
         let expected = [start(), delta("aa"), end(), start(), delta("bb"), end()];
         let heard = drain(&mut reader).split_off(CAPACITY);
-        assert_eq!(heard, expected.map(Heard::Event));
+        assert_eq!(heard, expected.map(HubItem::Event));
     }
 
     #[test]
@@ -590,7 +593,7 @@ mod tests {
             delta("b"),
             event(Some(1), EventKind::NodeFinished),
         ];
-        assert_eq!(drain(&mut reader), expected.map(Heard::Event));
+        assert_eq!(drain(&mut reader), expected.map(HubItem::Event));
         drop((reader, line));
         second.send(delta("c"));
         assert!(!second.is_heard());
@@ -632,7 +635,7 @@ mod tests {
         }
         let heard = drain(&mut reader).split_off(CAPACITY);
         let whole = "{\"day\":2}";
-        assert_eq!(heard, [piece(1, whole), other(whole)].map(Heard::Event));
+        assert_eq!(heard, [piece(1, whole), other(whole)].map(HubItem::Event));
     }
 
     #[test]
@@ -652,7 +655,7 @@ mod tests {
         assert_eq!(late(), []);
         hub.send(piece(2, "{"));
         hub.send(piece(2, "}"));
-        assert_eq!(late(), [Heard::Event(piece(2, "{}"))]);
+        assert_eq!(late(), [HubItem::Event(piece(2, "{}"))]);
         assert!(hub.has_open());
         let proposed = EventKind::ToolCallProposed {
             call: "c1".into(),
@@ -673,7 +676,7 @@ mod tests {
         let start = event(None, EventKind::TextStarted { block: "b".into() });
         assert_eq!(
             drain(&mut reader),
-            [Heard::Event(start), Heard::Event(delta("ab"))]
+            [HubItem::Event(start), HubItem::Event(delta("ab"))]
         );
         hub.send(event(None, EventKind::TextFinished { block: "b".into() }));
         assert_eq!(drain(&mut hub.subscribe()), []);

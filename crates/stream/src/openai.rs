@@ -3,12 +3,12 @@ use serde_json::Value;
 
 use crate::{
     CardText, Encoder, Event, EventKind, Fidelity, Frames, ToolStatus,
-    asked::Asked,
+    asked::OpenQuestions,
     card_text,
     encoder::BROKEN_OFF,
     json::{self, Object},
     plan,
-    prompt::{self, CONFIRM, Shown},
+    prompt::{self, CONFIRM, PromptParts},
     sse,
 };
 
@@ -27,7 +27,7 @@ pub struct OpenAiEncoder {
     fidelity: Fidelity,
     include_usage: bool,
     usage: Option<Value>,
-    asked: Asked,
+    asked: OpenQuestions,
     /// True if the completion has a text already.
     spoke: bool,
     stage: Stage,
@@ -66,7 +66,7 @@ impl OpenAiEncoder {
             fidelity: Fidelity::Strict,
             include_usage: false,
             usage: None,
-            asked: Asked::default(),
+            asked: OpenQuestions::default(),
             spoke: false,
             stage: Stage::Before,
         }
@@ -185,7 +185,7 @@ impl OpenAiEncoder {
     }
 
     fn interrupt(&mut self, event: &Event, frames: &mut Frames, interrupt: &Interrupt) {
-        let shown = Shown::of(interrupt);
+        let shown = PromptParts::of(interrupt);
         let id = interrupt.id.as_str();
         self.chunk(Some(event), frames, None, OPEN, |ext| {
             if shown.kind == CONFIRM {

@@ -10,7 +10,7 @@ use crate::{CardText, json::Object, time::iso_8601};
 /// `summary`, `consequence`, `says` and `call`, the tool call that it is about or its id, all
 /// optional. A question is a confirmation if its type is `confirm`, or if it has no type and a
 /// digest; otherwise its type is `ask_user`.
-pub(crate) struct Shown<'a> {
+pub(crate) struct PromptParts<'a> {
     pub(crate) kind: &'a str,
     pub(crate) title: &'a str,
     pub(crate) summary: &'a str,
@@ -28,7 +28,7 @@ pub(crate) struct Shown<'a> {
 
 pub(crate) const CONFIRM: &str = "confirm";
 
-impl<'a> Shown<'a> {
+impl<'a> PromptParts<'a> {
     pub(crate) fn of(interrupt: &'a Interrupt) -> Self {
         let question = &interrupt.question;
         let field = |name: &str| question.prompt.get(name).and_then(Value::as_str);
@@ -75,7 +75,7 @@ impl<'a> Shown<'a> {
 /// Writes every field of an interrupt; `expires` is the protocol's name for the moment at which it
 /// expires.
 pub(crate) fn card(it: &mut Object<'_>, interrupt: &Interrupt, expires: &str) {
-    let (question, shown) = (&interrupt.question, Shown::of(interrupt));
+    let (question, shown) = (&interrupt.question, PromptParts::of(interrupt));
     it.string("id", interrupt.id.as_str())
         .string("type", shown.kind);
     it.string("title", shown.title)
@@ -93,7 +93,7 @@ pub(crate) fn card(it: &mut Object<'_>, interrupt: &Interrupt, expires: &str) {
 
 /// Writes the short code of an approval.
 pub(crate) fn code(it: &mut Object<'_>, interrupt: &Interrupt) {
-    if let Some(code) = Shown::code(interrupt) {
+    if let Some(code) = PromptParts::code(interrupt) {
         it.string("code", &code);
     }
 }

@@ -13,7 +13,7 @@ use thiserror::Error;
 #[non_exhaustive]
 pub struct Resume {
     /// The answers.
-    pub answers: Vec<Answered>,
+    pub answers: Vec<QuestionAnswer>,
     /// The last position of which the client has seen everything.
     pub after: Option<Seq>,
     /// The tool calls that the client's last message has.
@@ -23,7 +23,7 @@ pub struct Resume {
 /// An answer to a question.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Answered {
+pub struct QuestionAnswer {
     /// The id of the question; none if the client means the only one that is open.
     pub id: Option<InterruptId>,
     /// The answer.
@@ -105,7 +105,7 @@ impl Resume {
                 Status::Resolved => Reply::Value(entry.payload),
                 Status::Cancelled => Reply::Cancel,
             };
-            Answered::to(entry.interrupt_id.as_str(), reply)
+            QuestionAnswer::to(entry.interrupt_id.as_str(), reply)
         });
         Ok(Self {
             answers: answers.collect(),
@@ -117,7 +117,7 @@ impl Resume {
     /// questions in a custom field, `answers`, by their ids.
     pub fn ai_sdk(request: &Value) -> Result<Self, ResumeError> {
         #[derive(Deserialize)]
-        struct Said {
+        struct TextPart {
             role: String,
             #[serde(default)]
             parts: Vec<Value>,
@@ -139,7 +139,7 @@ impl Resume {
             reason: Option<String>,
         }
         let mut resume = Self::by_id(request)?;
-        let messages: Vec<Said> = list(request.get("messages"))?;
+        let messages: Vec<TextPart> = list(request.get("messages"))?;
         let last = messages.into_iter().last();
         let own = last.filter(|message| message.role == "assistant");
         for part in own.into_iter().flat_map(|message| message.parts) {
@@ -155,9 +155,9 @@ impl Resume {
                 } else {
                     Reply::Reject
                 };
-                resume.answers.push(Answered {
+                resume.answers.push(QuestionAnswer {
                     reason: approval.reason,
-                    ..Answered::to(approval.id.as_str(), reply)
+                    ..QuestionAnswer::to(approval.id.as_str(), reply)
                 });
             }
         }
@@ -171,12 +171,12 @@ impl Resume {
         #[derive(Default, Deserialize)]
         struct Extra {
             #[serde(default)]
-            resume: Option<Asked>,
+            resume: Option<OpenInterrupt>,
             #[serde(default)]
             confirm_action: Option<String>,
         }
         #[derive(Default, Deserialize)]
-        struct Asked {
+        struct OpenInterrupt {
             #[serde(default)]
             interaction_id: Option<String>,
             #[serde(default, rename = "type")]
@@ -191,9 +191,9 @@ impl Resume {
         let extra = extra.unwrap_or_default();
         let asked = match (extra.resume, extra.confirm_action) {
             (Some(asked), _) => asked,
-            (None, Some(action)) => Asked {
+            (None, Some(action)) => OpenInterrupt {
                 action: Some(action),
-                ..Asked::default()
+                ..OpenInterrupt::default()
             },
             (None, None) => return Ok(Self::default()),
         };
@@ -214,7 +214,7 @@ impl Resume {
             }
         };
         let about = reply == Reply::Reject && !said.is_empty();
-        let answered = Answered {
+        let answered = QuestionAnswer {
             id: asked.interaction_id.as_deref().map(InterruptId::from),
             reason: about.then(|| said.to_owned()),
             digest: None,
@@ -231,7 +231,7 @@ impl Resume {
     /// position that was seen, `after`. Any other message is neither.
     pub fn envelope(message: &Value) -> Result<Self, ResumeError> {
         #[derive(Deserialize)]
-        struct Given {
+        struct GivenAnswer {
             #[serde(default)]
             id: Option<String>,
             answer: Value,
@@ -241,8 +241,8 @@ impl Resume {
         let data = message.get("data").unwrap_or(&Value::Null);
         match message.get("event").and_then(Value::as_str) {
             Some("answer") => {
-                let given = Given::deserialize(data)?;
-                let answered = Answered {
+                let given = GivenAnswer::deserialize(data)?;
+                let answered = QuestionAnswer {
                     id: given.id.as_deref().map(InterruptId::from),
                     reply: Reply::Value(given.answer),
                     reason: None,
@@ -279,7 +279,7 @@ impl Resume {
         let after = request.get("after").filter(|it| !it.is_null());
         Ok(Self {
             answers: answers
-                .map(|(id, answer)| Answered::to(id.as_str(), Reply::Value(answer)))
+                .map(|(id, answer)| QuestionAnswer::to(id.as_str(), Reply::Value(answer)))
                 .collect(),
             after: after.map(Seq::deserialize).transpose()?,
             calls: vec![],
@@ -287,7 +287,7 @@ impl Resume {
     }
 }
 
-impl Answered {
+impl QuestionAnswer {
     /// Creates an answer to the question with this id.
     pub fn to(id: impl Into<InterruptId>, reply: Reply) -> Self {
         Self {

@@ -7,7 +7,7 @@
 //! use fugato_llm::{Retry, Timeout};
 //! use fugato_testkit::{
 //!     Reply,
-//!     chat::{ChatFactory, Speaker, Watched},
+//!     chat::{ChatFactory, Speaker, WatchedModel},
 //!     log::OpenError,
 //! };
 //!
@@ -17,7 +17,7 @@
 //! #[async_trait::async_trait]
 //! impl ChatFactory for Patient {
 //!     async fn says(&self, replies: Vec<Reply>) -> Result<Speaker, OpenError> {
-//!         let model = Watched::scripted(replies);
+//!         let model = WatchedModel::scripted(replies);
 //!         let idle = model.idle();
 //!         Ok(Speaker::new(Timeout::new(Retry::new(model).attempts(1)), idle))
 //!     }
@@ -51,7 +51,7 @@ pub use stop::{
     an_end_is_an_end, broken_is_not_finished, dropping_cancels, no_secrets,
     refusals_keep_their_kind,
 };
-pub use watched::Watched;
+pub use watched::WatchedModel;
 
 /// Makes the models that are tried.
 #[async_trait]
@@ -59,7 +59,7 @@ pub trait ChatFactory: Send + Sync {
     /// Creates a model that gives these replies, one a call. A reply that is an error has one of
     /// the kinds `Denied`, `NotFound`, `BadRequest`, `RateLimited` and `Unavailable`, and breaks
     /// off with `CutOff`.
-    async fn says(&self, replies: Vec<Reply>) -> Result<Speaker, OpenError>;
+    async fn says(&self, replies: Vec<Reply>) -> Result<ModelUnderTest, OpenError>;
 
     /// Returns the credentials of the model, which it must not reveal; none if it needs none.
     fn secret(&self) -> Option<&str> {
@@ -68,12 +68,12 @@ pub trait ChatFactory: Send + Sync {
 }
 
 /// A model under test.
-pub struct Speaker {
+pub struct ModelUnderTest {
     model: Arc<dyn ChatModel>,
     idle: BoxFuture<'static, ()>,
 }
 
-impl Speaker {
+impl ModelUnderTest {
     /// Creates one from a model, and a future that completes when no work is done for an answer of
     /// it.
     pub fn new(
@@ -87,7 +87,7 @@ impl Speaker {
     }
 }
 
-impl fmt::Debug for Speaker {
+impl fmt::Debug for ModelUnderTest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Speaker")
             .field("model", &self.model.name())

@@ -8,8 +8,8 @@ use std::{
 };
 
 use fugato_graph::{
-    Answers, BoxError, BuildError, Context, END, Effect, Entering, Graph, Meter, NodePolicy,
-    NotDone, Outcome, RunError, Runner, RunnerOptions, Standing,
+    Answers, BoxError, BudgetUnit, BuildError, Context, END, Effect, Graph, NodePolicy,
+    NotExecuted, Outcome, RunError, Runner, RunnerOptions, SubgraphInput, ThreadStatus,
 };
 use fugato_state::{Question, State, ThreadId};
 use fugato_store::{Commit, Expect, MemoryLog, Record, Snapshot, Snapshots, Status, ThreadLog};
@@ -53,12 +53,12 @@ async fn act(cx: Context<Lines>) -> Result<String, BoxError> {
     let done = |key| async move { Ok::<String, BoxError>(key) };
     let whole = Effect::once().whole_thread();
     let _: String = cx.effect("shared", whole, &1, done).await?;
-    cx.spend(Meter::ToolCalls, 2);
+    cx.spend(BudgetUnit::ToolCalls, 2);
     let fails = cx.attempt() == 1;
     let own = move |key| async move {
         let done = Ok::<String, BoxError>(key);
         if fails {
-            Err(NotDone::because("it is too early").into())
+            Err(NotExecuted::because("it is too early").into())
         } else {
             done
         }
@@ -81,7 +81,7 @@ fn worker() -> Result<Graph<Lines>, BuildError> {
 
 /// Builds a graph that writes every kind of fact to its log.
 fn graph() -> Graph<Lines> {
-    let item = |at: Entering<'_, Lines>| {
+    let item = |at: SubgraphInput<'_, Lines>| {
         let item = at.item::<u64>()?;
         Ok::<_, BoxError>(Lines(vec![item.to_string()]))
     };
@@ -128,7 +128,7 @@ async fn sound() -> Result<Vec<Record>, RunError> {
     let runner = runner(&log);
     runner.start(&thread, "in".to_owned()).await?;
     for _ in 0..4 {
-        let Standing::Waiting(open) = runner.standing(&thread).await? else {
+        let ThreadStatus::Waiting(open) = runner.standing(&thread).await? else {
             break;
         };
         for interrupt in open {
@@ -267,7 +267,7 @@ pub async fn look(records: Vec<Record>, fold: Option<Vec<u8>>) {
     let standing = runner.standing(&thread).await;
     drop(runner.recover(&thread).await);
     drop(runner.retry(&thread).await);
-    if let Ok(Standing::Waiting(open)) = standing {
+    if let Ok(ThreadStatus::Waiting(open)) = standing {
         for interrupt in open {
             if let Ok(answers) = Answers::none().and(interrupt.id, 1) {
                 drop(runner.resume(&thread, answers).await);

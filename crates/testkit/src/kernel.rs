@@ -37,7 +37,7 @@ use futures::future::BoxFuture;
 
 use crate::log::{Failure, LogFactory};
 
-pub use recording::{Cut, RecordingLog};
+pub use recording::{AppendFault, RecordingLog};
 pub use replay::replay_check;
 
 macro_rules! scenarios {

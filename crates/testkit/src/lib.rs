@@ -17,5 +17,5 @@ pub mod sim;
 pub use clock::VirtualClock;
 pub use model::{Reply, Scripted};
 pub use model_server::ModelServer;
-pub use program::{Program, Ran, Server};
+pub use program::{FinishedProgram, Server, TestProgram};
 pub use server::{FaultyServer, ServerFault};

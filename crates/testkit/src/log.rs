@@ -7,7 +7,7 @@
 //!
 //! ```
 //! use fugato_store::MemoryLog;
-//! use fugato_testkit::log::{Abilities, LogFactory, OpenError, Opened, TestClock};
+//! use fugato_testkit::log::{Abilities, LogFactory, OpenError, OpenedLog, TestClock};
 //!
 //! struct InMemory;
 //!
@@ -17,9 +17,9 @@
 //!         Abilities::log_only().with_snapshots().with_admin()
 //!     }
 //!
-//!     async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+//!     async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
 //!         let clock = clock.clone();
-//!         Ok(Opened::whole(MemoryLog::with_clock(move || clock.now())))
+//!         Ok(OpenedLog::whole(MemoryLog::with_clock(move || clock.now())))
 //!     }
 //! }
 //!
@@ -53,10 +53,10 @@ pub use append::{atomic, compare_and_set, gap_free, idempotent, isolated, sizes}
 pub use broken::{BrokenLog, BrokenLogs, Flaw};
 pub use claim::claim;
 pub use clock::{TestClock, time_never_runs_backwards};
-pub use factory::{Abilities, LogFactory, OpenError, Opened};
+pub use factory::{Abilities, LogFactory, OpenError, OpenedLog};
 pub use failure::Failure;
 pub(crate) use failure::{holds, same};
-pub use intercept::{Asked, Intercept, Intercepted};
+pub use intercept::{Intercept, InterceptedLog, StoreCall};
 pub use lease::{lease, release};
 pub use machine::agrees_with_the_model;
 pub use race::{racing_claims_share, racing_owners_one_wins, racing_writers_one_wins};

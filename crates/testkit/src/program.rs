@@ -16,7 +16,7 @@ use tokio::{
 /// A program in its own folder. Each run is a process without a terminal. An unexpected result of a
 /// run panics, and so fails the test.
 #[derive(Debug)]
-pub struct Program {
+pub struct TestProgram {
     binary: &'static str,
     env: Vec<(&'static str, &'static str)>,
     folder: TempDir,
@@ -24,7 +24,7 @@ pub struct Program {
 
 /// A run that has ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ran {
+pub struct FinishedProgram {
     /// True if it ended with success.
     pub well: bool,
     /// The standard output.
@@ -33,7 +33,7 @@ pub struct Ran {
     pub err: String,
 }
 
-impl Ran {
+impl FinishedProgram {
     fn of(child: Child) -> Self {
         let done = child.wait_with_output().expect("it can be waited for");
         let text = |bytes| String::from_utf8(bytes).expect("it says words");
@@ -53,7 +53,7 @@ impl Ran {
     clippy::missing_panics_doc,
     reason = "said of the type: that is what it is for"
 )]
-impl Program {
+impl TestProgram {
     /// Wraps a binary that cargo has built, as `env!("CARGO_BIN_EXE_react")` names it.
     pub fn new(binary: &'static str) -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
@@ -120,7 +120,7 @@ impl Program {
             .expect("it can be started");
         let stdin = child.stdin.take();
         let written = stdin.map(|mut stdin| stdin.write_all(lines.as_bytes()));
-        let ran = Ran::of(child);
+        let ran = FinishedProgram::of(child);
         assert!(
             ran.well && matches!(written, Some(Ok(()))),
             "{args:?}: {ran:?}"
@@ -130,13 +130,13 @@ impl Program {
 
     /// Returns the result of a run, whether it succeeds or fails.
     #[track_caller]
-    pub fn run(&self, args: &[&str]) -> Ran {
-        Ran::of(self.begin(args))
+    pub fn run(&self, args: &[&str]) -> FinishedProgram {
+        FinishedProgram::of(self.begin(args))
     }
 
     /// Returns the result of a run, and its peak memory in KiB; 0 if the system does not report it.
     #[track_caller]
-    pub fn measured(&self, args: &[&str]) -> (Ran, u64) {
+    pub fn measured(&self, args: &[&str]) -> (FinishedProgram, u64) {
         let child = self.begin(args);
         let status = format!("/proc/{}/status", child.id());
         let watch = thread::spawn(move || {
@@ -148,15 +148,15 @@ impl Program {
             }
             most
         });
-        let ran = Ran::of(child);
+        let ran = FinishedProgram::of(child);
         (ran, watch.join().expect("it only reads"))
     }
 
     /// Starts several runs at the same time, and returns their results in order.
     #[track_caller]
-    pub fn at_once(&self, runs: &[&[&str]]) -> Vec<Ran> {
+    pub fn at_once(&self, runs: &[&[&str]]) -> Vec<FinishedProgram> {
         let begun: Vec<_> = runs.iter().map(|args| self.begin(args)).collect();
-        begun.into_iter().map(Ran::of).collect()
+        begun.into_iter().map(FinishedProgram::of).collect()
     }
 
     /// A run that serves over HTTP, once it says where: in a line with its address.

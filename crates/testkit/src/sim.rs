@@ -27,8 +27,8 @@ use self::{
 };
 use crate::log::Failure;
 
-pub use fault::{Doing, Fault};
-pub use report::Report;
+pub use fault::{Activity, Fault};
+pub use report::SimReport;
 pub use store::{CrashStore, InMemory};
 pub use world::World;
 
@@ -164,7 +164,7 @@ impl<S: State> CrashSim<S> {
 
     /// Runs all cases, or the one that the environment variable `FUGATO_SIM` names. The failure of
     /// a case says how to run only that one.
-    pub async fn run(self) -> Result<Report, Failure> {
+    pub async fn run(self) -> Result<SimReport, Failure> {
         let name = std::thread::current().name().map(str::to_owned);
         let named = std::env::var("FUGATO_SIM").ok();
         self.run_named(name.as_deref().unwrap_or_default(), named)
@@ -172,11 +172,11 @@ impl<S: State> CrashSim<S> {
     }
 
     /// Runs only the case that a replay line names, such as `strict,lockstep:17=dies-after`.
-    pub async fn replay(self, case: &str) -> Result<Report, Failure> {
+    pub async fn replay(self, case: &str) -> Result<SimReport, Failure> {
         self.run_named("", Some(case.to_owned())).await
     }
 
-    async fn run_named(self, test: &str, case: Option<String>) -> Result<Report, Failure> {
+    async fn run_named(self, test: &str, case: Option<String>) -> Result<SimReport, Failure> {
         let (told, end) = tokio::sync::oneshot::channel();
         let test = test.to_owned();
         // Each process of a case has a runtime, and a runtime cannot start inside another.
@@ -202,8 +202,8 @@ impl<S: State> CrashSim<S> {
         pairs.collect()
     }
 
-    fn all(&self) -> Result<Report, Broken> {
-        let mut report = Report::default();
+    fn all(&self) -> Result<SimReport, BrokenPromise> {
+        let mut report = SimReport::default();
         for mode in self.modes() {
             let bench = self.bench(mode, &mut report)?;
             let points = bench.whole.seen.points.iter().zip(1..);
@@ -219,17 +219,20 @@ impl<S: State> CrashSim<S> {
         Ok(report)
     }
 
-    fn one(&self, case: &str) -> Result<Report, Broken> {
+    fn one(&self, case: &str) -> Result<SimReport, BrokenPromise> {
         let wrong = || {
             Failure::new(format!(
                 "{case:?} is not like strict,lockstep:17=dies-after"
             ))
         };
-        let (wanted, plan) = case.split_once(':').ok_or_else(wrong).map_err(Broken::of)?;
-        let plan: Plan = plan.parse().map_err(Broken::of)?;
-        let mut report = Report::default();
+        let (wanted, plan) = case
+            .split_once(':')
+            .ok_or_else(wrong)
+            .map_err(BrokenPromise::of)?;
+        let plan: Plan = plan.parse().map_err(BrokenPromise::of)?;
+        let mut report = SimReport::default();
         let mode = self.modes().into_iter().find(|mode| name(*mode) == wanted);
-        let mode = mode.ok_or_else(wrong).map_err(Broken::of)?;
+        let mode = mode.ok_or_else(wrong).map_err(BrokenPromise::of)?;
         let bench = self.bench(mode, &mut report)?;
         let case = bench.try_out(plan)?;
         report.take_in(&case.seen, false);
@@ -237,17 +240,23 @@ impl<S: State> CrashSim<S> {
     }
 
     /// Runs a case without faults, as the reference.
-    fn bench(&self, mode: (Durability, Schedule), report: &mut Report) -> Result<Bench<S>, Broken> {
+    fn bench(
+        &self,
+        mode: (Durability, Schedule),
+        report: &mut SimReport,
+    ) -> Result<Bench<S>, BrokenPromise> {
         let (durability, schedule) = mode;
         let options = self.options.clone();
         let options = options.durability(durability).schedule(schedule);
         let whole = case::run(&self.setup, &options, Plan::default());
         let state = match (&whole.state, whole.seen.broken.first()) {
             (Ok(state), None) => state.clone(),
-            (Err(failure), _) => return Err(Broken::alone(failure.clone(), mode)),
-            (_, Some(broken)) => return Err(Broken::alone(Failure::new(broken.clone()), mode)),
+            (Err(failure), _) => return Err(BrokenPromise::alone(failure.clone(), mode)),
+            (_, Some(broken)) => {
+                return Err(BrokenPromise::alone(Failure::new(broken.clone()), mode));
+            }
         };
-        check::check(&whole, &state, &whole.seen).map_err(|why| Broken::alone(why, mode))?;
+        check::check(&whole, &state, &whole.seen).map_err(|why| BrokenPromise::alone(why, mode))?;
         report.take_in(&whole.seen, true);
         Ok(Bench {
             setup: self.setup.clone(),
@@ -269,11 +278,11 @@ struct Bench<S: State> {
 }
 
 impl<S: State> Bench<S> {
-    fn try_out(&self, plan: Plan) -> Result<Outcome, Broken> {
+    fn try_out(&self, plan: Plan) -> Result<Outcome, BrokenPromise> {
         let case = case::run(&self.setup, &self.options, plan);
         match check::check(&case, &self.state, &self.whole.seen) {
             Ok(()) => Ok(case),
-            Err(why) => Err(Broken::case(why, self.mode, &case)),
+            Err(why) => Err(BrokenPromise::case(why, self.mode, &case)),
         }
     }
 }
@@ -295,13 +304,13 @@ fn name((durability, schedule): (Durability, Schedule)) -> String {
 
 /// A broken promise, with its place and its replay line.
 #[derive(Debug, Clone)]
-struct Broken {
+struct BrokenPromise {
     why: Failure,
     place: String,
     replay: Option<String>,
 }
 
-impl Broken {
+impl BrokenPromise {
     fn of(why: Failure) -> Self {
         Self {
             why,

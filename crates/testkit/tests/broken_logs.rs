@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use fugato_store::MemoryLog;
 use fugato_testkit::log::{
-    Abilities, BrokenLog, BrokenLogs, Flaw, LogFactory, OpenError, Opened, SCENARIOS, TestClock,
+    Abilities, BrokenLog, BrokenLogs, Flaw, LogFactory, OpenError, OpenedLog, SCENARIOS, TestClock,
     agrees_with_the_model, exact, run,
 };
 
@@ -84,8 +84,8 @@ impl LogFactory for Declares {
         self.0
     }
 
-    async fn fresh(&self, _: &TestClock) -> Result<Opened, OpenError> {
-        let mut opened = Opened::whole(MemoryLog::default());
+    async fn fresh(&self, _: &TestClock) -> Result<OpenedLog, OpenError> {
+        let mut opened = OpenedLog::whole(MemoryLog::default());
         opened.admin = None;
         Ok(opened)
     }

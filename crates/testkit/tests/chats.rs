@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use fugato_llm::{ChatModel, Fallback, Retry, Timeout};
 use fugato_testkit::{
     Reply,
-    chat::{self, BrokenChats, ChatFactory, ChatFlaw, SCENARIOS, Speaker, Watched},
+    chat::{self, BrokenChats, ChatFactory, ChatFlaw, ModelUnderTest, SCENARIOS, WatchedModel},
     log::OpenError,
 };
 
@@ -16,12 +16,12 @@ struct Decorated<F>(F);
 impl<M, F> ChatFactory for Decorated<F>
 where
     M: ChatModel + 'static,
-    F: Fn(Watched) -> M + Send + Sync,
+    F: Fn(WatchedModel) -> M + Send + Sync,
 {
-    async fn says(&self, replies: Vec<Reply>) -> Result<Speaker, OpenError> {
-        let model = Watched::scripted(replies);
+    async fn says(&self, replies: Vec<Reply>) -> Result<ModelUnderTest, OpenError> {
+        let model = WatchedModel::scripted(replies);
         let idle = model.idle();
-        Ok(Speaker::new((self.0)(model), idle))
+        Ok(ModelUnderTest::new((self.0)(model), idle))
     }
 }
 

@@ -10,7 +10,7 @@ use fugato_graph::{BoxError, Context, Durability, END, Graph, Schedule};
 use fugato_state::EffectClass;
 use fugato_testkit::{
     log::Failure,
-    sim::{CrashSim, Doing, World},
+    sim::{Activity, CrashSim, World},
 };
 
 use everything::{Lines, everything, say, sorted};
@@ -26,7 +26,7 @@ fn simulation() -> CrashSim<Lines> {
 #[tokio::test]
 async fn k24_every_crash_and_fault_in_strict() -> Result<(), Failure> {
     let report = simulation().durability([Durability::Strict]).run().await?;
-    assert!(report.points.contains_key(&Doing::ActOnce), "{report}");
+    assert!(report.points.contains_key(&Activity::ActOnce), "{report}");
     assert!(report.doubts > 0, "{report}");
     assert_eq!(report.most_in_flight, 1, "{report}");
     Ok(())
@@ -96,7 +96,7 @@ fn hasty(world: &World) -> Result<Graph<Lines>, BoxError> {
 async fn k24_nobody_waits_for_an_action_that_is_given_up_before_it_begins() -> Result<(), Failure> {
     let simulation = CrashSim::new(hasty).input(|| vec![say("in")]);
     let report = simulation.answer(everything::answer).run().await?;
-    assert!(report.points.contains_key(&Doing::ActOnce), "{report}");
+    assert!(report.points.contains_key(&Activity::ActOnce), "{report}");
     assert!(report.doubts > 0, "{report}");
     Ok(())
 }

@@ -2,7 +2,7 @@
 use fugato_store::MemoryLog;
 use fugato_testkit::{
     kernel::{SCENARIOS, run},
-    log::{Abilities, BrokenLogs, Flaw, LogFactory, OpenError, Opened, TestClock},
+    log::{Abilities, BrokenLogs, Flaw, LogFactory, OpenError, OpenedLog, TestClock},
 };
 
 /// The flaws of logs, each with a scenario that must reject it.
@@ -47,10 +47,10 @@ impl LogFactory for LogOnly {
         Abilities::log_only()
     }
 
-    async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let clock = clock.clone();
         let log = MemoryLog::with_clock(move || clock.now());
-        let mut opened = Opened::whole(log);
+        let mut opened = OpenedLog::whole(log);
         (opened.snapshots, opened.admin) = (None, None);
         Ok(opened)
     }

@@ -1,6 +1,6 @@
 //! The graph engine keeps its rules on the log in memory.
 use fugato_store::MemoryLog;
-use fugato_testkit::log::{Abilities, LogFactory, OpenError, Opened, TestClock};
+use fugato_testkit::log::{Abilities, LogFactory, OpenError, OpenedLog, TestClock};
 
 struct InMemory;
 
@@ -10,9 +10,9 @@ impl LogFactory for InMemory {
         Abilities::log_only().with_snapshots().with_admin()
     }
 
-    async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let clock = clock.clone();
-        Ok(Opened::whole(MemoryLog::with_clock(move || clock.now())))
+        Ok(OpenedLog::whole(MemoryLog::with_clock(move || clock.now())))
     }
 }
 

@@ -1,7 +1,7 @@
 //! The log in memory keeps its contract.
 use fugato_store::MemoryLog;
 use fugato_testkit::log::{
-    Abilities, Failure, LogFactory, OpenError, Opened, TestClock, agrees_with_the_model, exact,
+    Abilities, Failure, LogFactory, OpenError, OpenedLog, TestClock, agrees_with_the_model, exact,
 };
 
 struct InMemory;
@@ -12,9 +12,9 @@ impl LogFactory for InMemory {
         Abilities::log_only().with_snapshots().with_admin()
     }
 
-    async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let clock = clock.clone();
-        Ok(Opened::whole(MemoryLog::with_clock(move || clock.now())))
+        Ok(OpenedLog::whole(MemoryLog::with_clock(move || clock.now())))
     }
 }
 

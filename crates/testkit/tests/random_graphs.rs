@@ -11,14 +11,14 @@ use std::{
 };
 
 use fugato_graph::{
-    Answers, BoxError, Context, END, Ended, Graph, GraphBuilder, Outcome, RunError, Runner,
-    Standing,
+    Answers, BoxError, Context, END, Graph, GraphBuilder, Outcome, RunError, RunResult, Runner,
+    ThreadStatus,
 };
 use fugato_state::{Question, State, ThreadId};
 use fugato_store::MemoryLog;
 use fugato_testkit::{
-    kernel::{Cut, RecordingLog, replay_check},
-    log::Opened,
+    kernel::{AppendFault, RecordingLog, replay_check},
+    log::OpenedLog,
 };
 use proptest::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -204,16 +204,16 @@ fn graph(parts: &[Part], weather: &Weather) -> Graph<Lines> {
 async fn carry_on(runner: &Runner<Lines>, thread: &ThreadId) -> Result<Lines, RunError> {
     loop {
         let ended = match runner.standing(thread).await? {
-            Standing::New => runner.start(thread, "in".to_owned()).await,
-            Standing::Waiting(open) => {
+            ThreadStatus::New => runner.start(thread, "in".to_owned()).await,
+            ThreadStatus::Waiting(open) => {
                 let none = Answers::none();
                 let answers = open.iter().take(2).try_fold(none, |answers, interrupt| {
                     answers.and(interrupt.id.clone(), interrupt.id.as_str().len())
                 });
                 runner.resume(thread, answers?).await
             }
-            Standing::Unfinished => runner.recover(thread).await,
-            Standing::Failed { .. } => runner.retry(thread).await,
+            ThreadStatus::Unfinished => runner.recover(thread).await,
+            ThreadStatus::Failed { .. } => runner.retry(thread).await,
             _ => {
                 let state = runner
                     .state(thread)
@@ -223,7 +223,7 @@ async fn carry_on(runner: &Runner<Lines>, thread: &ThreadId) -> Result<Lines, Ru
             }
         };
         match ended {
-            Ok(Ended::Finished { state, .. }) => return Ok((*state).clone()),
+            Ok(RunResult::Finished { state, .. }) => return Ok((*state).clone()),
             Ok(_) => {}
             // A task failed, and a retry succeeds; or the process died.
             Err(error) => drop(runner.standing(thread).await.map_err(|_| error)?),
@@ -231,13 +231,13 @@ async fn carry_on(runner: &Runner<Lines>, thread: &ThreadId) -> Result<Lines, Ru
     }
 }
 
-async fn check(parts: &[Part], seeds: (u64, u64), nth: usize, cut: Cut) {
+async fn check(parts: &[Part], seeds: (u64, u64), nth: usize, cut: AppendFault) {
     let thread = ThreadId::new("random").unwrap();
     let now = Arc::new(std::sync::atomic::AtomicI64::new(1_000_000));
     let opened = || {
         let clock = now.clone();
         let clock = move || clock.load(std::sync::atomic::Ordering::SeqCst);
-        Opened::whole(MemoryLog::with_clock(clock))
+        OpenedLog::whole(MemoryLog::with_clock(clock))
     };
     let mut ends = vec![];
     for seed in [seeds.0, seeds.1] {
@@ -281,7 +281,7 @@ proptest! {
             .enable_time()
             .build()
             .unwrap();
-        let cut = if after { Cut::DiesAfter } else { Cut::DiesBefore };
+        let cut = if after { AppendFault::DiesAfter } else { AppendFault::DiesBefore };
         runtime.block_on(check(&parts, seeds, nth, cut));
     }
 }

@@ -5,18 +5,18 @@ use futures::FutureExt as _;
 use tracing::{Instrument as _, field::Empty};
 
 use crate::{
-    ConfirmCard, ToolContext, ToolFailure, ToolResult, ToolSpec, dynamic::Prepared,
+    ConfirmCard, ToolContext, ToolFailure, ToolResult, ToolSpec, dynamic::PreparedCall,
     preview::preview, registry::Entry,
 };
 
 /// A checked call that may be executed: the tool is visible and the arguments fit.
-pub struct Admitted<S = (), U = ()> {
+pub struct AdmittedCall<S = (), U = ()> {
     pub(crate) entry: Arc<Entry<S, U>>,
     pub(crate) call: ToolCall,
-    pub(crate) prepared: Box<dyn Prepared<S, U>>,
+    pub(crate) prepared: Box<dyn PreparedCall<S, U>>,
 }
 
-impl<S, U> Admitted<S, U> {
+impl<S, U> AdmittedCall<S, U> {
     /// Returns the spec of the tool.
     pub fn spec(&self) -> &ToolSpec {
         &self.entry.spec
@@ -89,7 +89,7 @@ impl<S, U> Admitted<S, U> {
         let failure = match ended {
             Ok(Ok(output)) => return Ok(output.into()),
             Ok(Err(failure)) => failure,
-            Err(panic) => ToolFailure::internal(Panicked(text_of(&*panic))),
+            Err(panic) => ToolFailure::internal(ToolPanic(text_of(&*panic))),
         };
         span.record("otel.status_code", "ERROR");
         tracing::warn!(tool = %spec.name, call = %call.id, error = %Chain(&failure), "tool failed");
@@ -129,7 +129,7 @@ impl<U> From<InDoubt> for ToolResult<U> {
 
 #[derive(Debug, thiserror::Error)]
 #[error("it panicked: {0}")]
-struct Panicked(String);
+struct ToolPanic(String);
 
 fn text_of(panic: &(dyn std::any::Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -152,7 +152,7 @@ impl fmt::Display for Chain<'_> {
     }
 }
 
-impl<S, U> fmt::Debug for Admitted<S, U> {
+impl<S, U> fmt::Debug for AdmittedCall<S, U> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Admitted")
             .field("call", &self.call)

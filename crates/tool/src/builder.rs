@@ -13,7 +13,7 @@ use thiserror::Error;
 use crate::{
     Access, Domains, Registry, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec,
     VisibilityUpdate, context_tools,
-    dynamic::{DynTool, Erased},
+    dynamic::{DynTool, ErasedTool},
     registry::{Entry, Inner},
     schema::{Shape, closed},
     tool_fn,
@@ -51,7 +51,7 @@ impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {
         self.tools.push(Candidate {
             spec,
             schema,
-            tool: Box::new(Erased(Arc::new(tool))),
+            tool: Box::new(ErasedTool(Arc::new(tool))),
         });
         self
     }

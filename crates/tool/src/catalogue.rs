@@ -5,7 +5,7 @@ use crate::{Access, Registry, Visibility, registry::Entry, schema::Shape, words:
 /// The level of detail of a catalogue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Detail {
+pub enum CatalogueDetail {
     /// Each tool with its arguments.
     Full,
     /// A line for each of the first tools, and the names of the rest.
@@ -15,21 +15,21 @@ pub enum Detail {
     },
 }
 
-impl Detail {
+impl CatalogueDetail {
     /// A line for each of the first 18 tools.
     pub const LITE: Self = Self::Lite { most: 18 };
 }
 
 impl<S, U> Registry<S, U> {
     /// Returns the visible tools as text for a prompt, by name; empty if none is visible.
-    pub fn catalogue(&self, visibility: &Visibility, detail: Detail) -> String {
+    pub fn catalogue(&self, visibility: &Visibility, detail: CatalogueDetail) -> String {
         let mut text = String::new();
         match detail {
-            Detail::Full => {
+            CatalogueDetail::Full => {
                 self.visible_entries(visibility)
                     .for_each(|entry| full(entry, &mut text));
             }
-            Detail::Lite { most } => {
+            CatalogueDetail::Lite { most } => {
                 self.visible_entries(visibility)
                     .take(most)
                     .for_each(|e| lite(e, &mut text));

@@ -8,11 +8,11 @@ use crate::{Tool, ToolContext, ToolFailure, ToolOutput};
 /// A tool with its input type erased.
 pub(crate) trait DynTool<S, U>: Send + Sync {
     /// Deserialises the arguments.
-    fn prepare(&self, arguments: Value) -> Result<Box<dyn Prepared<S, U>>, serde_json::Error>;
+    fn prepare(&self, arguments: Value) -> Result<Box<dyn PreparedCall<S, U>>, serde_json::Error>;
 }
 
 /// A call with deserialised arguments.
-pub(crate) trait Prepared<S, U>: Send {
+pub(crate) trait PreparedCall<S, U>: Send {
     fn consequence(&self) -> Option<String>;
 
     fn run<'a>(
@@ -23,15 +23,15 @@ pub(crate) trait Prepared<S, U>: Send {
         Self: 'a;
 }
 
-pub(crate) struct Erased<T>(pub(crate) Arc<T>);
+pub(crate) struct ErasedTool<T>(pub(crate) Arc<T>);
 
-impl<S, U, T> DynTool<S, U> for Erased<T>
+impl<S, U, T> DynTool<S, U> for ErasedTool<T>
 where
     S: Sync + 'static,
     U: 'static,
     T: Tool<S, U, Input: 'static> + 'static,
 {
-    fn prepare(&self, arguments: Value) -> Result<Box<dyn Prepared<S, U>>, serde_json::Error> {
+    fn prepare(&self, arguments: Value) -> Result<Box<dyn PreparedCall<S, U>>, serde_json::Error> {
         let input = serde_json::from_value(arguments)?;
         Ok(Box::new(Call::<T, T::Input> {
             tool: Arc::clone(&self.0),
@@ -45,7 +45,7 @@ struct Call<T, I> {
     input: I,
 }
 
-impl<S, U, T> Prepared<S, U> for Call<T, T::Input>
+impl<S, U, T> PreparedCall<S, U> for Call<T, T::Input>
 where
     S: Sync,
     T: Tool<S, U>,

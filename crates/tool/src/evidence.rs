@@ -118,14 +118,14 @@ impl Evidence {
     }
 }
 
-type Look<S> = Box<dyn for<'a> Fn(&'a S) -> (&'a Evidence, Millis) + Send + Sync>;
+type EvidenceLookup<S> = Box<dyn for<'a> Fn(&'a S) -> (&'a Evidence, Millis) + Send + Sync>;
 
 /// A gate that allows calls of a tool only after a recent check that found no objection.
 pub struct NeedsEvidence<S> {
     tool: String,
     check: String,
     about: Option<Vec<String>>,
-    look: Look<S>,
+    look: EvidenceLookup<S>,
 }
 
 impl<S> NeedsEvidence<S> {

@@ -2,7 +2,7 @@ use fugato_state::{Message, ToolCall};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::Called;
+use crate::AnsweredCall;
 
 /// Returns the two messages of a call and its result. They always go into a history together, under
 /// the id of the call.
@@ -46,7 +46,7 @@ pub fn call_pair(
 /// assert_eq!(roles, [Role::Assistant, Role::Tool, Role::Tool]);
 /// # Ok::<(), fugato_tool::RegistryError>(())
 /// ```
-pub fn round_messages<U>(mut said: Message, called: &[Called<U>]) -> Vec<Message> {
+pub fn round_messages<U>(mut said: Message, called: &[AnsweredCall<U>]) -> Vec<Message> {
     let calls = called.iter().map(|called| writable(called.call.clone()));
     said.tool_calls = calls.collect();
     let told = called

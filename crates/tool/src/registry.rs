@@ -7,7 +7,7 @@ use std::{
 use fugato_state::{Schema, ToolCall, ToolSchema};
 
 use crate::{
-    Access, Admitted, Domains, Refusal, RegistryBuilder, ToolContext, ToolResult, ToolSpec,
+    Access, AdmittedCall, Domains, Refusal, RegistryBuilder, ToolContext, ToolResult, ToolSpec,
     Visibility, arguments, choice::ADD, dynamic::DynTool,
 };
 
@@ -69,7 +69,7 @@ impl<S, U> Registry<S, U> {
         &self,
         call: &ToolCall,
         visibility: &Visibility,
-    ) -> Result<Admitted<S, U>, Refusal> {
+    ) -> Result<AdmittedCall<S, U>, Refusal> {
         let Some(entry) = self.entry(&call.name) else {
             let callable = self.callable(visibility);
             return Err(Refusal::Unknown {
@@ -85,7 +85,7 @@ impl<S, U> Registry<S, U> {
             return Err(Refusal::Arguments { name, problems });
         }
         match entry.tool.prepare(arguments.clone()) {
-            Ok(prepared) => Ok(Admitted {
+            Ok(prepared) => Ok(AdmittedCall {
                 entry: Arc::clone(entry),
                 call: ToolCall {
                     id: call.id.clone(),
@@ -134,24 +134,24 @@ impl<S, U> Registry<S, U> {
 
     /// Returns the reason why a tool is hidden; `None` if it is visible. No other code decides
     /// this.
-    fn hidden(&self, entry: &Entry<S, U>, visibility: &Visibility) -> Option<Hidden> {
+    fn hidden(&self, entry: &Entry<S, U>, visibility: &Visibility) -> Option<HiddenReason> {
         let spec = &entry.spec;
         if spec.disabled || visibility.disabled.contains(&spec.name) {
-            return Some(Hidden::Disabled);
+            return Some(HiddenReason::Disabled);
         }
         if visibility
             .only
             .as_ref()
             .is_some_and(|only| !only.contains(&spec.name))
         {
-            return Some(Hidden::NotInPhase);
+            return Some(HiddenReason::NotInPhase);
         }
         let domain = spec
             .domain
             .as_deref()
             .filter(|_| spec.access != Access::Context)?;
         if visibility.domain.as_deref() != Some(domain) {
-            return Some(Hidden::Inactive { merge: false });
+            return Some(HiddenReason::Inactive { merge: false });
         }
         let pack = spec.pack.as_deref()?;
         let is_core = self
@@ -159,22 +159,23 @@ impl<S, U> Registry<S, U> {
             .domains
             .get(domain)
             .is_some_and(|domain| domain.core == pack);
-        (!is_core && !visibility.packs.contains(pack)).then_some(Hidden::Inactive { merge: true })
+        (!is_core && !visibility.packs.contains(pack))
+            .then_some(HiddenReason::Inactive { merge: true })
     }
 
     fn check_visible(&self, entry: &Entry<S, U>, visibility: &Visibility) -> Result<(), Refusal> {
         let name = entry.spec.name.clone();
         match self.hidden(entry, visibility) {
             None => Ok(()),
-            Some(Hidden::Disabled) => Err(Refusal::Disabled {
+            Some(HiddenReason::Disabled) => Err(Refusal::Disabled {
                 name,
                 callable: self.callable(visibility),
             }),
-            Some(Hidden::NotInPhase) => Err(Refusal::NotInPhase {
+            Some(HiddenReason::NotInPhase) => Err(Refusal::NotInPhase {
                 name,
                 callable: self.callable(visibility),
             }),
-            Some(Hidden::Inactive { merge }) => {
+            Some(HiddenReason::Inactive { merge }) => {
                 let domain = entry.spec.domain.clone().unwrap_or_default();
                 let core = self.0.domains.get(&domain).map(|domain| &domain.core);
                 let pack = entry.spec.pack.clone().filter(|pack| Some(pack) != core);
@@ -193,7 +194,7 @@ impl<S, U> Registry<S, U> {
     }
 }
 
-enum Hidden {
+enum HiddenReason {
     Disabled,
     NotInPhase,
     Inactive { merge: bool },

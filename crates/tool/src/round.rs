@@ -4,7 +4,7 @@ use fugato_state::ToolCall;
 use futures::{StreamExt as _, stream};
 
 use crate::{
-    Access, Admitted, ConfirmCard, GatePolicy, GatedCall, Registry, ToolContext, ToolFailure,
+    Access, AdmittedCall, ConfirmCard, GatePolicy, GatedCall, Registry, ToolContext, ToolFailure,
     ToolResult, Verdict, Visibility,
 };
 
@@ -49,15 +49,15 @@ const AT_ONCE: usize = 16;
 pub struct Round<S = (), U = ()>(Vec<Turn<S, U>>);
 
 enum Turn<S, U> {
-    Due(Admitted<S, U>),
-    Waiting(Admitted<S, U>, ConfirmCard),
-    Settled(Called<U>),
+    Due(AdmittedCall<S, U>),
+    Waiting(AdmittedCall<S, U>, ConfirmCard),
+    Settled(AnsweredCall<U>),
 }
 
 /// A call with its result.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Called<U = ()> {
+pub struct AnsweredCall<U = ()> {
     /// The call as it was executed, for the history.
     pub call: ToolCall,
     /// The access of the tool; `None` if the tool does not exist.
@@ -72,7 +72,7 @@ impl<S, U> Registry<S, U> {
     pub fn round(&self, calls: &[ToolCall], visibility: &Visibility) -> Round<S, U> {
         let turn = |call: ToolCall| match self.admit(&call, visibility) {
             Ok(admitted) => Turn::Due(admitted),
-            Err(refusal) => Turn::Settled(Called {
+            Err(refusal) => Turn::Settled(AnsweredCall {
                 access: self.spec(&call.name).map(|spec| spec.access),
                 call,
                 result: refusal.into(),
@@ -82,11 +82,15 @@ impl<S, U> Registry<S, U> {
     }
 
     /// Checks and executes the calls of one answer without a gate and without receipts.
-    pub async fn call_round(&self, calls: &[ToolCall], cx: ToolContext<'_, S>) -> Vec<Called<U>>
+    pub async fn call_round(
+        &self,
+        calls: &[ToolCall],
+        cx: ToolContext<'_, S>,
+    ) -> Vec<AnsweredCall<U>>
     where
         S: Sync,
     {
-        let run = |call: Admitted<S, U>| async move { Ok::<_, Infallible>(call.run(cx).await) };
+        let run = |call: AdmittedCall<S, U>| async move { Ok::<_, Infallible>(call.run(cx).await) };
         let Ok(done) = self.round(calls, cx.active()).run(run).await;
         done
     }
@@ -135,7 +139,7 @@ impl<S, U> Round<S, U> {
         self.replace(id, |admitted| blocked(&admitted, why))
     }
 
-    fn replace(&mut self, id: &str, by: impl FnOnce(Admitted<S, U>) -> Turn<S, U>) -> bool {
+    fn replace(&mut self, id: &str, by: impl FnOnce(AdmittedCall<S, U>) -> Turn<S, U>) -> bool {
         let waits = |turn: &Turn<S, U>| matches!(turn, Turn::Waiting(admitted, _) if admitted.call().id == id);
         let Some(at) = self.0.iter().position(waits) else {
             return false;
@@ -148,9 +152,9 @@ impl<S, U> Round<S, U> {
 
     /// Executes the due calls with `execute`, and returns all results in the order of the calls. An
     /// error of `execute` ends the round after the calls that run at the same time have ended.
-    pub async fn run<E, F, Fut>(self, execute: F) -> Result<Vec<Called<U>>, E>
+    pub async fn run<E, F, Fut>(self, execute: F) -> Result<Vec<AnsweredCall<U>>, E>
     where
-        F: Fn(Admitted<S, U>) -> Fut,
+        F: Fn(AdmittedCall<S, U>) -> Fut,
         Fut: Future<Output = Result<ToolResult<U>, E>>,
     {
         let mut done = Vec::with_capacity(self.0.len());
@@ -180,9 +184,9 @@ impl<S, U> Turn<S, U> {
         }
     }
 
-    async fn ended<E, F, Fut>(self, execute: &F) -> Result<Called<U>, E>
+    async fn ended<E, F, Fut>(self, execute: &F) -> Result<AnsweredCall<U>, E>
     where
-        F: Fn(Admitted<S, U>) -> Fut,
+        F: Fn(AdmittedCall<S, U>) -> Fut,
         Fut: Future<Output = Result<ToolResult<U>, E>>,
     {
         let admitted = match self {
@@ -192,7 +196,7 @@ impl<S, U> Turn<S, U> {
         };
         let (call, access) = (admitted.call().clone(), Some(admitted.spec().access));
         let result = execute(admitted).await?;
-        Ok(Called {
+        Ok(AnsweredCall {
             call,
             access,
             result,
@@ -202,12 +206,12 @@ impl<S, U> Turn<S, U> {
 
 const UNCONFIRMED: &str = "nobody has agreed to this call, so it was not carried out";
 
-fn blocked<S, U>(admitted: &Admitted<S, U>, reason: impl Into<String>) -> Turn<S, U> {
+fn blocked<S, U>(admitted: &AdmittedCall<S, U>, reason: impl Into<String>) -> Turn<S, U> {
     Turn::Settled(settled(admitted, reason))
 }
 
-fn settled<S, U>(admitted: &Admitted<S, U>, reason: impl Into<String>) -> Called<U> {
-    Called {
+fn settled<S, U>(admitted: &AdmittedCall<S, U>, reason: impl Into<String>) -> AnsweredCall<U> {
+    AnsweredCall {
         call: admitted.call().clone(),
         access: Some(admitted.spec().access),
         result: ToolFailure::blocked(reason).into(),

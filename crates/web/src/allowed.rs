@@ -2,7 +2,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 
-use crate::{Hit, Unreached, Web};
+use crate::{FetchFailure, SearchHit, Web};
 
 /// The error for an address that is not on an allowed host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -16,12 +16,12 @@ pub struct NotAllowed {
 
 /// A [`Web`] that lets through only pages on allowed hosts.
 #[derive(Clone)]
-pub struct Allowed {
+pub struct AllowedHosts {
     web: Arc<dyn Web>,
     hosts: BTreeSet<String>,
 }
 
-impl std::fmt::Debug for Allowed {
+impl std::fmt::Debug for AllowedHosts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Allowed")
             .field("hosts", &self.hosts)
@@ -29,7 +29,7 @@ impl std::fmt::Debug for Allowed {
     }
 }
 
-impl Allowed {
+impl AllowedHosts {
     /// Allows only these hosts, and no others below them.
     pub fn new<H: Into<String>>(
         web: impl Web + 'static,
@@ -68,15 +68,15 @@ fn host(url: &str) -> Option<String> {
 }
 
 #[async_trait]
-impl Web for Allowed {
-    async fn search(&self, query: &str, limit: usize) -> Result<Vec<Hit>, Unreached> {
+impl Web for AllowedHosts {
+    async fn search(&self, query: &str, limit: usize) -> Result<Vec<SearchHit>, FetchFailure> {
         let mut hits = self.web.search(query, limit).await?;
         hits.retain(|hit| self.check(&hit.url).is_ok());
         hits.truncate(limit);
         Ok(hits)
     }
 
-    async fn fetch(&self, url: &str) -> Result<String, Unreached> {
+    async fn fetch(&self, url: &str) -> Result<String, FetchFailure> {
         self.check(url)?;
         self.web.fetch(url).await
     }
@@ -86,26 +86,26 @@ impl Web for Allowed {
 mod tests {
     use super::*;
 
-    struct Everything;
+    struct AllHosts;
 
     #[async_trait]
-    impl Web for Everything {
-        async fn search(&self, query: &str, _: usize) -> Result<Vec<Hit>, Unreached> {
-            let hit = |url: &str| Hit::new(query, url, "");
+    impl Web for AllHosts {
+        async fn search(&self, query: &str, _: usize) -> Result<Vec<SearchHit>, FetchFailure> {
+            let hit = |url: &str| SearchHit::new(query, url, "");
             Ok(vec![
                 hit("https://en.example.org/a"),
                 hit("https://elsewhere.example.org/b"),
             ])
         }
 
-        async fn fetch(&self, url: &str) -> Result<String, Unreached> {
+        async fn fetch(&self, url: &str) -> Result<String, FetchFailure> {
             Ok(format!("the text of {url}"))
         }
     }
 
     #[tokio::test]
     async fn sch_87_only_named_hosts_are_asked() {
-        let web = Allowed::new(Everything, ["EN.example.org"]);
+        let web = AllowedHosts::new(AllHosts, ["EN.example.org"]);
         let page = web.fetch("https://en.example.org/a?b#c").await.unwrap();
         assert_eq!(page, "the text of https://en.example.org/a?b#c");
         for url in [

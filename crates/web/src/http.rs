@@ -6,7 +6,7 @@ use reqwest::{Client, Response, Url, header, redirect::Policy};
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::{Hit, Unreached, Web, html};
+use crate::{FetchFailure, SearchHit, Web, html};
 
 /// The time limit for a service or a page.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -42,7 +42,7 @@ pub struct BadSearchUrl {
     /// The given address.
     pub url: String,
     #[source]
-    source: Option<Unreached>,
+    source: Option<FetchFailure>,
 }
 
 #[derive(Debug, Error)]
@@ -62,7 +62,7 @@ enum Failure {
 impl HttpWeb {
     /// Creates a web with the search service at this address.
     pub fn new(search: &str) -> Result<Self, BadSearchUrl> {
-        let bad = |source: Option<Unreached>| BadSearchUrl {
+        let bad = |source: Option<FetchFailure>| BadSearchUrl {
             url: search.to_owned(),
             source,
         };
@@ -118,12 +118,12 @@ async fn body(response: Response) -> Result<Vec<u8>, Failure> {
 #[derive(Deserialize)]
 struct Answer {
     #[serde(default)]
-    results: Vec<Hit>,
+    results: Vec<SearchHit>,
 }
 
 #[async_trait]
 impl Web for HttpWeb {
-    async fn search(&self, query: &str, limit: usize) -> Result<Vec<Hit>, Unreached> {
+    async fn search(&self, query: &str, limit: usize) -> Result<Vec<SearchHit>, FetchFailure> {
         let mut url = self.search.clone();
         url.query_pairs_mut()
             .append_pair("q", query)
@@ -134,7 +134,7 @@ impl Web for HttpWeb {
         Ok(answer.results.into_iter().take(limit).collect())
     }
 
-    async fn fetch(&self, url: &str) -> Result<String, Unreached> {
+    async fn fetch(&self, url: &str) -> Result<String, FetchFailure> {
         let parsed = Url::parse(url).map_err(|_| Failure::Address(url.to_owned()))?;
         let (response, kind) = self.get(parsed).await?;
         let is = |kinds: &[&str]| kinds.iter().any(|known| kind.starts_with(known));

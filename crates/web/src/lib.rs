@@ -8,8 +8,8 @@ mod http;
 mod tool;
 mod web;
 
-pub use allowed::{Allowed, NotAllowed};
+pub use allowed::{AllowedHosts, NotAllowed};
 #[cfg(feature = "http")]
 pub use http::{BadSearchUrl, HttpWeb};
 pub use tool::{WebFetch, WebFetchArgs, WebSearch, WebSearchArgs};
-pub use web::{Hit, Unreached, Web};
+pub use web::{FetchFailure, SearchHit, Web};

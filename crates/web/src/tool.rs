@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{Unreached, Web};
+use crate::{FetchFailure, Web};
 
 /// The number of pages that a search asks for.
 const MOST_HITS: usize = 10;
@@ -83,7 +83,7 @@ fn configured(web: Option<&Arc<dyn Web>>) -> Result<&Arc<dyn Web>, ToolFailure> 
     web.ok_or_else(|| ToolFailure::blocked("the web is switched off"))
 }
 
-fn unreached(error: Unreached) -> ToolFailure {
+fn unreached(error: FetchFailure) -> ToolFailure {
     ToolFailure::failed(error.to_string()).because(error)
 }
 

@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 
 /// The error of a search or a fetch: its first line is for a model.
-pub type Unreached = Box<dyn Error + Send + Sync>;
+pub type FetchFailure = Box<dyn Error + Send + Sync>;
 
 /// A search service and a way to fetch pages.
 ///
@@ -14,10 +14,10 @@ pub type Unreached = Box<dyn Error + Send + Sync>;
 #[async_trait]
 pub trait Web: Send + Sync {
     /// Returns pages about a query, the best first.
-    async fn search(&self, query: &str, limit: usize) -> Result<Vec<Hit>, Unreached>;
+    async fn search(&self, query: &str, limit: usize) -> Result<Vec<SearchHit>, FetchFailure>;
 
     /// Returns the text of a page.
-    async fn fetch(&self, url: &str) -> Result<String, Unreached>;
+    async fn fetch(&self, url: &str) -> Result<String, FetchFailure>;
 }
 
 const _: Option<&dyn Web> = None;
@@ -25,7 +25,7 @@ const _: Option<&dyn Web> = None;
 /// A page that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Hit {
+pub struct SearchHit {
     /// Its title.
     pub title: String,
     /// Its address.
@@ -35,7 +35,7 @@ pub struct Hit {
     pub excerpt: String,
 }
 
-impl Hit {
+impl SearchHit {
     /// Creates a hit.
     pub fn new(
         title: impl Into<String>,

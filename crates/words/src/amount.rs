@@ -83,8 +83,8 @@ fn times(unit: char) -> Option<i64> {
 pub fn money_in(text: &str, labels: &[&str]) -> Option<i64> {
     let lower = text.to_ascii_lowercase();
     let found = written(&lower);
-    let of = |is: &dyn Fn(&Written<'_>) -> bool| {
-        let all = found.iter().filter(|it| is(it)).map(Written::value);
+    let of = |is: &dyn Fn(&WrittenRun<'_>) -> bool| {
+        let all = found.iter().filter(|it| is(it)).map(WrittenRun::value);
         all.collect::<Vec<_>>()
     };
     let tiers = [
@@ -101,13 +101,13 @@ pub fn money_in(text: &str, labels: &[&str]) -> Option<i64> {
 }
 
 /// A group of characters that belong together, be it one amount or not.
-struct Written<'a> {
+struct WrittenRun<'a> {
     before: &'a str,
     number: &'a str,
     after: &'a str,
 }
 
-fn written(text: &str) -> Vec<Written<'_>> {
+fn written(text: &str) -> Vec<WrittenRun<'_>> {
     let mut found = vec![];
     let mut seen = 0;
     for (at, c) in text.char_indices() {
@@ -119,7 +119,7 @@ fn written(text: &str) -> Vec<Written<'_>> {
         }
         let bytes = here.len() - together(here).len();
         if let Some((number, after)) = here.split_at_checked(bytes) {
-            found.push(Written {
+            found.push(WrittenRun {
                 before,
                 number,
                 after,
@@ -155,7 +155,7 @@ fn together(text: &str) -> &str {
     }
 }
 
-impl Written<'_> {
+impl WrittenRun<'_> {
     fn has_currency(&self) -> bool {
         let (before, after) = (self.before.trim_end(), self.after.trim_start());
         let word = |it: &str| it.starts_with(|c: char| c.is_ascii_alphabetic());

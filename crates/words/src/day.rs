@@ -13,7 +13,7 @@ use crate::{
 /// The direction in which an unspecified year or week is resolved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Toward {
+pub enum DateDirection {
     /// The future, for plans.
     Ahead,
     /// The past, for reports.
@@ -23,7 +23,7 @@ pub enum Toward {
 /// The days in a text.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Dated {
+pub struct DatedText {
     /// The days, in the order of the text. A duration after a single day adds its last day.
     pub days: Vec<Date>,
     /// The text without the days.
@@ -31,7 +31,7 @@ pub struct Dated {
 }
 
 /// Reads the days of a text. Ambiguous ones stay in the text.
-pub fn days(text: &str, today: Date, toward: Toward) -> Dated {
+pub fn days(text: &str, today: Date, toward: DateDirection) -> DatedText {
     let mut reader = Reader {
         today,
         toward,
@@ -57,12 +57,12 @@ pub fn days(text: &str, today: Date, toward: Toward) -> Dated {
     if let (Some(lasts), [start]) = (lasts, days.as_slice()) {
         days.extend(start.checked_add((lasts - 1).days()));
     }
-    Dated { days, rest }
+    DatedText { days, rest }
 }
 
 struct Reader {
     today: Date,
-    toward: Toward,
+    toward: DateDirection,
     /// Each day, and true if it was only the name of a weekday.
     seen: Vec<(Date, bool)>,
 }
@@ -120,8 +120,8 @@ impl Reader {
             .into_iter()
             .filter_map(|year| Date::new(year, month, day).ok());
         match self.toward {
-            Toward::Ahead => days.find(|day| *day >= from),
-            Toward::Back => days.rfind(|day| *day <= from),
+            DateDirection::Ahead => days.find(|day| *day >= from),
+            DateDirection::Back => days.rfind(|day| *day <= from),
         }
     }
 
@@ -213,8 +213,8 @@ impl Reader {
         }
         let ahead = i64::from(self.today.weekday().until(day));
         let days = match self.toward {
-            Toward::Ahead => ahead,
-            Toward::Back => ahead - 7,
+            DateDirection::Ahead => ahead,
+            DateDirection::Back => ahead - 7,
         };
         // Today would be named as such.
         (ahead != 0).then(|| self.today.checked_add(days.days()).ok())?
@@ -222,8 +222,8 @@ impl Reader {
 
     fn lies_there(&self, day: Date) -> bool {
         match self.toward {
-            Toward::Ahead => day >= self.today,
-            Toward::Back => day <= self.today,
+            DateDirection::Ahead => day >= self.today,
+            DateDirection::Back => day <= self.today,
         }
     }
 

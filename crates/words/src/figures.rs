@@ -7,7 +7,7 @@ use crate::{
     amount::{UNITS, ungrouped},
     text::after_word,
 };
-use price::{Bound, bound};
+use price::{PriceBound, bound};
 
 /// The figures of a text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -41,8 +41,8 @@ pub fn figures(text: &str, limit: Limit) -> Figures {
     for number in &numbers {
         let bound = bound(number.before);
         let place = match bound {
-            Some(Bound::Least) if limit == Limit::Most => return unclear,
-            Some(Bound::Most) if limit == Limit::Least => return unclear,
+            Some(PriceBound::Least) if limit == Limit::Most => return unclear,
+            Some(PriceBound::Most) if limit == Limit::Least => return unclear,
             Some(_) if number.is_grouped => return unclear,
             Some(_) => &mut found.price,
             None if number.is_money() => return unclear,
@@ -52,7 +52,7 @@ pub fn figures(text: &str, limit: Limit) -> Figures {
             return unclear;
         };
         *place = Some(value);
-        counts |= bound.is_some_and(|bound| bound != Bound::This) && number.counts_things();
+        counts |= bound.is_some_and(|bound| bound != PriceBound::This) && number.counts_things();
     }
     let is_lost = found.price.is_none() && price::is_named(&lower);
     let is_quantity = found.quantity.is_none() && counts;

@@ -17,19 +17,19 @@ mod when;
 mod wish;
 
 pub use amount::{decimal, money, money_in};
-pub use answer::{Awaiting, Meaning, Phrases, ShortAnswer};
+pub use answer::{MessageMeaning, PendingWork, Phrases, ShortAnswer};
 pub use clause::clauses;
 pub use clock::Time;
-pub use day::{Dated, Toward, days};
+pub use day::{DateDirection, DatedText, days};
 pub use exact::{Amount, NoAmount};
 pub use figures::{Figures, Limit, figures};
 pub use lang::{Lang, UnknownLang};
 pub use name::{WEEK_SIGNS, month, near_day, weekday, weekday_sign};
 pub use number::{digit, number};
-pub use said::{Repeat, Said, said};
+pub use said::{Recurrence, TimeReference, said};
 pub use sought::{keywords, path, period};
 pub use text::{
     after_phrase, after_word, before_word, has_one, has_word, is_chinese, strip_phrase, tidy,
 };
-pub use when::{When, when};
+pub use when::{DueTime, when};
 pub use wish::{asks, denies, mentioned, named, number_after};

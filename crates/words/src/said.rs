@@ -6,33 +6,33 @@ use crate::{
     name::near_day,
 };
 
-pub use repeat::Repeat;
+pub use repeat::Recurrence;
 
 /// A time, as it was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Said {
+pub enum TimeReference {
     /// In so many seconds.
     In(i64),
     /// At this time, on the day at this distance in days if one is named.
     Once(Option<i64>, Time),
     /// Repeatedly at this time, on these days.
-    Again(Repeat, Time),
+    Again(Recurrence, Time),
 }
 
 /// Reads the time of a task: every day or on certain days, today, tomorrow or after a while. `None`
 /// if there is no time, more than one, or a part that is not understood.
-pub fn said(text: &str) -> Option<Said> {
+pub fn said(text: &str) -> Option<TimeReference> {
     let text = &text.to_lowercase();
     let (wait, clock) = (clock::wait(text), clock::find(text));
     if let Some((at, seconds)) = wait {
         let first = clock.is_none_or(|(clock, _)| at < clock);
-        return first.then_some(Said::In(seconds));
+        return first.then_some(TimeReference::In(seconds));
     }
     let (at, time) = clock?;
     Some(match repeat::read(text, at).ok()? {
-        Some(days) => Said::Again(days, time),
-        None => Said::Once(day(text, at), time),
+        Some(days) => TimeReference::Again(days, time),
+        None => TimeReference::Once(day(text, at), time),
     })
 }
 

@@ -1,11 +1,11 @@
 //! Times as people say them, converted to cron expressions.
 use jiff::{SignedDuration, Span, Zoned};
 
-use crate::{Repeat, Said, Time, said};
+use crate::{Recurrence, Time, TimeReference, said};
 
 /// A schedule, as it was said.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct When {
+pub struct DueTime {
     /// A cron expression: minute, hour, day, month, day of the week; optionally a second before it
     /// and a year after it.
     pub schedule: String,
@@ -15,39 +15,39 @@ pub struct When {
 
 /// Returns the schedule that a text names at the time `now`: every day or on certain days, today,
 /// tomorrow or after a while. `None` if there is none, or if a part is not understood.
-pub fn when(text: &str, now: &Zoned) -> Option<When> {
+pub fn when(text: &str, now: &Zoned) -> Option<DueTime> {
     match said(text)? {
-        Said::In(seconds) => {
+        TimeReference::In(seconds) => {
             let wait = SignedDuration::from_secs(seconds);
             Some(on(&now.checked_add(wait).ok()?))
         }
         // Cron cannot express midnight at the end of a day of the week or month.
-        Said::Again(days, time) if time.next_day && days != Repeat::Daily => None,
-        Said::Again(days, time) => Some(When {
+        TimeReference::Again(days, time) if time.next_day && days != Recurrence::Daily => None,
+        TimeReference::Again(days, time) => Some(DueTime {
             schedule: format!("{} {} {}", time.minute, time.hour, fields(&days)),
             once: false,
         }),
-        Said::Once(day, time) => once(day, time, now),
+        TimeReference::Once(day, time) => once(day, time, now),
     }
 }
 
 /// Returns the cron fields for the days of the month, the months and the days of the week.
-fn fields(days: &Repeat) -> String {
+fn fields(days: &Recurrence) -> String {
     match days {
-        Repeat::Daily => "* * *".to_owned(),
-        days if *days == Repeat::workdays() => "* * 1-5".to_owned(),
-        Repeat::Weekdays(days) => {
+        Recurrence::Daily => "* * *".to_owned(),
+        days if *days == Recurrence::workdays() => "* * 1-5".to_owned(),
+        Recurrence::Weekdays(days) => {
             let days = days
                 .iter()
                 .map(|day| day.to_sunday_zero_offset().to_string());
             format!("* * {}", days.collect::<Vec<_>>().join(","))
         }
-        Repeat::Monthly(day) => format!("{day} * *"),
+        Recurrence::Monthly(day) => format!("{day} * *"),
     }
 }
 
 /// Returns the next such time, or that of the named day if it is still to come.
-fn once(day: Option<i64>, time: Time, now: &Zoned) -> Option<When> {
+fn once(day: Option<i64>, time: Time, now: &Zoned) -> Option<DueTime> {
     let later = |then: &Zoned, days: i64| then.checked_add(Span::new().days(days)).ok();
     let midday = later(now, day.unwrap_or(0) + i64::from(time.next_day))?;
     let then = midday
@@ -66,7 +66,7 @@ fn once(day: Option<i64>, time: Time, now: &Zoned) -> Option<When> {
 }
 
 /// Returns a schedule of one moment, to the second.
-fn on(then: &Zoned) -> When {
+fn on(then: &Zoned) -> DueTime {
     let schedule = format!(
         "{} {} {} {} {} * {}",
         then.second(),
@@ -76,7 +76,7 @@ fn on(then: &Zoned) -> When {
         then.month(),
         then.year()
     );
-    When {
+    DueTime {
         schedule,
         once: true,
     }

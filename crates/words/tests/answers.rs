@@ -1,5 +1,5 @@
 //! Tests of short answers: whole utterances, in both languages, and open questions come first.
-use fugato_words::{Awaiting, Meaning, Phrases, ShortAnswer};
+use fugato_words::{MessageMeaning, PendingWork, Phrases, ShortAnswer};
 use proptest::prelude::*;
 
 #[test]
@@ -86,46 +86,57 @@ fn words_of_an_agent_are_added_to_those_that_are_known() {
     assert_eq!(phrases.read("no"), Some(ShortAnswer::No));
 }
 
-fn meaning(said: &str, awaiting: Awaiting) -> Meaning {
+fn meaning(said: &str, awaiting: PendingWork) -> MessageMeaning {
     let is_new = |said: &str| said.contains("trader");
     Phrases::default().meaning(said, awaiting, is_new)
 }
 
 #[test]
 fn pln_20_a_message_continues_cancels_or_interrupts_what_waits() {
-    let waits = |said| meaning(said, Awaiting::Answer);
-    assert_eq!(waits("好"), Meaning::Continue(Some(ShortAnswer::Yes)));
-    assert_eq!(waits("before noon"), Meaning::Continue(None));
-    assert_eq!(waits("取消"), Meaning::Cancel);
-    assert_eq!(waits("which trader do I have?"), Meaning::Interrupt);
+    let waits = |said| meaning(said, PendingWork::Answer);
+    assert_eq!(
+        waits("好"),
+        MessageMeaning::Continue(Some(ShortAnswer::Yes))
+    );
+    assert_eq!(waits("before noon"), MessageMeaning::Continue(None));
+    assert_eq!(waits("取消"), MessageMeaning::Cancel);
+    assert_eq!(waits("which trader do I have?"), MessageMeaning::Interrupt);
 }
 
 /// A phrase for another attempt also answers an open question, so it discards nothing.
 #[test]
 fn pln_c1_an_answer_wins_over_another_try() {
-    let (waits, over) = (Awaiting::Answer, Awaiting::Nothing);
+    let (waits, over) = (PendingWork::Answer, PendingWork::Nothing);
     for said in ["continue", "继续"] {
         assert_eq!(
             meaning(said, waits),
-            Meaning::Continue(Some(ShortAnswer::Continue))
+            MessageMeaning::Continue(Some(ShortAnswer::Continue))
         );
-        assert_eq!(meaning(said, over), Meaning::Retry);
+        assert_eq!(meaning(said, over), MessageMeaning::Retry);
     }
     assert_eq!(
         meaning("再试一次", waits),
-        Meaning::Continue(Some(ShortAnswer::Retry))
+        MessageMeaning::Continue(Some(ShortAnswer::Retry))
     );
-    assert_eq!(meaning("start over", waits), Meaning::StartOver);
-    assert_eq!(meaning("start over", over), Meaning::StartOver);
+    assert_eq!(meaning("start over", waits), MessageMeaning::StartOver);
+    assert_eq!(meaning("start over", over), MessageMeaning::StartOver);
 }
 
 #[test]
 fn pln_22_another_try_is_asked_for_by_a_whole_utterance() {
     for said in ["再试", "再试一次", "继续", "try again", "retry", "continue"] {
-        assert_eq!(meaning(said, Awaiting::Nothing), Meaning::Retry, "{said}");
+        assert_eq!(
+            meaning(said, PendingWork::Nothing),
+            MessageMeaning::Retry,
+            "{said}"
+        );
     }
     for said in ["try again with the other trader", "yes", "好了", "取消"] {
-        assert_eq!(meaning(said, Awaiting::Nothing), Meaning::Request, "{said}");
+        assert_eq!(
+            meaning(said, PendingWork::Nothing),
+            MessageMeaning::Request,
+            "{said}"
+        );
     }
 }
 
@@ -135,16 +146,16 @@ fn pln_c3_a_detector_of_new_requests_comes_after_the_answer() {
     let greedy = |_: &str| true;
     let phrases = Phrases::default();
     assert_eq!(
-        phrases.meaning("yes", Awaiting::Answer, greedy),
-        Meaning::Continue(Some(ShortAnswer::Yes))
+        phrases.meaning("yes", PendingWork::Answer, greedy),
+        MessageMeaning::Continue(Some(ShortAnswer::Yes))
     );
     assert_eq!(
-        phrases.meaning("balance?", Awaiting::Answer, greedy),
-        Meaning::Interrupt
+        phrases.meaning("balance?", PendingWork::Answer, greedy),
+        MessageMeaning::Interrupt
     );
     assert_eq!(
-        phrases.meaning("balance?", Awaiting::Nothing, greedy),
-        Meaning::Request
+        phrases.meaning("balance?", PendingWork::Nothing, greedy),
+        MessageMeaning::Request
     );
 }
 

@@ -2,8 +2,8 @@
 use std::{sync::mpsc, thread, time::Duration};
 
 use fugato_words::{
-    Limit, Toward, asks, days, denies, figures, keywords, mentioned, money_in, named, number_after,
-    path, said,
+    DateDirection, Limit, asks, days, denies, figures, keywords, mentioned, money_in, named,
+    number_after, path, said,
 };
 use jiff::civil::date;
 
@@ -53,7 +53,7 @@ fn no_text_keeps_a_reader_for_long() {
         ("path", 20, |text| drop(path(text))),
         // It tries many patterns at every letter.
         ("days", 5, |text| {
-            drop(days(text, date(2026, 11, 22), Toward::Ahead));
+            drop(days(text, date(2026, 11, 22), DateDirection::Ahead));
         }),
     ];
     let pieces = [

@@ -1,7 +1,7 @@
 //! Property tests: the usual notations are read correctly, and no text breaks a reader.
 use fugato_words::{
-    Amount, Figures, Limit, Repeat, Said, Time, Toward, asks, days, decimal, denies, figures,
-    mentioned, money, money_in, named, near_day, number, number_after, said,
+    Amount, DateDirection, Figures, Limit, Recurrence, Time, TimeReference, asks, days, decimal,
+    denies, figures, mentioned, money, money_in, named, near_day, number, number_after, said,
 };
 use jiff::{
     ToSpan as _,
@@ -64,12 +64,12 @@ proptest! {
 
     #[test]
     fn whatever_is_written_every_reader_ends(text in pieces(), today in any_day()) {
-        for toward in [Toward::Ahead, Toward::Back] {
+        for toward in [DateDirection::Ahead, DateDirection::Back] {
             let found = days(&text, today, toward);
             // The rest contains only characters of the text.
             prop_assert!(found.rest.chars().filter(|c| *c != ' ').all(|c| text.contains(c)));
         }
-        if let Some(Said::Once(_, time) | Said::Again(_, time)) = said(&text) {
+        if let Some(TimeReference::Once(_, time) | TimeReference::Again(_, time)) = said(&text) {
             prop_assert!((0..24).contains(&time.hour) && (0..60).contains(&time.minute));
         }
         prop_assert!(money_in(&text, &["预算"]).is_none_or(|hundredths| hundredths > 0));
@@ -121,7 +121,7 @@ proptest! {
             format!("on {name} {number}, {year}, by train"),
             format!("the {number} {name} {year}"),
         ] {
-            let read = days(&text, today, Toward::Ahead).days;
+            let read = days(&text, today, DateDirection::Ahead).days;
             prop_assert_eq!(read, [day], "{}", text);
         }
     }
@@ -135,7 +135,7 @@ proptest! {
             format!("{} {}", &name[..3], day.day()),
         ];
         for text in texts {
-            for (toward, lies) in [(Toward::Ahead, Date::ge as fn(&_, &_) -> _), (Toward::Back, Date::le)] {
+            for (toward, lies) in [(DateDirection::Ahead, Date::ge as fn(&_, &_) -> _), (DateDirection::Back, Date::le)] {
                 let read = days(&text, today, toward).days;
                 // The 29th of February is not in every year.
                 prop_assert!(read.len() == 1 || (day.month(), day.day()) == (2, 29), "{}", text);
@@ -157,7 +157,7 @@ proptest! {
             format!("3天后，{lasts}天"),
             format!("{start}到{end}"),
         ] {
-            prop_assert_eq!(days(&text, today, Toward::Ahead).days, [start, end], "{}", text);
+            prop_assert_eq!(days(&text, today, DateDirection::Ahead).days, [start, end], "{}", text);
         }
     }
 
@@ -165,7 +165,7 @@ proptest! {
     fn the_name_of_a_day_is_that_day_or_is_asked_for(today in any_day(), ahead in -13..14i64) {
         let day = today.checked_add(ahead.days()).expect("in range");
         let name = format!("{:?}", day.weekday());
-        for toward in [Toward::Ahead, Toward::Back] {
+        for toward in [DateDirection::Ahead, DateDirection::Back] {
             for text in [name.clone(), format!("next {name}"), format!("last {name}")] {
                 for read in days(&text, today, toward).days {
                     prop_assert_eq!(read.weekday(), day.weekday());
@@ -207,21 +207,21 @@ proptest! {
     #[test]
     fn a_time_is_read_as_it_is_written(hour in 0..24i8, minute in 0..60i8) {
         let time = Time::new(hour, minute);
-        prop_assert_eq!(said(&format!("{hour}:{minute:02}提醒我")), Some(Said::Once(None, time)));
+        prop_assert_eq!(said(&format!("{hour}:{minute:02}提醒我")), Some(TimeReference::Once(None, time)));
         let half = if hour < 12 { "am" } else { "pm" };
         let clock = (hour + 11) % 12 + 1;
         let text = format!("remind me tomorrow at {clock}:{minute:02} {half}");
-        prop_assert_eq!(said(&text), Some(Said::Once(Some(1), time)), "{}", text);
+        prop_assert_eq!(said(&text), Some(TimeReference::Once(Some(1), time)), "{}", text);
         let text = format!("每天{}点{}分提醒我", chinese(hour.into()), chinese(minute.into()));
-        prop_assert_eq!(said(&text), Some(Said::Again(Repeat::Daily, time)), "{}", text);
+        prop_assert_eq!(said(&text), Some(TimeReference::Again(Recurrence::Daily, time)), "{}", text);
     }
 
     #[test]
     fn a_wait_is_read_as_it_is_written(hours in 1..99i64, minutes in 1..99i64) {
-        let both = Some(Said::In(hours * 3600 + minutes * 60));
+        let both = Some(TimeReference::In(hours * 3600 + minutes * 60));
         prop_assert_eq!(said(&format!("{hours}小时{minutes}分钟后提醒我")), both.clone());
         prop_assert_eq!(said(&format!("{}个小时{}分钟后", chinese(hours), chinese(minutes))), both);
-        prop_assert_eq!(said(&format!("remind me in {minutes} minutes")), Some(Said::In(minutes * 60)));
+        prop_assert_eq!(said(&format!("remind me in {minutes} minutes")), Some(TimeReference::In(minutes * 60)));
     }
 }
 
@@ -249,7 +249,7 @@ fn a_time_that_is_understood_only_in_part_is_not_read() {
     }
     let weekend = vec![Weekday::Saturday, Weekday::Sunday];
     let nine = Time::new(9, 0);
-    let expected = Some(Said::Again(Repeat::Weekdays(weekend), nine));
+    let expected = Some(TimeReference::Again(Recurrence::Weekdays(weekend), nine));
     for text in [
         "每个周末9点提醒我",
         "every sunday and saturday at 9:00",
@@ -257,6 +257,9 @@ fn a_time_that_is_understood_only_in_part_is_not_read() {
     ] {
         assert_eq!(said(text), expected, "{text}");
     }
-    assert_eq!(said("昨天说的事，9:00"), Some(Said::Once(Some(-1), nine)));
+    assert_eq!(
+        said("昨天说的事，9:00"),
+        Some(TimeReference::Once(Some(-1), nine))
+    );
     assert_eq!(near_day("todays"), None);
 }

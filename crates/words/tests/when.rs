@@ -1,5 +1,5 @@
 //! Tests of times as people say them.
-use fugato_words::{When, when};
+use fugato_words::{DueTime, when};
 use jiff::{civil::date, tz::TimeZone};
 
 #[test]
@@ -45,7 +45,7 @@ fn trn_8_what_people_say_becomes_a_schedule() {
         ("1小时30分钟后提醒我", "0 30 13 22 11 * 2026", true),
         ("半小时后提醒我", "0 30 12 22 11 * 2026", true),
     ] {
-        let expected = When {
+        let expected = DueTime {
             schedule: schedule.into(),
             once,
         };

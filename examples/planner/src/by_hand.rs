@@ -2,7 +2,7 @@
 use clap::Subcommand;
 use fugato::{BoxError, words::Amount};
 use planner::{
-    desk::{Config, Desk, DeskError, Kind},
+    desk::{Config, DeskError, Exchange, Kind},
     facts::looked_up,
 };
 use serde_json::Value;
@@ -52,7 +52,7 @@ fn kind(word: &str) -> Option<Kind> {
 
 impl Change {
     /// Carries the change out, and returns a text about the result.
-    pub(crate) async fn carry_out(self, desk: &Desk) -> Result<String, BoxError> {
+    pub(crate) async fn carry_out(self, desk: &Exchange) -> Result<String, BoxError> {
         Ok(match self {
             Self::Show => format!("{:#}", Value::Object(looked_up(desk, |_| true).await?)),
             Self::Set {

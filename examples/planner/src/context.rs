@@ -1,7 +1,7 @@
 //! The context of the session for planner, thinker and answerer, most trusted source first.
 use fugato::{
     agent::plan::{Step, StepKind},
-    memory::{Speaker, Turn},
+    memory::{DialogueTurn, Speaker},
 };
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ fn lines(lines: impl Iterator<Item = String>) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn turn(turn: &Turn) -> String {
+fn turn(turn: &DialogueTurn) -> String {
     let by = match turn.by {
         Speaker::User => "person",
         Speaker::Assistant => "desk",

@@ -34,7 +34,7 @@ pub use self::{
 
 /// A desk. Clones are the same desk.
 #[derive(Clone)]
-pub struct Desk {
+pub struct Exchange {
     tables: SqliteTables,
     replay: Arc<Replay>,
     clock: Arc<Clock>,
@@ -83,7 +83,7 @@ const BEGINNING: &str = include_str!("../sample/desk.toml");
 /// The order book of the sample.
 const BOOK: &str = include_str!("../sample/book.jsonl");
 
-impl Desk {
+impl Exchange {
     /// Opens a desk, or makes a new one with what is in `sample/`.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, DeskError> {
         Self::over(SqliteTables::open(path)?)
@@ -126,14 +126,14 @@ impl Desk {
     /// Runs some work on the desk as it is now, after it has settled the open orders up to now.
     async fn with<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Moment<'_>) -> Result<T, DeskError> + Send + 'static,
+        work: impl FnOnce(&ExchangeState<'_>) -> Result<T, DeskError> + Send + 'static,
     ) -> Result<T, DeskError> {
         let desk = self.clone();
         let done = self.tables.with(move |connection| {
             let behavior = TransactionBehavior::Immediate;
             let transaction = connection.transaction_with_behavior(behavior)?;
             let now = (desk.clock)();
-            let mut moment = Moment {
+            let mut moment = ExchangeState {
                 transaction: &transaction,
                 book: Book::default(),
                 now,
@@ -155,13 +155,13 @@ impl Desk {
 }
 
 /// The desk at one time, within a transaction.
-struct Moment<'a> {
+struct ExchangeState<'a> {
     transaction: &'a Transaction<'a>,
     book: Book,
     now: Millis,
 }
 
-impl Moment<'_> {
+impl ExchangeState<'_> {
     /// Returns the rows of a query.
     fn rows<T>(
         &self,
@@ -198,7 +198,7 @@ fn refused<T>(why: impl Into<String>) -> Result<T, DeskError> {
     Err(DeskError::Refused(why.into()))
 }
 
-impl fmt::Debug for Desk {
+impl fmt::Debug for Exchange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Desk").finish_non_exhaustive()
     }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    desk::{Desk, Kind},
+    desk::{Exchange, Kind},
     intent,
 };
 
@@ -43,7 +43,7 @@ pub enum Topic {
 /// The declaration of a topic in `facts.toml`.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Fact {
+pub struct FactDeclaration {
     /// Its name among the snapshots.
     pub kind: String,
     /// The title, in English and in Chinese.
@@ -64,7 +64,7 @@ pub struct Fact {
 #[serde(deny_unknown_fields)]
 struct Table {
     tools: BTreeMap<String, String>,
-    facts: BTreeMap<Topic, Fact>,
+    facts: BTreeMap<Topic, FactDeclaration>,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -72,7 +72,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 });
 
 /// Returns all facts.
-pub fn all() -> &'static BTreeMap<Topic, Fact> {
+pub fn all() -> &'static BTreeMap<Topic, FactDeclaration> {
     &TABLE.facts
 }
 
@@ -91,7 +91,7 @@ pub const MOST_TRADES: usize = 10;
 
 impl Topic {
     /// Returns the declaration of this topic.
-    pub(crate) fn fact(self) -> &'static Fact {
+    pub(crate) fn fact(self) -> &'static FactDeclaration {
         all().get(&self).expect("the table has all topics")
     }
 
@@ -121,7 +121,7 @@ pub fn declared() -> Result<LiveFacts, FactError> {
 }
 
 #[async_trait]
-impl FactSource for Desk {
+impl FactSource for Exchange {
     async fn fetch(&self, kind: &str) -> Result<Value, BoxError> {
         let mut facts = all().iter();
         let found = facts.find(|(_, fact)| fact.kind == kind);
@@ -142,8 +142,8 @@ impl FactSource for Desk {
 
 /// Looks up all facts that are chosen, and returns them by kind.
 pub async fn looked_up(
-    desk: &Desk,
-    chosen: impl Fn(&Fact) -> bool,
+    desk: &Exchange,
+    chosen: impl Fn(&FactDeclaration) -> bool,
 ) -> Result<Map<String, Value>, BoxError> {
     let mut found = Map::new();
     for fact in all().values().filter(|fact| chosen(fact)) {
@@ -187,7 +187,7 @@ mod tests {
 
     #[tokio::test]
     async fn pln_w11_every_declared_fact_can_be_looked_up() {
-        let desk = Desk::in_memory().expect("a desk");
+        let desk = Exchange::in_memory().expect("a desk");
         let facts = declared().expect("they are meant");
         for kind in facts.kinds() {
             let found = desk.fetch(kind).await;

@@ -9,7 +9,7 @@ use fugato::{
         handover,
         plan::{Executor, NextBatch, PlanThenReplan, PlannedWork, Replan},
         preflight::{FactError, Preflight},
-        trace::{ModelCall, Watched, recorded},
+        trace::{ModelCall, RecordedModel, recorded},
     },
     graph::{BuildError, GraphBuilder},
     llm::{Profile, Timeout},
@@ -21,11 +21,11 @@ use fugato::{
 use crate::{
     answer,
     context::{context, preferences},
-    desk::Desk,
+    desk::Exchange,
     facts,
-    intent::{self, Wish},
-    nodes::{Settle, Understand},
-    rules::Rules,
+    intent::{self, UserWish},
+    nodes::{FinishNode, Understand},
+    rules::PlannerRules,
     session::{Course, Session, SessionUpdate},
     tools,
 };
@@ -33,22 +33,22 @@ use crate::{
 /// The dependencies of the planner.
 #[derive(Clone)]
 pub struct Deps {
-    desk: Desk,
+    desk: Exchange,
     users: PersonLayers,
     model: Option<Arc<dyn ChatModel>>,
-    manner: Manner,
+    manner: PlanningMode,
 }
 
 /// The manner in which work is planned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Manner {
+pub enum PlanningMode {
     /// A whole plan first, which is looked at again as the policy says.
     PlanThenReplan(Replan),
     /// The next few steps only.
     NextBatch,
 }
 
-impl Default for Manner {
+impl Default for PlanningMode {
     fn default() -> Self {
         Self::PlanThenReplan(Replan::default())
     }
@@ -71,12 +71,12 @@ pub enum WiringError {
 
 impl Deps {
     /// Creates dependencies from a desk and the store of personal documents. Rules decide.
-    pub fn new(desk: Desk, docs: Arc<dyn DocStore>) -> Self {
+    pub fn new(desk: Exchange, docs: Arc<dyn DocStore>) -> Self {
         Self {
             desk,
             users: PersonLayers::new(docs).admitting(facts::without_live),
             model: None,
-            manner: Manner::default(),
+            manner: PlanningMode::default(),
         }
     }
 
@@ -84,14 +84,14 @@ impl Deps {
     /// log.
     #[must_use]
     pub fn model(mut self, model: impl ChatModel + 'static) -> Self {
-        let watched = Watched::new(Timeout::new(model)).keeping(ModelCall::WORDS);
+        let watched = RecordedModel::new(Timeout::new(model)).keeping(ModelCall::WORDS);
         self.model = Some(Arc::new(watched));
         self
     }
 
     /// Plans in this manner.
     #[must_use]
-    pub fn manner(mut self, manner: Manner) -> Self {
+    pub fn manner(mut self, manner: PlanningMode) -> Self {
         self.manner = manner;
         self
     }
@@ -138,20 +138,20 @@ pub fn graph(deps: &Deps) -> Result<Graph<Session>, WiringError> {
         })
         .node("recall", RecallPerson::new(deps.users.clone(), whose))
         .edge("recall", first)
-        .node("settle", Settle(look()?))
+        .node("settle", FinishNode(look()?))
         .edge("settle", last)
         .node("save", SavePerson::new(deps.users.clone(), whose))
         .edge("save", END)
         .output(|session: &Session| session.reply.clone());
     let (executor, tools) = (executor(deps.manner), toolbox.clone());
     let graph = match &deps.model {
-        None => PlannedWork::by_rules(Rules, executor, tools)
+        None => PlannedWork::by_rules(PlannerRules, executor, tools)
             .context(context)
             .looking(look()?)
             .add_to(graph, "settle"),
         Some(model) => {
             let work = PlannedWork::new(model.clone(), executor, tools)
-                .rules(Rules)
+                .rules(PlannerRules)
                 .context(context)
                 .looking(look()?)
                 .on_planner_failure("rescue");
@@ -208,12 +208,12 @@ fn may_be_talk(session: &Session) -> bool {
     let text = &session.message.text;
     session.message.course == Course::Work
         && intent::topics(text).is_empty()
-        && intent::wish(text) == Wish::Told
+        && intent::wish(text) == UserWish::Told
 }
 
-fn executor(manner: Manner) -> Arc<dyn Executor> {
+fn executor(manner: PlanningMode) -> Arc<dyn Executor> {
     match manner {
-        Manner::PlanThenReplan(replan) => Arc::new(PlanThenReplan(replan)),
-        Manner::NextBatch => Arc::new(NextBatch),
+        PlanningMode::PlanThenReplan(replan) => Arc::new(PlanThenReplan(replan)),
+        PlanningMode::NextBatch => Arc::new(NextBatch),
     }
 }

@@ -12,7 +12,7 @@ use crate::{
 
 /// A wish of a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wish {
+pub enum UserWish {
     /// To get an answer.
     Told,
     /// A trader, with the name that they gave.
@@ -23,7 +23,7 @@ pub enum Wish {
     Cancellation(Option<i64>),
 }
 
-impl Wish {
+impl UserWish {
     /// Returns the tool that fulfils it.
     pub fn tool(&self) -> Option<&'static str> {
         match self {
@@ -88,25 +88,25 @@ fn names_new_trader(message: &str) -> bool {
 }
 
 /// Returns the wish of a message.
-pub fn wish(message: &str) -> Wish {
+pub fn wish(message: &str) -> UserWish {
     let number = order_number(message);
     let names_order = number.is_some() || says(message, &Topic::Orders.fact().words);
     let (wish, verbs, is_asked) = if says(message, &WORDS.cancel) && names_order {
-        (Wish::Cancellation(number), &WORDS.cancel, asks(message))
+        (UserWish::Cancellation(number), &WORDS.cancel, asks(message))
     } else if names_new_trader(message) {
         let is_asked = asks_ability(message);
-        (Wish::Trader(named(message)), &WORDS.create, is_asked)
+        (UserWish::Trader(named(message)), &WORDS.create, is_asked)
     } else {
         let (side, verbs) = match (says(message, &WORDS.buy), says(message, &WORDS.sell)) {
             (true, false) => (Side::Buy, &WORDS.buy),
             (false, true) => (Side::Sell, &WORDS.sell),
-            _ => return Wish::Told,
+            _ => return UserWish::Told,
         };
-        let order = Wish::Order(side, figures(message, side.limit()));
+        let order = UserWish::Order(side, figures(message, side.limit()));
         (order, verbs, asks(message))
     };
     if is_asked || denies(message, verbs) {
-        Wish::Told
+        UserWish::Told
     } else {
         wish
     }
@@ -152,11 +152,11 @@ mod tests {
     fn wished(message: &str) -> String {
         let shown = |amount: Option<Amount>| amount.map_or("?".into(), |it| it.to_string());
         match wish(message) {
-            Wish::Told => "told".into(),
-            Wish::Trader(name) => format!("trader {}", name.unwrap_or("?".into())),
-            Wish::Cancellation(None) => "cancel ?".into(),
-            Wish::Cancellation(Some(number)) => format!("cancel {number}"),
-            Wish::Order(side, it) => {
+            UserWish::Told => "told".into(),
+            UserWish::Trader(name) => format!("trader {}", name.unwrap_or("?".into())),
+            UserWish::Cancellation(None) => "cancel ?".into(),
+            UserWish::Cancellation(Some(number)) => format!("cancel {number}"),
+            UserWish::Order(side, it) => {
                 let (side, much, price) = (side.as_str(), shown(it.quantity), shown(it.price));
                 format!("{side} {much} at {price}")
             }

@@ -7,11 +7,11 @@ use clap::{Parser, Subcommand, ValueEnum};
 use fugato::{
     BoxError,
     agent::plan::Replan,
-    cli::{App, Command, Flags, Opened},
+    cli::{App, CliCommand, Flags, Resources},
 };
 use planner::{
-    desk::Desk,
-    graph::{Deps, Manner},
+    desk::Exchange,
+    graph::{Deps, PlanningMode},
     service::Planner,
 };
 
@@ -23,19 +23,19 @@ struct Args {
     flags: Flags,
 
     #[command(subcommand)]
-    command: Option<Own>,
+    command: Option<OwnCommand>,
 
     /// How work is planned
     #[arg(long, global = true, value_enum, default_value = "plan")]
-    manner: Executing,
+    manner: ExecutorKind,
 
     /// When a plan is looked at again
     #[arg(long, global = true, value_enum, default_value = "on-change")]
-    replan: Looking,
+    replan: LookupKind,
 }
 
 #[derive(Debug, Subcommand)]
-enum Own {
+enum OwnCommand {
     /// Changes the desk by hand, outside of all conversations
     #[command(subcommand)]
     Desk(by_hand::Change),
@@ -45,11 +45,11 @@ enum Own {
         key: String,
     },
     #[command(flatten)]
-    Shared(Command),
+    Shared(CliCommand),
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Executing {
+enum ExecutorKind {
     /// A whole plan first
     Plan,
     /// The next few steps only
@@ -57,7 +57,7 @@ enum Executing {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Looking {
+enum LookupKind {
     /// After every step
     Always,
     /// After a step that changed something, or failed
@@ -67,15 +67,15 @@ enum Looking {
 }
 
 impl Args {
-    fn manner(&self) -> Manner {
+    fn manner(&self) -> PlanningMode {
         let replan = match self.replan {
-            Looking::Always => Replan::Always,
-            Looking::OnChange => Replan::OnChange,
-            Looking::Never => Replan::Never,
+            LookupKind::Always => Replan::Always,
+            LookupKind::OnChange => Replan::OnChange,
+            LookupKind::Never => Replan::Never,
         };
         match self.manner {
-            Executing::Plan => Manner::PlanThenReplan(replan),
-            Executing::NextBatch => Manner::NextBatch,
+            ExecutorKind::Plan => PlanningMode::PlanThenReplan(replan),
+            ExecutorKind::NextBatch => PlanningMode::NextBatch,
         }
     }
 }
@@ -86,7 +86,7 @@ async fn main() -> ExitCode {
     let manner = args.manner();
     let app = App::new("planner", args.flags);
     match args.command {
-        Some(Own::Desk(change)) => {
+        Some(OwnCommand::Desk(change)) => {
             let opened = app.open().await;
             app.job(async |screen| {
                 let desk = desk(&opened?)?;
@@ -95,7 +95,7 @@ async fn main() -> ExitCode {
             })
             .await
         }
-        Some(Own::Config { key }) => {
+        Some(OwnCommand::Config { key }) => {
             let opened = app.open().await;
             app.job(async |screen| {
                 let value = wired(&opened?, manner)?.config(&key).await?;
@@ -104,23 +104,23 @@ async fn main() -> ExitCode {
             })
             .await
         }
-        Some(Own::Shared(command)) => talk(app, Some(command), manner).await,
+        Some(OwnCommand::Shared(command)) => talk(app, Some(command), manner).await,
         None => talk(app, None, manner).await,
     }
 }
 
-async fn talk(app: App, command: Option<Command>, manner: Manner) -> ExitCode {
+async fn talk(app: App, command: Option<CliCommand>, manner: PlanningMode) -> ExitCode {
     app.run(command, async |opened| wired(&opened, manner))
         .await
 }
 
 /// Opens the desk next to the log.
-fn desk(opened: &Opened) -> Result<Desk, BoxError> {
+fn desk(opened: &Resources) -> Result<Exchange, BoxError> {
     std::fs::create_dir_all(&opened.dir)?;
-    Ok(Desk::open(opened.dir.join("desk.db"))?)
+    Ok(Exchange::open(opened.dir.join("desk.db"))?)
 }
 
-fn wired(opened: &Opened, manner: Manner) -> Result<Planner, BoxError> {
+fn wired(opened: &Resources, manner: PlanningMode) -> Result<Planner, BoxError> {
     let mut deps = Deps::new(desk(opened)?, opened.docs.clone()).manner(manner);
     if let Some(model) = opened.model.clone() {
         deps = deps.model(model);

@@ -2,5 +2,5 @@
 mod settle;
 mod understand;
 
-pub(crate) use settle::Settle;
+pub(crate) use settle::FinishNode;
 pub(crate) use understand::Understand;

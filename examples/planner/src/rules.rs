@@ -1,8 +1,8 @@
 //! Plans and answers without a model, for usual requests in English and in Chinese.
 use fugato::{
     agent::{
-        Report,
-        plan::{Asking, PlanRules, Step, StepDraft, StepKind, StepStatus},
+        RunReport,
+        plan::{PlanRules, PlannerQuestion, Step, StepDraft, StepKind, StepStatus},
     },
     cli::Lang,
     memory::ExecutionStatus,
@@ -14,23 +14,23 @@ use crate::{
     answer::{ability, help, told},
     desk::{Config, Price, Side, Trader},
     facts::{self, Topic},
-    intent::{self, Wish},
+    intent::{self, UserWish},
     session::Session,
 };
 
 /// The rules. They answer from the facts that were looked up.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Rules;
+pub struct PlannerRules;
 
-impl PlanRules<Session> for Rules {
-    fn decide(&self, session: &Session, asking: Asking) -> Option<Value> {
+impl PlanRules<Session> for PlannerRules {
+    fn decide(&self, session: &Session, asking: PlannerQuestion) -> Option<Value> {
         let mut ended = session.work.steps.iter().map(|step| step.status);
         let failed = ended.any(|status| status == StepStatus::Failed);
         let is_over = failed || session.work.pending().is_none();
         Some(match asking {
-            Asking::Plan => json!({ "steps": plan(session) }),
-            Asking::Replan if is_over => json!({ "action": "finish" }),
-            Asking::Replan => json!({ "action": "continue" }),
+            PlannerQuestion::Plan => json!({ "steps": plan(session) }),
+            PlannerQuestion::Replan if is_over => json!({ "action": "finish" }),
+            PlannerQuestion::Replan => json!({ "action": "continue" }),
             _ if failed => json!({ "steps": [respond()] }),
             _ => json!({ "steps": next(session) }),
         })
@@ -41,7 +41,7 @@ impl PlanRules<Session> for Rules {
     }
 
     fn wants_action(&self, session: &Session) -> bool {
-        intent::wish(session.goal()) != Wish::Told
+        intent::wish(session.goal()) != UserWish::Told
     }
 
     /// Returns true for an answer that reads out facts as they were just looked up, unless the
@@ -52,7 +52,7 @@ impl PlanRules<Session> for Rules {
         let all = !topics.is_empty() && !intent::asks_opinion(session.goal());
         step.draft.kind == StepKind::Respond
             && (about || all)
-            && intent::wish(session.goal()) == Wish::Told
+            && intent::wish(session.goal()) == UserWish::Told
     }
 
     fn facts(&self, session: &Session) -> Option<String> {
@@ -66,7 +66,7 @@ pub(crate) fn facts_asked(session: &Session) -> Option<String> {
     let (goal, lang) = (session.goal(), Lang::of(session.goal()));
     let topics = intent::topics(goal).into_iter();
     let told: Vec<_> = topics.map(|topic| told(session, topic, lang)).collect();
-    let asked = intent::wish(goal) == Wish::Told && !told.is_empty();
+    let asked = intent::wish(goal) == UserWish::Told && !told.is_empty();
     asked.then(|| told.join("\n"))
 }
 
@@ -101,10 +101,10 @@ fn plan(session: &Session) -> Vec<StepDraft> {
     let wish = intent::wish(session.goal());
     let tool = wish.tool().unwrap_or_default();
     let arguments = match wish {
-        Wish::Told => return tell(session),
-        Wish::Trader(name) => trader(session, name),
-        Wish::Order(side, said) => order(session, side, said),
-        Wish::Cancellation(number) => cancellation(session, number),
+        UserWish::Told => return tell(session),
+        UserWish::Trader(name) => trader(session, name),
+        UserWish::Order(side, said) => order(session, side, said),
+        UserWish::Cancellation(number) => cancellation(session, number),
     };
     match arguments {
         Ok(Value::Object(arguments)) => vec![StepDraft::tool(tool, arguments), respond()],
@@ -276,7 +276,7 @@ fn answer(session: &Session) -> String {
     let mut lines: Vec<String> = steps.filter_map(|step| ended(step, lang)).collect();
     let acted = !lines.is_empty();
     match intent::wish(session.goal()) {
-        Wish::Told => {
+        UserWish::Told => {
             let mut topics = intent::topics(session.goal());
             if topics.is_empty() && !acted {
                 lines.push(help(lang).to_owned());
@@ -288,14 +288,14 @@ fn answer(session: &Session) -> String {
             lines.extend(topics.into_iter().map(|topic| told(session, topic, lang)));
         }
         // The plan has no call: something that the wish needs is missing.
-        Wish::Trader(_) if !acted => lines.push(ability(session, lang)),
+        UserWish::Trader(_) if !acted => lines.push(ability(session, lang)),
         _ => {}
     }
     if session.work.status() == ExecutionStatus::Failed {
         lines.push(session.work.execution.error.clone());
     }
     if lines.is_empty() {
-        lines.push(Report::nothing(session.goal()).to_owned());
+        lines.push(RunReport::nothing(session.goal()).to_owned());
     }
     lines.join("\n")
 }

@@ -3,16 +3,16 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato::{
-    Answers, Ended, Graph, Interrupt, Message, RunError, Runner, ThreadId,
+    Answers, Graph, Interrupt, Message, RunError, RunResult, Runner, ThreadId,
     axum::{
-        Access, Agent, Caller, Heard, Item, Said, Spoken, Unsaid, Unusable, belongs, say, timeline,
-        title,
+        Agent, BadInput, Caller, MessageIntent, SendError, SendOutcome, ThreadAccess, TimelineItem,
+        UserMessage, belongs, say, timeline, title,
     },
     cli::Lang,
     memory::{PersonLayers, Speaker},
     state::InvalidThreadId,
     store::ThreadStore,
-    words::{Awaiting, Meaning, Phrases},
+    words::{MessageMeaning, PendingWork, Phrases},
 };
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 use crate::{
     command,
     graph::{Deps, WiringError, graph},
-    intent::{self, Wish},
+    intent::{self, UserWish},
     session::{Session, SessionUpdate},
     view,
 };
@@ -45,10 +45,10 @@ pub struct Reply {
 /// A message had no reply.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unreplied {
+pub enum ReplyError {
     /// The message could not be sent.
     #[error("it could not be said")]
-    Said(#[from] Unsaid),
+    Said(#[from] SendError),
     /// The run did not come to its end.
     #[error("the run did not come to its end")]
     Run(#[from] RunError),
@@ -63,7 +63,7 @@ pub enum Unreplied {
 /// The run that a message starts: a stream of its events, and a future of its end.
 pub type Stream = (
     fugato::graph::Events,
-    BoxFuture<'static, Result<Ended<Session>, RunError>>,
+    BoxFuture<'static, Result<RunResult<Session>, RunError>>,
 );
 
 impl Planner {
@@ -98,12 +98,12 @@ impl Planner {
         user: &str,
         session: &str,
         text: &str,
-    ) -> Result<Reply, Unreplied> {
+    ) -> Result<Reply, ReplyError> {
         let thread = Self::thread(user, session)?;
         Ok(match say(self, &thread, said(user, text)).await? {
-            Spoken::Run(run) => Reply::of(&run.await?),
-            Spoken::Unchanged(ended) => Reply::of(&ended),
-            Spoken::Told(text) => {
+            SendOutcome::Run(run) => Reply::of(&run.await?),
+            SendOutcome::Unchanged(ended) => Reply::of(&ended),
+            SendOutcome::Told(text) => {
                 let open = self.runner.interrupts(&thread).await?;
                 let waiting = open.into_iter().next();
                 Reply { text, waiting }
@@ -118,21 +118,21 @@ impl Planner {
         user: &str,
         session: &str,
         text: &str,
-    ) -> Result<Stream, Unreplied> {
+    ) -> Result<Stream, ReplyError> {
         let thread = Self::thread(user, session)?;
         match say(self, &thread, said(user, text)).await? {
-            Spoken::Run(run) => Ok(run.split()),
-            Spoken::Unchanged(ended) => Err(Unreplied::Told(Reply::of(&ended).text)),
-            Spoken::Told(text) => Err(Unreplied::Told(text)),
+            SendOutcome::Run(run) => Ok(run.split()),
+            SendOutcome::Unchanged(ended) => Err(ReplyError::Told(Reply::of(&ended).text)),
+            SendOutcome::Told(text) => Err(ReplyError::Told(text)),
         }
     }
 
     /// Returns the document under a key of a person: `agent_task_state_…` and `agent_preferences_…`
     /// are stored documents, and `agent_execution_state_…` is read from the person's sessions.
-    pub async fn config(&self, key: &str) -> Result<Option<Value>, Unreplied> {
+    pub async fn config(&self, key: &str) -> Result<Option<Value>, ReplyError> {
         let Some(user) = key.strip_prefix("agent_execution_state_") else {
             let document = self.users.document(key).await;
-            return document.map_err(|error| Unreplied::Run(error.into()));
+            return document.map_err(|error| ReplyError::Run(error.into()));
         };
         let mut states = Map::new();
         for thread in self.runner.threads().await? {
@@ -151,18 +151,18 @@ fn user(caller: &Caller) -> String {
     caller.account().unwrap_or_else(|| "home".to_owned())
 }
 
-fn said(user: &str, text: &str) -> Said {
-    Said::new(Caller::default().user(user), text)
+fn said(user: &str, text: &str) -> UserMessage {
+    UserMessage::new(Caller::default().user(user), text)
 }
 
 /// Returns true if the text cannot be an answer: it is a command or another request.
 fn is_new(text: &str) -> bool {
-    text.starts_with('/') || intent::asks_about(text) || intent::wish(text) != Wish::Told
+    text.starts_with('/') || intent::asks_about(text) || intent::wish(text) != UserWish::Told
 }
 
 impl Reply {
     /// Returns the reply of a run.
-    pub fn of(ended: &Ended<Session>) -> Self {
+    pub fn of(ended: &RunResult<Session>) -> Self {
         let waiting = ended.interrupts().first().cloned();
         let text = match &waiting {
             Some(asked) => question(asked),
@@ -210,11 +210,16 @@ impl Agent for Planner {
         &self.runner
     }
 
-    async fn allows(&self, caller: &Caller, thread: &ThreadId, _: Access) -> Result<(), Unusable> {
+    async fn allows(
+        &self,
+        caller: &Caller,
+        thread: &ThreadId,
+        _: ThreadAccess,
+    ) -> Result<(), BadInput> {
         belongs(&self.runner, thread, |session| session.user == user(caller)).await
     }
 
-    async fn input(&self, words: Said) -> Result<Vec<SessionUpdate>, Unusable> {
+    async fn input(&self, words: UserMessage) -> Result<Vec<SessionUpdate>, BadInput> {
         let words = words.in_words()?;
         let (user, text) = (user(&words.caller), words.text);
         Ok(vec![SessionUpdate::Said { user, text }])
@@ -222,35 +227,41 @@ impl Agent for Planner {
 
     /// An open question gets the words as its answer, `continue` and `yes` included. Only `start
     /// over`, `cancel`, a command or another request replaces it.
-    async fn hear(&self, thread: &ThreadId, words: &Said) -> Result<Heard, Unusable> {
-        let unread = |error: RunError| Unusable::new("the session cannot be read").because(error);
+    async fn intent(
+        &self,
+        thread: &ThreadId,
+        words: &UserMessage,
+    ) -> Result<MessageIntent, BadInput> {
+        let unread = |error: RunError| BadInput::new("the session cannot be read").because(error);
         let open = self.runner.interrupts(thread).await.map_err(unread)?;
         let (text, name) = (words.text.trim(), thread.as_str());
         let Some(asked) = open.first() else {
-            return Ok(Heard::Request);
+            return Ok(MessageIntent::Request);
         };
         if command::only_tells(text) {
             let session = self.runner.state(thread).await.map_err(unread)?;
             let told = command::told(&session.unwrap_or_default(), name, text);
-            return Ok(Heard::Told(told));
+            return Ok(MessageIntent::Told(told));
         }
         let is_approval = asked.question.digest.is_some();
-        match Phrases::default().meaning(text, Awaiting::Answer, is_new) {
+        match Phrases::default().meaning(text, PendingWork::Answer, is_new) {
             // Words that decide a card were handled before; other words leave it as it is.
-            Meaning::Continue(None) if is_approval => return Ok(Heard::Told(waits(asked, text))),
-            Meaning::Continue(_) if !is_approval => {}
-            _ => return Ok(Heard::Instead),
+            MessageMeaning::Continue(None) if is_approval => {
+                return Ok(MessageIntent::Told(waits(asked, text)));
+            }
+            MessageMeaning::Continue(_) if !is_approval => {}
+            _ => return Ok(MessageIntent::Instead),
         }
         let answers = Answers::to(asked.id.clone(), text);
-        let unfit = |error| Unusable::new("the answer is of no use").because(error);
-        Ok(Heard::Answer(answers.map_err(unfit)?))
+        let unfit = |error| BadInput::new("the answer is of no use").because(error);
+        Ok(MessageIntent::Answer(answers.map_err(unfit)?))
     }
 
     fn title(&self, session: &Session) -> Option<String> {
         title(&[Message::user(session.title.clone())])
     }
 
-    fn tells(&self, changes: &[SessionUpdate]) -> Option<Vec<Item>> {
+    fn timeline_items(&self, changes: &[SessionUpdate]) -> Option<Vec<TimelineItem>> {
         let mut reply = "";
         let said = changes.iter().filter_map(|change| match change {
             SessionUpdate::Said { text, .. } => Some(Message::user(text)),
@@ -264,7 +275,7 @@ impl Agent for Planner {
         Some(timeline(&said.collect::<Vec<_>>()))
     }
 
-    fn timeline(&self, session: &Session) -> Vec<Item> {
+    fn timeline(&self, session: &Session) -> Vec<TimelineItem> {
         let turns = session.history.turns().iter();
         let said = turns.map(|turn| match turn.by {
             Speaker::User => Message::user(&turn.text),

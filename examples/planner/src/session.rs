@@ -5,15 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fugato::{
     agent::{
-        Embeds, React, ReactUpdate, TakesOver, ToolUse,
-        compact::Layered,
-        plan::{Work, WorkUpdate},
-        preflight::Informed,
+        Embeds, React, ReactUpdate, Takeover, ToolUse,
+        compact::LayeredMemory,
+        plan::{PlanProgress, WorkUpdate},
+        preflight::FactState,
         written,
     },
     memory::{
-        ExecutionStatus, ExecutionUpdate, History, HistoryUpdate, MemoryUpdate, PersonCopy,
-        PersonUpdate, PreferenceUpdate, Reference, Snapshot, Speaker, TaskState, TaskUpdate, Turn,
+        DialogueTurn, ExecutionStatus, ExecutionUpdate, History, HistoryUpdate, MemoryUpdate,
+        PersonCopy, PersonUpdate, PreferenceUpdate, Reference, Speaker, TaskState, TaskUpdate,
+        WorldSnapshot,
     },
     state::{MigrateError, Millis, State},
 };
@@ -46,14 +47,14 @@ pub struct Session {
     pub person: PersonCopy,
     /// The progress of the present work: plan, observations, references, and the newest snapshots
     /// of facts.
-    pub work: Work,
+    pub work: PlanProgress,
     /// The writes of earlier work that did not end well or is tried again. They are not repeated
     /// unless the person agrees.
     pub done: Vec<ToolUse>,
     /// The loop of model and tools that takes over where there is no plan.
     pub rescue: React,
     /// The last message, and its meaning.
-    pub message: Message,
+    pub message: SessionMessage,
     /// The final reply to the person.
     pub reply: String,
 }
@@ -61,7 +62,7 @@ pub struct Session {
 /// A message, and the way in which it is handled.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Message {
+pub struct SessionMessage {
     /// Its number in the thread, counted from 1.
     pub number: u64,
     /// The text.
@@ -193,7 +194,7 @@ impl Session {
 
     fn clear(&mut self) {
         self.history.apply(HistoryUpdate::Cleared);
-        self.work = Work::default();
+        self.work = PlanProgress::default();
         self.done.clear();
         self.rescue = React::default();
     }
@@ -220,16 +221,16 @@ impl State for Session {
                     self.title.clone_from(&text);
                 }
                 let number = self.message.number + 1;
-                self.message = Message {
+                self.message = SessionMessage {
                     number,
                     text,
-                    ..Message::default()
+                    ..SessionMessage::default()
                 };
                 self.reply.clear();
             }
             SessionUpdate::Understood { at, course } => {
                 (self.message.at, self.message.course) = (at, course);
-                let turn = Turn::new(Speaker::User, &self.message.text, at);
+                let turn = DialogueTurn::new(Speaker::User, &self.message.text, at);
                 self.history.apply(HistoryUpdate::Said(turn));
             }
             SessionUpdate::Person(update) => self.person.apply(update),
@@ -239,7 +240,7 @@ impl State for Session {
             SessionUpdate::Rescue(update) => self.rescue.apply(update),
             SessionUpdate::Replied { text } => self.reply = text,
             SessionUpdate::Delivered { at, live } => {
-                let turn = Turn::new(Speaker::Assistant, &self.reply, at).passing(live);
+                let turn = DialogueTurn::new(Speaker::Assistant, &self.reply, at).passing(live);
                 self.history.apply(HistoryUpdate::Said(turn));
             }
             SessionUpdate::Cleared => {
@@ -256,8 +257,8 @@ impl State for Session {
     }
 }
 
-impl Embeds<Work> for Session {
-    fn part(&self) -> &Work {
+impl Embeds<PlanProgress> for Session {
+    fn part(&self) -> &PlanProgress {
         &self.work
     }
 
@@ -286,7 +287,7 @@ impl Embeds<PersonCopy> for Session {
     }
 }
 
-impl TakesOver for Session {
+impl Takeover for Session {
     fn request(&self) -> String {
         self.message.number.to_string()
     }
@@ -296,7 +297,7 @@ impl TakesOver for Session {
     }
 }
 
-impl Informed for Session {
+impl FactState for Session {
     /// Returns the tools and facts that the goal, the answers, the steps and the present snapshots
     /// are about.
     fn about(&self) -> Vec<String> {
@@ -315,11 +316,11 @@ impl Informed for Session {
         all.collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    fn snapshots(&self) -> &BTreeMap<String, Snapshot> {
+    fn snapshots(&self) -> &BTreeMap<String, WorldSnapshot> {
         &self.work.execution.snapshots
     }
 
-    fn seen(kind: String, snapshot: Snapshot) -> SessionUpdate {
+    fn seen(kind: String, snapshot: WorldSnapshot) -> SessionUpdate {
         SessionUpdate::Execution(ExecutionUpdate::Seen { kind, snapshot })
     }
 
@@ -328,7 +329,7 @@ impl Informed for Session {
     }
 }
 
-impl Layered for Session {
+impl LayeredMemory for Session {
     fn history(&self) -> &History {
         &self.history
     }

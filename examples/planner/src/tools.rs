@@ -1,7 +1,7 @@
 //! The tools of the desk. Read tools are declared as such; a write stores its idempotency key in
 //! the same transaction.
 use fugato::{
-    agent::{Deeds, Toolbox},
+    agent::{Toolbox, WriteLedger},
     state::ToolCall,
     tool::{
         EffectClass, NoArguments, Registry, RegistryError, ToolContext, ToolFailure, ToolOutput,
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::{
     answer,
-    desk::{Desk, DeskError, NewOrder, Order, Trader},
+    desk::{DeskError, Exchange, NewOrder, Order, Trader},
     facts::{self, Topic, looked_up},
     session::{Session, SessionUpdate, referred},
 };
@@ -33,11 +33,11 @@ struct OrderNumber {
 pub(crate) const WRITES: [&str; 3] = ["create_trader", "place_order", "cancel_order"];
 
 /// Returns all tools of a desk.
-pub fn registry(desk: &Desk) -> Result<Registry<Session, SessionUpdate>, RegistryError> {
+pub fn registry(desk: &Exchange) -> Result<Registry<Session, SessionUpdate>, RegistryError> {
     let mut registry = Registry::<Session, SessionUpdate>::builder();
     for (name, about) in facts::tools() {
         let spec = ToolSpec::read(name, about);
-        let read = move |desk: Desk, _, _: NoArguments| async move {
+        let read = move |desk: Exchange, _, _: NoArguments| async move {
             let found = looked_up(&desk, |fact| fact.tool == *name).await;
             let found = Value::Object(found.map_err(ToolFailure::internal)?);
             Ok(ToolOutput::new(found.to_string()).data(found))
@@ -60,25 +60,25 @@ pub fn registry(desk: &Desk) -> Result<Registry<Session, SessionUpdate>, Registr
 }
 
 /// The result of a tool: its text and the changes that it makes, or a failure.
-type Told = Result<ToolOutput<SessionUpdate>, ToolFailure>;
+type ToolAnswer = Result<ToolOutput<SessionUpdate>, ToolFailure>;
 
 /// Wraps a function as a tool of a desk. The function gets the desk, the effect's key and the
 /// input.
 fn tool<I, F>(
-    desk: Desk,
+    desk: Exchange,
     spec: ToolSpec,
-    act: impl Fn(Desk, Option<String>, I) -> F + Send + Sync,
+    act: impl Fn(Exchange, Option<String>, I) -> F + Send + Sync,
 ) -> impl fugato::Tool<Session, SessionUpdate, Input = I>
 where
     I: DeserializeOwned + JsonSchema + Send,
-    F: Future<Output = Told> + Send + 'static,
+    F: Future<Output = ToolAnswer> + Send + 'static,
 {
     async_tool_fn(spec, move |cx: ToolContext<'_, Session>, input: I| {
         act(desk.clone(), cx.key().map(str::to_owned), input).boxed()
     })
 }
 
-async fn create_trader(desk: Desk, key: Option<String>, new: Trader) -> Told {
+async fn create_trader(desk: Exchange, key: Option<String>, new: Trader) -> ToolAnswer {
     let made = desk
         .create_trader(&keyed(key)?, new)
         .await
@@ -96,12 +96,12 @@ async fn create_trader(desk: Desk, key: Option<String>, new: Trader) -> Told {
     Ok(ToolOutput::new(text).data(json!(made)).updates(updates))
 }
 
-async fn place_order(desk: Desk, key: Option<String>, new: NewOrder) -> Told {
+async fn place_order(desk: Exchange, key: Option<String>, new: NewOrder) -> ToolAnswer {
     let placed = desk.place(&keyed(key)?, new).await.map_err(failure)?;
     Ok(ToolOutput::new(placed_text(&placed)).data(json!(placed)))
 }
 
-async fn cancel_order(desk: Desk, _: Option<String>, given: OrderNumber) -> Told {
+async fn cancel_order(desk: Exchange, _: Option<String>, given: OrderNumber) -> ToolAnswer {
     let order = desk.cancel(given.order).await.map_err(failure)?;
     Ok(ToolOutput::new(placed_text(&order)).data(json!(order)))
 }
@@ -128,11 +128,13 @@ fn failure(error: DeskError) -> ToolFailure {
 
 /// Returns the tools behind their gate: a person agrees to each write, and a write of this request
 /// is not repeated by the loop that takes over.
-pub fn toolbox(desk: &Desk) -> Result<Toolbox<Session>, RegistryError> {
+pub fn toolbox(desk: &Exchange) -> Result<Toolbox<Session>, RegistryError> {
     let shown = |session: &Session, call: &ToolCall| {
         cancelled(session, call).unwrap_or_else(|| shown(call))
     };
-    let deeds = Deeds::new(registry(desk)?).shown(shown).alike(plainly);
+    let deeds = WriteLedger::new(registry(desk)?)
+        .shown(shown)
+        .alike(plainly);
     Ok(deeds.toolbox().live_reads())
 }
 

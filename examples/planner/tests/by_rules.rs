@@ -5,7 +5,7 @@ use common::{Tested, World, reply, say, session, status};
 use fugato::memory::ExecutionStatus;
 use planner::{
     desk::{Config, Kind},
-    graph::Manner,
+    graph::PlanningMode,
 };
 
 fn config(name: &str) -> Config {
@@ -19,7 +19,7 @@ fn config(name: &str) -> Config {
 /// The reference scenario: a look, a trader, an order, and a world that changes meanwhile.
 #[tokio::test]
 async fn the_reference_scenario_by_rules() -> Tested {
-    for manner in [Manner::default(), Manner::NextBatch] {
+    for manner in [PlanningMode::default(), PlanningMode::NextBatch] {
         let world = World::new()?;
         let planner = world.in_manner(manner)?;
         let told = say(&planner, "Which models and traders are there?").await?;

@@ -18,7 +18,7 @@ use axum::{
 use common::World;
 use fugato::{
     BoxError,
-    axum::{AgentRoutes, Caller, Denied},
+    axum::{AccessDenied, AgentRoutes, Caller},
 };
 use fugato_testkit::{
     consent::{ConsentRequest, ConsentResponse, ConsentSim, ConsentWords, ConsentWorld},
@@ -49,7 +49,7 @@ impl ConsentWorld for Room {
         self.world.wait(60_000);
         let by_user = |request: &Parts| {
             let user = request.headers.get("user").and_then(|it| it.to_str().ok());
-            Ok::<_, Denied>(Caller::default().user(user.unwrap_or_default()))
+            Ok::<_, AccessDenied>(Caller::default().user(user.unwrap_or_default()))
         };
         let routes = AgentRoutes::new(self.world.planner()?).authenticate(by_user);
         *lock(&self.router) = routes.router();

@@ -16,11 +16,11 @@ use std::{
 use async_trait::async_trait;
 use fugato::{BoxError, sqlite::rusqlite::Connection};
 use fugato_testkit::{
-    Program, Server,
+    Server, TestProgram,
     consent::{ConsentRequest, ConsentResponse, ConsentSim, ConsentWords, ConsentWorld},
     log::Failure,
 };
-use planner::desk::Desk;
+use planner::desk::Exchange;
 use serde_json::{Value, json};
 
 /// Servers of the program, side by side.
@@ -28,7 +28,7 @@ const SERVERS: usize = 2;
 
 /// A folder, and the servers that have it open now.
 struct House {
-    program: Program,
+    program: TestProgram,
     servers: Mutex<Vec<Server>>,
     sent: AtomicUsize,
 }
@@ -40,7 +40,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 impl House {
     fn new() -> Self {
         Self {
-            program: Program::new(env!("CARGO_BIN_EXE_planner")),
+            program: TestProgram::new(env!("CARGO_BIN_EXE_planner")),
             servers: Mutex::default(),
             sent: AtomicUsize::default(),
         }
@@ -80,7 +80,7 @@ impl ConsentWorld for House {
     }
 
     async fn writes(&self) -> Vec<Value> {
-        let desk = Desk::open(self.program.path("planner-data/desk.db")).unwrap();
+        let desk = Exchange::open(self.program.path("planner-data/desk.db")).unwrap();
         // None of these prices is ever met, so that all orders stay open.
         let open = desk.open_orders().await.unwrap();
         open.iter().map(|it| order(&json!(it))).collect()

@@ -8,8 +8,8 @@ use fugato_testkit::{
     sim::{CrashSim, Fault, World},
 };
 use planner::{
-    desk::Desk,
-    graph::{Deps, Manner, graph},
+    desk::Exchange,
+    graph::{Deps, PlanningMode, graph},
     session::{Session, SessionUpdate},
 };
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// The world outside of the processes of one case, which no crash undoes.
 #[derive(Clone)]
 struct Outside {
-    desk: Desk,
+    desk: Exchange,
     docs: Arc<MemoryDocs>,
 }
 
@@ -25,7 +25,7 @@ struct Outside {
 #[derive(Clone, Default)]
 struct Outsides {
     now: Arc<Mutex<Option<Outside>>>,
-    all: Arc<Mutex<Vec<Desk>>>,
+    all: Arc<Mutex<Vec<Exchange>>>,
 }
 
 impl Outsides {
@@ -37,7 +37,7 @@ impl Outsides {
             return Ok(outside.clone());
         }
         // Prices move with time, and a crash takes some.
-        let desk = Desk::in_memory()?.clock(|| 0);
+        let desk = Exchange::in_memory()?.clock(|| 0);
         let docs = Arc::new(MemoryDocs::default());
         self.all
             .lock()
@@ -83,7 +83,7 @@ fn view(session: &Session) -> Value {
 }
 
 /// The reference scenario: a fact, a trader that is asked about, an order, and a question.
-fn simulation(outsides: &Outsides, manner: Manner) -> CrashSim<Session> {
+fn simulation(outsides: &Outsides, manner: PlanningMode) -> CrashSim<Session> {
     let outsides = outsides.clone();
     CrashSim::new(move |world| {
         let Outside { desk, docs } = outsides.of(world)?;
@@ -97,14 +97,14 @@ fn simulation(outsides: &Outsides, manner: Manner) -> CrashSim<Session> {
     .compare(view)
 }
 
-async fn once(desk: &Desk) -> Result<(usize, usize), BoxError> {
+async fn once(desk: &Exchange) -> Result<(usize, usize), BoxError> {
     Ok((desk.traders().await?.len(), desk.trades(10).await?.len()))
 }
 
 #[tokio::test]
 async fn k24_no_crash_changes_what_comes_of_the_reference_scenario() -> Result<(), Failure> {
     let outsides = Outsides::default();
-    let simulation = simulation(&outsides, Manner::default())
+    let simulation = simulation(&outsides, PlanningMode::default())
         .durability([Durability::Strict])
         .random(4);
     let report = simulation.run().await?;
@@ -125,7 +125,7 @@ async fn k24_no_crash_changes_what_comes_of_the_reference_scenario() -> Result<(
 #[tokio::test]
 async fn k24_nor_does_it_by_batches_and_lax_durability() -> Result<(), Failure> {
     let outsides = Outsides::default();
-    let simulation = simulation(&outsides, Manner::NextBatch)
+    let simulation = simulation(&outsides, PlanningMode::NextBatch)
         .durability([Durability::AtPause])
         .singles(false)
         .random(24);

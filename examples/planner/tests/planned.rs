@@ -7,13 +7,13 @@ use common::{Tested, World, reply, say, session, status};
 use fugato::{
     ChatRequest,
     agent::plan::WorkUpdate,
-    graph::Amendment,
+    graph::StateEdit,
     llm::{ModelError, ModelErrorKind},
     memory::{ExecutionStatus, MemoryUpdate, TaskUpdate},
     state::ToolCall,
 };
 use fugato_testkit::{Reply, Scripted};
-use planner::{desk::Kind, graph::Manner, service::Planner, session::SessionUpdate};
+use planner::{desk::Kind, graph::PlanningMode, service::Planner, session::SessionUpdate};
 use serde_json::{Value, json};
 
 fn json_reply(value: &Value) -> Reply {
@@ -91,7 +91,10 @@ async fn pln_16_the_same_by_batches() -> Tested {
         plan(&[respond()]),
         Reply::text("Done."),
     ]);
-    let deps = world.deps().model(model.clone()).manner(Manner::NextBatch);
+    let deps = world
+        .deps()
+        .model(model.clone())
+        .manner(PlanningMode::NextBatch);
     let planner = Planner::new(&deps, world.store.clone())?;
     reply(&planner, "Buy 0.25 BTC for me").await?;
     let told = say(&planner, "确定").await?;
@@ -448,7 +451,7 @@ async fn pln_w5_pln_t8_a_plan_for_other_tools_is_dropped_or_goes_on() -> Tested 
                 .insert(changed.into(), "as it was before".into())
                 .is_some()
         );
-        let older = Amendment::new(
+        let older = StateEdit::new(
             [SessionUpdate::Work(WorkUpdate::Tooled(tools))],
             "an older program",
             "for the test",

@@ -1,16 +1,16 @@
 //! The program itself: each line runs a process of its own.
-use fugato_testkit::{ModelServer, Program};
-use planner::desk::Desk;
+use fugato_testkit::{ModelServer, TestProgram};
+use planner::desk::Exchange;
 
-struct Folder(Program);
+struct Folder(TestProgram);
 
 impl Folder {
     fn new() -> Self {
-        Self(Program::new(env!("CARGO_BIN_EXE_planner")))
+        Self(TestProgram::new(env!("CARGO_BIN_EXE_planner")))
     }
 
-    fn desk(&self) -> Desk {
-        Desk::open(self.0.path("planner-data/desk.db")).expect("a desk")
+    fn desk(&self) -> Exchange {
+        Exchange::open(self.0.path("planner-data/desk.db")).expect("a desk")
     }
 
     /// Returns the code of the open card, which the program shows after a bare yes.

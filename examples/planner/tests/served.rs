@@ -11,7 +11,7 @@ use axum::{
 use common::{Tested, World};
 use fugato::{
     BoxError,
-    axum::{AgentRoutes, Caller, Denied},
+    axum::{AccessDenied, AgentRoutes, Caller},
 };
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
@@ -145,7 +145,7 @@ async fn k35_a_yes_under_a_card_that_was_replaced_buys_nothing() -> Tested {
 async fn a_session_is_nobody_elses() -> Tested {
     let by_user = |request: &Parts| {
         let user = request.headers.get("user").and_then(|it| it.to_str().ok());
-        Ok::<_, Denied>(Caller::default().user(user.unwrap_or_default()))
+        Ok::<_, AccessDenied>(Caller::default().user(user.unwrap_or_default()))
     };
     let routes = AgentRoutes::new(World::new()?.planner()?).authenticate(by_user);
     let app = routes.router();

@@ -18,15 +18,15 @@ use fugato::{
 };
 use fugato_testkit::{Reply, Scripted};
 use planner::{
-    desk::{Config, Desk, Kind, Trader},
-    graph::{Deps, Manner},
+    desk::{Config, Exchange, Kind, Trader},
+    graph::{Deps, PlanningMode},
     service::Planner,
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// Gives everything that is configured a name with this version.
-async fn change(desk: &Desk, to: usize) -> Result<(), BoxError> {
+async fn change(desk: &Exchange, to: usize) -> Result<(), BoxError> {
     for kind in Kind::ALL {
         for config in desk.configs(kind).await? {
             desk.unconfigure(kind, &config.name).await?;
@@ -86,7 +86,7 @@ struct Parrot {
 
 /// The test's view of the world.
 struct Outside {
-    desk: Desk,
+    desk: Exchange,
     now: AtomicUsize,
     asked: AtomicUsize,
     /// The version at the time of the model's last request: its words may be as old as that.
@@ -413,9 +413,9 @@ fn is_question(told: &str) -> bool {
 
 fn wired(world: &World, outside: &Arc<Outside>, manners: Manners) -> Result<Planner, BoxError> {
     let manner = if manners.batches {
-        Manner::NextBatch
+        PlanningMode::NextBatch
     } else {
-        Manner::default()
+        PlanningMode::default()
     };
     let mut deps: Deps = world.deps().manner(manner);
     if manners.model {

@@ -4,11 +4,11 @@ use std::{fmt, sync::Arc};
 use async_trait::async_trait;
 use fugato::{
     agent::{
-        Assistant, MemoryTrigger, React, ReactLoop, ReactReply, ReactUpdate, StopReason, Toolbox,
-        Unreplied, spoken,
+        Assistant, MemoryTrigger, React, ReactLoop, ReactReply, ReactUpdate, ReplyError,
+        StopReason, Toolbox, spoken,
     },
-    axum::{Agent, Item, Said, Unusable, timeline, title},
-    cli::Opened,
+    axum::{Agent, BadInput, TimelineItem, UserMessage, timeline, title},
+    cli::Resources,
     graph::{BoxError, BuildError, Graph, Run, Runner},
     llm::ChatModel,
     memory::LongTermMemory,
@@ -16,7 +16,7 @@ use fugato::{
     tool::{GateChain, Registry, confirm_writes},
 };
 
-use crate::{Rules, Settings, tools::Tools};
+use crate::{ReplyRules, Settings, tools::Tools};
 
 /// The system prompt of the model.
 const SYSTEM: &str = "You are an assistant with a few tools. \
@@ -28,13 +28,13 @@ const SYSTEM: &str = "You are an assistant with a few tools. \
 
 /// The agent. Cheap to clone.
 #[derive(Clone)]
-pub struct Companion {
+pub struct ReactAgent {
     assistant: Arc<Assistant>,
 }
 
-impl Companion {
+impl ReactAgent {
     /// Opens the agent that the command line describes. If the model fails, rules answer.
-    pub async fn open(settings: &Settings, open: &Opened) -> Result<Self, BoxError> {
+    pub async fn open(settings: &Settings, open: &Resources) -> Result<Self, BoxError> {
         let mut tools = Tools::new(&open.dir);
         if let Some(files) = &settings.files {
             tools.files.clone_from(files);
@@ -61,7 +61,7 @@ impl Companion {
         &self,
         thread: &ThreadId,
         text: &str,
-    ) -> Result<ReactReply, Unreplied> {
+    ) -> Result<ReactReply, ReplyError> {
         self.assistant.process_message(thread, text).await
     }
 
@@ -73,7 +73,7 @@ impl Companion {
 }
 
 /// Builds the loop. A note of the person is stored first, a person agrees to every write, and each
-/// end has a reply. Without a model, or if it does not answer, [`Rules`] do.
+/// end has a reply. Without a model, or if it does not answer, [`ReplyRules`] do.
 pub fn graph(
     model: Option<Arc<dyn ChatModel>>,
     registry: Registry<React, ReactUpdate>,
@@ -82,8 +82,8 @@ pub fn graph(
 ) -> Result<Graph<React>, BuildError> {
     let toolbox = Toolbox::new(registry).gates(GateChain::new().with(confirm_writes));
     let agent = match model {
-        Some(model) => ReactLoop::new(model, toolbox).rules(Rules),
-        None => ReactLoop::by_rules(Rules, toolbox),
+        Some(model) => ReactLoop::new(model, toolbox).rules(ReplyRules),
+        None => ReactLoop::by_rules(ReplyRules, toolbox),
     };
     agent
         .system(SYSTEM)
@@ -100,7 +100,7 @@ fn last_words(react: &React) -> Option<String> {
 }
 
 #[async_trait]
-impl Agent for Companion {
+impl Agent for ReactAgent {
     type State = React;
 
     fn name(&self) -> &'static str {
@@ -111,7 +111,7 @@ impl Agent for Companion {
         self.assistant.runner()
     }
 
-    async fn input(&self, said: Said) -> Result<Vec<ReactUpdate>, Unusable> {
+    async fn input(&self, said: UserMessage) -> Result<Vec<ReactUpdate>, BadInput> {
         Ok(vec![ReactUpdate::user(said.in_words()?.text)])
     }
 
@@ -119,7 +119,7 @@ impl Agent for Companion {
         title(&react.conversation.history)
     }
 
-    fn tells(&self, changes: &[ReactUpdate]) -> Option<Vec<Item>> {
+    fn timeline_items(&self, changes: &[ReactUpdate]) -> Option<Vec<TimelineItem>> {
         let unusable = ReactUpdate::Stopped(StopReason::Unusable);
         let usable = !changes.contains(&unusable);
         let said = changes.iter().filter_map(|change| match change {
@@ -132,12 +132,12 @@ impl Agent for Companion {
         Some(timeline(said))
     }
 
-    fn timeline(&self, react: &React) -> Vec<Item> {
+    fn timeline(&self, react: &React) -> Vec<TimelineItem> {
         timeline(spoken(&react.conversation.history))
     }
 }
 
-impl fmt::Debug for Companion {
+impl fmt::Debug for ReactAgent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Companion").finish_non_exhaustive()
     }

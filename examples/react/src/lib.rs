@@ -7,6 +7,6 @@ mod settings;
 pub mod tools;
 mod wishes;
 
-pub use agent::Companion;
-pub use rules::Rules;
+pub use agent::ReactAgent;
+pub use rules::ReplyRules;
 pub use settings::{BuiltIn, Settings};

@@ -2,8 +2,8 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use fugato::cli::{App, Command, Flags, Folders};
-use react::{Companion, Settings, tools};
+use fugato::cli::{App, CliCommand, Flags, Folders};
+use react::{ReactAgent, Settings, tools};
 
 /// Talks, calculates, reads and writes files, and remembers what you ask it to.
 ///
@@ -17,7 +17,7 @@ struct Args {
     #[command(flatten)]
     settings: Settings,
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<CliCommand>,
 }
 
 const EXAMPLES: &str = "\
@@ -44,7 +44,7 @@ async fn main() -> ExitCode {
         .tool_words(tools::words)
         .belongings(own);
     app.run(command, async |open| {
-        Companion::open(&settings, &open).await
+        ReactAgent::open(&settings, &open).await
     })
     .await
 }

@@ -11,9 +11,9 @@ use crate::wishes;
 /// Rules that read a few plain wishes, call the tool that fulfils one, and tell its result. They
 /// claim to understand nothing else, and say what they can do.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Rules;
+pub struct ReplyRules;
 
-impl ReactRules for Rules {
+impl ReactRules for ReplyRules {
     fn answer(&self, request: &ChatRequest, failure: Option<&ModelFailure>) -> Message {
         match answer(request, failure.is_some()) {
             Answer::Text(text) => Message::assistant(text),
@@ -110,7 +110,7 @@ mod tests {
     fn says(messages: Vec<Message>, tools: &[&str]) -> Message {
         let mut request = ChatRequest::new(messages);
         request.tools = tools.iter().map(|name| schema(name)).collect();
-        Rules.answer(&request, None)
+        ReplyRules.answer(&request, None)
     }
 
     fn schema(name: &str) -> ToolSchema {

@@ -6,10 +6,10 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use fugato_testkit::Program;
+use fugato_testkit::TestProgram;
 
-fn program() -> Program {
-    Program::new(env!("CARGO_BIN_EXE_react"))
+fn program() -> TestProgram {
+    TestProgram::new(env!("CARGO_BIN_EXE_react"))
 }
 
 #[test]
@@ -173,7 +173,7 @@ struct Serving {
 }
 
 impl Serving {
-    fn start(work: &Program, args: &[&str]) -> Self {
+    fn start(work: &TestProgram, args: &[&str]) -> Self {
         let args = [&["serve", "--listen", "127.0.0.1:0"], args].concat();
         let mut command = work.command(&args);
         command.env("CLIENT_KEY", "s3cret").stderr(Stdio::inherit());

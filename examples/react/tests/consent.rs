@@ -27,7 +27,7 @@ use fugato_testkit::{
     log::Failure,
 };
 use futures::FutureExt as _;
-use react::{Companion, agent::graph, tools::Tools};
+use react::{ReactAgent, agent::graph, tools::Tools};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
@@ -85,7 +85,7 @@ impl ConsentWorld for Folder {
         self.now.fetch_add(60_000, Ordering::SeqCst);
         let memory = Arc::new(Tools::new(self.notes.path()).notebook);
         let graph = graph(None, self.registry()?, memory, 8)?;
-        let companion = Companion::new(Runner::new(graph, self.log.clone()));
+        let companion = ReactAgent::new(Runner::new(graph, self.log.clone()));
         *lock(&self.router) = AgentRoutes::new(companion).router();
         Ok(())
     }

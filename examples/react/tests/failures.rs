@@ -1,6 +1,6 @@
 //! Tests of models that are configured and do not answer, through the binary: the person gets the
 //! notice at once.
-use fugato_testkit::{ModelServer, Program};
+use fugato_testkit::{ModelServer, TestProgram};
 
 /// The ways in which servers fail, and the notices in English and in Chinese.
 fn failures() -> Vec<(ModelServer, &'static str, &'static str)> {
@@ -41,7 +41,7 @@ fn failures() -> Vec<(ModelServer, &'static str, &'static str)> {
 
 #[test]
 fn rct_8_a_named_model_that_fails_is_said_at_once_with_the_reason() {
-    let program = || Program::new(env!("CARGO_BIN_EXE_react"));
+    let program = || TestProgram::new(env!("CARGO_BIN_EXE_react"));
     for (server, en, zh) in failures() {
         let url = server.url();
         let named = ["--base-url", &url, "--model", "mini", "say"];

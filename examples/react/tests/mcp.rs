@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 use std::path::Path;
 
-use fugato_testkit::{Program, Ran};
+use fugato_testkit::{FinishedProgram, TestProgram};
 use serde_json::{Value, json};
 use servers::{Aimock, Mcp, Server};
 
@@ -25,13 +25,13 @@ fn model(wishes: &[(&str, &str, Value, &str)]) -> Option<Server> {
 }
 
 struct Desk {
-    program: Program,
+    program: TestProgram,
     mcp: Mcp,
 }
 
 impl Desk {
     fn new() -> Option<Self> {
-        let program = Program::new(env!("CARGO_BIN_EXE_react"));
+        let program = TestProgram::new(env!("CARGO_BIN_EXE_react"));
         let program = program.env("OPENAI_API_KEY", "sk-tools-0123456789");
         let mcp = Mcp::installed()?;
         Some(Self { program, mcp })
@@ -181,7 +181,7 @@ fn k14_a_write_that_two_processes_confirm_at_once_is_done_once() {
         let code = code.get(..4).expect("a code has four signs");
         let agree = ["--mcp", &server, "say", "--answer", "true", "--card", code];
         let both = desk.program.at_once(&[&agree, &agree]);
-        let told: Vec<String> = both.iter().map(Ran::told).collect();
+        let told: Vec<String> = both.iter().map(FinishedProgram::told).collect();
         let lines: Vec<String> = (1..=n).map(|n| format!("line {n}\n")).collect();
         assert_eq!(desk.written(), lines.concat(), "{told:?}");
         let wrote = told.iter().filter(|told| told.contains("wrote line"));

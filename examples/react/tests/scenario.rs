@@ -9,19 +9,19 @@ use std::{sync::Arc, time::Duration};
 
 use fugato::{
     Answers, MemoryLog, Runner, ThreadId,
-    agent::{Assistant, React, ReactReply, ReactUpdate, StopReason, Unreplied},
-    axum::{Agent as _, Caller, Item, Said},
+    agent::{Assistant, React, ReactReply, ReactUpdate, ReplyError, StopReason},
+    axum::{Agent as _, Caller, TimelineItem, UserMessage},
     llm::{ChatDelta, ChatModel, FinishReason, ModelError, ModelErrorKind},
     state::{Interrupt, Message, Role, ToolCall},
     stream::{EventKind, ToolStatus},
 };
 use fugato_testkit::{Reply, Scripted};
 use futures::StreamExt as _;
-use react::{BuiltIn, Companion, agent::graph, tools::Tools};
+use react::{BuiltIn, ReactAgent, agent::graph, tools::Tools};
 use serde_json::json;
 
 struct Desk {
-    companion: Companion,
+    companion: ReactAgent,
     thread: ThreadId,
     folder: tempfile::TempDir,
 }
@@ -44,7 +44,7 @@ impl Desk {
         let graph = graph(model, registry, memory, max_steps).unwrap();
         let runner = Runner::new(graph, Arc::new(MemoryLog::default()));
         Self {
-            companion: Companion::new(runner),
+            companion: ReactAgent::new(runner),
             thread: ThreadId::new("desk").unwrap(),
             folder,
         }
@@ -67,7 +67,7 @@ impl Desk {
     /// Says something that a person has to agree to, and answers.
     async fn answers(&self, text: &str, agreed: bool) -> ReactReply {
         let asked = self.companion.process_message(&self.thread, text).await;
-        let Err(Unreplied::Asks(open)) = asked else {
+        let Err(ReplyError::Asks(open)) = asked else {
             panic!("nothing was asked: {asked:?}");
         };
         assert_eq!(open.len(), 1);
@@ -171,7 +171,7 @@ async fn what_the_person_does_not_agree_to_is_not_written() {
 async fn k35_a_file_that_came_meanwhile_is_asked_about_anew() {
     let desk = Desk::new(script(), 8);
     let asked = desk.companion.process_message(&desk.thread, WISH).await;
-    let Err(Unreplied::Asks(open)) = asked else {
+    let Err(ReplyError::Asks(open)) = asked else {
         panic!("nothing was asked: {asked:?}");
     };
     let file = desk.folder.path().join("files/list.md");
@@ -334,7 +334,7 @@ async fn what_a_conversation_shows_is_told_by_its_changes() {
         let fact = entry.as_object().unwrap().values().next().unwrap();
         if let Some(updates) = fact.get("updates") {
             let updates: Vec<ReactUpdate> = serde_json::from_value(updates.clone()).unwrap();
-            told.extend(desk.companion.tells(&updates).unwrap());
+            told.extend(desk.companion.timeline_items(&updates).unwrap());
         }
     }
     let kinds: Vec<_> = told.iter().map(kind).collect();
@@ -345,12 +345,14 @@ async fn what_a_conversation_shows_is_told_by_its_changes() {
         ReactUpdate::Answered(message.clone()),
         ReactUpdate::Stopped(StopReason::Unusable),
     ];
-    assert_eq!(desk.companion.tells(&unusable), Some(vec![]));
-    let said = desk.companion.tells(&[ReactUpdate::Answered(message)]);
+    assert_eq!(desk.companion.timeline_items(&unusable), Some(vec![]));
+    let said = desk
+        .companion
+        .timeline_items(&[ReactUpdate::Answered(message)]);
     assert_eq!(said.map(|items| items.len()), Some(1));
 }
 
-fn kind(item: &Item) -> String {
+fn kind(item: &TimelineItem) -> String {
     let item = serde_json::to_value(item).unwrap();
     item["kind"].as_str().unwrap().to_owned()
 }
@@ -410,7 +412,7 @@ async fn a_page_is_told_what_was_said_and_an_empty_message_is_refused() {
         kinds,
         ["user_text", "tool_call", "tool_result", "assistant_text"]
     );
-    let said = Said::new(Caller::default(), " ");
+    let said = UserMessage::new(Caller::default(), " ");
     let refused = desk.companion.input(said).await.unwrap_err();
     assert!(refused.to_string().contains("has no text"), "{refused}");
 }

@@ -15,12 +15,12 @@ use fugato::{
 use jiff::civil::{Date, DateTime};
 use serde::{Deserialize, Serialize};
 
-pub use compacted::{Compacted, Part};
-pub use interaction::{Action, Card, Pending, Reply, Topic, Wanted};
+pub use compacted::{CompactedHistory, Part};
+pub use interaction::{Action, Card, Pending, PendingWrite, QuestionTopic, Reply};
 pub use phase::{Mode, Phase, TerminalOutcome, TerminalStatus};
 pub use request::{BY_HAND, Request};
 pub use transition::{CURRENT_STEP, LOOP_CLOSED, PLAN, ROUGH_BUILD_DONE, STEP_ADVANCED};
-pub use update::{Evidence, EvidenceSource, Judged, Routed, Update};
+pub use update::{DecisionView, EvidenceSource, RouteDecision, StepEvidence, Update};
 
 use crate::{
     calendar::Lang,
@@ -32,7 +32,7 @@ use crate::{
 /// Version 1: the first.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Agent {
+pub struct AgentState {
     /// The language of the person.
     pub lang: Lang,
     /// The time on the person's clock at the latest request.
@@ -41,7 +41,7 @@ pub struct Agent {
     /// The messages so far, and the pinned blocks that every prompt shows.
     pub conversation: Conversation,
     /// The summaries of its older parts, for prompts.
-    pub compacted: Compacted,
+    pub compacted: CompactedHistory,
     /// The phase of the agent, which routes the graph.
     pub phase: Phase,
     /// The steps to carry out.
@@ -51,7 +51,7 @@ pub struct Agent {
     /// Tools that a deterministic node has chosen for the next round; consumed once.
     pub hook: Option<ContextHook>,
     /// A write that waits for the person, or was accepted and waits for its execution.
-    pub wanted: Option<Wanted>,
+    pub wanted: Option<PendingWrite>,
     /// The open question to the person.
     pub pending: Option<Pending>,
     /// The classes that this conversation is about.
@@ -118,7 +118,7 @@ pub struct RunScope {
     /// True if the schedule changed.
     pub has_schedule_changes: bool,
     /// The observations and writes of the current step.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<StepEvidence>,
     /// The tasks that the request is about, worked off one after another.
     pub queue: Queue,
     /// The results of storing classes.
@@ -132,7 +132,7 @@ pub struct RunScope {
     /// The question and the reply with which the run continues.
     pub resumed: Option<(String, String)>,
     /// The last decision of the model.
-    pub judged: Option<Judged>,
+    pub judged: Option<DecisionView>,
     /// The slots that each task had before the run touched it, by task id.
     pub places: BTreeMap<u32, Vec<Slot>>,
     /// The number of changes that the run has stored.
@@ -263,13 +263,13 @@ pub struct Health {
     pub candidate: Option<(String, serde_json::Value)>,
 }
 
-impl Default for Agent {
+impl Default for AgentState {
     fn default() -> Self {
         Self {
             lang: Lang::default(),
             now: None,
             conversation: Conversation::default(),
-            compacted: Compacted::default(),
+            compacted: CompactedHistory::default(),
             phase: Phase::default(),
             plan: Plan::default(),
             tools: Visibility::new(),
@@ -289,7 +289,7 @@ impl Default for Agent {
     }
 }
 
-impl Agent {
+impl AgentState {
     /// Returns true if there is a step of a plan to work on.
     pub fn has_step(&self) -> bool {
         self.plan

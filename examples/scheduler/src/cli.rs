@@ -10,12 +10,12 @@ use std::process::ExitCode;
 use axum::Router;
 use fugato::{
     axum::{Asset, Page},
-    cli::{App, Beside, Command},
+    cli::{App, CliCommand, WithRoutes},
 };
 
 pub(crate) use args::Args;
-use desk::Desk;
-use kept::Kept;
+use desk::Session;
+use kept::CalendarResources;
 
 /// Runs a command.
 pub(crate) async fn main(args: Args) -> ExitCode {
@@ -24,14 +24,14 @@ pub(crate) async fn main(args: Args) -> ExitCode {
         let work = async |screen: &mut _| Ok(run::run(&app, &args, screen).await?);
         return app.job(work).await;
     };
-    let serves = matches!(command, Command::Serve { .. });
+    let serves = matches!(command, CliCommand::Serve { .. });
     app.run(Some(command), async |open| {
         if open.reads {
-            return Ok(Beside::new(desk::to_read(&open).await?, Router::new()));
+            return Ok(WithRoutes::new(desk::to_read(&open).await?, Router::new()));
         }
         let args = if serves { args.for_all() } else { args };
-        let desk = Desk::open(&args, open).await?;
-        Ok(Beside::new(desk.agent, desk.transfer.routes()))
+        let desk = Session::open(&args, open).await?;
+        Ok(WithRoutes::new(desk.agent, desk.transfer.routes()))
     })
     .await
 }
@@ -40,7 +40,7 @@ fn app(args: &Args) -> App {
     let mut app = App::new("scheduler", args.flags.clone())
         .page(page())
         .tool_words(tool_words)
-        .belongings(Kept::new(args.clone()));
+        .belongings(CalendarResources::new(args.clone()));
     if let Some(schedule) = &args.schedule {
         app = app.also("--schedule", schedule);
     }

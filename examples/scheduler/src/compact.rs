@@ -1,7 +1,7 @@
 //! Compaction: a model summarises the conversation or the work when it fills more than half of a
 //! prompt.
 use fugato::{
-    agent::compact::{Compact, Compacting},
+    agent::compact::{Compact, CompactionInput},
     graph::Context,
     memory::{CompactionPolicy, Trigger},
     prompt::{EstimatedTokens, TokenCount as _, conversation_view, is_correction, work_view},
@@ -10,14 +10,14 @@ use fugato::{
 };
 
 use crate::{
-    agent::{Agent, Part, Update},
-    mind::Mind,
+    agent::{AgentState, Part, Update},
+    mind::LlmConfig,
     prompts::{TOKENS, wording, working_area},
 };
 
 /// The result of a compaction.
 #[derive(Debug, Default)]
-pub(crate) struct Room {
+pub(crate) struct CompactionStep {
     /// The summaries and the failed attempts.
     pub(crate) updates: Vec<Update>,
     /// The events about the savings, for readers of the log.
@@ -32,8 +32,8 @@ const RECENT_STEPS: usize = 4;
 
 /// Summarises the conversation, then the work, each if it fills more than half of a prompt. Without
 /// a model there are no summaries, and the budget of the prompt alone decides what is left out.
-pub(crate) async fn compact(cx: &Context<Agent>, mind: &Mind) -> Room {
-    let mut room = Room::default();
+pub(crate) async fn compact(cx: &Context<AgentState>, mind: &LlmConfig) -> CompactionStep {
+    let mut room = CompactionStep::default();
     let agent = cx.state();
     let answers = agent.run.fell_back.is_none();
     let Some(model) = mind.model.as_ref().filter(|_| answers) else {
@@ -45,7 +45,7 @@ pub(crate) async fn compact(cx: &Context<Agent>, mind: &Mind) -> Room {
             continue;
         }
         let history = history(agent, part);
-        let compacting = Compacting {
+        let compacting = CompactionInput {
             part: part.name(),
             history: &history,
             done: agent.compacted.of(part),
@@ -69,7 +69,7 @@ pub(crate) async fn compact(cx: &Context<Agent>, mind: &Mind) -> Room {
 }
 
 /// Returns the number of tokens that a part takes in a prompt, its summary included.
-fn shown(agent: &Agent, part: Part) -> u64 {
+fn shown(agent: &AgentState, part: Part) -> u64 {
     let (done, wording) = (agent.compacted.of(part), wording(agent));
     let view = match part {
         Part::Conversation => conversation_view(done.view(&agent.conversation.history).1, &wording),
@@ -89,7 +89,7 @@ fn policy(part: Part) -> CompactionPolicy {
 
 /// Returns the messages of a part from its beginning, as many as a model can read at once. Their
 /// positions are those in the part.
-fn history(agent: &Agent, part: Part) -> Vec<Message> {
+fn history(agent: &AgentState, part: Part) -> Vec<Message> {
     let messages = match part {
         Part::Conversation => said(&agent.conversation.history),
         Part::Work => working_area(agent).to_vec(),

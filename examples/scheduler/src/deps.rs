@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use fugato::{
     agent::{
         Corrections,
-        trace::{ModelCall, Watched},
+        trace::{ModelCall, RecordedModel},
     },
     graph::BoxError,
     llm::ChatModel,
@@ -15,7 +15,9 @@ use fugato::{
     web::Web,
 };
 
-use crate::{agent::Update, mind::Mind, schedule::ScheduleState, store::Calendars, tools::View};
+use crate::{
+    agent::Update, mind::LlmConfig, schedule::ScheduleState, store::Calendars, tools::View,
+};
 
 /// A source of schedules.
 #[async_trait]
@@ -28,7 +30,7 @@ pub trait ScheduleProvider: Send + Sync {
 #[derive(Clone)]
 pub struct Deps {
     /// The rules or the model that decides.
-    pub mind: Mind,
+    pub mind: LlmConfig,
     /// The tools.
     pub registry: Registry<View, Update>,
     /// The source of the schedule; without one there is only talk.
@@ -54,7 +56,7 @@ impl Deps {
     pub fn new() -> Result<Self, fugato::tool::RegistryError> {
         let registry = crate::tools::registry()?;
         Ok(Self {
-            mind: Mind::default(),
+            mind: LlmConfig::default(),
             registry,
             provider: None,
             calendars: None,
@@ -78,7 +80,7 @@ impl Deps {
         self
     }
 
-    /// Lets tools ask the web, most likely through [`Allowed`](fugato::web::Allowed).
+    /// Lets tools ask the web, most likely through [`AllowedHosts`](fugato::web::Allowed).
     pub fn web(mut self, web: impl Web + 'static) -> Result<Self, fugato::tool::RegistryError> {
         self.registry = crate::tools::registry_with(Some(Arc::new(web)))?;
         Ok(self)
@@ -93,9 +95,10 @@ impl Deps {
 
     /// Sets the mind that decides. The prompts of its model are kept in the log.
     #[must_use]
-    pub fn mind(mut self, mut mind: Mind) -> Self {
-        let watched =
-            |model| Arc::new(Watched::new(model).keeping(ModelCall::WORDS)) as Arc<dyn ChatModel>;
+    pub fn mind(mut self, mut mind: LlmConfig) -> Self {
+        let watched = |model| {
+            Arc::new(RecordedModel::new(model).keeping(ModelCall::WORDS)) as Arc<dyn ChatModel>
+        };
         mind.model = mind.model.map(watched);
         self.mind = mind;
         self

@@ -2,15 +2,15 @@
 use std::error::Error;
 
 use fugato::{
-    agent::NoDecision,
-    llm::{ModelError, ModelErrorKind, Rejected, RejectedClass},
+    agent::DecisionFailure,
+    llm::{ModelError, ModelErrorKind, RejectedAnswer, RejectedClass},
 };
 
 use crate::calendar::Lang;
 
 /// The replacement for a model that did not answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Instead<'a> {
+pub(crate) enum Replacement<'a> {
     /// Rules decide.
     Rules,
     /// The facts of a report do without a remark.
@@ -24,7 +24,7 @@ pub(crate) enum Instead<'a> {
 pub(crate) fn sentence(
     model: &str,
     why: &(dyn Error + 'static),
-    instead: Instead<'_>,
+    instead: Replacement<'_>,
     lang: Lang,
 ) -> String {
     let why = match unusable(why) {
@@ -45,9 +45,9 @@ pub(crate) fn sentence(
         ),
     };
     let instead = match instead {
-        Instead::Rules => lang.pick("I go on by rules alone".into(), "我只按规则继续".into()),
-        Instead::Facts => lang.pick("these are the facts alone".into(), "这里只有事实".into()),
-        Instead::Model(other) => lang.pick(
+        Replacement::Rules => lang.pick("I go on by rules alone".into(), "我只按规则继续".into()),
+        Replacement::Facts => lang.pick("these are the facts alone".into(), "这里只有事实".into()),
+        Replacement::Model(other) => lang.pick(
             format!("the model {other} answers"),
             format!("由模型 {other} 回答"),
         ),
@@ -60,17 +60,17 @@ pub(crate) fn sentence(
 
 /// Returns the number of rejected answers in a row, if they are why there is no decision.
 fn unusable(why: &(dyn Error + 'static)) -> Option<usize> {
-    if why.is::<Rejected>() {
+    if why.is::<RejectedAnswer>() {
         return Some(1);
     }
-    let undecided = why.downcast_ref::<NoDecision>()?;
+    let undecided = why.downcast_ref::<DecisionFailure>()?;
     let answered = undecided.unanswered.is_none();
     answered.then_some(undecided.story.len())
 }
 
 /// Returns the failure in a few words, with the status of the server if it gave one.
 fn reason(why: &(dyn Error + 'static), lang: Lang) -> String {
-    let unanswered = why.downcast_ref::<NoDecision>();
+    let unanswered = why.downcast_ref::<DecisionFailure>();
     let error = unanswered
         .and_then(|undecided| undecided.unanswered.as_ref())
         .or_else(|| why.downcast_ref::<ModelError>());
@@ -131,7 +131,7 @@ fn in_words(kind: ModelErrorKind, lang: Lang) -> &'static str {
 }
 
 /// Returns a sentence with the fault of an answer, and that another one is requested.
-pub(crate) fn corrected(rejected: &Rejected, lang: Lang) -> String {
+pub(crate) fn corrected(rejected: &RejectedAnswer, lang: Lang) -> String {
     let (en, zh) = match rejected.class {
         RejectedClass::Empty => ("its answer was empty", "回答是空的"),
         RejectedClass::Truncated => ("its answer was cut off", "回答不完整"),
@@ -158,15 +158,15 @@ mod tests {
     fn a_failure_names_model_status_and_reason_and_no_words_of_the_server() {
         let error = ModelError::new(ModelErrorKind::Denied, "status 401: Incorrect key sk-1");
         assert_eq!(
-            sentence("m", &error, Instead::Rules, Lang::En),
+            sentence("m", &error, Replacement::Rules, Lang::En),
             "The model m did not answer (status 401: the key is wrong or missing), so I go on by rules alone."
         );
         assert_eq!(
-            sentence("m", &error, Instead::Model("b"), Lang::Zh),
+            sentence("m", &error, Replacement::Model("b"), Lang::Zh),
             "模型 m 没有回答（状态码 401：密钥错误或缺失），因此由模型 b 回答。"
         );
         let gone = ModelError::new(ModelErrorKind::Unreachable, "");
-        let told = sentence("m", &gone, Instead::Facts, Lang::En);
+        let told = sentence("m", &gone, Replacement::Facts, Lang::En);
         assert!(told.contains("(its server cannot be reached)"), "{told}");
     }
 }

@@ -5,14 +5,16 @@ use fugato::{
 };
 
 use crate::{
-    agent::{Agent, Card, Phase, Reply, Update},
+    agent::{AgentState, Card, Phase, Reply, Update},
     deps::Deps,
-    nodes::{Act, Chat, Decide, Deliver, Execute, Keep, Plan, QuickTask, RoughBuild, confirm},
+    nodes::{
+        Act, Chat, Decide, Deliver, Execute, PersistNode, Plan, QuickTask, RoughBuild, confirm,
+    },
 };
 
 /// Builds the graph of the agent. It holds no conversation, so one graph serves all of them.
-pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
-    let graph = Graph::<Agent>::starting_at("chat")
+pub fn graph(deps: &Deps) -> Result<Graph<AgentState>, BuildError> {
+    let graph = Graph::<AgentState>::starting_at("chat")
         .node("chat", recorded(Chat(deps.clone())))
         .node("plan", recorded(Plan(deps.clone())))
         .node("confirm", confirm)
@@ -24,7 +26,7 @@ pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
         .node("decide", recorded(Decide(deps.clone())))
         .node("act", Act(deps.clone()))
         .node("deliver", recorded(Deliver(deps.clone())))
-        .node("keep", Keep(deps.clone()))
+        .node("keep", PersistNode(deps.clone()))
         .node("quick_task", QuickTask(deps.clone()))
         // An open question takes precedence over every other condition.
         .guard("interrupt", |agent| agent.pending.is_some())
@@ -98,13 +100,13 @@ const LABELS: &[(&str, &str, &str)] = &[
     ("quick_task", "taking a note", "快速记录"),
 ];
 
-fn card(agent: &Agent) -> Option<Card> {
+fn card(agent: &AgentState) -> Option<Card> {
     agent.pending.as_ref().map(|pending| pending.card.clone())
 }
 
 /// Routes by the phase, the smallest signal that covers plain talk, planning, execution and
 /// resumption in one graph.
-fn by_phase(agent: &Agent) -> &'static str {
+fn by_phase(agent: &AgentState) -> &'static str {
     match agent.phase {
         Phase::Planning => "plan",
         Phase::WaitingConfirm => "confirm",
@@ -119,7 +121,7 @@ fn by_phase(agent: &Agent) -> &'static str {
 }
 
 /// Routes after `chat`; a corrected classification is requested again.
-fn after_chat(agent: &Agent) -> &'static str {
+fn after_chat(agent: &AgentState) -> &'static str {
     if agent.phase == Phase::Chatting && agent.run.corrections > 0 {
         return "chat";
     }
@@ -127,7 +129,7 @@ fn after_chat(agent: &Agent) -> &'static str {
 }
 
 /// Routes after a reply; agreed changes are stored before the run is summarised.
-fn after_interrupt(agent: &Agent) -> &'static str {
+fn after_interrupt(agent: &AgentState) -> &'static str {
     match agent.phase {
         Phase::Done if agent.agreed => "keep",
         // A call by hand comes before the question that was open.
@@ -136,7 +138,7 @@ fn after_interrupt(agent: &Agent) -> &'static str {
     }
 }
 
-fn after_execute(agent: &Agent) -> &'static str {
+fn after_execute(agent: &AgentState) -> &'static str {
     match (&agent.wanted, agent.phase) {
         (_, Phase::Done) => "deliver",
         (Some(wanted), _) if wanted.accepted => "act",
@@ -146,7 +148,7 @@ fn after_execute(agent: &Agent) -> &'static str {
 
 /// Routes after a decision: a write that waits for the person is confirmed, a call that needs no
 /// consent is executed, and all else is decided again.
-fn after_decide(agent: &Agent) -> &'static str {
+fn after_decide(agent: &AgentState) -> &'static str {
     match (&agent.wanted, agent.phase) {
         (_, Phase::Done) if agent.agreed => "keep",
         (_, Phase::Done) => "deliver",

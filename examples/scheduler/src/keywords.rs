@@ -24,7 +24,7 @@ static LISTS: LazyLock<Lists> = LazyLock::new(|| {
 /// The wishes that a request states literally.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each is one list of words")]
-pub struct Said {
+pub struct KeywordHits {
     /// Some if the request says whether the order of tasks may change.
     pub reorder: Option<bool>,
     /// True if everything shall be optimised once more.
@@ -41,7 +41,7 @@ pub struct Said {
     pub quick_task: bool,
 }
 
-impl Said {
+impl KeywordHits {
     /// Returns true if the request asks for work on the schedule.
     pub const fn wants_work(&self) -> bool {
         self.place_all || self.global_reopt || self.redo_rough_build || self.draft_only
@@ -49,7 +49,7 @@ impl Said {
 }
 
 /// Reads a request.
-pub fn said(text: &str) -> Said {
+pub fn said(text: &str) -> KeywordHits {
     let text = text.to_lowercase();
     let any = |list: &[String]| list.iter().any(|phrase| has_word(&text, phrase));
     let reorder = if any(&LISTS.reorder_forbidden) {
@@ -57,7 +57,7 @@ pub fn said(text: &str) -> Said {
     } else {
         any(&LISTS.reorder_allowed).then_some(true)
     };
-    Said {
+    KeywordHits {
         reorder,
         global_reopt: any(&LISTS.global_reopt),
         redo_rough_build: any(&LISTS.redo_rough_build),
@@ -103,7 +103,7 @@ mod tests {
             ("记一下买牛奶", "make a note: milk"),
         ] {
             let flags = |text| {
-                let Said {
+                let KeywordHits {
                     global_reopt,
                     redo_rough_build,
                     draft_only,
@@ -113,7 +113,10 @@ mod tests {
                 [global_reopt, redo_rough_build, draft_only, quick_note]
             };
             assert_eq!(flags(zh), flags(en), "{zh} and {en}");
-            assert_ne!((said(zh), said(en)), (Said::default(), Said::default()));
+            assert_ne!(
+                (said(zh), said(en)),
+                (KeywordHits::default(), KeywordHits::default())
+            );
         }
     }
 }

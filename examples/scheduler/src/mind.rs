@@ -2,7 +2,7 @@
 use std::{sync::Arc, time::Instant};
 
 use fugato::{
-    agent::{Shown, Speech},
+    agent::{Speech, StreamedParts},
     graph::{BoxError, Context},
     llm::{
         Attempt, ChatDelta, ChatModel, ChatRequest, ChatResponse, FinishReason, ModelError,
@@ -14,8 +14,8 @@ use fugato::{
 use futures::StreamExt as _;
 
 use crate::{
-    agent::{Agent, Phase, Update},
-    failure::{self, Instead},
+    agent::{AgentState, Phase, Update},
+    failure::{self, Replacement},
     prose::{self, Gate},
     report::Receipts,
     route::Routes,
@@ -25,7 +25,7 @@ pub use fugato::agent::{OnFailure, show};
 
 /// The model, its routes, and the profile of each stage; without a model, rules decide.
 #[derive(Clone, Default)]
-pub struct Mind {
+pub struct LlmConfig {
     /// The model; without one every decision is made by rule.
     pub model: Option<Arc<dyn ChatModel>>,
     /// The policy for a model that cannot be used.
@@ -36,7 +36,7 @@ pub struct Mind {
     pub stages: Stages,
 }
 
-impl std::fmt::Debug for Mind {
+impl std::fmt::Debug for LlmConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Mind")
             .field(
@@ -89,7 +89,7 @@ impl Default for Stages {
 
 /// An answer of a model.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Spoken {
+pub struct TaggedAnswer {
     /// The decision, as text to be read.
     pub decision: String,
     /// The text after it as far as it may be shown; it was shown while it streamed.
@@ -108,7 +108,7 @@ pub struct Spoken {
     pub attempts: Vec<Attempt>,
 }
 
-impl Spoken {
+impl TaggedAnswer {
     fn found(&mut self, tag: TagFound) {
         self.decision.clone_from(&tag.body);
         self.tag = Some(tag);
@@ -126,7 +126,7 @@ impl Spoken {
 }
 
 /// Returns the card of the reasoning before an answer, if there is any.
-pub fn thought(answer: Option<&Result<Spoken, ModelError>>) -> Option<EventKind> {
+pub fn thought(answer: Option<&Result<TaggedAnswer, ModelError>>) -> Option<EventKind> {
     answer?.as_ref().ok()?.thought()
 }
 
@@ -134,19 +134,19 @@ pub fn thought(answer: Option<&Result<Spoken, ModelError>>) -> Option<EventKind>
 /// sentence by sentence, once `accepts` takes the decision, and as long as no sentence claims an
 /// action without a receipt.
 pub async fn ask(
-    cx: &Context<Agent>,
+    cx: &Context<AgentState>,
     model: &dyn ChatModel,
     request: ChatRequest,
     tag: Tag,
     accepts: &(dyn Fn(&str) -> bool + Send + Sync),
-) -> Result<Spoken, ModelError> {
+) -> Result<TaggedAnswer, ModelError> {
     let began = Instant::now();
     let (task, step) = (cx.task(), request.messages.len());
     let receipts = receipts(cx.state());
     let mut listener = Listener {
         shown: Speech::new(cx),
         gate: Gate::new(&receipts),
-        spoken: Spoken::default(),
+        spoken: TaggedAnswer::default(),
         is_cut: false,
     };
     let mut deltas = split_tag(model.stream(request).await?, tag);
@@ -174,9 +174,9 @@ pub async fn ask(
 
 /// An answer while it comes.
 struct Listener<'a> {
-    shown: Speech<Agent>,
+    shown: Speech<AgentState>,
     gate: Gate<'a>,
-    spoken: Spoken,
+    spoken: TaggedAnswer,
     is_cut: bool,
 }
 
@@ -211,7 +211,7 @@ impl Listener<'_> {
         }
     }
 
-    fn finish(mut self, agent: &Agent) -> Spoken {
+    fn finish(mut self, agent: &AgentState) -> TaggedAnswer {
         let mark = self.is_cut.then(|| cut_off(agent));
         if let Some(text) = self.gate.finish(mark) {
             self.shown.text(&text);
@@ -224,7 +224,7 @@ impl Listener<'_> {
 
 /// Returns the actions that the text of a model may claim: in plain talk those of this
 /// conversation, and in work those of this request.
-pub(crate) fn receipts(agent: &Agent) -> Receipts {
+pub(crate) fn receipts(agent: &AgentState) -> Receipts {
     match agent.phase {
         Phase::Chatting | Phase::Planning => Receipts::of_conversation(agent),
         _ => Receipts::of_request(agent),
@@ -232,12 +232,12 @@ pub(crate) fn receipts(agent: &Agent) -> Receipts {
 }
 
 /// Returns the mark for a text whose end is missing.
-fn cut_off(agent: &Agent) -> &'static str {
+fn cut_off(agent: &AgentState) -> &'static str {
     agent.lang.pick(" [cut off]", "［未完］")
 }
 
 /// Returns the text, with a mark if its end is missing.
-pub(crate) fn marked(response: &ChatResponse, agent: &Agent) -> String {
+pub(crate) fn marked(response: &ChatResponse, agent: &AgentState) -> String {
     let mark = if is_cut(response) { cut_off(agent) } else { "" };
     format!("{}{mark}", response.message.content.trim())
 }
@@ -249,22 +249,22 @@ pub(crate) fn is_cut(response: &ChatResponse) -> bool {
 
 /// Asks for text alone. None of it is shown before all of it is checked.
 pub async fn tell(
-    cx: &Context<Agent>,
+    cx: &Context<AgentState>,
     model: &dyn ChatModel,
     request: ChatRequest,
 ) -> Result<ChatResponse, ModelError> {
-    fugato::agent::ask(cx, model, request, Shown::Reasoning).await
+    fugato::agent::ask(cx, model, request, StreamedParts::Reasoning).await
 }
 
-impl Mind {
+impl LlmConfig {
     /// Continues without the model, unless the policy is to fail. The person sees the reason at
     /// once.
     pub(crate) fn fall_back(
         &self,
-        cx: &Context<Agent>,
+        cx: &Context<AgentState>,
         policy: OnFailure,
         why: impl Into<BoxError>,
-        instead: Instead<'_>,
+        instead: Replacement<'_>,
     ) -> Result<Vec<Update>, BoxError> {
         let why = why.into();
         if policy == OnFailure::Error {
@@ -278,7 +278,7 @@ impl Mind {
 
     /// Returns the model until it fails to answer once; after that, rules decide to the end of the
     /// run.
-    pub(crate) fn answering(&self, agent: &Agent) -> Option<&dyn ChatModel> {
+    pub(crate) fn answering(&self, agent: &AgentState) -> Option<&dyn ChatModel> {
         let model = self.model.as_deref()?;
         agent.run.fell_back.is_none().then_some(model)
     }
@@ -286,7 +286,7 @@ impl Mind {
 
 /// Shows the person that a model other than the named one answered, and why. Returns the updates
 /// that record it.
-pub(crate) fn stand_in(cx: &Context<Agent>, attempts: &[Attempt]) -> Vec<Update> {
+pub(crate) fn stand_in(cx: &Context<AgentState>, attempts: &[Attempt]) -> Vec<Update> {
     let Some(answered) = attempts.last().filter(|last| last.failure.is_none()) else {
         return vec![];
     };
@@ -298,7 +298,7 @@ pub(crate) fn stand_in(cx: &Context<Agent>, attempts: &[Attempt]) -> Vec<Update>
         return vec![];
     };
     let why = ModelError::new(failure.kind, failure.message.clone());
-    let instead = Instead::Model(&answered.model);
+    let instead = Replacement::Model(&answered.model);
     let sentence = failure::sentence(&named.model, &why, instead, cx.state().lang);
     if cx.state().run.stood_in.as_ref() == Some(&sentence) {
         return vec![];
@@ -307,13 +307,13 @@ pub(crate) fn stand_in(cx: &Context<Agent>, attempts: &[Attempt]) -> Vec<Update>
 }
 
 /// Shows the person a sentence at once. Returns the update that records it.
-fn told(cx: &Context<Agent>, sentence: &str) -> Update {
+fn told(cx: &Context<AgentState>, sentence: &str) -> Update {
     show(cx, sentence);
     Update::Talked(ConversationUpdate::Said(Message::assistant(sentence)))
 }
 
 /// Shows the current activity of the agent, at once and without storing it.
-pub fn status(cx: &Context<Agent>, code: &str, summary: impl Into<String>) {
+pub fn status(cx: &Context<AgentState>, code: &str, summary: impl Into<String>) {
     cx.emit(came_of_it(code, summary));
 }
 
@@ -327,16 +327,16 @@ pub fn came_of_it(code: &str, summary: impl Into<String>) -> EventKind {
 
 /// Returns a tag that is unique to this request, so that text smuggled into the conversation cannot
 /// carry it.
-pub fn decision_tag(cx: &Context<Agent>) -> Tag {
+pub fn decision_tag(cx: &Context<AgentState>) -> Tag {
     Tag::around("decision", nonce(cx))
 }
 
 /// Returns the same for a route, which has all its data in its attributes.
-pub fn route_tag(cx: &Context<Agent>) -> Tag {
+pub fn route_tag(cx: &Context<AgentState>) -> Tag {
     Tag::alone("route", nonce(cx))
 }
 
-fn nonce(cx: &Context<Agent>) -> String {
+fn nonce(cx: &Context<AgentState>) -> String {
     use std::hash::{BuildHasher as _, RandomState};
     let nonce = RandomState::new().hash_one((cx.task(), cx.attempt()));
     format!("{nonce:016x}")
@@ -344,7 +344,7 @@ fn nonce(cx: &Context<Agent>) -> String {
 
 /// Builds the request for a tagged decision on these messages, with the profile of a stage.
 pub fn request(
-    agent: &Agent,
+    agent: &AgentState,
     profile: &Profile,
     messages: impl IntoIterator<Item = Message>,
 ) -> ChatRequest {

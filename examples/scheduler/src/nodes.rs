@@ -12,9 +12,9 @@ mod quick_task;
 mod rough_build;
 
 use fugato::{
-    agent::Corrects,
+    agent::CorrectionState,
     graph::Context,
-    llm::{Contract, Rejected},
+    llm::{Contract, RejectedAnswer},
     prompt::is_correction,
     state::{ConversationUpdate, Message, Role},
 };
@@ -26,20 +26,20 @@ pub use confirm::confirm;
 pub use decide::Decide;
 pub use deliver::Deliver;
 pub use execute::Execute;
-pub use keep::Keep;
+pub use keep::PersistNode;
 pub use plan::Plan;
 pub use quick_task::QuickTask;
 pub use rough_build::RoughBuild;
 
 use crate::{
-    agent::{Agent, Update},
+    agent::{AgentState, Update},
     failure,
-    mind::{Spoken, receipts, status},
+    mind::{TaggedAnswer, receipts, status},
     prose::{self, ProseError},
 };
 
 /// Returns the last message that the person wrote.
-fn request_text(agent: &Agent) -> String {
+fn request_text(agent: &AgentState) -> String {
     let history = agent.conversation.history.iter().rev();
     let asked = history
         .into_iter()
@@ -52,7 +52,7 @@ fn said(text: impl Into<String>) -> Update {
 }
 
 /// Shows the reader how the last answer was interpreted. Returns the updates that record it.
-fn announce(cx: &Context<Agent>) -> Vec<Update> {
+fn announce(cx: &Context<AgentState>) -> Vec<Update> {
     match &cx.state().run.announce {
         Some(code) => {
             let lang = cx.state().lang;
@@ -70,13 +70,13 @@ fn announce(cx: &Context<Agent>) -> Vec<Update> {
 }
 
 /// Shows the reader that a question follows.
-fn asking(cx: &Context<Agent>) {
+fn asking(cx: &Context<AgentState>) {
     let summary = cx.state().lang.pick("a question for you", "有一个问题");
     status(cx, "ask_user", summary);
 }
 
 /// The correction of a stage that cannot use an answer: the stage gets the reason and runs again.
-impl Corrects for Agent {
+impl CorrectionState for AgentState {
     fn corrections(&self) -> u32 {
         self.run.corrections
     }
@@ -85,7 +85,7 @@ impl Corrects for Agent {
         &self.conversation.history
     }
 
-    fn correction_words(&self, rejected: &Rejected) -> String {
+    fn correction_words(&self, rejected: &RejectedAnswer) -> String {
         failure::corrected(rejected, self.lang)
     }
 
@@ -97,18 +97,23 @@ impl Corrects for Agent {
 
 /// Parses an answer under a contract.
 fn hear<T: DeserializeOwned>(
-    spoken: Spoken,
+    spoken: TaggedAnswer,
     contract: &Contract<T>,
-) -> Result<(T, Spoken), Rejected> {
+) -> Result<(T, TaggedAnswer), RejectedAnswer> {
     Ok((contract.read(&spoken.decision)?, spoken))
 }
 
 /// Checks the texts of a decision for the person: no content outside of the contract, and no claim
 /// of an action without a receipt.
-fn check_words(agent: &Agent, spoken: &Spoken, words: &[(&str, &str)]) -> Result<(), Rejected> {
+fn check_words(
+    agent: &AgentState,
+    spoken: &TaggedAnswer,
+    words: &[(&str, &str)],
+) -> Result<(), RejectedAnswer> {
     let receipts = receipts(agent);
-    let refuse =
-        |path: &str, why: ProseError| Rejected::sense(&spoken.decision, path, why.to_string());
+    let refuse = |path: &str, why: ProseError| {
+        RejectedAnswer::sense(&spoken.decision, path, why.to_string())
+    };
     if spoken.held_back && spoken.after.trim().is_empty() {
         return Err(refuse("", ProseError::Echo));
     }
@@ -120,10 +125,10 @@ fn check_words(agent: &Agent, spoken: &Spoken, words: &[(&str, &str)]) -> Result
 
 /// Checks the other texts of a decision: they may mention future actions, but must not repeat a
 /// prompt.
-fn check_notes(spoken: &Spoken, notes: &[(&str, &str)]) -> Result<(), Rejected> {
+fn check_notes(spoken: &TaggedAnswer, notes: &[(&str, &str)]) -> Result<(), RejectedAnswer> {
     let echo = notes.iter().find(|(_, text)| prose::is_echo(text));
     match echo {
-        Some((path, _)) => Err(Rejected::sense(
+        Some((path, _)) => Err(RejectedAnswer::sense(
             &spoken.decision,
             *path,
             ProseError::Echo.to_string(),
@@ -133,7 +138,7 @@ fn check_notes(spoken: &Spoken, notes: &[(&str, &str)]) -> Result<(), Rejected> 
 }
 
 /// Logs the state of the conversation when a request or an answer arrives.
-fn found(cx: &Context<Agent>) {
+fn found(cx: &Context<AgentState>) {
     let agent = cx.state();
     let (messages, phase) = (agent.conversation.history.len(), agent.phase);
     let (thread, run) = (cx.thread(), cx.run());

@@ -1,12 +1,14 @@
 //! The prompts of the model, stage by stage.
 use fugato::{
     llm::Tag,
-    prompt::{PromptBudget, PromptBuilder, Rules, Stage, Wording, bullets, one_of, since_marker},
+    prompt::{
+        PromptBudget, PromptBuilder, RulePacks, Stage, Wording, bullets, one_of, since_marker,
+    },
     state::Message,
 };
 
 use crate::{
-    agent::{Agent, LOOP_CLOSED, Mode},
+    agent::{AgentState, LOOP_CLOSED, Mode},
     calendar::Lang,
     contract,
     route::ROUTES,
@@ -19,14 +21,14 @@ Days are numbered from 1, sections of a day from 1 to 12, tasks by their id.";
 /// The limit of a prompt in tokens.
 pub(crate) const TOKENS: u64 = 80_000;
 
-pub(crate) fn wording(agent: &Agent) -> Wording {
+pub(crate) fn wording(agent: &AgentState) -> Wording {
     match agent.lang {
         Lang::Zh => Wording::chinese(),
         Lang::En => Wording::english(),
     }
 }
 
-fn language(agent: &Agent) -> &'static str {
+fn language(agent: &AgentState) -> &'static str {
     agent.lang.pick(
         "Write to the person in English.",
         "Write to the person in Chinese (请用中文回答用户).",
@@ -40,7 +42,7 @@ fn form(outline: &str) -> String {
 
 /// Returns the task of the stage, and the separation of the decision from the text for the person.
 /// The tag changes with each request, so it must not be at the beginning, which servers cache.
-fn now(agent: &Agent, tag: &Tag, what: &str) -> String {
+fn now(agent: &AgentState, tag: &Tag, what: &str) -> String {
     format!(
         "{what} {} Begin with the decision inside this tag: {}{{...}}</decision>. \
          After the tag write what the person reads, or nothing.",
@@ -50,7 +52,7 @@ fn now(agent: &Agent, tag: &Tag, what: &str) -> String {
 }
 
 /// Builds the prompt for classifying a request.
-pub fn chat(agent: &Agent, tag: &Tag) -> Vec<Message> {
+pub fn chat(agent: &AgentState, tag: &Tag) -> Vec<Message> {
     let stage = Stage::new(format!(
         "You decide whether a request is only talk or something to do.\n{}\n{}",
         bullets([
@@ -66,11 +68,11 @@ pub fn chat(agent: &Agent, tag: &Tag) -> Vec<Message> {
         form(contract::intent().outline()),
     ))
     .instruction(now(agent, tag, "Classify the last request."));
-    build(agent, Rules::new(), stage)
+    build(agent, RulePacks::new(), stage)
 }
 
 /// Builds the prompt for choosing among five routes.
-pub fn route(agent: &Agent, tag: &Tag) -> Vec<Message> {
+pub fn route(agent: &AgentState, tag: &Tag) -> Vec<Message> {
     let stage = Stage::new(format!(
         "You decide where a request leads.\n{}\nThe attributes of the tag, each true or false:\n{}",
         bullets(ROUTES.map(|(name, _, text)| (name, text))),
@@ -88,21 +90,21 @@ pub fn route(agent: &Agent, tag: &Tag) -> Vec<Message> {
         language(agent),
         tag.opening().trim_end_matches('>'),
     ));
-    build(agent, Rules::new(), stage)
+    build(agent, RulePacks::new(), stage)
 }
 
 /// Builds the prompt for answering a question that takes thought.
-pub fn deep_answer(agent: &Agent) -> Vec<Message> {
+pub fn deep_answer(agent: &AgentState) -> Vec<Message> {
     let stage = Stage::new(
         "You answer a question thoroughly. What you do not know of the person's schedule you do not invent.",
     )
     .state(clock(agent).unwrap_or_default())
     .instruction(format!("Answer the last question. {}", language(agent)));
-    build(agent, Rules::new(), stage)
+    build(agent, RulePacks::new(), stage)
 }
 
 /// Builds the prompt for planning.
-pub fn plan(agent: &Agent, tag: &Tag, deep: bool) -> Vec<Message> {
+pub fn plan(agent: &AgentState, tag: &Tag, deep: bool) -> Vec<Message> {
     let stage = Stage::new(format!(
         "You plan how to carry out the request, in a few steps that each can be checked.\n{}\n{}",
         bullets([
@@ -126,11 +128,11 @@ pub fn plan(agent: &Agent, tag: &Tag, deep: bool) -> Vec<Message> {
             "Plan the last request."
         },
     ));
-    build(agent, Rules::new(), stage)
+    build(agent, RulePacks::new(), stage)
 }
 
 /// Builds the prompt for deciding what to do next.
-pub fn execute(agent: &Agent, tag: &Tag, catalogue: &str) -> Vec<Message> {
+pub fn execute(agent: &AgentState, tag: &Tag, catalogue: &str) -> Vec<Message> {
     let contract = contract::decision(agent.has_step());
     let stage = Stage::new(format!(
         "You carry out the work, one action a round.\n{}\n{}",
@@ -165,15 +167,15 @@ pub fn execute(agent: &Agent, tag: &Tag, catalogue: &str) -> Vec<Message> {
 }
 
 /// Builds the prompt for summing up.
-pub fn deliver(agent: &Agent, facts: &str) -> Vec<Message> {
+pub fn deliver(agent: &AgentState, facts: &str) -> Vec<Message> {
     let stage =
         Stage::new("You sum up what was done, in a few sentences, without inventing anything.")
             .state(facts)
             .instruction(format!("Sum up. {}", language(agent)));
-    build(agent, Rules::new(), stage)
+    build(agent, RulePacks::new(), stage)
 }
 
-fn build(agent: &Agent, rules: Rules<Agent>, stage: Stage) -> Vec<Message> {
+fn build(agent: &AgentState, rules: RulePacks<AgentState>, stage: Stage) -> Vec<Message> {
     let stage = stage.compacted(&agent.compacted.conversation);
     let builder = PromptBuilder::new(GLOBAL)
         .rules(rules)
@@ -194,11 +196,11 @@ fn build(agent: &Agent, rules: Rules<Agent>, stage: Stage) -> Vec<Message> {
 }
 
 /// Returns the messages of the open loop; those of a finished loop are not among them.
-pub(crate) fn working_area(agent: &Agent) -> &[Message] {
+pub(crate) fn working_area(agent: &AgentState) -> &[Message] {
     since_marker(&agent.conversation.history, LOOP_CLOSED)
 }
 
-fn standing(agent: &Agent) -> String {
+fn standing(agent: &AgentState) -> String {
     let mut lines: Vec<String> = clock(agent).into_iter().collect();
     lines.push(format!(
         "round {} of {}",
@@ -225,7 +227,7 @@ fn standing(agent: &Agent) -> String {
 
 /// Returns the date and time, and the day of the schedule. It comes after the constant parts of a
 /// prompt, so that servers can cache those.
-fn clock(agent: &Agent) -> Option<String> {
+fn clock(agent: &AgentState) -> Option<String> {
     let now = agent.now?;
     let days = agent
         .schedule
@@ -243,35 +245,35 @@ fn clock(agent: &Agent) -> Option<String> {
 }
 
 /// Returns the rule packs of execution, chosen by state.
-pub fn execute_rules() -> Rules<Agent> {
-    let schedule = |agent: &Agent| agent.tools.domain.as_deref() == Some("schedule");
-    let classes = |agent: &Agent| agent.tools.domain.as_deref() == Some("taskclass");
+pub fn execute_rules() -> RulePacks<AgentState> {
+    let schedule = |agent: &AgentState| agent.tools.domain.as_deref() == Some("schedule");
+    let classes = |agent: &AgentState| agent.tools.domain.as_deref() == Some("taskclass");
     let pack = |name: &'static str| {
-        move |agent: &Agent| {
+        move |agent: &AgentState| {
             agent.tools.domain.as_deref() == Some("schedule") && agent.tools.packs.contains(name)
         }
     };
-    Rules::new()
+    RulePacks::new()
         .always("core_min", "Do not call the same tool with the same arguments twice in a row. After two reads of the same kind, act or ask.")
         .always("safety_hard", format!("A tool that writes needs the action {}. Nothing else writes.", one_of(["confirm"])))
         .always("context_protocol", "Only the tools in the catalogue can be called. Add others with context_tools_add, and remove them when they are no longer needed.")
-        .when("mode_plan", |agent: &Agent| !agent.run.react, "Work on the current step only; next_plan leads to the next one.")
-        .when("mode_react", |agent: &Agent| agent.run.react, "There is no plan: look, act, and end with done.")
+        .when("mode_plan", |agent: &AgentState| !agent.run.react, "Work on the current step only; next_plan leads to the next one.")
+        .when("mode_react", |agent: &AgentState| agent.run.react, "There is no plan: look, act, and end with done.")
         .when("domain_schedule", schedule, "Only days, sections and ids from tool results may be used. Items of a class keep their order.")
         .when("domain_taskclass", classes, "A class needs a name, its three properties and its items. Ask the person for what is missing, and invent none of it. Storing a class gives none of its items a place.")
         .when("schedule_mutation", pack("mutation"), "Look for a free range before you place or move something.")
         .when("schedule_analyze", pack("analyze"), "Choose only among the candidates of analyze_health; copy their arguments as they stand.")
         .when("schedule_web", pack("web"), "The web is for general material. It says nothing about when something can be done.")
         .when("queue_chain", pack("queue"), "Fill the queue with query_target_tasks, take a task with queue_pop_head, then queue_apply_head_move or queue_skip_head; end when queue_status shows none.")
-        .when("taskclass_retry", |agent: &Agent| agent.run.upserts.consecutive_failures > 0, "The last class was not stored. Repair what its issues name and nothing else, or ask the person.")
-        .when("rough_build_done", |agent: &Agent| agent.conversation.pinned(crate::agent::ROUGH_BUILD_DONE).is_some(), "Everything pending was placed by rule already; do not place it again.")
-        .when("diagnosis_loop", |agent: &Agent| agent.run.optimize_only, "Diagnose, apply one candidate, diagnose again. One or two changes are typical; when the diagnosis recommends close, end with done.")
+        .when("taskclass_retry", |agent: &AgentState| agent.run.upserts.consecutive_failures > 0, "The last class was not stored. Repair what its issues name and nothing else, or ask the person.")
+        .when("rough_build_done", |agent: &AgentState| agent.conversation.pinned(crate::agent::ROUGH_BUILD_DONE).is_some(), "Everything pending was placed by rule already; do not place it again.")
+        .when("diagnosis_loop", |agent: &AgentState| agent.run.optimize_only, "Diagnose, apply one candidate, diagnose again. One or two changes are typical; when the diagnosis recommends close, end with done.")
 }
 
-fn hints() -> Rules<Agent> {
-    Rules::new()
-        .when("diagnose", |agent: &Agent| agent.run.optimize_only && !agent.health.checked, "Diagnose with analyze_health first.")
-        .when("stagnating", |agent: &Agent| agent.health.stagnation > 0, "The last change did not help; consider to end here.")
-        .when("full", |agent: &Agent| agent.run.mode == Mode::GlobalReopt, "The person wants the whole schedule looked at.")
-        .when("infeasible", Agent::is_gate_closed, "Not everything fits. Ask the person whether to extend the window, relax constraints, reduce the scope, or accept the risk and close.")
+fn hints() -> RulePacks<AgentState> {
+    RulePacks::new()
+        .when("diagnose", |agent: &AgentState| agent.run.optimize_only && !agent.health.checked, "Diagnose with analyze_health first.")
+        .when("stagnating", |agent: &AgentState| agent.health.stagnation > 0, "The last change did not help; consider to end here.")
+        .when("full", |agent: &AgentState| agent.run.mode == Mode::GlobalReopt, "The person wants the whole schedule looked at.")
+        .when("infeasible", AgentState::is_gate_closed, "Not everything fits. Ask the person whether to extend the window, relax constraints, reduce the scope, or accept the risk and close.")
 }

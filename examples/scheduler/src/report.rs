@@ -2,12 +2,12 @@
 use std::fmt::Write as _;
 
 use crate::{
-    agent::{Agent, TerminalStatus},
+    agent::{AgentState, TerminalStatus},
     schedule::{TaskStatus, differences},
 };
 
 /// Returns the steps of the plan, each with the condition under which it is done.
-pub fn plan_summary(agent: &Agent) -> String {
+pub fn plan_summary(agent: &AgentState) -> String {
     let lines = agent.plan.steps.iter().zip(1..).map(|(step, n)| {
         if step.done_when.is_empty() {
             return format!("{n}. {}", step.content);
@@ -36,7 +36,7 @@ pub struct Receipts {
 
 impl Receipts {
     /// Returns the actions of the current request.
-    pub fn of_request(agent: &Agent) -> Self {
+    pub fn of_request(agent: &AgentState) -> Self {
         let mut receipts = Self {
             stored: agent.run.stored,
             classes: agent.run.upserts.last_success,
@@ -51,7 +51,7 @@ impl Receipts {
     }
 
     /// Returns the actions since the calendar was loaded, in any request.
-    pub fn of_conversation(agent: &Agent) -> Self {
+    pub fn of_conversation(agent: &AgentState) -> Self {
         let mut receipts = Self::of_request(agent);
         let (Some(original), Some(schedule)) = (&agent.original, &agent.schedule) else {
             return receipts;
@@ -82,7 +82,7 @@ impl Receipts {
 }
 
 /// Returns the number of changes to be kept: the differences from the stored schedule.
-pub fn schedule_summary(agent: &Agent) -> String {
+pub fn schedule_summary(agent: &AgentState) -> String {
     let stored = agent.stored.as_ref().or(agent.original.as_ref());
     let (Some(stored), Some(schedule)) = (stored, &agent.schedule) else {
         return agent
@@ -98,7 +98,7 @@ pub fn schedule_summary(agent: &Agent) -> String {
     counted(agent, &receipts)
 }
 
-fn counted(agent: &Agent, receipts: &Receipts) -> String {
+fn counted(agent: &AgentState, receipts: &Receipts) -> String {
     let tasks = agent.schedule.iter().flat_map(|schedule| &schedule.tasks);
     let pending = tasks
         .filter(|task| task.status == TaskStatus::Pending)
@@ -116,7 +116,7 @@ fn counted(agent: &Agent, receipts: &Receipts) -> String {
 }
 
 /// Returns the result of the call that the person made by hand.
-pub fn by_hand(agent: &Agent) -> String {
+pub fn by_hand(agent: &AgentState) -> String {
     match agent.run.evidence.last() {
         Some(done) if done.success => done.summary.clone(),
         Some(refused) => {
@@ -134,7 +134,7 @@ pub fn by_hand(agent: &Agent) -> String {
 }
 
 /// Returns the end of the run, the steps, and the actions of the run.
-pub fn summary(agent: &Agent) -> String {
+pub fn summary(agent: &AgentState) -> String {
     let lang = agent.lang;
     let receipts = Receipts::of_request(agent);
     let mut text = match agent.run.outcome.as_ref().map(|outcome| outcome.status) {
@@ -171,7 +171,7 @@ pub fn summary(agent: &Agent) -> String {
 
 /// Returns the steps with their marks. A finished plan has no empty box: a step for which nothing
 /// was done has a mark of its own.
-fn steps(agent: &Agent) -> String {
+fn steps(agent: &AgentState) -> String {
     let finished = agent.run.outcome.is_none();
     let untouched = agent.lang.pick("nothing was done for it", "未为此做任何事");
     let lines = agent.plan.steps.iter().zip(0..).map(|(step, n)| {
@@ -188,7 +188,7 @@ fn steps(agent: &Agent) -> String {
 }
 
 /// Returns the place of the changes: stored in the calendar, or only a draft.
-fn standing(agent: &Agent, receipts: &Receipts) -> String {
+fn standing(agent: &AgentState, receipts: &Receipts) -> String {
     let told = if agent.run.unsaved {
         agent.lang.pick(
             "It is a draft: nothing of it is stored.",

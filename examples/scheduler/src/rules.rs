@@ -2,18 +2,20 @@
 use serde_json::{Map, Value, json};
 
 use crate::{
-    agent::{Agent, ContextHook, Mode, Phase, ROUGH_BUILD_DONE, Routed, TerminalOutcome},
+    agent::{
+        AgentState, ContextHook, Mode, Phase, ROUGH_BUILD_DONE, RouteDecision, TerminalOutcome,
+    },
     contract::{
         Abort, ActionKind, Complexity, Decision, Intent, IntentKind, PlanAction, PlanDecision,
     },
-    keywords::{Said, said},
+    keywords::{KeywordHits, said},
     report::Receipts,
     route::{Route, RouteTo},
 };
 use fugato::state::PlanStep;
 
 /// Classifies a request by its words.
-pub fn intent(text: &str, agent: &Agent) -> Intent {
+pub fn intent(text: &str, agent: &AgentState) -> Intent {
     let said = said(text);
     if said.wants_work() {
         return Intent {
@@ -33,7 +35,7 @@ pub fn intent(text: &str, agent: &Agent) -> Intent {
 }
 
 /// Returns the answer to a request that the model did not read and rules do not understand.
-pub(crate) fn unread(agent: &Agent, help: &str) -> String {
+pub(crate) fn unread(agent: &AgentState, help: &str) -> String {
     let unread = agent.lang.pick(
         "I did not understand your request, and nothing was changed. ",
         "没有看懂你的请求，没有改动任何内容。",
@@ -43,7 +45,7 @@ pub(crate) fn unread(agent: &Agent, help: &str) -> String {
 
 /// Returns the end of a run whose model failed, if rules do not understand the request; such a
 /// request is not carried out.
-pub(crate) fn not_understood(agent: &Agent, stage: &str) -> Option<TerminalOutcome> {
+pub(crate) fn not_understood(agent: &AgentState, stage: &str) -> Option<TerminalOutcome> {
     if agent.run.understood {
         return None;
     }
@@ -52,7 +54,7 @@ pub(crate) fn not_understood(agent: &Agent, stage: &str) -> Option<TerminalOutco
     Some(TerminalOutcome::aborted(stage, "not_understood", told, why))
 }
 
-fn not_understood_words(agent: &Agent) -> &'static str {
+fn not_understood_words(agent: &AgentState) -> &'static str {
     if Receipts::of_request(agent).is_any() {
         agent.lang.pick(
             "By rules alone I did not understand the rest of your request, and nothing more was changed.",
@@ -67,7 +69,7 @@ fn not_understood_words(agent: &Agent) -> &'static str {
 }
 
 /// Returns the route of a request. Its literal words overrule the classification.
-pub fn route(agent: &Agent, understood: impl Into<Route>, text: &str) -> Routed {
+pub fn route(agent: &AgentState, understood: impl Into<Route>, text: &str) -> RouteDecision {
     let route = understood.into();
     let said = said(text);
     let pending = pending_items(agent);
@@ -90,7 +92,7 @@ pub fn route(agent: &Agent, understood: impl Into<Route>, text: &str) -> Routed 
         _ if rough_build || optimise => Phase::Executing,
         _ => Phase::Planning,
     };
-    Routed {
+    RouteDecision {
         phase,
         rough_build,
         // The first build is refined, regardless of the model.
@@ -103,7 +105,7 @@ pub fn route(agent: &Agent, understood: impl Into<Route>, text: &str) -> Routed 
     }
 }
 
-fn mode(said: Said, rough_build: bool) -> Mode {
+fn mode(said: KeywordHits, rough_build: bool) -> Mode {
     if rough_build {
         Mode::FirstFull
     } else if said.global_reopt {
@@ -113,7 +115,7 @@ fn mode(said: Said, rough_build: bool) -> Mode {
     }
 }
 
-fn pending_items(agent: &Agent) -> usize {
+fn pending_items(agent: &AgentState) -> usize {
     let schedule = agent.schedule.as_ref();
     schedule.map_or(0, |schedule| {
         schedule
@@ -125,7 +127,7 @@ fn pending_items(agent: &Agent) -> usize {
 }
 
 /// Returns the plan that rules can carry out: place everything, and refine it.
-pub fn plan(agent: &Agent) -> PlanDecision {
+pub fn plan(agent: &AgentState) -> PlanDecision {
     let step = |en: &str, zh: &str, done_en: &str, done_zh: &str| PlanStep {
         content: agent.lang.pick(en, zh).into(),
         done_when: agent.lang.pick(done_en, done_zh).into(),
@@ -149,7 +151,7 @@ pub fn plan(agent: &Agent) -> PlanDecision {
 }
 
 /// Decides the next action: diagnose, apply the best candidate, and end when there is none.
-pub fn decide(agent: &Agent) -> Decision {
+pub fn decide(agent: &AgentState) -> Decision {
     if let Some((code, told, why)) = hopeless(agent) {
         let mut end = Decision::of(ActionKind::Abort);
         end.abort = Some(Abort {
@@ -195,7 +197,7 @@ pub fn decide(agent: &Agent) -> Decision {
 
 /// Returns the reason why rules can do nothing more, if so: a code, the message for the person, and
 /// the reason for an operator.
-fn hopeless(agent: &Agent) -> Option<(&'static str, &'static str, &'static str)> {
+fn hopeless(agent: &AgentState) -> Option<(&'static str, &'static str, &'static str)> {
     let told = |en, zh| agent.lang.pick(en, zh);
     if agent.schedule.is_none() {
         let text = told("There is no schedule to work on.", "没有可用的日程。");
@@ -244,13 +246,13 @@ fn hopeless(agent: &Agent) -> Option<(&'static str, &'static str, &'static str)>
 /// The packs with which rules work.
 const NEEDED: [&str; 2] = ["analyze", "mutation"];
 
-fn has_tools(agent: &Agent) -> bool {
+fn has_tools(agent: &AgentState) -> bool {
     agent.tools.domain.as_deref() == Some("schedule")
         && NEEDED.iter().all(|pack| agent.tools.packs.contains(*pack))
 }
 
 /// Returns the question with the person's options when not everything fits.
-pub fn infeasible(agent: &Agent) -> String {
+pub fn infeasible(agent: &AgentState) -> String {
     let gap = agent.health.capacity_gap;
     agent.lang.pick(
         format!("Not everything fits: {gap} sections are missing. Shall I (1) extend the window, (2) relax constraints, (3) reduce the scope, or (4) accept the risk and close?"),
@@ -264,9 +266,9 @@ mod tests {
 
     #[test]
     fn tools_that_were_put_away_are_taken_out_again() {
-        let mut agent = Agent {
+        let mut agent = AgentState {
             schedule: Some(std::sync::Arc::default()),
-            ..Agent::default()
+            ..AgentState::default()
         };
         agent.run.optimize_only = true;
         let called = decide(&agent).tool_call.unwrap();

@@ -2,16 +2,16 @@
 use async_trait::async_trait;
 use fugato::{
     agent::spoken,
-    axum::{Caller, Item, Said, Unusable, timeline, title},
+    axum::{BadInput, Caller, TimelineItem, UserMessage, timeline, title},
     graph::Runner,
     state::{ConversationUpdate, Interrupt, Message, ThreadId},
-    stream::{Answered, Reply as Answer},
+    stream::{QuestionAnswer, Reply as Answer},
 };
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    agent::{Agent, BY_HAND, Reply, Request, Update},
+    agent::{AgentState, BY_HAND, Reply, Request, Update},
     calendar::Lang,
     contract::Call,
     recall::{Notes, Recall, remembered},
@@ -21,14 +21,14 @@ use crate::{
 use std::sync::Arc;
 
 /// The agent behind endpoints. All conversations are about one calendar.
-pub struct Served {
+pub struct ServedScheduler {
     service: Service,
     store: Arc<dyn ScheduleStore>,
     calendar: String,
     memory: Arc<dyn Recall>,
 }
 
-impl Served {
+impl ServedScheduler {
     /// Returns this agent for a calendar of this store.
     pub fn new(
         service: Service,
@@ -53,10 +53,10 @@ impl Served {
     }
 
     /// Returns the classes that a request is about: all there are, unless it names some.
-    async fn classes(&self, named: Vec<u32>) -> Result<Vec<u32>, Unusable> {
+    async fn classes(&self, named: Vec<u32>) -> Result<Vec<u32>, BadInput> {
         let stored = self.store.read(&self.calendar).await;
         let stored = stored.map_err(|error| {
-            Unusable::new("the calendar cannot be read now; try again later").because(error)
+            BadInput::new("the calendar cannot be read now; try again later").because(error)
         })?;
         let known: Vec<u32> = stored.map_or(vec![], |stored| {
             let classes = stored.schedule.task_classes.iter();
@@ -65,7 +65,7 @@ impl Served {
         match named.iter().find(|id| !known.contains(id)) {
             None if named.is_empty() => Ok(known),
             None => Ok(named),
-            Some(id) => Err(Unusable::new(format!(
+            Some(id) => Err(BadInput::new(format!(
                 "task_class_ids names {id}, which is no class of the calendar; its classes are {known:?}"
             ))
             .code("unknown_task_class")),
@@ -80,7 +80,7 @@ impl Served {
 struct Extra {
     task_class_ids: Vec<u32>,
     always_execute: bool,
-    thinking: Thinking,
+    thinking: ThinkingMode,
     lang: Option<Lang>,
     change: Option<Call>,
 }
@@ -88,7 +88,7 @@ struct Extra {
 /// The thinking of the model: yes, no, or as the route decides.
 #[derive(Debug, Default, Deserialize)]
 #[serde(untagged)]
-enum Thinking {
+enum ThinkingMode {
     Forced(bool),
     Word(ThinkingWord),
     #[default]
@@ -104,18 +104,18 @@ enum ThinkingWord {
 }
 
 #[async_trait]
-impl fugato::axum::Agent for Served {
-    type State = Agent;
+impl fugato::axum::Agent for ServedScheduler {
+    type State = AgentState;
 
     fn name(&self) -> &'static str {
         "scheduler"
     }
 
-    fn runner(&self) -> &Runner<Agent> {
+    fn runner(&self) -> &Runner<AgentState> {
         self.service.runner()
     }
 
-    async fn input(&self, said: Said) -> Result<Vec<Update>, Unusable> {
+    async fn input(&self, said: UserMessage) -> Result<Vec<Update>, BadInput> {
         let said = said.in_words()?;
         let extra: Extra = said.beside(
             "are task_class_ids (numbers), always_execute (a boolean), thinking (true, false or \
@@ -132,10 +132,10 @@ impl fugato::axum::Agent for Served {
         request.always_execute = extra.always_execute;
         request.lang = extra.lang;
         request.thinking = match extra.thinking {
-            Thinking::Forced(thinking) => Some(thinking),
-            Thinking::Word(ThinkingWord::True) => Some(true),
-            Thinking::Word(ThinkingWord::False) => Some(false),
-            Thinking::Word(ThinkingWord::Auto) | Thinking::Unsaid => None,
+            ThinkingMode::Forced(thinking) => Some(thinking),
+            ThinkingMode::Word(ThinkingWord::True) => Some(true),
+            ThinkingMode::Word(ThinkingWord::False) => Some(false),
+            ThinkingMode::Word(ThinkingWord::Auto) | ThinkingMode::Unsaid => None,
         };
         Ok(vec![self.service.input(request)])
     }
@@ -145,9 +145,9 @@ impl fugato::axum::Agent for Served {
         _: &ThreadId,
         _: &Caller,
         _: &Interrupt,
-        answered: Answered,
-    ) -> Result<Value, Unusable> {
-        let Answered { reply, reason, .. } = answered;
+        answered: QuestionAnswer,
+    ) -> Result<Value, BadInput> {
+        let QuestionAnswer { reply, reason, .. } = answered;
         let reply = match reply {
             // The schema of the answer reports its errors.
             Answer::Value(Value::Object(object)) => {
@@ -161,14 +161,14 @@ impl fugato::axum::Agent for Served {
             Answer::Value(Value::String(text)) => Reply::text(text),
             _ => Reply::reject(reason),
         };
-        serde_json::to_value(reply).map_err(|error| Unusable::new("it is no answer").because(error))
+        serde_json::to_value(reply).map_err(|error| BadInput::new("it is no answer").because(error))
     }
 
-    fn title(&self, agent: &Agent) -> Option<String> {
+    fn title(&self, agent: &AgentState) -> Option<String> {
         title(&agent.conversation.history)
     }
 
-    fn tells(&self, changes: &[Update]) -> Option<Vec<Item>> {
+    fn timeline_items(&self, changes: &[Update]) -> Option<Vec<TimelineItem>> {
         let said = changes.iter().filter_map(|change| match change {
             Update::Requested(request) => Some(Message::user(&request.text)),
             Update::Talked(ConversationUpdate::Said(message)) => Some(message.clone()),
@@ -177,23 +177,23 @@ impl fugato::axum::Agent for Served {
         Some(timeline(spoken(&said.collect::<Vec<_>>())))
     }
 
-    fn timeline(&self, agent: &Agent) -> Vec<Item> {
+    fn timeline(&self, agent: &AgentState) -> Vec<TimelineItem> {
         timeline(spoken(&agent.conversation.history))
     }
 }
 
 /// Checks that a call by hand is one of the tools for places.
-fn by_hand(field: &str, name: &str) -> Result<(), Unusable> {
+fn by_hand(field: &str, name: &str) -> Result<(), BadInput> {
     if BY_HAND.contains(&name) {
         return Ok(());
     }
     let allowed = BY_HAND.join(", ");
-    Err(Unusable::new(format!(
+    Err(BadInput::new(format!(
         "{field} names {name:?}; by hand one can {allowed}"
     )))
 }
 
-impl std::fmt::Debug for Served {
+impl std::fmt::Debug for ServedScheduler {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Served")
             .field("calendar", &self.calendar)

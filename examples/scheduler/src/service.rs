@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use fugato::{
     graph::{
-        AnswerError, Answers, Ended, Graph, Run, RunError, RunErrorKind, Runner, RunnerOptions,
+        AnswerError, Answers, Graph, Run, RunError, RunErrorKind, RunResult, Runner, RunnerOptions,
     },
     state::{InterruptId, ThreadId},
     store::ThreadStore,
@@ -12,7 +12,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    agent::{Action, Agent, Reply, Request, STEP_RESERVE, Update},
+    agent::{Action, AgentState, Reply, Request, STEP_RESERVE, Update},
     deps::Deps,
     graph::graph,
 };
@@ -20,7 +20,7 @@ use crate::{
 /// The agent, over a store.
 #[derive(Clone, Debug)]
 pub struct Service {
-    runner: Runner<Agent>,
+    runner: Runner<AgentState>,
     max_rounds: u64,
     zone: Option<TimeZone>,
 }
@@ -55,17 +55,17 @@ impl Service {
     }
 
     /// Returns the graph, for pictures.
-    pub fn graph(&self) -> &Graph<Agent> {
+    pub fn graph(&self) -> &Graph<AgentState> {
         self.runner.graph()
     }
 
     /// Returns the runner, for the history of threads.
-    pub fn runner(&self) -> &Runner<Agent> {
+    pub fn runner(&self) -> &Runner<AgentState> {
         &self.runner
     }
 
     /// Starts a run for a request of a person.
-    pub fn request(&self, thread: &ThreadId, request: Request) -> Run<Agent> {
+    pub fn request(&self, thread: &ThreadId, request: Request) -> Run<AgentState> {
         self.runner.start(thread, self.input(request))
     }
 
@@ -85,7 +85,7 @@ impl Service {
         thread: &ThreadId,
         card: &InterruptId,
         reply: &Reply,
-    ) -> Result<Run<Agent>, serde_json::Error> {
+    ) -> Result<Run<AgentState>, serde_json::Error> {
         Ok(self
             .runner
             .resume(thread, Answers::to(card.clone(), reply)?))
@@ -97,7 +97,7 @@ impl Service {
         thread: &ThreadId,
         resume: &Resume,
         text: &str,
-    ) -> Result<Run<Agent>, serde_json::Error> {
+    ) -> Result<Run<AgentState>, serde_json::Error> {
         let said = (!text.trim().is_empty()).then(|| text.to_owned());
         let answer = match &resume.action {
             Some(action) => serde_json::json!({ "action": action, "text": said }),
@@ -110,7 +110,7 @@ impl Service {
     }
 
     /// Continues a run that a crash left unfinished.
-    pub fn recover(&self, thread: &ThreadId) -> Run<Agent> {
+    pub fn recover(&self, thread: &ThreadId) -> Run<AgentState> {
         self.runner.recover(thread)
     }
 }
@@ -129,7 +129,7 @@ pub struct Resume {
 }
 
 /// Returns the stable code of an answer that was not accepted; none for any other result.
-pub fn answer_status(ended: &Result<Ended<Agent>, RunError>) -> Option<&'static str> {
+pub fn answer_status(ended: &Result<RunResult<AgentState>, RunError>) -> Option<&'static str> {
     let error = ended.as_ref().err()?;
     match &error.kind {
         RunErrorKind::Answer(

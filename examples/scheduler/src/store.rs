@@ -1,6 +1,6 @@
 //! The stored schedule: calendars in a database, each with its classes, items, places and notes.
 //!
-//! Every change that the agent stores is a [`Write`]. A store carries it out in one transaction,
+//! Every change that the agent stores is a [`StoreWrite`]. A store carries it out in one transaction,
 //! together with its idempotency key, so that a repeat is recognised and writes nothing.
 mod check;
 mod class;
@@ -18,8 +18,8 @@ use fugato::{graph::BoxError, state::ThreadId};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use check::decided;
-pub use check::{Changed, Conflict};
-pub use class::{ClassItem, ClassWrite, ClassWritten};
+pub use check::{Conflict, StaleFact};
+pub use class::{ClassItem, ClassWrite, WrittenClass};
 pub use open::open;
 
 use crate::{
@@ -46,8 +46,8 @@ pub trait ScheduleStore: Send + Sync {
         &self,
         calendar: &str,
         key: &str,
-        write: &Write,
-    ) -> Result<Receipt, ScheduleStoreError>;
+        write: &StoreWrite,
+    ) -> Result<StoreReceipt, ScheduleStoreError>;
 
     /// Removes a calendar and everything that belongs to it. A missing calendar is no error.
     async fn delete(&self, calendar: &str) -> Result<(), ScheduleStoreError>;
@@ -61,14 +61,14 @@ pub struct Calendar {
     /// The schedule: days, tasks with their places, and classes.
     pub schedule: ScheduleState,
     /// The notes of the person, in the order in which they were written.
-    pub notes: Vec<Note>,
+    pub notes: Vec<MemoryNote>,
 }
 
 /// A change to store.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "write", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Write {
+pub enum StoreWrite {
     /// A whole schedule, into a calendar that has none yet.
     Import {
         /// The schedule.
@@ -91,18 +91,18 @@ pub enum Write {
     /// A class with its items, new or replacing the old one.
     Class(ClassWrite),
     /// Something to remember.
-    Note(Note),
+    Note(MemoryNote),
 }
 
 /// The answer to a write.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "receipt", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Receipt {
+pub enum StoreReceipt {
     /// It is stored.
     Stored,
     /// The class is stored, in this form.
-    Class(ClassWritten),
+    Class(WrittenClass),
     /// Nothing is stored: the calendar differs from the state that the writer expects.
     Conflict(Conflict),
     /// Nothing is stored: it breaks a rule.
@@ -114,7 +114,7 @@ pub enum Receipt {
 
 /// A note of the person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Note {
+pub struct MemoryNote {
     /// The kind of note.
     pub kind: NoteKind,
     /// In words.

@@ -26,13 +26,13 @@ pub struct UpsertTaskClassArgs {
     /// and `id` if it is there already.
     pub items: Vec<Value>,
     /// Where it comes from.
-    pub source: Origin,
+    pub source: ClassOrigin,
 }
 
 /// Where a class comes from.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Origin {
+pub enum ClassOrigin {
     /// The person said so.
     #[default]
     Chat,
@@ -50,7 +50,7 @@ const MOST_ITEMS: usize = 1_000;
 /// # Errors
 /// All problems, one entry each.
 pub fn normalised(args: &UpsertTaskClassArgs) -> Result<ClassWrite, Vec<String>> {
-    let mut reader = Reader::new(&args.task_class);
+    let mut reader = ClassReader::new(&args.task_class);
     let auto = reader.mode();
     let class = TaskClass {
         id: args.id,
@@ -96,13 +96,13 @@ const SUBJECTS: &str = "quantitative, memory, reading, mixed";
 const LEVELS: &str = "low, medium, high";
 
 /// A reader of the fields of a class that collects their problems.
-struct Reader<'a> {
+struct ClassReader<'a> {
     class: &'a Map<String, Value>,
     config: Option<&'a Map<String, Value>>,
     issues: Vec<String>,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ClassReader<'a> {
     fn new(class: &'a Map<String, Value>) -> Self {
         Self {
             class,

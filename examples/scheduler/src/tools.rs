@@ -15,14 +15,14 @@ use fugato::web::Web;
 use serde_json::json;
 
 use crate::{
-    agent::{Agent, Health, Update},
+    agent::{AgentState, Health, Update},
     schedule::{
-        Queue, Refused, ScheduleState, WriteOptions,
+        Queue, ScheduleState, WriteOptions, WriteRefusal,
         health::{AnalyzeHealthArgs, Envelope, analyze_health},
         scope::DayScope,
         tools::{
             BatchMoveArgs, FindFreeArgs, GetOverviewArgs, GetTaskInfoArgs, ListTasksArgs, MoveArgs,
-            PlaceArgs, QueryRangeArgs, Reply, SwapArgs, UnplaceArgs, Written, batch_move,
+            PlaceArgs, QueryRangeArgs, Reply, SwapArgs, UnplaceArgs, WritePreview, batch_move,
             find_free, get_overview, get_task_info, list_tasks, move_task, place, query_range,
             swap, unplace,
         },
@@ -60,7 +60,7 @@ const OPTIMIZE_BATCH: usize = 2;
 impl View {
     /// Returns the view of the agent with its current permissions; none while no schedule is
     /// loaded.
-    pub fn of(agent: &Agent, existing_may_move: bool) -> Option<Self> {
+    pub fn of(agent: &AgentState, existing_may_move: bool) -> Option<Self> {
         let schedule = agent.schedule.clone()?;
         let mut options = WriteOptions::default();
         if agent.run.optimize_only {
@@ -210,16 +210,16 @@ fn basic() -> RegistryBuilder<View, Update> {
 
 type Cx<'a> = ToolContext<'a, View>;
 
-fn seen(reply: Result<Reply, Refused>) -> Result<ToolOutput<Update>, ToolFailure> {
+fn seen(reply: Result<Reply, WriteRefusal>) -> Result<ToolOutput<Update>, ToolFailure> {
     let Reply { text, summary } = reply.map_err(|why| refused(&why))?;
     Ok(ToolOutput::new(text).summary(summary))
 }
 
 fn written(
     cx: Cx<'_>,
-    write: impl FnOnce(&View) -> Result<Written, Refused>,
+    write: impl FnOnce(&View) -> Result<WritePreview, WriteRefusal>,
 ) -> Result<ToolOutput<Update>, ToolFailure> {
-    let Written {
+    let WritePreview {
         text,
         summary,
         changes,
@@ -230,7 +230,7 @@ fn written(
         .update(Update::Scheduled(changes)))
 }
 
-fn refused(why: &Refused) -> ToolFailure {
+fn refused(why: &WriteRefusal) -> ToolFailure {
     if why.is_rule() {
         ToolFailure::blocked(why.to_string())
     } else {

@@ -9,7 +9,7 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use fugato::axum::Unusable;
+use fugato::axum::BadInput;
 use jiff::{Timestamp, tz::TimeZone};
 use serde::Deserialize;
 use serde_json::json;
@@ -18,7 +18,7 @@ use tokio::sync::Mutex;
 use crate::{
     calendar::{Calendar, Classes, Export, Intake, Lang, export, import, read_file, write_file},
     schedule::{EventType, ScheduleState, Task, TaskStatus},
-    store::{Receipt, ScheduleStore, Write},
+    store::{ScheduleStore, StoreReceipt, StoreWrite},
 };
 
 /// One calendar, and the files from which it was made.
@@ -34,7 +34,7 @@ pub struct Transfer {
 /// The upload of a person; a missing part stays as it is.
 #[derive(Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct Brought {
+struct TransferInput {
     /// The fixed appointments, as iCalendar.
     courses: Option<String>,
     /// The tasks with their rules, as a class file.
@@ -68,7 +68,7 @@ impl Transfer {
 
     /// Reads the current files, with the uploaded ones in their place, and checks that they fit
     /// each other.
-    fn read(&self, brought: Brought) -> Result<(Intake, [Vec<u8>; 2]), Unusable> {
+    fn read(&self, brought: TransferInput) -> Result<(Intake, [Vec<u8>; 2]), BadInput> {
         let kept = |given: Option<String>, name: &str| match given {
             Some(text) => Ok(text.into_bytes()),
             None => read_file(&self.folder.join(name)).map_err(refused),
@@ -81,7 +81,7 @@ impl Transfer {
         Ok((intake.map_err(refused)?, [courses, tasks]))
     }
 
-    async fn stored(&self) -> Result<ScheduleState, Unusable> {
+    async fn stored(&self) -> Result<ScheduleState, BadInput> {
         let stored = self.store.read(&self.calendar).await.map_err(unreadable)?;
         Ok(stored.map(|stored| stored.schedule).unwrap_or_default())
     }
@@ -105,7 +105,7 @@ impl Transfer {
         lost.collect()
     }
 
-    fn keep(&self, [courses, tasks]: &[Vec<u8>; 2]) -> Result<(), Unusable> {
+    fn keep(&self, [courses, tasks]: &[Vec<u8>; 2]) -> Result<(), BadInput> {
         write_file(&self.folder.join(COURSES), courses).map_err(refused)?;
         write_file(&self.folder.join(TASKS), tasks).map_err(refused)
     }
@@ -116,7 +116,7 @@ const COURSES: &str = "courses.ics";
 const TASKS: &str = "tasks.toml";
 
 /// Serves `GET /calendar`: the schedule with its placed and pending tasks.
-async fn show(State(this): State<Arc<Transfer>>) -> Result<Json<serde_json::Value>, Unusable> {
+async fn show(State(this): State<Arc<Transfer>>) -> Result<Json<serde_json::Value>, BadInput> {
     let stored = this.store.read(&this.calendar).await.map_err(unreadable)?;
     let schedule = stored.map(|stored| stored.schedule);
     Ok(Json(json!({ "schedule": schedule })))
@@ -131,14 +131,14 @@ async fn show(State(this): State<Arc<Transfer>>) -> Result<Json<serde_json::Valu
 async fn replace(
     State(this): State<Arc<Transfer>>,
     body: Bytes,
-) -> Result<Json<serde_json::Value>, Unusable> {
-    let brought: Brought = serde_json::from_slice(&body).map_err(|error| {
-        Unusable::new(format!(
+) -> Result<Json<serde_json::Value>, BadInput> {
+    let brought: TransferInput = serde_json::from_slice(&body).map_err(|error| {
+        BadInput::new(format!(
             "the files cannot be read: {error}; send {{\"courses\": \"BEGIN:VCALENDAR…\", \"tasks\": \"[window]…\"}}"
         ))
     })?;
     if brought.courses.is_none() && brought.tasks.is_none() {
-        return Err(Unusable::new(
+        return Err(BadInput::new(
             "nothing was sent: choose an iCalendar file (.ics), a class file (.toml), or both",
         ));
     }
@@ -148,27 +148,27 @@ async fn replace(
     // A file can be large, and its dates many.
     let read = tokio::task::spawn_blocking(move || reading.read(brought)).await;
     let (intake, files) =
-        read.map_err(|error| Unusable::new("the files cannot be read").because(error))??;
+        read.map_err(|error| BadInput::new("the files cannot be read").because(error))??;
     let schedule = intake.state;
     let courses = schedule.tasks.iter();
     let courses = courses.filter(|task| task.event_type == EventType::Course);
     let courses = courses.count();
     // The same files may be uploaded again later, to replace the changed calendar.
     let key = format!("replace-{}", Timestamp::now().as_nanosecond());
-    let write = Write::Replace {
+    let write = StoreWrite::Replace {
         schedule,
         only_items,
     };
     let before = this.stored().await?;
     let written = this.store.write(&this.calendar, &key, &write).await;
     match written.map_err(unreadable)? {
-        Receipt::Stored => {}
-        Receipt::Refused { issues } => return Err(Unusable::new(issues.join("; "))),
-        other => return Err(Unusable::new(format!("the store answered {other:?}"))),
+        StoreReceipt::Stored => {}
+        StoreReceipt::Refused { issues } => return Err(BadInput::new(issues.join("; "))),
+        other => return Err(BadInput::new(format!("the store answered {other:?}"))),
     }
     let keeping = this.clone();
     let kept = tokio::task::spawn_blocking(move || keeping.keep(&files)).await;
-    kept.map_err(|error| Unusable::new("the files cannot be kept").because(error))??;
+    kept.map_err(|error| BadInput::new("the files cannot be kept").because(error))??;
     let remarks = intake.remarks.iter().map(|remark| remark.say(this.lang));
     let mut remarks: Vec<_> = remarks.collect();
     let after = this.stored().await?;
@@ -182,13 +182,13 @@ async fn replace(
 }
 
 /// Serves `GET /calendar.ics`: the placed items, for other calendar programs.
-async fn take_away(State(this): State<Arc<Transfer>>) -> Result<Response, Unusable> {
+async fn take_away(State(this): State<Arc<Transfer>>) -> Result<Response, BadInput> {
     let stored = this.store.read(&this.calendar).await.map_err(unreadable)?;
-    let stored = stored.ok_or_else(|| Unusable::new("there is no calendar yet: import one"))?;
+    let stored = stored.ok_or_else(|| BadInput::new("there is no calendar yet: import one"))?;
     let reading = this.clone();
-    let read = tokio::task::spawn_blocking(move || reading.read(Brought::default())).await;
+    let read = tokio::task::spawn_blocking(move || reading.read(TransferInput::default())).await;
     let (intake, _) =
-        read.map_err(|error| Unusable::new("the files cannot be read").because(error))??;
+        read.map_err(|error| BadInput::new("the files cannot be read").because(error))??;
     let options = Export {
         sections: &intake.sections,
         zone: &intake.zone,
@@ -210,18 +210,18 @@ async fn take_away(State(this): State<Arc<Transfer>>) -> Result<Response, Unusab
 }
 
 /// Returns an error with its causes: the problem of a file, and the allowed values.
-fn refused(error: impl std::error::Error + Send + Sync + 'static) -> Unusable {
+fn refused(error: impl std::error::Error + Send + Sync + 'static) -> BadInput {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
         text = format!("{text}: {error}");
         cause = error.source();
     }
-    Unusable::new(text).because(error)
+    BadInput::new(text).because(error)
 }
 
-fn unreadable(error: crate::store::ScheduleStoreError) -> Unusable {
-    Unusable::new("the calendar cannot be used now; try again later").because(error)
+fn unreadable(error: crate::store::ScheduleStoreError) -> BadInput {
+    BadInput::new("the calendar cannot be used now; try again later").because(error)
 }
 
 impl std::fmt::Debug for Transfer {

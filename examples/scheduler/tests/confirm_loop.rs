@@ -6,7 +6,7 @@ mod common;
 use common::{FIRST, Stage, assert_paired, ends, lies, place, plan, task};
 use fugato::state::Role;
 use scheduler::{
-    agent::{Phase, Reply, Topic},
+    agent::{Phase, QuestionTopic, Reply},
     schedule::{Slot, TaskStatus},
     service::{Resume, answer_status},
 };
@@ -26,7 +26,7 @@ fn resume(id: &str, action: &str) -> Resume {
 async fn sch_t1_a_plan_is_accepted() {
     let stage = Stage::new([task(), two_steps()]);
     let asked = stage.ask("Place the first chapter").await;
-    assert_eq!(asked.card().topic, Topic::Plan);
+    assert_eq!(asked.card().topic, QuestionTopic::Plan);
     assert_eq!(
         asked.card().summary,
         "1. Look for free time (done when: it is so)\n2. Place the first chapter (done when: it is so)"
@@ -68,7 +68,7 @@ async fn writing(rest: impl IntoIterator<Item = Value>) -> (Stage, common::Scene
     let stage = Stage::new(script.into_iter().chain(rest));
     let asked = stage.ask("Place the first chapter").await;
     let asked = stage.reply(asked.open(), &Reply::approve()).await;
-    assert_eq!(asked.card().topic, Topic::Tool);
+    assert_eq!(asked.card().topic, QuestionTopic::Tool);
     assert_eq!(lies(asked.agent(), FIRST), []);
     (stage, asked)
 }
@@ -142,7 +142,7 @@ async fn sch_t1_a_question_is_answered() {
     ]);
     let asked = stage.ask("Place the first chapter").await;
     let asked = stage.reply(asked.open(), &Reply::approve()).await;
-    assert_eq!(asked.card().topic, Topic::AskUser);
+    assert_eq!(asked.card().topic, QuestionTopic::AskUser);
     assert_eq!(asked.card().summary, "Mornings or evenings?");
     let went_on = stage.reply(asked.open(), &Reply::text("mornings")).await;
     // The answer counts as evidence, so the step could be closed.

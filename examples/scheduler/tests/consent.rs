@@ -35,11 +35,13 @@ use fugato_testkit::{
 use futures::StreamExt as _;
 use scheduler::{
     agent::Update,
-    mind::Mind,
+    mind::LlmConfig,
     route::Routes,
-    served::Served,
+    served::ServedScheduler,
     service::Service,
-    store::{self, Calendar, Calendars, Receipt, ScheduleStore, ScheduleStoreError, Write},
+    store::{
+        self, Calendar, Calendars, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite,
+    },
 };
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
@@ -128,7 +130,7 @@ fn decided(request: &ChatRequest) -> Value {
 #[derive(Clone)]
 struct Counted {
     store: Arc<dyn ScheduleStore>,
-    written: Arc<Mutex<BTreeMap<String, Write>>>,
+    written: Arc<Mutex<BTreeMap<String, StoreWrite>>>,
 }
 
 #[async_trait]
@@ -141,8 +143,8 @@ impl ScheduleStore for Counted {
         &self,
         calendar: &str,
         key: &str,
-        write: &Write,
-    ) -> Result<Receipt, ScheduleStoreError> {
+        write: &StoreWrite,
+    ) -> Result<StoreReceipt, ScheduleStoreError> {
         // Whether it is refused or not: nobody has agreed that it is tried.
         lock(&self.written).insert(key.to_owned(), write.clone());
         self.store.write(calendar, key, write).await
@@ -191,7 +193,7 @@ impl Room {
         let path = self.folder.path().join("schedule.db");
         let store = store::open(&path.display().to_string()).await?;
         let schedule = week();
-        let filled = Write::Import { schedule };
+        let filled = StoreWrite::Import { schedule };
         store.write("home", "import", &filled).await?;
         let written = Arc::default();
         let books = Counted { store, written };
@@ -239,7 +241,7 @@ impl ConsentWorld for Room {
         // The lease of the process that died is over.
         self.now.fetch_add(60_000, Ordering::SeqCst);
         let books: Arc<dyn ScheduleStore> = Arc::new(self.books().await?);
-        let mind = Mind {
+        let mind = LlmConfig {
             routes: Routes::Five,
             ..strict(Obedient)
         };
@@ -256,7 +258,8 @@ impl ConsentWorld for Room {
             let log = SqliteLog::open_with(self.folder.path().join("threads.db"), file)?;
             Service::new(&deps, Arc::new(log), options, 30)?
         };
-        let router = AgentRoutes::new(Served::new(service.clone(), books, "home")).router();
+        let router =
+            AgentRoutes::new(ServedScheduler::new(service.clone(), books, "home")).router();
         *lock(&self.open) = Some((router, service));
         Ok(())
     }
@@ -285,7 +288,7 @@ impl ConsentWorld for Room {
         let Some(books) = books else { return vec![] };
         let written = lock(&books.written);
         let shown = written.values().map(|write| match write {
-            Write::Changes { changes } => {
+            StoreWrite::Changes { changes } => {
                 let goes = changes.iter().filter_map(|change| {
                     let first = change.step.to()?.sections.first()?;
                     let (task, day, section) = (change.task, first.day, first.section);

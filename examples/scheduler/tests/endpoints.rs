@@ -18,9 +18,12 @@ use fugato::{
 use scheduler::{
     calendar::Lang,
     schedule::{Change, ScheduleState, Slot, TaskStatus, differences},
-    served::Served,
+    served::ServedScheduler,
     service::Service,
-    store::{self, Calendar, Note, NoteKind, Receipt, ScheduleStore, ScheduleStoreError, Write},
+    store::{
+        self, Calendar, MemoryNote, NoteKind, ScheduleStore, ScheduleStoreError, StoreReceipt,
+        StoreWrite,
+    },
     transfer::Transfer,
 };
 use serde_json::{Value, json};
@@ -43,7 +46,7 @@ async fn desk() -> Desk {
     let path = folder.path().join("schedule.db").display().to_string();
     let store = store::open(&path).await.expect("a database");
     let schedule = week();
-    let filled = Write::Import { schedule };
+    let filled = StoreWrite::Import { schedule };
     store
         .write("home", "import", &filled)
         .await
@@ -52,7 +55,7 @@ async fn desk() -> Desk {
     let service = Service::new(&deps(week()), log, RunnerOptions::default(), 30);
     let service = service.expect("the wiring is checked");
     let transfer = Transfer::new(store.clone(), "home", folder.path(), Lang::En);
-    let routes = AgentRoutes::new(Served::new(service, store.clone(), "home"));
+    let routes = AgentRoutes::new(ServedScheduler::new(service, store.clone(), "home"));
     let limits = Limits::default().body(4000);
     let app = routes.limits(limits).beside(transfer.routes()).router();
     Desk { app, store, folder }
@@ -86,11 +89,11 @@ impl Desk {
 #[tokio::test]
 async fn a_timetable_is_brought_and_the_schedule_taken_away() {
     let desk = desk().await;
-    let note = Note {
+    let note = MemoryNote {
         kind: NoteKind::Note,
         text: "tea".into(),
     };
-    let noted = Write::Note(note.clone());
+    let noted = StoreWrite::Note(note.clone());
     let noted = desk.store.write("home", "note", &noted).await;
     noted.expect("a note");
     let both = json!({ "courses": COURSES, "tasks": TASKS });
@@ -127,7 +130,7 @@ impl Desk {
     }
 
     /// Returns the write that gives tasks these places, based on the current calendar.
-    async fn placing(&self, places: &[(&str, Slot)]) -> Write {
+    async fn placing(&self, places: &[(&str, Slot)]) -> StoreWrite {
         let before = self.schedule().await;
         let mut after = before.clone();
         for (name, slot) in places {
@@ -140,13 +143,13 @@ impl Desk {
             });
         }
         let changes = differences(&before, &after);
-        Write::Changes { changes }
+        StoreWrite::Changes { changes }
     }
 
     async fn place(&self, places: &[(&str, Slot)]) {
         let write = self.placing(places).await;
         let written = self.store.write("home", "placed", &write).await;
-        assert_eq!(written.expect("a store"), Receipt::Stored);
+        assert_eq!(written.expect("a store"), StoreReceipt::Stored);
     }
 
     async fn lie(&self) -> Vec<(String, Vec<Slot>)> {
@@ -168,7 +171,7 @@ async fn consent_is_for_the_item_that_was_shown_and_not_for_another_in_its_place
         StatusCode::OK
     );
     let agreed = desk.store.write("home", "agreed", &asked).await;
-    let Receipt::Conflict(conflict) = agreed.expect("a store") else {
+    let StoreReceipt::Conflict(conflict) = agreed.expect("a store") else {
         panic!("the consent was written");
     };
     assert_eq!(conflict.to_string(), "\"One\" is no longer in the calendar");
@@ -251,9 +254,14 @@ impl ScheduleStore for Full {
         self.0.read(calendar).await
     }
 
-    async fn write(&self, _: &str, _: &str, _: &Write) -> Result<Receipt, ScheduleStoreError> {
+    async fn write(
+        &self,
+        _: &str,
+        _: &str,
+        _: &StoreWrite,
+    ) -> Result<StoreReceipt, ScheduleStoreError> {
         let issues = vec!["it is full".to_owned()];
-        Ok(Receipt::Refused { issues })
+        Ok(StoreReceipt::Refused { issues })
     }
 
     async fn delete(&self, calendar: &str) -> Result<(), ScheduleStoreError> {

@@ -9,10 +9,10 @@ use std::{path::Path, process::Command, sync::Arc};
 use common::{
     FIRST, Scene, Stage, assert_paired, deps, ends, lies, look, place, strict, task, week,
 };
-use fugato::{graph::Standing, sqlite::SqliteLog};
+use fugato::{graph::ThreadStatus, sqlite::SqliteLog};
 use fugato_testkit::{Reply as Said, Scripted};
 use scheduler::{
-    agent::{Agent, Phase, Reply, Request, Topic},
+    agent::{AgentState, Phase, QuestionTopic, Reply, Request},
     calendar::Lang,
     schedule::Slot,
 };
@@ -50,7 +50,7 @@ async fn approve(stage: &Stage) -> Scene {
         .standing(&stage.thread)
         .await
         .unwrap();
-    let Standing::Waiting(open) = standing else {
+    let ThreadStatus::Waiting(open) = standing else {
         panic!("{standing:?}")
     };
     stage.reply(open.first().unwrap(), &Reply::approve()).await
@@ -60,7 +60,10 @@ async fn first(folder: &Path, text: &str) {
     let stage = stage(folder, [task(), plan()]);
     let asked = stage.request(Request::new(text).classes([1])).await;
     let card = asked.card();
-    assert_eq!((card.topic, card.summary.lines().count()), (Topic::Plan, 2));
+    assert_eq!(
+        (card.topic, card.summary.lines().count()),
+        (QuestionTopic::Plan, 2)
+    );
     assert_eq!(stage.model.left(), 0);
 }
 
@@ -74,7 +77,7 @@ async fn second(folder: &Path) {
     let asked = approve(&stage).await;
     let tools: Vec<_> = asked.tools().into_iter().map(|(name, _)| name).collect();
     assert_eq!(tools, ["get_overview", "find_free"]);
-    assert_eq!(asked.card().topic, Topic::Tool);
+    assert_eq!(asked.card().topic, QuestionTopic::Tool);
     assert_eq!(
         (stage.model.left(), lies(asked.agent(), FIRST)),
         (0, vec![])
@@ -101,8 +104,8 @@ async fn fourth(folder: &Path, lang: Lang) {
         .standing(&stage.thread)
         .await
         .unwrap();
-    assert_eq!(standing, Standing::Idle);
-    let agent: Agent = stage.state().await;
+    assert_eq!(standing, ThreadStatus::Idle);
+    let agent: AgentState = stage.state().await;
     assert_eq!(lies(&agent, FIRST), [Slot::new(8, 3, 4)]);
     assert_eq!(
         (agent.phase, agent.lang, &agent.run.outcome),

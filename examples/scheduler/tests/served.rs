@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use common::{GYM, Stage, deps, ends, look, plan, task, week};
 use fugato::{
-    axum::{Agent as _, Caller, Said, Unusable},
+    axum::{Agent as _, BadInput, Caller, UserMessage},
     graph::RunnerOptions,
     state::{Interrupt, ThreadId},
     store::MemoryLog,
@@ -16,24 +16,24 @@ use jiff::{Timestamp, civil::date, tz::TimeZone};
 use scheduler::{
     agent::{Reply, Request, Update},
     contract::Call,
-    served::Served,
+    served::ServedScheduler,
     service::Service,
-    store::{self, Note, NoteKind, ScheduleStore, Write},
+    store::{self, MemoryNote, NoteKind, ScheduleStore, StoreWrite},
 };
 use serde_json::{Map, Value, json};
 
-async fn served() -> Served {
+async fn served() -> ServedScheduler {
     stored().await.0
 }
 
-async fn stored() -> (Served, Arc<dyn ScheduleStore>) {
+async fn stored() -> (ServedScheduler, Arc<dyn ScheduleStore>) {
     let folder = tempfile::tempdir().expect("a folder").keep();
     let store = store::open(&folder.join("schedule.db").display().to_string())
         .await
         .expect("a database");
     let schedule = week();
     let filled = store
-        .write("home", "import", &Write::Import { schedule })
+        .write("home", "import", &StoreWrite::Import { schedule })
         .await;
     filled.expect("a calendar");
     let service = Service::new(
@@ -43,11 +43,11 @@ async fn stored() -> (Served, Arc<dyn ScheduleStore>) {
         30,
     );
     let service = service.expect("the wiring is checked");
-    (Served::new(service, store.clone(), "home"), store)
+    (ServedScheduler::new(service, store.clone(), "home"), store)
 }
 
-fn said(text: &str, extra: Value) -> Said {
-    let mut said = Said::new(Caller::default(), text);
+fn said(text: &str, extra: Value) -> UserMessage {
+    let mut said = UserMessage::new(Caller::default(), text);
     said.extra = match extra {
         Value::Object(extra) => extra,
         _ => Map::new(),
@@ -55,7 +55,7 @@ fn said(text: &str, extra: Value) -> Said {
     said
 }
 
-async fn request(extra: Value) -> Result<Request, Unusable> {
+async fn request(extra: Value) -> Result<Request, BadInput> {
     match served().await.input(said("Plan", extra)).await?.pop() {
         Some(Update::Requested(request)) => Ok(request),
         other => panic!("{other:?} is no request"),
@@ -142,13 +142,13 @@ async fn sch_132_what_was_noted_is_pinned_before_the_graph_runs() {
     let (served, store) = stored().await;
     for text in ["Never on a Friday afternoon", "The bakery closes at six"] {
         let (kind, text) = (NoteKind::Note, text.to_owned());
-        let note = Write::Note(Note { kind, text });
+        let note = StoreWrite::Note(MemoryNote { kind, text });
         store
             .write("home", &format!("{note:?}"), &note)
             .await
             .expect("a note");
     }
-    let request = async |served: &Served| {
+    let request = async |served: &ServedScheduler| {
         let updates = served.input(said("Plan Friday, please", json!({}))).await;
         match updates.expect("a request").pop() {
             Some(Update::Requested(request)) => request,
@@ -160,7 +160,7 @@ async fn sch_132_what_was_noted_is_pinned_before_the_graph_runs() {
         known.memory.as_deref(),
         Some("- Never on a Friday afternoon\n")
     );
-    let mut agent = scheduler::agent::Agent::default();
+    let mut agent = scheduler::agent::AgentState::default();
     fugato::state::State::apply(&mut agent, Update::Requested(known));
     let pinned = agent.conversation.pinned("memory_context");
     assert_eq!(pinned, Some("- Never on a Friday afternoon\n"));

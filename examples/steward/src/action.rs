@@ -14,9 +14,9 @@ use serde_json::{Value, json};
 use crate::{
     deps::Deps,
     form::{FormKind, Forms},
-    ledger::Deed,
+    ledger::WriteKind,
     read::Goal,
-    state::{ActionStep, Steward, Task, Update},
+    state::{ActionStep, PlanTask, Steward, Update},
 };
 
 pub(crate) use gate::{card, lang, title};
@@ -35,13 +35,13 @@ pub struct Action {
     /// The form that it is about; none if the form is one of its arguments.
     pub form: Option<FormKind>,
     /// The kind of work that it does.
-    pub work: Work,
+    pub work: ActionWork,
 }
 
 /// The kind of work that an action does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Work {
+pub enum ActionWork {
     /// Fills in a form of the conversation.
     Fill,
     /// Shows what a document would say.
@@ -51,10 +51,10 @@ pub enum Work {
     /// Looks for what speaks against it.
     Precheck,
     /// Writes, by a business service.
-    Write(Deed),
+    Write(WriteKind),
 }
 
-const fn action(name: &'static str, work: Work, form: Option<FormKind>) -> Action {
+const fn action(name: &'static str, work: ActionWork, form: Option<FormKind>) -> Action {
     Action { name, form, work }
 }
 
@@ -64,17 +64,17 @@ const CLAIM: Option<FormKind> = Some(FormKind::Reimbursement);
 /// All actions: nothing else can be requested, by any client.
 #[rustfmt::skip]
 pub const WHITELIST: [Action; 11] = [
-    action("fill_application_fields", Work::Fill, TRIP),
-    action("build_application_preview", Work::Preview, TRIP),
-    action("fill_reimbursement_fields", Work::Fill, CLAIM),
-    action("build_reimbursement_preview", Work::Preview, CLAIM),
-    action("validate_required_fields", Work::Validate, None),
-    action(PRECHECK, Work::Precheck, None),
-    action("save_application_draft", Work::Write(Deed::Draft), TRIP),
-    action(SUBMIT, Work::Write(Deed::Submit), TRIP),
-    action("create_reimbursement_draft", Work::Write(Deed::Claim), CLAIM),
-    action("link_existing_application", Work::Write(Deed::Link), Some(FormKind::Link)),
-    action("associate_attachments", Work::Write(Deed::Attach), Some(FormKind::Attachment)),
+    action("fill_application_fields", ActionWork::Fill, TRIP),
+    action("build_application_preview", ActionWork::Preview, TRIP),
+    action("fill_reimbursement_fields", ActionWork::Fill, CLAIM),
+    action("build_reimbursement_preview", ActionWork::Preview, CLAIM),
+    action("validate_required_fields", ActionWork::Validate, None),
+    action(PRECHECK, ActionWork::Precheck, None),
+    action("save_application_draft", ActionWork::Write(WriteKind::Draft), TRIP),
+    action(SUBMIT, ActionWork::Write(WriteKind::Submit), TRIP),
+    action("create_reimbursement_draft", ActionWork::Write(WriteKind::Claim), CLAIM),
+    action("link_existing_application", ActionWork::Write(WriteKind::Link), Some(FormKind::Link)),
+    action("associate_attachments", ActionWork::Write(WriteKind::Attach), Some(FormKind::Attachment)),
 ];
 
 /// Returns the whitelisted action of this name.
@@ -85,11 +85,11 @@ pub fn find(name: &str) -> Option<Action> {
 /// Returns the work of an action as a short phrase, in English and Chinese.
 pub fn tool_words(name: &str) -> Option<(&'static str, &'static str)> {
     Some(match find(name)?.work {
-        Work::Fill => ("filling in the form", "填写表单"),
-        Work::Preview => ("showing a preview", "生成预览"),
-        Work::Validate => ("looking for what is missing", "检查必填项"),
-        Work::Precheck => ("looking for duplicates", "检查重复"),
-        Work::Write(_) => ("writing", "写入单据"),
+        ActionWork::Fill => ("filling in the form", ""),
+        ActionWork::Preview => ("showing a preview", ""),
+        ActionWork::Validate => ("looking for what is missing", ""),
+        ActionWork::Precheck => ("looking for duplicates", ""),
+        ActionWork::Write(_) => ("writing", ""),
     })
 }
 
@@ -119,7 +119,7 @@ pub fn sequence(form: FormKind, goal: Goal) -> &'static [&'static str] {
 }
 
 /// Returns the steps of a task as a page shows and requests them.
-pub fn steps(deps: &Deps, task: &Task) -> Vec<ActionStep> {
+pub fn steps(deps: &Deps, task: &PlanTask) -> Vec<ActionStep> {
     let names = sequence(task.form, task.goal).iter();
     let actions = names.filter_map(|name| find(name));
     let step = |action: Action| {
@@ -134,7 +134,7 @@ pub fn steps(deps: &Deps, task: &Task) -> Vec<ActionStep> {
 }
 
 /// Gives each task its steps, and says what is missing in it.
-pub(crate) fn attach(deps: &Deps, tasks: &mut [Task]) {
+pub(crate) fn attach(deps: &Deps, tasks: &mut [PlanTask]) {
     for task in tasks {
         task.action_steps = steps(deps, task);
         task.missing_fields = deps.desk.forms.missing(&task.form, &task.fields);
@@ -180,7 +180,7 @@ fn of_task(form: FormKind, goal: Goal) -> String {
 
 /// Returns the request that carries a task out. Its name is that of the client's request and of the
 /// task.
-pub(crate) fn for_task(trace: &str, task: &Task) -> ActionRequest {
+pub(crate) fn for_task(trace: &str, task: &PlanTask) -> ActionRequest {
     let id = format!("{trace}/{}", task.task_id);
     let fields = arguments(task.form, &task.fields);
     ActionRequest::new(id, of_task(task.form, task.goal), fields)
@@ -206,7 +206,7 @@ fn are_missing(fields: &[String]) -> String {
 impl Action {
     /// Returns true if it writes.
     pub fn writes(self) -> bool {
-        matches!(self.work, Work::Write(_))
+        matches!(self.work, ActionWork::Write(_))
     }
 
     /// Returns the form of its arguments, with the fields in canonical form, or the error in them.

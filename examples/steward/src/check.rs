@@ -5,11 +5,11 @@ use fugato::{BoxError, MemoryLog, RunnerOptions, llm::ChatModel, state::ThreadId
 use serde_json::Value;
 
 use crate::{
-    clerk::Clerk,
+    clerk::StewardService,
     deps::Deps,
     ledger,
     response::StewardPlanResponse,
-    service::Desk,
+    service::RuleData,
     state::{Request, RequestKind, Runtime},
 };
 
@@ -18,9 +18,9 @@ const REQUEST: &str = "帮我保存一个出差申请草稿：3月2日到3月5�
 
 /// Asks the models once, and returns the plan. Nothing is written.
 pub async fn models(model: Option<Arc<dyn ChatModel>>) -> Result<StewardPlanResponse, BoxError> {
-    let deps = Deps::new(&Desk::load()?, ledger::open(":memory:").await?, model);
+    let deps = Deps::new(&RuleData::load()?, ledger::open(":memory:").await?, model);
     let store = Arc::new(MemoryLog::default());
-    let clerk = Clerk::new(&deps, &store, &RunnerOptions::default(), Runtime::Graph)?;
+    let clerk = StewardService::new(&deps, &store, &RunnerOptions::default(), Runtime::Graph)?;
     let request = Request::new(RequestKind::Plan, "models", "nobody").message(REQUEST);
     let answer: Value = clerk.request(&ThreadId::new("models")?, request).await?;
     Ok(serde_json::from_value(answer)?)

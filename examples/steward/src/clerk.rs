@@ -2,10 +2,10 @@
 use std::{fmt, sync::Arc};
 
 use fugato::{
-    Answers, Ended, Graph, RunError, Runner, RunnerOptions,
+    Answers, Graph, RunError, RunResult, Runner, RunnerOptions,
     agent::{FallbackError, GraphFallback},
-    axum::{Caller, Consent, Said, consent},
-    graph::{Attribution, BoxError, RunErrorKind, Standing},
+    axum::{Caller, Consent, UserMessage, consent},
+    graph::{Attribution, BoxError, RunErrorKind, ThreadStatus},
     state::{Interrupt, InterruptId, ThreadId},
     store::ThreadStore,
     words::Phrases,
@@ -23,7 +23,7 @@ use crate::{
 
 /// Takes requests, and answers them. Cheap to clone.
 #[derive(Clone)]
-pub struct Clerk {
+pub struct StewardService {
     deps: Deps,
     runtime: Runtime,
     graph: Runner<Steward>,
@@ -85,7 +85,7 @@ impl From<FallbackError> for ClerkError {
     }
 }
 
-impl Clerk {
+impl StewardService {
     /// Creates a clerk over a store of threads.
     pub fn new<T: ThreadStore + 'static>(
         deps: &Deps,
@@ -110,7 +110,7 @@ impl Clerk {
         )]
         let legacy = run(graph::legacy(deps)?);
         let fallback = GraphFallback::graph(main.clone(), "legacy", legacy.clone()).record(
-            |fall: &fugato::agent::Fall| Update::FellBack {
+            |fall: &fugato::agent::FallbackStep| Update::FellBack {
                 reason: fall.reason.clone(),
             },
         );
@@ -163,7 +163,7 @@ impl Clerk {
 
 /// A conversation, on one of the paths.
 pub struct Conversation<'a> {
-    clerk: &'a Clerk,
+    clerk: &'a StewardService,
     runtime: Runtime,
     runner: &'a Runner<Steward>,
     thread: &'a ThreadId,
@@ -279,7 +279,7 @@ impl Conversation<'_> {
         employee: &str,
     ) -> Result<(Option<Arc<Steward>>, Vec<Interrupt>), ClerkError> {
         let pending = match self.runner.standing(self.thread).await? {
-            Standing::Waiting(open) => open,
+            ThreadStatus::Waiting(open) => open,
             _ => vec![],
         };
         let state = self.runner.state(self.thread).await?;
@@ -303,7 +303,7 @@ impl Conversation<'_> {
         Ok(self.answer(&self.stood_in(retried).await?))
     }
 
-    async fn begin(&self, request: &Request) -> Result<Ended<Steward>, RunError> {
+    async fn begin(&self, request: &Request) -> Result<RunResult<Steward>, RunError> {
         let input = Update::Requested(Box::new(request.clone()));
         match request.key() {
             Some(key) => self.runner.start_keyed(self.thread, key, input).await,
@@ -314,8 +314,8 @@ impl Conversation<'_> {
     /// Continues on the legacy path from where the graph stopped, if the graph has failed.
     async fn stood_in(
         &self,
-        ended: Result<Ended<Steward>, RunError>,
-    ) -> Result<Ended<Steward>, ClerkError> {
+        ended: Result<RunResult<Steward>, RunError>,
+    ) -> Result<RunResult<Steward>, ClerkError> {
         match self.runtime {
             Runtime::Graph => Ok(self.clerk.fallback.or_else(self.thread, ended).await?),
             Runtime::Legacy => Ok(ended?),
@@ -330,7 +330,7 @@ impl Conversation<'_> {
             return Err(ClerkError::Waiting { pending });
         };
         let card = request.card.as_deref().map(InterruptId::from);
-        let said = Said::new(Caller::default(), &request.message).card(card);
+        let said = UserMessage::new(Caller::default(), &request.message).card(card);
         // An action that was requested as it is takes a yes or a no, and no other words.
         let takes_words = state.is_chat() && !request.message.trim().is_empty();
         let reply = match consent(&said, &pending) {
@@ -356,7 +356,7 @@ impl Conversation<'_> {
     /// Handles a request that has failed before: returns the answer of the legacy path if there is
     /// one, and retries the run if that path failed too.
     async fn again(&self, request: &Request, error: RunError) -> Result<Value, ClerkError> {
-        if let Standing::Failed { .. } = self.runner.standing(self.thread).await? {
+        if let ThreadStatus::Failed { .. } = self.runner.standing(self.thread).await? {
             return self.retried().await;
         }
         let state = self.runner.state(self.thread).await?;
@@ -368,8 +368,8 @@ impl Conversation<'_> {
         }
     }
 
-    fn answer(&self, ended: &Ended<Steward>) -> Value {
-        if let Ended::Finished {
+    fn answer(&self, ended: &RunResult<Steward>) -> Value {
+        if let RunResult::Finished {
             output: Some(output),
             ..
         } = ended
@@ -420,7 +420,7 @@ impl fmt::Debug for Conversation<'_> {
     }
 }
 
-impl fmt::Debug for Clerk {
+impl fmt::Debug for StewardService {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Clerk")
             .field("runtime", &self.runtime)

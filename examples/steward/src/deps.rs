@@ -7,19 +7,19 @@ use std::{
 };
 
 use fugato::{
-    agent::trace::{ModelCall, Watched},
+    agent::trace::{ModelCall, RecordedModel},
     llm::ChatModel,
     state::Millis,
 };
 
-use crate::{ledger::Ledger, service::Desk};
+use crate::{ledger::Ledger, service::RuleData};
 
 /// The dependencies of the graphs. Cheap to clone.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Deps {
     /// Forms and words.
-    pub desk: Arc<Desk>,
+    pub desk: Arc<RuleData>,
     /// The one entry to all models; it hides the providers and their keys.
     pub model: Option<Arc<dyn ChatModel>>,
     /// The business services.
@@ -58,12 +58,13 @@ impl Policy {
 impl Deps {
     /// Creates the dependencies with these rules and tables, and with a model or without.
     pub fn new(
-        desk: &Arc<Desk>,
+        desk: &Arc<RuleData>,
         ledger: Arc<dyn Ledger>,
         model: Option<Arc<dyn ChatModel>>,
     ) -> Self {
-        let watched =
-            |model| Arc::new(Watched::new(model).keeping(ModelCall::WORDS)) as Arc<dyn ChatModel>;
+        let watched = |model| {
+            Arc::new(RecordedModel::new(model).keeping(ModelCall::WORDS)) as Arc<dyn ChatModel>
+        };
         Self {
             desk: desk.clone(),
             model: model.map(watched),

@@ -18,17 +18,17 @@ use futures::StreamExt as _;
 use serde_json::{Value, json};
 
 use crate::{
-    clerk::{Clerk, ClerkError},
+    clerk::{ClerkError, StewardService},
     ledger::LedgerError,
     served::employee,
     state::RequestKind,
 };
 
-use body::{Asked, Body, asked};
+use body::{Body, StewardRequest, asked};
 
 /// Returns the endpoints under `/steward`, for
 /// [`AgentRoutes::beside`](fugato::axum::AgentRoutes::beside).
-pub fn routes(clerk: Clerk) -> Router {
+pub fn routes(clerk: StewardService) -> Router {
     Router::new()
         .route("/steward/plans", post(plans))
         .route("/steward/plans/stream", post(stream))
@@ -39,30 +39,30 @@ pub fn routes(clerk: Clerk) -> Router {
         .with_state(Arc::new(clerk))
 }
 
-type Front = State<Arc<Clerk>>;
+type Front = State<Arc<StewardService>>;
 /// The caller of a request, already authenticated.
-type Who = Extension<Caller>;
-type Sent = Result<Json<Body>, JsonRejection>;
-type Served<T = Json<Value>> = Result<T, ApiError>;
+type CallerExt = Extension<Caller>;
+type JsonBody = Result<Json<Body>, JsonRejection>;
+type ApiResult<T = Json<Value>> = Result<T, ApiError>;
 
-async fn plans(State(clerk): Front, Extension(caller): Who, sent: Sent) -> Served {
+async fn plans(State(clerk): Front, Extension(caller): CallerExt, sent: JsonBody) -> ApiResult {
     answered(&clerk, asked(&clerk, &caller, sent, Body::says)?).await
 }
 
-async fn slots(State(clerk): Front, Extension(caller): Who, sent: Sent) -> Served {
+async fn slots(State(clerk): Front, Extension(caller): CallerExt, sent: JsonBody) -> ApiResult {
     let kind = |body: &mut Body| Ok(RequestKind::Slots { form: body.form });
     answered(&clerk, asked(&clerk, &caller, sent, kind)?).await
 }
 
-async fn decide(State(clerk): Front, Extension(caller): Who, sent: Sent) -> Served {
+async fn decide(State(clerk): Front, Extension(caller): CallerExt, sent: JsonBody) -> ApiResult {
     answered(&clerk, asked(&clerk, &caller, sent, Body::decides)?).await
 }
 
-async fn execute(State(clerk): Front, Extension(caller): Who, sent: Sent) -> Served {
+async fn execute(State(clerk): Front, Extension(caller): CallerExt, sent: JsonBody) -> ApiResult {
     answered(&clerk, asked(&clerk, &caller, sent, Body::executes)?).await
 }
 
-async fn answered(clerk: &Clerk, asked: Asked) -> Served {
+async fn answered(clerk: &StewardService, asked: StewardRequest) -> ApiResult {
     let conversation = clerk.on(asked.runtime, &asked.thread);
     let answer = conversation.execute(&asked.request, asked.confirmation);
     Ok(Json(answer.await?))
@@ -70,7 +70,11 @@ async fn answered(clerk: &Clerk, asked: Asked) -> Served {
 
 /// Makes a plan and streams its phases while it is made: `node_start`, `status` and the like as
 /// they happen.
-async fn stream(State(clerk): Front, Extension(caller): Who, sent: Sent) -> Served<Response> {
+async fn stream(
+    State(clerk): Front,
+    Extension(caller): CallerExt,
+    sent: JsonBody,
+) -> ApiResult<Response> {
     let asked = asked(&clerk, &caller, sent, Body::says)?;
     let head = clerk.runner().log().head(&asked.thread).await?;
     let after = head.map_or(0, |head| head.seq);
@@ -96,7 +100,7 @@ fn is_progress(event: &Event) -> bool {
 }
 
 /// Returns the applications and claims of the caller.
-async fn documents(State(clerk): Front, Extension(caller): Who) -> Served {
+async fn documents(State(clerk): Front, Extension(caller): CallerExt) -> ApiResult {
     let read = clerk.deps().ledger.documents(&employee(&caller)).await;
     let unread = |error: LedgerError| {
         let status = StatusCode::SERVICE_UNAVAILABLE;

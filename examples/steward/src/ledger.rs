@@ -29,7 +29,7 @@ pub trait Ledger: Send + Sync {
     async fn documents(&self, employee: &str) -> Result<Documents, LedgerError>;
 
     /// Writes, once for each key.
-    async fn write(&self, key: &str, write: &Write) -> Result<Receipt, LedgerError>;
+    async fn write(&self, key: &str, write: &LedgerWrite) -> Result<Receipt, LedgerError>;
 }
 
 const _: Option<&dyn Ledger> = None;
@@ -66,10 +66,10 @@ pub enum DocumentStatus {
 
 /// Something that is written.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Write {
+pub struct LedgerWrite {
     /// The kind of write.
     #[serde(rename = "write")]
-    pub deed: Deed,
+    pub deed: WriteKind,
     /// The employee whose documents it is about.
     pub employee: String,
     /// The filled fields of the form that it is about.
@@ -80,7 +80,7 @@ pub struct Write {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Deed {
+pub enum WriteKind {
     /// An application is handed in; one that was kept as a draft with the same content is that one.
     Submit,
     /// An application is kept as a draft.

@@ -15,7 +15,7 @@ use crate::{
     action,
     deps::Deps,
     nodes,
-    service::{Desk, NextStep, Planner, Situation, Slots, inquiry},
+    service::{NextStep, Planner, RuleData, Situation, Slots, inquiry},
     state::{Intent, RequestKind, RuntimeDecision, Steward, Update},
 };
 
@@ -84,7 +84,11 @@ impl Progress<'_> {
     }
 
     /// Returns the decision of a model, or else of the rules.
-    async fn judged<J>(&mut self, judge: fn(Arc<Desk>) -> J, situation: &Situation) -> J::Verdict
+    async fn judged<J>(
+        &mut self,
+        judge: fn(Arc<RuleData>) -> J,
+        situation: &Situation,
+    ) -> J::Verdict
     where
         J: Judge<Situation = Situation>,
     {

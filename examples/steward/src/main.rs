@@ -5,11 +5,11 @@ use clap::{Parser, Subcommand};
 use fugato::{
     BoxError,
     axum::{Asset, Page},
-    cli::{App, Beside, Command, Flags, Opened},
+    cli::{App, CliCommand, Flags, Resources, WithRoutes},
 };
 use steward::{
-    check, clerk::Clerk, deps::Deps, http, ledger, served::Served, service::Desk, state::Runtime,
-    tool_words,
+    check, clerk::StewardService, deps::Deps, http, ledger, served::ServedSteward,
+    service::RuleData, state::Runtime, tool_words,
 };
 
 /// Applies for trips, claims expenses, and writes nothing that you have not agreed to.
@@ -22,7 +22,7 @@ struct Args {
     #[command(flatten)]
     flags: Flags,
     #[command(subcommand)]
-    command: Option<Own>,
+    command: Option<OwnCommand>,
     /// Where applications and claims are kept: a path, or the URL of a `PostgreSQL` server;
     /// steward.db in the folder unless it is given
     #[arg(long, global = true, value_name = "ADDRESS")]
@@ -30,11 +30,11 @@ struct Args {
 }
 
 #[derive(Debug, Subcommand)]
-enum Own {
+enum OwnCommand {
     /// Asks the models once, and tells who answered, how, and after how long
     Models,
     #[command(flatten)]
-    Shared(Command),
+    Shared(CliCommand),
 }
 
 #[tokio::main]
@@ -48,7 +48,7 @@ async fn main() -> ExitCode {
         .page(page())
         .tool_words(tool_words);
     let command = match command {
-        Some(Own::Models) => {
+        Some(OwnCommand::Models) => {
             let opened = app.open().await;
             return app
                 .job(async |screen| {
@@ -60,14 +60,17 @@ async fn main() -> ExitCode {
                 })
                 .await;
         }
-        Some(Own::Shared(command)) => Some(command),
+        Some(OwnCommand::Shared(command)) => Some(command),
         None => None,
     };
     app.run(command, async |open| wired(&open, tables.as_deref()).await)
         .await
 }
 
-async fn wired(open: &Opened, tables: Option<&str>) -> Result<Beside<Served>, BoxError> {
+async fn wired(
+    open: &Resources,
+    tables: Option<&str>,
+) -> Result<WithRoutes<ServedSteward>, BoxError> {
     let file = open.dir.join("steward.db").display().to_string();
     // Commands that only read create no tables.
     let tables = if open.reads {
@@ -75,11 +78,11 @@ async fn wired(open: &Opened, tables: Option<&str>) -> Result<Beside<Served>, Bo
     } else {
         tables.unwrap_or(&file)
     };
-    let (desk, ledger) = (Desk::load()?, ledger::open(tables).await?);
+    let (desk, ledger) = (RuleData::load()?, ledger::open(tables).await?);
     let deps = Deps::new(&desk, ledger, open.model.clone());
-    let clerk = Clerk::over(&deps, Runtime::from_env()?, |graph| open.runner(graph))?;
+    let clerk = StewardService::over(&deps, Runtime::from_env()?, |graph| open.runner(graph))?;
     let paths = http::routes(clerk.clone());
-    Ok(Beside::new(Served(clerk), paths))
+    Ok(WithRoutes::new(ServedSteward(clerk), paths))
 }
 
 /// Returns the page, with a panel of pending cards, open tasks and written documents next to the

@@ -7,11 +7,11 @@ use fugato::{
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use crate::{form::FormKind, service::Desk};
+use crate::{form::FormKind, service::RuleData};
 
 /// Reads requests by rule.
 #[derive(Debug, Deserialize)]
-pub struct Reader {
+pub struct RuleReader {
     draft: Vec<String>,
     next: Vec<String>,
     either: Vec<String>,
@@ -28,7 +28,7 @@ struct Kind {
 }
 
 /// A form, and how sure it is that it is meant.
-type Meant = (FormKind, f64);
+type FormGuess = (FormKind, f64);
 
 /// One thing that is asked for, as a rule or a model has understood it.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -72,19 +72,19 @@ fn sure() -> f64 {
     SURE
 }
 
-impl Reader {
+impl RuleReader {
     /// Returns the clauses of a request; none if it is about something else.
-    pub fn clauses(&self, desk: &Desk, text: &str, base: Date) -> Vec<Clause> {
+    pub fn clauses(&self, desk: &RuleData, text: &str, base: Date) -> Vec<Clause> {
         let is_dated = |kind: &FormKind, part: &str| {
             let form = desk.forms.get(kind);
             form.is_some_and(|form| !days(part, base, form.toward).days.is_empty())
         };
         // A clause of the same kind continues the last one, unless it names a day of its own.
-        let goes_on = |(last, _): &Meant, (next, _): &Meant, part: &str| {
+        let goes_on = |(last, _): &FormGuess, (next, _): &FormGuess, part: &str| {
             last == next && !is_dated(next, part)
         };
         let parts = clauses(text, &self.breaks, |part| self.kind(part, true), goes_on);
-        let read = |((kind, confidence), said): (Meant, String)| {
+        let read = |((kind, confidence), said): (FormGuess, String)| {
             let is_draft = kind != FormKind::Application || has_one(&said, &self.draft);
             Some(Clause {
                 form: kind,
@@ -112,7 +112,7 @@ impl Reader {
 
     /// Returns the form that a text is about, with its confidence. A text that names neither form
     /// may still be about one of them, if `guess` allows it.
-    fn kind(&self, text: &str, guess: bool) -> Option<Meant> {
+    fn kind(&self, text: &str, guess: bool) -> Option<FormGuess> {
         let mut kinds = self.kind.iter();
         let named = kinds.find(|kind| has_one(text, &kind.words));
         match named.map(|kind| kind.form) {

@@ -3,12 +3,12 @@ use fugato::cli::Lang;
 
 use crate::{
     action,
-    service::Desk,
-    state::{ActionResult, Flow, RequestKind, RuntimeDecision, Steward, Task, TaskStatus},
+    service::RuleData,
+    state::{ActionResult, Flow, PlanTask, RequestKind, RuntimeDecision, Steward, TaskStatus},
 };
 
 /// Returns the text at the end of a request or before a card.
-pub(crate) fn reply(desk: &Desk, state: &Steward, waits: bool) -> String {
+pub(crate) fn reply(desk: &RuleData, state: &Steward, waits: bool) -> String {
     let lang = action::lang(state);
     let came = state.action_result.as_ref().map(|it| result(it, lang));
     let next = if waits {
@@ -36,7 +36,7 @@ fn result(result: &ActionResult, lang: Lang) -> String {
 }
 
 /// Returns the next thing for the person to do, if there is one.
-fn rest(desk: &Desk, state: &Steward, lang: Lang) -> Option<String> {
+fn rest(desk: &RuleData, state: &Steward, lang: Lang) -> Option<String> {
     if matches!(state.kind(), Some(RequestKind::Execute { .. })) {
         return None;
     }
@@ -77,7 +77,7 @@ fn rest(desk: &Desk, state: &Steward, lang: Lang) -> Option<String> {
 }
 
 /// Returns the known fields of a task, the missing ones, and the number of further open tasks.
-fn asks(desk: &Desk, state: &Steward, task: &Task, lang: Lang) -> String {
+fn asks(desk: &RuleData, state: &Steward, task: &PlanTask, lang: Lang) -> String {
     let Some(form) = desk.forms.get(&task.form) else {
         return String::new();
     };

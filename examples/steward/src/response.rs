@@ -1,22 +1,22 @@
 //! The answers to clients: one form for each kind of request, with the part that all of them have.
 use fugato::{
-    agent::judge::Source, form::strings, llm::CallTrace, state::Interrupt, tool::ToolStatus,
+    agent::judge::DecisionSource, form::strings, llm::CallTrace, state::Interrupt, tool::ToolStatus,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
     action, reply,
-    service::Desk,
+    service::RuleData,
     state::{
-        ActionResult, ActionStep, Flow, Plan, RequestKind, Runtime, RuntimeDecision, SlotDecision,
-        Steward, Task, TaskStatus,
+        ActionResult, ActionStep, Flow, Plan, PlanTask, RequestKind, Runtime, RuntimeDecision,
+        SlotDecision, Steward, TaskStatus,
     },
 };
 
 /// The part that every answer has.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Told {
+pub struct CommonFields {
     /// The conversation.
     pub conversation_id: String,
     /// The client's name for the request.
@@ -24,7 +24,7 @@ pub struct Told {
     /// The text for the person.
     pub reply: String,
     /// The decider: a model or a rule.
-    pub planning_source: Source,
+    pub planning_source: DecisionSource,
     /// The reason for which a rule, or the legacy path, decided.
     pub fallback_reason: Option<String>,
     /// The model calls of the request.
@@ -69,7 +69,7 @@ pub struct StewardPlanResponse {
     pub flow: Option<Flow>,
     /// The part that every answer has.
     #[serde(flatten)]
-    pub told: Told,
+    pub told: CommonFields,
 }
 
 /// A task of a plan.
@@ -77,7 +77,7 @@ pub struct StewardPlanResponse {
 pub struct PlannedTask {
     /// The task, with what is missing in it.
     #[serde(flatten)]
-    pub task: Task,
+    pub task: PlanTask,
     /// The steps that a page can offer as buttons.
     pub suggested_actions: Vec<SuggestedAction>,
 }
@@ -100,7 +100,7 @@ pub struct StewardSlotDecisionResponse {
     pub slot_decision: SlotDecision,
     /// The part that every answer has.
     #[serde(flatten)]
-    pub told: Told,
+    pub told: CommonFields,
 }
 
 /// The meaning of words for a plan.
@@ -112,7 +112,7 @@ pub struct StewardRuntimeDecisionResponse {
     pub missing_fields: Vec<String>,
     /// The part that every answer has.
     #[serde(flatten)]
-    pub told: Told,
+    pub told: CommonFields,
 }
 
 /// The result of an action.
@@ -130,12 +130,12 @@ pub struct StewardActionResponse {
     pub steps: Vec<Value>,
     /// The part that every answer has.
     #[serde(flatten)]
-    pub told: Told,
+    pub told: CommonFields,
 }
 
 impl Response {
     /// Returns the answer in this state, with the interrupt that waits for a person.
-    pub fn of(desk: &Desk, state: &Steward, pending: Option<&Interrupt>) -> Self {
+    pub fn of(desk: &RuleData, state: &Steward, pending: Option<&Interrupt>) -> Self {
         let told = told(desk, state, pending);
         let current = state.steward_state.current();
         let missing_fields = current.map_or(vec![], |task| task.missing_fields.clone());
@@ -165,7 +165,7 @@ impl Response {
     }
 
     /// Returns the part that every answer has.
-    pub fn told(&self) -> &Told {
+    pub fn told(&self) -> &CommonFields {
         match self {
             Self::Plan(response) => &response.told,
             Self::Slots(response) => &response.told,
@@ -175,14 +175,14 @@ impl Response {
     }
 }
 
-fn told(desk: &Desk, state: &Steward, pending: Option<&Interrupt>) -> Told {
+fn told(desk: &RuleData, state: &Steward, pending: Option<&Interrupt>) -> CommonFields {
     let request = state.request.as_ref();
     let trace = request.map(|request| request.client_trace_id.clone());
-    Told {
+    CommonFields {
         conversation_id: state.conversation_id.clone(),
         client_trace_id: trace.unwrap_or_default(),
         reply: reply::reply(desk, state, pending.is_some()),
-        planning_source: state.planning_source.unwrap_or(Source::Rule),
+        planning_source: state.planning_source.unwrap_or(DecisionSource::Rule),
         fallback_reason: state.fallback_reason.clone(),
         model_call_traces: state.model_call_traces.clone(),
         runtime: state.runtime,
@@ -202,7 +202,7 @@ fn planned(state: &Steward) -> Vec<PlannedTask> {
     planned.collect()
 }
 
-fn acted(state: &Steward, action: &str, told: Told) -> StewardActionResponse {
+fn acted(state: &Steward, action: &str, told: CommonFields) -> StewardActionResponse {
     let result = state.action_result.clone().unwrap_or_else(|| ActionResult {
         action: action.to_owned(),
         outcome: "needs_confirmation".to_owned(),
@@ -224,7 +224,7 @@ fn acted(state: &Steward, action: &str, told: Told) -> StewardActionResponse {
 }
 
 /// Returns the step that writes, once nothing is missing.
-fn suggested(state: &Steward, task: &Task) -> Vec<SuggestedAction> {
+fn suggested(state: &Steward, task: &PlanTask) -> Vec<SuggestedAction> {
     if task.status != TaskStatus::Open || !task.missing_fields.is_empty() {
         return vec![];
     }

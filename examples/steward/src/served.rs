@@ -1,22 +1,22 @@
 //! The agent behind the endpoints that all agents have: a conversation on a page.
 use async_trait::async_trait;
 use fugato::{
-    axum::{Access, Caller, Item, Said, Unusable, belongs, timeline, title},
+    axum::{BadInput, Caller, ThreadAccess, TimelineItem, UserMessage, belongs, timeline, title},
     graph::Runner,
     state::{Interrupt, Message, ThreadId},
-    stream::{Answered, Reply as Answer},
+    stream::{QuestionAnswer, Reply as Answer},
 };
 use serde_json::{Value, json};
 
 use crate::{
-    clerk::Clerk,
+    clerk::StewardService,
     nodes::Reply,
-    state::{Beside, Request, RequestKind, Steward, Update},
+    state::{Request, RequestExtras, RequestKind, Steward, Update},
 };
 
 /// The agent behind endpoints.
 #[derive(Debug, Clone)]
-pub struct Served(pub Clerk);
+pub struct ServedSteward(pub StewardService);
 
 /// Returns the employee whose applications and claims a caller works on: their account, or `me` if
 /// there is none.
@@ -25,7 +25,7 @@ pub fn employee(caller: &Caller) -> String {
 }
 
 #[async_trait]
-impl fugato::axum::Agent for Served {
+impl fugato::axum::Agent for ServedSteward {
     type State = Steward;
 
     fn name(&self) -> &'static str {
@@ -36,13 +36,13 @@ impl fugato::axum::Agent for Served {
         self.0.runner()
     }
 
-    async fn input(&self, said: Said) -> Result<Vec<Update>, Unusable> {
+    async fn input(&self, said: UserMessage) -> Result<Vec<Update>, BadInput> {
         let said = said.in_words()?;
-        let beside: Beside = said.beside(
+        let beside: RequestExtras = said.beside(
             "are lang (\"en\" or \"zh\"), base_date (a day), attachments (names of files) and context \
              (fields of a form)",
         )?;
-        let beside = beside.checked().map_err(Unusable::new)?;
+        let beside = beside.checked().map_err(BadInput::new)?;
         let request = Request::new(RequestKind::Chat, "", &employee(&said.caller));
         let request = Request {
             beside,
@@ -53,7 +53,12 @@ impl fugato::axum::Agent for Served {
 
     /// Allows only the employee of the conversation, through any endpoint: others neither see the
     /// documents nor answer the questions.
-    async fn allows(&self, caller: &Caller, thread: &ThreadId, _: Access) -> Result<(), Unusable> {
+    async fn allows(
+        &self,
+        caller: &Caller,
+        thread: &ThreadId,
+        _: ThreadAccess,
+    ) -> Result<(), BadInput> {
         let is_theirs = |steward: &Steward| steward.employee == employee(caller);
         belongs(self.runner(), thread, is_theirs).await
     }
@@ -63,9 +68,9 @@ impl fugato::axum::Agent for Served {
         _: &ThreadId,
         _: &Caller,
         _: &Interrupt,
-        answered: Answered,
-    ) -> Result<Value, Unusable> {
-        let Answered { reply, reason, .. } = answered;
+        answered: QuestionAnswer,
+    ) -> Result<Value, BadInput> {
+        let QuestionAnswer { reply, reason, .. } = answered;
         let reply = match reply {
             // Its schema says what is wrong with it.
             Answer::Value(Value::Object(object)) => return Ok(Value::Object(object)),
@@ -78,7 +83,7 @@ impl fugato::axum::Agent for Served {
                 }
             }
             _ => {
-                return Err(Unusable::new(
+                return Err(BadInput::new(
                     "say approve or reject, or what you want instead",
                 ));
             }
@@ -90,7 +95,7 @@ impl fugato::axum::Agent for Served {
         title(&steward.history)
     }
 
-    fn tells(&self, changes: &[Update]) -> Option<Vec<Item>> {
+    fn timeline_items(&self, changes: &[Update]) -> Option<Vec<TimelineItem>> {
         let said = changes.iter().filter_map(|change| match change {
             Update::Requested(request) => Some(Message::user(&request.message)),
             Update::Answered { reply, .. } => Some(Message::assistant(reply)),
@@ -100,7 +105,7 @@ impl fugato::axum::Agent for Served {
         Some(timeline(&said))
     }
 
-    fn timeline(&self, steward: &Steward) -> Vec<Item> {
+    fn timeline(&self, steward: &Steward) -> Vec<TimelineItem> {
         timeline(&steward.history)
     }
 }

@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 
 use fugato::{
     BoxError,
-    agent::judge::{self, Inquiry, Judge, Wrong},
+    agent::judge::{self, Inquiry, InvalidAnswer, Judge},
     form::{self, Fields},
     llm::{CallOptions, ChatRequest, ToolSchema},
     state::{Message, Schema},
@@ -22,8 +22,8 @@ use serde_json::{Value, json};
 use crate::{
     deps::Deps,
     form::{FormKind, Forms},
-    read::Reader,
-    state::{Beside, Plan, RequestKind, Steward},
+    read::RuleReader,
+    state::{Plan, RequestExtras, RequestKind, Steward},
 };
 
 pub use planner::Planner;
@@ -31,7 +31,7 @@ pub use runtime::NextStep;
 pub use slots::Slots;
 
 /// A decision in the making.
-pub type Thinking<T> = judge::Thinking<Situation, T>;
+pub type Deliberation<T> = judge::DecisionState<Situation, T>;
 
 /// The number of attempts, counted over all models and corrections.
 const ATTEMPTS: u32 = 3;
@@ -39,29 +39,29 @@ const ATTEMPTS: u32 = 3;
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Returns a judge with the model, if there is one.
-pub(crate) fn inquiry<J: Judge>(deps: &Deps, judge: impl FnOnce(Arc<Desk>) -> J) -> Inquiry<J> {
+pub(crate) fn inquiry<J: Judge>(deps: &Deps, judge: impl FnOnce(Arc<RuleData>) -> J) -> Inquiry<J> {
     let options = CallOptions::default().attempts(ATTEMPTS).patience(PATIENCE);
     Inquiry::new(judge(deps.desk.clone()), deps.model.clone()).options(options)
 }
 
 /// The data of the rules, shared by the judges.
 #[derive(Debug)]
-pub struct Desk {
+pub struct RuleData {
     /// The forms.
     pub forms: Forms,
     /// Reads what words say about a form.
-    pub facts: form::Reader,
+    pub facts: form::FormReader,
     /// Reads what words ask for.
-    pub reader: Reader,
+    pub reader: RuleReader,
 }
 
-impl Desk {
+impl RuleData {
     /// Loads the forms and words of this program.
     pub fn load() -> Result<Arc<Self>, BoxError> {
         let forms = toml::from_str(include_str!("../forms.toml"))?;
         let rules = toml::from_str(include_str!("../facts.toml"))?;
         Ok(Arc::new(Self {
-            facts: form::Reader::new(rules, &forms)?,
+            facts: form::FormReader::new(rules, &forms)?,
             reader: toml::from_str(include_str!("../words.toml"))?,
             forms,
         }))
@@ -88,9 +88,9 @@ impl Desk {
     }
 
     /// Returns the fields that a model has named, as the form takes them, or the errors in them.
-    fn taken(&self, kind: FormKind, path: &str, given: &Fields) -> Result<Fields, Wrong> {
+    fn taken(&self, kind: FormKind, path: &str, given: &Fields) -> Result<Fields, InvalidAnswer> {
         let fields = self.forms.read(&kind, given);
-        let mut fields = fields.map_err(|error| Wrong::at(path, error.to_string()))?;
+        let mut fields = fields.map_err(|error| InvalidAnswer::at(path, error.to_string()))?;
         // Models copy neighbouring facts into the reason, as people do.
         if let Some(Value::String(reason)) = fields.remove("reason")
             && let Some(clean) = self.facts.cleaned(&reason)
@@ -115,7 +115,7 @@ pub struct Situation {
     /// The words.
     pub message: String,
     /// The attachments and options of the words.
-    pub beside: Beside,
+    pub beside: RequestExtras,
     /// The form that is asked about, if not that of the current task.
     pub form: Option<FormKind>,
     /// The plan so far.
@@ -131,7 +131,7 @@ impl Situation {
         let beside = request.map(|request| request.beside.clone());
         Self {
             message: state.message.clone(),
-            beside: Beside {
+            beside: RequestExtras {
                 base_date: state.base_date.clone(),
                 ..beside.unwrap_or_default()
             },
@@ -151,7 +151,7 @@ impl Situation {
 
     /// Returns the fields that the page has filled in, and the files that came with the words, as
     /// far as they belong to a form and fit into it.
-    fn given(&self, desk: &Desk, kind: FormKind) -> Fields {
+    fn given(&self, desk: &RuleData, kind: FormKind) -> Fields {
         let Some(form) = desk.forms.get(&kind) else {
             return Fields::new();
         };

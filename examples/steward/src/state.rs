@@ -4,7 +4,7 @@ mod plan;
 mod request;
 
 use fugato::{
-    agent::{Actions, ActionsUpdate, Embeds, judge::Source},
+    agent::{Actions, ActionsUpdate, Embeds, judge::DecisionSource},
     form::Fields,
     llm::CallTrace,
     state::{Message, State, ToolCall},
@@ -15,9 +15,9 @@ use serde_json::Value;
 
 use crate::form::FormKind;
 
-pub use change::{Returned, Update};
-pub use plan::{ActionStep, Plan, Task, TaskStatus};
-pub use request::{Beside, Request, RequestKind, Runtime};
+pub use change::{GraphOutput, Update};
+pub use plan::{ActionStep, Plan, PlanTask, TaskStatus};
+pub use request::{Request, RequestExtras, RequestKind, Runtime};
 
 /// The state of a conversation. What belongs to a request is forgotten when the next one begins.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -60,7 +60,7 @@ pub struct Steward {
     /// The result of the action.
     pub action_result: Option<ActionResult>,
     /// The decider of this request: a model or a rule.
-    pub planning_source: Option<Source>,
+    pub planning_source: Option<DecisionSource>,
     /// The reason for which a rule, or the legacy path, decided.
     pub fallback_reason: Option<String>,
     /// The path that processed the request.
@@ -75,7 +75,7 @@ pub struct Intent {
     /// True if it is about something else than trips and expenses.
     pub off_topic: bool,
     /// The tasks.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<PlanTask>,
 }
 
 impl Intent {

@@ -4,8 +4,8 @@ mod update;
 
 use fugato::{
     agent::{
-        Corrects,
-        compact::{Compacting, Compacts},
+        CorrectionState,
+        compact::{Compactable, CompactionInput},
     },
     memory::{Compaction, CompactionPolicy, CompactionUpdate, Trigger},
     prompt::is_correction,
@@ -14,13 +14,13 @@ use fugato::{
 use serde::{Deserialize, Serialize};
 
 pub use fugato::cli::Lang;
-pub use turn::{Phase, Stop, Turn, Use, Wanted};
+pub use turn::{PendingCall, Phase, Stop, ToolUse, TurnState};
 pub use update::{Move, Request, Update};
 
 /// The state of a conversation. Every field has a default, so that threads of older versions load.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Agent {
+pub struct AgentState {
     /// The name of the thread, for jobs that are made in it.
     pub thread: String,
     /// The language of the person.
@@ -34,7 +34,7 @@ pub struct Agent {
     /// The number of calls of tools in all turns, from which their ids are made.
     pub calls: u64,
     /// The present turn, or else the last one.
-    pub turn: Turn,
+    pub turn: TurnState,
 }
 
 /// The policy of compaction, with the options that a person may set.
@@ -74,7 +74,7 @@ impl Policy {
     }
 }
 
-impl Agent {
+impl AgentState {
     /// Returns a text in the person's language, for the library's messages: the person's own words,
     /// unless another language is set.
     pub(crate) fn in_language(&self) -> &str {
@@ -87,7 +87,7 @@ impl Agent {
     }
 }
 
-impl State for Agent {
+impl State for AgentState {
     type Update = Update;
 
     fn apply(&mut self, update: Update) {
@@ -95,7 +95,7 @@ impl State for Agent {
             Update::Asked(request) => {
                 self.lang = request.lang.unwrap_or_else(|| Lang::of(&request.text));
                 self.conversation.history.push(Message::user(&request.text));
-                self.turn = Turn::of(request);
+                self.turn = TurnState::of(request);
             }
             Update::Began {
                 thread,
@@ -123,7 +123,7 @@ impl State for Agent {
     }
 }
 
-impl Corrects for Agent {
+impl CorrectionState for AgentState {
     fn corrections(&self) -> u32 {
         let told = self
             .turn
@@ -142,9 +142,9 @@ impl Corrects for Agent {
     }
 }
 
-impl Compacts for Agent {
-    fn compacting(&self) -> Vec<Compacting<'_>> {
-        vec![Compacting {
+impl Compactable for AgentState {
+    fn compacting(&self) -> Vec<CompactionInput<'_>> {
+        vec![CompactionInput {
             part: "conversation",
             history: &self.conversation.history,
             done: &self.compaction,

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use fugato::{
     BoxError,
     archive::Archives,
-    cli::{App, Belongings, Flags},
+    cli::{App, Flags, ThreadResources},
     state::ThreadId,
 };
 
@@ -13,12 +13,12 @@ use crate::open::{archives, jobs};
 
 /// The data that belongs to the conversations in the folder and store of these flags.
 #[derive(Debug)]
-pub struct Kept {
+pub struct ConversationResources {
     archives: Archives,
     app: App,
 }
 
-impl Kept {
+impl ConversationResources {
     /// Returns the data in the folder and store of these flags.
     pub fn new(flags: Flags) -> Self {
         Self {
@@ -29,7 +29,7 @@ impl Kept {
 }
 
 #[async_trait]
-impl Belongings for Kept {
+impl ThreadResources for ConversationResources {
     async fn exist(&self, thread: &ThreadId) -> Result<bool, BoxError> {
         Ok(self.archives.path(thread).exists())
     }

@@ -5,16 +5,16 @@ use fugato::{
     agent::{
         Corrections, OnFailure, Toolbox,
         compact::Compact,
-        trace::{ModelCall, Watched},
+        trace::{ModelCall, RecordedModel},
     },
     cron::Jobs,
     llm::ChatModel,
-    mcp::plugin::Loaded,
+    mcp::plugin::LoadedPlugins,
     tool::RegistryError,
     web::Web,
 };
 
-use crate::{agent::Agent, desk::Desk, tools};
+use crate::{agent::AgentState, desk::Workspace, tools};
 
 /// The minimum importance of a line that is kept in a summary by rule.
 const LEAST: f32 = 0.3;
@@ -29,19 +29,19 @@ pub struct Deps {
     /// The policy for unusable answers.
     pub corrections: Corrections,
     /// The folder of the agent.
-    pub desk: Desk,
+    pub desk: Workspace,
     /// The jobs.
     pub jobs: Jobs,
     /// The tools.
-    pub toolbox: Toolbox<Agent>,
+    pub toolbox: Toolbox<AgentState>,
     /// The limits of a turn.
-    pub limits: Limits,
+    pub limits: TurnLimits,
 }
 
 /// The limits of a turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct TurnLimits {
     /// The maximum number of moves.
     pub moves: u32,
     /// The maximum number of equal calls.
@@ -56,7 +56,7 @@ pub struct Limits {
     pub stuck: u32,
 }
 
-impl Default for Limits {
+impl Default for TurnLimits {
     fn default() -> Self {
         Self {
             moves: 5,
@@ -73,9 +73,9 @@ impl Deps {
     /// Returns the dependencies from this folder, with these jobs and plugins, and with this web if
     /// any.
     pub fn with(
-        desk: Desk,
+        desk: Workspace,
         jobs: Jobs,
-        plugins: Loaded,
+        plugins: LoadedPlugins,
         web: Option<Arc<dyn Web>>,
     ) -> Result<Self, RegistryError> {
         let toolbox = tools::toolbox(&desk, &jobs, plugins, web)?;
@@ -86,7 +86,7 @@ impl Deps {
             desk,
             jobs,
             toolbox,
-            limits: Limits::default(),
+            limits: TurnLimits::default(),
         })
     }
 
@@ -94,7 +94,7 @@ impl Deps {
     #[must_use]
     pub fn model(mut self, model: Option<Arc<dyn ChatModel>>) -> Self {
         self.model = model.map(|model| {
-            Arc::new(Watched::new(model).keeping(ModelCall::WORDS)) as Arc<dyn ChatModel>
+            Arc::new(RecordedModel::new(model).keeping(ModelCall::WORDS)) as Arc<dyn ChatModel>
         });
         self
     }

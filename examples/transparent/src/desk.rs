@@ -11,7 +11,7 @@ use fugato::{
     memory::{Embedder, Fusion, HybridSearch, Notebook},
     prompt::TemplateFolder,
     sqlite::SqliteSearch,
-    web::{Allowed, BadSearchUrl, HttpWeb, Web},
+    web::{AllowedHosts, BadSearchUrl, HttpWeb, Web},
 };
 use thiserror::Error;
 
@@ -47,7 +47,7 @@ const NOTES: &str = "notes";
 
 /// The folder of the agent. The files that people write are the source, and the index is derived.
 #[derive(Clone)]
-pub struct Desk {
+pub struct Workspace {
     dir: PathBuf,
     /// The settings in `config.toml`.
     pub settings: Settings,
@@ -87,7 +87,7 @@ pub enum DeskError {
     Web(#[from] BadSearchUrl),
 }
 
-impl Desk {
+impl Workspace {
     /// Opens a folder. A folder without `SOUL.md` is new, and gets the sample files.
     pub fn open(dir: impl Into<PathBuf>) -> Result<Self, DeskError> {
         let dir = dir.into();
@@ -139,7 +139,7 @@ impl Desk {
             return Ok(None);
         }
         let web = HttpWeb::new(search.trim())?;
-        Ok(Some(Arc::new(Allowed::new(web, hosts.clone()))))
+        Ok(Some(Arc::new(AllowedHosts::new(web, hosts.clone()))))
     }
 
     /// Returns the path of the folder.
@@ -166,7 +166,7 @@ fn fill(dir: &Path) -> Result<(), DeskError> {
     Ok(())
 }
 
-impl std::fmt::Debug for Desk {
+impl std::fmt::Debug for Workspace {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Desk")
             .field("dir", &self.dir)

@@ -2,26 +2,26 @@
 use fugato::{
     END, Graph, RunnerOptions,
     agent::{MemoryTrigger, trace::recorded},
-    graph::{BuildError, Meter},
+    graph::{BudgetUnit, BuildError},
 };
 
 use crate::{
-    agent::{Agent, Phase},
+    agent::{AgentState, Phase},
     deps::Deps,
-    nodes::{Act, Answer, Begin, Keep, Plan, Repair, Retrieve, Think, Understand},
+    nodes::{Act, Answer, BeginNode, KeepNode, Plan, Repair, Retrieve, Think, Understand},
 };
 
 /// Returns the graph of the agent. It has no data of a conversation, so one graph serves all of
 /// them.
-pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
+pub fn graph(deps: &Deps) -> Result<Graph<AgentState>, BuildError> {
     let notebook = std::sync::Arc::new(deps.desk.notebook.clone());
-    let said = |agent: &Agent| {
+    let said = |agent: &AgentState| {
         let request = &agent.turn.request;
         request.job.is_none().then(|| request.text.clone())
     };
     let [intent, plan, think, retrieve, act, repair, answer] = NODES.map(Phase::node);
-    Graph::<Agent>::starting_at("begin")
-        .node("begin", Begin(deps.clone()))
+    Graph::<AgentState>::starting_at("begin")
+        .node("begin", BeginNode(deps.clone()))
         .node("remember", MemoryTrigger::new(notebook, said))
         .node("compact", recorded(deps.compact()))
         .node(intent, recorded(Understand(deps.clone())))
@@ -31,7 +31,7 @@ pub fn graph(deps: &Deps) -> Result<Graph<Agent>, BuildError> {
         .node(act, Act(deps.clone()))
         .node(repair, recorded(Repair(deps.clone())))
         .node(answer, recorded(Answer(deps.clone())))
-        .node("keep", Keep(deps.clone()))
+        .node("keep", KeepNode(deps.clone()))
         .edge("begin", "remember")
         .edge("remember", "compact")
         .edge("compact", intent)
@@ -58,7 +58,7 @@ const NODES: [Phase; 7] = [
     Phase::Answer,
 ];
 
-fn next(agent: &Agent) -> &'static str {
+fn next(agent: &AgentState) -> &'static str {
     agent.turn.phase.node()
 }
 
@@ -67,8 +67,8 @@ pub fn budgets(options: RunnerOptions) -> RunnerOptions {
     const QUARTER_OF_AN_HOUR: u64 = 15 * 60 * 1000;
     options
         .step_limit(120)
-        .budget(Meter::ModelCalls, 60)
-        .budget(Meter::ToolCalls, 30)
-        .budget(Meter::Tokens, 400_000)
-        .budget(Meter::WallTime, QUARTER_OF_AN_HOUR)
+        .budget(BudgetUnit::ModelCalls, 60)
+        .budget(BudgetUnit::ToolCalls, 30)
+        .budget(BudgetUnit::Tokens, 400_000)
+        .budget(BudgetUnit::WallTime, QUARTER_OF_AN_HOUR)
 }

@@ -3,10 +3,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use fugato::{
-    cli::{App, Command, Flags},
+    cli::{App, CliCommand, Flags},
     mcp::plugin,
 };
-use transparent::belongings::Kept;
+use transparent::belongings::ConversationResources;
 
 /// Finds, remembers, reminds and calls tools, and shows every step of it.
 ///
@@ -18,7 +18,7 @@ struct Args {
     #[command(flatten)]
     flags: Flags,
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<CliCommand>,
 }
 
 fn main() -> ExitCode {
@@ -29,7 +29,7 @@ fn main() -> ExitCode {
 #[tokio::main]
 async fn run() -> ExitCode {
     let args = Args::parse();
-    let kept = Kept::new(args.flags.clone());
+    let kept = ConversationResources::new(args.flags.clone());
     let app = App::new("transparent", args.flags).belongings(kept);
     app.run(args.command, transparent::open::open).await
 }

@@ -11,7 +11,7 @@ mod think;
 
 use fugato::{
     BoxError, Context, EventKind, Note, Outcome,
-    agent::{Settled, Shown, ask},
+    agent::{Settlement, StreamedParts, ask},
     llm::{ChatResponse, Contract},
     prompt::Stage,
 };
@@ -20,22 +20,22 @@ use serde_json::Value;
 
 pub use act::Act;
 pub use answer::Answer;
-pub use begin::Begin;
+pub use begin::BeginNode;
 pub use intent::Understand;
-pub use keep::Keep;
+pub use keep::KeepNode;
 pub use plan::Plan;
 pub use repair::{Repair, Revision};
 pub use retrieve::Retrieve;
-pub use think::{Decision, Think, What};
+pub use think::{Decision, NextStep, Think};
 
 use crate::{
-    agent::{Agent, Update},
+    agent::{AgentState, Update},
     deps::Deps,
     prompts,
 };
 
 /// The result of asking the model.
-enum Heard<T> {
+enum ModelOutcome<T> {
     /// A decision.
     Decided(T),
     /// The outcome that stores the correction; the model is asked again in the next round.
@@ -47,25 +47,25 @@ enum Heard<T> {
 /// Asks the model for a decision under a contract.
 async fn consult<T: DeserializeOwned>(
     deps: &Deps,
-    cx: &Context<Agent>,
+    cx: &Context<AgentState>,
     stage: (&str, Stage),
     contract: &Contract<T>,
-) -> Result<Heard<T>, BoxError> {
+) -> Result<ModelOutcome<T>, BoxError> {
     let agent = cx.state();
     let Some(model) = deps.model.as_ref().filter(|_| agent.turn.by_rule.is_none()) else {
-        return Ok(Heard::ByRule(vec![]));
+        return Ok(ModelOutcome::ByRule(vec![]));
     };
     let (name, stage) = stage;
     let request = match prompts::request(deps, agent, name, stage) {
         Ok(request) => request.response_format(contract.response_format()),
-        Err(error) => return by_rule(deps, cx, error).map(Heard::ByRule),
+        Err(error) => return by_rule(deps, cx, error).map(ModelOutcome::ByRule),
     };
-    let answer = ask(cx, &**model, request, Shown::Reasoning).await;
+    let answer = ask(cx, &**model, request, StreamedParts::Reasoning).await;
     let read = |response: ChatResponse| contract.read(&response.message.content);
     Ok(match deps.corrections.settle(cx, answer, read) {
-        Settled::Decided(decision) => Heard::Decided(decision),
-        Settled::Again(outcome) => Heard::Again(outcome),
-        Settled::Undecided(why) => Heard::ByRule(by_rule(deps, cx, why)?),
+        Settlement::Decided(decision) => ModelOutcome::Decided(decision),
+        Settlement::Again(outcome) => ModelOutcome::Again(outcome),
+        Settlement::Undecided(why) => ModelOutcome::ByRule(by_rule(deps, cx, why)?),
     })
 }
 
@@ -73,7 +73,7 @@ async fn consult<T: DeserializeOwned>(
 /// Returns the update, or the error if rules must not decide.
 fn by_rule(
     deps: &Deps,
-    cx: &Context<Agent>,
+    cx: &Context<AgentState>,
     why: impl Into<BoxError>,
 ) -> Result<Vec<Update>, BoxError> {
     let why = why.into();

@@ -4,19 +4,19 @@ use std::{path::Path, sync::Arc};
 use fugato::{
     BoxError, Runner,
     archive::Archives,
-    cli::Opened,
-    cron::{Clock, Clockwork, Job, Jobs},
-    mcp::plugin::Loaded,
+    cli::Resources,
+    cron::{Job, JobClock, JobRunner, Jobs},
+    mcp::plugin::LoadedPlugins,
     store::DocStore,
 };
 use serde::Deserialize as _;
 
 use crate::{
-    agent::{Agent, Lang, Request, Update},
+    agent::{AgentState, Lang, Request, Update},
     deps::Deps,
-    desk::Desk,
+    desk::Workspace,
     graph::{budgets, graph},
-    served::Served,
+    served::ServedTransparent,
 };
 
 /// Returns the archives of a folder.
@@ -26,12 +26,12 @@ pub fn archives(dir: &Path) -> Archives {
 
 /// Returns the jobs of a store, with the clock of this machine.
 pub fn jobs(docs: Arc<dyn DocStore>) -> Jobs {
-    Jobs::new(docs, Clock::system())
+    Jobs::new(docs, JobClock::system())
 }
 
 /// Returns the clockwork that starts a turn for each job that is due.
-pub fn clockwork(runner: Runner<Agent>, jobs: Jobs) -> Clockwork<Agent> {
-    Clockwork::new(runner, jobs, |job: &Job, _| {
+pub fn clockwork(runner: Runner<AgentState>, jobs: Jobs) -> JobRunner<AgentState> {
+    JobRunner::new(runner, jobs, |job: &Job, _| {
         let lang = job.wish.extra.get("lang").map(Lang::deserialize);
         vec![Update::Asked(Request {
             lang: lang.and_then(Result::ok),
@@ -42,17 +42,17 @@ pub fn clockwork(runner: Runner<Agent>, jobs: Jobs) -> Clockwork<Agent> {
 
 /// Returns the dependencies from a folder, with its plugins, and with jobs in this store.
 pub async fn deps(dir: &Path, docs: Arc<dyn DocStore>) -> Result<Deps, BoxError> {
-    let desk = Desk::open(dir)?;
+    let desk = Workspace::open(dir)?;
     let (plugins, web) = (desk.plugins().load().await, desk.web()?);
     Ok(Deps::with(desk, jobs(docs), plugins, web)?)
 }
 
 /// Returns the served agent. Unless the command only reads, jobs fire and archives are updated
 /// until the process ends.
-pub async fn open(mut open: Opened) -> Result<Served, BoxError> {
+pub async fn open(mut open: Resources) -> Result<ServedTransparent, BoxError> {
     let deps = if open.reads {
-        let (desk, jobs) = (Desk::open(&open.dir)?, jobs(open.docs.clone()));
-        Deps::with(desk, jobs, Loaded::default(), None)?
+        let (desk, jobs) = (Workspace::open(&open.dir)?, jobs(open.docs.clone()));
+        Deps::with(desk, jobs, LoadedPlugins::default(), None)?
     } else {
         deps(&open.dir, open.docs.clone()).await?
     };
@@ -66,5 +66,5 @@ pub async fn open(mut open: Opened) -> Result<Served, BoxError> {
         let own = runner.clone();
         tokio::spawn(async move { archives.run_until(&own, std::future::pending()).await });
     }
-    Ok(Served::new(runner, open.lang))
+    Ok(ServedTransparent::new(runner, open.lang))
 }

@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::{agent::Turn, intent::either};
+use crate::{agent::TurnState, intent::either};
 
 /// A step of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Step {
+pub struct PlanStep {
     /// What kind of step it is.
     #[serde(rename = "type")]
     pub kind: StepKind,
@@ -53,10 +53,10 @@ const MOST_STEPS: usize = 8;
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// The steps in their order: first what the memory is searched for, then tools.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlanStep>,
 }
 
-impl Step {
+impl PlanStep {
     /// Returns a step that searches the memory.
     pub fn rag(query: impl Into<String>) -> Self {
         Self {
@@ -203,7 +203,7 @@ impl Slot {
     }
 
     /// Returns true if the intent or one of these steps can provide a value.
-    fn may_be_filled(self, before: &[Step]) -> bool {
+    fn may_be_filled(self, before: &[PlanStep]) -> bool {
         match self {
             Self::SelectedPath => before.iter().any(|step| step.name == "list_files"),
             Self::LastResult => before.iter().any(|step| step.kind == StepKind::Tool),
@@ -212,7 +212,7 @@ impl Slot {
     }
 
     /// Returns the value; none if there is none yet.
-    fn value(self, turn: &Turn) -> Option<Value> {
+    fn value(self, turn: &TurnState) -> Option<Value> {
         let params = turn.intent.as_ref().map(|intent| &intent.params);
         let text = |text: &str| (!text.trim().is_empty()).then(|| json!(text));
         match self {
@@ -232,7 +232,7 @@ impl Slot {
 /// The error of a step whose reference has no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{step} needs {{{{{missing}}}}}, and no step before it has found that")]
-pub struct Missing {
+pub struct MissingReference {
     /// The title of the step.
     pub step: String,
     /// The name of the reference.
@@ -241,9 +241,9 @@ pub struct Missing {
 
 /// Returns a step with the values of its references. A reference that is a whole value keeps its
 /// type; within a text it becomes text.
-pub fn filled(step: &Step, turn: &Turn) -> Result<Step, Missing> {
+pub fn filled(step: &PlanStep, turn: &TurnState) -> Result<PlanStep, MissingReference> {
     let template = step.template();
-    let missing = |missing: &str| Missing {
+    let missing = |missing: &str| MissingReference {
         step: step.title(),
         missing: missing.to_owned(),
     };
@@ -264,7 +264,7 @@ pub fn filled(step: &Step, turn: &Turn) -> Result<Step, Missing> {
         Some(Value::Object(params)) => params,
         _ => Map::new(),
     };
-    Ok(Step {
+    Ok(PlanStep {
         query: filled.get("query").map(value_text).unwrap_or_default(),
         params,
         ..step.clone()

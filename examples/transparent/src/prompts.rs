@@ -6,11 +6,11 @@ use fugato::{
     llm::{ChatRequest, Profile, Thinking},
     prompt::{FENCES, PromptBudget, PromptBuilder, Stage, Trust, fenced},
     state::Conversation,
-    tool::Detail,
+    tool::CatalogueDetail,
 };
 use serde_json::json;
 
-use crate::{agent::Agent, deps::Deps, plan::Step};
+use crate::{agent::AgentState, deps::Deps, plan::PlanStep};
 
 /// The maximum number of tokens of a prompt.
 const MOST_TOKENS: u64 = 24_000;
@@ -23,7 +23,7 @@ const TOOLS: &str = "{{tools}}";
 /// Returns the request of a stage.
 pub fn request(
     deps: &Deps,
-    agent: &Agent,
+    agent: &AgentState,
     name: &str,
     stage: Stage,
 ) -> Result<ChatRequest, BoxError> {
@@ -67,10 +67,10 @@ fn profile(stage: &str) -> Profile {
     }
 }
 
-fn builder(deps: &Deps, agent: &Agent) -> Result<PromptBuilder<Agent>, BoxError> {
+fn builder(deps: &Deps, agent: &AgentState) -> Result<PromptBuilder<AgentState>, BoxError> {
     let templates = &deps.desk.templates;
     let today = deps.jobs.clock().shown(agent.turn.began_at);
-    let tools = deps.toolbox.catalogue(agent, Detail::Full);
+    let tools = deps.toolbox.catalogue(agent, CatalogueDetail::Full);
     let known = [
         ("name", NAME),
         ("now", today.as_str()),
@@ -90,7 +90,7 @@ fn builder(deps: &Deps, agent: &Agent) -> Result<PromptBuilder<Agent>, BoxError>
 }
 
 /// Adds the facts about the turn that every stage gets.
-fn known(agent: &Agent, stage: Stage) -> Stage {
+fn known(agent: &AgentState, stage: Stage) -> Stage {
     let turn = &agent.turn;
     let made = turn.uses.iter().map(|made| {
         let call = json!({ "name": made.call.name, "params": made.call.arguments });
@@ -133,7 +133,7 @@ fn known(agent: &Agent, stage: Stage) -> Stage {
         .state(standing.join("\n"))
 }
 
-fn line(at: usize, step: &Step, followed: usize) -> String {
+fn line(at: usize, step: &PlanStep, followed: usize) -> String {
     let mark = if at < followed { "done" } else { "to do" };
     format!("{}. ({mark}) {}", at + 1, json!(step))
 }

@@ -10,9 +10,9 @@ use jiff::{Timestamp, tz::TimeZone};
 use serde_json::{Map, Value, json};
 
 use crate::{
-    agent::{Agent, Move, Turn, Wanted},
+    agent::{AgentState, Move, PendingCall, TurnState},
     intent::{Intent, IntentKind, Params},
-    plan::{Step, StepKind, filled},
+    plan::{PlanStep, StepKind, filled},
 };
 
 pub use answer::answer;
@@ -108,7 +108,7 @@ pub fn intent(text: &str) -> Intent {
 }
 
 /// Returns the steps that fulfil a wish; none if an answer is enough.
-pub fn steps(turn: &Turn) -> Vec<Step> {
+pub fn steps(turn: &TurnState) -> Vec<PlanStep> {
     let Some(Intent { intent, params, .. }) = &turn.intent else {
         return vec![];
     };
@@ -118,29 +118,35 @@ pub fn steps(turn: &Turn) -> Vec<Step> {
         .request
         .job
         .is_some()
-        .then(|| Step::tool("notify", json!({ "text": text })));
+        .then(|| PlanStep::tool("notify", json!({ "text": text })));
     let own = match (intent, params.kind.as_str()) {
         (IntentKind::Remind, _) if turn.request.job.is_some() => vec![],
-        (IntentKind::Search, "web") => vec![Step::tool(
+        (IntentKind::Search, "web") => vec![PlanStep::tool(
             "web-search",
             json!({ "query": params.sought() }),
         )],
-        (IntentKind::Search, _) => vec![Step::rag(params.sought()), listing(params)],
-        (IntentKind::AskMemory, _) => vec![Step::rag(params.sought())],
+        (IntentKind::Search, _) => vec![PlanStep::rag(params.sought()), listing(params)],
+        (IntentKind::AskMemory, _) => vec![PlanStep::rag(params.sought())],
         (IntentKind::Remind, _) => reminder(turn),
-        (IntentKind::Execute, "jobs") => vec![Step::tool("list_cron_jobs", json!({}))],
+        (IntentKind::Execute, "jobs") => vec![PlanStep::tool("list_cron_jobs", json!({}))],
         (IntentKind::Execute, "cancel") => {
-            vec![Step::tool(
+            vec![PlanStep::tool(
                 "cancel_cron_job",
                 json!({ "id": words::job(text).unwrap_or_default() }),
             )]
         }
-        (IntentKind::Execute, "photo") => vec![Step::tool("take_photo", json!({}))],
+        (IntentKind::Execute, "photo") => vec![PlanStep::tool("take_photo", json!({}))],
         (IntentKind::Execute, "notify") if told.is_none() => {
-            vec![Step::tool("notify", json!({ "text": words::said(text) }))]
+            vec![PlanStep::tool(
+                "notify",
+                json!({ "text": words::said(text) }),
+            )]
         }
         (IntentKind::Execute, "read") => {
-            vec![Step::tool("read_file", json!({ "path": params.location }))]
+            vec![PlanStep::tool(
+                "read_file",
+                json!({ "path": params.location }),
+            )]
         }
         _ => vec![],
     };
@@ -148,7 +154,7 @@ pub fn steps(turn: &Turn) -> Vec<Step> {
 }
 
 /// Returns a search for files by any of the words, in both languages.
-fn listing(params: &Params) -> Step {
+fn listing(params: &Params) -> PlanStep {
     let alternatives = words::alternatives(&params.keywords).join("|");
     let mut wanted = Map::new();
     if !params.location.is_empty() {
@@ -160,12 +166,12 @@ fn listing(params: &Params) -> Step {
     if let Some((_, days)) = period(&params.time_range) {
         wanted.insert("days".into(), json!(days));
     }
-    Step::tool("list_files", Value::Object(wanted))
+    PlanStep::tool("list_files", Value::Object(wanted))
 }
 
 /// Returns the step for a reminder. Without a readable time there is none, and the answer asks for
 /// the time.
-fn reminder(turn: &Turn) -> Vec<Step> {
+fn reminder(turn: &TurnState) -> Vec<PlanStep> {
     let text = &turn.request.text;
     let zone = TimeZone::get(&turn.zone).unwrap_or_else(|_| TimeZone::system());
     let now = Timestamp::from_millisecond(turn.began_at).unwrap_or_default();
@@ -173,11 +179,11 @@ fn reminder(turn: &Turn) -> Vec<Step> {
         return vec![];
     };
     let wanted = json!({ "schedule": when.schedule, "task": words::task(text), "once": when.once });
-    vec![Step::tool("create_cron_job", wanted)]
+    vec![PlanStep::tool("create_cron_job", wanted)]
 }
 
 /// Returns the next move with its thought: the next step of the plan, or the end.
-pub fn next(agent: &Agent) -> (String, Move, Option<usize>) {
+pub fn next(agent: &AgentState) -> (String, Move, Option<usize>) {
     let turn = &agent.turn;
     let own = if turn.plan.is_empty() {
         steps(turn)
@@ -200,7 +206,7 @@ pub fn next(agent: &Agent) -> (String, Move, Option<usize>) {
                 why: missing.to_string(),
             },
         ),
-        Ok(Step {
+        Ok(PlanStep {
             kind: StepKind::Rag,
             query,
             ..
@@ -209,7 +215,7 @@ pub fn next(agent: &Agent) -> (String, Move, Option<usize>) {
             format!("先在记忆里查“{query}”。"),
             Move::Retrieve { query },
         ),
-        Ok(Step { name, params, .. }) => (
+        Ok(PlanStep { name, params, .. }) => (
             format!("I call {name}."),
             format!("调用 {name}。"),
             Move::Call { name, params },
@@ -219,7 +225,7 @@ pub fn next(agent: &Agent) -> (String, Move, Option<usize>) {
 }
 
 /// Returns other arguments for a failed call; none if no rule applies.
-pub fn repair(turn: &Turn, wanted: &Wanted) -> Option<Map<String, Value>> {
+pub fn repair(turn: &TurnState, wanted: &PendingCall) -> Option<Map<String, Value>> {
     let old = wanted.call.arguments.as_object()?;
     let cause = wanted.cause.as_deref().unwrap_or_default();
     let mut new = old.clone();
@@ -256,7 +262,7 @@ fn unknown(cause: &str, arguments: &Map<String, Value>) -> Vec<String> {
 }
 
 /// Returns a file of an earlier list with the same name.
-fn near(turn: &Turn, path: &str) -> Option<String> {
+fn near(turn: &TurnState, path: &str) -> Option<String> {
     let name = path.rsplit('/').next()?.to_lowercase();
     let files = turn
         .done()
@@ -269,7 +275,7 @@ fn near(turn: &Turn, path: &str) -> Option<String> {
 }
 
 /// Returns a message that is stored without a request: important, and no question.
-pub fn worth_keeping(turn: &Turn) -> Option<&str> {
+pub fn worth_keeping(turn: &TurnState) -> Option<&str> {
     const MATTERS: f32 = 0.7;
     let text = turn.request.text.trim();
     let asks = text.ends_with(['?', '？', '吗', '么']);

@@ -3,24 +3,24 @@
 use async_trait::async_trait;
 use fugato::{
     Runner,
-    axum::{Agent as AgentServed, Item, Said, Unusable, timeline, title},
+    axum::{Agent as AgentServed, BadInput, TimelineItem, UserMessage, timeline, title},
     cli::Lang,
     state::Message,
 };
 use serde::Deserialize;
 
-use crate::agent::{Agent, Request, Update};
+use crate::agent::{AgentState, Request, Update};
 
 /// The agent behind its endpoints.
 #[derive(Debug, Clone)]
-pub struct Served {
-    runner: Runner<Agent>,
+pub struct ServedTransparent {
+    runner: Runner<AgentState>,
     lang: Option<Lang>,
 }
 
-impl Served {
+impl ServedTransparent {
     /// Creates the agent with this language, or that of the messages.
-    pub fn new(runner: Runner<Agent>, lang: Option<Lang>) -> Self {
+    pub fn new(runner: Runner<AgentState>, lang: Option<Lang>) -> Self {
         Self { runner, lang }
     }
 }
@@ -33,18 +33,18 @@ struct Extra {
 }
 
 #[async_trait]
-impl AgentServed for Served {
-    type State = Agent;
+impl AgentServed for ServedTransparent {
+    type State = AgentState;
 
     fn name(&self) -> &'static str {
         "transparent"
     }
 
-    fn runner(&self) -> &Runner<Agent> {
+    fn runner(&self) -> &Runner<AgentState> {
         &self.runner
     }
 
-    async fn input(&self, said: Said) -> Result<Vec<Update>, Unusable> {
+    async fn input(&self, said: UserMessage) -> Result<Vec<Update>, BadInput> {
         let said = said.in_words()?;
         let Extra { lang } = said.beside("is lang (\"en\" or \"zh\")")?;
         let lang = lang.or(self.lang);
@@ -54,11 +54,11 @@ impl AgentServed for Served {
         })])
     }
 
-    fn title(&self, agent: &Agent) -> Option<String> {
+    fn title(&self, agent: &AgentState) -> Option<String> {
         title(&agent.conversation.history)
     }
 
-    fn tells(&self, changes: &[Update]) -> Option<Vec<Item>> {
+    fn timeline_items(&self, changes: &[Update]) -> Option<Vec<TimelineItem>> {
         let said = changes.iter().filter_map(|change| match change {
             Update::Asked(request) => Some(Message::user(&request.text)),
             Update::Answered { text } => Some(Message::assistant(text)),
@@ -67,7 +67,7 @@ impl AgentServed for Served {
         Some(timeline(&said.collect::<Vec<_>>()))
     }
 
-    fn timeline(&self, agent: &Agent) -> Vec<Item> {
+    fn timeline(&self, agent: &AgentState) -> Vec<TimelineItem> {
         timeline(&agent.conversation.history)
     }
 }

@@ -16,9 +16,9 @@ pub struct Settings {
     /// The tools that may be called.
     pub tools: Tools,
     /// The command that takes a photo.
-    pub photo: Run,
+    pub photo: ProgramSettings,
     /// The command that shows a notification on the desktop.
-    pub notify: Run,
+    pub notify: ProgramSettings,
     /// The access to the web.
     pub web: WebSettings,
     /// The server for embeddings of notes and questions; without one they are found by words alone.
@@ -55,7 +55,7 @@ impl Default for Tools {
 /// A command; empty for none.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Run {
+pub struct ProgramSettings {
     /// The program, and its arguments with placeholders such as `{file}`.
     pub command: Vec<String>,
 }

@@ -8,34 +8,34 @@ use fugato::{
     command::{Command, NOTIFY, Notify},
     cron::{CREATE, JobTools, Jobs, Maker},
     file::{ListFiles, ReadFile},
-    mcp::plugin::Loaded,
+    mcp::plugin::LoadedPlugins,
     tool::{GateChain, GatePolicy as _, GatedCall, Registry, ToolLists, Verdict},
     web::{Web, WebSearch},
 };
 use serde_json::json;
 
 use crate::{
-    agent::{Agent, Update},
-    desk::Desk,
+    agent::{AgentState, Update},
+    desk::Workspace,
 };
 
 /// Returns the toolbox of this folder, with these jobs and plugins, and with this web if any.
 pub fn toolbox(
-    desk: &Desk,
+    desk: &Workspace,
     jobs: &Jobs,
-    plugins: Loaded,
+    plugins: LoadedPlugins,
     web: Option<Arc<dyn Web>>,
-) -> Result<Toolbox<Agent>, fugato::tool::RegistryError> {
+) -> Result<Toolbox<AgentState>, fugato::tool::RegistryError> {
     let settings = &desk.settings;
     let search = WebSearch::new(web).adjust(|mut spec| {
         spec.name = "web-search".into();
         spec.also_called("web_search")
             .argument_alias("keywords", "query")
     });
-    let jobs = JobTools::new(jobs.clone(), |agent: &Agent| {
+    let jobs = JobTools::new(jobs.clone(), |agent: &AgentState| {
         Maker::new(&agent.thread).extra(json!({ "lang": agent.lang }))
     });
-    let registry = Registry::<Agent, Update>::builder()
+    let registry = Registry::<AgentState, Update>::builder()
         .tool(search)
         .tool(ListFiles::new(desk.sandbox.clone()))
         .tool(ReadFile::new(desk.sandbox.clone()))
@@ -60,12 +60,12 @@ pub fn toolbox(
         .collect();
     let gates = GateChain::new()
         .with(one_job_makes_no_other)
-        .with(move |call: &GatedCall<'_>, agent: &Agent| listed(&lists, call, agent));
+        .with(move |call: &GatedCall<'_>, agent: &AgentState| listed(&lists, call, agent));
     Ok(Toolbox::new(registry).gates(gates))
 }
 
 /// Blocks a job from making jobs, as that would never end.
-fn one_job_makes_no_other(call: &GatedCall<'_>, agent: &Agent) -> Verdict {
+fn one_job_makes_no_other(call: &GatedCall<'_>, agent: &AgentState) -> Verdict {
     if agent.turn.request.job.is_some() && call.spec.name == CREATE {
         return Verdict::Block(
             "a job makes no other job; do its task, and notify the person".into(),
@@ -75,7 +75,7 @@ fn one_job_makes_no_other(call: &GatedCall<'_>, agent: &Agent) -> Verdict {
 }
 
 /// Judges a call by the person's lists. A job's notification was confirmed when the job was made.
-fn listed(lists: &ToolLists, call: &GatedCall<'_>, agent: &Agent) -> Verdict {
+fn listed(lists: &ToolLists, call: &GatedCall<'_>, agent: &AgentState) -> Verdict {
     let agreed = agent.turn.request.job.is_some() && call.spec.name == NOTIFY;
     match lists.judge(call, agent) {
         Verdict::NeedConfirm(_) if agreed => Verdict::Allow,

@@ -22,7 +22,7 @@ use fugato_testkit::{
 };
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
-use transparent::served::Served;
+use transparent::served::ServedTransparent;
 
 /// The agent over a folder with the sample.
 struct Home {
@@ -62,7 +62,7 @@ impl ConsentWorld for Home {
             let log = MemoryLog::with_clock(move || now.load(Ordering::SeqCst));
             Stage::on(Arc::new(log), None, |desk| desk)
         };
-        let served = Served::new(next.runner.clone(), None);
+        let served = ServedTransparent::new(next.runner.clone(), None);
         *lock(&self.router) = AgentRoutes::new(served).router();
         *stage = Some(next);
         Ok(())

@@ -12,8 +12,8 @@ use fugato::{
     StoreError, ThreadId, ThreadLog,
     state::{Millis, Seq},
     store::{
-        Appended, Commit, Fence, Head, Lease, LeaseRequest, Leased, Record, Signal, Status,
-        StoreErrorKind,
+        AppendResult, Commit, Fence, Head, Lease, LeaseOutcome, LeaseRequest, Record, Signal,
+        Status, StoreErrorKind,
     },
 };
 use serde::{Deserialize, Serialize};
@@ -98,14 +98,14 @@ impl JsonLines {
 
 #[async_trait]
 impl ThreadLog for JsonLines {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError> {
         let refuse = |kind| StoreError::new(kind, "append").on(thread);
         let mut cabinet = self.cabinet();
         let Cabinet { file, threads, now } = &mut *cabinet;
         let stored = threads.entry(thread.clone()).or_default();
         let head = stored.records.len() as Seq;
         if stored.last.is_some_and(|(_, nonce)| nonce == commit.nonce) {
-            return Ok(Appended {
+            return Ok(AppendResult {
                 head,
                 now: *now,
                 signals: stored.acknowledged.clone(),
@@ -132,7 +132,7 @@ impl ThreadLog for JsonLines {
         }
         stored.acknowledged = std::mem::take(&mut stored.signals);
         let head = stored.records.len() as Seq;
-        Ok(Appended {
+        Ok(AppendResult {
             head,
             now: *now,
             signals: stored.acknowledged.clone(),
@@ -174,7 +174,7 @@ impl ThreadLog for JsonLines {
         Ok(cabinet.threads.get(thread).and_then(head))
     }
 
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+    async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome, StoreError> {
         let mut cabinet = self.cabinet();
         let now = cabinet.now;
         match request {
@@ -182,7 +182,7 @@ impl ThreadLog for JsonLines {
                 let stored = cabinet.threads.entry(thread.clone()).or_default();
                 stored
                     .grant(thread, owner, ttl, now)
-                    .map(|lease| Leased::Granted(vec![lease]))
+                    .map(|lease| LeaseOutcome::Granted(vec![lease]))
             }
             LeaseRequest::Claim { n, owner, ttl } => {
                 let due = cabinet
@@ -192,7 +192,7 @@ impl ThreadLog for JsonLines {
                 let granted = due
                     .take(n)
                     .map(|(thread, stored)| stored.grant(thread.clone(), owner.clone(), ttl, now));
-                granted.collect::<Result<_, _>>().map(Leased::Granted)
+                granted.collect::<Result<_, _>>().map(LeaseOutcome::Granted)
             }
             LeaseRequest::Renew { thread, fence, ttl } => {
                 let stored = cabinet.threads.get_mut(&thread);
@@ -206,13 +206,13 @@ impl ThreadLog for JsonLines {
                 if let Some(stored) = stored.filter(|stored| stored.fence == fence) {
                     stored.lease = None;
                 }
-                Ok(Leased::Done)
+                Ok(LeaseOutcome::Done)
             }
             LeaseRequest::Signal { thread, signal } => {
                 let stored = cabinet.threads.get_mut(&thread);
                 let unknown = || StoreError::new(StoreErrorKind::NotFound, "signal").on(&thread);
                 stored.ok_or_else(unknown)?.signals.push(signal);
-                Ok(Leased::Done)
+                Ok(LeaseOutcome::Done)
             }
         }
     }
@@ -257,11 +257,11 @@ impl Thread {
         })
     }
 
-    fn renew(&mut self, until: Millis) -> Leased {
+    fn renew(&mut self, until: Millis) -> LeaseOutcome {
         if let Some((_, end)) = &mut self.lease {
             *end = until;
         }
-        Leased::Renewed {
+        LeaseOutcome::Renewed {
             until,
             signals: std::mem::take(&mut self.signals),
         }

@@ -2,7 +2,7 @@
 use std::{error::Error, fs::OpenOptions, io::Write as _, path::Path, sync::Arc};
 
 use downstream::{Change, Clerk, JsonLines, Order, Stock, Telegram, desk};
-use fugato::{Answers, Encoder, Ended, Frames, Runner, ThreadId, ThreadLog};
+use fugato::{Answers, Encoder, Frames, RunResult, Runner, ThreadId, ThreadLog};
 use futures::StreamExt as _;
 use serde_json::json;
 
@@ -41,7 +41,7 @@ async fn an_order_is_approved_after_the_service_was_opened_again() -> Tested {
     };
     assert_eq!(
         ended,
-        Ended::Finished {
+        RunResult::Finished {
             state: Arc::new(expected),
             output: Some(json!(true))
         }

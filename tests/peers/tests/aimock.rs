@@ -16,7 +16,7 @@ use fugato::{
         ModelErrorKind::{
             CutOff, Denied, Malformed, RateLimited, Skipped, TimedOut, Unavailable, Unreachable,
         },
-        Record, Replay, Retry, RetryAdvice, Secrets, Timeout, Usage,
+        Recorder, Replay, Retry, RetryAdvice, Secrets, Timeout, Usage,
     },
     memory::Embedder as _,
     openai::OpenAiEmbedder,
@@ -238,7 +238,7 @@ async fn a_cassette_of_a_stream_gives_it_again_and_holds_no_secret() -> Result<(
     for desk in desks("cassette")? {
         let tape = Tape::default();
         let secrets = Secrets::default().and_key(&ApiKey::new(SECRET));
-        let model = Record::new(desk.model.clone(), tape.clone()).secrets(secrets.clone());
+        let model = Recorder::new(desk.model.clone(), tape.clone()).secrets(secrets.clone());
         let questions = ["reason", "two tools", "hello"];
         // Someone told the model a key.
         let told = ask(&format!("hello, my key is {SECRET}"));

@@ -10,8 +10,8 @@ use std::{sync::LazyLock, time::Duration};
 use fugato::{
     BoxError, ChatModel, ChatModelExt as _, ChatRequest, Contract, DecideOptions, OpenAi, decide,
     llm::{
-        ApiKey, ChatDelta, DecidedBy, FinishReason, ModelErrorKind, ObjectDelta, RetryAdvice,
-        Undecided, read_object,
+        ApiKey, ChatDelta, DecideFailure, DecidedBy, FinishReason, ModelErrorKind, ObjectDelta,
+        RetryAdvice, read_object,
     },
     state::Message,
 };
@@ -180,7 +180,7 @@ async fn decided(
         Ok(decided) => {
             let (came, rejected) = match decided.by {
                 DecidedBy::Model => (Came::Decided, 0..=2),
-                DecidedBy::Rule(Undecided::Rejected) => (Came::ByRule, 3..=3),
+                DecidedBy::Rule(DecideFailure::Rejected) => (Came::ByRule, 3..=3),
                 other => {
                     println!("  {other:?}");
                     (Came::ByRule, 0..=2)
@@ -193,7 +193,7 @@ async fn decided(
         }
         Err(error) => {
             match &error.why {
-                Undecided::Rejected => assert_eq!(error.story.rejected.len(), 3),
+                DecideFailure::Rejected => assert_eq!(error.story.rejected.len(), 3),
                 why => println!("  {why:?}"),
             }
             Came::Error

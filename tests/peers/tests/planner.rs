@@ -8,7 +8,7 @@ use fugato::{
     llm::{ApiKey, DeltaStream, ModelError},
     store::MemoryDocs,
 };
-use planner::{desk::Desk, graph::Deps, service::Planner};
+use planner::{desk::Exchange, graph::Deps, service::Planner};
 use servers::{Aimock, Llama};
 use tokio::time::timeout;
 
@@ -16,7 +16,7 @@ const KEY: &str = "sk-desk-0123456789";
 /// Far more than the stages of a few messages may take together.
 const PATIENCE: Duration = Duration::from_mins(15);
 
-fn planner(desk: &Desk, model: impl ChatModel + 'static) -> Result<Planner, BoxError> {
+fn planner(desk: &Exchange, model: impl ChatModel + 'static) -> Result<Planner, BoxError> {
     let docs = Arc::new(MemoryDocs::default());
     let deps = Deps::new(desk.clone(), docs).model(model);
     Ok(Planner::new(&deps, Arc::new(MemoryLog::default()))?)
@@ -32,7 +32,7 @@ async fn the_reference_scenario_with_aimock() -> Result<(), BoxError> {
         return Ok(());
     };
     let model = OpenAi::new(server.url(), "small").key(ApiKey::new(KEY));
-    let desk = Desk::in_memory()?;
+    let desk = Exchange::in_memory()?;
     let planner = planner(&desk, model)?;
     assert_eq!(
         say(&planner, "Hello, how are you").await?,
@@ -79,7 +79,7 @@ async fn the_reference_scenario_with_a_small_model_ends_in_honest_words() -> Res
         return Ok(());
     };
     let model = OpenAi::new(server.url(), "small").key(ApiKey::new(KEY));
-    let desk = Desk::in_memory()?;
+    let desk = Exchange::in_memory()?;
     let planner = planner(&desk, Terse(model))?;
     // What exists is read out as it was looked up, whatever the model makes of it.
     let told = timeout(PATIENCE, say(&planner, "Which models are there?")).await??;

@@ -5,11 +5,11 @@ use std::{sync::Arc, time::Duration};
 
 use fugato::{
     Answers, BoxError, ChatModel, MemoryLog, OpenAi, Runner, ThreadId,
-    agent::{Assistant, ReactReply, Unreplied},
+    agent::{Assistant, ReactReply, ReplyError},
     axum::Agent as _,
     llm::{ApiKey, Timeout},
 };
-use react::{BuiltIn, Companion, agent::graph, tools::Tools};
+use react::{BuiltIn, ReactAgent, agent::graph, tools::Tools};
 use serde_json::json;
 use servers::{Aimock, Llama};
 
@@ -37,7 +37,7 @@ fn fixtures() -> String {
     .to_string()
 }
 
-fn companion(model: impl ChatModel + 'static, tools: &Tools) -> Result<Companion, BoxError> {
+fn companion(model: impl ChatModel + 'static, tools: &Tools) -> Result<ReactAgent, BoxError> {
     let registry = tools.built_in(&BuiltIn::ALL)?.build()?;
     let graph = graph(
         Some(Arc::new(model)),
@@ -46,14 +46,14 @@ fn companion(model: impl ChatModel + 'static, tools: &Tools) -> Result<Companion
         4,
     )?;
     let runner = Runner::new(graph, Arc::new(MemoryLog::default()));
-    Ok(Companion::new(runner))
+    Ok(ReactAgent::new(runner))
 }
 
 /// Says something, and agrees to whatever is asked.
-async fn reply(companion: &Companion, text: &str) -> Result<ReactReply, BoxError> {
+async fn reply(companion: &ReactAgent, text: &str) -> Result<ReactReply, BoxError> {
     let thread = ThreadId::new("desk")?;
     let mut reply = companion.process_message(&thread, text).await;
-    while let Err(Unreplied::Asks(open)) = &reply {
+    while let Err(ReplyError::Asks(open)) = &reply {
         let mut answers = Answers::none();
         for asked in open {
             let shown = asked.question.digest.clone().unwrap_or_default();

@@ -5,17 +5,17 @@ use std::{sync::Arc, time::Duration};
 
 use fugato::{
     Answers, BoxError, ChatModel, MemoryLog, OpenAi, RunnerOptions, ThreadId,
-    graph::Standing,
+    graph::ThreadStatus,
     llm::{ApiKey, Fallback, Timeout},
 };
 use serde_json::{Value, json};
 use servers::{Aimock, Llama};
 use steward::{
     Reply, check,
-    clerk::Clerk,
+    clerk::StewardService,
     deps::Deps,
     ledger::{self, Documents, Ledger},
-    service::Desk,
+    service::RuleData,
     state::{Request, RequestKind, Runtime},
 };
 
@@ -49,14 +49,14 @@ fn client(url: &str, name: &str) -> Timeout<OpenAi> {
 /// A conversation that saves a draft, up to the card, then over it; what is written at the end.
 async fn saves_a_draft(model: Arc<dyn ChatModel>) -> Result<(Value, Documents), BoxError> {
     let tables: Arc<dyn Ledger> = ledger::open(":memory:").await?;
-    let deps = Deps::new(&Desk::load()?, tables.clone(), Some(model));
+    let deps = Deps::new(&RuleData::load()?, tables.clone(), Some(model));
     let store = Arc::new(MemoryLog::default());
-    let clerk = Clerk::new(&deps, &store, &RunnerOptions::default(), Runtime::Graph)?;
+    let clerk = StewardService::new(&deps, &store, &RunnerOptions::default(), Runtime::Graph)?;
     let thread = ThreadId::new("draft")?;
     let request = Request::new(RequestKind::Chat, "draft", "ann").on("2026-02-25");
     let answer = clerk.request(&thread, request.message(DRAFT)).await?;
     assert_eq!(tables.documents("ann").await?, Documents::default());
-    if let Standing::Waiting(open) = clerk.runner().standing(&thread).await? {
+    if let ThreadStatus::Waiting(open) = clerk.runner().standing(&thread).await? {
         let asked = open.into_iter().next().ok_or("a card is open")?;
         let digest = asked.question.digest.ok_or("it says what is shown")?;
         let answers = Answers::none().approving(asked.id, Reply::approve(), digest)?;

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use fugato::{
-    BoxError, Ended, EventKind, MemoryLog, OpenAi, Runner, RunnerOptions, ThreadId,
+    BoxError, EventKind, MemoryLog, OpenAi, RunResult, Runner, RunnerOptions, ThreadId,
     llm::{ApiKey, ChatModel},
     store::MemoryDocs,
 };
@@ -48,7 +48,7 @@ async fn run(model: Arc<dyn ChatModel>) -> Result<Run, BoxError> {
     });
     let told = timeout(PATIENCE, told.collect()).await?;
     match end.await? {
-        Ended::Finished {
+        RunResult::Finished {
             output: Some(Value::String(answer)),
             state,
         } => Ok(Run {

@@ -2,7 +2,7 @@
 //! retry, a subgraph.
 use std::time::Duration;
 
-use fugato_graph::{Context, Doubt, END, Effect, Graph, NodePolicy, Reconciled};
+use fugato_graph::{Context, END, Effect, Graph, InDoubt, NodePolicy, Reconciliation};
 use fugato_state::{Interrupt, Question, State};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -65,11 +65,11 @@ pub fn approved(answer: u64) -> String {
 pub const APPROVED: &str = "approved by ";
 
 /// What looking after an action has shown.
-pub(crate) fn found<T>(happened: bool, result: T) -> Reconciled<T> {
+pub(crate) fn found<T>(happened: bool, result: T) -> Reconciliation<T> {
     if happened {
-        Reconciled::Happened(result)
+        Reconciliation::Happened(result)
     } else {
-        Reconciled::DidNotHappen
+        Reconciliation::DidNotHappen
     }
 }
 
@@ -85,9 +85,9 @@ pub fn told(evidence: &Evidence, thread: &str, asked: &Interrupt) -> Tried<Optio
         return Ok(None);
     };
     let doubt = if evidence.shows(thread, &asked.task, key)? {
-        Doubt::Happened(result(&asked.task, key).into())
+        InDoubt::Happened(result(&asked.task, key).into())
     } else {
-        Doubt::DidNotHappen
+        InDoubt::DidNotHappen
     };
     Ok(Some(serde_json::to_value(doubt)?))
 }

@@ -4,7 +4,7 @@ use std::{
     fmt,
 };
 
-use fugato_graph::{Answers, HistoryEntry, Runner, Standing, machine::Fact};
+use fugato_graph::{Answers, HistoryEntry, Runner, ThreadStatus, machine::Fact};
 use fugato_state::ThreadId;
 use fugato_store::MemoryLog;
 use serde_json::Value;
@@ -124,7 +124,7 @@ impl Judge {
     ) -> Tried<()> {
         let name = thread.as_str();
         let standing = runner.standing(thread).await?;
-        if standing != Standing::Idle {
+        if standing != ThreadStatus::Idle {
             self.verdict.wrong(format!("{name} ended as {standing:?}"));
         }
         let state = runner.state(thread).await?;

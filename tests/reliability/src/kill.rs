@@ -6,7 +6,7 @@ use std::{
 };
 
 use fastrand::Rng;
-use fugato_graph::{Runner, Standing};
+use fugato_graph::{Runner, ThreadStatus};
 use fugato_state::{Interrupt, ThreadId};
 use fugato_store::{Status, ThreadFilter, ThreadSummary};
 use serde_json::Value;
@@ -239,7 +239,7 @@ impl Parent {
     async fn answer(&mut self, thread: &ThreadId, child: &mut Child) -> Tried<()> {
         // What is acknowledged later may be open when it is looked for.
         let acknowledged: HashSet<String> = self.acknowledged.keys().cloned().collect();
-        let Standing::Waiting(open) = self.runner.standing(thread).await? else {
+        let ThreadStatus::Waiting(open) = self.runner.standing(thread).await? else {
             return Ok(());
         };
         for interrupt in open {

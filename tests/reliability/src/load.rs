@@ -1,7 +1,7 @@
 //! Many threads on a store that breaks under them, in one process.
 use std::{sync::Arc, time::Duration};
 
-use fugato_graph::{Answers, Ended, RunError, RunErrorKind, Runner, Standing};
+use fugato_graph::{Answers, RunError, RunErrorKind, RunResult, Runner, ThreadStatus};
 use fugato_state::ThreadId;
 use fugato_store::StoreErrorKind;
 use tokio::sync::watch;
@@ -77,8 +77,8 @@ async fn one(runner: &Runner<Job>, evidence: &Evidence, thread: &ThreadId) -> Tr
     let mut ended = runner.start(thread, ()).await;
     loop {
         ended = match ended {
-            Ok(Ended::Finished { .. }) => return Ok(acknowledged),
-            Ok(Ended::Parked { interrupts, .. }) => {
+            Ok(RunResult::Finished { .. }) => return Ok(acknowledged),
+            Ok(RunResult::Interrupted { interrupts, .. }) => {
                 let Some(open) = interrupts.first() else {
                     return Err("parked without a question".into());
                 };
@@ -102,19 +102,19 @@ async fn one(runner: &Runner<Job>, evidence: &Evidence, thread: &ThreadId) -> Tr
 }
 
 /// Goes on from wherever the log says that the thread is.
-async fn again(runner: &Runner<Job>, thread: &ThreadId) -> Result<Ended<Job>, RunError> {
+async fn again(runner: &Runner<Job>, thread: &ThreadId) -> Result<RunResult<Job>, RunError> {
     match runner.standing(thread).await? {
-        Standing::New => runner.start(thread, ()).await,
-        Standing::Waiting(open) => {
+        ThreadStatus::New => runner.start(thread, ()).await,
+        ThreadStatus::Waiting(open) => {
             let state = runner.state(thread).await?.unwrap_or_default();
-            Ok(Ended::parked(state, open))
+            Ok(RunResult::parked(state, open))
         }
-        Standing::Idle => {
+        ThreadStatus::Idle => {
             let (state, output) = (
                 runner.state(thread).await?.unwrap_or_else(Arc::default),
                 None,
             );
-            Ok(Ended::Finished { state, output })
+            Ok(RunResult::Finished { state, output })
         }
         _ => runner.recover(thread).await,
     }

@@ -2,7 +2,7 @@
 use std::{io::Write, path::PathBuf, pin::pin, sync::Arc, time::Duration};
 
 use clap::{Args, ValueEnum};
-use fugato_graph::{Answers, Durability, Runner, RunnerOptions, Worked, Worker};
+use fugato_graph::{Answers, Durability, Runner, RunnerOptions, Worker, WorkerReport};
 use fugato_state::{State, ThreadId};
 use fugato_stream::EventKind;
 use futures::StreamExt;
@@ -181,7 +181,7 @@ async fn work<S: State>(
         .concurrency(serve.concurrency)
         .poll(Duration::from_millis(100));
     say(&Said::Ready)?;
-    let Worked {
+    let WorkerReport {
         rested,
         failed,
         handed_over,

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use fugato_graph::{HistoryEntry, Standing, machine::Fact};
+use fugato_graph::{HistoryEntry, ThreadStatus, machine::Fact};
 use fugato_state::ThreadId;
 use fugato_store::{Status, ThreadFilter};
 
@@ -100,7 +100,7 @@ impl Queue {
         let mut wrong = vec![];
         for thread in &self.threads {
             let standing = runner.standing(thread).await?;
-            if standing != Standing::Idle {
+            if standing != ThreadStatus::Idle {
                 wrong.push(format!("{thread} ended as {standing:?}"));
             }
             let state = runner.state(thread).await?;

@@ -1,5 +1,5 @@
 //! Of many who answer the same question at once, one is heard.
-use fugato_graph::{AnswerError, Answers, Ended, RunErrorKind, machine::Fact};
+use fugato_graph::{AnswerError, Answers, RunErrorKind, RunResult, machine::Fact};
 use fugato_state::ThreadId;
 use reliability::{
     BoxError,
@@ -35,7 +35,7 @@ async fn one_is_heard(kind: Kind) -> Result<(), BoxError> {
     let (mut heard, mut late) = (vec![], 0);
     for answer in answering {
         match answer.await?? {
-            (client, Ok(Ended::Finished { .. })) => heard.push(client),
+            (client, Ok(RunResult::Finished { .. })) => heard.push(client),
             (_, Err(error)) => match error.kind {
                 RunErrorKind::Busy { .. }
                 | RunErrorKind::Answer(AnswerError::NothingAsked | AnswerError::Unknown { .. }) => {

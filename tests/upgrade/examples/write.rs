@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 
 use fugato::{
     BoxError, Runner, RunnerOptions, ThreadId,
-    graph::{Amendment, Answers},
+    graph::{Answers, StateEdit},
     sqlite::{SqliteLog, SqliteOptions},
 };
 use upgrade::{Page, Seen, THEN, World, graph, old_graph, say, seen};
@@ -120,7 +120,7 @@ impl Threads {
             .cancel(&id("cancelled")?, "ann", "no longer needed")
             .await?;
         runner.start(&id("amended")?, say("pause")).await?;
-        let amendment = Amendment::new([say("by hand")], "ann", "it was missing");
+        let amendment = StateEdit::new([say("by hand")], "ann", "it was missing");
         runner.amend(&id("amended")?, amendment).await?;
         Ok(())
     }

@@ -9,8 +9,8 @@ use std::{
 
 use fugato::{
     graph::{
-        BoxError, BuildError, Context, END, Effect, EffectClass, Entering, Graph, NodePolicy,
-        Outcome,
+        BoxError, BuildError, Context, END, Effect, EffectClass, Graph, NodePolicy, Outcome,
+        SubgraphInput,
     },
     state::Question,
 };
@@ -122,7 +122,7 @@ pub fn graph(world: &World) -> Result<Graph<Page>, BuildError> {
         .subgraph(
             "part",
             &part,
-            |entering: Entering<'_, Page>| {
+            |entering: SubgraphInput<'_, Page>| {
                 Ok::<_, BoxError>(Page {
                     lines: vec![entering.item()?],
                 })

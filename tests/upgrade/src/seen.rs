@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use fugato::{
     BoxError, Runner,
-    graph::Standing,
+    graph::ThreadStatus,
     state::{Interrupt, State, ThreadId},
 };
 use serde::{Deserialize, Serialize};
@@ -49,11 +49,11 @@ pub async fn seen<S: State>(
         })
     });
     let stands = match runner.standing(thread).await? {
-        Standing::New => "new",
-        Standing::Waiting(_) => "waiting",
-        Standing::Unfinished => "unfinished",
-        Standing::Failed { .. } => "failed",
-        Standing::Sleeping { .. } => "sleeping",
+        ThreadStatus::New => "new",
+        ThreadStatus::Waiting(_) => "waiting",
+        ThreadStatus::Unfinished => "unfinished",
+        ThreadStatus::Failed { .. } => "failed",
+        ThreadStatus::Sleeping { .. } => "sleeping",
         _ => "idle",
     };
     Ok(Seen {

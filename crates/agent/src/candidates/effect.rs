@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// The effect of a change that was tried.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Effect {
+pub enum ChangeEffect {
     /// There are fewer problems, and nothing else became worse.
     Improve,
     /// There are fewer problems, and something else became worse.
@@ -20,7 +20,7 @@ pub enum Effect {
     Close,
 }
 
-impl Effect {
+impl ChangeEffect {
     /// Compares the problems before and after, in any order; `worse` is true if anything else would
     /// be worse.
     pub fn of<P: Ord>(mut before: Vec<P>, mut after: Vec<P>, worse: bool) -> Self {

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::{Effect, Room, Terrain};
+use super::{ChangeCapacity, ChangeEffect, SearchSpace};
 
 /// The options of a search for candidates.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,7 +18,7 @@ pub struct Candidate<P, D> {
     /// The proposal; none to change nothing.
     pub proposal: Option<P>,
     /// The effect of the proposal.
-    pub effect: Effect,
+    pub effect: ChangeEffect,
     /// The score of the proposal.
     pub score: f64,
     /// The diagnosis after the proposal.
@@ -48,18 +48,21 @@ pub enum Advice {
 }
 
 /// The result of a search in a terrain.
-type Found<T> =
-    Findings<<T as Terrain>::Problem, <T as Terrain>::Proposal, <T as Terrain>::Diagnosis>;
+type SearchOutcome<T> = Findings<
+    <T as SearchSpace>::Problem,
+    <T as SearchSpace>::Proposal,
+    <T as SearchSpace>::Diagnosis,
+>;
 
 /// A candidate of a terrain.
-type Tried<T> = Candidate<<T as Terrain>::Proposal, <T as Terrain>::Diagnosis>;
+type TriedCandidate<T> = Candidate<<T as SearchSpace>::Proposal, <T as SearchSpace>::Diagnosis>;
 
 /// A problem with the candidates against it.
-struct Best<T: Terrain> {
+struct BestCandidates<T: SearchSpace> {
     rank: f64,
     priority: f64,
     problem: T::Problem,
-    tried: Vec<Tried<T>>,
+    tried: Vec<TriedCandidate<T>>,
 }
 
 impl Default for Search {
@@ -93,19 +96,19 @@ impl Search {
     ///
     /// The choice to change nothing is always the last candidate, and it is the only one if there
     /// is no room at all or if nothing helps.
-    pub fn run<T: Terrain>(&self, terrain: &mut T) -> Found<T> {
+    pub fn run<T: SearchSpace>(&self, terrain: &mut T) -> SearchOutcome<T> {
         let before = terrain.diagnose();
         let mut problems = terrain.problems(&before);
         problems.sort();
         problems.dedup();
         let room = (!problems.is_empty()).then(|| terrain.room(&before));
         let best = match room {
-            None | Some(Room::Locked) => None,
+            None | Some(ChangeCapacity::Locked) => None,
             Some(_) => self.best(terrain, &before, &problems),
         };
         let advice = match (&best, room) {
             (Some(_), _) => Advice::Change,
-            (None, Some(Room::Tight | Room::Locked)) => Advice::Forced,
+            (None, Some(ChangeCapacity::Tight | ChangeCapacity::Locked)) => Advice::Forced,
             (None, _) => Advice::Close,
         };
         let (problem, mut candidates) = match best {
@@ -114,7 +117,7 @@ impl Search {
         };
         candidates.push(Candidate {
             proposal: None,
-            effect: Effect::Close,
+            effect: ChangeEffect::Close,
             score: 0.0,
             after: before,
         });
@@ -125,13 +128,13 @@ impl Search {
         }
     }
 
-    fn best<T: Terrain>(
+    fn best<T: SearchSpace>(
         &self,
         terrain: &mut T,
         before: &T::Diagnosis,
         problems: &[T::Problem],
-    ) -> Option<Best<T>> {
-        let mut best: Option<Best<T>> = None;
+    ) -> Option<BestCandidates<T>> {
+        let mut best: Option<BestCandidates<T>> = None;
         for problem in problems {
             let tried = self.against(terrain, before, problem);
             let Some(rank) = tried.first().map(|first| rank(terrain, first)) else {
@@ -143,7 +146,7 @@ impl Search {
                 order.then(priority.total_cmp(&known.priority)).is_gt()
             });
             if better {
-                best = Some(Best {
+                best = Some(BestCandidates {
                     rank,
                     priority,
                     problem: problem.clone(),
@@ -155,14 +158,14 @@ impl Search {
     }
 
     /// Returns the candidates against one problem, the best first.
-    fn against<T: Terrain>(
+    fn against<T: SearchSpace>(
         &self,
         terrain: &mut T,
         before: &T::Diagnosis,
         problem: &T::Problem,
-    ) -> Vec<Tried<T>> {
+    ) -> Vec<TriedCandidate<T>> {
         let proposals: BTreeSet<T::Proposal> = terrain.enumerate(problem).into_iter().collect();
-        let mut tried: Vec<(f64, Tried<T>)> = proposals
+        let mut tried: Vec<(f64, TriedCandidate<T>)> = proposals
             .into_iter()
             .filter_map(|proposal| {
                 let candidate = self.attempt(terrain, before, proposal)?;
@@ -175,15 +178,15 @@ impl Search {
         tried.into_iter().map(|(_, candidate)| candidate).collect()
     }
 
-    fn attempt<T: Terrain>(
+    fn attempt<T: SearchSpace>(
         &self,
         terrain: &mut T,
         before: &T::Diagnosis,
         proposal: T::Proposal,
-    ) -> Option<Tried<T>> {
+    ) -> Option<TriedCandidate<T>> {
         let after = terrain.simulate(&proposal)?;
         let worse = terrain.is_worse(before, &after);
-        let effect = Effect::of(terrain.problems(before), terrain.problems(&after), worse);
+        let effect = ChangeEffect::of(terrain.problems(before), terrain.problems(&after), worse);
         let score = terrain.score(&proposal, before, &after);
         (effect.helps() && score >= self.least).then_some(Candidate {
             proposal: Some(proposal),
@@ -195,7 +198,7 @@ impl Search {
 }
 
 /// Returns the rank of a candidate: its score plus the bias of its proposal.
-fn rank<T: Terrain>(terrain: &T, candidate: &Tried<T>) -> f64 {
+fn rank<T: SearchSpace>(terrain: &T, candidate: &TriedCandidate<T>) -> f64 {
     let bias = |proposal| terrain.bias(proposal);
     candidate.score + candidate.proposal.as_ref().map_or(0.0, bias)
 }

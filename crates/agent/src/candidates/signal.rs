@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 /// of nothing else. The place of a problem does not belong in it: the same problem in another place
 /// is no improvement.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Signal(String);
+pub struct ProgressSignal(String);
 
-impl Signal {
+impl ProgressSignal {
     /// Returns an empty signal.
     pub fn new() -> Self {
         Self::default()
@@ -39,14 +39,14 @@ fn plain(text: &str) -> String {
     text.replace([';', '=', '\n', '\r'], "_")
 }
 
-impl Display for Signal {
+impl Display for ProgressSignal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl From<Signal> for String {
-    fn from(signal: Signal) -> Self {
+impl From<ProgressSignal> for String {
+    fn from(signal: ProgressSignal) -> Self {
         signal.0
     }
 }

@@ -8,7 +8,7 @@ use fugato_prompt::TokenCount;
 use fugato_state::{Message, State};
 
 /// A state with the layers of memory that can be compacted.
-pub trait Layered: State {
+pub trait LayeredMemory: State {
     /// Returns the recent turns of the conversation.
     fn history(&self) -> &History;
 
@@ -56,7 +56,7 @@ impl CompactLayers {
         };
         Self {
             model: Arc::new(Timeout::new(model)),
-            count: Arc::new(Thirds),
+            count: Arc::new(ThirdsEstimate),
             profile,
             recent: 6,
             threshold: 900,
@@ -77,7 +77,7 @@ impl CompactLayers {
         self
     }
 
-    fn request<S: Layered>(&self, state: &S) -> Option<ChatRequest> {
+    fn request<S: LayeredMemory>(&self, state: &S) -> Option<ChatRequest> {
         let turns = state.history().turns();
         let tokens: u64 = turns.iter().map(|turn| self.count.text(&turn.text)).sum();
         let old = turns.len().checked_sub(self.recent)?;
@@ -115,7 +115,7 @@ fn contract() -> Contract<TaskSummary> {
 }
 
 #[async_trait]
-impl<S: Layered> Node<S> for CompactLayers {
+impl<S: LayeredMemory> Node<S> for CompactLayers {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let Some(request) = self.request(cx.state()) else {
             return Ok(Outcome::done([]));
@@ -138,9 +138,9 @@ impl<S: Layered> Node<S> for CompactLayers {
 }
 
 /// A token count of a third of the characters, and ten for each message.
-struct Thirds;
+struct ThirdsEstimate;
 
-impl TokenCount for Thirds {
+impl TokenCount for ThirdsEstimate {
     fn text(&self, text: &str) -> u64 {
         u64::try_from(text.chars().count() / 3 + 10).unwrap_or(u64::MAX)
     }

@@ -1,19 +1,19 @@
 use std::{error::Error, fmt};
 
-use fugato_llm::{ModelError, Rejected};
+use fugato_llm::{ModelError, RejectedAnswer};
 use fugato_prompt::is_correction;
 use fugato_state::{Message, Role};
 
 /// A failed decision of a model: the reason, and the rejected answers before it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct NoDecision {
+pub struct DecisionFailure {
     /// The answers that were rejected, oldest first.
     pub story: Vec<Rejection>,
     /// The error of a model that did not answer; none if too many answers were rejected.
     pub unanswered: Option<ModelError>,
     /// The last rejection; none if the model did not answer.
-    pub last: Option<Rejected>,
+    pub last: Option<RejectedAnswer>,
 }
 
 /// An answer that was rejected.
@@ -26,7 +26,7 @@ pub struct Rejection {
     pub told: String,
 }
 
-impl NoDecision {
+impl DecisionFailure {
     pub(super) fn unanswered(error: ModelError, so_far: u32, history: &[Message]) -> Self {
         Self {
             story: story(so_far, history),
@@ -35,7 +35,7 @@ impl NoDecision {
         }
     }
 
-    pub(super) fn rejected(last: Rejected, so_far: u32, history: &[Message]) -> Self {
+    pub(super) fn rejected(last: RejectedAnswer, so_far: u32, history: &[Message]) -> Self {
         let mut story = story(so_far, history);
         story.push(Rejection {
             said: last.raw.clone(),
@@ -78,7 +78,7 @@ fn story(so_far: u32, history: &[Message]) -> Vec<Rejection> {
     story
 }
 
-impl fmt::Display for NoDecision {
+impl fmt::Display for DecisionFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rejected = self.story.len();
         match (&self.unanswered, &self.last) {
@@ -99,7 +99,7 @@ impl fmt::Display for NoDecision {
     }
 }
 
-impl Error for NoDecision {
+impl Error for DecisionFailure {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         self.unanswered.as_ref()?.source()
     }

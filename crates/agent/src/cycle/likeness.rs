@@ -7,9 +7,9 @@ use serde_json::Value;
 /// Equal values always do. Others do if they share enough words: the number of shared words divided
 /// by the number of distinct words in both. A Chinese, Japanese or Korean character is a word.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Likeness(f64);
+pub struct Similarity(f64);
 
-impl Likeness {
+impl Similarity {
     /// Equality only. The order of the keys of an object does not count.
     pub const EQUAL: Self = Self(f64::INFINITY);
 

@@ -46,16 +46,16 @@ fn rct_w2_a_cycle_of_any_period() {
 fn rct_c1_alike_is_equal_json_or_enough_shared_words() {
     let nine = json!("one two three four five six seven eight nine");
     let ten = json!("one two three four five six seven eight nine ten");
-    assert!(Likeness::at_least(0.9).of_values(&nine, &ten));
-    assert!(!Likeness::at_least(0.91).of_values(&nine, &ten));
-    assert!(!Likeness::EQUAL.of_values(&nine, &ten));
+    assert!(Similarity::at_least(0.9).of_values(&nine, &ten));
+    assert!(!Similarity::at_least(0.91).of_values(&nine, &ten));
+    assert!(!Similarity::EQUAL.of_values(&nine, &ten));
     let ordered = [r#"{"a": 1, "b": 2}"#, r#"{"b": 2, "a": 1}"#];
     let [a, b] = ordered.map(|text| serde_json::from_str::<Value>(text).unwrap());
-    assert!(Likeness::EQUAL.of_values(&a, &b));
-    assert!(!Likeness::at_least(0.9).of_values(&json!({ "page": 1 }), &json!({ "page": 2 })));
-    assert!(Likeness::at_least(0.8).of_texts("没有可用的时间段", "没有可用的时间段。"));
-    assert!(!Likeness::at_least(0.8).of_texts("没有可用的时间段", "周一上午有课"));
-    assert!(!Likeness::at_least(0.8).of_texts("!", "?"));
+    assert!(Similarity::EQUAL.of_values(&a, &b));
+    assert!(!Similarity::at_least(0.9).of_values(&json!({ "page": 1 }), &json!({ "page": 2 })));
+    assert!(Similarity::at_least(0.8).of_texts("没有可用的时间段", "没有可用的时间段。"));
+    assert!(!Similarity::at_least(0.8).of_texts("没有可用的时间段", "周一上午有课"));
+    assert!(!Similarity::at_least(0.8).of_texts("!", "?"));
 }
 
 proptest! {

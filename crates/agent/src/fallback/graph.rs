@@ -1,9 +1,9 @@
 use std::{fmt, sync::Arc};
 
-use fugato_graph::{Ended, IntoUpdates, RunError, RunErrorKind, Runner, machine::Fact};
+use fugato_graph::{IntoUpdates, RunError, RunErrorKind, RunResult, Runner, machine::Fact};
 use fugato_state::{RunId, State, ThreadId};
 
-use super::{Fall, Record, Unseen, fell};
+use super::{FallbackStep, RecordFallback, UnseenEffects, fell};
 
 /// A graph with a fallback: another graph over the same state, or a function.
 ///
@@ -19,7 +19,7 @@ pub struct GraphFallback<S: State> {
     main: Runner<S>,
     name: String,
     backup: Backup<S>,
-    record: Option<Arc<Record<S>>>,
+    record: Option<Arc<RecordFallback<S>>>,
 }
 
 enum Backup<S: State> {
@@ -27,7 +27,7 @@ enum Backup<S: State> {
     Function(Box<Function<S>>),
 }
 
-type Function<S> = dyn Fn(Option<&S>, &Fall) -> Vec<<S as State>::Update> + Send + Sync;
+type Function<S> = dyn Fn(Option<&S>, &FallbackStep) -> Vec<<S as State>::Update> + Send + Sync;
 
 /// The error of a graph with a fallback.
 #[derive(Debug, thiserror::Error)]
@@ -38,10 +38,10 @@ pub enum FallbackError {
     Run(#[from] RunError),
     /// The refusal of a fallback that would not see the effects of the failed run.
     #[error(transparent)]
-    Unseen(#[from] Unseen),
+    Unseen(#[from] UnseenEffects),
 }
 
-/// The name of the main graph in a [`Fall`].
+/// The name of the main graph in a [`FallbackStep`].
 const MAIN: &str = "graph";
 
 impl<S: State> GraphFallback<S> {
@@ -60,12 +60,13 @@ impl<S: State> GraphFallback<S> {
     pub fn function<R, Shape>(
         main: Runner<S>,
         name: impl Into<String>,
-        function: impl Fn(Option<&S>, &Fall) -> R + Send + Sync + 'static,
+        function: impl Fn(Option<&S>, &FallbackStep) -> R + Send + Sync + 'static,
     ) -> Self
     where
         R: IntoUpdates<S::Update, Shape>,
     {
-        let function = move |state: Option<&S>, fall: &Fall| function(state, fall).into_updates();
+        let function =
+            move |state: Option<&S>, fall: &FallbackStep| function(state, fall).into_updates();
         Self {
             main,
             name: name.into(),
@@ -76,7 +77,10 @@ impl<S: State> GraphFallback<S> {
 
     /// Sets a function that records the fall in the state before the fallback begins.
     #[must_use]
-    pub fn record<R, Shape>(mut self, record: impl Fn(&Fall) -> R + Send + Sync + 'static) -> Self
+    pub fn record<R, Shape>(
+        mut self,
+        record: impl Fn(&FallbackStep) -> R + Send + Sync + 'static,
+    ) -> Self
     where
         R: IntoUpdates<S::Update, Shape>,
     {
@@ -89,7 +93,7 @@ impl<S: State> GraphFallback<S> {
         &self,
         thread: &ThreadId,
         input: impl IntoUpdates<S::Update, M>,
-    ) -> Result<Ended<S>, FallbackError> {
+    ) -> Result<RunResult<S>, FallbackError> {
         let ended = self.main.start(thread, input).await;
         self.or_else(thread, ended).await
     }
@@ -99,8 +103,8 @@ impl<S: State> GraphFallback<S> {
     pub async fn or_else(
         &self,
         thread: &ThreadId,
-        ended: Result<Ended<S>, RunError>,
-    ) -> Result<Ended<S>, FallbackError> {
+        ended: Result<RunResult<S>, RunError>,
+    ) -> Result<RunResult<S>, FallbackError> {
         let error = match ended {
             Err(error) if is_failure(&error.kind) => error,
             other => return Ok(other?),
@@ -114,7 +118,7 @@ impl<S: State> GraphFallback<S> {
         if !unseen.is_empty() {
             let effects = unseen.into_iter().map(|deed| deed.key).collect();
             let (to, why) = (self.name.clone(), error.into());
-            return Err(Unseen { to, effects, why }.into());
+            return Err(UnseenEffects { to, effects, why }.into());
         }
         tracing::warn!(%thread, to = fall.to, reason = fall.reason, "fallback used");
         let mut updates = self.record.as_ref().map_or(vec![], |record| record(&fall));
@@ -124,16 +128,16 @@ impl<S: State> GraphFallback<S> {
                 let state = self.main.state(thread).await?;
                 updates.extend(function(state.as_deref(), &fall));
                 let amendment =
-                    fugato_graph::Amendment::new(updates, self.name.clone(), fall.reason);
+                    fugato_graph::StateEdit::new(updates, self.name.clone(), fall.reason);
                 Ok(self.main.amend(thread, amendment).await?)
             }
         }
     }
 
     /// Returns the effects that the last run has performed, or may have.
-    async fn done(&self, thread: &ThreadId) -> Result<Vec<Deed>, RunError> {
+    async fn done(&self, thread: &ThreadId) -> Result<Vec<PerformedEffect>, RunError> {
         const PAGE: usize = 256;
-        let (mut run, mut deeds, mut from) = (RunId(0), Vec::<Deed>::new(), 0);
+        let (mut run, mut deeds, mut from) = (RunId(0), Vec::<PerformedEffect>::new(), 0);
         loop {
             let page = self.main.history(thread, from, PAGE).await?;
             for entry in &page {
@@ -153,13 +157,13 @@ impl<S: State> GraphFallback<S> {
 
 /// An effect that was performed, or may have been.
 #[derive(PartialEq)]
-struct Deed {
+struct PerformedEffect {
     key: String,
     /// True if its key belongs to the whole thread and not to a task.
     shared: bool,
 }
 
-impl Deed {
+impl PerformedEffect {
     fn of(scope: &str, task: Option<&String>, key: &str) -> Self {
         let key = match task {
             Some(task) if scope.is_empty() => format!("{task}/{key}"),
@@ -171,16 +175,16 @@ impl Deed {
     }
 }
 
-fn take(deeds: &mut Vec<Deed>, scope: &str, fact: &Fact<String>) {
+fn take(deeds: &mut Vec<PerformedEffect>, scope: &str, fact: &Fact<String>) {
     match fact {
         Fact::Intended { task, key, .. } | Fact::Receipt { task, key, .. } => {
-            let deed = Deed::of(scope, task.as_ref(), key);
+            let deed = PerformedEffect::of(scope, task.as_ref(), key);
             if !deeds.contains(&deed) {
                 deeds.push(deed);
             }
         }
         Fact::Undone { task, key, .. } => {
-            let undone = Deed::of(scope, task.as_ref(), key);
+            let undone = PerformedEffect::of(scope, task.as_ref(), key);
             deeds.retain(|deed| *deed != undone);
         }
         _ => {}

@@ -1,10 +1,10 @@
 use std::{fmt, future::ready, sync::Arc};
 
 use fugato_graph::{Context, IntoNode as _, Node};
-use fugato_llm::{CallOptions, ChatModel, DecisionStyle, Rejected, call};
+use fugato_llm::{CallOptions, ChatModel, DecisionStyle, RejectedAnswer, call};
 use fugato_state::Role;
 
-use super::{Judge, Judgement, Source, Thinking, Thought};
+use super::{DecisionSource, DecisionState, DecisionUpdate, Judge, Judgement};
 use crate::trace::recorded;
 
 /// A judge with an optional model. Cheap to clone.
@@ -45,13 +45,15 @@ impl<J: Judge> Inquiry<J> {
         let stage = request.metadata.get("stage").cloned().unwrap_or_default();
         let read = |arguments: &serde_json::Value| {
             let read = self.judge.read(situation, arguments);
-            read.map_err(|wrong| Rejected::sense(arguments.to_string(), wrong.path, wrong.why))
+            read.map_err(|wrong| {
+                RejectedAnswer::sense(arguments.to_string(), wrong.path, wrong.why)
+            })
         };
         match call(&**model, request, function, self.options, read).await {
             Ok(called) => {
                 let source = match called.style {
-                    DecisionStyle::Native => Source::LlmFunctionCall,
-                    _ => Source::LlmTextCall,
+                    DecisionStyle::Native => DecisionSource::LlmFunctionCall,
+                    _ => DecisionSource::LlmTextCall,
                 };
                 let how = Judgement::by_model(source, called.traces);
                 (Some(called.value), how)
@@ -74,9 +76,9 @@ impl<J: Judge> Inquiry<J> {
 
     /// Returns a node that asks the model. A missing verdict is not an error: the reason is in
     /// [`Judgement::fallback_reason`]. The calls of the model are [recorded].
-    pub fn by_model(&self) -> impl Node<Thinking<J::Situation, J::Verdict>> + use<J> {
+    pub fn by_model(&self) -> impl Node<DecisionState<J::Situation, J::Verdict>> + use<J> {
         let inquiry = self.clone();
-        let ask = move |cx: Context<Thinking<J::Situation, J::Verdict>>| {
+        let ask = move |cx: Context<DecisionState<J::Situation, J::Verdict>>| {
             let inquiry = inquiry.clone();
             async move {
                 let (value, how) = inquiry.ask(&cx.state().situation).await;
@@ -85,17 +87,17 @@ impl<J: Judge> Inquiry<J> {
                 let asked = asked.find(|message| message.role == Role::User);
                 how.announce(&cx, asked.map_or("", |message| &message.content));
                 let how = Some(how);
-                Thought { value, how }
+                DecisionUpdate { value, how }
             }
         };
         recorded(ask.into_node())
     }
 
     /// Returns a node that lets the rules decide.
-    pub fn by_rules(&self) -> impl Node<Thinking<J::Situation, J::Verdict>> + use<J> {
+    pub fn by_rules(&self) -> impl Node<DecisionState<J::Situation, J::Verdict>> + use<J> {
         let judge = self.judge.clone();
-        let rules = move |cx: Context<Thinking<J::Situation, J::Verdict>>| {
-            ready(Thought::from(judge.rules(&cx.state().situation)))
+        let rules = move |cx: Context<DecisionState<J::Situation, J::Verdict>>| {
+            ready(DecisionUpdate::from(judge.rules(&cx.state().situation)))
         };
         rules.into_node()
     }

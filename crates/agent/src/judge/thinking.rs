@@ -1,13 +1,13 @@
 use fugato_state::State;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::{Judgement, Plain};
+use super::{Judgement, PlainData};
 
 /// The state of a small graph that makes one decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "S: DeserializeOwned, V: DeserializeOwned"))]
 #[non_exhaustive]
-pub struct Thinking<S, V> {
+pub struct DecisionState<S, V> {
     /// The input of the judgement.
     pub situation: S,
     /// The decision; none if there is none yet.
@@ -19,14 +19,14 @@ pub struct Thinking<S, V> {
 /// An update of a decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(bound(deserialize = "V: DeserializeOwned"))]
-pub struct Thought<V> {
+pub struct DecisionUpdate<V> {
     /// The decision; none keeps the present one.
     pub value: Option<V>,
     /// The record of the decision; none keeps the present one.
     pub how: Option<Judgement>,
 }
 
-impl<V> From<V> for Thought<V> {
+impl<V> From<V> for DecisionUpdate<V> {
     fn from(value: V) -> Self {
         Self {
             value: Some(value),
@@ -35,7 +35,7 @@ impl<V> From<V> for Thought<V> {
     }
 }
 
-impl<S, V> Thinking<S, V> {
+impl<S, V> DecisionState<S, V> {
     /// Returns the state before a decision.
     pub fn about(situation: S) -> Self {
         Self {
@@ -57,16 +57,16 @@ impl<S, V> Thinking<S, V> {
     }
 }
 
-impl<S: Default, V> Default for Thinking<S, V> {
+impl<S: Default, V> Default for DecisionState<S, V> {
     fn default() -> Self {
         Self::about(S::default())
     }
 }
 
-impl<S: Plain, V: Plain> State for Thinking<S, V> {
-    type Update = Thought<V>;
+impl<S: PlainData, V: PlainData> State for DecisionState<S, V> {
+    type Update = DecisionUpdate<V>;
 
-    fn apply(&mut self, thought: Thought<V>) {
+    fn apply(&mut self, thought: DecisionUpdate<V>) {
         self.value = thought.value.or(self.value.take());
         self.how = thought.how.or(self.how.take());
     }

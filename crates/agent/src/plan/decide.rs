@@ -2,22 +2,23 @@ use std::{fmt::Write as _, sync::Arc};
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
-use fugato_llm::{ChatModel, ChatRequest, ChatResponse, ModelErrorKind, Rejected};
+use fugato_llm::{ChatModel, ChatRequest, ChatResponse, ModelErrorKind, RejectedAnswer};
 use fugato_state::Message;
 use fugato_stream::EventKind;
-use fugato_tool::Detail;
+use fugato_tool::CatalogueDetail;
 use serde_json::json;
 
 use super::{
-    Asking, MOST_ITERATIONS, Parts, Reading, Work, WorkUpdate, custom, executor::MOST_STEPS,
+    AnswerContext, MOST_ITERATIONS, Parts, PlanProgress, PlannerQuestion, WorkUpdate, custom,
+    executor::MOST_STEPS,
 };
-use crate::{Embeds, ModelFailure, Shown, ask, correction::Taken};
+use crate::{Embeds, ModelFailure, StreamedParts, ask, correction::SettlementParts};
 
 /// The node that asks the planner once.
-pub(super) struct Decide<S: Embeds<Work>>(pub(super) Arc<Parts<S>>);
+pub(super) struct Decide<S: Embeds<PlanProgress>>(pub(super) Arc<Parts<S>>);
 
 #[async_trait]
-impl<S: Embeds<Work>> Node<S> for Decide<S> {
+impl<S: Embeds<PlanProgress>> Node<S> for Decide<S> {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let (parts, state) = (&self.0, cx.state());
         let work = state.part();
@@ -34,19 +35,21 @@ impl<S: Embeds<Work>> Node<S> for Decide<S> {
         cx.emit(custom("planning", json!({ "asked": asking })));
         let taken = match &parts.model {
             Some(model) if work.failure.is_none() => self.asked(&cx, asking, &**model).await,
-            _ => Settled::Ruled(None),
+            _ => PlannerAnswer::Ruled(None),
         };
         Ok(match taken {
-            Settled::Planned(updates) => done::<S>(updates.clone()).note(planned(asking, &updates)),
-            Settled::Again(pair) => done::<S>([WorkUpdate::Corrected(pair)]),
-            Settled::Failed { why, timed_out } => failed(&cx, why, timed_out),
-            Settled::Ruled(failure) => self.ruled(&cx, asking, failure),
+            PlannerAnswer::Planned(updates) => {
+                done::<S>(updates.clone()).note(planned(asking, &updates))
+            }
+            PlannerAnswer::Again(pair) => done::<S>([WorkUpdate::Corrected(pair)]),
+            PlannerAnswer::Failed { why, timed_out } => failed(&cx, why, timed_out),
+            PlannerAnswer::Ruled(failure) => self.ruled(&cx, asking, failure),
         })
     }
 }
 
 /// The result of the planner's answer.
-enum Settled {
+enum PlannerAnswer {
     Planned(Vec<WorkUpdate>),
     Again(Box<[Message; 2]>),
     Failed {
@@ -57,28 +60,33 @@ enum Settled {
     Ruled(Option<ModelFailure>),
 }
 
-impl<S: Embeds<Work>> Decide<S> {
-    async fn asked(&self, cx: &Context<S>, asking: Asking, model: &dyn ChatModel) -> Settled {
+impl<S: Embeds<PlanProgress>> Decide<S> {
+    async fn asked(
+        &self,
+        cx: &Context<S>,
+        asking: PlannerQuestion,
+        model: &dyn ChatModel,
+    ) -> PlannerAnswer {
         let (parts, work) = (&self.0, cx.state().part());
         let request = parts.request(cx.state(), asking);
-        let answer = ask(cx, model, request, Shown::Reasoning).await;
+        let answer = ask(cx, model, request, StreamedParts::Reasoning).await;
         let so_far = u32::try_from(work.corrected.len() / 2).unwrap_or(u32::MAX);
         let read = |response: ChatResponse| self.read(cx, asking, &response.message.content);
         let taken = parts
             .corrections
             .take(cx, so_far, &work.corrected, answer, read);
         match taken {
-            Taken::Decided(updates) => Settled::Planned(updates),
-            Taken::Again(pair) => Settled::Again(pair),
-            Taken::Undecided(no_plan) => {
+            SettlementParts::Decided(updates) => PlannerAnswer::Planned(updates),
+            SettlementParts::Again(pair) => PlannerAnswer::Again(pair),
+            SettlementParts::Undecided(no_plan) => {
                 let why = no_plan.to_string();
                 let failure = ModelFailure::of_no_decision(model.name(), &no_plan);
                 let silence = no_plan.unanswered.map(|error| error.kind);
                 let timed_out = silence == Some(ModelErrorKind::TimedOut);
                 if silence.is_some() && !timed_out && parts.rules.is_some() {
-                    return Settled::Ruled(Some(failure));
+                    return PlannerAnswer::Ruled(Some(failure));
                 }
-                Settled::Failed { why, timed_out }
+                PlannerAnswer::Failed { why, timed_out }
             }
         }
     }
@@ -87,12 +95,12 @@ impl<S: Embeds<Work>> Decide<S> {
     fn read(
         &self,
         cx: &Context<S>,
-        asking: Asking,
+        asking: PlannerQuestion,
         answer: &str,
-    ) -> Result<Vec<WorkUpdate>, Rejected> {
+    ) -> Result<Vec<WorkUpdate>, RejectedAnswer> {
         let (parts, state) = (&self.0, cx.state());
         let access = |tool: &str| parts.toolbox.access(tool, state);
-        let reading = Reading {
+        let reading = AnswerContext {
             asking,
             work: state.part(),
             now: cx.now(),
@@ -105,7 +113,7 @@ impl<S: Embeds<Work>> Decide<S> {
     fn ruled(
         &self,
         cx: &Context<S>,
-        asking: Asking,
+        asking: PlannerQuestion,
         failure: Option<ModelFailure>,
     ) -> Outcome<S::Update> {
         let (rules, said) = (self.0.rules.as_ref(), &cx.state().part().execution.goal);
@@ -132,8 +140,8 @@ impl<S: Embeds<Work>> Decide<S> {
     }
 }
 
-fn planned(asking: Asking, changes: &[WorkUpdate]) -> EventKind {
-    let name = if asking == Asking::Plan {
+fn planned(asking: PlannerQuestion, changes: &[WorkUpdate]) -> EventKind {
+    let name = if asking == PlannerQuestion::Plan {
         "plan"
     } else {
         "replan"
@@ -141,25 +149,31 @@ fn planned(asking: Asking, changes: &[WorkUpdate]) -> EventKind {
     custom(name, json!({ "asked": asking, "changes": changes }))
 }
 
-fn failed<S: Embeds<Work>>(cx: &Context<S>, why: String, timed_out: bool) -> Outcome<S::Update> {
+fn failed<S: Embeds<PlanProgress>>(
+    cx: &Context<S>,
+    why: String,
+    timed_out: bool,
+) -> Outcome<S::Update> {
     tracing::warn!(task = cx.task(), why, "planning failed");
     let told = custom("planner_failed", json!({ "why": why }));
     done::<S>([WorkUpdate::PlannerFailed { why, timed_out }]).note(told)
 }
 
-fn done<S: Embeds<Work>>(updates: impl IntoIterator<Item = WorkUpdate>) -> Outcome<S::Update> {
+fn done<S: Embeds<PlanProgress>>(
+    updates: impl IntoIterator<Item = WorkUpdate>,
+) -> Outcome<S::Update> {
     Outcome::done(updates.into_iter().map(S::embed))
 }
 
-impl<S: Embeds<Work>> Parts<S> {
-    fn request(&self, state: &S, asking: Asking) -> ChatRequest {
+impl<S: Embeds<PlanProgress>> Parts<S> {
+    fn request(&self, state: &S, asking: PlannerQuestion) -> ChatRequest {
         let work = state.part();
-        let catalogue = self.toolbox.catalogue(state, Detail::Full);
+        let catalogue = self.toolbox.catalogue(state, CatalogueDetail::Full);
         let outline = self.executor.outline(asking);
         let task = match asking {
-            Asking::Plan => format!("Plan the work: at most {MOST_STEPS} steps, the last one asks the person or answers."),
-            Asking::Replan => "Say whether the plan still holds, after what was observed.".to_owned(),
-            Asking::Batch => "Say what comes next: one step, or several tools that only read and do not wait for each other.".to_owned(),
+            PlannerQuestion::Plan => format!("Plan the work: at most {MOST_STEPS} steps, the last one asks the person or answers."),
+            PlannerQuestion::Replan => "Say whether the plan still holds, after what was observed.".to_owned(),
+            PlannerQuestion::Batch => "Say what comes next: one step, or several tools that only read and do not wait for each other.".to_owned(),
         };
         let system = format!(
             "{task}\nAnswer with one JSON object and nothing else. Its keys:\n{outline}\n# Tools\n{catalogue}"
@@ -169,7 +183,7 @@ impl<S: Embeds<Work>> Parts<S> {
             Message::user(self.situation(state)),
         ];
         let messages = told.into_iter().chain(work.corrected.iter().cloned());
-        let profile = if asking == Asking::Plan {
+        let profile = if asking == PlannerQuestion::Plan {
             &self.planning
         } else {
             &self.replanning

@@ -1,17 +1,17 @@
 use fugato_memory::{ExecutionStatus, Waiting};
 use serde_json::{Map, Value, json};
 
-use super::Work;
+use super::PlanProgress;
 
-impl Work {
+impl PlanProgress {
     /// Returns the progress of the work as a document, under the field names of other programs. The
     /// caller adds other fields, such as the session and the person.
     ///
     /// ```
-    /// use fugato_agent::plan::{Work, WorkUpdate};
+    /// use fugato_agent::plan::{PlanProgress, WorkUpdate};
     /// use fugato_state::State as _;
     ///
-    /// let mut work = Work::default();
+    /// let mut work = PlanProgress::default();
     /// work.apply(WorkUpdate::Requested { goal: "Buy tea.".into() });
     /// let document = work.document();
     /// assert_eq!(document["goal"], "Buy tea.");

@@ -1,6 +1,6 @@
 //! The executors: the questions to the planner, and the rules for its answers.
 
-use fugato_llm::{Contract, Objections, Rejected};
+use fugato_llm::{Contract, Objections, RejectedAnswer};
 use fugato_memory::ExecutionStatus;
 use fugato_state::Millis;
 use fugato_tool::Access;
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     step::{StepDraft, StepKind, StepStatus},
-    work::{Turn, Work, WorkUpdate},
+    work::{PlanProgress, WorkChange, WorkUpdate},
 };
 
 /// The maximum number of steps of a plan.
@@ -22,25 +22,33 @@ const NEW: Millis = 60_000;
 /// An executor is pure. It says what to ask; the graph asks, and carries out the steps.
 pub trait Executor: Send + Sync {
     /// Returns the question to the planner; none if the next step is due.
-    fn asks(&self, work: &Work) -> Option<Asking>;
+    fn asks(&self, work: &PlanProgress) -> Option<PlannerQuestion>;
 
     /// Reads an answer into updates, or rejects it.
-    fn take(&self, answer: &str, reading: &Reading<'_>) -> Result<Vec<WorkUpdate>, Rejected>;
+    fn take(
+        &self,
+        answer: &str,
+        reading: &AnswerContext<'_>,
+    ) -> Result<Vec<WorkUpdate>, RejectedAnswer>;
 
     /// Returns the required form of an answer, one line per key.
-    fn outline(&self, asking: Asking) -> String;
+    fn outline(&self, asking: PlannerQuestion) -> String;
 }
 
 impl<E: Executor + ?Sized> Executor for std::sync::Arc<E> {
-    fn asks(&self, work: &Work) -> Option<Asking> {
+    fn asks(&self, work: &PlanProgress) -> Option<PlannerQuestion> {
         (**self).asks(work)
     }
 
-    fn take(&self, answer: &str, reading: &Reading<'_>) -> Result<Vec<WorkUpdate>, Rejected> {
+    fn take(
+        &self,
+        answer: &str,
+        reading: &AnswerContext<'_>,
+    ) -> Result<Vec<WorkUpdate>, RejectedAnswer> {
         (**self).take(answer, reading)
     }
 
-    fn outline(&self, asking: Asking) -> String {
+    fn outline(&self, asking: PlannerQuestion) -> String {
         (**self).outline(asking)
     }
 }
@@ -49,7 +57,7 @@ impl<E: Executor + ?Sized> Executor for std::sync::Arc<E> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Asking {
+pub enum PlannerQuestion {
     /// A whole plan.
     Plan,
     /// A check that the plan still holds.
@@ -60,18 +68,18 @@ pub enum Asking {
 
 /// The context in which an answer is read.
 #[non_exhaustive]
-pub struct Reading<'a> {
+pub struct AnswerContext<'a> {
     /// The question.
-    pub asking: Asking,
+    pub asking: PlannerQuestion,
     /// The progress of the work.
-    pub work: &'a Work,
+    pub work: &'a PlanProgress,
     /// The time, in milliseconds since the Unix epoch.
     pub now: Millis,
     /// Returns the access of a visible tool; none if there is no such tool.
     pub access: &'a (dyn Fn(&str) -> Option<Access> + Sync),
 }
 
-impl std::fmt::Debug for Reading<'_> {
+impl std::fmt::Debug for AnswerContext<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Reading")
             .field("asking", &self.asking)
@@ -137,21 +145,27 @@ enum ReplanAction {
 }
 
 impl Executor for PlanThenReplan {
-    fn asks(&self, work: &Work) -> Option<Asking> {
+    fn asks(&self, work: &PlanProgress) -> Option<PlannerQuestion> {
         let due = match (self.0, work.turn) {
-            (_, Some(Turn::Failed)) | (Replan::Always, Some(_)) => true,
-            (Replan::OnChange, Some(turn)) => turn == Turn::Changed,
+            (_, Some(WorkChange::Failed)) | (Replan::Always, Some(_)) => true,
+            (Replan::OnChange, Some(turn)) => turn == WorkChange::Changed,
             _ => false,
         };
         match work.status() {
-            ExecutionStatus::Planning => Some(Asking::Plan),
-            ExecutionStatus::Running if due || work.pending().is_none() => Some(Asking::Replan),
+            ExecutionStatus::Planning => Some(PlannerQuestion::Plan),
+            ExecutionStatus::Running if due || work.pending().is_none() => {
+                Some(PlannerQuestion::Replan)
+            }
             _ => None,
         }
     }
 
-    fn take(&self, answer: &str, reading: &Reading<'_>) -> Result<Vec<WorkUpdate>, Rejected> {
-        let updates = if reading.asking == Asking::Plan {
+    fn take(
+        &self,
+        answer: &str,
+        reading: &AnswerContext<'_>,
+    ) -> Result<Vec<WorkUpdate>, RejectedAnswer> {
+        let updates = if reading.asking == PlannerQuestion::Plan {
             let PlanDraft { goal, steps } = plan().read(answer)?;
             known(answer, &steps, reading)?;
             WorkUpdate::Planned { goal, steps }
@@ -161,25 +175,29 @@ impl Executor for PlanThenReplan {
         Ok(vec![updates])
     }
 
-    fn outline(&self, asking: Asking) -> String {
+    fn outline(&self, asking: PlannerQuestion) -> String {
         match asking {
-            Asking::Replan => replan().outline().to_owned(),
+            PlannerQuestion::Replan => replan().outline().to_owned(),
             _ => plan().outline().to_owned(),
         }
     }
 }
 
 impl Executor for NextBatch {
-    fn asks(&self, work: &Work) -> Option<Asking> {
+    fn asks(&self, work: &PlanProgress) -> Option<PlannerQuestion> {
         let goes_on = matches!(
             work.status(),
             ExecutionStatus::Planning | ExecutionStatus::Running
         );
-        let failed = work.turn == Some(Turn::Failed);
-        (goes_on && (failed || work.pending().is_none())).then_some(Asking::Batch)
+        let failed = work.turn == Some(WorkChange::Failed);
+        (goes_on && (failed || work.pending().is_none())).then_some(PlannerQuestion::Batch)
     }
 
-    fn take(&self, answer: &str, reading: &Reading<'_>) -> Result<Vec<WorkUpdate>, Rejected> {
+    fn take(
+        &self,
+        answer: &str,
+        reading: &AnswerContext<'_>,
+    ) -> Result<Vec<WorkUpdate>, RejectedAnswer> {
         let PlanDraft { goal, steps } = batch().read(answer)?;
         known(answer, &steps, reading)?;
         alone_or_reads(answer, &steps, reading)?;
@@ -200,7 +218,7 @@ impl Executor for NextBatch {
         Ok(updates)
     }
 
-    fn outline(&self, _: Asking) -> String {
+    fn outline(&self, _: PlannerQuestion) -> String {
         batch().outline().to_owned()
     }
 }
@@ -243,7 +261,11 @@ fn ends(steps: &[StepDraft], objections: &mut Objections) {
 }
 
 /// Rejects a plan with a tool that does not exist or is not visible.
-fn known(answer: &str, steps: &[StepDraft], reading: &Reading<'_>) -> Result<(), Rejected> {
+fn known(
+    answer: &str,
+    steps: &[StepDraft],
+    reading: &AnswerContext<'_>,
+) -> Result<(), RejectedAnswer> {
     for (at, step) in steps.iter().enumerate() {
         if step.kind == StepKind::Tool && (reading.access)(&step.tool_name).is_none() {
             let path = format!("/steps/{at}/tool_name");
@@ -251,7 +273,7 @@ fn known(answer: &str, steps: &[StepDraft], reading: &Reading<'_>) -> Result<(),
                 "there is no tool {:?}; choose from the catalogue",
                 step.tool_name
             );
-            return Err(Rejected::sense(answer, path, why));
+            return Err(RejectedAnswer::sense(answer, path, why));
         }
     }
     Ok(())
@@ -261,8 +283,8 @@ fn known(answer: &str, steps: &[StepDraft], reading: &Reading<'_>) -> Result<(),
 fn alone_or_reads(
     answer: &str,
     steps: &[StepDraft],
-    reading: &Reading<'_>,
-) -> Result<(), Rejected> {
+    reading: &AnswerContext<'_>,
+) -> Result<(), RejectedAnswer> {
     if steps.len() < 2 {
         return Ok(());
     }
@@ -273,13 +295,17 @@ fn alone_or_reads(
         None => Ok(()),
         Some(at) => {
             let why = "several steps may only be tools that read; anything else comes alone";
-            Err(Rejected::sense(answer, format!("/steps/{at}/type"), why))
+            Err(RejectedAnswer::sense(
+                answer,
+                format!("/steps/{at}/type"),
+                why,
+            ))
         }
     }
 }
 
 /// Returns true if the same call was completed recently.
-fn is_repeated(draft: &StepDraft, reading: &Reading<'_>) -> bool {
+fn is_repeated(draft: &StepDraft, reading: &AnswerContext<'_>) -> bool {
     let is_new = |at: Option<Millis>| at.is_some_and(|at| reading.now.saturating_sub(at) <= NEW);
     draft.kind == StepKind::Tool
         && reading.work.steps.iter().any(|step| {
@@ -290,7 +316,7 @@ fn is_repeated(draft: &StepDraft, reading: &Reading<'_>) -> bool {
         })
 }
 
-fn is_same_thought(steps: &[StepDraft], work: &Work) -> bool {
+fn is_same_thought(steps: &[StepDraft], work: &PlanProgress) -> bool {
     let [only] = steps else { return false };
     let is_thought = |kind| kind == StepKind::Reason;
     let mut ended = work.steps.iter().rev();
@@ -299,7 +325,7 @@ fn is_same_thought(steps: &[StepDraft], work: &Work) -> bool {
     is_thought(only.kind) && last.is_some_and(|last| last.draft.is_like(only))
 }
 
-fn replanned(answer: &str, reading: &Reading<'_>) -> Result<WorkUpdate, Rejected> {
+fn replanned(answer: &str, reading: &AnswerContext<'_>) -> Result<WorkUpdate, RejectedAnswer> {
     let ReplanDraft {
         action,
         goal,
@@ -313,7 +339,7 @@ fn replanned(answer: &str, reading: &Reading<'_>) -> Result<WorkUpdate, Rejected
         }
         ReplanAction::Continue => {
             let why = "no step is left to continue with; replace the remaining ones, ask or finish";
-            return Err(Rejected::sense(answer, "/action", why));
+            return Err(RejectedAnswer::sense(answer, "/action", why));
         }
         ReplanAction::ReplaceRemaining => {
             known(answer, &steps, reading)?;

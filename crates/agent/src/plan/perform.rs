@@ -2,16 +2,16 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
-use fugato_llm::{ChatModel, ChatRequest, ModelError, ModelErrorKind, Rejected};
+use fugato_llm::{ChatModel, ChatRequest, ModelError, ModelErrorKind, RejectedAnswer};
 use fugato_memory::ExecutionStatus;
 use fugato_state::{Message, ToolStatus};
 use fugato_stream::EventKind;
-use fugato_tool::{Access, Called};
+use fugato_tool::{Access, AnsweredCall};
 use serde_json::json;
 
-use super::{Parts, Step, StepKind, StepOutcome, Work, WorkUpdate, custom};
+use super::{Parts, PlanProgress, Step, StepKind, StepOutcome, WorkUpdate, custom};
 use crate::{
-    Carried, Embeds, ModelFailure, Report, Shown, ask, claims_action, marked, show,
+    Embeds, ModelFailure, RoundOutcome, RunReport, StreamedParts, ask, claims_action, marked, show,
     toolbox::finished, wording::for_people,
 };
 
@@ -19,10 +19,10 @@ use crate::{
 const LOOKED: &str = "it was looked up; what holds now is among the facts";
 
 /// The node that carries out the step that has begun.
-pub(super) struct Perform<S: Embeds<Work>>(pub(super) Arc<Parts<S>>);
+pub(super) struct StepNode<S: Embeds<PlanProgress>>(pub(super) Arc<Parts<S>>);
 
 #[async_trait]
-impl<S: Embeds<Work>> Node<S> for Perform<S> {
+impl<S: Embeds<PlanProgress>> Node<S> for StepNode<S> {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let step = cx.state().part().running().ok_or("no step has begun")?;
         if step.draft.kind == StepKind::Tool {
@@ -32,7 +32,7 @@ impl<S: Embeds<Work>> Node<S> for Perform<S> {
             return Ok(Outcome::done([]));
         }
         let (outcome, failed) = match self.say(&cx, step).await {
-            Ok(Words { text, failure }) => {
+            Ok(StepText { text, failure }) => {
                 let ruled = failure.map(|failure| WorkUpdate::Ruled { failure });
                 (completed(text, false), ruled)
             }
@@ -53,14 +53,14 @@ impl<S: Embeds<Work>> Node<S> for Perform<S> {
     }
 }
 
-impl<S: Embeds<Work>> Perform<S> {
+impl<S: Embeds<PlanProgress>> StepNode<S> {
     async fn tool(&self, cx: &Context<S>, step: &Step) -> Result<Outcome<S::Update>, BoxError> {
-        let called = match self.0.toolbox.carry_out(cx, &[step.call()]).await? {
-            Carried::Asks(questions) => {
+        let called = match self.0.toolbox.execute(cx, &[step.call()]).await? {
+            RoundOutcome::Asks(questions) => {
                 let memo = None;
                 return Ok(Outcome::Ask { memo, questions });
             }
-            Carried::Done(called) => called,
+            RoundOutcome::Done(called) => called,
         };
         let called = called.into_iter().next().ok_or("a call has no result")?;
         let note = finished(&called);
@@ -73,7 +73,7 @@ impl<S: Embeds<Work>> Perform<S> {
     }
 
     /// Returns the outcome to store: without the result of a read that the next look finds again.
-    fn kept(&self, called: &Called<S::Update>, outcome: StepOutcome) -> StepOutcome {
+    fn kept(&self, called: &AnsweredCall<S::Update>, outcome: StepOutcome) -> StepOutcome {
         let is_read = called.result.is_ok() && called.access == Some(Access::Read);
         if is_read && self.0.looks && self.0.toolbox.has_live_reads() {
             return completed(LOOKED.to_owned(), false);
@@ -101,7 +101,7 @@ impl<S: Embeds<Work>> Perform<S> {
 
     /// Returns the words of the model, or else of a rule, for a step that reasons or responds. Only
     /// an answer is shown, and only after it was checked against what was written.
-    async fn say(&self, cx: &Context<S>, step: &Step) -> Result<Words, BoxError> {
+    async fn say(&self, cx: &Context<S>, step: &Step) -> Result<StepText, BoxError> {
         let (rules, state) = (self.0.rules.as_ref(), cx.state());
         let by_rule = || rules.and_then(|rules| rules.say(state, step));
         let sure = rules.is_some_and(|rules| rules.knows(state, step));
@@ -134,19 +134,19 @@ impl<S: Embeds<Work>> Perform<S> {
         if step.draft.kind == StepKind::Respond {
             show(cx, &text);
         }
-        Ok(Words { text, failure })
+        Ok(StepText { text, failure })
     }
 
     /// Returns the words of the model after the report of what was written, and shows an answer.
-    fn worded(&self, cx: &Context<S>, step: &Step, text: String) -> Words {
+    fn worded(&self, cx: &Context<S>, step: &Step, text: String) -> StepText {
         let failure = None;
         if step.draft.kind != StepKind::Respond {
-            return Words { text, failure };
+            return StepText { text, failure };
         }
         let (state, toolbox) = (cx.state(), &self.0.toolbox);
         let (work, rules) = (state.part(), self.0.rules.as_ref());
         let said = &work.execution.goal;
-        let report = Report::of_work(work, |tool| {
+        let report = RunReport::of_work(work, |tool| {
             toolbox.access(tool, state) == Some(Access::Write)
         });
         let claimed = claims_action(&text) && toolbox.can_write(state);
@@ -156,14 +156,14 @@ impl<S: Embeds<Work>> Perform<S> {
             (false, _) => report.reply(&text, said),
             (true, true) => {
                 let known = rules.and_then(|rules| rules.say(state, step));
-                lines([Report::nothing(said), &known.unwrap_or_default()])
+                lines([RunReport::nothing(said), &known.unwrap_or_default()])
             }
             (true, false) if facts.is_some() => lines([&facts.unwrap_or_default(), &text]),
-            (true, false) if wanted => lines([Report::nothing(said), &text]),
+            (true, false) if wanted => lines([RunReport::nothing(said), &text]),
             (true, false) => text,
         };
         show(cx, &text);
-        Words { text, failure }
+        StepText { text, failure }
     }
 
     /// Returns the words of the model. An answer that is not meant for people is corrected once.
@@ -185,7 +185,7 @@ impl<S: Embeds<Work>> Perform<S> {
         let mut request = profile.apply(request.metadata("stage", super::PERFORM));
         let mut corrected = false;
         loop {
-            let answer = ask(cx, model, request.clone(), Shown::Reasoning).await?;
+            let answer = ask(cx, model, request.clone(), StreamedParts::Reasoning).await?;
             let said = marked(&answer);
             if said.trim().is_empty() {
                 let why = "it says nothing";
@@ -210,7 +210,7 @@ impl<S: Embeds<Work>> Perform<S> {
 }
 
 /// The words of a step, and the failure of the model if a rule wrote them.
-struct Words {
+struct StepText {
     text: String,
     failure: Option<ModelFailure>,
 }
@@ -218,7 +218,7 @@ struct Words {
 /// The reason why a model has no words for a person.
 enum NoWords {
     Silent(ModelError),
-    Unfit(Rejected),
+    Unfit(RejectedAnswer),
 }
 
 impl From<ModelError> for NoWords {
@@ -232,7 +232,7 @@ fn lines(lines: [&str; 2]) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-fn judged<U>(called: &Called<U>) -> StepOutcome {
+fn judged<U>(called: &AnsweredCall<U>) -> StepOutcome {
     let text = called.result.text.clone();
     match called.result.status {
         ToolStatus::Ok => completed(text, called.access != Some(Access::Read)),

@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::{Asking, Step};
+use super::{PlannerQuestion, Step};
 
 /// Rules that plan and answer without a model.
 ///
@@ -10,7 +10,7 @@ use super::{Asking, Step};
 pub trait PlanRules<S>: Send + Sync {
     /// Returns the decision in the form of a model's answer; none if no rule applies. It is checked
     /// like the answer of a model.
-    fn decide(&self, state: &S, asking: Asking) -> Option<Value>;
+    fn decide(&self, state: &S, asking: PlannerQuestion) -> Option<Value>;
 
     /// Returns the text of a step that reasons or responds; none if no rule applies.
     fn say(&self, state: &S, step: &Step) -> Option<String>;

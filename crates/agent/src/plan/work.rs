@@ -11,7 +11,7 @@ use super::step::{Step, StepDraft, StepKind, StepOutcome, StepStatus};
 /// The progress of planned work: the execution layer of memory, and its steps in detail.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Work {
+pub struct PlanProgress {
     /// The goal, the status, the observations and the open question.
     pub execution: Execution,
     /// All steps, those that have ended first.
@@ -25,7 +25,7 @@ pub struct Work {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, String>,
     /// The result of the last step, if the planner has not been asked since.
-    pub turn: Option<Turn>,
+    pub turn: Option<WorkChange>,
     /// The planner's unusable answers in a row, each with its correction.
     pub corrected: Vec<Message>,
     /// The reason why there is no plan; none if there is one.
@@ -44,7 +44,7 @@ pub struct Work {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Turn {
+pub enum WorkChange {
     /// A step ended as planned.
     AsPlanned,
     /// A step may have changed the basis of the plan.
@@ -153,7 +153,7 @@ impl WorkUpdate {
     }
 }
 
-impl Work {
+impl PlanProgress {
     /// Returns the next step that has not begun.
     pub fn pending(&self) -> Option<&Step> {
         let mut steps = self.steps.iter();
@@ -218,15 +218,15 @@ impl Work {
         let (status, text, turn) = match outcome {
             StepOutcome::Completed { output, changed } => {
                 let turn = if changed {
-                    Turn::Changed
+                    WorkChange::Changed
                 } else {
-                    Turn::AsPlanned
+                    WorkChange::AsPlanned
                 };
                 (StepStatus::Completed, output, turn)
             }
             StepOutcome::Blocked { why } | StepOutcome::Failed { why } => {
                 step.error.clone_from(&why);
-                (StepStatus::Failed, why, Turn::Failed)
+                (StepStatus::Failed, why, WorkChange::Failed)
             }
         };
         step.status = status;
@@ -283,14 +283,14 @@ impl Work {
         }
         self.execution.apply(ExecutionUpdate::Answered);
         self.observe(id, "user_reply", &format!("{asked} → {text}"), at);
-        self.turn = Some(Turn::Changed);
+        self.turn = Some(WorkChange::Changed);
         self.failure = None;
         // The limit is for work without a person's attention.
         self.iterations = 0;
     }
 }
 
-impl State for Work {
+impl State for PlanProgress {
     type Update = WorkUpdate;
 
     fn apply(&mut self, update: WorkUpdate) {

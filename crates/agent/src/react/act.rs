@@ -1,8 +1,8 @@
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
-use fugato_tool::{Access, Called};
+use fugato_tool::{Access, AnsweredCall};
 
-use crate::{Carried, Embeds, React, ReactUpdate, ToolUse, Toolbox, toolbox::finished};
+use crate::{Embeds, React, ReactUpdate, RoundOutcome, ToolUse, Toolbox, toolbox::finished};
 
 /// The node that carries out the calls of the last answer.
 pub(super) struct Act<S: Embeds<React>>(pub(super) Toolbox<S>);
@@ -12,12 +12,12 @@ impl<S: Embeds<React>> Node<S> for Act<S> {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let last = cx.state().part().conversation.history.last();
         let calls = last.map_or(vec![], |message| message.tool_calls.clone());
-        match self.0.carry_out(&cx, &calls).await? {
-            Carried::Asks(questions) => Ok(Outcome::Ask {
+        match self.0.execute(&cx, &calls).await? {
+            RoundOutcome::Asks(questions) => Ok(Outcome::Ask {
                 memo: None,
                 questions,
             }),
-            Carried::Done(called) => {
+            RoundOutcome::Done(called) => {
                 let expired = self.expired(cx.state(), &called);
                 Ok(outcome::<S>(called, expired))
             }
@@ -27,8 +27,8 @@ impl<S: Embeds<React>> Node<S> for Act<S> {
 
 impl<S: Embeds<React>> Act<S> {
     /// Returns the ids of earlier reads whose results may no longer be true.
-    fn expired(&self, state: &S, called: &[Called<S::Update>]) -> Vec<String> {
-        let writes = |called: &Called<S::Update>| called.access != Some(Access::Read);
+    fn expired(&self, state: &S, called: &[AnsweredCall<S::Update>]) -> Vec<String> {
+        let writes = |called: &AnsweredCall<S::Update>| called.access != Some(Access::Read);
         if !self.0.has_live_reads() || !called.iter().any(writes) {
             return vec![];
         }
@@ -41,7 +41,7 @@ impl<S: Embeds<React>> Act<S> {
 }
 
 fn outcome<S: Embeds<React>>(
-    called: Vec<Called<S::Update>>,
+    called: Vec<AnsweredCall<S::Update>>,
     expired: Vec<String>,
 ) -> Outcome<S::Update> {
     let notes: Vec<_> = called.iter().map(finished).collect();
@@ -49,7 +49,7 @@ fn outcome<S: Embeds<React>>(
     if !expired.is_empty() {
         updates.push(S::embed(ReactUpdate::Expired { calls: expired }));
     }
-    for Called { call, result, .. } in called {
+    for AnsweredCall { call, result, .. } in called {
         let (id, status) = (call.id, result.status);
         let tool = ToolUse::new(call.name, call.arguments, result.text).status(status);
         updates.push(S::embed(ReactUpdate::Used { call: id, tool }));

@@ -1,6 +1,6 @@
 use std::fmt;
 
-use fugato_graph::{Ended, Run, RunError, Runner};
+use fugato_graph::{Run, RunError, RunResult, Runner};
 use fugato_state::{Interrupt, ThreadId};
 
 use super::{React, ReactReply, ReactUpdate};
@@ -14,7 +14,7 @@ pub struct Assistant<S: Embeds<React> = React> {
 /// The reason why a message got no reply.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unreplied {
+pub enum ReplyError {
     /// The run failed.
     #[error("the run did not come to its end")]
     Run(#[from] RunError),
@@ -42,7 +42,7 @@ impl<S: Embeds<React>> Assistant<S> {
         &self,
         thread: &ThreadId,
         text: &str,
-    ) -> Result<ReactReply, Unreplied> {
+    ) -> Result<ReactReply, ReplyError> {
         Self::reply(self.process_message_stream(thread, text).await?)
     }
 
@@ -54,14 +54,14 @@ impl<S: Embeds<React>> Assistant<S> {
     }
 
     /// Returns the reply of a run that has ended.
-    pub fn reply(ended: Ended<S>) -> Result<ReactReply, Unreplied> {
+    pub fn reply(ended: RunResult<S>) -> Result<ReactReply, ReplyError> {
         match ended {
-            Ended::Finished {
+            RunResult::Finished {
                 output: Some(output),
                 ..
-            } => serde_json::from_value(output).map_err(|error| Unreplied::NoReply(Some(error))),
-            Ended::Parked { interrupts, .. } => Err(Unreplied::Asks(interrupts)),
-            _ => Err(Unreplied::NoReply(None)),
+            } => serde_json::from_value(output).map_err(|error| ReplyError::NoReply(Some(error))),
+            RunResult::Interrupted { interrupts, .. } => Err(ReplyError::Asks(interrupts)),
+            _ => Err(ReplyError::NoReply(None)),
         }
     }
 }

@@ -6,13 +6,13 @@ use fugato_state::{ConversationUpdate, Message, Role};
 use fugato_stream::EventKind;
 
 use super::{
-    Manner,
+    LoopOptions,
     receipts::{last_said, report},
 };
 use crate::{Embeds, React, ReactUpdate, StopReason, Toolbox, show};
 
 /// The node that ends a run with a reply, which is never empty.
-pub(super) struct Finish<S: Embeds<React>>(pub(super) Arc<Manner<S>>, pub(super) Toolbox<S>);
+pub(super) struct Finish<S: Embeds<React>>(pub(super) Arc<LoopOptions<S>>, pub(super) Toolbox<S>);
 
 #[async_trait]
 impl<S: Embeds<React>> Node<S> for Finish<S> {

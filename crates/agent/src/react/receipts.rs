@@ -2,12 +2,12 @@
 use fugato_state::Role;
 use fugato_tool::Access;
 
-use crate::{Embeds, React, Report, Toolbox, spoken};
+use crate::{Embeds, React, RunReport, Toolbox, spoken};
 
 /// Returns the report of the writes of the present run.
-pub(super) fn report<S: Embeds<React>>(toolbox: &Toolbox<S>, state: &S) -> Report {
+pub(super) fn report<S: Embeds<React>>(toolbox: &Toolbox<S>, state: &S) -> RunReport {
     let uses = state.part().run.uses.iter();
-    Report::of(uses.filter(|used| toolbox.access(&used.name, state) == Some(Access::Write)))
+    RunReport::of(uses.filter(|used| toolbox.access(&used.name, state) == Some(Access::Write)))
 }
 
 /// Returns the person's last message.

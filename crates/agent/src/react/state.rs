@@ -3,7 +3,7 @@ use fugato_tool::{Visibility, VisibilityUpdate};
 use serde::{Deserialize, Serialize};
 
 use super::receipts::last_said;
-use crate::{Corrects, ModelFailure, ToolUse};
+use crate::{CorrectionState, ModelFailure, ToolUse};
 
 /// The state of a `ReAct` agent: the conversation of the thread, and the progress of the present
 /// run.
@@ -250,7 +250,7 @@ impl State for React {
     }
 }
 
-impl Corrects for React {
+impl CorrectionState for React {
     fn corrections(&self) -> u32 {
         self.run.corrections
     }

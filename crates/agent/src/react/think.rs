@@ -2,23 +2,25 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
-use fugato_llm::{ChatModel, ChatRequest, DecisionStyle, ModelError, ModelErrorKind, Rejected};
+use fugato_llm::{
+    ChatModel, ChatRequest, DecisionStyle, ModelError, ModelErrorKind, RejectedAnswer,
+};
 use fugato_state::{Message, ToolCall};
 use fugato_stream::EventKind;
-use fugato_tool::Detail;
+use fugato_tool::CatalogueDetail;
 
 use super::{
-    Manner,
+    LoopOptions,
     receipts::{last_said, report},
     rules::ReactRules,
     state::CANCELLED,
     view::{flat, manual},
 };
 use crate::{
-    Corrections, Embeds, ModelFailure, React, ReactUpdate, Shown, StopReason, Toolbox,
-    correction::Taken,
+    Corrections, Embeds, ModelFailure, React, ReactUpdate, StopReason, StreamedParts, Toolbox,
+    correction::SettlementParts,
     show,
-    speech::{CallIds, Guarded, Overheard, overhear},
+    speech::{CallIds, SpeechOptions, StreamedAnswer, overhear},
     spoken, to_remember,
     wording::{cut_mark, for_people, is_chinese, is_cut},
 };
@@ -29,7 +31,7 @@ pub(super) struct Think<S: Embeds<React>> {
     pub(super) model: Option<Arc<dyn ChatModel>>,
     pub(super) rules: Option<Arc<dyn ReactRules>>,
     pub(super) toolbox: Toolbox<S>,
-    pub(super) manner: Arc<Manner<S>>,
+    pub(super) manner: Arc<LoopOptions<S>>,
     /// True if notes may be stored without a tool.
     pub(super) remembers: bool,
 }
@@ -76,15 +78,17 @@ impl<S: Embeds<React>> Think<S> {
             }
             _ => self.manner.corrections,
         };
-        let read = |answer: Overheard| self.read(cx, &answer, &request);
+        let read = |answer: StreamedAnswer| self.read(cx, &answer, &request);
         match corrections.take(cx, so_far, history, answer, read) {
-            Taken::Decided(message) => Ok(self.answered(cx, message, is_shown)),
-            Taken::Again(pair) => Ok(Outcome::done([S::embed(ReactUpdate::Corrected(pair))])),
-            Taken::Undecided(why) if self.rules.is_some() => {
+            SettlementParts::Decided(message) => Ok(self.answered(cx, message, is_shown)),
+            SettlementParts::Again(pair) => {
+                Ok(Outcome::done([S::embed(ReactUpdate::Corrected(pair))]))
+            }
+            SettlementParts::Undecided(why) if self.rules.is_some() => {
                 let failure = ModelFailure::of_no_decision(model.name(), &why);
                 self.ruled(cx, Some(failure), true)
             }
-            Taken::Undecided(why) => match &why.last {
+            SettlementParts::Undecided(why) => match &why.last {
                 None => {
                     let kind = why.unanswered.as_ref().map(|error| error.kind);
                     self.unanswered(cx, kind, why.into())
@@ -258,16 +262,16 @@ impl<S: Embeds<React>> Think<S> {
         model: &dyn ChatModel,
         request: ChatRequest,
         calls: bool,
-    ) -> Result<Overheard, ModelError> {
+    ) -> Result<StreamedAnswer, ModelError> {
         let native = self.manner.style == DecisionStyle::Native;
         // Once something was written, or was to be written, the words wait for the report.
         let speaks = self.manner.speaks && report(&self.toolbox, cx.state()).is_empty();
         let shown = if native && speaks {
-            Shown::All
+            StreamedParts::All
         } else {
-            Shown::Reasoning
+            StreamedParts::Reasoning
         };
-        let guarded = Guarded {
+        let guarded = SpeechOptions {
             ids: (native && calls).then(|| call_ids(cx.state())),
             contracts: true,
         };
@@ -279,7 +283,7 @@ impl<S: Embeds<React>> Think<S> {
         let native = style == DecisionStyle::Native;
         let mut system = vec![(self.manner.system)(state)];
         if with_tools && !native {
-            let catalogue = self.toolbox.catalogue(state, Detail::Full);
+            let catalogue = self.toolbox.catalogue(state, CatalogueDetail::Full);
             system.push(manual(style, &catalogue));
         }
         system.retain(|text| !text.is_empty());
@@ -307,15 +311,15 @@ impl<S: Embeds<React>> Think<S> {
     fn read(
         &self,
         cx: &Context<S>,
-        answer: &Overheard,
+        answer: &StreamedAnswer,
         request: &ChatRequest,
-    ) -> Result<Message, Rejected> {
+    ) -> Result<Message, RejectedAnswer> {
         let (style, response) = (self.manner.style, &answer.response);
         let decision = style.read(response, "call-")?;
         let said = response.message.content.as_str();
         if decision.calls.is_empty() && decision.text.trim().is_empty() {
             let why = "it says nothing: call a tool, or answer";
-            return Err(Rejected::sense(said, "", why));
+            return Err(RejectedAnswer::sense(said, "", why));
         }
         if decision.calls.is_empty() {
             for_people(&decision.text, request)?;
@@ -350,7 +354,7 @@ impl<S: Embeds<React>> Think<S> {
 }
 
 /// Returns true if an answer has no calls, and its text is not meant for people.
-fn is_unfit(answer: &Overheard, request: &ChatRequest) -> bool {
+fn is_unfit(answer: &StreamedAnswer, request: &ChatRequest) -> bool {
     let message = &answer.response.message;
     message.tool_calls.is_empty() && for_people(&message.content, request).is_err()
 }

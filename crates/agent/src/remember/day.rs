@@ -1,4 +1,4 @@
-use fugato_graph::{BoxError, Context, Effect, NotDone, Reconciled};
+use fugato_graph::{BoxError, Context, Effect, NotExecuted, Reconciliation};
 use fugato_memory::Notebook;
 use fugato_state::State;
 
@@ -14,15 +14,15 @@ pub async fn log_once<S: State>(
     let (there, (on, sought)) = (notebook.clone(), input.clone());
     let once = Effect::once().reconcile(move || async move {
         Ok::<_, BoxError>(if there.is_logged(&on, &sought)? {
-            Reconciled::Happened(())
+            Reconciliation::Happened(())
         } else {
-            Reconciled::DidNotHappen
+            Reconciliation::DidNotHappen
         })
     });
     let (notebook, (day, line)) = (notebook.clone(), input.clone());
     let write = async move |_| {
         let written = notebook.log(&day, &line);
-        written.map_err(|error| BoxError::from(NotDone::because(error)))
+        written.map_err(|error| BoxError::from(NotExecuted::because(error)))
     };
     Ok(cx.effect("day", once, &input, write).await?)
 }

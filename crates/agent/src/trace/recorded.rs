@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::{CALLS, Calls, ModelCall};
 
-/// A node that records the calls of [`Watched`](super::Watched) models while it runs: as notes of
+/// A node that records the calls of [`RecordedModel`](super::Watched) models while it runs: as notes of
 /// its outcome, and so in the log, or in its error. The cost of these calls counts towards the
 /// allowances of its stage and its run: see [`SpendLimit`](fugato_llm::SpendLimit).
 ///
@@ -14,17 +14,17 @@ use super::{CALLS, Calls, ModelCall};
 /// - Calls before a question to a person are only recorded if the node makes them again after the
 ///   answer: an outcome that asks has no notes.
 #[derive(Debug, Clone)]
-pub struct Recorded<N> {
+pub struct RecordCalls<N> {
     node: N,
 }
 
 /// Records the calls of models while this node runs.
-pub fn recorded<N>(node: N) -> Recorded<N> {
-    Recorded { node }
+pub fn recorded<N>(node: N) -> RecordCalls<N> {
+    RecordCalls { node }
 }
 
 #[async_trait]
-impl<S: State, N: Node<S>> Node<S> for Recorded<N> {
+impl<S: State, N: Node<S>> Node<S> for RecordCalls<N> {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let calls = Calls::default();
         let run = format!("{}/{}", cx.thread(), cx.run());
@@ -38,7 +38,7 @@ impl<S: State, N: Node<S>> Node<S> for Recorded<N> {
                 Ok(notes.fold(outcome, Outcome::note))
             }
             Err(error) if calls.is_empty() => Err(error),
-            Err(source) => Err(Asked { calls, source }.into()),
+            Err(source) => Err(FailedNode { calls, source }.into()),
         }
     }
 }
@@ -57,7 +57,7 @@ fn stage(task: &str) -> String {
 /// The error of a node that failed after calls of models.
 #[derive(Debug, Error)]
 #[error("it had asked {}", calls.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
-struct Asked {
+struct FailedNode {
     calls: Vec<ModelCall>,
     source: BoxError,
 }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::{CALLS, Calls, ModelCall};
 
-/// A model whose calls are recorded by the [`Recorded`](super::Recorded) node that makes them.
+/// A model whose calls are recorded by the [`RecordCalls`](super::Recorded) node that makes them.
 ///
 /// It must be outermost, around retries and backups, to record all their attempts. A model that
 /// reports no attempts has one.
@@ -16,12 +16,12 @@ use super::{CALLS, Calls, ModelCall};
 /// # Notes
 /// - Outside of such a node nothing is recorded, and neither is it in a task that the node spawns.
 #[derive(Debug, Clone)]
-pub struct Watched<M> {
+pub struct RecordedModel<M> {
     model: M,
     kept: usize,
 }
 
-impl<M: ChatModel> Watched<M> {
+impl<M: ChatModel> RecordedModel<M> {
     /// Wraps a model.
     pub fn new(model: M) -> Self {
         Self { model, kept: 0 }
@@ -55,7 +55,7 @@ fn end_of(request: &ChatRequest, bytes: usize) -> String {
 }
 
 #[async_trait]
-impl<M: ChatModel> ChatModel for Watched<M> {
+impl<M: ChatModel> ChatModel for RecordedModel<M> {
     async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
         let Ok(calls) = CALLS.try_with(Clone::clone) else {
             return self.model.stream(request).await;
@@ -63,7 +63,7 @@ impl<M: ChatModel> ChatModel for Watched<M> {
         let stage = request.metadata.get("stage").cloned();
         let mut call = ModelCall::new(stage.unwrap_or_default());
         call.prompt = end_of(&request, self.kept);
-        let mut watch = Watch {
+        let mut watch = CallRecording {
             calls,
             call,
             kept: self.kept,
@@ -115,7 +115,7 @@ fn role(role: Role) -> &'static str {
 }
 
 /// The recording of one call. It is stored on drop, even if the answer was not read to its end.
-struct Watch {
+struct CallRecording {
     calls: Calls,
     call: ModelCall,
     kept: usize,
@@ -123,7 +123,7 @@ struct Watch {
     start: Instant,
 }
 
-impl Watch {
+impl CallRecording {
     fn said(&mut self, text: &str) {
         let room = self.kept.saturating_sub(self.call.answer.len());
         let fits = text.char_indices().map(|(at, c)| at + c.len_utf8());
@@ -150,7 +150,7 @@ impl Watch {
     }
 }
 
-impl Drop for Watch {
+impl Drop for CallRecording {
     fn drop(&mut self) {
         let call = ModelCall::new(String::new());
         self.calls.push(std::mem::replace(&mut self.call, call));

@@ -1,8 +1,8 @@
 //! The results of the calls of a round, and their events.
 use std::{sync::Arc, time::Duration};
 
-use fugato_agent::{Assistant, Embeds, React, ReactLoop, ReactUpdate, Toolbox, Unreplied};
-use fugato_graph::{Answers, BoxError, Context, END, Ended, Graph, Runner};
+use fugato_agent::{Assistant, Embeds, React, ReactLoop, ReactUpdate, ReplyError, Toolbox};
+use fugato_graph::{Answers, BoxError, Context, END, Graph, RunResult, Runner};
 use fugato_llm::{ChatDelta, ToolCallDelta};
 use fugato_state::{Message, State, ToolCall, ToolStatus};
 use fugato_store::MemoryLog;
@@ -129,7 +129,7 @@ async fn l9_what_a_gate_wants_confirmed_is_asked_before_anything_is_done() -> Te
     let graph = ReactLoop::new(model, toolbox).build()?;
     let assistant = assistant(graph);
     let asked = assistant.process_message(&thread(), "Go.").await;
-    let Err(Unreplied::Asks(asked)) = asked else {
+    let Err(ReplyError::Asks(asked)) = asked else {
         panic!("nobody was asked: {asked:?}");
     };
     let keys: Vec<_> = asked.iter().map(|one| one.question.key.as_str()).collect();
@@ -285,7 +285,7 @@ async fn l11_a_write_sees_the_write_before_it() -> Tested {
         .build()?;
     let runner = Runner::new(graph, Arc::new(MemoryLog::default()));
     let said = Change::Talked(ReactUpdate::user("Add."));
-    let Ended::Finished { output, state } = runner.start(&thread(), said).await? else {
+    let RunResult::Finished { output, state } = runner.start(&thread(), said).await? else {
         panic!("it did not finish");
     };
     assert_eq!(output, Some(json!(5)));

@@ -1,7 +1,7 @@
 //! The number of the model's answers, the prompts, and the ends of a run.
 use std::time::Duration;
 
-use fugato_agent::{Assistant, Corrections, React, ReactLoop, StopReason, ToolUse, Unreplied};
+use fugato_agent::{Assistant, Corrections, React, ReactLoop, ReplyError, StopReason, ToolUse};
 use fugato_graph::{BoxError, Context};
 use fugato_llm::{ChatDelta, DecisionStyle, ModelError, ModelErrorKind};
 use fugato_state::{Message, Role, ToolCall};
@@ -257,7 +257,7 @@ async fn a_model_that_does_not_answer_fails_the_run_and_a_retry_goes_on() -> Tes
     let graph = ReactLoop::new(model, tools()?).build()?;
     let assistant = assistant(graph);
     let failed = assistant.process_message(&thread(), "Go.").await;
-    assert!(matches!(failed, Err(Unreplied::Run(_))), "{failed:?}");
+    assert!(matches!(failed, Err(ReplyError::Run(_))), "{failed:?}");
     let ended = assistant.runner().retry(&thread()).await?;
     let reply = Assistant::reply(ended)?;
     assert_eq!(

@@ -17,7 +17,7 @@ pub struct EventDecoder {
     open: BTreeMap<usize, Block>,
     /// The number of calls so far: text blocks count among the blocks, but not among the calls.
     calls: usize,
-    usage: Counted,
+    usage: EventUsage,
     /// The bytes of signatures and of blocks that were begun.
     held: usize,
     finished: bool,
@@ -184,7 +184,7 @@ impl EventDecoder {
 
     /// Updates the usage: later counts are of the whole answer and replace earlier ones, field by
     /// field.
-    fn count(&mut self, more: Option<Counted>, delta: &mut impl FnMut(ChatDelta)) {
+    fn count(&mut self, more: Option<EventUsage>, delta: &mut impl FnMut(ChatDelta)) {
         let Some(more) = more else {
             return;
         };
@@ -228,7 +228,7 @@ fn keep(value: Value, delta: &mut impl FnMut(ChatDelta)) {
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Event {
     MessageStart {
-        message: Started,
+        message: MessageStart,
     },
     ContentBlockStart {
         index: usize,
@@ -243,7 +243,7 @@ enum Event {
     },
     MessageDelta {
         delta: Last,
-        usage: Option<Counted>,
+        usage: Option<EventUsage>,
     },
     MessageStop,
     Message(Whole),
@@ -255,8 +255,8 @@ enum Event {
 }
 
 #[derive(Deserialize)]
-struct Started {
-    usage: Option<Counted>,
+struct MessageStart {
+    usage: Option<EventUsage>,
 }
 
 #[derive(Deserialize)]
@@ -268,7 +268,7 @@ struct Last {
 struct Whole {
     content: Vec<Content>,
     stop_reason: Option<String>,
-    usage: Option<Counted>,
+    usage: Option<EventUsage>,
 }
 
 #[derive(Deserialize)]
@@ -321,7 +321,7 @@ enum More {
     clippy::struct_field_names,
     reason = "these are the words of the protocol"
 )]
-struct Counted {
+struct EventUsage {
     input_tokens: Option<u64>,
     output_tokens: Option<u64>,
     cache_read_input_tokens: Option<u64>,

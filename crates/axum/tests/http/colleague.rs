@@ -3,11 +3,13 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use axum::http::{Method, StatusCode, request::Parts};
-use fugato_axum::{Access, Agent, AgentRoutes, Caller, Denied, Said, Tenant, Unusable, belongs};
+use fugato_axum::{
+    AccessDenied, Agent, AgentRoutes, BadInput, Caller, Tenant, ThreadAccess, UserMessage, belongs,
+};
 use fugato_graph::{BoxError, Context, END, Graph, NodePolicy, Runner, RunnerOptions};
 use fugato_state::{Interrupt, State, ThreadId};
 use fugato_store::MemoryLog;
-use fugato_stream::Answered;
+use fugato_stream::QuestionAnswer;
 use futures::{SinkExt as _, StreamExt as _};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -54,7 +56,7 @@ impl State for Claim {
 struct Desk {
     runner: Runner<Claim>,
     /// The access that only the person who began has, besides the right to answer.
-    own: &'static [Access],
+    own: &'static [ThreadAccess],
 }
 
 impl Desk {
@@ -102,7 +104,7 @@ impl Desk {
         Self { runner, own: &[] }
     }
 
-    async fn must_be_theirs(&self, caller: &Caller, thread: &ThreadId) -> Result<(), Unusable> {
+    async fn must_be_theirs(&self, caller: &Caller, thread: &ThreadId) -> Result<(), BadInput> {
         let is_theirs = |claim: &Claim| Some(&claim.of) == caller.user.as_ref();
         belongs(&self.runner, thread, is_theirs).await
     }
@@ -132,15 +134,15 @@ impl Agent for Desk {
         &self,
         caller: &Caller,
         thread: &ThreadId,
-        access: Access,
-    ) -> Result<(), Unusable> {
+        access: ThreadAccess,
+    ) -> Result<(), BadInput> {
         if self.own.contains(&access) {
             self.must_be_theirs(caller, thread).await?;
         }
         Ok(())
     }
 
-    async fn input(&self, said: Said) -> Result<Vec<Change>, Unusable> {
+    async fn input(&self, said: UserMessage) -> Result<Vec<Change>, BadInput> {
         Ok(vec![Change::Begun(said.caller.user.unwrap_or_default())])
     }
 
@@ -149,17 +151,17 @@ impl Agent for Desk {
         thread: &ThreadId,
         caller: &Caller,
         _: &Interrupt,
-        answered: Answered,
-    ) -> Result<Value, Unusable> {
+        answered: QuestionAnswer,
+    ) -> Result<Value, BadInput> {
         self.must_be_theirs(caller, thread).await?;
         Ok(answered.reply.into_value())
     }
 }
 
 /// Puts every user in one tenant.
-fn by_user(request: &Parts) -> Result<Caller, Denied> {
+fn by_user(request: &Parts) -> Result<Caller, AccessDenied> {
     let user = request.headers.get("user").and_then(|it| it.to_str().ok());
-    let user = user.ok_or_else(|| Denied::unauthorized("send the header user"))?;
+    let user = user.ok_or_else(|| AccessDenied::unauthorized("send the header user"))?;
     let tenant = Tenant::new("acme").expect("a short name");
     Ok(Caller::new(tenant).user(user))
 }
@@ -285,7 +287,7 @@ async fn listed(client: &Client, user: &str) -> Vec<Value> {
 #[tokio::test]
 async fn nobody_else_changes_what_is_somebodys_own() {
     let mut desk = Desk::open(false);
-    desk.own = &[Access::Write];
+    desk.own = &[ThreadAccess::Write];
     let client = desk.client();
     let id = begun(&client).await;
     let before = shown(&client).await;
@@ -309,7 +311,7 @@ async fn nobody_else_changes_what_is_somebodys_own() {
 #[tokio::test]
 async fn nobody_else_sees_what_is_somebodys_own() {
     let mut desk = Desk::open(false);
-    desk.own = &[Access::Read];
+    desk.own = &[ThreadAccess::Read];
     let client = desk.client();
     begun(&client).await;
     assert_eq!(listed(&client, "bob").await, [Value::Null; 0]);
@@ -337,7 +339,7 @@ async fn nobody_else_sees_what_is_somebodys_own() {
 async fn who_came_to_an_empty_place_does_not_see_what_somebody_else_begins_there() {
     let gate = Arc::new(Semaphore::new(0));
     let mut desk = Desk::opening(false, Arc::clone(&gate));
-    desk.own = &[Access::Read];
+    desk.own = &[ThreadAccess::Read];
     let served = Served::open(desk.routes()).await;
     let bob = connect_async(socket(&served, "bob")).await;
     let (mut bob, _) = bob.expect("it opens");
@@ -373,7 +375,7 @@ async fn who_came_to_an_empty_place_does_not_see_what_somebody_else_begins_there
 #[tokio::test]
 async fn nobody_copies_a_thread_to_somebody_elses_place() {
     let mut desk = Desk::open(false);
-    desk.own = &[Access::Write];
+    desk.own = &[ThreadAccess::Write];
     let client = desk.client();
     begun(&client).await;
     let (_, path, copy) = reads(&client).await.pop().expect("the copy is the last");
@@ -404,9 +406,9 @@ async fn a_socket_refuses_a_colleague() {
             &[][..],
             json!({ "event": "answer", "data": { "answer": true } }),
         ),
-        (&[Access::Write], json!({ "event": "cancel" })),
+        (&[ThreadAccess::Write], json!({ "event": "cancel" })),
         (
-            &[Access::Write],
+            &[ThreadAccess::Write],
             json!({ "event": "user_input", "data": { "content": "dinner" } }),
         ),
     ] {

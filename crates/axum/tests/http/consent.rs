@@ -14,7 +14,7 @@ use axum::{
     body::{Body, to_bytes},
     http::Request,
 };
-use fugato_axum::{Agent, AgentRoutes, Heard, Said, Unusable};
+use fugato_axum::{Agent, AgentRoutes, BadInput, MessageIntent, UserMessage};
 use fugato_graph::{Answers, BoxError, Context, END, Graph, Runner};
 use fugato_sqlite::{SqliteLog, SqliteOptions, Synchronous};
 use fugato_state::{EffectClass, State, ThreadId};
@@ -166,21 +166,21 @@ impl Agent for Writer {
         &self.runner
     }
 
-    async fn input(&self, said: Said) -> Result<Vec<Change>, Unusable> {
+    async fn input(&self, said: UserMessage) -> Result<Vec<Change>, BadInput> {
         let wanted = said.text.strip_prefix("instead ").unwrap_or(&said.text);
         let Some(wanted) = wanted.strip_prefix("write ") else {
-            return Err(Unusable::new("say write, and what"));
+            return Err(BadInput::new("say write, and what"));
         };
         wanted.clone_into(&mut lock(&self.outside.newest));
         let left = wanted.split(" and ").map(str::to_owned);
         Ok(vec![Change::Asked(left.collect())])
     }
 
-    async fn hear(&self, _: &ThreadId, said: &Said) -> Result<Heard, Unusable> {
+    async fn intent(&self, _: &ThreadId, said: &UserMessage) -> Result<MessageIntent, BadInput> {
         Ok(if said.text.starts_with("instead") {
-            Heard::Instead
+            MessageIntent::Instead
         } else {
-            Heard::Request
+            MessageIntent::Request
         })
     }
 }
@@ -282,7 +282,7 @@ impl ConsentWorld for Small {
 
     fn own_words(&self, words: &ConsentWords) -> Vec<ConsentRequest> {
         // A yes that names nothing is a bare answer there.
-        let is_yes = ["yes", "OK", "好的", "确定"].contains(&words.text.as_str());
+        let is_yes = ["yes", "OK", "", ""].contains(&words.text.as_str());
         let path = format!("{DIRECT}{}", words.thread);
         let bare = ConsentRequest::post(path, json!({ "agrees": true }));
         let is_bare = is_yes && words.card.is_none();

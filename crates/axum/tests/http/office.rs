@@ -7,7 +7,10 @@ use axum::{
     body::{Body, to_bytes},
     http::{HeaderMap, Method, Request, StatusCode},
 };
-use fugato_axum::{Agent, AgentRoutes, Caller, Denied, Heard, Item, Said, Tenant, Unusable};
+use fugato_axum::{
+    AccessDenied, Agent, AgentRoutes, BadInput, Caller, MessageIntent, Tenant, TimelineItem,
+    UserMessage,
+};
 use fugato_graph::{BoxError, Context, END, Graph, Outcome, Runner};
 use fugato_state::{Question, State, ThreadId};
 use fugato_store::MemoryLog;
@@ -165,12 +168,12 @@ impl Agent for Clerk {
         &self.runner
     }
 
-    async fn input(&self, said: Said) -> Result<Vec<Change>, Unusable> {
+    async fn input(&self, said: UserMessage) -> Result<Vec<Change>, BadInput> {
         if said.text.is_empty() {
-            return Err(Unusable::new("say what you wish for"));
+            return Err(BadInput::new("say what you wish for"));
         }
         if said.text.contains("nonsense") {
-            return Err(Unusable::new("nonsense is no wish"));
+            return Err(BadInput::new("nonsense is no wish"));
         }
         Ok(vec![Change::Wished {
             wish: said.text,
@@ -178,11 +181,11 @@ impl Agent for Clerk {
         }])
     }
 
-    async fn hear(&self, _: &ThreadId, said: &Said) -> Result<Heard, Unusable> {
+    async fn intent(&self, _: &ThreadId, said: &UserMessage) -> Result<MessageIntent, BadInput> {
         Ok(if said.text.contains("instead") {
-            Heard::Instead
+            MessageIntent::Instead
         } else {
-            Heard::Request
+            MessageIntent::Request
         })
     }
 
@@ -190,7 +193,7 @@ impl Agent for Clerk {
         Some(format!("About {}", state.wish))
     }
 
-    fn tells(&self, changes: &[Change]) -> Option<Vec<Item>> {
+    fn timeline_items(&self, changes: &[Change]) -> Option<Vec<TimelineItem>> {
         let wish = |change: &Change| match change {
             Change::Wished { wish, .. } => Some(said(wish)),
             _ => None,
@@ -198,13 +201,13 @@ impl Agent for Clerk {
         Some(changes.iter().filter_map(wish).collect())
     }
 
-    fn timeline(&self, state: &Desk) -> Vec<Item> {
+    fn timeline(&self, state: &Desk) -> Vec<TimelineItem> {
         vec![said(&state.wish)]
     }
 }
 
-fn said(wish: &str) -> Item {
-    Item::UserText {
+fn said(wish: &str) -> TimelineItem {
+    TimelineItem::UserText {
         text: wish.to_owned(),
     }
 }
@@ -238,13 +241,14 @@ impl Office {
 }
 
 /// Identifies the caller by the header `user`.
-pub(crate) fn by_header(request: &axum::http::request::Parts) -> Result<Caller, Denied> {
+pub(crate) fn by_header(request: &axum::http::request::Parts) -> Result<Caller, AccessDenied> {
     let user = request.headers.get("user").and_then(|it| it.to_str().ok());
-    let user = user.ok_or_else(|| Denied::unauthorized("send the header user"))?;
+    let user = user.ok_or_else(|| AccessDenied::unauthorized("send the header user"))?;
     if user == "mallory" {
-        return Err(Denied::forbidden("mallory may not come in"));
+        return Err(AccessDenied::forbidden("mallory may not come in"));
     }
-    let tenant = Tenant::new(user).map_err(|error| Denied::unauthorized(error.to_string()))?;
+    let tenant =
+        Tenant::new(user).map_err(|error| AccessDenied::unauthorized(error.to_string()))?;
     Ok(Caller::new(tenant).user(user))
 }
 

@@ -5,7 +5,7 @@ use axum::{
     body::{Body, to_bytes},
     response::Response,
 };
-use fugato_axum::{Unusable, progress};
+use fugato_axum::{BadInput, progress};
 use fugato_state::{RunId, ThreadId};
 use fugato_stream::{Event, EventKind, NamedSseEncoder, Vocabulary};
 use futures::{FutureExt as _, StreamExt as _, stream};
@@ -54,7 +54,7 @@ async fn what_happened_is_told_before_the_answer_and_nothing_behind_it() {
 
 #[tokio::test]
 async fn what_cannot_be_answered_is_told_last() {
-    let refused = async { Err(Unusable::new("there are no trips").into()) };
+    let refused = async { Err(BadInput::new("there are no trips").into()) };
     let told = told(progress(stream::iter([event("one")]), encoder(), refused)).await;
     let error = "event: error\ndata: {\"error\":{\"message\":\"there are no trips\",\"type\":\"unusable\"}}\n\n";
     assert!(told.contains("one") && told.ends_with(error), "{told}");

@@ -9,16 +9,16 @@ use super::*;
 
 /// A writer that keeps everything.
 #[derive(Clone, Default)]
-struct Paper(Arc<Mutex<Vec<u8>>>);
+struct Output(Arc<Mutex<Vec<u8>>>);
 
-impl Paper {
+impl Output {
     fn text(&self) -> String {
         let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8(bytes.clone()).unwrap()
     }
 }
 
-impl Write for Paper {
+impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let mut paper = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         paper.extend_from_slice(bytes);
@@ -32,7 +32,7 @@ impl Write for Paper {
 
 /// Returns the output of an action on a screen.
 fn seen(act: impl FnOnce(&mut Screen)) -> String {
-    let paper = Paper::default();
+    let paper = Output::default();
     let mut screen = Screen::new(Lang::En, Arc::new(|_| None), "react card".into());
     screen.styled = false;
     screen.out = Box::new(paper.clone());
@@ -90,7 +90,7 @@ fn everywhere(screen: &mut Screen, text: &str) {
     screen.line(text);
     screen.write(text);
     screen.progress(text);
-    screen.error(&crate::Told::new(text).because(crate::Told::new(text)));
+    screen.error(&crate::CliError::new(text).because(crate::CliError::new(text)));
     let (own, block) = (|| text.to_owned(), || "b".into());
     let (text, call) = (|| own().as_str().into(), || "c".to_owned());
     let kinds = [

@@ -1,8 +1,8 @@
 //! A small agent behind the command line.
 use async_trait::async_trait;
 use clap::Parser;
-use fugato_axum::{Agent, Heard, Said, Unusable};
-use fugato_cli::{Command, Flags};
+use fugato_axum::{Agent, BadInput, MessageIntent, UserMessage};
+use fugato_cli::{CliCommand, Flags};
 use fugato_graph::Runner;
 use fugato_state::{State, ThreadId};
 
@@ -12,14 +12,14 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) flags: Flags,
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub(crate) command: Option<CliCommand>,
 }
 
 /// An agent of any state. Words that begin with `instead` replace the open question.
 pub(crate) struct Small<S: State> {
     pub(crate) runner: Runner<S>,
     /// Makes the input of words.
-    pub(crate) input: fn(Said) -> Result<Vec<S::Update>, Unusable>,
+    pub(crate) input: fn(UserMessage) -> Result<Vec<S::Update>, BadInput>,
     /// Returns the title of a conversation.
     pub(crate) title: fn(&S) -> Option<String>,
 }
@@ -36,16 +36,16 @@ impl<S: State> Agent for Small<S> {
         &self.runner
     }
 
-    async fn hear(&self, _: &ThreadId, said: &Said) -> Result<Heard, Unusable> {
+    async fn intent(&self, _: &ThreadId, said: &UserMessage) -> Result<MessageIntent, BadInput> {
         let instead = said.text.starts_with("instead");
         Ok(if instead {
-            Heard::Instead
+            MessageIntent::Instead
         } else {
-            Heard::Request
+            MessageIntent::Request
         })
     }
 
-    async fn input(&self, said: Said) -> Result<Vec<S::Update>, Unusable> {
+    async fn input(&self, said: UserMessage) -> Result<Vec<S::Update>, BadInput> {
         (self.input)(said)
     }
 

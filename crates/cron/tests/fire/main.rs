@@ -4,7 +4,7 @@ mod world;
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use fugato_cron::{CatchUp, JobTools, Maker, NoJob, Schedule, Wish};
+use fugato_cron::{CatchUp, CronSchedule, JobError, JobSpec, JobTools, Maker};
 use fugato_state::{Millis, ToolCall};
 use fugato_store::{DocKey, DocStoreExt as _, Namespace};
 use fugato_tool::{GateChain, Registry, Visibility, confirm_writes};
@@ -60,14 +60,14 @@ async fn work(world: &World, processes: u8, minutes: u32, dies: Option<(i64, boo
 
 /// Returns the times of a schedule after one time and up to another.
 fn times(schedule: &str, after: Millis, until: Millis) -> Vec<Millis> {
-    let schedule = Schedule::parse(schedule, &TimeZone::UTC).expect("it is one");
+    let schedule = CronSchedule::parse(schedule, &TimeZone::UTC).expect("it is one");
     let next = |time: &Millis| schedule.next(*time).filter(|time| *time <= until);
     std::iter::successors(next(&after), next).collect()
 }
 
 async fn holds(acts: Vec<Act>, schedule: &str, catch_up: CatchUp) -> Done {
     let world = World::new().await?;
-    let wish = Wish::new(schedule, "stretch").catch_up(catch_up);
+    let wish = JobSpec::new(schedule, "stretch").catch_up(catch_up);
     let job = world.process(None).jobs.create("k", "desk", wish).await?;
     for act in acts {
         match act {
@@ -133,7 +133,7 @@ proptest! {
 }
 
 /// Returns what a job did after so many minutes without a process: its runs, as minutes after noon.
-async fn caught_up(wish: Wish, away: u32) -> Done<Vec<Millis>> {
+async fn caught_up(wish: JobSpec, away: u32) -> Done<Vec<Millis>> {
     let world = World::new().await?;
     let process = world.process(None);
     let job = process.jobs.create("k", "desk", wish).await?;
@@ -148,7 +148,7 @@ async fn caught_up(wish: Wish, away: u32) -> Done<Vec<Millis>> {
 
 #[tokio::test(start_paused = true)]
 async fn trn_8_times_that_nobody_was_there_for() -> Done {
-    let often = |catch_up| Wish::new("*/10 * * * *", "stretch").catch_up(catch_up);
+    let often = |catch_up| JobSpec::new("*/10 * * * *", "stretch").catch_up(catch_up);
     let each = |most| often(CatchUp::Each { most });
     let within = |seconds| often(CatchUp::Within { seconds });
     assert_eq!(caught_up(often(CatchUp::Once), 45).await?, [10]);
@@ -170,7 +170,7 @@ async fn trn_8_times_that_nobody_was_there_for() -> Done {
 /// minutes, and during two hours after the clock was set back by so many minutes.
 async fn set_back(by: Millis) -> Done<Vec<Millis>> {
     let world = World::new().await?;
-    let wish = Wish::new("*/10 * * * *", "stretch");
+    let wish = JobSpec::new("*/10 * * * *", "stretch");
     let job = world.process(None).jobs.create("k", "desk", wish).await?;
     work(&world, 1, 35, None).await;
     world.back.store(by * MINUTE, Ordering::SeqCst);
@@ -202,12 +202,12 @@ async fn trn_8_a_clock_that_is_set_back_does_nothing_twice_and_leaves_nothing_ou
 async fn trn_8_a_key_makes_one_job_and_owners_see_their_own() -> Done {
     let world = World::new().await?;
     let jobs = world.process(None).jobs;
-    let wish = || Wish::new("30 12 * * *", "stretch").extra(json!({ "lang": "en" }));
+    let wish = || JobSpec::new("30 12 * * *", "stretch").extra(json!({ "lang": "en" }));
     let job = jobs.create("k", "ada/desk", wish()).await?;
     assert_eq!(jobs.create("k", "ada/desk", wish()).await?, job);
     let other = jobs.create("k", "ada/desk", wish().once()).await;
     assert!(
-        matches!(&other, Err(NoJob::KeyTaken { id, .. }) if *id == job.id),
+        matches!(&other, Err(JobError::KeyTaken { id, .. }) if *id == job.id),
         "{other:?}"
     );
     assert_eq!(jobs.list("ada/other").await?, std::slice::from_ref(&job));
@@ -269,7 +269,7 @@ async fn trn_8_a_job_that_cannot_be_read_keeps_no_other_from_being_done() -> Don
         .docs()
         .put(&space, &DocKey::new("job-1")?, json!({ "v": 7 }))
         .await?;
-    let wish = Wish::new("*/10 * * * *", "stretch");
+    let wish = JobSpec::new("*/10 * * * *", "stretch");
     let job = process.jobs.create("k", "desk", wish).await?;
     tokio::time::sleep(MINUTES * 10).await;
     process.clockwork().fire().await?;

@@ -8,7 +8,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use fugato_cron::{Clock, Clockwork, Jobs};
+use fugato_cron::{JobClock, JobRunner, Jobs};
 use fugato_graph::{BoxError, Context, END, Graph, Outcome, Runner, RunnerOptions, machine::Fact};
 use fugato_state::{Millis, State, ThreadId};
 use fugato_store::{
@@ -17,7 +17,7 @@ use fugato_store::{
 };
 use fugato_testkit::{
     VirtualClock,
-    log::{Asked, Intercept, Intercepted},
+    log::{Intercept, InterceptedLog, StoreCall},
 };
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
@@ -86,11 +86,11 @@ impl World {
             left: AtomicI64::new(left),
             after,
         });
-        let log = Intercepted::new(self.log.clone(), life.clone());
+        let log = InterceptedLog::new(self.log.clone(), life.clone());
         let docs = Mortal(self.docs.clone(), life);
         let time = self.clock.store();
         let back = self.back.clone();
-        let clock = Clock::new(TimeZone::UTC, move || {
+        let clock = JobClock::new(TimeZone::UTC, move || {
             time.now() - back.load(Ordering::SeqCst)
         });
         let jobs = Jobs::new(Arc::new(docs), clock);
@@ -137,9 +137,9 @@ impl Process {
         (self.runner, self.jobs)
     }
 
-    pub(crate) fn clockwork(&self) -> Clockwork<Desk> {
+    pub(crate) fn clockwork(&self) -> JobRunner<Desk> {
         let input = |_: &_, time| vec![Update::Wanted(time)];
-        Clockwork::new(self.runner.clone(), self.jobs.clone(), input)
+        JobRunner::new(self.runner.clone(), self.jobs.clone(), input)
     }
 }
 
@@ -176,10 +176,10 @@ impl Life {
 impl Intercept for Life {
     async fn around<T: Send>(
         &self,
-        asked: Asked<'_>,
+        asked: StoreCall<'_>,
         act: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        if matches!(asked, Asked::Append(..)) {
+        if matches!(asked, StoreCall::Append(..)) {
             return self.write(act).await;
         }
         self.lives()?;

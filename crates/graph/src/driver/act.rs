@@ -6,10 +6,13 @@ use tokio::sync::oneshot;
 use super::Driver;
 use crate::{
     RunError,
-    effect::{Asking, Begin, Call, Doubt, End, Ending, Permit, Ticket, Who},
-    engine::{Acting, Address, Begun},
-    machine::{Effect, Fact, Machine, Path, Stage, TaskState},
-    scope::{At, Sub, doubt_key, trail},
+    effect::{
+        AskCall, AttemptRef, BeginCall, Call, EffectEnd, EndCall, InDoubt, StartDecision,
+        StartGuard,
+    },
+    engine::{ActiveEffect, EffectAddress, ThreadEffect},
+    machine::{EffectRecord, EffectStage, Fact, Machine, TaskPath, TaskState},
+    scope::{DynScope, ScopeAddress, doubt_key, trail},
 };
 
 impl<S: State> Driver<S> {
@@ -32,7 +35,7 @@ impl<S: State> Driver<S> {
         match call {
             Call::Begin(begin) => self.begin(*begin).await,
             Call::End(ending) => {
-                let address = Address::of(&ending.who, &ending.key);
+                let address = EffectAddress::of(&ending.who, &ending.key);
                 let waiting = self.no_longer_acting(&address);
                 self.ended(*ending);
                 for begin in waiting {
@@ -57,8 +60,8 @@ impl<S: State> Driver<S> {
         }
     }
 
-    fn ask_person(&mut self, asking: Asking) {
-        let Asking { who, key, problem } = asking;
+    fn ask_person(&mut self, asking: AskCall) {
+        let AskCall { who, key, problem } = asking;
         if !self.is_wanted(&who) {
             return;
         }
@@ -68,47 +71,47 @@ impl<S: State> Driver<S> {
         } else {
             None
         };
-        let root: &mut dyn Sub = &mut self.root;
-        if let Some(scope) = root.descend(trail(&who.at)) {
+        let root: &mut dyn DynScope = &mut self.root;
+        if let Some(scope) = root.scope_mut(trail(&who.at)) {
             scope.ask_person(who.path, &key, whole, problem, &mut self.engine);
             self.engine.tasks.abandon();
         }
     }
 
     /// Decides whether an action may begin.
-    async fn begin(&mut self, begin: Begin) -> Result<(), RunError> {
+    async fn begin(&mut self, begin: BeginCall) -> Result<(), RunError> {
         if !self.is_wanted(&begin.who) {
             return Ok(());
         }
-        let address = Address::of(&begin.who, &begin.key);
+        let address = EffectAddress::of(&begin.who, &begin.key);
         let mut acting = self.engine.acting.iter_mut();
         if let Some(same) = acting.find(|acting| acting.address == address) {
             same.waiting.push(begin);
             return Ok(());
         }
         match self.known(&begin.who, &begin.key) {
-            Some(Effect { digest, stage, .. })
-                if digest != begin.digest && !matches!(stage, Stage::Undone) =>
+            Some(EffectRecord { digest, stage, .. })
+                if digest != begin.digest && !matches!(stage, EffectStage::Undone) =>
             {
-                answer(begin.reply, Permit::Changed { recorded: digest });
+                answer(begin.reply, StartDecision::Changed { recorded: digest });
             }
-            Some(Effect {
-                stage: Stage::Receipted { value },
+            Some(EffectRecord {
+                stage: EffectStage::Receipted { value },
                 ..
-            }) => answer(begin.reply, Permit::Replay(value)),
+            }) => answer(begin.reply, StartDecision::Replay(value)),
             Some(effect) if effect.is_in_doubt() => match self.told(&begin.who, &effect) {
-                Some(Doubt::Happened(value)) => {
+                Some(InDoubt::Happened(value)) => {
                     let value = serde_json::value::to_raw_value(&value)?;
-                    answer(begin.reply, Permit::Told(value));
+                    answer(begin.reply, StartDecision::Told(value));
                 }
-                Some(Doubt::DidNotHappen) => {
+                Some(InDoubt::DidNotHappen) => {
                     let why = "a person said so".to_owned();
                     self.undone(&begin.who, begin.key.clone(), why);
                     return self.grant(begin).await;
                 }
                 None => answer(
                     begin.reply,
-                    Permit::Doubt {
+                    StartDecision::Doubt {
                         wait: self.wait_for(&effect),
                     },
                 ),
@@ -119,17 +122,17 @@ impl<S: State> Driver<S> {
     }
 
     /// Grants an action. All earlier facts are stored before it begins, whatever the durability.
-    async fn grant(&mut self, begin: Begin) -> Result<(), RunError> {
+    async fn grant(&mut self, begin: BeginCall) -> Result<(), RunError> {
         let now = self.engine.shared.now();
         let not_after = now.saturating_add(begin.timeout).saturating_add(GRACE);
         let idempotency_key = self.idempotency_key(&begin.who, &begin.key);
         let mut ticket = None;
         if begin.class == EffectClass::Once {
             self.outlive(not_after).await?;
-            let address = Address::of(&begin.who, &begin.key);
+            let address = EffectAddress::of(&begin.who, &begin.key);
             let (key, digest) = (begin.key.clone(), begin.digest.clone());
             let calls = self.engine.shared.calls.clone();
-            ticket = Some(Ticket::new(begin.who.clone(), key, digest, calls));
+            ticket = Some(StartGuard::new(begin.who.clone(), key, digest, calls));
             let intended = Fact::Intended {
                 task: begin.who.task(),
                 key: begin.key,
@@ -141,19 +144,19 @@ impl<S: State> Driver<S> {
             if let Some(effect) = self.root.machine.effect(None, &address.key)
                 && begin.who.whole_thread
             {
-                self.engine.begun.push(Begun {
+                self.engine.begun.push(ThreadEffect {
                     trail: trail(&begin.who.at).to_vec(),
                     path: begin.who.path,
                     effect: effect.clone(),
                 });
             }
-            self.engine.acting.push(Acting {
+            self.engine.acting.push(ActiveEffect {
                 address,
                 not_after,
                 waiting: vec![],
             });
         }
-        let go = Permit::Go {
+        let go = StartDecision::Go {
             idempotency_key,
             not_after,
             ticket,
@@ -162,8 +165,8 @@ impl<S: State> Driver<S> {
         Ok(())
     }
 
-    fn ended(&mut self, ending: Ending) {
-        let Ending {
+    fn ended(&mut self, ending: EndCall) {
+        let EndCall {
             who,
             key,
             digest,
@@ -172,7 +175,7 @@ impl<S: State> Driver<S> {
             reply,
         } = ending;
         match end {
-            End::Happened(value) => {
+            EffectEnd::Happened(value) => {
                 let task = who.task();
                 let receipt = Fact::Receipt {
                     task,
@@ -183,27 +186,30 @@ impl<S: State> Driver<S> {
                 self.record_for(&who, receipt);
                 match class {
                     // The receipt of a once-only action is stored at once.
-                    EffectClass::Once => self.engine.replies.push((reply, Permit::Replay(value))),
-                    _ => answer(reply, Permit::Replay(value)),
+                    EffectClass::Once => self
+                        .engine
+                        .replies
+                        .push((reply, StartDecision::Replay(value))),
+                    _ => answer(reply, StartDecision::Replay(value)),
                 }
             }
-            End::DidNotHappen(why) => {
+            EffectEnd::DidNotHappen(why) => {
                 self.undone(&who, key, why);
-                answer(reply, Permit::Noted);
+                answer(reply, StartDecision::Noted);
             }
-            End::Unknown => {
+            EffectEnd::Unknown => {
                 let wait = std::time::Duration::ZERO;
-                answer(reply, Permit::Doubt { wait });
+                answer(reply, StartDecision::Doubt { wait });
             }
         }
     }
 
-    fn undone(&mut self, who: &Who, key: String, why: String) {
+    fn undone(&mut self, who: &AttemptRef, key: String, why: String) {
         let task = who.task();
         self.record_for(who, Fact::Undone { task, key, why });
     }
 
-    fn no_longer_acting(&mut self, address: &Address) -> Vec<Begin> {
+    fn no_longer_acting(&mut self, address: &EffectAddress) -> Vec<BeginCall> {
         let mut acting = self.engine.acting.iter();
         match acting.position(|acting| acting.address == *address) {
             Some(at) => self.engine.acting.swap_remove(at).waiting,
@@ -224,8 +230,8 @@ impl<S: State> Driver<S> {
         }
     }
 
-    fn wait_for(&self, effect: &Effect) -> std::time::Duration {
-        let Stage::Intended { not_after, .. } = effect.stage else {
+    fn wait_for(&self, effect: &EffectRecord) -> std::time::Duration {
+        let EffectStage::Intended { not_after, .. } = effect.stage else {
             return std::time::Duration::ZERO;
         };
         let wait = not_after.saturating_sub(self.engine.shared.now()).max(0);
@@ -233,18 +239,18 @@ impl<S: State> Driver<S> {
     }
 
     /// Returns the keys of the effects that a task has performed, or may have.
-    fn deeds(&mut self, who: &Who) -> Vec<String> {
+    fn deeds(&mut self, who: &AttemptRef) -> Vec<String> {
         let machine = self.scope(&who.at).map(|scope| scope.machine());
         let task = machine.and_then(|machine| machine.task(machine.position(&who.path)?));
         let effects = task.map_or(&[][..], |task| &task.effects);
         let done = effects
             .iter()
-            .filter(|effect| !matches!(effect.stage, Stage::Undone));
+            .filter(|effect| !matches!(effect.stage, EffectStage::Undone));
         done.map(|effect| effect.key.clone()).collect()
     }
 
     /// Returns the answer of a person about an action in doubt.
-    fn told(&mut self, who: &Who, effect: &Effect) -> Option<Doubt> {
+    fn told(&mut self, who: &AttemptRef, effect: &EffectRecord) -> Option<InDoubt> {
         let scope = self.scope(&who.at)?;
         let task = scope.machine().position(&who.path)?;
         let ask = scope.machine().task(task)?.ask.as_ref()?;
@@ -252,38 +258,38 @@ impl<S: State> Driver<S> {
         serde_json::from_value(told.clone()).ok()
     }
 
-    fn known(&mut self, who: &Who, key: &str) -> Option<Effect> {
+    fn known(&mut self, who: &AttemptRef, key: &str) -> Option<EffectRecord> {
         let machine = self.machine_of(who)?;
         machine.effect(who.task().as_ref(), key).cloned()
     }
 
-    fn machine_of(&mut self, who: &Who) -> Option<&Machine> {
+    fn machine_of(&mut self, who: &AttemptRef) -> Option<&Machine> {
         if who.whole_thread {
             return Some(&self.root.machine);
         }
         self.scope(&who.at).map(|scope| scope.machine())
     }
 
-    fn record_for(&mut self, who: &Who, fact: Fact<Path>) {
+    fn record_for(&mut self, who: &AttemptRef, fact: Fact<TaskPath>) {
         if who.whole_thread {
             if let Fact::Receipt { key, .. } | Fact::Undone { key, .. } = &fact {
                 self.engine.begun.retain(|begun| begun.effect.key != *key);
             }
             return self.root.record(fact, &mut self.engine);
         }
-        let root: &mut dyn Sub = &mut self.root;
-        if let Some(scope) = root.descend(trail(&who.at)) {
+        let root: &mut dyn DynScope = &mut self.root;
+        if let Some(scope) = root.scope_mut(trail(&who.at)) {
             scope.record(fact, &mut self.engine);
         }
     }
 
-    fn scope(&mut self, at: &At) -> Option<&mut dyn Sub> {
-        let root: &mut dyn Sub = &mut self.root;
-        root.descend(trail(at))
+    fn scope(&mut self, at: &ScopeAddress) -> Option<&mut dyn DynScope> {
+        let root: &mut dyn DynScope = &mut self.root;
+        root.scope_mut(trail(at))
     }
 
     /// Returns true if the calling attempt is the one that is running.
-    fn is_wanted(&mut self, who: &Who) -> bool {
+    fn is_wanted(&mut self, who: &AttemptRef) -> bool {
         let Some(scope) = self.scope(&who.at) else {
             return false;
         };
@@ -294,7 +300,7 @@ impl<S: State> Driver<S> {
 
     /// Returns the idempotency key, the same for every attempt of this action of this task and
     /// thread.
-    fn idempotency_key(&mut self, who: &Who, key: &str) -> String {
+    fn idempotency_key(&mut self, who: &AttemptRef, key: &str) -> String {
         let birth = self.root.machine.birth();
         let thread = self.engine.shared.thread.clone();
         let scope = self.scope(&who.at).filter(|_| !who.whole_thread);
@@ -307,20 +313,20 @@ impl<S: State> Driver<S> {
 /// comes between the intent and its beginning.
 const GRACE: Millis = 2_000;
 
-fn answer(task: oneshot::Sender<Permit>, permit: Permit) {
+fn answer(task: oneshot::Sender<StartDecision>, permit: StartDecision) {
     // A task that no longer waits was dropped.
     let _ = task.send(permit);
 }
 
-impl Who {
+impl AttemptRef {
     /// Returns the task of the effect; none if it belongs to the whole thread.
-    fn task(&self) -> Option<Path> {
+    fn task(&self) -> Option<TaskPath> {
         (!self.whole_thread).then_some(self.path)
     }
 }
 
-impl Address {
-    fn of(who: &Who, key: &str) -> Self {
+impl EffectAddress {
+    fn of(who: &AttemptRef, key: &str) -> Self {
         let task = who.task().map(|path| (trail(&who.at).to_vec(), path));
         Self {
             task,

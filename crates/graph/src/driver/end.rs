@@ -9,9 +9,9 @@ use super::{Driver, explain};
 use crate::{
     RunError, RunErrorKind,
     control::Stop,
-    machine::{Fact, Meter, Path, TaskState, Todo},
+    machine::{BudgetUnit, Directive, Fact, TaskPath, TaskState},
     route::calm,
-    scope::{At, Sub},
+    scope::{DynScope, ScopeAddress},
 };
 
 impl<S: State> Driver<S> {
@@ -128,7 +128,11 @@ impl<S: State> Driver<S> {
     }
 
     /// Waits until no action of a task is under way, although its node has ended.
-    pub(super) async fn settle_task(&mut self, at: &At, path: Path) -> Result<(), RunError> {
+    pub(super) async fn settle_task(
+        &mut self,
+        at: &ScopeAddress,
+        path: TaskPath,
+    ) -> Result<(), RunError> {
         while self.engine.acts(at, path) {
             match self.engine.calls.recv().await {
                 Some(call) => self.take_call(call).await?,
@@ -173,25 +177,30 @@ impl<S: State> Driver<S> {
 
     pub(super) async fn rest(&mut self) -> Result<(), RunError> {
         self.settle_actions().await?;
-        if self.engine.options.budgets.contains_key(&Meter::WallTime) {
+        if self
+            .engine
+            .options
+            .budgets
+            .contains_key(&BudgetUnit::WallTime)
+        {
             let amounts = self.engine.wall_time();
             self.root.record(Fact::Spent { amounts }, &mut self.engine);
         }
-        let todo = self.root.machine.todo();
+        let todo = self.root.machine.directive();
         let control = self.engine.shared.control.clone();
         let asking = control.asking.lock().await;
         control.needs_no_more();
         self.flush(self.status()).await?;
         drop(asking);
         // The last append may have returned a request to stop.
-        if let (Todo::Park | Todo::Sleep(_), Some(Stop::Cancel { by, why })) =
+        if let (Directive::Park | Directive::Sleep(_), Some(Stop::Cancel { by, why })) =
             (todo, control.rest())
         {
             self.cancel(by, why).await?;
             self.flush(Status::Idle).await?;
         }
         self.rested = true;
-        if self.engine.shared.hub.is_heard() && self.root.machine.todo() == Todo::Park {
+        if self.engine.shared.hub.is_heard() && self.root.machine.directive() == Directive::Park {
             let interrupts = crate::answer::interrupts(&self.root);
             let parked = self
                 .engine
@@ -208,30 +217,30 @@ impl<S: State> Driver<S> {
 }
 
 /// Returns the status of a thread for the queue of threads.
-pub(crate) fn status(scope: &dyn Sub) -> Status {
-    match scope.machine().todo() {
-        Todo::Park => Status::Waiting {
+pub(crate) fn status(scope: &dyn DynScope) -> Status {
+    match scope.machine().directive() {
+        Directive::Park => Status::Waiting {
             expires: expires(scope),
         },
-        Todo::Rest => Status::Idle,
-        Todo::Sleep(until) => Status::Sleeping { until },
+        Directive::Rest => Status::Idle,
+        Directive::Sleep(until) => Status::Sleeping { until },
         _ => Status::Runnable,
     }
 }
 
 /// Returns the time at which the first open question expires.
-fn expires(scope: &dyn Sub) -> Option<Millis> {
+fn expires(scope: &dyn DynScope) -> Option<Millis> {
     let inside = scope.children().filter_map(|(_, child)| expires(child));
     inside.chain(scope.machine().expires()).min()
 }
 
 /// Collects the tasks that have not ended, and the effects in doubt.
-fn unfinished(scope: &dyn Sub, dropped: &mut Vec<String>, in_doubt: &mut Vec<String>) {
+fn unfinished(scope: &dyn DynScope, dropped: &mut Vec<String>, in_doubt: &mut Vec<String>) {
     for task in scope.machine().frontier() {
         if task.state != TaskState::Done {
             dropped.push(scope.name_of(task.path));
         }
-        let name = |effect: &crate::machine::Effect| {
+        let name = |effect: &crate::machine::EffectRecord| {
             format!("{}: {}", scope.name_of(task.path), effect.key)
         };
         in_doubt.extend(task.doubts().map(name));

@@ -9,14 +9,14 @@ use crate::{
     RunError, RunErrorKind,
     effect::Call,
     engine::Engine,
-    machine::{TaskState, Todo},
-    scope::{Done, Sub, trail},
+    machine::{Directive, TaskState},
+    scope::{AttemptEnd, DynScope, trail},
     tasks::Attempt,
 };
 
 /// The event that ended a wait.
-enum Heard {
-    Done(Vec<Done>),
+enum WaitEvent {
+    Done(Vec<AttemptEnd>),
     /// A task died outside of its future.
     Lost,
     Call(Call),
@@ -28,13 +28,13 @@ impl<S: State> Driver<S> {
     /// Waits for the next event. Pending facts are stored first; outcomes during the append come
     /// next.
     pub(super) async fn wait(&mut self) -> Result<(), RunError> {
-        let todo = self.root.machine.todo();
-        if todo == Todo::Wait && self.engine.tasks.is_empty() {
+        let todo = self.root.machine.directive();
+        if todo == Directive::Wait && self.engine.tasks.is_empty() {
             return Err(self.stuck());
         }
         if self.engine.store_within() == Some(Duration::ZERO) {
             let status = match todo {
-                Todo::Sleep(until) => Status::Sleeping { until },
+                Directive::Sleep(until) => Status::Sleeping { until },
                 _ => Status::Runnable,
             };
             self.flush(status).await?;
@@ -49,30 +49,30 @@ impl<S: State> Driver<S> {
         } = &mut self.engine;
         let heard = tokio::select! {
             biased;
-            () = shared.control.cancelled() => Heard::Stopped,
-            Some(call) = calls.recv() => Heard::Call(call),
-            done = tasks.next(), if !tasks.is_empty() => done.map_or(Heard::Lost, Heard::Done),
-            () = shared.control.stopped(), if tasks.is_empty() => Heard::Stopped,
-            () = pass(wait) => Heard::Time,
+            () = shared.control.cancelled() => WaitEvent::Stopped,
+            Some(call) = calls.recv() => WaitEvent::Call(call),
+            done = tasks.next(), if !tasks.is_empty() => done.map_or(WaitEvent::Lost, WaitEvent::Done),
+            () = shared.control.stopped(), if tasks.is_empty() => WaitEvent::Stopped,
+            () = pass(wait) => WaitEvent::Time,
         };
         match heard {
-            Heard::Done(batch) => {
+            WaitEvent::Done(batch) => {
                 self.hear().await?;
                 for done in batch {
                     self.settle_task(&done.at, done.path).await?;
-                    let root: &mut dyn Sub = &mut self.root;
-                    if let Some(scope) = root.descend(trail(&done.at)) {
-                        scope.learn(done, &mut self.engine)?;
+                    let root: &mut dyn DynScope = &mut self.root;
+                    if let Some(scope) = root.scope_mut(trail(&done.at)) {
+                        scope.complete(done, &mut self.engine)?;
                     }
                 }
             }
-            Heard::Lost => self.lost()?,
-            Heard::Call(call) => {
+            WaitEvent::Lost => self.lost()?,
+            WaitEvent::Call(call) => {
                 self.take_call(call).await?;
                 self.hear().await?;
             }
-            Heard::Time => self.wake(),
-            Heard::Stopped => {}
+            WaitEvent::Time => self.wake(),
+            WaitEvent::Stopped => {}
         }
         Ok(())
     }
@@ -90,17 +90,17 @@ impl<S: State> Driver<S> {
             let Engine { calls, shared, .. } = &mut self.engine;
             let heard = tokio::select! {
                 biased;
-                () = shared.control.cancelled() => Heard::Stopped,
-                Some(call) = calls.recv() => Heard::Call(call),
+                () = shared.control.cancelled() => WaitEvent::Stopped,
+                Some(call) = calls.recv() => WaitEvent::Call(call),
                 attempt = &mut running => return Ok(Some(attempt)),
-                () = pass(wait) => Heard::Time,
+                () = pass(wait) => WaitEvent::Time,
             };
             match heard {
-                Heard::Call(call) => {
+                WaitEvent::Call(call) => {
                     self.take_call(call).await?;
                     self.hear().await?;
                 }
-                Heard::Stopped => return Ok(None),
+                WaitEvent::Stopped => return Ok(None),
                 _ => self.flush(Status::Runnable).await?,
             }
             let task = self.root.machine.task(position);
@@ -122,8 +122,8 @@ impl<S: State> Driver<S> {
     fn wake(&mut self) {
         let now = self.engine.shared.now();
         for trail in self.engine.due() {
-            let root: &mut dyn Sub = &mut self.root;
-            if let Some(scope) = root.descend(&trail) {
+            let root: &mut dyn DynScope = &mut self.root;
+            if let Some(scope) = root.scope_mut(&trail) {
                 scope.machine_mut().wake(now);
             }
         }
@@ -136,8 +136,8 @@ impl<S: State> Driver<S> {
     }
 }
 
-fn lose(scope: &mut dyn Sub, engine: &mut Engine) -> Result<(), RunError> {
-    scope.stir();
+fn lose(scope: &mut dyn DynScope, engine: &mut Engine) -> Result<(), RunError> {
+    scope.mark_dirty();
     for (_, child) in scope.children_mut() {
         lose(&mut **child, engine)?;
     }
@@ -149,7 +149,7 @@ fn lose(scope: &mut dyn Sub, engine: &mut Engine) -> Result<(), RunError> {
         .map(|task| (task.path, task.attempt))
         .collect();
     for (path, attempt) in lost {
-        scope.lose(path, attempt, engine)?;
+        scope.fail_lost(path, attempt, engine)?;
     }
     Ok(())
 }

@@ -8,14 +8,14 @@ use tokio::{sync::oneshot, time::Instant};
 use tracing::Instrument as _;
 
 use super::{
-    Asking, Begin, Call, Effect, EffectError, End, Ending, NotDone, Permit, Reconcile, Reconciled,
-    Ticket, Who,
+    AskCall, AttemptRef, BeginCall, Call, Effect, EffectEnd, EffectError, EndCall, NotExecuted,
+    Reconcile, Reconciliation, StartDecision, StartGuard,
 };
 use crate::{
     BoxError, Context,
     context::Shared,
     digest,
-    machine::{Json, Meter},
+    machine::{BudgetUnit, Json},
     policy::millis,
     route::panic_text,
 };
@@ -29,7 +29,7 @@ impl<S: State> Context<S> {
     ///
     /// An action of class [`EffectClass::Once`] is durable as an intent before it begins, and goes
     /// on when the node is dropped; if the node is dropped before it began, it never begins, and is
-    /// recorded as undone. If it fails other than with [`NotDone`], or its process dies, it is in
+    /// recorded as undone. If it fails other than with [`NotExecuted`], or its process dies, it is in
     /// doubt: it is never repeated blindly. [`Effect::reconcile`] is called, or else a person is
     /// asked; a question drops this attempt, and the task runs again with the answer.
     pub fn effect<'a, T, E, F, Fut>(
@@ -47,7 +47,7 @@ impl<S: State> Context<S> {
     {
         let (key, effect) = (key.into(), effect.into());
         match serde_json::value::to_raw_value(input) {
-            Ok(input) => Acting {
+            Ok(input) => EffectAttempt {
                 who: self.who(effect.whole_thread),
                 digest: digest::of(input.get().as_bytes()),
                 key,
@@ -64,7 +64,7 @@ impl<S: State> Context<S> {
 
     /// Counts an amount against the run's budgets. A run that has used up a budget fails before its
     /// next step.
-    pub fn spend(&self, meter: Meter, amount: u64) {
+    pub fn spend(&self, meter: BudgetUnit, amount: u64) {
         // Without a driver there is nothing to count.
         let _ = self.shared.calls.send(Call::Spend { meter, amount });
     }
@@ -72,7 +72,7 @@ impl<S: State> Context<S> {
     /// Returns the keys of the effects that this task has performed, or may have, in this attempt
     /// or an earlier one. Pure effects are not recorded; those of the whole thread belong to no
     /// task.
-    pub async fn deeds(&self) -> Vec<String> {
+    pub async fn performed_effects(&self) -> Vec<String> {
         let (reply, deeds) = oneshot::channel();
         let who = Box::new(self.who(false));
         // Without a driver there is no answer, and the wait for it never ends.
@@ -83,8 +83,8 @@ impl<S: State> Context<S> {
         }
     }
 
-    fn who(&self, whole_thread: bool) -> Who {
-        Who {
+    fn who(&self, whole_thread: bool) -> AttemptRef {
+        AttemptRef {
             at: self.at.clone(),
             path: self.path,
             attempt: self.attempt,
@@ -94,8 +94,8 @@ impl<S: State> Context<S> {
 }
 
 /// An effect under way.
-struct Acting<'a> {
-    who: Who,
+struct EffectAttempt<'a> {
+    who: AttemptRef,
     key: String,
     digest: String,
     input: Json,
@@ -104,7 +104,7 @@ struct Acting<'a> {
     shared: &'a Shared,
 }
 
-impl Acting<'_> {
+impl EffectAttempt<'_> {
     async fn run<T, E, F, Fut>(
         self,
         act: F,
@@ -122,14 +122,14 @@ impl Acting<'_> {
         }
         if self.class == EffectClass::Once && self.timeout.is_zero() {
             let why = "its timeout is 0 s, in which nothing can be done";
-            return Err(self.failed(NotDone::because(why).into()));
+            return Err(self.failed(NotExecuted::because(why).into()));
         }
         let mut act = Some(act);
         let mut permit = self.begin().await;
         loop {
             permit = match permit {
-                Permit::Noted => return Err(self.failed("it did not happen".into())),
-                Permit::Go {
+                StartDecision::Noted => return Err(self.failed("it did not happen".into())),
+                StartDecision::Go {
                     not_after, ticket, ..
                 } if self.class == EffectClass::Once && self.within(not_after).is_zero() => {
                     // Storing the intent took so long that another process may have reconciled it
@@ -137,7 +137,7 @@ impl Acting<'_> {
                     drop(ticket);
                     self.begin().await
                 }
-                Permit::Go {
+                StartDecision::Go {
                     idempotency_key,
                     not_after,
                     ticket,
@@ -154,31 +154,31 @@ impl Acting<'_> {
                         _ => return self.act_again(act(idempotency_key)).await,
                     }
                 }
-                Permit::Replay(value) => return self.read(&value),
-                Permit::Told(value) => match self.read(&value) {
+                StartDecision::Replay(value) => return self.read(&value),
+                StartDecision::Told(value) => match self.read(&value) {
                     Ok(told) => {
-                        self.end(End::Happened(value)).await;
+                        self.end(EffectEnd::Happened(value)).await;
                         return Ok(told);
                     }
                     Err(error) => self.ask_person(Some(crate::driver::explain(&error))).await,
                 },
-                Permit::Changed { recorded } => return Err(self.changed(recorded)),
-                Permit::Doubt { wait } => match self.look(wait, reconcile.take()).await {
-                    Reconciled::Happened(value) => {
+                StartDecision::Changed { recorded } => return Err(self.changed(recorded)),
+                StartDecision::Doubt { wait } => match self.look(wait, reconcile.take()).await {
+                    Reconciliation::Happened(value) => {
                         let written = self.write(&value)?;
-                        self.end(End::Happened(written)).await;
+                        self.end(EffectEnd::Happened(written)).await;
                         return Ok(value);
                     }
-                    Reconciled::DidNotHappen => {
+                    Reconciliation::DidNotHappen => {
                         let why = "looking after it showed so".to_owned();
-                        self.end(End::DidNotHappen(why)).await;
+                        self.end(EffectEnd::DidNotHappen(why)).await;
                         if act.is_none() {
                             let why = "looking after it showed that it did not happen";
-                            return Err(self.failed(NotDone::because(why).into()));
+                            return Err(self.failed(NotExecuted::because(why).into()));
                         }
                         self.begin().await
                     }
-                    Reconciled::Unknown => self.ask_person(None).await,
+                    Reconciliation::Unknown => self.ask_person(None).await,
                 },
             }
         }
@@ -190,7 +190,7 @@ impl Acting<'_> {
         act: impl Future<Output = Result<T, BoxError>>,
     ) -> Result<T, EffectError> {
         let value = act.await.map_err(|error| self.failed(error))?;
-        self.end(End::Happened(self.write(&value)?)).await;
+        self.end(EffectEnd::Happened(self.write(&value)?)).await;
         Ok(value)
     }
 
@@ -198,9 +198,9 @@ impl Acting<'_> {
     async fn act_once<T, Fut>(
         &self,
         within: Duration,
-        ticket: Option<Ticket>,
+        ticket: Option<StartGuard>,
         act: impl FnOnce() -> Fut + Send + 'static,
-    ) -> Result<Permit, EffectError>
+    ) -> Result<StartDecision, EffectError>
     where
         T: Serialize + Send + 'static,
         Fut: Future<Output = Result<T, BoxError>> + Send,
@@ -215,7 +215,7 @@ impl Acting<'_> {
             let act = AssertUnwindSafe(async move {
                 // The process may have been suspended since the action was granted.
                 if Instant::now() >= until {
-                    return Err(NotDone::because("its time was over before it began").into());
+                    return Err(NotExecuted::because("its time was over before it began").into());
                 }
                 act().await
             });
@@ -225,7 +225,7 @@ impl Acting<'_> {
                 Err(late) => Err(late.into()),
             };
             let (end, failure) = judge(done);
-            let ending = Ending {
+            let ending = EndCall {
                 who,
                 key,
                 digest,
@@ -238,11 +238,11 @@ impl Acting<'_> {
             failure
         };
         let acting = tokio::spawn(acting.in_current_span());
-        ticket.into_iter().for_each(Ticket::begins);
+        ticket.into_iter().for_each(StartGuard::begins);
         let failure = acting.await.unwrap_or_default();
         let permit = answer(permit).await;
         match (failure, permit) {
-            (Some(error), Permit::Noted) => Err(self.failed(error)),
+            (Some(error), StartDecision::Noted) => Err(self.failed(error)),
             (Some(error), permit) => {
                 tracing::warn!(effect = self.key, %error, "effect in doubt");
                 Ok(permit)
@@ -252,21 +252,21 @@ impl Acting<'_> {
     }
 
     /// Reconciles an action in doubt, when it is certainly over.
-    async fn look<T>(&self, wait: Duration, reconcile: Option<Reconcile<T>>) -> Reconciled<T> {
+    async fn look<T>(&self, wait: Duration, reconcile: Option<Reconcile<T>>) -> Reconciliation<T> {
         tokio::time::sleep(wait).await;
         let Some(reconcile) = reconcile else {
-            return Reconciled::Unknown;
+            return Reconciliation::Unknown;
         };
         match AssertUnwindSafe(reconcile()).catch_unwind().await {
             Ok(Ok(found)) => found,
             Ok(Err(error)) => {
                 tracing::warn!(effect = self.key, %error, "effect could not be reconciled");
-                Reconciled::Unknown
+                Reconciliation::Unknown
             }
             Err(panic) => {
                 let error = panic_text(&*panic);
                 tracing::warn!(effect = self.key, error, "effect could not be reconciled");
-                Reconciled::Unknown
+                Reconciliation::Unknown
             }
         }
     }
@@ -277,9 +277,9 @@ impl Acting<'_> {
         self.timeout.min(Duration::from_millis(left.unsigned_abs()))
     }
 
-    async fn begin(&self) -> Permit {
+    async fn begin(&self) -> StartDecision {
         let (reply, permit) = oneshot::channel();
-        let begin = Begin {
+        let begin = BeginCall {
             who: self.who.clone(),
             key: self.key.clone(),
             digest: self.digest.clone(),
@@ -293,9 +293,9 @@ impl Acting<'_> {
         answer(permit).await
     }
 
-    async fn end(&self, end: End) -> Permit {
+    async fn end(&self, end: EffectEnd) -> StartDecision {
         let (reply, permit) = oneshot::channel();
-        let ending = Ending {
+        let ending = EndCall {
             who: self.who.clone(),
             key: self.key.clone(),
             digest: self.digest.clone(),
@@ -309,9 +309,9 @@ impl Acting<'_> {
 
     /// Makes the task ask a person, and never returns: the driver drops this attempt. No catch-all
     /// of the node can mistake that for an error.
-    async fn ask_person(&self, problem: Option<String>) -> Permit {
+    async fn ask_person(&self, problem: Option<String>) -> StartDecision {
         let (who, key) = (self.who.clone(), self.key.clone());
-        let asking = Asking { who, key, problem };
+        let asking = AskCall { who, key, problem };
         let _ = self.shared.calls.send(Call::AskPerson(Box::new(asking)));
         std::future::pending().await
     }
@@ -344,7 +344,7 @@ impl Acting<'_> {
 }
 
 /// Waits for the reply of the driver. Without a driver it never returns, and the task is dropped.
-async fn answer(permit: oneshot::Receiver<Permit>) -> Permit {
+async fn answer(permit: oneshot::Receiver<StartDecision>) -> StartDecision {
     match permit.await {
         Ok(permit) => permit,
         Err(_) => std::future::pending().await,
@@ -353,11 +353,13 @@ async fn answer(permit: oneshot::Receiver<Permit>) -> Permit {
 
 /// Judges the end of an action. A result that cannot be written leaves it in doubt too: it
 /// happened, and has no receipt.
-fn judge<T: Serialize>(done: Result<T, BoxError>) -> (End, Option<BoxError>) {
+fn judge<T: Serialize>(done: Result<T, BoxError>) -> (EffectEnd, Option<BoxError>) {
     match done.map(|value| serde_json::value::to_raw_value(&value)) {
-        Ok(Ok(value)) => (End::Happened(value), None),
-        Ok(Err(error)) => (End::Unknown, Some(error.into())),
-        Err(error) if error.is::<NotDone>() => (End::DidNotHappen(error.to_string()), Some(error)),
-        Err(error) => (End::Unknown, Some(error)),
+        Ok(Ok(value)) => (EffectEnd::Happened(value), None),
+        Ok(Err(error)) => (EffectEnd::Unknown, Some(error.into())),
+        Err(error) if error.is::<NotExecuted>() => {
+            (EffectEnd::DidNotHappen(error.to_string()), Some(error))
+        }
+        Err(error) => (EffectEnd::Unknown, Some(error)),
     }
 }

@@ -4,78 +4,78 @@ use std::time::Duration;
 use fugato_state::{EffectClass, Millis};
 use tokio::sync::oneshot;
 
-use super::Ticket;
+use super::StartGuard;
 use crate::{
-    machine::{Json, Meter, Path},
-    scope::At,
+    machine::{BudgetUnit, Json, TaskPath},
+    scope::ScopeAddress,
 };
 
 /// A call of a task to its driver. Small, because each run has room for some of them.
 pub(crate) enum Call {
     /// A request to begin an action.
-    Begin(Box<Begin>),
+    Begin(Box<BeginCall>),
     /// The end of an action.
-    End(Box<Ending>),
+    End(Box<EndCall>),
     /// A request to ask a person whether an action happened.
-    AskPerson(Box<Asking>),
+    AskPerson(Box<AskCall>),
     /// An amount that counts against the budgets of the run.
-    Spend { meter: Meter, amount: u64 },
+    Spend { meter: BudgetUnit, amount: u64 },
     /// A request for the keys of the effects of this task, in all attempts.
     Deeds {
-        who: Box<Who>,
+        who: Box<AttemptRef>,
         reply: oneshot::Sender<Vec<String>>,
     },
 }
 
-pub(crate) struct Begin {
-    pub(crate) who: Who,
+pub(crate) struct BeginCall {
+    pub(crate) who: AttemptRef,
     pub(crate) key: String,
     pub(crate) digest: String,
     pub(crate) class: EffectClass,
     pub(crate) input: Json,
     pub(crate) timeout: Millis,
-    pub(crate) reply: oneshot::Sender<Permit>,
+    pub(crate) reply: oneshot::Sender<StartDecision>,
 }
 
-pub(crate) struct Ending {
-    pub(crate) who: Who,
+pub(crate) struct EndCall {
+    pub(crate) who: AttemptRef,
     pub(crate) key: String,
     pub(crate) digest: String,
     pub(crate) class: EffectClass,
-    pub(crate) end: End,
-    pub(crate) reply: oneshot::Sender<Permit>,
+    pub(crate) end: EffectEnd,
+    pub(crate) reply: oneshot::Sender<StartDecision>,
 }
 
-pub(crate) struct Asking {
-    pub(crate) who: Who,
+pub(crate) struct AskCall {
+    pub(crate) who: AttemptRef,
     pub(crate) key: String,
     pub(crate) problem: Option<String>,
 }
 
 /// The attempt of a task that calls.
 #[derive(Clone)]
-pub(crate) struct Who {
-    pub(crate) at: At,
-    pub(crate) path: Path,
+pub(crate) struct AttemptRef {
+    pub(crate) at: ScopeAddress,
+    pub(crate) path: TaskPath,
     pub(crate) attempt: u32,
     pub(crate) whole_thread: bool,
 }
 
 /// The end of an action.
-pub(crate) enum End {
+pub(crate) enum EffectEnd {
     Happened(Json),
     DidNotHappen(String),
     Unknown,
 }
 
 /// The reply of the driver to a task.
-pub(crate) enum Permit {
+pub(crate) enum StartDecision {
     /// The action may begin. The key is the same for every attempt of it.
     Go {
         idempotency_key: String,
         not_after: Millis,
         /// The ticket of a once-only action.
-        ticket: Option<Ticket>,
+        ticket: Option<StartGuard>,
     },
     /// It is recorded that the action did not happen.
     Noted,

@@ -4,25 +4,25 @@ use std::fmt;
 use fugato_state::EffectClass;
 use tokio::sync::oneshot;
 
-use super::{Call, Calls, End, Ending, Who};
+use super::{AttemptRef, Call, Calls, EffectEnd, EndCall};
 
 /// The permission to begin a once-only action whose intent is stored.
 ///
 /// A node may drop an effect at any time: while its intent is being stored, or before it receives
 /// the permission. The dropped ticket then reports that nothing happened; otherwise the driver
 /// would wait for the end of an action that never began.
-pub(crate) struct Ticket(Option<Box<Unbegun>>);
+pub(crate) struct StartGuard(Option<Box<NotStarted>>);
 
-struct Unbegun {
-    who: Who,
+struct NotStarted {
+    who: AttemptRef,
     key: String,
     digest: String,
     calls: Calls,
 }
 
-impl Ticket {
-    pub(crate) fn new(who: Who, key: String, digest: String, calls: Calls) -> Self {
-        Self(Some(Box::new(Unbegun {
+impl StartGuard {
+    pub(crate) fn new(who: AttemptRef, key: String, digest: String, calls: Calls) -> Self {
+        Self(Some(Box::new(NotStarted {
             who,
             key,
             digest,
@@ -36,24 +36,24 @@ impl Ticket {
     }
 }
 
-impl Drop for Ticket {
+impl Drop for StartGuard {
     fn drop(&mut self) {
         let Some(unbegun) = self.0.take() else {
             return;
         };
-        let Unbegun {
+        let NotStarted {
             who,
             key,
             digest,
             calls,
         } = *unbegun;
         let (reply, _) = oneshot::channel();
-        let ending = Ending {
+        let ending = EndCall {
             who,
             key,
             digest,
             class: EffectClass::Once,
-            end: End::DidNotHappen("it was given up before it began".to_owned()),
+            end: EffectEnd::DidNotHappen("it was given up before it began".to_owned()),
             reply,
         };
         // Without a driver the intent stays in doubt: the next owner reconciles it.
@@ -61,7 +61,7 @@ impl Drop for Ticket {
     }
 }
 
-impl fmt::Debug for Ticket {
+impl fmt::Debug for StartGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_open = self.0.is_some();
         f.debug_struct("Ticket").field("is_open", &is_open).finish()

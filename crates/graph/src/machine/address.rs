@@ -1,5 +1,5 @@
 //! The conversion of addresses in facts: numbers in memory, text at rest.
-use super::{Fact, Next, Routes};
+use super::{Fact, NextTask, Routes};
 
 impl<P> Fact<P> {
     /// Returns the fact with converted addresses.
@@ -205,12 +205,12 @@ impl<P> Routes<P> {
 }
 
 fn map_next<P, Q, E>(
-    next: Vec<Next<P>>,
+    next: Vec<NextTask<P>>,
     f: &mut impl FnMut(P) -> Result<Q, E>,
-) -> Result<Vec<Next<Q>>, E> {
+) -> Result<Vec<NextTask<Q>>, E> {
     next.into_iter()
         .map(|n| {
-            Ok(Next {
+            Ok(NextTask {
                 task: f(n.task)?,
                 items: n.items,
             })

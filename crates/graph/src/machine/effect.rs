@@ -7,7 +7,7 @@ use super::Json;
 
 /// The record of one action on the outside world.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Effect {
+pub struct EffectRecord {
     /// The key under which the task asks for it.
     pub key: String,
     /// A digest of its input.
@@ -16,7 +16,7 @@ pub struct Effect {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub intents: u32,
     /// The stage that it reached.
-    pub stage: Stage,
+    pub stage: EffectStage,
 }
 
 #[expect(
@@ -31,7 +31,7 @@ fn is_zero(intents: &u32) -> bool {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Stage {
+pub enum EffectStage {
     /// It is about to begin, or has begun. Without a receipt it is in doubt.
     Intended {
         /// Its input.
@@ -48,10 +48,10 @@ pub enum Stage {
     Undone,
 }
 
-impl Effect {
+impl EffectRecord {
     /// Returns true if it is in doubt: intended, with no known end.
     pub fn is_in_doubt(&self) -> bool {
-        matches!(self.stage, Stage::Intended { .. })
+        matches!(self.stage, EffectStage::Intended { .. })
     }
 }
 
@@ -59,7 +59,7 @@ impl Effect {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Meter {
+pub enum BudgetUnit {
     /// Rounds of a loop, as the agent counts them.
     Rounds,
     /// Calls of a model.
@@ -72,7 +72,7 @@ pub enum Meter {
     WallTime,
 }
 
-impl std::fmt::Display for Meter {
+impl std::fmt::Display for BudgetUnit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Rounds => "rounds",
@@ -85,11 +85,11 @@ impl std::fmt::Display for Meter {
 }
 
 /// The amounts that a run has used, by meter.
-pub type Spent = BTreeMap<Meter, u64>;
+pub type BudgetUsage = BTreeMap<BudgetUnit, u64>;
 
 /// A request that the caller named, and its result.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Keyed {
+pub struct KeyedRequest {
     /// A digest of its input.
     pub digest: String,
     /// The run that it began.

@@ -5,7 +5,7 @@ use fugato_stream::EventKind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, value::RawValue};
 
-use super::Spent;
+use super::BudgetUsage;
 
 /// JSON that the machine carries and does not parse.
 pub type Json = Box<RawValue>;
@@ -32,7 +32,7 @@ pub enum Fact<P> {
         /// The run.
         run: RunId,
         /// The graph and state version that run it.
-        under: Under,
+        under: ProgramVersion,
         /// The caller's own name for the request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<RequestKey>,
@@ -40,7 +40,7 @@ pub enum Fact<P> {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         updates: Option<Json>,
         /// The first frontier.
-        next: Vec<Next<P>>,
+        next: Vec<NextTask<P>>,
     },
     /// A task that is a subgraph began: the first fact of its scope.
     Entered {
@@ -49,7 +49,7 @@ pub enum Fact<P> {
         /// The subgraph's state, as the mapping made it.
         state: Json,
         /// The first frontier of the subgraph.
-        next: Vec<Next<P>>,
+        next: Vec<NextTask<P>>,
     },
     /// One task is done, with its routes. In lockstep it was the only task of its step; an eager
     /// schedule closes every task alone.
@@ -153,7 +153,7 @@ pub enum Fact<P> {
     /// Tasks of the run used amounts that count against its budgets.
     Spent {
         /// The amounts, by meter.
-        amounts: Spent,
+        amounts: BudgetUsage,
     },
     /// Questions were answered.
     Answered {
@@ -177,7 +177,7 @@ pub enum Fact<P> {
     /// An unfinished run was taken over, or a failed one is tried again.
     Resumed {
         /// The graph and state version that go on.
-        under: Under,
+        under: ProgramVersion,
         /// The tasks that run again, with the number of the attempt that begins.
         tasks: Vec<(P, u32)>,
     },
@@ -224,7 +224,7 @@ pub enum Fact<P> {
     /// this fact.
     Migrated {
         /// The graph and state version that go on.
-        under: Under,
+        under: ProgramVersion,
     },
     /// The thread began as a copy of another.
     Forked {
@@ -308,7 +308,7 @@ impl Attribution {
 
 /// The graph and state version that wrote the facts that follow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Under {
+pub struct ProgramVersion {
     /// The fingerprint of the graph.
     pub graph: Arc<str>,
     /// The version of the state.
@@ -320,7 +320,7 @@ pub struct Under {
 pub struct Routes<P> {
     /// The next frontier.
     #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
-    pub next: Vec<Next<P>>,
+    pub next: Vec<NextTask<P>>,
     /// Arrivals at joins: the joining node, and the node that arrived.
     #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
     pub arrived: Vec<(String, String)>,
@@ -341,26 +341,26 @@ impl<P> Default for Routes<P> {
 
 /// A task, or a scatter of tasks, of the next frontier.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Next<P> {
+pub struct NextTask<P> {
     /// The task; of a scatter, the path without the index.
     pub task: P,
     /// The items of a scatter: one task for each.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub items: Option<Vec<Item>>,
+    pub items: Option<Vec<ScatterItem>>,
 }
 
 /// One item of a scatter, as JSON text.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Item(pub Arc<RawValue>);
+pub struct ScatterItem(pub Arc<RawValue>);
 
-impl PartialEq for Item {
+impl PartialEq for ScatterItem {
     fn eq(&self, other: &Self) -> bool {
         self.0.get() == other.0.get()
     }
 }
 
-impl Eq for Item {}
+impl Eq for ScatterItem {}
 
 impl<P> Routes<P> {
     /// Returns true if nothing follows.

@@ -22,7 +22,7 @@ impl NodeIx {
 /// At rest it is text, so that a record is readable and survives a change of the graph. In memory
 /// it is three numbers, which are cheap to copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Path {
+pub struct TaskPath {
     /// The node.
     pub node: NodeIx,
     /// The number of times the node was entered, this time included: from 1, over all runs of the
@@ -96,7 +96,7 @@ impl Names {
     }
 
     /// Returns a path as text.
-    pub fn text(&self, path: Path) -> String {
+    pub fn text(&self, path: TaskPath) -> String {
         let name = self.list.get(path.node.at()).map_or("?", |name| name);
         let mut text = String::with_capacity(name.len() + NUMBERS);
         text.push_str(name);
@@ -109,7 +109,7 @@ impl Names {
     }
 
     /// Reads a path. A name that is new is added, to a copy if the names are shared.
-    pub fn path(self: &mut Arc<Self>, text: &str) -> Result<Path, BadPath> {
+    pub fn path(self: &mut Arc<Self>, text: &str) -> Result<TaskPath, BadPath> {
         let bad = || BadPath(text.to_owned());
         let (name, rest) = text.split_once('#').ok_or_else(bad)?;
         let (visit, index) = match rest.split_once('[') {
@@ -125,7 +125,7 @@ impl Names {
             Some(node) => node,
             None => Arc::make_mut(self).intern(name),
         };
-        Ok(Path { node, visit, index })
+        Ok(TaskPath { node, visit, index })
     }
 }
 

@@ -3,8 +3,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BadPath, Effect, Json, Keyed, Machine, Names, NodeIx, Path, Phase, Spent, Task, TaskState,
-    Under,
+    BadPath, BudgetUsage, EffectRecord, Json, KeyedRequest, Machine, Names, NodeIx, Phase,
+    ProgramVersion, Task, TaskPath, TaskState,
 };
 
 /// The stored form of a machine: nodes by name, so that it outlives a change of the graph.
@@ -17,7 +17,7 @@ pub struct SavedMachine {
     run: u64,
     steps: u64,
     phase: Phase,
-    under: Option<Under>,
+    under: Option<ProgramVersion>,
     visits: BTreeMap<String, u32>,
     frontier: Vec<Task<String>>,
     joins: BTreeMap<String, Vec<String>>,
@@ -31,11 +31,11 @@ pub struct SavedMachine {
     #[serde(default, skip_serializing_if = "is_zero")]
     birth: u64,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    effects: Vec<Effect>,
-    #[serde(default, skip_serializing_if = "Spent::is_empty")]
-    spent: Spent,
+    effects: Vec<EffectRecord>,
+    #[serde(default, skip_serializing_if = "BudgetUsage::is_empty")]
+    spent: BudgetUsage,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    keys: BTreeMap<String, Keyed>,
+    keys: BTreeMap<String, KeyedRequest>,
     #[serde(default)]
     left: bool,
 }
@@ -57,7 +57,7 @@ impl SavedMachine {
         let visits = (0..)
             .zip(&machine.visits)
             .filter(|(_, visits)| **visits > 0);
-        let rest = |task: &Task<Path>| {
+        let rest = |task: &Task<TaskPath>| {
             let mut task = task.clone().with_path(names.text(task.path));
             if task.state == TaskState::Running {
                 task.state = TaskState::Ready;

@@ -4,7 +4,7 @@ use fugato_state::{Interrupt, InterruptId, Millis};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Effect, Item};
+use super::{EffectRecord, ScatterItem};
 
 /// One activation of a node in the open step.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -13,7 +13,7 @@ pub struct Task<P> {
     pub path: P,
     /// Its item, inside a scatter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub item: Option<Item>,
+    pub item: Option<ScatterItem>,
     /// The number of the attempt, from 1.
     pub attempt: u32,
     /// The number of attempts that ended with their process.
@@ -26,7 +26,7 @@ pub struct Task<P> {
     pub until: Option<Millis>,
     /// The actions on the outside world that it performed, or intended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub effects: Vec<Effect>,
+    pub effects: Vec<EffectRecord>,
     /// The questions of the task, with the answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<Box<Ask>>,
@@ -101,16 +101,16 @@ impl<P> Task<P> {
     }
 
     /// Returns the record of one of its effects.
-    pub fn effect(&self, key: &str) -> Option<&Effect> {
+    pub fn effect(&self, key: &str) -> Option<&EffectRecord> {
         self.effects.iter().find(|effect| effect.key == key)
     }
 
     /// Returns the effects in doubt.
-    pub fn doubts(&self) -> impl Iterator<Item = &Effect> {
+    pub fn doubts(&self) -> impl Iterator<Item = &EffectRecord> {
         self.effects.iter().filter(|effect| effect.is_in_doubt())
     }
 
-    pub(super) fn new(path: P, item: Option<Item>) -> Self {
+    pub(super) fn new(path: P, item: Option<ScatterItem>) -> Self {
         Self {
             path,
             item,

@@ -2,14 +2,14 @@
 use fugato_state::{InterruptId, State};
 use serde_json::Value;
 
-use super::{Repeated, ids, recover, repeated, take_over};
+use super::{RepeatedRequest, ids, recover, repeated, take_over};
 use crate::{
-    AnswerError, Answers, Ended, RunError, RunErrorKind,
+    AnswerError, Answers, RunError, RunErrorKind, RunResult,
     answer::interrupts,
     driver::Driver,
     engine::{Engine, Recheck},
-    machine::{Attribution, Fact, Path, Phase, Under},
-    scope::{Sub, asker},
+    machine::{Attribution, Fact, Phase, ProgramVersion, TaskPath},
+    scope::{DynScope, asker},
 };
 
 /// Answers questions, unless the same request did so before. A question whose value has changed, or
@@ -17,13 +17,13 @@ use crate::{
 pub(super) fn resume<S: State>(
     driver: &mut Driver<S>,
     answers: Answers,
-    under: &Under,
-) -> Result<Option<Ended<S>>, RunError> {
+    under: &ProgramVersion,
+) -> Result<Option<RunResult<S>>, RunError> {
     if let Some(named) = &answers.key {
         match repeated(driver, named, under)? {
-            Repeated::Ended(end) => return Ok(Some(end)),
-            Repeated::GoesOn => return Ok(None),
-            Repeated::New => {}
+            RepeatedRequest::Ended(end) => return Ok(Some(end)),
+            RepeatedRequest::GoesOn => return Ok(None),
+            RepeatedRequest::New => {}
         }
     }
     if answers.is_empty() {
@@ -58,7 +58,7 @@ pub(super) fn resume<S: State>(
         }),
     };
     let inside = by.clone().map(|by| Attribution { key: None, ..by });
-    let is_inside = |(trail, _): &(Vec<Path>, _)| !trail.is_empty();
+    let is_inside = |(trail, _): &(Vec<TaskPath>, _)| !trail.is_empty();
     if by.is_some() && by_scope.iter().all(is_inside) {
         // The root records the requests of all scopes.
         let (answers, by) = (vec![], by.clone());
@@ -66,15 +66,15 @@ pub(super) fn resume<S: State>(
     }
     for (trail, answers) in by_scope {
         let by = if trail.is_empty() { &by } else { &inside }.clone();
-        let root: &mut dyn Sub = &mut driver.root;
-        if let Some(scope) = root.descend(&trail) {
+        let root: &mut dyn DynScope = &mut driver.root;
+        if let Some(scope) = root.scope_mut(&trail) {
             scope.record(Fact::Answered { answers, by }, &mut driver.engine);
         }
     }
     Ok(None)
 }
 
-type ByScope = Vec<(Vec<Path>, Vec<(InterruptId, Value)>)>;
+type ByScope = Vec<(Vec<TaskPath>, Vec<(InterruptId, Value)>)>;
 
 /// Checks every answer, and returns them by the scope that asks.
 fn checked<S: State>(driver: &mut Driver<S>, answers: &Answers) -> Result<ByScope, RunError> {
@@ -83,8 +83,8 @@ fn checked<S: State>(driver: &mut Driver<S>, answers: &Answers) -> Result<ByScop
     let mut by_scope: ByScope = vec![];
     for (id, answer) in answers {
         let trail = asker(&driver.root, &id).unwrap_or_default();
-        let root: &mut dyn Sub = &mut driver.root;
-        if let Some(scope) = root.descend(&trail) {
+        let root: &mut dyn DynScope = &mut driver.root;
+        if let Some(scope) = root.scope_mut(&trail) {
             scope.try_out(&id, &answer)?;
         }
         match by_scope.iter_mut().find(|(known, _)| *known == trail) {
@@ -102,8 +102,8 @@ fn outgrown<S: State>(driver: &mut Driver<S>, answers: &Answers) -> Vec<Interrup
     let mut outgrown = vec![];
     for (id, answer) in answers.values(&asked) {
         let trail = asker(&driver.root, id).unwrap_or_default();
-        let root: &mut dyn Sub = &mut driver.root;
-        let scope = root.descend(&trail);
+        let root: &mut dyn DynScope = &mut driver.root;
+        let scope = root.scope_mut(&trail);
         if scope.is_some_and(|scope| scope.is_outgrown(id, answer)) {
             outgrown.push(id.clone());
         }
@@ -114,8 +114,8 @@ fn outgrown<S: State>(driver: &mut Driver<S>, answers: &Answers) -> Vec<Interrup
 pub(super) fn withdraw<S: State>(driver: &mut Driver<S>, ids: Vec<InterruptId>) {
     for id in ids {
         let trail = asker(&driver.root, &id).unwrap_or_default();
-        let root: &mut dyn Sub = &mut driver.root;
-        if let Some(scope) = root.descend(&trail) {
+        let root: &mut dyn DynScope = &mut driver.root;
+        if let Some(scope) = root.scope_mut(&trail) {
             scope.record(Fact::Withdrawn { id }, &mut driver.engine);
         }
     }
@@ -124,7 +124,7 @@ pub(super) fn withdraw<S: State>(driver: &mut Driver<S>, ids: Vec<InterruptId>) 
 /// Returns the void approvals of all scopes. `amended` concerns the root alone: an operator changes
 /// its state, and not that of subgraphs.
 pub(super) fn void_approvals<S: State>(driver: &Driver<S>, amended: bool) -> Vec<InterruptId> {
-    fn under(scope: &dyn Sub, amended: bool, engine: &Engine, void: &mut Vec<InterruptId>) {
+    fn under(scope: &dyn DynScope, amended: bool, engine: &Engine, void: &mut Vec<InterruptId>) {
         void.extend(scope.void_approvals(amended, engine));
         for (_, child) in scope.children() {
             under(child, false, engine, void);

@@ -2,9 +2,9 @@
 use std::time::Duration;
 
 use fugato_state::{State, ThreadId};
-use fugato_store::{Fence, Lease, LeaseRequest, Leased, Status, StoreError};
+use fugato_store::{Fence, Lease, LeaseOutcome, LeaseRequest, Status, StoreError};
 
-use super::{Runner, Shop, lock};
+use super::{Runner, RunnerInner, lock};
 use crate::{RunError, RunErrorKind, control::Stop, request::Request};
 
 impl<S: State> Runner<S> {
@@ -76,7 +76,7 @@ impl<S: State> Runner<S> {
     }
 }
 
-impl<S: State> Shop<S> {
+impl<S: State> RunnerInner<S> {
     /// Waits until the lease is free and acquires it: a repeated request waits for the end of its
     /// run.
     pub(super) async fn attach(&self, thread: &ThreadId) -> Result<Lease, RunError> {
@@ -100,7 +100,7 @@ impl<S: State> Shop<S> {
             ttl,
         };
         match self.log.lease(request).await? {
-            Leased::Granted(leases) => leases
+            LeaseOutcome::Granted(leases) => leases
                 .into_iter()
                 .next()
                 .ok_or(RunErrorKind::NothingToDo)
@@ -154,7 +154,7 @@ impl<S: State> Shop<S> {
         let taken = self.log.lease(renewal).await;
         self.release(thread, lease.fence).await;
         match taken? {
-            Leased::Renewed { signals, .. } if !signals.is_empty() => {
+            LeaseOutcome::Renewed { signals, .. } if !signals.is_empty() => {
                 Err(RunError::new(RunErrorKind::NothingToDo))
             }
             _ => Ok(()),

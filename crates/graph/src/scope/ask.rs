@@ -7,10 +7,10 @@ use crate::{
     AnswerError, RunError, RunErrorKind,
     answer::{is_bound, token},
     driver::ANSWER,
-    effect::Doubt,
+    effect::InDoubt,
     engine::Engine,
-    graph::{Pause, Work},
-    machine::{Effect, Fact, Path, Stage},
+    graph::{NodeWork, PauseNode},
+    machine::{EffectRecord, EffectStage, Fact, TaskPath},
     route::calm,
 };
 
@@ -25,7 +25,7 @@ fn bound(question: Question) -> Question {
 }
 
 /// Returns the key of the question whether an effect happened.
-pub(crate) fn doubt_key(effect: &Effect) -> String {
+pub(crate) fn doubt_key(effect: &EffectRecord) -> String {
     format!("in doubt: {} #{}", effect.key, effect.intents)
 }
 
@@ -34,7 +34,7 @@ impl<S: State> Scope<S> {
     pub(super) fn pause(
         &mut self,
         position: usize,
-        pause: &dyn Pause<S>,
+        pause: &dyn PauseNode<S>,
         engine: &mut Engine,
     ) -> Result<(), RunError> {
         let state = self.fold.state.clone();
@@ -118,7 +118,7 @@ impl<S: State> Scope<S> {
             return Ok(false);
         };
         let path = task.path;
-        let own: Vec<Effect> = task.doubts().cloned().collect();
+        let own: Vec<EffectRecord> = task.doubts().cloned().collect();
         let mut open = None;
         for effect in own {
             let told = self.machine.task(position).and_then(|task| {
@@ -127,7 +127,7 @@ impl<S: State> Scope<S> {
             });
             let (task, key) = (Some(path), effect.key.clone());
             match told {
-                Some(Doubt::Happened(value)) => {
+                Some(InDoubt::Happened(value)) => {
                     let digest = effect.digest;
                     let value = serde_json::value::to_raw_value(&value)?;
                     let receipt = Fact::Receipt {
@@ -138,7 +138,7 @@ impl<S: State> Scope<S> {
                     };
                     self.record(receipt, engine);
                 }
-                Some(Doubt::DidNotHappen) => {
+                Some(InDoubt::DidNotHappen) => {
                     let why = "a person said so".into();
                     self.record(Fact::Undone { task, key, why }, engine);
                 }
@@ -156,15 +156,15 @@ impl<S: State> Scope<S> {
     /// Asks a person whether an action in doubt happened.
     pub(super) fn ask_person(
         &mut self,
-        path: Path,
-        known: &Effect,
+        path: TaskPath,
+        known: &EffectRecord,
         problem: Option<&str>,
         engine: &mut Engine,
     ) {
         let Some(position) = self.machine.position(&path) else {
             return;
         };
-        let Stage::Intended { input, not_after } = &known.stage else {
+        let EffectStage::Intended { input, not_after } = &known.stage else {
             return;
         };
         let input: Option<Value> = serde_json::from_str(input.get()).ok();
@@ -181,14 +181,14 @@ impl<S: State> Scope<S> {
             .task(position)
             .and_then(|task| task.ask.as_ref());
         let memo = memo.and_then(|ask| ask.memo.clone());
-        let question = Question::new::<Doubt>(asked, prompt);
+        let question = Question::new::<InDoubt>(asked, prompt);
         self.asked(position, memo, vec![question], engine);
     }
 
-    fn pause_at(&self, position: usize) -> Option<&dyn Pause<S>> {
+    fn pause_at(&self, position: usize) -> Option<&dyn PauseNode<S>> {
         let task = self.machine.task(position)?;
         match &self.graph.0.nodes.get(task.path.node.at())?.work {
-            Work::Pause(pause) => Some(&**pause),
+            NodeWork::Pause(pause) => Some(&**pause),
             _ => None,
         }
     }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use fugato_state::State;
 use serde::{Deserialize, Serialize};
 
-use super::{Scope, Sub};
+use super::{DynScope, Scope};
 use crate::{
     Graph, RunError, RunErrorKind, codec,
     engine::Engine,
-    fold::{Fold, SavedFold, write_updates},
-    graph::Work,
-    machine::{BadPath, Fact, Path, Phase, SavedMachine, Unfit},
+    fold::{SavedFold, StateFold, write_updates},
+    graph::NodeWork,
+    machine::{BadPath, Fact, InvalidFact, Phase, SavedMachine, TaskPath},
     open::newer,
 };
 
@@ -34,7 +34,7 @@ impl<S: State> Scope<S> {
         let path = self.names.path(task).map_err(unreadable)?;
         if rest.is_empty() && matches!(fact, Fact::Entered { .. }) {
             let wire = self.graph.0.nodes.get(path.node.at());
-            let Some(Work::Sub(sub)) = wire.map(|wire| &wire.work) else {
+            let Some(NodeWork::Sub(sub)) = wire.map(|wire| &wire.work) else {
                 self.lost.insert(path);
                 return Ok(());
             };
@@ -60,7 +60,7 @@ impl<S: State> Scope<S> {
             return Err(newer::<S>(self.version));
         }
         self.machine
-            .fits(&fact)
+            .check(&fact)
             .map_err(|unfit| self.unfit(unfit))?;
         self.fold.follow(&fact, &self.machine, self.version)?;
         self.machine.evolve(&fact);
@@ -76,13 +76,13 @@ impl<S: State> Scope<S> {
 
     /// Returns the error of a fact that cannot have happened: the log was not written by this
     /// kernel, or was changed.
-    fn unfit(&self, unfit: Unfit) -> RunError {
+    fn unfit(&self, unfit: InvalidFact) -> RunError {
         let why = match unfit {
-            Unfit::NotOpen(task) => format!(
+            InvalidFact::NotOpen(task) => format!(
                 "the log tells of task {}, which is not open",
                 self.full_name(task)
             ),
-            Unfit::Open(task) => format!(
+            InvalidFact::Open(task) => format!(
                 "the log begins task {}, which is open already",
                 self.full_name(task)
             ),
@@ -91,7 +91,7 @@ impl<S: State> Scope<S> {
     }
 
     /// Removes the scopes of tasks that are done.
-    fn bury(&mut self, fact: &Fact<Path>) {
+    fn bury(&mut self, fact: &Fact<TaskPath>) {
         if self.children.is_empty() && self.lost.is_empty() {
             return;
         }
@@ -113,11 +113,12 @@ impl<S: State> Scope<S> {
     }
 
     pub(crate) fn save(&self) -> Result<SavedScope, RunError> {
-        let child = |(path, child): (Path, &dyn Sub)| Ok((self.names.text(path), child.save()?));
+        let child =
+            |(path, child): (TaskPath, &dyn DynScope)| Ok((self.names.text(path), child.save()?));
         Ok(SavedScope {
             machine: SavedMachine::of(&self.machine, &self.names),
             fold: self.fold.rest()?,
-            children: Sub::children(self)
+            children: DynScope::children(self)
                 .map(child)
                 .collect::<Result<_, RunError>>()?,
         })
@@ -128,13 +129,13 @@ impl<S: State> Scope<S> {
         let machine = saved.machine.wake(&mut names);
         let machine =
             machine.map_err(|error| RunError::new(RunErrorKind::Format).because(error))?;
-        let mut scope = Self::woken(graph, machine, Fold::wake(&saved.fold)?);
+        let mut scope = Self::woken(graph, machine, StateFold::wake(&saved.fold)?);
         scope.names = names;
         scope.version = saved.fold.version;
         for (task, saved) in saved.children {
             let path = scope.names.path(&task).map_err(unreadable)?;
             match graph.0.nodes.get(path.node.at()).map(|wire| &wire.work) {
-                Some(Work::Sub(sub)) => {
+                Some(NodeWork::Sub(sub)) => {
                     let mut child = sub.blank();
                     child.wake(saved)?;
                     scope.children.insert(path, child);
@@ -201,7 +202,7 @@ impl<S: State> Scope<S> {
     pub(crate) fn amend(
         &mut self,
         updates: Vec<S::Update>,
-        task: Option<Path>,
+        task: Option<TaskPath>,
         by: String,
         why: String,
         engine: &mut Engine,

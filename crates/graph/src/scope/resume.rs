@@ -1,17 +1,17 @@
 //! The continuation of runs that another process began.
 use fugato_state::State;
 
-use super::{Scope, Sub};
+use super::{DynScope, Scope};
 use crate::{
     engine::Engine,
-    machine::{Fact, Path, TaskState, Todo, Under},
+    machine::{Directive, Fact, ProgramVersion, TaskPath, TaskState},
 };
 
 impl<S: State> Scope<S> {
     /// Sets the state of each task that is a subgraph from its scope, after a log was read.
     pub(super) fn reflect(&mut self) {
         for (path, child) in &mut self.children {
-            child.reflect();
+            child.sync_states();
             let Some(position) = self.machine.position(path) else {
                 continue;
             };
@@ -19,9 +19,9 @@ impl<S: State> Scope<S> {
             if matches!(known, Some(TaskState::Done | TaskState::Failed) | None) {
                 continue;
             }
-            let (state, until) = match child.machine().todo() {
-                Todo::Park => (TaskState::Asking, None),
-                Todo::Sleep(until) => (TaskState::Sleeping, Some(until)),
+            let (state, until) = match child.machine().directive() {
+                Directive::Park => (TaskState::Asking, None),
+                Directive::Sleep(until) => (TaskState::Sleeping, Some(until)),
                 _ => (TaskState::Ready, None),
             };
             self.machine.mirror(position, state, until);
@@ -34,12 +34,12 @@ impl<S: State> Scope<S> {
     /// A run that was handed over between two steps had begun nothing.
     pub(super) fn take_over(
         &mut self,
-        under: &Under,
+        under: &ProgramVersion,
         begun: bool,
         engine: &mut Engine,
     ) -> Option<(String, u32)> {
         let (limit, now) = (engine.options.crash_limit, engine.shared.now());
-        let (mut tasks, mut crashed): (Vec<(Path, u32)>, _) = (vec![], None);
+        let (mut tasks, mut crashed): (Vec<(TaskPath, u32)>, _) = (vec![], None);
         for task in self.machine.frontier() {
             match task.state {
                 TaskState::Sleeping => {
@@ -77,7 +77,7 @@ impl<S: State> Scope<S> {
     }
 
     /// Retries the failed tasks, and nothing else.
-    pub(super) fn retry(&mut self, under: &Under, engine: &mut Engine) {
+    pub(super) fn retry(&mut self, under: &ProgramVersion, engine: &mut Engine) {
         let again = |state| matches!(state, TaskState::Failed | TaskState::Ready);
         let tasks = self.machine.frontier().iter();
         let tasks = tasks
@@ -97,8 +97,8 @@ impl<S: State> Scope<S> {
         }
     }
 
-    fn under(root: &Under) -> Under {
-        Under {
+    fn under(root: &ProgramVersion) -> ProgramVersion {
+        ProgramVersion {
             graph: root.graph.clone(),
             state: S::VERSION,
         }
@@ -106,7 +106,7 @@ impl<S: State> Scope<S> {
 }
 
 /// Returns the scope that asks a question.
-pub(crate) fn asker(scope: &dyn Sub, id: &fugato_state::InterruptId) -> Option<Vec<Path>> {
+pub(crate) fn asker(scope: &dyn DynScope, id: &fugato_state::InterruptId) -> Option<Vec<TaskPath>> {
     if scope.machine().asker(id).is_some() {
         return Some(super::trail(scope.at()).to_vec());
     }
@@ -115,9 +115,9 @@ pub(crate) fn asker(scope: &dyn Sub, id: &fugato_state::InterruptId) -> Option<V
 }
 
 /// Returns the scope and path of an open task.
-pub(crate) fn find(scope: &dyn Sub, name: &str) -> Option<(Vec<Path>, Path)> {
+pub(crate) fn find(scope: &dyn DynScope, name: &str) -> Option<(Vec<TaskPath>, TaskPath)> {
     let mut frontier = scope.machine().frontier().iter();
-    let open = |task: &&crate::machine::Task<Path>| {
+    let open = |task: &&crate::machine::Task<TaskPath>| {
         task.state != TaskState::Done && scope.name_of(task.path) == name
     };
     if let Some(task) = frontier.find(open) {

@@ -4,20 +4,20 @@ use std::sync::{Arc, OnceLock};
 use fugato_state::State;
 use futures::{FutureExt, future::BoxFuture};
 
-use super::{Done, Scope, place};
+use super::{AttemptEnd, Scope, place};
 use crate::{
-    BoxError, Context, Entering, Graph, Note, Outcome, RunError, RunErrorKind,
-    context::Pulse,
+    BoxError, Context, Graph, Note, Outcome, RunError, RunErrorKind, SubgraphInput,
+    context::Heartbeat,
     engine::Engine,
     fold::write_updates,
-    graph::{Wire, Work},
-    machine::{Fact, Path, TaskState},
+    graph::{NodeEntry, NodeWork},
+    machine::{Fact, TaskPath, TaskState},
     route::{calm, route, route_from},
     tasks::{Attempt, run_one},
 };
 
 /// The updates of a task in their stored form, and its notes.
-type Told = (Option<crate::machine::Json>, Vec<fugato_stream::EventKind>);
+type TaskOutput = (Option<crate::machine::Json>, Vec<fugato_stream::EventKind>);
 
 impl<S: State> Scope<S> {
     /// Begins the ready tasks: pauses ask, subgraphs are entered, nodes are left with the engine.
@@ -31,7 +31,7 @@ impl<S: State> Scope<S> {
             }
             let path = task.path;
             let wire = self.graph.0.nodes.get(path.node.at());
-            if wire.is_none_or(|wire| matches!(wire.work, Work::Node(_))) {
+            if wire.is_none_or(|wire| matches!(wire.work, NodeWork::Node(_))) {
                 if let Some(error) = engine.exhausted(&self.machine) {
                     engine.give_up = Some(error);
                     return Ok(());
@@ -42,8 +42,8 @@ impl<S: State> Scope<S> {
             }
             let graph = self.graph.clone();
             match graph.0.nodes.get(path.node.at()).map(|wire| &wire.work) {
-                Some(Work::Pause(pause)) => self.pause(position, &**pause, engine)?,
-                Some(Work::Sub(sub)) => self.enter(position, &**sub, engine)?,
+                Some(NodeWork::Pause(pause)) => self.pause(position, &**pause, engine)?,
+                Some(NodeWork::Sub(sub)) => self.enter(position, &**sub, engine)?,
                 _ => {}
             }
         }
@@ -62,7 +62,7 @@ impl<S: State> Scope<S> {
         };
         let (path, item) = (task.path, task.item.clone());
         if !self.children.contains_key(&path) {
-            let entering = Entering {
+            let entering = SubgraphInput {
                 state: &*self.fold.state,
                 item: item.as_ref(),
             };
@@ -85,7 +85,11 @@ impl<S: State> Scope<S> {
     }
 
     /// Returns the node of the task at a position, with its way out.
-    pub(crate) fn wire<'g>(&self, graph: &'g Graph<S>, position: usize) -> Option<&'g Wire<S>> {
+    pub(crate) fn wire<'g>(
+        &self,
+        graph: &'g Graph<S>,
+        position: usize,
+    ) -> Option<&'g NodeEntry<S>> {
         let task = self.machine.task(position)?;
         graph.0.nodes.get(task.path.node.at())
     }
@@ -93,7 +97,7 @@ impl<S: State> Scope<S> {
     /// Returns the context of a task's next attempt.
     pub(crate) fn context(
         &self,
-        wire: &Wire<S>,
+        wire: &NodeEntry<S>,
         position: usize,
         engine: &Engine,
     ) -> Option<Context<S>> {
@@ -107,7 +111,7 @@ impl<S: State> Scope<S> {
             attempt: task.attempt,
             item: task.item.clone(),
             ask: task.ask.clone(),
-            pulse: idle.map(|_| Arc::new(Pulse::default())),
+            pulse: idle.map(|_| Arc::new(Heartbeat::default())),
             origin: OnceLock::new(),
         };
         cx.announce();
@@ -119,7 +123,7 @@ impl<S: State> Scope<S> {
         &self,
         position: usize,
         engine: &Engine,
-    ) -> Option<BoxFuture<'static, Done>> {
+    ) -> Option<BoxFuture<'static, AttemptEnd>> {
         let wire = self.wire(&self.graph, position)?;
         let node = wire.node()?.clone();
         let cx = self.context(wire, position, engine)?;
@@ -133,7 +137,7 @@ impl<S: State> Scope<S> {
                 }
                 None => run_one(&*node, cx).await,
             };
-            Done {
+            AttemptEnd {
                 at,
                 path,
                 attempt,
@@ -144,7 +148,7 @@ impl<S: State> Scope<S> {
     }
 
     /// Returns the position of a task whose outcome of this attempt is still wanted.
-    pub(super) fn wanted(&self, path: Path, attempt: u32) -> Option<usize> {
+    pub(super) fn wanted(&self, path: TaskPath, attempt: u32) -> Option<usize> {
         let position = self.machine.position(&path)?;
         let task = self.machine.task(position)?;
         (task.state == TaskState::Running && task.attempt == attempt).then_some(position)
@@ -319,7 +323,7 @@ impl<S: State> Scope<S> {
     /// Routes the first task that is done and not closed: its routing failed before, or an operator
     /// finished it.
     pub(super) fn route_done(&mut self, engine: &mut Engine) {
-        let done = |task: &crate::machine::Task<Path>| task.state == TaskState::Done;
+        let done = |task: &crate::machine::Task<TaskPath>| task.state == TaskState::Done;
         if let Some(position) = self.machine.frontier().iter().position(done) {
             self.close_task(position, engine);
         }
@@ -329,7 +333,7 @@ impl<S: State> Scope<S> {
     fn unrouted(
         &mut self,
         error: RunError,
-        solo: Option<(Told, (Path, u32))>,
+        solo: Option<(TaskOutput, (TaskPath, u32))>,
         engine: &mut Engine,
     ) {
         if let Some(((updates, notes), (task, attempt))) = solo {

@@ -4,34 +4,34 @@ use fugato_state::{InterruptId, State};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use super::{At, SavedScope, Scope, place};
+use super::{SavedScope, Scope, ScopeAddress, place};
 use crate::{
     BoxError, RunError,
     engine::Engine,
-    machine::{Effect, Fact, Machine, Names, Path, Todo, Under},
+    machine::{Directive, EffectRecord, Fact, Machine, Names, ProgramVersion, TaskPath},
     tasks::Attempt,
 };
 
 /// A scope with an erased state type.
-pub(crate) trait Sub: Send {
+pub(crate) trait DynScope: Send {
     fn machine(&self) -> &Machine;
     fn machine_mut(&mut self) -> &mut Machine;
-    fn at(&self) -> &At;
+    fn at(&self) -> &ScopeAddress;
     /// Returns the state, for the mapping that knows its type.
     fn state(&self) -> &dyn Any;
-    fn advance(&mut self, engine: &mut Engine) -> Result<Todo, RunError>;
-    fn record(&mut self, fact: Fact<Path>, engine: &mut Engine);
-    fn name_of(&self, path: Path) -> String;
+    fn advance(&mut self, engine: &mut Engine) -> Result<Directive, RunError>;
+    fn record(&mut self, fact: Fact<TaskPath>, engine: &mut Engine);
+    fn name_of(&self, path: TaskPath) -> String;
     /// Returns the attempt of a ready task as a future.
-    fn future(&self, position: usize, engine: &Engine) -> Option<BoxFuture<'static, Done>>;
+    fn future(&self, position: usize, engine: &Engine) -> Option<BoxFuture<'static, AttemptEnd>>;
     /// Handles the end of an attempt, unless it is no longer wanted.
-    fn learn(&mut self, done: Done, engine: &mut Engine) -> Result<(), RunError>;
+    fn complete(&mut self, done: AttemptEnd, engine: &mut Engine) -> Result<(), RunError>;
     /// Lets a task ask a person about an action in doubt.
     fn ask_person(
         &mut self,
-        path: Path,
+        path: TaskPath,
         key: &str,
-        whole_thread: Option<Effect>,
+        whole_thread: Option<EffectRecord>,
         problem: Option<String>,
         engine: &mut Engine,
     );
@@ -43,18 +43,19 @@ pub(crate) trait Sub: Send {
     /// Finishes a task on an operator's word.
     fn finish(
         &mut self,
-        path: Path,
+        path: TaskPath,
         updates: Vec<Value>,
         by: (String, String),
         engine: &mut Engine,
     ) -> Result<(), RunError>;
     /// Returns the scope under these tasks, and marks each child on the way as to be advanced.
-    fn descend(&mut self, trail: &[Path]) -> Option<&mut dyn Sub>;
-    fn children(&self) -> Box<dyn Iterator<Item = (Path, &dyn Sub)> + '_>;
-    fn children_mut(&mut self) -> Box<dyn Iterator<Item = (Path, &mut Box<dyn Sub>)> + '_>;
+    fn scope_mut(&mut self, trail: &[TaskPath]) -> Option<&mut dyn DynScope>;
+    fn children(&self) -> Box<dyn Iterator<Item = (TaskPath, &dyn DynScope)> + '_>;
+    fn children_mut(&mut self)
+    -> Box<dyn Iterator<Item = (TaskPath, &mut Box<dyn DynScope>)> + '_>;
     /// Marks every child as to be advanced.
-    fn stir(&mut self);
-    fn place(&mut self, at: At);
+    fn mark_dirty(&mut self);
+    fn place(&mut self, at: ScopeAddress);
     fn follow(&mut self, scope: &str, fact: Fact<String>) -> Result<(), RunError>;
     fn save(&self) -> Result<SavedScope, RunError>;
     fn wake(&mut self, saved: SavedScope) -> Result<(), RunError>;
@@ -65,30 +66,35 @@ pub(crate) trait Sub: Send {
     /// has.
     fn check(&self, gone: &mut Vec<String>);
     /// Sets the state of each task that is a subgraph from its scope.
-    fn reflect(&mut self);
+    fn sync_states(&mut self);
     fn take_over(
         &mut self,
-        under: &Under,
+        under: &ProgramVersion,
         begun: bool,
         engine: &mut Engine,
     ) -> Option<(String, u32)>;
-    fn retry(&mut self, under: &Under, engine: &mut Engine);
+    fn retry(&mut self, under: &ProgramVersion, engine: &mut Engine);
     /// Handles a task that died outside of its future.
-    fn lose(&mut self, path: Path, attempt: u32, engine: &mut Engine) -> Result<(), RunError>;
+    fn fail_lost(
+        &mut self,
+        path: TaskPath,
+        attempt: u32,
+        engine: &mut Engine,
+    ) -> Result<(), RunError>;
     /// Applies the staged updates of finished tasks, although their step never closes.
     fn keep_finished(&mut self);
 }
 
 /// The end of an attempt of a task.
-pub(crate) struct Done {
-    pub(crate) at: At,
-    pub(crate) path: Path,
+pub(crate) struct AttemptEnd {
+    pub(crate) at: ScopeAddress,
+    pub(crate) path: TaskPath,
     pub(crate) attempt: u32,
     /// An [`Attempt`] of the scope's updates.
     pub(crate) result: Box<dyn Any + Send>,
 }
 
-impl<S: State> Sub for Scope<S> {
+impl<S: State> DynScope for Scope<S> {
     fn machine(&self) -> &Machine {
         &self.machine
     }
@@ -97,7 +103,7 @@ impl<S: State> Sub for Scope<S> {
         &mut self.machine
     }
 
-    fn at(&self) -> &At {
+    fn at(&self) -> &ScopeAddress {
         &self.at
     }
 
@@ -105,23 +111,23 @@ impl<S: State> Sub for Scope<S> {
         &*self.fold.state
     }
 
-    fn advance(&mut self, engine: &mut Engine) -> Result<Todo, RunError> {
+    fn advance(&mut self, engine: &mut Engine) -> Result<Directive, RunError> {
         Self::advance(self, engine)
     }
 
-    fn record(&mut self, fact: Fact<Path>, engine: &mut Engine) {
+    fn record(&mut self, fact: Fact<TaskPath>, engine: &mut Engine) {
         Self::record(self, fact, engine);
     }
 
-    fn name_of(&self, path: Path) -> String {
+    fn name_of(&self, path: TaskPath) -> String {
         self.full_name(path)
     }
 
-    fn future(&self, position: usize, engine: &Engine) -> Option<BoxFuture<'static, Done>> {
+    fn future(&self, position: usize, engine: &Engine) -> Option<BoxFuture<'static, AttemptEnd>> {
         self.attempt_of(position, engine)
     }
 
-    fn learn(&mut self, done: Done, engine: &mut Engine) -> Result<(), RunError> {
+    fn complete(&mut self, done: AttemptEnd, engine: &mut Engine) -> Result<(), RunError> {
         let Some(position) = self.wanted(done.path, done.attempt) else {
             return Ok(());
         };
@@ -133,9 +139,9 @@ impl<S: State> Sub for Scope<S> {
 
     fn ask_person(
         &mut self,
-        path: Path,
+        path: TaskPath,
         key: &str,
-        whole_thread: Option<Effect>,
+        whole_thread: Option<EffectRecord>,
         problem: Option<String>,
         engine: &mut Engine,
     ) {
@@ -159,7 +165,7 @@ impl<S: State> Sub for Scope<S> {
 
     fn finish(
         &mut self,
-        path: Path,
+        path: TaskPath,
         updates: Vec<Value>,
         (by, why): (String, String),
         engine: &mut Engine,
@@ -169,33 +175,37 @@ impl<S: State> Sub for Scope<S> {
         self.amend(typed, Some(path), by, why, engine)
     }
 
-    fn descend(&mut self, trail: &[Path]) -> Option<&mut dyn Sub> {
+    fn scope_mut(&mut self, trail: &[TaskPath]) -> Option<&mut dyn DynScope> {
         match trail.split_first() {
             None => Some(self),
             Some((path, rest)) => {
                 let child = self.children.get_mut(path)?;
                 self.stirred.insert(*path);
-                child.descend(rest)
+                child.scope_mut(rest)
             }
         }
     }
 
-    fn children(&self) -> Box<dyn Iterator<Item = (Path, &dyn Sub)> + '_> {
+    fn children(&self) -> Box<dyn Iterator<Item = (TaskPath, &dyn DynScope)> + '_> {
         let children = self.children.iter();
         Box::new(children.map(|(path, child)| (*path, &**child)))
     }
 
-    fn children_mut(&mut self) -> Box<dyn Iterator<Item = (Path, &mut Box<dyn Sub>)> + '_> {
+    fn children_mut(
+        &mut self,
+    ) -> Box<dyn Iterator<Item = (TaskPath, &mut Box<dyn DynScope>)> + '_> {
         let children = self.children.iter_mut();
         Box::new(children.map(|(path, child)| (*path, child)))
     }
 
-    fn stir(&mut self) {
+    fn mark_dirty(&mut self) {
         self.stirred.extend(self.children.keys());
-        self.children.values_mut().for_each(|child| child.stir());
+        self.children
+            .values_mut()
+            .for_each(|child| child.mark_dirty());
     }
 
-    fn place(&mut self, at: At) {
+    fn place(&mut self, at: ScopeAddress) {
         self.at = at;
         for (path, child) in &mut self.children {
             let names = child.names();
@@ -236,24 +246,29 @@ impl<S: State> Sub for Scope<S> {
         Self::check(self, gone);
     }
 
-    fn reflect(&mut self) {
+    fn sync_states(&mut self) {
         Self::reflect(self);
     }
 
     fn take_over(
         &mut self,
-        under: &Under,
+        under: &ProgramVersion,
         begun: bool,
         engine: &mut Engine,
     ) -> Option<(String, u32)> {
         Self::take_over(self, under, begun, engine)
     }
 
-    fn retry(&mut self, under: &Under, engine: &mut Engine) {
+    fn retry(&mut self, under: &ProgramVersion, engine: &mut Engine) {
         Self::retry(self, under, engine);
     }
 
-    fn lose(&mut self, path: Path, attempt: u32, engine: &mut Engine) -> Result<(), RunError> {
+    fn fail_lost(
+        &mut self,
+        path: TaskPath,
+        attempt: u32,
+        engine: &mut Engine,
+    ) -> Result<(), RunError> {
         let lost = Attempt::Panicked("it never said how it ended".into());
         match self.wanted(path, attempt) {
             Some(position) => self.take_in(position, lost, engine),
@@ -270,11 +285,11 @@ impl<S: State> Sub for Scope<S> {
 /// A subgraph as a node: the mapping into and out of its state.
 pub(crate) trait Subgraph<S: State>: Send + Sync {
     /// Returns a scope whose state is not known yet.
-    fn blank(&self) -> Box<dyn Sub>;
+    fn blank(&self) -> Box<dyn DynScope>;
     /// Returns a scope whose state is made from the state around it.
-    fn enter(&self, entering: crate::Entering<'_, S>) -> Result<Box<dyn Sub>, BoxError>;
+    fn enter(&self, entering: crate::SubgraphInput<'_, S>) -> Result<Box<dyn DynScope>, BoxError>;
     /// Returns the updates of the state around it that its end makes.
-    fn leave(&self, state: &S, child: &dyn Sub) -> Result<Vec<S::Update>, BoxError>;
+    fn leave(&self, state: &S, child: &dyn DynScope) -> Result<Vec<S::Update>, BoxError>;
     /// Returns the fingerprint of the graph inside.
     fn picture(&self) -> String;
 }

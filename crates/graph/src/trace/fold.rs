@@ -5,12 +5,12 @@ use fugato_state::{InterruptId, Millis};
 use super::{AttemptTrace, RunEnd, RunTrace, TaskEnd, TaskTrace, span};
 use crate::{
     HistoryEntry,
-    machine::{Fact, Next},
+    machine::{Fact, NextTask},
 };
 
 /// The traces of the records so far.
 #[derive(Default)]
-pub(super) struct Fold {
+pub(super) struct TraceBuilder {
     pub(super) runs: Vec<RunTrace>,
     /// The positions of tasks that may still change: run and task, by scope and address.
     open: HashMap<(String, String), (usize, usize)>,
@@ -22,12 +22,12 @@ pub(super) struct Fold {
 }
 
 /// The time and the scope of a record.
-struct Place {
+struct TracePoint {
     at: Millis,
     scope: String,
 }
 
-impl Fold {
+impl TraceBuilder {
     pub(super) fn push(&mut self, entry: HistoryEntry) {
         let HistoryEntry {
             seq,
@@ -46,10 +46,10 @@ impl Fold {
                 tasks: vec![],
             });
         }
-        self.take(&Place { at, scope }, fact);
+        self.take(&TracePoint { at, scope }, fact);
     }
 
-    fn take(&mut self, place: &Place, fact: Fact<String>) {
+    fn take(&mut self, place: &TracePoint, fact: Fact<String>) {
         match fact {
             Fact::Started { updates, next, .. } => {
                 self.due(
@@ -117,7 +117,7 @@ impl Fold {
         }
     }
 
-    fn wait(&mut self, place: &Place, fact: Fact<String>) {
+    fn wait(&mut self, place: &TracePoint, fact: Fact<String>) {
         match fact {
             Fact::Asked {
                 task, questions, ..
@@ -148,7 +148,7 @@ impl Fold {
         }
     }
 
-    fn rest(&mut self, place: &Place, fact: Fact<String>) {
+    fn rest(&mut self, place: &TracePoint, fact: Fact<String>) {
         let end = match fact {
             // A scope ends with its task.
             _ if !place.scope.is_empty() => return,
@@ -172,8 +172,8 @@ impl Fold {
     }
 
     /// Adds tasks that are due from now on.
-    fn due(&mut self, place: &Place, next: Vec<Next<String>>, input: &str) {
-        for Next { task, items } in next {
+    fn due(&mut self, place: &TracePoint, next: Vec<NextTask<String>>, input: &str) {
+        for NextTask { task, items } in next {
             match items {
                 None => self.begin(place, &task, input),
                 Some(items) => {
@@ -185,12 +185,12 @@ impl Fold {
         }
     }
 
-    fn begin(&mut self, place: &Place, task: &str, input: &str) {
+    fn begin(&mut self, place: &TracePoint, task: &str, input: &str) {
         self.seen(place, task).input = cut(input);
     }
 
     /// Returns the trace of a task, which is added if it is new.
-    fn seen(&mut self, place: &Place, task: &str) -> &mut TaskTrace {
+    fn seen(&mut self, place: &TracePoint, task: &str) -> &mut TaskTrace {
         let address = (place.scope.clone(), task.to_owned());
         let last = self.runs.len().saturating_sub(1);
         let known = self.open.get(&address).copied();
@@ -212,7 +212,7 @@ impl Fold {
 
     fn ended(
         &mut self,
-        place: &Place,
+        place: &TracePoint,
         task: &str,
         number: u32,
         end: TaskEnd,
@@ -236,7 +236,7 @@ impl Fold {
         run.tasks.get_mut(at).expect("it was seen there")
     }
 
-    fn reopen(&mut self, place: &Place, task: &str) {
+    fn reopen(&mut self, place: &TracePoint, task: &str) {
         let found = self.runs.iter().enumerate().rev().find_map(|(run, trace)| {
             let mut tasks = trace.tasks.iter();
             let at = tasks.rposition(|known| known.scope == place.scope && known.task == task)?;
@@ -248,7 +248,7 @@ impl Fold {
     }
 
     /// Records that attempts under way were lost, and that failed tasks are tried again.
-    fn resumed(&mut self, place: &Place, tasks: Vec<(String, u32)>) {
+    fn resumed(&mut self, place: &TracePoint, tasks: Vec<(String, u32)>) {
         for (task, number) in tasks {
             self.reopen(place, &task);
             let seen = self.seen(place, &task);
@@ -274,7 +274,7 @@ impl Fold {
         }
     }
 
-    fn answered(&mut self, place: &Place, id: &InterruptId) {
+    fn answered(&mut self, place: &TracePoint, id: &InterruptId) {
         let Some(address) = self.asked.remove(id) else {
             return;
         };
@@ -282,7 +282,7 @@ impl Fold {
             return;
         }
         let since = self.since.remove(&address);
-        let there = Place {
+        let there = TracePoint {
             at: place.at,
             scope: address.0,
         };
@@ -293,7 +293,7 @@ impl Fold {
         }
     }
 
-    fn effect(&mut self, place: &Place, task: &str, key: String, done: bool) {
+    fn effect(&mut self, place: &TracePoint, task: &str, key: String, done: bool) {
         let effects = &mut self.seen(place, task).effects;
         match effects.iter_mut().find(|(known, _)| *known == key) {
             Some((_, receipt)) => *receipt |= done,
@@ -317,7 +317,7 @@ fn is_about_the_thread(fact: &Fact<String>) -> bool {
     )
 }
 
-fn new(place: &Place, task: &str) -> TaskTrace {
+fn new(place: &TracePoint, task: &str) -> TaskTrace {
     TaskTrace {
         scope: place.scope.clone(),
         task: task.to_owned(),

@@ -9,7 +9,7 @@ const SHOWN_CHARS: usize = 60;
 
 /// The nearest request, and the first place where it differs.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Near {
+pub(super) struct NearestRequest {
     pub(super) line: usize,
     pub(super) place: String,
     pub(super) there: String,
@@ -20,7 +20,7 @@ pub(super) struct Near {
 pub(super) fn nearest<'a>(
     recorded: impl Iterator<Item = (usize, &'a Value)>,
     request: &Value,
-) -> Option<Near> {
+) -> Option<NearestRequest> {
     let here = leaves(request);
     let compared = recorded.map(|(line, value)| {
         let there = leaves(value);
@@ -34,7 +34,7 @@ pub(super) fn nearest<'a>(
     });
     let (line, there, places) = compared.min_by_key(|(_, _, places)| places.len())?;
     let place = places.into_iter().min().unwrap_or_default();
-    Some(Near {
+    Some(NearestRequest {
         line,
         there: shown(there.get(&place)),
         here: shown(here.get(&place)),

@@ -25,13 +25,13 @@ use crate::{ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError, ModelErr
 /// - An answer that is dropped before its end is not recorded.
 /// - If the cassette cannot be written, the answer ends in an error after its last delta.
 #[derive(Clone)]
-pub struct Record<M> {
+pub struct Recorder<M> {
     model: M,
     secrets: Secrets,
     tape: Arc<Mutex<dyn Write + Send>>,
 }
 
-impl<M: ChatModel> Record<M> {
+impl<M: ChatModel> Recorder<M> {
     /// Wraps a model. Its answers are appended to what `tape` holds.
     pub fn new(model: M, tape: impl Write + Send + 'static) -> Self {
         Self {
@@ -62,9 +62,9 @@ impl<M: ChatModel> Record<M> {
 }
 
 #[async_trait]
-impl<M: ChatModel> ChatModel for Record<M> {
+impl<M: ChatModel> ChatModel for Recorder<M> {
     async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
-        let take = Take {
+        let take = RecordedAnswer {
             model: self.model.name().to_owned(),
             request: asked(&request, &self.secrets),
             deltas: vec![],
@@ -99,7 +99,7 @@ impl<M: ChatModel> ChatModel for Record<M> {
     }
 }
 
-impl<M: fmt::Debug> fmt::Debug for Record<M> {
+impl<M: fmt::Debug> fmt::Debug for Recorder<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Record")
             .field("model", &self.model)
@@ -109,7 +109,7 @@ impl<M: fmt::Debug> fmt::Debug for Record<M> {
 }
 
 /// One answer while it is recorded.
-struct Take {
+struct RecordedAnswer {
     model: String,
     request: Value,
     deltas: Vec<ChatDelta>,
@@ -117,7 +117,7 @@ struct Take {
     tape: Arc<Mutex<dyn Write + Send>>,
 }
 
-impl Take {
+impl RecordedAnswer {
     fn keep(mut self, error: Option<&ModelError>) -> Result<(), ModelError> {
         self.secrets.scrub_deltas(&mut self.deltas);
         let exchange = Exchange {

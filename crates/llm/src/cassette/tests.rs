@@ -31,10 +31,10 @@ impl Tape {
 }
 
 /// A model with a fixed answer. That of the testkit would use another build of this crate.
-struct Says(Vec<ChatDelta>, Option<ModelError>);
+struct FixedModel(Vec<ChatDelta>, Option<ModelError>);
 
 #[async_trait::async_trait]
-impl crate::ChatModel for Says {
+impl crate::ChatModel for FixedModel {
     async fn stream(&self, _: ChatRequest) -> Result<crate::DeltaStream, ModelError> {
         let deltas = self
             .0
@@ -46,9 +46,9 @@ impl crate::ChatModel for Says {
     }
 }
 
-fn record(says: Says, request: ChatRequest, secrets: Secrets) -> String {
+fn record(says: FixedModel, request: ChatRequest, secrets: Secrets) -> String {
     let tape = Tape::default();
-    let model = Record::new(says, tape.clone()).secrets(secrets);
+    let model = Recorder::new(says, tape.clone()).secrets(secrets);
     let answered = futures::executor::block_on(model.complete(request));
     drop(answered);
     tape.text()
@@ -106,7 +106,7 @@ proptest! {
         deltas.push(ChatDelta::Finish(crate::FinishReason::Other(text.clone())));
         let error = ModelError::new(ModelErrorKind::Other, &text);
 
-        let line = record(Says(deltas, Some(error)), request, Secrets::new([&secret]));
+        let line = record(FixedModel(deltas, Some(error)), request, Secrets::new([&secret]));
         let exchange: Exchange = serde_json::from_str(&line).unwrap();
         let mut fold = ResponseFold::default();
         exchange.deltas.iter().cloned().for_each(|delta| fold.push(delta));
@@ -155,7 +155,7 @@ fn what_looks_like_a_key_is_hidden_unasked() {
 #[test]
 fn a_line_that_was_changed_or_is_newer_is_refused() {
     let line = record(
-        Says(vec![], None),
+        FixedModel(vec![], None),
         ChatRequest::default(),
         Secrets::default(),
     );

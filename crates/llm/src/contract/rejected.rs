@@ -15,7 +15,7 @@ const EMPTY: &str = "(empty answer)";
 /// An answer that breaks its contract, with the reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Rejected {
+pub struct RejectedAnswer {
     /// The kind of breach.
     pub class: RejectedClass,
     /// The answer of the model, unchanged.
@@ -49,7 +49,7 @@ pub enum RejectedClass {
     Words,
 }
 
-impl Rejected {
+impl RejectedAnswer {
     /// Creates a rejection for a reason that only the caller knows, such as a tool that is not
     /// visible now.
     pub fn sense(
@@ -153,7 +153,7 @@ impl Rejected {
     }
 }
 
-impl fmt::Display for Rejected {
+impl fmt::Display for RejectedAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the answer is rejected: {}", self.headline())?;
         for (n, violation) in self.violations.iter().enumerate() {
@@ -163,4 +163,4 @@ impl fmt::Display for Rejected {
     }
 }
 
-impl std::error::Error for Rejected {}
+impl std::error::Error for RejectedAnswer {}

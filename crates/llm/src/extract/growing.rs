@@ -6,7 +6,7 @@ use futures::{
 };
 use serde_json::Value;
 
-use super::{Extracted, NoObject, input::Input, search::Search};
+use super::{ExtractedJson, NoObject, input::Input, search::Search};
 use crate::{ChatDelta, DeltaStream, ModelError};
 
 /// An incremental reader of an object, so that fields can be shown before the object is complete.
@@ -36,7 +36,7 @@ use crate::{ChatDelta, DeltaStream, ModelError};
 pub struct ObjectReader {
     text: String,
     search: Search,
-    result: Option<Result<Extracted, NoObject>>,
+    result: Option<Result<ExtractedJson, NoObject>>,
 }
 
 /// A newly visible part of an object that is still incomplete.
@@ -85,7 +85,7 @@ impl ObjectReader {
     }
 
     /// Ends the text, and returns the object or the reason why there is none.
-    pub fn finish(mut self) -> Result<Extracted, NoObject> {
+    pub fn finish(mut self) -> Result<ExtractedJson, NoObject> {
         self.read(true);
         self.result.unwrap_or(Err(NoObject::Absent))
     }
@@ -111,7 +111,7 @@ pub enum ObjectDelta {
         /// The whole text of the answer.
         raw: String,
         /// The object, or the reason why there is none.
-        found: Result<Extracted, NoObject>,
+        found: Result<ExtractedJson, NoObject>,
     },
 }
 

@@ -1,6 +1,6 @@
 use memchr::memchr;
 
-use super::parser::Halt;
+use super::parser::ParseStop;
 
 /// The text so far, and whether it is complete.
 #[derive(Debug, Clone, Copy)]
@@ -20,7 +20,7 @@ pub(super) enum Comment {
 
 /// The next token that is not white space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum NextToken {
     Char(char),
     /// The end of the text, or of the Markdown fence around it.
     End,
@@ -35,12 +35,12 @@ impl<'a> Input<'a> {
         self.text.as_bytes().get(at).copied()
     }
 
-    /// Returns the halt for the end of the text: [`Halt::Truncated`] if the text is complete.
-    pub(super) fn over(self) -> Halt {
+    /// Returns the halt for the end of the text: [`ParseStop::Truncated`] if the text is complete.
+    pub(super) fn over(self) -> ParseStop {
         if self.is_whole {
-            Halt::Truncated
+            ParseStop::Truncated
         } else {
-            Halt::More
+            ParseStop::More
         }
     }
 
@@ -59,33 +59,37 @@ impl<'a> Input<'a> {
         at
     }
 
-    /// Returns the character at a place; [`Halt::More`] if that depends on text that has not come
+    /// Returns the character at a place; [`ParseStop::More`] if that depends on text that has not come
     /// yet.
-    pub(super) fn look(self, at: usize) -> Result<Found, Halt> {
+    pub(super) fn look(self, at: usize) -> Result<NextToken, ParseStop> {
         match self.byte(at) {
-            None if self.is_whole => Ok(Found::End),
-            None => Err(Halt::More),
+            None if self.is_whole => Ok(NextToken::End),
+            None => Err(ParseStop::More),
             Some(b'`') => {
                 let rest = self.rest(at);
                 if rest.starts_with("```") {
-                    Ok(Found::End)
+                    Ok(NextToken::End)
                 } else if !self.is_whole && "``".starts_with(rest) {
-                    Err(Halt::More)
+                    Err(ParseStop::More)
                 } else {
-                    Ok(Found::Char('`'))
+                    Ok(NextToken::Char('`'))
                 }
             }
-            Some(byte @ 0..0x80) => Ok(Found::Char(char::from(byte))),
-            Some(_) => Ok(self.rest(at).chars().next().map_or(Found::End, Found::Char)),
+            Some(byte @ 0..0x80) => Ok(NextToken::Char(char::from(byte))),
+            Some(_) => Ok(self
+                .rest(at)
+                .chars()
+                .next()
+                .map_or(NextToken::End, NextToken::Char)),
         }
     }
 
     /// Returns the kind of the comment that begins at a place; `None` if none does.
-    pub(super) fn comment(self, at: usize) -> Result<Option<Comment>, Halt> {
+    pub(super) fn comment(self, at: usize) -> Result<Option<Comment>, ParseStop> {
         Ok(match (self.byte(at), self.byte(at + 1)) {
             (Some(b'#'), _) | (Some(b'/'), Some(b'/')) => Some(Comment::Line),
             (Some(b'/'), Some(b'*')) => Some(Comment::Block),
-            (Some(b'/'), None) if !self.is_whole => return Err(Halt::More),
+            (Some(b'/'), None) if !self.is_whole => return Err(ParseStop::More),
             _ => None,
         })
     }

@@ -4,7 +4,7 @@ use serde_json::{Map, Value, map::Entry};
 
 use super::{
     ObjectPiece, Repair,
-    input::{Comment, Found, Input},
+    input::{Comment, Input, NextToken},
     literal,
     text::Text,
 };
@@ -42,7 +42,7 @@ pub(super) struct Parser {
 
 /// The reason why a parser stops before the end of the object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Halt {
+pub(super) enum ParseStop {
     /// More text is needed.
     More,
     /// The text is complete and ends within the object.
@@ -103,7 +103,7 @@ impl Parser {
     }
 
     /// Continues to the end of the object and returns it.
-    pub(super) fn run(&mut self, input: Input<'_>) -> Result<Map<String, Value>, Halt> {
+    pub(super) fn run(&mut self, input: Input<'_>) -> Result<Map<String, Value>, ParseStop> {
         loop {
             match self.next {
                 Next::FirstKey | Next::Key => self.key(input)?,
@@ -120,20 +120,20 @@ impl Parser {
         }
     }
 
-    fn key(&mut self, input: Input<'_>) -> Result<(), Halt> {
+    fn key(&mut self, input: Input<'_>) -> Result<(), ParseStop> {
         let found = self.skip_space(input)?;
         if let Some(Open::Object { key_at, .. }) = self.open.last_mut() {
             *key_at = self.at;
         }
         match found {
-            Found::End => Err(Halt::Truncated),
-            Found::Char('}') if self.next == Next::FirstKey => self.close(),
-            Found::Char(quote @ ('"' | '\'' | '“')) => {
+            NextToken::End => Err(ParseStop::Truncated),
+            NextToken::Char('}') if self.next == Next::FirstKey => self.close(),
+            NextToken::Char(quote @ ('"' | '\'' | '“')) => {
                 self.begin_text(quote);
                 self.next = Next::KeyText;
                 Ok(())
             }
-            Found::Char(c) if literal::starts_word(c) => {
+            NextToken::Char(c) if literal::starts_word(c) => {
                 let word = self.token(input, literal::goes_on_word)?;
                 self.at += word.len();
                 // The key has only a closing quote.
@@ -145,11 +145,11 @@ impl Parser {
                 self.named(word.to_owned());
                 Ok(())
             }
-            Found::Char(_) => Err(self.broken("a key in quotes")),
+            NextToken::Char(_) => Err(self.broken("a key in quotes")),
         }
     }
 
-    fn key_text(&mut self, input: Input<'_>) -> Result<(), Halt> {
+    fn key_text(&mut self, input: Input<'_>) -> Result<(), ParseStop> {
         let key = self.read_text(input)?;
         self.named(key);
         Ok(())
@@ -162,22 +162,22 @@ impl Parser {
         self.next = Next::Colon;
     }
 
-    fn colon(&mut self, input: Input<'_>) -> Result<(), Halt> {
+    fn colon(&mut self, input: Input<'_>) -> Result<(), ParseStop> {
         match self.skip_space(input)? {
-            Found::Char(':') => self.at += 1,
-            Found::Char(other @ '：') => self.other_punctuation(other),
-            Found::End => return Err(Halt::Truncated),
-            Found::Char(_) => return Err(self.broken("`:` after a key")),
+            NextToken::Char(':') => self.at += 1,
+            NextToken::Char(other @ '：') => self.other_punctuation(other),
+            NextToken::End => return Err(ParseStop::Truncated),
+            NextToken::Char(_) => return Err(self.broken("`:` after a key")),
         }
         self.is_object = true;
         self.next = Next::Value;
         Ok(())
     }
 
-    fn value(&mut self, input: Input<'_>) -> Result<(), Halt> {
+    fn value(&mut self, input: Input<'_>) -> Result<(), ParseStop> {
         let c = match self.skip_space(input)? {
-            Found::End => return Err(Halt::Truncated),
-            Found::Char(c) => c,
+            NextToken::End => return Err(ParseStop::Truncated),
+            NextToken::Char(c) => c,
         };
         match c {
             ']' if self.next == Next::FirstItem => self.close(),
@@ -205,16 +205,16 @@ impl Parser {
         }
     }
 
-    fn value_text(&mut self, input: Input<'_>) -> Result<(), Halt> {
+    fn value_text(&mut self, input: Input<'_>) -> Result<(), ParseStop> {
         let text = self.read_text(input)?;
         self.may_go_on = false;
         self.put(Value::String(text))
     }
 
-    fn number(&mut self, input: Input<'_>) -> Result<(), Halt> {
+    fn number(&mut self, input: Input<'_>) -> Result<(), ParseStop> {
         let token = self.token(input, literal::goes_on_number)?;
         if self.at + token.len() == input.text.len() {
-            return Err(Halt::Truncated);
+            return Err(ParseStop::Truncated);
         }
         let Some((number, repair)) = literal::number(token) else {
             let is_dots = token.starts_with('.');
@@ -226,7 +226,7 @@ impl Parser {
         self.put(number)
     }
 
-    fn word(&mut self, input: Input<'_>) -> Result<(), Halt> {
+    fn word(&mut self, input: Input<'_>) -> Result<(), ParseStop> {
         let word = self.token(input, literal::goes_on_word)?;
         let Some((value, repair)) = literal::word(word) else {
             return Err(self.broken("a value"));
@@ -238,7 +238,11 @@ impl Parser {
     }
 
     /// Returns the characters from the current place on that belong to one token.
-    fn token<'a>(&mut self, input: Input<'a>, goes_on: fn(char) -> bool) -> Result<&'a str, Halt> {
+    fn token<'a>(
+        &mut self,
+        input: Input<'a>,
+        goes_on: fn(char) -> bool,
+    ) -> Result<&'a str, ParseStop> {
         let from = self.seen.max(self.at);
         let length = input.rest(from).find(|c| !goes_on(c));
         let Some(end) = length.map(|length| from + length) else {
@@ -246,13 +250,13 @@ impl Parser {
                 return Ok(input.rest(self.at));
             }
             self.seen = input.text.len();
-            return Err(Halt::More);
+            return Err(ParseStop::More);
         };
         Ok(input.text.get(self.at..end).unwrap_or_default())
     }
 
     /// Adds a value to the innermost container.
-    fn put(&mut self, value: Value) -> Result<(), Halt> {
+    fn put(&mut self, value: Value) -> Result<(), ParseStop> {
         self.next = Next::Separator;
         self.behind = self.at;
         let is_field = self.open.len() == 1;
@@ -264,7 +268,7 @@ impl Parser {
                 key_at,
             }) => match members.entry(mem::take(key)) {
                 Entry::Occupied(earlier) if *earlier.get() != value => {
-                    return Err(Halt::Broken {
+                    return Err(ParseStop::Broken {
                         at: *key_at,
                         expected: "each key once",
                     });
@@ -285,51 +289,51 @@ impl Parser {
         Ok(())
     }
 
-    fn separator(&mut self, input: Input<'_>) -> Result<(), Halt> {
+    fn separator(&mut self, input: Input<'_>) -> Result<(), ParseStop> {
         let found = self.skip_space(input)?;
         let is_object = self.is_in_object();
         let close = if is_object { '}' } else { ']' };
         self.next = match found {
-            Found::Char(c) if c == close => return self.close(),
-            Found::Char(',') => {
+            NextToken::Char(c) if c == close => return self.close(),
+            NextToken::Char(',') => {
                 self.at += 1;
                 Next::AfterComma
             }
-            Found::Char(other @ '，') => {
+            NextToken::Char(other @ '，') => {
                 self.other_punctuation(other);
                 Next::AfterComma
             }
-            Found::End => return self.end(),
+            NextToken::End => return self.end(),
             // The bracket of the outer container closes both.
-            Found::Char('}' | ']') if self.closes_the_outer(found) => {
+            NextToken::Char('}' | ']') if self.closes_the_outer(found) => {
                 self.is_uneven = true;
                 self.repairs.insert(Repair::MissingBracket);
                 return self.close_unseen();
             }
-            Found::Char('"' | '\'' | '“') if is_object => {
+            NextToken::Char('"' | '\'' | '“') if is_object => {
                 self.repairs.insert(Repair::MissingComma);
                 Next::Key
             }
             // On the same line, these are more likely quotes in a text that should have been
             // escaped.
-            Found::Char('"' | '\'' | '{' | '[') if !is_object && self.is_on_new_line(input) => {
+            NextToken::Char('"' | '\'' | '{' | '[') if !is_object && self.is_on_new_line(input) => {
                 self.repairs.insert(Repair::MissingComma);
                 Next::Value
             }
-            Found::Char(_) if is_object => return Err(self.broken("`,` or `}`")),
-            Found::Char(_) => return Err(self.broken("`,` or `]`")),
+            NextToken::Char(_) if is_object => return Err(self.broken("`,` or `}`")),
+            NextToken::Char(_) => return Err(self.broken("`,` or `]`")),
         };
         Ok(())
     }
 
-    fn after_comma(&mut self, input: Input<'_>) -> Result<(), Halt> {
+    fn after_comma(&mut self, input: Input<'_>) -> Result<(), ParseStop> {
         match (self.skip_space(input)?, self.is_in_object()) {
-            (Found::Char('}'), true) | (Found::Char(']'), false) => {
+            (NextToken::Char('}'), true) | (NextToken::Char(']'), false) => {
                 self.repairs.insert(Repair::TrailingComma);
                 self.close()
             }
-            (Found::End, _) => Err(Halt::Truncated),
-            (Found::Char(_), is_object) => {
+            (NextToken::End, _) => Err(ParseStop::Truncated),
+            (NextToken::Char(_), is_object) => {
                 self.next = if is_object { Next::Key } else { Next::Value };
                 Ok(())
             }
@@ -345,7 +349,7 @@ impl Parser {
         between.is_some_and(|between| between.contains('\n'))
     }
 
-    fn closes_the_outer(&self, found: Found) -> bool {
+    fn closes_the_outer(&self, found: NextToken) -> bool {
         let outer = self
             .open
             .len()
@@ -353,27 +357,27 @@ impl Parser {
             .and_then(|n| self.open.get(n));
         matches!(
             (found, outer),
-            (Found::Char('}'), Some(Open::Object { .. }))
-                | (Found::Char(']'), Some(Open::Array(_)))
+            (NextToken::Char('}'), Some(Open::Object { .. }))
+                | (NextToken::Char(']'), Some(Open::Array(_)))
         )
     }
 
     /// Closes a container at the end of the text.
-    fn end(&mut self) -> Result<(), Halt> {
+    fn end(&mut self) -> Result<(), ParseStop> {
         // With a missing bracket in the middle and another at the end, the nesting is ambiguous.
         if self.may_go_on || self.is_uneven {
-            return Err(Halt::Truncated);
+            return Err(ParseStop::Truncated);
         }
         self.repairs.insert(Repair::MissingBracket);
         self.close_unseen()
     }
 
-    fn close(&mut self) -> Result<(), Halt> {
+    fn close(&mut self) -> Result<(), ParseStop> {
         self.at += 1;
         self.close_unseen()
     }
 
-    fn close_unseen(&mut self) -> Result<(), Halt> {
+    fn close_unseen(&mut self) -> Result<(), ParseStop> {
         self.may_go_on = false;
         match self.open.pop() {
             Some(Open::Object { members, .. }) if self.open.is_empty() => {
@@ -391,14 +395,14 @@ impl Parser {
         self.repairs.insert(Repair::OtherPunctuation);
     }
 
-    fn skip_space(&mut self, input: Input<'_>) -> Result<Found, Halt> {
+    fn skip_space(&mut self, input: Input<'_>) -> Result<NextToken, ParseStop> {
         loop {
             if let Some(comment) = self.comment {
                 match input.comment_end(self.at, comment) {
                     Ok(end) => self.at = end,
                     Err(so_far) => {
                         self.at = so_far;
-                        return Err(Halt::More);
+                        return Err(ParseStop::More);
                     }
                 }
                 self.comment = None;
@@ -418,8 +422,8 @@ impl Parser {
         }
     }
 
-    pub(super) fn broken(&self, expected: &'static str) -> Halt {
-        Halt::Broken {
+    pub(super) fn broken(&self, expected: &'static str) -> ParseStop {
+        ParseStop::Broken {
             at: self.at,
             expected,
         }

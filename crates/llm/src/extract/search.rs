@@ -1,9 +1,9 @@
 use memchr::{memchr, memmem};
 
 use super::{
-    Extracted, NoObject, ObjectPiece,
+    ExtractedJson, NoObject, ObjectPiece,
     input::Input,
-    parser::{Halt, Parser},
+    parser::{ParseStop, Parser},
 };
 
 const THINK: &str = "<think>";
@@ -57,7 +57,7 @@ impl Search {
     }
 
     /// Continues the search; `None` if more text is needed.
-    pub(super) fn run(&mut self, input: Input<'_>) -> Option<Result<Extracted, NoObject>> {
+    pub(super) fn run(&mut self, input: Input<'_>) -> Option<Result<ExtractedJson, NoObject>> {
         match self.stage {
             Stage::Answer => {}
             Stage::Refused => return self.nothing(input).map(Err),
@@ -79,17 +79,17 @@ impl Search {
                 Ok(object) => {
                     self.keep_told(&mut parser);
                     let repairs = parser.repairs;
-                    return Some(Ok(Extracted { object, repairs }));
+                    return Some(Ok(ExtractedJson { object, repairs }));
                 }
                 Err(halt) => halt,
             };
             match halt {
-                Halt::More => {
+                ParseStop::More => {
                     self.parser = Some(parser);
                     return None;
                 }
-                Halt::Truncated => return Some(Err(NoObject::Truncated)),
-                Halt::Broken { at, expected } => {
+                ParseStop::Truncated => return Some(Err(NoObject::Truncated)),
+                ParseStop::Broken { at, expected } => {
                     self.failure.get_or_insert((at, expected));
                     self.forget(&mut parser);
                     if parser.is_object {

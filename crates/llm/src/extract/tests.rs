@@ -214,7 +214,7 @@ fn json_value() -> impl Strategy<Value = Value> {
 
 /// Feeds the text piece by piece. Returns the fields that were reported and not voided, and the
 /// result.
-fn grown(text: &str, cuts: &[usize]) -> (BTreeMap<String, Value>, Result<Extracted, NoObject>) {
+fn grown(text: &str, cuts: &[usize]) -> (BTreeMap<String, Value>, Result<ExtractedJson, NoObject>) {
     let (mut reader, mut seen) = (ObjectReader::default(), BTreeMap::new());
     let mut texts = BTreeMap::<String, String>::new();
     for pair in cuts.windows(2) {

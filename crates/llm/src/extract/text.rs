@@ -5,9 +5,9 @@ use memchr::memchr3;
 
 use super::{
     ObjectPiece, Repair,
-    input::{Found, Input},
+    input::{Input, NextToken},
     literal,
-    parser::{Halt, Next, Open, Parser},
+    parser::{Next, Open, ParseStop, Parser},
 };
 
 /// The number of characters after a comma in which the next key is looked for.
@@ -51,7 +51,7 @@ impl Parser {
     }
 
     /// Continues to the end of the string and returns it.
-    pub(super) fn read_text(&mut self, input: Input<'_>) -> Result<String, Halt> {
+    pub(super) fn read_text(&mut self, input: Input<'_>) -> Result<String, ParseStop> {
         loop {
             let rest = input.rest(self.at);
             let Some((piece, behind)) = until_special(rest, self.text.quote) else {
@@ -83,7 +83,7 @@ impl Parser {
                         self.say(piece);
                         self.say("'");
                     }
-                    Err(Halt::More) => {
+                    Err(ParseStop::More) => {
                         self.say(piece);
                         return Err(self.wait(input));
                     }
@@ -110,13 +110,13 @@ impl Parser {
         self.at += piece.len();
     }
 
-    fn wait(&mut self, input: Input<'_>) -> Halt {
+    fn wait(&mut self, input: Input<'_>) -> ParseStop {
         self.waits(input.over())
     }
 
     /// Reports the content so far before more text is awaited.
-    fn waits(&mut self, halt: Halt) -> Halt {
-        if halt == Halt::More {
+    fn waits(&mut self, halt: ParseStop) -> ParseStop {
+        if halt == ParseStop::More {
             let said = mem::take(&mut self.text.said);
             self.tell(&said);
             self.text.said = said;
@@ -145,7 +145,7 @@ impl Parser {
     }
 
     /// Returns the meaning of the quote after `piece`.
-    fn meaning(&mut self, input: Input<'_>, quote: char, piece: &str) -> Result<Quote, Halt> {
+    fn meaning(&mut self, input: Input<'_>, quote: char, piece: &str) -> Result<Quote, ParseStop> {
         let at = self.at + piece.len();
         let behind = at + quote.len_utf8();
         if quote == '”' || self.next == Next::KeyText && quote == '"' {
@@ -160,30 +160,32 @@ impl Parser {
             .or_else(|| self.text.said.chars().next_back());
         if quote == '\'' {
             return match next {
-                Found::End | Found::Char(',' | ':' | '}' | ']' | '，' | '：') => Ok(Quote::End),
+                NextToken::End | NextToken::Char(',' | ':' | '}' | ']' | '，' | '：') => {
+                    Ok(Quote::End)
+                }
                 // An apostrophe of a word, not the begin of another string.
                 _ if before.is_some_and(|c| !c.is_whitespace()) => Ok(Quote::Letter),
-                Found::Char(_) => Err(unclear(at)),
+                NextToken::Char(_) => Err(unclear(at)),
             };
         }
         let touching = if from == behind {
             next
         } else {
-            Found::Char(' ')
+            NextToken::Char(' ')
         };
         if self.text.quotes {
             return self.closes_quotation(input, at, from, (before, touching, next));
         }
         match next {
-            Found::End
-            | Found::Char(',' | '}' | ']' | '，' | '"' | '\'' | '“' | '/' | '#' | '{' | '[') => {
+            NextToken::End
+            | NextToken::Char(',' | '}' | ']' | '，' | '"' | '\'' | '“' | '/' | '#' | '{' | '[') => {
                 Ok(Quote::End)
             }
-            Found::Char(':' | '：') => Err(unclear(at)),
-            Found::Char(_) if begins_quotation(before, touching) => {
+            NextToken::Char(':' | '：') => Err(unclear(at)),
+            NextToken::Char(_) if begins_quotation(before, touching) => {
                 Ok(Quote::Inner { opens: true })
             }
-            Found::Char(_) => Err(unclear(at)),
+            NextToken::Char(_) => Err(unclear(at)),
         }
     }
 
@@ -194,12 +196,14 @@ impl Parser {
         input: Input<'_>,
         at: usize,
         from: usize,
-        (before, touching, next): (Option<char>, Found, Found),
-    ) -> Result<Quote, Halt> {
+        (before, touching, next): (Option<char>, NextToken, NextToken),
+    ) -> Result<Quote, ParseStop> {
         let is_end = match next {
-            Found::End | Found::Char('}' | ']' | ':' | '：') => true,
-            Found::Char(comma @ (',' | '，')) => self.goes_on(input, from + comma.len_utf8())?,
-            Found::Char(_) => false,
+            NextToken::End | NextToken::Char('}' | ']' | ':' | '：') => true,
+            NextToken::Char(comma @ (',' | '，')) => {
+                self.goes_on(input, from + comma.len_utf8())?
+            }
+            NextToken::Char(_) => false,
         };
         if is_end || !ends_quotation(before, touching) {
             return Err(unclear(at));
@@ -208,11 +212,11 @@ impl Parser {
     }
 
     /// Returns true if the text after a comma looks like the next member or item.
-    fn goes_on(&self, input: Input<'_>, at: usize) -> Result<bool, Halt> {
+    fn goes_on(&self, input: Input<'_>, at: usize) -> Result<bool, ParseStop> {
         let rest: &str = input.rest(at);
         let end = rest.char_indices().nth(KEY_LENGTH).map(|(end, _)| end);
         if end.is_none() && !input.is_whole {
-            return Err(Halt::More);
+            return Err(ParseStop::More);
         }
         let near = rest
             .get(..end.unwrap_or(rest.len()))
@@ -229,7 +233,7 @@ impl Parser {
         })
     }
 
-    fn escape(&mut self, input: Input<'_>) -> Result<(), Halt> {
+    fn escape(&mut self, input: Input<'_>) -> Result<(), ParseStop> {
         let Some(c) = input.rest(self.at + 1).chars().next() else {
             return Err(input.over());
         };
@@ -256,7 +260,7 @@ impl Parser {
         Ok(())
     }
 
-    fn unicode_escape(&mut self, input: Input<'_>) -> Result<(), Halt> {
+    fn unicode_escape(&mut self, input: Input<'_>) -> Result<(), ParseStop> {
         let mut units = vec![hex4(input, self.at)?];
         let mut end = self.at + 6;
         let is_high = matches!(units.as_slice(), [0xd800..0xdc00]);
@@ -266,7 +270,7 @@ impl Parser {
                 units.push(hex4(input, end)?);
                 end += 6;
             } else if !input.is_whole && "\\u".starts_with(rest) {
-                return Err(Halt::More);
+                return Err(ParseStop::More);
             }
         }
         for c in char::decode_utf16(units) {
@@ -281,7 +285,7 @@ impl Parser {
 }
 
 /// Returns the code unit of the `\u` escape at `at`.
-fn hex4(input: Input<'_>, at: usize) -> Result<u16, Halt> {
+fn hex4(input: Input<'_>, at: usize) -> Result<u16, ParseStop> {
     let rest = input.rest(at + 2);
     let digits = rest
         .bytes()
@@ -292,7 +296,7 @@ fn hex4(input: Input<'_>, at: usize) -> Result<u16, Halt> {
         return Err(if digits == rest.len() {
             input.over()
         } else {
-            Halt::Broken {
+            ParseStop::Broken {
                 at: at + 2,
                 expected: "four hexadecimal digits",
             }
@@ -313,23 +317,23 @@ fn until_special(rest: &str, quote: char) -> Option<(&str, &str)> {
     rest.split_at_checked(at)
 }
 
-fn unclear(at: usize) -> Halt {
-    Halt::Broken {
+fn unclear(at: usize) -> ParseStop {
+    ParseStop::Broken {
         at,
         expected: "quotes within a string to be escaped",
     }
 }
 
-fn begins_quotation(before: Option<char>, behind: Found) -> bool {
+fn begins_quotation(before: Option<char>, behind: NextToken) -> bool {
     let leads = |c: char| c.is_whitespace() || !c.is_ascii() || "([{:=".contains(c);
-    let Found::Char(behind) = behind else {
+    let NextToken::Char(behind) = behind else {
         return false;
     };
     before.is_none_or(leads) && !behind.is_whitespace()
 }
 
-fn ends_quotation(before: Option<char>, behind: Found) -> bool {
-    let Found::Char(behind) = behind else {
+fn ends_quotation(before: Option<char>, behind: NextToken) -> bool {
+    let NextToken::Char(behind) = behind else {
         return false;
     };
     before.is_some_and(|c| !c.is_whitespace()) && !behind.is_ascii_alphanumeric() && behind != '_'

@@ -24,21 +24,21 @@ pub(super) struct Book {
 
 #[derive(Debug)]
 struct Run {
-    spent: Spent,
+    spent: Spending,
     stages: HashMap<Arc<str>, Stage>,
     touched: Instant,
 }
 
 #[derive(Debug)]
 struct Stage {
-    spent: Spent,
+    spent: Spending,
     /// The flag of the scope that spent last; unless it is set, another scope starts with a whole
     /// allowance.
     continues: Arc<AtomicBool>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Spent {
+struct Spending {
     time: Duration,
     bytes: usize,
 }
@@ -57,7 +57,7 @@ impl Book {
             self.forget_oldest();
         }
         let open = self.runs.entry(scope.run.clone()).or_insert_with(|| Run {
-            spent: Spent::default(),
+            spent: Spending::default(),
             stages: HashMap::new(),
             touched: Instant::now(),
         });
@@ -88,13 +88,13 @@ impl Book {
 impl Stage {
     fn of(scope: &SpendScope) -> Self {
         Self {
-            spent: Spent::default(),
+            spent: Spending::default(),
             continues: scope.continues.clone(),
         }
     }
 }
 
-impl Spent {
+impl Spending {
     fn add(&mut self, time: Duration, bytes: usize) {
         self.time = self.time.saturating_add(time);
         self.bytes = self.bytes.saturating_add(bytes);

@@ -35,7 +35,7 @@ pub(super) struct Lock {
 /// The reasons why this system cannot lock a program in.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unlockable {
+pub enum LockError {
     /// Landlock is missing or too old.
     #[error(
         "this kernel has no Landlock that could do it: Linux 6.2 or newer has, unless it is switched off"
@@ -51,12 +51,12 @@ pub enum Unlockable {
 
 impl Lock {
     /// Returns the command that precedes that of the program.
-    pub(super) fn words(&self, launcher: Option<&Path>) -> Result<Vec<String>, Unlockable> {
+    pub(super) fn words(&self, launcher: Option<&Path>) -> Result<Vec<String>, LockError> {
         possible()?;
-        let own = || env::current_exe().map_err(Unlockable::Launcher);
+        let own = || env::current_exe().map_err(LockError::Launcher);
         let launcher = launcher.map_or_else(own, |program| Ok(program.to_owned()))?;
         let lock =
-            serde_json::to_string(self).map_err(|error| Unlockable::Launcher(error.into()))?;
+            serde_json::to_string(self).map_err(|error| LockError::Launcher(error.into()))?;
         Ok(vec![launcher.display().to_string(), MARK.to_owned(), lock])
     }
 }
@@ -111,8 +111,8 @@ fn become_program(program: &OsString, words: impl Iterator<Item = OsString>) -> 
 }
 
 #[cfg(target_os = "linux")]
-fn possible() -> Result<(), Unlockable> {
-    super::kernel::possible().map_err(Unlockable::Kernel)
+fn possible() -> Result<(), LockError> {
+    super::kernel::possible().map_err(LockError::Kernel)
 }
 
 #[cfg(target_os = "linux")]
@@ -126,8 +126,8 @@ fn become_program(_: &OsString, _: impl Iterator<Item = OsString>) -> io::Error 
 }
 
 #[cfg(not(target_os = "linux"))]
-fn possible() -> Result<(), Unlockable> {
-    Err(Unlockable::System)
+fn possible() -> Result<(), LockError> {
+    Err(LockError::System)
 }
 
 #[cfg(not(target_os = "linux"))]

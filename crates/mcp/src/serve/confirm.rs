@@ -1,6 +1,6 @@
 //! Confirmation by the person behind a client, in both eras of the protocol.
 use fugato_state::ToolCall;
-use fugato_stream::Escaped;
+use fugato_stream::EscapedText;
 use fugato_tool::ConfirmCard;
 use rmcp::{
     RoleServer,
@@ -18,7 +18,7 @@ use crate::name::digest;
 const AGREE: &str = "agree";
 
 /// The outcomes of a confirmation.
-pub(super) enum Asked {
+pub(super) enum AskOutcome {
     Agreed,
     NotAgreed,
     /// The client has no way to ask a person.
@@ -31,16 +31,16 @@ pub(super) async fn confirm(
     card: &ConfirmCard,
     request: &CallToolRequestParams,
     context: &RequestContext<RoleServer>,
-) -> Asked {
+) -> AskOutcome {
     let offered = context
         .client_capabilities()
         .and_then(|offered| offered.elicitation);
     // A client that names no kind of question supports forms, the only kind at first.
     if !offered.is_some_and(|offered| offered.form.is_some() || offered.url.is_none()) {
-        return Asked::Unable;
+        return AskOutcome::Unable;
     }
     let Some(form) = form(card) else {
-        return Asked::Unable;
+        return AskOutcome::Unable;
     };
     let stateless = context
         .protocol_version()
@@ -51,15 +51,19 @@ pub(super) async fn confirm(
     let asked = ServerRequest::ElicitRequest(ElicitRequest::new(form));
     match context.peer.send_request(asked).await {
         Ok(ClientResult::ElicitResult(answer)) => judged(&answer),
-        Ok(_) => Asked::NotAgreed,
+        Ok(_) => AskOutcome::NotAgreed,
         Err(error) => {
             tracing::debug!(%error, "elicitation failed");
-            Asked::Unable
+            AskOutcome::Unable
         }
     }
 }
 
-fn later(card: &ConfirmCard, request: &CallToolRequestParams, form: ElicitRequestParams) -> Asked {
+fn later(
+    card: &ConfirmCard,
+    request: &CallToolRequestParams,
+    form: ElicitRequestParams,
+) -> AskOutcome {
     let state = seal(&card.call);
     let answer = request
         .input_responses
@@ -70,11 +74,11 @@ fn later(card: &ConfirmCard, request: &CallToolRequestParams, form: ElicitReques
         && request.request_state.as_deref() == Some(&state)
     {
         let answer = serde_json::from_value::<ElicitResult>(answer.clone());
-        return answer.map_or(Asked::NotAgreed, |answer| judged(&answer));
+        return answer.map_or(AskOutcome::NotAgreed, |answer| judged(&answer));
     }
     let question = InputRequest::Elicitation(ElicitRequest::new(form));
     let questions = InputRequests::from([(AGREE.to_owned(), question)]);
-    Asked::Later(InputRequiredResult::new(Some(questions), Some(state)))
+    AskOutcome::Later(InputRequiredResult::new(Some(questions), Some(state)))
 }
 
 /// Returns a digest of the approved call: the tool and its arguments, not the id of the attempt.
@@ -83,17 +87,17 @@ fn seal(call: &ToolCall) -> String {
     format!("{:016x}", digest(text.as_bytes()))
 }
 
-fn judged(answer: &ElicitResult) -> Asked {
+fn judged(answer: &ElicitResult) -> AskOutcome {
     let given = answer.content.as_ref().and_then(|given| given.get(AGREE));
     match (&answer.action, given) {
-        (ElicitationAction::Accept, Some(Value::Bool(true))) => Asked::Agreed,
-        _ => Asked::NotAgreed,
+        (ElicitationAction::Accept, Some(Value::Bool(true))) => AskOutcome::Agreed,
+        _ => AskOutcome::NotAgreed,
     }
 }
 
 fn form(card: &ConfirmCard) -> Option<ElicitRequestParams> {
-    let title = Escaped::line(&card.title).to_string();
-    let parts = [&card.consequence, &card.summary].map(|text| Escaped::block(text).to_string());
+    let title = EscapedText::line(&card.title).to_string();
+    let parts = [&card.consequence, &card.summary].map(|text| EscapedText::block(text).to_string());
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     let message = std::iter::once(title.clone()).chain(parts);
     let message = message.collect::<Vec<_>>().join("\n");

@@ -2,7 +2,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use fugato_state::{EffectClass, ToolCall, ToolStatus};
 use fugato_tool::{
-    Access, Admitted, GatedCall, Refusal, ToolContext, ToolFailure, ToolResult, Verdict,
+    Access, AdmittedCall, GatedCall, Refusal, ToolContext, ToolFailure, ToolResult, Verdict,
 };
 use rmcp::{
     ErrorData, RoleServer, ServerHandler,
@@ -20,7 +20,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     ToolServer, View,
-    confirm::{Asked, confirm},
+    confirm::{AskOutcome, confirm},
 };
 use crate::{
     Hints, IDEMPOTENCY_KEY,
@@ -72,12 +72,12 @@ where
             Verdict::Allow => None,
             Verdict::Block(reason) => Some(reason),
             Verdict::NeedConfirm(card) => match confirm(&card, &request, &context).await {
-                Asked::Agreed => None,
-                Asked::NotAgreed => {
+                AskOutcome::Agreed => None,
+                AskOutcome::NotAgreed => {
                     Some("the person did not agree, so nothing was done".to_owned())
                 }
-                Asked::Later(question) => return Ok(question.into()),
-                Asked::Unable => Some(format!(
+                AskOutcome::Later(question) => return Ok(question.into()),
+                AskOutcome::Unable => Some(format!(
                     "a person has to agree to `{}`, and this client cannot ask one",
                     card.call.name
                 )),
@@ -194,7 +194,7 @@ where
     /// call; any other call runs to its end.
     async fn carried_out(
         &self,
-        admitted: Admitted<S, U>,
+        admitted: AdmittedCall<S, U>,
         view: View<S>,
         context: &RequestContext<RoleServer>,
     ) -> Result<ToolResult<U>, ErrorData> {

@@ -27,7 +27,7 @@ pub struct Execution {
     /// The referents of words such as "this one", by kind.
     pub references: BTreeMap<String, Reference>,
     /// The last snapshots of the outside world, by kind.
-    pub snapshots: BTreeMap<String, Snapshot>,
+    pub snapshots: BTreeMap<String, WorldSnapshot>,
     /// The error of failed work; empty if it did not fail.
     pub error: String,
 }
@@ -113,7 +113,7 @@ pub struct Reference {
 
 /// A snapshot of the outside world.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Snapshot {
+pub struct WorldSnapshot {
     /// The observed value.
     pub value: Value,
     /// The time, in milliseconds since the Unix epoch.
@@ -163,7 +163,7 @@ pub enum ExecutionUpdate {
         /// The kind of snapshot.
         kind: String,
         /// The snapshot.
-        snapshot: Snapshot,
+        snapshot: WorldSnapshot,
     },
     /// The snapshot of a kind is no longer known to hold, and is removed.
     Unseen {
@@ -263,7 +263,7 @@ impl Execution {
         self.notes.drain(..over);
     }
 
-    fn see(&mut self, kind: String, snapshot: Snapshot) {
+    fn see(&mut self, kind: String, snapshot: WorldSnapshot) {
         let newer = self
             .snapshots
             .get(&kind)

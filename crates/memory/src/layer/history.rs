@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 /// The recent messages of people and of the agent, without tool calls and results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct History {
-    turns: Vec<Turn>,
+    turns: Vec<DialogueTurn>,
     limit: usize,
 }
 
@@ -20,7 +20,7 @@ pub enum Speaker {
 
 /// A message of a conversation.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Turn {
+pub struct DialogueTurn {
     /// The speaker.
     pub by: Speaker,
     /// The text.
@@ -32,7 +32,7 @@ pub struct Turn {
     pub passing: bool,
 }
 
-impl Turn {
+impl DialogueTurn {
     /// Creates a turn whose text stays true.
     pub fn new(by: Speaker, text: impl Into<String>, at: Millis) -> Self {
         let (text, passing) = (text.into(), false);
@@ -68,7 +68,7 @@ impl Turn {
 #[non_exhaustive]
 pub enum HistoryUpdate {
     /// Appends a turn, and drops the oldest ones above the limit.
-    Said(Turn),
+    Said(DialogueTurn),
     /// Keeps only this number of newest turns.
     KeptRecent(usize),
     /// Drops the turns before this time.
@@ -93,7 +93,7 @@ impl History {
     pub const LIMIT: usize = 100;
 
     /// Returns the turns, oldest first.
-    pub fn turns(&self) -> &[Turn] {
+    pub fn turns(&self) -> &[DialogueTurn] {
         &self.turns
     }
 

@@ -20,7 +20,7 @@ pub struct MemoryIndex {
 #[derive(Debug, Default)]
 struct Inner {
     slots: BTreeMap<String, u32>,
-    entries: Vec<Option<Kept>>,
+    entries: Vec<Option<StoredEntry>>,
     free: Vec<u32>,
     text: TextIndex,
     vectors: Vectors,
@@ -28,7 +28,7 @@ struct Inner {
 
 /// An entry without its vector, which is in the vector index.
 #[derive(Debug)]
-struct Kept {
+struct StoredEntry {
     id: String,
     text: String,
     digest: u64,
@@ -104,7 +104,7 @@ impl Inner {
         room.map(drop).map_err(|error| invalid("update", error))
     }
 
-    fn entry(&self, slot: u32) -> Option<&Kept> {
+    fn entry(&self, slot: u32) -> Option<&StoredEntry> {
         self.entries.get(slot as usize)?.as_ref()
     }
 
@@ -131,7 +131,7 @@ impl Inner {
         }
         self.text.put(slot, &entry.text);
         self.slots.insert(entry.id.clone(), slot);
-        let kept = Kept {
+        let kept = StoredEntry {
             id: entry.id,
             text: entry.text,
             digest: entry.digest,

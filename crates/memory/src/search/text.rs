@@ -2,7 +2,7 @@
 use std::collections::BTreeMap;
 
 use super::Bm25;
-use crate::term::{Sought, sought, terms};
+use crate::term::{QueryTerm, sought, terms};
 
 /// An inverted index, scored by BM25. Each text has a slot.
 #[derive(Debug, Default)]
@@ -75,12 +75,12 @@ impl TextIndex {
         };
         for sought in sought(query) {
             match sought {
-                Sought::Term(term) => {
+                QueryTerm::Term(term) => {
                     if let Some(postings) = self.postings.get(term.as_str()) {
                         self.add(postings, &mut scores);
                     }
                 }
-                Sought::Beginning(c) => self.add(&self.beginning(c), &mut scores),
+                QueryTerm::Beginning(c) => self.add(&self.beginning(c), &mut scores),
             }
         }
         let score = |slot: u32| Some((slot, *scores.by_slot.get(slot as usize)?));

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use fugato_mysql::{MySqlLog, MySqlOptions};
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{Commit, Expect, Record, Status};
-use fugato_testkit::log::{Abilities, LogFactory, OpenError, Opened, TestClock};
+use fugato_testkit::log::{Abilities, LogFactory, OpenError, OpenedLog, TestClock};
 use mysql_async::{Conn, prelude::Queryable};
 use servers::{MariaDb, Server};
 
@@ -46,10 +46,12 @@ impl Databases {
         }
     }
 
-    async fn open(&self, url: &str, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn open(&self, url: &str, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let clock = clock.clone();
         let options = MySqlOptions::default().clock(move || clock.now());
-        Ok(Opened::whole(MySqlLog::connect_with(url, options).await?))
+        Ok(OpenedLog::whole(
+            MySqlLog::connect_with(url, options).await?,
+        ))
     }
 }
 
@@ -64,14 +66,14 @@ impl LogFactory for Databases {
         }
     }
 
-    async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let url = shared().ok_or("the server is not there")?.url();
         let url = database(url).await;
         self.url.lock().map_err(|_| "poisoned")?.clone_from(&url);
         self.open(&url, clock).await
     }
 
-    async fn reopen(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn reopen(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let url = self.url.lock().map_err(|_| "poisoned")?.clone();
         self.open(&url, clock).await
     }

@@ -75,7 +75,7 @@ impl ChunkDecoder {
         self.done || self.finished
     }
 
-    fn said(&mut self, said: Said, delta: &mut impl FnMut(ChatDelta)) {
+    fn said(&mut self, said: DeltaMessage, delta: &mut impl FnMut(ChatDelta)) {
         let reasoning = said.reasoning_content.or(said.reasoning);
         if let Some(text) = reasoning.filter(|text| !text.is_empty()) {
             delta(ChatDelta::Reasoning(text));
@@ -142,7 +142,7 @@ fn finish(reason: String) -> FinishReason {
 #[derive(Deserialize)]
 struct Chunk {
     choices: Option<Choices>,
-    usage: Option<Counted>,
+    usage: Option<ChunkUsage>,
     #[serde(default, deserialize_with = "unread")]
     error: Option<Box<RawValue>>,
 }
@@ -188,14 +188,14 @@ impl<'de> Visitor<'de> for FirstChoice {
 struct Choice {
     #[serde(default)]
     index: u32,
-    delta: Option<Said>,
+    delta: Option<DeltaMessage>,
     /// The whole message, in place of a delta, from servers that do not stream.
-    message: Option<Box<Said>>,
+    message: Option<Box<DeltaMessage>>,
     finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Said {
+struct DeltaMessage {
     content: Option<String>,
     reasoning_content: Option<String>,
     reasoning: Option<String>,
@@ -219,7 +219,7 @@ struct Function {
 }
 
 #[derive(Deserialize)]
-struct Counted {
+struct ChunkUsage {
     #[serde(default)]
     prompt_tokens: Option<u64>,
     completion_tokens: Option<u64>,
@@ -237,8 +237,8 @@ struct OutputDetails {
     reasoning_tokens: Option<u64>,
 }
 
-impl From<Counted> for Usage {
-    fn from(counted: Counted) -> Self {
+impl From<ChunkUsage> for Usage {
+    fn from(counted: ChunkUsage) -> Self {
         let cached = counted
             .prompt_tokens_details
             .and_then(|details| details.cached_tokens);

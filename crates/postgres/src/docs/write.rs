@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use fugato_store::{DocWrite, Precondition, Version};
 use tokio_postgres::error::SqlState;
 
-use super::{PostgresDocs, Refused, changed};
+use super::{PostgresDocs, RefusedBatch, changed};
 use crate::{
     connection::Connection,
-    error::{Failed, Refusal},
+    error::{Refusal, RequestError},
     row::{get, number, stored},
 };
 
@@ -16,7 +16,7 @@ use crate::{
 const ATTEMPTS: usize = 8;
 
 /// The written documents, with their versions.
-type Written = HashMap<(String, String), Version>;
+type WrittenDocs = HashMap<(String, String), Version>;
 
 /// The columns of a batch.
 #[derive(Default)]
@@ -57,7 +57,7 @@ impl PostgresDocs {
         &self,
         batch: &'a [DocWrite],
         texts: &[Option<String>],
-    ) -> Result<Vec<Option<Version>>, Refused<'a>> {
+    ) -> Result<Vec<Option<Version>>, RefusedBatch<'a>> {
         let columns = Columns::of(batch, texts);
         let connected = self.database.connection().await;
         let mut connection = connected.map_err(|failed| (failed.into(), None))?;
@@ -91,7 +91,7 @@ impl PostgresDocs {
         &self,
         connection: &mut Connection,
         columns: &Columns<'_>,
-    ) -> Result<Option<Written>, Failed> {
+    ) -> Result<Option<WrittenDocs>, RequestError> {
         // A single write is atomic without a transaction.
         let several = columns.keys.len() > 1;
         if several {
@@ -115,7 +115,7 @@ impl PostgresDocs {
                 ],
             )
             .await?;
-        let mut written = Written::with_capacity(rows.len());
+        let mut written = WrittenDocs::with_capacity(rows.len());
         for row in &rows {
             written.insert((get(row, 0)?, get(row, 1)?), Version(number(get(row, 2)?)?));
         }
@@ -143,7 +143,7 @@ impl PostgresDocs {
         connection: &mut Connection,
         batch: &'a [DocWrite],
         columns: &Columns<'_>,
-    ) -> Result<(), Refused<'a>> {
+    ) -> Result<(), RefusedBatch<'a>> {
         let there = self.look(connection, columns).await;
         let there = there.map_err(|failed| (failed.into(), None))?;
         for (place, write) in batch.iter().enumerate() {
@@ -158,7 +158,7 @@ impl PostgresDocs {
         &self,
         connection: &mut Connection,
         columns: &Columns<'_>,
-    ) -> Result<HashMap<usize, Version>, Failed> {
+    ) -> Result<HashMap<usize, Version>, RequestError> {
         let (instead, seen) = self.database.clock.parameters();
         let look = &self.database.doc_sql.look;
         let rows = connection

@@ -2,7 +2,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use fugato_postgres::{PostgresLog, PostgresOptions, Synchronous};
-use fugato_testkit::log::{Abilities, LogFactory, OpenError, Opened, TestClock};
+use fugato_testkit::log::{Abilities, LogFactory, OpenError, OpenedLog, TestClock};
 use servers::Postgres;
 
 static MADE: AtomicU32 = AtomicU32::new(0);
@@ -21,7 +21,7 @@ impl Schemas {
         }
     }
 
-    async fn open(&self, number: u32, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn open(&self, number: u32, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let server = Postgres::shared().ok_or("there is no server")?;
         let clock = clock.clone();
         let options = PostgresOptions::default()
@@ -30,7 +30,7 @@ impl Schemas {
             .pool_size(4)
             .clock(move || clock.now());
         let log = PostgresLog::connect_with(server.url(), options).await?;
-        Ok(Opened::whole(log))
+        Ok(OpenedLog::whole(log))
     }
 }
 
@@ -40,13 +40,13 @@ impl LogFactory for Schemas {
         Abilities::all()
     }
 
-    async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let number = MADE.fetch_add(1, Ordering::Relaxed);
         self.last.store(number, Ordering::Relaxed);
         self.open(number, clock).await
     }
 
-    async fn reopen(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn reopen(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         self.open(self.last.load(Ordering::Relaxed), clock).await
     }
 }

@@ -3,10 +3,10 @@ use proptest::{collection::vec, prelude::*};
 use serde_json::json;
 
 use super::*;
-use crate::{Rules, correction};
+use crate::{RulePacks, correction};
 
 fn builder() -> PromptBuilder<()> {
-    PromptBuilder::new("You plan.").hints(Rules::new().always("look", "Look before you place."))
+    PromptBuilder::new("You plan.").hints(RulePacks::new().always("look", "Look before you place."))
 }
 
 fn talk(lines: impl IntoIterator<Item = Message>) -> Conversation {
@@ -28,7 +28,7 @@ fn step(n: usize, result: &str) -> [Message; 2] {
     ]
 }
 
-fn what(fitted: &Fitted) -> Vec<(&Cut, usize)> {
+fn what(fitted: &FittedPrompt) -> Vec<(&Cut, usize)> {
     let left_out = fitted.left_out.iter();
     left_out
         .map(|omission| (&omission.what, omission.count))

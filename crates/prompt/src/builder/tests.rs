@@ -11,7 +11,7 @@ struct Desk {
 fn builder() -> PromptBuilder<Desk> {
     PromptBuilder::new("You plan weeks.\n")
         .rules(
-            Rules::new()
+            RulePacks::new()
                 .always("core_min", "Answer with one JSON object.")
                 .when(
                     "mode_plan",
@@ -24,7 +24,7 @@ fn builder() -> PromptBuilder<Desk> {
                     "Choose the next step yourself.",
                 ),
         )
-        .hints(Rules::new().when(
+        .hints(RulePacks::new().when(
             "look",
             |desk: &Desk| desk.planned,
             "Look for free sections first.",

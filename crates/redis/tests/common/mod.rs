@@ -6,10 +6,10 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use fugato_redis::{Durability, RedisLog, RedisOptions};
+use fugato_redis::{RedisLog, RedisOptions, ServerDurability};
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{Commit, Expect, Record, Status};
-use fugato_testkit::log::{Abilities, LogFactory, OpenError, Opened, TestClock};
+use fugato_testkit::log::{Abilities, LogFactory, OpenError, OpenedLog, TestClock};
 use servers::{Redis, Server};
 
 /// Returns a prefix that no other test of this program has.
@@ -33,12 +33,12 @@ pub(crate) fn fast() -> Option<&'static Server> {
 /// A factory of logs for the test suites.
 pub(crate) struct Prefixes {
     server: Option<&'static Server>,
-    promises: Durability,
+    promises: ServerDurability,
     prefix: std::sync::Mutex<String>,
 }
 
 impl Prefixes {
-    pub(crate) fn on(server: Option<&'static Server>, promises: Durability) -> Self {
+    pub(crate) fn on(server: Option<&'static Server>, promises: ServerDurability) -> Self {
         Self {
             server,
             promises,
@@ -46,7 +46,7 @@ impl Prefixes {
         }
     }
 
-    async fn open(&self, prefix: String, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn open(&self, prefix: String, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let server = self.server.ok_or("the server is not there")?;
         let clock = clock.clone();
         let options = RedisOptions::default()
@@ -57,7 +57,7 @@ impl Prefixes {
             let found = log.durability();
             return Err(format!("it promises {found}, not {}", self.promises).into());
         }
-        Ok(Opened::whole(log))
+        Ok(OpenedLog::whole(log))
     }
 }
 
@@ -67,14 +67,14 @@ impl LogFactory for Prefixes {
     /// restart.
     fn abilities(&self) -> Abilities {
         let sides = Abilities::log_only().with_snapshots().with_admin();
-        if self.promises == Durability::Disk {
+        if self.promises == ServerDurability::Disk {
             sides.persistent()
         } else {
             sides
         }
     }
 
-    async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let prefix = prefix();
         self.prefix
             .lock()
@@ -83,7 +83,7 @@ impl LogFactory for Prefixes {
         self.open(prefix, clock).await
     }
 
-    async fn reopen(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn reopen(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let prefix = self.prefix.lock().map_err(|_| "poisoned")?.clone();
         self.open(prefix, clock).await
     }

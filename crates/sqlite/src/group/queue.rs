@@ -17,7 +17,7 @@ pub(crate) struct Group<J, R> {
 }
 
 struct Queue<J, R> {
-    waiting: VecDeque<Arc<Ticket<J, R>>>,
+    waiting: VecDeque<Arc<CommitSlot<J, R>>>,
     /// True if there is a leader, or one was called.
     led: bool,
     /// The number of jobs that the last leader served.
@@ -28,7 +28,7 @@ struct Queue<J, R> {
 const PATIENCE: u8 = 3;
 
 /// A place in the queue.
-struct Ticket<J, R>(Mutex<Progress<J, R>>);
+struct CommitSlot<J, R>(Mutex<Progress<J, R>>);
 
 enum Progress<J, R> {
     Queued {
@@ -44,9 +44,9 @@ enum Progress<J, R> {
 
 /// The outcome of a caller's turn.
 #[derive(Debug)]
-pub(crate) enum Turn<J, R> {
+pub(crate) enum GroupTurn<J, R> {
     /// The caller becomes the leader.
-    Lead(Lead<J, R>),
+    Lead(LeaderGuard<J, R>),
     /// A leader has done the caller's job.
     Done(R),
     /// A leader died with the job; it is unknown if it was done.
@@ -68,7 +68,7 @@ impl<J, R> Group<J, R> {
     }
 
     /// Queues a job.
-    pub(crate) fn enter(&self, job: J) -> Entered<J, R> {
+    pub(crate) fn enter(&self, job: J) -> QueuedJob<J, R> {
         let mut queue = lock(&self.queue);
         let progress = if queue.led {
             Progress::Queued { job, waker: None }
@@ -76,9 +76,9 @@ impl<J, R> Group<J, R> {
             queue.led = true;
             Progress::Called(job)
         };
-        let ticket = Arc::new(Ticket(Mutex::new(progress)));
+        let ticket = Arc::new(CommitSlot(Mutex::new(progress)));
         queue.waiting.push_back(Arc::clone(&ticket));
-        Entered {
+        QueuedJob {
             queue: Arc::clone(&self.queue),
             most: self.most,
             ticket,
@@ -89,16 +89,16 @@ impl<J, R> Group<J, R> {
 }
 
 /// A job in the queue: a future of its turn.
-pub(crate) struct Entered<J, R> {
+pub(crate) struct QueuedJob<J, R> {
     queue: Arc<Mutex<Queue<J, R>>>,
     most: usize,
-    ticket: Arc<Ticket<J, R>>,
+    ticket: Arc<CommitSlot<J, R>>,
     /// The number of queued jobs at its last poll as a waiting leader.
     seen: usize,
     patience: u8,
 }
 
-impl<J, R> Entered<J, R> {
+impl<J, R> QueuedJob<J, R> {
     /// Returns true if more callers are likely to come at once.
     fn expects_more(&mut self) -> bool {
         let queue = lock(&self.queue);
@@ -113,8 +113,8 @@ impl<J, R> Entered<J, R> {
     }
 }
 
-impl<J, R> Future for Entered<J, R> {
-    type Output = Turn<J, R>;
+impl<J, R> Future for QueuedJob<J, R> {
+    type Output = GroupTurn<J, R>;
 
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         {
@@ -131,8 +131,8 @@ impl<J, R> Future for Entered<J, R> {
                 }
                 Progress::Done(_) | Progress::Gone => {
                     return Poll::Ready(match std::mem::replace(&mut *progress, Progress::Gone) {
-                        Progress::Done(answer) => Turn::Done(answer),
-                        _ => Turn::Lost,
+                        Progress::Done(answer) => GroupTurn::Done(answer),
+                        _ => GroupTurn::Lost,
                     });
                 }
                 Progress::Called(_) => {}
@@ -142,11 +142,11 @@ impl<J, R> Future for Entered<J, R> {
             cx.waker().wake_by_ref();
             return Poll::Pending;
         }
-        Poll::Ready(Turn::Lead(lead(&self.queue, self.most)))
+        Poll::Ready(GroupTurn::Lead(lead(&self.queue, self.most)))
     }
 }
 
-impl<J, R> Drop for Entered<J, R> {
+impl<J, R> Drop for QueuedJob<J, R> {
     fn drop(&mut self) {
         if !matches!(
             &*lock(&self.ticket.0),
@@ -166,14 +166,14 @@ impl<J, R> Drop for Entered<J, R> {
 }
 
 /// Takes the jobs of one group; the caller's own is the first.
-fn lead<J, R>(queue: &Arc<Mutex<Queue<J, R>>>, most: usize) -> Lead<J, R> {
+fn lead<J, R>(queue: &Arc<Mutex<Queue<J, R>>>, most: usize) -> LeaderGuard<J, R> {
     let mut locked = lock(queue);
     let size = locked.waiting.len().min(most);
     let tickets: Vec<_> = locked.waiting.drain(..size).collect();
     locked.served = size;
     drop(locked);
     let jobs = tickets.iter().filter_map(|ticket| ticket.take()).collect();
-    Lead {
+    LeaderGuard {
         queue: Arc::clone(queue),
         tickets,
         jobs,
@@ -181,13 +181,13 @@ fn lead<J, R>(queue: &Arc<Mutex<Queue<J, R>>>, most: usize) -> Lead<J, R> {
 }
 
 /// The lead over one group. Dropping it marks unanswered jobs as lost, and hands over.
-pub(crate) struct Lead<J, R> {
+pub(crate) struct LeaderGuard<J, R> {
     queue: Arc<Mutex<Queue<J, R>>>,
-    tickets: Vec<Arc<Ticket<J, R>>>,
+    tickets: Vec<Arc<CommitSlot<J, R>>>,
     jobs: Vec<J>,
 }
 
-impl<J, R> Lead<J, R> {
+impl<J, R> LeaderGuard<J, R> {
     /// Returns the jobs of the group, the leader's own first.
     pub(crate) fn jobs(&self) -> &[J] {
         &self.jobs
@@ -205,7 +205,7 @@ impl<J, R> Lead<J, R> {
     }
 }
 
-impl<J, R> Drop for Lead<J, R> {
+impl<J, R> Drop for LeaderGuard<J, R> {
     fn drop(&mut self) {
         for ticket in &self.tickets {
             ticket.finish(Progress::Gone);
@@ -226,7 +226,7 @@ fn hand_over<J, R>(queue: &Mutex<Queue<J, R>>) {
     }
 }
 
-impl<J, R> Ticket<J, R> {
+impl<J, R> CommitSlot<J, R> {
     fn call(&self) -> Option<Waker> {
         let mut progress = lock(&self.0);
         match std::mem::replace(&mut *progress, Progress::Gone) {
@@ -279,7 +279,7 @@ impl<J, R> fmt::Debug for Group<J, R> {
     }
 }
 
-impl<J, R> fmt::Debug for Lead<J, R> {
+impl<J, R> fmt::Debug for LeaderGuard<J, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Lead")
             .field("jobs", &self.jobs.len())

@@ -21,7 +21,7 @@ use shuttle::{
     },
 };
 
-use self::queue::{Group, Turn};
+use self::queue::{Group, GroupTurn};
 
 /// The number of interleavings that are tried.
 const TRIES: usize = 1_000;
@@ -54,9 +54,9 @@ impl Paper {
 
 async fn run(group: &Group<u32, u32>, paper: &Paper, job: u32) -> Option<u32> {
     match group.enter(job).await {
-        Turn::Lead(lead) => lead.carry_out(|jobs| paper.write(jobs)),
-        Turn::Done(answer) => Some(answer),
-        Turn::Lost => None,
+        GroupTurn::Lead(lead) => lead.carry_out(|jobs| paper.write(jobs)),
+        GroupTurn::Done(answer) => Some(answer),
+        GroupTurn::Lost => None,
     }
 }
 
@@ -131,7 +131,7 @@ fn a_leader_that_dies_tells_those_it_took() {
         let dying = {
             let group = Arc::clone(&group);
             spawn(async move {
-                if let Turn::Lead(lead) = group.enter(100).await {
+                if let GroupTurn::Lead(lead) = group.enter(100).await {
                     assert_eq!(lead.jobs().first(), Some(&100), "its own job is the first");
                     yield_now().await;
                     drop(lead);

@@ -11,15 +11,15 @@ fn twice(jobs: &[u32]) -> Vec<u32> {
 /// Runs one job like a caller.
 async fn run(group: &Group<u32, u32>, job: u32) -> Option<u32> {
     match group.enter(job).await {
-        Turn::Lead(lead) => lead.carry_out(twice),
-        Turn::Done(answer) => Some(answer),
-        Turn::Lost => None,
+        GroupTurn::Lead(lead) => lead.carry_out(twice),
+        GroupTurn::Done(answer) => Some(answer),
+        GroupTurn::Lost => None,
     }
 }
 
-fn leads(turn: Option<Turn<u32, u32>>) -> Option<Vec<u32>> {
+fn leads(turn: Option<GroupTurn<u32, u32>>) -> Option<Vec<u32>> {
     match turn {
-        Some(Turn::Lead(lead)) => Some(lead.jobs().to_vec()),
+        Some(GroupTurn::Lead(lead)) => Some(lead.jobs().to_vec()),
         _ => None,
     }
 }
@@ -27,7 +27,7 @@ fn leads(turn: Option<Turn<u32, u32>>) -> Option<Vec<u32>> {
 #[test]
 fn the_first_leads_and_serves_those_who_came_meanwhile() {
     let group = Group::new(8);
-    let Turn::Lead(first) = block_on(group.enter(1)) else {
+    let GroupTurn::Lead(first) = block_on(group.enter(1)) else {
         panic!("nobody else leads")
     };
     let mut second = group.enter(2);
@@ -35,39 +35,42 @@ fn the_first_leads_and_serves_those_who_came_meanwhile() {
     assert!((&mut second).now_or_never().is_none());
     assert!((&mut third).now_or_never().is_none());
     assert_eq!(first.carry_out(twice), Some(2));
-    let Turn::Lead(next) = block_on(&mut second) else {
+    let GroupTurn::Lead(next) = block_on(&mut second) else {
         panic!("the queue hands over")
     };
     assert_eq!(next.carry_out(twice), Some(4));
-    assert!(matches!(block_on(&mut third), Turn::Done(6)));
+    assert!(matches!(block_on(&mut third), GroupTurn::Done(6)));
 }
 
 #[test]
 fn a_leader_takes_no_more_than_a_group() {
     let group = Group::new(2);
-    let Turn::Lead(first) = block_on(group.enter(1)) else {
+    let GroupTurn::Lead(first) = block_on(group.enter(1)) else {
         panic!("nobody else leads")
     };
     let [mut second, mut third, mut fourth] = [2, 3, 4].map(|job| group.enter(job));
     drop(first);
     assert_eq!(leads((&mut second).now_or_never()), Some(vec![2, 3]));
-    assert!(matches!((&mut third).now_or_never(), Some(Turn::Lost)));
+    assert!(matches!((&mut third).now_or_never(), Some(GroupTurn::Lost)));
     assert_eq!(leads(Some(block_on(&mut fourth))), Some(vec![4]));
 }
 
 #[test]
 fn a_leader_lets_those_come_again_who_were_just_served() {
     let group = Group::new(8);
-    let Turn::Lead(first) = block_on(group.enter(1)) else {
+    let GroupTurn::Lead(first) = block_on(group.enter(1)) else {
         panic!("nobody else leads")
     };
     let [mut second, mut third] = [2, 3].map(|job| group.enter(job));
     drop(first);
-    let Some(Turn::Lead(both)) = (&mut second).now_or_never() else {
+    let Some(GroupTurn::Lead(both)) = (&mut second).now_or_never() else {
         panic!("it was called")
     };
     assert_eq!(both.carry_out(twice), Some(4));
-    assert!(matches!((&mut third).now_or_never(), Some(Turn::Done(6))));
+    assert!(matches!(
+        (&mut third).now_or_never(),
+        Some(GroupTurn::Done(6))
+    ));
 
     let mut fourth = group.enter(4);
     assert!(
@@ -93,7 +96,7 @@ fn a_leader_lets_those_come_again_who_were_just_served() {
 #[test]
 fn one_who_leaves_the_queue_takes_nothing_with_it() {
     let group = Group::new(8);
-    let Turn::Lead(first) = block_on(group.enter(1)) else {
+    let GroupTurn::Lead(first) = block_on(group.enter(1)) else {
         panic!("nobody else leads")
     };
     let gone = group.enter(2);
@@ -106,7 +109,7 @@ fn one_who_leaves_the_queue_takes_nothing_with_it() {
 #[test]
 fn one_who_leaves_when_called_hands_over() {
     let group = Group::new(8);
-    let Turn::Lead(first) = block_on(group.enter(1)) else {
+    let GroupTurn::Lead(first) = block_on(group.enter(1)) else {
         panic!("nobody else leads")
     };
     let called = group.enter(2);
@@ -121,14 +124,17 @@ fn a_leader_that_panics_loses_its_group_and_no_other() {
     let group = Group::new(8);
     let mut first = group.enter(1);
     let mut second = group.enter(2);
-    let Some(Turn::Lead(lead)) = (&mut first).now_or_never() else {
+    let Some(GroupTurn::Lead(lead)) = (&mut first).now_or_never() else {
         panic!("it was first")
     };
     let mut third = group.enter(3);
     let work = |_: &[u32]| -> Vec<u32> { panic!("the disk caught fire") };
     let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| lead.carry_out(work)));
     assert!(died.is_err());
-    assert!(matches!((&mut second).now_or_never(), Some(Turn::Lost)));
+    assert!(matches!(
+        (&mut second).now_or_never(),
+        Some(GroupTurn::Lost)
+    ));
     assert_eq!(leads(Some(block_on(&mut third))), Some(vec![3]));
 }
 
@@ -137,11 +143,14 @@ fn an_answer_that_is_missing_is_a_loss() {
     let group = Group::new(8);
     let mut first = group.enter(1);
     let mut second = group.enter(2);
-    let Some(Turn::Lead(lead)) = (&mut first).now_or_never() else {
+    let Some(GroupTurn::Lead(lead)) = (&mut first).now_or_never() else {
         panic!("it was first")
     };
     assert_eq!(lead.carry_out(|_| vec![7]), Some(7));
-    assert!(matches!((&mut second).now_or_never(), Some(Turn::Lost)));
+    assert!(matches!(
+        (&mut second).now_or_never(),
+        Some(GroupTurn::Lost)
+    ));
 }
 
 #[test]
@@ -167,5 +176,5 @@ fn many_threads_are_all_answered() {
             .join()
             .expect("no caller waits for ever or gets another's answer");
     }
-    assert!(matches!(block_on(group.enter(1)), Turn::Lead(_)));
+    assert!(matches!(block_on(group.enter(1)), GroupTurn::Lead(_)));
 }

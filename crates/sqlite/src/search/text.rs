@@ -1,6 +1,6 @@
 use std::{collections::HashMap, sync::Arc};
 
-use fugato_memory::{Bm25, SearchQuery, Sought};
+use fugato_memory::{Bm25, QueryTerm, SearchQuery};
 use rusqlite::{Connection, Error};
 
 use super::row;
@@ -13,14 +13,14 @@ pub(super) struct Texts {
     /// The `data_version` of `SQLite` when the texts were read; it changes when another connection
     /// writes.
     pub(super) seen: i64,
-    kept: Vec<Option<Kept>>,
+    kept: Vec<Option<StoredText>>,
     count: u32,
     terms: u64,
-    lists: HashMap<Sought, Arc<[Posting]>>,
+    lists: HashMap<QueryTerm, Arc<[Posting]>>,
 }
 
 #[derive(Debug, Clone)]
-struct Kept {
+struct StoredText {
     name: Arc<str>,
     importance: f32,
     length: u32,
@@ -61,7 +61,7 @@ impl Texts {
             self.kept.resize(slot + 1, None);
         }
         if let Some(kept) = self.kept.get_mut(slot) {
-            *kept = Some(Kept {
+            *kept = Some(StoredText {
                 name: name.into(),
                 importance,
                 length,
@@ -87,7 +87,7 @@ impl Texts {
     pub(super) fn best(
         &mut self,
         connection: &Connection,
-        wanted: Vec<Sought>,
+        wanted: Vec<QueryTerm>,
         query: &SearchQuery,
     ) -> Result<Vec<(String, f64)>, Error> {
         let bm25 = Bm25::new(self.count, self.terms);
@@ -107,7 +107,7 @@ impl Texts {
             }
         }
         let all = query.prefix.is_empty() && query.min_importance <= 0.0;
-        let accepted = |kept: &&Kept| {
+        let accepted = |kept: &&StoredText| {
             let important = kept.importance >= query.min_importance;
             all || important && kept.name.starts_with(&query.prefix)
         };
@@ -131,7 +131,11 @@ impl Texts {
         Ok(named.into_iter().map(owned).collect())
     }
 
-    fn list(&mut self, connection: &Connection, wanted: Sought) -> Result<Arc<[Posting]>, Error> {
+    fn list(
+        &mut self,
+        connection: &Connection,
+        wanted: QueryTerm,
+    ) -> Result<Arc<[Posting]>, Error> {
         if let Some(list) = self.lists.get(&wanted) {
             return Ok(Arc::clone(list));
         }
@@ -142,10 +146,10 @@ impl Texts {
 }
 
 /// Returns the texts that contain a term, in the order of their slots.
-fn fetch(connection: &Connection, wanted: &Sought) -> Result<Vec<Posting>, Error> {
+fn fetch(connection: &Connection, wanted: &QueryTerm) -> Result<Vec<Posting>, Error> {
     let term = match wanted {
-        Sought::Term(term) => term,
-        Sought::Beginning(c) => {
+        QueryTerm::Term(term) => term,
+        QueryTerm::Beginning(c) => {
             let slots = row::holding(connection, &format!("\"{c}\"*"))?;
             return slots.into_iter().map(once).collect();
         }

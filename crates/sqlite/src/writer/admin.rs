@@ -1,5 +1,5 @@
 use fugato_state::{Seq, ThreadId};
-use fugato_store::{Appended, Commit, Snapshot, StoreErrorKind};
+use fugato_store::{AppendResult, Commit, Snapshot, StoreErrorKind};
 use rusqlite::{Error, params};
 
 use super::Writer;
@@ -40,7 +40,7 @@ impl Writer {
         name: &ThreadId,
         base: &Snapshot,
         commit: &Commit,
-    ) -> Result<Appended, Refusal> {
+    ) -> Result<AppendResult, Refusal> {
         commit.check_size()?;
         let row = self.find(name)?;
         let (head, fence) = row.as_ref().map_or((0, 0), |row| (row.head, row.fence));

@@ -1,5 +1,5 @@
 use fugato_state::{Millis, Seq, ThreadId};
-use fugato_store::{Appended, Commit, Signal, Snapshot, Status, StoreErrorKind};
+use fugato_store::{AppendResult, Commit, Signal, Snapshot, Status, StoreErrorKind};
 use rusqlite::{Error, params};
 
 use super::Writer;
@@ -11,7 +11,11 @@ use crate::{
 };
 
 impl Writer {
-    pub(super) fn append(&mut self, name: &ThreadId, commit: &Commit) -> Result<Appended, Refusal> {
+    pub(super) fn append(
+        &mut self,
+        name: &ThreadId,
+        commit: &Commit,
+    ) -> Result<AppendResult, Refusal> {
         commit.check_size()?;
         let row = self.find(name)?;
         if let Some(row) = &row
@@ -34,12 +38,12 @@ impl Writer {
     }
 
     /// Returns the answer to a repeated commit.
-    pub(super) fn repeat(&self, row: &ThreadRow, nonce: u128) -> Result<Appended, Error> {
+    pub(super) fn repeat(&self, row: &ThreadRow, nonce: u128) -> Result<AppendResult, Error> {
         let sql = "SELECT iif(delivered_with = ?2, delivered, NULL) FROM thread WHERE id = ?1";
         let mut statement = self.connection.prepare_cached(sql)?;
         let text = statement.query_row(params![row.id, nonce.to_be_bytes()], |row| row.get(0))?;
         let now = self.clock.at_least(row.time);
-        Ok(Appended {
+        Ok(AppendResult {
             head: row.head,
             now: now.max(self.clock.now()),
             signals: signals(text)?,
@@ -53,7 +57,7 @@ impl Writer {
         mut row: ThreadRow,
         head: Seq,
         commit: &Commit,
-    ) -> Result<Appended, Error> {
+    ) -> Result<AppendResult, Error> {
         self.clock.at_least(row.time);
         let now = self.clock.now();
         let delivered = self.signals_of(&row)?;
@@ -76,7 +80,7 @@ impl Writer {
         (row.nonce, row.time) = (Some(commit.nonce), now);
         let head = row.head;
         self.remember(name, row);
-        Ok(Appended {
+        Ok(AppendResult {
             head,
             now,
             signals: delivered,

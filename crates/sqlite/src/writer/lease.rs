@@ -1,5 +1,5 @@
 use fugato_state::{Millis, ThreadId};
-use fugato_store::{Fence, Lease, LeaseRequest, Leased, Signal, StoreErrorKind};
+use fugato_store::{Fence, Lease, LeaseOutcome, LeaseRequest, Signal, StoreErrorKind};
 use rusqlite::{Error, params};
 
 use super::Writer;
@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Writer {
-    pub(super) fn lease(&mut self, request: &LeaseRequest) -> Result<Leased, Refusal> {
+    pub(super) fn lease(&mut self, request: &LeaseRequest) -> Result<LeaseOutcome, Refusal> {
         match request {
             LeaseRequest::Acquire { thread, owner, ttl } => self.acquire(thread, owner, *ttl),
             LeaseRequest::Claim { n, owner, ttl } => self.claim(*n, owner, *ttl),
@@ -19,11 +19,16 @@ impl Writer {
         }
     }
 
-    fn acquire(&mut self, name: &ThreadId, owner: &str, ttl: Millis) -> Result<Leased, Refusal> {
+    fn acquire(
+        &mut self,
+        name: &ThreadId,
+        owner: &str,
+        ttl: Millis,
+    ) -> Result<LeaseOutcome, Refusal> {
         let now = self.shared_now()?;
         let Some(row) = self.find(name)? else {
             let lease = self.make_leased(name, owner, now, ttl)?;
-            return Ok(Leased::Granted(vec![lease]));
+            return Ok(LeaseOutcome::Granted(vec![lease]));
         };
         if row.lease_until > now {
             let sql = "SELECT owner FROM thread WHERE id = ?1";
@@ -32,7 +37,7 @@ impl Writer {
             let (owner, until) = (owner.unwrap_or_default(), row.lease_until);
             return Err(StoreErrorKind::Busy { owner, until }.into());
         }
-        Ok(Leased::Granted(vec![self.grant(
+        Ok(LeaseOutcome::Granted(vec![self.grant(
             name.clone(),
             row,
             owner,
@@ -66,7 +71,7 @@ impl Writer {
         })
     }
 
-    fn claim(&mut self, n: usize, owner: &str, ttl: Millis) -> Result<Leased, Refusal> {
+    fn claim(&mut self, n: usize, owner: &str, ttl: Millis) -> Result<LeaseOutcome, Refusal> {
         let now = self.shared_now()?;
         let mut granted = vec![];
         for name in self.claimable(n, now)? {
@@ -75,7 +80,7 @@ impl Writer {
                 granted.push(self.grant(name, row, owner, now, ttl)?);
             }
         }
-        Ok(Leased::Granted(granted))
+        Ok(LeaseOutcome::Granted(granted))
     }
 
     /// Returns the names of due threads without a lease, oldest first.
@@ -130,7 +135,12 @@ impl Writer {
         Ok(lowest)
     }
 
-    fn renew(&mut self, name: &ThreadId, fence: Fence, ttl: Millis) -> Result<Leased, Refusal> {
+    fn renew(
+        &mut self,
+        name: &ThreadId,
+        fence: Fence,
+        ttl: Millis,
+    ) -> Result<LeaseOutcome, Refusal> {
         let now = self.shared_now()?;
         let held = |row: &ThreadRow| row.fence == fence && row.lease_until > now;
         let mut row = self
@@ -146,10 +156,10 @@ impl Writer {
         (row.lease_until, row.has_signals) = (until, false);
         self.remember(name, row);
         self.store_clock(now)?;
-        Ok(Leased::Renewed { until, signals })
+        Ok(LeaseOutcome::Renewed { until, signals })
     }
 
-    fn release(&mut self, name: &ThreadId, fence: Fence) -> Result<Leased, Refusal> {
+    fn release(&mut self, name: &ThreadId, fence: Fence) -> Result<LeaseOutcome, Refusal> {
         if let Some(mut row) = self.find(name)?
             && row.fence == fence
             && row.lease_until != 0
@@ -159,10 +169,10 @@ impl Writer {
             row.lease_until = 0;
             self.remember(name, row);
         }
-        Ok(Leased::Done)
+        Ok(LeaseOutcome::Done)
     }
 
-    fn signal(&mut self, name: &ThreadId, signal: &Signal) -> Result<Leased, Refusal> {
+    fn signal(&mut self, name: &ThreadId, signal: &Signal) -> Result<LeaseOutcome, Refusal> {
         let mut row = self.find(name)?.ok_or(StoreErrorKind::NotFound)?;
         let sql = "SELECT signals FROM thread WHERE id = ?1";
         let text = self
@@ -179,6 +189,6 @@ impl Writer {
             .execute(params![row.id, text])?;
         row.has_signals = true;
         self.remember(name, row);
-        Ok(Leased::Done)
+        Ok(LeaseOutcome::Done)
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use fugato_state::{Millis, Seq, ThreadId};
 
 use crate::{
-    Appended, Commit, Fence, Head, Lease, Record, Signal, Snapshot, Status, StoreErrorKind,
+    AppendResult, Commit, Fence, Head, Lease, Record, Signal, Snapshot, Status, StoreErrorKind,
 };
 
 type Result<T> = std::result::Result<T, StoreErrorKind>;
@@ -48,7 +48,7 @@ impl Thread {
         }
     }
 
-    pub(super) fn append(&mut self, commit: &Commit, now: Millis) -> Result<Appended> {
+    pub(super) fn append(&mut self, commit: &Commit, now: Millis) -> Result<AppendResult> {
         if let Some(repeated) = self.repeated(commit, now) {
             return Ok(repeated);
         }
@@ -64,7 +64,7 @@ impl Thread {
         base: Snapshot,
         commit: &Commit,
         now: Millis,
-    ) -> Result<Appended> {
+    ) -> Result<AppendResult> {
         if let Some(repeated) = self.repeated(commit, now) {
             return Ok(repeated);
         }
@@ -77,17 +77,17 @@ impl Thread {
         Ok(self.write(commit, now))
     }
 
-    fn repeated(&self, commit: &Commit, now: Millis) -> Option<Appended> {
+    fn repeated(&self, commit: &Commit, now: Millis) -> Option<AppendResult> {
         let repeats = self.status.is_some() && self.nonce == commit.nonce;
         let signals = || self.delivered.clone();
-        repeats.then(|| Appended {
+        repeats.then(|| AppendResult {
             head: self.end(),
             now,
             signals: signals(),
         })
     }
 
-    fn write(&mut self, commit: &Commit, now: Millis) -> Appended {
+    fn write(&mut self, commit: &Commit, now: Millis) -> AppendResult {
         self.records.extend(commit.records.iter().cloned());
         self.nonce = commit.nonce;
         self.due = match commit.status {
@@ -106,7 +106,7 @@ impl Thread {
             self.snapshots.insert(base.seq, base.body.clone());
         }
         self.delivered = std::mem::take(&mut self.signals);
-        Appended {
+        AppendResult {
             head: self.end(),
             now,
             signals: self.delivered.clone(),

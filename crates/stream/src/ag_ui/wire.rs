@@ -6,20 +6,20 @@ use crate::{
     Event, Fidelity, Frames,
     blocks::Names,
     json::{self, Object},
-    prompt::{self, Shown},
+    prompt::{self, PromptParts},
     sse,
     time::iso_8601,
 };
 
 /// The writer of the frames of one event. With full fidelity the first frame carries the event
 /// itself.
-pub(super) struct Wire<'a> {
+pub(super) struct FrameWriter<'a> {
     frames: &'a mut Frames,
     event: Option<&'a Event>,
     carries: bool,
 }
 
-impl<'a> Wire<'a> {
+impl<'a> FrameWriter<'a> {
     pub(super) fn of(frames: &'a mut Frames, event: &'a Event, fidelity: Fidelity) -> Self {
         Self {
             frames,
@@ -68,7 +68,7 @@ impl<'a> Wire<'a> {
 }
 
 /// A call, with its arguments if they are known.
-pub(super) fn call(wire: &mut Wire<'_>, id: &str, name: &str, arguments: Option<&Value>) {
+pub(super) fn call(wire: &mut FrameWriter<'_>, id: &str, name: &str, arguments: Option<&Value>) {
     call_start(wire, id, name);
     if let Some(arguments) = arguments {
         call_arguments(wire, id, &arguments.to_string());
@@ -76,14 +76,14 @@ pub(super) fn call(wire: &mut Wire<'_>, id: &str, name: &str, arguments: Option<
     call_end(wire, id);
 }
 
-pub(super) fn call_start(wire: &mut Wire<'_>, id: &str, name: &str) {
+pub(super) fn call_start(wire: &mut FrameWriter<'_>, id: &str, name: &str) {
     wire.send("TOOL_CALL_START", |it| {
         it.string("toolCallId", id).string("toolCallName", name);
     });
 }
 
 /// A piece of the arguments, unless it is empty.
-pub(super) fn call_arguments(wire: &mut Wire<'_>, id: &str, piece: &str) {
+pub(super) fn call_arguments(wire: &mut FrameWriter<'_>, id: &str, piece: &str) {
     if !piece.is_empty() {
         wire.send("TOOL_CALL_ARGS", |it| {
             it.string("toolCallId", id).string("delta", piece);
@@ -92,12 +92,12 @@ pub(super) fn call_arguments(wire: &mut Wire<'_>, id: &str, piece: &str) {
 }
 
 /// Ends an abandoned call with `{}` as arguments, since the client parses them as JSON.
-pub(super) fn call_nothing(wire: &mut Wire<'_>, id: &str) {
+pub(super) fn call_nothing(wire: &mut FrameWriter<'_>, id: &str) {
     call_arguments(wire, id, "{}");
     call_end(wire, id);
 }
 
-pub(super) fn call_end(wire: &mut Wire<'_>, id: &str) {
+pub(super) fn call_end(wire: &mut FrameWriter<'_>, id: &str) {
     wire.send("TOOL_CALL_END", |it| {
         it.string("toolCallId", id);
     });
@@ -105,7 +105,7 @@ pub(super) fn call_end(wire: &mut Wire<'_>, id: &str) {
 
 /// Sends the result of a call: a text as it is, anything else as JSON.
 pub(super) fn result(
-    wire: &mut Wire<'_>,
+    wire: &mut FrameWriter<'_>,
     [id, message]: [&str; 2],
     result: Option<&Value>,
     summary: &str,
@@ -122,7 +122,7 @@ pub(super) fn result(
 }
 
 /// Sends the current plan, as a message of its own that replaces the one before.
-pub(super) fn activity(wire: &mut Wire<'_>, run: RunId, name: &str, data: &Value) {
+pub(super) fn activity(wire: &mut FrameWriter<'_>, run: RunId, name: &str, data: &Value) {
     wire.send("ACTIVITY_SNAPSHOT", |it| {
         it.string("messageId", &format!("{run}/plan"))
             .string("activityType", "PLAN");
@@ -148,10 +148,10 @@ pub(super) fn interrupts(it: &mut Object<'_>, interrupts: &[Interrupt], calls: &
 }
 
 fn one(it: &mut Object<'_>, interrupt: &Interrupt, calls: &Names) {
-    let (question, shown) = (&interrupt.question, Shown::of(interrupt));
+    let (question, shown) = (&interrupt.question, PromptParts::of(interrupt));
     it.string("id", interrupt.id.as_str())
         .string("reason", shown.kind);
-    let message = Shown::message(interrupt);
+    let message = PromptParts::message(interrupt);
     if !message.is_empty() {
         it.string("message", &message);
     }

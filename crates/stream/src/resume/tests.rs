@@ -3,11 +3,11 @@ use serde_json::json;
 
 use super::*;
 
-fn answered(id: &str, reply: Reply) -> Answered {
-    Answered::to(id, reply)
+fn answered(id: &str, reply: Reply) -> QuestionAnswer {
+    QuestionAnswer::to(id, reply)
 }
 
-fn with(answers: Vec<Answered>) -> Resume {
+fn with(answers: Vec<QuestionAnswer>) -> Resume {
     Resume {
         answers,
         ..Resume::default()
@@ -61,7 +61,7 @@ fn the_ai_sdk_answers_in_the_parts_of_its_last_message() {
         "answers": { "i4": 7 },
         "after": 12,
     });
-    let said = |answered: Answered| Answered {
+    let said = |answered: QuestionAnswer| QuestionAnswer {
         reason: Some("too early".to_owned()),
         ..answered
     };
@@ -99,7 +99,7 @@ fn sch_23_a_resume_is_beside_the_message_in_both_shapes() {
         with(vec![answered("i1", Reply::Cancel)])
     );
     let because = Some("not on Monday".to_owned());
-    let rejected = Answered {
+    let rejected = QuestionAnswer {
         reason: because.clone(),
         ..answered("i1", Reply::Reject)
     };
@@ -107,7 +107,7 @@ fn sch_23_a_resume_is_beside_the_message_in_both_shapes() {
         read(resume("reject")).unwrap(),
         with(vec![rejected.clone()])
     );
-    let bare = Answered {
+    let bare = QuestionAnswer {
         id: None,
         ..rejected
     };
@@ -137,7 +137,7 @@ fn sch_24_an_unknown_action_is_named() {
 fn trn_w4_a_message_answers_or_says_what_was_seen() {
     let answer =
         json!({ "event": "answer", "data": { "id": "i1", "answer": false, "digest": "d" } });
-    let expected = Answered {
+    let expected = QuestionAnswer {
         digest: Some("d".to_owned()),
         ..answered("i1", Reply::Value(json!(false)))
     };

@@ -6,7 +6,7 @@ use fugato_llm::{
 };
 use futures::{StreamExt as _, stream};
 
-use super::{ChatFactory, Speaker, Watched};
+use super::{ChatFactory, ModelUnderTest, WatchedModel};
 use crate::{Reply, log::OpenError};
 
 macro_rules! flaws {
@@ -65,15 +65,15 @@ pub struct BrokenChats(pub ChatFlaw);
 
 #[async_trait]
 impl ChatFactory for BrokenChats {
-    async fn says(&self, replies: Vec<Reply>) -> Result<Speaker, OpenError> {
-        let model = Watched::scripted(replies);
+    async fn says(&self, replies: Vec<Reply>) -> Result<ModelUnderTest, OpenError> {
+        let model = WatchedModel::scripted(replies);
         let idle = model.idle();
         let broken = BrokenChat {
             model,
             flaw: self.0,
             before: Mutex::default(),
         };
-        Ok(Speaker::new(broken, idle))
+        Ok(ModelUnderTest::new(broken, idle))
     }
 
     fn secret(&self) -> Option<&str> {
@@ -82,7 +82,7 @@ impl ChatFactory for BrokenChats {
 }
 
 struct BrokenChat {
-    model: Watched,
+    model: WatchedModel,
     flaw: ChatFlaw,
     before: Mutex<Option<ChatDelta>>,
 }

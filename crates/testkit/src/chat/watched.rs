@@ -12,19 +12,19 @@ use crate::{Reply, Scripted};
 
 /// A model that counts the answers it is giving. Clones are the same model.
 #[derive(Debug, Clone)]
-pub struct Watched<M = Scripted> {
+pub struct WatchedModel<M = Scripted> {
     model: M,
     open: watch::Sender<usize>,
 }
 
-impl Watched<Scripted> {
+impl WatchedModel<Scripted> {
     /// Creates a scripted model that is watched.
     pub fn scripted(replies: impl IntoIterator<Item = Reply>) -> Self {
         Self::new(Scripted::new(replies))
     }
 }
 
-impl<M> Watched<M> {
+impl<M> WatchedModel<M> {
     /// Wraps a model.
     pub fn new(model: M) -> Self {
         let (open, _) = watch::channel(0);
@@ -42,10 +42,10 @@ impl<M> Watched<M> {
 }
 
 #[async_trait]
-impl<M: ChatModel> ChatModel for Watched<M> {
+impl<M: ChatModel> ChatModel for WatchedModel<M> {
     async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
         self.open.send_modify(|open| *open += 1);
-        let answering = Answering(self.open.clone());
+        let answering = AnswerGuard(self.open.clone());
         let deltas = self.model.stream(request).await?;
         Ok(Answer { deltas, answering }.boxed())
     }
@@ -58,7 +58,7 @@ impl<M: ChatModel> ChatModel for Watched<M> {
 struct Answer {
     deltas: DeltaStream,
     #[expect(dead_code, reason = "it tells when it is dropped")]
-    answering: Answering,
+    answering: AnswerGuard,
 }
 
 impl Stream for Answer {
@@ -69,9 +69,9 @@ impl Stream for Answer {
     }
 }
 
-struct Answering(watch::Sender<usize>);
+struct AnswerGuard(watch::Sender<usize>);
 
-impl Drop for Answering {
+impl Drop for AnswerGuard {
     fn drop(&mut self) {
         self.0.send_modify(|open| *open -= 1);
     }

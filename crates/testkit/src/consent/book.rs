@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::cards::{Card, Shown};
+use super::cards::{Card, ShownCard};
 
 /// The cards of a case and the consents to them.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ impl Book {
     pub(super) fn deliver(
         &mut self,
         (caller, thread): (&str, &str),
-        (id, digest, content): Shown,
+        (id, digest, content): ShownCard,
     ) -> Result<(), String> {
         let card = Card {
             id: id.clone(),

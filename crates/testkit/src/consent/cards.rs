@@ -20,10 +20,10 @@ impl Card {
 }
 
 /// A card in a response: its id, digest and content.
-pub(super) type Shown = (String, Option<String>, Value);
+pub(super) type ShownCard = (String, Option<String>, Value);
 
 /// The cards in a body: one JSON value, or events whose data are such.
-pub(super) fn shown(body: &str, content: &dyn Fn(&Value) -> Option<Value>) -> Vec<Shown> {
+pub(super) fn shown(body: &str, content: &dyn Fn(&Value) -> Option<Value>) -> Vec<ShownCard> {
     let mut found = vec![];
     if let Ok(whole) = serde_json::from_str::<Value>(body) {
         find(&whole, content, &mut found);
@@ -38,7 +38,7 @@ pub(super) fn shown(body: &str, content: &dyn Fn(&Value) -> Option<Value>) -> Ve
     found
 }
 
-fn find(value: &Value, content: &dyn Fn(&Value) -> Option<Value>, found: &mut Vec<Shown>) {
+fn find(value: &Value, content: &dyn Fn(&Value) -> Option<Value>, found: &mut Vec<ShownCard>) {
     match value {
         Value::Object(object) => {
             let id = object.get("id").and_then(Value::as_str);
@@ -60,7 +60,7 @@ fn find(value: &Value, content: &dyn Fn(&Value) -> Option<Value>, found: &mut Ve
 }
 
 /// What a chat shows of a response: the words of the assistant, and the cards with their codes.
-pub(super) fn rendered(body: &str, cards: &[Shown]) -> String {
+pub(super) fn rendered(body: &str, cards: &[ShownCard]) -> String {
     let whole = serde_json::from_str::<Value>(body).unwrap_or_default();
     let said = whole.pointer("/choices/0/message/content");
     let mut text = said.and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -15,7 +15,7 @@ use super::{
 
 /// A request that is about to be sent.
 #[derive(Debug, Clone)]
-pub(super) struct Planned {
+pub(super) struct PlannedRequest {
     pub(super) caller: String,
     pub(super) thread: String,
     pub(super) request: ConsentRequest,
@@ -38,7 +38,7 @@ pub(super) struct Case<'a> {
     pub(super) report: ConsentReport,
     pub(super) transcript: Vec<String>,
     histories: BTreeMap<(String, String), Vec<Message>>,
-    sent: Vec<Planned>,
+    sent: Vec<PlannedRequest>,
     life: Life,
 }
 
@@ -71,7 +71,7 @@ impl<'a> Case<'a> {
             for caller in self.world.callers() {
                 let body = Value::Object(serde_json::Map::new());
                 let request = ConsentRequest::post(format!("/threads/{thread}/recover"), body);
-                self.perform(&[Planned {
+                self.perform(&[PlannedRequest {
                     caller,
                     thread: thread.to_owned(),
                     request,
@@ -124,7 +124,7 @@ impl<'a> Case<'a> {
         Ok(())
     }
 
-    fn perform(&mut self, batch: &[Planned]) -> Result<(), String> {
+    fn perform(&mut self, batch: &[PlannedRequest]) -> Result<(), String> {
         for planned in batch {
             self.agree(planned)?;
         }
@@ -150,7 +150,7 @@ impl<'a> Case<'a> {
     }
 
     /// Notes the cards that a request agrees to, if they are open now.
-    fn agree(&mut self, planned: &Planned) -> Result<(), String> {
+    fn agree(&mut self, planned: &PlannedRequest) -> Result<(), String> {
         let separates = self.world.separates_callers();
         let by = (planned.caller.as_str(), planned.thread.as_str());
         let may = |id: &&String| self.book.may_agree(by, id, separates) && !self.book.is_agreed(id);
@@ -190,7 +190,7 @@ impl<'a> Case<'a> {
     }
 
     /// Notes what a response shows.
-    fn take(&mut self, planned: &Planned, response: &ConsentResponse) -> Result<(), String> {
+    fn take(&mut self, planned: &PlannedRequest, response: &ConsentResponse) -> Result<(), String> {
         self.report.requests += 1;
         self.report.accepted += usize::from(response.status < 400);
         let shown = cards::shown(&response.body, &|prompt| self.world.content(prompt));
@@ -220,7 +220,7 @@ impl<'a> Case<'a> {
         self.book.check(&writes, &standing)
     }
 
-    fn note(&mut self, planned: &Planned, delay: usize, response: Option<&ConsentResponse>) {
+    fn note(&mut self, planned: &PlannedRequest, delay: usize, response: Option<&ConsentResponse>) {
         let ConsentRequest {
             method,
             path,

@@ -5,7 +5,7 @@ use futures::future::join_all;
 use tokio::runtime::{Builder, Runtime};
 
 use super::{
-    case::Planned,
+    case::PlannedRequest,
     world::{ConsentResponse, ConsentWorld},
 };
 
@@ -54,7 +54,7 @@ impl Life {
     pub(super) fn send(
         &self,
         world: &dyn ConsentWorld,
-        batch: &[(Planned, usize)],
+        batch: &[(PlannedRequest, usize)],
         dies_after: Option<usize>,
     ) -> Result<Responses, String> {
         let turn = self.turn;

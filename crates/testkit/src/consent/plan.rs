@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 
 use super::{
     cards::{Card, has_word},
-    case::{Case, Planned},
+    case::{Case, PlannedRequest},
     doors,
     world::{ConsentAnswer, ConsentRequest, ConsentWords},
 };
@@ -13,7 +13,7 @@ const DECLINING: [&str; 2] = ["no", "不要"];
 const VAGUE: [&str; 4] = ["continue", "继续", "yes?", "嗯"];
 
 /// The card that words go with, and how they name it.
-enum Naming {
+enum CardNaming {
     Card(Card),
     Code(Card),
     None,
@@ -21,7 +21,7 @@ enum Naming {
 
 impl Case<'_> {
     /// The next request; none if there is nothing to send it about.
-    pub(super) fn plan(&mut self) -> Option<Planned> {
+    pub(super) fn plan(&mut self) -> Option<PlannedRequest> {
         let thread = self.random.pick(&["t1", "t2"]).copied()?.to_owned();
         let caller = self.caller(&thread)?;
         let at = (caller, thread);
@@ -29,24 +29,24 @@ impl Case<'_> {
             0..24 => {
                 let requests = self.world.requests();
                 let text = self.random.pick(&requests)?.clone();
-                Some(self.words(at, text, &Naming::None, false))
+                Some(self.words(at, text, &CardNaming::None, false))
             }
             24..35 => Some(simple(at, "GET", "")),
             35..56 => self.press(at),
             56..68 => {
-                let naming = Naming::Card(self.card(&at)?);
+                let naming = CardNaming::Card(self.card(&at)?);
                 Some(self.short(at, &naming))
             }
             68..76 => {
-                let naming = Naming::Code(self.card(&at)?);
+                let naming = CardNaming::Code(self.card(&at)?);
                 Some(self.short(at, &naming))
             }
-            76..87 => Some(self.short(at, &Naming::None)),
+            76..87 => Some(self.short(at, &CardNaming::None)),
             87..93 => {
                 let edits = self.world.edits();
                 let text = self.random.pick(&edits)?.clone();
                 let card = self.card(&at).filter(|_| self.random.percent(50));
-                let naming = card.map_or(Naming::None, Naming::Card);
+                let naming = card.map_or(CardNaming::None, CardNaming::Card);
                 Some(self.words(at, text, &naming, false))
             }
             93..96 => Some(simple(at, "POST", "/cancel")),
@@ -88,7 +88,7 @@ impl Case<'_> {
     }
 
     /// A yes, a no, or neither.
-    fn short(&mut self, at: (String, String), naming: &Naming) -> Planned {
+    fn short(&mut self, at: (String, String), naming: &CardNaming) -> PlannedRequest {
         let (of, agrees): (&[&str], bool) = match self.random.below(10) {
             0..7 => (&AGREEING, true),
             7 => (&DECLINING, false),
@@ -102,21 +102,21 @@ impl Case<'_> {
         &mut self,
         (caller, thread): (String, String),
         mut text: String,
-        naming: &Naming,
+        naming: &CardNaming,
         agrees: bool,
-    ) -> Planned {
+    ) -> PlannedRequest {
         let mut names = vec![];
         let mut card = None;
         match naming {
-            Naming::Card(it) => {
+            CardNaming::Card(it) => {
                 card = Some(it.id.clone());
                 names.push(it.id.clone());
             }
-            Naming::Code(it) => {
+            CardNaming::Code(it) => {
                 text = format!("{text} {}", it.code());
                 names.push(it.id.clone());
             }
-            Naming::None => {}
+            CardNaming::None => {}
         }
         let key = self.key();
         let said = ConsentWords {
@@ -140,7 +140,7 @@ impl Case<'_> {
         if !agrees {
             names.clear();
         }
-        Planned {
+        PlannedRequest {
             caller,
             thread: said.thread,
             request,
@@ -159,7 +159,7 @@ impl Case<'_> {
         shown.map(|it| it.id.clone()).collect()
     }
 
-    fn press(&mut self, at: (String, String)) -> Option<Planned> {
+    fn press(&mut self, at: (String, String)) -> Option<PlannedRequest> {
         let card = self.card(&at)?;
         let (caller, thread) = at;
         let agrees = self.random.percent(80);
@@ -185,7 +185,7 @@ impl Case<'_> {
             }
         };
         let names = if agrees { vec![card.id] } else { vec![] };
-        Some(Planned {
+        Some(PlannedRequest {
             caller,
             thread: answer.thread,
             request,
@@ -217,14 +217,14 @@ impl Case<'_> {
     }
 }
 
-fn simple((caller, thread): (String, String), method: &'static str, path: &str) -> Planned {
+fn simple((caller, thread): (String, String), method: &'static str, path: &str) -> PlannedRequest {
     let body = if method == "POST" {
         json!({})
     } else {
         Value::Null
     };
     let request = ConsentRequest::new(method, format!("/threads/{thread}{path}"), body);
-    Planned {
+    PlannedRequest {
         caller,
         thread,
         request,

@@ -2,20 +2,20 @@
 use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{
-    Amendment, Answers, Context, END, EffectClass, Entering, Graph, ItemError, NodePolicy, Outcome,
-    machine::Fact,
+    Answers, Context, END, EffectClass, Graph, ItemError, NodePolicy, Outcome, StateEdit,
+    SubgraphInput, machine::Fact,
 };
 use fugato_state::Question;
 use fugato_store::{Head, Status};
 use tokio::sync::Notify;
 
 use super::{
-    desk::{Calls, Desk, Page, Says, finished, line, parked, question},
-    world::Mails,
+    desk::{Calls, Fixture, NamedNode, Page, finished, line, parked, question},
+    world::MailNode,
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
-fn brackets(desk: &Desk, what: &str, expected: &[&str]) -> Result<(), Failure> {
+fn brackets(desk: &Fixture, what: &str, expected: &[&str]) -> Result<(), Failure> {
     let got = desk.log.brackets();
     desk.log.forget();
     same(what, got.lines().collect::<Vec<_>>(), expected.to_vec())
@@ -24,11 +24,11 @@ fn brackets(desk: &Desk, what: &str, expected: &[&str]) -> Result<(), Failure> {
 /// A step of one task is one record, and one append; the start is stored with the first, the end
 /// with the last.
 pub async fn append_of_single_task_steps(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", Says("a", calls.clone()))
-        .node("b", Says("b", calls))
+        .node("a", NamedNode("a", calls.clone()))
+        .node("b", NamedNode("b", calls))
         .edge("a", "b")
         .edge("b", END)
         .output(|page| page.lines.len())
@@ -43,7 +43,7 @@ pub async fn append_of_single_task_steps(factory: &dyn LogFactory) -> Result<(),
 
 /// Outcomes of several tasks are appended as they finish; the closing record comes with the last.
 pub async fn append_of_parallel_tasks(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let turns: Vec<_> = (0..3).map(|_| Arc::new(Notify::new())).collect();
     let waits = turns.clone();
     let graph = Graph::<Page>::starting_at("plan")
@@ -84,9 +84,9 @@ pub async fn append_of_parallel_tasks(factory: &dyn LogFactory) -> Result<(), Fa
 /// A pause asks in the append of the step before it; its answer, its outcome and the end of the
 /// step are one append.
 pub async fn append_of_a_pause(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("draft")
-        .node("draft", Says("draft", Calls::default()))
+        .node("draft", NamedNode("draft", Calls::default()))
         .pause("confirm", |_| "sure?", |_, yes: bool| line(yes.to_string()))
         .edge("draft", "confirm")
         .edge("confirm", END)
@@ -106,7 +106,7 @@ pub async fn append_of_a_pause(factory: &dyn LogFactory) -> Result<(), Failure> 
 /// One task asks while another works: results are stored as they arrive. If a node asks midway, the
 /// answer is stored before the task runs again.
 pub async fn append_of_a_question_midway(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let asked = Arc::new(Notify::new());
     let wait = asked.clone();
     let graph = Graph::<Page>::starting_at("open")
@@ -151,13 +151,13 @@ pub async fn append_of_a_question_midway(factory: &dyn LogFactory) -> Result<(),
 
 /// Arrivals at a join are in the closing records, and so is the task that it starts.
 pub async fn append_of_a_join(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("open")
-        .node("open", Says("open", calls.clone()))
-        .node("a", Says("a", calls.clone()))
-        .node("b", Says("b", calls.clone()))
-        .node("last", Says("last", calls))
+        .node("open", NamedNode("open", calls.clone()))
+        .node("a", NamedNode("a", calls.clone()))
+        .node("b", NamedNode("b", calls.clone()))
+        .node("last", NamedNode("last", calls))
         .edge("open", "a")
         .edge("a", "b")
         .join(["open", "b"], "last")
@@ -177,8 +177,8 @@ const CREATED: &str = r#"{"created":{"state":{"count":0,"lines":[],"route":""},"
 
 /// An effect of class `Once` is an intent, the action, its receipt, and its step.
 pub async fn append_of_an_effect(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
-    let mails = Mails::of(&Calls::default(), EffectClass::Once);
+    let desk = Fixture::of(factory).await?;
+    let mails = MailNode::of(&Calls::default(), EffectClass::Once);
     let graph = Graph::<Page>::starting_at("send")
         .node("send", mails)
         .edge("send", END)
@@ -207,7 +207,7 @@ pub async fn append_of_an_effect(factory: &dyn LogFactory) -> Result<(), Failure
 /// A failure that is retried is stored with the time of the retry, and the thread sleeps until
 /// then.
 pub async fn append_of_a_retry(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let policy = NodePolicy::default().attempts(2);
     let graph = Graph::<Page>::starting_at("a")
         .node("a", async |cx: Context<Page>| match cx.attempt() {
@@ -234,7 +234,7 @@ pub async fn append_of_a_retry(factory: &dyn LogFactory) -> Result<(), Failure> 
 /// The steps of a subgraph in a scatter have its scope. Its last step is appended with the outcome
 /// of its task, and with the closing record if it was the last of all.
 pub async fn append_of_a_subgraph(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let turns: Vec<_> = (0..2).map(|_| Arc::new(Notify::new())).collect();
     let waits = turns.clone();
     let inner = Graph::<Page>::starting_at("x")
@@ -256,7 +256,7 @@ pub async fn append_of_a_subgraph(factory: &dyn LogFactory) -> Result<(), Failur
         .subgraph(
             "sub",
             &inner,
-            |at: Entering<'_, Page>| {
+            |at: SubgraphInput<'_, Page>| {
                 let count = at.item()?;
                 Ok::<_, ItemError>(Page {
                     count,
@@ -302,13 +302,13 @@ pub async fn append_of_a_subgraph(factory: &dyn LogFactory) -> Result<(), Failur
 pub async fn append_of_a_cancellation_and_an_amendment(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("ask")
         .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
         .edge("ask", END)
         .build()?;
     let runner = desk.runner(&graph);
-    let by_hand = || Amendment::new([line("by hand")], "Ada", "to see");
+    let by_hand = || StateEdit::new([line("by hand")], "Ada", "to see");
     question(runner.start(&desk.thread, ()).await)?;
     desk.log.forget();
     runner.cancel(&desk.thread, "Ada", "enough").await?;
@@ -334,14 +334,14 @@ pub async fn append_of_a_cancellation_and_an_amendment(
 
 /// A fork is one transaction: a snapshot and one record, after the position at which it was made.
 pub async fn append_of_a_fork(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     if desk.opened.admin.is_none() {
         return Ok(());
     }
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", Says("a", calls.clone()))
-        .node("b", Says("b", calls))
+        .node("a", NamedNode("a", calls.clone()))
+        .node("b", NamedNode("b", calls))
         .edge("a", "b")
         .edge("b", END)
         .build()?;

@@ -1,10 +1,14 @@
 //! Scenarios of questions to people: K7 to K9.
 use std::time::Duration;
 
-use fugato_graph::{AnswerError, Answers, Context, END, Graph, Outcome, RunErrorKind, Standing};
+use fugato_graph::{
+    AnswerError, Answers, Context, END, Graph, Outcome, RunErrorKind, ThreadStatus,
+};
 use fugato_state::{InterruptId, Question, Schema};
 
-use super::desk::{Calls, Change, Desk, Page, Says, finished, kind, line, parked, question};
+use super::desk::{
+    Calls, Change, Fixture, NamedNode, Page, finished, kind, line, parked, question,
+};
 use crate::log::{Failure, LogFactory, holds, same};
 
 type Silence = Box<dyn Fn(&Page) -> Vec<Change> + Send + Sync>;
@@ -16,7 +20,7 @@ fn names(names: &[&str]) -> Vec<String> {
 /// Builds open, then the pauses size and colour at once, and a node in parallel.
 fn two_pauses(calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("open")
-        .node("open", Says("open", calls.clone()))
+        .node("open", NamedNode("open", calls.clone()))
         .pause(
             "size",
             |_| "how large?",
@@ -27,8 +31,8 @@ fn two_pauses(calls: &Calls) -> Result<Graph<Page>, Failure> {
             |_| "which colour?",
             |_, colour: Option<String>| line(format!("colour {colour:?}")),
         )
-        .node("work", Says("work", calls.clone()))
-        .node("last", Says("last", calls.clone()))
+        .node("work", NamedNode("work", calls.clone()))
+        .node("last", NamedNode("last", calls.clone()))
         .edge("open", "size")
         .edge("open", "colour")
         .edge("open", "work")
@@ -42,7 +46,7 @@ fn two_pauses(calls: &Calls) -> Result<Graph<Page>, Failure> {
 pub async fn k7_several_questions_are_open_at_once(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = two_pauses(&calls)?;
     let runner = desk.runner(&graph);
@@ -76,7 +80,7 @@ pub async fn k7_several_questions_are_open_at_once(
     same(
         "how it stands",
         runner.standing(&desk.thread).await?,
-        Standing::Waiting(open.clone()),
+        ThreadStatus::Waiting(open.clone()),
     )?;
     let bare = kind(runner.resume(&desk.thread, Answers::only(3)?).await)?;
     let ids: Vec<_> = open.iter().map(|interrupt| interrupt.id.clone()).collect();
@@ -105,7 +109,7 @@ pub async fn k7_several_questions_are_open_at_once(
 
 /// An id is never used again in its thread: not in later steps or runs, and not after expiry.
 pub async fn k7_ids_are_never_used_again(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("ask")
         .pause(
             "ask",
@@ -134,7 +138,7 @@ pub async fn k7_ids_are_never_used_again(factory: &dyn LogFactory) -> Result<(),
 /// Any node can ask midway, and several questions at once: its memo stays, and when all questions
 /// are answered it is called again. Asking is a value, never an error.
 pub async fn k7_a_node_asks_midway(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = midway(&calls)?;
     let open = parked(desk.start(&graph).await)?;
@@ -192,7 +196,7 @@ pub(super) fn midway(calls: &Calls) -> Result<Graph<Page>, Failure> {
 
 /// A node that asks nothing, or two questions under one key, fails; its thread can go on.
 pub async fn k7_a_malformed_question_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     for questions in [
         vec![],
         vec![Question::new::<u8>("a", "1"), Question::new::<u8>("a", "2")],
@@ -219,7 +223,7 @@ pub async fn k7_a_malformed_question_is_an_error(factory: &dyn LogFactory) -> Re
 
 /// A wrong answer is refused with a typed error, and nothing changes.
 pub async fn k8_a_wrong_answer_changes_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = two_pauses(&Calls::default())?;
     let runner = desk.runner(&graph);
     parked(runner.start(&desk.thread, ()).await)?;
@@ -279,7 +283,7 @@ pub async fn k8_a_wrong_answer_changes_nothing(factory: &dyn LogFactory) -> Resu
 pub async fn k8_an_approval_of_something_else_is_refused(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = |extra: &'static str| {
         Graph::<Page>::starting_at("confirm")
             .approval(
@@ -338,7 +342,7 @@ pub async fn k8_an_expired_question_is_no_dead_end(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
     for silent in [true, false] {
-        let mut desk = Desk::of(factory).await?;
+        let mut desk = Fixture::of(factory).await?;
         let graph = || {
             let then = silent.then(|| -> Silence { Box::new(|_| vec![line("silence")]) });
             Graph::<Page>::starting_at("ask")
@@ -398,7 +402,7 @@ pub async fn k8_an_expired_question_is_no_dead_end(
 /// Answering one question touches only its own task: no finished task runs again, and the other
 /// questions stay open.
 pub async fn k9_an_answer_touches_only_its_task(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = two_pauses(&calls)?;
     parked(desk.start(&graph).await)?;

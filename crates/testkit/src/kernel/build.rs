@@ -1,7 +1,7 @@
 //! Scenarios of graphs that must not end as a success by accident: K5.
-use fugato_graph::{Context, END, Graph, GraphBuilder, Problem, RunErrorKind};
+use fugato_graph::{BuildIssue, Context, END, Graph, GraphBuilder, RunErrorKind};
 
-use super::desk::{Calls, Desk, Page, Says, Switch, finished, kind, line};
+use super::desk::{Calls, Fixture, NamedNode, Page, Switch, finished, kind, line};
 use crate::log::{Failure, LogFactory, holds, same};
 
 async fn idle(_: Context<Page>) {}
@@ -13,9 +13,9 @@ fn nodes(names: &[&str]) -> GraphBuilder<Page> {
     })
 }
 
-fn problems() -> Vec<(GraphBuilder<Page>, Problem)> {
+fn problems() -> Vec<(GraphBuilder<Page>, BuildIssue)> {
     let named = |name: &str| name.to_owned();
-    let unknown = |place: &str| Problem::UnknownNode {
+    let unknown = |place: &str| BuildIssue::UnknownNode {
         place: place.into(),
         name: "x".into(),
     };
@@ -34,35 +34,35 @@ fn problems() -> Vec<(GraphBuilder<Page>, Problem)> {
         ),
         (
             nodes(&["a", "a"]).edge("a", END),
-            Problem::DuplicateNode(named("a")),
+            BuildIssue::DuplicateNode(named("a")),
         ),
         (
             nodes(&["a", "b"]).edge("a", END).edge("b", END),
-            Problem::Unreachable(named("b")),
+            BuildIssue::Unreachable(named("b")),
         ),
         (
             nodes(&["a", "b"]).edge("a", "b"),
-            Problem::DeadEnd(named("b")),
+            BuildIssue::DeadEnd(named("b")),
         ),
         (
             nodes(&["a", "b", "c"])
                 .branch("a", ["b", END], |_| END)
                 .join(["b", "c"], "c")
                 .edge("c", END),
-            Problem::DeadJoin {
+            BuildIssue::DeadJoin {
                 join: named("c"),
                 source_node: named("c"),
             },
         ),
         (
             nodes(&["a"]).branch("a", [""; 0], |_| END),
-            Problem::EmptyBranch(named("a")),
+            BuildIssue::EmptyBranch(named("a")),
         ),
         (
             nodes(&["a", "b"])
                 .scatter("a", "b", |_| [1])
                 .branch("b", [END], |_| END),
-            Problem::BranchingWorker(named("b")),
+            BuildIssue::BranchingWorker(named("b")),
         ),
         (
             nodes(&["a", "b", "c"])
@@ -70,25 +70,25 @@ fn problems() -> Vec<(GraphBuilder<Page>, Problem)> {
                 .scatter("c", "b", |_| [1])
                 .edge("b", END)
                 .guard("b", |_| true),
-            Problem::SharedWorker(named("b")),
+            BuildIssue::SharedWorker(named("b")),
         ),
         (
             nodes(&["a", "b"])
                 .edge("a", "b")
                 .branch("a", [END], |_| END)
                 .edge("b", END),
-            Problem::MixedWays(named("a")),
+            BuildIssue::MixedWays(named("a")),
         ),
         (
             nodes(&["a/b"]).edge("a/b", END),
-            Problem::BadName(named("a/b")),
+            BuildIssue::BadName(named("a/b")),
         ),
     ]
 }
 
 /// `build` rejects graphs that could fail, and names the problem.
 pub async fn k5_build_rejects(factory: &dyn LogFactory) -> Result<(), Failure> {
-    Desk::of(factory).await?;
+    Fixture::of(factory).await?;
     for (graph, expected) in problems() {
         let found = graph
             .build()
@@ -105,11 +105,11 @@ pub async fn k5_build_rejects(factory: &dyn LogFactory) -> Result<(), Failure> {
 /// A branch to an undeclared target stops the run with an error that names it; the run can go on
 /// with a corrected router.
 pub async fn k5_an_undeclared_target_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let switch = broken.clone();
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", Says("a", calls.clone()))
+        .node("a", NamedNode("a", calls.clone()))
         .branch("a", ["a", END], move |_| {
             if switch.is_on() { "nowhere" } else { END }
         })
@@ -143,7 +143,7 @@ pub async fn k5_an_undeclared_target_is_an_error(factory: &dyn LogFactory) -> Re
 
 /// A join that is half filled when no task is left is an error.
 pub async fn k5_a_half_filled_join_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = nodes(&["open", "a", "b", "last"])
         .branch("open", ["a", "b"], |_| "a")
         .join(["a", "b"], "last")
@@ -160,11 +160,11 @@ pub async fn k5_a_half_filled_join_is_an_error(factory: &dyn LogFactory) -> Resu
 /// Arrivals at one node in one step are one task; a join is one task too, whenever its sources
 /// finish.
 pub async fn k5_arrivals_at_one_node_are_one_task(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = nodes(&["open", "a", "b", "detour"])
-        .node("meet", Says("meet", calls.clone()))
-        .node("last", Says("last", calls.clone()))
+        .node("meet", NamedNode("meet", calls.clone()))
+        .node("last", NamedNode("last", calls.clone()))
         .edge("open", "a")
         .edge("open", "b")
         .edge("a", "meet")
@@ -180,7 +180,7 @@ pub async fn k5_arrivals_at_one_node_are_one_task(factory: &dyn LogFactory) -> R
         ["last#1", "meet#1"].map(str::to_owned).to_vec(),
     )?;
     let slow = nodes(&["open", "a", "b", "later"])
-        .node("last", Says("last", calls.clone()))
+        .node("last", NamedNode("last", calls.clone()))
         .edge("open", "a")
         .edge("open", "b")
         .edge("b", "later")
@@ -207,7 +207,7 @@ pub async fn k5_a_scatter_over_nothing_goes_on(factory: &dyn LogFactory) -> Resu
         (0, 2, vec!["collect#1", "w", "w"]),
         (1, 1, vec!["collect#1", "w", "w"]),
     ] {
-        let desk = Desk::of(factory).await?;
+        let desk = Fixture::of(factory).await?;
         let calls = Calls::default();
         let works = calls.clone();
         let graph = nodes(&["open", "a", "b"])
@@ -215,7 +215,7 @@ pub async fn k5_a_scatter_over_nothing_goes_on(factory: &dyn LogFactory) -> Resu
                 works.note("w");
                 async { line("worked") }
             })
-            .node("collect", Says("collect", calls.clone()))
+            .node("collect", NamedNode("collect", calls.clone()))
             .edge("open", "a")
             .edge("open", "b")
             .scatter("a", "worker", move |_| 0..one)
@@ -236,7 +236,7 @@ pub async fn k5_a_scatter_over_nothing_goes_on(factory: &dyn LogFactory) -> Resu
 
 /// A run that exceeds the step limit has an error of its own.
 pub async fn k5_the_step_limit_has_its_own_error(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = nodes(&["a"]).branch("a", ["a", END], |_| "a").build()?;
     let options = fugato_graph::RunnerOptions::default().step_limit(7);
     let runner = desk.runner(&graph).options(options);

@@ -1,6 +1,6 @@
 //! A program that changed: K20.
 use fugato_graph::{
-    Amendment, AnswerError, Answers, BoxError, Context, END, Entering, Graph, RunErrorKind,
+    AnswerError, Answers, BoxError, Context, END, Graph, RunErrorKind, StateEdit, SubgraphInput,
     machine::Fact,
 };
 use fugato_state::{MigrateError, Schema, State};
@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{
-    Cut,
-    desk::{Calls, Change, Desk, Page, Says, finished, kind, line, question, whole},
+    AppendFault,
+    desk::{Calls, Change, Fixture, NamedNode, Page, finished, kind, line, question, whole},
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
@@ -23,11 +23,11 @@ fn asking(
 ) -> Result<Graph<Page>, Failure> {
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("open")
-        .node("open", Says("open", calls.clone()))
+        .node("open", NamedNode("open", calls.clone()))
         .pause(pause, |_| "sure?", |_, yes: bool| line(yes.to_string()))
-        .node("a", Says("a", calls.clone()))
-        .node("b", Says("b", calls.clone()))
-        .node(meet, Says("meet", calls.clone()))
+        .node("a", NamedNode("a", calls.clone()))
+        .node("b", NamedNode("b", calls.clone()))
+        .node(meet, NamedNode("meet", calls.clone()))
         .edge("open", pause)
         .edge("open", "a")
         .edge("a", END)
@@ -40,7 +40,7 @@ fn asking(
     let graph = if more {
         graph
             .edge(meet, "new")
-            .node("new", Says("new", calls))
+            .node("new", NamedNode("new", calls))
             .edge("new", END)
     } else {
         graph
@@ -53,7 +53,7 @@ fn asking(
 pub async fn k20_a_renamed_node_is_refused_or_followed(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     question(
         desk.runner(&asking("ask", "meet", &[], false)?)
             .start(&desk.thread, ())
@@ -89,11 +89,11 @@ pub async fn k20_half_filled_joins_follow_a_rename(
     let graph = |meet: &str, source: &str, renamed: bool| -> Result<Graph<Page>, Failure> {
         let calls = Calls::default();
         let graph = Graph::<Page>::starting_at("open")
-            .node("open", Says("open", calls.clone()))
-            .node(source, Says("a", calls.clone()))
-            .node("b", Says("b", calls.clone()))
+            .node("open", NamedNode("open", calls.clone()))
+            .node(source, NamedNode("a", calls.clone()))
+            .node("b", NamedNode("b", calls.clone()))
             .pause("ask", |_| "sure?", |_, yes: bool| line(yes.to_string()))
-            .node(meet, Says("meet", calls))
+            .node(meet, NamedNode("meet", calls))
             .edge("open", source)
             .edge("open", "b")
             .edge("b", "ask")
@@ -106,7 +106,7 @@ pub async fn k20_half_filled_joins_follow_a_rename(
         };
         Ok(graph.build()?)
     };
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     question(
         desk.runner(&graph("meet", "a", false)?)
             .start(&desk.thread, ())
@@ -178,7 +178,7 @@ pub async fn k20_an_answer_that_fits_both_schemas_is_taken(
     ];
     let expected = ["decided true", "considered true None false"];
     for (today, expected) in today.iter().zip(expected) {
-        let mut desk = Desk::of(factory).await?;
+        let mut desk = Fixture::of(factory).await?;
         let before = deciding(|choice: Choice| choice.yes.to_string())?;
         let asked = question(desk.start(&before).await)?;
         desk.another_process();
@@ -196,13 +196,13 @@ pub async fn k20_an_answer_that_no_longer_fits_is_asked_anew(
 ) -> Result<(), Failure> {
     let today = deciding(|it: Reasoned| format!("{} because {}", it.yes, it.why))?;
     for by_hand in [false, true] {
-        let mut desk = Desk::of(factory).await?;
+        let mut desk = Fixture::of(factory).await?;
         let before = deciding(|choice: Choice| choice.yes.to_string())?;
         let asked = question(desk.start(&before).await)?;
         desk.another_process();
         if by_hand {
             let none: [Change; 0] = [];
-            let amendment = Amendment::new(none, "Ada", "no longer asked").finishing("ask#1");
+            let amendment = StateEdit::new(none, "Ada", "no longer asked").finishing("ask#1");
             let runner = desk.runner(&today);
             let page = finished(runner.amend(&desk.thread, amendment).await)?;
             same("what was said", page.lines, vec![])?;
@@ -242,7 +242,7 @@ pub async fn k20_an_answer_that_no_longer_fits_is_asked_anew(
 pub async fn k20_a_shape_that_changed_without_a_version_is_named(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let before = Graph::<Old>::starting_at("ask")
         .pause("ask", |_| "how many?", |_, n: u32| n)
         .edge("ask", END)
@@ -288,7 +288,7 @@ impl State for Unversioned {
 pub async fn k20_other_changes_go_on_and_are_recorded(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     question(
         desk.runner(&asking("ask", "meet", &[], false)?)
             .start(&desk.thread, ())
@@ -368,7 +368,7 @@ impl State for New {
 pub async fn k20_a_newer_state_migrates_behind_a_barrier(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let old = Graph::<Old>::starting_at("ask")
         .pause("ask", |_| "how many?", |_, n: u32| n)
         .branch("ask", ["ask", END], |old| {
@@ -431,18 +431,18 @@ pub async fn k20_a_newer_state_migrates_behind_a_barrier(
 pub async fn k21_a_newer_state_inside_goes_on(factory: &dyn LogFactory) -> Result<(), Failure> {
     let (old, new) = within()?;
     for how in ["answered", "finished by hand", "after a crash"] {
-        let mut desk = Desk::of(factory).await?;
+        let mut desk = Fixture::of(factory).await?;
         question(desk.start(&old).await)?;
         desk.another_process();
         let runner = desk.runner(&new);
         if how == "after a crash" {
             // The step of last dies: the answer is stored, by the newer program.
-            desk.log.cut(2, Cut::DiesBefore);
+            desk.log.cut(2, AppendFault::DiesBefore);
         }
         let ended = match how {
             "finished by hand" => {
                 let none: [Change; 0] = [];
-                let by_hand = Amendment::new(none, "Ada", "by hand").finishing("sub#1/ask#1");
+                let by_hand = StateEdit::new(none, "Ada", "by hand").finishing("sub#1/ask#1");
                 runner.amend(&desk.thread, by_hand).await
             }
             _ => runner.resume(&desk.thread, Answers::only(5)?).await,
@@ -466,7 +466,7 @@ pub async fn k21_a_newer_state_inside_goes_on(factory: &dyn LogFactory) -> Resul
 
 /// Returns a graph around a subgraph of the older version, and one around the newer.
 fn within() -> Result<(Graph<Page>, Graph<Page>), Failure> {
-    let enter = |_: Entering<'_, Page>| Ok::<_, BoxError>(Old { apples: 1 });
+    let enter = |_: SubgraphInput<'_, Page>| Ok::<_, BoxError>(Old { apples: 1 });
     let inner = Graph::<Old>::starting_at("grow")
         .node("grow", async |_: Context<Old>| 2_u32)
         .pause("ask", |_| "how many?", |_, n: u32| n)
@@ -479,7 +479,7 @@ fn within() -> Result<(Graph<Page>, Graph<Page>), Failure> {
         })
         .edge("sub", END)
         .build()?;
-    let enter = |_: Entering<'_, Page>| Ok::<_, BoxError>(New::default());
+    let enter = |_: SubgraphInput<'_, Page>| Ok::<_, BoxError>(New::default());
     let inner = Graph::<New>::starting_at("grow")
         .node("grow", async |_: Context<New>| ("leaf".to_owned(), 1))
         .pause("ask", |_| "how many?", |_, n: u32| ("pear".to_owned(), n))

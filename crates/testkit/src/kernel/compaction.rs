@@ -1,14 +1,14 @@
 //! Scenarios of compaction and removal: K17.
 use fugato_graph::{
     Answers, BoxError, Context, END, EffectClass, Graph, Outcome, RunError, RunErrorKind, Runner,
-    Standing,
+    ThreadStatus,
 };
 use fugato_state::{Question, Seq};
 use fugato_store::{Snapshots, StoreErrorKind, ThreadAdmin, ThreadFilter};
 
 use super::{
-    desk::{Calls, Desk, Page, Says, finished, kind, line, parked, question, thread},
-    world::{Mails, between, texts},
+    desk::{Calls, Fixture, NamedNode, Page, finished, kind, line, parked, question, thread},
+    world::{MailNode, between, texts},
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
@@ -21,9 +21,9 @@ fn stored(error: Option<RunError>) -> Option<StoreErrorKind> {
 
 /// Builds a node that acts and then asks; a second node works in parallel.
 fn busy(world: &Calls) -> Result<Graph<Page>, Failure> {
-    let mails = Mails::of(world, EffectClass::Once);
+    let mails = MailNode::of(world, EffectClass::Once);
     Ok(Graph::<Page>::starting_at("open")
-        .node("open", Says("open", Calls::default()))
+        .node("open", NamedNode("open", Calls::default()))
         .node("acts", move |cx: Context<Page>| {
             let mails = mails.clone();
             async move {
@@ -34,8 +34,8 @@ fn busy(world: &Calls) -> Result<Graph<Page>, Failure> {
                 })
             }
         })
-        .node("works", Says("works", Calls::default()))
-        .node("last", Says("last", Calls::default()))
+        .node("works", NamedNode("works", Calls::default()))
+        .node("last", NamedNode("last", Calls::default()))
         .edge("open", "acts")
         .edge("open", "works")
         .join(["acts", "works"], "last")
@@ -43,7 +43,7 @@ fn busy(world: &Calls) -> Result<Graph<Page>, Failure> {
         .build()?)
 }
 
-async fn states(runner: &Runner<Page>, desk: &Desk, from: Seq) -> Result<Vec<Page>, Failure> {
+async fn states(runner: &Runner<Page>, desk: &Fixture, from: Seq) -> Result<Vec<Page>, Failure> {
     let mut states = vec![];
     for seq in from..=desk.head().await? {
         states.push((*runner.state_at(&desk.thread, seq).await?).clone());
@@ -57,7 +57,7 @@ async fn states(runner: &Runner<Page>, desk: &Desk, from: Seq) -> Result<Vec<Pag
 pub async fn k17_compaction_keeps_what_lies_after(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut upto = 1;
     loop {
-        let mut desk = Desk::of(factory).await?;
+        let mut desk = Fixture::of(factory).await?;
         if desk.opened.admin.is_none() {
             return Ok(());
         }
@@ -98,7 +98,7 @@ pub async fn k17_compaction_keeps_what_lies_after(factory: &dyn LogFactory) -> R
         let expected: Vec<_> = history.iter().skip(at).map(text).collect();
         same(&what, later.iter().map(text).collect(), expected)?;
         let standing = runner.standing(&desk.thread).await?;
-        same(&what, standing, Standing::Waiting(vec![asked.clone()]))?;
+        same(&what, standing, ThreadStatus::Waiting(vec![asked.clone()]))?;
         let page = finished(runner.resume(&desk.thread, Answers::only(true)?).await)?;
         let said = [
             "in", "open", "sent 1", "works", "last", "open", "sent 2", "works", "last",
@@ -111,11 +111,11 @@ pub async fn k17_compaction_keeps_what_lies_after(factory: &dyn LogFactory) -> R
 
 /// Forks after the compacted position are the same as before the compaction.
 pub async fn k17_compaction_keeps_forks(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     if desk.opened.admin.is_none() {
         return Ok(());
     }
-    let graph = between(Says("send", Calls::default()))?;
+    let graph = between(NamedNode("send", Calls::default()))?;
     let runner = desk.runner(&graph);
     finished(runner.start(&desk.thread, line("in")).await)?;
     let early = thread("early");
@@ -139,8 +139,8 @@ pub async fn k17_compaction_keeps_forks(factory: &dyn LogFactory) -> Result<(), 
 pub async fn k17_what_cannot_be_compacted_is_refused(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
-    let graph = between(Says("send", Calls::default()))?;
+    let desk = Fixture::of(factory).await?;
+    let graph = between(NamedNode("send", Calls::default()))?;
     let alone = Runner::on_log(graph.clone(), desk.opened.log.clone());
     finished(alone.start(&desk.thread, line("in")).await)?;
     let refused = alone
@@ -180,7 +180,7 @@ pub async fn k17_what_cannot_be_compacted_is_refused(
 
 /// A removed thread leaves nothing behind: a new one under its name starts from the beginning.
 pub async fn k17_removing_leaves_no_orphans(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let Some(admin) = desk.opened.admin.clone() else {
         return Ok(());
     };
@@ -194,7 +194,7 @@ pub async fn k17_removing_leaves_no_orphans(factory: &dyn LogFactory) -> Result<
     same(
         "its standing",
         runner.standing(&desk.thread).await?,
-        Standing::New,
+        ThreadStatus::New,
     )?;
     same(
         "its history",
@@ -222,11 +222,11 @@ pub async fn k17_removing_leaves_no_orphans(factory: &dyn LogFactory) -> Result<
 
 /// A fork outlives its origin, and has none of the origin's later records.
 pub async fn k17_a_fork_stands_alone(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     if desk.opened.admin.is_none() {
         return Ok(());
     }
-    let graph = between(Says("send", Calls::default()))?;
+    let graph = between(NamedNode("send", Calls::default()))?;
     let runner = desk.runner(&graph);
     finished(runner.start(&desk.thread, line("in")).await)?;
     let copy = thread("copy");

@@ -1,12 +1,12 @@
 //! Scenarios of consent: K35.
 use fugato_graph::{
-    Amendment, AnswerError, Answers, Attribution, BoxError, Context, END, Entering, Graph, Outcome,
-    RunErrorKind, machine::Fact,
+    AnswerError, Answers, Attribution, BoxError, Context, END, Graph, Outcome, RunErrorKind,
+    StateEdit, SubgraphInput, machine::Fact,
 };
 use fugato_state::Question;
 use serde_json::json;
 
-use super::desk::{Desk, Page, finished, kind, line, parked, question, thread};
+use super::desk::{Fixture, Page, finished, kind, line, parked, question, thread};
 use crate::log::{Failure, LogFactory, holds, same};
 
 /// Builds two approvals, one after the other, of the page's lines.
@@ -39,7 +39,7 @@ fn asking_node() -> Result<Graph<Page>, Failure> {
 
 /// An answer without an id approves nothing, although only one question is open; only its id does.
 pub async fn k35_an_approval_needs_its_id(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&two_approvals()?);
     let asked = question(runner.start(&desk.thread, line("delete")).await)?;
     let head = desk.head().await?;
@@ -62,7 +62,7 @@ pub async fn k35_an_approval_needs_its_id(factory: &dyn LogFactory) -> Result<()
 /// The same question in another thread, or in a new incarnation of the thread, has another id: an
 /// answer to one does not answer the other.
 pub async fn k35_an_id_belongs_to_one_incarnation(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&two_approvals()?);
     let other = thread("another");
     let here = question(runner.start(&desk.thread, line("delete")).await)?;
@@ -95,10 +95,10 @@ pub async fn k35_a_changed_value_of_a_node_is_asked_anew(
 }
 
 async fn changed(factory: &dyn LogFactory, graph: Graph<Page>) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&graph);
     let shown = question(runner.start(&desk.thread, line("delete one")).await)?;
-    let amendment = Amendment::new([line("delete all")], "an operator", "a test");
+    let amendment = StateEdit::new([line("delete all")], "an operator", "a test");
     let today = question(runner.amend(&desk.thread, amendment).await)?;
     holds(today.id != shown.id, || format!("{} still waits", shown.id))?;
     holds(
@@ -141,7 +141,7 @@ pub async fn k35_a_repeat_inside_a_subgraph_approves_nothing_else(
         .subgraph(
             "inside",
             &two_approvals()?,
-            |entering: Entering<'_, Page>| Ok::<_, BoxError>(entering.state().clone()),
+            |entering: SubgraphInput<'_, Page>| Ok::<_, BoxError>(entering.state().clone()),
             |_, inside: &Page| inside.lines.last().map(line),
         )
         .edge("inside", END)
@@ -150,7 +150,7 @@ pub async fn k35_a_repeat_inside_a_subgraph_approves_nothing_else(
 }
 
 async fn repeats(factory: &dyn LogFactory, graph: Graph<Page>) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let runner = desk.runner(&graph);
     let first = question(runner.start(&desk.thread, line("delete")).await)?;
     let yes = |what: &str| {
@@ -199,7 +199,7 @@ async fn repeats(factory: &dyn LogFactory, graph: Graph<Page>) -> Result<(), Fai
 
 /// The record of an answer has its author, its endpoint, its name and its standing consent.
 pub async fn k35_an_answer_records_its_origin(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&two_approvals()?);
     let asked = question(runner.start(&desk.thread, line("delete")).await)?;
     let by = Attribution::new("anna", "terminal").standing("--yes");
@@ -225,7 +225,7 @@ pub async fn k35_an_answer_records_its_origin(factory: &dyn LogFactory) -> Resul
 /// A node that is called again with an answer acts only if its action is still the one that was
 /// shown.
 pub async fn k35_a_node_acts_on_what_was_shown(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&asking_node()?);
     let asked = question(runner.start(&desk.thread, line("delete")).await)?;
     let page = finished(

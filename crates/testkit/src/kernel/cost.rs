@@ -1,7 +1,7 @@
 //! Scenarios of the cost of a step, counted: K6.
 use fugato_graph::{Context, END, Graph, RunnerOptions};
 
-use super::desk::{Change, Desk, Page, finished, line};
+use super::desk::{Change, Fixture, Page, finished, line};
 use crate::log::{Failure, LogFactory, holds, same};
 
 fn counting(steps: i64, idle: usize) -> Result<Graph<Page>, Failure> {
@@ -26,7 +26,7 @@ async fn cost(
     idle: usize,
     state: usize,
 ) -> Result<Vec<(usize, usize)>, Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = counting(steps, idle)?;
     let runner = desk
         .runner(&graph)

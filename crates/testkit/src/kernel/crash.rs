@@ -3,25 +3,25 @@ use std::{collections::BTreeMap, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::{
-    Answers, BoxError, Context, Doubt, Durability, END, EffectClass, Ended, Entering, Graph, Node,
-    Outcome, RunError, Runner, RunnerOptions, Schedule, Standing,
+    Answers, BoxError, Context, Durability, END, EffectClass, Graph, InDoubt, Node, Outcome,
+    RunError, RunResult, Runner, RunnerOptions, Schedule, SubgraphInput, ThreadStatus,
 };
 use fugato_state::Interrupt;
 
 use super::{
-    Cut,
+    AppendFault,
     asking::midway,
-    desk::{Calls, Change, Desk, Page, Says, line},
+    desk::{Calls, Change, Fixture, NamedNode, Page, line},
     steps::three,
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
 /// Continues a thread from any standing until it is idle; every question gets its answer.
-async fn carry_on(desk: &Desk, runner: &Runner<Page>) -> Result<Page, RunError> {
+async fn carry_on(desk: &Fixture, runner: &Runner<Page>) -> Result<Page, RunError> {
     loop {
         let ended = match runner.standing(&desk.thread).await? {
-            Standing::New => runner.start(&desk.thread, line("in")).await?,
-            Standing::Waiting(open) => {
+            ThreadStatus::New => runner.start(&desk.thread, line("in")).await?,
+            ThreadStatus::Waiting(open) => {
                 let answers = open.iter().try_fold(Answers::none(), |answers, interrupt| {
                     let answer = if interrupt.question.key == "answer" {
                         1
@@ -32,20 +32,20 @@ async fn carry_on(desk: &Desk, runner: &Runner<Page>) -> Result<Page, RunError> 
                 });
                 runner.resume(&desk.thread, answers?).await?
             }
-            Standing::Unfinished => runner.recover(&desk.thread).await?,
+            ThreadStatus::Unfinished => runner.recover(&desk.thread).await?,
             _ => match runner.state(&desk.thread).await? {
                 Some(state) => return Ok((*state).clone()),
                 None => runner.start(&desk.thread, line("in")).await?,
             },
         };
-        if let Ended::Finished { state, .. } = ended {
+        if let RunResult::Finished { state, .. } = ended {
             return Ok((*state).clone());
         }
     }
 }
 
 fn graphs(calls: &Calls) -> Result<Vec<(&'static str, Graph<Page>)>, Failure> {
-    let says = |name| Says(name, calls.clone());
+    let says = |name| NamedNode(name, calls.clone());
     let pause = Graph::<Page>::starting_at("open")
         .node("open", says("open"))
         .node("a", says("a"))
@@ -91,14 +91,14 @@ pub async fn k24_a_crash_at_any_append_changes_nothing(
 ) -> Result<(), Failure> {
     let calls = Calls::default();
     for (name, graph) in graphs(&calls)? {
-        let whole = Desk::of(factory).await?;
+        let whole = Fixture::of(factory).await?;
         let expected = carry_on(&whole, &whole.runner(&graph)).await?;
         let appends = whole.log.commits().len();
         let once = calls.take();
         for nth in 1..=appends + 1 {
-            for cut in [Cut::DiesBefore, Cut::DiesAfter] {
+            for cut in [AppendFault::DiesBefore, AppendFault::DiesAfter] {
                 let what = format!("{name}, append {nth} {cut:?}");
-                let mut desk = Desk::of(factory).await?;
+                let mut desk = Fixture::of(factory).await?;
                 desk.log.cut(nth, cut);
                 let died = carry_on(&desk, &desk.runner(&graph)).await;
                 let finished = finished_in(&desk).await?;
@@ -126,7 +126,7 @@ pub async fn k24_a_crash_at_any_append_changes_nothing(
 }
 
 /// Returns the tasks whose outcome is in the log.
-async fn finished_in(desk: &Desk) -> Result<Vec<String>, Failure> {
+async fn finished_in(desk: &Fixture) -> Result<Vec<String>, Failure> {
     let records = desk.log_of().read(&desk.thread, 1, 10_000).await?;
     let mut tasks = vec![];
     for (_, record) in records {
@@ -177,7 +177,7 @@ fn acting(world: &Calls) -> Result<Graph<Page>, Failure> {
         .subgraph(
             "sub",
             &inner,
-            |_: Entering<'_, Page>| Ok::<_, BoxError>(Page::default()),
+            |_: SubgraphInput<'_, Page>| Ok::<_, BoxError>(Page::default()),
             |_: &Page, inner: &Page| inner.lines.iter().cloned().map(line).collect::<Vec<_>>(),
         )
         .edge("open", "one")
@@ -189,16 +189,16 @@ fn acting(world: &Calls) -> Result<Graph<Page>, Failure> {
 
 /// Returns the answer of a person who can see the world to the question whether this action
 /// happened.
-fn look(world: &Seen, interrupt: &Interrupt) -> Doubt {
+fn look(world: &Seen, interrupt: &Interrupt) -> InDoubt {
     let shown = |field| {
         let shown = interrupt.question.prompt.get(field);
         shown.and_then(|shown| shown.as_str()).unwrap_or_default()
     };
     let address = format!("/{}/{}", shown("task"), shown("in_doubt"));
     if world.keys().any(|known| known.ends_with(&address)) {
-        Doubt::Happened("done".into())
+        InDoubt::Happened("done".into())
     } else {
-        Doubt::DidNotHappen
+        InDoubt::DidNotHappen
     }
 }
 
@@ -242,8 +242,8 @@ async fn dies_at(
     nth: usize,
 ) -> Result<bool, Failure> {
     let mut died = false;
-    for cut in [Cut::DiesBefore, Cut::DiesAfter] {
-        let mut desk = Desk::of(factory).await?;
+    for cut in [AppendFault::DiesBefore, AppendFault::DiesAfter] {
+        let mut desk = Fixture::of(factory).await?;
         let (world, mut seen) = (Calls::default(), Seen::new());
         let graph = acting(&world)?;
         let what = format!(
@@ -254,8 +254,8 @@ async fn dies_at(
         for process in 0..9 {
             let runner = desk.runner_with(&graph, options.clone());
             let ended = match runner.standing(&desk.thread).await {
-                Ok(Standing::New) => runner.start(&desk.thread, ()).await,
-                Ok(Standing::Waiting(open)) => {
+                Ok(ThreadStatus::New) => runner.start(&desk.thread, ()).await,
+                Ok(ThreadStatus::Waiting(open)) => {
                     see(&world, &mut seen);
                     let mut answers = Answers::none();
                     for interrupt in open {
@@ -263,8 +263,8 @@ async fn dies_at(
                     }
                     runner.resume(&desk.thread, answers).await
                 }
-                Ok(Standing::Unfinished) => runner.recover(&desk.thread).await,
-                Ok(Standing::Idle) => break,
+                Ok(ThreadStatus::Unfinished) => runner.recover(&desk.thread).await,
+                Ok(ThreadStatus::Idle) => break,
                 Ok(other) => return Err(Failure::new(format!("{what}: {other:?}"))),
                 Err(error) => Err(error),
             };

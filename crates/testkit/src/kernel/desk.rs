@@ -6,15 +6,15 @@ use std::{
 
 use async_trait::async_trait;
 use fugato_graph::{
-    Answers, BoxError, BuildError, Context, Ended, Graph, Node, Outcome, RunError, RunErrorKind,
-    Runner,
+    Answers, BoxError, BuildError, Context, Graph, Node, Outcome, RunError, RunErrorKind,
+    RunResult, Runner,
 };
 use fugato_state::{Interrupt, Seq, State, ThreadId};
 use fugato_store::ThreadLog;
 use serde::{Deserialize, Serialize};
 
 use super::RecordingLog;
-use crate::log::{Failure, LogFactory, Opened, TestClock};
+use crate::log::{Failure, LogFactory, OpenedLog, TestClock};
 
 /// The state of scenarios: lines, a number, and a target for routing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,10 +75,10 @@ impl Calls {
 
 /// A node that says its own name.
 #[derive(Debug, Clone)]
-pub(crate) struct Says(pub(crate) &'static str, pub(crate) Calls);
+pub(crate) struct NamedNode(pub(crate) &'static str, pub(crate) Calls);
 
 #[async_trait]
-impl Node<Page> for Says {
+impl Node<Page> for NamedNode {
     async fn run(&self, cx: Context<Page>) -> Result<Outcome<Change>, BoxError> {
         self.1.note(cx.task());
         Ok(Outcome::done([line(self.0)]))
@@ -87,10 +87,10 @@ impl Node<Page> for Says {
 
 /// A node that fails as long as a switch is on.
 #[derive(Debug, Clone)]
-pub(crate) struct Fails(pub(crate) &'static str, pub(crate) Calls, pub(crate) Switch);
+pub(crate) struct FailingNode(pub(crate) &'static str, pub(crate) Calls, pub(crate) Switch);
 
 #[async_trait]
-impl Node<Page> for Fails {
+impl Node<Page> for FailingNode {
     async fn run(&self, cx: Context<Page>) -> Result<Outcome<Change>, BoxError> {
         self.1.note(cx.task());
         if self.2.is_on() {
@@ -118,14 +118,14 @@ impl Switch {
 }
 
 /// A log under test, and one thread in it.
-pub(crate) struct Desk {
+pub(crate) struct Fixture {
     pub(crate) clock: TestClock,
-    pub(crate) opened: Opened,
+    pub(crate) opened: OpenedLog,
     pub(crate) log: RecordingLog,
     pub(crate) thread: ThreadId,
 }
 
-impl Desk {
+impl Fixture {
     pub(crate) async fn of(factory: &dyn LogFactory) -> Result<Self, Failure> {
         // Some day in 2033.
         let clock = TestClock::at(2_000_000_000_000);
@@ -144,7 +144,7 @@ impl Desk {
     }
 
     /// Starts a run of the thread without an input, and waits for its end.
-    pub(crate) async fn start<S: State>(&self, graph: &Graph<S>) -> Result<Ended<S>, RunError> {
+    pub(crate) async fn start<S: State>(&self, graph: &Graph<S>) -> Result<RunResult<S>, RunError> {
         self.runner(graph).start(&self.thread, ()).await
     }
 
@@ -153,12 +153,15 @@ impl Desk {
         &self,
         graph: &Graph<S>,
         answers: Answers,
-    ) -> Result<Ended<S>, RunError> {
+    ) -> Result<RunResult<S>, RunError> {
         self.runner(graph).resume(&self.thread, answers).await
     }
 
     /// Continues the run that a dead process has left.
-    pub(crate) async fn recover<S: State>(&self, graph: &Graph<S>) -> Result<Ended<S>, RunError> {
+    pub(crate) async fn recover<S: State>(
+        &self,
+        graph: &Graph<S>,
+    ) -> Result<RunResult<S>, RunError> {
         self.runner(graph).recover(&self.thread).await
     }
 
@@ -183,12 +186,12 @@ pub(crate) fn thread(name: &str) -> ThreadId {
 }
 
 /// Returns the final state of a run that is expected to finish.
-pub(crate) fn finished<S>(ended: Result<Ended<S>, RunError>) -> Result<S, Failure>
+pub(crate) fn finished<S>(ended: Result<RunResult<S>, RunError>) -> Result<S, Failure>
 where
     S: State + fmt::Debug,
 {
     match ended? {
-        Ended::Finished { state, .. } => Ok((*state).clone()),
+        RunResult::Finished { state, .. } => Ok((*state).clone()),
         other => Err(Failure::new(format!(
             "the run should have ended, not {other:?}"
         ))),
@@ -196,12 +199,12 @@ where
 }
 
 /// Returns the questions of a run that is expected to park.
-pub(crate) fn parked<S>(ended: Result<Ended<S>, RunError>) -> Result<Vec<Interrupt>, Failure>
+pub(crate) fn parked<S>(ended: Result<RunResult<S>, RunError>) -> Result<Vec<Interrupt>, Failure>
 where
     S: State + fmt::Debug,
 {
     match ended? {
-        Ended::Parked { interrupts, .. } => Ok(interrupts),
+        RunResult::Interrupted { interrupts, .. } => Ok(interrupts),
         other => Err(Failure::new(format!(
             "the run should have parked, not {other:?}"
         ))),
@@ -209,7 +212,7 @@ where
 }
 
 /// Returns the one question of a run that is expected to park.
-pub(crate) fn question<S>(ended: Result<Ended<S>, RunError>) -> Result<Interrupt, Failure>
+pub(crate) fn question<S>(ended: Result<RunResult<S>, RunError>) -> Result<Interrupt, Failure>
 where
     S: State + fmt::Debug,
 {
@@ -221,7 +224,7 @@ where
 }
 
 /// Returns the kind of error of a run that is expected to fail.
-pub(crate) fn kind<S>(ended: Result<Ended<S>, RunError>) -> Result<RunErrorKind, Failure>
+pub(crate) fn kind<S>(ended: Result<RunResult<S>, RunError>) -> Result<RunErrorKind, Failure>
 where
     S: State + fmt::Debug,
 {
@@ -259,14 +262,14 @@ impl From<serde_json::Error> for Failure {
     }
 }
 
-impl Desk {
+impl Fixture {
     /// Returns the head of another thread.
     pub(crate) async fn log_head(&self, thread: &ThreadId) -> Result<Seq, Failure> {
         Ok(self.log.head(thread).await?.map_or(0, |head| head.seq))
     }
 }
 
-impl Desk {
+impl Fixture {
     /// Returns the log itself, without the recording.
     pub(crate) fn log_of(&self) -> &dyn ThreadLog {
         &*self.opened.log

@@ -2,22 +2,22 @@
 use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{
-    AnswerError, Answers, BoxError, Context, Doubt, END, Effect, EffectClass, Graph, Outcome,
-    Reconciled, RunErrorKind, machine::Fact,
+    AnswerError, Answers, BoxError, Context, END, Effect, EffectClass, Graph, InDoubt, Outcome,
+    Reconciliation, RunErrorKind, machine::Fact,
 };
 use fugato_state::{Interrupt, Question};
 use fugato_store::LeaseRequest;
 use tokio::sync::Notify;
 
 use super::{
-    Cut,
-    desk::{Calls, Change, Desk, Page, finished, kind, line, question},
-    world::{Mails, between, texts},
+    AppendFault,
+    desk::{Calls, Change, Fixture, Page, finished, kind, line, question},
+    world::{MailNode, between, texts},
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
 fn happened(what: &str) -> Result<Answers, Failure> {
-    Ok(Answers::only(Doubt::Happened(what.into()))?)
+    Ok(Answers::only(InDoubt::Happened(what.into()))?)
 }
 
 /// Returns a field of the prompt that a person sees, as text.
@@ -28,12 +28,15 @@ fn shown(asked: &Interrupt, field: &str) -> String {
 }
 
 fn did_not_happen() -> Result<Answers, Failure> {
-    Ok(Answers::only(Doubt::DidNotHappen)?)
+    Ok(Answers::only(InDoubt::DidNotHappen)?)
 }
 
 /// Returns a thread whose process died after its mail was sent and before the receipt was stored.
-async fn in_doubt(factory: &dyn LogFactory, mails: &Mails) -> Result<(Desk, Graph<Page>), Failure> {
-    let mut desk = Desk::of(factory).await?;
+async fn in_doubt(
+    factory: &dyn LogFactory,
+    mails: &MailNode,
+) -> Result<(Fixture, Graph<Page>), Failure> {
+    let mut desk = Fixture::of(factory).await?;
     let graph = between(mails.clone())?;
     die_at_the_receipt(&mut desk, 3, || desk_start(&graph)).await?;
     Ok((desk, graph))
@@ -45,11 +48,11 @@ fn desk_start(graph: &Graph<Page>) -> (Graph<Page>, Option<Answers>) {
 
 /// Runs until the nth append from now, at which the process dies; another process takes over.
 async fn die_at_the_receipt(
-    desk: &mut Desk,
+    desk: &mut Fixture,
     nth: usize,
     how: impl FnOnce() -> (Graph<Page>, Option<Answers>),
 ) -> Result<(), Failure> {
-    desk.log.cut(nth, Cut::DiesBefore);
+    desk.log.cut(nth, AppendFault::DiesBefore);
     let (graph, answers) = how();
     let runner = desk.runner(&graph);
     kind(match answers {
@@ -65,7 +68,7 @@ async fn die_at_the_receipt(
 pub async fn k10_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -> Result<(), Failure> {
     for did_happen in [true, false] {
         let world = Calls::default();
-        let mails = Mails::of(&world, EffectClass::Once);
+        let mails = MailNode::of(&world, EffectClass::Once);
         let (desk, graph) = in_doubt(factory, &mails).await?;
         let asked = question(desk.recover(&graph).await)?;
         same("done before the answer", world.count(), 1)?;
@@ -99,9 +102,9 @@ pub async fn k10_an_answer_of_another_type_is_asked_anew(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
     let world = Calls::default();
-    let (desk, graph) = in_doubt(factory, &Mails::of(&world, EffectClass::Once)).await?;
+    let (desk, graph) = in_doubt(factory, &MailNode::of(&world, EffectClass::Once)).await?;
     question(desk.recover(&graph).await)?;
-    let number = Answers::only(Doubt::Happened(7.into()))?;
+    let number = Answers::only(InDoubt::Happened(7.into()))?;
     let again = question(desk.resume(&graph, number).await)?;
     let problem = shown(&again, "problem");
     holds(problem.contains("invalid type"), || {
@@ -123,15 +126,15 @@ pub async fn k10_reconcile_is_asked_first(factory: &dyn LogFactory) -> Result<()
             Effect::once().reconcile(move || async move {
                 asks.note(found);
                 match found {
-                    "happened" => Ok(Reconciled::Happened("found".to_owned())),
-                    "did not" => Ok(Reconciled::DidNotHappen),
-                    "unknown" => Ok(Reconciled::Unknown),
+                    "happened" => Ok(Reconciliation::Happened("found".to_owned())),
+                    "did not" => Ok(Reconciliation::DidNotHappen),
+                    "unknown" => Ok(Reconciliation::Unknown),
                     "fails" => Err("no connection"),
                     _ => std::panic::panic_any("reconcile panics"),
                 }
             })
         };
-        let (desk, graph) = in_doubt(factory, &Mails::with(&world, effect)).await?;
+        let (desk, graph) = in_doubt(factory, &MailNode::with(&world, effect)).await?;
         same("asked without a doubt", asked.count(), 0)?;
         let ended = desk.recover(&graph).await;
         let (said, times) = match found {
@@ -157,20 +160,20 @@ pub async fn k10_reconcile_is_asked_first(factory: &dyn LogFactory) -> Result<()
 
 /// No question is asked before the action can no longer be under way, by the clock of the store.
 pub async fn k10_nobody_is_asked_before_its_time(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let (world, asked) = (Calls::default(), Calls::default());
     let (notes, clock) = (asked.clone(), desk.clock.clone());
-    let mails = Mails::with(&world, move || {
+    let mails = MailNode::with(&world, move || {
         let (notes, clock) = (notes.clone(), clock.clone());
         Effect::once()
             .timeout(Duration::from_millis(200))
             .reconcile(move || async move {
                 notes.note(clock.now().to_string());
-                Ok::<_, BoxError>(Reconciled::Happened("found".to_owned()))
+                Ok::<_, BoxError>(Reconciliation::Happened("found".to_owned()))
             })
     });
     let graph = between(mails)?;
-    desk.log.cut(3, Cut::DiesBefore);
+    desk.log.cut(3, AppendFault::DiesBefore);
     kind(desk.start(&graph).await)?;
     let history = desk.opened.clone();
     desk.log = super::RecordingLog::over(history);
@@ -205,7 +208,7 @@ pub async fn k10_the_same_doubt_again_is_asked_anew(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
     let world = Calls::default();
-    let (mut desk, graph) = in_doubt(factory, &Mails::of(&world, EffectClass::Once)).await?;
+    let (mut desk, graph) = in_doubt(factory, &MailNode::of(&world, EffectClass::Once)).await?;
     let first = question(desk.recover(&graph).await)?;
     // After the answer "it did not happen", the action is done, and the process dies again
     // before the receipt: the answer is stored, then the new intent, and the receipt is not.
@@ -217,7 +220,7 @@ pub async fn k10_the_same_doubt_again_is_asked_anew(
         format!("{} is asked again", first.id)
     })?;
     same("done before the answer", world.count(), 2)?;
-    let stale = Answers::to(first.id.clone(), Doubt::DidNotHappen)?;
+    let stale = Answers::to(first.id.clone(), InDoubt::DidNotHappen)?;
     let refused = kind(desk.resume(&graph, stale).await)?;
     let unknown = AnswerError::Unknown {
         id: first.id,
@@ -236,9 +239,9 @@ pub async fn k10_an_answer_to_a_doubt_survives_a_crash(
 ) -> Result<(), Failure> {
     for nth in 1..=4 {
         let world = Calls::default();
-        let (mut desk, graph) = in_doubt(factory, &Mails::of(&world, EffectClass::Once)).await?;
+        let (mut desk, graph) = in_doubt(factory, &MailNode::of(&world, EffectClass::Once)).await?;
         question(desk.recover(&graph).await)?;
-        desk.log.cut(nth, Cut::DiesAfter);
+        desk.log.cut(nth, AppendFault::DiesAfter);
         let died = desk.resume(&graph, happened("told")?);
         died.await.err();
         desk.another_process();
@@ -297,7 +300,7 @@ pub async fn k10_no_node_can_lose_a_doubt(factory: &dyn LogFactory) -> Result<()
         Careless::Asks,
     ];
     for how in all {
-        let desk = Desk::of(factory).await?;
+        let desk = Fixture::of(factory).await?;
         let world = Calls::default();
         let notes = world.clone();
         let acts = move |cx: Context<Page>| {
@@ -333,7 +336,7 @@ pub async fn k10_no_node_can_lose_a_doubt(factory: &dyn LogFactory) -> Result<()
 pub async fn k10_an_action_goes_on_without_its_node(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let world = Calls::default();
     let notes = world.clone();
     let acts = move |cx: Context<Page>| {
@@ -372,7 +375,7 @@ pub async fn k10_an_action_goes_on_without_its_node(
 /// result cannot be stored.
 pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> Result<(), Failure> {
     for how in ["late", "panics"] {
-        let desk = Desk::of(factory).await?;
+        let desk = Fixture::of(factory).await?;
         let world = Calls::default();
         let notes = world.clone();
         let acts = move |cx: Context<Page>| {
@@ -404,7 +407,7 @@ pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> Result
 pub async fn k10_no_task_can_lose_a_doubt_of_the_thread(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let world = Calls::default();
     let notes = world.clone();
     let acts = move |cx: Context<Page>| {
@@ -444,7 +447,7 @@ pub async fn k10_a_settled_doubt_needs_no_further_call(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
     for answers in [happened("told")?, did_not_happen()?] {
-        let desk = Desk::of(factory).await?;
+        let desk = Fixture::of(factory).await?;
         let world = Calls::default();
         let notes = world.clone();
         let acts = move |cx: Context<Page>| {

@@ -8,9 +8,9 @@ use fugato_store::StoreErrorKind;
 use tokio::sync::Notify;
 
 use super::{
-    Cut,
-    desk::{Calls, Change, Desk, Page, Says, finished, kind, line, question},
-    world::{Mails, between, texts},
+    AppendFault,
+    desk::{Calls, Change, Fixture, NamedNode, Page, finished, kind, line, question},
+    world::{MailNode, between, texts},
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
@@ -28,7 +28,7 @@ fn modes() -> [RunnerOptions; 3] {
 }
 
 /// Builds a loop of this many steps, each of which counts the earlier steps that are not stored.
-fn lagging(desk: &Desk, steps: i64) -> Result<Graph<Page>, Failure> {
+fn lagging(desk: &Fixture, steps: i64) -> Result<Graph<Page>, Failure> {
     let (log, thread) = (desk.opened.log.clone(), desk.thread.clone());
     Ok(Graph::<Page>::starting_at("a")
         .node("a", move |cx: Context<Page>| {
@@ -53,7 +53,7 @@ fn lagging(desk: &Desk, steps: i64) -> Result<Graph<Page>, Failure> {
 
 /// A batch holds a limited number of records: at the limit the run waits until they are stored.
 pub async fn k15_a_batch_is_bounded_by_records(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let runner = desk.runner_with(&lagging(&desk, 40)?, batched(8, 3_000));
     let page = finished(runner.start(&desk.thread, ()).await)?;
     let lags = page
@@ -76,7 +76,7 @@ pub async fn k15_a_batch_is_bounded_by_records(factory: &dyn LogFactory) -> Resu
 
 /// A batch is stored after a limited time, also while a node runs.
 pub async fn k15_a_batch_is_bounded_by_time(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let leave = Arc::new(Notify::new());
     let leaves = leave.clone();
     let slow = move |_: Context<Page>| {
@@ -99,8 +99,8 @@ pub async fn k15_a_batch_is_bounded_by_time(factory: &dyn LogFactory) -> Result<
 pub async fn k15_a_batch_waits_less_than_a_third_of_the_lease(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
-    let graph = between(Says("send", Calls::default()))?;
+    let desk = Fixture::of(factory).await?;
+    let graph = between(NamedNode("send", Calls::default()))?;
     let lease = Duration::from_millis(900);
     for (records, delay) in [(10, 300), (10, 10_000), (0, 10)] {
         let options = batched(records, delay).lease(lease);
@@ -122,15 +122,15 @@ pub async fn k15_a_batch_waits_less_than_a_third_of_the_lease(
 pub async fn k15_at_pause_stores_at_pauses_effects_and_the_end(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let (calls, world) = (Calls::default(), Calls::default());
-    let says = |name| Says(name, calls.clone());
+    let says = |name| NamedNode(name, calls.clone());
     let graph = Graph::<Page>::starting_at("a")
         .node("a", says("a"))
         .node("b", says("b"))
         .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
         .node("c", says("c"))
-        .node("send", Mails::of(&world, EffectClass::Once))
+        .node("send", MailNode::of(&world, EffectClass::Once))
         .node("d", says("d"))
         .edge("a", "b")
         .edge("b", "ask")
@@ -157,18 +157,18 @@ pub async fn k15_at_pause_stores_at_pauses_effects_and_the_end(
 pub async fn k15_a_failed_write_stops_every_mode(factory: &dyn LogFactory) -> Result<(), Failure> {
     for options in modes() {
         for nth in 1..=7 {
-            let desk = Desk::of(factory).await?;
+            let desk = Fixture::of(factory).await?;
             let world = Calls::default();
             let graph = Graph::<Page>::starting_at("a")
-                .node("a", Says("a", Calls::default()))
-                .node("send", Mails::of(&world, EffectClass::Once))
-                .node("again", Mails::of(&world, EffectClass::Once))
+                .node("a", NamedNode("a", Calls::default()))
+                .node("send", MailNode::of(&world, EffectClass::Once))
+                .node("again", MailNode::of(&world, EffectClass::Once))
                 .edge("a", "send")
                 .edge("send", "again")
                 .edge("again", END)
                 .build()?;
             let runner = desk.runner_with(&graph, options.clone());
-            desk.log.cut(nth, Cut::Full);
+            desk.log.cut(nth, AppendFault::Full);
             let ended = runner.start(&desk.thread, ()).await;
             let what = format!("{:?}, append {nth}", options.durability);
             let Err(failed) = ended else {
@@ -193,7 +193,7 @@ pub async fn k15_no_snapshot_passes_the_durable_head(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
     for options in modes() {
-        let mut desk = Desk::of(factory).await?;
+        let mut desk = Fixture::of(factory).await?;
         let graph = Graph::<Page>::starting_at("a")
             .node("a", async |_: Context<Page>| {
                 vec![line("x".repeat(150_000)), Change::Count(1)]
@@ -221,14 +221,14 @@ pub async fn k15_no_snapshot_passes_the_durable_head(
 /// Work that a crash loses in a lazier mode runs again, and comes to the same end.
 pub async fn k15_what_a_crash_loses_runs_again(factory: &dyn LogFactory) -> Result<(), Failure> {
     for options in modes() {
-        for cut in [Cut::DiesBefore, Cut::DiesAfter] {
+        for cut in [AppendFault::DiesBefore, AppendFault::DiesAfter] {
             for nth in 1..=4 {
-                let mut desk = Desk::of(factory).await?;
+                let mut desk = Fixture::of(factory).await?;
                 let graph = Graph::<Page>::starting_at("a")
-                    .node("a", Says("a", Calls::default()))
+                    .node("a", NamedNode("a", Calls::default()))
                     .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
-                    .node("b", Says("b", Calls::default()))
-                    .node("c", Says("c", Calls::default()))
+                    .node("b", NamedNode("b", Calls::default()))
+                    .node("c", NamedNode("c", Calls::default()))
                     .edge("a", "ask")
                     .edge("ask", "b")
                     .edge("b", "c")
@@ -239,11 +239,11 @@ pub async fn k15_what_a_crash_loses_runs_again(factory: &dyn LogFactory) -> Resu
                 for process in 0..10 {
                     let runner = desk.runner_with(&graph, options.clone());
                     let ended = match runner.standing(&desk.thread).await {
-                        Ok(fugato_graph::Standing::New) => runner.start(&desk.thread, ()).await,
-                        Ok(fugato_graph::Standing::Waiting(_)) => {
+                        Ok(fugato_graph::ThreadStatus::New) => runner.start(&desk.thread, ()).await,
+                        Ok(fugato_graph::ThreadStatus::Waiting(_)) => {
                             runner.resume(&desk.thread, Answers::only(true)?).await
                         }
-                        Ok(fugato_graph::Standing::Unfinished) => {
+                        Ok(fugato_graph::ThreadStatus::Unfinished) => {
                             runner.recover(&desk.thread).await
                         }
                         Ok(_) => {

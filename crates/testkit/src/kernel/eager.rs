@@ -2,21 +2,22 @@
 use std::sync::Arc;
 
 use fugato_graph::{
-    Answers, BoxError, Context, END, Entering, Graph, RunErrorKind, Runner, RunnerOptions,
-    Schedule, Standing,
+    Answers, BoxError, Context, END, Graph, RunErrorKind, Runner, RunnerOptions, Schedule,
+    SubgraphInput, ThreadStatus,
 };
 use tokio::sync::Notify;
 
 use super::{
-    Cut,
+    AppendFault,
     desk::{
-        Calls, Change, Desk, Fails, Page, Says, Switch, finished, kind, line, parked, question,
+        Calls, Change, FailingNode, Fixture, NamedNode, Page, Switch, finished, kind, line, parked,
+        question,
     },
     world::texts,
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
-fn eager(desk: &Desk, graph: &Graph<Page>) -> Runner<Page> {
+fn eager(desk: &Fixture, graph: &Graph<Page>) -> Runner<Page> {
     let options = RunnerOptions::default().schedule(Schedule::Eager);
     desk.runner_with(graph, options)
 }
@@ -24,7 +25,7 @@ fn eager(desk: &Desk, graph: &Graph<Page>) -> Runner<Page> {
 /// Builds open, then slow in parallel to the chain one, two, three; last waits for both branches.
 fn branches(calls: &Calls, leave: &Arc<Notify>) -> Result<Graph<Page>, Failure> {
     let (leave, notes) = (leave.clone(), calls.clone());
-    let says = |name| Says(name, calls.clone());
+    let says = |name| NamedNode(name, calls.clone());
     Ok(Graph::<Page>::starting_at("open")
         .node("open", says("open"))
         .node("slow", move |cx: Context<Page>| {
@@ -57,7 +58,7 @@ fn fast_first() -> Vec<String> {
 pub async fn eager_branches_do_not_wait_for_each_other(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let (calls, leave) = (Calls::default(), Arc::new(Notify::new()));
     let graph = branches(&calls, &leave)?;
     let run = eager(&desk, &graph).start(&desk.thread, ());
@@ -75,7 +76,7 @@ pub async fn eager_branches_do_not_wait_for_each_other(
 
 /// In lockstep the same fast branch waits at every step.
 pub async fn eager_is_a_choice(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let (calls, leave) = (Calls::default(), Arc::new(Notify::new()));
     let graph = branches(&calls, &leave)?;
     let run = desk.runner(&graph).start(&desk.thread, ());
@@ -91,10 +92,10 @@ pub async fn eager_is_a_choice(factory: &dyn LogFactory) -> Result<(), Failure> 
 
 /// The node after a scatter waits for all of its tasks.
 pub async fn eager_scatters_are_barriers(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("plan")
-        .node("plan", Says("plan", calls.clone()))
+        .node("plan", NamedNode("plan", calls.clone()))
         .node("worker", async |cx: Context<Page>| {
             let n: u64 = cx.item()?;
             for _ in 0..n * 20 {
@@ -115,9 +116,9 @@ pub async fn eager_scatters_are_barriers(factory: &dyn LogFactory) -> Result<(),
 
 /// A question of one branch stops no other; the thread parks when nothing else can run.
 pub async fn eager_questions_stop_no_other_branch(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
-    let says = |name| Says(name, calls.clone());
+    let says = |name| NamedNode(name, calls.clone());
     let graph = Graph::<Page>::starting_at("open")
         .node("open", says("open"))
         .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
@@ -161,13 +162,13 @@ pub async fn eager_questions_stop_no_other_branch(factory: &dyn LogFactory) -> R
 pub async fn eager_failures_keep_what_was_finished(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = Graph::<Page>::starting_at("open")
-        .node("open", Says("open", calls.clone()))
-        .node("flaky", Fails("flaky", calls.clone(), broken.clone()))
-        .node("one", Says("one", calls.clone()))
-        .node("two", Says("two", calls.clone()))
+        .node("open", NamedNode("open", calls.clone()))
+        .node("flaky", FailingNode("flaky", calls.clone(), broken.clone()))
+        .node("one", NamedNode("one", calls.clone()))
+        .node("two", NamedNode("two", calls.clone()))
         .edge("open", "flaky")
         .edge("open", "one")
         .edge("one", "two")
@@ -199,10 +200,10 @@ pub async fn eager_failures_keep_what_was_finished(
 pub async fn eager_routers_run_again_and_nodes_do_not(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let routes = broken.clone();
-    let says = |name| Says(name, calls.clone());
+    let says = |name| NamedNode(name, calls.clone());
     let graph = Graph::<Page>::starting_at("open")
         .node("open", says("open"))
         .node("one", says("one"))
@@ -241,7 +242,7 @@ pub async fn eager_routers_run_again_and_nodes_do_not(
 /// subgraphs and joins included; no stored task runs again.
 pub async fn eager_crashes_change_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
     let calls = Calls::default();
-    let says = |name| Says(name, calls.clone());
+    let says = |name| NamedNode(name, calls.clone());
     let inner = Graph::<Page>::starting_at("x")
         .node("x", says("x"))
         .node("y", says("y"))
@@ -255,7 +256,7 @@ pub async fn eager_crashes_change_nothing(factory: &dyn LogFactory) -> Result<()
         .subgraph(
             "sub",
             &inner,
-            |_: Entering<'_, Page>| Ok::<_, BoxError>(Page::default()),
+            |_: SubgraphInput<'_, Page>| Ok::<_, BoxError>(Page::default()),
             |_: &Page, inner: &Page| line(inner.lines.join("+")),
         )
         .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
@@ -268,19 +269,19 @@ pub async fn eager_crashes_change_nothing(factory: &dyn LogFactory) -> Result<()
         .edge("last", END)
         .build()?;
     for nth in 1..=12 {
-        for cut in [Cut::DiesBefore, Cut::DiesAfter] {
-            let mut desk = Desk::of(factory).await?;
+        for cut in [AppendFault::DiesBefore, AppendFault::DiesAfter] {
+            let mut desk = Fixture::of(factory).await?;
             desk.log.cut(nth, cut);
             let what = format!("append {nth}, {cut:?}");
             for process in 0..9 {
                 let runner = eager(&desk, &graph);
                 let ended = match runner.standing(&desk.thread).await {
-                    Ok(Standing::New) => runner.start(&desk.thread, ()).await,
-                    Ok(Standing::Waiting(_)) => {
+                    Ok(ThreadStatus::New) => runner.start(&desk.thread, ()).await,
+                    Ok(ThreadStatus::Waiting(_)) => {
                         runner.resume(&desk.thread, Answers::only(true)?).await
                     }
-                    Ok(Standing::Unfinished) => runner.recover(&desk.thread).await,
-                    Ok(Standing::Idle) => break,
+                    Ok(ThreadStatus::Unfinished) => runner.recover(&desk.thread).await,
+                    Ok(ThreadStatus::Idle) => break,
                     Ok(other) => return Err(Failure::new(format!("{what}: {other:?}"))),
                     Err(error) => Err(error),
                 };

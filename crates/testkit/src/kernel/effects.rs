@@ -3,16 +3,16 @@ use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{
     Answers, BoxError, Context, Durability, END, Effect, EffectClass, EffectError, Graph,
-    NodePolicy, NotDone, Outcome, RunErrorKind, RunnerOptions,
+    NodePolicy, NotExecuted, Outcome, RunErrorKind, RunnerOptions,
 };
 use fugato_state::Question;
 use fugato_store::{LeaseRequest, StoreErrorKind};
 use tokio::sync::Barrier;
 
 use super::{
-    Cut,
-    desk::{Calls, Desk, Page, finished, kind, line, question, thread, whole},
-    world::{Mails, between, texts},
+    AppendFault,
+    desk::{Calls, Fixture, Page, finished, kind, line, question, thread, whole},
+    world::{MailNode, between, texts},
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
@@ -25,10 +25,10 @@ const KEPT: [EffectClass; 3] = [
 
 /// A pure action is not recorded, and may be repeated.
 pub async fn k10_pure_writes_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let world = Calls::default();
-    let graph = between(Mails::of(&world, EffectClass::Pure))?;
-    desk.log.cut(2, Cut::DiesBefore);
+    let graph = between(MailNode::of(&world, EffectClass::Pure))?;
+    desk.log.cut(2, AppendFault::DiesBefore);
     kind(desk.start(&graph).await)?;
     desk.another_process();
     finished(desk.recover(&graph).await)?;
@@ -44,8 +44,8 @@ pub async fn k10_a_receipt_rides_in_the_next_append(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
     for class in [EffectClass::Idempotent, EffectClass::Keyed] {
-        let desk = Desk::of(factory).await?;
-        let graph = between(Mails::of(&Calls::default(), class))?;
+        let desk = Fixture::of(factory).await?;
+        let graph = between(MailNode::of(&Calls::default(), class))?;
         finished(desk.start(&graph).await)?;
         let expected = [
             "created started stepped",
@@ -59,8 +59,8 @@ pub async fn k10_a_receipt_rides_in_the_next_append(
 
 /// An intent is durable before the action, its receipt immediately after: two commits, and no more.
 pub async fn k10_once_costs_two_commits(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
-    let graph = between(Mails::of(&Calls::default(), EffectClass::Once))?;
+    let desk = Fixture::of(factory).await?;
+    let graph = between(MailNode::of(&Calls::default(), EffectClass::Once))?;
     finished(desk.start(&graph).await)?;
     let expected = [
         "created started stepped",
@@ -79,7 +79,7 @@ pub async fn k10_every_class_but_pure_is_a_barrier(
 ) -> Result<(), Failure> {
     for durability in [Durability::Strict, batched(), Durability::AtPause] {
         for class in [EffectClass::Pure].into_iter().chain(KEPT) {
-            let desk = Desk::of(factory).await?;
+            let desk = Fixture::of(factory).await?;
             let (log, name) = (desk.opened.log.clone(), desk.thread.clone());
             let acts = move |cx: Context<Page>| {
                 let (log, name) = (log.clone(), name.clone());
@@ -117,9 +117,9 @@ fn batched() -> Durability {
 /// A receipt is replayed when a policy or an operator retries the node.
 pub async fn k10_a_receipt_is_replayed_by_a_retry(factory: &dyn LogFactory) -> Result<(), Failure> {
     for class in KEPT {
-        let desk = Desk::of(factory).await?;
+        let desk = Fixture::of(factory).await?;
         let world = Calls::default();
-        let mails = Mails::of(&world, class);
+        let mails = MailNode::of(&world, class);
         let acts = move |cx: Context<Page>| {
             let mails = mails.clone();
             async move {
@@ -159,9 +159,9 @@ pub async fn k10_a_receipt_is_replayed_after_a_question(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
     for class in KEPT {
-        let mut desk = Desk::of(factory).await?;
+        let mut desk = Fixture::of(factory).await?;
         let world = Calls::default();
-        let mails = Mails::of(&world, class);
+        let mails = MailNode::of(&world, class);
         let acts = move |cx: Context<Page>| {
             let mails = mails.clone();
             async move {
@@ -189,9 +189,9 @@ pub async fn k10_a_receipt_is_replayed_after_a_crash(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
     for class in KEPT {
-        let mut desk = Desk::of(factory).await?;
+        let mut desk = Fixture::of(factory).await?;
         let world = Calls::default();
-        let mails = Mails::of(&world, class);
+        let mails = MailNode::of(&world, class);
         let acts = move |cx: Context<Page>| {
             let mails = mails.clone();
             async move {
@@ -203,7 +203,7 @@ pub async fn k10_a_receipt_is_replayed_after_a_crash(
         let graph = between(acts)?;
         // The append of the step with both receipts dies.
         let dies = if class == EffectClass::Once { 6 } else { 3 };
-        desk.log.cut(dies, Cut::DiesBefore);
+        desk.log.cut(dies, AppendFault::DiesBefore);
         kind(desk.start(&graph).await)?;
         same("done before the crash", world.take().len(), 2)?;
         desk.another_process();
@@ -225,7 +225,7 @@ pub async fn k10_a_receipt_is_replayed_after_a_crash(
 pub async fn k10_keyed_has_the_same_key_in_every_attempt(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let world = Calls::default();
     let (keys, fails) = (world.clone(), Calls::default());
     let acts = move |cx: Context<Page>| {
@@ -250,7 +250,7 @@ pub async fn k10_keyed_has_the_same_key_in_every_attempt(
         .policy("send", policy.backoff(Duration::ZERO, Duration::ZERO))
         .edge("send", END)
         .build()?;
-    desk.log.cut(2, Cut::DiesBefore);
+    desk.log.cut(2, AppendFault::DiesBefore);
     kind(desk.start(&graph).await)?;
     desk.another_process();
     let begun = desk.head().await? > 0;
@@ -277,7 +277,7 @@ pub async fn k10_keyed_has_the_same_key_in_every_attempt(
 pub async fn k10_actions_of_one_node_run_at_the_same_time(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let (world, meet) = (Calls::default(), Arc::new(Barrier::new(2)));
     let (notes, meets) = (world.clone(), meet);
     let acts = move |cx: Context<Page>| {
@@ -315,7 +315,7 @@ pub async fn k10_a_key_belongs_to_its_task_or_to_the_thread(
 ) -> Result<(), Failure> {
     for class in KEPT {
         for whole in [false, true] {
-            let desk = Desk::of(factory).await?;
+            let desk = Fixture::of(factory).await?;
             let world = Calls::default();
             let effect = move || {
                 if whole {
@@ -326,8 +326,8 @@ pub async fn k10_a_key_belongs_to_its_task_or_to_the_thread(
             };
             let graph = Graph::<Page>::starting_at("plan")
                 .node("plan", async |_: Context<Page>| ())
-                .node("worker", Mails::with(&world, effect))
-                .node("again", Mails::with(&world, effect))
+                .node("worker", MailNode::with(&world, effect))
+                .node("again", MailNode::with(&world, effect))
                 .scatter("plan", "worker", |_| 0..3)
                 .edge("worker", "again")
                 .edge("again", END)
@@ -353,9 +353,9 @@ pub async fn k10_a_key_belongs_to_its_task_or_to_the_thread(
 /// after a crash. No action is done.
 pub async fn k11_another_input_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
     for class in KEPT {
-        let mut desk = Desk::of(factory).await?;
+        let mut desk = Fixture::of(factory).await?;
         let world = Calls::default();
-        let (first, mut second) = (Mails::of(&world, class), Mails::of(&world, class));
+        let (first, mut second) = (MailNode::of(&world, class), MailNode::of(&world, class));
         second.text = "to nobody";
         let acts = move |cx: Context<Page>| {
             let (first, second) = (first.clone(), second.clone());
@@ -374,7 +374,7 @@ pub async fn k11_another_input_is_an_error(factory: &dyn LogFactory) -> Result<(
         };
         let graph = between(acts)?;
         let last = if class == EffectClass::Once { 6 } else { 4 };
-        desk.log.cut(last, Cut::DiesBefore);
+        desk.log.cut(last, AppendFault::DiesBefore);
         kind(desk.start(&graph).await)?;
         desk.another_process();
         let page = finished(desk.recover(&graph).await)?;
@@ -386,7 +386,7 @@ pub async fn k11_another_input_is_an_error(factory: &dyn LogFactory) -> Result<(
 
 /// The error for another input reaches the caller of the run, with both digests.
 pub async fn k11_the_error_names_both_inputs(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let acts = async |cx: Context<Page>| {
         for input in ["one", "two"] {
             let act = |_| async { Ok::<_, BoxError>(()) };
@@ -404,13 +404,13 @@ pub async fn k11_the_error_names_both_inputs(factory: &dyn LogFactory) -> Result
 pub async fn k11_a_fork_inherits_receipts_up_to_its_position(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     if desk.opened.admin.is_none() {
         return Ok(());
     }
     for class in KEPT {
         let (source, world) = (thread(&format!("{class:?}")), Calls::default());
-        let mails = Mails::with(&world, move || Effect::from(class).whole_thread());
+        let mails = MailNode::with(&world, move || Effect::from(class).whole_thread());
         let graph = Graph::<Page>::starting_at("a")
             .node("a", async |_: Context<Page>| line("a"))
             .node("send", mails.clone())
@@ -439,7 +439,7 @@ pub async fn k11_a_fork_inherits_receipts_up_to_its_position(
 
 /// An action of class `Once` starts only if the lease outlasts its timeout.
 pub async fn k10_the_lease_outlives_the_action(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let (log, name, clock) = (
         desk.opened.log.clone(),
         desk.thread.clone(),
@@ -477,7 +477,7 @@ pub async fn k10_the_lease_outlives_the_action(factory: &dyn LogFactory) -> Resu
 pub async fn k10_what_did_not_happen_may_be_tried_again(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let (world, fails) = (Calls::default(), super::desk::Switch::on());
     let (notes, refuses) = (world.clone(), fails.clone());
     let acts = move |cx: Context<Page>| {
@@ -486,7 +486,7 @@ pub async fn k10_what_did_not_happen_may_be_tried_again(
             let act = move |key| async move {
                 notes.note(key);
                 if refuses.is_on() {
-                    Err(NotDone::because("connection refused"))
+                    Err(NotExecuted::because("connection refused"))
                 } else {
                     Ok("sent".to_owned())
                 }

@@ -5,8 +5,8 @@ use fugato_graph::{Context, END, Graph, RunErrorKind, RunnerOptions, machine::Fa
 use tokio::sync::Notify;
 
 use super::{
-    Cut,
-    desk::{Calls, Desk, Fails, Page, Says, Switch, finished, kind, question, whole},
+    AppendFault,
+    desk::{Calls, FailingNode, Fixture, NamedNode, Page, Switch, finished, kind, question, whole},
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
@@ -18,10 +18,10 @@ fn names(names: &[&str]) -> Vec<String> {
 fn fork(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("open")
         .node("open", async |_: Context<Page>| ())
-        .node("a", Says("a", calls.clone()))
-        .node("b", Says("b", calls.clone()))
-        .node("c", Fails("c", calls.clone(), broken.clone()))
-        .node("last", Says("last", calls.clone()))
+        .node("a", NamedNode("a", calls.clone()))
+        .node("b", NamedNode("b", calls.clone()))
+        .node("c", FailingNode("c", calls.clone(), broken.clone()))
+        .node("last", NamedNode("last", calls.clone()))
         .edge("open", "a")
         .edge("open", "b")
         .edge("open", "c")
@@ -32,7 +32,7 @@ fn fork(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
 
 /// A failure re-runs no finished sibling, and a retry runs only the failed tasks.
 pub async fn k4_retry_runs_only_what_failed(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = fork(&calls, &broken)?;
     let failed = kind(desk.start(&graph).await)?;
@@ -63,7 +63,7 @@ pub async fn k4_retry_runs_only_what_failed(factory: &dyn LogFactory) -> Result<
 pub async fn k4_siblings_finish_before_the_run_fails(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let failed = Arc::new(Notify::new());
     let (fails, waits) = (failed.clone(), failed);
     let graph = Graph::<Page>::starting_at("open")
@@ -103,17 +103,17 @@ pub async fn k4_siblings_finish_before_the_run_fails(
 pub async fn k4_a_question_keeps_finished_siblings(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("open")
         .node("open", async |_: Context<Page>| ())
-        .node("a", Says("a", calls.clone()))
+        .node("a", NamedNode("a", calls.clone()))
         .pause(
             "ask",
             |_| "sure?",
             |_, yes: bool| super::desk::line(yes.to_string()),
         )
-        .node("last", Says("last", calls.clone()))
+        .node("last", NamedNode("last", calls.clone()))
         .edge("open", "a")
         .edge("open", "ask")
         .join(["a", "ask"], "last")
@@ -131,7 +131,7 @@ pub async fn k4_a_question_keeps_finished_siblings(
 /// A crash re-runs no finished sibling. A task that had started has one more attempt, which is
 /// stored before it runs again. A failure before the crash is still the failure of the run.
 pub async fn k4_a_crash_keeps_finished_siblings(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let go = Arc::new(Notify::new());
     let (wait, count) = (go.clone(), calls.clone());
@@ -147,8 +147,8 @@ pub async fn k4_a_crash_keeps_finished_siblings(factory: &dyn LogFactory) -> Res
                 super::desk::line("a")
             }
         })
-        .node("b", Says("b", calls.clone()))
-        .node("c", Fails("c", calls.clone(), broken))
+        .node("b", NamedNode("b", calls.clone()))
+        .node("c", FailingNode("c", calls.clone(), broken))
         .edge("open", "a")
         .edge("open", "b")
         .edge("open", "c")
@@ -174,7 +174,7 @@ pub async fn k4_a_crash_keeps_finished_siblings(factory: &dyn LogFactory) -> Res
         calls.take(),
         names(&["a#1 try 1", "b#1", "c#1"]),
     )?;
-    desk.log.cut(1, Cut::DiesBefore);
+    desk.log.cut(1, AppendFault::DiesBefore);
     go.notify_one();
     kind(run.await)?;
     desk.another_process();
@@ -188,20 +188,20 @@ pub async fn k4_a_crash_keeps_finished_siblings(factory: &dyn LogFactory) -> Res
 /// A task that keeps killing the process reaches a limit with an error of its own; an operator can
 /// still retry it.
 pub async fn k4_the_crash_limit_has_its_own_error(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", Says("a", calls.clone()))
-        .node("b", Says("b", calls.clone()))
+        .node("a", NamedNode("a", calls.clone()))
+        .node("b", NamedNode("b", calls.clone()))
         .edge("a", "b")
         .edge("b", END)
         .build()?;
     // The step of a is stored, and the process dies in b, before the outcome of b is stored.
-    desk.log.cut(2, Cut::DiesBefore);
+    desk.log.cut(2, AppendFault::DiesBefore);
     kind(desk.start(&graph).await)?;
     for _ in 2..=3 {
         desk.another_process();
-        desk.log.cut(2, Cut::DiesBefore);
+        desk.log.cut(2, AppendFault::DiesBefore);
         kind(desk.recover(&graph).await)?;
     }
     same(
@@ -228,7 +228,7 @@ pub async fn k4_the_crash_limit_has_its_own_error(factory: &dyn LogFactory) -> R
 
 /// A failed run leaves nothing behind for the next one.
 pub async fn k4_a_new_run_forgets_the_failed_one(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = fork(&calls, &broken)?;
     let runner = desk.runner(&graph);
@@ -250,7 +250,7 @@ pub async fn k4_a_new_run_forgets_the_failed_one(factory: &dyn LogFactory) -> Re
 
 /// A panic is a failure like any other, in the call of a node and in its future.
 pub async fn k4_a_panic_is_a_failure(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("open")
         .node("open", async |_: Context<Page>| ())
@@ -261,7 +261,7 @@ pub async fn k4_a_panic_is_a_failure(factory: &dyn LogFactory) -> Result<(), Fai
                 std::panic::panic_any("late panics");
             }
         })
-        .node("good", Says("good", calls.clone()))
+        .node("good", NamedNode("good", calls.clone()))
         .edge("open", "early")
         .edge("open", "late")
         .edge("open", "good")

@@ -2,19 +2,19 @@
 use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{
-    Amendment, Answers, BoxError, Context, END, Graph, RunErrorKind, RunnerOptions,
+    Answers, BoxError, Context, END, Graph, RunErrorKind, RunnerOptions, StateEdit,
 };
-use fugato_store::{LeaseRequest, Leased, StoreErrorKind};
+use fugato_store::{LeaseOutcome, LeaseRequest, StoreErrorKind};
 use tokio::sync::{Notify, Semaphore};
 
 use super::{
-    desk::{Calls, Desk, Page, finished, kind, line, thread},
+    desk::{Calls, Fixture, Page, finished, kind, line, thread},
     world::texts,
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
 /// A node that waits to be released and notes its drop.
-struct Held {
+struct HeldNode {
     entered: Arc<Notify>,
     leave: Arc<Semaphore>,
     calls: Calls,
@@ -29,7 +29,7 @@ impl Drop for Note {
     }
 }
 
-impl Held {
+impl HeldNode {
     fn new() -> Self {
         Self {
             entered: Arc::default(),
@@ -59,7 +59,7 @@ impl Held {
     }
 }
 
-impl Held {
+impl HeldNode {
     /// Waits until its future was dropped.
     async fn dropped(&self) {
         while self.calls.count() == 0 {
@@ -75,15 +75,15 @@ fn short() -> RunnerOptions {
 /// While one process runs a thread, every request of another is refused as busy, with the owner;
 /// nothing is written.
 pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
-    let waits = Held::new();
+    let desk = Fixture::of(factory).await?;
+    let waits = HeldNode::new();
     let graph = waits.graph()?;
     let options = RunnerOptions::default().owner("the first");
     let run = desk.runner_with(&graph, options).start(&desk.thread, ());
     waits.entered.notified().await;
     let head = desk.head().await?;
     let other = desk.runner(&graph);
-    let amendment = Amendment::new([line("x")], "Ada", "to see");
+    let amendment = StateEdit::new([line("x")], "Ada", "to see");
     let refused = [
         other.start(&desk.thread, line("x")).await,
         other.resume(&desk.thread, Answers::only(true)?).await,
@@ -108,8 +108,8 @@ pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> Resul
 /// A process that lost its lease gets the error at its next renewal: its node is dropped, its run
 /// stops, and none of its later results is committed.
 pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
-    let waits = Held::new();
+    let desk = Fixture::of(factory).await?;
+    let waits = HeldNode::new();
     let graph = waits.graph()?;
     let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
     waits.entered.notified().await;
@@ -120,7 +120,7 @@ pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Result<
         owner: "the second".into(),
         ttl: 10_000,
     };
-    let Leased::Granted(leases) = desk.log_of().lease(acquire).await? else {
+    let LeaseOutcome::Granted(leases) = desk.log_of().lease(acquire).await? else {
         return Err(Failure::new("a lease should be granted"));
     };
     let head = desk.head().await?;
@@ -144,8 +144,8 @@ pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Result<
 
 /// A lease is renewed for the whole run, however short the lease is.
 pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
-    let waits = Held::new();
+    let desk = Fixture::of(factory).await?;
+    let waits = HeldNode::new();
     let graph = waits.graph()?;
     let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
     waits.entered.notified().await;
@@ -166,8 +166,8 @@ pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Result<(), Fail
 pub async fn k14_a_cancel_signal_arrives_by_renewal(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
-    let waits = Held::new();
+    let desk = Fixture::of(factory).await?;
+    let waits = HeldNode::new();
     let graph = waits.graph()?;
     let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
     waits.entered.notified().await;
@@ -192,7 +192,7 @@ pub async fn k14_a_cancel_signal_arrives_by_renewal(
 pub async fn k14_a_cancel_signal_arrives_by_append(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
     let (enters, leaves) = (entered.clone(), leave.clone());
     let graph = Graph::<Page>::starting_at("a")
@@ -231,8 +231,8 @@ pub async fn k14_a_cancel_signal_arrives_by_append(
 
 /// There is nothing to cancel in a thread that does not exist, or that is at rest.
 pub async fn k14_there_may_be_nothing_to_cancel(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
-    let waits = Held::new();
+    let desk = Fixture::of(factory).await?;
+    let waits = HeldNode::new();
     let graph = waits.graph()?;
     let runner = desk.runner(&graph);
     let never = runner.cancel(&thread("never"), "Ada", "enough").await;
@@ -255,7 +255,7 @@ pub async fn k14_there_may_be_nothing_to_cancel(factory: &dyn LogFactory) -> Res
 
 /// Time is the store's: this machine's clock has no effect on a node, a lease or a question.
 pub async fn k14_time_is_the_stores(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("a")
         .node("a", async |cx: Context<Page>| line(cx.now().to_string()))
         .edge("a", END)

@@ -2,13 +2,16 @@
 use std::sync::Arc;
 
 use fugato_graph::{
-    Answers, Context, END, Graph, Runner, Saved,
+    Answers, Context, END, Graph, Runner, Suspended,
     machine::{Fact, Machine, Names, SavedMachine},
 };
 
 use super::{
     asking::midway,
-    desk::{Calls, Desk, Fails, Page, Says, Switch, finished, kind, line, parked, question},
+    desk::{
+        Calls, FailingNode, Fixture, NamedNode, Page, Switch, finished, kind, line, parked,
+        question,
+    },
     steps::three,
 };
 use crate::log::{Failure, LogFactory, same};
@@ -31,7 +34,7 @@ fn round_trips(facts: &[Fact<String>]) -> Result<(), Failure> {
             again,
             saved.clone(),
         )?;
-        same("what it wants", woken.todo(), lived.todo())?;
+        same("what it wants", woken.directive(), lived.directive())?;
         // Another process has nothing but the text.
         let mut anew = Arc::new((*names).clone());
         let machine = serde_json::from_str::<SavedMachine>(&saved)?.wake(&mut anew);
@@ -42,7 +45,7 @@ fn round_trips(facts: &[Fact<String>]) -> Result<(), Failure> {
 
 /// A machine at rest, at every point of several runs, is restored as the same machine.
 pub async fn k23_a_machine_wakes_as_it_was(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let runner = desk.runner(&three(&calls)?);
     finished(runner.start(&desk.thread, line("in")).await)?;
@@ -59,8 +62,11 @@ pub async fn k23_a_machine_wakes_as_it_was(factory: &dyn LogFactory) -> Result<(
     let fails = super::desk::thread("fails");
     let broken = Switch::on();
     let graph = Graph::<Page>::starting_at("plan")
-        .node("plan", Says("plan", calls.clone()))
-        .node("worker", Fails("worker", calls.clone(), broken.clone()))
+        .node("plan", NamedNode("plan", calls.clone()))
+        .node(
+            "worker",
+            FailingNode("worker", calls.clone(), broken.clone()),
+        )
         .scatter("plan", "worker", |_| ["x", "y", "z"])
         .edge("worker", END)
         .build()?;
@@ -80,12 +86,12 @@ pub async fn k23_a_machine_wakes_as_it_was(factory: &dyn LogFactory) -> Result<(
 pub async fn k23_an_ephemeral_run_goes_on_elsewhere(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    Desk::of(factory).await?;
+    Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = || -> Result<Graph<Page>, Failure> {
         Ok(Graph::<Page>::starting_at("open")
-            .node("open", Says("open", calls.clone()))
-            .node("a", Says("a", calls.clone()))
+            .node("open", NamedNode("open", calls.clone()))
+            .node("a", NamedNode("a", calls.clone()))
             .pause("ask", |_| "sure?", |_, yes: bool| line(yes.to_string()))
             .node("last", async |cx: Context<Page>| {
                 line(format!("last of {}", cx.state().lines.len()))
@@ -97,7 +103,7 @@ pub async fn k23_an_ephemeral_run_goes_on_elsewhere(
             .build()?)
     };
     let ended = Runner::ephemeral(graph()?).run(line("in")).await?;
-    let fugato_graph::Ended::Parked {
+    let fugato_graph::RunResult::Interrupted {
         saved: Some(saved), ..
     } = &ended
     else {
@@ -108,7 +114,7 @@ pub async fn k23_an_ephemeral_run_goes_on_elsewhere(
     let text = serde_json::to_string(saved)?;
     question(Ok(ended))?;
     calls.take();
-    let saved: Saved = serde_json::from_str(&text)?;
+    let saved: Suspended = serde_json::from_str(&text)?;
     let elsewhere = Runner::ephemeral(graph()?);
     let wrong = kind(elsewhere.resume(&saved, Answers::only("yes")?).await)?;
     let refused = matches!(wrong, fugato_graph::RunErrorKind::Answer(_));

@@ -4,25 +4,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
-    Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Snapshots, Status, StoreError,
-    StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
+    AppendResult, Commit, Head, LeaseOutcome, LeaseRequest, Record, Snapshot, Snapshots, Status,
+    StoreError, StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
 };
 use serde_json::Value;
 
-use crate::log::Opened;
+use crate::log::OpenedLog;
 
 /// A log that passes every request on, records the appends, and fails on request. Clones are the
 /// same log.
 #[derive(Debug, Clone)]
 pub struct RecordingLog {
-    inner: Opened,
-    seen: Arc<Mutex<Seen>>,
+    inner: OpenedLog,
+    seen: Arc<Mutex<RecordedCalls>>,
 }
 
 #[derive(Debug, Default)]
-struct Seen {
+struct RecordedCalls {
     commits: Vec<Commit>,
-    cut: Option<(usize, Cut)>,
+    cut: Option<(usize, AppendFault)>,
     dead: bool,
     in_flight: usize,
     most_in_flight: usize,
@@ -34,7 +34,7 @@ struct Seen {
 /// The way in which an append fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Cut {
+pub enum AppendFault {
     /// The process dies before the records are written. No request works from then on.
     DiesBefore,
     /// The process dies after the records were written.
@@ -47,7 +47,7 @@ pub enum Cut {
 
 impl RecordingLog {
     /// Wraps a log.
-    pub fn over(inner: Opened) -> Self {
+    pub fn over(inner: OpenedLog) -> Self {
         Self {
             inner,
             seen: Arc::default(),
@@ -55,7 +55,7 @@ impl RecordingLog {
     }
 
     /// Makes the `nth` append from now on fail, counted from 1.
-    pub fn cut(&self, nth: usize, cut: Cut) {
+    pub fn cut(&self, nth: usize, cut: AppendFault) {
         self.seen().cut = Some((nth, cut));
     }
 
@@ -127,7 +127,7 @@ impl RecordingLog {
         self.seen().spoiled = true;
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
+    fn seen(&self) -> MutexGuard<'_, RecordedCalls> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -139,14 +139,14 @@ impl RecordingLog {
     }
 
     /// Counts an append, and returns the way in which it fails, if it does.
-    fn begin(&self) -> Option<Cut> {
+    fn begin(&self) -> Option<AppendFault> {
         let mut seen = self.seen();
         seen.in_flight += 1;
         seen.most_in_flight = seen.most_in_flight.max(seen.in_flight);
         match seen.cut {
             Some((1, cut)) => {
                 seen.cut = None;
-                seen.dead = matches!(cut, Cut::DiesBefore | Cut::DiesAfter);
+                seen.dead = matches!(cut, AppendFault::DiesBefore | AppendFault::DiesAfter);
                 Some(cut)
             }
             Some((nth, cut)) => {
@@ -205,13 +205,13 @@ fn timeless(value: &mut Value) {
 
 #[async_trait]
 impl ThreadLog for RecordingLog {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError> {
         self.alive("append")?;
         let cut = self.begin();
         let fails = |kind| Err(StoreError::new(kind, "append").on(thread));
         let appended = match cut {
-            Some(Cut::DiesBefore) => fails(StoreErrorKind::Other),
-            Some(Cut::Full) => fails(StoreErrorKind::Full),
+            Some(AppendFault::DiesBefore) => fails(StoreErrorKind::Other),
+            Some(AppendFault::Full) => fails(StoreErrorKind::Full),
             _ => self.inner.log.append(thread, commit).await,
         };
         let mut seen = self.seen();
@@ -220,8 +220,8 @@ impl ThreadLog for RecordingLog {
             seen.commits.push(commit.clone());
         }
         match cut {
-            Some(Cut::DiesAfter) => fails(StoreErrorKind::Other),
-            Some(Cut::LosesAnswer) => fails(StoreErrorKind::Unavailable),
+            Some(AppendFault::DiesAfter) => fails(StoreErrorKind::Other),
+            Some(AppendFault::LosesAnswer) => fails(StoreErrorKind::Unavailable),
             _ => appended,
         }
     }
@@ -243,7 +243,7 @@ impl ThreadLog for RecordingLog {
         self.inner.log.head(thread).await
     }
 
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+    async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome, StoreError> {
         self.alive("lease")?;
         self.inner.log.lease(request).await
     }
@@ -313,7 +313,7 @@ impl ThreadAdmin for RecordingLog {
         thread: &ThreadId,
         base: Snapshot,
         commit: &Commit,
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<AppendResult, StoreError> {
         self.admin()?.fork(thread, base, commit).await
     }
 

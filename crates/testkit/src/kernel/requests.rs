@@ -1,27 +1,32 @@
 //! Scenarios of requests with keys: K12.
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use fugato_graph::{Answers, BoxError, Context, END, Ended, Graph, RunErrorKind, RunnerOptions};
+use fugato_graph::{
+    Answers, BoxError, Context, END, Graph, RunErrorKind, RunResult, RunnerOptions,
+};
 use tokio::sync::{Notify, Semaphore};
 
 use super::{
-    Cut,
-    desk::{Calls, Desk, Fails, Page, Says, Switch, finished, kind, line, parked, question},
+    AppendFault,
+    desk::{
+        Calls, FailingNode, Fixture, NamedNode, Page, Switch, finished, kind, line, parked,
+        question,
+    },
     world::texts,
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
 fn counting(calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("a")
-        .node("a", Says("a", calls.clone()))
+        .node("a", NamedNode("a", calls.clone()))
         .edge("a", END)
         .output(|page| page.lines.len())
         .build()?)
 }
 
-fn output(ended: Ended<Page>) -> Result<serde_json::Value, Failure> {
+fn output(ended: RunResult<Page>) -> Result<serde_json::Value, Failure> {
     match ended {
-        Ended::Finished { output, .. } => Ok(output.unwrap_or_default()),
+        RunResult::Finished { output, .. } => Ok(output.unwrap_or_default()),
         other => Err(Failure::new(format!(
             "the run should have ended, not {other:?}"
         ))),
@@ -31,7 +36,7 @@ fn output(ended: Ended<Page>) -> Result<serde_json::Value, Failure> {
 /// Every repeat of a request gets the output of its run, even after other runs; nothing runs, and
 /// nothing is written.
 pub async fn k12_a_finished_request_is_told_again(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = counting(&calls)?;
     let runner = desk.runner(&graph);
@@ -58,10 +63,10 @@ pub async fn k12_a_finished_request_is_told_again(factory: &dyn LogFactory) -> R
 
 /// Every repeat gets the failure of its run, or the end of that run after a retry.
 pub async fn k12_a_failed_request_is_told_again(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", Fails("a", calls.clone(), broken.clone()))
+        .node("a", FailingNode("a", calls.clone(), broken.clone()))
         .edge("a", END)
         .output(|page| page.lines.len())
         .build()?;
@@ -85,7 +90,7 @@ pub async fn k12_a_failed_request_is_told_again(factory: &dyn LogFactory) -> Res
 pub async fn k12_a_cancelled_request_is_told_again(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&asking()?);
     parked(runner.start_keyed(&desk.thread, "one", ()).await)?;
     runner.cancel(&desk.thread, "Ada", "not needed").await?;
@@ -110,7 +115,7 @@ fn asking() -> Result<Graph<Page>, Failure> {
 pub async fn k12_a_parked_request_shows_its_questions(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let graph = asking()?;
     let asked = question(
         desk.runner(&graph)
@@ -138,7 +143,7 @@ pub async fn k12_a_parked_request_shows_its_questions(
 /// A repeat of a run that is under way, in this or another process, waits for its end, and starts
 /// nothing.
 pub async fn k12_a_repeat_attaches_to_an_open_run(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let (calls, entered) = <(Calls, Arc<Notify>)>::default();
     let leave = Arc::new(Semaphore::new(0));
     let (notes, enters, leaves) = (calls.clone(), entered.clone(), leave.clone());
@@ -178,16 +183,16 @@ pub async fn k12_a_repeat_attaches_to_an_open_run(factory: &dyn LogFactory) -> R
 
 /// A repeat of a run that a crash left unfinished continues it.
 pub async fn k12_a_repeat_goes_on_after_a_crash(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", Says("a", calls.clone()))
-        .node("b", Says("b", calls.clone()))
+        .node("a", NamedNode("a", calls.clone()))
+        .node("b", NamedNode("b", calls.clone()))
         .edge("a", "b")
         .edge("b", END)
         .output(|page| page.lines.clone())
         .build()?;
-    desk.log.cut(2, Cut::DiesBefore);
+    desk.log.cut(2, AppendFault::DiesBefore);
     let died = desk
         .runner(&graph)
         .start_keyed(&desk.thread, "one", line("in"));
@@ -208,7 +213,7 @@ pub async fn k12_a_repeat_goes_on_after_a_crash(factory: &dyn LogFactory) -> Res
 
 /// The same key with another input is refused, and changes nothing.
 pub async fn k12_another_input_is_refused(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let runner = desk.runner(&counting(&calls)?);
     runner.start_keyed(&desk.thread, "one", line("in")).await?;
@@ -230,7 +235,7 @@ pub async fn k12_another_input_is_refused(factory: &dyn LogFactory) -> Result<()
 
 /// Keys outlive the records that began their runs.
 pub async fn k12_keys_survive_compaction(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     if desk.opened.admin.is_none() {
         return Ok(());
     }
@@ -265,7 +270,7 @@ pub async fn k12_keys_survive_compaction(factory: &dyn LogFactory) -> Result<(),
 
 /// Keys expire at a given age, by the clock of the store.
 pub async fn k12_keys_expire_by_age(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let options = RunnerOptions::default().key_age(Duration::from_secs(100));
     let runner = desk.runner_with(&counting(&calls)?, options);

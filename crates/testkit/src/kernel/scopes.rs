@@ -2,17 +2,20 @@
 use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{
-    Amendment, Answers, BoxError, Context, END, EffectClass, Entering, Graph, RunErrorKind,
-    Standing, machine::Fact,
+    Answers, BoxError, Context, END, EffectClass, Graph, RunErrorKind, StateEdit, SubgraphInput,
+    ThreadStatus, machine::Fact,
 };
 use fugato_stream::EventKind;
 use futures::StreamExt;
 use tokio::sync::Barrier;
 
 use super::{
-    Cut,
-    desk::{Calls, Desk, Fails, Page, Says, Switch, finished, kind, line, parked, question},
-    world::{Mails, texts},
+    AppendFault,
+    desk::{
+        Calls, FailingNode, Fixture, NamedNode, Page, Switch, finished, kind, line, parked,
+        question,
+    },
+    world::{MailNode, texts},
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
@@ -22,7 +25,7 @@ use crate::log::{Failure, LogFactory, holds, same};
     clippy::unnecessary_wraps,
     reason = "that is what a mapping looks like"
 )]
-fn enter(at: Entering<'_, Page>) -> Result<Page, BoxError> {
+fn enter(at: SubgraphInput<'_, Page>) -> Result<Page, BoxError> {
     let first = match at.item::<u32>() {
         Ok(item) => item.to_string(),
         Err(_) => at.state().lines.join("+"),
@@ -42,7 +45,7 @@ fn leave(_: &Page, inner: &Page) -> super::desk::Change {
 fn pair(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
     let (fails, broken) = (calls.clone(), broken.clone());
     Ok(Graph::<Page>::starting_at("one")
-        .node("one", Says("one", calls.clone()))
+        .node("one", NamedNode("one", calls.clone()))
         .node("two", move |cx: Context<Page>| {
             fails.note(cx.task());
             let first = cx.state().lines.first().is_some_and(|line| line == "0");
@@ -63,9 +66,9 @@ fn off() -> Switch {
 /// Builds plan, three of the inner graph at once, last.
 fn scattered(inner: &Graph<Page>, calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("plan")
-        .node("plan", Says("plan", calls.clone()))
+        .node("plan", NamedNode("plan", calls.clone()))
         .subgraph("worker", inner, enter, leave)
-        .node("last", Says("last", calls.clone()))
+        .node("last", NamedNode("last", calls.clone()))
         .scatter("plan", "worker", |_| 0..3_u32)
         .edge("worker", "last")
         .edge("last", END)
@@ -75,9 +78,9 @@ fn scattered(inner: &Graph<Page>, calls: &Calls) -> Result<Graph<Page>, Failure>
 /// Builds in, a subgraph, out.
 fn chained(inner: &Graph<Page>, calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("in")
-        .node("in", Says("in", calls.clone()))
+        .node("in", NamedNode("in", calls.clone()))
         .subgraph("sub", inner, enter, leave)
-        .node("out", Says("out", calls.clone()))
+        .node("out", NamedNode("out", calls.clone()))
         .edge("in", "sub")
         .edge("sub", "out")
         .edge("out", END)
@@ -86,7 +89,7 @@ fn chained(inner: &Graph<Page>, calls: &Calls) -> Result<Graph<Page>, Failure> {
 
 fn asking() -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("draft")
-        .node("draft", Says("draft", Calls::default()))
+        .node("draft", NamedNode("draft", Calls::default()))
         .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
         .edge("draft", "ask")
         .edge("ask", END)
@@ -119,7 +122,7 @@ pub async fn k21_a_subgraph_maps_in_and_out(factory: &dyn LogFactory) -> Result<
         ),
     ];
     for (graph, expected) in all {
-        let desk = Desk::of(factory).await?;
+        let desk = Fixture::of(factory).await?;
         let page = finished(desk.start(&graph).await)?;
         same(
             "what was said",
@@ -140,7 +143,7 @@ pub async fn k21_a_subgraph_maps_in_and_out(factory: &dyn LogFactory) -> Result<
 
 /// Subgraphs of a scatter run at the same time.
 pub async fn k21_subgraphs_run_at_the_same_time(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let meet = Arc::new(Barrier::new(3));
     let inner = Graph::<Page>::starting_at("meet")
         .node("meet", move |_: Context<Page>| {
@@ -161,7 +164,7 @@ pub async fn k21_subgraphs_run_at_the_same_time(factory: &dyn LogFactory) -> Res
 /// another process; finished tasks do not run again.
 pub async fn k21_questions_inside_are_answered(factory: &dyn LogFactory) -> Result<(), Failure> {
     for depth in 1..=2 {
-        let mut desk = Desk::of(factory).await?;
+        let mut desk = Fixture::of(factory).await?;
         let calls = Calls::default();
         let (inner, under) = match depth {
             1 => (asking()?, "ask#1"),
@@ -197,7 +200,7 @@ pub async fn k21_questions_inside_are_answered(factory: &dyn LogFactory) -> Resu
 
 /// A question inside that expires ends in its own update.
 pub async fn k21_questions_inside_expire(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let inner = Graph::<Page>::starting_at("ask")
         .pause_for(
             "ask",
@@ -219,7 +222,7 @@ pub async fn k21_questions_inside_expire(factory: &dyn LogFactory) -> Result<(),
 /// A failure inside fails the run with the address of the task inside, when its siblings have
 /// settled; a retry runs only that task.
 pub async fn k21_a_retry_runs_only_the_inner_task(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = scattered(&pair(&calls, &broken)?, &calls)?;
     for _ in 0..2 {
@@ -231,7 +234,7 @@ pub async fn k21_a_retry_runs_only_the_inner_task(factory: &dyn LogFactory) -> R
         let task = "worker#1[0]/two#1".to_owned();
         same("the error", kind(run.await)?, RunErrorKind::Node { task })?;
         let standing = desk.runner(&graph).standing(&desk.thread).await?;
-        let failed = matches!(&standing, Standing::Failed { error } if error.contains("boom"));
+        let failed = matches!(&standing, ThreadStatus::Failed { error } if error.contains("boom"));
         holds(failed, || format!("it stands at {standing:?}"))?;
         desk.another_process();
     }
@@ -251,8 +254,8 @@ pub async fn k21_a_retry_runs_only_the_inner_task(factory: &dyn LogFactory) -> R
 /// The process dies at any append inside: finished inner tasks are kept, and the end is the same.
 pub async fn k21_a_crash_inside_keeps_inner_tasks(factory: &dyn LogFactory) -> Result<(), Failure> {
     for nth in 1..=20 {
-        for cut in [Cut::DiesBefore, Cut::DiesAfter] {
-            let mut desk = Desk::of(factory).await?;
+        for cut in [AppendFault::DiesBefore, AppendFault::DiesAfter] {
+            let mut desk = Fixture::of(factory).await?;
             let calls = Calls::default();
             let inner = chained(&pair(&calls, &off())?, &calls)?;
             let graph = scattered(&inner, &calls)?;
@@ -263,8 +266,8 @@ pub async fn k21_a_crash_inside_keeps_inner_tasks(factory: &dyn LogFactory) -> R
             calls.take();
             let runner = desk.runner(&graph);
             match runner.standing(&desk.thread).await? {
-                Standing::New => drop(finished(runner.start(&desk.thread, ()).await)?),
-                Standing::Unfinished => drop(finished(runner.recover(&desk.thread).await)?),
+                ThreadStatus::New => drop(finished(runner.start(&desk.thread, ()).await)?),
+                ThreadStatus::Unfinished => drop(finished(runner.recover(&desk.thread).await)?),
                 _ => {}
             }
             let ran = calls.take();
@@ -286,7 +289,7 @@ pub async fn k21_a_crash_inside_keeps_inner_tasks(factory: &dyn LogFactory) -> R
 }
 
 /// Returns the tasks whose outcome is stored, with their scopes.
-async fn finished_tasks(desk: &Desk, graph: &Graph<Page>) -> Result<Vec<String>, Failure> {
+async fn finished_tasks(desk: &Fixture, graph: &Graph<Page>) -> Result<Vec<String>, Failure> {
     let alive = super::RecordingLog::over(desk.opened.clone());
     let runner = fugato_graph::Runner::new(graph.clone(), Arc::new(alive));
     let history = runner.history(&desk.thread, 1, 1_000).await?;
@@ -330,7 +333,7 @@ pub async fn k21_a_mapping_that_fails_is_an_error(factory: &dyn LogFactory) -> R
             .build()
     };
     for fails_in in [true, false] {
-        let desk = Desk::of(factory).await?;
+        let desk = Fixture::of(factory).await?;
         let graph = graph(fails_in)?;
         let broken = broken.clone();
         let failed = kind(desk.start(&graph).await)?;
@@ -349,7 +352,7 @@ pub async fn k21_a_mapping_that_fails_is_an_error(factory: &dyn LogFactory) -> R
 pub async fn k21_events_and_history_bear_the_scope(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let inner = Graph::<Page>::starting_at("one")
         .node("one", async |cx: Context<Page>| {
             let (block, text) = ("b".into(), "x".into());
@@ -405,15 +408,15 @@ pub async fn k21_what_is_gone_inside_is_named(factory: &dyn LogFactory) -> Resul
             None => graph.build(),
         }
     };
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = chained(&pausing("ask", None)?, &calls)?;
     question(desk.start(&graph).await)?;
     desk.another_process();
     let head = desk.head().await?;
     let flat = Graph::<Page>::starting_at("in")
-        .node("in", Says("in", calls.clone()))
-        .node("sub", Says("sub", calls.clone()))
+        .node("in", NamedNode("in", calls.clone()))
+        .node("sub", NamedNode("sub", calls.clone()))
         .edge("in", "sub")
         .edge("sub", END)
         .build()?;
@@ -444,11 +447,11 @@ pub async fn k21_what_is_gone_inside_is_named(factory: &dyn LogFactory) -> Resul
 pub async fn k21_an_operator_finishes_a_task_inside(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = chained(&asking()?, &Calls::default())?;
     let runner = desk.runner(&graph);
     question(runner.start(&desk.thread, ()).await)?;
-    let by_hand = Amendment::new([line("by hand")], "Ada", "nobody answers");
+    let by_hand = StateEdit::new([line("by hand")], "Ada", "nobody answers");
     let page = finished(
         runner
             .amend(&desk.thread, by_hand.finishing("sub#1/ask#1"))
@@ -461,11 +464,11 @@ pub async fn k21_an_operator_finishes_a_task_inside(
 
 /// An operator can finish the subgraph itself, with all that is open in it.
 pub async fn k21_an_operator_finishes_a_subgraph(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = chained(&asking()?, &Calls::default())?;
     let runner = desk.runner(&graph);
     question(runner.start(&desk.thread, ()).await)?;
-    let by_hand = Amendment::new([line("by hand")], "Ada", "nobody answers");
+    let by_hand = StateEdit::new([line("by hand")], "Ada", "nobody answers");
     let page = finished(runner.amend(&desk.thread, by_hand.finishing("sub#1")).await)?;
     same(
         "what was said",
@@ -481,12 +484,12 @@ pub async fn k21_an_operator_finishes_a_subgraph(factory: &dyn LogFactory) -> Re
 
 /// Snapshots, forks and compaction keep the open scopes: states, questions and receipts.
 pub async fn k21_open_scopes_survive_snapshots(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     if desk.opened.admin.is_none() {
         return Ok(());
     }
     let world = Calls::default();
-    let mails = Mails::of(&world, EffectClass::Once);
+    let mails = MailNode::of(&world, EffectClass::Once);
     let inner = Graph::<Page>::starting_at("acts")
         .node("acts", mails)
         .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
@@ -499,7 +502,7 @@ pub async fn k21_open_scopes_survive_snapshots(factory: &dyn LogFactory) -> Resu
     let graph = chained(&nested, &Calls::default())?;
     let runner = desk.runner(&graph);
     let asked = question(runner.start(&desk.thread, ()).await)?;
-    let noted = Amendment::new([line("noted")], "Ada", "a checkpoint");
+    let noted = StateEdit::new([line("noted")], "Ada", "a checkpoint");
     parked(runner.amend(&desk.thread, noted).await)?;
     let head = desk.head().await?;
     let copy = super::desk::thread("copy");
@@ -516,7 +519,7 @@ pub async fn k21_open_scopes_survive_snapshots(factory: &dyn LogFactory) -> Resu
         same(
             "its standing",
             standing,
-            Standing::Waiting(vec![asked.clone()]),
+            ThreadStatus::Waiting(vec![asked.clone()]),
         )?;
         let page = finished(runner.resume(&name, Answers::only(true)?).await)?;
         let said = ["in", "noted", "(in in (in+in sent 1 true) out)", "out"];
@@ -531,19 +534,19 @@ pub async fn k21_effects_inside_belong_to_their_task(
 ) -> Result<(), Failure> {
     let world = Calls::default();
     let inner = Graph::<Page>::starting_at("acts")
-        .node("acts", Mails::of(&world, EffectClass::Once))
+        .node("acts", MailNode::of(&world, EffectClass::Once))
         .edge("acts", END)
         .build()?;
     let graph = scattered(&inner, &Calls::default())?;
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     finished(desk.start(&graph).await)?;
     let mut keys = world.take();
     keys.dedup();
     same("actions of three subgraphs", keys.len(), 3)?;
-    desk = Desk::of(factory).await?;
+    desk = Fixture::of(factory).await?;
     let graph = chained(&inner, &Calls::default())?;
     // The step of in, the intent and the receipt are stored; the append of the step inside dies.
-    desk.log.cut(4, Cut::DiesBefore);
+    desk.log.cut(4, AppendFault::DiesBefore);
     kind(desk.start(&graph).await)?;
     desk.another_process();
     finished(desk.recover(&graph).await)?;
@@ -555,14 +558,14 @@ pub async fn k21_effects_inside_belong_to_their_task(
 pub async fn k21_a_question_inside_keeps_its_siblings(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = Graph::<Page>::starting_at("open")
-        .node("open", Says("open", calls.clone()))
+        .node("open", NamedNode("open", calls.clone()))
         .subgraph("sub", &asking()?, enter, leave)
-        .node("beside", Says("beside", calls.clone()))
-        .node("flaky", Fails("flaky", calls.clone(), broken.clone()))
-        .node("last", Says("last", calls.clone()))
+        .node("beside", NamedNode("beside", calls.clone()))
+        .node("flaky", FailingNode("flaky", calls.clone(), broken.clone()))
+        .node("last", NamedNode("last", calls.clone()))
         .edge("open", "sub")
         .edge("open", "beside")
         .edge("open", "flaky")

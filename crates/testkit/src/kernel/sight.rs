@@ -8,7 +8,7 @@ use fugato_stream::{Event, EventKind};
 use futures::StreamExt;
 use tokio::sync::Notify;
 
-use super::desk::{Calls, Change, Desk, Page, Says, finished, line, question};
+use super::desk::{Calls, Change, Fixture, NamedNode, Page, finished, line, question};
 use crate::log::{Failure, LogFactory, holds, same};
 
 /// Returns the durable events, in short.
@@ -68,7 +68,7 @@ fn letter() -> Result<Graph<Page>, Failure> {
 /// Events carry their origin; durable ones have a position, which never decreases. A reader that
 /// reconnects with a cursor misses no durable event and gets none twice.
 pub async fn k22_a_cursor_misses_nothing_durable(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = letter()?;
     let runner = desk.runner(&graph);
     let mut live: Vec<_> = runner.start(&desk.thread, ()).collect().await;
@@ -129,7 +129,7 @@ pub async fn k22_a_cursor_misses_nothing_durable(factory: &dyn LogFactory) -> Re
 pub async fn k22_durable_events_leave_after_their_append(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = super::steps::three(&Calls::default())?;
     let mut run = desk.runner(&graph).start(&desk.thread, ());
     let mut seen = 0;
@@ -152,7 +152,7 @@ pub async fn k22_durable_events_leave_after_their_append(
 /// order and once, and all deltas, merged.
 pub async fn k22_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) -> Result<(), Failure> {
     const ROUNDS: i64 = 1_500;
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
     let (enter, wait) = (entered.clone(), leave.clone());
     let graph = Graph::<Page>::starting_at("a")
@@ -215,11 +215,11 @@ pub async fn k22_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) -> R
 pub async fn k22_dropping_detaches_and_late_readers_catch_up(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
     let (enter, wait) = (entered.clone(), leave.clone());
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", Says("a", Calls::default()))
+        .node("a", NamedNode("a", Calls::default()))
         .node("b", move |cx: Context<Page>| {
             let (enter, wait) = (enter.clone(), wait.clone());
             async move {
@@ -278,7 +278,7 @@ pub async fn k22_dropping_detaches_and_late_readers_catch_up(
 
 /// A refused request sends its reader an event too, and the stream ends.
 pub async fn k22_a_refusal_is_an_event(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&letter()?);
     question(runner.start(&desk.thread, ()).await)?;
     let events: Vec<_> = runner.start(&desk.thread, ()).collect().await;

@@ -9,13 +9,13 @@ use fugato_state::State;
 use serde::{Deserialize, Serialize};
 use tokio::sync::{Barrier, Semaphore};
 
-use super::desk::{Calls, Change, Desk, Page, Says, Switch, finished, kind, line};
+use super::desk::{Calls, Change, Fixture, NamedNode, Page, Switch, finished, kind, line};
 use crate::log::{Failure, LogFactory, holds, same};
 
 /// Only `apply` changes state: siblings see the start of the step, and a task's local changes are
 /// in no state.
 pub async fn k1_only_apply_changes_state(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let sees = |name: &'static str| {
         move |cx: Context<Page>| async move {
             let mut own = cx.state().clone();
@@ -72,7 +72,7 @@ impl State for Counted {
 
 /// Applying in place clones nothing, after a single task and after several at once.
 pub async fn k1_applying_in_place_clones_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = Graph::<Counted>::starting_at("one")
         .node("one", async |_: Context<Counted>| 1)
         .node("two", async |cx: Context<Counted>| cx.state().0)
@@ -101,7 +101,7 @@ pub async fn k1_applying_in_place_clones_nothing(factory: &dyn LogFactory) -> Re
 pub async fn k2_tasks_of_a_step_run_at_the_same_time(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let meeting = Arc::new(Barrier::new(100));
     let graph = Graph::<Page>::starting_at("plan")
         .node("plan", async |_: Context<Page>| ())
@@ -130,7 +130,7 @@ pub async fn k2_updates_fold_in_path_order(factory: &dyn LogFactory) -> Result<(
         [2, 0, 1],
         [2, 1, 0],
     ] {
-        let desk = Desk::of(factory).await?;
+        let desk = Fixture::of(factory).await?;
         let turns: Vec<_> = (0..4).map(|_| Arc::new(Semaphore::new(0))).collect();
         if let Some(first) = turns.first() {
             first.add_permits(1);
@@ -174,7 +174,7 @@ pub async fn k2_updates_fold_in_path_order(factory: &dyn LogFactory) -> Result<(
 pub async fn k2_only_closing_records_are_checkpoints(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = three(&Calls::default())?;
     let runner = desk.runner(&graph);
     finished(runner.start(&desk.thread, ()).await)?;
@@ -198,7 +198,7 @@ pub async fn k2_only_closing_records_are_checkpoints(
 
 /// At most one append of a thread is in flight, and outcomes meanwhile are stored with the next.
 pub async fn k2_one_append_is_in_flight(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("plan")
         .node("plan", async |_: Context<Page>| ())
         .node("worker", async |cx: Context<Page>| {
@@ -225,10 +225,10 @@ pub async fn k2_one_append_is_in_flight(factory: &dyn LogFactory) -> Result<(), 
 /// Builds first, then a and b at once, then last.
 pub(super) fn three(calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("first")
-        .node("first", Says("first", calls.clone()))
-        .node("a", Says("a", calls.clone()))
-        .node("b", Says("b", calls.clone()))
-        .node("last", Says("last", calls.clone()))
+        .node("first", NamedNode("first", calls.clone()))
+        .node("a", NamedNode("a", calls.clone()))
+        .node("b", NamedNode("b", calls.clone()))
+        .node("last", NamedNode("last", calls.clone()))
         .edge("first", "a")
         .edge("first", "b")
         .join(["a", "b"], "last")
@@ -242,13 +242,13 @@ pub async fn k3_a_failing_router_leaves_the_step_open(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
     for (several, panics) in [(false, false), (false, true), (true, false), (true, true)] {
-        let mut desk = Desk::of(factory).await?;
+        let mut desk = Fixture::of(factory).await?;
         let (calls, broken) = (Calls::default(), Switch::on());
         let switch = broken.clone();
         let mut graph = Graph::<Page>::starting_at("open")
             .node("open", async |_: Context<Page>| ())
-            .node("a", Says("a", calls.clone()))
-            .node("c", Says("c", calls.clone()))
+            .node("a", NamedNode("a", calls.clone()))
+            .node("c", NamedNode("c", calls.clone()))
             .branch("a", ["c", END], move |page| {
                 if switch.is_on() && panics {
                     std::panic::panic_any("the router panics");
@@ -263,7 +263,7 @@ pub async fn k3_a_failing_router_leaves_the_step_open(
             .edge("open", "a");
         if several {
             graph = graph
-                .node("b", Says("b", calls.clone()))
+                .node("b", NamedNode("b", calls.clone()))
                 .edge("open", "b")
                 .edge("b", END);
         }
@@ -310,7 +310,7 @@ pub async fn k3_a_failing_router_leaves_the_step_open(
 
 /// All routers of a step see the same state, with all updates of the step.
 pub async fn k3_routers_run_on_the_folded_state(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("open")
         .node("open", async |_: Context<Page>| ())
         .node("a", async |_: Context<Page>| Change::Count(1))

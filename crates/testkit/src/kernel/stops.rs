@@ -2,7 +2,7 @@
 use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{
-    AnswerError, Answers, BoxError, Context, END, Effect, Graph, Meter, NodePolicy, Outcome,
+    AnswerError, Answers, BoxError, BudgetUnit, Context, END, Effect, Graph, NodePolicy, Outcome,
     RunErrorKind, RunnerOptions, machine::Fact,
 };
 use fugato_state::Question;
@@ -10,16 +10,16 @@ use fugato_store::Status;
 use tokio::sync::{Notify, Semaphore};
 
 use super::{
-    Cut,
-    desk::{Calls, Change, Desk, Page, Says, kind, line, parked},
+    AppendFault,
+    desk::{Calls, Change, Fixture, NamedNode, Page, kind, line, parked},
     world::{Killer, texts},
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
 /// A guard that notes its drop.
-struct Dropped(Calls, &'static str);
+struct DropNote(Calls, &'static str);
 
-impl Drop for Dropped {
+impl Drop for DropNote {
     fn drop(&mut self) {
         self.0.note(self.1);
     }
@@ -33,7 +33,7 @@ fn hangs(
 {
     let (calls, entered) = (calls.clone(), entered.clone());
     move |_| {
-        let (note, entered) = (Dropped(calls.clone(), "dropped"), entered.clone());
+        let (note, entered) = (DropNote(calls.clone(), "dropped"), entered.clone());
         Box::pin(async move {
             let _note = note;
             entered.add_permits(1);
@@ -67,7 +67,7 @@ fn ada() -> RunErrorKind {
 /// Returns the contents of the cancellation in the thread's log: dropped tasks, and effects in
 /// doubt.
 async fn cancelled(
-    desk: &Desk,
+    desk: &Fixture,
     graph: &Graph<Page>,
 ) -> Result<(Vec<String>, Vec<String>), Failure> {
     let history = desk.runner(graph).history(&desk.thread, 1, 1_000).await?;
@@ -93,11 +93,11 @@ async fn cancelled(
 pub async fn k19_cancelling_keeps_what_was_finished(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let (calls, entered) = (Calls::default(), Arc::new(Semaphore::new(0)));
     let graph = Graph::<Page>::starting_at("open")
-        .node("open", Says("open", Calls::default()))
-        .node("quick", Says("quick", Calls::default()))
+        .node("open", NamedNode("open", Calls::default()))
+        .node("quick", NamedNode("quick", Calls::default()))
         .node("slow", hangs(&calls, &entered))
         .node("asks", async |_: Context<Page>| {
             Outcome::<Change>::ask(Question::new::<bool>("ok", "ok?"))
@@ -146,7 +146,7 @@ pub async fn k19_cancelling_keeps_what_was_finished(
 /// recorded as in doubt.
 pub async fn k19_cancelling_waits_for_an_action(factory: &dyn LogFactory) -> Result<(), Failure> {
     for ends in [true, false] {
-        let desk = Desk::of(factory).await?;
+        let desk = Fixture::of(factory).await?;
         let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
         let (enters, leaves) = (entered.clone(), leave.clone());
         let graph = Graph::<Page>::starting_at("send")
@@ -190,20 +190,20 @@ pub async fn k19_cancelling_waits_for_an_action(factory: &dyn LogFactory) -> Res
 
 /// Subgraphs of any depth stop with the run: their nodes are dropped, and named.
 pub async fn k19_cancelling_stops_subgraphs(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let (calls, entered) = (Calls::default(), Arc::new(Semaphore::new(0)));
     let deepest = Graph::<Page>::starting_at("slow")
         .node("slow", hangs(&calls, &entered))
         .edge("slow", END)
         .build()?;
-    let enter = |_: fugato_graph::Entering<'_, Page>| Ok::<_, BoxError>(Page::default());
+    let enter = |_: fugato_graph::SubgraphInput<'_, Page>| Ok::<_, BoxError>(Page::default());
     let leave = |_: &Page, _: &Page| line("left");
     let inner = Graph::<Page>::starting_at("inner")
         .subgraph("inner", &deepest, enter, leave)
         .edge("inner", END)
         .build()?;
     let graph = Graph::<Page>::starting_at("plan")
-        .node("plan", Says("plan", Calls::default()))
+        .node("plan", NamedNode("plan", Calls::default()))
         .subgraph("worker", &inner, enter, leave)
         .scatter("plan", "worker", |_| 0..2)
         .edge("worker", END)
@@ -238,12 +238,12 @@ pub async fn k19_cancelling_stops_subgraphs(factory: &dyn LogFactory) -> Result<
 /// once, by any process.
 pub async fn k19_what_waits_is_cancelled_at_once(factory: &dyn LogFactory) -> Result<(), Failure> {
     for how in ["parked", "sleeping", "crashed"] {
-        let mut desk = Desk::of(factory).await?;
+        let mut desk = Fixture::of(factory).await?;
         let killer = Killer::default();
         let kills = killer.clone();
         let policy = NodePolicy::default().attempts(2);
         let graph = Graph::<Page>::starting_at("a")
-            .node("a", Says("a", Calls::default()))
+            .node("a", NamedNode("a", Calls::default()))
             .node("b", move |_: Context<Page>| {
                 if how == "crashed" {
                     kills.kill();
@@ -291,13 +291,17 @@ pub async fn k19_what_waits_is_cancelled_at_once(factory: &dyn LogFactory) -> Re
 /// use survives its process, and the next run starts from zero.
 pub async fn k19_each_budget_has_its_own_error(factory: &dyn LogFactory) -> Result<(), Failure> {
     for meter in [
-        Meter::Rounds,
-        Meter::ModelCalls,
-        Meter::ToolCalls,
-        Meter::Tokens,
+        BudgetUnit::Rounds,
+        BudgetUnit::ModelCalls,
+        BudgetUnit::ToolCalls,
+        BudgetUnit::Tokens,
     ] {
-        for crash in [None, Some(Cut::DiesBefore), Some(Cut::DiesAfter)] {
-            let mut desk = Desk::of(factory).await?;
+        for crash in [
+            None,
+            Some(AppendFault::DiesBefore),
+            Some(AppendFault::DiesAfter),
+        ] {
+            let mut desk = Fixture::of(factory).await?;
             let graph = Graph::<Page>::starting_at("a")
                 .node("a", move |cx: Context<Page>| {
                     cx.spend(meter, 30);
@@ -307,9 +311,9 @@ pub async fn k19_each_budget_has_its_own_error(factory: &dyn LogFactory) -> Resu
                 .build()?;
             let options = RunnerOptions::default()
                 .budget(meter, 100)
-                .budget(Meter::WallTime, 999_999);
+                .budget(BudgetUnit::WallTime, 999_999);
             for nth in [2].into_iter().filter(|_| crash.is_some()) {
-                desk.log.cut(nth, crash.unwrap_or(Cut::Full));
+                desk.log.cut(nth, crash.unwrap_or(AppendFault::Full));
             }
             let mut ended = desk
                 .runner_with(&graph, options.clone())
@@ -340,7 +344,7 @@ pub async fn k19_each_budget_has_its_own_error(factory: &dyn LogFactory) -> Resu
 
 /// Wall time is counted while the run runs, over all of its processes, and not while it is parked.
 pub async fn k19_wall_time_is_a_budget(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("ask")
         .pause("ask", |_| "on?", |_, on: bool| line(on.to_string()))
         .node("a", async |_: Context<Page>| {
@@ -355,7 +359,7 @@ pub async fn k19_wall_time_is_a_budget(factory: &dyn LogFactory) -> Result<(), F
         Err(error) => return Err(error.into()),
     };
     let limit = 100;
-    let options = RunnerOptions::default().budget(Meter::WallTime, limit);
+    let options = RunnerOptions::default().budget(BudgetUnit::WallTime, limit);
     let mut ended = desk
         .runner_with(&graph, options.clone())
         .start(&desk.thread, ())
@@ -363,7 +367,7 @@ pub async fn k19_wall_time_is_a_budget(factory: &dyn LogFactory) -> Result<(), F
     let mut rounds = 0;
     loop {
         if let Err(error) = ended {
-            let meter = Meter::WallTime;
+            let meter = BudgetUnit::WallTime;
             same(
                 "the error",
                 error.kind,

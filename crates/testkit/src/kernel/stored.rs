@@ -2,7 +2,7 @@
 use fugato_graph::{Context, END, Graph, RunErrorKind, RunnerOptions};
 use fugato_store::{Commit, Expect, Record, Status, StoreErrorKind};
 
-use super::desk::{Calls, Change, Desk, Page, Says, finished, kind, line, whole};
+use super::desk::{Calls, Change, Fixture, NamedNode, Page, finished, kind, line, whole};
 use crate::log::{Failure, LogFactory, holds, same};
 
 /// Builds a loop that runs a `rounds` times, each time with a line of `bytes`.
@@ -25,7 +25,7 @@ fn talk(rounds: i64, bytes: usize, calls: &Calls) -> Result<Graph<Page>, Failure
 pub async fn k16_bytes_are_linear_and_opening_is_bounded(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = talk(600, 2_000, &Calls::default())?;
     let page = finished(desk.start(&graph).await)?;
     let bytes: usize = desk
@@ -61,7 +61,7 @@ pub async fn k16_bytes_are_linear_and_opening_is_bounded(
 }
 
 /// Waits for snapshots, which are taken in the background, possibly on a busy server.
-async fn settle(desk: &Desk, puts: usize) -> Result<(), Failure> {
+async fn settle(desk: &Fixture, puts: usize) -> Result<(), Failure> {
     const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
     let begin = std::time::Instant::now();
     while begin.elapsed() < PATIENCE {
@@ -75,7 +75,7 @@ async fn settle(desk: &Desk, puts: usize) -> Result<(), Failure> {
 
 /// A damaged snapshot only costs time.
 pub async fn k16_a_damaged_snapshot_is_ignored(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = talk(200, 6_000, &Calls::default())?;
     let page = finished(desk.start(&graph).await)?;
     settle(&desk, 1).await?;
@@ -92,7 +92,7 @@ pub async fn k16_a_damaged_snapshot_is_ignored(factory: &dyn LogFactory) -> Resu
 
 /// Replay calls `apply` and nothing else: no node and no router.
 pub async fn k16_replay_calls_apply_only(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = talk(9, 10, &calls)?;
     let page = finished(desk.start(&graph).await)?;
@@ -110,10 +110,10 @@ pub async fn k16_replay_calls_apply_only(factory: &dyn LogFactory) -> Result<(),
 /// An outcome that is larger than a record fails its run with a clear error, and the thread can be
 /// used again; an input or answer that is too large is refused and changes nothing.
 pub async fn k16_what_is_too_large_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", Says("a", calls.clone()))
+        .node("a", NamedNode("a", calls.clone()))
         .node("b", |cx: Context<Page>| {
             let large = cx.state().route == "large";
             async move { large.then(|| line("x".repeat(Commit::MAX_RECORD))) }
@@ -144,7 +144,7 @@ pub async fn k16_what_is_too_large_is_an_error(factory: &dyn LogFactory) -> Resu
         || whole(&failed),
     )?;
     let standing = runner.standing(&desk.thread).await?;
-    let failed = matches!(&standing, fugato_graph::Standing::Failed { .. });
+    let failed = matches!(&standing, fugato_graph::ThreadStatus::Failed { .. });
     holds(failed, || format!("the thread stands as {standing:?}"))?;
     let page = finished(
         runner
@@ -160,7 +160,7 @@ pub async fn k16_what_is_too_large_is_an_error(factory: &dyn LogFactory) -> Resu
 
 /// Outcomes beyond the size of one append are stored in several.
 pub async fn k16_many_large_outcomes_are_stored(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let meeting = std::sync::Arc::new(tokio::sync::Barrier::new(20));
     let graph = Graph::<Page>::starting_at("plan")
         .node("plan", async |_: Context<Page>| ())
@@ -186,7 +186,7 @@ pub async fn k16_many_large_outcomes_are_stored(factory: &dyn LogFactory) -> Res
 
 /// Bodies are JSON with a version byte; another version is an error that names it.
 pub async fn k16_another_format_is_refused(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = talk(2, 3, &Calls::default())?;
     finished(desk.start(&graph).await)?;
     for record in desk.log.commits().iter().flat_map(|commit| &commit.records) {

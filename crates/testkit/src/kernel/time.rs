@@ -2,15 +2,15 @@
 use std::time::Duration;
 
 use fugato_graph::{
-    BoxError, Context, Durability, END, EffectClass, Ended, Graph, NodePolicy, RunErrorKind,
+    BoxError, Context, Durability, END, EffectClass, Graph, NodePolicy, RunErrorKind, RunResult,
     RunnerOptions, Worker,
 };
-use fugato_store::{LeaseRequest, Leased, Status};
+use fugato_store::{LeaseOutcome, LeaseRequest, Status};
 
 use super::{
-    Cut,
-    desk::{Calls, Desk, Page, Says, finished, kind, line},
-    world::{Killer, Mails, texts},
+    AppendFault,
+    desk::{Calls, Fixture, NamedNode, Page, finished, kind, line},
+    world::{Killer, MailNode, texts},
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
@@ -43,13 +43,13 @@ fn flaky(calls: &Calls, fails: usize, policy: NodePolicy) -> Result<Graph<Page>,
         .build()?)
 }
 
-async fn status(desk: &Desk) -> Result<Option<Status>, Failure> {
+async fn status(desk: &Fixture) -> Result<Option<Status>, Failure> {
     let head = desk.log_of().head(&desk.thread).await?;
     Ok(head.map(|head| head.status))
 }
 
 /// Returns the time that the thread sleeps from now on, in milliseconds.
-async fn sleeps(desk: &Desk) -> Result<i64, Failure> {
+async fn sleeps(desk: &Fixture) -> Result<i64, Failure> {
     match status(desk).await? {
         Some(Status::Sleeping { until }) => Ok(until - desk.clock.now()),
         other => Err(Failure::new(format!(
@@ -61,7 +61,7 @@ async fn sleeps(desk: &Desk) -> Result<i64, Failure> {
 /// A back-off is in the store: another process takes the thread over at its time, and not before;
 /// each further wait is twice as long, and no attempt is lost.
 pub async fn k19_retries_survive_their_process(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let policy = NodePolicy::default().attempts(3);
     let policy = policy.backoff(Duration::from_secs(100), Duration::from_secs(1_000));
@@ -75,7 +75,7 @@ pub async fn k19_retries_survive_their_process(factory: &dyn LogFactory) -> Resu
         let until = sleeps(&desk).await?;
         let close = (seconds * 1_000..seconds * 1_000 + 30_000).contains(&until);
         holds(close, || format!("it sleeps for {until} ms"))?;
-        let sleeping = matches!(ended, Ended::Sleeping { .. });
+        let sleeping = matches!(ended, RunResult::Scheduled { .. });
         holds(sleeping, || format!("got {ended:?}"))?;
         // Another process comes too early, and starts nothing.
         desk.another_process();
@@ -83,7 +83,7 @@ pub async fn k19_retries_survive_their_process(factory: &dyn LogFactory) -> Resu
         let tried = calls.count();
         let runner = desk.runner_with(&graph, options.clone());
         let early = runner.recover(&desk.thread).await?;
-        holds(matches!(early, Ended::Sleeping { .. }), || {
+        holds(matches!(early, RunResult::Scheduled { .. }), || {
             format!("got {early:?}")
         })?;
         same("tries before the time", calls.count(), tried)?;
@@ -106,13 +106,13 @@ pub async fn k19_retries_survive_their_process(factory: &dyn LogFactory) -> Resu
 }
 
 /// Returns the number of threads that can be claimed now. The claims are released.
-async fn claimable(desk: &Desk) -> Result<usize, Failure> {
+async fn claimable(desk: &Fixture) -> Result<usize, Failure> {
     let (n, owner, ttl) = (10, "a look".into(), 1_000);
     let claimed = desk
         .log_of()
         .lease(LeaseRequest::Claim { n, owner, ttl })
         .await?;
-    let Leased::Granted(leases) = claimed else {
+    let LeaseOutcome::Granted(leases) = claimed else {
         return Err(Failure::new("a claim grants leases"));
     };
     let found = leases.len();
@@ -129,8 +129,8 @@ async fn claimable(desk: &Desk) -> Result<usize, Failure> {
 pub async fn k19_a_crash_in_a_back_off_loses_no_try(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    for cut in [Cut::DiesBefore, Cut::DiesAfter] {
-        let mut desk = Desk::of(factory).await?;
+    for cut in [AppendFault::DiesBefore, AppendFault::DiesAfter] {
+        let mut desk = Fixture::of(factory).await?;
         let calls = Calls::default();
         let policy = NodePolicy::default().attempts(2).backoff(ms(10), ms(10));
         let first = flaky(&calls, 0, policy.clone())?;
@@ -143,11 +143,11 @@ pub async fn k19_a_crash_in_a_back_off_loses_no_try(
         let runner = desk.runner(&graph);
         let ended = match cut {
             // Nothing of the run was stored.
-            Cut::DiesBefore => runner.start(&desk.thread, ()).await,
+            AppendFault::DiesBefore => runner.start(&desk.thread, ()).await,
             _ => runner.recover(&desk.thread).await,
         };
         finished(ended)?;
-        let attempt = if cut == Cut::DiesBefore { 1 } else { 2 };
+        let attempt = if cut == AppendFault::DiesBefore { 1 } else { 2 };
         let tries = [
             "flaky#2 attempt 1".to_owned(),
             format!("flaky#2 attempt {attempt}"),
@@ -171,7 +171,7 @@ pub async fn k19_a_policy_says_what_is_tried_again(
         (at_once(3), 3),
         (at_once(0), 1),
     ] {
-        let desk = Desk::of(factory).await?;
+        let desk = Fixture::of(factory).await?;
         let calls = Calls::default();
         let graph = flaky(&calls, 100, policy)?;
         let failed = kind(desk.start(&graph).await)?;
@@ -187,12 +187,12 @@ pub async fn k19_a_policy_says_what_is_tried_again(
 pub async fn k19_crashes_are_counted_apart_from_tries(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let (calls, killer, world) = (Calls::default(), Killer::default(), Calls::default());
     let (notes, kills, mails) = (
         calls.clone(),
         killer.clone(),
-        Mails::of(&world, EffectClass::Idempotent),
+        MailNode::of(&world, EffectClass::Idempotent),
     );
     let graph = Graph::<Page>::starting_at("flaky")
         .node("flaky", move |cx: Context<Page>| {
@@ -245,11 +245,11 @@ pub async fn k4_a_task_that_kills_meets_its_limit(factory: &dyn LogFactory) -> R
         Durability::AtPause,
     ] {
         for fails_first in [false, true] {
-            let mut desk = Desk::of(factory).await?;
+            let mut desk = Fixture::of(factory).await?;
             let (killer, calls) = (Killer::default(), Calls::default());
             let (kills, tries) = (killer.clone(), calls.clone());
             let graph = Graph::<Page>::starting_at("acts")
-                .node("acts", Mails::of(&Calls::default(), EffectClass::Once))
+                .node("acts", MailNode::of(&Calls::default(), EffectClass::Once))
                 .node("deadly", move |_: Context<Page>| {
                     tries.note("try");
                     let fails = fails_first && tries.count() == 1;
@@ -296,7 +296,7 @@ pub async fn k4_a_task_that_kills_meets_its_limit(factory: &dyn LogFactory) -> R
 /// A run that was left between two steps, or just after its start, has killed nothing: recovery
 /// counts no crash.
 pub async fn k4_a_hand_over_is_no_crash(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("a")
         .node("a", async |cx: Context<Page>| {
             line(format!("attempt {}", cx.attempt()))
@@ -351,7 +351,7 @@ pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Result<(), 
     for (policy, how, expected) in cases {
         // Alone in its step, and in parallel to another.
         for beside in [false, true] {
-            let desk = Desk::of(factory).await?;
+            let desk = Fixture::of(factory).await?;
             let graph = Graph::<Page>::starting_at("open")
                 .node("open", async |_: Context<Page>| ())
                 .node("slow", move |cx: Context<Page>| async move {
@@ -367,7 +367,7 @@ pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Result<(), 
                     }
                     line("slow")
                 })
-                .node("other", Says("other", Calls::default()))
+                .node("other", NamedNode("other", Calls::default()))
                 .policy("slow", policy.clone())
                 .branch("open", ["slow", "other"], move |_| {
                     if beside {
@@ -394,7 +394,7 @@ pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Result<(), 
 
 /// A timeout bounds each attempt: a late task is retried with its full time.
 pub async fn k19_a_time_limit_is_in_the_log(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("slow")
         .node("slow", async |_: Context<Page>| {
             std::future::pending::<()>().await;

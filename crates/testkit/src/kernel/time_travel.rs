@@ -2,15 +2,18 @@
 use std::sync::Arc;
 
 use fugato_graph::{
-    Amendment, AnswerError, Answers, BoxError, Context, END, Ended, Graph, RunErrorKind, Runner,
-    Standing, machine::Fact,
+    AnswerError, Answers, BoxError, Context, END, Graph, RunErrorKind, RunResult, Runner,
+    StateEdit, ThreadStatus, machine::Fact,
 };
 use fugato_store::StoreErrorKind;
 use tokio::sync::Notify;
 
 use super::{
-    Cut,
-    desk::{Calls, Change, Desk, Fails, Page, Says, Switch, finished, kind, line, parked, thread},
+    AppendFault,
+    desk::{
+        Calls, Change, FailingNode, Fixture, NamedNode, Page, Switch, finished, kind, line, parked,
+        thread,
+    },
     world::texts,
 };
 use crate::log::{Failure, LogFactory, holds, same};
@@ -18,11 +21,11 @@ use crate::log::{Failure, LogFactory, holds, same};
 /// Builds open, then a pause and two nodes of which one may fail, joined into last.
 fn desk_graph(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("open")
-        .node("open", Says("open", calls.clone()))
+        .node("open", NamedNode("open", calls.clone()))
         .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
-        .node("works", Says("works", calls.clone()))
-        .node("flaky", Fails("flaky", calls.clone(), broken.clone()))
-        .node("last", Says("last", calls.clone()))
+        .node("works", NamedNode("works", calls.clone()))
+        .node("flaky", FailingNode("flaky", calls.clone(), broken.clone()))
+        .node("last", NamedNode("last", calls.clone()))
         .edge("open", "ask")
         .edge("open", "works")
         .edge("open", "flaky")
@@ -31,13 +34,13 @@ fn desk_graph(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
         .build()?)
 }
 
-fn ada(lines: &[&str]) -> Amendment<Change> {
+fn ada(lines: &[&str]) -> StateEdit<Change> {
     let updates = lines.iter().map(|text| line(*text));
-    Amendment::new(updates.collect::<Vec<_>>(), "Ada", "by hand")
+    StateEdit::new(updates.collect::<Vec<_>>(), "Ada", "by hand")
 }
 
 /// Checks that the state read from the first record on is that of the run.
-async fn replayed(runner: &Runner<Page>, desk: &Desk, expected: &[&str]) -> Result<(), Failure> {
+async fn replayed(runner: &Runner<Page>, desk: &Fixture, expected: &[&str]) -> Result<(), Failure> {
     let stored = runner.state(&desk.thread).await?;
     let lines = stored.map(|page| page.lines.clone());
     same("the state by the log", lines, Some(texts(expected)))
@@ -46,7 +49,7 @@ async fn replayed(runner: &Runner<Page>, desk: &Desk, expected: &[&str]) -> Resu
 /// History returns each record with its position, time, run and scope; the state at each position
 /// is that of the last checkpoint.
 pub async fn k18_history_and_states_can_be_read(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     broken.turn_off();
     let graph = desk_graph(&calls, &broken)?;
@@ -96,7 +99,7 @@ pub async fn k18_history_and_states_can_be_read(factory: &dyn LogFactory) -> Res
 
 /// A fork starts at a checkpoint and nowhere else, runs separately, and asks its questions again.
 pub async fn k18_a_fork_begins_at_a_checkpoint(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     if desk.opened.admin.is_none() {
         return Ok(());
     }
@@ -120,7 +123,7 @@ pub async fn k18_a_fork_begins_at_a_checkpoint(factory: &dyn LogFactory) -> Resu
             continue;
         }
         let whole = texts(&["in", "open", "true", "works", "flaky", "last"]);
-        if runner.standing(&copy).await? == Standing::Unfinished {
+        if runner.standing(&copy).await? == ThreadStatus::Unfinished {
             let ended = runner.recover(&copy).await?;
             if !ended.interrupts().is_empty() {
                 finished(runner.resume(&copy, Answers::only(true)?).await)?;
@@ -141,7 +144,7 @@ pub async fn k18_a_fork_begins_at_a_checkpoint(factory: &dyn LogFactory) -> Resu
 /// An operator can change the state while the thread is parked, failed, cancelled or ended. The
 /// change is a record like any other, with author and reason.
 pub async fn k18_an_operator_amends_what_rests(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("ask")
         .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
         .edge("ask", END)
@@ -178,7 +181,7 @@ pub async fn k18_an_operator_amends_what_rests(factory: &dyn LogFactory) -> Resu
 
 /// Nothing is amended while a run is under way, in this process or left behind by a crash.
 pub async fn k18_nothing_is_amended_in_a_run(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
     let (enters, leaves) = (entered.clone(), leave.clone());
     let graph = Graph::<Page>::starting_at("a")
@@ -200,7 +203,7 @@ pub async fn k18_nothing_is_amended_in_a_run(factory: &dyn LogFactory) -> Result
     let refused = kind(runner.amend(&desk.thread, ada(&["x"])).await)?;
     let busy = matches!(refused, RunErrorKind::Busy { .. });
     holds(busy, || format!("got {refused:?}"))?;
-    desk.log.cut(1, Cut::DiesBefore);
+    desk.log.cut(1, AppendFault::DiesBefore);
     leave.notify_one();
     kind(run.await)?;
     desk.another_process();
@@ -217,7 +220,7 @@ pub async fn k18_nothing_is_amended_in_a_run(factory: &dyn LogFactory) -> Result
 pub async fn k18_an_operator_finishes_an_open_task(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let mut desk = Desk::of(factory).await?;
+    let mut desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     broken.turn_off();
     let graph = desk_graph(&calls, &broken)?;
@@ -266,14 +269,14 @@ pub async fn k18_an_operator_finishes_a_failed_task(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
     for first in ["one#1", "two#1"] {
-        let desk = Desk::of(factory).await?;
+        let desk = Fixture::of(factory).await?;
         let (calls, broken) = (Calls::default(), Switch::on());
-        let fails = |name| Fails(name, calls.clone(), broken.clone());
+        let fails = |name| FailingNode(name, calls.clone(), broken.clone());
         let graph = Graph::<Page>::starting_at("open")
-            .node("open", Says("open", Calls::default()))
+            .node("open", NamedNode("open", Calls::default()))
             .node("one", fails("one"))
             .node("two", fails("two"))
-            .node("last", Says("last", Calls::default()))
+            .node("last", NamedNode("last", Calls::default()))
             .edge("open", "one")
             .edge("open", "two")
             .join(["one", "two"], "last")
@@ -307,19 +310,19 @@ pub async fn k18_an_operator_finishes_a_failed_task(
 
 /// The state of a failed run can be amended; the failed task still has to be retried.
 pub async fn k18_a_failed_run_stays_failed(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = Graph::<Page>::starting_at("flaky")
-        .node("flaky", Fails("flaky", calls.clone(), broken.clone()))
+        .node("flaky", FailingNode("flaky", calls.clone(), broken.clone()))
         .edge("flaky", END)
         .build()?;
     let runner = desk.runner(&graph);
     kind(runner.start(&desk.thread, ()).await)?;
     let ended = runner.amend(&desk.thread, ada(&["noted"])).await;
-    let success = matches!(ended, Ok(Ended::Finished { .. }));
+    let success = matches!(ended, Ok(RunResult::Finished { .. }));
     holds(!success, || format!("a failed run ended as {ended:?}"))?;
     let standing = runner.standing(&desk.thread).await?;
-    let failed = matches!(standing, Standing::Failed { .. });
+    let failed = matches!(standing, ThreadStatus::Failed { .. });
     holds(failed, || format!("it stands at {standing:?}"))?;
     broken.turn_off();
     let page = finished(runner.retry(&desk.thread).await)?;

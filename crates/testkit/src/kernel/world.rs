@@ -9,21 +9,21 @@ use fugato_graph::{
 use fugato_state::State;
 
 use super::{
-    Cut, RecordingLog,
-    desk::{Calls, Change, Desk, Page, Says, line},
+    AppendFault, RecordingLog,
+    desk::{Calls, Change, Fixture, NamedNode, Page, line},
 };
 use crate::log::{Failure, same};
 
 /// A node that sends a mail and returns the result. The world records the idempotency key.
 #[derive(Clone)]
-pub(crate) struct Mails {
+pub(crate) struct MailNode {
     pub(crate) world: Calls,
     effect: Arc<dyn Fn() -> Effect<String> + Send + Sync>,
     /// The text of the mail.
     pub(crate) text: &'static str,
 }
 
-impl Mails {
+impl MailNode {
     pub(crate) fn of(world: &Calls, class: EffectClass) -> Self {
         Self::with(world, move || class.into())
     }
@@ -53,7 +53,7 @@ impl Mails {
 }
 
 #[async_trait]
-impl Node<Page> for Mails {
+impl Node<Page> for MailNode {
     async fn run(&self, cx: Context<Page>) -> Result<Outcome<Change>, BoxError> {
         Ok(Outcome::done([line(self.send(&cx, "mail").await?)]))
     }
@@ -62,9 +62,9 @@ impl Node<Page> for Mails {
 /// Builds a, then a node that acts, then b.
 pub(crate) fn between<M>(acts: impl IntoNode<Page, M>) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("a")
-        .node("a", Says("a", Calls::default()))
+        .node("a", NamedNode("a", Calls::default()))
         .node("send", acts)
-        .node("b", Says("b", Calls::default()))
+        .node("b", NamedNode("b", Calls::default()))
         .edge("a", "send")
         .edge("send", "b")
         .edge("b", END)
@@ -75,7 +75,7 @@ pub(crate) fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-impl Desk {
+impl Fixture {
     /// Compares the appends since the last call, one line for each commit.
     pub(crate) fn appended(&self, what: &str, expected: &[&str]) -> Result<(), Failure> {
         let shape = self.log.shape();
@@ -112,12 +112,13 @@ pub(crate) struct Killer(Arc<Mutex<Option<RecordingLog>>>);
 
 impl Killer {
     /// Aims at the process that is about to run.
-    pub(crate) fn aim(&self, desk: &Desk) {
+    pub(crate) fn aim(&self, desk: &Fixture) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(desk.log.clone());
     }
 
     pub(crate) fn kill(&self) {
         let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        log.iter().for_each(|log| log.cut(1, Cut::DiesBefore));
+        log.iter()
+            .for_each(|log| log.cut(1, AppendFault::DiesBefore));
     }
 }

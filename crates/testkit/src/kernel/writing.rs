@@ -6,8 +6,8 @@ use fugato_store::{Commit, Expect, LeaseRequest, Record, Status, StoreErrorKind}
 use tokio::sync::{Notify, Semaphore};
 
 use super::{
-    Cut,
-    desk::{Calls, Desk, Page, Says, finished, kind, line, question},
+    AppendFault,
+    desk::{Calls, Fixture, NamedNode, Page, finished, kind, line, question},
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
@@ -28,7 +28,7 @@ fn held(entered: &Arc<Notify>, leave: &Arc<Semaphore>) -> Result<Graph<Page>, Fa
 
 /// Of two runs of one thread at the same time, one is refused and has changed nothing.
 pub async fn k13_of_two_runs_one_is_refused(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let (entered, leave) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
     let graph = held(&entered, &leave)?;
     let first = desk.runner(&graph).start(&desk.thread, line("one"));
@@ -56,7 +56,7 @@ pub async fn k13_of_two_runs_one_is_refused(factory: &dyn LogFactory) -> Result<
 
 /// A writer that lost its thread to another gets a conflict, and has written nothing.
 pub async fn k13_an_old_owner_writes_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let entered = Arc::new(Notify::new());
     let old_leaves = Arc::new(Semaphore::new(0));
     let new_leaves = Arc::new(Semaphore::new(0));
@@ -90,7 +90,7 @@ pub async fn k13_an_old_owner_writes_nothing(factory: &dyn LogFactory) -> Result
 
 /// A foreign record at the next position is a conflict for a run that does not know it.
 pub async fn k13_a_moved_head_is_a_conflict(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let (entered, leave) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
     let graph = held(&entered, &leave)?;
     finished({
@@ -129,9 +129,9 @@ pub async fn k13_a_lost_answer_writes_nothing_twice(
 ) -> Result<(), Failure> {
     let expected = ["a", "b", "c"].map(str::to_owned).to_vec();
     for nth in 1..=3 {
-        let desk = Desk::of(factory).await?;
+        let desk = Fixture::of(factory).await?;
         let graph = chain(&Calls::default())?;
-        desk.log.cut(nth, Cut::LosesAnswer);
+        desk.log.cut(nth, AppendFault::LosesAnswer);
         let page = finished(desk.start(&graph).await)?;
         same("what was said", page.lines, expected.clone())?;
         let stored = desk.runner(&graph).state(&desk.thread).await?;
@@ -147,9 +147,9 @@ pub async fn k13_a_lost_answer_writes_nothing_twice(
 
 fn chain(calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("a")
-        .node("a", Says("a", calls.clone()))
-        .node("b", Says("b", calls.clone()))
-        .node("c", Says("c", calls.clone()))
+        .node("a", NamedNode("a", calls.clone()))
+        .node("b", NamedNode("b", calls.clone()))
+        .node("c", NamedNode("c", calls.clone()))
         .edge("a", "b")
         .edge("b", "c")
         .edge("c", END)
@@ -161,7 +161,7 @@ fn chain(calls: &Calls) -> Result<Graph<Page>, Failure> {
 pub async fn k15_a_step_is_durable_before_the_next(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let checks = {
         let (log, thread) = (desk.opened.log.clone(), desk.thread.clone());
         move |cx: Context<Page>| {
@@ -204,9 +204,9 @@ pub async fn k15_a_step_is_durable_before_the_next(
 pub async fn k15_start_to_pause_and_answer_to_end_are_one_append_each(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("draft")
-        .node("draft", Says("draft", Calls::default()))
+        .node("draft", NamedNode("draft", Calls::default()))
         .pause("confirm", |_| "sure?", |_, yes: bool| line(yes.to_string()))
         .edge("draft", "confirm")
         .edge("confirm", END)
@@ -222,10 +222,10 @@ pub async fn k15_start_to_pause_and_answer_to_end_are_one_append_each(
 pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> Result<(), Failure> {
     use futures::StreamExt;
     for nth in 1..=3 {
-        let desk = Desk::of(factory).await?;
+        let desk = Fixture::of(factory).await?;
         let calls = Calls::default();
         let graph = chain(&calls)?;
-        desk.log.cut(nth, Cut::Full);
+        desk.log.cut(nth, AppendFault::Full);
         let mut run = desk.runner(&graph).start(&desk.thread, line("in"));
         let mut last = None;
         while let Some(event) = run.next().await {
@@ -253,7 +253,7 @@ pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> Resul
 
 /// A thread at rest has no lease, so that any process can take it at once.
 pub async fn k15_a_thread_at_rest_is_free(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Desk::of(factory).await?;
+    let desk = Fixture::of(factory).await?;
     finished(
         desk.runner(&chain(&Calls::default())?)
             .start(&desk.thread, ())

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use fugato_state::ThreadId;
 use fugato_store::{Lease, MemoryLog, Signal, Snapshot};
 
-use super::{Abilities, LogFactory, OpenError, Opened, TestClock};
+use super::{Abilities, LogFactory, OpenError, OpenedLog, TestClock};
 
 macro_rules! flaws {
     ($($(#[doc = $doc:literal])+ $flaw:ident => $scenario:ident,)+) => {
@@ -127,13 +127,13 @@ impl LogFactory for BrokenLogs {
         Abilities::all()
     }
 
-    async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let fresh = BrokenLog::new(self.flaw, clock);
         let mut newest = self.newest.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Opened::whole(newest.insert(fresh).clone()))
+        Ok(OpenedLog::whole(newest.insert(fresh).clone()))
     }
 
-    async fn reopen(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn reopen(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         if self.flaw == Flaw::LosesOnReopen {
             return self.fresh(clock).await;
         }
@@ -142,7 +142,7 @@ impl LogFactory for BrokenLogs {
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        Ok(Opened::whole(newest.ok_or("nothing was opened before")?))
+        Ok(OpenedLog::whole(newest.ok_or("nothing was opened before")?))
     }
 }
 

@@ -2,7 +2,7 @@
 //! language.
 use fugato_state::Seq;
 use fugato_store::{
-    Commit, Expect, LeaseRequest, Leased, Record, Signal, Snapshot, Status, StoreErrorKind,
+    Commit, Expect, LeaseOutcome, LeaseRequest, Record, Signal, Snapshot, Status, StoreErrorKind,
     ThreadFilter, ThreadStore,
 };
 
@@ -158,7 +158,7 @@ pub async fn leases_are_exact(store: &dyn ThreadStore) -> Result<(), Failure> {
     for _ in 0..2 {
         let (thread, signal) = (desk.clone(), signal.clone());
         let left = store.lease(LeaseRequest::Signal { thread, signal }).await?;
-        same("a signal", left, Leased::Done)?;
+        same("a signal", left, LeaseOutcome::Done)?;
     }
     let appended = store.append(&desk, &commit(0, lease.fence, &["a"])).await?;
     same(

@@ -15,11 +15,11 @@ pub trait LogFactory: Send + Sync {
     fn abilities(&self) -> Abilities;
 
     /// Returns an empty log, which reads time from `clock`.
-    async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError>;
+    async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError>;
 
     /// Returns the log of the last [`fresh`](Self::fresh), as another process would open it. The
     /// first one was dropped before. Only called for logs that are declared persistent.
-    async fn reopen(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn reopen(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let _ = clock;
         Err("this factory declares persistent logs and cannot reopen them".into())
     }
@@ -80,7 +80,7 @@ impl Abilities {
 
 /// An open log with its further interfaces.
 #[derive(Clone)]
-pub struct Opened {
+pub struct OpenedLog {
     /// The log.
     pub log: Arc<dyn ThreadLog>,
     /// Its snapshots, if it declares them.
@@ -89,7 +89,7 @@ pub struct Opened {
     pub admin: Option<Arc<dyn ThreadAdmin>>,
 }
 
-impl Opened {
+impl OpenedLog {
     /// Wraps a store that has all interfaces.
     pub fn whole(store: impl ThreadStore + 'static) -> Self {
         let store = Arc::new(store);
@@ -101,7 +101,7 @@ impl Opened {
     }
 }
 
-impl fmt::Debug for Opened {
+impl fmt::Debug for OpenedLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Opened")
             .field("snapshots", &self.snapshots.is_some())

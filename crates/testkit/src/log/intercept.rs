@@ -3,14 +3,14 @@ use std::{future::Future, sync::Arc};
 use async_trait::async_trait;
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
-    Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Snapshots, StoreError,
-    ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
+    AppendResult, Commit, Head, LeaseOutcome, LeaseRequest, Record, Snapshot, Snapshots,
+    StoreError, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
 };
 
 /// A request to a store.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub enum Asked<'a> {
+pub enum StoreCall<'a> {
     /// An append.
     Append(&'a ThreadId, &'a Commit),
     /// A read of records.
@@ -33,7 +33,7 @@ pub enum Asked<'a> {
 ///
 /// use fugato_state::ThreadId;
 /// use fugato_store::{MemoryLog, StoreError, StoreErrorKind, ThreadLog};
-/// use fugato_testkit::log::{Asked, Intercept, Intercepted};
+/// use fugato_testkit::log::{StoreCall, Intercept, InterceptedLog};
 ///
 /// /// Nothing more can be written.
 /// struct Full;
@@ -41,18 +41,18 @@ pub enum Asked<'a> {
 /// impl Intercept for Full {
 ///     async fn around<T: Send>(
 ///         &self,
-///         asked: Asked<'_>,
+///         asked: StoreCall<'_>,
 ///         act: impl Future<Output = Result<T, StoreError>> + Send,
 ///     ) -> Result<T, StoreError> {
 ///         match asked {
-///             Asked::Append(..) => Err(StoreError::new(StoreErrorKind::Full, "append")),
+///             StoreCall::Append(..) => Err(StoreError::new(StoreErrorKind::Full, "append")),
 ///             _ => act.await,
 ///         }
 ///     }
 /// }
 ///
 /// # futures::executor::block_on(async {
-/// let log = Intercepted::new(MemoryLog::default(), Full);
+/// let log = InterceptedLog::new(MemoryLog::default(), Full);
 /// assert_eq!(log.head(&ThreadId::new("desk")?).await?, None);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).unwrap();
@@ -61,7 +61,7 @@ pub trait Intercept: Send + Sync {
     /// Runs around one request: the store gets it only when `act` is awaited.
     fn around<T: Send>(
         &self,
-        asked: Asked<'_>,
+        asked: StoreCall<'_>,
         act: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> impl Future<Output = Result<T, StoreError>> + Send;
 }
@@ -69,7 +69,7 @@ pub trait Intercept: Send + Sync {
 impl<I: Intercept> Intercept for Arc<I> {
     fn around<T: Send>(
         &self,
-        asked: Asked<'_>,
+        asked: StoreCall<'_>,
         act: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> impl Future<Output = Result<T, StoreError>> + Send {
         (**self).around(asked, act)
@@ -78,12 +78,12 @@ impl<I: Intercept> Intercept for Arc<I> {
 
 /// A store with an interceptor in front of it.
 #[derive(Debug, Clone)]
-pub struct Intercepted<L, I> {
+pub struct InterceptedLog<L, I> {
     store: L,
     between: I,
 }
 
-impl<L, I> Intercepted<L, I> {
+impl<L, I> InterceptedLog<L, I> {
     /// Puts an interceptor in front of a store.
     pub fn new(store: L, between: I) -> Self {
         Self { store, between }
@@ -92,11 +92,11 @@ impl<L, I> Intercepted<L, I> {
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
-impl<L: ThreadLog, I: Intercept> ThreadLog for Intercepted<L, I> {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+impl<L: ThreadLog, I: Intercept> ThreadLog for InterceptedLog<L, I> {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError> {
         let act = self.store.append(thread, commit);
         self.between
-            .around(Asked::Append(thread, commit), act)
+            .around(StoreCall::Append(thread, commit), act)
             .await
     }
 
@@ -107,46 +107,46 @@ impl<L: ThreadLog, I: Intercept> ThreadLog for Intercepted<L, I> {
         limit: usize,
     ) -> Result<Vec<(Seq, Record)>, StoreError> {
         let act = self.store.read(thread, from, limit);
-        self.between.around(Asked::Read, act).await
+        self.between.around(StoreCall::Read, act).await
     }
 
     async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
         self.between
-            .around(Asked::Head, self.store.head(thread))
+            .around(StoreCall::Head, self.store.head(thread))
             .await
     }
 
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+    async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome, StoreError> {
         let act = self.store.lease(request.clone());
-        self.between.around(Asked::Lease(&request), act).await
+        self.between.around(StoreCall::Lease(&request), act).await
     }
 }
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
-impl<L: Snapshots, I: Intercept> Snapshots for Intercepted<L, I> {
+impl<L: Snapshots, I: Intercept> Snapshots for InterceptedLog<L, I> {
     async fn put(&self, thread: &ThreadId, snapshot: Snapshot) -> Result<(), StoreError> {
         let act = self.store.put(thread, snapshot);
-        self.between.around(Asked::Snapshot, act).await
+        self.between.around(StoreCall::Snapshot, act).await
     }
 
     async fn latest_at(&self, thread: &ThreadId, seq: Seq) -> Result<Option<Snapshot>, StoreError> {
         let act = self.store.latest_at(thread, seq);
-        self.between.around(Asked::Snapshot, act).await
+        self.between.around(StoreCall::Snapshot, act).await
     }
 
     async fn delete(&self, thread: &ThreadId, seq: Seq) -> Result<(), StoreError> {
         let act = self.store.delete(thread, seq);
-        self.between.around(Asked::Snapshot, act).await
+        self.between.around(StoreCall::Snapshot, act).await
     }
 }
 
 #[async_trait]
 #[deny(clippy::missing_trait_methods)]
-impl<L: ThreadAdmin, I: Intercept> ThreadAdmin for Intercepted<L, I> {
+impl<L: ThreadAdmin, I: Intercept> ThreadAdmin for InterceptedLog<L, I> {
     async fn list(&self, filter: ThreadFilter) -> Result<Vec<ThreadSummary>, StoreError> {
         self.between
-            .around(Asked::Admin, self.store.list(filter))
+            .around(StoreCall::Admin, self.store.list(filter))
             .await
     }
 
@@ -155,19 +155,19 @@ impl<L: ThreadAdmin, I: Intercept> ThreadAdmin for Intercepted<L, I> {
         thread: &ThreadId,
         base: Snapshot,
         commit: &Commit,
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<AppendResult, StoreError> {
         let act = self.store.fork(thread, base, commit);
-        self.between.around(Asked::Admin, act).await
+        self.between.around(StoreCall::Admin, act).await
     }
 
     async fn compact(&self, thread: &ThreadId, base: Snapshot) -> Result<(), StoreError> {
         let act = self.store.compact(thread, base);
-        self.between.around(Asked::Admin, act).await
+        self.between.around(StoreCall::Admin, act).await
     }
 
     async fn remove(&self, thread: &ThreadId) -> Result<(), StoreError> {
         self.between
-            .around(Asked::Admin, self.store.remove(thread))
+            .around(StoreCall::Admin, self.store.remove(thread))
             .await
     }
 }
@@ -180,21 +180,21 @@ mod tests {
     use crate::log::trial::{commit, thread};
 
     /// Lets nothing through, and fails with the name of the request.
-    struct Closed;
+    struct ClosedLog;
 
-    impl Intercept for Closed {
+    impl Intercept for ClosedLog {
         async fn around<T: Send>(
             &self,
-            asked: Asked<'_>,
+            asked: StoreCall<'_>,
             _: impl Future<Output = Result<T, StoreError>> + Send,
         ) -> Result<T, StoreError> {
             let asked = match asked {
-                Asked::Append(..) => "append",
-                Asked::Read => "read",
-                Asked::Head => "head",
-                Asked::Lease(_) => "lease",
-                Asked::Snapshot => "snapshot",
-                Asked::Admin => "admin",
+                StoreCall::Append(..) => "append",
+                StoreCall::Read => "read",
+                StoreCall::Head => "head",
+                StoreCall::Lease(_) => "lease",
+                StoreCall::Snapshot => "snapshot",
+                StoreCall::Admin => "admin",
             };
             Err(StoreError::new(StoreErrorKind::Full, asked))
         }
@@ -203,7 +203,7 @@ mod tests {
     #[tokio::test]
     async fn nothing_passes_by() {
         let (log, desk) = (
-            Intercepted::new(MemoryLog::default(), Closed),
+            InterceptedLog::new(MemoryLog::default(), ClosedLog),
             thread("desk"),
         );
         let (next, n) = (commit(0, 0, &["a"]), 1);

@@ -1,6 +1,6 @@
 //! Scenarios of leases.
 use fugato_state::ThreadId;
-use fugato_store::{Lease, Leased, Status, StoreErrorKind};
+use fugato_store::{Lease, LeaseOutcome, Status, StoreErrorKind};
 
 use super::{
     Failure, LogFactory,
@@ -45,7 +45,7 @@ pub async fn lease(factory: &dyn LogFactory) -> Result<(), Failure> {
     same(
         "renewing",
         renewed,
-        Ok(Leased::Renewed {
+        Ok(LeaseOutcome::Renewed {
             until,
             signals: vec![],
         }),
@@ -126,7 +126,7 @@ pub async fn release(factory: &dyn LogFactory) -> Result<(), Failure> {
         same(
             what,
             kind(trial.release(&alpha, first.fence).await),
-            Ok(Leased::Done),
+            Ok(LeaseOutcome::Done),
         )?;
     }
     let second = trial.acquire(&alpha, "second", 1_000).await?;
@@ -175,6 +175,6 @@ pub async fn release(factory: &dyn LogFactory) -> Result<(), Failure> {
     same(
         "releasing what never was",
         kind(trial.release(&thread("none"), 1).await),
-        Ok(Leased::Done),
+        Ok(LeaseOutcome::Done),
     )
 }

@@ -2,7 +2,7 @@
 mod model;
 
 use fugato_state::{Millis, Seq};
-use fugato_store::{Commit, Expect, Leased, Record, Snapshot, Status};
+use fugato_store::{Commit, Expect, LeaseOutcome, Record, Snapshot, Status};
 use proptest::{
     prelude::*,
     test_runner::{Config, TestCaseError, TestRunner},
@@ -210,7 +210,7 @@ async fn lease(trial: &Trial<'_>, model: &mut Model, request: &Request) -> Resul
         Request::Claim { n } => {
             let granted = trial.claim(n, OWNER, TTL).await?;
             let expected = model.claim(n, &granted)?;
-            same("claim", Leased::Granted(granted), expected)
+            same("claim", LeaseOutcome::Granted(granted), expected)
         }
         Request::Renew { name, fence, ttl } => {
             let fence = model.expectation(name).fence + fence;
@@ -223,7 +223,7 @@ async fn lease(trial: &Trial<'_>, model: &mut Model, request: &Request) -> Resul
             same(
                 "release",
                 kind(trial.release(&id(name), fence).await),
-                Ok(Leased::Done),
+                Ok(LeaseOutcome::Done),
             )
         }
         Request::Signal { name } => {

@@ -1,7 +1,7 @@
 //! Concurrent requests.
 use std::collections::BTreeSet;
 
-use fugato_store::{LeaseRequest, Leased, StoreErrorKind};
+use fugato_store::{LeaseOutcome, LeaseRequest, StoreErrorKind};
 use futures::future::join_all;
 
 use super::{
@@ -76,7 +76,7 @@ pub async fn racing_owners_one_wins(factory: &dyn LogFactory) -> Result<(), Fail
         let mut granted = vec![];
         for task in join_all(tasks).await {
             match task.map_err(|error| Failure::new(error.to_string()))? {
-                Ok(Leased::Granted(mut leases)) => granted.append(&mut leases),
+                Ok(LeaseOutcome::Granted(mut leases)) => granted.append(&mut leases),
                 Err(error) if matches!(error.kind, StoreErrorKind::Busy { .. }) => {}
                 other => return Err(Failure::new(format!("a race for a lease: got {other:?}"))),
             }
@@ -112,7 +112,9 @@ pub async fn racing_claims_share(factory: &dyn LogFactory) -> Result<(), Failure
     let mut granted = vec![];
     for task in join_all(tasks).await {
         match task.map_err(|error| Failure::new(error.to_string()))?? {
-            Leased::Granted(leases) => granted.extend(leases.into_iter().map(|lease| lease.thread)),
+            LeaseOutcome::Granted(leases) => {
+                granted.extend(leases.into_iter().map(|lease| lease.thread))
+            }
             other => return Err(Failure::new(format!("a race of claims: got {other:?}"))),
         }
     }

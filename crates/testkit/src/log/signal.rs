@@ -1,5 +1,5 @@
 //! Scenarios of signals to the owner of a thread.
-use fugato_store::{Leased, StoreErrorKind};
+use fugato_store::{LeaseOutcome, StoreErrorKind};
 
 use super::{
     Failure, LogFactory,
@@ -19,7 +19,7 @@ pub async fn signal(factory: &dyn LogFactory) -> Result<(), Failure> {
         same(
             "a signal",
             kind(trial.signal(&alpha, &cancel(why)).await),
-            Ok(Leased::Done),
+            Ok(LeaseOutcome::Done),
         )?;
     }
     let lost = trial.log.append(&alpha, &commit(5, fence, &["x"])).await;
@@ -41,7 +41,7 @@ pub async fn signal(factory: &dyn LogFactory) -> Result<(), Failure> {
     let until = trial.clock.now() + 1_000;
     for signals in [vec![cancel("four")], vec![]] {
         let renewed = kind(trial.renew(&alpha, fence, 1_000).await);
-        let expected = Ok(Leased::Renewed { until, signals });
+        let expected = Ok(LeaseOutcome::Renewed { until, signals });
         same(
             "signals with a renewal, and with the next",
             renewed,

@@ -6,11 +6,11 @@ use std::sync::{
 
 use fugato_state::{Millis, Seq, ThreadId};
 use fugato_store::{
-    Commit, Expect, Fence, Head, Lease, LeaseRequest, Leased, Record, Signal, Snapshots, Status,
-    StoreError, ThreadAdmin, ThreadLog,
+    Commit, Expect, Fence, Head, Lease, LeaseOutcome, LeaseRequest, Record, Signal, Snapshots,
+    Status, StoreError, ThreadAdmin, ThreadLog,
 };
 
-use super::{Failure, LogFactory, Opened, TestClock};
+use super::{Failure, LogFactory, OpenedLog, TestClock};
 
 /// The time at which trials begin: some day in 2033.
 const BEGIN: Millis = 2_000_000_000_000;
@@ -30,8 +30,12 @@ impl<'f> Trial<'f> {
         Self::of(factory, clock, opened)
     }
 
-    fn of(factory: &'f dyn LogFactory, clock: TestClock, opened: Opened) -> Result<Self, Failure> {
-        let Opened {
+    fn of(
+        factory: &'f dyn LogFactory,
+        clock: TestClock,
+        opened: OpenedLog,
+    ) -> Result<Self, Failure> {
+        let OpenedLog {
             log,
             snapshots,
             admin,
@@ -104,7 +108,7 @@ impl<'f> Trial<'f> {
         thread: &ThreadId,
         owner: &str,
         ttl: Millis,
-    ) -> Result<Leased, StoreError> {
+    ) -> Result<LeaseOutcome, StoreError> {
         let (thread, owner) = (thread.clone(), owner.to_owned());
         self.log
             .lease(LeaseRequest::Acquire { thread, owner, ttl })
@@ -145,7 +149,7 @@ impl<'f> Trial<'f> {
         thread: &ThreadId,
         fence: Fence,
         ttl: Millis,
-    ) -> Result<Leased, StoreError> {
+    ) -> Result<LeaseOutcome, StoreError> {
         self.log
             .lease(LeaseRequest::Renew {
                 thread: thread.clone(),
@@ -159,7 +163,7 @@ impl<'f> Trial<'f> {
         &self,
         thread: &ThreadId,
         fence: Fence,
-    ) -> Result<Leased, StoreError> {
+    ) -> Result<LeaseOutcome, StoreError> {
         self.log
             .lease(LeaseRequest::Release {
                 thread: thread.clone(),
@@ -172,7 +176,7 @@ impl<'f> Trial<'f> {
         &self,
         thread: &ThreadId,
         signal: &Signal,
-    ) -> Result<Leased, StoreError> {
+    ) -> Result<LeaseOutcome, StoreError> {
         let (thread, signal) = (thread.clone(), signal.clone());
         self.log
             .lease(LeaseRequest::Signal { thread, signal })
@@ -180,9 +184,9 @@ impl<'f> Trial<'f> {
     }
 }
 
-pub(super) fn leases(answer: Leased) -> Result<Vec<Lease>, Failure> {
+pub(super) fn leases(answer: LeaseOutcome) -> Result<Vec<Lease>, Failure> {
     match answer {
-        Leased::Granted(granted) => Ok(granted),
+        LeaseOutcome::Granted(granted) => Ok(granted),
         other => Err(Failure::new(format!("expected leases, got {other:?}"))),
     }
 }

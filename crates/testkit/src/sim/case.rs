@@ -1,18 +1,18 @@
 //! One case: a thread is driven to its end by as many processes as needed.
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use fugato_graph::{Answers, BoxError, Doubt, Ended, Graph, RunError, Runner, RunnerOptions};
+use fugato_graph::{Answers, BoxError, Graph, InDoubt, RunError, RunResult, Runner, RunnerOptions};
 use fugato_state::{Interrupt, State, ThreadId};
 use serde_json::Value;
 
 use super::{
-    core::{Core, Process, Seen},
+    core::{Core, Observations, Process},
     fault::Plan,
     log::FaultLog,
     store::CrashStore,
     world::{World, outcome},
 };
-use crate::log::{Failure, Opened, TestClock};
+use crate::log::{Failure, OpenedLog, TestClock};
 
 pub(super) type Build<S> = dyn Fn(&World) -> Result<Graph<S>, BoxError> + Send + Sync;
 pub(super) type Input<U> = dyn Fn() -> Vec<U> + Send + Sync;
@@ -51,7 +51,7 @@ impl<S: State> Clone for Setup<S> {
 pub(super) struct Outcome {
     /// The part of the final state that is compared.
     pub(super) state: Result<Value, Failure>,
-    pub(super) seen: Seen,
+    pub(super) seen: Observations,
 }
 
 /// The time at which all cases begin; any time will do.
@@ -151,7 +151,7 @@ impl<S: State> Case<S> {
         }
     }
 
-    fn log(&self, inner: Opened, process: &Arc<Process>) -> FaultLog {
+    fn log(&self, inner: OpenedLog, process: &Arc<Process>) -> FaultLog {
         let others = self.again();
         FaultLog {
             core: self.core.clone(),
@@ -183,14 +183,14 @@ impl<S: State> Case<S> {
             for round in 0.. {
                 let before = std::mem::replace(&mut known, self.core.seen().answered.clone());
                 end = match end {
-                    Ok(Ended::Finished { state, .. }) => {
+                    Ok(RunResult::Finished { state, .. }) => {
                         last = Some(state);
                         break;
                     }
                     _ if round > ROUNDS => {
                         return Err(Failure::new("the questions come to no end"));
                     }
-                    Ok(Ended::Parked { interrupts, .. }) => {
+                    Ok(RunResult::Interrupted { interrupts, .. }) => {
                         let answers = self.answers(&interrupts, &before)?;
                         runner.resume(&thread, answers).await
                     }
@@ -249,8 +249,8 @@ impl<S: State> Case<S> {
             .keys()
             .find(|(_, address)| addresses.contains(address));
         let doubt = match done {
-            Some((name, address)) => Doubt::Happened(outcome(name, address).into()),
-            None => Doubt::DidNotHappen,
+            Some((name, address)) => InDoubt::Happened(outcome(name, address).into()),
+            None => InDoubt::DidNotHappen,
         };
         seen.doubts.extend(addresses);
         Some(serde_json::to_value(doubt).map_err(Failure::from))

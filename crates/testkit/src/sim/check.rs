@@ -4,12 +4,12 @@ use serde_json::Value;
 
 use super::{
     case::Outcome,
-    core::{Seen, counts},
+    core::{Observations, counts},
 };
 use crate::log::{Failure, holds, same};
 
 /// Compares a case with the run without faults.
-pub(super) fn check(case: &Outcome, state: &Value, whole: &Seen) -> Result<(), Failure> {
+pub(super) fn check(case: &Outcome, state: &Value, whole: &Observations) -> Result<(), Failure> {
     if let Some(broken) = case.seen.broken.first() {
         return Err(Failure::new(broken.clone()));
     }
@@ -22,7 +22,7 @@ pub(super) fn check(case: &Outcome, state: &Value, whole: &Seen) -> Result<(), F
     })
 }
 
-fn effects(seen: &Seen, whole: &Seen) -> Result<(), Failure> {
+fn effects(seen: &Observations, whole: &Observations) -> Result<(), Failure> {
     for ((name, address), deed) in &seen.deeds {
         let times = deed.times;
         holds(deed.class != EffectClass::Once || times <= 1, || {

@@ -14,8 +14,8 @@ use fugato_store::Commit;
 use tokio::sync::Notify;
 
 use super::{
-    fault::{Doing, Fault, Plan},
-    world::Deed,
+    fault::{Activity, Fault, Plan},
+    world::WorldAction,
 };
 use crate::log::TestClock;
 
@@ -30,17 +30,17 @@ pub(super) struct Core {
     pub(super) clock: TestClock,
     pub(super) torn: bool,
     plan: Plan,
-    seen: Mutex<Seen>,
+    seen: Mutex<Observations>,
 }
 
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct Observations {
     /// The points passed, in order, each with a label for the reader.
-    pub(super) points: Vec<(Doing, String)>,
+    pub(super) points: Vec<(Activity, String)>,
     /// The faults that took effect, in order.
     pub(super) fired: Vec<(usize, Fault)>,
     /// The actions on the outside world, by name and address.
-    pub(super) deeds: BTreeMap<(String, String), Deed>,
+    pub(super) deeds: BTreeMap<(String, String), WorldAction>,
     /// The failures of the world, by name.
     pub(super) outages: BTreeMap<String, u32>,
     /// The effects in doubt about which a person was asked.
@@ -75,12 +75,12 @@ impl Core {
         }
     }
 
-    pub(super) fn seen(&self) -> MutexGuard<'_, Seen> {
+    pub(super) fn seen(&self) -> MutexGuard<'_, Observations> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Passes a point, and returns the fault that occurs there, if there is one.
-    pub(super) fn pass(&self, doing: Doing, label: impl Into<String>) -> Option<Fault> {
+    pub(super) fn pass(&self, doing: Activity, label: impl Into<String>) -> Option<Fault> {
         let mut seen = self.seen();
         seen.points.push((doing, label.into()));
         let point = seen.points.len();

@@ -8,7 +8,7 @@ use crate::log::Failure;
 /// The operation of a process at a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
-pub enum Doing {
+pub enum Activity {
     /// An append.
     Append,
     /// A request for a lease.
@@ -25,7 +25,7 @@ pub enum Doing {
     ActOnce,
 }
 
-impl Doing {
+impl Activity {
     pub(super) fn acting(class: EffectClass) -> Self {
         match class {
             EffectClass::Once => Self::ActOnce,
@@ -158,11 +158,11 @@ impl fmt::Display for Fault {
 /// The faults of a case: the number of the point, counted from 1 over all processes, and the fault
 /// there.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Plan(pub(super) Vec<(usize, Wish)>);
+pub(super) struct Plan(pub(super) Vec<(usize, PlannedFault)>);
 
 /// The choice of the fault at a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum PlannedFault {
     This(Fault),
     /// The n-th of the possible faults there.
     Any(usize),
@@ -170,14 +170,14 @@ pub(super) enum Wish {
 
 impl Plan {
     pub(super) fn one(point: usize, fault: Fault) -> Self {
-        Self(vec![(point, Wish::This(fault))])
+        Self(vec![(point, PlannedFault::This(fault))])
     }
 
-    pub(super) fn at(&self, point: usize, doing: Doing, torn: bool) -> Option<Fault> {
+    pub(super) fn at(&self, point: usize, doing: Activity, torn: bool) -> Option<Fault> {
         let (_, wish) = self.0.iter().find(|(at, _)| *at == point)?;
         match *wish {
-            Wish::This(fault) => Some(fault),
-            Wish::Any(n) => {
+            PlannedFault::This(fault) => Some(fault),
+            PlannedFault::Any(n) => {
                 let possible = doing.faults(torn);
                 let n = n.checked_rem(possible.len())?;
                 possible.get(n).copied()
@@ -194,7 +194,7 @@ impl FromStr for Plan {
         let each = text.split('+').filter(|part| !part.is_empty()).map(|part| {
             let (point, fault) = part.split_once('=').ok_or_else(wrong)?;
             let point = point.parse().map_err(|_| wrong())?;
-            Ok((point, Wish::This(fault.parse()?)))
+            Ok((point, PlannedFault::This(fault.parse()?)))
         });
         each.collect::<Result<_, _>>().map(Self)
     }

@@ -4,23 +4,23 @@ use std::{future::Future, sync::Arc};
 use async_trait::async_trait;
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
-    Appended, Commit, Head, LeaseRequest, Leased, Record, Snapshot, Snapshots, StoreError,
-    StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
+    AppendResult, Commit, Head, LeaseOutcome, LeaseRequest, Record, Snapshot, Snapshots,
+    StoreError, StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
 };
 use serde_json::Value;
 
 use super::{
     core::{Core, LATE, OUTAGE, Process},
-    fault::{Doing, Fault},
+    fault::{Activity, Fault},
     store::CrashStore,
 };
-use crate::log::Opened;
+use crate::log::OpenedLog;
 
 /// The log of one process.
 pub(super) struct FaultLog {
     pub(super) core: Arc<Core>,
     pub(super) process: Arc<Process>,
-    pub(super) inner: Opened,
+    pub(super) inner: OpenedLog,
     pub(super) store: Arc<dyn CrashStore>,
     /// Runs other processes while this one is stalled.
     pub(super) others: Box<dyn Fn() + Send + Sync>,
@@ -34,7 +34,7 @@ impl FaultLog {
     /// Carries one request out, with the fault that is due.
     async fn carry_out<T: Send>(
         &self,
-        (doing, operation): (Doing, &'static str),
+        (doing, operation): (Activity, &'static str),
         label: String,
         act: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
@@ -100,7 +100,11 @@ impl FaultLog {
         tokio::time::advance(std::time::Duration::from_millis(passed)).await;
     }
 
-    async fn append_now(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+    async fn append_now(
+        &self,
+        thread: &ThreadId,
+        commit: &Commit,
+    ) -> Result<AppendResult, StoreError> {
         {
             let mut seen = self.core.seen();
             seen.in_flight += 1;
@@ -124,7 +128,7 @@ impl FaultLog {
         self.inner.log.lease(acquire).await.map(|_| ())
     }
 
-    async fn tear(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+    async fn tear(&self, thread: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError> {
         let before = self.store.length().unwrap_or(0);
         let _ = self.inner.log.append(thread, commit).await;
         let after = self.store.length().unwrap_or(0);
@@ -133,7 +137,7 @@ impl FaultLog {
     }
 
     /// Records the acknowledged head, receipts and answers, which the store must not lose.
-    fn acknowledged(&self, commit: &Commit, appended: &Appended) {
+    fn acknowledged(&self, commit: &Commit, appended: &AppendResult) {
         let mut seen = self.core.seen();
         seen.acknowledged = seen.acknowledged.max(appended.head);
         for entry in commit.records.iter().filter_map(entry) {
@@ -204,7 +208,7 @@ fn facts(commit: &Commit) -> String {
 
 #[async_trait]
 impl ThreadLog for FaultLog {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError> {
         let point = self.core.seen().points.len() + 1;
         let act = async {
             let fired = self.core.seen().fired.last().copied();
@@ -223,7 +227,7 @@ impl ThreadLog for FaultLog {
             }
         };
         let appended = self
-            .carry_out((Doing::Append, "append"), facts(commit), act)
+            .carry_out((Activity::Append, "append"), facts(commit), act)
             .await?;
         self.acknowledged(commit, &appended);
         Ok(appended)
@@ -237,21 +241,23 @@ impl ThreadLog for FaultLog {
     ) -> Result<Vec<(Seq, Record)>, StoreError> {
         let act = self.inner.log.read(thread, from, limit);
         let label = format!("from {from}");
-        self.carry_out((Doing::Read, "read"), label, act).await
+        self.carry_out((Activity::Read, "read"), label, act).await
     }
 
     async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
         let act = self.inner.log.head(thread);
         let label = "the end".to_owned();
-        self.carry_out((Doing::Read, "read"), label, act).await
+        self.carry_out((Activity::Read, "read"), label, act).await
     }
 
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+    async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome, StoreError> {
         let (doing, operation, thread) = match &request {
-            LeaseRequest::Acquire { thread, .. } => (Doing::Acquire, "lease", Some(thread.clone())),
-            LeaseRequest::Claim { .. } => (Doing::Acquire, "claim", None),
-            LeaseRequest::Renew { .. } => (Doing::Renew, "renew", None),
-            LeaseRequest::Release { .. } => (Doing::Release, "release", None),
+            LeaseRequest::Acquire { thread, .. } => {
+                (Activity::Acquire, "lease", Some(thread.clone()))
+            }
+            LeaseRequest::Claim { .. } => (Activity::Acquire, "claim", None),
+            LeaseRequest::Renew { .. } => (Activity::Renew, "renew", None),
+            LeaseRequest::Release { .. } => (Activity::Release, "release", None),
             LeaseRequest::Signal { .. } => return self.inner.log.lease(request).await,
         };
         let act = self.inner.log.lease(request);
@@ -259,7 +265,7 @@ impl ThreadLog for FaultLog {
         let leased = self
             .carry_out((doing, operation), String::new(), act)
             .await?;
-        if let (Leased::Granted(leases), Some(thread)) = (&leased, thread) {
+        if let (LeaseOutcome::Granted(leases), Some(thread)) = (&leased, thread) {
             for lease in leases {
                 self.remembers(lease.head, known);
             }
@@ -313,7 +319,7 @@ impl ThreadAdmin for FaultLog {
         thread: &ThreadId,
         base: Snapshot,
         commit: &Commit,
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<AppendResult, StoreError> {
         self.admin()?.fork(thread, base, commit).await
     }
 

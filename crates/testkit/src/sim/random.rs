@@ -5,8 +5,8 @@ use fugato_state::State;
 use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
 
 use super::{
-    Bench, Broken, Report,
-    fault::{Plan, Wish},
+    Bench, BrokenPromise, SimReport,
+    fault::{Plan, PlannedFault},
 };
 use crate::log::Failure;
 
@@ -14,8 +14,8 @@ use crate::log::Failure;
 pub(super) fn several<S: State>(
     bench: &Bench<S>,
     (cases, seed): (u32, u64),
-    report: &mut Report,
-) -> Result<(), Broken> {
+    report: &mut SimReport,
+) -> Result<(), BrokenPromise> {
     let config = Config {
         cases,
         failure_persistence: None,
@@ -34,7 +34,9 @@ pub(super) fn several<S: State>(
     let plans = proptest::collection::vec((1..=points, 0..60_usize), 2..=4);
     let (report, last) = (RefCell::new(report), RefCell::new(None));
     let tried = runner.run(&plans, |faults| {
-        let wishes = faults.into_iter().map(|(at, nth)| (at, Wish::Any(nth)));
+        let wishes = faults
+            .into_iter()
+            .map(|(at, nth)| (at, PlannedFault::Any(nth)));
         match bench.try_out(Plan(wishes.collect())) {
             Ok(case) => {
                 report.borrow_mut().take_in(&case.seen, false);
@@ -50,8 +52,10 @@ pub(super) fn several<S: State>(
         Ok(()) => Ok(()),
         // The last case that broke a promise is the smallest one.
         Err(TestError::Fail(..)) => Err(last.into_inner().unwrap_or_else(|| {
-            Broken::of(Failure::new("a promise was broken, and nobody saw which"))
+            BrokenPromise::of(Failure::new("a promise was broken, and nobody saw which"))
         })),
-        Err(TestError::Abort(why)) => Err(Broken::of(Failure::new(why.message().to_owned()))),
+        Err(TestError::Abort(why)) => {
+            Err(BrokenPromise::of(Failure::new(why.message().to_owned())))
+        }
     }
 }

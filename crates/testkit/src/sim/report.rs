@@ -1,18 +1,18 @@
 use std::{collections::BTreeMap, fmt};
 
 use super::{
-    core::Seen,
-    fault::{Doing, Fault},
+    core::Observations,
+    fault::{Activity, Fault},
 };
 
 /// A summary of the cases of a simulation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Report {
+pub struct SimReport {
     /// The number of cases, those without a fault included.
     pub cases: usize,
     /// The number of points in the runs without a fault, by the operation there.
-    pub points: BTreeMap<Doing, usize>,
+    pub points: BTreeMap<Activity, usize>,
     /// The number of times that each fault occurred.
     pub faults: BTreeMap<Fault, usize>,
     /// The number of actions on the world in all cases together, by name.
@@ -23,8 +23,8 @@ pub struct Report {
     pub most_in_flight: usize,
 }
 
-impl Report {
-    pub(super) fn take_in(&mut self, seen: &Seen, whole: bool) {
+impl SimReport {
+    pub(super) fn take_in(&mut self, seen: &Observations, whole: bool) {
         self.cases += 1;
         for (_, fault) in &seen.fired {
             *self.faults.entry(*fault).or_default() += 1;
@@ -41,7 +41,7 @@ impl Report {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for SimReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let points: usize = self.points.values().sum();
         let faults: usize = self.faults.values().sum();

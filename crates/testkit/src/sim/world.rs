@@ -1,11 +1,11 @@
 use std::{fmt, sync::Arc};
 
-use fugato_graph::{BoxError, NotDone};
+use fugato_graph::{BoxError, NotExecuted};
 use fugato_state::{EffectClass, Millis};
 
 use super::{
     core::{Core, Process, address},
-    fault::{Doing, Fault},
+    fault::{Activity, Fault},
 };
 
 /// The outside world of a simulation. It records the actions on it, and no crash undoes them.
@@ -20,7 +20,7 @@ pub struct World {
 
 /// The record of the actions under one name and key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Deed {
+pub(super) struct WorldAction {
     pub(super) class: EffectClass,
     pub(super) times: u32,
 }
@@ -51,7 +51,7 @@ impl World {
         self.process.alive().await;
         let fault = self
             .core
-            .pass(Doing::acting(class), format!("{name} {}", address(&key)));
+            .pass(Activity::acting(class), format!("{name} {}", address(&key)));
         if fault == Some(Fault::DiesBefore) {
             return self.process.die().await;
         }
@@ -86,7 +86,7 @@ impl World {
             return Ok(());
         }
         *failed += 1;
-        Err(NotDone::because("the world is not ready").into())
+        Err(NotExecuted::because("the world is not ready").into())
     }
 
     /// Returns the time of the store, in milliseconds since the Unix epoch.
@@ -106,7 +106,7 @@ impl World {
             seen.broken.push(what);
         }
         let deed = seen.deeds.entry((name, address.to_owned()));
-        let deed = deed.or_insert(Deed { class, times: 0 });
+        let deed = deed.or_insert(WorldAction { class, times: 0 });
         deed.times += 1;
     }
 }

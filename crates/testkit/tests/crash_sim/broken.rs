@@ -5,10 +5,11 @@ use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, END, EffectClass, Graph};
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
-    Appended, Commit, Head, LeaseRequest, Leased, MemoryLog, Record, StoreError, ThreadLog,
+    AppendResult, Commit, Head, LeaseOutcome, LeaseRequest, MemoryLog, Record, StoreError,
+    ThreadLog,
 };
 use fugato_testkit::{
-    log::{BrokenLog, Flaw, OpenError, Opened, TestClock},
+    log::{BrokenLog, Flaw, OpenError, OpenedLog, TestClock},
     sim::{CrashSim, CrashStore, World},
 };
 
@@ -111,15 +112,15 @@ struct Unfenced(Mutex<Option<BrokenLog>>);
 
 #[async_trait]
 impl CrashStore for Unfenced {
-    async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let log = BrokenLog::new(Flaw::IgnoresFence, clock);
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(log.clone());
-        Ok(Opened::whole(log))
+        Ok(OpenedLog::whole(log))
     }
 
-    async fn reopen(&self, _: &TestClock) -> Result<Opened, OpenError> {
+    async fn reopen(&self, _: &TestClock) -> Result<OpenedLog, OpenError> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(Opened::whole(kept.clone().ok_or("nothing is open")?))
+        Ok(OpenedLog::whole(kept.clone().ok_or("nothing is open")?))
     }
 }
 
@@ -170,14 +171,14 @@ impl Lazy {
 
 #[async_trait]
 impl ThreadLog for Lazy {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError> {
         self.write().await?;
         if self.prompt {
             return self.disk.append(thread, commit).await;
         }
         let appended = match &self.cache {
             Some(cache) => cache.append(thread, commit).await?,
-            None => Appended {
+            None => AppendResult {
                 head: commit.expect.head + commit.records.len() as Seq,
                 now: 0,
                 signals: vec![],
@@ -209,7 +210,7 @@ impl ThreadLog for Lazy {
         self.disk.head(thread).await
     }
 
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+    async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome, StoreError> {
         self.write().await?;
         if let Some(cache) = &self.cache {
             cache.lease(request.clone()).await?;
@@ -236,8 +237,8 @@ impl LazyDisk {
     }
 }
 
-fn log_alone(log: impl ThreadLog + 'static) -> Opened {
-    Opened {
+fn log_alone(log: impl ThreadLog + 'static) -> OpenedLog {
+    OpenedLog {
         log: Arc::new(log),
         snapshots: None,
         admin: None,
@@ -246,13 +247,13 @@ fn log_alone(log: impl ThreadLog + 'static) -> Opened {
 
 #[async_trait]
 impl CrashStore for LazyDisk {
-    async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let log = Lazy::new(clock, self.cached);
         *self.log.lock().unwrap_or_else(PoisonError::into_inner) = Some(log.clone());
         Ok(log_alone(log))
     }
 
-    async fn reopen(&self, _: &TestClock) -> Result<Opened, OpenError> {
+    async fn reopen(&self, _: &TestClock) -> Result<OpenedLog, OpenError> {
         Ok(log_alone(self.log()?))
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use fugato_graph::{
-    BoxError, Context, END, Effect, EffectClass, Graph, NodePolicy, Outcome, Reconciled,
+    BoxError, Context, END, Effect, EffectClass, Graph, NodePolicy, Outcome, Reconciliation,
 };
 use fugato_state::{Interrupt, Question, State};
 use fugato_testkit::sim::World;
@@ -68,7 +68,7 @@ async fn sends(cx: Context<Lines>, world: World) -> Said {
     let address = format!("/{}/parcel", cx.task());
     let parcel = Effect::once().reconcile(move || async move {
         let found = later.find("parcel", &address);
-        Ok::<_, BoxError>(found.map_or(Reconciled::DidNotHappen, Reconciled::Happened))
+        Ok::<_, BoxError>(found.map_or(Reconciliation::DidNotHappen, Reconciliation::Happened))
     });
     let parcel: String = cx
         .effect("parcel", parcel, &"Ada", move |key| async move {
@@ -156,7 +156,7 @@ pub(crate) fn everything(world: &World) -> Result<Graph<Lines>, BoxError> {
     let patient = NodePolicy::default()
         .attempts(20)
         .backoff(Duration::from_secs(1), Duration::from_secs(20));
-    let entering = |at: fugato_graph::Entering<'_, Lines>| {
+    let entering = |at: fugato_graph::SubgraphInput<'_, Lines>| {
         Ok::<_, BoxError>(Lines(vec![at.item::<u32>()?.to_string()]))
     };
     Ok(Graph::<Lines>::starting_at("open")

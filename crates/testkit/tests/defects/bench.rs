@@ -7,7 +7,7 @@ use std::sync::{
 use fugato_graph::{Context, END, Graph, Runner};
 use fugato_state::{State, ThreadId};
 use fugato_store::MemoryLog;
-use fugato_testkit::{kernel::RecordingLog, log::Opened};
+use fugato_testkit::{kernel::RecordingLog, log::OpenedLog};
 use serde::{Deserialize, Serialize};
 
 /// The state of the tests: the lines so far, a pair and a shade.
@@ -56,7 +56,7 @@ pub(crate) struct Bench {
     pub(crate) log: RecordingLog,
     pub(crate) now: Arc<AtomicI64>,
     pub(crate) thread: ThreadId,
-    pub(crate) opened: Opened,
+    pub(crate) opened: OpenedLog,
 }
 
 impl Bench {
@@ -64,7 +64,7 @@ impl Bench {
         let now = Arc::new(AtomicI64::new(1_000_000));
         let clock = now.clone();
         let log = MemoryLog::with_clock(move || clock.load(Ordering::SeqCst));
-        let opened = Opened::whole(log);
+        let opened = OpenedLog::whole(log);
         let log = RecordingLog::over(opened.clone());
         Self {
             log,

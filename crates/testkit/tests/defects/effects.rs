@@ -2,10 +2,10 @@
 use std::sync::Arc;
 
 use fugato_graph::{
-    Answers, BoxError, Context, Doubt, END, EffectClass, Ended, Entering, Graph, NodePolicy,
-    RunErrorKind,
+    Answers, BoxError, Context, END, EffectClass, Graph, InDoubt, NodePolicy, RunErrorKind,
+    RunResult, SubgraphInput,
 };
-use fugato_testkit::kernel::Cut;
+use fugato_testkit::kernel::AppendFault;
 use tokio::sync::Notify;
 
 use super::bench::{Bench, Calls, Work, did, names};
@@ -38,7 +38,7 @@ async fn d12_changed_arguments_get_no_old_result_and_nothing_starts_twice() {
     let calls = Calls::default();
     let graph = pays(&calls);
     // The append of the step after the receipt dies; the next attempt acts with another input.
-    bench.log.cut(3, Cut::DiesBefore);
+    bench.log.cut(3, AppendFault::DiesBefore);
     let died = bench.runner(&graph).start(&bench.thread, did("10")).await;
     died.unwrap_err();
     bench.another_process();
@@ -88,7 +88,7 @@ async fn d21_an_action_in_flight_at_a_kill_does_not_run_again() {
         .edge("pay", END)
         .build()
         .unwrap();
-    bench.log.cut(2, Cut::DiesBefore);
+    bench.log.cut(2, AppendFault::DiesBefore);
     let died = bench.runner(&graph).start(&bench.thread, ()).await;
     died.unwrap_err();
     for _ in 0..3 {
@@ -96,12 +96,12 @@ async fn d21_an_action_in_flight_at_a_kill_does_not_run_again() {
         let standing = bench.runner(&graph).recover(&bench.thread).await;
         // The first call starts the question; the others find it open.
         assert!(
-            matches!(standing, Ok(Ended::Parked { .. }) | Err(_)),
+            matches!(standing, Ok(RunResult::Interrupted { .. }) | Err(_)),
             "{standing:?}"
         );
     }
     assert_eq!(calls.take(), names(&["paid"]));
-    let told = Answers::only(Doubt::Happened("found".into())).unwrap();
+    let told = Answers::only(InDoubt::Happened("found".into())).unwrap();
     let ended = bench
         .runner(&graph)
         .resume(&bench.thread, told)
@@ -143,7 +143,7 @@ async fn d24_a_cancelled_run_keeps_what_was_finished_and_stops_its_subgraphs() {
         .subgraph(
             "sub",
             &inner,
-            |_: Entering<'_, Work>| Ok::<_, BoxError>(Work::default()),
+            |_: SubgraphInput<'_, Work>| Ok::<_, BoxError>(Work::default()),
             |_: &Work, _: &Work| did("sub"),
         )
         .edge("open", "quick")

@@ -1,7 +1,7 @@
 //! Defects of routing.
 use std::sync::Arc;
 
-use fugato_graph::{Context, END, Ended, Graph, RunErrorKind, Runner, RunnerOptions};
+use fugato_graph::{Context, END, Graph, RunErrorKind, RunResult, Runner, RunnerOptions};
 use fugato_state::{State, ThreadId};
 use fugato_store::MemoryLog;
 use serde::{Deserialize, Serialize};
@@ -125,7 +125,7 @@ fn d23_a_hundred_thousand_steps_need_no_stack() {
             let options = RunnerOptions::default().step_limit(u64::MAX);
             let runner = Runner::new(graph, Arc::new(MemoryLog::default())).options(options);
             let thread = ThreadId::new("long").unwrap();
-            let Ended::Finished { state, .. } = runner.start(&thread, ()).await.unwrap() else {
+            let RunResult::Finished { state, .. } = runner.start(&thread, ()).await.unwrap() else {
                 panic!("nothing is asked");
             };
             assert_eq!(state.0, 100_000);

@@ -5,7 +5,7 @@ use std::sync::{
 };
 
 use fugato_graph::{Answers, Context, END, Graph, RunErrorKind};
-use fugato_testkit::kernel::Cut;
+use fugato_testkit::kernel::AppendFault;
 
 use super::bench::{Bench, Calls, Work, did, names, two_questions};
 
@@ -69,7 +69,7 @@ async fn d13_a_step_is_stored_before_the_next_and_a_failing_log_is_noticed_at_on
         .collect();
     assert_eq!(heads.take(), expected);
     let full = Bench::new();
-    full.log.cut(3, Cut::Full);
+    full.log.cut(3, AppendFault::Full);
     assert!(full.runner(&graph).start(&full.thread, ()).await.is_err());
     assert_eq!(heads.take().len(), 3);
 }
@@ -118,7 +118,7 @@ async fn d15_a_crash_after_any_append_runs_no_finished_node_again() {
             .edge("c", END)
             .build()
             .unwrap();
-        bench.log.cut(nth, Cut::DiesAfter);
+        bench.log.cut(nth, AppendFault::DiesAfter);
         bench
             .runner(&graph)
             .start(&bench.thread, ())

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use fugato_graph::{
-    Answers, BoxError, Context, END, Entering, Graph, RunErrorKind, RunnerOptions, Schedule,
+    Answers, BoxError, Context, END, Graph, RunErrorKind, RunnerOptions, Schedule, SubgraphInput,
 };
 use fugato_store::{Commit, Expect, Record, Status};
 use tokio::sync::Notify;
@@ -27,7 +27,7 @@ async fn d18_compaction_keeps_subgraphs_and_state() {
         .subgraph(
             "sub",
             &asking(),
-            |at: Entering<'_, Work>| Ok::<_, BoxError>(at.state().clone()),
+            |at: SubgraphInput<'_, Work>| Ok::<_, BoxError>(at.state().clone()),
             |_: &Work, inner: &Work| did(inner.done.join("+")),
         )
         .node("beside", Calls::default().node("beside"))

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::{
-    Detail, Domain, NoArguments, ToolFailure, ToolOutput, ToolStatus, VisibilityUpdate,
+    CatalogueDetail, Domain, NoArguments, ToolFailure, ToolOutput, ToolStatus, VisibilityUpdate,
     async_tool_fn,
 };
 
@@ -305,7 +305,7 @@ fn sch_112_the_lite_catalogue_stays_short_and_leaves_nothing_out() {
     let registry = registry();
     let visibility = Visibility::of("desk", ["more"]);
     assert_eq!(
-        registry.catalogue(&visibility, Detail::Lite { most: 3 }),
+        registry.catalogue(&visibility, CatalogueDetail::Lite { most: 3 }),
         "- context_tools_add(domain, mode?, packs?): Activates a domain of tools, and packs of it.\n\
          - context_tools_remove(all?, domain?, packs?): Deactivates packs of a domain, a whole \
          domain, or every domain.\n\
@@ -316,7 +316,7 @@ fn sch_112_the_lite_catalogue_stays_short_and_leaves_nothing_out() {
 
 #[test]
 fn l6_the_full_catalogue_lists_values_in_words() {
-    let text = registry().catalogue(&Visibility::of("desk", [""; 0]), Detail::Full);
+    let text = registry().catalogue(&Visibility::of("desk", [""; 0]), CatalogueDetail::Full);
     assert!(
         text.ends_with(
             "- list (reads): Does list. And no more.\n  \

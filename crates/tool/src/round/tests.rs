@@ -59,7 +59,7 @@ fn registry() -> (Registry<(), ()>, Log) {
     (registry.build().unwrap(), log)
 }
 
-fn texts<U>(called: &[Called<U>]) -> Vec<&str> {
+fn texts<U>(called: &[AnsweredCall<U>]) -> Vec<&str> {
     called.iter().map(|called| &*called.result.text).collect()
 }
 
@@ -139,8 +139,9 @@ async fn l9_only_what_is_approved_is_executed() {
     assert!(round.approve("a"));
     assert!(round.decline("b", "the person says no: not today"));
     assert!(!round.approve("b") && !round.approve("d") && !round.decline("a", "late"));
-    let run =
-        |call: Admitted| async move { Ok::<_, Infallible>(call.run(ToolContext::new(&())).await) };
+    let run = |call: AdmittedCall| async move {
+        Ok::<_, Infallible>(call.run(ToolContext::new(&())).await)
+    };
     let called = round.run(run).await.unwrap();
     assert_eq!(
         texts(&called),

@@ -8,7 +8,7 @@ fn today() -> Date {
 }
 
 fn ahead(text: &str) -> Vec<Date> {
-    days(text, today(), Toward::Ahead).days
+    days(text, today(), DateDirection::Ahead).days
 }
 
 #[test]
@@ -62,7 +62,11 @@ fn days_are_read_in_both_languages() {
         ("周一", date(2026, 2, 23)),
     ];
     for (text, expected) in back {
-        assert_eq!(days(text, today(), Toward::Back).days, [expected], "{text}");
+        assert_eq!(
+            days(text, today(), DateDirection::Back).days,
+            [expected],
+            "{text}"
+        );
     }
 }
 
@@ -130,7 +134,7 @@ fn a_day_that_can_be_meant_in_two_ways_is_not_read() {
 
 #[test]
 fn what_is_no_day_stays_in_the_text() {
-    let rest = |text| days(text, today(), Toward::Ahead).rest;
+    let rest = |text| days(text, today(), DateDirection::Ahead).rest;
     assert_eq!(rest("3月2日预算1200元").trim(), "预算1200元");
     assert_eq!(
         rest("Visit ACME on March 2 for 3 days"),

@@ -2,7 +2,7 @@ use crate::text::before_word;
 
 /// The range of prices that a word allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bound {
+pub(super) enum PriceBound {
     /// This price, or a better one.
     This,
     /// This price, unless the number is a quantity.
@@ -14,16 +14,16 @@ pub(super) enum Bound {
 }
 
 /// The words before a price. If two match, the longer one counts.
-const PRICES: [(Bound, &[&str]); 4] = [
+const PRICES: [(PriceBound, &[&str]); 4] = [
     (
-        Bound::This,
+        PriceBound::This,
         &[
             "at", "@", "limit", "price", "priced", "价格", "限价", "价", "以", "按", "价位",
         ],
     ),
-    (Bound::For, &["for"]),
+    (PriceBound::For, &["for"]),
     (
-        Bound::Least,
+        PriceBound::Least,
         &[
             "above",
             "over",
@@ -41,7 +41,7 @@ const PRICES: [(Bound, &[&str]); 4] = [
         ],
     ),
     (
-        Bound::Most,
+        PriceBound::Most,
         &[
             "below",
             "under",
@@ -68,7 +68,7 @@ const BETWEEN: [&str; 22] = [
 ];
 
 /// Returns the range of the longest price word before a number; `None` if it is no price.
-pub(super) fn bound(before: &str) -> Option<Bound> {
+pub(super) fn bound(before: &str) -> Option<PriceBound> {
     let mut before = before.trim_end();
     loop {
         let words = PRICES

@@ -9,7 +9,7 @@ use crate::{
 /// The days of a repeated task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Repeat {
+pub enum Recurrence {
     /// Every day.
     Daily,
     /// On these days of each week, from Monday on.
@@ -18,7 +18,7 @@ pub enum Repeat {
     Monthly(i8),
 }
 
-impl Repeat {
+impl Recurrence {
     /// Returns the days from Monday to Friday.
     pub fn workdays() -> Self {
         let days = from_to(Weekday::Monday, Weekday::Friday);
@@ -31,59 +31,59 @@ impl Repeat {
 }
 
 /// The error for words about days that are not understood.
-pub(super) struct Unclear;
+pub(super) struct UnclearDays;
 
 /// Reads the repetition of the time at byte position `clock`; `None` if it does not repeat.
-pub(super) fn read(text: &str, clock: usize) -> Result<Option<Repeat>, Unclear> {
+pub(super) fn read(text: &str, clock: usize) -> Result<Option<Recurrence>, UnclearDays> {
     let mut words: Vec<&str> = text.split(|c: char| !c.is_alphanumeric()).collect();
     words.retain(|word| !word.is_empty());
-    let (english, words) = every(&words).ok_or(Unclear)?;
-    let (chinese, rest) = again(text, clock).ok_or(Unclear)?;
+    let (english, words) = every(&words).ok_or(UnclearDays)?;
+    let (chinese, rest) = again(text, clock).ok_or(UnclearDays)?;
     if is_unclear(&rest) || is_unclear_in_english(&words) {
-        return Err(Unclear);
+        return Err(UnclearDays);
     }
     match (chinese, english) {
-        (Some(_), Some(_)) => Err(Unclear),
+        (Some(_), Some(_)) => Err(UnclearDays),
         (chinese, english) => Ok(chinese.or(english)),
     }
 }
 
 /// Reads the days after 每, and returns the text without them; no days if nothing repeats.
-fn again(text: &str, clock: usize) -> Option<(Option<Repeat>, String)> {
+fn again(text: &str, clock: usize) -> Option<(Option<Recurrence>, String)> {
     if let Some(at) = text.find('每') {
         let said = text.get(at + '每'.len_utf8()..)?;
         let (days, rest) = repeated(said, clock.saturating_sub(text.len() - said.len()))?;
         return Some((Some(days), format!("{} {rest}", text.get(..at)?)));
     }
     Some(match text.split_once("工作日") {
-        Some((before, behind)) => (Some(Repeat::workdays()), format!("{before} {behind}")),
+        Some((before, behind)) => (Some(Recurrence::workdays()), format!("{before} {behind}")),
         None => (None, text.to_owned()),
     })
 }
 
-fn repeated(said: &str, clock: usize) -> Option<(Repeat, &str)> {
+fn repeated(said: &str, clock: usize) -> Option<(Recurrence, &str)> {
     let unit = said.strip_prefix('个').unwrap_or(said);
     if let Some(rest) = unit.strip_prefix("工作日") {
-        return Some((Repeat::workdays(), rest));
+        return Some((Recurrence::workdays(), rest));
     }
     if let Some(rest) = unit.strip_prefix("周末") {
-        return Some((Repeat::weekend(), rest));
+        return Some((Recurrence::weekend(), rest));
     }
     let daily = ["天", "日", "早", "晚", "夜", "上午", "中午", "下午"];
     if let Some(rest) = daily.iter().find_map(|name| unit.strip_prefix(name)) {
-        return Some((Repeat::Daily, rest));
+        return Some((Recurrence::Daily, rest));
     }
     if let Some(rest) = unit.strip_prefix('月') {
         let (day, rest) = number(rest)?;
         let day = i8::try_from(day)
             .ok()
             .filter(|day| (1..=31).contains(day))?;
-        return Some((Repeat::Monthly(day), rest.strip_prefix(['号', '日'])?));
+        return Some((Recurrence::Monthly(day), rest.strip_prefix(['号', '日'])?));
     }
     let rest = week(unit)?;
     let clock = clock.saturating_sub(said.len() - rest.len());
     let (days, rest) = weekdays(rest, clock)?;
-    Some((Repeat::Weekdays(days), rest))
+    Some((Recurrence::Weekdays(days), rest))
 }
 
 /// Reads 一三五, 一、周三和周五, 一到五: up to the time, whose hour is no day.
@@ -124,7 +124,7 @@ fn sign(text: &str) -> Option<Weekday> {
 }
 
 /// Reads the days after "every", and returns the words without them; no days if nothing repeats.
-fn every<'a>(words: &[&'a str]) -> Option<(Option<Repeat>, Vec<&'a str>)> {
+fn every<'a>(words: &[&'a str]) -> Option<(Option<Recurrence>, Vec<&'a str>)> {
     let known = |word: &&str| matches!(*word, "every" | "each" | "daily" | "everyday" | "weekdays");
     let Some(at) = words.iter().position(known) else {
         return Some((None, words.to_vec()));
@@ -132,19 +132,19 @@ fn every<'a>(words: &[&'a str]) -> Option<(Option<Repeat>, Vec<&'a str>)> {
     let (before, rest) = words.split_at(at);
     let (&first, rest) = rest.split_first()?;
     let (days, behind) = match first {
-        "daily" | "everyday" => (Repeat::Daily, rest),
-        "weekdays" => (Repeat::workdays(), rest),
+        "daily" | "everyday" => (Recurrence::Daily, rest),
+        "weekdays" => (Recurrence::workdays(), rest),
         _ => units(rest)?,
     };
     Some((Some(days), [before, behind].concat()))
 }
 
-fn units<'w, 'a>(words: &'w [&'a str]) -> Option<(Repeat, &'w [&'a str])> {
+fn units<'w, 'a>(words: &'w [&'a str]) -> Option<(Recurrence, &'w [&'a str])> {
     let (&unit, behind) = words.split_first()?;
     let days = match unit {
-        "day" | "morning" | "afternoon" | "evening" | "night" => Repeat::Daily,
-        "weekday" | "workday" => Repeat::workdays(),
-        "weekend" => Repeat::weekend(),
+        "day" | "morning" | "afternoon" | "evening" | "night" => Recurrence::Daily,
+        "weekday" | "workday" => Recurrence::workdays(),
+        "weekend" => Recurrence::weekend(),
         _ => {
             let (mut days, mut left) = (vec![], words);
             while let Some((&word, behind)) = left.split_first() {
@@ -156,7 +156,7 @@ fn units<'w, 'a>(words: &'w [&'a str]) -> Option<(Repeat, &'w [&'a str])> {
                 left = behind;
             }
             days.sort_by_key(|day| day.to_monday_one_offset());
-            return (!days.is_empty()).then_some((Repeat::Weekdays(days), left));
+            return (!days.is_empty()).then_some((Recurrence::Weekdays(days), left));
         }
     };
     Some((days, behind))

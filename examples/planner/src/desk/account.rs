@@ -8,7 +8,7 @@ use fugato::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{Desk, DeskError, Moment, Side, refused};
+use super::{DeskError, Exchange, ExchangeState, Side, refused};
 
 /// The balance of an asset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,7 +51,7 @@ pub struct Trade {
     pub at: Millis,
 }
 
-impl Desk {
+impl Exchange {
     /// Returns all balances, by asset.
     pub async fn balances(&self) -> Result<Vec<Balance>, DeskError> {
         let query = "SELECT asset, free, held FROM balances ORDER BY asset";
@@ -81,7 +81,7 @@ impl Desk {
 
 const TRADES: &str = "SELECT order_id, symbol, side, price, quantity, at FROM trades";
 
-impl Moment<'_> {
+impl ExchangeState<'_> {
     /// Adds to the free and the held amount; refuses a result below zero.
     pub(super) fn add(&self, asset: &str, free: Amount, held: Amount) -> Result<(), DeskError> {
         let query = "SELECT asset, free, held FROM balances WHERE asset = ?1";
@@ -98,7 +98,7 @@ impl Moment<'_> {
     }
 }
 
-fn positions(moment: &Moment<'_>) -> Result<Vec<Position>, DeskError> {
+fn positions(moment: &ExchangeState<'_>) -> Result<Vec<Position>, DeskError> {
     let mut held: BTreeMap<String, (Amount, Amount)> = BTreeMap::new();
     for trade in moment.rows(&format!("{TRADES} ORDER BY id"), [], trade)? {
         let (quantity, cost) = held.entry(trade.symbol).or_default();

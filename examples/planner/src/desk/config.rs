@@ -2,7 +2,7 @@
 use fugato::sqlite::rusqlite::{self, Row};
 use serde::{Deserialize, Serialize};
 
-use super::{Desk, DeskError, Moment, refused};
+use super::{DeskError, Exchange, ExchangeState, refused};
 
 /// A kind of configuration, other than traders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,7 +55,7 @@ pub struct Trader {
     pub strategy: String,
 }
 
-impl Desk {
+impl Exchange {
     /// Returns the configurations of a kind, by name.
     pub async fn configs(&self, kind: Kind) -> Result<Vec<Config>, DeskError> {
         self.with(move |moment| moment.configs(kind)).await
@@ -101,7 +101,7 @@ impl Desk {
     }
 }
 
-impl Moment<'_> {
+impl ExchangeState<'_> {
     fn configs(&self, kind: Kind) -> Result<Vec<Config>, DeskError> {
         let query = "SELECT name, note, enabled FROM configs WHERE kind = ?1 ORDER BY name";
         self.rows(query, [kind.as_str()], |row| {

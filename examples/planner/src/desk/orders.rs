@@ -6,7 +6,7 @@ use fugato::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Desk, DeskError, Moment, Side, account::amount, refused};
+use super::{DeskError, Exchange, ExchangeState, Side, account::amount, refused};
 
 /// An order that somebody wants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -69,7 +69,7 @@ impl OrderStatus {
     }
 }
 
-impl Desk {
+impl Exchange {
     /// Places an order, once for each key. It is matched with the book at once. The rest of an
     /// order with a price stays open, and the rest of an order without one is cancelled.
     pub async fn place(&self, key: &str, new: NewOrder) -> Result<Order, DeskError> {
@@ -98,7 +98,7 @@ fn assets(symbol: &str) -> Result<(&str, &str), DeskError> {
     )
 }
 
-impl Moment<'_> {
+impl ExchangeState<'_> {
     /// Matches the open orders with the book of this moment.
     pub(super) fn settle(&self) -> Result<(), DeskError> {
         let mut open = open_orders(self)?.into_iter();
@@ -241,7 +241,7 @@ impl Moment<'_> {
 
 const ORDERS: &str = "SELECT id, symbol, side, price, quantity, filled, cost, status FROM orders";
 
-fn open_orders(moment: &Moment<'_>) -> Result<Vec<Order>, DeskError> {
+fn open_orders(moment: &ExchangeState<'_>) -> Result<Vec<Order>, DeskError> {
     let query = format!("{ORDERS} WHERE status = 'open' ORDER BY id");
     moment.rows(&query, [], order)
 }

@@ -37,7 +37,7 @@ const TABLES: &str = "
 /// The initial content of a new desk.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Beginning {
+struct InitialData {
     balances: BTreeMap<String, Amount>,
     models: BTreeMap<String, Entry>,
     exchanges: BTreeMap<String, Entry>,
@@ -68,7 +68,7 @@ pub(super) fn prepare(transaction: &Transaction<'_>, beginning: &str) -> Result<
         return super::refused(why);
     }
     transaction.execute_batch(TABLES)?;
-    let beginning: Beginning = toml::from_str(beginning)?;
+    let beginning: InitialData = toml::from_str(beginning)?;
     for (asset, free) in beginning.balances {
         let free = free.millionths();
         transaction.execute("INSERT INTO balances VALUES (?1, ?2, 0)", (asset, free))?;

@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
     agent::{
-        Report, ToolUse,
+        RunReport, ToolUse,
         plan::{PlanRules as _, Step, StepDraft, StepKind, StepStatus},
         preflight::Preflight,
         show,
@@ -14,16 +14,16 @@ use fugato::{
 
 use crate::{
     answer,
-    rules::{self, Rules},
+    rules::{self, PlannerRules},
     session::{Course, Session, SessionUpdate},
     tools,
 };
 
 /// Ends the work with a reply. There always is one.
-pub(crate) struct Settle(pub(crate) Preflight);
+pub(crate) struct FinishNode(pub(crate) Preflight);
 
 #[async_trait]
-impl Node<Session> for Settle {
+impl Node<Session> for FinishNode {
     async fn run(&self, cx: Context<Session>) -> Result<Outcome<SessionUpdate>, BoxError> {
         let mut session = cx.state().clone();
         let (mut updates, mut notes) = (vec![], vec![]);
@@ -39,7 +39,7 @@ impl Node<Session> for Settle {
             seen.iter().cloned().for_each(|seen| session.apply(seen));
             (updates, notes) = (seen, told);
         }
-        let Said { shown, rest } = said(&session);
+        let ReplyParts { shown, rest } = said(&session);
         show(&cx, &rest);
         let live = looks || !session.work.execution.snapshots.is_empty();
         updates.push(SessionUpdate::Replied {
@@ -52,17 +52,17 @@ impl Node<Session> for Settle {
 
 /// The reply in two parts: the text that was already streamed, and the rest that is still to be
 /// shown.
-struct Said {
+struct ReplyParts {
     shown: String,
     rest: String,
 }
 
-fn said(session: &Session) -> Said {
-    let now = |rest: String| Said {
+fn said(session: &Session) -> ReplyParts {
+    let now = |rest: String| ReplyParts {
         shown: String::new(),
         rest,
     };
-    let before = |shown: &str, rest: String| Said {
+    let before = |shown: &str, rest: String| ReplyParts {
         shown: shown.to_owned(),
         rest,
     };
@@ -89,8 +89,8 @@ fn is_rescued(session: &Session) -> bool {
 /// Returns the facts looked up after the loop ended, if the person asked for exactly those.
 fn known(session: &Session) -> Option<String> {
     let step = Step::new("answer", StepDraft::of(StepKind::Respond, ""));
-    let knows = Rules.knows(session, &step);
-    knows.then(|| Rules.say(session, &step)).flatten()
+    let knows = PlannerRules.knows(session, &step);
+    knows.then(|| PlannerRules.say(session, &step)).flatten()
 }
 
 fn joined(first: &str, second: &str) -> String {
@@ -126,16 +126,16 @@ fn rescued(session: &Session) -> String {
     if let Some(facts) = rules::facts_asked(session) {
         return joined(&facts, &words);
     }
-    let wanted = Rules.wants_action(session) && report.is_empty() && !stopped;
-    if wanted && words != Report::nothing(said) {
-        return joined(Report::nothing(said), &words);
+    let wanted = PlannerRules.wants_action(session) && report.is_empty() && !stopped;
+    if wanted && words != RunReport::nothing(said) {
+        return joined(RunReport::nothing(said), &words);
     }
     words
 }
 
 /// Returns the report of the writes of the plan and the loop: those that were done, and those that
 /// were intended and not done.
-fn report(session: &Session) -> Report {
+fn report(session: &Session) -> RunReport {
     let written = session.written();
     let steps = session.work.steps.iter();
     let steps = steps.filter(|step| step.status == StepStatus::Failed);
@@ -152,5 +152,5 @@ fn report(session: &Session) -> Report {
         .filter(|used| tools::WRITES.contains(&&*used.name));
     // Completed calls come last, so that a failed call that later succeeded is not reported.
     let all: Vec<_> = undone.chain(written).collect();
-    Report::of(&all)
+    RunReport::of(&all)
 }

@@ -11,8 +11,8 @@ use fugato::{
     words::Phrases,
 };
 use planner::{
-    desk::Desk,
-    graph::{Deps, Manner},
+    desk::Exchange,
+    graph::{Deps, PlanningMode},
     service::{Planner, Reply},
     session::Session,
 };
@@ -22,7 +22,7 @@ pub type Tested = Result<(), BoxError>;
 /// The world outside of the planner, which outlives it.
 #[derive(Clone)]
 pub struct World {
-    pub desk: Desk,
+    pub desk: Exchange,
     pub docs: Arc<MemoryDocs>,
     pub store: Arc<MemoryLog>,
     pub now: Arc<AtomicI64>,
@@ -39,7 +39,7 @@ impl World {
             move || now.load(Ordering::Relaxed)
         };
         Ok(Self {
-            desk: Desk::in_memory()?.clock(clock(&now)),
+            desk: Exchange::in_memory()?.clock(clock(&now)),
             docs: Arc::default(),
             store: Arc::new(MemoryLog::with_clock(clock(&now))),
             now,
@@ -63,7 +63,7 @@ impl World {
         Ok(Planner::new(&self.deps().model(model), self.store.clone())?)
     }
 
-    pub fn in_manner(&self, manner: Manner) -> Result<Planner, BoxError> {
+    pub fn in_manner(&self, manner: PlanningMode) -> Result<Planner, BoxError> {
         Ok(Planner::new(
             &self.deps().manner(manner),
             self.store.clone(),

@@ -3,7 +3,7 @@ use std::path::Path;
 
 use fugato::{
     graph::BoxError,
-    mcp::{HttpOptions, McpOptions, McpServer, McpTools, Program},
+    mcp::{HttpOptions, McpOptions, McpServer, McpTools, ServerProgram},
 };
 
 use crate::Settings;
@@ -29,7 +29,7 @@ fn program(command: &str, names: &mut Names) -> Result<McpServer, BoxError> {
     let file = words.next().unwrap_or_default();
     let stem = Path::new(&file).file_stem().unwrap_or_default();
     let name = names.fresh(&stem.to_string_lossy());
-    let program = Program::new(file).args(words).inherit(["PATH"]);
+    let program = ServerProgram::new(file).args(words).inherit(["PATH"]);
     Ok(McpServer::stdio(name, program, McpOptions::new()))
 }
 

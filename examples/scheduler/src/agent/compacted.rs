@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 /// The summaries of older messages, which keep prompts short. The messages themselves stay.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Compacted {
+pub struct CompactedHistory {
     /// Of the conversation.
     pub conversation: Compaction,
     /// Of the work in the loop that is open; counted from where the loop began.
@@ -38,7 +38,7 @@ impl Part {
     }
 }
 
-impl Compacted {
+impl CompactedHistory {
     /// Returns the summary of a part.
     pub fn of(&self, part: Part) -> &Compaction {
         match part {

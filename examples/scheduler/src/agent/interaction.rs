@@ -7,7 +7,7 @@ use crate::contract::Call;
 
 /// A write that the agent wants to make.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct PendingWrite {
     /// The call, with canonical name and arguments.
     pub call: ToolCall,
     /// The effect of the call, for the person.
@@ -22,7 +22,7 @@ pub struct Wanted {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Pending {
     /// The subject of the question.
-    pub topic: Topic,
+    pub topic: QuestionTopic,
     /// The card that the person sees.
     pub card: Card,
     /// The phase to which the answer returns.
@@ -32,7 +32,8 @@ pub struct Pending {
 /// What a question is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Topic {
+#[schemars(rename = "Topic")]
+pub enum QuestionTopic {
     /// The model wants to know something.
     AskUser,
     /// Whether the plan is right.
@@ -50,7 +51,7 @@ pub struct Card {
     #[serde(rename = "type")]
     pub kind: String,
     /// The subject of the question.
-    pub topic: Topic,
+    pub topic: QuestionTopic,
     /// A short heading.
     pub title: String,
     /// The whole text.
@@ -66,7 +67,7 @@ impl Card {
         let (title, summary) = (title.into(), text.into());
         Self {
             kind: "ask_user".into(),
-            topic: Topic::AskUser,
+            topic: QuestionTopic::AskUser,
             title,
             summary,
             streamed: false,
@@ -81,7 +82,7 @@ impl Card {
     }
 
     /// Makes the card of something to agree to.
-    pub fn confirm(topic: Topic, title: &str, summary: String) -> Self {
+    pub fn confirm(topic: QuestionTopic, title: &str, summary: String) -> Self {
         Self {
             kind: "confirm".into(),
             topic,

@@ -10,15 +10,16 @@ use fugato::{
 use serde_json::Value;
 
 use super::{
-    Action, Agent, ContextHook, Evidence, EvidenceSource, Health, Mode, Pending, Phase, Reply,
-    Request, Routed, RunScope, TerminalOutcome, TerminalStatus, Topic, Upserts, Wanted,
+    Action, AgentState, ContextHook, EvidenceSource, Health, Mode, Pending, PendingWrite, Phase,
+    QuestionTopic, Reply, Request, RouteDecision, RunScope, StepEvidence, TerminalOutcome,
+    TerminalStatus, Upserts,
 };
 use crate::{
     calendar::Lang,
     contract::Call,
     keywords::said,
     schedule::{Change, Difference, ScheduleState, TaskStatus, differences},
-    store::{ClassWritten, decided},
+    store::{WrittenClass, decided},
 };
 
 /// The block that marks that everything pending was placed by rule once.
@@ -32,7 +33,7 @@ pub const STEP_ADVANCED: &str = "execute_step_advanced";
 /// The marker in the history after a completed run.
 pub const LOOP_CLOSED: &str = "execute_loop_closed";
 
-impl Agent {
+impl AgentState {
     fn say(&mut self, message: Message) {
         self.conversation.apply(ConversationUpdate::Said(message));
     }
@@ -74,7 +75,7 @@ impl Agent {
     /// Takes over a call that the person makes by hand, which counts as consent.
     fn take_in_hand(&mut self, call: Call, summary: String) {
         let id = format!("call-{}", self.calls + 1);
-        self.want(Wanted {
+        self.want(PendingWrite {
             call: ToolCall::new(id, call.name, Value::Object(call.arguments)),
             summary,
             speak: String::new(),
@@ -107,7 +108,7 @@ impl Agent {
         self.hook = None;
     }
 
-    pub(super) fn route(&mut self, routed: &Routed) {
+    pub(super) fn route(&mut self, routed: &RouteDecision) {
         self.phase = routed.phase;
         self.run.needs_rough_build = routed.rough_build;
         self.run.needs_refine = routed.refine;
@@ -200,35 +201,38 @@ impl Agent {
         };
         let approved = reply.action == Some(Action::Approve);
         self.phase = pending.resume_phase;
-        if let Some(call) = reply.hands().filter(|_| pending.topic != Topic::AskUser) {
+        if let Some(call) = reply
+            .hands()
+            .filter(|_| pending.topic != QuestionTopic::AskUser)
+        {
             self.act_instead(pending.topic, reply, call.clone());
             return;
         }
         let status = match pending.topic {
-            Topic::AskUser => "resumed",
+            QuestionTopic::AskUser => "resumed",
             _ if approved => "confirmed",
             _ => "rejected",
         };
         self.run.announce = Some(status.into());
         match (pending.topic, approved) {
-            (Topic::AskUser, _) => self.answered(&pending.card.summary, reply),
-            (Topic::Plan, true) => self.confirm_plan(),
-            (Topic::Plan, false) => self.reject_plan(),
-            (Topic::Tool, true) => {
+            (QuestionTopic::AskUser, _) => self.answered(&pending.card.summary, reply),
+            (QuestionTopic::Plan, true) => self.confirm_plan(),
+            (QuestionTopic::Plan, false) => self.reject_plan(),
+            (QuestionTopic::Tool, true) => {
                 self.phase = Phase::Executing;
                 if let Some(wanted) = &mut self.wanted {
                     wanted.accepted = true;
                 }
             }
-            (Topic::Tool, false) => self.refuse_wanted(reply),
-            (Topic::Schedule, true) => {
+            (QuestionTopic::Tool, false) => self.refuse_wanted(reply),
+            (QuestionTopic::Schedule, true) => {
                 self.run.closing = false;
                 self.keep();
                 self.done();
             }
-            (Topic::Schedule, false) => self.refuse_schedule(),
+            (QuestionTopic::Schedule, false) => self.refuse_schedule(),
         }
-        if pending.topic != Topic::AskUser
+        if pending.topic != QuestionTopic::AskUser
             && let Some(text) = reply.said()
         {
             self.say(Message::user(text));
@@ -238,9 +242,9 @@ impl Agent {
     /// Takes over a change that the person made in place of an answer. The question about the plan
     /// or the schedule is asked again afterwards, with the new state. A write that was not agreed
     /// to is not made, and the agent continues from the change.
-    fn act_instead(&mut self, topic: Topic, reply: &Reply, call: Call) {
+    fn act_instead(&mut self, topic: QuestionTopic, reply: &Reply, call: Call) {
         self.run.announce = Some("resumed".into());
-        if topic == Topic::Tool {
+        if topic == QuestionTopic::Tool {
             self.refuse_wanted(reply);
         } else {
             self.run.asks_again = true;
@@ -261,7 +265,7 @@ impl Agent {
         let text = reply.said().unwrap_or("(no answer)").to_owned();
         self.run.resumed = Some((question.to_owned(), text.clone()));
         self.say(Message::user(text.clone()));
-        self.witness(Evidence {
+        self.witness(StepEvidence {
             step_index: self.plan.current,
             source: EvidenceSource::UserReply,
             name: String::new(),
@@ -357,7 +361,7 @@ impl Agent {
     }
 
     /// Adds the class and its items to each schedule that the conversation holds.
-    pub(super) fn put_class(&mut self, written: &ClassWritten) {
+    pub(super) fn put_class(&mut self, written: &WrittenClass) {
         let known = [&mut self.schedule, &mut self.original, &mut self.stored];
         for schedule in known.into_iter().flatten() {
             Arc::make_mut(schedule).put_class(written);
@@ -422,12 +426,12 @@ impl Agent {
         }
     }
 
-    pub(super) fn want(&mut self, wanted: Wanted) {
+    pub(super) fn want(&mut self, wanted: PendingWrite) {
         self.calls += 1;
         self.wanted = Some(wanted);
     }
 
-    pub(super) fn witness(&mut self, evidence: Evidence) {
+    pub(super) fn witness(&mut self, evidence: StepEvidence) {
         if evidence.source == EvidenceSource::WriteReceipt {
             self.run.failed_write = !evidence.success;
         }

@@ -7,11 +7,12 @@ use fugato::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Agent, ContextHook, Health, Mode, Part, Pending, Reply, Request, TerminalOutcome, Wanted,
+    AgentState, ContextHook, Health, Mode, Part, Pending, PendingWrite, Reply, Request,
+    TerminalOutcome,
 };
 use crate::{
     schedule::{Change, Difference, QueueUpdate, ScheduleState},
-    store::ClassWritten,
+    store::WrittenClass,
 };
 
 /// A change of the agent's state.
@@ -32,7 +33,7 @@ pub enum Update {
     /// A part of the conversation could not be summarised.
     NotCompacted(Part),
     /// The request was understood.
-    Routed(Routed),
+    Routed(RouteDecision),
     /// A plan is ready to be confirmed.
     Planned {
         /// Its steps.
@@ -57,7 +58,7 @@ pub enum Update {
     /// The tasks that the request is about are worked off.
     Queued(QueueUpdate),
     /// A class is stored.
-    Classed(ClassWritten),
+    Classed(WrittenClass),
     /// A class is not stored, for these reasons.
     ClassRefused(Vec<String>),
     /// Everything pending was placed by rule.
@@ -78,15 +79,15 @@ pub enum Update {
     /// The model's answer could not be used.
     Corrected,
     /// The model's answer could be used.
-    Judged(Judged),
+    Judged(DecisionView),
     /// A write is wanted.
-    Wanted(Wanted),
+    Wanted(PendingWrite),
     /// The wanted write was made, or given up.
     WantedDone,
     /// Other tools are active.
     Tools(VisibilityUpdate),
     /// Something was seen or done for the current step.
-    Evidence(Evidence),
+    Evidence(StepEvidence),
     /// A diagnosis was made.
     Diagnosed(Health),
     /// The current step is done.
@@ -120,7 +121,7 @@ impl From<VisibilityUpdate> for Update {
 /// The result of classifying a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(clippy::struct_excessive_bools, reason = "the attributes of a route")]
-pub struct Routed {
+pub struct RouteDecision {
     /// The next phase.
     pub phase: super::Phase,
     /// True if pending items are placed by rule first.
@@ -135,7 +136,7 @@ pub struct Routed {
     pub mode: Mode,
 }
 
-impl Routed {
+impl RouteDecision {
     /// Returns the route straight to execution, without a plan and without a rough build.
     pub fn straight() -> Self {
         Self {
@@ -152,7 +153,7 @@ impl Routed {
 /// The decision of the model, as routers see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Judged {
+pub enum DecisionView {
     /// Continue.
     Continue,
     /// Execute the wanted call.
@@ -167,7 +168,7 @@ pub enum Judged {
 
 /// An observation or a write that lets a step count as done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Evidence {
+pub struct StepEvidence {
     /// The step, from 0.
     pub step_index: usize,
     /// The kind of evidence.
@@ -194,7 +195,7 @@ pub enum EvidenceSource {
     UserReply,
 }
 
-impl State for Agent {
+impl State for AgentState {
     type Update = Update;
 
     fn apply(&mut self, update: Update) {

@@ -54,7 +54,7 @@ pub enum ExportError {
 /// Writes all task items that have a place as an iCalendar file. Times are in UTC, which every
 /// program reads the same way.
 pub fn export(state: &ScheduleState, options: &Export<'_>) -> Result<String, ExportError> {
-    let mut file = Folded::default();
+    let mut file = ContentLines::default();
     file.line("BEGIN", "VCALENDAR");
     file.line("VERSION", "2.0");
     file.line("PRODID", "-//fugato//scheduler//EN");
@@ -81,7 +81,7 @@ fn placed(state: &ScheduleState) -> impl Iterator<Item = &Task> {
 }
 
 fn event(
-    file: &mut Folded,
+    file: &mut ContentLines,
     state: &ScheduleState,
     task: &Task,
     slot: Slot,
@@ -184,11 +184,11 @@ fn escaped(text: &str) -> String {
 
 /// The content lines, folded and ended as RFC 5545 requires.
 #[derive(Debug, Default)]
-struct Folded {
+struct ContentLines {
     text: String,
 }
 
-impl Folded {
+impl ContentLines {
     fn line(&mut self, name: &str, value: &str) {
         const LIMIT: usize = 75;
         let mut octets = 0;

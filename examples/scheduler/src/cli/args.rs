@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser};
-use fugato::cli::{Command, Flags, thread_name};
+use fugato::cli::{CliCommand, Flags, thread_name};
 
 /// The calendar that all conversations of a server are about, unless another one is named.
 const CALENDAR: &str = "home";
@@ -34,7 +34,7 @@ The weeks are written to schedule.ics and schedule.svg in the folder of the conv
 #[command(name = "scheduler", version, after_help = EXAMPLES)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub(crate) command: Option<CliCommand>,
 
     #[command(flatten)]
     pub(crate) job: Job,

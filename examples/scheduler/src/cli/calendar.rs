@@ -3,7 +3,7 @@ use anyhow::{Context as _, Result, bail};
 use fugato::{cli::without_password, state::ThreadId};
 use scheduler::{
     schedule::ScheduleState,
-    store::{self, Calendars, Receipt, Write},
+    store::{self, Calendars, StoreReceipt, StoreWrite},
 };
 
 use super::args::Args;
@@ -47,10 +47,10 @@ pub(crate) async fn fill(
     schedule: &ScheduleState,
 ) -> Result<()> {
     let schedule = schedule.clone();
-    let write = Write::Import { schedule };
+    let write = StoreWrite::Import { schedule };
     match calendars.store().write(name, IMPORT, &write).await? {
-        Receipt::Stored => Ok(()),
-        Receipt::Refused { issues } => bail!(
+        StoreReceipt::Stored => Ok(()),
+        StoreReceipt::Refused { issues } => bail!(
             "the calendar {name:?} cannot be filled: {}",
             issues.join("; ")
         ),

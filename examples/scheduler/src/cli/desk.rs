@@ -6,9 +6,9 @@ use std::{
 
 use anyhow::{Context as _, Result, bail};
 use fugato::{
-    cli::Opened,
+    cli::Resources,
     state::ThreadId,
-    web::{Allowed, HttpWeb},
+    web::{AllowedHosts, HttpWeb},
 };
 use jiff::tz::TimeZone;
 use scheduler::{
@@ -16,8 +16,8 @@ use scheduler::{
     calendar::{Intake, Lang, open as read, read_file, write_file},
     deps::Deps,
     graph::graph,
-    mind::Mind,
-    served::Served,
+    mind::LlmConfig,
+    served::ServedScheduler,
     service::Service,
     store,
     transfer::Transfer,
@@ -42,8 +42,8 @@ const SAMPLES: [(Lang, &str, &str); 2] = [
 ];
 
 /// The environment of a conversation.
-pub(crate) struct Desk {
-    pub(crate) agent: Served,
+pub(crate) struct Session {
+    pub(crate) agent: ServedScheduler,
     pub(crate) transfer: Transfer,
     pub(crate) thread: ThreadId,
     pub(crate) intake: Intake,
@@ -51,8 +51,8 @@ pub(crate) struct Desk {
     folder: PathBuf,
 }
 
-impl Desk {
-    pub(crate) async fn open(args: &Args, open: Opened) -> Result<Self> {
+impl Session {
+    pub(crate) async fn open(args: &Args, open: Resources) -> Result<Self> {
         let (thread, folder) = (open.thread.clone(), open.folder());
         std::fs::create_dir_all(&folder)
             .with_context(|| format!("cannot make the folder {}", folder.display()))?;
@@ -66,9 +66,9 @@ impl Desk {
         let calendars = calendar::open(args).await?;
         intake.state = calendar::filled(&calendars, &thread, &intake.state).await?;
         let (store, name) = (calendars.store().clone(), calendars.name(&thread));
-        let mind = Mind {
+        let mind = LlmConfig {
             model: open.model.clone(),
-            ..Mind::default()
+            ..LlmConfig::default()
         };
         // Every such move is confirmed by a person.
         let mut deps = Deps::new()?
@@ -76,12 +76,15 @@ impl Desk {
             .calendars(calendars)
             .existing_may_move(true);
         if let Some(url) = &args.web {
-            deps = deps.web(Allowed::new(HttpWeb::new(url)?, args.web_hosts.clone()))?;
+            deps = deps.web(AllowedHosts::new(
+                HttpWeb::new(url)?,
+                args.web_hosts.clone(),
+            ))?;
         }
         let service = service(&deps, &open)?.zone(intake.zone.clone());
         let transfer = Transfer::new(store.clone(), name.clone(), &folder, lang);
         Ok(Self {
-            agent: Served::new(service, store, name),
+            agent: ServedScheduler::new(service, store, name),
             transfer,
             thread,
             intake,
@@ -97,12 +100,16 @@ impl Desk {
 }
 
 /// Returns an agent that only reads the log: without the input, and without starting a run.
-pub(crate) async fn to_read(open: &Opened) -> Result<Served> {
+pub(crate) async fn to_read(open: &Resources) -> Result<ServedScheduler> {
     let none = store::open(":memory:").await?;
-    Ok(Served::new(service(&Deps::new()?, open)?, none, ""))
+    Ok(ServedScheduler::new(
+        service(&Deps::new()?, open)?,
+        none,
+        "",
+    ))
 }
 
-fn service(deps: &Deps, open: &Opened) -> Result<Service> {
+fn service(deps: &Deps, open: &Resources) -> Result<Service> {
     let store = Arc::new(open.store.clone());
     Ok(Service::new(
         deps,

@@ -3,13 +3,13 @@ use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use fugato::{
-    cli::{App, Belongings, Folders},
+    cli::{App, Folders, ThreadResources},
     graph::BoxError,
     state::ThreadId,
 };
 use jiff::{Timestamp, tz::TimeZone};
 use scheduler::{
-    agent::Agent,
+    agent::AgentState,
     calendar::{Export, export as to_calendar, open as read_input, read_file, write_file},
     deps::Deps,
     graph::graph,
@@ -22,19 +22,19 @@ use super::{args::Args, calendar};
 /// The input files of a conversation, which a copy of it needs too.
 const INPUT: [&str; 2] = ["courses.ics", "tasks.toml"];
 
-pub(crate) struct Kept {
+pub(crate) struct CalendarResources {
     args: Args,
     folders: Folders,
 }
 
-impl Kept {
+impl CalendarResources {
     pub(crate) fn new(args: Args) -> Self {
         let folders = Folders::new(args.folder());
         Self { args, folders }
     }
 
     /// Returns the last state of the conversation, from its log.
-    async fn agent(&self, thread: &ThreadId) -> Result<Option<Arc<Agent>>, BoxError> {
+    async fn agent(&self, thread: &ThreadId) -> Result<Option<Arc<AgentState>>, BoxError> {
         let open = App::new("scheduler", self.args.flags.clone())
             .open_to_read()
             .await?;
@@ -98,7 +98,7 @@ impl Kept {
 }
 
 #[async_trait::async_trait]
-impl Belongings for Kept {
+impl ThreadResources for CalendarResources {
     async fn exist(&self, thread: &ThreadId) -> Result<bool, BoxError> {
         let stored = self.own() && self.stored(thread).await?.is_some();
         Ok(stored || self.folders.exist(thread).await?)

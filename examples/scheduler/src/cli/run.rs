@@ -2,12 +2,12 @@
 use anyhow::{Context as _, Result, bail};
 use fugato::{
     axum::Agent as _,
-    cli::{App, Say, Screen, Talk},
-    graph::Standing,
+    cli::{App, ChatSession, SayArgs, Screen},
+    graph::ThreadStatus,
 };
 use jiff::Timestamp;
 use scheduler::{
-    agent::{Agent, Reply},
+    agent::{AgentState, Reply},
     calendar::{Export, Picture, WeekTable, export, write_file},
     schedule::ScheduleState,
 };
@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 
 use super::{
     args::{Args, Job},
-    desk::Desk,
+    desk::Session,
 };
 
 pub(crate) async fn run(app: &App, args: &Args, screen: &mut Screen) -> Result<()> {
     let answer = answer(&args.job)?;
     let open = app.open().await.map_err(anyhow::Error::from_boxed)?;
-    let desk = Desk::open(args, open).await?;
+    let desk = Session::open(args, open).await?;
     screen.lang = desk.lang;
     for remark in &desk.intake.remarks {
         let text = remark.say(desk.lang);
@@ -29,7 +29,7 @@ pub(crate) async fn run(app: &App, args: &Args, screen: &mut Screen) -> Result<(
     }
     let (again, request) = (app.again(""), args.job.request.clone());
     let standing = desk.agent.runner().standing(&desk.thread).await?;
-    if request.is_some() && matches!(standing, Standing::Waiting(_)) {
+    if request.is_some() && matches!(standing, ThreadStatus::Waiting(_)) {
         bail!(
             "the conversation waits for an answer, and cannot take a --request before; `{again}` shows the card"
         );
@@ -37,12 +37,12 @@ pub(crate) async fn run(app: &App, args: &Args, screen: &mut Screen) -> Result<(
     let wanted = desk
         .lang
         .pick("Plan my weeks: place everything.", "把任务都排一下。");
-    let mut say = Say::default();
+    let mut say = SayArgs::default();
     (say.text, say.first) = (request, Some(wanted.to_owned()));
     (say.yes, say.answer) = (args.job.yes, answer);
     say.card.clone_from(&args.job.card);
     say.extra.insert("lang".into(), json!(desk.lang));
-    let talk = Talk::new(&desk.agent, desk.thread.clone(), again);
+    let talk = ChatSession::new(&desk.agent, desk.thread.clone(), again);
     match talk.say(say, screen).await {
         Ok(Some(agent)) => finish(&desk, &agent, screen),
         Ok(None) => Ok(()),
@@ -65,7 +65,7 @@ fn answer(job: &Job) -> Result<Option<Value>> {
 }
 
 /// Shows the weeks, and writes the calendar and the picture.
-fn finish(desk: &Desk, agent: &Agent, screen: &mut Screen) -> Result<()> {
+fn finish(desk: &Session, agent: &AgentState, screen: &mut Screen) -> Result<()> {
     let (Some(original), Some(schedule)) = (&agent.original, &agent.schedule) else {
         return Ok(());
     };
@@ -89,7 +89,7 @@ fn finish(desk: &Desk, agent: &Agent, screen: &mut Screen) -> Result<()> {
 }
 
 fn write_results(
-    desk: &Desk,
+    desk: &Session,
     before: &ScheduleState,
     after: &ScheduleState,
     screen: &mut Screen,

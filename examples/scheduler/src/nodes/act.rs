@@ -8,7 +8,7 @@ use fugato::{
 
 use super::keep::settle;
 use crate::{
-    agent::{Agent, Evidence, EvidenceSource, Update, Wanted},
+    agent::{AgentState, EvidenceSource, PendingWrite, StepEvidence, Update},
     deps::Deps,
     schedule::QueueUpdate,
     tools::{QUEUE_APPLY_HEAD_MOVE, UPSERT_TASK_CLASS, View},
@@ -19,8 +19,8 @@ use crate::{
 pub struct Act(pub Deps);
 
 #[async_trait]
-impl Node<Agent> for Act {
-    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+impl Node<AgentState> for Act {
+    async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let agent = cx.state();
         let Some(wanted) = agent.wanted.as_ref().filter(|wanted| wanted.accepted) else {
             return Err("there is no accepted call to execute".into());
@@ -63,8 +63,8 @@ impl Node<Agent> for Act {
 }
 
 fn updates(
-    agent: &Agent,
-    wanted: &Wanted,
+    agent: &AgentState,
+    wanted: &PendingWrite,
     access: Access,
     result: ToolResult<Update>,
 ) -> Vec<Update> {
@@ -85,7 +85,7 @@ fn updates(
     };
     // A call by hand is no evidence for a plan that was not agreed to.
     if access != Access::Context && !agent.run.asks_again {
-        updates.push(Update::Evidence(Evidence {
+        updates.push(Update::Evidence(StepEvidence {
             step_index: agent.plan.current,
             source,
             name: wanted.call.name.clone(),

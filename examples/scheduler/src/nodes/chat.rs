@@ -1,19 +1,19 @@
 use async_trait::async_trait;
 use fugato::{
-    agent::Settled,
+    agent::Settlement,
     graph::{BoxError, Context, Node, Outcome},
-    llm::{ChatModel, ModelError, Rejected, visible_text},
+    llm::{ChatModel, ModelError, RejectedAnswer, visible_text},
 };
 
 use super::{announce, check_words, found, hear, request_text, said};
 use crate::{
-    agent::{Agent, Phase, Routed, Update},
+    agent::{AgentState, Phase, RouteDecision, Update},
     contract::{self, Intent, IntentKind},
     deps::Deps,
-    failure::Instead,
+    failure::Replacement,
     mind::{
-        OnFailure, Spoken, ask, decision_tag, marked, request, route_tag, show, stand_in, status,
-        tell,
+        OnFailure, TaggedAnswer, ask, decision_tag, marked, request, route_tag, show, stand_in,
+        status, tell,
     },
     prompts,
     route::{Route, RouteTo, Routes},
@@ -25,8 +25,8 @@ use crate::{
 pub struct Chat(pub Deps);
 
 #[async_trait]
-impl Node<Agent> for Chat {
-    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+impl Node<AgentState> for Chat {
+    async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let mut updates = announce(&cx);
         found(&cx);
         status(
@@ -35,12 +35,14 @@ impl Node<Agent> for Chat {
             cx.state().lang.pick("reading the request", "正在理解请求"),
         );
         if cx.state().run.by_hand {
-            updates.push(Update::Routed(Routed::straight()));
+            updates.push(Update::Routed(RouteDecision::straight()));
             return Ok(Outcome::done(updates));
         }
         let text = request_text(cx.state());
         let understood = match self.0.mind.model.as_deref() {
-            None => Understood::of(&rules::intent(&text, cx.state()), Spoken::default()),
+            None => {
+                ClassifiedRequest::of(&rules::intent(&text, cx.state()), TaggedAnswer::default())
+            }
             Some(model) if self.0.mind.routes == Routes::Five => self.chosen(&cx, model).await?,
             Some(model) => {
                 let answer = self.classify(&cx, model).await;
@@ -49,13 +51,13 @@ impl Node<Agent> for Chat {
                     .corrections
                     .settle(&cx, answer, |spoken| read(&cx, spoken))
                 {
-                    Settled::Decided((intent, spoken)) => Understood::of(&intent, spoken),
-                    Settled::Again(outcome) => return Ok(outcome),
-                    Settled::Undecided(why) => self.unread(&cx, why)?,
+                    Settlement::Decided((intent, spoken)) => ClassifiedRequest::of(&intent, spoken),
+                    Settlement::Again(outcome) => return Ok(outcome),
+                    Settlement::Undecided(why) => self.unread(&cx, why)?,
                 }
             }
         };
-        let Understood {
+        let ClassifiedRequest {
             route,
             reply,
             spoken,
@@ -71,7 +73,7 @@ impl Node<Agent> for Chat {
             }
             updates.push(said(reply));
         }
-        updates.push(Update::Judged(crate::agent::Judged::Continue));
+        updates.push(Update::Judged(crate::agent::DecisionView::Continue));
         updates.push(Update::Routed(routed));
         let done = Outcome::done(updates);
         Ok(spoken.thought().into_iter().fold(done, Outcome::note))
@@ -79,26 +81,26 @@ impl Node<Agent> for Chat {
 }
 
 /// The classification of a request.
-struct Understood {
+struct ClassifiedRequest {
     /// The route.
     route: Route,
     /// The reply, if it is only talk.
     reply: String,
     /// The answer of the model.
-    spoken: Spoken,
+    spoken: TaggedAnswer,
     /// The records of the messages shown meanwhile.
     told: Vec<Update>,
 }
 
-impl Understood {
-    fn of(intent: &Intent, spoken: Spoken) -> Self {
+impl ClassifiedRequest {
+    fn of(intent: &Intent, spoken: TaggedAnswer) -> Self {
         Self {
             reply: intent.reply.clone(),
             ..Self::to(Route::from(intent), spoken)
         }
     }
 
-    fn to(route: Route, spoken: Spoken) -> Self {
+    fn to(route: Route, spoken: TaggedAnswer) -> Self {
         let (reply, told) = (String::new(), vec![]);
         Self {
             route,
@@ -110,7 +112,10 @@ impl Understood {
 }
 
 /// Reads a classification. Talk needs a text that the person may see.
-fn read(cx: &Context<Agent>, spoken: Spoken) -> Result<(Intent, Spoken), Rejected> {
+fn read(
+    cx: &Context<AgentState>,
+    spoken: TaggedAnswer,
+) -> Result<(Intent, TaggedAnswer), RejectedAnswer> {
     let (intent, spoken) = hear(spoken, &contract::intent())?;
     check_words(cx.state(), &spoken, &[("/reply", &intent.reply)])?;
     let is_silent = [&spoken.after, &intent.reply, &spoken.before]
@@ -118,7 +123,7 @@ fn read(cx: &Context<Agent>, spoken: Spoken) -> Result<(Intent, Spoken), Rejecte
         .all(|words| words.trim().is_empty());
     if intent.intent == IntentKind::Chat && is_silent {
         let why = "talk needs the answer that the person reads";
-        return Err(Rejected::sense(&spoken.decision, "/reply", why));
+        return Err(RejectedAnswer::sense(&spoken.decision, "/reply", why));
     }
     Ok((intent, spoken))
 }
@@ -126,9 +131,9 @@ fn read(cx: &Context<Agent>, spoken: Spoken) -> Result<(Intent, Spoken), Rejecte
 impl Chat {
     async fn classify(
         &self,
-        cx: &Context<Agent>,
+        cx: &Context<AgentState>,
         model: &dyn ChatModel,
-    ) -> Result<Spoken, ModelError> {
+    ) -> Result<TaggedAnswer, ModelError> {
         let tag = decision_tag(cx);
         let messages = prompts::chat(cx.state(), &tag);
         let request =
@@ -143,27 +148,27 @@ impl Chat {
     /// they know, whatever the policy is.
     fn unread(
         &self,
-        cx: &Context<Agent>,
+        cx: &Context<AgentState>,
         why: impl Into<BoxError>,
-    ) -> Result<Understood, BoxError> {
+    ) -> Result<ClassifiedRequest, BoxError> {
         let mind = &self.0.mind;
-        let told = mind.fall_back(cx, OnFailure::Rules, why, Instead::Rules)?;
+        let told = mind.fall_back(cx, OnFailure::Rules, why, Replacement::Rules)?;
         let mut intent = rules::intent(&request_text(cx.state()), cx.state());
         if intent.intent == IntentKind::Chat {
             intent.reply = rules::unread(cx.state(), &intent.reply);
         }
-        Ok(Understood {
+        Ok(ClassifiedRequest {
             told,
-            ..Understood::of(&intent, Spoken::default())
+            ..ClassifiedRequest::of(&intent, TaggedAnswer::default())
         })
     }
 
     /// Returns one of five routes; without a known tag, a plan.
     async fn chosen(
         &self,
-        cx: &Context<Agent>,
+        cx: &Context<AgentState>,
         model: &dyn ChatModel,
-    ) -> Result<Understood, BoxError> {
+    ) -> Result<ClassifiedRequest, BoxError> {
         let (agent, stages) = (cx.state(), &self.0.mind.stages);
         let tag = route_tag(cx);
         let messages = prompts::route(agent, &tag);
@@ -173,7 +178,10 @@ impl Chat {
             Err(error) => return self.unread(cx, error),
         };
         let Some(route) = spoken.tag.as_ref().map(Route::from) else {
-            return Ok(Understood::to(Route::default(), Spoken::default()));
+            return Ok(ClassifiedRequest::to(
+                Route::default(),
+                TaggedAnswer::default(),
+            ));
         };
         if route.to == RouteTo::DirectReply
             && let Err(why) = check_words(agent, &spoken, &[])
@@ -181,7 +189,7 @@ impl Chat {
             return self.unread(cx, why);
         }
         if route.to != RouteTo::DeepAnswer {
-            return Ok(Understood::to(route, spoken));
+            return Ok(ClassifiedRequest::to(route, spoken));
         }
         let wish = request(agent, &stages.deep_answer, prompts::deep_answer(agent));
         let answer = tell(cx, model, wish.metadata("stage", "deep_answer")).await;
@@ -189,15 +197,15 @@ impl Chat {
             Ok(response) => response,
             Err(error) => return self.unread(cx, error),
         };
-        let spoken = Spoken {
+        let spoken = TaggedAnswer {
             after: marked(&response, agent),
             attempts: response.attempts,
-            ..Spoken::default()
+            ..TaggedAnswer::default()
         };
         if let Err(why) = check_words(agent, &spoken, &[("", &spoken.after)]) {
             return self.unread(cx, why);
         }
         show(cx, &spoken.after);
-        Ok(Understood::to(route, spoken))
+        Ok(ClassifiedRequest::to(route, spoken))
     }
 }

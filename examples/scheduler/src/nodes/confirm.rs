@@ -1,32 +1,36 @@
 use fugato::graph::{BoxError, Context};
 
 use crate::{
-    agent::{Agent, Card, Pending, Phase, Topic, Update},
+    agent::{AgentState, Card, Pending, Phase, QuestionTopic, Update},
     mind::status,
     report,
 };
 
 /// Makes the card of the question to the person. A write comes before a plan. No model is asked.
-pub async fn confirm(cx: Context<Agent>) -> Result<Vec<Update>, BoxError> {
+pub async fn confirm(cx: Context<AgentState>) -> Result<Vec<Update>, BoxError> {
     let agent = cx.state();
     let lang = agent.lang;
     let (code, card) = if let Some(wanted) = agent.wanted.as_ref().filter(|w| !w.accepted) {
         let title = lang.pick("Shall I do this?", "要这样做吗？");
         (
             "tool_confirm",
-            Card::confirm(Topic::Tool, title, wanted.summary.clone()),
+            Card::confirm(QuestionTopic::Tool, title, wanted.summary.clone()),
         )
     } else if agent.run.closing {
         let title = lang.pick("Shall I keep this schedule?", "保存这份日程吗？");
         (
             "confirm",
-            Card::confirm(Topic::Schedule, title, report::schedule_summary(agent)),
+            Card::confirm(
+                QuestionTopic::Schedule,
+                title,
+                report::schedule_summary(agent),
+            ),
         )
     } else if agent.has_step() {
         let title = lang.pick("Shall I carry out this plan?", "要执行这个计划吗？");
         (
             "plan_confirm",
-            Card::confirm(Topic::Plan, title, report::plan_summary(agent)),
+            Card::confirm(QuestionTopic::Plan, title, report::plan_summary(agent)),
         )
     } else {
         return Err("there is nothing to confirm: no wanted write, no plan, no schedule".into());

@@ -1,18 +1,18 @@
 use async_trait::async_trait;
 use fugato::{
-    agent::Settled,
+    agent::Settlement,
     graph::{BoxError, Context, Node, Outcome},
-    llm::{ModelError, Rejected},
-    tool::Detail,
+    llm::{ModelError, RejectedAnswer},
+    tool::CatalogueDetail,
 };
 
 use super::{check_notes, check_words, hear, judge::judge};
 use crate::{
-    agent::{Agent, Update},
+    agent::{AgentState, Update},
     contract::{self, Decision},
     deps::Deps,
-    failure::Instead,
-    mind::{Spoken, ask, decision_tag, request, stand_in, thought},
+    failure::Replacement,
+    mind::{TaggedAnswer, ask, decision_tag, request, stand_in, thought},
     prompts, rules,
 };
 
@@ -21,8 +21,8 @@ use crate::{
 pub struct Decide(pub Deps);
 
 #[async_trait]
-impl Node<Agent> for Decide {
-    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+impl Node<AgentState> for Decide {
+    async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let Some(answer) = self.think(&cx).await else {
             return self.by_rule(&cx, vec![]);
         };
@@ -30,23 +30,23 @@ impl Node<Agent> for Decide {
         let attempts = answer
             .as_ref()
             .map_or(vec![], |spoken| spoken.attempts.clone());
-        let judged = |spoken: Spoken| {
+        let judged = |spoken: TaggedAnswer| {
             let (decision, spoken) = read(cx.state(), spoken)?;
             let (task, raw) = (cx.task(), &spoken.decision);
             tracing::debug!(task, raw, ?decision, "execute LLM");
             judge(&self.0, &cx, &decision, &spoken)
         };
         match self.0.corrections.settle(&cx, answer, judged) {
-            Settled::Decided(updates) => {
+            Settlement::Decided(updates) => {
                 let mut told = stand_in(&cx, &attempts);
                 told.extend(updates);
                 let done = Outcome::done(told);
                 Ok(thought.into_iter().fold(done, Outcome::note))
             }
-            Settled::Again(outcome) => Ok(outcome),
-            Settled::Undecided(why) => {
+            Settlement::Again(outcome) => Ok(outcome),
+            Settlement::Undecided(why) => {
                 let (mind, policy) = (&self.0.mind, self.0.mind.on_failure);
-                let told = mind.fall_back(&cx, policy, why, Instead::Rules)?;
+                let told = mind.fall_back(&cx, policy, why, Replacement::Rules)?;
                 self.by_rule(&cx, told)
             }
         }
@@ -54,7 +54,10 @@ impl Node<Agent> for Decide {
 }
 
 /// Reads a decision. Its texts for the person are checked like all texts of a model.
-fn read(agent: &Agent, spoken: Spoken) -> Result<(Decision, Spoken), Rejected> {
+fn read(
+    agent: &AgentState,
+    spoken: TaggedAnswer,
+) -> Result<(Decision, TaggedAnswer), RejectedAnswer> {
     let (decision, spoken) = hear(spoken, &contract::decision(agent.has_step()))?;
     let abort = decision.abort.as_ref();
     let abort = abort.map_or("", |abort| &abort.user_message);
@@ -68,13 +71,13 @@ fn read(agent: &Agent, spoken: Spoken) -> Result<(Decision, Spoken), Rejected> {
 }
 
 impl Decide {
-    async fn think(&self, cx: &Context<Agent>) -> Option<Result<Spoken, ModelError>> {
+    async fn think(&self, cx: &Context<AgentState>) -> Option<Result<TaggedAnswer, ModelError>> {
         let agent = cx.state();
         let model = self.0.mind.answering(agent)?;
         let catalogue = self
             .0
             .registry
-            .catalogue(&agent.active_tools(), Detail::LITE);
+            .catalogue(&agent.active_tools(), CatalogueDetail::LITE);
         let tag = decision_tag(cx);
         let messages = prompts::execute(agent, &tag, &catalogue);
         let mut request = request(agent, &self.0.mind.stages.execute, messages);
@@ -90,11 +93,11 @@ impl Decide {
     /// Decides by rule, under the same contract and the same gates as a model.
     fn by_rule(
         &self,
-        cx: &Context<Agent>,
+        cx: &Context<AgentState>,
         mut updates: Vec<Update>,
     ) -> Result<Outcome<Update>, BoxError> {
         let decision = rules::decide(cx.state());
-        let judged = judge(&self.0, cx, &decision, &Spoken::default());
+        let judged = judge(&self.0, cx, &decision, &TaggedAnswer::default());
         updates.extend(judged.map_err(|rejected| rejected.to_string())?);
         Ok(Outcome::done(updates))
     }

@@ -1,8 +1,8 @@
 use async_trait::async_trait;
 use fugato::{
-    agent::Corrects as _,
+    agent::CorrectionState as _,
     graph::{BoxError, Context, Node, Outcome},
-    llm::{ChatResponse, Rejected},
+    llm::{ChatResponse, RejectedAnswer},
     prompt::correction,
     state::Message,
     stream::EventKind,
@@ -11,9 +11,9 @@ use serde_json::json;
 
 use super::{announce, said};
 use crate::{
-    agent::{Agent, Update},
+    agent::{AgentState, Update},
     deps::Deps,
-    failure::Instead,
+    failure::Replacement,
     mind::{OnFailure, came_of_it, is_cut, request, show, stand_in, status, tell},
     prompts, prose,
     report::{self, Receipts},
@@ -25,8 +25,8 @@ use crate::{
 pub struct Deliver(pub Deps);
 
 #[async_trait]
-impl Node<Agent> for Deliver {
-    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+impl Node<AgentState> for Deliver {
+    async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let agent = cx.state();
         let mut updates = announce(&cx);
         status(
@@ -62,7 +62,7 @@ impl Node<Agent> for Deliver {
 }
 
 /// Returns true if there is a result that a model could put into words.
-fn is_remarkable(agent: &Agent) -> bool {
+fn is_remarkable(agent: &AgentState) -> bool {
     let seen = agent.run.evidence.iter().any(|evidence| evidence.success);
     let done = seen || Receipts::of_request(agent).is_any();
     done && !agent.run.by_hand
@@ -74,7 +74,7 @@ const TRIES: usize = 2;
 impl Deliver {
     /// Returns the model's remark on the facts, marked as its words; nothing if no answer is
     /// allowed.
-    async fn remark(&self, cx: &Context<Agent>, facts: &str) -> Result<Vec<Update>, BoxError> {
+    async fn remark(&self, cx: &Context<AgentState>, facts: &str) -> Result<Vec<Update>, BoxError> {
         let (agent, mind) = (cx.state(), &self.0.mind);
         let Some(model) = mind.answering(agent) else {
             return Ok(vec![]);
@@ -85,7 +85,9 @@ impl Deliver {
             let response = match tell(cx, model, request.metadata("stage", "deliver")).await {
                 Ok(response) => response,
                 // A failed remark never fails the run, whatever the policy is.
-                Err(error) => return mind.fall_back(cx, OnFailure::Rules, error, Instead::Facts),
+                Err(error) => {
+                    return mind.fall_back(cx, OnFailure::Rules, error, Replacement::Facts);
+                }
             };
             match read(agent, facts, &response) {
                 Ok(words) => {
@@ -112,16 +114,20 @@ impl Deliver {
 }
 
 /// Returns the unusable answer and the reason, for the next request to the model.
-fn rejected_pair(rejected: &Rejected) -> [Message; 2] {
+fn rejected_pair(rejected: &RejectedAnswer) -> [Message; 2] {
     let [said, _] = rejected.messages();
     let why = format!("{rejected}. Sum up again, in a few sentences and nothing else.");
     [said, correction(&why)]
 }
 
 /// Reads a remark: prose with a complete end, without claims or numbers beyond the facts.
-fn read(agent: &Agent, facts: &str, response: &ChatResponse) -> Result<String, Rejected> {
+fn read(
+    agent: &AgentState,
+    facts: &str,
+    response: &ChatResponse,
+) -> Result<String, RejectedAnswer> {
     let words = response.message.content.trim();
-    let refuse = |why: &str| Rejected::sense(words, "", why);
+    let refuse = |why: &str| RejectedAnswer::sense(words, "", why);
     if words.is_empty() {
         return Err(refuse("there are no words in it"));
     }

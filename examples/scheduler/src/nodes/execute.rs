@@ -4,12 +4,12 @@ use async_trait::async_trait;
 use fugato::{
     graph::{BoxError, Context, Node, Outcome},
     state::{ConversationUpdate, PinnedBlock},
-    tool::Detail,
+    tool::CatalogueDetail,
 };
 
 use super::announce;
 use crate::{
-    agent::{Agent, Update},
+    agent::{AgentState, Update},
     compact::compact,
     deps::Deps,
     mind::status,
@@ -20,8 +20,8 @@ use crate::{
 pub struct Execute(pub Deps);
 
 #[async_trait]
-impl Node<Agent> for Execute {
-    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+impl Node<AgentState> for Execute {
+    async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let agent = cx.state();
         let mut updates = announce(&cx);
         let accepted = agent.wanted.as_ref().is_some_and(|wanted| wanted.accepted);
@@ -63,7 +63,7 @@ impl Node<Agent> for Execute {
 }
 
 impl Execute {
-    fn pins(&self, agent: &Agent) -> Vec<Update> {
+    fn pins(&self, agent: &AgentState) -> Vec<Update> {
         let pin = |key: &str, text: String| {
             Update::Talked(ConversationUpdate::Pinned(PinnedBlock {
                 key: key.into(),
@@ -78,7 +78,7 @@ impl Execute {
         let tools = self
             .0
             .registry
-            .catalogue(&agent.active_tools(), Detail::LITE);
+            .catalogue(&agent.active_tools(), CatalogueDetail::LITE);
         pins.push(pin(
             "tool_summary",
             format!("{} tools are active", tools.lines().count()),

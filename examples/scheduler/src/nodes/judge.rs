@@ -1,7 +1,7 @@
 //! Checks of a decision against the current state. The contract has already checked its form.
 use fugato::{
     graph::Context,
-    llm::{Rejected, visible_text},
+    llm::{RejectedAnswer, visible_text},
     prompt::one_of,
     state::ToolCall,
     tool::Access,
@@ -11,11 +11,12 @@ use serde_json::Value;
 use super::{asking, said};
 use crate::{
     agent::{
-        Agent, Card, EvidenceSource, Judged, Pending, Phase, TerminalOutcome, Topic, Update, Wanted,
+        AgentState, Card, DecisionView, EvidenceSource, Pending, PendingWrite, Phase,
+        QuestionTopic, TerminalOutcome, Update,
     },
     contract::{ActionKind, Call, Decision},
     deps::Deps,
-    mind::{Spoken, show},
+    mind::{TaggedAnswer, show},
     schedule::polish,
     wish::in_words,
 };
@@ -23,11 +24,11 @@ use crate::{
 /// Returns the changes that a decision makes, or the reason for refusing it.
 pub(super) fn judge(
     deps: &Deps,
-    cx: &Context<Agent>,
+    cx: &Context<AgentState>,
     decision: &Decision,
-    spoken: &Spoken,
-) -> Result<Vec<Update>, Rejected> {
-    let judging = Judging {
+    spoken: &TaggedAnswer,
+) -> Result<Vec<Update>, RejectedAnswer> {
+    let judging = DecisionCheck {
         deps,
         agent: cx.state(),
         decision,
@@ -66,24 +67,24 @@ pub(super) fn judge(
     Ok(updates)
 }
 
-struct Judging<'a> {
+struct DecisionCheck<'a> {
     deps: &'a Deps,
-    agent: &'a Agent,
+    agent: &'a AgentState,
     decision: &'a Decision,
     raw: &'a str,
 }
 
-impl Judging<'_> {
-    fn text<'a>(&'a self, spoken: &'a Spoken) -> &'a str {
+impl DecisionCheck<'_> {
+    fn text<'a>(&'a self, spoken: &'a TaggedAnswer) -> &'a str {
         visible_text([spoken.after.as_str(), &self.decision.speak, &spoken.before])
     }
 
-    fn refuse(&self, path: &str, why: impl Into<String>) -> Rejected {
-        Rejected::sense(self.raw, path, why)
+    fn refuse(&self, path: &str, why: impl Into<String>) -> RejectedAnswer {
+        RejectedAnswer::sense(self.raw, path, why)
     }
 
     /// Returns the updates for a call that may be executed, or has to be confirmed.
-    fn call(&self, call: &Call, text: &str) -> Result<Vec<Update>, Rejected> {
+    fn call(&self, call: &Call, text: &str) -> Result<Vec<Update>, RejectedAnswer> {
         let id = format!("call-{}", self.agent.calls + 1);
         let call = ToolCall::new(id, call.name.clone(), Value::Object(call.arguments.clone()));
         let admitted = self
@@ -111,13 +112,13 @@ impl Judging<'_> {
         let summary = self.summary(admitted.call(), admitted.preview(), text);
         let (call, speak) = (admitted.call().clone(), speak.to_owned());
         let judged = if accepted {
-            Judged::Act
+            DecisionView::Act
         } else {
-            Judged::Confirm
+            DecisionView::Confirm
         };
         Ok(vec![
             Update::Judged(judged),
-            Update::Wanted(Wanted {
+            Update::Wanted(PendingWrite {
                 call,
                 summary,
                 speak,
@@ -140,31 +141,31 @@ impl Judging<'_> {
     }
 
     /// Keeps the visible reasoning, so that the next round does not start from the same point.
-    fn go_on(&self, spoken: &Spoken) -> Vec<Update> {
+    fn go_on(&self, spoken: &TaggedAnswer) -> Vec<Update> {
         let text = visible_text([self.text(spoken), self.decision.reason.as_str(), "…"]);
-        vec![Update::Judged(Judged::Continue), said(text)]
+        vec![Update::Judged(DecisionView::Continue), said(text)]
     }
 
-    fn ask(&self, spoken: &Spoken) -> Vec<Update> {
+    fn ask(&self, spoken: &TaggedAnswer) -> Vec<Update> {
         let text = self.text(spoken);
         let title = self.agent.lang.pick("A question", "请确认");
         let card = Card::question(title, text).streamed(!spoken.after.is_empty());
-        let (topic, resume_phase) = (Topic::AskUser, Phase::Executing);
+        let (topic, resume_phase) = (QuestionTopic::AskUser, Phase::Executing);
         let asked = Update::Asked(Pending {
             topic,
             card,
             resume_phase,
         });
-        vec![Update::Judged(Judged::Ask), said(text), asked]
+        vec![Update::Judged(DecisionView::Ask), said(text), asked]
     }
 
-    fn next_step(&self, text: &str) -> Result<Vec<Update>, Rejected> {
+    fn next_step(&self, text: &str) -> Result<Vec<Update>, RejectedAnswer> {
         if !self.agent.has_step() {
             let why = "there is no plan; when everything is done, the action is done";
             return Err(self.refuse("/action", why));
         }
         self.check_evidence()?;
-        let mut updates = vec![Update::Judged(Judged::Continue)];
+        let mut updates = vec![Update::Judged(DecisionView::Continue)];
         updates.extend((!text.is_empty()).then(|| said(text)));
         updates.push(Update::Advanced);
         let last = self.agent.plan.current + 1 == self.agent.plan.steps.len();
@@ -174,9 +175,9 @@ impl Judging<'_> {
         Ok(updates)
     }
 
-    fn done(&self, text: &str) -> Result<Vec<Update>, Rejected> {
+    fn done(&self, text: &str) -> Result<Vec<Update>, RejectedAnswer> {
         self.check_evidence()?;
-        let mut updates = vec![Update::Judged(Judged::Done)];
+        let mut updates = vec![Update::Judged(DecisionView::Done)];
         updates.extend((!text.is_empty()).then(|| said(text)));
         if self.agent.run.unsaved {
             updates.extend(self.keeping());
@@ -226,11 +227,11 @@ impl Judging<'_> {
             ),
             None => TerminalOutcome::aborted("execute", "aborted", "", &self.decision.reason),
         };
-        vec![Update::Judged(Judged::Done), Update::Ended(outcome)]
+        vec![Update::Judged(DecisionView::Done), Update::Ended(outcome)]
     }
 
     /// Checks that a finished step has evidence, and that no evidence contradicts it.
-    fn check_evidence(&self) -> Result<(), Rejected> {
+    fn check_evidence(&self) -> Result<(), RejectedAnswer> {
         if self.agent.is_gate_closed() {
             return Err(self.refuse("/action", CLOSED));
         }

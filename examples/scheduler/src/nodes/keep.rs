@@ -10,21 +10,21 @@ use fugato::{
 
 use super::announce;
 use crate::{
-    agent::{Agent, TerminalOutcome, Update},
+    agent::{AgentState, TerminalOutcome, Update},
     deps::{Deps, ScheduleProvider as _},
     mind::{came_of_it, status},
     schedule::{Change, ScheduleState, differences},
-    store::{Calendars, Conflict, Receipt, ScheduleStoreError, Write, decided},
+    store::{Calendars, Conflict, ScheduleStoreError, StoreReceipt, StoreWrite, decided},
     tools::{UPSERT_TASK_CLASS, class_refused, class_stored, class_wanted},
 };
 
 /// The node that stores all changes that the person agreed to. No model is asked.
 #[derive(Debug)]
-pub struct Keep(pub Deps);
+pub struct PersistNode(pub Deps);
 
 #[async_trait]
-impl Node<Agent> for Keep {
-    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+impl Node<AgentState> for PersistNode {
+    async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let agent = cx.state();
         let mut updates = announce(&cx);
         let stored = agent.stored.as_ref().or(agent.original.as_ref());
@@ -39,11 +39,11 @@ impl Node<Agent> for Keep {
             return Ok(Outcome::done(updates));
         }
         let lang = agent.lang;
-        let write = Write::Changes {
+        let write = StoreWrite::Changes {
             changes: changes.clone(),
         };
         match commit(calendars, &cx, write).await? {
-            Receipt::Conflict(conflict) => {
+            StoreReceipt::Conflict(conflict) => {
                 updates.extend(overtaken(calendars, &cx, &conflict).await?);
                 let told = lang.pick(
                     format!("Nothing was stored, because the calendar changed meanwhile: {conflict}. I have loaded it anew; ask me again."),
@@ -68,9 +68,9 @@ impl Node<Agent> for Keep {
 /// write whose result was lost in a crash.
 pub(super) async fn commit(
     calendars: &Calendars,
-    cx: &Context<Agent>,
-    write: Write,
-) -> Result<Receipt, BoxError> {
+    cx: &Context<AgentState>,
+    write: StoreWrite,
+) -> Result<StoreReceipt, BoxError> {
     let (store, calendar) = (calendars.store().clone(), calendars.name(cx.thread()));
     let asked = (calendar.clone(), write.clone());
     let act = move |key: String| async move { store.write(&calendar, &key, &write).await };
@@ -83,7 +83,7 @@ pub(super) async fn commit(
 /// consented in advance. Suggestions of the optimisation are not stored yet.
 pub(super) async fn settle(
     deps: &Deps,
-    cx: &Context<Agent>,
+    cx: &Context<AgentState>,
     tool: &str,
     mut result: ToolResult<Update>,
 ) -> Result<ToolResult<Update>, BoxError> {
@@ -115,11 +115,11 @@ pub(super) async fn settle(
         }
         let mut changes = differences(agent.stored.as_ref().unwrap_or(original), &after);
         changes.retain(|difference| touched.contains(&difference.task));
-        let write = Write::Changes {
+        let write = StoreWrite::Changes {
             changes: changes.clone(),
         };
         match commit(calendars, cx, write).await? {
-            Receipt::Conflict(conflict) => {
+            StoreReceipt::Conflict(conflict) => {
                 let text = format!(
                     "nothing was written, because the calendar changed meanwhile: {conflict}; it was loaded anew, look at it again"
                 );
@@ -139,7 +139,7 @@ pub(super) async fn settle(
 /// Stores a checked class, and puts the outcome into the result.
 async fn class(
     deps: &Deps,
-    cx: &Context<Agent>,
+    cx: &Context<AgentState>,
     checked: &ToolResult<Update>,
 ) -> Result<ToolResult<Update>, BoxError> {
     let refused = |code: &str, issues: &[String]| class_refused(code, issues).into();
@@ -151,14 +151,16 @@ async fn class(
         let issue = "the checked class could not be read".to_owned();
         return Ok(refused("invalid_args", &[issue]));
     };
-    Ok(match commit(calendars, cx, Write::Class(wanted)).await {
-        Ok(Receipt::Class(written)) => class_stored(&written).into(),
-        Ok(Receipt::Refused { issues }) => refused("validation_failed", &issues),
-        Ok(other) => refused("invalid_persist_result", &[format!("{other:?}")]),
-        // The outcome is certain: it was not stored, and trying again would not help.
-        Err(error) if is_final(&error) => refused("persist_failed", &[explained(&error)]),
-        Err(error) => return Err(error),
-    })
+    Ok(
+        match commit(calendars, cx, StoreWrite::Class(wanted)).await {
+            Ok(StoreReceipt::Class(written)) => class_stored(&written).into(),
+            Ok(StoreReceipt::Refused { issues }) => refused("validation_failed", &issues),
+            Ok(other) => refused("invalid_persist_result", &[format!("{other:?}")]),
+            // The outcome is certain: it was not stored, and trying again would not help.
+            Err(error) if is_final(&error) => refused("persist_failed", &[explained(&error)]),
+            Err(error) => return Err(error),
+        },
+    )
 }
 
 fn is_final(error: &BoxError) -> bool {
@@ -187,7 +189,7 @@ fn changes_of(updates: &[Update]) -> Vec<Change> {
 
 /// Shows the difference between the original schedule and the current one. The preview is optional
 /// and nothing waits for it.
-pub(super) fn preview(cx: &Context<Agent>, original: &ScheduleState, now: &ScheduleState) {
+pub(super) fn preview(cx: &Context<AgentState>, original: &ScheduleState, now: &ScheduleState) {
     match serde_json::to_value(differences(original, now)) {
         Ok(changes) => cx.emit(EventKind::Custom {
             name: "schedule_preview".into(),
@@ -200,7 +202,7 @@ pub(super) fn preview(cx: &Context<Agent>, original: &ScheduleState, now: &Sched
 /// Replaces the schedule by the current calendar, and shows the person what changed.
 async fn overtaken(
     calendars: &Calendars,
-    cx: &Context<Agent>,
+    cx: &Context<AgentState>,
     conflict: &Conflict,
 ) -> Result<Vec<Update>, BoxError> {
     let lang = cx.state().lang;
@@ -213,9 +215,9 @@ async fn overtaken(
     Ok(vec![Update::Overtaken(schedule.into())])
 }
 
-fn stored_or_else(receipt: Receipt) -> Result<(), BoxError> {
+fn stored_or_else(receipt: StoreReceipt) -> Result<(), BoxError> {
     match receipt {
-        Receipt::Stored => Ok(()),
+        StoreReceipt::Stored => Ok(()),
         other => Err(format!("the store answered changes with {other:?}").into()),
     }
 }

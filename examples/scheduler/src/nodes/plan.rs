@@ -1,19 +1,23 @@
 use async_trait::async_trait;
 use fugato::{
-    agent::Settled,
+    agent::Settlement,
     graph::{BoxError, Context, Node, Outcome},
-    llm::{ChatModel, ModelError, Profile, Rejected, visible_text},
+    llm::{ChatModel, ModelError, Profile, RejectedAnswer, visible_text},
 };
 
 use super::{announce, asking, check_notes, check_words, hear, request_text, said};
 use crate::{
-    agent::{Agent, Card, ContextHook, Judged, Pending, Phase, ROUGH_BUILD_DONE, Topic, Update},
+    agent::{
+        AgentState, Card, ContextHook, DecisionView, Pending, Phase, QuestionTopic,
+        ROUGH_BUILD_DONE, Update,
+    },
     contract::{self, Complexity, PlanAction, PlanDecision},
     deps::Deps,
-    failure::Instead,
+    failure::Replacement,
     keywords,
     mind::{
-        OnFailure, Spoken, ask, came_of_it, decision_tag, request, show, stand_in, status, thought,
+        OnFailure, TaggedAnswer, ask, came_of_it, decision_tag, request, show, stand_in, status,
+        thought,
     },
     prompts, rules,
 };
@@ -23,15 +27,15 @@ use crate::{
 pub struct Plan(pub Deps);
 
 #[async_trait]
-impl Node<Agent> for Plan {
-    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+impl Node<AgentState> for Plan {
+    async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let mut updates = announce(&cx);
         status(
             &cx,
             "planning",
             cx.state().lang.pick("making a plan", "正在制定计划"),
         );
-        let by_rule = || (rules::plan(cx.state()), Spoken::default());
+        let by_rule = || (rules::plan(cx.state()), TaggedAnswer::default());
         let answer = self.think(&cx).await?;
         let thought = thought(answer.as_ref());
         let (decision, spoken) = match answer {
@@ -39,11 +43,11 @@ impl Node<Agent> for Plan {
             Some(answer) => {
                 let read = |spoken| read(cx.state(), spoken);
                 match self.0.corrections.settle(&cx, answer, read) {
-                    Settled::Decided(heard) => heard,
-                    Settled::Again(outcome) => return Ok(outcome),
-                    Settled::Undecided(why) => {
+                    Settlement::Decided(heard) => heard,
+                    Settlement::Again(outcome) => return Ok(outcome),
+                    Settlement::Undecided(why) => {
                         let (mind, policy) = (&self.0.mind, self.0.mind.on_failure);
-                        updates.extend(mind.fall_back(&cx, policy, why, Instead::Rules)?);
+                        updates.extend(mind.fall_back(&cx, policy, why, Replacement::Rules)?);
                         if let Some(end) = rules::not_understood(cx.state(), "plan") {
                             updates.push(Update::Ended(end));
                             return Ok(Outcome::done(updates));
@@ -70,14 +74,14 @@ impl Node<Agent> for Plan {
 impl Plan {
     async fn think(
         &self,
-        cx: &Context<Agent>,
-    ) -> Result<Option<Result<Spoken, ModelError>>, BoxError> {
+        cx: &Context<AgentState>,
+    ) -> Result<Option<Result<TaggedAnswer, ModelError>>, BoxError> {
         let Some(model) = self.0.mind.answering(cx.state()) else {
             return Ok(None);
         };
         let stages = &self.0.mind.stages;
         let quick = self.ask(cx, model, &stages.plan, false).await;
-        let is_complex = |spoken: &Spoken| {
+        let is_complex = |spoken: &TaggedAnswer| {
             let plan = contract::plan().read(&spoken.decision);
             plan.is_ok_and(|plan: PlanDecision| {
                 plan.complexity == Complexity::Complex && plan.action == PlanAction::PlanDone
@@ -102,7 +106,7 @@ impl Plan {
     }
 
     /// Returns true if items are placed by rule: once, and again only if the person asks for it.
-    fn builds(&self, agent: &Agent, plan: &PlanDecision) -> bool {
+    fn builds(&self, agent: &AgentState, plan: &PlanDecision) -> bool {
         let built = agent.conversation.pinned(ROUGH_BUILD_DONE).is_some();
         let again = || keywords::said(&request_text(agent)).redo_rough_build;
         plan.needs_rough_build && self.0.provider.is_some() && (!built || again())
@@ -121,11 +125,11 @@ impl Plan {
 
     async fn ask(
         &self,
-        cx: &Context<Agent>,
+        cx: &Context<AgentState>,
         model: &dyn ChatModel,
         profile: &Profile,
         deep: bool,
-    ) -> Result<Spoken, ModelError> {
+    ) -> Result<TaggedAnswer, ModelError> {
         let tag = decision_tag(cx);
         let messages = prompts::plan(cx.state(), &tag, deep);
         let request = request(cx.state(), profile, messages).metadata("stage", "plan");
@@ -135,9 +139,14 @@ impl Plan {
         .await
     }
 
-    fn take(&self, cx: &Context<Agent>, plan: PlanDecision, spoken: &Spoken) -> Vec<Update> {
+    fn take(
+        &self,
+        cx: &Context<AgentState>,
+        plan: PlanDecision,
+        spoken: &TaggedAnswer,
+    ) -> Vec<Update> {
         let lang = cx.state().lang;
-        let mut updates = vec![Update::Judged(Judged::Continue)];
+        let mut updates = vec![Update::Judged(DecisionView::Continue)];
         let text = visible_text([spoken.after.as_str(), &plan.speak, &spoken.before]);
         if spoken.after.is_empty() && plan.action != PlanAction::AskUser {
             show(cx, text);
@@ -149,7 +158,7 @@ impl Plan {
                 updates.push(said(text));
                 let card = Card::question(lang.pick("A question", "请确认"), text)
                     .streamed(!spoken.after.is_empty());
-                let (topic, resume_phase) = (Topic::AskUser, Phase::Planning);
+                let (topic, resume_phase) = (QuestionTopic::AskUser, Phase::Planning);
                 updates.push(Update::Asked(Pending {
                     topic,
                     card,
@@ -176,7 +185,10 @@ impl Plan {
 }
 
 /// Reads a plan. Its texts for the person are checked like all texts of a model.
-fn read(agent: &Agent, spoken: Spoken) -> Result<(PlanDecision, Spoken), Rejected> {
+fn read(
+    agent: &AgentState,
+    spoken: TaggedAnswer,
+) -> Result<(PlanDecision, TaggedAnswer), RejectedAnswer> {
     let (plan, spoken) = hear(spoken, &contract::plan())?;
     check_words(agent, &spoken, &[("/speak", &plan.speak)])?;
     let mut notes = vec![("/reason", plan.reason.as_str())];
@@ -191,7 +203,7 @@ fn read(agent: &Agent, spoken: Spoken) -> Result<(PlanDecision, Spoken), Rejecte
 }
 
 /// Returns the ids that the request has; a plan may narrow its classes, and not invent others.
-fn known(agent: &Agent, ids: Vec<u32>) -> Vec<u32> {
+fn known(agent: &AgentState, ids: Vec<u32>) -> Vec<u32> {
     let known = &agent.task_class_ids;
     ids.into_iter()
         .filter(|id| known.is_empty() || known.contains(id))

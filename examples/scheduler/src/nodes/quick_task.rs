@@ -3,11 +3,11 @@ use fugato::graph::{BoxError, Context, Node, Outcome};
 
 use super::{keep::commit, request_text, said};
 use crate::{
-    agent::{Agent, Update},
+    agent::{AgentState, Update},
     deps::Deps,
     keywords,
     mind::show,
-    store::{Note, NoteKind, Write},
+    store::{MemoryNote, NoteKind, StoreWrite},
 };
 
 /// The node that keeps a note or a task to do, without a plan and a schedule.
@@ -15,8 +15,8 @@ use crate::{
 pub struct QuickTask(pub Deps);
 
 #[async_trait]
-impl Node<Agent> for QuickTask {
-    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+impl Node<AgentState> for QuickTask {
+    async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let text = request_text(cx.state());
         let kind = if keywords::said(&text).quick_task {
             NoteKind::Task
@@ -30,7 +30,7 @@ impl Node<Agent> for QuickTask {
             .trim();
         if let Some(calendars) = &self.0.calendars {
             let text = note.to_owned();
-            commit(calendars, &cx, Write::Note(Note { kind, text })).await?;
+            commit(calendars, &cx, StoreWrite::Note(MemoryNote { kind, text })).await?;
         }
         let lang = cx.state().lang;
         let reply = match kind {

@@ -3,7 +3,7 @@ use fugato::graph::{BoxError, Context, Node, Outcome};
 
 use super::{announce, keep::preview, said};
 use crate::{
-    agent::{Agent, TerminalOutcome, Update},
+    agent::{AgentState, TerminalOutcome, Update},
     deps::Deps,
     mind::{came_of_it, show, status},
     schedule::rough_build::{RoughBuildError, rough_build},
@@ -14,8 +14,8 @@ use crate::{
 pub struct RoughBuild(pub Deps);
 
 #[async_trait]
-impl Node<Agent> for RoughBuild {
-    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+impl Node<AgentState> for RoughBuild {
+    async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let agent = cx.state();
         let lang = agent.lang;
         let mut updates = announce(&cx);

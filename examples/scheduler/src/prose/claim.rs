@@ -26,14 +26,14 @@ struct Actions {
 }
 
 impl Actions {
-    fn by_need(&self) -> [(Need, &[String]); 6] {
+    fn by_need(&self) -> [(RequiredReceipt, &[String]); 6] {
         [
-            (Need::Placed, &self.placed),
-            (Need::Moved, &self.moved),
-            (Need::Removed, &self.removed),
-            (Need::Stored, &self.stored),
-            (Need::Change, &self.change),
-            (Need::Never, &self.never),
+            (RequiredReceipt::Placed, &self.placed),
+            (RequiredReceipt::Moved, &self.moved),
+            (RequiredReceipt::Removed, &self.removed),
+            (RequiredReceipt::Stored, &self.stored),
+            (RequiredReceipt::Change, &self.change),
+            (RequiredReceipt::Never, &self.never),
         ]
     }
 }
@@ -48,7 +48,7 @@ fn has(list: &[String], word: &str) -> bool {
 
 /// The receipt that a claimed action needs to be true.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Need {
+enum RequiredReceipt {
     /// None: looking, thinking and proposing leave no receipt.
     Nothing,
     /// Something was placed.
@@ -97,21 +97,21 @@ pub(super) fn is_unborne(text: &str, receipts: &Receipts) -> bool {
     })
 }
 
-fn bears(receipts: &Receipts, need: Need) -> bool {
+fn bears(receipts: &Receipts, need: RequiredReceipt) -> bool {
     match need {
-        Need::Nothing => true,
-        Need::Placed => receipts.placed > 0 || receipts.classes,
-        Need::Moved => receipts.moved > 0,
-        Need::Removed => receipts.removed > 0,
-        Need::Stored => receipts.stored > 0 || receipts.classes,
-        Need::Change => receipts.is_any(),
-        Need::Never => false,
+        RequiredReceipt::Nothing => true,
+        RequiredReceipt::Placed => receipts.placed > 0 || receipts.classes,
+        RequiredReceipt::Moved => receipts.moved > 0,
+        RequiredReceipt::Removed => receipts.removed > 0,
+        RequiredReceipt::Stored => receipts.stored > 0 || receipts.classes,
+        RequiredReceipt::Change => receipts.is_any(),
+        RequiredReceipt::Never => false,
     }
 }
 
 /// Returns the claims of a sentence in English: actions of the speaker, and actions reported as
 /// done.
-fn english(sentence: &str) -> impl Iterator<Item = Need> {
+fn english(sentence: &str) -> impl Iterator<Item = RequiredReceipt> {
     let low = sentence.to_lowercase();
     let words: Vec<String> = low
         .split(|c: char| !c.is_ascii_alphanumeric())
@@ -149,14 +149,14 @@ fn english(sentence: &str) -> impl Iterator<Item = Need> {
         match need(word) {
             Some(need) => (by_speaker || is_passive).then_some(need),
             // An action outside of the lists is one that no tool can do.
-            None => (by_speaker && is_past(word)).then_some(Need::Never),
+            None => (by_speaker && is_past(word)).then_some(RequiredReceipt::Never),
         }
     })
 }
 
-fn need(word: &str) -> Option<Need> {
+fn need(word: &str) -> Option<RequiredReceipt> {
     if has(&LISTS.harmless, word) {
-        return Some(Need::Nothing);
+        return Some(RequiredReceipt::Nothing);
     }
     let mut lists = LISTS.en.by_need().into_iter();
     lists.find_map(|(need, words)| has(words, word).then_some(need))
@@ -167,7 +167,7 @@ fn is_past(word: &str) -> bool {
 }
 
 /// Returns the claims of a sentence in Chinese: an action after or before a sign of completion.
-fn chinese(sentence: &str) -> impl Iterator<Item = Need> {
+fn chinese(sentence: &str) -> impl Iterator<Item = RequiredReceipt> {
     let signs: Vec<char> = sentence.chars().collect();
     let lists = LISTS.zh.by_need().into_iter();
     lists.filter_map(move |(need, words)| {

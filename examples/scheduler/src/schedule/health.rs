@@ -21,8 +21,8 @@ use serde::{Deserialize, Serialize};
 pub use candidates::{After, Candidate};
 pub use decision::{Decision, Operation, ProblemScope};
 pub use envelope::{Envelope, MetricSchema, Metrics};
-pub use feasibility::{Feasibility, Profile, Reason};
-pub use fugato::agent::candidates::Effect;
+pub use feasibility::{ClassProfile, Feasibility, Reason};
+pub use fugato::agent::candidates::ChangeEffect;
 pub use issues::{Issue, Severity, Trigger};
 pub use rhythm::{DayRhythm, Rhythm};
 pub use tightness::{Level as TightnessLevel, Tightness};
@@ -44,7 +44,7 @@ pub struct AnalyzeHealthArgs {
     pub threshold: Threshold,
     /// Whether every day is described.
     #[serde(default)]
-    pub detail: Detail,
+    pub detail: DiagnosisDetail,
 }
 
 /// What a diagnosis looks at.
@@ -77,7 +77,8 @@ pub enum Threshold {
 /// How much a diagnosis says.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Detail {
+#[schemars(rename = "Detail")]
+pub enum DiagnosisDetail {
     /// Only totals and issues.
     #[default]
     Summary,

@@ -3,7 +3,7 @@
 //! Only neighbours in the order are compared. So classes interleave freely, and a schedule that
 //! is out of order can be repaired one task at a time.
 use super::lookup::Point;
-use super::{Board, Refused, Task};
+use super::{Board, Task, WriteRefusal};
 
 /// The points between which a task may be placed: strictly after the first and strictly before the
 /// second.
@@ -50,17 +50,17 @@ pub fn bounds(board: &Board<'_>, task: &Task) -> Bounds {
 /// Checks that a placed task keeps the order of its class. Pending tasks always do.
 ///
 /// # Errors
-/// [`Refused::Order`] names the sibling that it would pass.
-pub fn check(board: &Board<'_>, task: &Task) -> Result<(), Refused> {
+/// [`WriteRefusal::Order`] names the sibling that it would pass.
+pub fn check(board: &Board<'_>, task: &Task) -> Result<(), WriteRefusal> {
     let (Some(start), Some(end)) = (task.start(), task.end()) else {
         return Ok(());
     };
     let (lower, higher) = neighbours(board, task);
     if let Some(lower) = lower.filter(|lower| lower.end().is_some_and(|point| start <= point)) {
-        return Err(Refused::order(task, lower));
+        return Err(WriteRefusal::order(task, lower));
     }
     if let Some(higher) = higher.filter(|higher| higher.start().is_some_and(|point| end >= point)) {
-        return Err(Refused::order(task, higher));
+        return Err(WriteRefusal::order(task, higher));
     }
     Ok(())
 }

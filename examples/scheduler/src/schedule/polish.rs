@@ -24,7 +24,7 @@ fn polish_within(state: &ScheduleState, trials: usize) -> Vec<Change> {
         return vec![];
     };
     let before = Quality::of(state).score();
-    let mut dice = Dice(0x9E37_79B9_7F4A_7C15);
+    let mut dice = SeededRng(0x9E37_79B9_7F4A_7C15);
     let mut round = 0;
     while table.score() > table.least() && table.trials() < trials {
         // First every item alone, then several at once.
@@ -44,9 +44,9 @@ fn polish_within(state: &ScheduleState, trials: usize) -> Vec<Change> {
 }
 
 /// A deterministic sequence of pseudo-random numbers.
-struct Dice(u64);
+struct SeededRng(u64);
 
-impl Dice {
+impl SeededRng {
     fn below(&mut self, n: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;

@@ -6,7 +6,7 @@ use super::{Board, Change, ScheduleState, WriteOptions};
 
 /// The result of an optimisation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Refined {
+pub struct OptimisationReport {
     /// The changes, in order.
     pub changes: Vec<Change>,
     /// The number of candidates applied.
@@ -34,7 +34,11 @@ pub enum RefineEnd {
 }
 
 /// Applies the best candidate of every round until there is none.
-pub fn refine(state: &mut ScheduleState, max_rounds: usize, options: &WriteOptions) -> Refined {
+pub fn refine(
+    state: &mut ScheduleState,
+    max_rounds: usize,
+    options: &WriteOptions,
+) -> OptimisationReport {
     let mut board = Board::new(state);
     let mut changes = Vec::new();
     let mut rounds = 0;
@@ -62,7 +66,7 @@ pub fn refine(state: &mut ScheduleState, max_rounds: usize, options: &WriteOptio
     for change in &changes {
         state.apply(change);
     }
-    Refined {
+    OptimisationReport {
         changes,
         rounds,
         end,

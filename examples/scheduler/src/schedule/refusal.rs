@@ -7,7 +7,7 @@ use super::{Slot, Task};
 /// The reasons for which nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Refused {
+pub enum WriteRefusal {
     /// There is no task with this id.
     #[error("there is no task {0}; list_tasks shows the ids")]
     UnknownTask(u32),
@@ -117,7 +117,7 @@ pub enum Refused {
         /// The name of its class.
         class: String,
         /// The rule that is broken.
-        rule: RuleBroken,
+        rule: BrokenRule,
     },
     /// The current step is about other days.
     #[error("the current step is only about {}; day {day} must not be touched", days_text(.allowed))]
@@ -158,7 +158,7 @@ pub enum Refused {
 /// A rule of a class that a place breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum RuleBroken {
+pub enum BrokenRule {
     /// The block of two sections is excluded.
     #[error("sections {} to {} are excluded", .0 * 2 - 1, .0 * 2)]
     Block(u8),
@@ -176,7 +176,7 @@ pub enum RuleBroken {
     Filler,
 }
 
-impl Refused {
+impl WriteRefusal {
     /// Returns true if a rule forbids the call, rather than a wrong place or wrong arguments: a
     /// rule refuses it again with any arguments.
     pub const fn is_rule(&self) -> bool {

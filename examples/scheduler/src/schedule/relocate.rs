@@ -2,7 +2,7 @@
 //! several at once differ only in the targets; all of them are checked here, before anything
 //! changes.
 use super::scope::DayScope;
-use super::{Board, Change, Refused, SECTIONS, Slot, Task, TaskStatus, order};
+use super::{Board, Change, SECTIONS, Slot, Task, TaskStatus, WriteRefusal, order};
 
 /// The permissions of write tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,7 +72,7 @@ pub(crate) struct Target {
 
 /// The changes of a proposal, and those that undo it.
 #[derive(Debug)]
-pub(crate) struct Applied {
+pub(crate) struct AppliedProposal {
     pub(crate) changes: Vec<Change>,
     undo: Vec<Change>,
 }
@@ -85,7 +85,7 @@ impl Board<'_> {
         &mut self,
         targets: &[Target],
         options: &WriteOptions,
-    ) -> Result<Applied, Refused> {
+    ) -> Result<AppliedProposal, WriteRefusal> {
         let leave = |target: &Target| Change::Unplace { task: target.task };
         let mut undo: Vec<Change> = targets.iter().map(leave).collect();
         for target in targets {
@@ -97,9 +97,9 @@ impl Board<'_> {
             self.apply(&leave(target));
         }
         match self.settle(targets, &undo, options) {
-            Ok(changes) => Ok(Applied { changes, undo }),
+            Ok(changes) => Ok(AppliedProposal { changes, undo }),
             Err(refused) => {
-                self.take_back(&Applied {
+                self.take_back(&AppliedProposal {
                     changes: Vec::new(),
                     undo,
                 });
@@ -113,10 +113,10 @@ impl Board<'_> {
         &mut self,
         target: Target,
         options: &WriteOptions,
-    ) -> Result<Applied, Refused> {
+    ) -> Result<AppliedProposal, WriteRefusal> {
         let from = self.check_movable(target.task, options)?;
         if from.start() == (target.day, target.start) {
-            return Err(Refused::AlreadyThere(target.task));
+            return Err(WriteRefusal::AlreadyThere(target.task));
         }
         self.relocate(&[target], options)
     }
@@ -127,15 +127,15 @@ impl Board<'_> {
         task_a: u32,
         task_b: u32,
         options: &WriteOptions,
-    ) -> Result<Applied, Refused> {
+    ) -> Result<AppliedProposal, WriteRefusal> {
         if task_a == task_b {
-            return Err(Refused::Repeated(task_a));
+            return Err(WriteRefusal::Repeated(task_a));
         }
         let a = self.check_movable(task_a, options)?;
         let b = self.check_movable(task_b, options)?;
         if a.sections() != b.sections() {
             let (a, b) = (a.sections(), b.sections());
-            return Err(Refused::DifferentDurations {
+            return Err(WriteRefusal::DifferentDurations {
                 task_a,
                 task_b,
                 a,
@@ -151,31 +151,37 @@ impl Board<'_> {
     }
 
     /// Undoes a proposal.
-    pub(crate) fn take_back(&mut self, applied: &Applied) {
+    pub(crate) fn take_back(&mut self, applied: &AppliedProposal) {
         for change in &applied.undo {
             self.apply(change);
         }
     }
 
     /// Returns the task with this id.
-    pub(crate) fn known(&self, task: u32) -> Result<&Task, Refused> {
-        self.state().task(task).ok_or(Refused::UnknownTask(task))
+    pub(crate) fn known(&self, task: u32) -> Result<&Task, WriteRefusal> {
+        self.state()
+            .task(task)
+            .ok_or(WriteRefusal::UnknownTask(task))
     }
 
     /// Checks that a task may leave its place, and returns the task.
-    pub(crate) fn check_mobile(&self, id: u32, options: &WriteOptions) -> Result<&Task, Refused> {
+    pub(crate) fn check_mobile(
+        &self,
+        id: u32,
+        options: &WriteOptions,
+    ) -> Result<&Task, WriteRefusal> {
         let task = self.known(id)?;
         if !task.is_placed() || task.status == TaskStatus::Pending {
-            return Err(Refused::NotPlaced(id));
+            return Err(WriteRefusal::NotPlaced(id));
         }
         if task.locked {
-            return Err(Refused::Locked {
+            return Err(WriteRefusal::Locked {
                 task: id,
                 name: task.name.clone(),
             });
         }
         if task.status == TaskStatus::Existing && !options.existing_may_move {
-            return Err(Refused::Existing {
+            return Err(WriteRefusal::Existing {
                 task: id,
                 name: task.name.clone(),
             });
@@ -184,14 +190,18 @@ impl Board<'_> {
     }
 
     /// Checks that a task may move to another place as a whole, and returns its current one.
-    pub(crate) fn check_movable(&self, id: u32, options: &WriteOptions) -> Result<Slot, Refused> {
+    pub(crate) fn check_movable(
+        &self,
+        id: u32,
+        options: &WriteOptions,
+    ) -> Result<Slot, WriteRefusal> {
         let task = self.check_mobile(id, options)?;
         if let Some(guest) = task.embedded_by {
-            return Err(Refused::HasGuest { task: id, guest });
+            return Err(WriteRefusal::HasGuest { task: id, guest });
         }
         match task.slots.as_slice() {
             [slot] => Ok(*slot),
-            _ => Err(Refused::SeveralRanges(id)),
+            _ => Err(WriteRefusal::SeveralRanges(id)),
         }
     }
 
@@ -200,9 +210,9 @@ impl Board<'_> {
         task: &Task,
         target: Target,
         options: &WriteOptions,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), WriteRefusal> {
         if self.state().day(target.day).is_none() {
-            return Err(Refused::UnknownDay {
+            return Err(WriteRefusal::UnknownDay {
                 day: target.day,
                 last: self.state().last_day(),
             });
@@ -222,7 +232,7 @@ impl Board<'_> {
         targets: &[Target],
         undo: &[Change],
         options: &WriteOptions,
-    ) -> Result<Vec<Change>, Refused> {
+    ) -> Result<Vec<Change>, WriteRefusal> {
         let mut changes = Vec::with_capacity(targets.len());
         for target in targets {
             let was = undo
@@ -260,14 +270,14 @@ impl Board<'_> {
         task: &Task,
         slot: Slot,
         embedded: bool,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), WriteRefusal> {
         let (Some(class), Some(day)) = (self.state().class_of(task), self.state().day(slot.day))
         else {
             return Ok(());
         };
         class
             .admits(day, &slot, embedded)
-            .map_err(|rule| Refused::ClassRule {
+            .map_err(|rule| WriteRefusal::ClassRule {
                 task: task.state_id,
                 class: class.name.clone(),
                 rule,
@@ -276,11 +286,11 @@ impl Board<'_> {
 }
 
 /// Returns the range that a task of this duration would take.
-fn fit(target: Target, duration: u8) -> Result<Slot, Refused> {
+fn fit(target: Target, duration: u8) -> Result<Slot, WriteRefusal> {
     let slot = Slot::starting_at(target.day, target.start, duration);
     if duration == 0 || target.start == 0 || slot.slot_end > SECTIONS {
         let latest = (SECTIONS + 1).saturating_sub(duration.max(1));
-        return Err(Refused::OutsideDay {
+        return Err(WriteRefusal::OutsideDay {
             start: target.start,
             duration,
             latest,
@@ -289,8 +299,8 @@ fn fit(target: Target, duration: u8) -> Result<Slot, Refused> {
     Ok(slot)
 }
 
-fn conflict(slot: Slot, there: &Task) -> Refused {
-    Refused::Conflict {
+fn conflict(slot: Slot, there: &Task) -> WriteRefusal {
+    WriteRefusal::Conflict {
         slot,
         with: there.state_id,
         name: there.name.clone(),

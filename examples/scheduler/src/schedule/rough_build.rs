@@ -39,13 +39,13 @@ pub struct RoughBuild {
     /// The deviations from the classes, for the person.
     pub issues: Vec<BuildIssue>,
     /// The method by which it was found.
-    pub found: Found,
+    pub found: PlacementMethod,
 }
 
 /// The methods by which a placement is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Found {
+pub enum PlacementMethod {
     /// The classes were placed in the given order.
     InOrder,
     /// The class with the least room was placed first.
@@ -185,11 +185,11 @@ pub fn changes_for(
 }
 
 /// The items with their blocks.
-type Placed = Vec<(u32, Block)>;
+type PlacedItems = Vec<(u32, Block)>;
 
-fn place(jobs: &[Job<'_>], base: &Grid) -> Result<(Placed, Found), RoughBuildError> {
+fn place(jobs: &[Job<'_>], base: &Grid) -> Result<(PlacedItems, PlacementMethod), RoughBuildError> {
     if let Some(placed) = spread::one_after_another(jobs.iter(), base) {
-        return Ok((placed, Found::InOrder));
+        return Ok((placed, PlacementMethod::InOrder));
     }
     let slack = |job: &&Job<'_>| {
         base.open_to(job.class)
@@ -200,9 +200,9 @@ fn place(jobs: &[Job<'_>], base: &Grid) -> Result<(Placed, Found), RoughBuildErr
     let mut tightest: Vec<&Job<'_>> = jobs.iter().collect();
     tightest.sort_by_cached_key(slack);
     if let Some(placed) = spread::one_after_another(tightest.into_iter(), base) {
-        return Ok((placed, Found::TightestFirst));
+        return Ok((placed, PlacementMethod::TightestFirst));
     }
-    Ok((assign::exactly(jobs, base)?, Found::Exactly))
+    Ok((assign::exactly(jobs, base)?, PlacementMethod::Exactly))
 }
 
 fn placement(state: &ScheduleState, item: u32, block: Block) -> Option<Placement> {

@@ -1,5 +1,5 @@
 //! The rules of a class for the places of its items.
-use super::refusal::RuleBroken;
+use super::refusal::BrokenRule;
 use super::{DayMapping, Slot, TaskClass};
 
 impl TaskClass {
@@ -8,7 +8,7 @@ impl TaskClass {
     ///
     /// # Errors
     /// The first rule that the place breaks.
-    pub fn admits(&self, day: &DayMapping, slot: &Slot, embedded: bool) -> Result<(), RuleBroken> {
+    pub fn admits(&self, day: &DayMapping, slot: &Slot, embedded: bool) -> Result<(), BrokenRule> {
         self.admits_day(day)?;
         let blocks = blocks(*slot);
         if let Some(block) = self
@@ -16,10 +16,10 @@ impl TaskClass {
             .iter()
             .find(|block| blocks.contains(block))
         {
-            return Err(RuleBroken::Block(*block));
+            return Err(BrokenRule::Block(*block));
         }
         if embedded && !self.allow_filler_course {
-            return Err(RuleBroken::Filler);
+            return Err(BrokenRule::Filler);
         }
         Ok(())
     }
@@ -28,16 +28,16 @@ impl TaskClass {
     ///
     /// # Errors
     /// The first rule that the day breaks.
-    pub fn admits_day(&self, day: &DayMapping) -> Result<(), RuleBroken> {
+    pub fn admits_day(&self, day: &DayMapping) -> Result<(), BrokenRule> {
         if self.excluded_days_of_week.contains(&day.day_of_week) {
-            return Err(RuleBroken::DayOfWeek(day.day_of_week));
+            return Err(BrokenRule::DayOfWeek(day.day_of_week));
         }
         if day.date.is_empty() {
             return Ok(());
         }
         match (&self.start_date, &self.end_date) {
-            (Some(start), _) if day.date < *start => Err(RuleBroken::TooEarly(start.clone())),
-            (_, Some(end)) if day.date > *end => Err(RuleBroken::TooLate(end.clone())),
+            (Some(start), _) if day.date < *start => Err(BrokenRule::TooEarly(start.clone())),
+            (_, Some(end)) if day.date > *end => Err(BrokenRule::TooLate(end.clone())),
             _ => Ok(()),
         }
     }
@@ -69,18 +69,18 @@ mod tests {
             rules.admits(mapping, &Slot::new(day, from, to), embedded)
         };
         assert_eq!(at(2, 3, 4, false), Ok(()));
-        assert_eq!(at(2, 2, 3, false), Err(RuleBroken::Block(1)));
-        assert_eq!(at(2, 10, 11, false), Err(RuleBroken::Block(6)));
-        assert_eq!(at(2, 3, 4, true), Err(RuleBroken::Filler));
+        assert_eq!(at(2, 2, 3, false), Err(BrokenRule::Block(1)));
+        assert_eq!(at(2, 10, 11, false), Err(BrokenRule::Block(6)));
+        assert_eq!(at(2, 3, 4, true), Err(BrokenRule::Filler));
         assert_eq!(
             at(1, 3, 4, false),
-            Err(RuleBroken::TooEarly("2026-09-15".into()))
+            Err(BrokenRule::TooEarly("2026-09-15".into()))
         );
-        assert_eq!(at(7, 3, 4, false), Err(RuleBroken::DayOfWeek(7)));
+        assert_eq!(at(7, 3, 4, false), Err(BrokenRule::DayOfWeek(7)));
         assert_eq!(at(8, 3, 4, false), Ok(()));
         assert_eq!(
             at(9, 3, 4, false),
-            Err(RuleBroken::TooLate("2026-09-21".into()))
+            Err(BrokenRule::TooLate("2026-09-21".into()))
         );
     }
 }

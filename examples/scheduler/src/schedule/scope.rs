@@ -1,6 +1,6 @@
 //! The days that a step of a plan is about, read from its text.
 //!
-//! `第3天`, `下周三`, `周末`, `days 3-5` and `Wednesday of next week` all limit the days that the writes
+//! `3天`, ``, ``, `days 3-5` and `Wednesday of next week` all limit the days that the writes
 //! of a step may touch. A text that names no day limits nothing. A text that names only the
 //! destination (`move it to Friday`) limits only the days to which tasks move.
 mod mention;
@@ -9,8 +9,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use self::mention::{Mention, Spoken, mentions};
-use super::{Refused, Window};
+use self::mention::{Mention, MentionInText, mentions};
+use super::{Window, WriteRefusal};
 
 /// The days that writes may touch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,12 +48,12 @@ impl DayScope {
     /// Checks a day to which a task moves.
     ///
     /// # Errors
-    /// [`Refused::OutsideScope`] names the days that may be touched.
-    pub fn check_target(&self, day: u16) -> Result<(), Refused> {
+    /// [`WriteRefusal::OutsideScope`] names the days that may be touched.
+    pub fn check_target(&self, day: u16) -> Result<(), WriteRefusal> {
         if self.days.contains(&day) {
             return Ok(());
         }
-        Err(Refused::OutsideScope {
+        Err(WriteRefusal::OutsideScope {
             day,
             allowed: self.days.iter().copied().collect(),
         })
@@ -62,8 +62,8 @@ impl DayScope {
     /// Checks a day that a task leaves.
     ///
     /// # Errors
-    /// [`Refused::OutsideScope`] names the days that may be touched.
-    pub fn check_source(&self, day: u16) -> Result<(), Refused> {
+    /// [`WriteRefusal::OutsideScope`] names the days that may be touched.
+    pub fn check_source(&self, day: u16) -> Result<(), WriteRefusal> {
         if self.targets_only {
             Ok(())
         } else {
@@ -78,9 +78,9 @@ struct Calendar<'a> {
 }
 
 impl Calendar<'_> {
-    /// Returns the named days. An adjacent week and weekday belong together (`下周三`); separate weeks
+    /// Returns the named days. An adjacent week and weekday belong together (``); separate weeks
     /// and weekdays narrow each other (`next week, on the weekend`).
-    fn resolve(&self, spoken: &[Spoken]) -> BTreeSet<u16> {
+    fn resolve(&self, spoken: &[MentionInText]) -> BTreeSet<u16> {
         let mut days = BTreeSet::new();
         let (mut weeks, mut weekdays) = (BTreeSet::new(), BTreeSet::new());
         let mut names_week = false;

@@ -1,5 +1,5 @@
 //! The tools of a model. Each is a plain function over a schedule: reads return a [`Reply`], writes
-//! return the changes as [`Written`], or the reason for making none.
+//! return the changes as [`WritePreview`], or the reason for making none.
 mod analyze;
 mod available;
 mod calendar;
@@ -35,7 +35,7 @@ pub use write::{
 };
 
 use super::text::day_line;
-use super::{Board, Change, Refused};
+use super::{Board, Change, WriteRefusal};
 
 /// The result of a read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -48,7 +48,7 @@ pub struct Reply {
 
 /// The changes that a write would make. The schedule that it read is not modified.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Written {
+pub struct WritePreview {
     /// The write and the affected days after it, for the model.
     pub text: String,
     /// The write in a few words, for a person.
@@ -57,7 +57,7 @@ pub struct Written {
     pub changes: Vec<Change>,
 }
 
-impl Written {
+impl WritePreview {
     /// Describes a write; `board` is the schedule after it.
     fn new(board: &Board<'_>, summary: String, changes: Vec<Change>, mut days: Vec<u16>) -> Self {
         days.sort_unstable();
@@ -73,13 +73,13 @@ impl Written {
 }
 
 /// Checks that a day is in the window.
-fn known_day(board: &Board<'_>, day: u16) -> Result<u16, Refused> {
+fn known_day(board: &Board<'_>, day: u16) -> Result<u16, WriteRefusal> {
     let last = board.state().last_day();
     board
         .state()
         .day(day)
         .map(|_| day)
-        .ok_or(Refused::UnknownDay { day, last })
+        .ok_or(WriteRefusal::UnknownDay { day, last })
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::schedule::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub struct Conflict {
     /// Each difference from the expected state.
-    pub changed: Vec<Changed>,
+    pub changed: Vec<StaleFact>,
 }
 
 impl fmt::Display for Conflict {
@@ -28,7 +28,7 @@ impl fmt::Display for Conflict {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "changed", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Changed {
+pub enum StaleFact {
     /// The task is no longer there.
     #[error("{name:?} is no longer in the calendar")]
     Gone {
@@ -81,7 +81,7 @@ pub enum Changed {
     },
 }
 
-impl Changed {
+impl StaleFact {
     /// Returns the task that it is about.
     pub const fn task(&self) -> u32 {
         match self {
@@ -123,7 +123,7 @@ pub(crate) fn carried_out(
     changes: &[Difference],
 ) -> Result<ScheduleState, Conflict> {
     let mut after = stored.clone();
-    let mut against: Vec<Changed> = changes
+    let mut against: Vec<StaleFact> = changes
         .iter()
         .filter_map(|change| stale(stored, change))
         .collect();
@@ -203,17 +203,17 @@ fn kept_place(stored: &ScheduleState, new: &ScheduleState, task: &Task) -> Optio
 }
 
 /// Returns the conflict if a task is not where the writer expects it.
-fn stale(stored: &ScheduleState, change: &Difference) -> Option<Changed> {
+fn stale(stored: &ScheduleState, change: &Difference) -> Option<StaleFact> {
     let (task, name) = (change.task, change.name.clone());
     let known = stored.task(task);
     // An item is numbered by its place in its class: after an import another one may have the id.
     let is_same = |known: &&Task| known.source_id == change.source_id && known.name == name;
     let Some(known) = known.filter(is_same) else {
-        return Some(Changed::Gone { task, name });
+        return Some(StaleFact::Gone { task, name });
     };
     let found = locate(stored, known);
     let expected = change.step.from();
-    (found.as_ref() != expected).then(|| Changed::Elsewhere {
+    (found.as_ref() != expected).then(|| StaleFact::Elsewhere {
         task,
         name,
         expected: expected.cloned(),
@@ -222,12 +222,12 @@ fn stale(stored: &ScheduleState, change: &Difference) -> Option<Changed> {
 }
 
 /// Returns the change that gives a task its place, if the place exists and is free.
-fn fits(state: &ScheduleState, change: &Difference, to: &Location) -> Result<Change, Changed> {
+fn fits(state: &ScheduleState, change: &Difference, to: &Location) -> Result<Change, StaleFact> {
     let (task, name) = (change.task, change.name.clone());
     for at in &to.sections {
         if state.day(at.day).is_none_or(|day| day.date != at.date) {
             let day = at.day;
-            return Err(Changed::NoDay { task, name, day });
+            return Err(StaleFact::NoDay { task, name, day });
         }
     }
     let sections = to.sections.iter();
@@ -239,7 +239,7 @@ fn fits(state: &ScheduleState, change: &Difference, to: &Location) -> Result<Cha
     let host = match &to.host_event {
         None => None,
         Some(host) => Some(
-            open_host(state, host, &slots).ok_or_else(|| Changed::NoHost {
+            open_host(state, host, &slots).ok_or_else(|| StaleFact::NoHost {
                 task,
                 name: name.clone(),
                 host: host.clone(),
@@ -254,7 +254,7 @@ fn fits(state: &ScheduleState, change: &Difference, to: &Location) -> Result<Cha
     };
     if let Some(other) = others.find(overlaps) {
         let by = other.name.clone();
-        return Err(Changed::Taken { task, name, by });
+        return Err(StaleFact::Taken { task, name, by });
     }
     Ok(Change::Place {
         task,

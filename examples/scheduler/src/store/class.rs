@@ -28,7 +28,7 @@ pub struct ClassItem {
 
 /// A class as it was stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ClassWritten {
+pub struct WrittenClass {
     /// The class, with its id.
     pub class: TaskClass,
     /// True if it is new.
@@ -39,7 +39,7 @@ pub struct ClassWritten {
 
 impl ScheduleState {
     /// Puts a class and its items in place of the old ones. Items that are missing now are removed.
-    pub fn put_class(&mut self, written: &ClassWritten) {
+    pub fn put_class(&mut self, written: &WrittenClass) {
         let id = written.class.id;
         self.task_classes.retain(|class| class.id != id);
         self.task_classes.push(written.class.clone());
@@ -75,7 +75,7 @@ impl ScheduleState {
 pub(crate) fn resolved(
     stored: &ScheduleState,
     write: &ClassWrite,
-) -> Result<ClassWritten, Vec<String>> {
+) -> Result<WrittenClass, Vec<String>> {
     let created = write.class.id == 0;
     let mut class = write.class.clone();
     if created {
@@ -116,7 +116,7 @@ pub(crate) fn resolved(
         return Err(issues);
     }
     let items = items(stored, &class, &write.items);
-    Ok(ClassWritten {
+    Ok(WrittenClass {
         class,
         created,
         items,

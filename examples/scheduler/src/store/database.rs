@@ -3,14 +3,14 @@ use std::future::Future;
 
 use fugato::{
     BoxError,
-    store::{Found, Statement},
+    store::{QueryRows, Statement},
 };
 
 use super::ScheduleStoreError;
 
 /// The statements to carry out after reading, and the answer. Without statements the transaction is
 /// rolled back.
-pub(crate) type Decided<T> = Result<(Vec<Statement>, T), ScheduleStoreError>;
+pub(crate) type StoreDecision<T> = Result<(Vec<Statement>, T), ScheduleStoreError>;
 
 /// A database that carries out statements.
 pub(crate) trait Database: Send + Sync + 'static {
@@ -30,7 +30,7 @@ pub(crate) trait Database: Send + Sync + 'static {
     fn read(
         &self,
         queries: Vec<Statement>,
-    ) -> impl Future<Output = Result<Vec<Found>, BoxError>> + Send;
+    ) -> impl Future<Output = Result<Vec<QueryRows>, BoxError>> + Send;
 
     /// Waits for `lock`, which writers of the same calendar share, then reads, decides and writes,
     /// in one transaction. The transaction may be repeated after a conflict with others.
@@ -42,5 +42,5 @@ pub(crate) trait Database: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Result<T, ScheduleStoreError>, BoxError>> + Send
     where
         T: Send + 'static,
-        F: Fn(Vec<Found>) -> Decided<T> + Send + Sync + 'static;
+        F: Fn(Vec<QueryRows>) -> StoreDecision<T> + Send + Sync + 'static;
 }

@@ -3,7 +3,7 @@ use std::{future::Future, time::Duration};
 
 use fugato::{
     BoxError,
-    store::{Cell, Found, Statement},
+    store::{Cell, QueryRows, Statement},
 };
 use mysql_async::{
     IsolationLevel, Opts, OptsBuilder, Params, Pool, TxOpts, Value, prelude::Queryable,
@@ -11,7 +11,7 @@ use mysql_async::{
 
 use super::{
     ScheduleStoreError,
-    database::{Database, Decided},
+    database::{Database, StoreDecision},
 };
 
 /// The timeout of a request.
@@ -55,7 +55,7 @@ impl Database for MySql {
         .await
     }
 
-    async fn read(&self, queries: Vec<Statement>) -> Result<Vec<Found>, BoxError> {
+    async fn read(&self, queries: Vec<Statement>) -> Result<Vec<QueryRows>, BoxError> {
         in_time(async {
             let mut options = TxOpts::default();
             options
@@ -77,7 +77,7 @@ impl Database for MySql {
     ) -> Result<Result<T, ScheduleStoreError>, BoxError>
     where
         T: Send + 'static,
-        F: Fn(Vec<Found>) -> Decided<T> + Send + Sync + 'static,
+        F: Fn(Vec<QueryRows>) -> StoreDecision<T> + Send + Sync + 'static,
     {
         in_time(async {
             let mut tries = 0;
@@ -100,7 +100,7 @@ impl MySql {
         &self,
         lock: &[Statement],
         queries: &[Statement],
-        decide: impl Fn(Vec<Found>) -> Decided<T>,
+        decide: impl Fn(Vec<QueryRows>) -> StoreDecision<T>,
     ) -> Result<Result<T, ScheduleStoreError>, BoxError> {
         let mut options = TxOpts::default();
         // With the lock held, it reads the writes of the previous holder.
@@ -145,7 +145,7 @@ async fn run(conn: &mut impl Exec, statements: &[Statement]) -> Result<(), BoxEr
     Ok(())
 }
 
-async fn query(conn: &mut impl Exec, queries: &[Statement]) -> Result<Vec<Found>, BoxError> {
+async fn query(conn: &mut impl Exec, queries: &[Statement]) -> Result<Vec<QueryRows>, BoxError> {
     let mut all = vec![];
     for statement in queries {
         let rows: Vec<mysql_async::Row> =

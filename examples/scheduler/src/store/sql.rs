@@ -2,14 +2,14 @@
 use async_trait::async_trait;
 use fugato::{
     BoxError,
-    store::{Cell, Found, Statement},
+    store::{Cell, QueryRows, Statement},
 };
 
 use super::{
-    Calendar, Note, Receipt, ScheduleStore, ScheduleStoreError, Write,
+    Calendar, MemoryNote, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite,
     check::{carried_out, carried_over},
     class::resolved,
-    database::{Database, Decided},
+    database::{Database, StoreDecision},
     rows::{self, Rows, Table},
 };
 use crate::schedule::{ScheduleState, Slot};
@@ -64,9 +64,9 @@ impl<D: Database> ScheduleStore for SqlStore<D> {
         &self,
         calendar: &str,
         key: &str,
-        write: &Write,
-    ) -> Result<Receipt, ScheduleStoreError> {
-        let asked = Asked {
+        write: &StoreWrite,
+    ) -> Result<StoreReceipt, ScheduleStoreError> {
+        let asked = PendingStatement {
             calendar: calendar.to_owned(),
             key: key.to_owned(),
             content: serde_json::to_string(write)
@@ -110,15 +110,15 @@ impl<D: Database> ScheduleStore for SqlStore<D> {
 }
 
 /// A write in progress.
-struct Asked {
+struct PendingStatement {
     calendar: String,
     key: String,
     content: String,
-    write: Write,
+    write: StoreWrite,
 }
 
-impl Asked {
-    fn decide(&self, found: Vec<Found>) -> Decided<Receipt> {
+impl PendingStatement {
+    fn decide(&self, found: Vec<QueryRows>) -> StoreDecision<StoreReceipt> {
         let mut found = found.into_iter();
         let before = found.next().unwrap_or_default();
         if let Some(row) = before.first() {
@@ -128,7 +128,10 @@ impl Asked {
         let stored = collected(found);
         let schedule = rows::schedule(&stored).map_err(damaged(&self.calendar))?;
         let (mut statements, receipt) = match &self.write {
-            Write::Note(note) => (vec![self.insert_note(notes.len(), note)], Receipt::Stored),
+            StoreWrite::Note(note) => (
+                vec![self.insert_note(notes.len(), note)],
+                StoreReceipt::Stored,
+            ),
             write => match after(&schedule, write) {
                 Ok((after, receipt)) => {
                     let changed = rows::changed(&stored, &rows::rows(&after));
@@ -154,7 +157,7 @@ impl Asked {
         Ok((statements, receipt))
     }
 
-    fn answered_before(&self, row: &[Cell]) -> Result<Receipt, ScheduleStoreError> {
+    fn answered_before(&self, row: &[Cell]) -> Result<StoreReceipt, ScheduleStoreError> {
         let [Cell::Text(content), Cell::Text(receipt)] = row else {
             return Err(damaged(&self.calendar)(format!("applied is {row:?}")));
         };
@@ -168,7 +171,7 @@ impl Asked {
         serde_json::from_str(receipt).map_err(unreadable)
     }
 
-    fn insert_note(&self, known: usize, note: &Note) -> Statement {
+    fn insert_note(&self, known: usize, note: &MemoryNote) -> Statement {
         let position = i64::try_from(known).unwrap_or(i64::MAX).saturating_add(1);
         let kind = serde_json::to_value(note.kind).ok();
         let kind = kind.and_then(|kind| kind.as_str().map(str::to_owned));
@@ -218,34 +221,37 @@ impl Asked {
 }
 
 /// Returns the schedule after a write, and the answer to it; or the answer that refuses it.
-fn after(stored: &ScheduleState, write: &Write) -> Result<(ScheduleState, Receipt), Box<Receipt>> {
-    let refused = |issues| Box::new(Receipt::Refused { issues });
+fn after(
+    stored: &ScheduleState,
+    write: &StoreWrite,
+) -> Result<(ScheduleState, StoreReceipt), Box<StoreReceipt>> {
+    let refused = |issues| Box::new(StoreReceipt::Refused { issues });
     match write {
-        Write::Import { schedule } => {
+        StoreWrite::Import { schedule } => {
             let imported = imported(stored, schedule).map_err(|issue| refused(vec![issue]))?;
-            Ok((imported, Receipt::Stored))
+            Ok((imported, StoreReceipt::Stored))
         }
-        Write::Replace {
+        StoreWrite::Replace {
             schedule,
             only_items,
         } => {
             let nothing = ScheduleState::default();
             let replaced = imported(&nothing, schedule).map_err(|issue| refused(vec![issue]))?;
             let kept = carried_over(stored, &replaced, *only_items);
-            Ok((kept, Receipt::Stored))
+            Ok((kept, StoreReceipt::Stored))
         }
-        Write::Changes { changes } => {
+        StoreWrite::Changes { changes } => {
             let after = carried_out(stored, changes);
-            let after = after.map_err(|conflict| Box::new(Receipt::Conflict(conflict)))?;
-            Ok((after, Receipt::Stored))
+            let after = after.map_err(|conflict| Box::new(StoreReceipt::Conflict(conflict)))?;
+            Ok((after, StoreReceipt::Stored))
         }
-        Write::Class(class) => {
+        StoreWrite::Class(class) => {
             let written = resolved(stored, class).map_err(refused)?;
             let mut after = stored.clone();
             after.put_class(&written);
-            Ok((after, Receipt::Class(written)))
+            Ok((after, StoreReceipt::Class(written)))
         }
-        Write::Note(_) => Ok((stored.clone(), Receipt::Stored)),
+        StoreWrite::Note(_) => Ok((stored.clone(), StoreReceipt::Stored)),
     }
 }
 
@@ -275,7 +281,7 @@ fn imported(stored: &ScheduleState, schedule: &ScheduleState) -> Result<Schedule
     })
 }
 
-fn collected(found: impl Iterator<Item = Found>) -> Rows {
+fn collected(found: impl Iterator<Item = QueryRows>) -> Rows {
     let tables = Table::ALL.into_iter().zip(found);
     let rows = tables.flat_map(|(table, found)| {
         found.into_iter().map(move |mut key| {
@@ -299,12 +305,12 @@ fn notes(calendar: &str) -> Statement {
     Statement::new(sql, [text(calendar)])
 }
 
-fn note(row: &[Cell]) -> Result<Note, String> {
+fn note(row: &[Cell]) -> Result<MemoryNote, String> {
     let [Cell::Text(kind), Cell::Text(text)] = row else {
         return Err(format!("note is {row:?}"));
     };
     let kind = serde_json::from_value(kind.as_str().into());
-    Ok(Note {
+    Ok(MemoryNote {
         kind: kind.map_err(|_| format!("note.kind is {row:?}"))?,
         text: text.clone(),
     })

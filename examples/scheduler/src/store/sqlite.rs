@@ -2,12 +2,12 @@
 use fugato::{
     BoxError,
     sqlite::SqliteTables,
-    store::{Found, Statement},
+    store::{QueryRows, Statement},
 };
 
 use super::{
     ScheduleStoreError,
-    database::{Database, Decided},
+    database::{Database, StoreDecision},
 };
 
 impl Database for SqliteTables {
@@ -19,7 +19,7 @@ impl Database for SqliteTables {
         self.write(vec![], vec![], made).await?
     }
 
-    async fn read(&self, queries: Vec<Statement>) -> Result<Vec<Found>, BoxError> {
+    async fn read(&self, queries: Vec<Statement>) -> Result<Vec<QueryRows>, BoxError> {
         Ok(self.read(queries).await?)
     }
 
@@ -31,7 +31,7 @@ impl Database for SqliteTables {
     ) -> Result<Result<T, ScheduleStoreError>, BoxError>
     where
         T: Send + 'static,
-        F: Fn(Vec<Found>) -> Decided<T> + Send + Sync + 'static,
+        F: Fn(Vec<QueryRows>) -> StoreDecision<T> + Send + Sync + 'static,
     {
         Ok(self.write(lock, queries, decide).await?)
     }

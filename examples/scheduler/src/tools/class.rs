@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{Cx, View};
 use crate::{
     agent::Update,
-    store::{ClassWrite, ClassWritten},
+    store::{ClassWrite, WrittenClass},
     task_class::{UpsertTaskClassArgs, normalised},
 };
 
@@ -37,7 +37,7 @@ pub fn class_wanted(data: &Value) -> Option<ClassWrite> {
 }
 
 /// Returns the result for a class that is stored.
-pub fn class_stored(written: &ClassWritten) -> ToolOutput<Update> {
+pub fn class_stored(written: &WrittenClass) -> ToolOutput<Update> {
     let (id, created) = (written.class.id, written.created);
     let data = json!({
         "tool": UPSERT_TASK_CLASS,

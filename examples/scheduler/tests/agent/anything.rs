@@ -2,12 +2,12 @@
 //! decides where nothing else helps, and the result is a valid schedule.
 use std::sync::Arc;
 
-use fugato::{graph::Ended, store::MemoryLog};
+use fugato::{graph::RunResult, store::MemoryLog};
 use fugato_testkit::{Reply as Said, Scripted};
 use proptest::prelude::*;
 use scheduler::{
-    agent::{Agent, Phase, Reply, Request},
-    mind::{Mind, OnFailure},
+    agent::{AgentState, Phase, Reply, Request},
+    mind::{LlmConfig, OnFailure},
     schedule::{EventType, ScheduleState, Slot, Task},
 };
 use serde_json::{Value, json};
@@ -185,18 +185,18 @@ fn assert_whole(before: &ScheduleState, now: &ScheduleState) {
     }
 }
 
-fn assert_legal(before: &ScheduleState, ended: &Ended<Agent>) {
+fn assert_legal(before: &ScheduleState, ended: &RunResult<AgentState>) {
     let agent = ended.state();
     assert_paired(agent);
     if let Some(schedule) = &agent.schedule {
         assert_whole(before, schedule);
     }
     match ended {
-        Ended::Parked { interrupts, .. } => {
+        RunResult::Interrupted { interrupts, .. } => {
             assert_eq!((agent.phase, interrupts.len()), (Phase::Interrupted, 1));
             assert!(agent.pending.is_some());
         }
-        Ended::Finished { .. } => {
+        RunResult::Finished { .. } => {
             assert!(
                 matches!(agent.phase, Phase::Done | Phase::Chatting),
                 "{:?}",
@@ -214,10 +214,10 @@ async fn play(script: Vec<String>, replies: Vec<Reply>, always: bool) {
     // It overlaps with a lecture from the beginning.
     calendar.tasks.retain(|task| task.state_id != CHOIR);
     let model = Scripted::new(script.into_iter().map(Said::text));
-    let mind = Mind {
+    let mind = LlmConfig {
         model: Some(Arc::new(model.clone())),
         on_failure: OnFailure::Rules,
-        ..Mind::default()
+        ..LlmConfig::default()
     };
     let deps = deps(calendar.clone()).mind(mind).existing_may_move(true);
     let stage = Stage::with(&deps, model, Arc::new(MemoryLog::default()), 12);

@@ -12,9 +12,9 @@ use fugato::{
 use fugato_testkit::{Reply as Said, Scripted};
 use futures::StreamExt as _;
 use scheduler::{
-    agent::{Agent, Mode, Phase, ROUGH_BUILD_DONE, Reply, Request, Update},
+    agent::{AgentState, Mode, Phase, ROUGH_BUILD_DONE, Reply, Request, Update},
     contract::{Intent, IntentKind},
-    mind::Mind,
+    mind::LlmConfig,
     route::{Route, RouteTo, Routes},
     rules,
 };
@@ -253,7 +253,7 @@ async fn sch_29_each_stage_asks_with_its_parameters() {
     assert!(rest.iter().all(|request| request.thinking == Thinking::Off));
 }
 
-fn route(agent: &Agent, text: &str) -> scheduler::agent::Routed {
+fn route(agent: &AgentState, text: &str) -> scheduler::agent::RouteDecision {
     let intent = Intent {
         intent: IntentKind::Task,
         reply: String::new(),
@@ -261,8 +261,8 @@ fn route(agent: &Agent, text: &str) -> scheduler::agent::Routed {
     rules::route(agent, &intent, text)
 }
 
-fn about_revision() -> Agent {
-    let mut agent = Agent::default();
+fn about_revision() -> AgentState {
+    let mut agent = AgentState::default();
     agent.apply(Update::Requested(Request::new("Hello").classes([1])));
     agent.apply(Update::Loaded(Arc::new(week())));
     agent
@@ -317,7 +317,7 @@ fn sch_32_the_mode_follows_from_the_request() {
     assert_eq!(modes, [FirstFull, GlobalReopt, GlobalReopt, LocalAdjust]);
     // Without classes there is nothing to build.
     assert_eq!(
-        route(&Agent::default(), "place everything").mode,
+        route(&AgentState::default(), "place everything").mode,
         LocalAdjust
     );
 }
@@ -369,7 +369,7 @@ async fn routed<const N: usize>(
         script: Arc::new(Mutex::new(script.to_vec())),
         asked: Arc::default(),
     };
-    let mind = Mind {
+    let mind = LlmConfig {
         routes: Routes::Five,
         ..strict(model.clone())
     };

@@ -11,7 +11,7 @@ use fugato::{
 };
 use fugato_testkit::{Reply as Said, Scripted};
 use scheduler::{
-    agent::{Compacted, Reply, Request, Update},
+    agent::{CompactedHistory, Reply, Request, Update},
     calendar::Lang,
 };
 use serde_json::{Value, json};
@@ -110,7 +110,7 @@ async fn sch_116_a_long_conversation_is_summed_up_once_and_for_good() {
     let script = [says(&task()), says(&plan(["Place it"]))];
     let first = stage(&store, script);
     let planned = ask(&first, &turns(), request()).await;
-    assert_eq!(first.state().await.compacted, Compacted::default());
+    assert_eq!(first.state().await.compacted, CompactedHistory::default());
     first.model.push(Said::text(SUMMARY));
     first.says(&place(FIRST, 1, 3));
     let wanted = first.reply(planned.open(), &Reply::approve()).await;
@@ -221,9 +221,9 @@ async fn sch_116_a_failure_leaves_the_text_and_is_not_tried_for_ever() {
     assert!(scene.is_finished(), "{:?}", scene.end);
     assert_eq!(
         scene.agent().compacted,
-        Compacted {
+        CompactedHistory {
             conversation_failures: 2,
-            ..Compacted::default()
+            ..CompactedHistory::default()
         }
     );
     assert_eq!(statuses(&scene).len(), 4);
@@ -300,7 +300,7 @@ async fn sch_116_nothing_is_summed_up_without_a_model_or_need() {
     let scene = ask(&ruled, &turns(), request_by_rule).await;
     assert!(scene.agent().run.rounds.used > 0, "{:?}", scene.statuses());
     assert_eq!(statuses(&scene), []);
-    assert_eq!(scene.agent().compacted, Compacted::default());
+    assert_eq!(scene.agent().compacted, CompactedHistory::default());
 
     let short = stage(
         &Arc::new(MemoryLog::default()),

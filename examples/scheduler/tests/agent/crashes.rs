@@ -10,7 +10,7 @@ use fugato_testkit::{
     sim::{CrashSim, Fault},
 };
 use scheduler::{
-    agent::{Agent, Card, Reply, Request, Update},
+    agent::{AgentState, Card, Reply, Request, Update},
     graph::graph,
 };
 use serde_json::{Value, json};
@@ -68,7 +68,7 @@ impl ChatModel for Steady {
     }
 }
 
-fn simulation() -> CrashSim<Agent> {
+fn simulation() -> CrashSim<AgentState> {
     let script = [
         task(),
         plan(["Place it"]),

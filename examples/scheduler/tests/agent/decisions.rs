@@ -6,15 +6,15 @@ use std::sync::{
 
 use async_trait::async_trait;
 use fugato::{
-    graph::{BoxError, Ended},
+    graph::{BoxError, RunResult},
     state::{Role, ThreadId},
     store::MemoryLog,
 };
 use fugato_testkit::{Reply as Said, Scripted};
 use scheduler::{
-    agent::{Action, Phase, ROUGH_BUILD_DONE, Reply, Request, TerminalStatus, Topic},
+    agent::{Action, Phase, QuestionTopic, ROUGH_BUILD_DONE, Reply, Request, TerminalStatus},
     deps::{Deps, ScheduleProvider},
-    mind::Mind,
+    mind::LlmConfig,
     schedule::{ScheduleState, Slot, TaskStatus},
     service::{Resume, confirm_action},
 };
@@ -42,7 +42,7 @@ async fn play(script: impl IntoIterator<Item = Value>) -> (Stage, Scene) {
 
 /// Returns an agent without a model.
 fn by_rule(schedule: ScheduleState) -> Stage {
-    let deps = deps(schedule).mind(Mind::default());
+    let deps = deps(schedule).mind(LlmConfig::default());
     Stage::with(
         &deps,
         Scripted::new([""; 0]),
@@ -241,7 +241,7 @@ async fn sch_43_each_action_of_execution_leads_on() {
             .count(),
         0
     );
-    let Ok(Ended::Finished { output, .. }) = scene.end else {
+    let Ok(RunResult::Finished { output, .. }) = scene.end else {
         panic!("{:?}", scene.end)
     };
     assert_eq!(output.unwrap()["code"], "exam_is_today");
@@ -256,7 +256,7 @@ async fn sch_44_execution_without_a_step_is_an_error() {
     assert!(scene.error().contains("call 4 of a script with 3 replies"));
     // With no plan, no free execution and no optimisation there is nothing to execute.
     let node = scheduler::nodes::Execute(deps(week()));
-    let graph = fugato::Graph::<scheduler::agent::Agent>::starting_at("execute")
+    let graph = fugato::Graph::<scheduler::agent::AgentState>::starting_at("execute")
         .node("execute", node)
         .edge("execute", fugato::END)
         .build()
@@ -369,7 +369,7 @@ async fn sch_52_an_infeasible_schedule_asks_with_four_options() {
     let asked = stage
         .request(Request::new("rearrange everything").classes([1]))
         .await;
-    assert_eq!(asked.card().topic, Topic::AskUser);
+    assert_eq!(asked.card().topic, QuestionTopic::AskUser);
     assert!(
         ["(1)", "(2)", "(3)", "(4)"]
             .iter()
@@ -393,7 +393,7 @@ async fn sch_64_a_draft_is_refined_unless_unwanted() {
         "{:?}",
         asked.statuses()
     );
-    assert_eq!(asked.card().topic, Topic::Schedule);
+    assert_eq!(asked.card().topic, QuestionTopic::Schedule);
     let agent = asked.agent();
     assert!(agent.run.unsaved && agent.conversation.pinned(ROUGH_BUILD_DONE).is_some());
     let status = |scene: &Scene, id| {
@@ -468,7 +468,7 @@ async fn a_rule_ends_when_its_draft_is_rejected() {
     let again = stage
         .request(Request::new("rearrange everything").classes([1]))
         .await;
-    assert_eq!(again.card().topic, Topic::Schedule);
+    assert_eq!(again.card().topic, QuestionTopic::Schedule);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use fugato::store::MemoryLog;
 use fugato_testkit::Scripted;
 use scheduler::{
-    agent::{Reply, Request, Topic},
+    agent::{QuestionTopic, Reply, Request},
     schedule::{
         Level, Quality, ScheduleState, Strategy, SubjectType, TaskStatus, polish, rough_build,
     },
@@ -46,7 +46,7 @@ async fn sch_64_a_refined_draft_is_polished_before_it_is_shown() {
     );
     let request = Request::new("Plan my weeks: place everything.").classes([1, 2, 3]);
     let shown = stage.request(request).await;
-    assert_eq!(shown.card().topic, Topic::Schedule);
+    assert_eq!(shown.card().topic, QuestionTopic::Schedule);
     let schedule = shown.agent().schedule.clone().expect("a schedule");
     let quality = Quality::of(&schedule);
     assert_eq!(quality.score(), 0, "after {drafted:?}: {quality:?}");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use fugato::{store::MemoryLog, stream::ToolStatus};
 use fugato_testkit::Scripted;
 use scheduler::{
-    agent::{Action, Phase, Reply, Request, Topic},
+    agent::{Action, Phase, QuestionTopic, Reply, Request},
     contract::Call,
     schedule::Slot,
 };
@@ -101,11 +101,11 @@ async fn a_suggested_schedule_is_asked_about_as_it_is_after_a_move() {
         30,
     );
     let mut asked = stage.ask("Plan my weeks: place everything.").await;
-    while asked.card().topic != Topic::Schedule {
+    while asked.card().topic != QuestionTopic::Schedule {
         asked = stage.reply(asked.open(), &Reply::approve()).await;
     }
     let again = stage.reply(asked.open(), &moved()).await;
-    assert_eq!(again.card().topic, Topic::Schedule);
+    assert_eq!(again.card().topic, QuestionTopic::Schedule);
     assert_eq!(lies(again.agent(), GYM), [Slot::new(5, 3, 4)]);
     let end = stage.reply(again.open(), &Reply::approve()).await;
     assert!(end.is_finished());
@@ -122,11 +122,11 @@ async fn who_moves_an_item_while_a_write_asks_is_followed_by_the_rest_of_the_pla
     ]);
     let asked = stage.ask("Place the chapters").await;
     let asked = stage.reply(asked.open(), &Reply::approve()).await;
-    assert_eq!(asked.card().topic, Topic::Tool);
+    assert_eq!(asked.card().topic, QuestionTopic::Tool);
     let again = stage.reply(asked.open(), &moved()).await;
     assert_eq!(again.tools(), [("move".to_owned(), ToolStatus::Ok)]);
     assert_eq!(again.statuses(), ["resumed", "executing", "tool_confirm"]);
-    assert_eq!(again.card().topic, Topic::Tool);
+    assert_eq!(again.card().topic, QuestionTopic::Tool);
     let agent = again.agent();
     assert_eq!(
         (lies(agent, GYM), lies(agent, FIRST)),

@@ -8,7 +8,7 @@ use fugato::{
 use fugato_testkit::{Reply as Said, Scripted};
 use scheduler::{
     agent::{Reply, Request, TerminalStatus},
-    mind::{Mind, OnFailure},
+    mind::{LlmConfig, OnFailure},
     schedule::Slot,
 };
 use serde_json::{Value, json};
@@ -208,7 +208,7 @@ async fn sch_57_three_in_a_row_fail_the_run_or_leave_it_to_a_rule() {
 
     let broken = || Said::error(ModelError::new(ModelErrorKind::Other, "gone"));
     let model = Scripted::new(script().chain((0..20).map(|_| broken())));
-    let mind = Mind {
+    let mind = LlmConfig {
         on_failure: OnFailure::Rules,
         ..strict(model.clone())
     };

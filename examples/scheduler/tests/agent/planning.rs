@@ -7,8 +7,8 @@ use fugato::{
 };
 use fugato_testkit::{Reply as Said, Scripted};
 use scheduler::{
-    agent::{Phase, Reply, Request, Topic},
-    mind::{Mind, OnFailure},
+    agent::{Phase, QuestionTopic, Reply, Request},
+    mind::{LlmConfig, OnFailure},
 };
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ async fn sch_33_a_quick_plan_stands_in_for_a_deep_one_that_fails() {
         failed,
     ];
     let model = Scripted::new(script);
-    let mind = Mind {
+    let mind = LlmConfig {
         on_failure: OnFailure::Rules,
         ..strict(model.clone())
     };
@@ -73,7 +73,7 @@ async fn sch_34_a_plan_in_one_call() {
         30,
     );
     let asked = stage.ask("Rebuild my month").await;
-    assert_eq!(asked.card().topic, Topic::Plan);
+    assert_eq!(asked.card().topic, QuestionTopic::Plan);
     let requests = stage.model.requests();
     assert_eq!(requests.len(), 2);
     assert_eq!(requests[1].sampling.temperature, Some(0.2));
@@ -89,10 +89,10 @@ async fn sch_36_each_action_of_a_plan_leads_on() {
     assert_eq!(asked.texts(), ["Let me think."]);
     assert_eq!(
         (asked.card().topic, asked.agent().phase),
-        (Topic::AskUser, Phase::Interrupted)
+        (QuestionTopic::AskUser, Phase::Interrupted)
     );
     let planned = stage.reply(asked.open(), &Reply::text("next week")).await;
-    assert_eq!(planned.card().topic, Topic::Plan);
+    assert_eq!(planned.card().topic, QuestionTopic::Plan);
     let history = &planned.agent().conversation.history;
     let said: Vec<_> = history
         .iter()

@@ -9,10 +9,10 @@ use fugato::{
     llm::Tag,
     prompt::{EstimatedTokens, TokenCount as _, correction, piped_alternatives},
     state::{ConversationUpdate, Message, PlanStep, Role, State as _, ToolCall},
-    tool::{Detail, call_pair},
+    tool::{CatalogueDetail, call_pair},
 };
 use scheduler::{
-    agent::{Agent, ContextHook, Request, Update},
+    agent::{AgentState, ContextHook, Request, Update},
     calendar::Lang,
     prompts,
     schedule::{
@@ -28,8 +28,8 @@ fn tag() -> Tag {
     Tag::around("decision", "k7")
 }
 
-fn working(text: &str) -> Agent {
-    let mut agent = Agent::default();
+fn working(text: &str) -> AgentState {
+    let mut agent = AgentState::default();
     agent.apply(Update::Requested(Request::new(text).classes([1])));
     let step = |content: &str| PlanStep {
         content: content.into(),
@@ -48,13 +48,13 @@ fn working(text: &str) -> Agent {
     agent
 }
 
-fn catalogue(agent: &Agent) -> String {
+fn catalogue(agent: &AgentState) -> String {
     registry()
         .unwrap()
-        .catalogue(&agent.active_tools(), Detail::LITE)
+        .catalogue(&agent.active_tools(), CatalogueDetail::LITE)
 }
 
-fn execute(agent: &Agent) -> Vec<Message> {
+fn execute(agent: &AgentState) -> Vec<Message> {
     prompts::execute(agent, &tag(), &catalogue(agent))
 }
 
@@ -66,16 +66,16 @@ fn whole(messages: &[Message]) -> String {
 #[test]
 fn sch_113_all_stages_share_the_builder() {
     let (en, zh) = (working("Arrange my revision"), working("帮我安排复习"));
-    let chat = |agent: &Agent| whole(&prompts::chat(agent, &tag()));
+    let chat = |agent: &AgentState| whole(&prompts::chat(agent, &tag()));
     expect_file!["snapshots/chat_en.txt"].assert_eq(&chat(&en));
     expect_file!["snapshots/chat_zh.txt"].assert_eq(&chat(&zh));
-    let plan = |agent: &Agent, deep| whole(&prompts::plan(agent, &tag(), deep));
+    let plan = |agent: &AgentState, deep| whole(&prompts::plan(agent, &tag(), deep));
     expect_file!["snapshots/plan_en.txt"].assert_eq(&plan(&en, false));
     expect_file!["snapshots/plan_zh.txt"].assert_eq(&plan(&zh, true));
-    let execute = |agent: &Agent| whole(&execute(agent));
+    let execute = |agent: &AgentState| whole(&execute(agent));
     expect_file!["snapshots/execute_en.txt"].assert_eq(&execute(&en));
     expect_file!["snapshots/execute_zh.txt"].assert_eq(&execute(&worked(zh.clone())));
-    let deliver = |agent: &Agent, facts| whole(&prompts::deliver(agent, facts));
+    let deliver = |agent: &AgentState, facts| whole(&prompts::deliver(agent, facts));
     expect_file!["snapshots/deliver_en.txt"].assert_eq(&deliver(&en, "Two tasks were placed."));
     expect_file!["snapshots/deliver_zh.txt"].assert_eq(&deliver(&zh, "已安排两个任务。"));
 }
@@ -106,7 +106,7 @@ fn l6_the_first_message_stays_while_work_goes_on() {
 }
 
 /// Returns the agent after a call, a correction and a question with its answer.
-fn worked(mut agent: Agent) -> Agent {
+fn worked(mut agent: AgentState) -> AgentState {
     let call = ToolCall::new("call-1", "find_free", serde_json::json!({ "duration": 2 }));
     let said = call_pair(call, "先看空档。", "day 2: sections 3 to 4").into_iter();
     let corrected = [
@@ -180,14 +180,14 @@ fn sch_114_each_block_is_pinned_once() {
 }
 
 /// Returns the rule packs that the state chooses.
-fn chosen(agent: &Agent) -> Vec<String> {
+fn chosen(agent: &AgentState) -> Vec<String> {
     prompts::execute_rules()
         .chosen(agent)
         .map(|(name, _)| name.to_owned())
         .collect()
 }
 
-fn check(agent: &Agent, expected: &Expect) {
+fn check(agent: &AgentState, expected: &Expect) {
     expected.assert_eq(&chosen(agent).join(" "));
 }
 
@@ -235,7 +235,7 @@ fn sch_115_rules_follow_the_state() {
         assert_eq!(chosen(&other).join(" "), all + " taskclass_retry");
     }
     // Rules, catalogue and callable tools change together, also after a snapshot.
-    let stored: Agent = serde_json::from_str(&serde_json::to_string(&agent).unwrap()).unwrap();
+    let stored: AgentState = serde_json::from_str(&serde_json::to_string(&agent).unwrap()).unwrap();
     assert_eq!(whole(&execute(&stored)), whole(&execute(&agent)));
 }
 
@@ -267,7 +267,7 @@ fn sch_115_the_prompt_says_what_day_it_is() {
 
 #[test]
 fn sch_93_94_the_catalogue_shows_what_can_be_called() {
-    let names = |agent: &Agent| {
+    let names = |agent: &AgentState| {
         let registry = registry().unwrap();
         let active = agent.active_tools();
         let visible = registry.visible(&active).map(|spec| spec.name.clone());

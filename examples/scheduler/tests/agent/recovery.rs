@@ -6,14 +6,14 @@ use std::sync::{
 
 use async_trait::async_trait;
 use fugato::{
-    graph::{RunErrorKind, RunnerOptions, Standing},
+    graph::{RunErrorKind, RunnerOptions, ThreadStatus},
     llm::{ChatModel, ChatRequest, DeltaStream, ModelError},
     sqlite::SqliteLog,
     store::{MemoryLog, StoreError, StoreErrorKind},
 };
 use fugato_testkit::{
     Reply as Said, Scripted,
-    log::{Asked, Intercept, Intercepted},
+    log::{Intercept, InterceptedLog, StoreCall},
 };
 use scheduler::{
     agent::{Reply, Request},
@@ -33,11 +33,11 @@ struct Dying(AtomicUsize);
 impl Intercept for Dying {
     async fn around<T: Send>(
         &self,
-        asked: Asked<'_>,
+        asked: StoreCall<'_>,
         act: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
         let left = |n: usize| n.checked_sub(1);
-        if matches!(asked, Asked::Append(..)) {
+        if matches!(asked, StoreCall::Append(..)) {
             let left = self
                 .0
                 .fetch_update(Ordering::SeqCst, Ordering::SeqCst, left);
@@ -65,7 +65,7 @@ async fn sch_w5_an_accepted_write_survives_a_crash_and_is_made_once() {
         let asked = stage.ask("Place it").await;
         let asked = stage.reply(asked.open(), &Reply::approve()).await;
 
-        let dying = Intercepted::new(log.clone(), Dying(AtomicUsize::new(survived)));
+        let dying = InterceptedLog::new(log.clone(), Dying(AtomicUsize::new(survived)));
         let doomed = Stage::with(&deps, model.clone(), Arc::new(dying), 30);
         let crashed = doomed
             .reply(asked.open(), &Reply::approve())
@@ -90,11 +90,11 @@ async fn sch_w5_an_accepted_write_survives_a_crash_and_is_made_once() {
             .await
             .unwrap()
         {
-            Standing::Unfinished => {
+            ThreadStatus::Unfinished => {
                 let scene = watch(stage.service.recover(&stage.thread)).await;
                 assert_eq!(scene.card().summary, "Well?", "after {survived} appends");
             }
-            Standing::Waiting(open) if survived == 0 => {
+            ThreadStatus::Waiting(open) if survived == 0 => {
                 // Not even the answer was written: the card is still open.
                 assert_eq!(open[0].id, asked.open().id);
                 stage.reply(asked.open(), &Reply::approve()).await;

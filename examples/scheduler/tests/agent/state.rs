@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use fugato::state::{PlanStep, State as _, ToolCall};
 use scheduler::agent::{
-    Agent, Card, ContextHook, Health, PLAN, Pending, Phase, Reply, Request, Routed,
-    TerminalOutcome, Topic, Update, Wanted,
+    AgentState, Card, ContextHook, Health, PLAN, Pending, PendingWrite, Phase, QuestionTopic,
+    Reply, Request, RouteDecision, TerminalOutcome, Update,
 };
 use serde_json::json;
 
@@ -17,8 +17,8 @@ fn step(content: &str) -> PlanStep {
     }
 }
 
-fn planned() -> Agent {
-    let mut agent = Agent::default();
+fn planned() -> AgentState {
+    let mut agent = AgentState::default();
     agent.apply(Update::Requested(Request::new("Arrange it").classes([1])));
     agent.finish_plan(
         vec![step("Look"), step("Place")],
@@ -29,8 +29,8 @@ fn planned() -> Agent {
     agent
 }
 
-fn wanted(accepted: bool) -> Wanted {
-    Wanted {
+fn wanted(accepted: bool) -> PendingWrite {
+    PendingWrite {
         call: ToolCall::new("call-1", "place", json!({ "task_id": 3 })),
         summary: "task_id=3".into(),
         speak: "I place it.".into(),
@@ -38,7 +38,7 @@ fn wanted(accepted: bool) -> Wanted {
     }
 }
 
-fn asks(topic: Topic, resume_phase: Phase) -> Update {
+fn asks(topic: QuestionTopic, resume_phase: Phase) -> Update {
     let card = Card::confirm(topic, "Shall I?", String::new());
     Update::Asked(Pending {
         topic,
@@ -76,9 +76,9 @@ fn sch_10_phases_are_stored_by_name() {
 #[test]
 fn sch_11_transitions_change_the_phase() {
     use Phase::{Chatting, Done, Executing, Interrupted, Planning, WaitingConfirm};
-    let mut agent = Agent::default();
+    let mut agent = AgentState::default();
     let mut phases = vec![agent.phase];
-    let routed = Routed {
+    let routed = RouteDecision {
         phase: Planning,
         rough_build: false,
         refine: false,
@@ -95,9 +95,9 @@ fn sch_11_transitions_change_the_phase() {
     for update in [
         Update::Routed(routed),
         planned,
-        asks(Topic::Plan, WaitingConfirm),
+        asks(QuestionTopic::Plan, WaitingConfirm),
         Update::Replied(Reply::approve()),
-        asks(Topic::AskUser, Executing),
+        asks(QuestionTopic::AskUser, Executing),
         Update::Replied(Reply::text("yes")),
         Update::Advanced,
     ] {
@@ -120,7 +120,7 @@ fn sch_11_transitions_change_the_phase() {
 }
 
 /// Returns an agent with a value in every field.
-fn full() -> Agent {
+fn full() -> AgentState {
     let mut agent = planned();
     agent.apply(Update::Loaded(Arc::new(week())));
     agent.apply(Update::HookUsed);
@@ -131,7 +131,7 @@ fn full() -> Agent {
         candidate: Some(("swap".into(), json!({ "task_a": 5 }))),
         ..Health::default()
     }));
-    agent.apply(asks(Topic::Tool, Phase::WaitingConfirm));
+    agent.apply(asks(QuestionTopic::Tool, Phase::WaitingConfirm));
     agent.apply(Update::Noted("milk".into()));
     agent
 }
@@ -140,7 +140,7 @@ fn full() -> Agent {
 fn sch_12_the_state_survives_a_round_trip() {
     let agent = full();
     let stored = serde_json::to_string(&agent).unwrap();
-    assert_eq!(serde_json::from_str::<Agent>(&stored).unwrap(), agent);
+    assert_eq!(serde_json::from_str::<AgentState>(&stored).unwrap(), agent);
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn sch_c6_the_next_run_finds_a_clean_state_and_the_same_conversation() {
 #[test]
 fn sch_18_a_pending_interaction_survives_a_round_trip() {
     let pending = Pending {
-        topic: Topic::AskUser,
+        topic: QuestionTopic::AskUser,
         card: Card::question("A question", "Mornings?").streamed(true),
         resume_phase: Phase::Planning,
     };
@@ -247,7 +247,7 @@ fn sch_18_a_pending_interaction_survives_a_round_trip() {
 fn sch_19_an_answer_restores_the_phase() {
     for phase in [Phase::Planning, Phase::Executing] {
         let mut agent = planned();
-        agent.apply(asks(Topic::AskUser, phase));
+        agent.apply(asks(QuestionTopic::AskUser, phase));
         assert_eq!(agent.phase, Phase::Interrupted);
         agent.apply(Update::Replied(Reply::text("mornings")));
         assert_eq!((agent.phase, agent.pending), (phase, None));
@@ -290,7 +290,7 @@ fn sch_110_the_same_signal_twice_is_standing_still() {
             ..Health::default()
         })
     };
-    let mut agent = Agent::default();
+    let mut agent = AgentState::default();
     let mut counts = vec![];
     for signal in ["a", "a", "a", "b", ""] {
         agent.apply(health(signal));
@@ -307,7 +307,7 @@ fn sch_c20_a_cancel_of_the_user_is_a_reject() {
         let mut agent = planned();
         agent.confirm_plan();
         agent.apply(Update::Wanted(wanted(false)));
-        agent.apply(asks(Topic::Tool, Phase::WaitingConfirm));
+        agent.apply(asks(QuestionTopic::Tool, Phase::WaitingConfirm));
         agent.apply(Update::Replied(answer(action)));
         agent
     };

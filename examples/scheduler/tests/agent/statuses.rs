@@ -3,7 +3,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use fugato::{store::MemoryLog, stream::EventKind};
 use fugato_testkit::Scripted;
-use scheduler::agent::{Reply, Request, Topic};
+use scheduler::agent::{QuestionTopic, Reply, Request};
 use serde_json::json;
 
 use crate::common::{FIRST, Scene, Stage, deps, place, plan, task, week};
@@ -20,7 +20,7 @@ async fn by_rule(agrees: bool) -> Vec<Scene> {
         if last.is_finished() {
             return scenes;
         }
-        let reply = if agrees || last.card().topic != Topic::Schedule {
+        let reply = if agrees || last.card().topic != QuestionTopic::Schedule {
             Reply::approve()
         } else {
             Reply::reject(None)

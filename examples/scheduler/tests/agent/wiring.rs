@@ -7,7 +7,7 @@ use std::{
 use fugato::{graph::RunnerOptions, state::ThreadId, store::MemoryLog};
 use fugato_testkit::{Reply as Said, Scripted};
 use scheduler::{
-    agent::{Phase, Reply, Request, Topic},
+    agent::{Phase, QuestionTopic, Reply, Request},
     deps::Deps,
     graph::graph,
     service::Service,
@@ -157,7 +157,7 @@ async fn sch_4_an_open_question_comes_first() {
     ]);
     let asked = stage.ask("Arrange my revision").await;
     assert_eq!(asked.agent().phase, Phase::Interrupted);
-    assert_eq!(asked.card().topic, Topic::AskUser);
+    assert_eq!(asked.card().topic, QuestionTopic::AskUser);
     // While it is open no other run begins.
     let other = stage.ask("Something else").await;
     assert!(
@@ -168,7 +168,7 @@ async fn sch_4_an_open_question_comes_first() {
     // Answering leads back to planning, not to execution.
     stage.says(&plan(["Look"]));
     let planned = stage.reply(asked.open(), &Reply::text("next week")).await;
-    assert_eq!(planned.card().topic, Topic::Plan);
+    assert_eq!(planned.card().topic, QuestionTopic::Plan);
 }
 
 #[tokio::test]
@@ -264,7 +264,7 @@ async fn sch_38_a_call_is_confirmed_before_a_plan() {
     // There is a plan too, and the question is about the call.
     assert!(asked.agent().has_step());
     let card = asked.card();
-    assert_eq!((card.topic, &*card.kind), (Topic::Tool, "confirm"));
+    assert_eq!((card.topic, &*card.kind), (QuestionTopic::Tool, "confirm"));
     assert_eq!(
         card.summary,
         "“Chapter 1” goes to Mon 2026-09-14, from section 3"

@@ -1,12 +1,12 @@
 //! A harmful model server: the program continues by rule, says so, and does not grow.
 use std::time::{Duration, Instant};
 
-use fugato_testkit::{FaultyServer, Ran, ServerFault};
+use fugato_testkit::{FaultyServer, FinishedProgram, ServerFault};
 
 use crate::work::Work;
 
 /// Runs against such a server; returns the run with its peak memory.
-fn run(fault: ServerFault, flags: &[&str]) -> (Work, FaultyServer, Ran, u64) {
+fn run(fault: ServerFault, flags: &[&str]) -> (Work, FaultyServer, FinishedProgram, u64) {
     let (work, server) = (Work::new(), FaultyServer::start(fault));
     let named = ["--yes", "--base-url", server.url(), "--model", "harm"];
     let (ran, peak) = work.measured(&[&named, flags].concat());

@@ -1,21 +1,21 @@
 //! A folder, and the program run in it.
 use std::ops::Deref;
 
-use fugato_testkit::Program;
+use fugato_testkit::TestProgram;
 
-pub(crate) struct Work(Program);
+pub(crate) struct Work(TestProgram);
 
 impl Deref for Work {
-    type Target = Program;
+    type Target = TestProgram;
 
-    fn deref(&self) -> &Program {
+    fn deref(&self) -> &TestProgram {
         &self.0
     }
 }
 
 impl Work {
     pub(crate) fn new() -> Self {
-        Self(Program::new(env!("CARGO_BIN_EXE_scheduler")))
+        Self(TestProgram::new(env!("CARGO_BIN_EXE_scheduler")))
     }
 
     pub(crate) fn read(&self, name: &str) -> String {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato::{
-    graph::{BoxError, Ended, RunError, RunnerOptions},
+    graph::{BoxError, RunError, RunResult, RunnerOptions},
     llm::{ChatModel, ChatRequest},
     state::{Interrupt, ThreadId},
     store::{MemoryLog, ThreadStore},
@@ -14,9 +14,9 @@ use fugato::{
 use fugato_testkit::{Reply as Said, Scripted};
 use futures::StreamExt as _;
 use scheduler::{
-    agent::{Agent, Card, Reply, Request},
+    agent::{AgentState, Card, Reply, Request},
     deps::{Deps, ScheduleProvider},
-    mind::{Mind, OnFailure},
+    mind::{LlmConfig, OnFailure},
     schedule::{
         DayMapping, EventType, Level, ScheduleState, Slot, Source, Strategy, SubjectType, Task,
         TaskClass, TaskStatus, Window,
@@ -121,11 +121,11 @@ impl ScheduleProvider for Fixed {
 }
 
 /// Returns a mind that asks this model, and fails with it.
-pub(crate) fn strict(model: impl ChatModel + 'static) -> Mind {
-    Mind {
+pub(crate) fn strict(model: impl ChatModel + 'static) -> LlmConfig {
+    LlmConfig {
         model: Some(Arc::new(model)),
         on_failure: OnFailure::Error,
-        ..Mind::default()
+        ..LlmConfig::default()
     }
 }
 
@@ -138,7 +138,7 @@ pub(crate) struct Stage {
 
 /// The end of a request, and the events shown on the way.
 pub(crate) struct Scene {
-    pub(crate) end: Result<Ended<Agent>, RunError>,
+    pub(crate) end: Result<RunResult<AgentState>, RunError>,
     pub(crate) events: Vec<Event>,
 }
 
@@ -188,7 +188,7 @@ impl Stage {
     }
 
     /// Returns the stored state.
-    pub(crate) async fn state(&self) -> Agent {
+    pub(crate) async fn state(&self) -> AgentState {
         let state = self.service.runner().state(&self.thread).await;
         (*state.expect("a readable log").expect("a thread")).clone()
     }
@@ -201,7 +201,7 @@ impl Stage {
 }
 
 /// Follows a run to its end.
-pub(crate) async fn watch(mut run: fugato::graph::Run<Agent>) -> Scene {
+pub(crate) async fn watch(mut run: fugato::graph::Run<AgentState>) -> Scene {
     let mut events = vec![];
     while let Some(event) = run.next().await {
         events.push(event);
@@ -213,7 +213,7 @@ pub(crate) async fn watch(mut run: fugato::graph::Run<Agent>) -> Scene {
 }
 
 impl Scene {
-    pub(crate) fn agent(&self) -> &Agent {
+    pub(crate) fn agent(&self) -> &AgentState {
         self.end.as_ref().expect("the run came to rest").state()
     }
 
@@ -233,7 +233,7 @@ impl Scene {
     }
 
     pub(crate) fn is_finished(&self) -> bool {
-        matches!(self.end, Ok(Ended::Finished { .. }))
+        matches!(self.end, Ok(RunResult::Finished { .. }))
     }
 
     /// Returns the whole chain of causes.
@@ -350,13 +350,13 @@ pub(crate) fn ends(action: &str) -> Value {
 }
 
 /// Returns the place of a task.
-pub(crate) fn lies(agent: &Agent, task: u32) -> Vec<Slot> {
+pub(crate) fn lies(agent: &AgentState, task: u32) -> Vec<Slot> {
     let schedule = agent.schedule.as_ref().expect("a loaded schedule");
     schedule.task(task).expect("a known task").slots.clone()
 }
 
 /// Asserts that every call is followed by exactly one result.
-pub(crate) fn assert_paired(agent: &Agent) {
+pub(crate) fn assert_paired(agent: &AgentState) {
     let history = &agent.conversation.history;
     let calls = history
         .iter()

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use fugato::{graph::machine::Fact, state::ThreadId, store::MemoryLog};
 use fugato_testkit::{Reply as Said, Scripted};
 use scheduler::{
-    agent::{Agent, Reply, Request, TerminalStatus, Topic},
+    agent::{AgentState, QuestionTopic, Reply, Request, TerminalStatus},
     deps::Deps,
-    mind::Mind,
+    mind::LlmConfig,
     schedule::{ScheduleState, Slot, TaskStatus},
-    store::{Calendars, Note, NoteKind},
+    store::{Calendars, MemoryNote, NoteKind},
 };
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ struct Desk {
 }
 
 impl Desk {
-    async fn new(mind: impl FnOnce(&Scripted) -> Mind, script: Vec<Value>) -> Self {
+    async fn new(mind: impl FnOnce(&Scripted) -> LlmConfig, script: Vec<Value>) -> Self {
         let (store, folder) = fresh().await.unwrap();
         let before = filled(&store).await;
         let model = Scripted::new(script.into_iter().map(|said| Said::text(said.to_string())));
@@ -49,15 +49,15 @@ impl Desk {
         let desk = Self::new(|model| strict(model.clone()), script).await;
         let asked = desk.stage.ask("Place it").await;
         let asked = desk.stage.reply(asked.open(), &Reply::approve()).await;
-        assert_eq!(asked.card().topic, Topic::Tool);
+        assert_eq!(asked.card().topic, QuestionTopic::Tool);
         (desk, asked)
     }
 
     /// Starts a run in which a rule places everything, and the person is asked whether to keep it.
     async fn placing() -> (Self, Scene) {
-        let desk = Self::new(|_| Mind::default(), vec![]).await;
+        let desk = Self::new(|_| LlmConfig::default(), vec![]).await;
         let asked = desk.stage.ask("plan my week").await;
-        assert_eq!(asked.card().topic, Topic::Schedule);
+        assert_eq!(asked.card().topic, QuestionTopic::Schedule);
         (desk, asked)
     }
 
@@ -73,7 +73,7 @@ impl Desk {
     }
 }
 
-fn statuses(agent: &Agent) -> Vec<TaskStatus> {
+fn statuses(agent: &AgentState) -> Vec<TaskStatus> {
     let schedule = agent.schedule.as_ref().unwrap();
     [FIRST, SECOND]
         .map(|id| schedule.task(id).unwrap().status)
@@ -200,7 +200,7 @@ async fn sch_129_a_whole_schedule_that_others_overtook_is_not_stored() {
 
 #[tokio::test]
 async fn sch_62_quick_notes_and_quick_tasks_are_stored() {
-    let desk = Desk::new(|_| Mind::default(), vec![]).await;
+    let desk = Desk::new(|_| LlmConfig::default(), vec![]).await;
     let first = desk
         .stage
         .request(Request::new("Make a note: buy milk"))
@@ -210,7 +210,7 @@ async fn sch_62_quick_notes_and_quick_tasks_are_stored() {
     assert_eq!(task.texts(), ["已记为待办：交作业"]);
     assert!(task.is_finished());
     let notes = desk.store.read(NAME).await.unwrap().unwrap().notes;
-    let note = |kind, text: &str| Note {
+    let note = |kind, text: &str| MemoryNote {
         kind,
         text: text.into(),
     };
@@ -269,7 +269,7 @@ async fn sch_88_a_class_is_made_once_the_person_agrees() {
     let desk = Desk::new(|model| strict(model.clone()), script).await;
     let asked = desk.stage.ask("Make a class").await;
     let asked = desk.stage.reply(asked.open(), &Reply::approve()).await;
-    assert_eq!(asked.card().topic, Topic::Tool);
+    assert_eq!(asked.card().topic, QuestionTopic::Tool);
     assert_eq!(desk.lying().await, desk.before);
     let made = desk.stage.reply(asked.open(), &Reply::approve()).await;
     let agent = made.agent();

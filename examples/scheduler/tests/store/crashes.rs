@@ -4,15 +4,17 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use fugato::{Durability, EffectClass, graph::BoxError};
 use fugato_testkit::{
-    log::{Failure, OpenError, Opened, TestClock},
+    log::{Failure, OpenError, OpenedLog, TestClock},
     sim::{CrashSim, CrashStore, Fault, InMemory, World},
 };
 use scheduler::{
-    agent::{Agent, Card, Reply, Request, Update},
+    agent::{AgentState, Card, Reply, Request, Update},
     deps::Deps,
     graph::graph,
     schedule::{ScheduleState, Task},
-    store::{Calendar, Calendars, Receipt, ScheduleStore, ScheduleStoreError, Write, open},
+    store::{
+        Calendar, Calendars, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite, open,
+    },
 };
 
 use crate::scenarios::{NAME, Store, filled};
@@ -45,7 +47,7 @@ impl Shelf {
 
 #[async_trait]
 impl CrashStore for Shelf {
-    async fn fresh(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         self.look().await?;
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("schedule.db");
@@ -55,7 +57,7 @@ impl CrashStore for Shelf {
         self.logs.fresh(clock).await
     }
 
-    async fn reopen(&self, clock: &TestClock) -> Result<Opened, OpenError> {
+    async fn reopen(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         self.logs.reopen(clock).await
     }
 }
@@ -87,8 +89,8 @@ impl ScheduleStore for Mortal {
         &self,
         calendar: &str,
         key: &str,
-        write: &Write,
-    ) -> Result<Receipt, ScheduleStoreError> {
+        write: &StoreWrite,
+    ) -> Result<StoreReceipt, ScheduleStoreError> {
         self.passes("before the commit", key).await?;
         let receipt = self.store.write(calendar, key, write).await?;
         self.passes("after the commit", key).await?;
@@ -100,7 +102,7 @@ impl ScheduleStore for Mortal {
     }
 }
 
-fn simulation(shelf: &Shelf) -> CrashSim<Agent> {
+fn simulation(shelf: &Shelf) -> CrashSim<AgentState> {
     let calendars = shelf.clone();
     CrashSim::new(move |world: &World| {
         let store = calendars.store().ok_or("no store was opened")?;

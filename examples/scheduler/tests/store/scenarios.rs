@@ -4,8 +4,8 @@ use std::sync::Arc;
 use scheduler::{
     schedule::{Change, ScheduleState, Slot, TaskStatus, differences},
     store::{
-        Calendar, Changed, ClassItem, ClassWrite, Conflict, Note, NoteKind, Receipt, ScheduleStore,
-        ScheduleStoreError, Write,
+        Calendar, ClassItem, ClassWrite, Conflict, MemoryNote, NoteKind, ScheduleStore,
+        ScheduleStoreError, StaleFact, StoreReceipt, StoreWrite,
     },
 };
 
@@ -32,22 +32,22 @@ pub(crate) fn at(task: u32, slot: Slot, host: Option<u32>) -> Change {
 }
 
 /// Returns the schedule after these changes, and the write that stores them.
-pub(crate) fn changed(before: &ScheduleState, changes: &[Change]) -> (ScheduleState, Write) {
+pub(crate) fn changed(before: &ScheduleState, changes: &[Change]) -> (ScheduleState, StoreWrite) {
     let mut after = before.clone();
     for change in changes {
         after.apply(change);
     }
     let changes = differences(before, &after);
-    (after, Write::Changes { changes })
+    (after, StoreWrite::Changes { changes })
 }
 
 pub(crate) async fn filled(store: &Store) -> ScheduleState {
     let schedule = tidy();
-    let write = Write::Import {
+    let write = StoreWrite::Import {
         schedule: schedule.clone(),
     };
     let receipt = store.write(NAME, "import", &write).await.unwrap();
-    assert_eq!(receipt, Receipt::Stored);
+    assert_eq!(receipt, StoreReceipt::Stored);
     schedule
 }
 
@@ -61,12 +61,12 @@ pub(crate) async fn a_schedule_is_read_as_it_was_imported(store: Store) {
     assert_eq!(store.read(NAME).await.unwrap(), None);
     let mut schedule = week();
     schedule.apply(&at(SECOND, Slot::new(2, 3, 3), Some(SEMINAR)));
-    let write = Write::Import {
+    let write = StoreWrite::Import {
         schedule: schedule.clone(),
     };
     for _ in 0..2 {
         let receipt = store.write(NAME, "import", &write).await.unwrap();
-        assert_eq!(receipt, Receipt::Stored);
+        assert_eq!(receipt, StoreReceipt::Stored);
     }
     let found = Calendar {
         schedule,
@@ -76,7 +76,7 @@ pub(crate) async fn a_schedule_is_read_as_it_was_imported(store: Store) {
     assert_eq!(store.read("autumn").await.unwrap(), None);
     let receipt = store.write(NAME, "again", &write).await.unwrap();
     let issues = vec!["the calendar has a schedule already".to_owned()];
-    assert_eq!(receipt, Receipt::Refused { issues });
+    assert_eq!(receipt, StoreReceipt::Refused { issues });
 }
 
 /// Items and entries, alone and inside a course: placed, moved and taken away, in one write.
@@ -92,7 +92,7 @@ pub(crate) async fn all_kinds_of_changes_are_stored(store: Store) {
         ],
     );
     let receipt = store.write(NAME, "1", &write).await.unwrap();
-    assert_eq!(receipt, Receipt::Stored);
+    assert_eq!(receipt, StoreReceipt::Stored);
     assert_eq!(lying(&store).await, after);
     // And the way back, from inside the course to a place alone.
     let (back, write) = changed(
@@ -103,7 +103,7 @@ pub(crate) async fn all_kinds_of_changes_are_stored(store: Store) {
         ],
     );
     let receipt = store.write(NAME, "2", &write).await.unwrap();
-    assert_eq!(receipt, Receipt::Stored);
+    assert_eq!(receipt, StoreReceipt::Stored);
     assert_eq!(lying(&store).await, back);
 }
 
@@ -113,7 +113,7 @@ pub(crate) async fn a_repeat_is_recognised_by_its_key(store: Store) {
     let (after, write) = changed(&before, &[at(FIRST, Slot::new(1, 3, 4), None)]);
     for _ in 0..3 {
         let receipt = store.write(NAME, "1", &write).await.unwrap();
-        assert_eq!(receipt, Receipt::Stored);
+        assert_eq!(receipt, StoreReceipt::Stored);
         assert_eq!(lying(&store).await, after);
     }
     let (_, other) = changed(&after, &[at(SECOND, Slot::new(1, 5, 6), None)]);
@@ -142,7 +142,7 @@ pub(crate) async fn a_conflict_names_what_changed_and_writes_nothing(store: Stor
     ];
     let (theirs, others) = changed(&before, &other);
     store.write(NAME, "theirs", &others).await.unwrap();
-    let Receipt::Conflict(conflict) = store.write(NAME, "mine", &write).await.unwrap() else {
+    let StoreReceipt::Conflict(conflict) = store.write(NAME, "mine", &write).await.unwrap() else {
         panic!("others were faster");
     };
     let names: Vec<_> = conflict.changed.iter().map(ToString::to_string).collect();
@@ -164,7 +164,7 @@ pub(crate) async fn a_conflict_names_what_changed_and_writes_nothing(store: Stor
     );
     store.write(NAME, "back", &back).await.unwrap();
     let receipt = store.write(NAME, "mine", &write).await.unwrap();
-    assert_eq!(receipt, Receipt::Stored);
+    assert_eq!(receipt, StoreReceipt::Stored);
     let placed = |state: &ScheduleState| state.task(FIRST).unwrap().slots.clone();
     assert_eq!(placed(&lying(&store).await), placed(&mine));
 }
@@ -175,23 +175,26 @@ pub(crate) async fn hosts_and_tasks_have_to_be_there(store: Store) {
     let inside = |task| changed(&before, &[at(task, Slot::new(2, 3, 4), Some(SEMINAR))]).1;
     store.write(NAME, "first", &inside(FIRST)).await.unwrap();
     let receipt = store.write(NAME, "second", &inside(SECOND)).await.unwrap();
-    let no_room = Changed::NoHost {
+    let no_room = StaleFact::NoHost {
         task: SECOND,
         name: "Chapter 2".into(),
         host: "event-2".into(),
     };
     let changed_ = vec![no_room];
-    assert_eq!(receipt, Receipt::Conflict(Conflict { changed: changed_ }));
+    assert_eq!(
+        receipt,
+        StoreReceipt::Conflict(Conflict { changed: changed_ })
+    );
     let mut other = before.clone();
     other.tasks[2].source_id = "item-of-another".into();
     let (_, write) = changed(&other, &[at(FIRST, Slot::new(1, 3, 4), None)]);
     let receipt = store.write(NAME, "stranger", &write).await.unwrap();
-    let gone = Changed::Gone {
+    let gone = StaleFact::Gone {
         task: FIRST,
         name: "Chapter 1".into(),
     };
     let changed = vec![gone];
-    assert_eq!(receipt, Receipt::Conflict(Conflict { changed }));
+    assert_eq!(receipt, StoreReceipt::Conflict(Conflict { changed }));
 }
 
 /// A class comes with its items, and stays with those that it still has.
@@ -204,13 +207,13 @@ pub(crate) async fn a_class_is_written_with_its_items(store: Store) {
         order,
         content: content.into(),
     };
-    let write = Write::Class(ClassWrite {
+    let write = StoreWrite::Class(ClassWrite {
         class: class.clone(),
         items: vec![item(None, 1, "Outline"), item(None, 2, "Draft")],
     });
     let first = store.write(NAME, "class", &write).await.unwrap();
     assert_eq!(store.write(NAME, "class", &write).await.unwrap(), first);
-    let Receipt::Class(written) = first else {
+    let StoreReceipt::Class(written) = first else {
         panic!("a class is answered with what it became");
     };
     assert!(written.created);
@@ -226,7 +229,7 @@ pub(crate) async fn a_class_is_written_with_its_items(store: Store) {
     assert_eq!(kept, written.items.iter().collect::<Vec<_>>());
     // One item goes, one stays under another name, one is new.
     class.id = written.class.id;
-    let write = Write::Class(ClassWrite {
+    let write = StoreWrite::Class(ClassWrite {
         class: class.clone(),
         items: vec![item(Some(8), 1, "First draft"), item(None, 2, "Polish")],
     });
@@ -247,30 +250,30 @@ pub(crate) async fn a_class_is_written_with_its_items(store: Store) {
         items: vec![item(Some(99), 1, "Polish")],
     };
     let refused = store
-        .write(NAME, "forgets", &Write::Class(forgetful))
+        .write(NAME, "forgets", &StoreWrite::Class(forgetful))
         .await
         .unwrap();
     let issues = vec![
         "item 99 is not of this class".to_owned(),
         "item 8 \"First draft\" has a place and cannot be left out; unplace it first".into(),
     ];
-    assert_eq!(refused, Receipt::Refused { issues });
+    assert_eq!(refused, StoreReceipt::Refused { issues });
     class.id = 77;
     let stranger = ClassWrite {
         class,
         items: vec![item(None, 1, "Polish")],
     };
     let refused = store
-        .write(NAME, "stranger", &Write::Class(stranger))
+        .write(NAME, "stranger", &StoreWrite::Class(stranger))
         .await
         .unwrap();
     let issues = vec!["there is no class 77; there are: 1, 2, 3, 4; 0 makes a new one".to_owned()];
-    assert_eq!(refused, Receipt::Refused { issues });
+    assert_eq!(refused, StoreReceipt::Refused { issues });
 }
 
 /// Notes are kept once each, in their order, and go with their calendar.
 pub(crate) async fn notes_are_kept_and_a_calendar_goes_as_a_whole(store: Store) {
-    let note = |kind, text: &str| Note {
+    let note = |kind, text: &str| MemoryNote {
         kind,
         text: text.into(),
     };
@@ -282,8 +285,10 @@ pub(crate) async fn notes_are_kept_and_a_calendar_goes_as_a_whole(store: Store) 
         .into_iter()
         .zip([&notes[0], &notes[1], &notes[1]])
     {
-        let receipt = store.write(NAME, key, &Write::Note(note.clone())).await;
-        assert_eq!(receipt.unwrap(), Receipt::Stored);
+        let receipt = store
+            .write(NAME, key, &StoreWrite::Note(note.clone()))
+            .await;
+        assert_eq!(receipt.unwrap(), StoreReceipt::Stored);
     }
     let schedule = filled(&store).await;
     let found = Calendar {
@@ -292,7 +297,11 @@ pub(crate) async fn notes_are_kept_and_a_calendar_goes_as_a_whole(store: Store) 
     };
     assert_eq!(store.read(NAME).await.unwrap(), Some(found));
     store
-        .write("other", "note", &Write::Note(note(NoteKind::Note, "stays")))
+        .write(
+            "other",
+            "note",
+            &StoreWrite::Note(note(NoteKind::Note, "stays")),
+        )
         .await
         .unwrap();
     for _ in 0..2 {
@@ -319,7 +328,7 @@ pub(crate) async fn of_many_writers_one_gets_a_place(store: Store) {
     let writes: Vec<_> = writes.collect();
     let mut stored = 0;
     for write in writes {
-        stored += usize::from(write.await.unwrap() == Receipt::Stored);
+        stored += usize::from(write.await.unwrap() == StoreReceipt::Stored);
     }
     assert_eq!(stored, 1);
     let found = lying(&store).await;

@@ -10,10 +10,10 @@ use fugato::{
 use serde_json::Value;
 
 use super::{PRECHECK, SUBMIT, find};
-use crate::{deps::Deps, service::Desk, state::Steward};
+use crate::{deps::Deps, service::RuleData, state::Steward};
 
 /// Blocks a write whose form has missing fields.
-pub(super) fn complete(desk: Arc<Desk>) -> impl GatePolicy<Steward> {
+pub(super) fn complete(desk: Arc<RuleData>) -> impl GatePolicy<Steward> {
     move |gated: &GatedCall<'_>, _: &Steward| {
         let action = find(&gated.spec.name).filter(|action| action.writes());
         let form = action.and_then(|action| action.form);
@@ -64,11 +64,11 @@ pub(super) fn consent(deps: &Deps) -> impl GatePolicy<Steward> + use<> {
 }
 
 /// Returns the card of the next step: everything that would be written.
-pub(crate) fn card(desk: &Desk, state: &Steward) -> Option<ConfirmCard> {
+pub(crate) fn card(desk: &RuleData, state: &Steward) -> Option<ConfirmCard> {
     Some(card_of(desk, state.next_step()?, state))
 }
 
-fn card_of(desk: &Desk, call: &ToolCall, state: &Steward) -> ConfirmCard {
+fn card_of(desk: &RuleData, call: &ToolCall, state: &Steward) -> ConfirmCard {
     let lang = lang(state);
     let form = find(&call.name).and_then(|action| desk.forms.get(&action.form?));
     let fields = form.zip(call.arguments.as_object());

@@ -9,11 +9,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Action, PRECHECK, SUBMIT, Work};
+use super::{Action, ActionWork, PRECHECK, SUBMIT};
 use crate::{
     deps::Deps,
     form::FormKind,
-    ledger::{LedgerError, Receipt, Write, conflicts},
+    ledger::{LedgerError, LedgerWrite, Receipt, conflicts},
     state::{Steward, Update},
 };
 
@@ -26,24 +26,24 @@ pub(super) struct ActionTool {
 /// The fields of a form.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub(super) struct Given(Fields);
+pub(super) struct FormFields(Fields);
 
 type Answer = Result<ToolOutput<Update>, ToolFailure>;
 
 #[async_trait]
 impl Tool<Steward, Update> for ActionTool {
-    type Input = Given;
+    type Input = FormFields;
 
     fn spec(&self) -> ToolSpec {
         let name = self.action.name;
         let spec = match self.action.work {
-            Work::Write(_) => {
+            ActionWork::Write(_) => {
                 ToolSpec::write(name, "Writes a document.").effect(EffectClass::Keyed)
             }
-            Work::Fill => ToolSpec::read(name, "Fills in a form."),
-            Work::Preview => ToolSpec::read(name, "Shows what a document would say."),
-            Work::Validate => ToolSpec::read(name, "Looks for what is missing."),
-            Work::Precheck => ToolSpec::read(name, "Looks for what speaks against it."),
+            ActionWork::Fill => ToolSpec::read(name, "Fills in a form."),
+            ActionWork::Preview => ToolSpec::read(name, "Shows what a document would say."),
+            ActionWork::Validate => ToolSpec::read(name, "Looks for what is missing."),
+            ActionWork::Precheck => ToolSpec::read(name, "Looks for what speaks against it."),
         };
         match Schema::new(self.schema()) {
             Ok(schema) => spec.schema(schema),
@@ -51,19 +51,19 @@ impl Tool<Steward, Update> for ActionTool {
         }
     }
 
-    async fn call(&self, cx: ToolContext<'_, Steward>, Given(given): Given) -> Answer {
+    async fn call(&self, cx: ToolContext<'_, Steward>, FormFields(given): FormFields) -> Answer {
         let given = self.action.given(&self.deps.desk.forms, &given);
         let (form, fields) = given.map_err(ToolFailure::blocked)?;
         match self.action.work {
-            Work::Fill => Ok(ToolOutput::new("filled in")
+            ActionWork::Fill => Ok(ToolOutput::new("filled in")
                 .data(Value::Object(fields.clone()))
                 .update(Update::Drafted(fields))),
-            Work::Preview => Ok(self.preview(form, &fields)),
-            Work::Validate => self.validate(form, &fields),
-            Work::Precheck => self.precheck(cx.state()?, form, fields).await,
-            Work::Write(deed) => {
+            ActionWork::Preview => Ok(self.preview(form, &fields)),
+            ActionWork::Validate => self.validate(form, &fields),
+            ActionWork::Precheck => self.precheck(cx.state()?, form, fields).await,
+            ActionWork::Write(deed) => {
                 let employee = cx.state()?.employee.clone();
-                let write = Write {
+                let write = LedgerWrite {
                     deed,
                     employee,
                     fields,
@@ -140,7 +140,7 @@ impl ActionTool {
         Ok(ToolOutput::new(said).data(data).update(found))
     }
 
-    async fn write(&self, cx: &ToolContext<'_, Steward>, write: &Write) -> Answer {
+    async fn write(&self, cx: &ToolContext<'_, Steward>, write: &LedgerWrite) -> Answer {
         let no_key = || ToolFailure::failed("nothing is written without a key");
         match self
             .deps

@@ -12,7 +12,7 @@ use crate::{
     action,
     deps::Deps,
     nodes::settle::result_of,
-    state::{Returned, Steward, Update},
+    state::{GraphOutput, Steward, Update},
 };
 
 /// The number of attempts at a step whose outcome is unknown.
@@ -70,7 +70,7 @@ async fn load(cx: Context<Steward>) -> Result<(), BoxError> {
 
 /// Returns the result of the action, in the same record as the state that it belongs to.
 fn persisted(toolbox: &Toolbox<Steward>, state: &Steward) -> Outcome<Update> {
-    let outcome = Outcome::done([Returned::of(state, result_of(&state.actions))]);
+    let outcome = Outcome::done([GraphOutput::of(state, result_of(&state.actions))]);
     if waits(toolbox, state) {
         return outcome.note(phase("waiting_for_confirmation"));
     }

@@ -2,7 +2,7 @@
 use fugato::{
     END, Graph,
     agent::FallbackChain,
-    graph::{BoxError, Entering, GraphBuilder},
+    graph::{BoxError, GraphBuilder, SubgraphInput},
 };
 use serde_json::json;
 
@@ -12,8 +12,8 @@ use crate::{
     deps::Deps,
     legacy::Sequence,
     nodes::{self, Reply},
-    service::{Situation, Thinking},
-    state::{Flow, RequestKind, Returned, Runtime, RuntimeDecision, Steward, Update},
+    service::{Deliberation, Situation},
+    state::{Flow, GraphOutput, RequestKind, Runtime, RuntimeDecision, Steward, Update},
 };
 
 /// Builds the graph `prepare_context → model_intent → slot_decision → (runtime_decision) →
@@ -22,9 +22,10 @@ pub fn target(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
     let guard = FallbackChain::<Steward>::new("flow_guard", nodes::Guard(deps.clone()))
         .or_rule("cautious", nodes::cautious);
     let understood =
-        |_: &Steward, inner: &Thinking<_>| inner.tells(Update::Judged, Update::Understood);
-    let filled = |_: &Steward, inner: &Thinking<_>| inner.tells(Update::Judged, Update::Filled);
-    let decided = |_: &Steward, inner: &Thinking<_>| inner.tells(Update::Judged, Update::Decided);
+        |_: &Steward, inner: &Deliberation<_>| inner.tells(Update::Judged, Update::Understood);
+    let filled = |_: &Steward, inner: &Deliberation<_>| inner.tells(Update::Judged, Update::Filled);
+    let decided =
+        |_: &Steward, inner: &Deliberation<_>| inner.tells(Update::Judged, Update::Decided);
     let graph = Graph::<Steward>::starting_at("prepare_context")
         .node("prepare_context", nodes::Prepare::new(deps, Runtime::Graph))
         .subgraph("model_intent", &planner(deps)?, about(), understood)
@@ -119,8 +120,8 @@ fn actions(
     let desk = deps.desk.clone();
     let shown = move |state: &Steward| nodes::question(&desk, state);
     let answered = |state: &Steward, reply: Reply| nodes::answered(state, &reply);
-    let same = |entering: Entering<'_, Steward>| Ok::<_, BoxError>(entering.state().clone());
-    let back = |_: &Steward, inner: &Steward| Returned::of(inner, inner.action_result.clone());
+    let same = |entering: SubgraphInput<'_, Steward>| Ok::<_, BoxError>(entering.state().clone());
+    let back = |_: &Steward, inner: &Steward| GraphOutput::of(inner, inner.action_result.clone());
     Ok(graph
         .node("action_plan", plan)
         .approval("human_review", shown, answered)
@@ -139,8 +140,8 @@ fn actions(
         .output(|state: &Steward| json!(state.response)))
 }
 
-fn about<T>() -> impl Fn(Entering<'_, Steward>) -> Result<Thinking<T>, BoxError> {
-    |entering| Ok(Thinking::about(Situation::of(entering.state())))
+fn about<T>() -> impl Fn(SubgraphInput<'_, Steward>) -> Result<Deliberation<T>, BoxError> {
+    |entering| Ok(Deliberation::about(Situation::of(entering.state())))
 }
 
 const BEGINS: [&str; 5] = [

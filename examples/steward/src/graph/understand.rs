@@ -3,7 +3,7 @@ use std::future::ready;
 
 use fugato::{
     Context, END, Graph,
-    agent::judge::{Judgement, Thought},
+    agent::judge::{DecisionUpdate, Judgement},
     graph::BuildError,
 };
 
@@ -11,26 +11,26 @@ use super::phase;
 use crate::{
     action,
     deps::Deps,
-    service::{NextStep, Planner, Slots, Thinking, inquiry},
+    service::{Deliberation, NextStep, Planner, Slots, inquiry},
     state::{Intent, RuntimeDecision, SlotDecision},
 };
 
 /// Builds the graph that splits a request into tasks: `prepare_context → detect_model_intent → done
 /// | off_topic | rule_fallback`, and the steps of each task before it answers.
-pub fn planner(deps: &Deps) -> Result<Graph<Thinking<Intent>>, BuildError> {
+pub fn planner(deps: &Deps) -> Result<Graph<Deliberation<Intent>>, BuildError> {
     let planner = inquiry(deps, Planner);
     let steps = {
         let deps = deps.clone();
-        move |cx: Context<Thinking<Intent>>| ready(with_steps(&deps, cx.state()))
+        move |cx: Context<Deliberation<Intent>>| ready(with_steps(&deps, cx.state()))
     };
-    Graph::<Thinking<Intent>>::starting_at("prepare_context")
+    Graph::<Deliberation<Intent>>::starting_at("prepare_context")
         .node("prepare_context", async |cx: Context<_>| {
             cx.emit(phase("planning"));
         })
         .node("detect_model_intent", planner.by_model())
         .node("done", pass)
         .node("off_topic", async |_: Context<_>| {
-            Thought::from(Intent::off_topic())
+            DecisionUpdate::from(Intent::off_topic())
         })
         .node("rule_fallback", planner.by_rules())
         .node("attach_action_steps", steps)
@@ -55,9 +55,9 @@ pub fn planner(deps: &Deps) -> Result<Graph<Thinking<Intent>>, BuildError> {
 /// Builds the graph that finds filled and missing fields: `slot_prepare_context →
 /// slot_tool_decision → done | rule_fallback`. Words that were read before are not read again:
 /// rules then judge the form alone.
-pub fn slots(deps: &Deps) -> Result<Graph<Thinking<SlotDecision>>, BuildError> {
+pub fn slots(deps: &Deps) -> Result<Graph<Deliberation<SlotDecision>>, BuildError> {
     let slots = inquiry(deps, Slots);
-    let reads = |state: &Thinking<SlotDecision>| {
+    let reads = |state: &Deliberation<SlotDecision>| {
         let has_news = Slots::has_news(&state.situation);
         if has_news {
             "slot_tool_decision"
@@ -65,7 +65,7 @@ pub fn slots(deps: &Deps) -> Result<Graph<Thinking<SlotDecision>>, BuildError> {
             "rule_fallback"
         }
     };
-    Graph::<Thinking<SlotDecision>>::starting_at("slot_prepare_context")
+    Graph::<Deliberation<SlotDecision>>::starting_at("slot_prepare_context")
         .node("slot_prepare_context", async |cx: Context<_>| {
             cx.emit(phase("judging_fields"));
         })
@@ -90,17 +90,17 @@ pub fn slots(deps: &Deps) -> Result<Graph<Thinking<SlotDecision>>, BuildError> {
 /// Builds the graph that finds the meaning of words for a plan that is under way:
 /// `runtime_memory_context → runtime_action_decision`, and if the rules are not certain, `→
 /// runtime_tool_decision → done | rule_fallback`.
-pub fn runtime(deps: &Deps) -> Result<Graph<Thinking<RuntimeDecision>>, BuildError> {
+pub fn runtime(deps: &Deps) -> Result<Graph<Deliberation<RuntimeDecision>>, BuildError> {
     let next = inquiry(deps, NextStep);
     let asked = next.clone();
-    let certain = move |cx: Context<Thinking<RuntimeDecision>>| {
+    let certain = move |cx: Context<Deliberation<RuntimeDecision>>| {
         let decided = asked.judge().certain(&cx.state().situation);
-        ready(decided.map(|decision| Thought {
+        ready(decided.map(|decision| DecisionUpdate {
             value: Some(decision),
             how: Some(Judgement::by_rule()),
         }))
     };
-    Graph::<Thinking<RuntimeDecision>>::starting_at("runtime_memory_context")
+    Graph::<Deliberation<RuntimeDecision>>::starting_at("runtime_memory_context")
         .node("runtime_memory_context", pass)
         .node("runtime_action_decision", certain)
         .node("runtime_tool_decision", next.by_model())
@@ -123,14 +123,14 @@ pub fn runtime(deps: &Deps) -> Result<Graph<Thinking<RuntimeDecision>>, BuildErr
 }
 
 /// Does nothing: its node only has a name, for traces of the request.
-async fn pass<T>(_: Context<Thinking<T>>) {}
+async fn pass<T>(_: Context<Deliberation<T>>) {}
 
 /// Returns the next node: `done` if the decision is made, or else this one.
-fn done_or<T>(otherwise: &'static str) -> impl Fn(&Thinking<T>) -> &'static str {
+fn done_or<T>(otherwise: &'static str) -> impl Fn(&Deliberation<T>) -> &'static str {
     move |state| state.value.as_ref().map_or(otherwise, |_| "done")
 }
 
-fn topic(state: &Thinking<Intent>, done: &'static str) -> &'static str {
+fn topic(state: &Deliberation<Intent>, done: &'static str) -> &'static str {
     match &state.value {
         None => "rule_fallback",
         Some(intent) if intent.off_topic => "off_topic",
@@ -139,8 +139,8 @@ fn topic(state: &Thinking<Intent>, done: &'static str) -> &'static str {
 }
 
 /// Steps are made here, from the form and the goal: no model names one.
-fn with_steps(deps: &Deps, state: &Thinking<Intent>) -> Option<Thought<Intent>> {
+fn with_steps(deps: &Deps, state: &Deliberation<Intent>) -> Option<DecisionUpdate<Intent>> {
     let mut intent = state.value.clone()?;
     action::attach(deps, &mut intent.tasks);
-    Some(Thought::from(intent))
+    Some(DecisionUpdate::from(intent))
 }

@@ -3,12 +3,12 @@ use axum::Json;
 use fugato::{axum::Caller, form::Fields, state::ThreadId};
 use serde::Deserialize;
 
-use super::{Sent, Served, bad};
+use super::{ApiResult, JsonBody, bad};
 use crate::{
-    clerk::{Clerk, Confirmation},
+    clerk::{Confirmation, StewardService},
     form::FormKind,
     served::employee,
-    state::{Beside, Request, RequestKind, Runtime},
+    state::{Request, RequestExtras, RequestKind, Runtime},
 };
 
 /// The body of a request, to any of the endpoints.
@@ -32,7 +32,7 @@ pub(super) struct Body {
 }
 
 /// A request with its conversation and path.
-pub(super) struct Asked {
+pub(super) struct StewardRequest {
     pub(super) thread: ThreadId,
     pub(super) runtime: Runtime,
     pub(super) request: Request,
@@ -43,11 +43,11 @@ pub(super) struct Asked {
 const LONGEST_NAME: usize = 100;
 
 pub(super) fn asked(
-    clerk: &Clerk,
+    clerk: &StewardService,
     caller: &Caller,
-    sent: Sent,
-    kind: impl FnOnce(&mut Body) -> Served<RequestKind>,
-) -> Served<Asked> {
+    sent: JsonBody,
+    kind: impl FnOnce(&mut Body) -> ApiResult<RequestKind>,
+) -> ApiResult<StewardRequest> {
     let Json(mut body) = sent?;
     let kind = kind(&mut body)?;
     if body.conversation_id.is_empty() {
@@ -64,7 +64,7 @@ pub(super) fn asked(
     // One request can choose its path, before all do.
     let unknown = |_| bad("\"runtime\" must be graph, langgraph or legacy");
     let runtime = body.runtime.map(|name| name.parse().map_err(unknown));
-    let beside = Beside {
+    let beside = RequestExtras {
         base_date: body.base_date,
         attachments: body.attachments,
         context: body.context,
@@ -75,7 +75,7 @@ pub(super) fn asked(
         .trace(body.client_trace_id)
         .message(body.message)
         .under(body.card);
-    Ok(Asked {
+    Ok(StewardRequest {
         thread: caller.thread(&body.conversation_id)?,
         runtime: runtime.unwrap_or(Ok(clerk.runtime()))?,
         request: Request {
@@ -87,18 +87,18 @@ pub(super) fn asked(
 }
 
 impl Body {
-    pub(super) fn says(&mut self) -> Served<RequestKind> {
+    pub(super) fn says(&mut self) -> ApiResult<RequestKind> {
         if self.message.trim().is_empty() {
             return Err(bad("\"message\" must say what is wanted"));
         }
         Ok(RequestKind::Plan)
     }
 
-    pub(super) fn decides(&mut self) -> Served<RequestKind> {
+    pub(super) fn decides(&mut self) -> ApiResult<RequestKind> {
         self.says().map(|_| RequestKind::Decide)
     }
 
-    pub(super) fn executes(&mut self) -> Served<RequestKind> {
+    pub(super) fn executes(&mut self) -> ApiResult<RequestKind> {
         let action = self.action.take();
         Ok(RequestKind::Execute {
             action: action.ok_or_else(|| bad("\"action\" must name the action"))?,

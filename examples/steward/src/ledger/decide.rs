@@ -2,7 +2,7 @@
 //! every database.
 use fugato::form::{Fields, amount_text, strings, text};
 
-use super::{Deed, Document, DocumentStatus, Documents, Write};
+use super::{Document, DocumentStatus, Documents, LedgerWrite, WriteKind};
 use crate::form::FormKind;
 
 /// A change of the tables.
@@ -57,11 +57,11 @@ pub fn conflicts(documents: &Documents, form: FormKind, fields: &Fields) -> Vec<
 }
 
 /// Returns the change that carries out a write, or the reason for which it is refused.
-pub(super) fn decide(documents: &Documents, write: &Write) -> Result<Change, String> {
+pub(super) fn decide(documents: &Documents, write: &LedgerWrite) -> Result<Change, String> {
     let fields = &write.fields;
     let (application, claim) = (text(fields, "application"), text(fields, "reimbursement"));
     match write.deed {
-        Deed::Submit => {
+        WriteKind::Submit => {
             refuse(&conflicts(documents, FormKind::Application, fields))?;
             let status = DocumentStatus::Submitted;
             let submit = |draft: &Document| Change::Submit {
@@ -69,20 +69,20 @@ pub(super) fn decide(documents: &Documents, write: &Write) -> Result<Change, Str
             };
             Ok(same_draft(documents, fields).map_or(Change::Apply { status }, submit))
         }
-        Deed::Draft => match same_draft(documents, fields) {
+        WriteKind::Draft => match same_draft(documents, fields) {
             Some(draft) => Err(format!("{} is already such a draft", draft.id)),
             None => Ok(Change::Apply {
                 status: DocumentStatus::Draft,
             }),
         },
-        Deed::Claim => {
+        WriteKind::Claim => {
             refuse(&conflicts(documents, FormKind::Reimbursement, fields))?;
             if !application.is_empty() {
                 known(&documents.applications, application)?;
             }
             Ok(Change::Claim)
         }
-        Deed::Link => {
+        WriteKind::Link => {
             let there = known(&documents.reimbursements, claim)?;
             known(&documents.applications, application)?;
             if text(&there.fields, "application") == application {
@@ -93,7 +93,7 @@ pub(super) fn decide(documents: &Documents, write: &Write) -> Result<Change, Str
                 application: application.to_owned(),
             })
         }
-        Deed::Attach => {
+        WriteKind::Attach => {
             let there = known(&documents.reimbursements, claim)?;
             let there: Vec<_> = strings(there.fields.get("attachments")).collect();
             let new = strings(fields.get("attachments")).filter(|name| !there.contains(name));

@@ -3,12 +3,12 @@ use async_trait::async_trait;
 use fugato::{
     cli::Tables,
     form::{amount_value, cents, strings},
-    store::{Cell, Found, Statement},
+    store::{Cell, QueryRows, Statement},
 };
 use serde_json::{Value, json};
 
 use super::{
-    Document, DocumentStatus, Documents, Ledger, LedgerError, Receipt, Write,
+    Document, DocumentStatus, Documents, Ledger, LedgerError, LedgerWrite, Receipt,
     decide::{Change, decide},
 };
 
@@ -80,7 +80,7 @@ impl Ledger for SqlLedger {
         Ok(documents(&read.map_err(LedgerError::Unavailable)?))
     }
 
-    async fn write(&self, key: &str, write: &Write) -> Result<Receipt, LedgerError> {
+    async fn write(&self, key: &str, write: &LedgerWrite) -> Result<Receipt, LedgerError> {
         let unwritten = |error: serde_json::Error| LedgerError::Unavailable(error.into());
         let content = serde_json::to_string(write).map_err(unwritten)?;
         let before = "SELECT content, document FROM deeds WHERE deed_key = ?";
@@ -98,10 +98,10 @@ impl Ledger for SqlLedger {
 /// Returns the statements that carry a write out, and its receipt. The key of a completed write
 /// gets the same receipt again, and no statements.
 fn carried_out(
-    found: &[Found],
+    found: &[QueryRows],
     key: &str,
     content: &str,
-    write: &Write,
+    write: &LedgerWrite,
 ) -> Result<(Vec<Statement>, Receipt), LedgerError> {
     let [before, applications, claims, there @ ..] = found else {
         return Err(LedgerError::Unavailable(
@@ -176,9 +176,9 @@ impl Table {
     /// Returns the number of a new document, and the statements that write it.
     fn insert(
         &self,
-        last: &Found,
+        last: &QueryRows,
         status: DocumentStatus,
-        write: &Write,
+        write: &LedgerWrite,
     ) -> (String, Vec<Statement>) {
         let number = match last.first().map(Vec::as_slice) {
             Some([Cell::Int(last)]) => last + 1,
@@ -238,7 +238,7 @@ fn selects(employee: &str) -> [Statement; 3] {
     ]
 }
 
-fn documents(found: &[Found]) -> Documents {
+fn documents(found: &[QueryRows]) -> Documents {
     let rows = |nth: usize| found.get(nth).into_iter().flatten();
     let applications = rows(0).filter_map(|row| APPLICATIONS.document(row));
     let claims = rows(1).filter_map(|row| CLAIMS.document(row));

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
-    agent::{ActionsUpdate, Fall},
+    agent::{ActionsUpdate, FallbackStep},
     cli::Lang,
 };
 
@@ -62,7 +62,7 @@ fn judge(deps: &Deps, state: &Steward, documents: &Documents) -> Flow {
 }
 
 /// Blocks the plan if the documents cannot be looked up.
-pub(crate) fn cautious(_: &Steward, falls: &[Fall]) -> Vec<Update> {
+pub(crate) fn cautious(_: &Steward, falls: &[FallbackStep]) -> Vec<Update> {
     let reason = falls.last().map(|fall| fall.reason.clone());
     let why = "what there is already cannot be looked up now".to_owned();
     let noted = Update::Noted {

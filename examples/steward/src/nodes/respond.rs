@@ -6,12 +6,12 @@ use fugato::{BoxError, Context, Node, Outcome, agent::show};
 
 use crate::{
     response::Response,
-    service::Desk,
+    service::RuleData,
     state::{Steward, Update},
 };
 
 /// Answers.
-pub(crate) struct Respond(pub(crate) Arc<Desk>);
+pub(crate) struct Respond(pub(crate) Arc<RuleData>);
 
 #[async_trait]
 impl Node<Steward> for Respond {

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use crate::{
     action,
-    service::Desk,
-    state::{Approval, Beside, Request, Steward, Update},
+    service::RuleData,
+    state::{Approval, Request, RequestExtras, Steward, Update},
 };
 
 /// An answer to a card.
@@ -27,7 +27,7 @@ pub struct Reply {
     pub trace: String,
     /// What came with the words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub beside: Option<Beside>,
+    pub beside: Option<RequestExtras>,
 }
 
 /// What an answer to a card means.
@@ -88,7 +88,7 @@ impl Reply {
 
 /// Returns the card of the next step. It depends on nothing but the state: the person agrees to
 /// what was shown, and the gates decide whether it may still be done.
-pub(crate) fn question(desk: &Desk, state: &Steward) -> Value {
+pub(crate) fn question(desk: &RuleData, state: &Steward) -> Value {
     let Some(card) = action::card(desk, state) else {
         return Value::Null;
     };

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     action::{PRECHECK, sequence},
-    state::{ActionResult, RequestKind, Returned, Steward, TaskStatus, Update},
+    state::{ActionResult, GraphOutput, RequestKind, Steward, TaskStatus, Update},
 };
 
 /// Returns the end of an action in the form that clients get; none before the end.
@@ -47,7 +47,7 @@ pub(crate) async fn persist(cx: Context<Steward>) -> Vec<Update> {
         return vec![];
     };
     let task = settled(state, &result);
-    let returned = Returned::of(state, Some(result));
+    let returned = GraphOutput::of(state, Some(result));
     [returned].into_iter().chain(task).collect()
 }
 

@@ -2,26 +2,26 @@
 use std::sync::Arc;
 
 use fugato::{
-    agent::judge::{Judge, Wrong},
+    agent::judge::{InvalidAnswer, Judge},
     llm::{ChatRequest, ToolSchema},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Desk, Situation};
+use super::{RuleData, Situation};
 use crate::{
     form::FormKind,
     read::{Clause, Goal},
-    state::{Intent, Task, TaskStatus},
+    state::{Intent, PlanTask, TaskStatus},
 };
 
 /// Understands requests.
 #[derive(Debug)]
-pub struct Planner(pub(crate) Arc<Desk>);
+pub struct Planner(pub(crate) Arc<RuleData>);
 
 /// The arguments of the function that the model calls.
 #[derive(Deserialize)]
-struct Planned {
+struct PlannedArguments {
     #[serde(default)]
     off_topic: bool,
     #[serde(default)]
@@ -66,11 +66,11 @@ impl Judge for Planner {
         self.0.question(Self::STAGE, at, TOLD, function, arguments)
     }
 
-    fn read(&self, at: &Situation, arguments: &Value) -> Result<Intent, Wrong> {
-        let called = Planned::deserialize(arguments)?;
+    fn read(&self, at: &Situation, arguments: &Value) -> Result<Intent, InvalidAnswer> {
+        let called = PlannedArguments::deserialize(arguments)?;
         if !called.off_topic && called.tasks.is_empty() {
             let why = "give at least one task, or set off_topic";
-            return Err(Wrong::at("/tasks", why));
+            return Err(InvalidAnswer::at("/tasks", why));
         }
         let task = |(nth, said): (usize, Clause)| {
             let path = format!("/tasks/{nth}/fields");
@@ -80,7 +80,7 @@ impl Judge for Planner {
         let tasks = called.tasks.into_iter().enumerate().map(task);
         Ok(Intent {
             off_topic: called.off_topic,
-            tasks: tasks.collect::<Result<_, Wrong>>()?,
+            tasks: tasks.collect::<Result<_, InvalidAnswer>>()?,
         })
     }
 
@@ -98,10 +98,10 @@ impl Judge for Planner {
     }
 }
 
-fn task(desk: &Desk, situation: &Situation, nth: usize, said: Clause) -> Task {
+fn task(desk: &RuleData, situation: &Situation, nth: usize, said: Clause) -> PlanTask {
     let mut fields = situation.given(desk, said.form);
     fields.extend(said.fields);
-    Task {
+    PlanTask {
         task_id: situation.plan.next_id(nth),
         form: said.form,
         // A claim is never handed in here.

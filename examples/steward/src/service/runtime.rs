@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use fugato::{
-    agent::judge::{Judge, Wrong},
+    agent::judge::{InvalidAnswer, Judge},
     form::Fields,
     llm::{ChatRequest, ToolSchema},
     words::ShortAnswer,
@@ -10,15 +10,15 @@ use fugato::{
 use serde::Deserialize as _;
 use serde_json::{Value, json};
 
-use super::{Desk, Situation};
+use super::{RuleData, Situation};
 use crate::{
     read::UNSURE,
-    state::{RuntimeDecision, Task},
+    state::{PlanTask, RuntimeDecision},
 };
 
 /// The judge of the next step of a plan.
 #[derive(Debug)]
-pub struct NextStep(pub(crate) Arc<Desk>);
+pub struct NextStep(pub(crate) Arc<RuleData>);
 
 /// The most characters of an answer to the question for one field.
 const SHORT: usize = 40;
@@ -70,7 +70,7 @@ impl NextStep {
 }
 
 /// Returns true if files came with the words that the task does not have.
-fn brings_more(desk: &Desk, at: &Situation, task: &Task) -> bool {
+fn brings_more(desk: &RuleData, at: &Situation, task: &PlanTask) -> bool {
     let given = at.given(desk, task.form);
     let files = given.get("attachments");
     !at.beside.attachments.is_empty()
@@ -78,7 +78,7 @@ fn brings_more(desk: &Desk, at: &Situation, task: &Task) -> bool {
 }
 
 /// Returns the fields that the words give for the current task.
-fn supplement(desk: &Desk, at: &Situation, task: &Task) -> Option<RuntimeDecision> {
+fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<RuntimeDecision> {
     let form = desk.forms.get(&task.form)?;
     let mut fields = at.given(desk, task.form);
     fields.extend(desk.facts.read(form, &at.message, at.base()));
@@ -132,7 +132,7 @@ impl Judge for NextStep {
         self.0.question("decide", at, &told, function, arguments)
     }
 
-    fn read(&self, at: &Situation, arguments: &Value) -> Result<RuntimeDecision, Wrong> {
+    fn read(&self, at: &Situation, arguments: &Value) -> Result<RuntimeDecision, InvalidAnswer> {
         let called = RuntimeDecision::deserialize(arguments)?;
         let Some(task) = at.plan.current() else {
             return Ok(RuntimeDecision::NewRequest);
@@ -144,7 +144,7 @@ impl Judge for NextStep {
         let fields = self.0.taken(kind, "/fields", &fields)?;
         if fields.is_empty() && form.is_none() {
             let why = "name at least one field, or choose another decision";
-            return Err(Wrong::at("/fields", why));
+            return Err(InvalidAnswer::at("/fields", why));
         }
         Ok(RuntimeDecision::Supplement { fields, form })
     }

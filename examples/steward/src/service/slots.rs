@@ -2,23 +2,23 @@
 use std::sync::Arc;
 
 use fugato::{
-    agent::judge::{Judge, Wrong},
+    agent::judge::{InvalidAnswer, Judge},
     form::Fields,
     llm::{ChatRequest, ToolSchema},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Desk, Situation};
+use super::{RuleData, Situation};
 use crate::{form::FormKind, state::SlotDecision};
 
 /// Fills in forms from words, and says what is missing.
 #[derive(Debug)]
-pub struct Slots(pub(crate) Arc<Desk>);
+pub struct Slots(pub(crate) Arc<RuleData>);
 
 /// The arguments of the function that the model calls.
 #[derive(Deserialize)]
-struct Filled {
+struct FilledArguments {
     fields: Fields,
 }
 
@@ -47,8 +47,8 @@ impl Judge for Slots {
         self.0.question("slots", at, &told, function, arguments)
     }
 
-    fn read(&self, at: &Situation, arguments: &Value) -> Result<SlotDecision, Wrong> {
-        let Filled { fields } = Filled::deserialize(arguments)?;
+    fn read(&self, at: &Situation, arguments: &Value) -> Result<SlotDecision, InvalidAnswer> {
+        let FilledArguments { fields } = FilledArguments::deserialize(arguments)?;
         let said = form_of(at).map(|kind| self.0.taken(kind, "/fields", &fields));
         Ok(decided(&self.0, at, said.transpose()?.unwrap_or_default()))
     }
@@ -63,7 +63,7 @@ impl Judge for Slots {
 
 /// Returns the filled and the missing fields. The fields read by models and those read by rules are
 /// judged here alike.
-fn decided(desk: &Desk, at: &Situation, said: Fields) -> SlotDecision {
+fn decided(desk: &RuleData, at: &Situation, said: Fields) -> SlotDecision {
     let Some(kind) = form_of(at) else {
         return SlotDecision::default();
     };

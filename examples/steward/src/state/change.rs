@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    ActionResult, Approval, Beside, Flow, Intent, Request, Runtime, RuntimeDecision, SlotDecision,
-    Steward, Task, TaskStatus,
+    ActionResult, Approval, Flow, Intent, PlanTask, Request, RequestExtras, Runtime,
+    RuntimeDecision, SlotDecision, Steward, TaskStatus,
 };
 use crate::form::FormKind;
 
@@ -56,11 +56,11 @@ pub enum Update {
     /// A request of this name has answered a card.
     Heard(String),
     /// The attachments and options of words that answer a card.
-    Beside(Box<Beside>),
+    Beside(Box<RequestExtras>),
     /// A person says something else in place of an answer.
     Said(String),
     /// The action graph has left.
-    Returned(Box<Returned>),
+    Returned(Box<GraphOutput>),
     /// The current task is over.
     Settled {
         /// The task.
@@ -91,14 +91,14 @@ pub enum Update {
 
 /// The part of the state that the action graph returns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Returned {
+pub struct GraphOutput {
     pub(crate) actions: Actions,
     pub(crate) evidence: Evidence,
     pub(crate) form: Fields,
     pub(crate) result: Option<ActionResult>,
 }
 
-impl Returned {
+impl GraphOutput {
     /// Returns the update with the action graph's part of this state, and the result of the action.
     pub(crate) fn of(state: &Steward, result: Option<ActionResult>) -> Update {
         Update::Returned(Box::new(Self {
@@ -218,14 +218,14 @@ fn heard(state: &mut Steward, trace: String) {
 
 /// Replaces the attachments and options of the request. Earlier attachments are already in their
 /// tasks.
-fn beside_words(state: &mut Steward, beside: Beside) {
+fn beside_words(state: &mut Steward, beside: RequestExtras) {
     // An invalid day does not replace the base date.
     if day(&beside.base_date).is_some() {
         state.base_date.clone_from(&beside.base_date);
     }
     if let Some(request) = &mut state.request {
         let lang = beside.lang.or(request.beside.lang.take());
-        request.beside = Beside { lang, ..beside };
+        request.beside = RequestExtras { lang, ..beside };
     }
 }
 
@@ -245,7 +245,7 @@ fn understood(state: &mut Steward, intent: Intent) {
 /// in the receipts.
 fn fell_back(state: &mut Steward, reason: String) {
     let made = state.intent_result.take().unwrap_or_default().tasks;
-    let is_new = |task: &Task| made.iter().any(|made| made.task_id == task.task_id);
+    let is_new = |task: &PlanTask| made.iter().any(|made| made.task_id == task.task_id);
     state.steward_state.tasks.retain(|task| !is_new(task));
     (state.slot_decision, state.runtime_decision, state.flow) = (None, None, None);
     (state.actions, state.approval, state.action_result) = (Actions::default(), None, None);
@@ -271,7 +271,7 @@ fn decided(state: &mut Steward, decision: RuntimeDecision) {
     state.runtime_decision = Some(decision);
 }
 
-fn supplement(task: &mut Task, fields: &Fields, form: Option<FormKind>) {
+fn supplement(task: &mut PlanTask, fields: &Fields, form: Option<FormKind>) {
     if let Some(form) = form {
         if task.form != form {
             task.fields.clear();

@@ -9,14 +9,14 @@ use crate::{form::FormKind, read::Goal};
 #[serde(default)]
 pub struct Plan {
     /// The tasks, oldest first.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<PlanTask>,
     /// The fields that were filled in by actions on their own, without a task.
     pub form: Fields,
 }
 
 /// One thing that is to be done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Task {
+pub struct PlanTask {
     /// Its name within the conversation.
     pub task_id: String,
     /// Its form.
@@ -67,13 +67,13 @@ pub struct ActionStep {
 
 impl Plan {
     /// Returns the task that is worked on: the first one that is open.
-    pub fn current(&self) -> Option<&Task> {
+    pub fn current(&self) -> Option<&PlanTask> {
         self.tasks
             .iter()
             .find(|task| task.status == TaskStatus::Open)
     }
 
-    pub(super) fn current_mut(&mut self) -> Option<&mut Task> {
+    pub(super) fn current_mut(&mut self) -> Option<&mut PlanTask> {
         self.tasks
             .iter_mut()
             .find(|task| task.status == TaskStatus::Open)
@@ -91,7 +91,7 @@ impl Plan {
         }
     }
 
-    pub(super) fn find_mut(&mut self, id: &str) -> Option<&mut Task> {
+    pub(super) fn find_mut(&mut self, id: &str) -> Option<&mut PlanTask> {
         self.tasks.iter_mut().find(|task| task.task_id == id)
     }
 

@@ -25,7 +25,7 @@ pub struct Request {
     pub message: String,
     /// The attachments and options of the words.
     #[serde(flatten)]
-    pub beside: Beside,
+    pub beside: RequestExtras,
     /// The id of the card under which the words were said, as the client displays it. It is
     /// evidence for an answer, and not part of the request itself.
     #[serde(skip)]
@@ -36,7 +36,7 @@ pub struct Request {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
-pub struct Beside {
+pub struct RequestExtras {
     /// The day on which "tomorrow" is counted; today, or the one before, if it is empty.
     pub base_date: String,
     /// The names of files.
@@ -47,7 +47,7 @@ pub struct Beside {
     pub lang: Option<String>,
 }
 
-impl Beside {
+impl RequestExtras {
     /// Returns the value itself if its base date is empty or a valid day, or else the error text.
     pub(crate) fn checked(self) -> Result<Self, &'static str> {
         if self.base_date.is_empty() || day(&self.base_date).is_some() {
@@ -93,7 +93,7 @@ impl Request {
             conversation_id: conversation.to_owned(),
             employee: employee.to_owned(),
             message: String::new(),
-            beside: Beside::default(),
+            beside: RequestExtras::default(),
             card: None,
         }
     }

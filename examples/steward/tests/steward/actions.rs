@@ -2,7 +2,7 @@
 use serde_json::{Value, json};
 use steward::{
     Reply,
-    action::{Action, WHITELIST, Work, find, sequence},
+    action::{Action, ActionWork, WHITELIST, find, sequence},
     clerk::{ClerkError, Confirmation},
     deps::{Deps, Policy},
     form::FormKind,
@@ -32,7 +32,7 @@ fn stw_21_c1_c2_five_of_eleven_actions_write() {
     );
     // A preview only shows.
     assert_eq!(
-        named(|action| action.work == Work::Preview),
+        named(|action| action.work == ActionWork::Preview),
         ["build_application_preview", "build_reimbursement_preview"]
     );
     assert_eq!(WHITELIST.len(), 11);
@@ -460,7 +460,7 @@ async fn stw_16_a_policy_may_ask_less_but_never_for_handing_in() {
         .without_asking("save_application_draft")
         .without_asking("submit_application");
     let deps = Deps::new(&desk(), std::sync::Arc::new(stage.books.clone()), None).policy(policy);
-    let clerk = steward::clerk::Clerk::new(
+    let clerk = steward::clerk::StewardService::new(
         &deps,
         &stage.store,
         &fugato::RunnerOptions::default(),

@@ -6,9 +6,9 @@ use std::sync::{
 
 use async_trait::async_trait;
 use fugato::{
-    Answers, BoxError, Ended, RunnerOptions,
+    Answers, BoxError, RunResult, RunnerOptions,
     form::Fields,
-    graph::Standing,
+    graph::ThreadStatus,
     llm::ChatModel,
     state::{Interrupt, ThreadId, ToolCall},
     store::MemoryLog,
@@ -17,10 +17,10 @@ use fugato_testkit::{Reply as Said, Scripted};
 use serde_json::{Value, json};
 use steward::{
     Reply,
-    clerk::{Clerk, ClerkError, Confirmation},
+    clerk::{ClerkError, Confirmation, StewardService},
     deps::{Deps, Policy},
-    ledger::{self, Documents, Ledger, LedgerError, Receipt, Write},
-    service::Desk,
+    ledger::{self, Documents, Ledger, LedgerError, LedgerWrite, Receipt},
+    service::RuleData,
     state::{Request, RequestKind, Runtime, Steward, Update},
 };
 use tokio::sync::Notify;
@@ -35,7 +35,7 @@ pub(crate) const TRIP: &str = "申请出差：3月2日到3月5日去上海拜访
 pub(crate) const CLAIM: &str = "报销打车费86.5元，日期2月20日，附件发票.pdf";
 
 pub(crate) struct Stage {
-    pub(crate) clerk: Clerk,
+    pub(crate) clerk: StewardService,
     pub(crate) store: Arc<MemoryLog>,
     pub(crate) books: Books,
     pub(crate) now: Arc<AtomicI64>,
@@ -47,9 +47,9 @@ pub(crate) struct Stage {
 #[derive(Clone)]
 pub(crate) struct Books {
     pub(crate) tables: Arc<dyn Ledger>,
-    pub(crate) tried: Arc<Mutex<Vec<(String, Write, i64)>>>,
+    pub(crate) tried: Arc<Mutex<Vec<(String, LedgerWrite, i64)>>>,
     /// The writes whose receipt arrived, each with its document.
-    pub(crate) told: Arc<Mutex<Vec<(Write, String)>>>,
+    pub(crate) told: Arc<Mutex<Vec<(LedgerWrite, String)>>>,
     pub(crate) lose: Arc<AtomicI64>,
     pub(crate) panics: Arc<AtomicI64>,
     /// The number of steps until the process dies; 0 if it does not.
@@ -73,7 +73,7 @@ impl Ledger for Books {
         documents
     }
 
-    async fn write(&self, key: &str, write: &Write) -> Result<Receipt, LedgerError> {
+    async fn write(&self, key: &str, write: &LedgerWrite) -> Result<Receipt, LedgerError> {
         let this = (
             key.to_owned(),
             write.clone(),
@@ -174,7 +174,7 @@ impl Stage {
         let deps = deps
             .clock(move || clock.load(Ordering::SeqCst))
             .policy(Policy::default());
-        let clerk = Clerk::new(&deps, &store, &RunnerOptions::default(), runtime).unwrap();
+        let clerk = StewardService::new(&deps, &store, &RunnerOptions::default(), runtime).unwrap();
         Self {
             clerk,
             store,
@@ -254,9 +254,9 @@ impl Stage {
         self.answer(&ended)
     }
 
-    pub(crate) fn answer(&self, ended: &Ended<Steward>) -> Value {
+    pub(crate) fn answer(&self, ended: &RunResult<Steward>) -> Value {
         match ended {
-            Ended::Finished {
+            RunResult::Finished {
                 output: Some(output),
                 ..
             } => output.clone(),
@@ -275,7 +275,7 @@ impl Stage {
 
     pub(crate) async fn pending(&self) -> Option<Interrupt> {
         match self.clerk.runner().standing(&thread()).await.unwrap() {
-            Standing::Waiting(open) => open.into_iter().next(),
+            ThreadStatus::Waiting(open) => open.into_iter().next(),
             _ => None,
         }
     }
@@ -299,8 +299,8 @@ impl Stage {
 }
 
 /// Returns the rules, which are loaded once.
-pub(crate) fn desk() -> Arc<Desk> {
-    static DESK: LazyLock<Arc<Desk>> = LazyLock::new(|| Desk::load().unwrap());
+pub(crate) fn desk() -> Arc<RuleData> {
+    static DESK: LazyLock<Arc<RuleData>> = LazyLock::new(|| RuleData::load().unwrap());
     DESK.clone()
 }
 

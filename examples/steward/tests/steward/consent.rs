@@ -23,11 +23,11 @@ use fugato_testkit::{
 };
 use serde_json::{Value, json};
 use steward::{
-    clerk::Clerk,
+    clerk::StewardService,
     deps::Deps,
     http,
-    ledger::{self, Deed, Documents, Ledger, LedgerError, Receipt, Write},
-    served::Served,
+    ledger::{self, Documents, Ledger, LedgerError, LedgerWrite, Receipt, WriteKind},
+    served::ServedSteward,
     state::Runtime,
 };
 use tower::ServiceExt as _;
@@ -41,7 +41,7 @@ use crate::{
 #[derive(Clone)]
 struct Books {
     tables: Arc<dyn Ledger>,
-    written: Arc<Mutex<BTreeMap<String, Write>>>,
+    written: Arc<Mutex<BTreeMap<String, LedgerWrite>>>,
 }
 
 #[async_trait]
@@ -50,7 +50,7 @@ impl Ledger for Books {
         self.tables.documents(employee).await
     }
 
-    async fn write(&self, key: &str, write: &Write) -> Result<Receipt, LedgerError> {
+    async fn write(&self, key: &str, write: &LedgerWrite) -> Result<Receipt, LedgerError> {
         // Whether it is refused or not: nobody has agreed that it is tried.
         lock(&self.written).insert(key.to_owned(), write.clone());
         self.tables.write(key, write).await
@@ -101,8 +101,8 @@ impl ConsentWorld for Office {
         let clock = self.now.clone();
         let deps = Deps::new(&desk(), Arc::new(books), None);
         let deps = deps.clock(move || clock.load(Ordering::SeqCst));
-        let clerk = Clerk::new(&deps, &self.log, &RunnerOptions::default(), self.runtime)?;
-        let routes = AgentRoutes::new(Served(clerk.clone())).authenticate(by_name);
+        let clerk = StewardService::new(&deps, &self.log, &RunnerOptions::default(), self.runtime)?;
+        let routes = AgentRoutes::new(ServedSteward(clerk.clone())).authenticate(by_name);
         *lock(&self.router) = routes.beside(http::routes(clerk)).router();
         Ok(())
     }
@@ -130,10 +130,10 @@ impl ConsentWorld for Office {
         let written = lock(&books.written);
         let shown = written.values().map(|write| {
             let action = match write.deed {
-                Deed::Submit => "submit_application",
-                Deed::Draft => "save_application_draft",
-                Deed::Claim => "create_reimbursement_draft",
-                Deed::Link => "link_existing_application",
+                WriteKind::Submit => "submit_application",
+                WriteKind::Draft => "save_application_draft",
+                WriteKind::Claim => "create_reimbursement_draft",
+                WriteKind::Link => "link_existing_application",
                 _ => "associate_attachments",
             };
             json!([action, write.fields])

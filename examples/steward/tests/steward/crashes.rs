@@ -18,7 +18,7 @@ use steward::{
     Reply,
     deps::Deps,
     graph,
-    ledger::{Documents, Ledger, LedgerError, Receipt, Write},
+    ledger::{Documents, Ledger, LedgerError, LedgerWrite, Receipt},
     state::{Request, RequestKind, Steward},
 };
 
@@ -33,7 +33,7 @@ impl Ledger for Worldly {
         Ok(Documents::default())
     }
 
-    async fn write(&self, key: &str, write: &Write) -> Result<Receipt, LedgerError> {
+    async fn write(&self, key: &str, write: &LedgerWrite) -> Result<Receipt, LedgerError> {
         let what = json!(write)["write"]
             .as_str()
             .unwrap_or_default()

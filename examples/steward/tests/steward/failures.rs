@@ -1,10 +1,10 @@
 //! Tests of models that are configured and do not answer, through the binary: the person gets the
 //! notice at once.
-use fugato_testkit::{ModelServer, Program};
+use fugato_testkit::{ModelServer, TestProgram};
 
 #[test]
 fn stw_11_a_named_model_that_fails_is_said_at_once_with_the_reason() {
-    let program = || Program::new(env!("CARGO_BIN_EXE_steward"));
+    let program = || TestProgram::new(env!("CARGO_BIN_EXE_steward"));
     let error = r#"{"error": {"message": "no"}}"#;
     let failures = [
         (

@@ -1,11 +1,11 @@
 //! Tests of the reasons that are read from words.
-use steward::service::Desk;
+use steward::service::RuleData;
 
 use crate::common::Tested;
 
 #[test]
 fn stw_32_facts_of_other_fields_are_kept_out_of_the_reason() -> Tested {
-    let desk = Desk::load()?;
+    let desk = RuleData::load()?;
     let cases = [
         ("拜访客户交通火车", Some("拜访客户")),
         ("拜访客户 交通方式：高铁", Some("拜访客户")),

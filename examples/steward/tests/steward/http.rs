@@ -4,7 +4,7 @@ use axum::{
     body::{Body, to_bytes},
     http::{Request, StatusCode},
 };
-use fugato::axum::{AgentRoutes, Caller, Denied, Page, Parts, Tenant};
+use fugato::axum::{AccessDenied, AgentRoutes, Caller, Page, Parts, Tenant};
 use serde_json::{Value, json};
 use steward::{
     http,
@@ -12,7 +12,7 @@ use steward::{
         StewardActionResponse, StewardPlanResponse, StewardRuntimeDecisionResponse,
         StewardSlotDecisionResponse,
     },
-    served::Served,
+    served::ServedSteward,
 };
 use tower::ServiceExt as _;
 
@@ -23,7 +23,7 @@ struct Wire(Router);
 impl Wire {
     async fn new() -> (Self, Stage) {
         let stage = Stage::new().await;
-        let routes = AgentRoutes::new(Served(stage.clerk.clone()));
+        let routes = AgentRoutes::new(ServedSteward(stage.clerk.clone()));
         let routes = routes
             .beside(http::routes(stage.clerk.clone()))
             .page(Page::chat());
@@ -250,12 +250,12 @@ async fn stw_w3_the_page_resumes_what_waits_by_its_button() {
 }
 
 /// Returns the caller named in a header: `firm/ann`.
-pub(crate) fn by_name(request: &Parts) -> Result<Caller, Denied> {
+pub(crate) fn by_name(request: &Parts) -> Result<Caller, AccessDenied> {
     let name = request.headers.get("x-who");
     let name = name.and_then(|name| name.to_str().ok());
-    let name = name.ok_or_else(|| Denied::unauthorized("say who you are"))?;
+    let name = name.ok_or_else(|| AccessDenied::unauthorized("say who you are"))?;
     let (tenant, user) = name.split_once('/').unwrap_or((name, ""));
-    let tenant = Tenant::new(tenant).map_err(|error| Denied::forbidden(error.to_string()))?;
+    let tenant = Tenant::new(tenant).map_err(|error| AccessDenied::forbidden(error.to_string()))?;
     let caller = Caller::new(tenant);
     Ok(if user.is_empty() {
         caller
@@ -270,7 +270,7 @@ struct Office(Router, Stage);
 impl Office {
     async fn new() -> Self {
         let stage = Stage::new().await;
-        let routes = AgentRoutes::new(Served(stage.clerk.clone()))
+        let routes = AgentRoutes::new(ServedSteward(stage.clerk.clone()))
             .authenticate(by_name)
             .beside(http::routes(stage.clerk.clone()));
         Self(routes.router(), stage)
@@ -342,7 +342,7 @@ async fn stw_16_only_whose_documents_they_are_agrees() -> Tested {
 
     let thread = fugato::ThreadId::new("firm/c1")?;
     let card = async || match office.1.clerk.runner().standing(&thread).await {
-        Ok(fugato::graph::Standing::Waiting(open)) => open.into_iter().next(),
+        Ok(fugato::graph::ThreadStatus::Waiting(open)) => open.into_iter().next(),
         _ => None,
     };
     let asked = card().await.ok_or("a card is open")?;

@@ -257,7 +257,7 @@ async fn stw_t17_where_it_cannot_be_looked_up_nothing_goes_on() {
         ..stage.books.clone()
     };
     let deps = steward::deps::Deps::new(&desk(), std::sync::Arc::new(broken), None);
-    let clerk = steward::clerk::Clerk::new(
+    let clerk = steward::clerk::StewardService::new(
         &deps,
         &stage.store,
         &fugato::RunnerOptions::default(),
@@ -291,7 +291,7 @@ impl steward::ledger::Ledger for Broken {
     async fn write(
         &self,
         _: &str,
-        _: &steward::ledger::Write,
+        _: &steward::ledger::LedgerWrite,
     ) -> Result<steward::ledger::Receipt, steward::ledger::LedgerError> {
         Err(steward::ledger::LedgerError::Unavailable(
             "it is down".into(),

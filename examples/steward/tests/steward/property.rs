@@ -7,16 +7,16 @@ use std::{
 };
 
 use fugato::{
-    graph::Standing,
+    graph::ThreadStatus,
     state::{Interrupt, ThreadId},
-    store::{Commit, Expect, LeaseRequest, Leased, MemoryLog, StoreError, ThreadLog as _},
+    store::{Commit, Expect, LeaseOutcome, LeaseRequest, MemoryLog, StoreError, ThreadLog as _},
 };
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use steward::{
     action::reference,
     clerk::Confirmation,
-    ledger::{Deed, Document, DocumentStatus},
+    ledger::{Document, DocumentStatus, WriteKind},
     state::{Request, RequestKind, Runtime, Steward},
 };
 use tokio::runtime::{Builder, Runtime as Process};
@@ -300,7 +300,7 @@ impl Play {
 
     async fn pending(&self, chat: u8) -> Option<Interrupt> {
         match self.stage.clerk.runner().standing(&thread(chat)).await {
-            Ok(Standing::Waiting(open)) => open.into_iter().next(),
+            Ok(ThreadStatus::Waiting(open)) => open.into_iter().next(),
             _ => None,
         }
     }
@@ -398,8 +398,8 @@ impl Play {
         let tried = self.stage.books.tried.lock().unwrap().clone();
         for (key, write, _) in tried.iter().skip(self.known) {
             let name = match write.deed {
-                Deed::Submit => "submit_application",
-                Deed::Claim => "create_reimbursement_draft",
+                WriteKind::Submit => "submit_application",
+                WriteKind::Claim => "create_reimbursement_draft",
                 other => panic!("nobody asked for {other:?}"),
             };
             let call = json!({ "name": name, "arguments": write.fields }).to_string();
@@ -470,7 +470,7 @@ impl Play {
         for (key, write, at) in self.stage.books.tried.lock().unwrap().iter() {
             // A repeat under the same key writes nothing.
             let is_new = known.insert(key.clone());
-            if write.deed != Deed::Submit || !is_new {
+            if write.deed != WriteKind::Submit || !is_new {
                 continue;
             }
             let fields = &write.fields;
@@ -500,7 +500,7 @@ async fn copied(stage: &Stage) -> Result<Arc<MemoryLog>, StoreError> {
             owner: "copy".into(),
             ttl: 1000,
         };
-        let Leased::Granted(leases) = copy.lease(lease).await? else {
+        let LeaseOutcome::Granted(leases) = copy.lease(lease).await? else {
             continue;
         };
         let (records, fence) = (stage.store.read(&thread, 1, 10_000).await?, leases[0].fence);

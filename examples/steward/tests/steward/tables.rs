@@ -3,20 +3,20 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use servers::Postgres;
-use steward::ledger::{self, Deed, Ledger, LedgerError, Receipt, Write};
+use steward::ledger::{self, Ledger, LedgerError, LedgerWrite, Receipt, WriteKind};
 
 use crate::common::{self, Tested, claim, trip};
 
-fn write(deed: Deed, employee: &str, fields: &Value) -> Write {
-    Write {
+fn write(deed: WriteKind, employee: &str, fields: &Value) -> LedgerWrite {
+    LedgerWrite {
         deed,
         employee: employee.into(),
         fields: common::fields(fields),
     }
 }
 
-fn submit() -> Write {
-    write(Deed::Submit, "ann", &trip())
+fn submit() -> LedgerWrite {
+    write(WriteKind::Submit, "ann", &trip())
 }
 
 fn written(document: &str) -> Receipt {
@@ -27,7 +27,7 @@ fn written(document: &str) -> Receipt {
 
 /// Checks the contract of a ledger, which every database keeps.
 async fn keeps_to_the_contract(ledger: &dyn Ledger) -> Tested {
-    let draft = write(Deed::Draft, "ann", &trip());
+    let draft = write(WriteKind::Draft, "ann", &trip());
     assert_eq!(ledger.write("k1", &draft).await?, written("A-1"));
     // A repeat gets the same receipt; the same key with another write is an error.
     assert_eq!(ledger.write("k1", &draft).await?, written("A-1"));
@@ -42,21 +42,21 @@ async fn keeps_to_the_contract(ledger: &dyn Ledger) -> Tested {
     let twice = ledger.write("k4", &submit()).await?;
     assert!(matches!(twice, Receipt::Refused { why } if why.contains("A-1")));
     // Another employee may travel on the same days.
-    let other = write(Deed::Submit, "bob", &trip());
+    let other = write(WriteKind::Submit, "bob", &trip());
     assert_eq!(ledger.write("k5", &other).await?, written("A-2"));
 
-    let claimed = write(Deed::Claim, "ann", &claim());
+    let claimed = write(WriteKind::Claim, "ann", &claim());
     assert_eq!(ledger.write("k6", &claimed).await?, written("R-1"));
     let link = |application: &str| {
         let fields = json!({ "reimbursement": "R-1", "application": application });
-        write(Deed::Link, "ann", &fields)
+        write(WriteKind::Link, "ann", &fields)
     };
     let foreign = ledger.write("k7", &link("A-2")).await?;
     assert!(matches!(foreign, Receipt::Refused { why } if why.contains("there are A-1")));
     assert_eq!(ledger.write("k8", &link("A-1")).await?, written("R-1"));
     let files = json!(["发票.pdf", "it's \"odd\".png"]);
     let fields = json!({ "reimbursement": "R-1", "attachments": files });
-    let attach = write(Deed::Attach, "ann", &fields);
+    let attach = write(WriteKind::Attach, "ann", &fields);
     assert_eq!(ledger.write("k9", &attach).await?, written("R-1"));
 
     let documents = serde_json::to_value(ledger.documents("ann").await?)?;

@@ -2,7 +2,7 @@
 //! employee whom it is about.
 use std::sync::{Arc, atomic::Ordering};
 
-use fugato::{Answers, graph::Standing, store::MemoryLog};
+use fugato::{Answers, graph::ThreadStatus, store::MemoryLog};
 use serde_json::{Value, json};
 use steward::{
     Reply,
@@ -75,7 +75,7 @@ async fn stw_c3_words_after_a_crash_agree_to_nothing_that_was_not_seen() {
         stage.now.fetch_add(11 * 60_000, Ordering::SeqCst);
         let stage = stage.reloaded();
         let standing = stage.clerk.runner().standing(&thread()).await.unwrap();
-        assert_eq!(standing, Standing::Unfinished);
+        assert_eq!(standing, ThreadStatus::Unfinished);
 
         // The answer was lost, and the client says the same again.
         for _ in 0..2 {

@@ -6,12 +6,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Move, Request, Update};
-use crate::{intent::Intent, plan::Step};
+use crate::{intent::Intent, plan::PlanStep};
 
 /// One request, from the message to the answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Turn {
+pub struct TurnState {
     /// The request, of a person or of a job.
     pub request: Request,
     /// The time of its begin, in milliseconds since the Unix epoch.
@@ -23,7 +23,7 @@ pub struct Turn {
     /// The intent of the person, once it is known.
     pub intent: Option<Intent>,
     /// The plan; empty if none was made. It guides the turn, but is not binding.
-    pub plan: Vec<Step>,
+    pub plan: Vec<PlanStep>,
     /// The index of the next step of the plan.
     pub followed: usize,
     /// The number of replans.
@@ -33,9 +33,9 @@ pub struct Turn {
     /// The queries to the memory.
     pub queries: Vec<String>,
     /// The calls that were made, each attempt separately.
-    pub uses: Vec<Use>,
+    pub uses: Vec<ToolUse>,
     /// The call that is due, or was made and failed.
-    pub wanted: Option<Wanted>,
+    pub wanted: Option<PendingCall>,
     /// The number of decisions about the next move.
     pub moves: u32,
     /// The number of failed calls in a row.
@@ -92,7 +92,7 @@ impl Phase {
 
 /// A call that was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Use {
+pub struct ToolUse {
     /// The call.
     pub call: ToolCall,
     /// The number of the attempt, from 1.
@@ -107,7 +107,7 @@ pub struct Use {
 
 /// A call that is due, or was made and failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Wanted {
+pub struct PendingCall {
     /// The call of the present attempt.
     pub call: ToolCall,
     /// The id of its first attempt.
@@ -126,7 +126,7 @@ pub enum Stop {
     Moves,
 }
 
-impl Turn {
+impl TurnState {
     pub(super) fn of(request: Request) -> Self {
         Self {
             request,
@@ -136,22 +136,22 @@ impl Turn {
 
     /// Returns how often the same call was made before, successful or not.
     pub fn repeats(&self, name: &str, params: &Value) -> usize {
-        let same = |made: &&Use| made.call.name == name && made.call.arguments == *params;
+        let same = |made: &&ToolUse| made.call.name == name && made.call.arguments == *params;
         self.uses.iter().filter(same).count()
     }
 
     /// Returns the successful calls.
-    pub fn done(&self) -> impl Iterator<Item = &Use> {
+    pub fn done(&self) -> impl Iterator<Item = &ToolUse> {
         self.uses
             .iter()
             .filter(|made| made.status == ToolStatus::Ok)
     }
 
     /// Returns the last attempt of each call that failed. The attempts of a call are adjacent.
-    pub fn failed(&self) -> impl Iterator<Item = &Use> {
+    pub fn failed(&self) -> impl Iterator<Item = &ToolUse> {
         let next = self.uses.iter().skip(1).map(|next| next.attempt);
         let next = next.chain([1]);
-        let last = |(made, next): &(&Use, u32)| made.status != ToolStatus::Ok && *next == 1;
+        let last = |(made, next): &(&ToolUse, u32)| made.status != ToolStatus::Ok && *next == 1;
         self.uses
             .iter()
             .zip(next)
@@ -216,7 +216,7 @@ impl Turn {
             Move::Call { name, params } => {
                 let id = format!("c{calls}");
                 let call = ToolCall::new(&id, name, Value::Object(params));
-                self.wanted = Some(Wanted {
+                self.wanted = Some(PendingCall {
                     call,
                     id,
                     attempt: 1,
@@ -256,7 +256,7 @@ impl Turn {
         let (call, attempt) = (wanted.call.clone(), wanted.attempt);
         let new = self.repeats(&call.name, &call.arguments) == 0;
         let cause = text.clone();
-        self.uses.push(Use {
+        self.uses.push(ToolUse {
             call,
             attempt,
             status,

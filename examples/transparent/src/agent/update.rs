@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::{Lang, Policy, Stop};
-use crate::{intent::Intent, plan::Step};
+use crate::{intent::Intent, plan::PlanStep};
 
 /// The input of a turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,7 +63,7 @@ pub enum Update {
     /// A plan was made; the remaining steps of an older plan are dropped.
     Planned {
         /// The steps.
-        steps: Vec<Step>,
+        steps: Vec<PlanStep>,
         /// True if it replaces another plan.
         again: bool,
     },

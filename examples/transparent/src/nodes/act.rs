@@ -1,14 +1,14 @@
 use async_trait::async_trait;
 use fugato::{
     BoxError, Context, EventKind, Node, Outcome,
-    agent::{Carried, finished},
+    agent::{RoundOutcome, finished},
     command::NOTIFY,
     state::ToolStatus,
 };
 use serde_json::json;
 
 use crate::{
-    agent::{Agent, Update, Wanted},
+    agent::{AgentState, PendingCall, Update},
     deps::Deps,
 };
 
@@ -20,20 +20,20 @@ const NOTIFICATION: &str = "notification";
 pub struct Act(pub Deps);
 
 #[async_trait]
-impl Node<Agent> for Act {
-    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+impl Node<AgentState> for Act {
+    async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let (deps, agent) = (&self.0, cx.state());
         let wanted = agent.turn.wanted.as_ref().ok_or("no call is wanted")?;
         let calls = [wanted.call.clone()];
         let asks = deps.toolbox.round(&calls, agent).cards().next().is_some();
-        let called = match deps.toolbox.carry_out(&cx, &calls).await? {
-            Carried::Asks(questions) => {
+        let called = match deps.toolbox.execute(&cx, &calls).await? {
+            RoundOutcome::Asks(questions) => {
                 return Ok(Outcome::Ask {
                     memo: None,
                     questions,
                 });
             }
-            Carried::Done(mut called) => called.pop().ok_or("a call has a result")?,
+            RoundOutcome::Done(mut called) => called.pop().ok_or("a call has a result")?,
             _ => return Err("the call came to nothing that is known here".into()),
         };
         let told = finished(&called);
@@ -57,6 +57,6 @@ impl Node<Agent> for Act {
     }
 }
 
-fn has_attempts(deps: &Deps, wanted: &Wanted) -> bool {
+fn has_attempts(deps: &Deps, wanted: &PendingCall) -> bool {
     wanted.attempt < deps.limits.attempts
 }

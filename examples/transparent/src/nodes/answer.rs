@@ -1,14 +1,14 @@
 use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
-    agent::{Report, ToolUse, ask_reply, show, to_remember},
+    agent::{RunReport, ToolUse, ask_reply, show, to_remember},
     prompt::Stage,
     tool::Access,
 };
 
 use super::by_rule;
 use crate::{
-    agent::{Agent, Update},
+    agent::{AgentState, Update},
     deps::Deps,
     prompts, rules,
 };
@@ -21,8 +21,8 @@ pub struct Answer(pub Deps);
 const WHAT: &str = "Answer the person in their language, with what was found and done, and nothing else. Name files by their paths. Where something failed, say so.";
 
 #[async_trait]
-impl Node<Agent> for Answer {
-    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+impl Node<AgentState> for Answer {
+    async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let (mut updates, spoken) = self.spoken(&cx).await?;
         let spoken = spoken.filter(|text| !text.trim().is_empty());
         let text = spoken.unwrap_or_else(|| {
@@ -37,7 +37,10 @@ impl Node<Agent> for Answer {
 
 impl Answer {
     /// Returns the updates and the words of the model; no words if rules decide.
-    async fn spoken(&self, cx: &Context<Agent>) -> Result<(Vec<Update>, Option<String>), BoxError> {
+    async fn spoken(
+        &self,
+        cx: &Context<AgentState>,
+    ) -> Result<(Vec<Update>, Option<String>), BoxError> {
         let (deps, agent) = (&self.0, cx.state());
         let Some(model) = deps.model.as_ref().filter(|_| agent.turn.by_rule.is_none()) else {
             return Ok((vec![], None));
@@ -56,7 +59,7 @@ impl Answer {
 }
 
 /// Returns the report of the writes of a turn, done or not.
-fn receipts(deps: &Deps, agent: &Agent) -> Report {
+fn receipts(deps: &Deps, agent: &AgentState) -> RunReport {
     let turn = &agent.turn;
     let access = |name: &str| deps.toolbox.access(name, agent);
     let writes = turn.uses.iter();
@@ -67,5 +70,5 @@ fn receipts(deps: &Deps, agent: &Agent) -> Report {
     });
     let writes: Vec<_> = writes.collect();
     let noted = to_remember(&turn.request.text).is_some();
-    Report::of(&writes).remembered(noted)
+    RunReport::of(&writes).remembered(noted)
 }

@@ -4,17 +4,17 @@ use serde_json::json;
 
 use super::note;
 use crate::{
-    agent::{Agent, Update},
+    agent::{AgentState, Update},
     deps::Deps,
 };
 
 /// The node that begins a turn with its place and time, and emits the request.
 #[derive(Debug)]
-pub struct Begin(pub Deps);
+pub struct BeginNode(pub Deps);
 
 #[async_trait]
-impl Node<Agent> for Begin {
-    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+impl Node<AgentState> for BeginNode {
+    async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let request = &cx.state().turn.request;
         let told = note(
             "user_input",

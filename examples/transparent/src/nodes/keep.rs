@@ -8,21 +8,21 @@ use serde_json::json;
 
 use super::note;
 use crate::{
-    agent::{Agent, Update},
+    agent::{AgentState, Update},
     deps::Deps,
     rules,
 };
 
 /// The node that stores a line in the day's log, and the important words of the person.
 #[derive(Debug)]
-pub struct Keep(pub Deps);
+pub struct KeepNode(pub Deps);
 
 /// The section of `MEMORY.md` for notes that the person did not ask for.
 const NOTICED: &str = "Noticed";
 
 #[async_trait]
-impl Node<Agent> for Keep {
-    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+impl Node<AgentState> for KeepNode {
+    async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let agent = cx.state();
         let turn = &agent.turn;
         let when = self.0.jobs.clock().shown(turn.began_at);

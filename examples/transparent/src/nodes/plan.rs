@@ -2,9 +2,9 @@ use async_trait::async_trait;
 use fugato::{BoxError, Context, Node, Outcome, prompt::Stage};
 use serde_json::json;
 
-use super::{Heard, consult, note};
+use super::{ModelOutcome, consult, note};
 use crate::{
-    agent::{Agent, Update},
+    agent::{AgentState, Update},
     deps::Deps,
     plan, prompts, rules,
 };
@@ -17,8 +17,8 @@ const WHAT: &str = "Make a plan: first what to search the memory for, then which
 const AGAIN: &str = "The plan did not work out. Make another one from where things stand.";
 
 #[async_trait]
-impl Node<Agent> for Plan {
-    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+impl Node<AgentState> for Plan {
+    async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let agent = cx.state();
         let again = !agent.turn.plan.is_empty();
         let tools = self.0.tools(agent);
@@ -30,9 +30,9 @@ impl Node<Agent> for Plan {
         };
         let stage = Stage::new("You plan.").instruction(prompts::asked(&what, contract.outline()));
         let (mut updates, steps) = match consult(&self.0, &cx, ("plan", stage), &contract).await? {
-            Heard::Again(outcome) => return Ok(outcome),
-            Heard::Decided(plan) => (vec![], plan.steps),
-            Heard::ByRule(why) => (why, rules::steps(&agent.turn)),
+            ModelOutcome::Again(outcome) => return Ok(outcome),
+            ModelOutcome::Decided(plan) => (vec![], plan.steps),
+            ModelOutcome::ByRule(why) => (why, rules::steps(&agent.turn)),
         };
         let name = if again { "plan_adjustment" } else { "planning" };
         let told = note(name, json!({ "steps": steps }));
@@ -43,7 +43,7 @@ impl Node<Agent> for Plan {
 
 impl Deps {
     /// Returns the names of the tools that can be called now.
-    pub(crate) fn tools(&self, agent: &Agent) -> Vec<String> {
+    pub(crate) fn tools(&self, agent: &AgentState) -> Vec<String> {
         let schemas = self.toolbox.schemas(agent);
         schemas.into_iter().map(|schema| schema.name).collect()
     }

@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Heard, consult, note, think::proposed};
+use super::{ModelOutcome, consult, note, think::proposed};
 use crate::{
-    agent::{Agent, Update, Wanted},
+    agent::{AgentState, PendingCall, Update},
     deps::Deps,
     prompts, rules,
 };
@@ -34,8 +34,8 @@ pub struct Revision {
 }
 
 #[async_trait]
-impl Node<Agent> for Repair {
-    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+impl Node<AgentState> for Repair {
+    async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let (deps, agent) = (&self.0, cx.state());
         let wanted = agent.turn.wanted.as_ref().ok_or("no call is wanted")?;
         let cause = wanted.cause.clone().unwrap_or_default();
@@ -47,15 +47,16 @@ impl Node<Agent> for Repair {
         );
         let stage = Stage::new("You mend calls of tools.")
             .instruction(prompts::asked(&what, contract.outline()));
-        let (mut updates, thought, params) =
-            match consult(deps, &cx, ("repair", stage), &contract).await? {
-                Heard::Again(outcome) => return Ok(outcome),
-                Heard::Decided(revised) => {
-                    let params = (!revised.give_up).then_some(revised.params);
-                    (vec![], revised.thought, params)
-                }
-                Heard::ByRule(why) => (why, String::new(), rules::repair(&agent.turn, wanted)),
-            };
+        let (mut updates, thought, params) = match consult(deps, &cx, ("repair", stage), &contract)
+            .await?
+        {
+            ModelOutcome::Again(outcome) => return Ok(outcome),
+            ModelOutcome::Decided(revised) => {
+                let params = (!revised.give_up).then_some(revised.params);
+                (vec![], revised.thought, params)
+            }
+            ModelOutcome::ByRule(why) => (why, String::new(), rules::repair(&agent.turn, wanted)),
+        };
         let data = json!({
             "call": wanted.id, "name": wanted.call.name, "attempt": wanted.attempt,
             "old": wanted.call.arguments, "new": params, "cause": cause, "thought": thought,
@@ -73,7 +74,7 @@ impl Node<Agent> for Repair {
 }
 
 /// Returns the contract for a repair, which rejects equal arguments, as they would fail again.
-fn contract(wanted: &Wanted) -> Contract<Revision> {
+fn contract(wanted: &PendingCall) -> Contract<Revision> {
     let old = wanted.call.arguments.clone();
     Contract::<Revision>::new("revision")
         .alias("arguments", "params")

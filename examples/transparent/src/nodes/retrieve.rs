@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::note;
 use crate::{
-    agent::{Agent, Update},
+    agent::{AgentState, Update},
     deps::Deps,
 };
 
@@ -16,8 +16,8 @@ pub struct Retrieve(pub Deps);
 const TOP: usize = 10;
 
 #[async_trait]
-impl Node<Agent> for Retrieve {
-    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+impl Node<AgentState> for Retrieve {
+    async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let query = cx.state().turn.queries.last().cloned().unwrap_or_default();
         let files = self.0.desk.notebook.files()?;
         let search = self.0.desk.search.search_notes(&files, &query, TOP);

@@ -8,12 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::{Heard, consult, note};
+use super::{ModelOutcome, consult, note};
 use crate::{
-    agent::{Agent, Move, Stop, Turn, Update},
-    deps::{Deps, Limits},
+    agent::{AgentState, Move, Stop, TurnState, Update},
+    deps::{Deps, TurnLimits},
     intent::either,
-    plan::{Step, StepKind, filled},
+    plan::{PlanStep, StepKind, filled},
     prompts, rules,
 };
 
@@ -28,7 +28,7 @@ pub struct Decision {
     #[serde(default)]
     pub thought: String,
     /// What comes next.
-    pub action: What,
+    pub action: NextStep,
     /// With `use_tool`: the tool.
     #[serde(default)]
     pub name: String,
@@ -43,7 +43,7 @@ pub struct Decision {
 /// What can come next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum What {
+pub enum NextStep {
     /// Calls a tool.
     UseTool,
     /// Searches the memory.
@@ -56,8 +56,8 @@ const WHAT: &str =
     "Decide what comes next: one call of a tool, one search of the memory, or the answer.";
 
 #[async_trait]
-impl Node<Agent> for Think {
-    async fn run(&self, cx: Context<Agent>) -> Result<Outcome<Update>, BoxError> {
+impl Node<AgentState> for Think {
+    async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let (deps, agent) = (&self.0, cx.state());
         let (turn, limits) = (&agent.turn, deps.limits);
         if turn.moves >= limits.moves {
@@ -85,13 +85,13 @@ impl Node<Agent> for Think {
             .instruction(prompts::asked(WHAT, contract.outline()));
         let (updates, thought, next, step) =
             match consult(deps, &cx, ("think", stage), &contract).await? {
-                Heard::Again(outcome) => return Ok(outcome),
-                Heard::Decided(decision) => {
+                ModelOutcome::Again(outcome) => return Ok(outcome),
+                ModelOutcome::Decided(decision) => {
                     let (thought, next) = moved(decision, turn);
                     let step = followed(&next, turn);
                     (vec![], thought, next, step)
                 }
-                Heard::ByRule(why) => {
+                ModelOutcome::ByRule(why) => {
                     let (thought, next, step) = rules::next(agent);
                     (why, thought, next, step)
                 }
@@ -101,7 +101,7 @@ impl Node<Agent> for Think {
 }
 
 fn outcome(
-    agent: &Agent,
+    agent: &AgentState,
     mut updates: Vec<Update>,
     thought: String,
     next: Move,
@@ -144,12 +144,12 @@ fn thinking(thought: &str) -> fugato::Note {
 }
 
 /// Returns true if another plan is due.
-fn stands_still(turn: &Turn, limits: Limits) -> bool {
+fn stands_still(turn: &TurnState, limits: TurnLimits) -> bool {
     let stands = turn.failures >= limits.failures || turn.stuck >= limits.stuck;
     stands && turn.replans < limits.replans && !turn.plan.is_empty()
 }
 
-fn contract(tools: &[String], turn: &Turn, limits: Limits) -> Contract<Decision> {
+fn contract(tools: &[String], turn: &TurnState, limits: TurnLimits) -> Contract<Decision> {
     let (tools, turn) = (tools.to_vec(), turn.clone());
     Contract::<Decision>::new("decision")
         .alias("tool", "name")
@@ -164,11 +164,11 @@ fn contract(tools: &[String], turn: &Turn, limits: Limits) -> Contract<Decision>
             }
         })
         .check(move |decision, objections| match decision.action {
-            What::UseTool if !tools.contains(&decision.name) => {
+            NextStep::UseTool if !tools.contains(&decision.name) => {
                 let allowed = one_of(tools.iter().map(String::as_str));
                 objections.push("/name", format!("there is no tool {:?}; it is {allowed}", decision.name));
             }
-            What::UseTool => {
+            NextStep::UseTool => {
                 let params = Value::Object(decision.params.clone());
                 let made = turn.repeats(&decision.name, &params);
                 if made >= limits.repeats {
@@ -176,18 +176,18 @@ fn contract(tools: &[String], turn: &Turn, limits: Limits) -> Contract<Decision>
                     objections.push("/params", told);
                 }
             }
-            What::SearchMemory if decision.query.trim().is_empty() => {
+            NextStep::SearchMemory if decision.query.trim().is_empty() => {
                 objections.push("/query", "it says what to look for");
             }
-            What::SearchMemory if turn.queries.contains(&decision.query) => {
+            NextStep::SearchMemory if turn.queries.contains(&decision.query) => {
                 objections.push("/query", "this was searched for already; look for something else, call a tool, or finish");
             }
-            What::SearchMemory | What::Finish => {}
+            NextStep::SearchMemory | NextStep::Finish => {}
         })
 }
 
 /// Returns a decision as a move. A reference without a value yet leads to a skipped step.
-fn moved(decision: Decision, turn: &Turn) -> (String, Move) {
+fn moved(decision: Decision, turn: &TurnState) -> (String, Move) {
     let Decision {
         thought,
         action,
@@ -196,10 +196,10 @@ fn moved(decision: Decision, turn: &Turn) -> (String, Move) {
         query,
     } = decision;
     let next = match action {
-        What::Finish => Move::Finish,
-        What::SearchMemory => Move::Retrieve { query },
-        What::UseTool => match filled(&Step::tool(name, Value::Object(params)), turn) {
-            Ok(Step { name, params, .. }) => Move::Call { name, params },
+        NextStep::Finish => Move::Finish,
+        NextStep::SearchMemory => Move::Retrieve { query },
+        NextStep::UseTool => match filled(&PlanStep::tool(name, Value::Object(params)), turn) {
+            Ok(PlanStep { name, params, .. }) => Move::Call { name, params },
             Err(missing) => Move::Skip {
                 why: missing.to_string(),
             },
@@ -209,8 +209,8 @@ fn moved(decision: Decision, turn: &Turn) -> (String, Move) {
 }
 
 /// Returns the index of the plan's step that a move follows; none for a deviation.
-fn followed(next: &Move, turn: &Turn) -> Option<usize> {
-    let is = |step: &Step| match next {
+fn followed(next: &Move, turn: &TurnState) -> Option<usize> {
+    let is = |step: &PlanStep| match next {
         Move::Retrieve { .. } => step.kind == StepKind::Rag,
         Move::Call { name, .. } => step.kind == StepKind::Tool && step.name == *name,
         _ => false,

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 use fugato::tool::clip;
 
 use crate::{
-    agent::{Agent, Stop, Use},
+    agent::{AgentState, Stop, ToolUse},
     intent::IntentKind,
 };
 
 /// Returns the answer of the turn. `silent` is true if the named model has just failed to answer.
-pub fn answer(agent: &Agent, silent: bool) -> String {
+pub fn answer(agent: &AgentState, silent: bool) -> String {
     let (turn, lang) = (&agent.turn, agent.lang);
     let mut text = String::new();
     let mut part = |title: &str, lines: Vec<String>| {
@@ -48,7 +48,7 @@ pub fn answer(agent: &Agent, silent: bool) -> String {
 }
 
 /// Returns the reason why an action was not done; a declined one is named as such.
-fn why(agent: &Agent, text: &str) -> String {
+fn why(agent: &AgentState, text: &str) -> String {
     if text.starts_with("the person does not agree") {
         return agent
             .lang
@@ -63,7 +63,7 @@ fn last_line(text: &str) -> String {
     clip(line.unwrap_or_default().trim_start_matches("- "), 200)
 }
 
-fn title(agent: &Agent, made: &Use) -> String {
+fn title(agent: &AgentState, made: &ToolUse) -> String {
     let lang = agent.lang;
     match made.call.name.as_str() {
         "list_files" => lang.pick("Files:", "找到的文件：").to_owned(),
@@ -80,7 +80,7 @@ fn title(agent: &Agent, made: &Use) -> String {
 }
 
 /// Returns the answer if nothing was done, with a hint to the person.
-fn nothing(agent: &Agent, instead: bool) -> String {
+fn nothing(agent: &AgentState, instead: bool) -> String {
     let lang = agent.lang;
     let kind = agent.turn.intent.as_ref().map(|intent| intent.intent);
     let text = match kind {

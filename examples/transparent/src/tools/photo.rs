@@ -6,7 +6,7 @@ use fugato::{
 };
 use serde_json::json;
 
-use crate::agent::{Agent, Update};
+use crate::agent::{AgentState, Update};
 
 /// The tool that takes a photo with a command.
 pub(super) struct TakePhoto {
@@ -21,7 +21,7 @@ impl TakePhoto {
 }
 
 #[async_trait]
-impl Tool<Agent, Update> for TakePhoto {
+impl Tool<AgentState, Update> for TakePhoto {
     type Input = NoArguments;
 
     fn spec(&self) -> ToolSpec {
@@ -35,7 +35,7 @@ impl Tool<Agent, Update> for TakePhoto {
 
     async fn call(
         &self,
-        cx: ToolContext<'_, Agent>,
+        cx: ToolContext<'_, AgentState>,
         _: NoArguments,
     ) -> Result<ToolOutput<Update>, ToolFailure> {
         let Some(command) = &self.command else {

@@ -1,7 +1,7 @@
 //! Archives follow the log, and replay to the same events.
 use std::{io::Write as _, sync::Arc, time::Duration};
 
-use fugato::{MemoryLog, graph::Standing, stream::Event};
+use fugato::{MemoryLog, graph::ThreadStatus, stream::Event};
 use fugato_testkit::VirtualClock;
 use futures::StreamExt as _;
 use proptest::{
@@ -197,7 +197,7 @@ async fn act(stage: &Stage, act: Act, shown: &mut Vec<Event>) -> Done {
             for _ in 0..10 {
                 if !matches!(
                     stage.runner.standing(&stage.thread).await?,
-                    Standing::Unfinished
+                    ThreadStatus::Unfinished
                 ) {
                     break;
                 }

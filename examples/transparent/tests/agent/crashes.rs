@@ -12,7 +12,7 @@ use fugato_testkit::{
 use serde_json::{Value, json};
 use std::sync::Arc;
 use transparent::{
-    agent::{Agent, Request, Update},
+    agent::{AgentState, Request, Update},
     graph::graph,
 };
 
@@ -54,8 +54,8 @@ impl ChatModel for Steady {
 
 /// Returns a simulation that compares the state without times. Within a case all processes share
 /// the folder; the daily logs of other cases are removed.
-fn simulation(stage: Stage, text: &'static str) -> CrashSim<Agent> {
-    let view = |agent: &Agent| {
+fn simulation(stage: Stage, text: &'static str) -> CrashSim<AgentState> {
+    let view = |agent: &AgentState| {
         let mut turn = agent.turn.clone();
         turn.began_at = 0;
         without_jobs(
@@ -99,7 +99,7 @@ fn without_jobs(state: &Value) -> Value {
     Value::String(text)
 }
 
-fn held(report: &fugato_testkit::sim::Report) {
+fn held(report: &fugato_testkit::sim::SimReport) {
     assert!(report.faults.contains_key(&Fault::DiesAfter), "{report}");
     assert_eq!(report.most_in_flight, 1, "{report}");
 }

@@ -4,15 +4,15 @@ use std::{sync::atomic::Ordering, time::Duration};
 use clap::Parser as _;
 use fugato::{
     BoxError, Runner, ThreadId,
-    cli::{App, Belongings as _, Flags},
-    cron::{Clock, Job, Jobs, NoJob, Wish},
-    graph::{RunErrorKind, Standing, machine::Fact},
+    cli::{App, Flags, ThreadResources as _},
+    cron::{Job, JobClock, JobError, JobSpec, Jobs},
+    graph::{RunErrorKind, ThreadStatus, machine::Fact},
     store::StoreErrorKind,
 };
 use jiff::tz::TimeZone;
 use transparent::{
-    agent::{Agent, Request, Update},
-    belongings::Kept,
+    agent::{AgentState, Request, Update},
+    belongings::ConversationResources,
     open::clockwork as works,
 };
 
@@ -35,8 +35,8 @@ async fn made(schedule: &str, task: &str) -> Result<(Stage, Job, ThreadId), BoxE
 }
 
 /// Creates another job of the conversation.
-async fn more(stage: &Stage, key: &str, schedule: &str, task: &str) -> Result<Job, NoJob> {
-    let wish = Wish::new(schedule, task).only_once(schedule != HALF_PAST);
+async fn more(stage: &Stage, key: &str, schedule: &str, task: &str) -> Result<Job, JobError> {
+    let wish = JobSpec::new(schedule, task).only_once(schedule != HALF_PAST);
     stage.deps.jobs.create(key, "desk", wish).await
 }
 
@@ -47,7 +47,7 @@ fn half_past(stage: &Stage, days: i64) -> i64 {
     time
 }
 
-async fn fire(stage: &Stage, runner: &Runner<Agent>) -> Result<Duration, NoJob> {
+async fn fire(stage: &Stage, runner: &Runner<AgentState>) -> Result<Duration, JobError> {
     let clockwork = works(runner.clone(), stage.deps.jobs.clone());
     clockwork.fire().await
 }
@@ -95,7 +95,7 @@ async fn trn_8_a_job_that_nobody_answered_runs_again_the_next_day() -> Done {
         let time = half_past(&stage, day);
         fire(&stage, &stage.runner).await?;
         let standing = stage.runner.standing(&thread).await?;
-        assert!(matches!(standing, Standing::Waiting(_)), "{standing:?}");
+        assert!(matches!(standing, ThreadStatus::Waiting(_)), "{standing:?}");
         let agent = stage.runner.state(&thread).await?.ok_or("it ran")?;
         assert_eq!(agent.turn.began_at, time);
     }
@@ -114,7 +114,7 @@ async fn trn_8_what_a_crash_left_of_an_earlier_time_is_ended_first() -> Done {
     let kind = died.err().map(|error| error.kind);
     assert_eq!(kind, Some(RunErrorKind::Store(StoreErrorKind::Unavailable)));
     let standing = stage.runner.standing(&thread).await?;
-    assert!(matches!(standing, Standing::Unfinished), "{standing:?}");
+    assert!(matches!(standing, ThreadStatus::Unfinished), "{standing:?}");
 
     half_past(&stage, 0);
     // The dead process's lease expires after a while.
@@ -161,11 +161,11 @@ async fn trn_8_whoever_deletes_a_conversation_deletes_its_jobs_and_no_others() -
     let dir = folder.path().to_string_lossy();
     let flags = Args::try_parse_from(["x", "--dir", &*dir])?.flags;
     let docs = App::new("transparent", flags.clone()).open().await?.docs;
-    let jobs = Jobs::new(docs, Clock::new(TimeZone::UTC, || NOON));
-    let wish = Wish::new(HALF_PAST, "stretch");
+    let jobs = Jobs::new(docs, JobClock::new(TimeZone::UTC, || NOON));
+    let wish = JobSpec::new(HALF_PAST, "stretch");
     jobs.create("k", "desk", wish.clone()).await?;
     let other = jobs.create("o", "other", wish).await?;
-    let kept = Kept::new(flags);
+    let kept = ConversationResources::new(flags);
     for _ in 0..2 {
         kept.delete(&ThreadId::new("desk")?).await?;
         assert_eq!(jobs.all().await?, std::slice::from_ref(&other));

@@ -8,9 +8,9 @@ use std::{
 };
 
 use fugato::{Runner, RunnerOptions, StoreError, store::StoreErrorKind};
-use fugato_testkit::log::{Asked, Intercept, Intercepted};
+use fugato_testkit::log::{Intercept, InterceptedLog, StoreCall};
 use transparent::{
-    agent::Agent,
+    agent::AgentState,
     graph::{budgets, graph},
 };
 
@@ -36,10 +36,10 @@ impl Flaky {
     }
 
     /// Returns the agent of a stage as its own process, over this flaky log and with its archives.
-    pub(crate) fn runner(self: &Arc<Self>, stage: &Stage) -> Runner<Agent> {
+    pub(crate) fn runner(self: &Arc<Self>, stage: &Stage) -> Runner<AgentState> {
         let graph = graph(&stage.deps).expect("the wiring is checked");
         let options = RunnerOptions::default().lease(Duration::from_millis(300));
-        let log = Intercepted::new(stage.log.clone(), Arc::clone(self));
+        let log = InterceptedLog::new(stage.log.clone(), Arc::clone(self));
         let log = stage.archives.watching(log);
         Runner::on_log(graph, Arc::new(log)).options(budgets(options))
     }
@@ -48,14 +48,14 @@ impl Flaky {
 impl Intercept for Flaky {
     async fn around<T: Send>(
         &self,
-        asked: Asked<'_>,
+        asked: StoreCall<'_>,
         act: impl Future<Output = Result<T, StoreError>> + Send,
     ) -> Result<T, StoreError> {
-        if self.down.load(Ordering::SeqCst) && !matches!(asked, Asked::Head) {
+        if self.down.load(Ordering::SeqCst) && !matches!(asked, StoreCall::Head) {
             return Err(StoreError::new(StoreErrorKind::Unavailable, "ask"));
         }
         let done = act.await;
-        if matches!(asked, Asked::Append(..)) && self.left.fetch_sub(1, Ordering::SeqCst) == 1 {
+        if matches!(asked, StoreCall::Append(..)) && self.left.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.down.store(true, Ordering::SeqCst);
         }
         done

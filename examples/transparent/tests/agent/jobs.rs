@@ -3,20 +3,20 @@ use std::{sync::atomic::Ordering, time::Duration};
 
 use fugato::{
     EventKind, ThreadId,
-    cron::{Clock, Clockwork, Job, Jobs, Wish},
+    cron::{Job, JobClock, JobRunner, JobSpec, Jobs},
     graph::machine::Fact,
     store::{DocKey, DocStoreExt as _, Namespace},
 };
 use jiff::tz::TimeZone;
 use serde_json::json;
 use transparent::{
-    agent::{Agent, Lang},
+    agent::{AgentState, Lang},
     open::clockwork as works,
 };
 
 use crate::common::{Done, NOON, Stage};
 
-fn clockwork(stage: &Stage) -> Clockwork<Agent> {
+fn clockwork(stage: &Stage) -> JobRunner<AgentState> {
     works(stage.runner.clone(), stage.deps.jobs.clone())
 }
 
@@ -106,7 +106,7 @@ async fn trn_8_a_notification_of_a_job_needs_no_second_consent_and_one_job_makes
     // The tool itself is blocked for a job, and only for a job.
     let wish = json!({ "schedule": "30 12 * * *", "task": "x" });
     let call = [fugato::ToolCall::new("c9", "create_cron_job", wish)];
-    let cards = |agent: &Agent| stage.deps.toolbox.round(&call, agent).cards().count();
+    let cards = |agent: &AgentState| stage.deps.toolbox.round(&call, agent).cards().count();
     assert_eq!((cards(&agent), cards(&stage.state().await)), (0, 1));
     // The job was to run once.
     assert!(jobs(&stage).await.is_empty());
@@ -153,7 +153,7 @@ async fn trn_8_a_job_does_what_it_says_and_who_dies_in_between_does_it_once() ->
 async fn trn_8_a_job_speaks_the_language_in_which_it_was_made() -> Done {
     let stage = Stage::new(None);
     stage.say("hello").await;
-    let wish = Wish::new("30 12 * * *", "喝水").extra(json!({ "lang": "en" }));
+    let wish = JobSpec::new("30 12 * * *", "喝水").extra(json!({ "lang": "en" }));
     let job = stage.deps.jobs.create("k", "desk", wish).await?;
     stage.clock.store(job.due, Ordering::SeqCst);
     clockwork(&stage).fire().await?;
@@ -210,11 +210,11 @@ async fn trn_8_the_clockwork_wakes_by_itself() -> Done {
     let begun = tokio::time::Instant::now();
     let docs = stage.docs.clone();
     // A clock that follows tokio's clock.
-    let clock = Clock::new(TimeZone::UTC, move || {
+    let clock = JobClock::new(TimeZone::UTC, move || {
         NOON + i64::try_from(begun.elapsed().as_millis()).unwrap_or(i64::MAX)
     });
     let jobs = Jobs::new(docs, clock);
-    let wish = Wish::new("*/10 * * * *", "stretch");
+    let wish = JobSpec::new("*/10 * * * *", "stretch");
     let job = jobs.create("k", "desk", wish).await?;
     let clockwork = works(stage.runner.clone(), jobs.clone());
     let over = || tokio::time::sleep(Duration::from_mins(25));

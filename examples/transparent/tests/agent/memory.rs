@@ -13,7 +13,7 @@ use tokio::{
 };
 use transparent::{
     agent::{Request, Update},
-    desk::Desk,
+    desk::Workspace,
 };
 
 use crate::common::Stage;
@@ -85,7 +85,7 @@ async fn trn_7_an_embedder_is_named_in_the_settings() {
     let stage = Stage::adjusted(None, |desk| {
         let text = format!("[embedding]\nurl = \"http://{address}\"\nmodel = \"directions\"\n");
         std::fs::write(desk.dir().join("config.toml"), text).expect("it is written");
-        Desk::open(desk.dir()).expect("the settings are sound")
+        Workspace::open(desk.dir()).expect("the settings are sound")
     });
     shows_the_ranking(&stage).await;
 }

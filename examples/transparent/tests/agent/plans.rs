@@ -2,28 +2,28 @@
 use fugato::state::{State as _, ToolStatus};
 use serde_json::{Map, Value, json};
 use transparent::{
-    agent::{Agent, Move, Request, Turn, Update},
+    agent::{AgentState, Move, Request, TurnState, Update},
     intent::{Intent, IntentKind, Params},
-    plan::{Step, contract, filled},
+    plan::{PlanStep, contract, filled},
 };
 
 fn tools() -> Vec<String> {
     ["list_files", "read_file"].map(str::to_owned).into()
 }
 
-fn read(steps: &Value) -> Result<Vec<Step>, String> {
+fn read(steps: &Value) -> Result<Vec<PlanStep>, String> {
     let said = json!({ "steps": steps }).to_string();
     let read = contract(&tools()).read(&said);
     read.map(|plan| plan.steps).map_err(|why| why.correction())
 }
 
 /// Returns a turn in which one file was found.
-fn turn() -> Turn {
+fn turn() -> TurnState {
     let params = Params {
         keywords: vec!["项目".into(), "计划书".into()],
         ..Params::default()
     };
-    let mut agent = Agent::default();
+    let mut agent = AgentState::default();
     let listed = json!({ "files": [{ "path": "Documents/plan_v1.md" }] });
     for update in [
         Update::Asked(Request::new("找计划书")),
@@ -56,7 +56,7 @@ fn trn_5_a_plan_searches_first_and_its_parameters_are_templates() {
         { "type": "tool", "name": "read_file", "params": { "path": "{{selected_path}}" } },
     ]);
     let steps = read(&steps).unwrap();
-    let filled: Vec<Step> = steps
+    let filled: Vec<PlanStep> = steps
         .iter()
         .map(|step| filled(step, &turn()).unwrap())
         .collect();
@@ -97,8 +97,8 @@ fn trn_w7_references_are_checked_before_anything_is_executed() {
     }
     assert!(read(&json!([])).is_err());
     // A reference without a value stops the step, and nothing is called.
-    let step = Step::tool("read_file", json!({ "path": "{{selected_path}}" }));
-    let missing = filled(&step, &Turn::default()).unwrap_err();
+    let step = PlanStep::tool("read_file", json!({ "path": "{{selected_path}}" }));
+    let missing = filled(&step, &TurnState::default()).unwrap_err();
     assert_eq!(
         missing.to_string(),
         "read_file needs {{selected_path}}, and no step before it has found that"
@@ -107,7 +107,7 @@ fn trn_w7_references_are_checked_before_anything_is_executed() {
 
 #[test]
 fn trn_w7_a_reference_that_is_a_whole_value_keeps_its_type() {
-    let step = Step::tool(
+    let step = PlanStep::tool(
         "t",
         json!({ "words": "{{keywords}}", "text": "about {{ keywords }}", "n": 3 }),
     );
@@ -121,7 +121,7 @@ fn trn_c2_a_search_needs_no_action() {
     let plain = read(&json!([{ "type": "rag", "query": "x" }]));
     let named = read(&json!([{ "type": "rag", "query": "x", "action": "hybrid_search" }]));
     assert_eq!(plain, named);
-    assert_eq!(plain.unwrap(), [Step::rag("x")]);
+    assert_eq!(plain.unwrap(), [PlanStep::rag("x")]);
 }
 
 #[test]
@@ -130,6 +130,9 @@ fn trn_c4_a_step_may_have_keywords() {
         json!({ "type": "rag", "keywords": ["项目", "计划书"] }),
         json!({ "type": "rag", "query": ["项目", "计划书"], "name": null }),
     ] {
-        assert_eq!(read(&json!([step])).unwrap(), [Step::rag("项目 计划书")]);
+        assert_eq!(
+            read(&json!([step])).unwrap(),
+            [PlanStep::rag("项目 计划书")]
+        );
     }
 }

@@ -2,14 +2,14 @@
 use fugato::state::{State as _, ToolCall};
 use serde_json::{Value, json};
 use transparent::{
-    agent::{Agent, Request, Turn, Update, Wanted},
+    agent::{AgentState, PendingCall, Request, TurnState, Update},
     intent::IntentKind,
-    plan::Step,
+    plan::PlanStep,
     rules::{intent, repair, steps, worth_keeping},
 };
 
-fn asked(text: &str) -> Agent {
-    let mut agent = Agent::default();
+fn asked(text: &str) -> AgentState {
+    let mut agent = AgentState::default();
     agent.apply(Update::Asked(Request::new(text)));
     agent.apply(Update::Understood(intent(text)));
     agent
@@ -44,19 +44,22 @@ fn trn_15_the_reference_wish_becomes_a_search_and_a_listing() {
     let pattern = json!({ "pattern": ".*(计划书|proposal|plan).*", "days": 14 });
     assert_eq!(
         steps(&agent.turn),
-        [Step::rag("项目计划书"), Step::tool("list_files", pattern)]
+        [
+            PlanStep::rag("项目计划书"),
+            PlanStep::tool("list_files", pattern)
+        ]
     );
     assert_eq!(agent.turn.phase.node(), "plan");
     let agent = asked("find the proposal in ~/Documents");
     let wanted = json!({ "path": "~/Documents", "pattern": ".*(计划书|proposal|plan).*" });
     assert_eq!(
         steps(&agent.turn).get(1),
-        Some(&Step::tool("list_files", wanted))
+        Some(&PlanStep::tool("list_files", wanted))
     );
 }
 
-fn failed(name: &str, arguments: Value, cause: &str) -> Wanted {
-    Wanted {
+fn failed(name: &str, arguments: Value, cause: &str) -> PendingCall {
+    PendingCall {
         call: ToolCall::new("c1", name, arguments),
         id: "c1".into(),
         attempt: 1,
@@ -66,7 +69,7 @@ fn failed(name: &str, arguments: Value, cause: &str) -> Wanted {
 
 #[test]
 fn trn_9_arguments_are_mended_by_rule() {
-    let turn = Turn::default();
+    let turn = TurnState::default();
     for (arguments, cause, mended) in [
         (
             json!({ "pattern": "a(b" }),

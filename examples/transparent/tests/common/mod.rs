@@ -10,11 +10,11 @@ use std::{
 };
 
 use fugato::{
-    Answers, BoxError, Ended, EventKind, Interrupt, MemoryLog, RunError, Runner, ThreadId,
+    Answers, BoxError, EventKind, Interrupt, MemoryLog, RunError, RunResult, Runner, ThreadId,
     archive::Archives,
-    cron::{Clock, Jobs},
+    cron::{JobClock, Jobs},
     llm::ChatModel,
-    mcp::plugin::Loaded,
+    mcp::plugin::LoadedPlugins,
     store::{DocStore, MemoryDocs},
     stream::Event,
 };
@@ -23,9 +23,9 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use transparent::{
-    agent::{Agent, Request, Update},
+    agent::{AgentState, Request, Update},
     deps::Deps,
-    desk::Desk,
+    desk::Workspace,
     graph::{budgets, graph},
     open::archives,
 };
@@ -53,7 +53,7 @@ pub(crate) const ORDER: [&str; 11] = [
 pub(crate) struct Stage {
     pub(crate) folder: Arc<TempDir>,
     pub(crate) deps: Deps,
-    pub(crate) runner: Runner<Agent>,
+    pub(crate) runner: Runner<AgentState>,
     pub(crate) thread: ThreadId,
     pub(crate) clock: Arc<AtomicI64>,
     pub(crate) docs: Arc<dyn DocStore>,
@@ -63,7 +63,7 @@ pub(crate) struct Stage {
 
 /// The end of a request, with its events.
 pub(crate) struct Scene {
-    pub(crate) end: Result<Ended<Agent>, RunError>,
+    pub(crate) end: Result<RunResult<AgentState>, RunError>,
     pub(crate) events: Vec<Event>,
 }
 
@@ -80,7 +80,7 @@ impl Stage {
 
     pub(crate) fn adjusted(
         model: Option<Arc<dyn ChatModel>>,
-        adjust: impl FnOnce(Desk) -> Desk,
+        adjust: impl FnOnce(Workspace) -> Workspace,
     ) -> Self {
         Self::on(Arc::default(), model, adjust)
     }
@@ -89,10 +89,10 @@ impl Stage {
     pub(crate) fn on(
         log: Arc<MemoryLog>,
         model: Option<Arc<dyn ChatModel>>,
-        adjust: impl FnOnce(Desk) -> Desk,
+        adjust: impl FnOnce(Workspace) -> Workspace,
     ) -> Self {
         let folder = Arc::new(tempfile::tempdir().expect("a folder"));
-        let desk = adjust(Desk::open(folder.path()).expect("a new folder gets the sample"));
+        let desk = adjust(Workspace::open(folder.path()).expect("a new folder gets the sample"));
         let clock = Arc::new(AtomicI64::new(NOON));
         let docs: Arc<dyn DocStore> = Arc::new(MemoryDocs::default());
         Self::over(folder, desk, model, clock, docs, log)
@@ -100,16 +100,17 @@ impl Stage {
 
     fn over(
         folder: Arc<TempDir>,
-        desk: Desk,
+        desk: Workspace,
         model: Option<Arc<dyn ChatModel>>,
         clock: Arc<AtomicI64>,
         docs: Arc<dyn DocStore>,
         log: Arc<MemoryLog>,
     ) -> Self {
         let time = clock.clone();
-        let time = Clock::new(TimeZone::UTC, move || time.load(Ordering::SeqCst));
+        let time = JobClock::new(TimeZone::UTC, move || time.load(Ordering::SeqCst));
         let jobs = Jobs::new(docs.clone(), time);
-        let deps = Deps::with(desk, jobs, Loaded::default(), None).expect("the tools fit together");
+        let deps =
+            Deps::with(desk, jobs, LoadedPlugins::default(), None).expect("the tools fit together");
         let deps = deps.model(model);
         let archives = archives(folder.path());
         let store = Arc::new(archives.watching(log.clone()));
@@ -130,7 +131,7 @@ impl Stage {
 
     /// Returns another process over the same folder, log and documents.
     pub(crate) fn restarted(&self) -> Self {
-        let desk = Desk::open(self.folder.path()).expect("the folder is there");
+        let desk = Workspace::open(self.folder.path()).expect("the folder is there");
         let (clock, docs) = (self.clock.clone(), self.docs.clone());
         Self::over(
             self.folder.clone(),
@@ -165,14 +166,14 @@ impl Stage {
         Scene::of(self.runner.resume(&self.thread, answers.expect("JSON"))).await
     }
 
-    pub(crate) async fn state(&self) -> Agent {
+    pub(crate) async fn state(&self) -> AgentState {
         let state = self.runner.state(&self.thread).await.expect("it opens");
-        Agent::clone(&state.expect("it exists"))
+        AgentState::clone(&state.expect("it exists"))
     }
 }
 
 impl Scene {
-    pub(crate) async fn of(run: fugato::graph::Run<Agent>) -> Self {
+    pub(crate) async fn of(run: fugato::graph::Run<AgentState>) -> Self {
         let (events, end) = run.split();
         let events = events.collect().await;
         let end = end.await;
@@ -182,7 +183,7 @@ impl Scene {
     /// Returns the answer to the person.
     pub(crate) fn answer(&self) -> String {
         match &self.end {
-            Ok(Ended::Finished {
+            Ok(RunResult::Finished {
                 output: Some(Value::String(text)),
                 ..
             }) => text.clone(),

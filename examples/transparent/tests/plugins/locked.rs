@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, error::Error as _, path::Path};
 
 use fugato::{
     BoxError, Registry, ToolCall, ToolContext,
-    mcp::plugin::{Loaded, PluginRefused},
+    mcp::plugin::{LoadedPlugins, PluginError},
 };
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, UdpSocket};
@@ -26,16 +26,16 @@ pub(crate) fn probe(stage: &Stage, permissions: &[&str], settings: &str) {
     stage.write("config.toml", &granted);
 }
 
-pub(crate) async fn loaded(stage: &Stage) -> Loaded {
+pub(crate) async fn loaded(stage: &Stage) -> LoadedPlugins {
     let launcher = env!("CARGO_BIN_EXE_transparent");
     desk(stage).plugins().launcher(launcher).load().await
 }
 
 /// Returns the plugins if they are locked in; none, with a printed line, if this kernel cannot
 /// lock.
-pub(crate) fn locked_in(loaded: Loaded) -> Option<Loaded> {
+pub(crate) fn locked_in(loaded: LoadedPlugins) -> Option<LoadedPlugins> {
     let mut refused = loaded.refused.iter();
-    let Some((name, why)) = refused.find(|(_, why)| matches!(why, PluginRefused::Unlockable(_)))
+    let Some((name, why)) = refused.find(|(_, why)| matches!(why, PluginError::Unlockable(_)))
     else {
         return Some(loaded);
     };
@@ -44,7 +44,7 @@ pub(crate) fn locked_in(loaded: Loaded) -> Option<Loaded> {
     None
 }
 
-pub(crate) fn registry(loaded: Loaded) -> Result<Registry<(), ()>, BoxError> {
+pub(crate) fn registry(loaded: LoadedPlugins) -> Result<Registry<(), ()>, BoxError> {
     Ok(Registry::builder().tools(loaded.tools).build()?)
 }
 

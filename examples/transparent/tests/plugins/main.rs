@@ -7,12 +7,12 @@ mod locked;
 
 use fugato::{ToolCall, tool::ToolContext};
 use serde_json::json;
-use transparent::{deps::Deps, desk::Desk};
+use transparent::{deps::Deps, desk::Workspace};
 
 use common::{Done, Stage};
 
-fn desk(stage: &Stage) -> Desk {
-    Desk::open(stage.dir()).expect("the folder is there")
+fn desk(stage: &Stage) -> Workspace {
+    Workspace::open(stage.dir()).expect("the folder is there")
 }
 
 #[tokio::test]
@@ -25,7 +25,7 @@ async fn trn_8_the_plugin_of_the_sample_is_a_tool_like_any_other() -> Done {
     let registry = deps.toolbox.registry();
     let spec = registry.spec("words_count").ok_or("the plugin runs")?;
     assert_eq!(spec.access, fugato::tool::Access::Read);
-    let agent = transparent::agent::Agent::default();
+    let agent = transparent::agent::AgentState::default();
     let call = ToolCall::new("c1", "words_count", json!({ "text": "两个 words\nhere" }));
     let result = registry.call(&call, ToolContext::new(&agent)).await;
     assert_eq!(result.text, "13 characters, 4 words, 2 lines");
@@ -95,7 +95,7 @@ async fn trn_8_trn_w3_a_plugin_runs_only_with_what_it_was_granted() -> Done {
         ["careful_count"]
     );
     let deps = Deps::with(desk(&stage), stage.deps.jobs.clone(), loaded, None)?;
-    let agent = transparent::agent::Agent::default();
+    let agent = transparent::agent::AgentState::default();
     let call = |name: &str| ToolCall::new("c1", name, json!({ "text": "x" }));
     let cards = |name: &str| deps.toolbox.round(&[call(name)], &agent).cards().count();
     assert_eq!((cards("careful_count"), cards("words_count")), (1, 0));

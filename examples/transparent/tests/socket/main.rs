@@ -12,7 +12,7 @@ use tokio::{
     net::{TcpListener, TcpStream},
 };
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async, tungstenite::Message};
-use transparent::served::Served;
+use transparent::served::ServedTransparent;
 
 use common::{Done, ORDER, Stage, WISH};
 
@@ -22,7 +22,7 @@ type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 async fn server(stage: &Stage) -> std::io::Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("ws://{}/ws/chat?thread=desk", listener.local_addr()?);
-    let routes = AgentRoutes::new(Served::new(stage.runner.clone(), None));
+    let routes = AgentRoutes::new(ServedTransparent::new(stage.runner.clone(), None));
     tokio::spawn(fugato::axum::serve(
         listener,
         routes,

@@ -6,7 +6,7 @@ use std::{
 
 use fugato::{
     BoxError, EffectClass, McpOptions, McpServer, Registry, ToolCall, ToolContext,
-    mcp::{HttpOptions, Program, ServerAnswer},
+    mcp::{HttpOptions, ServerAnswer, ServerProgram},
     tool::{Access, ToolResult},
 };
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ type Steps = Arc<Mutex<Vec<f64>>>;
 
 pub(crate) async fn run(program: &str, arguments: &[String]) -> Result<(), BoxError> {
     let steps = Steps::default();
-    let started = Program::new(program)
+    let started = ServerProgram::new(program)
         .args(arguments)
         .arg("stdio")
         .env("ROOM", "7");

@@ -10,7 +10,7 @@ use axum::{Json, Router, extract::State, routing::get};
 use fugato::{
     BoxError, MemoryLog, Runner,
     agent::{React, ReactLoop, ReactUpdate, Toolbox},
-    axum::{Agent, AgentRoutes, Said, Unusable},
+    axum::{Agent, AgentRoutes, BadInput, UserMessage},
     state::ToolCall,
     tool::{EffectClass, GateChain, Registry, ToolSpec, confirm_writes},
 };
@@ -48,7 +48,7 @@ impl Agent for Gated {
         &self.runner
     }
 
-    async fn input(&self, said: Said) -> Result<Vec<ReactUpdate>, Unusable> {
+    async fn input(&self, said: UserMessage) -> Result<Vec<ReactUpdate>, BadInput> {
         let path = said.in_words()?.text;
         let arguments = json!({ "path": path, "text": TEXT });
         let call = ToolCall::new(format!("call-{path}"), "write_file", arguments);

@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use axum::Router;
 use fugato::{
     MemoryLog, Runner,
-    axum::{Agent, AgentRoutes, Said, Unusable},
+    axum::{Agent, AgentRoutes, BadInput, UserMessage},
     graph::BuildError,
 };
 use tokio::sync::Semaphore;
@@ -26,9 +26,9 @@ impl Agent for Served {
         &self.0
     }
 
-    async fn input(&self, said: Said) -> Result<Vec<Change>, Unusable> {
+    async fn input(&self, said: UserMessage) -> Result<Vec<Change>, BadInput> {
         if said.text.is_empty() {
-            return Err(Unusable::new("say what you wish for"));
+            return Err(BadInput::new("say what you wish for"));
         }
         Ok(vec![Change::Wished(said.text)])
     }

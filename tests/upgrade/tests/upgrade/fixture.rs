@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use fugato_testkit::Program;
+use fugato_testkit::TestProgram;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -34,7 +34,7 @@ pub(crate) struct Fixture {
 
 /// A program in a copy of the folder.
 pub(crate) struct Opened {
-    pub(crate) program: Program,
+    pub(crate) program: TestProgram,
     flags: Vec<String>,
 }
 
@@ -89,7 +89,7 @@ impl Fixture {
     }
 
     fn copied(&self, thread: &str, needs: &[String]) -> Opened {
-        let program = Program::new(self.binary);
+        let program = TestProgram::new(self.binary);
         let folder = format!("{}-data", self.program);
         copy(&data(&self.name).join("folder"), &program.path(&folder));
         let mut flags = vec!["--dir".to_owned(), folder];

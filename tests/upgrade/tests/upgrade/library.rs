@@ -3,7 +3,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use fugato::{
     Runner, RunnerOptions, ThreadId,
-    graph::{Amendment, Answers, Doubt, Ended, RunError},
+    graph::{Answers, InDoubt, RunError, RunResult, StateEdit},
     sqlite::{SqliteLog, SqliteOptions},
     state::Interrupt,
 };
@@ -30,7 +30,7 @@ fn id(name: &str) -> ThreadId {
     ThreadId::new(name).unwrap()
 }
 
-fn lines(ended: &Ended<Page>) -> Vec<&str> {
+fn lines(ended: &RunResult<Page>) -> Vec<&str> {
     ended.state().lines.iter().map(String::as_str).collect()
 }
 
@@ -63,7 +63,7 @@ impl Threads {
     }
 
     /// Answers what a thread asks until it asks nothing more.
-    async fn answers(&self, thread: &str) -> Ended<Page> {
+    async fn answers(&self, thread: &str) -> RunResult<Page> {
         let thread = id(thread);
         let mut rounds: BTreeMap<String, usize> = BTreeMap::new();
         loop {
@@ -91,7 +91,7 @@ impl Threads {
         }
     }
 
-    async fn recovers(&self, thread: &str) -> Result<Ended<Page>, RunError> {
+    async fn recovers(&self, thread: &str) -> Result<RunResult<Page>, RunError> {
         self.runner.recover(&id(thread)).await
     }
 }
@@ -126,7 +126,7 @@ async fn library_questions_are_answered() {
     ] {
         let ended = threads.answers(thread).await;
         assert!(
-            matches!(ended, Ended::Finished { .. }),
+            matches!(ended, RunResult::Finished { .. }),
             "{thread}: {ended:?}"
         );
         assert_eq!(lines(&ended).last(), Some(&last), "{thread}");
@@ -168,7 +168,7 @@ async fn library_an_action_that_did_not_happen_is_done_once() {
     let threads = Threads::open();
     threads.recovers("doubt").await.unwrap();
     let asked = threads.runner.interrupts(&id("doubt")).await.unwrap();
-    let answers = Answers::to(asked[0].id.clone(), Doubt::DidNotHappen).unwrap();
+    let answers = Answers::to(asked[0].id.clone(), InDoubt::DidNotHappen).unwrap();
     let ended = threads.runner.resume(&id("doubt"), answers).await.unwrap();
     assert_eq!(lines(&ended), ["send", "sent mail"]);
     assert_eq!(threads.world.sent(), ["mail"]);
@@ -191,7 +191,7 @@ async fn library_ended_threads_take_another_request() {
         .start_keyed(&id("done"), "request-1", say("approve"));
     let ended = repeated.await.unwrap();
     assert_eq!(lines(&ended), ["approve", "approved true"]);
-    let amendment = Amendment::new([say("by hand")], "ann", "it was missing");
+    let amendment = StateEdit::new([say("by hand")], "ann", "it was missing");
     threads.runner.amend(&id("done"), amendment).await.unwrap();
     for thread in ["done", "cancelled"] {
         threads

@@ -1,4 +1,4 @@
-use planner::desk::Desk;
+use planner::desk::Exchange;
 use serde_json::{Value, json};
 
 use crate::{
@@ -14,7 +14,7 @@ pub(crate) fn fixture() -> Fixture {
 }
 
 fn trades(serving: &Serving) -> usize {
-    let desk = Desk::open(serving.opened.program.path("planner-data/desk.db")).unwrap();
+    let desk = Exchange::open(serving.opened.program.path("planner-data/desk.db")).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()

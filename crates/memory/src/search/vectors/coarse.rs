@@ -31,7 +31,7 @@ struct Bounds {
 
 /// The vector of a query, in halves like the words.
 #[derive(Debug)]
-struct Sought {
+struct QueryHalves {
     upper: Vec<i16>,
     lower: Vec<i16>,
     /// The factor that its numbers are multiplied by.
@@ -85,7 +85,7 @@ impl Coarse {
         limit: usize,
         accept: impl Fn(usize) -> bool,
     ) -> Vec<usize> {
-        let sought = Sought::new(unit);
+        let sought = QueryHalves::new(unit);
         let mut possible: Vec<Bounds> = vec![];
         let mut least = f64::NEG_INFINITY;
         // Prunes only after as many candidates have been added as were left, so that the cost of
@@ -115,7 +115,7 @@ impl Coarse {
     }
 }
 
-impl Sought {
+impl QueryHalves {
     /// Scales a unit vector as far as the sum of any run still fits into a word: by Cauchy and
     /// Schwarz the sum is at most the product of the lengths. Intermediate sums may wrap.
     fn new(unit: &[f32]) -> Self {
@@ -246,7 +246,7 @@ mod tests {
         let (words, rounding) = rounded(row);
         let products = sought.iter().zip(row);
         let cosine = products.map(|(a, b)| f64::from(*a) * f64::from(*b)).sum();
-        (Sought::new(sought).bounds(0, &words, rounding), cosine)
+        (QueryHalves::new(sought).bounds(0, &words, rounding), cosine)
     }
 
     fn holds(sought: &[f32], row: &[f32]) -> bool {

@@ -1,15 +1,15 @@
 use async_trait::async_trait;
 use fugato_state::{Millis, Seq, ThreadId};
 use fugato_store::{
-    Appended, Commit, Expect, Fence, Head, Lease, LeaseRequest, Leased, Record, Status, StoreError,
-    StoreErrorKind, ThreadLog,
+    AppendResult, Commit, Expect, Fence, Head, Lease, LeaseOutcome, LeaseRequest, Record, Status,
+    StoreError, StoreErrorKind, ThreadLog,
 };
 
 use super::{BrokenLog, Flaw};
 
 #[async_trait]
 impl ThreadLog for BrokenLog {
-    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+    async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError> {
         let name = self.name(thread);
         let commit = self.spoil(commit.clone());
         let idle = commit.status == Status::Idle;
@@ -17,7 +17,7 @@ impl ThreadLog for BrokenLog {
             && let Err(StoreErrorKind::TooLarge { .. }) = commit.check_size()
         {
             let head = commit.expect.head + commit.records.len() as Seq;
-            return Ok(Appended {
+            return Ok(AppendResult {
                 head,
                 now: self.clock.now(),
                 signals: vec![],
@@ -68,7 +68,7 @@ impl ThreadLog for BrokenLog {
         Ok(head)
     }
 
-    async fn lease(&self, request: LeaseRequest) -> Result<Leased, StoreError> {
+    async fn lease(&self, request: LeaseRequest) -> Result<LeaseOutcome, StoreError> {
         match request {
             LeaseRequest::Acquire { thread, owner, ttl } => {
                 self.acquire(&self.name(&thread), &owner, ttl).await
@@ -86,7 +86,7 @@ impl ThreadLog for BrokenLog {
                             && error.kind == StoreErrorKind::LeaseLost =>
                     {
                         let until = self.clock.now() + ttl;
-                        Ok(Leased::Renewed {
+                        Ok(LeaseOutcome::Renewed {
                             until,
                             signals: vec![],
                         })
@@ -134,7 +134,7 @@ impl BrokenLog {
         name: &ThreadId,
         mut commit: Commit,
         last: &Head,
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<AppendResult, StoreError> {
         if self.has(Flaw::ForgetsNonce) {
             let kind = StoreErrorKind::Conflict {
                 head: last.seq,
@@ -152,7 +152,7 @@ impl BrokenLog {
         self.inner.append(name, &commit).await
     }
 
-    async fn compare(&self, name: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+    async fn compare(&self, name: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError> {
         if self.has(Flaw::ComparesTooEarly) {
             let head = self.inner.head(name).await?.map_or(0, |head| head.seq);
             if head == commit.expect.head {
@@ -174,7 +174,7 @@ impl BrokenLog {
     }
 
     /// Appends at the present head, for a flaw that does not compare.
-    async fn force(&self, name: &ThreadId, commit: &Commit) -> Result<Appended, StoreError> {
+    async fn force(&self, name: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError> {
         let mut commit = commit.clone();
         loop {
             let error = match self.inner.append(name, &commit).await {
@@ -195,7 +195,7 @@ impl BrokenLog {
         }
     }
 
-    fn tamper(&self, appended: &mut Appended, repeats: bool) {
+    fn tamper(&self, appended: &mut AppendResult, repeats: bool) {
         match self.flaw {
             Flaw::FollowsClock => appended.now = self.clock.now(),
             Flaw::LosesSignal => appended.signals.clear(),
@@ -213,7 +213,7 @@ impl BrokenLog {
         name: &ThreadId,
         owner: &str,
         ttl: Millis,
-    ) -> Result<Leased, StoreError> {
+    ) -> Result<LeaseOutcome, StoreError> {
         let (thread, owner) = (name.clone(), owner.to_owned());
         self.inner
             .lease(LeaseRequest::Acquire { thread, owner, ttl })
@@ -225,10 +225,12 @@ impl BrokenLog {
         name: &ThreadId,
         owner: &str,
         ttl: Millis,
-    ) -> Result<Leased, StoreError> {
+    ) -> Result<LeaseOutcome, StoreError> {
         let ttl = ttl + Millis::from(self.has(Flaw::OverstaysLease));
         let busy = match self.ask_for(name, owner, ttl).await {
-            Ok(Leased::Granted(leases)) => return Ok(Leased::Granted(self.note(leases))),
+            Ok(LeaseOutcome::Granted(leases)) => {
+                return Ok(LeaseOutcome::Granted(self.note(leases)));
+            }
             Ok(other) => return Ok(other),
             Err(busy) => busy,
         };
@@ -237,14 +239,14 @@ impl BrokenLog {
                 self.give_back(name).await?;
                 self.ask_for(name, owner, ttl).await
             }
-            Flaw::SharesLease => Ok(Leased::Granted(
+            Flaw::SharesLease => Ok(LeaseOutcome::Granted(
                 self.remember(|memory| memory.claimed.clone()),
             )),
             _ => Err(busy),
         }
     }
 
-    async fn claim(&self, n: usize, owner: &str, ttl: Millis) -> Result<Leased, StoreError> {
+    async fn claim(&self, n: usize, owner: &str, ttl: Millis) -> Result<LeaseOutcome, StoreError> {
         let owner = owner.to_owned();
         let wanted = if self.has(Flaw::ClaimsYoungest) {
             usize::MAX
@@ -259,7 +261,7 @@ impl BrokenLog {
                 ttl,
             })
             .await?;
-        let Leased::Granted(mut leases) = claimed else {
+        let LeaseOutcome::Granted(mut leases) = claimed else {
             return Ok(claimed);
         };
         match self.flaw {
@@ -281,7 +283,7 @@ impl BrokenLog {
             }
             _ => {}
         }
-        Ok(Leased::Granted(leases))
+        Ok(LeaseOutcome::Granted(leases))
     }
 
     fn note(&self, leases: Vec<Lease>) -> Vec<Lease> {

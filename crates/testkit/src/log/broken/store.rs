@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
-    Appended, Commit, Snapshot, Snapshots, StoreError, ThreadAdmin, ThreadFilter, ThreadLog,
+    AppendResult, Commit, Snapshot, Snapshots, StoreError, ThreadAdmin, ThreadFilter, ThreadLog,
     ThreadSummary,
 };
 
@@ -51,7 +51,7 @@ impl ThreadAdmin for BrokenLog {
         thread: &ThreadId,
         base: Snapshot,
         commit: &Commit,
-    ) -> Result<Appended, StoreError> {
+    ) -> Result<AppendResult, StoreError> {
         let name = self.name(thread);
         match self.inner.fork(&name, base.clone(), commit).await {
             Err(error) if error.is_conflict() && self.has(Flaw::ForksOver) => {

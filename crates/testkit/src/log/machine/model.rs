@@ -2,7 +2,7 @@ use std::collections::BTreeMap;
 
 use fugato_state::{Millis, Seq, ThreadId};
 use fugato_store::{
-    Appended, Commit, Expect, Head, Lease, Leased, Record, Signal, Status, StoreErrorKind,
+    AppendResult, Commit, Expect, Head, Lease, LeaseOutcome, Record, Signal, Status, StoreErrorKind,
 };
 
 use super::super::{Failure, failure::same, trial::thread};
@@ -13,7 +13,7 @@ pub(super) const OWNER: &str = "owner";
 /// The duration of claimed leases, in milliseconds.
 pub(super) const TTL: Millis = 20;
 
-pub(super) type Refused<T> = Result<T, StoreErrorKind>;
+pub(super) type ModelRefusal<T> = Result<T, StoreErrorKind>;
 
 pub(super) fn id(name: u8) -> ThreadId {
     thread(&format!("thread {name}"))
@@ -51,14 +51,14 @@ impl Model {
         self.threads.entry(name).or_default()
     }
 
-    pub(super) fn append(&mut self, name: u8, commit: &Commit) -> Refused<Appended> {
+    pub(super) fn append(&mut self, name: u8, commit: &Commit) -> ModelRefusal<AppendResult> {
         let now = self.now;
         let known = self.threads.get(&name).cloned().unwrap_or_default();
         let head = known.records.len() as Seq;
         if let Some((nonce, _, signals)) = known.last
             && nonce == commit.nonce
         {
-            return Ok(Appended { head, now, signals });
+            return Ok(AppendResult { head, now, signals });
         }
         if commit.expect
             != (Expect {
@@ -86,7 +86,7 @@ impl Model {
         thread.records.extend(commit.records.iter().cloned());
         let signals = std::mem::take(&mut thread.signals);
         thread.last = Some((commit.nonce, commit.status, signals.clone()));
-        Ok(Appended {
+        Ok(AppendResult {
             head: thread.records.len() as Seq,
             now,
             signals,
@@ -107,7 +107,12 @@ impl Model {
         })
     }
 
-    pub(super) fn read(&self, name: u8, from: Seq, limit: usize) -> Refused<Vec<(Seq, Record)>> {
+    pub(super) fn read(
+        &self,
+        name: u8,
+        from: Seq,
+        limit: usize,
+    ) -> ModelRefusal<Vec<(Seq, Record)>> {
         let Some(thread) = self.threads.get(&name) else {
             return Ok(vec![]);
         };
@@ -139,8 +144,8 @@ impl Model {
         &mut self,
         name: u8,
         ttl: Millis,
-        got: &Refused<Leased>,
-    ) -> Refused<Leased> {
+        got: &ModelRefusal<LeaseOutcome>,
+    ) -> ModelRefusal<LeaseOutcome> {
         match self.threads.get(&name) {
             Some(thread) if thread.until > self.now => Err(StoreErrorKind::Busy {
                 owner: OWNER.into(),
@@ -148,17 +153,19 @@ impl Model {
             }),
             _ => {
                 let granted = match got {
-                    Ok(Leased::Granted(leases)) => leases.first().map_or(0, |lease| lease.fence),
+                    Ok(LeaseOutcome::Granted(leases)) => {
+                        leases.first().map_or(0, |lease| lease.fence)
+                    }
                     _ => 0,
                 };
-                Ok(Leased::Granted(vec![self.grant(name, ttl, granted)]))
+                Ok(LeaseOutcome::Granted(vec![self.grant(name, ttl, granted)]))
             }
         }
     }
 
     /// Returns the expected claim. The order of threads that are due equally long is not promised,
     /// so that the model follows the log there.
-    pub(super) fn claim(&mut self, n: usize, granted: &[Lease]) -> Result<Leased, Failure> {
+    pub(super) fn claim(&mut self, n: usize, granted: &[Lease]) -> Result<LeaseOutcome, Failure> {
         let now = self.now;
         let mut free: Vec<_> = (self.threads.iter())
             .filter(|(_, thread)| thread.until <= now)
@@ -177,10 +184,15 @@ impl Model {
             leases.push(self.grant(*name, TTL, lease.fence));
         }
         same("threads claimed", granted.len(), free.len().min(n))?;
-        Ok(Leased::Granted(leases))
+        Ok(LeaseOutcome::Granted(leases))
     }
 
-    pub(super) fn renew(&mut self, name: u8, fence: u64, ttl: Millis) -> Refused<Leased> {
+    pub(super) fn renew(
+        &mut self,
+        name: u8,
+        fence: u64,
+        ttl: Millis,
+    ) -> ModelRefusal<LeaseOutcome> {
         let now = self.now;
         let held = |thread: &&mut Thread| thread.fence == fence && thread.until > now;
         let thread = self
@@ -190,13 +202,13 @@ impl Model {
             .ok_or(StoreErrorKind::LeaseLost)?;
         thread.until = now + ttl;
         let signals = std::mem::take(&mut thread.signals);
-        Ok(Leased::Renewed {
+        Ok(LeaseOutcome::Renewed {
             until: thread.until,
             signals,
         })
     }
 
-    pub(super) fn compact(&mut self, name: u8, seq: Seq) -> Refused<()> {
+    pub(super) fn compact(&mut self, name: u8, seq: Seq) -> ModelRefusal<()> {
         let thread = self
             .threads
             .get_mut(&name)
@@ -220,13 +232,13 @@ impl Model {
         }
     }
 
-    pub(super) fn signal(&mut self, name: u8, signal: Signal) -> Refused<Leased> {
+    pub(super) fn signal(&mut self, name: u8, signal: Signal) -> ModelRefusal<LeaseOutcome> {
         let thread = self
             .threads
             .get_mut(&name)
             .ok_or(StoreErrorKind::NotFound)?;
         thread.signals.push(signal);
-        Ok(Leased::Done)
+        Ok(LeaseOutcome::Done)
     }
 
     pub(super) fn remove(&mut self, name: u8) {

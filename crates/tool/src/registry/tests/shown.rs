@@ -117,8 +117,8 @@ proptest! {
         let schemas: Vec<_> = names(&registry, &view);
         let in_order: Vec<_> = callable.iter().cloned().collect();
         prop_assert_eq!(&schemas, &in_order);
-        prop_assert_eq!(named(&registry.catalogue(&view, Detail::Full)), callable.clone());
-        prop_assert_eq!(named(&registry.catalogue(&view, Detail::Lite { most })), callable.clone());
+        prop_assert_eq!(named(&registry.catalogue(&view, CatalogueDetail::Full)), callable.clone());
+        prop_assert_eq!(named(&registry.catalogue(&view, CatalogueDetail::Lite { most })), callable.clone());
         for (n, shape) in shapes.iter().enumerate().filter(|(_, shape)| shape.has_alias) {
             let by_alias = admitted(&format!("alias{n}")).is_ok();
             prop_assert_eq!(by_alias, callable.contains(&format!("tool{n}")), "{:?}", shape);
@@ -164,7 +164,7 @@ proptest! {
         };
         let (first, second) = (built(&mut (0..shapes.len())), built(&mut order.into_iter()));
         prop_assert_eq!(first.schemas(&view), second.schemas(&view));
-        let text = |registry: &Any| registry.catalogue(&view, Detail::LITE);
+        let text = |registry: &Any| registry.catalogue(&view, CatalogueDetail::LITE);
         prop_assert_eq!(text(&first), text(&second));
     }
 }

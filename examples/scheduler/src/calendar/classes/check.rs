@@ -15,20 +15,20 @@ const MOST_WEEKS: u16 = 26;
 const MOST_ITEMS: usize = 1_000;
 
 /// A place in the file and the problem there.
-struct Wrong {
+struct ClassFileError {
     place: String,
     message: String,
 }
 
-fn wrong(place: impl Into<String>, message: impl Into<String>) -> Wrong {
-    Wrong {
+fn wrong(place: impl Into<String>, message: impl Into<String>) -> ClassFileError {
+    ClassFileError {
         place: place.into(),
         message: message.into(),
     }
 }
 
 pub(super) fn check(file: &str, raw: RawClasses) -> Result<Classes, ClassesError> {
-    checked(raw).map_err(|Wrong { place, message }| {
+    checked(raw).map_err(|ClassFileError { place, message }| {
         let file = file.to_owned();
         ClassesError::Value {
             file,
@@ -38,7 +38,7 @@ pub(super) fn check(file: &str, raw: RawClasses) -> Result<Classes, ClassesError
     })
 }
 
-fn checked(raw: RawClasses) -> Result<Classes, Wrong> {
+fn checked(raw: RawClasses) -> Result<Classes, ClassFileError> {
     let RawDate(start) = raw.window.start;
     within("window.weeks", raw.window.weeks, 1, MOST_WEEKS)?;
     if !(1900..=2200).contains(&start.year()) {
@@ -81,7 +81,7 @@ fn checked(raw: RawClasses) -> Result<Classes, Wrong> {
     })
 }
 
-fn checked_class(place: &str, raw: &RawClass) -> Result<Class, Wrong> {
+fn checked_class(place: &str, raw: &RawClass) -> Result<Class, ClassFileError> {
     let at = |key: &str| format!("{place}.{key}");
     let name = filled(&at("name"), &raw.name)?;
     let items = checked_items(&at("items"), &raw.items)?;
@@ -127,7 +127,7 @@ fn longest(items: usize) -> u32 {
 
 /// Checks the items and sorts them by order. An item without an order comes after the one before
 /// it.
-fn checked_items(place: &str, raw: &[RawItem]) -> Result<Vec<Item>, Wrong> {
+fn checked_items(place: &str, raw: &[RawItem]) -> Result<Vec<Item>, ClassFileError> {
     if raw.is_empty() || raw.len() > MOST_ITEMS {
         let message = format!("has {} entries; allowed are 1 to {MOST_ITEMS}", raw.len());
         return Err(wrong(place, message));
@@ -150,7 +150,7 @@ fn checked_items(place: &str, raw: &[RawItem]) -> Result<Vec<Item>, Wrong> {
     Ok(items)
 }
 
-fn filled(place: &str, text: &str) -> Result<String, Wrong> {
+fn filled(place: &str, text: &str) -> Result<String, ClassFileError> {
     let text = text.trim();
     if text.is_empty() {
         return Err(wrong(place, "is empty; it needs a text"));
@@ -158,7 +158,7 @@ fn filled(place: &str, text: &str) -> Result<String, Wrong> {
     Ok(text.to_owned())
 }
 
-fn numbers(place: &str, numbers: &[u8], most: u8) -> Result<Vec<u8>, Wrong> {
+fn numbers(place: &str, numbers: &[u8], most: u8) -> Result<Vec<u8>, ClassFileError> {
     for (&number, index) in numbers.iter().zip(1_usize..) {
         within(&format!("{place}[{index}]"), number, 1, most)?;
     }
@@ -171,7 +171,7 @@ fn within<T: PartialOrd + Display + Copy>(
     is: T,
     least: T,
     most: T,
-) -> Result<(), Wrong> {
+) -> Result<(), ClassFileError> {
     if is < least || is > most {
         return Err(wrong(
             place,

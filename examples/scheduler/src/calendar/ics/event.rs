@@ -6,7 +6,7 @@ use super::Calendar;
 use super::error::{Fault, IcsError, IcsProblem};
 use super::lines::{Line, read_lines};
 use super::rule::Rule;
-use super::time::{self, Moment};
+use super::time::{self, EventTime};
 use super::zone::{self, Definition, Zones};
 
 /// No calendar that a person keeps has more.
@@ -20,14 +20,14 @@ pub(super) struct Event {
     pub(super) uid: String,
     pub(super) name: String,
     pub(super) category: Option<String>,
-    pub(super) start: Moment,
+    pub(super) start: EventTime,
     pub(super) length: SignedDuration,
     pub(super) rules: Vec<Rule>,
     /// Further starts, some with a length of their own.
-    pub(super) extra: Vec<(Moment, Option<SignedDuration>)>,
-    pub(super) except: Vec<Moment>,
+    pub(super) extra: Vec<(EventTime, Option<SignedDuration>)>,
+    pub(super) except: Vec<EventTime>,
     /// The planned start of the occurrence that this event replaces.
-    pub(super) replaces: Option<Moment>,
+    pub(super) replaces: Option<EventTime>,
     pub(super) cancelled: bool,
     pub(super) free: bool,
 }
@@ -245,7 +245,7 @@ fn refuse(component: &Component<'_>) -> Result<(), Fault> {
 /// a time.
 fn length(
     component: &Component<'_>,
-    start: &Moment,
+    start: &EventTime,
     zones: &Zones,
 ) -> Result<SignedDuration, Fault> {
     if let Some(line) = component.line("DTEND") {
@@ -272,10 +272,10 @@ fn length(
 
 /// Returns the length on the clock of the start, so that a clock change overnight does not make a
 /// recurring event longer or shorter.
-fn between(start: &Moment, end: &Moment) -> SignedDuration {
+fn between(start: &EventTime, end: &EventTime) -> SignedDuration {
     let end = match start {
-        Moment::Zoned(_, zone) => end.seen_from(zone),
-        Moment::Day(_) | Moment::Floating(_) => Some(end.civil()),
+        EventTime::Zoned(_, zone) => end.seen_from(zone),
+        EventTime::Day(_) | EventTime::Floating(_) => Some(end.civil()),
     };
     end.map_or(SignedDuration::ZERO, |end| {
         end.duration_since(start.civil())
@@ -286,7 +286,7 @@ fn between(start: &Moment, end: &Moment) -> SignedDuration {
 fn extra(
     component: &Component<'_>,
     zones: &Zones,
-) -> Result<Vec<(Moment, Option<SignedDuration>)>, Fault> {
+) -> Result<Vec<(EventTime, Option<SignedDuration>)>, Fault> {
     let mut extra = Vec::new();
     for line in component.all("RDATE") {
         for value in line

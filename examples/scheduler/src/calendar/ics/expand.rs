@@ -7,8 +7,8 @@ use jiff::tz::TimeZone;
 
 use super::error::{Fault, IcsError};
 use super::event::Event;
-use super::recur::Patience;
-use super::time::Moment;
+use super::recur::IterationBudget;
+use super::time::EventTime;
 use super::{Calendar, Occurrence};
 
 impl Calendar {
@@ -21,13 +21,13 @@ impl Calendar {
         home: &TimeZone,
     ) -> Result<Vec<Occurrence>, IcsError> {
         let window = Window::new(first, last, home);
-        let mut replaced: BTreeMap<&str, Vec<&Moment>> = BTreeMap::new();
+        let mut replaced: BTreeMap<&str, Vec<&EventTime>> = BTreeMap::new();
         for event in &self.events {
             if let Some(planned) = &event.replaces {
                 replaced.entry(&event.uid).or_default().push(planned);
             }
         }
-        let mut patience = Patience::new();
+        let mut patience = IterationBudget::new();
         let mut found = Vec::new();
         for event in self.events.iter().filter(|event| !event.cancelled) {
             if let Some(planned) = &event.replaces {
@@ -76,13 +76,13 @@ impl<'a> Window<'a> {
     fn recurring(
         &self,
         event: &Event,
-        replaced: &[&Moment],
-        patience: &mut Patience,
+        replaced: &[&EventTime],
+        patience: &mut IterationBudget,
     ) -> Result<Vec<Occurrence>, Fault> {
-        let mut starts: Vec<(Moment, SignedDuration)> = Vec::new();
+        let mut starts: Vec<(EventTime, SignedDuration)> = Vec::new();
         let zone = match &event.start {
-            Moment::Zoned(_, zone) => zone,
-            Moment::Day(_) | Moment::Floating(_) => self.home,
+            EventTime::Zoned(_, zone) => zone,
+            EventTime::Day(_) | EventTime::Floating(_) => self.home,
         };
         let first = event.start.civil();
         for rule in &event.rules {
@@ -99,7 +99,7 @@ impl<'a> Window<'a> {
             starts.push((start.clone(), length.unwrap_or(event.length)));
         }
         starts.retain(|(start, _)| {
-            let hit = |gone: &Moment| self.same(start, gone);
+            let hit = |gone: &EventTime| self.same(start, gone);
             !event.except.iter().any(hit) && !replaced.iter().any(|gone| hit(gone))
         });
         // A rule and an RDATE may name the same start.
@@ -113,7 +113,7 @@ impl<'a> Window<'a> {
 
     /// Returns true if an exception refers to this start. Exporters often give a date where a time
     /// is due, or midnight where a date is due; then only the days are compared.
-    fn same(&self, start: &Moment, exception: &Moment) -> bool {
+    fn same(&self, start: &EventTime, exception: &EventTime) -> bool {
         if start.is_day() || exception.is_day() {
             return start.civil().date() == exception.civil().date();
         }
@@ -127,13 +127,13 @@ impl<'a> Window<'a> {
     fn occurrence(
         &self,
         event: &Event,
-        start: &Moment,
+        start: &EventTime,
         length: SignedDuration,
-        planned: &Moment,
+        planned: &EventTime,
     ) -> Option<Occurrence> {
         let end = start.civil().checked_add(length).ok()?;
         let end = match start {
-            Moment::Day(_) => end,
+            EventTime::Day(_) => end,
             _ => start.at(end).seen_from(self.home)?,
         };
         let begin = start.seen_from(self.home)?;
@@ -157,7 +157,7 @@ impl<'a> Window<'a> {
     }
 }
 
-fn off_rule(event: &Event, start: &Moment) -> bool {
+fn off_rule(event: &Event, start: &EventTime) -> bool {
     let first = event.start.civil();
     start.civil() == first
         && !event.rules.is_empty()

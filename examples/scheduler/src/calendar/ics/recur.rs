@@ -13,9 +13,9 @@ pub(super) const LIMIT: u32 = 500_000;
 
 /// The part of [`LIMIT`] that is left.
 #[derive(Debug)]
-pub(super) struct Patience(u32);
+pub(super) struct IterationBudget(u32);
 
-impl Patience {
+impl IterationBudget {
     pub(super) fn new() -> Self {
         Self(LIMIT)
     }
@@ -38,7 +38,7 @@ impl Rule {
         first: DateTime,
         last: Date,
         zone: &TimeZone,
-        patience: &mut Patience,
+        patience: &mut IterationBudget,
     ) -> Result<Vec<DateTime>, Fault> {
         let mut starts = Vec::new();
         let mut left = self.count.unwrap_or(u32::MAX);
@@ -237,7 +237,7 @@ mod tests {
                 first.at(8, 0, 0, 0),
                 last,
                 &TimeZone::UTC,
-                &mut Patience::new(),
+                &mut IterationBudget::new(),
             )
             .expect("the rule is short");
         starts
@@ -318,7 +318,7 @@ mod tests {
             first,
             civil::date(2026, 3, 9),
             &shanghai,
-            &mut Patience::new(),
+            &mut IterationBudget::new(),
         );
         assert_eq!(
             starts,
@@ -341,7 +341,7 @@ mod tests {
         let first = civil::date(1600, 1, 1).at(8, 0, 0, 0);
         let last = civil::date(8999, 1, 1);
         let fault = rule
-            .starts(first, last, &TimeZone::UTC, &mut Patience::new())
+            .starts(first, last, &TimeZone::UTC, &mut IterationBudget::new())
             .expect_err("that is millions of days");
         assert_eq!(
             fault,

@@ -14,7 +14,7 @@ pub(super) struct Rule {
     pub(super) frequency: Frequency,
     pub(super) interval: u32,
     pub(super) count: Option<u32>,
-    pub(super) until: Option<Until>,
+    pub(super) until: Option<RecurrenceEnd>,
     /// With a number in front: `2MO` is the second Monday, `-1FR` the last Friday.
     pub(super) by_day: Vec<(i8, Weekday)>,
     pub(super) by_month_day: Vec<i8>,
@@ -33,7 +33,7 @@ pub(super) enum Frequency {
 
 /// The last moment at which a recurrence may start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Until {
+pub(super) enum RecurrenceEnd {
     Day(Date),
     Local(DateTime),
     Instant(Timestamp),
@@ -101,7 +101,7 @@ impl Rule {
     }
 }
 
-impl Until {
+impl RecurrenceEnd {
     /// Returns true if an occurrence at `start` on the clock of `zone` is still allowed.
     pub(super) fn allows(self, start: DateTime, zone: &TimeZone) -> bool {
         match self {
@@ -152,15 +152,15 @@ fn positive(text: &str, allowed: &'static str) -> Result<u32, &'static str> {
         .ok_or(allowed)
 }
 
-fn until(text: &str) -> Option<Until> {
+fn until(text: &str) -> Option<RecurrenceEnd> {
     if let Some(date) = time::date(text) {
-        return Some(Until::Day(date));
+        return Some(RecurrenceEnd::Day(date));
     }
     let Some(utc) = text.strip_suffix(['Z', 'z']) else {
-        return time::date_time(text).map(Until::Local);
+        return time::date_time(text).map(RecurrenceEnd::Local);
     };
     let instant = TimeZone::UTC.to_timestamp(time::date_time(utc)?).ok()?;
-    Some(Until::Instant(instant))
+    Some(RecurrenceEnd::Instant(instant))
 }
 
 fn list<T>(

@@ -9,7 +9,7 @@ use super::zone::Zones;
 
 /// The time at which something starts or ends.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Moment {
+pub(super) enum EventTime {
     /// A whole day.
     Day(Date),
     /// A time on the local clock of any zone.
@@ -18,7 +18,7 @@ pub(super) enum Moment {
     Zoned(DateTime, TimeZone),
 }
 
-impl Moment {
+impl EventTime {
     pub(super) fn civil(&self) -> DateTime {
         match self {
             Self::Day(date) => date.to_datetime(Time::midnight()),
@@ -60,7 +60,7 @@ impl Moment {
 }
 
 /// Reads the moments of `DTSTART`, `EXDATE` and the like; a list is separated by commas.
-pub(super) fn moments(line: &Line, zones: &Zones) -> Result<Vec<Moment>, Fault> {
+pub(super) fn moments(line: &Line, zones: &Zones) -> Result<Vec<EventTime>, Fault> {
     let values = line
         .value
         .split(',')
@@ -69,7 +69,7 @@ pub(super) fn moments(line: &Line, zones: &Zones) -> Result<Vec<Moment>, Fault> 
 }
 
 /// Reads one moment with the zone of its line.
-pub(super) fn moment(line: &Line, value: &str, zones: &Zones) -> Result<Moment, Fault> {
+pub(super) fn moment(line: &Line, value: &str, zones: &Zones) -> Result<EventTime, Fault> {
     let value = value.trim();
     let bad = || {
         Fault::new(
@@ -81,17 +81,17 @@ pub(super) fn moment(line: &Line, value: &str, zones: &Zones) -> Result<Moment, 
         )
     };
     if let Some(date) = date(value) {
-        return Ok(Moment::Day(date));
+        return Ok(EventTime::Day(date));
     }
     if let Some(utc) = value.strip_suffix(['Z', 'z']) {
-        return Ok(Moment::Zoned(
+        return Ok(EventTime::Zoned(
             date_time(utc).ok_or_else(bad)?,
             TimeZone::UTC,
         ));
     }
     let time = date_time(value).ok_or_else(bad)?;
     let Some(name) = line.parameter("TZID") else {
-        return Ok(Moment::Floating(time));
+        return Ok(EventTime::Floating(time));
     };
     let unknown = || {
         Fault::new(
@@ -102,7 +102,7 @@ pub(super) fn moment(line: &Line, value: &str, zones: &Zones) -> Result<Moment, 
         )
     };
     let zone = zones.named(name).ok_or_else(unknown)?;
-    Ok(Moment::Zoned(time, zone))
+    Ok(EventTime::Zoned(time, zone))
 }
 
 /// Reads `20260302`.
@@ -229,7 +229,7 @@ mod tests {
             .expect("an IANA name");
         let at = |day, month| {
             let time = civil::date(2026, month, day).at(2, 30, 0, 0);
-            let moment = Moment::Zoned(time, berlin.clone());
+            let moment = EventTime::Zoned(time, berlin.clone());
             moment
                 .instant(&TimeZone::UTC)
                 .expect("within the calendar")

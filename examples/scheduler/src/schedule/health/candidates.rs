@@ -1,7 +1,7 @@
 //! Changes that repair a problem day, found by trying them with the real write tools.
 use std::collections::BTreeSet;
 
-use fugato::agent::candidates::{Effect, Room, Terrain};
+use fugato::agent::candidates::{ChangeCapacity, ChangeEffect, SearchSpace};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -10,8 +10,8 @@ use super::positions::{movable, nearest_days, positions};
 use super::rhythm::Totals;
 use super::series::heavy_pairs;
 use super::{Operation, TightnessLevel};
-use crate::schedule::relocate::{Applied, Target};
-use crate::schedule::{Board, Refused, Slot, Task, TaskStatus, WriteOptions};
+use crate::schedule::relocate::{AppliedProposal, Target};
+use crate::schedule::{Board, Slot, Task, TaskStatus, WriteOptions, WriteRefusal};
 
 /// The number of swaps tried for a problem day.
 const SWAPS: usize = 48;
@@ -36,7 +36,7 @@ pub struct Candidate {
     /// The effect in words.
     pub summary: String,
     /// The improvements and losses measured when it was tried.
-    pub effect: Effect,
+    pub effect: ChangeEffect,
     /// The diagnosis afterwards.
     pub after: After,
 }
@@ -79,7 +79,7 @@ impl Proposal {
         self,
         board: &mut Board<'_>,
         options: &WriteOptions,
-    ) -> Result<Applied, Refused> {
+    ) -> Result<AppliedProposal, WriteRefusal> {
         match self {
             Self::Swap { task_a, task_b } => board.try_swap(task_a, task_b, options),
             Self::Move {
@@ -148,12 +148,12 @@ impl Proposal {
 
 /// The metrics of a schedule that a change can improve.
 #[derive(Debug, Clone)]
-pub(super) struct Standing {
+pub(super) struct ScheduleRank {
     totals: Totals,
     pub(super) problems: Vec<u16>,
 }
 
-impl Standing {
+impl ScheduleRank {
     fn of(diagnosis: &Diagnosis) -> Self {
         Self {
             totals: diagnosis.totals(),
@@ -207,16 +207,16 @@ impl Repair<'_, '_> {
     }
 }
 
-impl Terrain for Repair<'_, '_> {
+impl SearchSpace for Repair<'_, '_> {
     type Problem = u16;
     type Proposal = Proposal;
-    type Diagnosis = Standing;
+    type Diagnosis = ScheduleRank;
 
-    fn diagnose(&self) -> Standing {
-        Standing::of(self.diagnosis)
+    fn diagnose(&self) -> ScheduleRank {
+        ScheduleRank::of(self.diagnosis)
     }
 
-    fn problems(&self, standing: &Standing) -> Vec<u16> {
+    fn problems(&self, standing: &ScheduleRank) -> Vec<u16> {
         standing.problems.clone()
     }
 
@@ -245,11 +245,11 @@ impl Terrain for Repair<'_, '_> {
         found
     }
 
-    fn simulate(&mut self, proposal: &Proposal) -> Option<Standing> {
-        self.trial(*proposal, |_, diagnosis| Standing::of(diagnosis))
+    fn simulate(&mut self, proposal: &Proposal) -> Option<ScheduleRank> {
+        self.trial(*proposal, |_, diagnosis| ScheduleRank::of(diagnosis))
     }
 
-    fn score(&self, proposal: &Proposal, before: &Standing, after: &Standing) -> f64 {
+    fn score(&self, proposal: &Proposal, before: &ScheduleRank, after: &ScheduleRank) -> f64 {
         let days = difference(before.problems.len(), after.problems.len());
         let (before, after) = (&before.totals, &after.totals);
         let switches = f64::from(before.max_switches) - f64::from(after.max_switches);
@@ -258,7 +258,7 @@ impl Terrain for Repair<'_, '_> {
         days * 1000.0 + switches * 20.0 + ratio * 100.0 - proposal.cost() + bonus
     }
 
-    fn is_worse(&self, before: &Standing, after: &Standing) -> bool {
+    fn is_worse(&self, before: &ScheduleRank, after: &ScheduleRank) -> bool {
         after.totals.max_switches > before.totals.max_switches
             || after.totals.same_type_ratio() < before.totals.same_type_ratio()
     }
@@ -271,11 +271,11 @@ impl Terrain for Repair<'_, '_> {
         priority(self.board, self.diagnosis, *day)
     }
 
-    fn room(&self, _: &Standing) -> Room {
+    fn room(&self, _: &ScheduleRank) -> ChangeCapacity {
         match self.tightness {
-            TightnessLevel::Loose => Room::Loose,
-            TightnessLevel::Tight => Room::Tight,
-            TightnessLevel::Locked => Room::Locked,
+            TightnessLevel::Loose => ChangeCapacity::Loose,
+            TightnessLevel::Tight => ChangeCapacity::Tight,
+            TightnessLevel::Locked => ChangeCapacity::Locked,
         }
     }
 }

@@ -1,12 +1,12 @@
 //! The decision that ends or continues the optimisation.
-use fugato::agent::candidates::{Advice, Effect, Search, Signal};
+use fugato::agent::candidates::{Advice, ChangeEffect, ProgressSignal, Search};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::candidates::{After, Candidate, Proposal, Repair};
 use super::diagnosis::Diagnosis;
 use super::series::heavy_pairs;
-use super::{Feasibility, Profile, Tightness, TightnessLevel};
+use super::{ClassProfile, Feasibility, Tightness, TightnessLevel};
 use crate::schedule::{Board, Task, WriteOptions};
 
 /// The next step of the optimisation, with the candidates for it.
@@ -67,7 +67,7 @@ impl Operation {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Facts {
     pub(super) feasibility: Feasibility,
-    pub(super) profile: Profile,
+    pub(super) profile: ClassProfile,
 }
 
 /// A decision, its grounds, and the change that it recommends first.
@@ -85,7 +85,7 @@ pub(crate) fn decide(board: &mut Board<'_>, options: &WriteOptions) -> Verdict {
     let mut diagnosis = Diagnosis::of(board);
     let facts = Facts {
         feasibility: Feasibility::of(board),
-        profile: Profile::of(&board.state().task_classes),
+        profile: ClassProfile::of(&board.state().task_classes),
     };
     let problems = diagnosis.problem_days();
     let tightness = Tightness::of(board, &diagnosis, &problems, options);
@@ -135,7 +135,7 @@ pub(crate) fn decide(board: &mut Board<'_>, options: &WriteOptions) -> Verdict {
 
 /// Returns the day to repair, the helpful changes with the best first, and whether there is a
 /// problem that no change can repair.
-fn search(repair: &mut Repair<'_, '_>) -> (Option<u16>, Vec<(Proposal, Effect)>, bool) {
+fn search(repair: &mut Repair<'_, '_>) -> (Option<u16>, Vec<(Proposal, ChangeEffect)>, bool) {
     let found = Search::default().run(repair);
     let tried = found.candidates.into_iter();
     let tried = tried.filter_map(|tried| Some((tried.proposal?, tried.effect)));
@@ -171,7 +171,7 @@ fn blocker(facts: &Facts) -> Option<String> {
 fn candidate(
     repair: &mut Repair<'_, '_>,
     proposal: Proposal,
-    effect: Effect,
+    effect: ChangeEffect,
     facts: &Facts,
 ) -> Option<Candidate> {
     let summary = summary(repair.board, proposal);
@@ -201,7 +201,7 @@ fn close(diagnosis: &Diagnosis, problem: Option<String>, operation: Operation) -
         tool: String::new(),
         arguments: json!({}),
         summary: "leave everything as it is".to_owned(),
-        effect: Effect::Close,
+        effect: ChangeEffect::Close,
         after: after(diagnosis, problem, operation),
     }
 }
@@ -269,11 +269,11 @@ fn signal(
     facts: &Facts,
     tightness: &Tightness,
     operation: Operation,
-) -> Signal {
+) -> ProgressSignal {
     let totals = diagnosis.totals();
     let problems = u32::try_from(diagnosis.problem_days().len()).unwrap_or(u32::MAX);
     let free = problems.saturating_sub(tightness.forced_heavy_adjacent_days);
-    Signal::new()
+    ProgressSignal::new()
         .with("problem_days", problems)
         .with("heavy_adjacent_days", totals.heavy_days)
         .with("max_switch_count", totals.max_switches)

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    AnalyzeHealthArgs, Decision, Detail, Dimension, Feasibility, Issue, Operation, Profile, Rhythm,
-    Tightness, Verdict, issues,
+    AnalyzeHealthArgs, ClassProfile, Decision, DiagnosisDetail, Dimension, Feasibility, Issue,
+    Operation, Rhythm, Tightness, Verdict, issues,
 };
 use crate::schedule::ScheduleState;
 
@@ -46,7 +46,7 @@ pub struct Metrics {
     pub tightness: Option<Tightness>,
     /// The known facts about the classes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub profile: Option<Profile>,
+    pub profile: Option<ClassProfile>,
     /// True if the optimisation can end here.
     pub can_close: bool,
 }
@@ -158,7 +158,7 @@ pub(super) fn envelope(
         ..
     } = verdict;
     let (feasibility, profile) = (facts.feasibility, facts.profile);
-    let full = args.detail == Detail::Full;
+    let full = args.detail == DiagnosisDetail::Full;
     let mut found = Vec::new();
     if asked(Dimension::Feasibility) {
         found.extend(issues::feasibility(feasibility));

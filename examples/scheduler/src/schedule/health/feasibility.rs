@@ -50,7 +50,7 @@ impl Feasibility {
 
 /// The known and missing facts about the classes.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Profile {
+pub struct ClassProfile {
     /// Classes without a type of subject.
     pub missing_subject_type: u32,
     /// Classes without a difficulty.
@@ -61,7 +61,7 @@ pub struct Profile {
     pub complete: u32,
 }
 
-impl Profile {
+impl ClassProfile {
     pub(super) fn of(classes: &[TaskClass]) -> Self {
         classes.iter().fold(Self::default(), |sum, class| {
             let missing = [

@@ -2,7 +2,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::series::DayStats;
-use super::{Detail, Dimension, Feasibility, Profile, Threshold};
+use super::{ClassProfile, DiagnosisDetail, Dimension, Feasibility, Threshold};
 
 /// One issue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -71,11 +71,15 @@ impl Limits {
 }
 
 /// Returns the issues of all days, the most severe first.
-pub(super) fn rhythm(days: &[DayStats], threshold: Threshold, detail: Detail) -> Vec<Issue> {
+pub(super) fn rhythm(
+    days: &[DayStats],
+    threshold: Threshold,
+    detail: DiagnosisDetail,
+) -> Vec<Issue> {
     let limits = Limits::of(threshold);
     let of_day = |day: &DayStats| {
         let mut issues = day_issues(day, &limits);
-        if issues.is_empty() && day.sections > 0 && detail == Detail::Full {
+        if issues.is_empty() && day.sections > 0 && detail == DiagnosisDetail::Full {
             issues.push(calm(
                 &format!("day_{}", day.day),
                 day.switches,
@@ -108,7 +112,7 @@ pub(super) fn feasibility(feasibility: Feasibility) -> Option<Issue> {
 }
 
 /// Returns an issue for each kind of missing fact about the classes.
-pub(super) fn profile(profile: &Profile) -> Vec<Issue> {
+pub(super) fn profile(profile: &ClassProfile) -> Vec<Issue> {
     let counts = [
         ("missing_subject_type", profile.missing_subject_type),
         ("missing_difficulty_level", profile.missing_difficulty_level),

@@ -1,7 +1,7 @@
 //! The other places that a task could take.
 use crate::schedule::lookup::Point;
 use crate::schedule::{
-    Board, Refused, SECTIONS, Slot, Task, TaskStatus, WriteOptions, board::mask, order,
+    Board, SECTIONS, Slot, Task, TaskStatus, WriteOptions, WriteRefusal, board::mask, order,
 };
 
 /// Returns the place of a task that the diagnosis may propose to move; none for any other.
@@ -75,7 +75,7 @@ fn enters(board: &Board<'_>, task: &Task, slot: Slot) -> bool {
 
 fn admits_day(board: &Board<'_>, task: &Task, from: u16, to: u16, options: &WriteOptions) -> bool {
     let scope = options.scope.as_ref();
-    let inside = |check: Result<(), Refused>| check.is_ok();
+    let inside = |check: Result<(), WriteRefusal>| check.is_ok();
     if !scope.is_none_or(|scope| inside(scope.check_target(to)) && inside(scope.check_source(from)))
     {
         return false;

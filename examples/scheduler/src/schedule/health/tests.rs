@@ -75,7 +75,7 @@ fn sch_99_rhythm_overview_by_hand() {
 #[test]
 fn sch_98_days_in_detail_by_hand() {
     let args = AnalyzeHealthArgs {
-        detail: Detail::Full,
+        detail: DiagnosisDetail::Full,
         ..AnalyzeHealthArgs::default()
     };
     let envelope = analyze_health(&three_days(), &args, &WriteOptions::default());
@@ -252,7 +252,7 @@ fn sch_102_105_a_missing_profile_asks() {
     now.task_classes[0].subject_type = None;
     now.task_classes[1].difficulty_level = None;
     let envelope = look(&now);
-    let expected = Profile {
+    let expected = ClassProfile {
         missing_subject_type: 1,
         missing_difficulty_level: 1,
         missing_cognitive_intensity: 0,
@@ -329,7 +329,7 @@ fn sch_108_candidates_are_ranked_by_what_they_gain_and_cost() {
             tool: "move".into(),
             arguments: json!({"task_id": 1, "new_day": 3, "new_slot_start": 1}),
             summary: "move task 1 \"Item 1\" (day 1, section 1) to day 3, section 1".into(),
-            effect: Effect::Improve,
+            effect: ChangeEffect::Improve,
             after: After {
                 can_close: true,
                 primary_problem: None,
@@ -443,7 +443,7 @@ fn sch_96_arguments_are_strict() {
         AnalyzeHealthArgs {
             dimensions: vec![Dimension::Rhythm],
             threshold: Threshold::Strict,
-            detail: Detail::Full,
+            detail: DiagnosisDetail::Full,
         }
     );
     assert!(parse(r#"{"dimension": ["rhythm"]}"#).is_err());

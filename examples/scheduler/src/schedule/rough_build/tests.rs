@@ -56,7 +56,7 @@ fn sch_63_placements_are_in_the_terms_of_the_calendar_and_become_suggested() {
                 status: TaskStatus::Suggested,
             }],
             issues: vec![],
-            found: Found::InOrder,
+            found: PlacementMethod::InOrder,
         }
     );
 }
@@ -199,7 +199,10 @@ fn sch_68_later_classes_go_around_earlier_ones() {
         .into_iter()
         .map(|(_, slot)| slot.slot_start)
         .collect();
-    assert_eq!((starts, built.found), (vec![5, 7, 1, 3], Found::InOrder));
+    assert_eq!(
+        (starts, built.found),
+        (vec![5, 7, 1, 3], PlacementMethod::InOrder)
+    );
 }
 
 #[test]
@@ -240,7 +243,7 @@ fn sch_c19_a_narrow_class_is_not_starved_by_an_earlier_one() {
         },
     ];
     let built = rough_build(&now, &[1, 2]).unwrap();
-    assert_eq!(built.found, Found::TightestFirst);
+    assert_eq!(built.found, PlacementMethod::TightestFirst);
     assert_eq!(lies(&now, &built).last(), Some(&(8, Slot::new(1, 3, 4))));
 }
 
@@ -258,7 +261,7 @@ fn sch_c19_an_exact_assignment_is_found_where_no_order_fits() {
     let mut now = state(1, tasks);
     now.task_classes = vec![only(1, [1, 3]), only(2, [2, 3]), only(3, [1, 2])];
     let built = rough_build(&now, &[1, 2, 3]).unwrap();
-    assert_eq!(built.found, Found::Exactly);
+    assert_eq!(built.found, PlacementMethod::Exactly);
     let mut starts: Vec<_> = lies(&now, &built)
         .into_iter()
         .map(|(_, slot)| slot.slot_start)

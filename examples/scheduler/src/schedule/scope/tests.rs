@@ -82,7 +82,7 @@ fn sch_51_days_outside_the_window_leave_no_day() {
     let scope = DayScope::read("day 30", &window(21), 3).unwrap();
     assert_eq!(
         scope.check_target(3),
-        Err(Refused::OutsideScope {
+        Err(WriteRefusal::OutsideScope {
             day: 3,
             allowed: vec![]
         })

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::schedule::{
     Board, EventType, ScheduleState, WriteOptions,
-    health::{AnalyzeHealthArgs, Detail, Dimension, Envelope, analyze_health},
+    health::{AnalyzeHealthArgs, DiagnosisDetail, Dimension, Envelope, analyze_health},
 };
 
 /// The kinds of analysis.
@@ -49,7 +49,7 @@ pub fn analyze(state: &ScheduleState, which: Analysis, options: &WriteOptions) -
 fn diagnosed(state: &ScheduleState, dimension: Dimension, options: &WriteOptions) -> Envelope {
     let args = AnalyzeHealthArgs {
         dimensions: vec![dimension],
-        detail: Detail::Full,
+        detail: DiagnosisDetail::Full,
         ..AnalyzeHealthArgs::default()
     };
     analyze_health(state, &args, options)

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::Reply;
 use super::calendar::{DayFilter, DayKind};
 use crate::schedule::text::{counted, range_text};
-use crate::schedule::{Board, Refused, SECTIONS, ScheduleState, Slot};
+use crate::schedule::{Board, SECTIONS, ScheduleState, Slot, WriteRefusal};
 
 /// Finds places of a given length under conditions on days and sections.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -85,7 +85,7 @@ impl Default for QueryAvailableSlotsArgs {
 }
 
 impl QueryAvailableSlotsArgs {
-    fn days(&self, board: &Board<'_>) -> Result<Vec<u16>, Refused> {
+    fn days(&self, board: &Board<'_>) -> Result<Vec<u16>, WriteRefusal> {
         let weeks: Vec<u16> = self.week_filter.iter().copied().chain(self.week).collect();
         let filter = DayFilter {
             day: self.day,
@@ -119,10 +119,10 @@ impl QueryAvailableSlotsArgs {
 pub fn query_available_slots(
     state: &ScheduleState,
     args: &QueryAvailableSlotsArgs,
-) -> Result<Reply, Refused> {
+) -> Result<Reply, WriteRefusal> {
     if args.span == 0 || args.span > SECTIONS {
         let allowed = format!("a day has {SECTIONS} sections; ask for 1 to {SECTIONS}");
-        return Err(Refused::Argument {
+        return Err(WriteRefusal::Argument {
             argument: "span",
             allowed,
         });

@@ -3,7 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::known_day;
-use crate::schedule::{Board, DayMapping, Refused};
+use crate::schedule::{Board, DayMapping, WriteRefusal};
 
 /// Which kind of days.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -31,7 +31,7 @@ pub(super) struct DayFilter<'a> {
 
 impl DayFilter<'_> {
     /// Returns the days that pass, in their order.
-    pub(super) fn days(&self, board: &Board<'_>) -> Result<Vec<u16>, Refused> {
+    pub(super) fn days(&self, board: &Board<'_>) -> Result<Vec<u16>, WriteRefusal> {
         let bounds = [self.day, self.days.0, self.days.1];
         for day in bounds.into_iter().flatten() {
             known_day(board, day)?;
@@ -42,7 +42,7 @@ impl DayFilter<'_> {
             .find(|name| !(1..=7).contains(*name))
         {
             let allowed = format!("Monday is 1 and Sunday 7; there is no {name}");
-            return Err(Refused::Argument {
+            return Err(WriteRefusal::Argument {
                 argument: "day_of_week",
                 allowed,
             });

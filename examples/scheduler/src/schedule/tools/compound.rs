@@ -2,9 +2,9 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Written;
+use super::WritePreview;
 use crate::schedule::{
-    Board, Change, Refused, SECTIONS, ScheduleState, Slot, Task, TaskStatus, WriteOptions,
+    Board, Change, SECTIONS, ScheduleState, Slot, Task, TaskStatus, WriteOptions, WriteRefusal,
     relocate::Target, text::counted,
 };
 
@@ -35,7 +35,7 @@ pub fn spread_even(
     state: &ScheduleState,
     args: &CompoundArgs,
     options: &WriteOptions,
-) -> Result<Written, Refused> {
+) -> Result<WritePreview, WriteRefusal> {
     let movers = movers(state, args, options)?;
     let mut lifted = Board::new(state);
     for mover in &movers {
@@ -48,10 +48,11 @@ pub fn spread_even(
     for group in by_length(movers) {
         let mut slots = Vec::new();
         for mover in &group {
-            let slot = emptiest(&free, mover.slot.sections()).ok_or_else(|| Refused::Argument {
-                argument: "task_ids",
-                allowed: format!("there is no free place left for task {}", mover.task),
-            })?;
+            let slot =
+                emptiest(&free, mover.slot.sections()).ok_or_else(|| WriteRefusal::Argument {
+                    argument: "task_ids",
+                    allowed: format!("there is no free place left for task {}", mover.task),
+                })?;
             for (day, taken) in &mut free {
                 if *day == slot.day {
                     *taken |= mask(slot);
@@ -75,9 +76,9 @@ pub fn min_context_switch(
     args: &CompoundArgs,
     options: &WriteOptions,
     allow_reorder: bool,
-) -> Result<Written, Refused> {
+) -> Result<WritePreview, WriteRefusal> {
     if !allow_reorder {
-        return Err(Refused::ReorderForbidden);
+        return Err(WriteRefusal::ReorderForbidden);
     }
     let mut targets = Vec::new();
     for mut group in by_length(movers(state, args, options)?) {
@@ -114,18 +115,18 @@ fn movers(
     state: &ScheduleState,
     args: &CompoundArgs,
     options: &WriteOptions,
-) -> Result<Vec<Mover>, Refused> {
+) -> Result<Vec<Mover>, WriteRefusal> {
     let board = Board::new(state);
     let mut movers: Vec<Mover> = Vec::new();
     for id in &args.task_ids {
         if movers.iter().any(|mover| mover.task == *id) {
-            return Err(Refused::Repeated(*id));
+            return Err(WriteRefusal::Repeated(*id));
         }
         let slot = board.check_movable(*id, options)?;
         let task = board.known(*id)?;
         if task.status != TaskStatus::Suggested {
             let (task, name) = (*id, task.name.clone());
-            return Err(Refused::Existing { task, name });
+            return Err(WriteRefusal::Existing { task, name });
         }
         let category = task.category.clone();
         movers.push(Mover {
@@ -136,7 +137,7 @@ fn movers(
     }
     if movers.len() < 2 {
         let allowed = "name at least two suggested tasks".to_owned();
-        return Err(Refused::Argument {
+        return Err(WriteRefusal::Argument {
             argument: "task_ids",
             allowed,
         });
@@ -201,7 +202,7 @@ fn carried_out(
     state: &ScheduleState,
     targets: &[Target],
     options: &WriteOptions,
-) -> Result<Written, Refused> {
+) -> Result<WritePreview, WriteRefusal> {
     let mut board = Board::new(state);
     let moved = targets.iter().filter(|target| {
         let task = state.task(target.task);
@@ -210,7 +211,7 @@ fn carried_out(
     let moved: Vec<Target> = moved.copied().collect();
     if moved.is_empty() {
         let allowed = "these tasks lie as well as they can already".to_owned();
-        return Err(Refused::Argument {
+        return Err(WriteRefusal::Argument {
             argument: "task_ids",
             allowed,
         });
@@ -222,7 +223,7 @@ fn carried_out(
     }
     let changes = board.relocate(&moved, options)?.changes;
     let summary = format!("moved {}", counted(changes.len(), "task"));
-    Ok(Written::new(&board, summary, changes, days))
+    Ok(WritePreview::new(&board, summary, changes, days))
 }
 
 #[cfg(test)]
@@ -236,7 +237,7 @@ mod tests {
         }
     }
 
-    fn lie(state: &ScheduleState, written: &Written, ids: &[u32]) -> Vec<Slot> {
+    fn lie(state: &ScheduleState, written: &WritePreview, ids: &[u32]) -> Vec<Slot> {
         let mut after = state.clone();
         for change in &written.changes {
             after.apply(change);

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Reply, known_day};
 use crate::schedule::text::{day_name, range_text};
-use crate::schedule::{Board, Refused, SECTIONS, ScheduleState, Slot};
+use crate::schedule::{Board, SECTIONS, ScheduleState, Slot, WriteRefusal};
 
 /// The number of days listed when nothing is long enough.
 const LARGEST_SHOWN: usize = 10;
@@ -31,11 +31,11 @@ pub struct FindFreeArgs {
 ///
 /// # Errors
 /// Days outside the window, or a duration that no day has.
-pub fn find_free(state: &ScheduleState, args: &FindFreeArgs) -> Result<Reply, Refused> {
+pub fn find_free(state: &ScheduleState, args: &FindFreeArgs) -> Result<Reply, WriteRefusal> {
     let duration = args.duration;
     if duration == 0 || duration > SECTIONS {
         let allowed = format!("a day has {SECTIONS} sections; ask for 1 to {SECTIONS}");
-        return Err(Refused::Argument {
+        return Err(WriteRefusal::Argument {
             argument: "duration",
             allowed,
         });
@@ -115,11 +115,11 @@ fn largest(board: &Board<'_>, days: &[u16], duration: u8) -> Reply {
     }
 }
 
-fn days(board: &Board<'_>, args: &FindFreeArgs) -> Result<Vec<u16>, Refused> {
+fn days(board: &Board<'_>, args: &FindFreeArgs) -> Result<Vec<u16>, WriteRefusal> {
     if let Some(day) = args.day {
         if args.day_start.is_some() || args.day_end.is_some() {
             let allowed = "give either day, or day_start and day_end".to_owned();
-            return Err(Refused::Argument {
+            return Err(WriteRefusal::Argument {
                 argument: "day",
                 allowed,
             });
@@ -134,7 +134,7 @@ fn days(board: &Board<'_>, args: &FindFreeArgs) -> Result<Vec<u16>, Refused> {
     }
     if first > last {
         let allowed = "day_start must not be after day_end".to_owned();
-        return Err(Refused::Argument {
+        return Err(WriteRefusal::Argument {
             argument: "day_start",
             allowed,
         });

@@ -2,8 +2,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{MoveArgs, PlaceArgs, Reply, TaskLine, Written, move_task, place};
-use crate::schedule::{Queue, Refused, ScheduleState, Task, WriteOptions, text::counted};
+use super::{MoveArgs, PlaceArgs, Reply, TaskLine, WritePreview, move_task, place};
+use crate::schedule::{Queue, ScheduleState, Task, WriteOptions, WriteRefusal, text::counted};
 
 /// The number of waiting tasks that are shown.
 const SHOWN: usize = 5;
@@ -30,7 +30,7 @@ pub struct QueueSkipHeadArgs {
 ///
 /// # Errors
 /// The queue is empty.
-pub fn queue_pop_head(state: &ScheduleState, queue: &Queue) -> Result<Reply, Refused> {
+pub fn queue_pop_head(state: &ScheduleState, queue: &Queue) -> Result<Reply, WriteRefusal> {
     let task = head(state, queue)?;
     let waiting = queue.pending.len() - usize::from(queue.current.is_none());
     let tried = match queue.current {
@@ -81,7 +81,7 @@ pub fn queue_apply_head_move(
     queue: &Queue,
     args: &QueueApplyHeadMoveArgs,
     options: &WriteOptions,
-) -> Result<Written, Refused> {
+) -> Result<WritePreview, WriteRefusal> {
     let Some(current) = queue.current else {
         return Err(empty(
             "no task is current; queue_pop_head takes the next one",
@@ -112,12 +112,12 @@ pub fn queue_skip_head(
     state: &ScheduleState,
     queue: &Queue,
     args: &QueueSkipHeadArgs,
-) -> Result<Reply, Refused> {
+) -> Result<Reply, WriteRefusal> {
     let task = head(state, queue)?;
     let reason = args.reason.trim();
     if reason.is_empty() {
         let allowed = "say in a few words why the task stays".to_owned();
-        return Err(Refused::Argument {
+        return Err(WriteRefusal::Argument {
             argument: "reason",
             allowed,
         });
@@ -127,15 +127,15 @@ pub fn queue_skip_head(
     Ok(Reply { text, summary })
 }
 
-fn head<'a>(state: &'a ScheduleState, queue: &Queue) -> Result<&'a Task, Refused> {
+fn head<'a>(state: &'a ScheduleState, queue: &Queue) -> Result<&'a Task, WriteRefusal> {
     let Some(head) = queue.head() else {
         return Err(empty("it is empty; query_target_tasks fills it"));
     };
-    state.task(head).ok_or(Refused::UnknownTask(head))
+    state.task(head).ok_or(WriteRefusal::UnknownTask(head))
 }
 
-fn empty(allowed: &str) -> Refused {
-    Refused::Argument {
+fn empty(allowed: &str) -> WriteRefusal {
+    WriteRefusal::Argument {
         argument: "queue",
         allowed: allowed.to_owned(),
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Reply, known_day};
 use crate::schedule::text::{day_name, list, range_text, short, task_name};
-use crate::schedule::{Board, Refused, SECTIONS, ScheduleState, Slot};
+use crate::schedule::{Board, SECTIONS, ScheduleState, Slot, WriteRefusal};
 
 /// Shows a day in pairs of sections, or some of its sections one by one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,7 +24,7 @@ pub struct QueryRangeArgs {
 ///
 /// # Errors
 /// A day outside the window, or sections that a day does not have.
-pub fn query_range(state: &ScheduleState, args: &QueryRangeArgs) -> Result<Reply, Refused> {
+pub fn query_range(state: &ScheduleState, args: &QueryRangeArgs) -> Result<Reply, WriteRefusal> {
     let board = Board::new(state);
     let day = known_day(&board, args.day)?;
     let name = state.day(day).map(day_name).unwrap_or_default();
@@ -34,7 +34,7 @@ pub fn query_range(state: &ScheduleState, args: &QueryRangeArgs) -> Result<Reply
     let end = args.slot_end.unwrap_or(start);
     if start == 0 || end < start || end > SECTIONS {
         let allowed = format!("sections go from 1 to {SECTIONS}, the first before the last");
-        return Err(Refused::Argument {
+        return Err(WriteRefusal::Argument {
             argument: "slot_start, slot_end",
             allowed,
         });

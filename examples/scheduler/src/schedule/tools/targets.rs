@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::calendar::{DayFilter, DayKind};
 use super::{Reply, StatusFilter, TaskLine};
 use crate::schedule::text::counted;
-use crate::schedule::{Board, Refused, ScheduleState, Task};
+use crate::schedule::{Board, ScheduleState, Task, WriteRefusal};
 
 /// Finds tasks by status, category and the days on which they lie.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -64,7 +64,7 @@ impl Default for QueryTargetTasksArgs {
 pub fn query_target_tasks(
     state: &ScheduleState,
     args: &QueryTargetTasksArgs,
-) -> Result<Reply, Refused> {
+) -> Result<Reply, WriteRefusal> {
     let tasks = target_tasks(state, args)?;
     let found = tasks.len();
     let tasks = tasks.iter().filter_map(|id| state.task(*id));
@@ -90,7 +90,7 @@ pub fn query_target_tasks(
 pub fn target_tasks(
     state: &ScheduleState,
     args: &QueryTargetTasksArgs,
-) -> Result<Vec<u32>, Refused> {
+) -> Result<Vec<u32>, WriteRefusal> {
     let board = Board::new(state);
     args.task_ids
         .iter()

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Reply;
 use crate::schedule::text::{counted, range_text, status_text, task_name};
-use crate::schedule::{Board, Refused, ScheduleState, Slot, Task, TaskStatus, order};
+use crate::schedule::{Board, ScheduleState, Slot, Task, TaskStatus, WriteRefusal, order};
 
 /// Lists tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -115,7 +115,7 @@ pub fn list_tasks(state: &ScheduleState, args: &ListTasksArgs) -> Reply {
 ///
 /// # Errors
 /// There is no such task.
-pub fn get_task_info(state: &ScheduleState, args: &GetTaskInfoArgs) -> Result<Reply, Refused> {
+pub fn get_task_info(state: &ScheduleState, args: &GetTaskInfoArgs) -> Result<Reply, WriteRefusal> {
     let board = Board::new(state);
     let task = board.known(args.task_id)?;
     let mut lines = vec![

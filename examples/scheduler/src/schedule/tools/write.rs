@@ -2,10 +2,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Written;
+use super::WritePreview;
 use crate::schedule::relocate::Target;
 use crate::schedule::text::range_text;
-use crate::schedule::{Board, Change, Refused, ScheduleState, TaskStatus, WriteOptions};
+use crate::schedule::{Board, Change, ScheduleState, TaskStatus, WriteOptions, WriteRefusal};
 
 /// Gives a pending task its place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -66,11 +66,11 @@ pub fn place(
     state: &ScheduleState,
     args: &PlaceArgs,
     options: &WriteOptions,
-) -> Result<Written, Refused> {
+) -> Result<WritePreview, WriteRefusal> {
     let mut board = Board::new(state);
     let task = board.known(args.task_id)?;
     if task.status != TaskStatus::Pending || task.is_placed() {
-        return Err(Refused::NotPending(args.task_id));
+        return Err(WriteRefusal::NotPending(args.task_id));
     }
     let target = Target {
         task: args.task_id,
@@ -85,7 +85,7 @@ pub fn place(
         _ => String::new(),
     };
     let summary = format!("placed {}{inside}", lies(&board, args.task_id));
-    Ok(Written::new(
+    Ok(WritePreview::new(
         &board,
         summary,
         applied.changes,
@@ -101,7 +101,7 @@ pub fn move_task(
     state: &ScheduleState,
     args: &MoveArgs,
     options: &WriteOptions,
-) -> Result<Written, Refused> {
+) -> Result<WritePreview, WriteRefusal> {
     let mut board = Board::new(state);
     let from = board.check_movable(args.task_id, options)?;
     let changes = board.try_move(args.target(), options)?.changes;
@@ -110,7 +110,7 @@ pub fn move_task(
         lies(&board, args.task_id),
         range_text(from)
     );
-    Ok(Written::new(
+    Ok(WritePreview::new(
         &board,
         summary,
         changes,
@@ -126,7 +126,7 @@ pub fn swap(
     state: &ScheduleState,
     args: &SwapArgs,
     options: &WriteOptions,
-) -> Result<Written, Refused> {
+) -> Result<WritePreview, WriteRefusal> {
     let mut board = Board::new(state);
     let changes = board.try_swap(args.task_a, args.task_b, options)?.changes;
     let places = changes
@@ -138,7 +138,7 @@ pub fn swap(
         lies(&board, args.task_a),
         lies(&board, args.task_b)
     );
-    Ok(Written::new(&board, summary, changes, days))
+    Ok(WritePreview::new(&board, summary, changes, days))
 }
 
 /// Gives several placed tasks other places, all of them or none.
@@ -149,23 +149,23 @@ pub fn batch_move(
     state: &ScheduleState,
     args: &BatchMoveArgs,
     options: &WriteOptions,
-) -> Result<Written, Refused> {
+) -> Result<WritePreview, WriteRefusal> {
     let given = args.moves.len();
     if given == 0 {
         let allowed = "name at least one move".to_owned();
-        return Err(Refused::Argument {
+        return Err(WriteRefusal::Argument {
             argument: "moves",
             allowed,
         });
     }
     if let Some(limit) = options.batch_limit.filter(|limit| given > *limit) {
-        return Err(Refused::TooManyMoves { given, limit });
+        return Err(WriteRefusal::TooManyMoves { given, limit });
     }
     let mut board = Board::new(state);
     let (mut days, mut targets) = (Vec::new(), Vec::<Target>::new());
     for step in &args.moves {
         if targets.iter().any(|target| target.task == step.task_id) {
-            return Err(Refused::Repeated(step.task_id));
+            return Err(WriteRefusal::Repeated(step.task_id));
         }
         days.extend([
             board.check_movable(step.task_id, options)?.day,
@@ -179,7 +179,7 @@ pub fn batch_move(
         .map(|target| lies(&board, target.task))
         .collect();
     let summary = format!("moved {}", moved.join(", "));
-    Ok(Written::new(&board, summary, applied.changes, days))
+    Ok(WritePreview::new(&board, summary, applied.changes, days))
 }
 
 /// Takes a task out of the schedule. A guest inside it becomes pending as well.
@@ -190,7 +190,7 @@ pub fn unplace(
     state: &ScheduleState,
     args: &UnplaceArgs,
     options: &WriteOptions,
-) -> Result<Written, Refused> {
+) -> Result<WritePreview, WriteRefusal> {
     let mut board = Board::new(state);
     let task = board.check_mobile(args.task_id, options)?;
     if let Some(scope) = &options.scope {
@@ -215,7 +215,7 @@ pub fn unplace(
     for change in &changes {
         board.apply(change);
     }
-    Ok(Written::new(&board, summary, changes, days))
+    Ok(WritePreview::new(&board, summary, changes, days))
 }
 
 impl MoveArgs {

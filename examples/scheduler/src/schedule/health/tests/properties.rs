@@ -5,10 +5,10 @@ use super::{look, mixed};
 use crate::schedule::fixture::{course, item};
 use crate::schedule::health::diagnosis::Diagnosis;
 use crate::schedule::health::{Candidate, decide};
-use crate::schedule::tools::{MoveArgs, PlaceArgs, SwapArgs, Written, move_task, place, swap};
+use crate::schedule::tools::{MoveArgs, PlaceArgs, SwapArgs, WritePreview, move_task, place, swap};
 use crate::schedule::{Board, RefineEnd, ScheduleState, Task, WriteOptions, refine};
 
-fn follow(state: &ScheduleState, candidate: &Candidate) -> Written {
+fn follow(state: &ScheduleState, candidate: &Candidate) -> WritePreview {
     let (args, options) = (candidate.arguments.clone(), WriteOptions::default());
     let written = match candidate.tool.as_str() {
         "swap" => swap(

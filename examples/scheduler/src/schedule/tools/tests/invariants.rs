@@ -4,13 +4,13 @@ use proptest::prelude::*;
 use crate::schedule::change::host_contains;
 use crate::schedule::fixture::{course, errand, host, item, state};
 use crate::schedule::tools::{
-    BatchMoveArgs, CompoundArgs, MoveArgs, PlaceArgs, SwapArgs, UnplaceArgs, Written, batch_move,
-    move_task, place, spread_even, swap, unplace,
+    BatchMoveArgs, CompoundArgs, MoveArgs, PlaceArgs, SwapArgs, UnplaceArgs, WritePreview,
+    batch_move, move_task, place, spread_even, swap, unplace,
 };
-use crate::schedule::{Board, Refused, ScheduleState, Task, WriteOptions, order};
+use crate::schedule::{Board, ScheduleState, Task, WriteOptions, WriteRefusal, order};
 
 #[derive(Debug, Clone)]
-enum Asked {
+enum ToolRequest {
     Place(PlaceArgs),
     Move(MoveArgs),
     Swap(SwapArgs),
@@ -46,34 +46,34 @@ fn a_move() -> impl Strategy<Value = MoveArgs> {
     })
 }
 
-fn asked() -> impl Strategy<Value = Asked> {
+fn asked() -> impl Strategy<Value = ToolRequest> {
     prop_oneof![
         6 => (6..13_u32, 0..6_u16, 0..14_u8)
             .prop_map(|(task_id, day, slot_start)| PlaceArgs { task_id, day, slot_start })
-            .prop_map(Asked::Place),
-        3 => a_move().prop_map(Asked::Move),
+            .prop_map(ToolRequest::Place),
+        3 => a_move().prop_map(ToolRequest::Move),
         3 => (1..13_u32, 1..13_u32)
-            .prop_map(|(task_a, task_b)| Asked::Swap(SwapArgs { task_a, task_b })),
+            .prop_map(|(task_a, task_b)| ToolRequest::Swap(SwapArgs { task_a, task_b })),
         2 => prop::collection::vec(a_move(), 0..4)
-            .prop_map(|moves| Asked::Batch(BatchMoveArgs { moves })),
-        1 => (1..13_u32).prop_map(|task_id| Asked::Unplace(UnplaceArgs { task_id })),
+            .prop_map(|moves| ToolRequest::Batch(BatchMoveArgs { moves })),
+        1 => (1..13_u32).prop_map(|task_id| ToolRequest::Unplace(UnplaceArgs { task_id })),
         1 => prop::collection::vec(5..13_u32, 2..5)
-            .prop_map(|task_ids| Asked::Spread(CompoundArgs { task_ids })),
+            .prop_map(|task_ids| ToolRequest::Spread(CompoundArgs { task_ids })),
     ]
 }
 
 fn answer(
     state: &ScheduleState,
-    asked: &Asked,
+    asked: &ToolRequest,
     options: &WriteOptions,
-) -> Result<Written, Refused> {
+) -> Result<WritePreview, WriteRefusal> {
     match asked {
-        Asked::Place(args) => place(state, args, options),
-        Asked::Move(args) => move_task(state, args, options),
-        Asked::Swap(args) => swap(state, args, options),
-        Asked::Batch(args) => batch_move(state, args, options),
-        Asked::Unplace(args) => unplace(state, args, options),
-        Asked::Spread(args) => spread_even(state, args, options),
+        ToolRequest::Place(args) => place(state, args, options),
+        ToolRequest::Move(args) => move_task(state, args, options),
+        ToolRequest::Swap(args) => swap(state, args, options),
+        ToolRequest::Batch(args) => batch_move(state, args, options),
+        ToolRequest::Unplace(args) => unplace(state, args, options),
+        ToolRequest::Spread(args) => spread_even(state, args, options),
     }
 }
 

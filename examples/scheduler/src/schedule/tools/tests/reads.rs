@@ -4,7 +4,7 @@ use crate::schedule::tools::{
     QueryTargetTasksArgs, SlotType, StatusFilter, find_free, get_overview, get_task_info,
     list_tasks, query_available_slots, query_range, query_target_tasks,
 };
-use crate::schedule::{Refused, ScheduleState, Slot, TaskClass};
+use crate::schedule::{ScheduleState, Slot, TaskClass, WriteRefusal};
 
 fn week() -> ScheduleState {
     let mut now = state(
@@ -89,7 +89,7 @@ fn sch_73_query_range_shows_pairs_or_sections() {
             },
         );
         assert!(
-            matches!(refused, Err(Refused::Argument { .. })),
+            matches!(refused, Err(WriteRefusal::Argument { .. })),
             "{refused:?}"
         );
     }
@@ -119,14 +119,14 @@ fn sch_74_find_free_lists_free_ranges_then_hosts_then_the_largest() {
     );
     assert!(matches!(
         find(0, None),
-        Err(Refused::Argument {
+        Err(WriteRefusal::Argument {
             argument: "duration",
             ..
         })
     ));
     assert_eq!(
         find(1, Some(3)),
-        Err(Refused::UnknownDay { day: 3, last: 2 })
+        Err(WriteRefusal::UnknownDay { day: 3, last: 2 })
     );
 }
 
@@ -288,5 +288,5 @@ fn sch_83_target_tasks_are_filtered_by_status_category_and_days() {
         task_ids: vec![9],
         ..suggested
     };
-    assert_eq!(query(unknown), Err(Refused::UnknownTask(9)));
+    assert_eq!(query(unknown), Err(WriteRefusal::UnknownTask(9)));
 }

@@ -1,12 +1,12 @@
 use crate::schedule::fixture::{class, course, errand, host, item, state, suggested};
-use crate::schedule::refusal::RuleBroken;
+use crate::schedule::refusal::BrokenRule;
 use crate::schedule::scope::DayScope;
 use crate::schedule::tools::{
-    BatchMoveArgs, MoveArgs, PlaceArgs, SwapArgs, UnplaceArgs, Written, batch_move, move_task,
+    BatchMoveArgs, MoveArgs, PlaceArgs, SwapArgs, UnplaceArgs, WritePreview, batch_move, move_task,
     place, swap, unplace,
 };
 use crate::schedule::{
-    Change, Refused, ScheduleState, Slot, Task, TaskClass, TaskStatus, WriteOptions,
+    Change, ScheduleState, Slot, Task, TaskClass, TaskStatus, WriteOptions, WriteRefusal,
 };
 
 fn safe() -> WriteOptions {
@@ -29,7 +29,7 @@ fn to(task_id: u32, new_day: u16, new_slot_start: u8) -> MoveArgs {
     }
 }
 
-fn after(state: &ScheduleState, written: &Written) -> ScheduleState {
+fn after(state: &ScheduleState, written: &WritePreview) -> ScheduleState {
     let mut state = state.clone();
     written
         .changes
@@ -51,7 +51,7 @@ fn sch_77_place_suggests_a_pending_task_and_shows_the_day() {
     let written = place(&now, &put(2, 3, 5), &safe()).unwrap();
     assert_eq!(
         written,
-        Written {
+        WritePreview {
             text: "placed task 2 \"Item 2\" at day 3, sections 5-6.\nday 3 (week 1, Wed \
                    2026-09-16): 1-2 #1 \"Physics\" [existing, locked]; 5-6 #2 \"Item 2\" \
                    [suggested]; free 3-4, 7-12"
@@ -68,7 +68,7 @@ fn sch_77_place_suggests_a_pending_task_and_shows_the_day() {
     let next = after(&now, &written);
     assert_eq!(
         place(&next, &put(2, 4, 5), &safe()),
-        Err(Refused::NotPending(2))
+        Err(WriteRefusal::NotPending(2))
     );
 }
 
@@ -85,7 +85,7 @@ fn sch_77_place_embeds_into_a_host_without_a_guest() {
     assert!(
         matches!(
             second,
-            Err(Refused::Conflict {
+            Err(WriteRefusal::Conflict {
                 with: 1,
                 hosts: false,
                 ..
@@ -127,7 +127,7 @@ fn sch_78_move_ignores_the_place_of_the_task_itself() {
     assert_eq!(lies(&next, 2), [Slot::new(1, 4, 5)]);
     assert_eq!(
         move_task(&now, &to(2, 1, 3), &safe()),
-        Err(Refused::AlreadyThere(2))
+        Err(WriteRefusal::AlreadyThere(2))
     );
 }
 
@@ -157,7 +157,7 @@ fn sch_c10_existing_tasks_move_only_if_allowed_and_locked_ones_never() {
             item(3, 1, 1),
         ],
     );
-    let refused = Refused::Existing {
+    let refused = WriteRefusal::Existing {
         task: 2,
         name: "Gym".into(),
     };
@@ -174,7 +174,7 @@ fn sch_c10_existing_tasks_move_only_if_allowed_and_locked_ones_never() {
     let next = after(&now, &move_task(&now, &to(2, 2, 1), &open).unwrap());
     assert_eq!(next.task(2).unwrap().status, TaskStatus::Existing);
     assert_eq!(lies(&next, 2), [Slot::new(2, 1, 2)]);
-    let locked = Refused::Locked {
+    let locked = WriteRefusal::Locked {
         task: 1,
         name: "Physics".into(),
     };
@@ -185,7 +185,7 @@ fn sch_c10_existing_tasks_move_only_if_allowed_and_locked_ones_never() {
     );
     assert_eq!(
         move_task(&now, &to(3, 2, 1), &open),
-        Err(Refused::NotPlaced(3))
+        Err(WriteRefusal::NotPlaced(3))
     );
 }
 
@@ -234,15 +234,15 @@ fn sch_79_swap_refuses_unequal_lengths_pending_tasks_and_itself() {
     let try_swap = |task_a, task_b| swap(&now, &SwapArgs { task_a, task_b }, &safe());
     assert_eq!(
         try_swap(1, 3),
-        Err(Refused::DifferentDurations {
+        Err(WriteRefusal::DifferentDurations {
             task_a: 1,
             task_b: 3,
             a: 2,
             b: 3
         })
     );
-    assert_eq!(try_swap(1, 4), Err(Refused::NotPlaced(4)));
-    assert_eq!(try_swap(1, 1), Err(Refused::Repeated(1)));
+    assert_eq!(try_swap(1, 4), Err(WriteRefusal::NotPlaced(4)));
+    assert_eq!(try_swap(1, 1), Err(WriteRefusal::Repeated(1)));
 }
 
 #[test]
@@ -261,7 +261,7 @@ fn sch_79_swap_against_the_order_changes_nothing() {
     .unwrap_err();
     assert_eq!(
         refused,
-        Refused::Order {
+        WriteRefusal::Order {
             task: 1,
             order: 1,
             sibling: 3,
@@ -291,7 +291,7 @@ fn sch_79_a_conflict_with_a_third_party_rolls_the_swap_back() {
         &safe(),
     );
     assert!(
-        matches!(refused, Err(Refused::Conflict { with: 3, .. })),
+        matches!(refused, Err(WriteRefusal::Conflict { with: 3, .. })),
         "{refused:?}"
     );
 }
@@ -310,21 +310,21 @@ fn sch_80_batch_move_is_atomic_and_uses_places_that_become_free() {
     );
     let clash = moves(vec![to(1, 2, 5), to(2, 3, 1)]);
     assert!(
-        matches!(clash, Err(Refused::Conflict { with: 3, .. })),
+        matches!(clash, Err(WriteRefusal::Conflict { with: 3, .. })),
         "{clash:?}"
     );
     let same = moves(vec![to(1, 5, 1), to(2, 5, 2)]);
     assert!(
-        matches!(same, Err(Refused::Conflict { with: 1, .. })),
+        matches!(same, Err(WriteRefusal::Conflict { with: 1, .. })),
         "{same:?}"
     );
     assert_eq!(
         moves(vec![to(1, 5, 1), to(1, 6, 1)]),
-        Err(Refused::Repeated(1))
+        Err(WriteRefusal::Repeated(1))
     );
     assert!(matches!(
         moves(vec![]),
-        Err(Refused::Argument {
+        Err(WriteRefusal::Argument {
             argument: "moves",
             ..
         })
@@ -342,7 +342,7 @@ fn sch_80_the_number_of_moves_is_an_option() {
     assert!(batch_move(&now, &moves, &safe()).is_ok());
     assert_eq!(
         batch_move(&now, &moves, &safe().batch_limit(2)),
-        Err(Refused::TooManyMoves { given: 3, limit: 2 })
+        Err(WriteRefusal::TooManyMoves { given: 3, limit: 2 })
     );
 }
 
@@ -371,7 +371,7 @@ fn sch_81_unplace_frees_the_host_and_takes_a_guest_along() {
     let open = safe().existing_may_move(true);
     assert_eq!(
         move_task(&inside, &to(1, 4, 1), &open),
-        Err(Refused::HasGuest { task: 1, guest: 2 })
+        Err(WriteRefusal::HasGuest { task: 1, guest: 2 })
     );
     let both = after(
         &inside,
@@ -387,7 +387,7 @@ fn sch_81_unplace_frees_the_host_and_takes_a_guest_along() {
     assert_eq!(both.task(2), now.task(2));
     assert_eq!(
         unplace(&now, &UnplaceArgs { task_id: 2 }, &safe()),
-        Err(Refused::NotPlaced(2))
+        Err(WriteRefusal::NotPlaced(2))
     );
 }
 
@@ -397,7 +397,7 @@ fn sch_51_writes_stay_within_the_days_of_the_step() {
     tasks.push(item(3, 3, 1));
     let now = state(7, tasks);
     let scoped = safe().scope(Some(DayScope::new([2, 3])));
-    let outside = |day| Refused::OutsideScope {
+    let outside = |day| WriteRefusal::OutsideScope {
         day,
         allowed: vec![2, 3],
     };
@@ -425,12 +425,12 @@ fn the_rules_of_a_class_hold_unless_they_are_switched_off() {
         ..class(1)
     }];
     let rule = |args| match place(&now, &args, &safe()) {
-        Err(Refused::ClassRule { rule, .. }) => Some(rule),
+        Err(WriteRefusal::ClassRule { rule, .. }) => Some(rule),
         _ => None,
     };
-    assert_eq!(rule(put(2, 1, 2)), Some(RuleBroken::Block(2)));
-    assert_eq!(rule(put(2, 6, 5)), Some(RuleBroken::DayOfWeek(6)));
-    assert_eq!(rule(put(2, 3, 1)), Some(RuleBroken::Filler));
+    assert_eq!(rule(put(2, 1, 2)), Some(BrokenRule::Block(2)));
+    assert_eq!(rule(put(2, 6, 5)), Some(BrokenRule::DayOfWeek(6)));
+    assert_eq!(rule(put(2, 3, 1)), Some(BrokenRule::Filler));
     assert_eq!(rule(put(2, 3, 5)), None);
     assert!(place(&now, &put(2, 6, 5), &safe().class_rules(false)).is_ok());
 }
