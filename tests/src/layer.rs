@@ -40,7 +40,7 @@ const OUTSIDE: [&str; 16] = [
 const ASYNC: [&str; 3] = ["async-trait", "futures", "tokio"];
 
 /// Returns every dependency that the table `| layer | crates | … |` does not permit: a crate may
-/// need crates of the rows above its own. A row called `base` has no package of [`OUTSIDE`] below
+/// need crates of the rows above its own. A row called `base` has no package of `OUTSIDE` below
 /// it; a row called `tests` is for tests alone.
 pub fn complaints(table: &str, packages: &[Package]) -> Vec<String> {
     let rows = markdown::rows(table, &["layer", "crates"]);

@@ -39,7 +39,9 @@ pub use react::{
     Assistant, React, ReactLoop, ReactMetadata, ReactReply, ReactRules, ReactRun, ReactUpdate,
     ReplyError, StopReason, StopWords,
 };
-pub use remember::{MemoryTrigger, REMEMBERED, Recall, RecallArgs, log_once, to_remember};
+pub use remember::{
+    MemoryTrigger, REMEMBERED, Recall, RecallArgs, log_once, to_remember, with_note_receipt,
+};
 pub use reply::ask_reply;
 pub use report::RunReport;
 pub use sequence::{

@@ -22,6 +22,7 @@ use fugato_llm::{ChatModel, DecisionStyle, Profile, Timeout};
 use crate::{
     Corrections, CycleDetector, Embeds, Toolbox,
     trace::{RecordedModel, recorded},
+    with_note_receipt,
 };
 
 pub use entry::{Assistant, ReplyError};
@@ -230,7 +231,6 @@ impl<S: Embeds<React>> ReactLoop<S> {
             rules: self.rules,
             toolbox: self.toolbox.clone(),
             manner: Arc::clone(&manner),
-            remembers: self.memory.is_some(),
         };
         let max_steps = manner.max_steps;
         let report = self.toolbox.clone();
@@ -270,18 +270,22 @@ fn after_agent(react: &React) -> &'static str {
     }
 }
 
-/// A node whose failure is logged and changes nothing.
+/// A node whose failure is logged and changes nothing. A note that it stored is noted in the state,
+/// as the receipt of words that claim it.
 struct OptionalNode<S: Embeds<React>>(Arc<dyn Node<S>>);
 
 #[async_trait]
 impl<S: Embeds<React>> Node<S> for OptionalNode<S> {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let task = cx.task();
-        let outcome = self.0.run(cx).await;
-        Ok(outcome.unwrap_or_else(|error| {
+        let outcome = self.0.run(cx).await.unwrap_or_else(|error| {
             tracing::warn!(task, %error, "optional node failed");
             Outcome::done([])
-        }))
+        });
+        Ok(with_note_receipt(
+            outcome,
+            S::embed(ReactUpdate::Remembered),
+        ))
     }
 }
 

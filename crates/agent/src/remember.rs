@@ -139,6 +139,20 @@ where
     }
 }
 
+/// Adds an update to the outcome of a [`MemoryTrigger`] that stored a note, so that the state has a
+/// receipt for words that claim it.
+#[must_use]
+pub fn with_note_receipt<U>(mut outcome: Outcome<U>, receipt: U) -> Outcome<U> {
+    if let Outcome::Done { updates, notes } = &mut outcome {
+        let is_stored = notes.iter().any(|note| match &note.0 {
+            EventKind::Custom { name, data } => name == REMEMBERED && data.get("failure").is_none(),
+            _ => false,
+        });
+        updates.extend(is_stored.then_some(receipt));
+    }
+    outcome
+}
+
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -99,10 +99,9 @@ fn is_contract(text: &str) -> bool {
 /// Returns true if words that are still coming may turn out to be for programs.
 pub(crate) fn may_be_contract(text: &str) -> bool {
     let text = text.trim_start();
-    text.is_empty()
-        || text.starts_with(['{', '<', '['])
-        || "```json".starts_with(text)
-        || text.starts_with("```json")
+    let fenced = text.strip_prefix("```json").or(text.strip_prefix("```"));
+    let is_object = |text: &str| matches!(text.trim_start().chars().next(), None | Some('{'));
+    text.starts_with(['<', '[']) || "```json".starts_with(text) || is_object(fenced.unwrap_or(text))
 }
 
 /// The minimum number of characters of a line that identifies a prompt.
@@ -401,6 +400,23 @@ mod tests {
         ];
         for text in answers {
             assert!(!claims_action(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_for_programs_are_held_back_until_they_are_known() {
+        for text in [
+            "```\n{\"action\": 1}",
+            "```json\n{\"steps\": []}",
+            " {\"speak\": \"x\"}",
+        ] {
+            let ends = text.char_indices().map(|(at, _)| &text[..at]);
+            for begun in ends.chain([text]).filter(|begun| !is_contract(begun)) {
+                assert!(may_be_contract(begun), "{begun:?}");
+            }
+        }
+        for text in ["```rust\nfn a() {}", "It is 9 o'clock", "```\nls"] {
+            assert!(!may_be_contract(text), "{text:?}");
         }
     }
 

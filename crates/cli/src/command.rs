@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::thread_name;
 
-/// What every agent program can do.
+/// The commands of every agent program.
 #[derive(Debug, Clone, Subcommand)]
 #[non_exhaustive]
 pub enum CliCommand {
@@ -15,7 +15,7 @@ pub enum CliCommand {
     Say(SayArgs),
     /// Serves the agent and its page over HTTP
     Serve {
-        /// Where to listen; port 0 takes a free one
+        /// The address to listen on; port 0 takes a free one
         #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
         listen: SocketAddr,
 
@@ -71,11 +71,11 @@ pub enum CliCommand {
     },
 }
 
-/// What is said to an agent at once, without a conversation in the terminal.
+/// A message to an agent, without a conversation in the terminal.
 #[derive(Debug, Clone, Default, Args)]
 #[non_exhaustive]
 pub struct SayArgs {
-    /// What you want, or your answer to what is asked
+    /// Your request, or your answer to an open question
     pub text: Option<String>,
 
     /// Agrees to every card
@@ -91,11 +91,11 @@ pub struct SayArgs {
     #[arg(long, value_name = "CODE", requires = "answer")]
     pub card: Option<String>,
 
-    /// What is said if the conversation is new and `text` is missing.
+    /// The message for a new conversation if `text` is missing.
     #[arg(skip)]
     pub first: Option<String>,
 
-    /// What goes with the words, such as the fields that a page would send.
+    /// The data beside the message, such as the fields that a page would send.
     #[arg(skip)]
     pub extra: Map<String, Value>,
 }

@@ -9,7 +9,7 @@ use crate::Lang;
 
 const THREAD: &str = "default";
 
-/// What every agent program can be told, whichever command it is given.
+/// The flags of every agent program, for all commands.
 #[derive(Debug, Clone, Args)]
 #[non_exhaustive]
 pub struct Flags {
@@ -17,11 +17,11 @@ pub struct Flags {
     #[arg(long, global = true, default_value = THREAD, value_parser = thread_name)]
     pub thread: String,
 
-    /// Where conversations and results are kept [default: the program's name and `-data`]
+    /// The folder of conversations and results [default: the program's name and `-data`]
     #[arg(long, global = true, value_name = "FOLDER")]
     pub dir: Option<PathBuf>,
 
-    /// Where the log is stored: a path, or the URL of a server [default: threads.db in --dir]
+    /// The store of the log: a path, or the URL of a server [default: threads.db in --dir]
     #[arg(long, global = true, value_name = "URL")]
     pub store: Option<String>,
 
@@ -37,7 +37,7 @@ pub struct Flags {
     #[arg(long, global = true, requires = "base_url")]
     pub model: Option<String>,
 
-    /// What the server speaks
+    /// The protocol of the server
     #[arg(long, global = true, value_enum, default_value_t)]
     pub provider: Provider,
 
@@ -63,7 +63,7 @@ pub struct Flags {
     )]
     pub backup_model: Option<String>,
 
-    /// What the other server speaks
+    /// The protocol of the other server
     #[arg(long, global = true, value_enum, default_value_t)]
     pub backup_provider: Provider,
 
@@ -71,18 +71,18 @@ pub struct Flags {
     #[arg(long, global = true, value_name = "NAME", requires = "backup_base_url")]
     pub backup_key_env: Option<String>,
 
-    /// How many tokens the models take, prompt and answer together; older messages are left out of
+    /// The tokens that the models take, prompt and answer together; older messages are left out of
     /// what is longer
     #[arg(long, global = true, value_name = "TOKENS", default_value_t = 32_768,
           value_parser = clap::value_parser!(u64).range(1_024..=100_000_000))]
     pub context: u64,
 
-    /// How long a model may say nothing, before its first word or between two
+    /// The longest silence of a model, before its first word or between two
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 30,
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub model_silence: u64,
 
-    /// How long an answer of a model may take in all; all answers of a run, eight times as long
+    /// The time of an answer of a model in all; all answers of a run, eight times as long
     #[arg(long, global = true, value_name = "SECONDS", default_value_t = 120,
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub model_time: u64,
@@ -98,7 +98,7 @@ pub struct Flags {
     pub otlp: Option<String>,
 }
 
-/// What a model server speaks.
+/// The protocol of a model server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 #[non_exhaustive]
 pub enum Provider {

@@ -22,7 +22,7 @@ impl Notify {
     }
 }
 
-/// What to tell.
+/// The message.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NotifyArgs {

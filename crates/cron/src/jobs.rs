@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Notify;
 
-use crate::{BadSchedule, CatchUp, Job, JobClock, JobSpec, CronSchedule};
+use crate::{BadSchedule, CatchUp, CronSchedule, Job, JobClock, JobSpec};
 
 /// All jobs of a store. Cheap to clone.
 #[derive(Clone)]

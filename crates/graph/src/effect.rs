@@ -234,7 +234,7 @@ pub enum EffectError {
     },
 }
 
-/// What a person answers about an action in doubt.
+/// The answer of a person about an action in doubt.
 #[derive(Debug, Clone, PartialEq, Serialize, serde::Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Doubt")]

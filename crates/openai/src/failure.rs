@@ -90,8 +90,10 @@ impl ErrorBody {
 
     fn classify(&self, status: Option<StatusCode>, key: Option<&ApiKey>) -> ModelError {
         let kind = self.kind(status.map(|status| status.as_u16()));
-        let short: String = self.message.trim().chars().take(MESSAGE_CHARS).collect();
-        let said = key.map_or_else(|| short.clone(), |key| key.scrub(&short));
+        // The key is replaced before the text is cut, which could divide it.
+        let scrubbed = key.map(|key| key.scrub(&self.message));
+        let message = scrubbed.as_deref().unwrap_or(&self.message).trim();
+        let said: String = message.chars().take(MESSAGE_CHARS).collect();
         let context = match (status, said.is_empty()) {
             (Some(status), true) => format!("status {}", status.as_u16()),
             (Some(status), false) => format!("status {}: {said}", status.as_u16()),

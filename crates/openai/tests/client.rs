@@ -135,6 +135,8 @@ async fn an_answer_in_one_piece_is_read_too() {
 async fn l2_each_status_has_its_kind() {
     use ModelErrorKind::{BadRequest, Denied, NotFound, RateLimited, TooLong, Unavailable};
     let said = |message: &str| format!("{{\"error\":{{\"message\":\"{message}\"}}}}");
+    let long = "x".repeat(495);
+    let cut_at_the_key = format!("status 401: {long}[key]");
     let too_long = r#"{"error":{"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}"#;
     for (status, body, kind, context) in [
         (
@@ -142,6 +144,12 @@ async fn l2_each_status_has_its_kind() {
             said("wrong key sk-very-secret"),
             Denied,
             "status 401: wrong key [key]",
+        ),
+        (
+            401,
+            said(&format!("{long}{SECRET}")),
+            Denied,
+            &cut_at_the_key,
         ),
         (403, said("no"), Denied, "status 403: no"),
         (

@@ -152,7 +152,7 @@ impl ConsentSim {
     }
 }
 
-/// Who asks for a number of cases wants to know what came of them.
+/// Prints the totals, for a caller who asked for a number of cases.
 #[expect(clippy::print_stderr, reason = "a test has no other place to say it")]
 fn tell(report: &ConsentReport) {
     eprintln!("{report}");

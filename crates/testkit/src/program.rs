@@ -192,7 +192,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Where it listens, such as `127.0.0.1:49152`.
+    /// The address that it listens on, such as `127.0.0.1:49152`.
     pub fn address(&self) -> &str {
         &self.address
     }

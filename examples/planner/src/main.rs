@@ -25,7 +25,7 @@ struct Args {
     #[command(subcommand)]
     command: Option<OwnCommand>,
 
-    /// How work is planned
+    /// The way in which work is planned
     #[arg(long, global = true, value_enum, default_value = "plan")]
     manner: ExecutorKind,
 

@@ -37,7 +37,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What an order says, as cards and the desk do.
+/// The content of an order, as cards and the exchange show it.
 fn order(it: &Value) -> Value {
     json!([it["side"], it["symbol"], it["quantity"], it["price"]])
 }

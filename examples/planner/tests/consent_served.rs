@@ -47,7 +47,7 @@ impl House {
     }
 }
 
-/// What an order says, as cards and the desk do.
+/// The content of an order, as cards and the exchange show it.
 fn order(it: &Value) -> Value {
     json!([it["side"], it["symbol"], it["quantity"], it["price"]])
 }

@@ -2,10 +2,10 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// What this agent can be told beside what all can.
+/// The settings of this agent, beside those of all agents.
 #[derive(Debug, Clone, Args)]
 pub struct Settings {
-    /// How many rounds of tools a request may take
+    /// The number of rounds of tools that a request may take
     #[arg(long, global = true, value_name = "N", default_value_t = 8)]
     pub max_steps: u32,
 
@@ -35,7 +35,7 @@ pub struct Settings {
 /// A tool that is built in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum BuiltIn {
-    /// What time it is
+    /// The time of day
     Time,
     /// Calculating
     Calculator,

@@ -219,6 +219,8 @@ impl ContextHook {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Upserts {
+    /// The number of classes that were stored.
+    pub stored: u32,
     /// True if a write was tried.
     pub last_tried: bool,
     /// True if the last class was stored.

@@ -30,7 +30,7 @@ pub struct Receipts {
     pub removed: usize,
     /// The number of stored changes.
     pub stored: u64,
-    /// True if the last class that the run wrote was stored.
+    /// True if the run stored a class.
     pub classes: bool,
 }
 
@@ -39,7 +39,7 @@ impl Receipts {
     pub fn of_request(agent: &AgentState) -> Self {
         let mut receipts = Self {
             stored: agent.run.stored,
-            classes: agent.run.upserts.last_success,
+            classes: agent.run.upserts.stored > 0,
             ..Self::default()
         };
         let touched = agent.run.places.iter();

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 /// The forms.
 pub type Forms = fugato::form::Forms<FormKind>;
 
-/// Which form.
+/// The kind of form.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema,
 )]

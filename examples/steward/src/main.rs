@@ -23,7 +23,7 @@ struct Args {
     flags: Flags,
     #[command(subcommand)]
     command: Option<OwnCommand>,
-    /// Where applications and claims are kept: a path, or the URL of a `PostgreSQL` server;
+    /// The store of applications and claims: a path, or the URL of a `PostgreSQL` server;
     /// steward.db in the folder unless it is given
     #[arg(long, global = true, value_name = "ADDRESS")]
     tables: Option<String>,

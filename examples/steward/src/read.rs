@@ -47,7 +47,7 @@ pub struct Clause {
     pub confidence: f64,
 }
 
-/// How far something shall go.
+/// The extent of an action.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, schemars::JsonSchema,
 )]

@@ -8,7 +8,9 @@ use fugato::{
 use crate::{
     agent::{AgentState, Phase},
     deps::Deps,
-    nodes::{Act, Answer, BeginNode, KeepNode, Plan, Repair, Retrieve, Think, Understand},
+    nodes::{
+        Act, Answer, BeginNode, KeepNode, Plan, Remember, Repair, Retrieve, Think, Understand,
+    },
 };
 
 /// Returns the graph of the agent. It has no data of a conversation, so one graph serves all of
@@ -22,7 +24,7 @@ pub fn graph(deps: &Deps) -> Result<Graph<AgentState>, BuildError> {
     let [intent, plan, think, retrieve, act, repair, answer] = NODES.map(Phase::node);
     Graph::<AgentState>::starting_at("begin")
         .node("begin", BeginNode(deps.clone()))
-        .node("remember", MemoryTrigger::new(notebook, said))
+        .node("remember", Remember(MemoryTrigger::new(notebook, said)))
         .node("compact", recorded(deps.compact()))
         .node(intent, recorded(Understand(deps.clone())))
         .node(plan, recorded(Plan(deps.clone())))

@@ -11,6 +11,7 @@ use crate::{agent::TurnState, intent::either};
 
 /// A step of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[schemars(rename = "Step")]
 pub struct PlanStep {
     /// What kind of step it is.
     #[serde(rename = "type")]

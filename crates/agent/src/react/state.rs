@@ -44,6 +44,9 @@ pub struct ReactRun {
     /// there is no model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub failure: Option<ModelFailure>,
+    /// True if a note was stored because the person asked for it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub remembered: bool,
     /// The final reply to the person.
     pub final_reply: String,
 }
@@ -139,6 +142,8 @@ pub enum ReactUpdate {
         /// The maximum number of rounds of tools.
         max_steps: u32,
     },
+    /// A note was stored, as the person asked.
+    Remembered,
     /// The model answered, with text, calls or both.
     Answered(Message),
     /// Rules answered, with text, calls or both: no model was asked, or it did not answer.
@@ -211,6 +216,7 @@ impl State for React {
                     ..ReactRun::default()
                 };
             }
+            ReactUpdate::Remembered => run.remembered = true,
             ReactUpdate::Answered(message) => {
                 run.llm_calls += 1;
                 run.corrections = 0;

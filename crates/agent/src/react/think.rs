@@ -21,7 +21,7 @@ use crate::{
     correction::SettlementParts,
     show,
     speech::{CallIds, SpeechOptions, StreamedAnswer, overhear},
-    spoken, to_remember,
+    spoken,
     wording::{cut_mark, for_people, is_chinese, is_cut},
 };
 
@@ -32,8 +32,6 @@ pub(super) struct Think<S: Embeds<React>> {
     pub(super) rules: Option<Arc<dyn ReactRules>>,
     pub(super) toolbox: Toolbox<S>,
     pub(super) manner: Arc<LoopOptions<S>>,
-    /// True if notes may be stored without a tool.
-    pub(super) remembers: bool,
 }
 
 /// The message with which the model is asked without tools.
@@ -135,7 +133,7 @@ impl<S: Embeds<React>> Think<S> {
             return words.to_owned();
         }
         let (report, said) = (report(&self.toolbox, state), last_said(state.part()));
-        let report = report.remembered(self.remembers && to_remember(said).is_some());
+        let report = report.remembered(state.part().run.remembered);
         if !report.is_empty() && !is_shown {
             let reply = report.reply(words, said);
             show(cx, &reply);

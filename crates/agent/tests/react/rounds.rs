@@ -1,8 +1,11 @@
 //! The number of the model's answers, the prompts, and the ends of a run.
 use std::time::Duration;
 
-use fugato_agent::{Assistant, Corrections, React, ReactLoop, ReplyError, StopReason, ToolUse};
-use fugato_graph::{BoxError, Context};
+use fugato_agent::{
+    Assistant, Corrections, REMEMBERED, React, ReactLoop, ReactUpdate, ReplyError, StopReason,
+    ToolUse,
+};
+use fugato_graph::{BoxError, Context, Outcome};
 use fugato_llm::{ChatDelta, DecisionStyle, ModelError, ModelErrorKind};
 use fugato_state::{Message, Role, ToolCall};
 use fugato_stream::EventKind;
@@ -264,6 +267,31 @@ async fn a_model_that_does_not_answer_fails_the_run_and_a_retry_goes_on() -> Tes
         (reply.final_reply.as_str(), reply.metadata.llm_calls),
         ("Done: sent 1 as t@1/tools#1/a\n\nDone.", 2)
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_claim_that_a_note_was_stored_needs_its_receipt() -> Tested {
+    let claim = "Okay, I have saved your note.";
+    let nothing = "Nothing was written or changed in this run.";
+    let stored = json!({ "note": "tea" });
+    let failed = json!({ "note": "tea", "failure": "the disk is full" });
+    for (data, expected) in [
+        (stored, claim.to_owned()),
+        (failed, format!("{claim}\n\n{nothing}")),
+    ] {
+        let model = Scripted::new([claim]);
+        let trigger = move |_: Context<React>| {
+            let name = REMEMBERED.to_owned();
+            let note = EventKind::Custom {
+                name,
+                data: data.clone(),
+            };
+            async move { Outcome::<ReactUpdate>::done([]).note(note) }
+        };
+        let (said, _) = run(&model, |graph| graph.memory_trigger(trigger)).await?;
+        assert_eq!(said.final_reply, expected);
+    }
     Ok(())
 }
 

@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
-/// What is to be written, in its order.
+/// The lines to write, in their order.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Todo {
     left: Vec<String>,
@@ -65,15 +65,15 @@ impl State for Todo {
     }
 }
 
-/// What the program does beside that, so that the simulation has something to find.
+/// A flaw of the program, for the simulation to find.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Defect {
     None,
-    /// What is written is what was said last, in whatever thread, and not what the card shows.
+    /// The last message of any thread is written, and not the content of the card.
     WritesOtherValue,
 }
 
-/// What outlives the program.
+/// The part that outlives the program.
 #[derive(Clone)]
 pub(crate) struct Outside {
     written: Arc<Mutex<BTreeMap<String, String>>>,
@@ -83,7 +83,7 @@ pub(crate) struct Outside {
     defect: Defect,
 }
 
-/// Where the threads are.
+/// The store of the threads.
 #[derive(Clone)]
 enum Log {
     Memory(Arc<MemoryLog>),

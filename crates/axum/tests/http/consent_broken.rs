@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::consent::{Defect, Small, lock};
 
-/// What the door does wrong.
+/// A flaw of the door.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wrong {
     /// A bare yes agrees to the card that is open.
@@ -91,7 +91,7 @@ impl ConsentWorld for Door {
     }
 }
 
-/// What the simulation says about a door within its usual number of cases.
+/// Returns the report of the simulation on a door, within its usual number of cases.
 async fn found(wrong: Wrong) -> String {
     let door = move || {
         Ok::<_, BoxError>(Door {

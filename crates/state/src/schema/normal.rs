@@ -132,7 +132,7 @@ mod tests {
     #[derive(JsonSchema)]
     #[expect(dead_code, reason = "only its schema is used")]
     struct Tree {
-        /// How high it is.
+        /// The height in metres.
         height: u32,
         children: Vec<Tree>,
         kind: Kind,
@@ -157,7 +157,7 @@ mod tests {
             height: u32,
         }
 
-        /// What it is.
+        /// The sort of a plant.
         #[derive(JsonSchema)]
         #[expect(dead_code, reason = "only its schema is used")]
         pub(super) enum Sort {

@@ -1,4 +1,4 @@
-//! Who was shown and agreed to what, and whether the writes agree with it.
+//! The cards that were shown, the consents to them, and the check of writes against both.
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
@@ -58,7 +58,7 @@ impl Book {
         own.filter_map(|(_, id)| self.cards.get(id)).collect()
     }
 
-    /// Whether a caller who names a card in a request to a thread can agree to it.
+    /// Returns true if a caller who names a card in a request to a thread can agree to it.
     pub(super) fn may_agree(
         &self,
         (caller, thread): (&str, &str),

@@ -59,7 +59,7 @@ fn find(value: &Value, content: &dyn Fn(&Value) -> Option<Value>, found: &mut Ve
     }
 }
 
-/// What a chat shows of a response: the words of the assistant, and the cards with their codes.
+/// Renders a response as a chat: the words of the assistant, and the cards with their codes.
 pub(super) fn rendered(body: &str, cards: &[ShownCard]) -> String {
     let whole = serde_json::from_str::<Value>(body).unwrap_or_default();
     let said = whole.pointer("/choices/0/message/content");
@@ -75,7 +75,7 @@ pub(super) fn rendered(body: &str, cards: &[ShownCard]) -> String {
     text
 }
 
-/// Whether a text has this word.
+/// Returns true if a text has this word.
 pub(super) fn has_word(text: &str, word: &str) -> bool {
     let mut parts = text.split(|c: char| !c.is_ascii_alphanumeric());
     parts.any(|part| part == word)

@@ -56,7 +56,7 @@ impl Case<'_> {
         }
     }
 
-    /// Whose turn it is; where threads have owners, mostly theirs.
+    /// Returns the next caller; mostly the owner, where threads have owners.
     fn caller(&mut self, thread: &str) -> Option<String> {
         let callers = self.world.callers();
         if self.world.separates_callers() && self.random.percent(85) {

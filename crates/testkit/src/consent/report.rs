@@ -4,19 +4,19 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ConsentReport {
-    /// How many cases were run.
+    /// The number of cases.
     pub cases: usize,
-    /// How many requests were sent.
+    /// The number of requests.
     pub requests: usize,
-    /// How many of them were accepted (a status below 400).
+    /// The number of accepted requests (a status below 400).
     pub accepted: usize,
-    /// How many cards callers were shown.
+    /// The number of cards that callers were shown.
     pub cards: usize,
-    /// How many of these cards a caller agreed to while they were open.
+    /// The number of these cards that a caller agreed to while they were open.
     pub consents: usize,
-    /// How many writes there were.
+    /// The number of writes.
     pub writes: usize,
-    /// How often the program was killed.
+    /// The number of kills.
     pub kills: usize,
 }
 

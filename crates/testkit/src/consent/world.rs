@@ -141,6 +141,6 @@ pub struct ConsentAnswer {
     pub id: String,
     /// The digest that the card showed.
     pub digest: Option<String>,
-    /// Whether the person agrees.
+    /// True if the person agrees.
     pub agrees: bool,
 }

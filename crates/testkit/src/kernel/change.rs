@@ -137,7 +137,7 @@ struct Choice {
 /// The same under another name, with words that explain it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 struct Decision {
-    /// Whether the person wants it.
+    /// True if the person wants it.
     yes: bool,
 }
 

@@ -14,10 +14,10 @@ use crate::{
 
 mod shown;
 
-/// What to look for.
+/// The text to find.
 #[derive(Deserialize, JsonSchema)]
 struct Query {
-    /// Which tasks.
+    /// The tasks.
     status: Option<Status>,
     /// At most so many.
     #[schemars(range(min = 1, max = 9))]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::DeskError;
 
-/// Which side of a trade one is on; of an order, what it does.
+/// The side of a trade; of an order, its action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Side {

@@ -44,7 +44,7 @@ pub struct Config {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Trader {
-    /// What it is called.
+    /// The name.
     pub name: String,
     /// The name of a model that is configured.
     pub model: String,

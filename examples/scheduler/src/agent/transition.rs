@@ -371,6 +371,7 @@ impl AgentState {
         }
         self.health.checked = false;
         self.run.upserts = Upserts {
+            stored: self.run.upserts.stored + 1,
             last_tried: true,
             last_success: true,
             ..Upserts::default()
@@ -379,6 +380,7 @@ impl AgentState {
 
     pub(super) fn miss_class(&mut self, issues: Vec<String>) {
         self.run.upserts = Upserts {
+            stored: self.run.upserts.stored,
             last_tried: true,
             last_success: false,
             last_issues: issues,

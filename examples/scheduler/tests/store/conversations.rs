@@ -286,6 +286,10 @@ async fn sch_88_a_class_is_made_once_the_person_agrees() {
     let upserts = &refused.agent().run.upserts;
     assert!(!upserts.last_success);
     assert_eq!(upserts.consecutive_failures, 1);
+    assert!(
+        scheduler::report::Receipts::of_request(refused.agent()).classes,
+        "the first class has its receipt"
+    );
     assert_eq!(upserts.last_issues.len(), 1, "{upserts:?}");
     assert_eq!(refused.corrections().len(), 1, "done was refused");
     assert_eq!(desk.lying().await, stored);

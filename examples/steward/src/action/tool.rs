@@ -26,6 +26,7 @@ pub(super) struct ActionTool {
 /// The fields of a form.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(transparent)]
+#[schemars(rename = "Given")]
 pub(super) struct FormFields(Fields);
 
 type Answer = Result<ToolOutput<Update>, ToolFailure>;

@@ -17,20 +17,20 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reply {
-    /// What is meant.
+    /// The meaning of the answer.
     pub action: ReplyAction,
-    /// Why not, or what instead.
+    /// The reason, or the wish instead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
     /// The name of the request that says it: a repeat has the same, and answers nothing again.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub trace: String,
-    /// What came with the words.
+    /// The data beside the words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<RequestExtras>,
 }
 
-/// What an answer to a card means.
+/// The meanings of an answer to a card.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ReplyAction {

@@ -32,16 +32,17 @@ pub struct Request {
     pub card: Option<String>,
 }
 
-/// What comes beside words.
+/// The data beside the words.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(deny_unknown_fields)]
+#[schemars(rename = "Beside")]
 pub struct RequestExtras {
     /// The day on which "tomorrow" is counted; today, or the one before, if it is empty.
     pub base_date: String,
     /// The names of files.
     pub attachments: Vec<String>,
-    /// What the page has filled in.
+    /// The fields that the page has filled in.
     pub context: Fields,
     /// The language of answers, `en` or `zh`; otherwise that of the words.
     pub lang: Option<String>,

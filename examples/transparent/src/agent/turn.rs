@@ -28,6 +28,9 @@ pub struct TurnState {
     pub followed: usize,
     /// The number of replans.
     pub replans: u32,
+    /// True if a note was stored because the person asked for it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub remembered: bool,
     /// The notes that were found in the memory.
     pub memories: Vec<FoundNote>,
     /// The queries to the memory.
@@ -161,6 +164,7 @@ impl TurnState {
 
     pub(super) fn apply(&mut self, update: Update) {
         match update {
+            Update::Remembered => self.remembered = true,
             Update::Understood(intent) => {
                 let planned = intent.is_complex();
                 self.intent = Some(intent);

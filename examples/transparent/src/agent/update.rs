@@ -56,6 +56,8 @@ pub enum Update {
         /// The policy by which conversations are compacted.
         policy: Policy,
     },
+    /// A note was stored, as the person asked.
+    Remembered,
     /// Older messages were summarised.
     Compacted(CompactionUpdate),
     /// The intent is known.

@@ -43,6 +43,7 @@ pub struct Decision {
 /// What can come next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
+#[schemars(rename = "What")]
 pub enum NextStep {
     /// Calls a tool.
     UseTool,

@@ -88,7 +88,7 @@ fn nothing(agent: &AgentState, instead: bool) -> String {
             "When shall I remind you? Say for instance: every day at 8:30, tomorrow at 15:00, in 10 minutes.",
             "什么时候提醒？比如：每天8点半、明天下午3点、10分钟后。",
         ),
-        Some(IntentKind::Create) => lang.pick("I have written it down.", "记下了。"),
+        _ if agent.turn.remembered => lang.pick("I have written it down.", "记下了。"),
         Some(IntentKind::Search | IntentKind::AskMemory) => {
             lang.pick("I found nothing about that, neither in the memory nor in the files.", "记忆和文件里都没有找到相关内容。")
         }

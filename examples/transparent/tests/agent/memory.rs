@@ -151,6 +151,18 @@ async fn trn_w6_trn_c7_the_notes_are_the_source_and_the_index_is_one_file_that_f
 }
 
 #[tokio::test]
+async fn a_note_is_told_as_written_only_if_it_was() {
+    let stage = Stage::new(None);
+    let scene = stage.say("remember that I prefer mornings").await;
+    assert_eq!(scene.answer(), "I have written it down.");
+    let stage = Stage::new(None);
+    let blocked = stage.dir().join("notes/MEMORY.md");
+    std::fs::create_dir_all(blocked).expect("a folder in place of the file");
+    let scene = stage.say("remember that I prefer mornings").await;
+    assert!(!scene.answer().contains("written"), "{}", scene.answer());
+}
+
+#[tokio::test]
 async fn trn_11_turns_are_logged_by_day_and_what_matters_is_kept() {
     let stage = Stage::new(None);
     stage.say("你好").await;
