@@ -4,12 +4,12 @@ pub mod candidates;
 pub mod compact;
 mod correction;
 mod cycle;
-mod deeds;
 mod direct;
 mod embed;
 mod fallback;
 mod gate;
 pub mod judge;
+mod ledger;
 mod notice;
 mod person;
 pub mod plan;
@@ -28,11 +28,11 @@ pub use correction::{
     CorrectionState, Corrections, DecisionFailure, OnFailure, Rejection, Settlement, spoken,
 };
 pub use cycle::{Cycle, CycleDetector, Similarity, ToolUse};
-pub use deeds::{Takeover, WriteLedger, handover, written};
 pub use direct::DirectReply;
 pub use embed::Embeds;
 pub use fallback::{FallbackChain, FallbackError, FallbackStep, GraphFallback, UnseenEffects};
 pub use gate::ConfirmGate;
+pub use ledger::{Takeover, WriteLedger, handover, written};
 pub use notice::ModelFailure;
 pub use person::{PERSON_UNKNOWN, RecallPerson, SavePerson};
 pub use react::{

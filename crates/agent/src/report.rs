@@ -4,7 +4,7 @@ use fugato_state::ToolStatus;
 
 use crate::{
     ToolUse,
-    deeds::ALREADY,
+    ledger::ALREADY,
     plan::{PlanProgress, StepKind, StepStatus},
     toolbox::DECLINED,
     wording::{claims_action, is_chinese},

@@ -246,10 +246,10 @@ const OPEN: [&str; 20] = [
 ///
 /// assert!(claims_action("Done: I bought 0.1 BTC at 64010. Order #7 is filled."));
 /// assert!(claims_action("All done, the boss was notified."));
-/// assert!(claims_action("，0.1个比特币。"));
+/// assert!(claims_action("好的，已经买入0.1个比特币。"));
 /// assert!(!claims_action("It is 25 °C in Oslo; I looked it up."));
 /// assert!(!claims_action("I have not written the file."));
-/// assert!(!claims_action("。"));
+/// assert!(!claims_action("文件没有写入。"));
 /// ```
 pub fn claims_action(text: &str) -> bool {
     let sentences = text.split(['.', '!', '?', ';', '\n', '。', '！', '？', '；']);

@@ -2,7 +2,7 @@
 
 mod archives;
 mod folder;
-mod watching;
+mod watched_store;
 
 pub use archives::{ArchiveBehind, Archives};
-pub use watching::WatchedStore;
+pub use watched_store::WatchedStore;

@@ -8,11 +8,12 @@ use serde_json::Value;
 use crate::{
     Caller, UserMessage,
     address::Address,
+    app_state::{AppState, RunRequest},
     body::JsonBody,
     error::{ApiError, ApiResult},
-    office::{AppState, RunRequest},
+    incoming,
     openai::go_on,
-    relay, said,
+    relay,
 };
 
 /// `POST /agui` with a `RunAgentInput`.
@@ -26,8 +27,8 @@ pub(crate) async fn run(
     let run = required(&request, "runId")?;
     let to = Address::new(&caller, thread)?;
     let resume = Resume::ag_ui(&request)?;
-    let extra = said::object(&request, "forwardedProps")?;
-    let key = said::request_key(&headers)?;
+    let extra = incoming::object(&request, "forwardedProps")?;
+    let key = incoming::request_key(&headers)?;
     let permit = office.reader(&caller)?;
     let running = go_on(&office, &to, resume, (key.clone(), "ag-ui"), || {
         let said = UserMessage::last_of(&caller, &request, extra);
@@ -40,6 +41,6 @@ pub(crate) async fn run(
 }
 
 fn required<'a>(request: &'a Value, name: &str) -> ApiResult<&'a str> {
-    let text = said::text(request, name)?;
+    let text = incoming::text(request, name)?;
     text.ok_or_else(|| ApiError::bad(format!("{name:?} is missing; it must be a text")))
 }

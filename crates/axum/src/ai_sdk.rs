@@ -11,11 +11,12 @@ use fugato_stream::{AiSdkEncoder, Resume};
 use crate::{
     Caller, ThreadAccess, UserMessage,
     address::Address,
+    app_state::{AppState, RunRequest},
     body::JsonBody,
     error::ApiResult,
-    office::{AppState, RunRequest},
+    incoming,
     openai::go_on,
-    relay, said,
+    relay,
 };
 
 /// The request's fields that the SDK itself sends, or that are answers.
@@ -36,8 +37,8 @@ pub(crate) async fn chat(
     headers: HeaderMap,
     JsonBody(request): JsonBody,
 ) -> ApiResult {
-    let key = said::request_key(&headers)?;
-    let to = Address::of(&caller, said::text(&request, "id")?, key.as_deref())?;
+    let key = incoming::request_key(&headers)?;
+    let to = Address::of(&caller, incoming::text(&request, "id")?, key.as_deref())?;
     let resume = Resume::ai_sdk(&request)?;
     let mut encoder = AiSdkEncoder::new();
     if !resume.answers.is_empty() {
@@ -45,7 +46,7 @@ pub(crate) async fn chat(
     }
     let permit = office.reader(&caller)?;
     let running = go_on(&office, &to, resume, (key.clone(), "ai-sdk"), || {
-        let extra = said::others(&request, &OWN);
+        let extra = incoming::others(&request, &OWN);
         let said = UserMessage::last_of(&caller, &request, extra);
         let said = Box::new(said.under(Some(&request)).by("ai-sdk"));
         RunRequest::Start { key, said }

@@ -13,8 +13,8 @@ use serde_json::Value;
 
 use crate::{
     Caller, Limits,
+    app_state::AppState,
     error::{ApiError, ApiResult},
-    office::AppState,
 };
 
 /// The body of a request as JSON; an empty one is an empty object.

@@ -5,7 +5,7 @@ use fugato_state::Interrupt;
 use fugato_words::{Phrases, ShortAnswer};
 use serde_json::Value;
 
-use crate::{UserMessage, said};
+use crate::{UserMessage, incoming};
 
 /// The decision that words make about the open approvals.
 #[derive(Debug, PartialEq)]
@@ -135,7 +135,7 @@ fn last_of_the_assistant(messages: &[Value]) -> Option<String> {
         .next()
         .filter(|last| role(last).as_deref() == Some("user"))?;
     let shown = before.next()?;
-    (role(shown).as_deref() == Some("assistant")).then(|| said::words(shown))
+    (role(shown).as_deref() == Some("assistant")).then(|| incoming::words(shown))
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use crate::{
     Agent, Caller, ThreadAccess, TimelineItem, UserMessage,
     error::{ApiError, ApiResult},
-    speak::{GivenAnswers, SendOutcome, answer, shown, speak},
+    send::{GivenAnswers, SendOutcome, answer, shown, speak},
     timeline::{Timeline, TimelineEntry},
 };
 

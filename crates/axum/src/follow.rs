@@ -10,7 +10,7 @@ use futures::{
 };
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
-use crate::{address::Address, office::AppState};
+use crate::{address::Address, app_state::AppState};
 
 /// The interval at which the log is checked for records of another process.
 const ELSEWHERE: Duration = Duration::from_secs(3);

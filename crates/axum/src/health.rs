@@ -18,9 +18,9 @@ use fugato_state::ThreadId;
 use serde_json::json;
 
 use crate::{
+    app_state::{AppState, ending},
     erased::RunRest,
     error::ApiResult,
-    office::{AppState, ending},
 };
 
 /// Counters since the process began.

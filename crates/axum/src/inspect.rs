@@ -9,7 +9,7 @@ use fugato_state::Seq;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::{Caller, ThreadAccess, body::QueryParams, error::ApiResult, office::AppState};
+use crate::{Caller, ThreadAccess, app_state::AppState, body::QueryParams, error::ApiResult};
 
 /// The number of records in a page of history, unless the client sets a limit.
 const READ: usize = 100;

@@ -13,12 +13,13 @@ use serde::Deserialize;
 use crate::{
     Caller, ThreadAccess, UserMessage,
     address::Address,
+    app_state::{AppState, RunRequest},
     body::{JsonBody, QueryParams},
     error::{ApiError, ApiResult},
+    incoming,
     native::seen,
-    office::{AppState, RunRequest},
     openai::go_on,
-    relay, said,
+    relay,
 };
 
 /// `POST /sse/{vocabulary}` with `{thread?, text, extra?}` or `{thread, answers}`.
@@ -30,14 +31,14 @@ pub(crate) async fn run(
     JsonBody(request): JsonBody,
 ) -> ApiResult {
     let encoder = encoder(&vocabulary)?;
-    let key = said::request_key(&headers)?;
-    let to = Address::of(&caller, said::text(&request, "thread")?, key.as_deref())?;
+    let key = incoming::request_key(&headers)?;
+    let to = Address::of(&caller, incoming::text(&request, "thread")?, key.as_deref())?;
     let resume = Resume::by_id(&request)?;
     let said = UserMessage {
-        extra: said::object(&request, "extra")?,
+        extra: incoming::object(&request, "extra")?,
         ..UserMessage::new(
             caller.clone(),
-            said::text(&request, "text")?.unwrap_or_default(),
+            incoming::text(&request, "text")?.unwrap_or_default(),
         )
     };
     let permit = office.reader(&caller)?;

@@ -16,13 +16,14 @@ use serde_json::{Value, json};
 use crate::{
     Caller, ThreadAccess, UserMessage,
     address::Address,
+    app_state::{AppState, RunRequest},
     body::{JsonBody, QueryParams},
     erased::AnswerRequest,
     error::{ApiError, ApiResult},
     follow::follow,
+    incoming,
     load::LoadPermit,
-    office::{AppState, RunRequest},
-    relay, said,
+    relay,
 };
 
 /// `POST /threads/{id}/runs` with `{text, extra?}`.
@@ -34,14 +35,14 @@ pub(crate) async fn start(
     JsonBody(request): JsonBody,
 ) -> ApiResult {
     let to = Address::new(&caller, &name)?;
-    let text = said::text(&request, "text")?;
+    let text = incoming::text(&request, "text")?;
     let text = text.ok_or_else(|| ApiError::bad("\"text\" must say what is wanted"))?;
     let said = UserMessage {
-        extra: said::object(&request, "extra")?,
+        extra: incoming::object(&request, "extra")?,
         ..UserMessage::new(caller, text)
     };
     let said = said.under(Some(&request)).by("threads");
-    let key = said::request_key(&headers)?;
+    let key = incoming::request_key(&headers)?;
     let said = Box::new(said);
     run(&office, &to, &headers, RunRequest::Start { key, said }).await
 }
@@ -56,13 +57,13 @@ pub(crate) async fn resume(
 ) -> ApiResult {
     let to = Address::new(&caller, &name)?;
     let mut answers = Resume::by_id(&request)?.answers;
-    let digests = said::object(&request, "digests")?;
+    let digests = incoming::object(&request, "digests")?;
     for answered in &mut answers {
         let id = answered.id.as_ref().map(fugato_state::InterruptId::as_str);
         let digest = id.and_then(|id| digests.get(id)).and_then(Value::as_str);
         answered.digest = digest.map(str::to_owned);
     }
-    let key = said::request_key(&headers)?;
+    let key = incoming::request_key(&headers)?;
     run(&office, &to, &headers, wish(key, "threads", answers)?).await
 }
 
@@ -122,7 +123,7 @@ pub(crate) async fn cancel(
 ) -> ApiResult {
     let to = Address::new(&caller, &name)?;
     office.must_exist(&to).await?;
-    let why = said::text(&request, "why")?.unwrap_or(said::NO_REASON);
+    let why = incoming::text(&request, "why")?.unwrap_or(incoming::NO_REASON);
     office.cancel(&to, why).await?;
     Ok((StatusCode::ACCEPTED, Json(json!({ "thread": to.name }))).into_response())
 }
@@ -157,7 +158,7 @@ pub(crate) async fn events(
 
 /// Returns the position up to which a reconnecting browser has seen everything.
 pub(crate) fn seen(headers: &HeaderMap) -> ApiResult<Option<Seq>> {
-    match said::header(headers, "last-event-id")? {
+    match incoming::header(headers, "last-event-id")? {
         Some(id) => Ok(Resume::last_event_id(id)?.after),
         None => Ok(None),
     }
@@ -176,7 +177,7 @@ async fn run(
     headers: &HeaderMap,
     wish: RunRequest,
 ) -> ApiResult {
-    let accepted = said::header(headers, header::ACCEPT.as_str())?.unwrap_or_default();
+    let accepted = incoming::header(headers, header::ACCEPT.as_str())?.unwrap_or_default();
     let permit = accepted
         .contains("text/event-stream")
         .then(|| office.reader(&to.caller));

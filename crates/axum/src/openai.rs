@@ -18,12 +18,12 @@ use serde_json::{Map, Value, json};
 use crate::{
     Caller, ThreadAccess, UserMessage,
     address::Address,
+    app_state::{AdmittedRun, AppState, RunRequest},
     body::JsonBody,
     collect::Completion,
     erased::AnswerRequest,
     error::{ApiError, ApiResult},
-    office::{AdmittedRun, AppState, RunRequest},
-    relay, said,
+    incoming, relay,
 };
 
 /// The extension's fields that are the server's own.
@@ -36,7 +36,7 @@ pub(crate) async fn complete(
     headers: HeaderMap,
     JsonBody(request): JsonBody,
 ) -> ApiResult {
-    let model = said::text(&request, "model")?;
+    let model = incoming::text(&request, "model")?;
     let name = office.agent.name();
     if let Some(other) = model.filter(|model| *model != name) {
         let message = format!("there is no model {other:?}; {name:?} is");
@@ -47,8 +47,8 @@ pub(crate) async fn complete(
         ));
     }
     let extra = extension(&request)?;
-    let key = said::request_key(&headers)?;
-    let named = said::header(&headers, "x-conversation-id")?;
+    let key = incoming::request_key(&headers)?;
+    let named = incoming::header(&headers, "x-conversation-id")?;
     let named = named.or_else(|| extra.get("conversation_id")?.as_str());
     let to = Address::of(&caller, named, key.as_deref())?;
     let resume = Resume::openai(&request)?;
@@ -56,7 +56,7 @@ pub(crate) async fn complete(
     let permit = streamed.then(|| office.reader(&caller)).transpose()?;
     let answering = (key.clone(), "openai");
     let running = go_on(&office, &to, resume, answering, || {
-        let others = said::others(&Value::Object(extra.clone()), &OWN);
+        let others = incoming::others(&Value::Object(extra.clone()), &OWN);
         let said = UserMessage::last_of(&caller, &request, others);
         let said = Box::new(said.under(Some(&Value::Object(extra))).by("openai"));
         RunRequest::Start { key, said }
@@ -135,7 +135,7 @@ fn extension(request: &Value) -> ApiResult<Map<String, Value>> {
     } else {
         "ext"
     };
-    said::object(request, name)
+    incoming::object(request, name)
 }
 
 /// Returns the seconds since the Unix epoch.

@@ -16,9 +16,9 @@ use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use crate::{
     address::Address,
+    app_state::AppState,
     health::{Metrics, OpenStream},
     load::LoadPermit,
-    office::AppState,
 };
 
 /// The longest silence of a connection before a keep-alive frame.

@@ -8,12 +8,12 @@ use axum::{
 };
 
 use crate::{
-    Agent, AllowAll, Authenticate, Limits, Page, ag_ui, ai_sdk, body,
+    Agent, AllowAll, Authenticate, Limits, Page, ag_ui, ai_sdk,
+    app_state::AppState,
+    body,
     erased::ErasedAgent,
     guard::{self, Guard},
-    health, inspect, named, native,
-    office::AppState,
-    openai, socket, threads,
+    health, inspect, named, native, openai, socket, threads,
 };
 
 /// The endpoints of one agent.

@@ -25,14 +25,15 @@ use tokio::time::Interval;
 use crate::{
     Caller, ThreadAccess, UserMessage,
     address::Address,
+    app_state::{AppState, RunRequest},
     body::QueryParams,
     erased::AnswerRequest,
     error::{ApiError, ApiResult},
     follow::follow,
     health::OpenStream,
+    incoming,
     load::LoadPermit,
-    office::{AppState, RunRequest},
-    relay, said,
+    relay,
 };
 
 #[derive(Deserialize)]
@@ -173,7 +174,7 @@ impl SocketSession {
                 self.begin(RunRequest::Resume(answering)).await
             }
             Some("resume") => self.resume(&message),
-            Some("cancel") => self.office.cancel(&self.to, said::NO_REASON).await,
+            Some("cancel") => self.office.cancel(&self.to, incoming::NO_REASON).await,
             other => Err(ApiError::bad(format!(
                 "{other:?} is no event: user_input, answer, resume, cancel, ping and pong are"
             ))),
@@ -181,10 +182,10 @@ impl SocketSession {
     }
 
     async fn say(&mut self, data: &Value) -> ApiResult<()> {
-        let text = said::text(data, "content")?;
+        let text = incoming::text(data, "content")?;
         let text = text.ok_or_else(|| ApiError::bad("\"content\" must say what is wanted"))?;
         let said = UserMessage {
-            extra: said::object(data, "extra")?,
+            extra: incoming::object(data, "extra")?,
             ..UserMessage::new(self.to.caller.clone(), text)
         };
         let said = Box::new(said.under(Some(data)).by("websocket"));

@@ -22,12 +22,12 @@ pub fn title<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Option<Stri
 /// their results.
 ///
 /// ```
-/// use fugato_axum::{Item, timeline, title};
+/// use fugato_axum::{TimelineItem, timeline, title};
 /// use fugato_state::Message;
 ///
 /// let messages = [Message::user("Good morning"), Message::assistant("And to you")];
 /// assert_eq!(title(&messages).as_deref(), Some("Good morning"));
-/// assert!(matches!(timeline(&messages)[..], [Item::UserText { .. }, Item::AssistantText { .. }]));
+/// assert!(matches!(timeline(&messages)[..], [TimelineItem::UserText { .. }, TimelineItem::AssistantText { .. }]));
 /// ```
 pub fn timeline<'a>(messages: impl IntoIterator<Item = &'a Message>) -> Vec<TimelineItem> {
     messages.into_iter().flat_map(TimelineItem::of).collect()

@@ -16,10 +16,10 @@ use serde_json::{Value, json};
 use crate::{
     Caller, ThreadAccess,
     address::{Address, prefix},
+    app_state::AppState,
     body::{JsonBody, QueryParams},
     error::{ApiError, ApiResult},
-    office::AppState,
-    said,
+    incoming,
     timeline::TimelineEntry,
 };
 
@@ -240,7 +240,7 @@ pub(crate) async fn fork(
     office.must_exist(&to).await?;
     let at = request.get("at").and_then(Value::as_u64);
     let at: Seq = at.ok_or_else(|| ApiError::bad("\"at\" must be the position of a checkpoint"))?;
-    let new = match said::text(&request, "thread")? {
+    let new = match incoming::text(&request, "thread")? {
         Some(name) => office.find(&caller, name, ThreadAccess::Write).await?,
         None => Address::fresh(&caller)?,
     };

@@ -4,7 +4,7 @@ use fugato_graph::{BoxError, Graph, HistoryEntry, machine::Fact};
 use fugato_state::{State, ThreadId};
 use jiff::Timestamp;
 
-use crate::{Format, Screen, archive::Archive, told::ErrorContext as _};
+use crate::{Format, Screen, archive::Archive, error::ErrorContext as _};
 
 /// The number of records that are read at once.
 pub(crate) const PAGE: usize = 500;

@@ -2,10 +2,10 @@
 
 mod app;
 mod archive;
-mod belongings;
 mod chat;
 mod command;
 mod drive;
+mod error;
 mod flags;
 mod inspect;
 mod model;
@@ -14,25 +14,25 @@ mod open;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod reply;
+mod resources;
 mod screen;
 mod serve;
+mod service;
 mod store;
 mod tables;
 mod talk;
 mod threads;
-mod told;
 mod trace;
-mod wired;
 
 pub use app::App;
-pub use belongings::{Folders, ThreadResources};
 pub use command::{CliCommand, Format, SayArgs};
+pub use error::CliError;
 pub use flags::{Flags, Provider, thread_name};
 pub use fugato_words::{Lang, UnknownLang};
 pub use open::Resources;
+pub use resources::{Folders, ThreadResources};
 pub use screen::Screen;
+pub use service::{IntoService, WithRoutes};
 pub use store::without_password;
 pub use tables::{Tables, TablesError};
 pub use talk::ChatSession;
-pub use told::CliError;
-pub use wired::{IntoService, WithRoutes};

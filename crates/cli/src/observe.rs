@@ -3,7 +3,7 @@ use tracing_subscriber::{
     Layer, Registry, filter::Targets, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _,
 };
 
-use crate::{CliError, Flags, told::ErrorContext as _};
+use crate::{CliError, Flags, error::ErrorContext as _};
 
 /// A layer that receives traces.
 type Watcher = Box<dyn Layer<Registry> + Send + Sync>;

@@ -53,7 +53,7 @@ impl Resources {
 
 impl fmt::Debug for Resources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Opened")
+        f.debug_struct("Resources")
             .field("dir", &self.dir)
             .field("thread", &self.thread)
             .field("model", &self.model.as_ref().map(ChatModel::name))

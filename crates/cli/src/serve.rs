@@ -6,7 +6,7 @@ use fugato_axum::{AccessDenied, AgentRoutes, Authenticate, Caller, Page, Parts};
 use fugato_graph::BoxError;
 use tokio::net::TcpListener;
 
-use crate::{CliError, IntoService, Screen, told::ErrorContext as _};
+use crate::{CliError, IntoService, Screen, error::ErrorContext as _};
 
 /// The address and the key of a server.
 pub(crate) struct ServeOptions {

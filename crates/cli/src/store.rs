@@ -5,7 +5,7 @@ use fugato_graph::BoxError;
 use fugato_sqlite::SqliteLog;
 use fugato_store::{DocStore, MemoryDocs, MemoryLog, ThreadStore};
 
-use crate::{CliError, told::ErrorContext as _};
+use crate::{CliError, error::ErrorContext as _};
 
 /// A log of any kind, and the store of documents that goes with it.
 pub(crate) struct Store {

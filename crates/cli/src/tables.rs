@@ -5,7 +5,7 @@ use fugato_graph::BoxError;
 use fugato_sqlite::SqliteTables;
 use fugato_store::{QueryRows, Statement};
 
-use crate::{told::ErrorContext as _, without_password};
+use crate::{error::ErrorContext as _, without_password};
 
 /// Tables of a program's own: in a file, or on a server that a feature has added.
 ///

@@ -9,8 +9,8 @@ use futures::TryStreamExt as _;
 use serde_json::json;
 
 use crate::{
-    CliError, Screen, ThreadResources, archive::Archive, inspect::PAGE, store::Store,
-    told::ErrorContext as _,
+    CliError, Screen, ThreadResources, archive::Archive, error::ErrorContext as _, inspect::PAGE,
+    store::Store,
 };
 
 /// Lists threads, each with its status and title.

@@ -1,15 +1,15 @@
 #![doc = include_str!("../README.md")]
 
 mod clock;
-mod clockwork;
 mod job;
 mod jobs;
+mod runner;
 mod schedule;
 mod tool;
 
 pub use clock::JobClock;
-pub use clockwork::JobRunner;
 pub use job::{CatchUp, Job, JobSpec};
 pub use jobs::{JobError, Jobs};
+pub use runner::JobRunner;
 pub use schedule::{BadSchedule, CronSchedule};
 pub use tool::{CREATE, CancelArgs, CreateArgs, JobTools, Maker};

@@ -11,8 +11,8 @@ use crate::{
     effect::{BeginCall, Call, StartDecision},
     journal::Journal,
     machine::{BudgetUnit, BudgetUsage, EffectRecord, Fact, Machine, TaskPath},
+    projector,
     scope::{AttemptEnd, ScopeAddress},
-    sight,
     tasks::Tasks,
 };
 
@@ -129,7 +129,7 @@ impl Engine {
                 journal.push(at.clone(), fact);
             }
             None if self.shared.hub.is_heard() => {
-                let events = sight::events(&fact, at, &self.shared, None);
+                let events = projector::events(&fact, at, &self.shared, None);
                 self.shared.hub.send_all(events);
             }
             None => {}

@@ -12,7 +12,7 @@ use fugato_store::ThreadLog;
 use fugato_stream::{Event, HubItem, Subscription};
 use futures::{Stream, StreamExt, future::BoxFuture};
 
-use crate::{RunError, codec, machine::Names, sight::EventProjector};
+use crate::{RunError, codec, machine::Names, projector::EventProjector};
 
 /// The events of a thread: durable ones from the log, all others while they happen.
 ///

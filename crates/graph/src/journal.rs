@@ -21,8 +21,8 @@ use crate::{
     control::Control,
     driver::explain,
     machine::{Fact, TaskPath},
+    projector,
     scope::ScopeAddress,
-    sight,
 };
 
 /// The facts of a run on their way into the log of its thread.
@@ -135,7 +135,7 @@ impl Journal {
         for ((at, fact), seq) in shown.iter().zip(first..) {
             shared
                 .hub
-                .send_all(sight::events(fact, at, shared, Some(seq)));
+                .send_all(projector::events(fact, at, shared, Some(seq)));
         }
         // A reader that came during the append may have read the log just before.
         if !heard && shared.hub.is_heard() {

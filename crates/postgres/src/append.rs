@@ -8,7 +8,7 @@ use crate::{
     database::Database,
     error::{Refusal, RequestError},
     row::{ThreadRow, get, number, signals, status_columns, stored},
-    woken,
+    wake,
 };
 
 /// The most attempts of a commit, if the thread is created and removed by others between the
@@ -118,7 +118,7 @@ impl Database {
             {
                 let (appended, wakes) = self.appended(&row)?;
                 if let Some(due) = wakes {
-                    self.tell(connection, woken::due(due));
+                    self.tell(connection, wake::due(due));
                 }
                 return Ok(appended);
             }

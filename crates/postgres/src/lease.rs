@@ -7,7 +7,7 @@ use crate::{
     database::Database,
     error::{Refusal, RequestError},
     row::{self, get, signals, stored, text},
-    woken,
+    wake,
 };
 
 /// The most attempts to acquire a lease that was held at the attempt and free at the following
@@ -106,7 +106,7 @@ impl Database {
         if let Some(row) = released {
             self.clock.saw(get(&row, 0)?);
             if let Some(due) = get(&row, 1)? {
-                self.tell(connection, woken::due(due));
+                self.tell(connection, wake::due(due));
             }
         }
         Ok(LeaseOutcome::Done)
@@ -125,7 +125,7 @@ impl Database {
             .await?;
         let row = left.ok_or(StoreErrorKind::NotFound)?;
         self.clock.saw(get(&row, 0)?);
-        self.tell(connection, woken::signalled(name));
+        self.tell(connection, wake::signalled(name));
         Ok(LeaseOutcome::Done)
     }
 }

@@ -17,10 +17,10 @@ mod tables;
 mod threads;
 #[cfg(feature = "tls")]
 mod tls;
-mod woken;
+mod wake;
 
 pub use docs::PostgresDocs;
 pub use log::PostgresLog;
 pub use options::{PostgresOptions, Synchronous};
 pub use tables::PostgresTables;
-pub use woken::WakeReason;
+pub use wake::WakeReason;

@@ -6,10 +6,10 @@ use serde_json::Value;
 use self::wire::FrameWriter;
 use crate::{
     Encoder, Event, EventKind, Fidelity, Frames, Text, ToolStatus,
-    asked::OpenQuestions,
     blocks::{Block, BlockKind, Blocks, Names},
     calls::Calls,
     encoder::BROKEN_OFF,
+    open_questions::OpenQuestions,
     plan, sse,
 };
 

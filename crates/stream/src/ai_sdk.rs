@@ -5,11 +5,11 @@ use serde_json::{Value, json};
 
 use crate::{
     Encoder, Event, EventKind, Fidelity, Frames, Text,
-    asked::OpenQuestions,
     blocks::{Block, BlockKind, Blocks},
     calls::{Call, Calls},
     encoder::BROKEN_OFF,
     json::Object,
+    open_questions::OpenQuestions,
     plan,
     prompt::{PromptParts, card},
     sse,

@@ -15,7 +15,7 @@ use crate::Event;
 /// ```
 /// use fugato_stream::Decoder;
 ///
-/// let wire = "data: {\"ev\":{\"thread\":\"\",\"run\":1,\"kind\":\"node_started\"}}\n\n";
+/// let wire = "data: {\"ev\":{\"thread\":\"é\",\"run\":1,\"kind\":\"node_started\"}}\n\n";
 /// let (mut decoder, mut events) = (Decoder::new(), vec![]);
 /// for byte in wire.as_bytes() {
 ///     decoder.push(&[*byte], &mut events)?;

@@ -5,10 +5,10 @@ use serde_json::Value;
 
 use crate::{
     Encoder, Event, EventKind, Fidelity, Frames, Origin, Text,
-    asked::OpenQuestions,
     blocks::BlockKind,
     encoder::BROKEN_OFF,
     json::{self, Object},
+    open_questions::OpenQuestions,
     plan,
     prompt::card,
     time::iso_8601,

@@ -2,7 +2,6 @@
 
 mod ag_ui;
 mod ai_sdk;
-mod asked;
 mod blocks;
 mod calls;
 mod card_text;
@@ -14,6 +13,7 @@ mod event;
 mod hub;
 mod json;
 mod named;
+mod open_questions;
 mod openai;
 mod plan;
 mod prompt;

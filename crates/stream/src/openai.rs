@@ -2,11 +2,10 @@ use fugato_state::Interrupt;
 use serde_json::Value;
 
 use crate::{
-    CardText, Encoder, Event, EventKind, Fidelity, Frames, ToolStatus,
-    asked::OpenQuestions,
-    card_text,
+    CardText, Encoder, Event, EventKind, Fidelity, Frames, ToolStatus, card_text,
     encoder::BROKEN_OFF,
     json::{self, Object},
+    open_questions::OpenQuestions,
     plan,
     prompt::{self, CONFIRM, PromptParts},
     sse,

@@ -7,7 +7,7 @@
 //! use fugato_llm::{Retry, Timeout};
 //! use fugato_testkit::{
 //!     Reply,
-//!     chat::{ChatFactory, Speaker, WatchedModel},
+//!     chat::{ChatFactory, ModelUnderTest, WatchedModel},
 //!     log::OpenError,
 //! };
 //!
@@ -16,10 +16,10 @@
 //!
 //! #[async_trait::async_trait]
 //! impl ChatFactory for Patient {
-//!     async fn says(&self, replies: Vec<Reply>) -> Result<Speaker, OpenError> {
+//!     async fn says(&self, replies: Vec<Reply>) -> Result<ModelUnderTest, OpenError> {
 //!         let model = WatchedModel::scripted(replies);
 //!         let idle = model.idle();
-//!         Ok(Speaker::new(Timeout::new(Retry::new(model).attempts(1)), idle))
+//!         Ok(ModelUnderTest::new(Timeout::new(Retry::new(model).attempts(1)), idle))
 //!     }
 //! }
 //!

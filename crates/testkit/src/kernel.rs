@@ -153,6 +153,7 @@ scenarios! {
         k20_half_filled_joins_follow_a_rename
         k20_an_answer_that_fits_both_schemas_is_taken
         k20_an_answer_that_no_longer_fits_is_asked_anew
+        k20_an_answer_that_a_node_cannot_read_fails_its_task
         k20_a_shape_that_changed_without_a_version_is_named
         k20_other_changes_go_on_and_are_recorded
         k20_a_newer_state_migrates_behind_a_barrier

@@ -154,7 +154,7 @@ impl fmt::Display for Chain<'_> {
 
 impl<S, U> fmt::Debug for AdmittedCall<S, U> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Admitted")
+        f.debug_struct("AdmittedCall")
             .field("call", &self.call)
             .finish_non_exhaustive()
     }

@@ -23,7 +23,7 @@ pub struct AllowedHosts {
 
 impl std::fmt::Debug for AllowedHosts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Allowed")
+        f.debug_struct("AllowedHosts")
             .field("hosts", &self.hosts)
             .finish_non_exhaustive()
     }

@@ -20,13 +20,13 @@ const MOST_REDIRECTIONS: usize = 5;
 /// A search is `GET url?q=…&format=json`, and the service answers `{"results": [{"title", "url",
 /// "content"}]}`, as `SearXNG` does.
 ///
-/// It fetches any address, so it is best put into an [`Allowed`](crate::Allowed).
+/// It fetches any address, so it is best put into an [`AllowedHosts`](crate::AllowedHosts).
 ///
 /// ```
-/// use fugato_web::{Allowed, HttpWeb};
+/// use fugato_web::{AllowedHosts, HttpWeb};
 ///
 /// let web = HttpWeb::new("http://localhost:8888/search")?;
-/// let web = Allowed::new(web, ["en.wikipedia.org"]);
+/// let web = AllowedHosts::new(web, ["en.wikipedia.org"]);
 /// # Ok::<(), fugato_web::BadSearchUrl>(())
 /// ```
 #[derive(Clone)]

@@ -67,13 +67,13 @@ impl Phrases {
     /// use fugato_words::Phrases;
     ///
     /// let phrases = Phrases::default();
-    /// for yes in ["yes", "OK!", "", "", ""] {
+    /// for yes in ["yes", "OK!", "确定", "提交", "批准"] {
     ///     assert_eq!(phrases.consent(yes), Some(true), "{yes}");
     /// }
-    /// for no in ["no", "don't", ""] {
+    /// for no in ["no", "don't", "不要"] {
     ///     assert_eq!(phrases.consent(no), Some(false), "{no}");
     /// }
-    /// for neither in ["yes?", "", "", "continue", "cancel", "ok but not on Friday", ""] {
+    /// for neither in ["yes?", "嗯", "继续", "continue", "cancel", "ok but not on Friday", ""] {
     ///     assert_eq!(phrases.consent(neither), None, "{neither}");
     /// }
     /// ```

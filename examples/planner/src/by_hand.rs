@@ -14,12 +14,12 @@ pub(crate) enum Change {
     Show,
     /// Configures a model, an exchange or a strategy, or changes it
     Set {
-        /// What it is
+        /// The kind of part
         #[arg(value_parser = KINDS)]
         kind: String,
         /// Its name
         name: String,
-        /// What it is for
+        /// A note on its purpose
         #[arg(long, default_value = "")]
         note: String,
         /// Leaves it unusable
@@ -28,7 +28,7 @@ pub(crate) enum Change {
     },
     /// Removes what is configured, or a trader
     Remove {
-        /// What it is
+        /// The kind of part
         #[arg(value_parser = KINDS)]
         kind: String,
         /// Its name
@@ -38,7 +38,7 @@ pub(crate) enum Change {
     Pay {
         /// The asset
         asset: String,
-        /// How much
+        /// The amount
         amount: Amount,
     },
 }

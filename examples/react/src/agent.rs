@@ -139,6 +139,6 @@ impl Agent for ReactAgent {
 
 impl fmt::Debug for ReactAgent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Companion").finish_non_exhaustive()
+        f.debug_struct("ReactAgent").finish_non_exhaustive()
     }
 }

@@ -11,7 +11,7 @@ use fugato::{
 
 use crate::{
     agent::{AgentState, Part, Update},
-    mind::LlmConfig,
+    llm_config::LlmConfig,
     prompts::{TOKENS, wording, working_area},
 };
 

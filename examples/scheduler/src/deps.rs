@@ -16,7 +16,7 @@ use fugato::{
 };
 
 use crate::{
-    agent::Update, mind::LlmConfig, schedule::ScheduleState, store::Calendars, tools::View,
+    agent::Update, llm_config::LlmConfig, schedule::ScheduleState, store::Calendars, tools::View,
 };
 
 /// A source of schedules.

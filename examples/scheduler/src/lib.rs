@@ -8,7 +8,7 @@ pub mod deps;
 mod failure;
 pub mod graph;
 pub mod keywords;
-pub mod mind;
+pub mod llm_config;
 pub mod nodes;
 pub mod prompts;
 mod prose;

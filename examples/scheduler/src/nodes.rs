@@ -34,7 +34,7 @@ pub use rough_build::RoughBuild;
 use crate::{
     agent::{AgentState, Update},
     failure,
-    mind::{TaggedAnswer, receipts, status},
+    llm_config::{TaggedAnswer, receipts, status},
     prose::{self, ProseError},
 };
 

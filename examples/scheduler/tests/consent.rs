@@ -35,7 +35,7 @@ use fugato_testkit::{
 use futures::StreamExt as _;
 use scheduler::{
     agent::Update,
-    mind::LlmConfig,
+    llm_config::LlmConfig,
     route::Routes,
     served::ServedScheduler,
     service::Service,

@@ -85,11 +85,11 @@ pub fn find(name: &str) -> Option<Action> {
 /// Returns the work of an action as a short phrase, in English and Chinese.
 pub fn tool_words(name: &str) -> Option<(&'static str, &'static str)> {
     Some(match find(name)?.work {
-        ActionWork::Fill => ("filling in the form", ""),
-        ActionWork::Preview => ("showing a preview", ""),
-        ActionWork::Validate => ("looking for what is missing", ""),
-        ActionWork::Precheck => ("looking for duplicates", ""),
-        ActionWork::Write(_) => ("writing", ""),
+        ActionWork::Fill => ("filling in the form", "填写表单"),
+        ActionWork::Preview => ("showing a preview", "生成预览"),
+        ActionWork::Validate => ("looking for what is missing", "检查必填项"),
+        ActionWork::Precheck => ("looking for duplicates", "检查重复"),
+        ActionWork::Write(_) => ("writing", "写入单据"),
     })
 }
 

@@ -5,12 +5,12 @@ use fugato::{BoxError, MemoryLog, RunnerOptions, llm::ChatModel, state::ThreadId
 use serde_json::Value;
 
 use crate::{
-    clerk::StewardService,
     deps::Deps,
     ledger,
     response::StewardPlanResponse,
     service::RuleData,
     state::{Request, RequestKind, Runtime},
+    steward_service::StewardService,
 };
 
 /// The request: a draft of an application with everything that is required.

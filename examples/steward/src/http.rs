@@ -18,10 +18,10 @@ use futures::StreamExt as _;
 use serde_json::{Value, json};
 
 use crate::{
-    clerk::{ClerkError, StewardService},
     ledger::LedgerError,
     served::employee,
     state::RequestKind,
+    steward_service::{ClerkError, StewardService},
 };
 
 use body::{Body, StewardRequest, asked};

@@ -2,7 +2,6 @@
 
 pub mod action;
 pub mod check;
-pub mod clerk;
 pub mod deps;
 pub mod form;
 pub mod graph;
@@ -16,6 +15,7 @@ pub mod response;
 pub mod served;
 pub mod service;
 pub mod state;
+pub mod steward_service;
 
 pub use action::tool_words;
 pub use legacy::Sequence;

@@ -8,8 +8,8 @@ use fugato::{
     cli::{App, CliCommand, Flags, Resources, WithRoutes},
 };
 use steward::{
-    check, clerk::StewardService, deps::Deps, http, ledger, served::ServedSteward,
-    service::RuleData, state::Runtime, tool_words,
+    check, deps::Deps, http, ledger, served::ServedSteward, service::RuleData, state::Runtime,
+    steward_service::StewardService, tool_words,
 };
 
 /// Applies for trips, claims expenses, and writes nothing that you have not agreed to.

@@ -9,9 +9,9 @@ use fugato::{
 use serde_json::{Value, json};
 
 use crate::{
-    clerk::StewardService,
     nodes::Reply,
     state::{Request, RequestExtras, RequestKind, Steward, Update},
+    steward_service::StewardService,
 };
 
 /// The agent behind endpoints.

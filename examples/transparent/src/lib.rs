@@ -1,7 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 pub mod agent;
-pub mod belongings;
 pub mod deps;
 pub mod desk;
 pub mod graph;
@@ -10,6 +9,7 @@ pub mod nodes;
 pub mod open;
 pub mod plan;
 pub mod prompts;
+pub mod resources;
 pub mod rules;
 pub mod served;
 pub mod settings;

@@ -6,7 +6,7 @@ use fugato::{
     cli::{App, CliCommand, Flags},
     mcp::plugin,
 };
-use transparent::belongings::ConversationResources;
+use transparent::resources::ConversationResources;
 
 /// Finds, remembers, reminds and calls tools, and shows every step of it.
 ///

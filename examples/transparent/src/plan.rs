@@ -50,7 +50,7 @@ const HYBRID_SEARCH: &str = "hybrid_search";
 /// The maximum number of steps of a plan.
 const MOST_STEPS: usize = 8;
 
-/// What a planner must answer.
+/// The answer of a planner.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
     /// The steps in their order: first what the memory is searched for, then tools.

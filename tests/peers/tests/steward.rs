@@ -12,11 +12,11 @@ use serde_json::{Value, json};
 use servers::{Aimock, Llama};
 use steward::{
     Reply, check,
-    clerk::StewardService,
     deps::Deps,
     ledger::{self, Documents, Ledger},
     service::RuleData,
     state::{Request, RequestKind, Runtime},
+    steward_service::StewardService,
 };
 
 const KEY: &str = "sk-steward-0123456789";

@@ -81,7 +81,7 @@ pub struct AnswerContext<'a> {
 
 impl std::fmt::Debug for AnswerContext<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Reading")
+        f.debug_struct("AnswerContext")
             .field("asking", &self.asking)
             .finish_non_exhaustive()
     }

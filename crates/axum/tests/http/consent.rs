@@ -282,7 +282,7 @@ impl ConsentWorld for Small {
 
     fn own_words(&self, words: &ConsentWords) -> Vec<ConsentRequest> {
         // A yes that names nothing is a bare answer there.
-        let is_yes = ["yes", "OK", "", ""].contains(&words.text.as_str());
+        let is_yes = ["yes", "OK", "好的", "确定"].contains(&words.text.as_str());
         let path = format!("{DIRECT}{}", words.thread);
         let bare = ConsentRequest::post(path, json!({ "agrees": true }));
         let is_bare = is_yes && words.card.is_none();

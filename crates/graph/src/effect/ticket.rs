@@ -64,6 +64,8 @@ impl Drop for StartGuard {
 impl fmt::Debug for StartGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let is_open = self.0.is_some();
-        f.debug_struct("Ticket").field("is_open", &is_open).finish()
+        f.debug_struct("StartGuard")
+            .field("is_open", &is_open)
+            .finish()
     }
 }

@@ -101,7 +101,7 @@ impl<M: ChatModel> ChatModel for Recorder<M> {
 
 impl<M: fmt::Debug> fmt::Debug for Recorder<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Record")
+        f.debug_struct("Recorder")
             .field("model", &self.model)
             .field("secrets", &self.secrets)
             .finish_non_exhaustive()

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{CassetteError, Exchange, Secrets, VERSION, asked, digest, near};
 use crate::{ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind};
 
-/// Replays the answers that [`Record`](crate::Record) kept, without a server.
+/// Replays the answers that [`Recorder`](crate::Recorder) kept, without a server.
 ///
 /// A request gets the recorded answer to an equal request: the same messages, tools, format,
 /// sampling and thinking. Timeout, attempts and metadata do not count, because no server sees them.
@@ -23,7 +23,7 @@ use crate::{ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind};
 /// share the cassette.
 ///
 /// ```
-/// use fugato_llm::{ChatModelExt as _, ChatRequest, Record, Replay};
+/// use fugato_llm::{ChatModelExt as _, ChatRequest, Recorder, Replay};
 /// use fugato_state::Message;
 /// # use fugato_testkit::Scripted;
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
@@ -33,7 +33,7 @@ use crate::{ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind};
 /// # let path = folder.join("greeting.jsonl");
 ///
 /// let hello = ChatRequest::new([Message::user("Hello")]);
-/// let recorded = Record::to_file(server, &path)?.complete(hello.clone()).await?;
+/// let recorded = Recorder::to_file(server, &path)?.complete(hello.clone()).await?;
 ///
 /// let replay = Replay::open(&path)?;
 /// assert_eq!(replay.complete(hello).await?, recorded);

@@ -281,7 +281,7 @@ impl<J, R> fmt::Debug for Group<J, R> {
 
 impl<J, R> fmt::Debug for LeaderGuard<J, R> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Lead")
+        f.debug_struct("LeaderGuard")
             .field("jobs", &self.jobs.len())
             .finish_non_exhaustive()
     }

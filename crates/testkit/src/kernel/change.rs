@@ -1,9 +1,11 @@
 //! A program that changed: K20.
+use std::sync::Arc;
+
 use fugato_graph::{
-    AnswerError, Answers, BoxError, Context, END, Graph, RunErrorKind, StateEdit, SubgraphInput,
-    machine::Fact,
+    AnswerError, Answers, BoxError, Context, END, Graph, Outcome, RunErrorKind, StateEdit,
+    SubgraphInput, machine::Fact,
 };
-use fugato_state::{MigrateError, Schema, State};
+use fugato_state::{MigrateError, Question, Schema, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
@@ -233,6 +235,56 @@ pub async fn k20_an_answer_that_no_longer_fits_is_asked_anew(
         let page = finished(desk.resume(&today, Answers::to(anew.id, yes)?).await)?;
         let said = vec!["true because it rains".to_owned()];
         same("what was said", page.lines, said)?;
+    }
+    Ok(())
+}
+
+/// A node that asks for an `A` and reads the answer itself.
+fn reading<A>(said: impl Fn(A) -> String + Send + Sync + 'static) -> Result<Graph<Page>, Failure>
+where
+    A: JsonSchema + DeserializeOwned + Send + 'static,
+{
+    let said = Arc::new(said);
+    let graph = Graph::<Page>::starting_at("ask")
+        .node("ask", move |cx: Context<Page>| {
+            let said = said.clone();
+            async move {
+                let answer = cx.answer::<A>("q")?;
+                Ok::<_, BoxError>(match answer {
+                    Some(answer) => Outcome::done([line(said(answer))]),
+                    None => Outcome::ask(Question::new::<A>("q", "sure?")),
+                })
+            }
+        })
+        .edge("ask", END);
+    Ok(graph.build()?)
+}
+
+/// A node that cannot read the answer to its own question any more fails, and nothing is lost: it is
+/// tried again by a program that can read it, or an operator finishes it.
+pub async fn k20_an_answer_that_a_node_cannot_read_fails_its_task(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    for by_hand in [false, true] {
+        let mut desk = Fixture::of(factory).await?;
+        let before = reading(|choice: Choice| choice.yes.to_string())?;
+        let asked = question(desk.start(&before).await)?;
+        desk.another_process();
+        let today = reading(|it: Reasoned| format!("{} because {}", it.yes, it.why))?;
+        let answer = Answers::to(asked.id, Choice { yes: true })?;
+        let failed = desk.resume(&today, answer).await.err();
+        let why = failed.map(|error| whole(&error)).unwrap_or_default();
+        holds(why.contains("missing field `why`"), || why.clone())?;
+        let both = reading(|it: Considered| format!("{} {:?} {}", it.yes, it.why, it.sure))?;
+        let (ended, said) = if by_hand {
+            let none: [Change; 0] = [];
+            let edit = StateEdit::new(none, "Ada", "no longer asked").finishing("ask#1");
+            (desk.runner(&today).amend(&desk.thread, edit).await, vec![])
+        } else {
+            let said = vec!["true None false".to_owned()];
+            (desk.runner(&both).retry(&desk.thread).await, said)
+        };
+        same("what was said", finished(ended)?.lines, said)?;
     }
     Ok(())
 }

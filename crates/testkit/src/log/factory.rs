@@ -103,7 +103,7 @@ impl OpenedLog {
 
 impl fmt::Debug for OpenedLog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Opened")
+        f.debug_struct("OpenedLog")
             .field("snapshots", &self.snapshots.is_some())
             .field("admin", &self.admin.is_some())
             .finish_non_exhaustive()

@@ -16,7 +16,7 @@ use scheduler::{
     calendar::{Intake, Lang, open as read, read_file, write_file},
     deps::Deps,
     graph::graph,
-    mind::LlmConfig,
+    llm_config::LlmConfig,
     served::ServedScheduler,
     service::Service,
     store,

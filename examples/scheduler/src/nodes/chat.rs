@@ -11,7 +11,7 @@ use crate::{
     contract::{self, Intent, IntentKind},
     deps::Deps,
     failure::Replacement,
-    mind::{
+    llm_config::{
         OnFailure, TaggedAnswer, ask, decision_tag, marked, request, route_tag, show, stand_in,
         status, tell,
     },

@@ -2,7 +2,7 @@ use fugato::graph::{BoxError, Context};
 
 use crate::{
     agent::{AgentState, Card, Pending, Phase, QuestionTopic, Update},
-    mind::status,
+    llm_config::status,
     report,
 };
 

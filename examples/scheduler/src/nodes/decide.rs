@@ -12,7 +12,7 @@ use crate::{
     contract::{self, Decision},
     deps::Deps,
     failure::Replacement,
-    mind::{TaggedAnswer, ask, decision_tag, request, stand_in, thought},
+    llm_config::{TaggedAnswer, ask, decision_tag, request, stand_in, thought},
     prompts, rules,
 };
 

@@ -14,7 +14,7 @@ use crate::{
     agent::{AgentState, Update},
     deps::Deps,
     failure::Replacement,
-    mind::{OnFailure, came_of_it, is_cut, request, show, stand_in, status, tell},
+    llm_config::{OnFailure, came_of_it, is_cut, request, show, stand_in, status, tell},
     prompts, prose,
     report::{self, Receipts},
 };

@@ -12,7 +12,7 @@ use crate::{
     agent::{AgentState, Update},
     compact::compact,
     deps::Deps,
-    mind::status,
+    llm_config::status,
 };
 
 /// The node that begins a round of execution: it checks the preconditions before any decision.

@@ -16,7 +16,7 @@ use crate::{
     },
     contract::{ActionKind, Call, Decision},
     deps::Deps,
-    mind::{TaggedAnswer, show},
+    llm_config::{TaggedAnswer, show},
     schedule::polish,
     wish::in_words,
 };

@@ -12,7 +12,7 @@ use super::announce;
 use crate::{
     agent::{AgentState, TerminalOutcome, Update},
     deps::{Deps, ScheduleProvider as _},
-    mind::{came_of_it, status},
+    llm_config::{came_of_it, status},
     schedule::{Change, ScheduleState, differences},
     store::{Calendars, Conflict, ScheduleStoreError, StoreReceipt, StoreWrite, decided},
     tools::{UPSERT_TASK_CLASS, class_refused, class_stored, class_wanted},

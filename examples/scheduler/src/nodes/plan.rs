@@ -15,7 +15,7 @@ use crate::{
     deps::Deps,
     failure::Replacement,
     keywords,
-    mind::{
+    llm_config::{
         OnFailure, TaggedAnswer, ask, came_of_it, decision_tag, request, show, stand_in, status,
         thought,
     },

@@ -6,7 +6,7 @@ use crate::{
     agent::{AgentState, Update},
     deps::Deps,
     keywords,
-    mind::show,
+    llm_config::show,
     store::{MemoryNote, NoteKind, StoreWrite},
 };
 

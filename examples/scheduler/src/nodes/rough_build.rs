@@ -5,7 +5,7 @@ use super::{announce, keep::preview, said};
 use crate::{
     agent::{AgentState, TerminalOutcome, Update},
     deps::Deps,
-    mind::{came_of_it, show, status},
+    llm_config::{came_of_it, show, status},
     schedule::rough_build::{RoughBuildError, rough_build},
 };
 

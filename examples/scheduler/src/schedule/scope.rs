@@ -1,6 +1,6 @@
 //! The days that a step of a plan is about, read from its text.
 //!
-//! `3天`, ``, ``, `days 3-5` and `Wednesday of next week` all limit the days that the writes
+//! `第3天`, `下周三`, `周末`, `days 3-5` and `Wednesday of next week` all limit the days that the writes
 //! of a step may touch. A text that names no day limits nothing. A text that names only the
 //! destination (`move it to Friday`) limits only the days to which tasks move.
 mod mention;
@@ -78,7 +78,7 @@ struct Calendar<'a> {
 }
 
 impl Calendar<'_> {
-    /// Returns the named days. An adjacent week and weekday belong together (``); separate weeks
+    /// Returns the named days. An adjacent week and weekday belong together (`下周三`); separate weeks
     /// and weekdays narrow each other (`next week, on the weekend`).
     fn resolve(&self, spoken: &[MentionInText]) -> BTreeSet<u16> {
         let mut days = BTreeSet::new();

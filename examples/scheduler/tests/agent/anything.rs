@@ -7,7 +7,7 @@ use fugato_testkit::{Reply as Said, Scripted};
 use proptest::prelude::*;
 use scheduler::{
     agent::{AgentState, Phase, Reply, Request},
-    mind::{LlmConfig, OnFailure},
+    llm_config::{LlmConfig, OnFailure},
     schedule::{EventType, ScheduleState, Slot, Task},
 };
 use serde_json::{Value, json};

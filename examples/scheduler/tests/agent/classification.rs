@@ -14,7 +14,7 @@ use futures::StreamExt as _;
 use scheduler::{
     agent::{AgentState, Mode, Phase, ROUGH_BUILD_DONE, Reply, Request, Update},
     contract::{Intent, IntentKind},
-    mind::LlmConfig,
+    llm_config::LlmConfig,
     route::{Route, RouteTo, Routes},
     rules,
 };

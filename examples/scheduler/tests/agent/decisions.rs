@@ -14,7 +14,7 @@ use fugato_testkit::{Reply as Said, Scripted};
 use scheduler::{
     agent::{Action, Phase, QuestionTopic, ROUGH_BUILD_DONE, Reply, Request, TerminalStatus},
     deps::{Deps, ScheduleProvider},
-    mind::LlmConfig,
+    llm_config::LlmConfig,
     schedule::{ScheduleState, Slot, TaskStatus},
     service::{Resume, confirm_action},
 };

@@ -8,7 +8,7 @@ use fugato::{
 use fugato_testkit::{Reply as Said, Scripted};
 use scheduler::{
     agent::{Reply, Request, TerminalStatus},
-    mind::{LlmConfig, OnFailure},
+    llm_config::{LlmConfig, OnFailure},
     schedule::Slot,
 };
 use serde_json::{Value, json};

@@ -8,7 +8,7 @@ use fugato::{
 use fugato_testkit::{Reply as Said, Scripted};
 use scheduler::{
     agent::{Phase, QuestionTopic, Reply, Request},
-    mind::{LlmConfig, OnFailure},
+    llm_config::{LlmConfig, OnFailure},
 };
 use serde_json::{Value, json};
 

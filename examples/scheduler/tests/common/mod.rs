@@ -16,7 +16,7 @@ use futures::StreamExt as _;
 use scheduler::{
     agent::{AgentState, Card, Reply, Request},
     deps::{Deps, ScheduleProvider},
-    mind::{LlmConfig, OnFailure},
+    llm_config::{LlmConfig, OnFailure},
     schedule::{
         DayMapping, EventType, Level, ScheduleState, Slot, Source, Strategy, SubjectType, Task,
         TaskClass, TaskStatus, Window,

@@ -6,7 +6,7 @@ use fugato_testkit::{Reply as Said, Scripted};
 use scheduler::{
     agent::{AgentState, QuestionTopic, Reply, Request, TerminalStatus},
     deps::Deps,
-    mind::LlmConfig,
+    llm_config::LlmConfig,
     schedule::{ScheduleState, Slot, TaskStatus},
     store::{Calendars, MemoryNote, NoteKind},
 };

@@ -5,10 +5,10 @@ use serde::Deserialize;
 
 use super::{ApiResult, JsonBody, bad};
 use crate::{
-    clerk::{Confirmation, StewardService},
     form::FormKind,
     served::employee,
     state::{Request, RequestExtras, RequestKind, Runtime},
+    steward_service::{Confirmation, StewardService},
 };
 
 /// The body of a request, to any of the endpoints.

@@ -3,11 +3,11 @@ use serde_json::{Value, json};
 use steward::{
     Reply,
     action::{Action, ActionWork, WHITELIST, find, sequence},
-    clerk::{ClerkError, Confirmation},
     deps::{Deps, Policy},
     form::FormKind,
     read::Goal,
     state::{RequestKind, Runtime},
+    steward_service::{ClerkError, Confirmation},
 };
 
 use crate::common::{
@@ -460,7 +460,7 @@ async fn stw_16_a_policy_may_ask_less_but_never_for_handing_in() {
         .without_asking("save_application_draft")
         .without_asking("submit_application");
     let deps = Deps::new(&desk(), std::sync::Arc::new(stage.books.clone()), None).policy(policy);
-    let clerk = steward::clerk::StewardService::new(
+    let clerk = steward::steward_service::StewardService::new(
         &deps,
         &stage.store,
         &fugato::RunnerOptions::default(),

@@ -17,11 +17,11 @@ use fugato_testkit::{Reply as Said, Scripted};
 use serde_json::{Value, json};
 use steward::{
     Reply,
-    clerk::{ClerkError, Confirmation, StewardService},
     deps::{Deps, Policy},
     ledger::{self, Documents, Ledger, LedgerError, LedgerWrite, Receipt},
     service::RuleData,
     state::{Request, RequestKind, Runtime, Steward, Update},
+    steward_service::{ClerkError, Confirmation, StewardService},
 };
 use tokio::sync::Notify;
 

@@ -23,12 +23,12 @@ use fugato_testkit::{
 };
 use serde_json::{Value, json};
 use steward::{
-    clerk::StewardService,
     deps::Deps,
     http,
     ledger::{self, Documents, Ledger, LedgerError, LedgerWrite, Receipt, WriteKind},
     served::ServedSteward,
     state::Runtime,
+    steward_service::StewardService,
 };
 use tower::ServiceExt as _;
 

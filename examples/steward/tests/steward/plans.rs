@@ -257,7 +257,7 @@ async fn stw_t17_where_it_cannot_be_looked_up_nothing_goes_on() {
         ..stage.books.clone()
     };
     let deps = steward::deps::Deps::new(&desk(), std::sync::Arc::new(broken), None);
-    let clerk = steward::clerk::StewardService::new(
+    let clerk = steward::steward_service::StewardService::new(
         &deps,
         &stage.store,
         &fugato::RunnerOptions::default(),

@@ -15,9 +15,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use steward::{
     action::reference,
-    clerk::Confirmation,
     ledger::{Document, DocumentStatus, WriteKind},
     state::{Request, RequestKind, Runtime, Steward},
+    steward_service::Confirmation,
 };
 use tokio::runtime::{Builder, Runtime as Process};
 

@@ -6,8 +6,8 @@ use fugato::{Answers, graph::ThreadStatus, store::MemoryLog};
 use serde_json::{Value, json};
 use steward::{
     Reply,
-    clerk::ClerkError,
     state::{Request, RequestKind, Runtime},
+    steward_service::ClerkError,
 };
 
 use crate::common::{CLAIM, Stage, TRIP, agreed, asked, thread, trip, wants};

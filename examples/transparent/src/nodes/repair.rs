@@ -19,7 +19,7 @@ use crate::{
 #[derive(Debug)]
 pub struct Repair(pub Deps);
 
-/// What a model must answer.
+/// The answer of a model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Revision {
     /// Why the call failed, and what is different now.

@@ -12,8 +12,8 @@ use fugato::{
 use jiff::tz::TimeZone;
 use transparent::{
     agent::{AgentState, Request, Update},
-    belongings::ConversationResources,
     open::clockwork as works,
+    resources::ConversationResources,
 };
 
 use crate::{

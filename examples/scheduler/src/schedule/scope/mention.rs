@@ -137,7 +137,7 @@ fn from_today(rest: &str) -> Option<(Mention, &str)> {
     Some((Mention::FromToday(days), rest))
 }
 
-/// Reads `3天`, `3天到第5天`, `2周`, `day 3`, `days 3-5`, `week 2`, `weeks 2-3`.
+/// Reads `第3天`, `第3天到第5天`, `第2周`, `day 3`, `days 3-5`, `week 2`, `weeks 2-3`.
 fn ordinal(rest: &str) -> Option<(Mention, &str)> {
     if let Some(tail) = rest.strip_prefix('第') {
         return chinese_ordinal(tail);
@@ -154,7 +154,7 @@ fn ordinal(rest: &str) -> Option<(Mention, &str)> {
     Some((Mention::Weeks(first, last), tail))
 }
 
-/// Reads the text after ``: one number or two, and the unit after the last or after both.
+/// Reads the text after `第`: one number or two, and the unit after the last or after both.
 fn chinese_ordinal(tail: &str) -> Option<(Mention, &str)> {
     let (first, tail) = number(tail)?;
     let end = |tail| range_end(tail, "第").and_then(|(last, tail)| Some((last, unit(tail)?)));
@@ -167,7 +167,7 @@ fn chinese_ordinal(tail: &str) -> Option<(Mention, &str)> {
 
 type Range = fn(i32, i32) -> Mention;
 
-/// Reads `` or ``, and returns the kind of mention for its numbers.
+/// Reads `天` or `周`, and returns the kind of mention for its numbers.
 fn unit(tail: &str) -> Option<(Range, &str)> {
     if let Some(tail) = tail.strip_prefix(['天', '日']) {
         return Some((Mention::Days, tail));
@@ -183,7 +183,7 @@ fn labelled<'t>(rest: &'t str, labels: &[&str]) -> Option<(i32, &'t str)> {
         .find_map(|label| number(rest.strip_prefix(label)?.trim_start()))
 }
 
-/// Reads the end of a range: `5`, `- 5`, ` to day 5`.
+/// Reads the end of a range: `到第5`, `- 5`, ` to day 5`.
 fn range_end<'t>(rest: &'t str, label: &str) -> Option<(i32, &'t str)> {
     let rest = rest.trim_start();
     let rest = TO
@@ -214,7 +214,7 @@ fn group(rest: &str) -> Option<(Mention, &str)> {
     Some((Mention::Weekdays(days.iter().copied().collect()), rest))
 }
 
-/// Reads ``, ``, ``, `friday`, `monday to friday`, `next monday`.
+/// Reads `周一`, `周一到周五`, `星期三`, `friday`, `monday to friday`, `next monday`.
 fn names<'t>(rest: &'t str, before: &str) -> Option<(Mention, &'t str)> {
     if let Some(tail) = rest.strip_prefix("next ")
         && name(tail, "").is_some()

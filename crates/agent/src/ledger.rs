@@ -226,7 +226,7 @@ impl<S: State> Clone for WriteLedger<S> {
 
 impl<S: State> fmt::Debug for WriteLedger<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Deeds")
+        f.debug_struct("WriteLedger")
             .field("registry", &self.registry)
             .finish_non_exhaustive()
     }

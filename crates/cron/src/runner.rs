@@ -205,7 +205,7 @@ impl<S: State> Clone for JobRunner<S> {
 
 impl<S: State> fmt::Debug for JobRunner<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Clockwork")
+        f.debug_struct("JobRunner")
             .field("jobs", &self.jobs)
             .finish_non_exhaustive()
     }

@@ -38,7 +38,7 @@ pub struct LlmConfig {
 
 impl std::fmt::Debug for LlmConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Mind")
+        f.debug_struct("LlmConfig")
             .field(
                 "model",
                 &self.model.as_ref().map(|model| model.name().to_owned()),

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use fugato_graph::BoxError;
 use fugato_state::ThreadId;
 
-use crate::told::ErrorContext as _;
+use crate::error::ErrorContext as _;
 
 /// The files and rows of a thread outside its log: whatever the program keeps for it.
 ///

@@ -44,7 +44,7 @@ impl<A: Agent> IntoService for WithRoutes<A> {
 
 impl<A: Agent> fmt::Debug for WithRoutes<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Beside")
+        f.debug_struct("WithRoutes")
             .field("agent", &self.agent.name())
             .finish_non_exhaustive()
     }
