@@ -14,10 +14,10 @@ use crate::{
 
 mod shown;
 
-/// The text to find.
+/// What to look for.
 #[derive(Deserialize, JsonSchema)]
 struct Query {
-    /// The tasks.
+    /// Which tasks.
     status: Option<Status>,
     /// At most so many.
     #[schemars(range(min = 1, max = 9))]

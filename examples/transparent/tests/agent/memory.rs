@@ -157,6 +157,7 @@ async fn a_note_is_told_as_written_only_if_it_was() {
     assert_eq!(scene.answer(), "I have written it down.");
     let stage = Stage::new(None);
     let blocked = stage.dir().join("notes/MEMORY.md");
+    std::fs::remove_file(&blocked).expect("the file was there");
     std::fs::create_dir_all(blocked).expect("a folder in place of the file");
     let scene = stage.say("remember that I prefer mornings").await;
     assert!(!scene.answer().contains("written"), "{}", scene.answer());
