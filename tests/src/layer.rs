@@ -68,7 +68,7 @@ pub fn complaints(table: &str, packages: &[Package]) -> Vec<String> {
         for need in needs {
             match layers.get(&**need) {
                 Some((at, "tests")) if *at != own => {
-                    wrong.push(format!("{name} needs {need} outside of its tests"))
+                    wrong.push(format!("{name} needs {need} outside of its tests"));
                 }
                 Some((at, _)) if *at < own => {}
                 _ => wrong.push(format!("{name} must not need {need}")),

@@ -120,7 +120,7 @@ impl<S: State> ChatModel for StreamingModel<'_, S> {
         let deltas = self.model.stream(request).await?;
         let heard = deltas.inspect(move |delta| match delta {
             Ok(ChatDelta::Text(more)) if shown == StreamedParts::All => {
-                text.more(more, &mut speech)
+                text.more(more, &mut speech);
             }
             Ok(ChatDelta::Finish(FinishReason::Length)) if shown == StreamedParts::All => {
                 text.cut(&mut speech);

@@ -282,7 +282,7 @@ impl Timeline {
                 }
             }
             Fact::Expired { id } | Fact::Withdrawn { id } => {
-                self.closes(id, QuestionState::Expired, None)
+                self.closes(id, QuestionState::Expired, None);
             }
             Fact::Cancelled { why, .. } => {
                 self.withdraw();

@@ -225,14 +225,14 @@ impl<S: State> Scope<S> {
         let Some(pause) = asker.and_then(|position| self.pause_at(position)) else {
             return false;
         };
-        let asked = self.machine.interrupts().find(|asked| asked.id == *id);
-        let Some(asked) = asked.map(|asked| &asked.question.schema) else {
+        let interrupt = self.machine.interrupts().find(|open| open.id == *id);
+        let Some(before) = interrupt.map(|open| &open.question.schema) else {
             return false;
         };
         let today = pause.schema();
-        let fits = || asked.check(answer).is_ok() && today.check(answer).is_ok();
+        let fits = || before.check(answer).is_ok() && today.check(answer).is_ok();
         let is_read = || calm(|| pause.answer(&self.fold.state, answer)).is_ok();
-        !asked.is_equivalent(&today) && !(fits() && is_read())
+        !(before.is_equivalent(&today) || fits() && is_read())
     }
 
     /// Tries out an answer on its pause before it is accepted: an unusable answer is refused, and

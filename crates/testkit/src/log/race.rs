@@ -113,7 +113,7 @@ pub async fn racing_claims_share(factory: &dyn LogFactory) -> Result<(), Failure
     for task in join_all(tasks).await {
         match task.map_err(|error| Failure::new(error.to_string()))?? {
             LeaseOutcome::Granted(leases) => {
-                granted.extend(leases.into_iter().map(|lease| lease.thread))
+                granted.extend(leases.into_iter().map(|lease| lease.thread));
             }
             other => return Err(Failure::new(format!("a race of claims: got {other:?}"))),
         }
