@@ -60,7 +60,7 @@ const QUESTION: &str = "I need more to go on. What should I know?";
 ///   [`ExecutionStatus::may_become`] allows.
 /// - **finished steps are kept**: a new plan replaces only the steps that have not begun.
 /// - **consent is enforced**: a step that needs it, by its own mark or by a gate, waits for it.
-/// - **reports are receipts**: an answer begins with the [`RunReport`](crate::Report) of the writes
+/// - **reports are receipts**: an answer begins with the [`RunReport`](crate::RunReport) of the writes
 ///   that were done and of those that were not; a model's words that claim more are left out.
 /// - **an honest end**: after 12 steps the work fails with an error. If there is no plan, the
 ///   thread goes to the node of [`on_planner_failure`](Self::on_planner_failure), with the reason.

@@ -50,7 +50,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// `agent` asks the model once. `tools` carries out the calls of that answer, and nothing else.
 /// After the maximum number of rounds the model answers without tools. Repeated calls with the same
 /// results end the run, and so do repeated empty answers. Every end has a reply. If something was
-/// written, or was to be written and was not, the reply begins with the [`RunReport`](crate::Report)
+/// written, or was to be written and was not, the reply begins with the [`RunReport`](crate::RunReport)
 /// of it.
 ///
 /// The crate's README has an example. [`build`](Self::build) makes a graph of the loop, and

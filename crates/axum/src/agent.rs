@@ -77,7 +77,7 @@ use crate::{Caller, TimelineItem};
 /// # Cost
 /// `allows` runs for every request, every thread of a listed page and every run that a WebSocket
 /// shows, so it should cost at most one read of the state, as [`belongs`] does. `title` runs for
-/// each listed thread, and `tells` for each record with changes when a conversation is opened.
+/// each listed thread, and `timeline_items` for each record with changes when a conversation is opened.
 #[async_trait]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an agent that can be served",
@@ -164,7 +164,7 @@ pub trait Agent: Send + Sync + 'static {
 
     /// Returns the items of a whole state, oldest first: those from before the log of the thread
     /// begins, in a copy of another thread or in one that was compacted; or all of them, if
-    /// [`tells`](Self::tells) gives none.
+    /// [`timeline_items`](Self::timeline_items) gives none.
     fn timeline(&self, _state: &Self::State) -> Vec<TimelineItem> {
         vec![]
     }

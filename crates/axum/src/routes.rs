@@ -85,7 +85,7 @@ impl<A: Agent> AgentRoutes<A> {
 
     /// Serves these paths too, behind the same authentication: a handler finds the
     /// [`Caller`](crate::Caller) among the extensions of the request. Their bodies keep to the
-    /// [`Limits`], and an [`Unusable`](crate::Unusable) is answered like those of the agent.
+    /// [`Limits`], and an [`Unusable`](crate::BadInput) is answered like those of the agent.
     #[must_use]
     pub fn beside(mut self, paths: Router) -> Self {
         self.beside = self.beside.merge(paths);

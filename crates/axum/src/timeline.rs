@@ -239,7 +239,7 @@ impl Timeline {
         self.told
     }
 
-    /// Adds the items of one record. `tells` returns the items of its changes.
+    /// Adds the items of one record. `timeline_items` returns the items of its changes.
     pub(crate) fn read(
         &mut self,
         entry: &HistoryEntry,

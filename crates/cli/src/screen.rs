@@ -63,7 +63,7 @@ impl Screen {
     }
 
     /// Writes text without a line end. Characters that would act on the terminal are
-    /// [marked](Escaped), also if the output is no terminal. A closed pipe is no error: everything
+    /// [marked](EscapedText), also if the output is no terminal. A closed pipe is no error: everything
     /// that matters is stored.
     pub fn write(&mut self, text: &str) {
         let text = self.escaper.escape(text);

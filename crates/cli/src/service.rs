@@ -3,7 +3,7 @@ use std::fmt;
 use axum::Router;
 use fugato_axum::Agent;
 
-/// The wiring of a program: an agent, or an agent with paths of its own [beside](Beside) it.
+/// The wiring of a program: an agent, or an agent with paths of its own [beside](WithRoutes) it.
 pub trait IntoService {
     /// The agent.
     type Agent: Agent;

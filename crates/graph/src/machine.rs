@@ -1,7 +1,7 @@
 //! The step machine: the control flow of a thread, without its state.
 //!
 //! *Sans-IO*: the machine does not wait, does not store and has no clock. A driver calls
-//! [`Machine::todo`], does the work, and records the result as a [`Fact`]. Replaying the facts of a
+//! [`Machine::directive`], does the work, and records the result as a [`Fact`]. Replaying the facts of a
 //! log gives the same machine as the live run.
 
 mod address;

@@ -15,7 +15,7 @@ use crate::{
 /// of the options decides. Without a rule the error is a [`DecideError`] with all answers.
 ///
 /// A graph that keeps corrections in its state runs the same loop through its own edges, with
-/// [`Contract::read`], [`Rejected::messages`] and a counter.
+/// [`Contract::read`], [`RejectedAnswer::messages`] and a counter.
 pub async fn decide<M, T>(
     model: &M,
     mut request: ChatRequest,

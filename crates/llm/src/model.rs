@@ -17,7 +17,7 @@ pub type DeltaStream = BoxStream<'static, Result<ChatDelta, ModelError>>;
 /// [`CircuitBreaker`](crate::CircuitBreaker), [`RateLimit`](crate::RateLimit),
 /// [`SizeLimit`](crate::SizeLimit), [`SpendLimit`](crate::SpendLimit),
 /// [`ContextWindow`](crate::ContextWindow),
-/// [`Traced`](crate::Traced), [`Record`](crate::Record).
+/// [`Traced`](crate::Traced), [`Record`](crate::Recorder).
 ///
 /// # Example
 /// ```
@@ -76,7 +76,7 @@ pub type DeltaStream = BoxStream<'static, Result<ChatDelta, ModelError>>;
 ///
 /// # Cost
 /// A call allocates a future and a stream, and so does each decorator. Deltas are moved; only
-/// [`Record`](crate::Record) copies them. Decorators that retry clone the request for each attempt.
+/// [`Record`](crate::Recorder) copies them. Decorators that retry clone the request for each attempt.
 #[async_trait]
 pub trait ChatModel: Send + Sync {
     /// Starts an answer and returns the stream of its deltas.

@@ -7,7 +7,7 @@ use crate::{EscapedText, prompt::PromptParts};
 
 /// The text of a card: the question, everything that would be done, and how to answer.
 ///
-/// Everything that comes from elsewhere is [escaped](Escaped). The whole, as `Display` writes it,
+/// Everything that comes from elsewhere is [escaped](EscapedText). The whole, as `Display` writes it,
 /// is a message for a chat client: the card is indented, so that a client which renders Markdown
 /// shows it verbatim.
 #[derive(Debug, Clone, Copy)]

@@ -80,7 +80,7 @@ impl Deps {
         self
     }
 
-    /// Lets tools ask the web, most likely through [`AllowedHosts`](fugato::web::Allowed).
+    /// Lets tools ask the web, most likely through [`AllowedHosts`](fugato::web::AllowedHosts).
     pub fn web(mut self, web: impl Web + 'static) -> Result<Self, fugato::tool::RegistryError> {
         self.registry = crate::tools::registry_with(Some(Arc::new(web)))?;
         Ok(self)

@@ -6,7 +6,7 @@ use thiserror::Error;
 
 use super::{CALLS, Calls, ModelCall};
 
-/// A node that records the calls of [`RecordedModel`](super::Watched) models while it runs: as notes of
+/// A node that records the calls of [`RecordedModel`](super::RecordedModel) models while it runs: as notes of
 /// its outcome, and so in the log, or in its error. The cost of these calls counts towards the
 /// allowances of its stage and its run: see [`SpendLimit`](fugato_llm::SpendLimit).
 ///
