@@ -10,8 +10,8 @@ use super::{FallbackStep, RecordFallback, UnseenEffects, fell};
 /// When the run of the main graph fails, the other graph runs on the same thread, from the state
 /// that the failed run has left. Effects with a key of the whole thread keep their receipts, so an
 /// effect that both graphs perform under the same key is done once. An effect with a key of a task
-/// of the failed run cannot be shared: after one, the fallback graph is refused with [`UnseenEffects`]. A
-/// function is refused after any effect.
+/// of the failed run cannot be shared: after one, the fallback graph is refused with
+/// [`UnseenEffects`]. A function is refused after any effect.
 ///
 /// Other errors are not failures of the graph and lead to no fallback: a thread that is busy,
 /// waiting or cancelled, or a store that is down.
