@@ -29,17 +29,17 @@ pub(crate) use ticket::StartGuard;
 /// use fugato_graph::{BoxError, Context, Effect, Reconciliation};
 /// # use fugato_state::State;
 /// # #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
-/// # struct Desk;
+/// # struct Outbox;
 /// # #[derive(serde::Serialize, serde::Deserialize)]
 /// # enum Change { Sent(String) }
-/// # impl State for Desk { type Update = Change; fn apply(&mut self, _: Change) {} }
+/// # impl State for Outbox { type Update = Change; fn apply(&mut self, _: Change) {} }
 /// # mod mail {
 /// #     use std::io::Error;
 /// #     pub async fn send(_: String, _: String) -> Result<String, Error> { Ok("1".into()) }
 /// #     pub async fn find(_: String) -> Result<Option<String>, Error> { Ok(None) }
 /// # }
 ///
-/// async fn send(cx: Context<Desk>) -> Result<Change, BoxError> {
+/// async fn send(cx: Context<Outbox>) -> Result<Change, BoxError> {
 ///     let letter = String::from("lunch at noon");
 ///     let known = letter.clone();
 ///     let once = Effect::once().timeout(Duration::from_secs(20)).reconcile(move || async move {

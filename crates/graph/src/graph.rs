@@ -19,26 +19,26 @@ use crate::{
 /// use fugato_graph::{Context, END, Graph, BuildIssue};
 /// # use fugato_state::State;
 /// # #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
-/// # struct Desk { drafts: u32 }
+/// # struct Letter { drafts: u32 }
 /// # #[derive(serde::Serialize, serde::Deserialize)]
 /// # struct Drafted;
-/// # impl State for Desk {
+/// # impl State for Letter {
 /// #     type Update = Drafted;
 /// #     fn apply(&mut self, _: Drafted) { self.drafts += 1 }
 /// # }
 ///
-/// async fn draft(_: Context<Desk>) -> Drafted {
+/// async fn draft(_: Context<Letter>) -> Drafted {
 ///     Drafted
 /// }
 ///
-/// let graph = Graph::<Desk>::starting_at("draft")
+/// let graph = Graph::<Letter>::starting_at("draft")
 ///     .node("draft", draft)
 ///     .branch("draft", ["draft", END], |desk| if desk.drafts < 3 { "draft" } else { END })
 ///     .build()?;
 /// assert!(graph.to_mermaid().contains("draft"));
 ///
 /// // A node without a way out is a mistake, and not the end of a run.
-/// let broken = Graph::<Desk>::starting_at("draft").node("draft", draft).build();
+/// let broken = Graph::<Letter>::starting_at("draft").node("draft", draft).build();
 /// assert_eq!(broken.unwrap_err().problems, [BuildIssue::DeadEnd("draft".into())]);
 /// # Ok::<(), fugato_graph::BuildError>(())
 /// ```

@@ -4,6 +4,7 @@
 //! Each scenario is a public function whose name begins with its rule.
 //! [`kernel_suite!`](crate::kernel_suite) makes a test of each, on the logs of a
 //! [`LogFactory`].
+mod answer_schema;
 mod appends;
 mod asking;
 mod build;
@@ -148,12 +149,13 @@ scenarios! {
         k16_what_is_too_large_is_an_error
         k16_many_large_outcomes_are_stored
         k16_another_format_is_refused;
+    answer_schema:
+        k20_an_answer_that_fits_both_schemas_is_taken
+        k20_an_answer_that_no_longer_fits_is_asked_anew
+        k20_an_answer_that_a_node_cannot_read_fails_its_task;
     change:
         k20_a_renamed_node_is_refused_or_followed
         k20_half_filled_joins_follow_a_rename
-        k20_an_answer_that_fits_both_schemas_is_taken
-        k20_an_answer_that_no_longer_fits_is_asked_anew
-        k20_an_answer_that_a_node_cannot_read_fails_its_task
         k20_a_shape_that_changed_without_a_version_is_named
         k20_other_changes_go_on_and_are_recorded
         k20_a_newer_state_migrates_behind_a_barrier

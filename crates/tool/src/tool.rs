@@ -41,9 +41,9 @@ use crate::{ToolContext, ToolFailure, ToolOutput, ToolSpec};
 /// A tool that changes the state does not compile; it has to return an update:
 /// ```compile_fail,E0594
 /// # use fugato_tool::{NoArguments, ToolSpec, tool_fn};
-/// struct Desk { free: u16 }
+/// struct Parking { free: u16 }
 ///
-/// tool_fn::<Desk, (), _, _, _>(ToolSpec::write("take", "Takes a place."), |cx, _: NoArguments| {
+/// tool_fn::<Parking, (), _, _, _>(ToolSpec::write("take", "Takes a place."), |cx, _: NoArguments| {
 ///     cx.state()?.free -= 1;
 ///     Ok("taken")
 /// });

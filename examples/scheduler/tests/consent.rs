@@ -49,15 +49,15 @@ use tower::ServiceExt as _;
 /// The days of the sample by name, as cards show them.
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
 
-/// What somebody asks for: where a task is to lie.
+/// A request for a place: the task, the day and the section.
 #[derive(Debug, Clone, Copy)]
-struct Wish {
+struct PlaceRequest {
     task: u32,
     day: u16,
     section: u8,
 }
 
-impl Wish {
+impl PlaceRequest {
     /// The last one in a text, such as "task 5 to day 9 section 3".
     fn read(text: &str) -> Option<Self> {
         let (_, rest) = text.rsplit_once("task ")?;
@@ -115,7 +115,8 @@ fn decided(request: &ChatRequest) -> Value {
             .unwrap_or_default()
     };
     let (said, done) = (part("# Conversation"), part("# Work in this stage"));
-    let Some(wish) = Wish::read(said).filter(|_| done.contains("(nothing was done yet")) else {
+    let Some(wish) = PlaceRequest::read(said).filter(|_| done.contains("(nothing was done yet"))
+    else {
         return ends;
     };
     json!({
@@ -163,7 +164,7 @@ struct Room {
     memory: Option<Arc<MemoryLog>>,
     now: Arc<AtomicI64>,
     open: Mutex<Option<(Router, Service)>>,
-    /// What was agreed to beforehand, by thread, position and time.
+    /// The consents given beforehand, by thread, position and time.
     standing: Mutex<BTreeSet<(String, u64, i64, String)>>,
 }
 
@@ -222,7 +223,7 @@ impl Room {
                     let Update::Requested(request) = update else {
                         continue;
                     };
-                    let wish = Wish::read(&request.text).filter(|_| request.always_execute);
+                    let wish = PlaceRequest::read(&request.text).filter(|_| request.always_execute);
                     if let Some(wish) = wish {
                         let shown = wish.shown().to_string();
                         let of = (name.to_owned(), entry.seq, entry.at, shown);
@@ -292,7 +293,7 @@ impl ConsentWorld for Room {
                 let goes = changes.iter().filter_map(|change| {
                     let first = change.step.to()?.sections.first()?;
                     let (task, day, section) = (change.task, first.day, first.section);
-                    Some(Wish { task, day, section }.shown())
+                    Some(PlaceRequest { task, day, section }.shown())
                 });
                 let mut goes: Vec<_> = goes.collect();
                 match goes.pop() {

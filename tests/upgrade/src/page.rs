@@ -3,7 +3,7 @@ use fugato::state::{MigrateError, State};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What was said, line by line.
+/// The lines of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Page {
     /// The lines.

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::page::{OldPage, Page, Say, say};
 
-/// What is outside of the threads.
+/// The outside world of the threads.
 #[derive(Clone, Debug, Default)]
 pub struct World {
     broken: Arc<AtomicBool>,
@@ -40,7 +40,7 @@ impl World {
         self.hangs.store(true, Ordering::SeqCst);
     }
 
-    /// What was sent.
+    /// The messages that were sent.
     pub fn sent(&self) -> Vec<String> {
         let sent = self.sent.lock();
         sent.unwrap_or_else(PoisonError::into_inner).clone()
@@ -82,7 +82,7 @@ enum Side {
     Aisle,
 }
 
-/// What a first line may be, and where it leads.
+/// The nodes to which the first line of a thread can lead.
 const PATHS: [&str; 9] = [
     "pause", "approve", "form", "memo", "send", "left", "each", "first", "sleep",
 ];

@@ -9,14 +9,14 @@ use fugato::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What a thread shows.
+/// A thread as it reads.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Seen {
-    /// Where its log begins.
+    /// The first position of its log.
     pub from: u64,
-    /// How it stands.
+    /// Its status.
     pub stands: String,
-    /// What it asks.
+    /// Its open questions.
     pub asked: Vec<Interrupt>,
     /// The records.
     pub log: Vec<Value>,
@@ -27,7 +27,7 @@ pub struct Seen {
 /// Reads a thread whose log begins at `from`.
 ///
 /// # Errors
-/// What the store or the fold says.
+/// The error of the store or of the fold.
 pub async fn seen<S: State>(
     runner: &Runner<S>,
     thread: &ThreadId,

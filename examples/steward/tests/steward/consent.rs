@@ -58,7 +58,7 @@ impl Ledger for Books {
 }
 
 /// The agent for two employees of a firm.
-struct Office {
+struct Employees {
     runtime: Runtime,
     books: Mutex<Option<Books>>,
     log: Arc<MemoryLog>,
@@ -70,7 +70,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Office {
+impl Employees {
     fn new(runtime: Runtime) -> Self {
         let now = Arc::new(AtomicI64::new(1_772_000_000_000));
         let clock = now.clone();
@@ -85,7 +85,7 @@ impl Office {
 }
 
 #[async_trait]
-impl ConsentWorld for Office {
+impl ConsentWorld for Employees {
     async fn restart(&self) -> Result<(), BoxError> {
         let known = lock(&self.books).clone();
         let books = match known {
@@ -209,7 +209,7 @@ fn action(thread: &str) -> ConsentRequest {
 
 #[tokio::test]
 async fn k35_no_document_is_written_without_a_consent() -> Result<(), Failure> {
-    let office = || Ok::<_, Failure>(Office::new(Runtime::Graph));
+    let office = || Ok::<_, Failure>(Employees::new(Runtime::Graph));
     let report = ConsentSim::new(office).steps(14).run().await?;
     assert!(2 * report.writes > report.cases, "{report}");
     assert!(3 * report.accepted > report.requests, "{report}");
@@ -218,7 +218,7 @@ async fn k35_no_document_is_written_without_a_consent() -> Result<(), Failure> {
 
 #[tokio::test]
 async fn k35_nor_on_the_legacy_path() -> Result<(), Failure> {
-    let office = || Ok::<_, Failure>(Office::new(Runtime::Legacy));
+    let office = || Ok::<_, Failure>(Employees::new(Runtime::Legacy));
     let report = ConsentSim::new(office).cases(25).steps(14).seed(10_000);
     let report = report.run().await?;
     assert!(2 * report.writes > report.cases, "{report}");

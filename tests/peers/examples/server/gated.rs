@@ -19,7 +19,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-/// How often each file was written.
+/// The number of writes of each file.
 type Written = Arc<Mutex<BTreeMap<String, u32>>>;
 
 struct Gated {
@@ -33,7 +33,7 @@ struct WriteArgs {
     text: String,
 }
 
-/// What is written, which has an end that a preview would not show.
+/// The text of a file, with an end that a preview would not show.
 pub(crate) const TEXT: &str = "line one\nline two\nthe end of it";
 
 #[async_trait]

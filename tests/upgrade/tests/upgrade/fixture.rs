@@ -11,12 +11,12 @@ use serde_json::Value;
 
 use crate::{holds::holds, served::Served};
 
-/// What the program that made a thread said of it.
+/// A thread as described by the program that made it.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Said {
     /// The flags without which it cannot go on.
     flags: Vec<String>,
-    /// What a page showed; nothing where showing it lets it go on.
+    /// The view of a page; none where reading it lets the thread go on.
     view: Option<Value>,
     /// The state after some positions.
     states: BTreeMap<u64, Value>,

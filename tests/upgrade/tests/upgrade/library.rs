@@ -15,7 +15,7 @@ use crate::{
     holds::holds,
 };
 
-/// How often one question may be asked: an approval of before may be asked anew once it is
+/// The most times that one question is asked: an old approval may be asked anew once it is
 /// answered.
 const ROUNDS: usize = 3;
 
@@ -34,7 +34,7 @@ fn lines(ended: &RunResult<Page>) -> Vec<&str> {
     ended.state().lines.iter().map(String::as_str).collect()
 }
 
-/// What each question of a thread is answered with.
+/// The answer to each question of a thread.
 fn answer(question: &Interrupt) -> Value {
     match question.question.key.as_str() {
         "city" => json!("Oslo"),

@@ -1,4 +1,4 @@
-//! What the programs of an earlier commit left behind is opened, reads the same, and goes on.
+//! Data of programs of an earlier commit opens, reads the same, and goes on.
 //!
 //! `data/` holds their folders, made by `make`, and beside each what its program said of it. A
 //! folder is never changed: every test works with a copy.

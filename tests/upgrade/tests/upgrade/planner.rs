@@ -6,7 +6,7 @@ use crate::{
     served::last_words,
 };
 
-/// How many there are when a copy is opened.
+/// The number of orders when a copy is opened.
 const TRADES: usize = 1;
 
 pub(crate) fn fixture() -> Fixture {

@@ -16,7 +16,7 @@ fn answer(question: &Value) -> Value {
     }
 }
 
-/// How often the calendar was written to.
+/// The number of writes to the calendar.
 fn kept(serving: &Serving, thread: &str) -> usize {
     let log = serving.log(thread, 1);
     log.iter()

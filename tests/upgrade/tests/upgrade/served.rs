@@ -9,10 +9,10 @@ use std::{
 
 use serde_json::{Value, json};
 
-/// How long a run may take.
+/// The time that a run may take.
 const LONG: Duration = Duration::from_secs(90);
 
-/// How often one card may be asked: those of older programs may be asked anew, once they are
+/// The most times that one card is shown: those of older programs may be asked anew, once they are
 /// answered.
 const ROUNDS: usize = 3;
 

@@ -11,7 +11,7 @@ pub(crate) fn fixture() -> Fixture {
     Fixture::of("steward", env!("CARGO_BIN_EXE_upgrade-steward"))
 }
 
-/// How many applications and claims are written.
+/// The number of applications and claims that are written.
 fn written(serving: &Serving) -> (usize, usize) {
     let documents = serving.get("/steward/documents");
     let count = |name: &str| documents[name].as_array().map_or(0, Vec::len);

@@ -1,0 +1,100 @@
+//! Blocks of text and calls whose events come in pieces.
+use crate::{Event, EventKind, Text};
+
+/// The place of an event in its block.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum BlockPlace {
+    Start,
+    Middle,
+    End,
+}
+
+/// The kinds of blocks and calls that come in pieces.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum PieceKind {
+    Text,
+    Reasoning,
+    Call,
+}
+
+/// Returns the block of an event: its kind, its name, and the place in it. Calls have neither start
+/// nor end of their own.
+pub(super) fn block(kind: &EventKind) -> Option<(PieceKind, &Text, BlockPlace)> {
+    Some(match kind {
+        EventKind::TextStarted { block } => (PieceKind::Text, block, BlockPlace::Start),
+        EventKind::TextDelta { block, .. } => (PieceKind::Text, block, BlockPlace::Middle),
+        EventKind::TextFinished { block } => (PieceKind::Text, block, BlockPlace::End),
+        EventKind::ReasoningStarted { block } => (PieceKind::Reasoning, block, BlockPlace::Start),
+        EventKind::ReasoningDelta { block, .. } => {
+            (PieceKind::Reasoning, block, BlockPlace::Middle)
+        }
+        EventKind::ReasoningFinished { block } => (PieceKind::Reasoning, block, BlockPlace::End),
+        EventKind::ToolCallDelta { call, .. } => (PieceKind::Call, call, BlockPlace::Middle),
+        _ => return None,
+    })
+}
+
+pub(super) fn same_block(one: &Event, other: &Event) -> bool {
+    let name = |event| block(event).map(|(whole, name, _)| (whole, name));
+    let named = name(&one.kind);
+    named.is_some() && named == name(&other.kind) && one.origin == other.origin
+}
+
+/// Returns the start and the text so far of an open block. A call begins with its first piece.
+pub(super) fn reopened(delta: &Event) -> Vec<Event> {
+    let start = match &delta.kind {
+        EventKind::TextDelta { block, .. } => EventKind::TextStarted {
+            block: block.clone(),
+        },
+        EventKind::ReasoningDelta { block, .. } => EventKind::ReasoningStarted {
+            block: block.clone(),
+        },
+        _ => return vec![delta.clone()],
+    };
+    vec![
+        Event {
+            kind: start,
+            ..delta.clone()
+        },
+        delta.clone(),
+    ]
+}
+
+/// Appends the text of `event` to `open` if both are deltas of the same block of the same task.
+pub(super) fn merge(open: &mut Event, event: &Event) -> bool {
+    if open.origin != event.origin {
+        return false;
+    }
+    match (&mut open.kind, &event.kind) {
+        (
+            EventKind::TextDelta { block, text },
+            EventKind::TextDelta {
+                block: same,
+                text: more,
+            },
+        )
+        | (
+            EventKind::ReasoningDelta { block, text },
+            EventKind::ReasoningDelta {
+                block: same,
+                text: more,
+            },
+        )
+        | (
+            EventKind::ToolCallDelta {
+                call: block,
+                arguments: text,
+                ..
+            },
+            EventKind::ToolCallDelta {
+                call: same,
+                arguments: more,
+                ..
+            },
+        ) if block == same => {
+            text.push_str(more);
+            true
+        }
+        _ => false,
+    }
+}
