@@ -11,6 +11,8 @@ mod life;
 mod plan;
 mod random;
 mod report;
+mod served;
+mod store;
 mod world;
 
 use std::{
@@ -21,6 +23,8 @@ use std::{
 use fugato_graph::BoxError;
 
 pub use report::ConsentReport;
+pub use served::ServedProgram;
+pub use store::WorldStore;
 pub use world::{ConsentAnswer, ConsentRequest, ConsentResponse, ConsentWords, ConsentWorld};
 
 use self::case::Case;

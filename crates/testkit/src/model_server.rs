@@ -1,16 +1,61 @@
-//! A model server that answers every request in one way.
+//! A model server that answers as a test says.
 use std::{
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
     thread,
     time::Duration,
 };
 
-/// A server over HTTP on the loopback interface that gives every request the same answer. It ends
-/// with the test program.
+use serde_json::{Value, json};
+
+/// A server of chat completions on the loopback interface. It ends with the test program.
 #[derive(Debug)]
 pub struct ModelServer {
     address: SocketAddr,
+}
+
+/// The answer of a [`ModelServer`] to one request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerAnswer {
+    status: u16,
+    body: String,
+}
+
+impl ServerAnswer {
+    /// Creates an answer with this status and body.
+    pub fn new(status: u16, body: impl Into<String>) -> Self {
+        let body = body.into();
+        Self { status, body }
+    }
+
+    /// Creates a streamed answer of a model, with the reason for which it ended, such as `stop`.
+    pub fn text(text: &str, finish_reason: &str) -> Self {
+        let delta = json!({ "choices": [{ "index": 0, "delta": { "content": text } }] });
+        let end =
+            json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": finish_reason }] });
+        Self::new(
+            200,
+            format!("data: {delta}\n\ndata: {end}\n\ndata: [DONE]\n\n"),
+        )
+    }
+
+    fn wire(&self) -> String {
+        let Self { status, body } = self;
+        let kind = if body.starts_with("data:") {
+            "text/event-stream"
+        } else {
+            "application/json"
+        };
+        format!(
+            "HTTP/1.1 {status} Status\r\ncontent-type: {kind}\r\ncontent-length: {}\r\n\
+             connection: close\r\n\r\n{body}",
+            body.len()
+        )
+    }
 }
 
 #[expect(
@@ -18,18 +63,30 @@ pub struct ModelServer {
     reason = "a helper that fails fails its test"
 )]
 impl ModelServer {
-    /// Starts a server that answers with this status and body.
+    /// Starts a server that gives every request the same answer.
     pub fn answering(status: u16, body: &str) -> Self {
+        Self::in_turn([ServerAnswer::new(status, body)])
+    }
+
+    /// Starts a server that gives these answers one after another, and repeats the last one.
+    pub fn in_turn(answers: impl IntoIterator<Item = ServerAnswer>) -> Self {
+        let answers: Vec<_> = answers.into_iter().collect();
+        let (asked, last) = (AtomicUsize::default(), answers.len().saturating_sub(1));
+        Self::deciding(move |_| {
+            let nth = asked.fetch_add(1, Ordering::Relaxed).min(last);
+            answers.get(nth).expect("at least one answer").clone()
+        })
+    }
+
+    /// Starts a server that decides each answer from the body of the request.
+    pub fn deciding(answer: impl Fn(&Value) -> ServerAnswer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
         let address = listener.local_addr().expect("it has an address");
-        let answer = format!(
-            "HTTP/1.1 {status} Status\r\ncontent-type: application/json\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{body}",
-            body.len()
-        );
+        let answer = Arc::new(answer);
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let answer = answer.clone();
-                thread::spawn(move || serve(stream, &answer));
+                thread::spawn(move || serve(stream, &*answer));
             }
         });
         Self { address }
@@ -49,27 +106,30 @@ impl ModelServer {
 }
 
 /// Reads one request, and answers.
-fn serve(mut stream: TcpStream, answer: &str) {
+fn serve(mut stream: TcpStream, answer: &dyn Fn(&Value) -> ServerAnswer) {
     let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
     let (mut request, mut piece) = (vec![], [0; 4096]);
-    while !is_whole(&request) {
+    let body = loop {
+        if let Some(body) = whole_body(&request) {
+            break body;
+        }
         match stream.read(&mut piece) {
             Ok(read) if read > 0 => request.extend(piece.iter().take(read)),
-            _ => break,
+            _ => return,
         }
-    }
-    let _ = stream.write_all(answer.as_bytes());
+    };
+    let _ = stream.write_all(answer(&body).wire().as_bytes());
 }
 
-/// Returns true if the request is complete, with all of its body.
-fn is_whole(request: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(request).to_lowercase();
-    let Some((head, body)) = text.split_once("\r\n\r\n") else {
-        return false;
-    };
+/// Returns the body of a request that is complete; null if it is no JSON.
+fn whole_body(request: &[u8]) -> Option<Value> {
+    let end = request.windows(4).position(|it| it == b"\r\n\r\n")?;
+    let (head, body) = request.split_at_checked(end + 4)?;
+    let head = String::from_utf8_lossy(head).to_lowercase();
     let length = head
         .lines()
-        .find_map(|line| line.strip_prefix("content-length: "));
+        .find_map(|line| line.strip_prefix("content-length:"));
     let length = length.and_then(|length| length.trim().parse().ok());
-    body.len() >= length.unwrap_or(0)
+    let body = body.get(..length.unwrap_or(0))?;
+    Some(serde_json::from_slice(body).unwrap_or_default())
 }

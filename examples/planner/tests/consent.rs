@@ -7,30 +7,53 @@
 )]
 mod common;
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use async_trait::async_trait;
-use axum::{
-    Router,
-    body::{Body, to_bytes},
-    http::{Request, request::Parts},
-};
+use axum::{Router, http::request::Parts};
 use common::World;
 use fugato::{
     BoxError,
     axum::{AccessDenied, AgentRoutes, Caller},
+    sqlite::{SqliteLog, SqliteOptions, Synchronous, rusqlite::Connection},
 };
 use fugato_testkit::{
-    consent::{ConsentRequest, ConsentResponse, ConsentSim, ConsentWords, ConsentWorld},
+    TestProgram,
+    consent::{
+        ConsentRequest, ConsentResponse, ConsentSim, ConsentWords, ConsentWorld, ServedProgram,
+        WorldStore,
+    },
     log::Failure,
 };
+use planner::{desk::Exchange, service::Planner};
 use serde_json::{Value, json};
-use tower::ServiceExt as _;
 
 /// The planner for two people at one desk.
 struct Room {
     world: World,
+    store: WorldStore,
     router: Mutex<Router>,
+}
+
+impl Room {
+    fn new(store: WorldStore) -> Result<Self, BoxError> {
+        Ok(Self {
+            world: World::new()?,
+            store,
+            router: Mutex::default(),
+        })
+    }
+
+    /// The same over a file.
+    fn on_file() -> Result<Self, BoxError> {
+        Self::new(WorldStore::in_file(|path, clock| {
+            let options = SqliteOptions::default().clock(move || clock.now());
+            SqliteLog::open_with(path, options.synchronous(Synchronous::Normal))
+        })?)
+    }
 }
 
 fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -45,43 +68,27 @@ fn order(it: &Value) -> Value {
 #[async_trait]
 impl ConsentWorld for Room {
     async fn restart(&self) -> Result<(), BoxError> {
-        // The lease of the process that died is over.
-        self.world.wait(60_000);
         let by_user = |request: &Parts| {
             let user = request.headers.get("user").and_then(|it| it.to_str().ok());
             Ok::<_, AccessDenied>(Caller::default().user(user.unwrap_or_default()))
         };
-        let routes = AgentRoutes::new(self.world.planner()?).authenticate(by_user);
+        let planner = Planner::new(&self.world.deps(), Arc::new(self.store.restart()?))?;
+        let routes = AgentRoutes::new(planner).authenticate(by_user);
         *lock(&self.router) = routes.router();
         Ok(())
     }
 
     async fn send(&self, caller: &str, request: ConsentRequest) -> ConsentResponse {
         let router = lock(&self.router).clone();
-        let built = Request::builder().method(request.method).uri(&request.path);
-        let headers = request.headers.iter();
-        let built = headers.fold(built, |built, (name, value)| built.header(*name, value));
-        let built = built.header("content-type", "application/json");
-        let built = built.header("user", caller);
-        let body = Body::from(request.body.to_string());
-        let response = router.oneshot(built.body(body).unwrap()).await.unwrap();
-        let status = response.status().as_u16();
-        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        ConsentResponse {
-            status,
-            body: String::from_utf8_lossy(&bytes).into_owned(),
-        }
+        request.header("user", caller).call(router).await
     }
 
     async fn writes(&self) -> Vec<Value> {
-        // None of these prices is ever met, so that all orders stay open.
-        let open = self.world.desk.open_orders().await.unwrap();
-        open.iter().map(|it| order(&json!(it))).collect()
+        orders(&self.world.desk).await
     }
 
     fn content(&self, prompt: &Value) -> Option<Value> {
-        let call = prompt.get("call")?;
-        (call["name"] == "place_order").then(|| order(&call["arguments"]))
+        content(prompt)
     }
 
     fn requests(&self) -> Vec<String> {
@@ -99,28 +106,114 @@ impl ConsentWorld for Room {
         edits.map(str::to_owned).to_vec()
     }
 
+    fn turn(&self) -> Duration {
+        self.store.turn()
+    }
+
     fn separates_callers(&self) -> bool {
         true
     }
 
     fn own_words(&self, words: &ConsentWords) -> Vec<ConsentRequest> {
-        let mut body = json!({ "thread": words.thread, "text": words.text });
-        if let Some(card) = &words.card {
-            body["card"] = json!(card);
+        own_words(words)
+    }
+}
+
+/// The open orders. None of the prices is ever met, so that all orders stay open.
+async fn orders(desk: &Exchange) -> Vec<Value> {
+    let open = desk.open_orders().await.unwrap();
+    open.iter().map(|it| order(&json!(it))).collect()
+}
+
+fn content(prompt: &Value) -> Option<Value> {
+    let call = prompt.get("call")?;
+    (call["name"] == "place_order").then(|| order(&call["arguments"]))
+}
+
+fn own_words(words: &ConsentWords) -> Vec<ConsentRequest> {
+    let mut body = json!({ "thread": words.thread, "text": words.text });
+    if let Some(card) = &words.card {
+        body["card"] = json!(card);
+    }
+    vec![ConsentRequest::post("/sse/planner", body)]
+}
+
+/// The program itself, as two processes that are killed.
+struct Processes(ServedProgram);
+
+#[async_trait]
+impl ConsentWorld for Processes {
+    async fn restart(&self) -> Result<(), BoxError> {
+        self.0.kill();
+        let threads = self.0.program().path("planner-data/threads.db");
+        if threads.exists() {
+            // The leases of the processes that died are over, as if ten seconds had passed.
+            let opened = Connection::open(threads)?;
+            opened.busy_timeout(Duration::from_secs(5))?;
+            opened.execute("UPDATE thread SET lease_until = 0", [])?;
         }
-        vec![ConsentRequest::post("/sse/planner", body)]
+        self.0.start();
+        Ok(())
+    }
+
+    async fn send(&self, _: &str, request: ConsentRequest) -> ConsentResponse {
+        self.0.send(request).await
+    }
+
+    async fn writes(&self) -> Vec<Value> {
+        let desk = self.0.program().path("planner-data/desk.db");
+        orders(&Exchange::open(desk).unwrap()).await
+    }
+
+    fn content(&self, prompt: &Value) -> Option<Value> {
+        content(prompt)
+    }
+
+    fn requests(&self) -> Vec<String> {
+        let requests = [
+            "buy 0.01 BTC at 10000",
+            "buy 0.02 BTC at 11000",
+            "sell 0.01 BTC at 900000",
+        ];
+        requests.map(str::to_owned).to_vec()
+    }
+
+    fn edits(&self) -> Vec<String> {
+        vec!["buy 0.04 BTC at 10000".into(), "start over".into()]
+    }
+
+    fn turn(&self) -> Duration {
+        Duration::from_millis(1)
+    }
+
+    fn own_words(&self, words: &ConsentWords) -> Vec<ConsentRequest> {
+        own_words(words)
     }
 }
 
 #[tokio::test]
 async fn k35_no_order_is_placed_without_a_consent() -> Result<(), Failure> {
-    let room = || {
-        Ok::<_, BoxError>(Room {
-            world: World::new()?,
-            router: Mutex::default(),
-        })
-    };
+    let room = || Room::new(WorldStore::in_memory());
     let report = ConsentSim::new(room).steps(14).run().await?;
+    assert!(2 * report.writes > report.cases, "{report}");
+    assert!(3 * report.accepted > report.requests, "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn k35_nor_over_a_file() -> Result<(), Failure> {
+    let sim = ConsentSim::new(Room::on_file).cases(50).seed(20_000);
+    let report = sim.steps(14).run().await?;
+    assert!(2 * report.writes > report.cases, "{report}");
+    assert!(3 * report.accepted > report.requests, "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
+    let program = || TestProgram::new(env!("CARGO_BIN_EXE_planner"));
+    let processes = move || Ok::<_, Failure>(Processes(ServedProgram::new(program(), &[])));
+    let report = ConsentSim::new(processes).cases(8).run().await?;
     assert!(2 * report.writes > report.cases, "{report}");
     assert!(3 * report.accepted > report.requests, "{report}");
     Ok(())

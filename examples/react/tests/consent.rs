@@ -3,40 +3,37 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 use std::{
     collections::BTreeMap,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicI64, Ordering},
-    },
+    fs,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use async_trait::async_trait;
-use axum::{
-    Router,
-    body::{Body, to_bytes},
-    http::Request,
-};
+use axum::Router;
 use fugato::{
-    BoxError, MemoryLog, Runner,
+    BoxError, Runner,
     agent::{React, ReactUpdate},
     axum::AgentRoutes,
     file::WriteFileArgs,
+    sqlite::{SqliteLog, SqliteOptions, Synchronous, rusqlite::Connection},
     tool::{EffectClass, Registry, ToolContext, ToolFailure, ToolOutput, ToolSpec, async_tool_fn},
 };
 use fugato_testkit::{
-    consent::{ConsentRequest, ConsentResponse, ConsentSim, ConsentWorld},
+    TestProgram,
+    consent::{
+        ConsentRequest, ConsentResponse, ConsentSim, ConsentWorld, ServedProgram, WorldStore,
+    },
     log::Failure,
 };
 use futures::FutureExt as _;
 use react::{ReactAgent, agent::graph, tools::Tools};
 use serde_json::{Value, json};
-use tower::ServiceExt as _;
 
 /// The agent over a folder in memory, which counts what is written.
 struct Folder {
     written: Arc<Mutex<BTreeMap<String, Value>>>,
     notes: tempfile::TempDir,
-    log: Arc<MemoryLog>,
-    now: Arc<AtomicI64>,
+    store: WorldStore,
     router: Mutex<Router>,
 }
 
@@ -45,16 +42,21 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Folder {
-    fn new() -> Result<Self, BoxError> {
-        let now = Arc::new(AtomicI64::new(1_800_000_000_000));
-        let clock = now.clone();
+    fn new(store: WorldStore) -> Result<Self, BoxError> {
         Ok(Self {
             written: Arc::default(),
             notes: tempfile::tempdir()?,
-            log: Arc::new(MemoryLog::with_clock(move || clock.load(Ordering::SeqCst))),
-            now,
+            store,
             router: Mutex::default(),
         })
+    }
+
+    /// The same over a file.
+    fn on_file() -> Result<Self, BoxError> {
+        Self::new(WorldStore::in_file(|path, clock| {
+            let options = SqliteOptions::default().clock(move || clock.now());
+            SqliteLog::open_with(path, options.synchronous(Synchronous::Normal))
+        })?)
     }
 
     fn registry(&self) -> Result<Registry<React, ReactUpdate>, BoxError> {
@@ -81,29 +83,16 @@ impl Folder {
 #[async_trait]
 impl ConsentWorld for Folder {
     async fn restart(&self) -> Result<(), BoxError> {
-        // The lease of the process that died is over.
-        self.now.fetch_add(60_000, Ordering::SeqCst);
         let memory = Arc::new(Tools::new(self.notes.path()).notebook);
         let graph = graph(None, self.registry()?, memory, 8)?;
-        let companion = ReactAgent::new(Runner::new(graph, self.log.clone()));
+        let companion = ReactAgent::new(Runner::new(graph, Arc::new(self.store.restart()?)));
         *lock(&self.router) = AgentRoutes::new(companion).router();
         Ok(())
     }
 
     async fn send(&self, _: &str, request: ConsentRequest) -> ConsentResponse {
         let router = lock(&self.router).clone();
-        let built = Request::builder().method(request.method).uri(&request.path);
-        let headers = request.headers.iter();
-        let built = headers.fold(built, |built, (name, value)| built.header(*name, value));
-        let built = built.header("content-type", "application/json");
-        let body = Body::from(request.body.to_string());
-        let response = router.oneshot(built.body(body).unwrap()).await.unwrap();
-        let status = response.status().as_u16();
-        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        ConsentResponse {
-            status,
-            body: String::from_utf8_lossy(&bytes).into_owned(),
-        }
+        request.call(router).await
     }
 
     async fn writes(&self) -> Vec<Value> {
@@ -111,26 +100,112 @@ impl ConsentWorld for Folder {
     }
 
     fn content(&self, prompt: &Value) -> Option<Value> {
-        let call = prompt.get("call")?;
-        Some(json!([call["name"], call["arguments"]]))
+        content(prompt)
     }
 
     fn requests(&self) -> Vec<String> {
-        let requests = ["write a.md: tea", "write a.md: milk", "写入 b.md：茶"];
-        requests.map(str::to_owned).to_vec()
+        requests()
     }
 
     fn edits(&self) -> Vec<String> {
-        vec![
-            "write c.md: beer".into(),
-            "Remember that I drink tea".into(),
-        ]
+        edits()
+    }
+
+    fn turn(&self) -> Duration {
+        self.store.turn()
+    }
+}
+
+/// The name and the arguments of the call on a card.
+fn content(prompt: &Value) -> Option<Value> {
+    let call = prompt.get("call")?;
+    Some(json!([call["name"], call["arguments"]]))
+}
+
+fn requests() -> Vec<String> {
+    let requests = ["write a.md: tea", "write a.md: milk", "写入 b.md：茶"];
+    requests.map(str::to_owned).to_vec()
+}
+
+fn edits() -> Vec<String> {
+    let edits = ["write c.md: beer", "Remember that I drink tea"];
+    edits.map(str::to_owned).to_vec()
+}
+
+/// The program itself, as two processes that are killed.
+struct Processes(ServedProgram);
+
+#[async_trait]
+impl ConsentWorld for Processes {
+    async fn restart(&self) -> Result<(), BoxError> {
+        self.0.kill();
+        let threads = self.0.program().path("react-data/threads.db");
+        if threads.exists() {
+            // The leases of the processes that died are over, as if ten seconds had passed.
+            let opened = Connection::open(threads)?;
+            opened.busy_timeout(Duration::from_secs(5))?;
+            opened.execute("UPDATE thread SET lease_until = 0", [])?;
+        }
+        self.0.start();
+        Ok(())
+    }
+
+    async fn send(&self, _: &str, request: ConsentRequest) -> ConsentResponse {
+        self.0.send(request).await
+    }
+
+    /// The files as they are now: of two writes to one file the newer.
+    async fn writes(&self) -> Vec<Value> {
+        let folder = self.0.program().path("react-data/files");
+        let files = fs::read_dir(folder).into_iter().flatten().flatten();
+        let written = files.map(|file| {
+            let content = fs::read_to_string(file.path()).unwrap();
+            let path = file.file_name().into_string().unwrap();
+            json!(["write_file", { "path": path, "content": content }])
+        });
+        written.collect()
+    }
+
+    fn content(&self, prompt: &Value) -> Option<Value> {
+        content(prompt)
+    }
+
+    fn requests(&self) -> Vec<String> {
+        requests()
+    }
+
+    fn edits(&self) -> Vec<String> {
+        edits()
+    }
+
+    fn turn(&self) -> Duration {
+        Duration::from_millis(1)
     }
 }
 
 #[tokio::test]
 async fn k35_no_file_is_written_without_a_consent() -> Result<(), Failure> {
-    let report = ConsentSim::new(Folder::new).steps(14).run().await?;
+    let folder = || Folder::new(WorldStore::in_memory());
+    let report = ConsentSim::new(folder).steps(14).run().await?;
+    assert!(2 * report.writes > report.cases, "{report}");
+    assert!(3 * report.accepted > report.requests, "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn k35_nor_over_a_file() -> Result<(), Failure> {
+    let sim = ConsentSim::new(Folder::on_file).cases(50).seed(20_000);
+    let report = sim.steps(14).run().await?;
+    assert!(2 * report.writes > report.cases, "{report}");
+    assert!(3 * report.accepted > report.requests, "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
+    let program = || TestProgram::new(env!("CARGO_BIN_EXE_react"));
+    let processes = move || Ok::<_, Failure>(Processes(ServedProgram::new(program(), &[])));
+    let report = ConsentSim::new(processes).cases(8).run().await?;
     assert!(2 * report.writes > report.cases, "{report}");
     assert!(3 * report.accepted > report.requests, "{report}");
     Ok(())

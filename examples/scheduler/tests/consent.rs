@@ -5,30 +5,25 @@ mod common;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicI64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use async_trait::async_trait;
-use axum::{
-    Router,
-    body::{Body, to_bytes},
-    http::Request,
-};
+use axum::Router;
 use common::{CHOIR, GYM, deps, strict, week};
 use fugato::{
-    BoxError, MemoryLog, RunnerOptions, ThreadId,
+    BoxError, RunnerOptions, ThreadId,
     axum::AgentRoutes,
     graph::machine::Fact,
     llm::{ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError},
-    sqlite::{SqliteLog, SqliteOptions, Synchronous},
+    sqlite::{SqliteLog, SqliteOptions, Synchronous, rusqlite::Connection},
 };
 use fugato_testkit::{
+    ModelServer, ServerAnswer, TestProgram,
     consent::{
         ConsentAnswer, ConsentRequest, ConsentResponse, ConsentSim, ConsentWords, ConsentWorld,
+        ServedProgram, WorldStore,
     },
     log::Failure,
 };
@@ -44,7 +39,6 @@ use scheduler::{
     },
 };
 use serde_json::{Value, json};
-use tower::ServiceExt as _;
 
 /// The days of the sample by name, as cards show them.
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
@@ -91,25 +85,35 @@ impl ChatModel for Obedient {
     async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
         tokio::task::yield_now().await;
         let texts: Vec<_> = request.messages.iter().map(|it| &*it.content).collect();
-        let all = texts.join("\n");
-        let answer = match request.metadata.get("stage").map(String::as_str) {
-            Some("chat") => {
-                let (_, nonce) = all.rsplit_once("<route nonce=\"").unwrap_or_default();
-                let nonce = nonce.split('"').next().unwrap_or_default();
-                format!("<route nonce=\"{nonce}\" to=\"execute\">")
-            }
-            Some("execute") => decided(&request).to_string(),
-            _ => "That was it.".to_owned(),
-        };
-        let told = ChatDelta::text(answer);
+        let told = ChatDelta::text(said(&texts));
         Ok(futures::stream::iter([Ok(told)]).boxed())
     }
 }
 
-fn decided(request: &ChatRequest) -> Value {
+/// The answer of the model to these messages: each stage says at first what it is for.
+fn said(texts: &[&str]) -> String {
+    let is_stage = |words: &str| texts.iter().any(|text| text.contains(words));
+    if is_stage("You decide where a request leads") {
+        let all = texts.join("\n");
+        let (_, nonce) = all.rsplit_once("<route nonce=\"").unwrap_or_default();
+        let nonce = nonce.split('"').next().unwrap_or_default();
+        format!("<route nonce=\"{nonce}\" to=\"execute\">")
+    } else if is_stage("You decide whether a request is only talk") {
+        json!({ "intent": "task" }).to_string()
+    } else if is_stage("You plan how to carry out the request") {
+        let steps = json!([{ "content": "Move it", "done_when": "it is there" }]);
+        json!({ "action": "plan_done", "plan_steps": steps }).to_string()
+    } else if is_stage("You carry out the work") {
+        decided(texts).to_string()
+    } else {
+        "That was it.".to_owned()
+    }
+}
+
+fn decided(texts: &[&str]) -> Value {
     let ends = json!({ "action": "done", "goal_check": "the result shows it" });
     let part = |heading: &str| {
-        let mut texts = request.messages.iter().map(|it| it.content.as_str());
+        let mut texts = texts.iter();
         texts
             .find_map(|text| text.strip_prefix(heading))
             .unwrap_or_default()
@@ -160,9 +164,7 @@ impl ScheduleStore for Counted {
 struct Room {
     folder: tempfile::TempDir,
     books: Mutex<Option<Counted>>,
-    /// None for a log in a file.
-    memory: Option<Arc<MemoryLog>>,
-    now: Arc<AtomicI64>,
+    store: WorldStore,
     open: Mutex<Option<(Router, Service)>>,
     /// The consents given beforehand, by thread, position and time.
     standing: Mutex<BTreeSet<(String, u64, i64, String)>>,
@@ -173,18 +175,22 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Room {
-    fn new(in_memory: bool) -> Result<Self, BoxError> {
-        let now = Arc::new(AtomicI64::new(1_800_000_000_000));
-        let clock = now.clone();
-        let log = || Arc::new(MemoryLog::with_clock(move || clock.load(Ordering::SeqCst)));
+    fn new(store: WorldStore) -> Result<Self, BoxError> {
         Ok(Self {
             folder: tempfile::tempdir()?,
             books: Mutex::default(),
-            memory: in_memory.then(log),
-            now,
+            store,
             open: Mutex::default(),
             standing: Mutex::default(),
         })
+    }
+
+    /// The same over a file.
+    fn on_file() -> Result<Self, BoxError> {
+        Self::new(WorldStore::in_file(|path, clock| {
+            let options = SqliteOptions::default().clock(move || clock.now());
+            SqliteLog::open_with(path, options.synchronous(Synchronous::Normal))
+        })?)
     }
 
     async fn books(&self) -> Result<Counted, BoxError> {
@@ -239,8 +245,6 @@ impl Room {
 #[async_trait]
 impl ConsentWorld for Room {
     async fn restart(&self) -> Result<(), BoxError> {
-        // The lease of the process that died is over.
-        self.now.fetch_add(60_000, Ordering::SeqCst);
         let books: Arc<dyn ScheduleStore> = Arc::new(self.books().await?);
         let mind = LlmConfig {
             routes: Routes::Five,
@@ -248,17 +252,8 @@ impl ConsentWorld for Room {
         };
         let deps = deps(week()).mind(mind);
         let deps = deps.calendars(Calendars::shared(books.clone(), "home"));
-        let options = RunnerOptions::default();
-        let service = if let Some(log) = &self.memory {
-            Service::new(&deps, log.clone(), options, 30)?
-        } else {
-            let now = self.now.clone();
-            let file = SqliteOptions::default()
-                .clock(move || now.load(Ordering::SeqCst))
-                .synchronous(Synchronous::Normal);
-            let log = SqliteLog::open_with(self.folder.path().join("threads.db"), file)?;
-            Service::new(&deps, Arc::new(log), options, 30)?
-        };
+        let (log, options) = (Arc::new(self.store.restart()?), RunnerOptions::default());
+        let service = Service::new(&deps, log, options, 30)?;
         let router =
             AgentRoutes::new(ServedScheduler::new(service.clone(), books, "home")).router();
         *lock(&self.open) = Some((router, service));
@@ -270,69 +265,30 @@ impl ConsentWorld for Room {
             self.read_standing().await.unwrap();
         }
         let (router, _) = lock(&self.open).clone().unwrap();
-        let built = Request::builder().method(request.method).uri(&request.path);
-        let headers = request.headers.iter();
-        let built = headers.fold(built, |built, (name, value)| built.header(*name, value));
-        let built = built.header("content-type", "application/json");
-        let body = Body::from(request.body.to_string());
-        let response = router.oneshot(built.body(body).unwrap()).await.unwrap();
-        let status = response.status().as_u16();
-        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        ConsentResponse {
-            status,
-            body: String::from_utf8_lossy(&bytes).into_owned(),
-        }
+        request.call(router).await
     }
 
     async fn writes(&self) -> Vec<Value> {
         let books = lock(&self.books).clone();
         let Some(books) = books else { return vec![] };
         let written = lock(&books.written);
-        let shown = written.values().map(|write| match write {
-            StoreWrite::Changes { changes } => {
-                let goes = changes.iter().filter_map(|change| {
-                    let first = change.step.to()?.sections.first()?;
-                    let (task, day, section) = (change.task, first.day, first.section);
-                    Some(PlaceRequest { task, day, section }.shown())
-                });
-                let mut goes: Vec<_> = goes.collect();
-                match goes.pop() {
-                    Some(one) if goes.is_empty() && changes.len() == 1 => one,
-                    _ => json!(changes),
-                }
-            }
-            other => json!(other),
-        });
-        shown.collect()
+        written.values().map(shown).collect()
     }
 
     fn content(&self, prompt: &Value) -> Option<Value> {
-        (prompt["topic"] == "tool").then(|| prompt["summary"].clone())
+        content(prompt)
     }
 
     fn requests(&self) -> Vec<String> {
-        let wish = |task, day, section| format!("Move task {task} to day {day} section {section}");
-        vec![
-            wish(GYM, 8, 1),
-            wish(GYM, 9, 3),
-            wish(CHOIR, 10, 5),
-            wish(CHOIR, 11, 7),
-            wish(GYM, 12, 9),
-        ]
+        requests()
     }
 
     fn edits(&self) -> Vec<String> {
-        vec![
-            format!("Move task {GYM} to day 13 section 1"),
-            "not that".into(),
-        ]
+        edits()
     }
 
     fn turn(&self) -> Duration {
-        match self.memory {
-            Some(_) => Duration::ZERO,
-            None => Duration::from_micros(100),
-        }
+        self.store.turn()
     }
 
     fn own_words(&self, words: &ConsentWords) -> Vec<ConsentRequest> {
@@ -343,10 +299,7 @@ impl ConsentWorld for Room {
     }
 
     fn own_answers(&self, answer: &ConsentAnswer) -> Vec<ConsentRequest> {
-        let action = if answer.agrees { "approve" } else { "reject" };
-        let answers = json!({ answer.id.clone(): { "action": action } });
-        let path = format!("/threads/{}/resume", answer.thread);
-        vec![ConsentRequest::post(path, json!({ "answers": answers }))]
+        own_answers(answer)
     }
 
     async fn standing(&self) -> Vec<Value> {
@@ -359,9 +312,131 @@ impl ConsentWorld for Room {
     }
 }
 
+/// The change of a write, in the words of a card.
+fn shown(write: &StoreWrite) -> Value {
+    let StoreWrite::Changes { changes } = write else {
+        return json!(write);
+    };
+    let goes = changes.iter().filter_map(|change| {
+        let first = change.step.to()?.sections.first()?;
+        let (task, day, section) = (change.task, first.day, first.section);
+        Some(PlaceRequest { task, day, section }.shown())
+    });
+    let mut goes: Vec<_> = goes.collect();
+    match goes.pop() {
+        Some(one) if goes.is_empty() && changes.len() == 1 => one,
+        _ => json!(changes),
+    }
+}
+
+fn content(prompt: &Value) -> Option<Value> {
+    (prompt["topic"] == "tool").then(|| prompt["summary"].clone())
+}
+
+fn requests() -> Vec<String> {
+    let wish = |task, day, section| format!("Move task {task} to day {day} section {section}");
+    vec![
+        wish(GYM, 8, 1),
+        wish(GYM, 9, 3),
+        wish(CHOIR, 10, 5),
+        wish(CHOIR, 11, 7),
+        wish(GYM, 12, 9),
+    ]
+}
+
+fn edits() -> Vec<String> {
+    vec![
+        format!("Move task {GYM} to day 13 section 1"),
+        "not that".into(),
+    ]
+}
+
+fn own_answers(answer: &ConsentAnswer) -> Vec<ConsentRequest> {
+    let action = if answer.agrees { "approve" } else { "reject" };
+    let answers = json!({ answer.id.clone(): { "action": action } });
+    let path = format!("/threads/{}/resume", answer.thread);
+    vec![ConsentRequest::post(path, json!({ "answers": answers }))]
+}
+
+/// The program itself, as two processes that are killed, with a model on a server.
+struct Processes(ServedProgram);
+
+impl Processes {
+    fn new() -> Self {
+        let model = ModelServer::deciding(|request| {
+            let messages = request["messages"].as_array().unwrap();
+            let texts = messages.iter().filter_map(|it| it["content"].as_str());
+            ServerAnswer::text(&said(&texts.collect::<Vec<_>>()), "stop")
+        });
+        let program = TestProgram::new(env!("CARGO_BIN_EXE_scheduler"));
+        let args = ["--base-url", &model.url(), "--model", "obedient"];
+        Self(ServedProgram::new(program, &args))
+    }
+}
+
+#[async_trait]
+impl ConsentWorld for Processes {
+    async fn restart(&self) -> Result<(), BoxError> {
+        self.0.kill();
+        let threads = self.0.program().path("scheduler-data/threads.db");
+        if threads.exists() {
+            // The leases of the processes that died are over, as if ten seconds had passed.
+            let opened = Connection::open(threads)?;
+            opened.busy_timeout(Duration::from_secs(5))?;
+            opened.execute("UPDATE thread SET lease_until = 0", [])?;
+        } else {
+            std::fs::create_dir(self.0.program().path("scheduler-data"))?;
+            let path = self.0.program().path("scheduler-data/schedule.db");
+            let store = store::open(&path.display().to_string()).await?;
+            let filled = StoreWrite::Import { schedule: week() };
+            store.write("home", "import", &filled).await?;
+        }
+        self.0.start();
+        Ok(())
+    }
+
+    async fn send(&self, _: &str, request: ConsentRequest) -> ConsentResponse {
+        self.0.send(request).await
+    }
+
+    async fn writes(&self) -> Vec<Value> {
+        let tables = self.0.program().path("scheduler-data/schedule.db");
+        let opened = Connection::open(tables).unwrap();
+        opened.busy_timeout(Duration::from_secs(5)).unwrap();
+        let sql = "SELECT content FROM applied WHERE idempotency_key <> 'import'";
+        let mut select = opened.prepare(sql).unwrap();
+        let rows = select.query_map([], |row| row.get::<_, String>(0)).unwrap();
+        let written = rows.map(|row| serde_json::from_str(&row.unwrap()).unwrap());
+        written.map(|write| shown(&write)).collect()
+    }
+
+    fn content(&self, prompt: &Value) -> Option<Value> {
+        content(prompt)
+    }
+
+    fn requests(&self) -> Vec<String> {
+        requests()
+    }
+
+    fn edits(&self) -> Vec<String> {
+        edits()
+    }
+
+    fn turn(&self) -> Duration {
+        Duration::from_millis(1)
+    }
+
+    fn own_answers(&self, answer: &ConsentAnswer) -> Vec<ConsentRequest> {
+        own_answers(answer)
+    }
+}
+
 #[tokio::test]
 async fn k35_the_calendar_does_not_change_without_a_consent() -> Result<(), Failure> {
-    let report = ConsentSim::new(|| Room::new(true)).steps(14).run().await?;
+    let report = ConsentSim::new(|| Room::new(WorldStore::in_memory()))
+        .steps(14)
+        .run()
+        .await?;
     assert!(2 * report.writes > report.cases, "{report}");
     assert!(3 * report.accepted > report.requests, "{report}");
     Ok(())
@@ -369,8 +444,17 @@ async fn k35_the_calendar_does_not_change_without_a_consent() -> Result<(), Fail
 
 #[tokio::test]
 async fn k35_nor_over_a_file() -> Result<(), Failure> {
-    let sim = ConsentSim::new(|| Room::new(false)).cases(50).seed(20_000);
+    let sim = ConsentSim::new(Room::on_file).cases(50).seed(20_000);
     let report = sim.steps(14).run().await?;
+    assert!(2 * report.writes > report.cases, "{report}");
+    assert!(3 * report.accepted > report.requests, "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
+    let sim = ConsentSim::new(|| Ok::<_, Failure>(Processes::new())).cases(8);
+    let report = sim.run().await?;
     assert!(2 * report.writes > report.cases, "{report}");
     assert!(3 * report.accepted > report.requests, "{report}");
     Ok(())

@@ -3,31 +3,34 @@
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 mod common;
 
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicI64, Ordering},
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use async_trait::async_trait;
-use axum::{
-    Router,
-    body::{Body, to_bytes},
-    http::Request,
+use axum::Router;
+use common::Stage;
+use fugato::{
+    BoxError,
+    axum::AgentRoutes,
+    cron::Job,
+    sqlite::{SqliteLog, SqliteOptions, Synchronous, rusqlite::Connection},
 };
-use common::{NOON, Stage};
-use fugato::{BoxError, MemoryLog, axum::AgentRoutes, cron::Jobs};
 use fugato_testkit::{
-    consent::{ConsentRequest, ConsentResponse, ConsentSim, ConsentWorld},
+    TestProgram,
+    consent::{
+        ConsentRequest, ConsentResponse, ConsentSim, ConsentWorld, ServedProgram, WorldStore,
+    },
     log::Failure,
 };
 use serde_json::{Value, json};
-use tower::ServiceExt as _;
-use transparent::served::ServedTransparent;
+use transparent::{open::jobs, served::ServedTransparent};
 
 /// The agent over a folder with the sample.
 struct Home {
     stage: Mutex<Option<Stage>>,
-    now: Arc<AtomicI64>,
+    store: WorldStore,
     router: Mutex<Router>,
 }
 
@@ -36,31 +39,32 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Home {
-    fn new() -> Self {
+    fn new(store: WorldStore) -> Self {
         Self {
             stage: Mutex::default(),
-            now: Arc::new(AtomicI64::new(NOON)),
+            store,
             router: Mutex::default(),
         }
     }
 
-    fn jobs(&self) -> Option<Jobs> {
-        Some(lock(&self.stage).as_ref()?.deps.jobs.clone())
+    /// The same over a file.
+    fn on_file() -> Result<Self, BoxError> {
+        let store = WorldStore::in_file(|path, clock| {
+            let options = SqliteOptions::default().clock(move || clock.now());
+            SqliteLog::open_with(path, options.synchronous(Synchronous::Normal))
+        });
+        Ok(Self::new(store?))
     }
 }
 
 #[async_trait]
 impl ConsentWorld for Home {
     async fn restart(&self) -> Result<(), BoxError> {
-        // The lease of the dead process has expired.
-        self.now.fetch_add(60_000, Ordering::SeqCst);
+        let log = self.store.restart()?;
         let mut stage = lock(&self.stage);
-        let next = if let Some(stage) = &*stage {
-            stage.restarted()
-        } else {
-            let now = self.now.clone();
-            let log = MemoryLog::with_clock(move || now.load(Ordering::SeqCst));
-            Stage::on(Arc::new(log), None, |desk| desk)
+        let next = match &*stage {
+            Some(stage) => stage.restarted_on(log),
+            None => Stage::on(log, None, |desk| desk),
         };
         let served = ServedTransparent::new(next.runner.clone(), None);
         *lock(&self.router) = AgentRoutes::new(served).router();
@@ -70,57 +74,127 @@ impl ConsentWorld for Home {
 
     async fn send(&self, _: &str, request: ConsentRequest) -> ConsentResponse {
         let router = lock(&self.router).clone();
-        let built = Request::builder().method(request.method).uri(&request.path);
-        let headers = request.headers.iter();
-        let built = headers.fold(built, |built, (name, value)| built.header(*name, value));
-        let built = built.header("content-type", "application/json");
-        let body = Body::from(request.body.to_string());
-        let response = router.oneshot(built.body(body).unwrap()).await.unwrap();
-        let status = response.status().as_u16();
-        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        ConsentResponse {
-            status,
-            body: String::from_utf8_lossy(&bytes).into_owned(),
-        }
+        request.call(router).await
     }
 
     async fn writes(&self) -> Vec<Value> {
-        let Some(jobs) = self.jobs() else {
-            return vec![];
-        };
-        let made = jobs.all().await.unwrap();
-        let wishes = made.iter().map(|job| &job.wish);
-        wishes
-            .map(|wish| json!([wish.schedule, wish.task, wish.once]))
-            .collect()
+        let jobs = lock(&self.stage).as_ref().map(|it| it.deps.jobs.clone());
+        let jobs = jobs.unwrap().all().await.unwrap();
+        jobs.iter().map(shown).collect()
     }
 
     fn content(&self, prompt: &Value) -> Option<Value> {
-        let call = prompt.get("call")?;
-        let arguments = &call["arguments"];
-        let once = arguments["once"].as_bool().unwrap_or_default();
-        let is_job = call["name"] == "create_cron_job";
-        is_job.then(|| json!([arguments["schedule"], arguments["task"], once]))
+        content(prompt)
     }
 
     fn requests(&self) -> Vec<String> {
-        let requests = [
-            "每天12:30提醒我喝水",
-            "每天8:30提醒我喝茶",
-            "每天9:30提醒我跑步",
-        ];
-        requests.map(str::to_owned).to_vec()
+        requests()
     }
 
     fn edits(&self) -> Vec<String> {
-        vec!["每天7:30提醒我喝水".into(), "有哪些定时任务".into()]
+        edits()
+    }
+
+    fn turn(&self) -> Duration {
+        self.store.turn()
+    }
+}
+
+fn shown(job: &Job) -> Value {
+    let wish = &job.wish;
+    json!([wish.schedule, wish.task, wish.once])
+}
+
+fn content(prompt: &Value) -> Option<Value> {
+    let call = prompt.get("call")?;
+    let arguments = &call["arguments"];
+    let once = arguments["once"].as_bool().unwrap_or_default();
+    let is_job = call["name"] == "create_cron_job";
+    is_job.then(|| json!([arguments["schedule"], arguments["task"], once]))
+}
+
+fn requests() -> Vec<String> {
+    let requests = [
+        "每天12:30提醒我喝水",
+        "每天8:30提醒我喝茶",
+        "每天9:30提醒我跑步",
+    ];
+    requests.map(str::to_owned).to_vec()
+}
+
+fn edits() -> Vec<String> {
+    vec!["每天7:30提醒我喝水".into(), "有哪些定时任务".into()]
+}
+
+/// The program itself, as two processes that are killed.
+struct Processes(ServedProgram);
+
+#[async_trait]
+impl ConsentWorld for Processes {
+    async fn restart(&self) -> Result<(), BoxError> {
+        self.0.kill();
+        let threads = self.0.program().path("transparent-data/threads.db");
+        if threads.exists() {
+            // The leases of the processes that died are over, as if ten seconds had passed.
+            let opened = Connection::open(threads)?;
+            opened.busy_timeout(Duration::from_secs(5))?;
+            opened.execute("UPDATE thread SET lease_until = 0", [])?;
+        }
+        self.0.start();
+        Ok(())
+    }
+
+    async fn send(&self, _: &str, request: ConsentRequest) -> ConsentResponse {
+        self.0.send(request).await
+    }
+
+    async fn writes(&self) -> Vec<Value> {
+        let threads = self.0.program().path("transparent-data/threads.db");
+        let docs = SqliteLog::open(threads).unwrap().docs();
+        let jobs = jobs(Arc::new(docs)).all().await.unwrap();
+        jobs.iter().map(shown).collect()
+    }
+
+    fn content(&self, prompt: &Value) -> Option<Value> {
+        content(prompt)
+    }
+
+    fn requests(&self) -> Vec<String> {
+        requests()
+    }
+
+    fn edits(&self) -> Vec<String> {
+        edits()
+    }
+
+    fn turn(&self) -> Duration {
+        Duration::from_millis(1)
     }
 }
 
 #[tokio::test]
 async fn k35_no_job_is_made_without_a_consent() -> Result<(), Failure> {
-    let home = || Ok::<_, Failure>(Home::new());
+    let home = || Ok::<_, Failure>(Home::new(WorldStore::in_memory()));
     let report = ConsentSim::new(home).steps(14).run().await?;
+    assert!(2 * report.writes > report.cases, "{report}");
+    assert!(3 * report.accepted > report.requests, "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn k35_nor_over_a_file() -> Result<(), Failure> {
+    let sim = ConsentSim::new(Home::on_file).cases(50).seed(20_000);
+    let report = sim.steps(14).run().await?;
+    assert!(2 * report.writes > report.cases, "{report}");
+    assert!(3 * report.accepted > report.requests, "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
+    let program = || TestProgram::new(env!("CARGO_BIN_EXE_transparent"));
+    let processes = move || Ok::<_, Failure>(Processes(ServedProgram::new(program(), &[])));
+    let report = ConsentSim::new(processes).cases(8).run().await?;
     assert!(2 * report.writes > report.cases, "{report}");
     assert!(3 * report.accepted > report.requests, "{report}");
     Ok(())

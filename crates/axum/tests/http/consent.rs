@@ -1,33 +1,25 @@
 //! K35 on a small agent that asks before it writes, through all of its doors.
 use std::{
     collections::BTreeMap,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicI64, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
 use async_trait::async_trait;
-use axum::{
-    Router,
-    body::{Body, to_bytes},
-    http::Request,
-};
+use axum::Router;
 use fugato_axum::{Agent, AgentRoutes, BadInput, MessageIntent, UserMessage};
 use fugato_graph::{Answers, BoxError, Context, END, Graph, Runner};
 use fugato_sqlite::{SqliteLog, SqliteOptions, Synchronous};
 use fugato_state::{EffectClass, State, ThreadId};
-use fugato_store::MemoryLog;
 use fugato_testkit::{
     consent::{
         ConsentAnswer, ConsentRequest, ConsentResponse, ConsentSim, ConsentWords, ConsentWorld,
+        WorldStore,
     },
     log::Failure,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tower::ServiceExt as _;
 
 /// The lines to write, in their order.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -78,35 +70,10 @@ pub(crate) enum Defect {
 pub(crate) struct Outside {
     written: Arc<Mutex<BTreeMap<String, String>>>,
     newest: Arc<Mutex<String>>,
-    log: Log,
-    now: Arc<AtomicI64>,
     defect: Defect,
 }
 
-/// The store of the threads.
-#[derive(Clone)]
-enum Log {
-    Memory(Arc<MemoryLog>),
-    /// A file in this folder, which each program opens anew.
-    File(Arc<tempfile::TempDir>),
-}
-
 impl Outside {
-    fn runner(&self) -> Result<Runner<Todo>, BoxError> {
-        let graph = self.graph()?;
-        Ok(match &self.log {
-            Log::Memory(log) => Runner::new(graph, log.clone()),
-            Log::File(folder) => {
-                let now = self.now.clone();
-                let options = SqliteOptions::default()
-                    .clock(move || now.load(Ordering::SeqCst))
-                    .synchronous(Synchronous::Normal);
-                let log = SqliteLog::open_with(folder.path().join("threads.db"), options)?;
-                Runner::new(graph, Arc::new(log))
-            }
-        })
-    }
-
     fn graph(&self) -> Result<Graph<Todo>, BoxError> {
         let outside = self.clone();
         let act = move |cx: Context<Todo>| {
@@ -188,33 +155,36 @@ impl Agent for Writer {
 /// The agent, served over a store in memory, or over a file.
 pub(crate) struct Small {
     outside: Outside,
+    store: WorldStore,
     router: Mutex<Router>,
     runner: Mutex<Option<Runner<Todo>>>,
 }
 
 impl Small {
     pub(crate) fn new(defect: Defect) -> Self {
-        let now = Arc::new(AtomicI64::new(1_800_000_000_000));
-        let clock = now.clone();
-        let log = MemoryLog::with_clock(move || clock.load(Ordering::SeqCst));
+        Self::on(WorldStore::in_memory(), defect)
+    }
+
+    fn on(store: WorldStore, defect: Defect) -> Self {
         Self {
             outside: Outside {
                 written: Arc::default(),
                 newest: Arc::default(),
-                log: Log::Memory(Arc::new(log)),
-                now,
                 defect,
             },
+            store,
             router: Mutex::default(),
             runner: Mutex::default(),
         }
     }
 
     /// The same over a file.
-    fn on_a_file() -> Result<Self, BoxError> {
-        let mut small = Self::new(Defect::None);
-        small.outside.log = Log::File(Arc::new(tempfile::tempdir()?));
-        Ok(small)
+    fn on_file() -> Result<Self, BoxError> {
+        let store = WorldStore::in_file(|path, clock| {
+            let options = SqliteOptions::default().clock(move || clock.now());
+            SqliteLog::open_with(path, options.synchronous(Synchronous::Normal))
+        });
+        Ok(Self::on(store?, Defect::None))
     }
 }
 
@@ -243,10 +213,8 @@ impl Small {
 #[async_trait]
 impl ConsentWorld for Small {
     async fn restart(&self) -> Result<(), BoxError> {
-        // The lease of the process that died is over.
-        self.outside.now.fetch_add(10 * 60_000, Ordering::SeqCst);
         let outside = self.outside.clone();
-        let runner = outside.runner()?;
+        let runner = Runner::new(outside.graph()?, Arc::new(self.store.restart()?));
         *lock(&self.runner) = Some(runner.clone());
         *lock(&self.router) = AgentRoutes::new(Writer { runner, outside }).router();
         Ok(())
@@ -257,18 +225,7 @@ impl ConsentWorld for Small {
             return self.direct(thread, &request.body).await;
         }
         let router = lock(&self.router).clone();
-        let built = Request::builder().method(request.method).uri(&request.path);
-        let headers = request.headers.iter();
-        let built = headers.fold(built, |built, (name, value)| built.header(*name, value));
-        let built = built.header("content-type", "application/json");
-        let body = Body::from(request.body.to_string());
-        let response = router.oneshot(built.body(body).unwrap()).await.unwrap();
-        let status = response.status().as_u16();
-        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        ConsentResponse {
-            status,
-            body: String::from_utf8_lossy(&bytes).into_owned(),
-        }
+        request.call(router).await
     }
 
     async fn writes(&self) -> Vec<Value> {
@@ -302,10 +259,7 @@ impl ConsentWorld for Small {
     }
 
     fn turn(&self) -> Duration {
-        match self.outside.log {
-            Log::Memory(_) => Duration::ZERO,
-            Log::File(_) => Duration::from_micros(100),
-        }
+        self.store.turn()
     }
 
     fn requests(&self) -> Vec<String> {
@@ -330,7 +284,7 @@ async fn k35_nothing_is_written_without_a_consent_of_its_own() -> Result<(), Fai
 
 #[tokio::test]
 async fn k35_nor_over_a_file() -> Result<(), Failure> {
-    let report = ConsentSim::new(Small::on_a_file)
+    let report = ConsentSim::new(Small::on_file)
         .cases(50)
         .seed(20_000)
         .run()

@@ -17,6 +17,9 @@ enum Wrong {
     IgnoresTokens,
     /// A repeat agrees to the card that is open by now.
     RepeatsAnswers,
+    /// Whether a request is a repeat is looked up before its answer is committed: of copies that
+    /// come at once each agrees to the card that it finds open.
+    LooksUpKeysFirst,
 }
 
 /// A door before the small agent that rewrites what is sent.
@@ -52,15 +55,27 @@ impl Door {
         }
         let thread = part(&request.path, "/resume")?;
         let (id, value) = request.body["answers"].as_object()?.iter().next()?;
-        let is_new = lock(&self.seen).insert(format!("{thread} {}", request.body));
-        if self.wrong == Wrong::RepeatsAnswers && is_new {
-            return None;
+        let is_new = !lock(&self.seen).contains(&name_of(request));
+        match self.wrong {
+            Wrong::RepeatsAnswers if is_new => return None,
+            Wrong::LooksUpKeysFirst => {
+                self.open(&thread).await.filter(|open| is_new && open == id)?;
+                for _ in 0..30 {
+                    tokio::task::yield_now().await;
+                }
+            }
+            _ => {}
         }
         let name = |id: &str| id.split('~').next().map(str::to_owned);
         let open = self.open(&thread).await?;
         let stem = |id: &str| name(id).map(|it| it.split('#').next().map(str::to_owned));
         (stem(&open) == stem(id)).then(|| answer(&thread, &open, value))
     }
+}
+
+/// The name by which a repeat of a request is known.
+fn name_of(request: &ConsentRequest) -> String {
+    format!("{} {}", request.path, request.body)
 }
 
 #[async_trait]
@@ -70,8 +85,14 @@ impl ConsentWorld for Door {
     }
 
     async fn send(&self, caller: &str, request: ConsentRequest) -> ConsentResponse {
+        let named = name_of(&request);
         let request = self.rewritten(&request).await.unwrap_or(request);
-        self.small.send(caller, request).await
+        if self.wrong != Wrong::LooksUpKeysFirst {
+            lock(&self.seen).insert(named.clone());
+        }
+        let response = self.small.send(caller, request).await;
+        lock(&self.seen).insert(named);
+        response
     }
 
     async fn writes(&self) -> Vec<Value> {
@@ -127,5 +148,11 @@ async fn a_door_whose_repeats_answer_what_is_open_is_found() {
 async fn an_agent_that_writes_another_value_is_found() {
     let sim = ConsentSim::new(|| Ok::<_, BoxError>(Small::new(Defect::WritesOtherValue)));
     let failure = sim.run().await.expect_err("it is found").to_string();
+    assert!(failure.contains("was written"), "{failure}");
+}
+
+#[tokio::test]
+async fn a_door_that_looks_up_keys_before_the_commit_is_found() {
+    let failure = found(Wrong::LooksUpKeysFirst).await;
     assert!(failure.contains("was written"), "{failure}");
 }

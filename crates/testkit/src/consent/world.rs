@@ -1,9 +1,13 @@
 //! The program under test, as a simulation sees it.
-use std::time::Duration;
+use std::{fmt, future::poll_fn, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::BoxError;
+use http::{Request, Response};
+use http_body::Body;
+use http_body_util::BodyExt as _;
 use serde_json::Value;
+use tower_service::Service;
 
 /// A program that asks before it writes, together with everything outside of it.
 ///
@@ -97,6 +101,40 @@ impl ConsentRequest {
         Self::new("POST", path, body)
     }
 
+    /// Adds a header.
+    #[must_use]
+    pub fn header(mut self, name: &'static str, value: impl Into<String>) -> Self {
+        self.headers.push((name, value.into()));
+        self
+    }
+
+    /// Sends it to a service, such as the router of a program, and reads the whole response.
+    ///
+    /// # Panics
+    /// When the request is no HTTP, or the service fails.
+    pub async fn call<S, B>(self, mut service: S) -> ConsentResponse
+    where
+        S: Service<Request<String>, Response = Response<B>>,
+        S::Error: fmt::Debug,
+        B: Body,
+        B::Error: fmt::Debug,
+    {
+        let built = Request::builder().method(self.method).uri(&self.path);
+        let headers = self.headers.iter();
+        let built = headers.fold(built, |built, (name, value)| built.header(*name, value));
+        let built = built.header("content-type", "application/json");
+        let request = built.body(self.body.to_string()).expect("it is HTTP");
+        poll_fn(|cx| service.poll_ready(cx))
+            .await
+            .expect("it serves");
+        let (head, body) = service.call(request).await.expect("it serves").into_parts();
+        let body = body.collect().await.expect("a whole body").to_bytes();
+        ConsentResponse {
+            status: head.status.as_u16(),
+            body: String::from_utf8_lossy(&body).into_owned(),
+        }
+    }
+
     pub(super) fn new(method: &'static str, path: impl Into<String>, body: Value) -> Self {
         let headers = vec![("accept", "text/event-stream".to_owned())];
         Self {
@@ -115,6 +153,14 @@ pub struct ConsentResponse {
     pub status: u16,
     /// The whole body.
     pub body: String,
+}
+
+impl ConsentResponse {
+    /// Returns the response of a server that did not answer.
+    pub(super) fn lost() -> Self {
+        let body = String::new();
+        Self { status: 502, body }
+    }
 }
 
 /// Words for a thread.

@@ -1,67 +1,27 @@
 //! A model that fails, or makes false claims: only requested actions are done, and the report
 //! matches them.
-use std::{
-    io::{BufRead as _, BufReader, Read as _, Write as _},
-    net::{TcpListener, TcpStream},
-    thread,
-};
-
+use fugato_testkit::{ModelServer, ServerAnswer};
 use serde_json::{Value, json};
 
 use crate::work::Work;
 
-/// A whole answer of a server: status and body.
-type Answer = (&'static str, String);
-
-/// Starts a model server that gives these answers one after another, and repeats the last one.
-pub(crate) fn serving(answers: impl IntoIterator<Item = Answer>) -> String {
-    let answers: Vec<Answer> = answers.into_iter().collect();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/v1", listener.local_addr().unwrap());
-    thread::spawn(move || {
-        for (nth, socket) in listener.incoming().map_while(Result::ok).enumerate() {
-            answer(socket, &answers[nth.min(answers.len() - 1)]);
-        }
-    });
-    url
+/// Returns the address of a model server that gives these answers one after another, and repeats
+/// the last one.
+fn serving(answers: impl IntoIterator<Item = ServerAnswer>) -> String {
+    ModelServer::in_turn(answers).url()
 }
 
-fn answer(socket: TcpStream, (status, body): &Answer) {
-    let mut reader = BufReader::new(socket);
-    let (mut line, mut length) = (String::new(), 0);
-    while reader.read_line(&mut line).is_ok_and(|read| read > 2) {
-        if let Some(found) = line.to_lowercase().strip_prefix("content-length:") {
-            length = found.trim().parse().unwrap();
-        }
-        line.clear();
-    }
-    let mut request = vec![0; length];
-    let _ = reader.read_exact(&mut request);
-    let answer = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n{body}"
-    );
-    let _ = reader.get_mut().write_all(answer.as_bytes());
+fn says(text: &str) -> ServerAnswer {
+    ServerAnswer::text(text, "stop")
 }
 
-/// Returns an answer with this text and reason for ending.
-pub(crate) fn ended(text: &str, finish: &str) -> Answer {
-    let delta = json!({ "choices": [{ "index": 0, "delta": { "content": text } }] });
-    let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": finish }] });
-    let body = format!("data: {delta}\n\ndata: {end}\n\ndata: [DONE]\n\n");
-    ("200 OK", body)
-}
-
-pub(crate) fn says(text: &str) -> Answer {
-    ended(text, "stop")
-}
-
-fn decides(decision: &Value) -> Answer {
+fn decides(decision: &Value) -> ServerAnswer {
     says(&decision.to_string())
 }
 
-fn fails(status: &'static str) -> Answer {
+fn fails(status: u16) -> ServerAnswer {
     let body = json!({ "error": { "message": "Incorrect API key provided: sk-1. SECRET WORDS" } });
-    (status, body.to_string())
+    ServerAnswer::new(status, body.to_string())
 }
 
 /// Runs a request against such a server with consent to everything; returns the output.
@@ -97,23 +57,20 @@ fn assert_untouched(work: &Work, said: &str) {
 
 #[test]
 fn sch_27_a_failed_model_is_replaced_by_rules_and_places_nothing() {
-    let closed = {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        format!("http://{}/v1", listener.local_addr().unwrap())
-    };
+    let closed = ModelServer::closed().url();
     let nothing = "please delete nothing and plan nothing, just say hi";
     for (url, request, reason) in [
-        (serving([fails("500 Oh")]), "hello", "status 500"),
-        (serving([fails("429 Slow")]), nothing, "status 429"),
+        (serving([fails(500)]), "hello", "status 500"),
+        (serving([fails(429)]), nothing, "status 429"),
         (
-            serving([fails("401 No")]),
+            serving([fails(401)]),
             "what is the weather",
             "status 401: the key is wrong or missing",
         ),
-        (serving([fails("404 No")]), "hello", "status 404"),
+        (serving([fails(404)]), "hello", "status 404"),
         (closed, nothing, "its server cannot be reached"),
         (
-            serving([("200 OK", "rubbish".into())]),
+            serving([ServerAnswer::new(200, "rubbish")]),
             "hello",
             "did not answer",
         ),
@@ -143,7 +100,7 @@ fn sch_27_a_failed_model_is_replaced_by_rules_and_places_nothing() {
 #[test]
 fn sch_27_a_failed_model_is_told_in_chinese_too() {
     for (url, reason) in [
-        (serving([fails("401 No")]), "状态码 401：密钥错误或缺失"),
+        (serving([fails(401)]), "状态码 401：密钥错误或缺失"),
         (serving([says("今天天气真好！")]), "连续 3 次回答都无法使用"),
     ] {
         let work = Work::new();
@@ -166,7 +123,7 @@ fn sch_27_a_failed_model_is_told_in_chinese_too() {
 #[test]
 fn sch_27_words_that_rules_know_are_obeyed_when_the_model_fails() {
     let work = Work::new();
-    let said = asked(&work, &serving([fails("401 No")]), "en", "plan my week");
+    let said = asked(&work, &serving([fails(401)]), "en", "plan my week");
     for word in [
         "The model parrot",
         "status 401",
@@ -187,12 +144,12 @@ fn sch_61_a_wish_that_rules_cannot_read_ends_with_nothing_changed() {
     );
     for (answers, lang, words) in [
         (
-            vec![decides(&task), fails("401 No")],
+            vec![decides(&task), fails(401)],
             "en",
             ["did not understand", "nothing was changed", "status 401"],
         ),
         (
-            vec![decides(&task), decides(&plan), fails("500 Oh")],
+            vec![decides(&task), decides(&plan), fails(500)],
             "en",
             ["did not understand", "nothing was changed", "status 500"],
         ),
@@ -247,7 +204,7 @@ fn sch_61_a_request_that_does_nothing_reports_nothing() {
 
 const CLAIM: &str = "I moved your exam to Friday and emailed your teacher.";
 
-fn looking(last: [Answer; 2]) -> Vec<Answer> {
+fn looking(last: [ServerAnswer; 2]) -> Vec<ServerAnswer> {
     let plan = json!({ "action": "plan_done", "plan_steps": [{ "content": "Look at the week" }] });
     let look =
         json!({ "action": "continue", "tool_call": { "name": "get_overview", "arguments": {} } });
@@ -323,7 +280,7 @@ fn sch_61_what_is_outside_of_the_contract_is_no_summary() {
         assert!(said.contains("0 placed, 0 moved"), "{said}");
     }
     // One that was cut off at the limit of tokens is none either.
-    let cut = ended("Your week is qui", "length");
+    let cut = ServerAnswer::text("Your week is qui", "length");
     let said = asked(
         &Work::new(),
         &serving(looking([decides(&done), cut])),

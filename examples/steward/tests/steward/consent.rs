@@ -2,22 +2,22 @@
 //! nobody has agreed.
 use std::{
     collections::BTreeMap,
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicI64, Ordering},
-    },
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 use async_trait::async_trait;
-use axum::{
-    Router,
-    body::{Body, to_bytes},
-    http::Request,
+use axum::Router;
+use fugato::{
+    BoxError, RunnerOptions,
+    axum::AgentRoutes,
+    sqlite::{SqliteLog, SqliteOptions, Synchronous, rusqlite::Connection},
 };
-use fugato::{BoxError, RunnerOptions, axum::AgentRoutes, store::MemoryLog};
 use fugato_testkit::{
+    TestProgram,
     consent::{
         ConsentAnswer, ConsentRequest, ConsentResponse, ConsentSim, ConsentWords, ConsentWorld,
+        ServedProgram, WorldStore,
     },
     log::Failure,
 };
@@ -30,7 +30,6 @@ use steward::{
     state::Runtime,
     steward_service::StewardService,
 };
-use tower::ServiceExt as _;
 
 use crate::{
     common::{CLAIM, TRIP, desk, trip},
@@ -61,8 +60,7 @@ impl Ledger for Books {
 struct Employees {
     runtime: Runtime,
     books: Mutex<Option<Books>>,
-    log: Arc<MemoryLog>,
-    now: Arc<AtomicI64>,
+    store: WorldStore,
     router: Mutex<Router>,
 }
 
@@ -71,16 +69,22 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Employees {
-    fn new(runtime: Runtime) -> Self {
-        let now = Arc::new(AtomicI64::new(1_772_000_000_000));
-        let clock = now.clone();
+    fn new(runtime: Runtime, store: WorldStore) -> Self {
         Self {
             runtime,
             books: Mutex::default(),
-            log: Arc::new(MemoryLog::with_clock(move || clock.load(Ordering::SeqCst))),
-            now,
+            store,
             router: Mutex::default(),
         }
+    }
+
+    /// The same over a file.
+    fn on_file() -> Result<Self, BoxError> {
+        let store = WorldStore::in_file(|path, clock| {
+            let options = SqliteOptions::default().clock(move || clock.now());
+            SqliteLog::open_with(path, options.synchronous(Synchronous::Normal))
+        });
+        Ok(Self::new(Runtime::Graph, store?))
     }
 }
 
@@ -96,12 +100,10 @@ impl ConsentWorld for Employees {
             },
         };
         *lock(&self.books) = Some(books.clone());
-        // The lease of the process that died is over.
-        self.now.fetch_add(60_000, Ordering::SeqCst);
-        let clock = self.now.clone();
+        let (clock, log) = (self.store.clock().clone(), Arc::new(self.store.restart()?));
         let deps = Deps::new(&desk(), Arc::new(books), None);
-        let deps = deps.clock(move || clock.load(Ordering::SeqCst));
-        let clerk = StewardService::new(&deps, &self.log, &RunnerOptions::default(), self.runtime)?;
+        let deps = deps.clock(move || clock.now());
+        let clerk = StewardService::new(&deps, &log, &RunnerOptions::default(), self.runtime)?;
         let routes = AgentRoutes::new(ServedSteward(clerk.clone())).authenticate(by_name);
         *lock(&self.router) = routes.beside(http::routes(clerk)).router();
         Ok(())
@@ -109,59 +111,31 @@ impl ConsentWorld for Employees {
 
     async fn send(&self, caller: &str, request: ConsentRequest) -> ConsentResponse {
         let router = lock(&self.router).clone();
-        let built = Request::builder().method(request.method).uri(&request.path);
-        let headers = request.headers.iter();
-        let built = headers.fold(built, |built, (name, value)| built.header(*name, value));
-        let built = built.header("content-type", "application/json");
-        let built = built.header("x-who", format!("firm/{caller}"));
-        let body = Body::from(request.body.to_string());
-        let response = router.oneshot(built.body(body).unwrap()).await.unwrap();
-        let status = response.status().as_u16();
-        let bytes = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        ConsentResponse {
-            status,
-            body: String::from_utf8_lossy(&bytes).into_owned(),
-        }
+        let request = request.header("x-who", format!("firm/{caller}"));
+        request.call(router).await
     }
 
     async fn writes(&self) -> Vec<Value> {
         let books = lock(&self.books).clone();
         let Some(books) = books else { return vec![] };
         let written = lock(&books.written);
-        let shown = written.values().map(|write| {
-            let action = match write.deed {
-                WriteKind::Submit => "submit_application",
-                WriteKind::Draft => "save_application_draft",
-                WriteKind::Claim => "create_reimbursement_draft",
-                WriteKind::Link => "link_existing_application",
-                _ => "associate_attachments",
-            };
-            json!([action, write.fields])
-        });
-        shown.collect()
+        written.values().map(shown).collect()
     }
 
     fn content(&self, prompt: &Value) -> Option<Value> {
-        let call = prompt.get("call")?;
-        Some(json!([call["name"], call["arguments"]]))
+        content(prompt)
     }
 
     fn requests(&self) -> Vec<String> {
-        let other = "申请出差：3月9日到3月10日去北京开会，坐飞机，预算2300元";
-        let dinner = "报销餐费120元，日期2月18日，附件小票.pdf";
-        vec![
-            TRIP.to_owned(),
-            other.to_owned(),
-            CLAIM.to_owned(),
-            dinner.to_owned(),
-            format!("{other}。{dinner}"),
-            format!("{TRIP}。{CLAIM}"),
-        ]
+        requests()
     }
 
     fn edits(&self) -> Vec<String> {
-        let edits = ["预算1500元", "改成坐飞机", "金额99元", "取消"];
-        edits.map(str::to_owned).to_vec()
+        edits()
+    }
+
+    fn turn(&self) -> Duration {
+        self.store.turn()
     }
 
     fn separates_callers(&self) -> bool {
@@ -169,33 +143,75 @@ impl ConsentWorld for Employees {
     }
 
     fn own_words(&self, words: &ConsentWords) -> Vec<ConsentRequest> {
-        let mut body = json!({ "conversation_id": words.thread, "message": words.text });
-        for (name, value) in [("client_trace_id", &words.key), ("card", &words.card)] {
-            if let Some(value) = value {
-                body[name] = json!(value);
-            }
-        }
-        let plans = ["plans", "plans/stream", "runtime-decisions"];
-        let plans =
-            plans.map(|path| ConsentRequest::post(format!("/steward/{path}"), body.clone()));
-        let mut own = plans.to_vec();
-        // An action is no way to answer a card in words.
-        if words.text.starts_with("申请") {
-            own.push(action(words.thread.as_str()));
-        }
-        own
+        own_words(words)
     }
 
     fn own_answers(&self, answer: &ConsentAnswer) -> Vec<ConsentRequest> {
-        let mut request = action(&answer.thread);
-        let Some(digest) = &answer.digest else {
-            return vec![];
-        };
-        request.body["confirmation"] = json!({
-            "interrupt_id": answer.id, "digest": digest, "approved": answer.agrees,
-        });
-        vec![request]
+        own_answers(answer)
     }
+}
+
+/// The action and the arguments of a write, as its card shows them.
+fn shown(write: &LedgerWrite) -> Value {
+    let action = match write.deed {
+        WriteKind::Submit => "submit_application",
+        WriteKind::Draft => "save_application_draft",
+        WriteKind::Claim => "create_reimbursement_draft",
+        WriteKind::Link => "link_existing_application",
+        _ => "associate_attachments",
+    };
+    json!([action, write.fields])
+}
+
+fn content(prompt: &Value) -> Option<Value> {
+    let call = prompt.get("call")?;
+    Some(json!([call["name"], call["arguments"]]))
+}
+
+fn requests() -> Vec<String> {
+    let other = "申请出差：3月9日到3月10日去北京开会，坐飞机，预算2300元";
+    let dinner = "报销餐费120元，日期2月18日，附件小票.pdf";
+    vec![
+        TRIP.to_owned(),
+        other.to_owned(),
+        CLAIM.to_owned(),
+        dinner.to_owned(),
+        format!("{other}。{dinner}"),
+        format!("{TRIP}。{CLAIM}"),
+    ]
+}
+
+fn edits() -> Vec<String> {
+    let edits = ["预算1500元", "改成坐飞机", "金额99元", "取消"];
+    edits.map(str::to_owned).to_vec()
+}
+
+fn own_words(words: &ConsentWords) -> Vec<ConsentRequest> {
+    let mut body = json!({ "conversation_id": words.thread, "message": words.text });
+    for (name, value) in [("client_trace_id", &words.key), ("card", &words.card)] {
+        if let Some(value) = value {
+            body[name] = json!(value);
+        }
+    }
+    let plans = ["plans", "plans/stream", "runtime-decisions"];
+    let plans = plans.map(|path| ConsentRequest::post(format!("/steward/{path}"), body.clone()));
+    let mut own = plans.to_vec();
+    // An action is no way to answer a card in words.
+    if words.text.starts_with("申请") {
+        own.push(action(words.thread.as_str()));
+    }
+    own
+}
+
+fn own_answers(answer: &ConsentAnswer) -> Vec<ConsentRequest> {
+    let mut request = action(&answer.thread);
+    let Some(digest) = &answer.digest else {
+        return vec![];
+    };
+    request.body["confirmation"] = json!({
+        "interrupt_id": answer.id, "digest": digest, "approved": answer.agrees,
+    });
+    vec![request]
 }
 
 /// A page's own button, which keeps a draft.
@@ -207,9 +223,66 @@ fn action(thread: &str) -> ConsentRequest {
     ConsentRequest::post("/steward/actions/execute", body)
 }
 
+/// The program itself, as two processes that are killed.
+struct Processes(ServedProgram);
+
+#[async_trait]
+impl ConsentWorld for Processes {
+    async fn restart(&self) -> Result<(), BoxError> {
+        self.0.kill();
+        let threads = self.0.program().path("steward-data/threads.db");
+        if threads.exists() {
+            // The leases of the processes that died are over, as if ten seconds had passed.
+            let opened = Connection::open(threads)?;
+            opened.busy_timeout(Duration::from_secs(5))?;
+            opened.execute("UPDATE thread SET lease_until = 0", [])?;
+        }
+        self.0.start();
+        Ok(())
+    }
+
+    async fn send(&self, _: &str, request: ConsentRequest) -> ConsentResponse {
+        self.0.send(request).await
+    }
+
+    async fn writes(&self) -> Vec<Value> {
+        let tables = self.0.program().path("steward-data/steward.db");
+        let opened = Connection::open(tables).unwrap();
+        opened.busy_timeout(Duration::from_secs(5)).unwrap();
+        let mut select = opened.prepare("SELECT content FROM deeds").unwrap();
+        let rows = select.query_map([], |row| row.get::<_, String>(0)).unwrap();
+        let written = rows.map(|row| serde_json::from_str(&row.unwrap()).unwrap());
+        written.map(|write| shown(&write)).collect()
+    }
+
+    fn content(&self, prompt: &Value) -> Option<Value> {
+        content(prompt)
+    }
+
+    fn requests(&self) -> Vec<String> {
+        requests()
+    }
+
+    fn edits(&self) -> Vec<String> {
+        edits()
+    }
+
+    fn turn(&self) -> Duration {
+        Duration::from_millis(1)
+    }
+
+    fn own_words(&self, words: &ConsentWords) -> Vec<ConsentRequest> {
+        own_words(words)
+    }
+
+    fn own_answers(&self, answer: &ConsentAnswer) -> Vec<ConsentRequest> {
+        own_answers(answer)
+    }
+}
+
 #[tokio::test]
 async fn k35_no_document_is_written_without_a_consent() -> Result<(), Failure> {
-    let office = || Ok::<_, Failure>(Employees::new(Runtime::Graph));
+    let office = || Ok::<_, Failure>(Employees::new(Runtime::Graph, WorldStore::in_memory()));
     let report = ConsentSim::new(office).steps(14).run().await?;
     assert!(2 * report.writes > report.cases, "{report}");
     assert!(3 * report.accepted > report.requests, "{report}");
@@ -218,9 +291,28 @@ async fn k35_no_document_is_written_without_a_consent() -> Result<(), Failure> {
 
 #[tokio::test]
 async fn k35_nor_on_the_legacy_path() -> Result<(), Failure> {
-    let office = || Ok::<_, Failure>(Employees::new(Runtime::Legacy));
+    let office = || Ok::<_, Failure>(Employees::new(Runtime::Legacy, WorldStore::in_memory()));
     let report = ConsentSim::new(office).cases(25).steps(14).seed(10_000);
     let report = report.run().await?;
     assert!(2 * report.writes > report.cases, "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn k35_nor_over_a_file() -> Result<(), Failure> {
+    let sim = ConsentSim::new(Employees::on_file).cases(50).seed(20_000);
+    let report = sim.steps(14).run().await?;
+    assert!(2 * report.writes > report.cases, "{report}");
+    assert!(3 * report.accepted > report.requests, "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
+    let program = || TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+    let processes = move || Ok::<_, Failure>(Processes(ServedProgram::new(program(), &[])));
+    let report = ConsentSim::new(processes).cases(8).run().await?;
+    assert!(2 * report.writes > report.cases, "{report}");
+    assert!(3 * report.accepted > report.requests, "{report}");
     Ok(())
 }

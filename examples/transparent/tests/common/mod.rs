@@ -15,7 +15,7 @@ use fugato::{
     cron::{JobClock, Jobs},
     llm::ChatModel,
     mcp::plugin::LoadedPlugins,
-    store::{DocStore, MemoryDocs},
+    store::{DocStore, MemoryDocs, ThreadStore},
     stream::Event,
 };
 use futures::StreamExt as _;
@@ -58,7 +58,7 @@ pub(crate) struct Stage {
     pub(crate) clock: Arc<AtomicI64>,
     pub(crate) docs: Arc<dyn DocStore>,
     pub(crate) archives: Archives,
-    pub(crate) log: Arc<MemoryLog>,
+    pub(crate) log: Arc<dyn ThreadStore>,
 }
 
 /// The end of a request, with its events.
@@ -82,12 +82,12 @@ impl Stage {
         model: Option<Arc<dyn ChatModel>>,
         adjust: impl FnOnce(Workspace) -> Workspace,
     ) -> Self {
-        Self::on(Arc::default(), model, adjust)
+        Self::on(Arc::new(MemoryLog::default()), model, adjust)
     }
 
     /// Creates a stage on this log.
     pub(crate) fn on(
-        log: Arc<MemoryLog>,
+        log: Arc<dyn ThreadStore>,
         model: Option<Arc<dyn ChatModel>>,
         adjust: impl FnOnce(Workspace) -> Workspace,
     ) -> Self {
@@ -104,7 +104,7 @@ impl Stage {
         model: Option<Arc<dyn ChatModel>>,
         clock: Arc<AtomicI64>,
         docs: Arc<dyn DocStore>,
-        log: Arc<MemoryLog>,
+        log: Arc<dyn ThreadStore>,
     ) -> Self {
         let time = clock.clone();
         let time = JobClock::new(TimeZone::UTC, move || time.load(Ordering::SeqCst));
@@ -131,6 +131,11 @@ impl Stage {
 
     /// Returns another process over the same folder, log and documents.
     pub(crate) fn restarted(&self) -> Self {
+        self.restarted_on(self.log.clone())
+    }
+
+    /// The same on another log.
+    pub(crate) fn restarted_on(&self, log: Arc<dyn ThreadStore>) -> Self {
         let desk = Workspace::open(self.folder.path()).expect("the folder is there");
         let (clock, docs) = (self.clock.clone(), self.docs.clone());
         Self::over(
@@ -139,7 +144,7 @@ impl Stage {
             self.deps.model.clone(),
             clock,
             docs,
-            self.log.clone(),
+            log,
         )
     }
 
