@@ -159,9 +159,9 @@ impl ConsentWorld for Processes {
         let folder = self.0.program().path("react-data/files");
         let files = fs::read_dir(folder).into_iter().flatten().flatten();
         let written = files.map(|file| {
-            let content = fs::read_to_string(file.path()).unwrap();
+            let text = fs::read_to_string(file.path()).unwrap();
             let path = file.file_name().into_string().unwrap();
-            json!(["write_file", { "path": path, "content": content }])
+            json!(["write_file", { "path": path, "text": text }])
         });
         written.collect()
     }

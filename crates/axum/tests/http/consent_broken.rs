@@ -59,7 +59,9 @@ impl Door {
         match self.wrong {
             Wrong::RepeatsAnswers if is_new => return None,
             Wrong::LooksUpKeysFirst => {
-                self.open(&thread).await.filter(|open| is_new && open == id)?;
+                self.open(&thread)
+                    .await
+                    .filter(|open| is_new && open == id)?;
                 for _ in 0..30 {
                     tokio::task::yield_now().await;
                 }
