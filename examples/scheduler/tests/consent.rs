@@ -293,9 +293,12 @@ impl ConsentWorld for Room {
 
     fn own_words(&self, words: &ConsentWords) -> Vec<ConsentRequest> {
         let body = json!({
-            "thread": words.thread, "text": words.text, "always_execute": true,
+            "thread": words.thread, "text": words.text, "extra": { "always_execute": true },
         });
-        vec![ConsentRequest::post("/sse/scheduler", body)]
+        // Other words agree to what the model makes of them, which no test can tell beforehand.
+        let wish = PlaceRequest::read(&words.text);
+        let said = wish.map(|_| ConsentRequest::post("/sse/react", body));
+        said.into_iter().collect()
     }
 
     fn own_answers(&self, answer: &ConsentAnswer) -> Vec<ConsentRequest> {
