@@ -16,6 +16,6 @@ pub mod sim;
 
 pub use clock::VirtualClock;
 pub use model::{Reply, Scripted};
-pub use model_server::{ModelServer, ServerAnswer};
+pub use model_server::{ModelAnswer, ModelServer};
 pub use program::{FinishedProgram, Server, TestProgram};
 pub use server::{FaultyServer, ServerFault};

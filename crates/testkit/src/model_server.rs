@@ -20,12 +20,12 @@ pub struct ModelServer {
 
 /// The answer of a [`ModelServer`] to one request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ServerAnswer {
+pub struct ModelAnswer {
     status: u16,
     body: String,
 }
 
-impl ServerAnswer {
+impl ModelAnswer {
     /// Creates an answer with this status and body.
     pub fn new(status: u16, body: impl Into<String>) -> Self {
         let body = body.into();
@@ -65,11 +65,11 @@ impl ServerAnswer {
 impl ModelServer {
     /// Starts a server that gives every request the same answer.
     pub fn answering(status: u16, body: &str) -> Self {
-        Self::in_turn([ServerAnswer::new(status, body)])
+        Self::in_turn([ModelAnswer::new(status, body)])
     }
 
     /// Starts a server that gives these answers one after another, and repeats the last one.
-    pub fn in_turn(answers: impl IntoIterator<Item = ServerAnswer>) -> Self {
+    pub fn in_turn(answers: impl IntoIterator<Item = ModelAnswer>) -> Self {
         let answers: Vec<_> = answers.into_iter().collect();
         let (asked, last) = (AtomicUsize::default(), answers.len().saturating_sub(1));
         Self::deciding(move |_| {
@@ -79,7 +79,7 @@ impl ModelServer {
     }
 
     /// Starts a server that decides each answer from the body of the request.
-    pub fn deciding(answer: impl Fn(&Value) -> ServerAnswer + Send + Sync + 'static) -> Self {
+    pub fn deciding(answer: impl Fn(&Value) -> ModelAnswer + Send + Sync + 'static) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
         let address = listener.local_addr().expect("it has an address");
         let answer = Arc::new(answer);
@@ -106,7 +106,7 @@ impl ModelServer {
 }
 
 /// Reads one request, and answers.
-fn serve(mut stream: TcpStream, answer: &dyn Fn(&Value) -> ServerAnswer) {
+fn serve(mut stream: TcpStream, answer: &dyn Fn(&Value) -> ModelAnswer) {
     let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
     let (mut request, mut piece) = (vec![], [0; 4096]);
     let body = loop {

@@ -20,7 +20,7 @@ use fugato::{
     sqlite::{SqliteLog, SqliteOptions, Synchronous, rusqlite::Connection},
 };
 use fugato_testkit::{
-    ModelServer, ServerAnswer, TestProgram,
+    ModelAnswer, ModelServer, TestProgram,
     consent::{
         ConsentAnswer, ConsentRequest, ConsentResponse, ConsentSim, ConsentWords, ConsentWorld,
         ServedProgram, WorldStore,
@@ -373,7 +373,7 @@ impl Processes {
         let model = ModelServer::deciding(|request| {
             let messages = request["messages"].as_array().unwrap();
             let texts = messages.iter().filter_map(|it| it["content"].as_str());
-            ServerAnswer::text(&said(&texts.collect::<Vec<_>>()), "stop")
+            ModelAnswer::text(&said(&texts.collect::<Vec<_>>()), "stop")
         });
         let program = TestProgram::new(env!("CARGO_BIN_EXE_scheduler"));
         let args = ["--base-url", &model.url(), "--model", "obedient"];

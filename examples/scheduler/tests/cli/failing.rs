@@ -1,27 +1,27 @@
 //! A model that fails, or makes false claims: only requested actions are done, and the report
 //! matches them.
-use fugato_testkit::{ModelServer, ServerAnswer};
+use fugato_testkit::{ModelAnswer, ModelServer};
 use serde_json::{Value, json};
 
 use crate::work::Work;
 
 /// Returns the address of a model server that gives these answers one after another, and repeats
 /// the last one.
-fn serving(answers: impl IntoIterator<Item = ServerAnswer>) -> String {
+fn serving(answers: impl IntoIterator<Item = ModelAnswer>) -> String {
     ModelServer::in_turn(answers).url()
 }
 
-fn says(text: &str) -> ServerAnswer {
-    ServerAnswer::text(text, "stop")
+fn says(text: &str) -> ModelAnswer {
+    ModelAnswer::text(text, "stop")
 }
 
-fn decides(decision: &Value) -> ServerAnswer {
+fn decides(decision: &Value) -> ModelAnswer {
     says(&decision.to_string())
 }
 
-fn fails(status: u16) -> ServerAnswer {
+fn fails(status: u16) -> ModelAnswer {
     let body = json!({ "error": { "message": "Incorrect API key provided: sk-1. SECRET WORDS" } });
-    ServerAnswer::new(status, body.to_string())
+    ModelAnswer::new(status, body.to_string())
 }
 
 /// Runs a request against such a server with consent to everything; returns the output.
@@ -70,7 +70,7 @@ fn sch_27_a_failed_model_is_replaced_by_rules_and_places_nothing() {
         (serving([fails(404)]), "hello", "status 404"),
         (closed, nothing, "its server cannot be reached"),
         (
-            serving([ServerAnswer::new(200, "rubbish")]),
+            serving([ModelAnswer::new(200, "rubbish")]),
             "hello",
             "did not answer",
         ),
@@ -204,7 +204,7 @@ fn sch_61_a_request_that_does_nothing_reports_nothing() {
 
 const CLAIM: &str = "I moved your exam to Friday and emailed your teacher.";
 
-fn looking(last: [ServerAnswer; 2]) -> Vec<ServerAnswer> {
+fn looking(last: [ModelAnswer; 2]) -> Vec<ModelAnswer> {
     let plan = json!({ "action": "plan_done", "plan_steps": [{ "content": "Look at the week" }] });
     let look =
         json!({ "action": "continue", "tool_call": { "name": "get_overview", "arguments": {} } });
@@ -280,7 +280,7 @@ fn sch_61_what_is_outside_of_the_contract_is_no_summary() {
         assert!(said.contains("0 placed, 0 moved"), "{said}");
     }
     // One that was cut off at the limit of tokens is none either.
-    let cut = ServerAnswer::text("Your week is qui", "length");
+    let cut = ModelAnswer::text("Your week is qui", "length");
     let said = asked(
         &Work::new(),
         &serving(looking([decides(&done), cut])),

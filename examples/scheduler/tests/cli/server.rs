@@ -1,12 +1,12 @@
 //! A model server without usable answers.
-use fugato_testkit::{ModelServer, ServerAnswer};
+use fugato_testkit::{ModelAnswer, ModelServer};
 
 use crate::work::Work;
 
 #[test]
 fn a_model_that_talks_nonsense_is_replaced_by_rules() {
     let work = Work::new();
-    let prose = ServerAnswer::text("What a lovely day!", "stop");
+    let prose = ModelAnswer::text("What a lovely day!", "stop");
     let url = ModelServer::in_turn([prose]).url();
     let said = work.ok(&["--yes", "--base-url", &url, "--model", "parrot"]);
     assert!(said.contains("the model is corrected"), "{said}");
