@@ -1,4 +1,6 @@
 //! Plugins that fail during a call: the failure is reported, and other calls go on.
+use std::sync::Arc;
+
 use fugato::{BoxError, Registry};
 use serde_json::json;
 
@@ -69,8 +71,8 @@ async fn trn_9_trn_t3_a_turn_whose_plugin_dies_ends_with_an_honest_answer() -> D
     probe(&stage, &[], "unlocked = [\"probe\"]");
     let loaded = loaded(&stage).await;
     let deps = Deps::with(crate::desk(&stage), stage.deps.jobs.clone(), loaded, None)?;
-    let deps = deps.model(Some(std::sync::Arc::new(model)));
-    stage.runner = fugato::Runner::new(graph(&deps)?, stage.log.clone());
+    let deps = deps.model(Some(Arc::new(model)));
+    stage.runner = fugato::Runner::new(graph(&deps)?, Arc::new(stage.log.clone()));
     let mut scene = stage.say("try it").await;
     while let Ok(ended) = &scene.end
         && let Some(asked) = ended.interrupts().first().cloned()
