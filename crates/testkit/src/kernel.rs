@@ -90,16 +90,16 @@ macro_rules! scenarios {
 scenarios! {
     ($)
     steps:
-        k1_only_apply_changes_state
-        k1_applying_in_place_clones_nothing
+        k1_d10_only_apply_changes_state
+        k1_d32_d33_applying_in_place_copies_nothing
         k2_tasks_of_a_step_run_at_the_same_time
-        k2_updates_fold_in_path_order
+        k2_d16_updates_fold_in_path_order
         k2_only_closing_records_are_checkpoints
         k2_one_append_is_in_flight
-        k3_a_failing_router_leaves_the_step_open
+        k3_d1_a_failing_router_leaves_the_step_open
         k3_routers_run_on_the_folded_state;
     kept:
-        k4_retry_runs_only_what_failed
+        k4_d14_retry_runs_only_what_failed
         k4_siblings_finish_before_the_run_fails
         k4_a_question_keeps_finished_siblings
         k4_a_crash_keeps_finished_siblings
@@ -108,22 +108,23 @@ scenarios! {
         k4_a_panic_is_a_failure;
     build:
         k5_build_rejects
-        k5_an_undeclared_target_is_an_error
+        k5_d8_an_undeclared_target_is_an_error
         k5_a_half_filled_join_is_an_error
-        k5_arrivals_at_one_node_are_one_task
+        k5_d9_arrivals_at_one_node_are_one_task
         k5_a_scatter_over_nothing_goes_on
         k5_the_step_limit_has_its_own_error;
     cost:
-        k6_what_a_step_appends_is_constant;
+        k6_d31_what_a_step_appends_is_constant;
     asking:
         k7_several_questions_are_open_at_once
-        k7_ids_are_never_used_again
-        k7_a_node_asks_midway
+        k7_d19_ids_are_never_used_again
+        k7_d5_d25_a_node_asks_midway
+        k7_d3_an_answer_goes_to_the_question_of_its_name
         k7_a_malformed_question_is_an_error
-        k8_a_wrong_answer_changes_nothing
+        k8_d4_a_wrong_answer_changes_nothing
         k8_an_approval_of_something_else_is_refused
         k8_an_expired_question_is_no_dead_end
-        k9_an_answer_touches_only_its_task;
+        k9_d6_d17_an_answer_touches_only_its_task;
     consent:
         k35_an_approval_needs_its_id
         k35_an_id_belongs_to_one_incarnation
@@ -143,18 +144,19 @@ scenarios! {
         k15_a_failed_write_stops_the_run
         k15_a_thread_at_rest_is_free;
     stored:
-        k16_bytes_are_linear_and_opening_is_bounded
+        k16_d30_bytes_are_linear_and_opening_is_bounded
         k16_a_damaged_snapshot_is_ignored
         k16_replay_calls_apply_only
         k16_what_is_too_large_is_an_error
         k16_many_large_outcomes_are_stored
-        k16_another_format_is_refused;
+        k16_d11_types_survive_a_resume
+        k16_d26_another_format_is_refused;
     answer_schema:
         k20_an_answer_that_fits_both_schemas_is_taken
         k20_an_answer_that_no_longer_fits_is_asked_anew
         k20_an_answer_that_a_node_cannot_read_fails_its_task;
     change:
-        k20_a_renamed_node_is_refused_or_followed
+        k20_d7_a_renamed_node_is_refused_or_followed
         k20_half_filled_joins_follow_a_rename
         k20_a_shape_that_changed_without_a_version_is_named
         k20_other_changes_go_on_and_are_recorded
@@ -163,7 +165,7 @@ scenarios! {
     sight:
         k22_a_cursor_misses_nothing_durable
         k22_durable_events_leave_after_their_append
-        k22_a_reader_that_lags_reads_the_log
+        k22_d34_a_reader_that_lags_reads_the_log
         k22_dropping_detaches_and_late_readers_catch_up
         k22_a_refusal_is_an_event;
     machine:
@@ -182,11 +184,11 @@ scenarios! {
         k10_a_key_belongs_to_its_task_or_to_the_thread
         k10_the_lease_outlives_the_action
         k10_what_did_not_happen_may_be_tried_again
-        k11_another_input_is_an_error
+        k11_d12_another_input_is_an_error
         k11_the_error_names_both_inputs
         k11_a_fork_inherits_receipts_up_to_its_position;
     doubts:
-        k10_a_person_is_asked_about_a_doubt
+        k10_d21_a_person_is_asked_about_a_doubt
         k10_an_answer_of_another_type_is_asked_anew
         k10_reconcile_is_asked_first
         k10_nobody_is_asked_before_its_time
@@ -214,7 +216,8 @@ scenarios! {
         k14_a_cancel_signal_arrives_by_renewal
         k14_a_cancel_signal_arrives_by_append
         k14_there_may_be_nothing_to_cancel
-        k14_time_is_the_stores;
+        k14_time_is_the_stores
+        k14_d20_a_clock_that_steps_back_restores_nothing_old;
     durability:
         k15_a_batch_is_bounded_by_records
         k15_a_batch_is_bounded_by_time
@@ -247,7 +250,7 @@ scenarios! {
         k19_nodes_have_time_limits
         k19_a_time_limit_is_in_the_log;
     stops:
-        k19_cancelling_keeps_what_was_finished
+        k19_d24_cancelling_keeps_what_was_finished
         k19_cancelling_waits_for_an_action
         k19_cancelling_stops_subgraphs
         k19_what_waits_is_cancelled_at_once
@@ -265,11 +268,11 @@ scenarios! {
         k21_what_is_gone_inside_is_named
         k21_an_operator_finishes_a_task_inside
         k21_an_operator_finishes_a_subgraph
-        k21_open_scopes_survive_snapshots
+        k21_d18_open_scopes_survive_snapshots
         k21_effects_inside_belong_to_their_task
         k21_a_question_inside_keeps_its_siblings;
     eager:
-        eager_branches_do_not_wait_for_each_other
+        eager_d35_branches_do_not_wait_for_each_other
         eager_is_a_choice
         eager_scatters_are_barriers
         eager_questions_stop_no_other_branch

@@ -108,7 +108,7 @@ pub async fn k7_several_questions_are_open_at_once(
 }
 
 /// An id is never used again in its thread: not in later steps or runs, and not after expiry.
-pub async fn k7_ids_are_never_used_again(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k7_d19_ids_are_never_used_again(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("ask")
         .pause(
@@ -136,14 +136,18 @@ pub async fn k7_ids_are_never_used_again(factory: &dyn LogFactory) -> Result<(),
 }
 
 /// Any node can ask midway, and several questions at once: its memo stays, and when all questions
-/// are answered it is called again. Asking is a value, never an error.
-pub async fn k7_a_node_asks_midway(factory: &dyn LogFactory) -> Result<(), Failure> {
+/// are answered it is called again. Asking is a value, never an error, so that no catch-all can
+/// swallow a question.
+pub async fn k7_d5_d25_a_node_asks_midway(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = midway(&calls)?;
     let open = parked(desk.start(&graph).await)?;
-    let keys: Vec<_> = open.iter().map(|i| i.question.key.as_str()).collect();
-    same("the keys", keys, vec!["from", "to"])?;
+    let asked = open
+        .iter()
+        .map(|i| (i.id.as_str(), i.question.key.as_str()));
+    let expected = vec![("book#1~1", "from"), ("book#1~2", "to")];
+    same("what is asked", asked.collect(), expected)?;
     desk.another_process();
     let to = open
         .get(1)
@@ -163,7 +167,45 @@ pub async fn k7_a_node_asks_midway(factory: &dyn LogFactory) -> Result<(), Failu
         page.lines,
         names(&["memo 17: from 4 to 9"]),
     )?;
-    same("calls after", calls.take(), names(&["book#1"]))
+    same("calls after", calls.take(), names(&["book#1"]))?;
+    // Both at once, the later one first.
+    parked(desk.start(&graph).await)?;
+    let answers = Answers::to("book#2~4", 9)?.and("book#2~3", 4)?;
+    let page = finished(desk.resume(&graph, answers).await)?;
+    page.said(&["memo 17: from 4 to 9"; 2])
+}
+
+/// An answer goes to the question of its name, also if its task asks another one after it: the
+/// other has an id of its own, and the earlier answer does not answer it.
+pub async fn k7_d3_an_answer_goes_to_the_question_of_its_name(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Fixture::of(factory).await?;
+    let graph = Graph::<Page>::starting_at("act")
+        .node("act", async |cx: Context<Page>| {
+            let skipped = cx.memo::<bool>()?.is_some();
+            let delete = cx.answer::<bool>("delete?")?;
+            if let Some(send) = cx.answer::<bool>("send mail?")? {
+                return Ok(Outcome::done([line(format!("{delete:?}, send {send}"))]));
+            }
+            let asks = match (skipped, delete) {
+                (false, None) => "delete?",
+                (true, Some(true)) => "send mail?",
+                other => std::panic::panic_any(format!("it was told {other:?}")),
+            };
+            Outcome::ask(Question::new::<bool>(asks, asks)).remember(true)
+        })
+        .edge("act", END)
+        .build()?;
+    question(desk.start(&graph).await)?;
+    let asked = question(desk.resume(&graph, Answers::only(true)?).await)?;
+    same("what is asked next", &*asked.question.key, "send mail?")?;
+    let stale = kind(desk.resume(&graph, Answers::to("act#1~1", true)?).await)?;
+    let (id, open) = ("act#1~1".into(), vec!["act#1~2".into()]);
+    let unknown = RunErrorKind::Answer(AnswerError::Unknown { id, open });
+    same("an answer to the first", stale, unknown)?;
+    let page = finished(desk.resume(&graph, Answers::only(false)?).await)?;
+    page.said(&["Some(true), send false"])
 }
 
 pub(super) fn midway(calls: &Calls) -> Result<Graph<Page>, Failure> {
@@ -171,27 +213,26 @@ pub(super) fn midway(calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("book")
         .node("book", move |cx: Context<Page>| {
             calls.note(cx.task());
-            async move {
-                if let (Some(from), Some(to)) = (cx.answer::<u32>("from")?, cx.answer::<u32>("to")?)
-                {
-                    let memo = cx.memo::<u32>()?.unwrap_or_default();
-                    return Ok(Outcome::done([line(format!(
-                        "memo {memo}: from {from} to {to}"
-                    ))]));
-                }
-                let questions = vec![
-                    Question::new::<u32>("from", "from when?"),
-                    Question::new::<u32>("to", "until when?"),
-                ];
-                let outcome = Outcome::Ask {
-                    memo: None,
-                    questions,
-                };
-                Ok::<_, fugato_graph::BoxError>(outcome.remember(17)?)
-            }
+            // A wrapper that turns every error into a text.
+            let booked = book(&cx).unwrap_or_else(|error| Outcome::done([line(error.to_string())]));
+            std::future::ready(booked)
         })
         .edge("book", END)
         .build()?)
+}
+
+fn book(cx: &Context<Page>) -> Result<Outcome<Change>, serde_json::Error> {
+    if let (Some(from), Some(to)) = (cx.answer::<u32>("from")?, cx.answer::<u32>("to")?) {
+        let memo = cx.memo::<u32>()?.unwrap_or_default();
+        let said = format!("memo {memo}: from {from} to {to}");
+        return Ok(Outcome::done([line(said)]));
+    }
+    let questions = vec![
+        Question::new::<u32>("from", "from when?"),
+        Question::new::<u32>("to", "until when?"),
+    ];
+    let memo = None;
+    Outcome::Ask { memo, questions }.remember(17)
 }
 
 /// A node that asks nothing, or two questions under one key, fails; its thread can go on.
@@ -222,7 +263,7 @@ pub async fn k7_a_malformed_question_is_an_error(factory: &dyn LogFactory) -> Re
 }
 
 /// A wrong answer is refused with a typed error, and nothing changes.
-pub async fn k8_a_wrong_answer_changes_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k8_d4_a_wrong_answer_changes_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Fixture::of(factory).await?;
     let graph = two_pauses(&Calls::default())?;
     let runner = desk.runner(&graph);
@@ -401,7 +442,9 @@ pub async fn k8_an_expired_question_is_no_dead_end(
 
 /// Answering one question touches only its own task: no finished task runs again, and the other
 /// questions stay open.
-pub async fn k9_an_answer_touches_only_its_task(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k9_d6_d17_an_answer_touches_only_its_task(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
     let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = two_pauses(&calls)?;

@@ -48,7 +48,7 @@ fn asking(
 
 /// A thread that waits in a removed node is refused with the list of what is missing, and nothing
 /// changes; with the rename declared it continues.
-pub async fn k20_a_renamed_node_is_refused_or_followed(
+pub async fn k20_d7_a_renamed_node_is_refused_or_followed(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
     let mut desk = Fixture::of(factory).await?;

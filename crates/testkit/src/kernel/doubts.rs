@@ -65,7 +65,9 @@ async fn die_at_the_receipt(
 
 /// An action before a crash is never repeated blindly: a person sees its input, and answers that it
 /// happened, with its result, or that it did not.
-pub async fn k10_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k10_d21_a_person_is_asked_about_a_doubt(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
     for did_happen in [true, false] {
         let world = Calls::default();
         let mails = MailNode::of(&world, EffectClass::Once);

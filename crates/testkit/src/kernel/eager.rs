@@ -55,7 +55,7 @@ fn fast_first() -> Vec<String> {
 
 /// A fast branch runs to its end while a slow one is under way, and a join waits for both. Replay
 /// returns the order in which the tasks ended.
-pub async fn eager_branches_do_not_wait_for_each_other(
+pub async fn eager_d35_branches_do_not_wait_for_each_other(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
     let mut desk = Fixture::of(factory).await?;

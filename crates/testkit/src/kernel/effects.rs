@@ -351,7 +351,7 @@ pub async fn k10_a_key_belongs_to_its_task_or_to_the_thread(
 
 /// The same key with another input is an error, and never an old result: at once, in a retry, and
 /// after a crash. No action is done.
-pub async fn k11_another_input_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k11_d12_another_input_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
     for class in KEPT {
         let mut desk = Fixture::of(factory).await?;
         let world = Calls::default();

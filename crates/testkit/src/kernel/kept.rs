@@ -31,7 +31,7 @@ fn fork(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
 }
 
 /// A failure re-runs no finished sibling, and a retry runs only the failed tasks.
-pub async fn k4_retry_runs_only_what_failed(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k4_d14_retry_runs_only_what_failed(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = fork(&calls, &broken)?;

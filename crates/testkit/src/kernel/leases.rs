@@ -8,8 +8,8 @@ use fugato_store::{LeaseOutcome, LeaseRequest, StoreErrorKind};
 use tokio::sync::{Notify, Semaphore};
 
 use super::{
-    desk::{Calls, Fixture, Page, finished, kind, line, thread},
-    world::texts,
+    desk::{Calls, Fixture, Page, finished, kind, line, parked, question, thread},
+    world::{Saying, Wiring, texts},
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
@@ -276,4 +276,29 @@ pub async fn k14_time_is_the_stores(factory: &dyn LogFactory) -> Result<(), Fail
         .iter()
         .all(|entry| (0..90_000_000).contains(&(entry.at - day)));
     holds(of_store, || format!("history is {history:?}"))
+}
+
+/// A clock that steps back, on the store too, restores nothing old: the order of records decides.
+pub async fn k14_d20_a_clock_that_steps_back_restores_nothing_old(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Fixture::of(factory).await?;
+    let says = |name| move |_: &Page, more: bool| line(format!("{name} {more}"));
+    let graph = Graph::<Page>::starting_at("open")
+        .says(&Calls::default(), &["open", "last"])
+        .pause("a", |_| "a?", says("a"))
+        .pause("b", |_| "b?", says("b"))
+        .way(&["open", "a"])
+        .way(&["open", "b"])
+        .join(["a", "b"], "last")
+        .edge("last", END)
+        .build()?;
+    parked(desk.start(&graph).await)?;
+    desk.clock.advance(5 - desk.clock.now());
+    question(desk.resume(&graph, Answers::to("a#1~1", true)?).await)?;
+    desk.clock.advance(-4);
+    let page = finished(desk.resume(&graph, Answers::only(false)?).await)?;
+    let said = ["open", "a true", "b false", "last"];
+    page.said(&said)?;
+    desk.stored(&graph, &said).await
 }

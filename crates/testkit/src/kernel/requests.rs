@@ -141,9 +141,15 @@ pub async fn k12_a_parked_request_shows_its_questions(
 }
 
 /// A repeat of a run that is under way, in this or another process, waits for its end, and starts
-/// nothing.
+/// nothing; so does one of several that are sent at once.
 pub async fn k12_a_repeat_attaches_to_an_open_run(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Fixture::of(factory).await?;
+    for at_once in [false, true] {
+        repeated(&Fixture::of(factory).await?, at_once).await?;
+    }
+    Ok(())
+}
+
+async fn repeated(desk: &Fixture, at_once: bool) -> Result<(), Failure> {
     let (calls, entered) = <(Calls, Arc<Notify>)>::default();
     let leave = Arc::new(Semaphore::new(0));
     let (notes, enters, leaves) = (calls.clone(), entered.clone(), leave.clone());
@@ -162,7 +168,9 @@ pub async fn k12_a_repeat_attaches_to_an_open_run(factory: &dyn LogFactory) -> R
         .build()?;
     let first = desk.runner(&graph);
     let one = first.start_keyed(&desk.thread, "one", ());
-    entered.notified().await;
+    if !at_once {
+        entered.notified().await;
+    }
     let elsewhere = desk.runner(&graph);
     let repeats = [
         first.start_keyed(&desk.thread, "one", ()),

@@ -2,8 +2,8 @@
 use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{
-    Answers, BoxError, Context, END, EffectClass, Graph, RunErrorKind, StateEdit, SubgraphInput,
-    ThreadStatus, machine::Fact,
+    Answers, BoxError, Context, END, EffectClass, Graph, RunErrorKind, RunnerOptions, Schedule,
+    StateEdit, SubgraphInput, ThreadStatus, machine::Fact,
 };
 use fugato_stream::EventKind;
 use futures::StreamExt;
@@ -15,7 +15,7 @@ use super::{
         Calls, FailingNode, Fixture, NamedNode, Page, Switch, finished, kind, line, parked,
         question,
     },
-    world::{MailNode, texts},
+    world::{MailNode, Saying, Wiring, texts},
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
@@ -163,15 +163,18 @@ pub async fn k21_subgraphs_run_at_the_same_time(factory: &dyn LogFactory) -> Res
 /// Questions inside have the address of their task and are answered like any other, one by one, in
 /// another process; finished tasks do not run again.
 pub async fn k21_questions_inside_are_answered(factory: &dyn LogFactory) -> Result<(), Failure> {
-    for depth in 1..=2 {
+    let schedules = [Schedule::Lockstep, Schedule::Eager];
+    for (depth, schedule) in schedules.into_iter().flat_map(|how| [(1, how), (2, how)]) {
         let mut desk = Fixture::of(factory).await?;
+        let options = RunnerOptions::default().schedule(schedule);
         let calls = Calls::default();
         let (inner, under) = match depth {
             1 => (asking()?, "ask#1"),
             _ => (chained(&asking()?, &calls)?, "sub#1/ask#1"),
         };
         let graph = scattered(&inner, &calls)?;
-        let open = parked(desk.start(&graph).await)?;
+        let runner = desk.runner_with(&graph, options.clone());
+        let open = parked(runner.start(&desk.thread, ()).await)?;
         let tasks: Vec<_> = open.iter().map(|asked| asked.task.clone()).collect();
         let expected = (0..3).map(|n| format!("worker#1[{n}]/{under}"));
         same("who asks", tasks, expected.collect())?;
@@ -179,9 +182,11 @@ pub async fn k21_questions_inside_are_answered(factory: &dyn LogFactory) -> Resu
         for (n, asked) in open.iter().enumerate().rev() {
             desk.another_process();
             let answers = Answers::to(asked.id.clone(), n == 1)?;
-            let ended = desk.resume(&graph, answers).await;
+            let runner = desk.runner_with(&graph, options.clone());
+            let ended = runner.resume(&desk.thread, answers).await;
             if n == 0 {
-                finished(ended)?;
+                let page = finished(ended)?;
+                same("by the log", desk.page(&graph).await?, page)?;
             } else {
                 same("still open", parked(ended)?.len(), n)?;
             }
@@ -191,9 +196,18 @@ pub async fn k21_questions_inside_are_answered(factory: &dyn LogFactory) -> Resu
             .iter()
             .any(|task| task.contains("draft") || task.ends_with("in#1"));
         holds(!again, || format!("after the answers ran {ran:?}"))?;
-        let said = desk.page(&graph).await?.lines.join(" ");
-        let answers = said.matches("true").count() + said.matches("false").count();
-        same("answers", answers, 3)?;
+        let said = desk.page(&graph).await?.lines;
+        let mut answers: Vec<_> = said
+            .iter()
+            .filter(|line| line.contains("draft"))
+            .cloned()
+            .collect();
+        answers.sort();
+        let inside = |n: usize| match depth {
+            1 => format!("({n} draft {})", n == 1),
+            _ => format!("({n} in ({n}+in draft {}) out)", n == 1),
+        };
+        same("answers", answers, (0..3).map(inside).collect())?;
     }
     Ok(())
 }
@@ -483,8 +497,16 @@ pub async fn k21_an_operator_finishes_a_subgraph(factory: &dyn LogFactory) -> Re
 }
 
 /// Snapshots, forks and compaction keep the open scopes: states, questions and receipts.
-pub async fn k21_open_scopes_survive_snapshots(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let mut desk = Fixture::of(factory).await?;
+pub async fn k21_d18_open_scopes_survive_snapshots(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    for schedule in [Schedule::Lockstep, Schedule::Eager] {
+        survives(Fixture::of(factory).await?, schedule).await?;
+    }
+    Ok(())
+}
+
+async fn survives(mut desk: Fixture, schedule: Schedule) -> Result<(), Failure> {
     if desk.opened.admin.is_none() {
         return Ok(());
     }
@@ -497,13 +519,34 @@ pub async fn k21_open_scopes_survive_snapshots(factory: &dyn LogFactory) -> Resu
         .edge("ask", END)
         .build()?;
     let nested = chained(&inner, &Calls::default())?;
-    // Another branch continues at the top, so that there is a checkpoint while the scope is
-    // open.
-    let graph = chained(&nested, &Calls::default())?;
-    let runner = desk.runner(&graph);
+    let log = desk.log.clone();
+    let graph = Graph::<Page>::starting_at("in")
+        .says(&Calls::default(), &["in", "out"])
+        .node("beside", move |_: Context<Page>| {
+            let log = log.clone();
+            async move {
+                while !log.shape().join(" ").contains("asked") {
+                    tokio::task::yield_now().await;
+                }
+                line("beside")
+            }
+        })
+        .subgraph("sub", &nested, enter, leave)
+        .way(&["in", "sub", "out", END])
+        .way(&["in", "beside", END])
+        .build()?;
+    let options = RunnerOptions::default().schedule(schedule);
+    let runner = desk.runner_with(&graph, options.clone());
     let asked = question(runner.start(&desk.thread, ()).await)?;
-    let noted = StateEdit::new([line("noted")], "Ada", "a checkpoint");
-    parked(runner.amend(&desk.thread, noted).await)?;
+    // A checkpoint while the scope is open: a branch that ends, or an amendment.
+    let (before, after) = match schedule {
+        Schedule::Eager => (texts(&["in", "beside"]), texts(&["out"])),
+        _ => {
+            let noted = StateEdit::new([line("noted")], "Ada", "a checkpoint");
+            parked(runner.amend(&desk.thread, noted).await)?;
+            (texts(&["in", "noted"]), texts(&["beside", "out"]))
+        }
+    };
     let head = desk.head().await?;
     let copy = super::desk::thread("copy");
     runner.fork(&desk.thread, head, &copy).await?;
@@ -514,7 +557,10 @@ pub async fn k21_open_scopes_survive_snapshots(factory: &dyn LogFactory) -> Resu
     )?;
     for name in [desk.thread.clone(), copy] {
         desk.another_process();
-        let runner = desk.runner(&graph);
+        let runner = desk.runner_with(&graph, options.clone());
+        let state = runner.state(&name).await?;
+        let lines = state.map(|page| page.lines.clone());
+        same("its state", lines, Some(before.clone()))?;
         let standing = runner.standing(&name).await?;
         same(
             "its standing",
@@ -522,8 +568,9 @@ pub async fn k21_open_scopes_survive_snapshots(factory: &dyn LogFactory) -> Resu
             ThreadStatus::Waiting(vec![asked.clone()]),
         )?;
         let page = finished(runner.resume(&name, Answers::only(true)?).await)?;
-        let said = ["in", "noted", "(in in (in+in sent 1 true) out)", "out"];
-        same("what was said", page.lines, texts(&said))?;
+        let inside = vec!["(in in (in+in sent 1 true) out)".to_owned()];
+        let said = [before.clone(), inside, after.clone()].concat();
+        same("what was said", page.lines, said)?;
     }
     same("what was done", world.take().len(), 1)
 }

@@ -150,7 +150,9 @@ pub async fn k22_durable_events_leave_after_their_append(
 
 /// A run never waits for a reader. A reader that lags gets all durable events from the log, in
 /// order and once, and all deltas, merged.
-pub async fn k22_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k22_d34_a_reader_that_lags_reads_the_log(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
     const ROUNDS: i64 = 1_500;
     let desk = Fixture::of(factory).await?;
     let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
@@ -204,6 +206,11 @@ pub async fn k22_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) -> R
         })
         .sum();
     same("the text", text, 5_000)?;
+    // The queue of a reader is bounded, and deltas beyond that are merged.
+    let deltas = events.iter().filter(|event| event.kind.is_delta()).count();
+    holds(deltas <= fugato_stream::CAPACITY + 50, || {
+        format!("{deltas} deltas were kept")
+    })?;
     let live: Vec<_> = events.iter().filter_map(|event| event.seq).collect();
     let stored: Vec<_> = runner.events(&desk.thread, 0).collect().await;
     let stored: Vec<_> = stored.iter().filter_map(|event| event.seq).collect();

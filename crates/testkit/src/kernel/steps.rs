@@ -6,15 +6,15 @@ use std::sync::{
 
 use fugato_graph::{Context, END, Graph, RunErrorKind};
 use fugato_state::State;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use tokio::sync::{Barrier, Semaphore};
 
 use super::desk::{Calls, Change, Fixture, NamedNode, Page, Switch, finished, kind, line};
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, same};
 
 /// Only `apply` changes state: siblings see the start of the step, and a task's local changes are
 /// in no state.
-pub async fn k1_only_apply_changes_state(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k1_d10_only_apply_changes_state(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Fixture::of(factory).await?;
     let sees = |name: &'static str| {
         move |cx: Context<Page>| async move {
@@ -50,15 +50,35 @@ pub async fn k1_only_apply_changes_state(factory: &dyn LogFactory) -> Result<(),
     )
 }
 
-static CLONES: AtomicUsize = AtomicUsize::new(0);
-
+/// A state of 100 KB that counts how often it was cloned and written.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Counted(u32);
+struct Counted {
+    count: u32,
+    text: String,
+    #[serde(serialize_with = "written", skip_deserializing)]
+    copies: Arc<Copies>,
+}
+
+#[derive(Debug, Default)]
+struct Copies {
+    clones: AtomicUsize,
+    writes: AtomicUsize,
+}
+
+fn written<S: Serializer>(copies: &Copies, serializer: S) -> Result<S::Ok, S::Error> {
+    copies.writes.fetch_add(1, Ordering::SeqCst);
+    serializer.serialize_unit()
+}
 
 impl Clone for Counted {
     fn clone(&self) -> Self {
-        CLONES.fetch_add(1, Ordering::SeqCst);
-        Self(self.0)
+        self.copies.clones.fetch_add(1, Ordering::SeqCst);
+        let (text, copies) = (self.text.clone(), self.copies.clone());
+        Self {
+            text,
+            copies,
+            ..*self
+        }
     }
 }
 
@@ -66,35 +86,50 @@ impl State for Counted {
     type Update = u32;
 
     fn apply(&mut self, by: u32) {
-        self.0 += by;
+        self.count += by;
     }
 }
 
-/// Applying in place clones nothing, after a single task and after several at once.
-pub async fn k1_applying_in_place_clones_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
+/// Applying in place clones nothing, after a single task and after several at once, and writes the
+/// state once, when the thread begins.
+pub async fn k1_d32_d33_applying_in_place_copies_nothing(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
     let desk = Fixture::of(factory).await?;
-    let graph = Graph::<Counted>::starting_at("one")
+    let copies = Arc::new(Copies::default());
+    let seen = copies.clone();
+    let initial = move || Counted {
+        text: "x".repeat(100_000),
+        copies: seen.clone(),
+        ..Counted::default()
+    };
+    let graph = Graph::with_initial("one", initial)
         .node("one", async |_: Context<Counted>| 1)
-        .node("two", async |cx: Context<Counted>| cx.state().0)
-        .node("three", async |cx: Context<Counted>| {
+        .node("two", async |_: Context<Counted>| 1)
+        .node("three", async |_: Context<Counted>| {
             tokio::task::yield_now().await;
-            cx.state().0
+            1
         })
         .edge("one", "two")
         .edge("one", "three")
         .branch(
             "two",
             ["one", END],
-            |s| if s.0 < 1_000 { "one" } else { END },
+            |s: &Counted| {
+                if s.count < 600 { "one" } else { END }
+            },
         )
         .edge("three", END)
         .build()?;
     let runner = desk.runner(&graph);
     let ended = runner.start(&desk.thread, ()).await?;
-    holds(ended.state().0 >= 1_000, || {
-        format!("the loop ended at {}", ended.state().0)
-    })?;
-    same("clones of the state", CLONES.load(Ordering::SeqCst), 0)
+    same("the end of the loop", ended.state().count, 600)?;
+    let copies = (&copies.clones, &copies.writes);
+    let times = (
+        copies.0.load(Ordering::SeqCst),
+        copies.1.load(Ordering::SeqCst),
+    );
+    same("clones and writes of the state", times, (0, 1))
 }
 
 /// Tasks of a step run at the same time: each waits for the others.
@@ -121,7 +156,7 @@ pub async fn k2_tasks_of_a_step_run_at_the_same_time(
 
 /// Outcomes are folded in the order of their paths, in whatever order they finish, and the routes
 /// are the same.
-pub async fn k2_updates_fold_in_path_order(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k2_d16_updates_fold_in_path_order(factory: &dyn LogFactory) -> Result<(), Failure> {
     for order in [
         [0, 1, 2],
         [0, 2, 1],
@@ -238,7 +273,7 @@ pub(super) fn three(calls: &Calls) -> Result<Graph<Page>, Failure> {
 
 /// A router that fails leaves the step open: a retry runs routers again, never the nodes, both with
 /// one task in the step and with several.
-pub async fn k3_a_failing_router_leaves_the_step_open(
+pub async fn k3_d1_a_failing_router_leaves_the_step_open(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
     for (several, panics) in [(false, false), (false, true), (true, false), (true, true)] {

@@ -90,7 +90,7 @@ async fn cancelled(
 
 /// Cancelling drops running tasks, keeps finished ones, and records the dropped tasks and the
 /// reason; another run can start.
-pub async fn k19_cancelling_keeps_what_was_finished(
+pub async fn k19_d24_cancelling_keeps_what_was_finished(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
     let desk = Fixture::of(factory).await?;

@@ -1,8 +1,14 @@
 //! Scenarios of the stored log: K16.
-use fugato_graph::{Context, END, Graph, RunErrorKind, RunnerOptions};
+use fugato_graph::{Answers, Context, END, Graph, RunErrorKind};
+use fugato_state::State;
 use fugato_store::{Commit, Expect, Record, Status, StoreErrorKind};
 
-use super::desk::{Calls, Change, Fixture, NamedNode, Page, finished, kind, line, whole};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    desk::{Calls, Change, Fixture, NamedNode, Page, finished, kind, line, question, whole},
+    world::Wiring,
+};
 use crate::log::{Failure, LogFactory, holds, same};
 
 /// Builds a loop that runs a `rounds` times, each time with a line of `bytes`.
@@ -22,7 +28,7 @@ fn talk(rounds: i64, bytes: usize, calls: &Calls) -> Result<Graph<Page>, Failure
 
 /// The stored bytes grow linearly with the writes, snapshots included, and opening reads a bounded
 /// number of records.
-pub async fn k16_bytes_are_linear_and_opening_is_bounded(
+pub async fn k16_d30_bytes_are_linear_and_opening_is_bounded(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
     let desk = Fixture::of(factory).await?;
@@ -35,7 +41,8 @@ pub async fn k16_bytes_are_linear_and_opening_is_bounded(
         .flat_map(|c| &c.records)
         .map(|record| record.0.len())
         .sum();
-    holds(bytes < 600 * 2_300, || {
+    same("appends", desk.log.commits().len(), 600)?;
+    holds(bytes < 600 * 2_200, || {
         format!("{bytes} bytes for 600 lines of 2,000")
     })?;
     settle(&desk, 1).await?;
@@ -43,7 +50,15 @@ pub async fn k16_bytes_are_linear_and_opening_is_bounded(
     holds(puts.iter().all(|(seq, head)| seq <= head), || {
         format!("past the head: {puts:?}")
     })?;
-    if desk.opened.snapshots.is_some() {
+    if let Some(snapshots) = &desk.opened.snapshots {
+        let mut copied = 0;
+        for (seq, _) in &puts {
+            let snapshot = snapshots.latest_at(&desk.thread, *seq).await?;
+            copied += snapshot.map_or(0, |snapshot| snapshot.body.len());
+        }
+        holds(copied <= 2 * bytes, || {
+            format!("{copied} bytes of snapshots for {bytes} of records")
+        })?;
         holds(!puts.is_empty() && puts.len() <= 3, || {
             format!("snapshots: {puts:?}")
         })?;
@@ -184,8 +199,56 @@ pub async fn k16_many_large_outcomes_are_stored(factory: &dyn LogFactory) -> Res
     )
 }
 
-/// Bodies are JSON with a version byte; another version is an error that names it.
-pub async fn k16_another_format_is_refused(factory: &dyn LogFactory) -> Result<(), Failure> {
+/// A pair and a variant of every kind, at the limits of their types.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Typed(Vec<Kind>);
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum Kind {
+    Plain,
+    Pair(u8, i64),
+    Mixed { of: (u8, u8), depth: Option<f64> },
+}
+
+impl State for Typed {
+    type Update = Kind;
+
+    fn apply(&mut self, kind: Kind) {
+        self.0.push(kind);
+    }
+}
+
+/// Values have the same types and the same contents after their process has died.
+pub async fn k16_d11_types_survive_a_resume(factory: &dyn LogFactory) -> Result<(), Failure> {
+    let mut desk = Fixture::of(factory).await?;
+    let mixed = |depth| Kind::Mixed {
+        of: (1, 255),
+        depth,
+    };
+    let values = [
+        Kind::Plain,
+        Kind::Pair(7, i64::MAX),
+        mixed(Some(0.1 + 0.2)),
+        mixed(None),
+    ];
+    let said = values.to_vec();
+    let graph = Graph::<Typed>::starting_at("a")
+        .node("a", move |_: Context<Typed>| {
+            std::future::ready(said.clone())
+        })
+        .pause("ask", |_| "on?", |_, (): ()| Kind::Plain)
+        .way(&["a", "ask", END])
+        .build()?;
+    let before = desk.start(&graph).await?;
+    same("before", &*before.state().0, &values)?;
+    desk.another_process();
+    let after = finished(desk.resume(&graph, Answers::only(())?).await)?;
+    same("after", after.0, [&values[..], &[Kind::Plain]].concat())
+}
+
+/// Bodies are JSON with a version byte; another version is an error that names it, and so is a body
+/// that is not of its type: nothing is built by what it says.
+pub async fn k16_d26_another_format_is_refused(factory: &dyn LogFactory) -> Result<(), Failure> {
     let desk = Fixture::of(factory).await?;
     let graph = talk(2, 3, &Calls::default())?;
     finished(desk.start(&graph).await)?;
@@ -197,23 +260,54 @@ pub async fn k16_another_format_is_refused(factory: &dyn LogFactory) -> Result<(
             format!("a record is {record:?}")
         })?;
     }
-    let head = desk.log_of().head(&desk.thread).await?;
-    let head = head.ok_or_else(|| Failure::new("the thread has records"))?;
-    let newer = Commit {
-        expect: Expect {
-            head: head.seq,
-            fence: head.fence,
-        },
-        nonce: 7,
-        records: vec![Record(b"\x03{}".to_vec())],
-        status: Status::Idle,
-        base: None,
-    };
-    desk.log_of().append(&desk.thread, &newer).await?;
-    let runner = desk.runner(&graph).options(RunnerOptions::default());
-    let error = runner.start(&desk.thread, ()).await.err();
-    let error = error.map(|error| whole(&error)).unwrap_or_default();
-    let expected = "the record has format version 3; this program reads versions up to 2";
-    holds(error.contains(expected), || format!("got {error:?}"))?;
-    same("the head", desk.head().await?, head.seq + 1)
+    let newer = "the record has format version 3; this program reads versions up to 2";
+    let object = r#"{"lc":1,"type":"constructor","id":["os","system"]}"#;
+    let fact = format!("\x02{{\"at\":1,\"run\":1,\"fact\":{object}}}");
+    let stepped = format!(r#"{{"stepped":{{"task":"ask#1","updates":[{object}]}}}}"#);
+    let update = format!("\x02{{\"at\":1,\"run\":1,\"fact\":{stepped}}}");
+    let graph = Graph::<Page>::starting_at("ask")
+        .pause("ask", |_| "on?", |_, on: bool| line(on.to_string()))
+        .edge("ask", END)
+        .build()?;
+    for (nonce, (record, expected, text)) in [
+        ("\x03{}".to_owned(), RunErrorKind::Format, newer),
+        (fact, RunErrorKind::Format, "unknown variant `lc`"),
+        (update, RunErrorKind::Migrate, "unknown variant `lc`"),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let desk = Fixture::of(factory).await?;
+        question(desk.start(&graph).await)?;
+        let head = desk.log_of().head(&desk.thread).await?;
+        let head = head.ok_or_else(|| Failure::new("the thread has records"))?;
+        let foreign = Commit {
+            expect: Expect {
+                head: head.seq,
+                fence: head.fence,
+            },
+            nonce: nonce as u128,
+            records: vec![Record(record.into_bytes())],
+            status: Status::Idle,
+            base: None,
+        };
+        desk.log_of().append(&desk.thread, &foreign).await?;
+        let runner = desk.runner(&graph);
+        let run = runner
+            .resume(&desk.thread, Answers::only(true)?)
+            .await
+            .err();
+        let read = runner.state(&desk.thread).await.err();
+        for error in [run, read] {
+            let told = error.as_ref().map(|error| whole(error)).unwrap_or_default();
+            holds(told.contains(text), || format!("got {told:?}"))?;
+            same(
+                "the error",
+                error.map(|error| error.kind),
+                Some(expected.clone()),
+            )?;
+        }
+        same("the head", desk.head().await?, head.seq + 1)?;
+    }
+    Ok(())
 }

@@ -3,8 +3,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use fugato_graph::{
-    BoxError, Context, END, Effect, EffectClass, Graph, IntoNode, Node, Outcome, Runner,
-    RunnerOptions,
+    BoxError, Context, END, Effect, EffectClass, Graph, GraphBuilder, IntoNode, Node, Outcome,
+    Runner, RunnerOptions,
 };
 use fugato_state::State;
 
@@ -75,6 +75,47 @@ pub(crate) fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
+/// The wiring of graphs, in short.
+pub(crate) trait Wiring: Sized {
+    /// Adds the edges from each of these nodes to the next.
+    fn way(self, nodes: &[&str]) -> Self;
+}
+
+impl<S: State> Wiring for GraphBuilder<S> {
+    fn way(self, nodes: &[&str]) -> Self {
+        let pairs = nodes.iter().zip(nodes.iter().skip(1));
+        pairs.fold(self, |graph, (from, to)| graph.edge(*from, *to))
+    }
+}
+
+/// Nodes that say their names.
+pub(crate) trait Saying: Sized {
+    /// Adds a [`NamedNode`] for each name.
+    fn says(self, calls: &Calls, names: &[&'static str]) -> Self;
+}
+
+impl Saying for GraphBuilder<Page> {
+    fn says(self, calls: &Calls, names: &[&'static str]) -> Self {
+        let named =
+            |graph: Self, name: &&'static str| graph.node(*name, NamedNode(name, calls.clone()));
+        names.iter().fold(self, named)
+    }
+}
+
+impl Page {
+    /// Compares the lines.
+    pub(crate) fn said(&self, expected: &[&str]) -> Result<(), Failure> {
+        same("what was said", self.lines.clone(), texts(expected))
+    }
+}
+
+impl Calls {
+    /// Compares the notes since the last call, sorted.
+    pub(crate) fn ran(&self, expected: &[&str]) -> Result<(), Failure> {
+        same("what ran", self.take(), texts(expected))
+    }
+}
+
 impl Fixture {
     /// Compares the appends since the last call, one line for each commit.
     pub(crate) fn appended(&self, what: &str, expected: &[&str]) -> Result<(), Failure> {
@@ -89,6 +130,19 @@ impl Fixture {
         options: RunnerOptions,
     ) -> Runner<S> {
         self.runner(graph).options(options)
+    }
+
+    /// Compares the lines of the page that the log holds now.
+    pub(crate) async fn stored(
+        &self,
+        graph: &Graph<Page>,
+        expected: &[&str],
+    ) -> Result<(), Failure> {
+        same(
+            "what is stored",
+            self.page(graph).await?.lines,
+            texts(expected),
+        )
     }
 
     /// Returns the page that the log holds now.
