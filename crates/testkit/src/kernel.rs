@@ -184,6 +184,8 @@ scenarios! {
         k10_a_key_belongs_to_its_task_or_to_the_thread
         k10_the_lease_outlives_the_action
         k10_what_did_not_happen_may_be_tried_again
+        k10_an_action_without_time_is_an_error
+        k10_an_effect_that_its_node_drops_before_it_began_is_waited_for_by_nobody
         k11_d12_another_input_is_an_error
         k11_the_error_names_both_inputs
         k11_a_fork_inherits_receipts_up_to_its_position;
@@ -198,7 +200,8 @@ scenarios! {
         k10_an_action_goes_on_without_its_node
         k10_what_ends_badly_is_in_doubt
         k10_no_task_can_lose_a_doubt_of_the_thread
-        k10_a_settled_doubt_needs_no_further_call;
+        k10_a_settled_doubt_needs_no_further_call
+        k10_an_operator_settles_a_doubt_of_the_thread;
     requests:
         k12_a_finished_request_is_told_again
         k12_a_failed_request_is_told_again

@@ -112,6 +112,10 @@ impl Switch {
         self.0.load(std::sync::atomic::Ordering::SeqCst)
     }
 
+    pub(crate) fn turn_on(&self) {
+        self.0.store(true, std::sync::atomic::Ordering::SeqCst);
+    }
+
     pub(crate) fn turn_off(&self) {
         self.0.store(false, std::sync::atomic::Ordering::SeqCst);
     }

@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{
     AnswerError, Answers, BoxError, Context, END, Effect, EffectClass, Graph, InDoubt, Outcome,
-    Reconciliation, RunErrorKind, machine::Fact,
+    Reconciliation, RunErrorKind, StateEdit, machine::Fact,
 };
 use fugato_state::{Interrupt, Question};
 use fugato_store::LeaseRequest;
@@ -373,10 +373,13 @@ pub async fn k10_an_action_goes_on_without_its_node(
     same("what was done", world.take(), texts(&["act"]))
 }
 
-/// An action that exceeds its timeout is dropped and in doubt, and so is one that panics, or whose
-/// result cannot be stored.
+/// An action that exceeds its timeout is dropped and in doubt, and so is one that panics or fails,
+/// or whose result cannot be stored. It is reconciled at once if it can be, and never repeated.
 pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> Result<(), Failure> {
-    for how in ["late", "panics"] {
+    for (how, found) in ["late", "panics", "fails"]
+        .into_iter()
+        .flat_map(|how| [(how, false), (how, true)])
+    {
         let desk = Fixture::of(factory).await?;
         let world = Calls::default();
         let notes = world.clone();
@@ -386,20 +389,28 @@ pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> Result
                 let act = move |_| async move {
                     notes.note("act");
                     match how {
-                        "late" => std::future::pending::<()>().await,
-                        _ => std::panic::panic_any("the action panics"),
+                        "late" => std::future::pending().await,
+                        "panics" => std::panic::panic_any("the action panics"),
+                        _ => Err::<String, _>("the connection was lost"),
                     }
-                    Ok::<_, BoxError>("sent".to_owned())
                 };
-                let effect = Effect::once().timeout(Duration::from_millis(10));
+                let mut effect = Effect::once().timeout(Duration::from_millis(10));
+                if found {
+                    let found = Reconciliation::Happened("found".to_owned());
+                    effect = effect.reconcile(|| async { Ok::<_, BoxError>(found) });
+                }
                 Ok::<_, BoxError>(line(cx.effect("mail", effect, &(), act).await?))
             }
         };
         let graph = between(acts)?;
-        let asked: Interrupt = question(desk.start(&graph).await)?;
-        same(how, shown(&asked, "in_doubt"), "mail".to_owned())?;
-        let page = finished(desk.resume(&graph, happened("told")?).await)?;
-        same("what was said", page.lines, texts(&["a", "told", "b"]))?;
+        let mut ended = desk.start(&graph).await;
+        if !found {
+            let asked: Interrupt = question(ended)?;
+            same(how, shown(&asked, "in_doubt"), "mail".to_owned())?;
+            ended = desk.resume(&graph, happened("told")?).await;
+        }
+        let said = if found { "found" } else { "told" };
+        finished(ended)?.said(&["a", said, "b"])?;
         same("what was done", world.take(), texts(&["act"]))?;
     }
     Ok(())
@@ -469,4 +480,37 @@ pub async fn k10_a_settled_doubt_needs_no_further_call(
         same("what was done", world.take(), texts(&["act"]))?;
     }
     Ok(())
+}
+
+/// An operator finishes the task that asks about an action of the whole thread, which stays in
+/// doubt: the run does not end well before the action is settled.
+pub async fn k10_an_operator_settles_a_doubt_of_the_thread(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let (mut desk, graph) = {
+        let whole = || Effect::once().whole_thread();
+        in_doubt(factory, &MailNode::with(&Calls::default(), whole)).await?
+    };
+    question(desk.recover(&graph).await)?;
+    desk.another_process();
+    let runner = desk.runner(&graph);
+    let by_hand = StateEdit::new([line("by hand")], "Ada", "it hung").finishing("send#1");
+    let effects = vec!["mail".to_owned()];
+    let in_doubt = RunErrorKind::InDoubt { effects };
+    let failed = kind(runner.amend(&desk.thread, by_hand).await)?;
+    same("the error", failed, in_doubt.clone())?;
+    let none: [Change; 0] = [];
+    let settling =
+        |key| StateEdit::new(none.clone(), "Ada", "asked").settling(key, InDoubt::DidNotHappen);
+    let other = kind(runner.amend(&desk.thread, settling("post")).await)?;
+    let (key, open) = ("post".into(), vec!["mail".into()]);
+    let unknown = RunErrorKind::NotInDoubt {
+        key,
+        in_doubt: open,
+    };
+    same("another action", other, unknown)?;
+    same("a retry", kind(runner.retry(&desk.thread).await)?, in_doubt)?;
+    runner.amend(&desk.thread, settling("mail")).await?;
+    let page = finished(runner.retry(&desk.thread).await)?;
+    page.said(&["a", "by hand", "b"])
 }

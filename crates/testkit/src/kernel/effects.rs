@@ -260,6 +260,9 @@ pub async fn k10_keyed_has_the_same_key_in_every_attempt(
     let mut seen = world.take();
     seen.dedup();
     same("keys of one action", seen.len(), 1)?;
+    // Between them is the number of the thread's incarnation.
+    let named = |key: &String| key.starts_with("desk@") && key.ends_with("/send#1/mail");
+    holds(seen.iter().all(named), || format!("the key is {seen:?}"))?;
     finished(desk.runner(&graph).start(&thread("other"), ()).await)?;
     if let Some(admin) = &desk.opened.admin {
         admin.remove(&desk.thread).await?;
@@ -273,7 +276,8 @@ pub async fn k10_keyed_has_the_same_key_in_every_attempt(
 }
 
 /// Actions of one node run at the same time under different keys. Under one key the action is done
-/// once, and every caller gets its result.
+/// once, and every caller gets its result. A copy of the context is the same attempt of the same
+/// task.
 pub async fn k10_actions_of_one_node_run_at_the_same_time(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -292,10 +296,13 @@ pub async fn k10_actions_of_one_node_run_at_the_same_time(
                 }
             };
             let class = || EffectClass::Once;
+            let copy = cx.clone();
+            let of = |cx: &Context<Page>| (cx.task(), cx.attempt(), cx.snapshot());
+            same("a copy", of(&copy), of(&cx))?;
             let (one, two, again) = tokio::try_join!(
                 cx.effect("one", class(), &(), act("one")),
                 cx.effect("two", class(), &(), act("two")),
-                cx.effect("two", class(), &(), act("two again")),
+                copy.effect("two", class(), &(), act("two again")),
             )?;
             Ok::<_, BoxError>(line(format!("{one}, {two}, {again}")))
         }
@@ -473,7 +480,7 @@ pub async fn k10_the_lease_outlives_the_action(factory: &dyn LogFactory) -> Resu
 }
 
 /// An action that certainly did not happen is recorded as not done, fails its node, and can be
-/// retried.
+/// retried, by a policy or an operator.
 pub async fn k10_what_did_not_happen_may_be_tried_again(
     factory: &dyn LogFactory,
 ) -> Result<(), Failure> {
@@ -494,7 +501,7 @@ pub async fn k10_what_did_not_happen_may_be_tried_again(
             Ok::<_, BoxError>(line(cx.effect("mail", EffectClass::Once, &(), act).await?))
         }
     };
-    let graph = between(acts)?;
+    let graph = between(acts.clone())?;
     let failed = kind(desk.start(&graph).await)?;
     let task = "send#1".to_owned();
     same("the error", failed, RunErrorKind::Node { task })?;
@@ -511,5 +518,60 @@ pub async fn k10_what_did_not_happen_may_be_tried_again(
     fails.turn_off();
     let page = finished(desk.runner(&graph).retry(&desk.thread).await)?;
     same("what was said", page.lines, texts(&["a", "sent", "b"]))?;
-    same("tries", world.take().len(), 2)
+    same("tries", world.take().len(), 2)?;
+    fails.turn_on();
+    let policy = NodePolicy::default().attempts(2).retry_if(move |_| {
+        fails.turn_off();
+        true
+    });
+    let graph = Graph::<Page>::starting_at("send")
+        .node("send", acts)
+        .policy("send", policy.backoff(Duration::ZERO, Duration::ZERO))
+        .edge("send", END)
+        .build()?;
+    let retried = desk.runner(&graph).start(&thread("policy"), ()).await;
+    finished(retried)?.said(&["sent"])?;
+    same("tries by the policy", world.take().len(), 2)
+}
+
+/// Without time, an action would be over before it begins, at every attempt: it is an error.
+pub async fn k10_an_action_without_time_is_an_error(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Fixture::of(factory).await?;
+    let (world, timeout) = (Calls::default(), Duration::ZERO);
+    let mails = MailNode::with(&world, move || Effect::once().timeout(timeout));
+    let failed = kind(desk.start(&between(mails)?).await)?;
+    let task = "send#1".to_owned();
+    same("the error", failed, RunErrorKind::Node { task })?;
+    let expected = ["created started stepped", "failed run_failed"];
+    desk.appended("without an intent", &expected)?;
+    world.ran(&[])
+}
+
+/// An effect that its node drops before it began never begins, and nobody waits for it: its intent
+/// is stored, and taken back.
+pub async fn k10_an_effect_that_its_node_drops_before_it_began_is_waited_for_by_nobody(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Fixture::of(factory).await?;
+    let world = Calls::default();
+    let mails = MailNode::of(&world, EffectClass::Once);
+    let acts = move |cx: Context<Page>| {
+        let mails = mails.clone();
+        async move {
+            tokio::select! {
+                biased;
+                () = tokio::task::yield_now() => line("given up"),
+                _ = mails.send(&cx, "mail") => line("sent"),
+            }
+        }
+    };
+    let run = desk.runner(&between(acts)?).start(&desk.thread, ());
+    let ended = tokio::time::timeout(Duration::from_secs(20), run.into_future()).await;
+    let ended = ended.map_err(|late| Failure::new(late.to_string()))?;
+    finished(ended)?.said(&["a", "given up", "b"])?;
+    let facts = "created started stepped intended undone stepped stepped run_ended";
+    same("what is stored", &*desk.log.shape().join(" "), facts)?;
+    world.ran(&[])
 }

@@ -306,6 +306,7 @@ pub async fn k4_a_hand_over_is_no_crash(factory: &dyn LogFactory) -> Result<(), 
     let options = RunnerOptions::default().crash_limit(1);
     let runner = desk.runner_with(&graph, options);
     runner.submit(&desk.thread, ()).await?;
+    desk.appended("before it is taken", &["created started handed_over"])?;
     let worker = Worker::new(runner).poll(ms(1));
     let at_rest = async {
         while !matches!(status(&desk).await, Ok(Some(Status::Idle))) {
@@ -313,7 +314,12 @@ pub async fn k4_a_hand_over_is_no_crash(factory: &dyn LogFactory) -> Result<(), 
         }
     };
     let outcome = worker.run_until(at_rest).await;
-    same("runs that failed", outcome.failed, 0)?;
+    let all = (outcome.rested, outcome.failed, outcome.handed_over);
+    same("runs that rested, failed, were left again", all, (1, 0, 0))?;
+    let resumed = r#"[{"resumed":{"tasks":[]}}"#;
+    let brackets = desk.log.brackets();
+    holds(brackets.starts_with(resumed), || brackets.clone())?;
+    desk.appended("when it is taken", &["resumed", "stepped run_ended"])?;
     same(
         "what was said",
         desk.page(&graph).await?.lines,
