@@ -24,6 +24,7 @@ mod machine;
 mod recording;
 mod replay;
 mod requests;
+mod retention;
 mod scopes;
 mod sight;
 mod steps;
@@ -133,7 +134,8 @@ scenarios! {
         k35_a_repeat_approves_nothing_else
         k35_a_repeat_inside_a_subgraph_approves_nothing_else
         k35_an_answer_records_its_origin
-        k35_a_node_acts_on_what_was_shown;
+        k35_a_node_acts_on_what_was_shown
+        k35_a_card_of_an_older_program_is_asked_anew;
     writing:
         k13_of_two_runs_one_is_refused
         k13_an_old_owner_writes_nothing
@@ -160,6 +162,8 @@ scenarios! {
         k20_half_filled_joins_follow_a_rename
         k20_a_shape_that_changed_without_a_version_is_named
         k20_other_changes_go_on_and_are_recorded
+        k20_a_repeated_request_goes_on_with_no_run_whose_nodes_are_gone
+        k20_a_log_that_opens_a_task_twice_is_refused
         k20_a_newer_state_migrates_behind_a_barrier
         k21_a_newer_state_inside_goes_on;
     sight:
@@ -167,7 +171,8 @@ scenarios! {
         k22_durable_events_leave_after_their_append
         k22_d34_a_reader_that_lags_reads_the_log
         k22_dropping_detaches_and_late_readers_catch_up
-        k22_a_refusal_is_an_event;
+        k22_a_refusal_is_an_event
+        k22_who_comes_while_it_is_stored_misses_nothing;
     machine:
         k23_a_machine_wakes_as_it_was
         k23_an_ephemeral_run_goes_on_elsewhere;
@@ -235,6 +240,10 @@ scenarios! {
         k17_what_cannot_be_compacted_is_refused
         k17_removing_leaves_no_orphans
         k17_a_fork_stands_alone;
+    retention:
+        k17_a_finished_thread_is_kept_unless_somebody_says_otherwise
+        k17_a_finished_thread_is_kept_for_a_while
+        k17_a_finished_thread_is_deleted_at_once;
     time_travel:
         k18_history_and_states_can_be_read
         k18_a_fork_begins_at_a_checkpoint
@@ -247,6 +256,7 @@ scenarios! {
         k19_retries_survive_their_process
         k19_a_crash_in_a_back_off_loses_no_try
         k19_a_policy_says_what_is_tried_again
+        k19_a_failure_is_told_and_its_retry_can_be_cancelled
         k19_crashes_are_counted_apart_from_tries
         k4_a_task_that_kills_meets_its_limit
         k4_a_hand_over_is_no_crash

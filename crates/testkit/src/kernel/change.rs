@@ -1,14 +1,19 @@
 //! A program that changed: K20.
+use std::{sync::Arc, time::Duration};
+
 use fugato_graph::{
     Answers, BoxError, Context, END, Graph, RunErrorKind, StateEdit, SubgraphInput, machine::Fact,
 };
 use fugato_state::{MigrateError, State};
+use fugato_store::{Record, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+use tokio::sync::Notify;
 
 use super::{
     AppendFault,
     desk::{Calls, Change, Fixture, NamedNode, Page, finished, kind, line, question, whole},
+    world::{Saying, Wiring},
 };
 use crate::log::{Failure, LogFactory, holds, same};
 
@@ -200,6 +205,72 @@ pub async fn k20_other_changes_go_on_and_are_recorded(
     holds(recorded, || {
         "the log does not say that the graph changed".into()
     })
+}
+
+/// A repeated request goes on with no run whose nodes are gone; the older program goes on with it.
+pub async fn k20_a_repeated_request_goes_on_with_no_run_whose_nodes_are_gone(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Fixture::of(factory).await?;
+    let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
+    let graph = |second: &'static str| {
+        let (enters, leaves) = (entered.clone(), leave.clone());
+        Graph::<Page>::starting_at("slow")
+            .node("slow", move |_: Context<Page>| {
+                let (enters, leaves) = (enters.clone(), leaves.clone());
+                async move {
+                    enters.notify_one();
+                    leaves.notified().await;
+                    line("slow")
+                }
+            })
+            .says(&Calls::default(), &[second])
+            .way(&["slow", second, END])
+            .build()
+    };
+    let (old, new) = (desk.runner(&graph("old")?), desk.runner(&graph("new")?));
+    let run = old.start_keyed(&desk.thread, "once", ());
+    entered.notified().await;
+    let leaves = async { leave.notify_one() };
+    let (left, ()) = futures::join!(old.hand_over(Duration::from_secs(20)), leaves);
+    same("runs that did not stop", left, 0)?;
+    same("the run", kind(run.await)?, RunErrorKind::HandedOver)?;
+    let repeated = kind(new.start_keyed(&desk.thread, "once", ()).await)?;
+    let gone = vec!["node \"old\"".to_owned()];
+    same("the repeat", repeated, RunErrorKind::GraphChanged { gone })?;
+    let page = finished(old.start_keyed(&desk.thread, "once", ()).await)?;
+    page.said(&["slow", "old"])
+}
+
+/// A log that closes a step twice is refused: it would open the same tasks again, and the run would
+/// wait for one of each for ever.
+pub async fn k20_a_log_that_opens_a_task_twice_is_refused(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Fixture::of(factory).await?;
+    let graph = asking("ask", "meet", &[], false)?;
+    question(desk.start(&graph).await)?;
+    let records = desk.log_of().read(&desk.thread, 1, 10).await?;
+    let opens = |record: &&Record| String::from_utf8_lossy(&record.0).contains("stepped");
+    let stepped: Vec<_> = records
+        .iter()
+        .map(|(_, record)| record)
+        .filter(opens)
+        .collect();
+    same("steps", stepped.len(), 1)?;
+    for record in stepped {
+        desk.foreign(&desk.thread, record.0.clone(), Status::Runnable)
+            .await?;
+    }
+    let error = desk.recover(&graph).await.err();
+    let told = error.as_ref().map(|error| whole(error)).unwrap_or_default();
+    let expected = "the log tells of task open#1, which is not open";
+    holds(told.ends_with(expected), || format!("got {told:?}"))?;
+    same(
+        "the error",
+        error.map(|error| error.kind),
+        Some(RunErrorKind::Format),
+    )
 }
 
 /// Version 1 counts apples; version 2 counts fruits by kind, and an old update counts double.

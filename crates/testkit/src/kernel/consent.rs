@@ -1,12 +1,16 @@
 //! Scenarios of consent: K35.
 use fugato_graph::{
     AnswerError, Answers, Attribution, BoxError, Context, END, Graph, Outcome, RunErrorKind,
-    StateEdit, SubgraphInput, machine::Fact,
+    StateEdit, SubgraphInput, ThreadStatus, machine::Fact,
 };
 use fugato_state::Question;
+use fugato_store::Status;
 use serde_json::json;
 
-use super::desk::{Fixture, Page, finished, kind, line, parked, question, thread};
+use super::{
+    desk::{Fixture, Page, finished, kind, line, parked, question, thread},
+    world::texts,
+};
 use crate::log::{Failure, LogFactory, holds, same};
 
 /// Builds two approvals, one after the other, of the page's lines.
@@ -235,4 +239,46 @@ pub async fn k35_a_node_acts_on_what_was_shown(factory: &dyn LogFactory) -> Resu
     )?;
     let last = page.lines.last().map(String::as_str);
     same("what was done", last, Some("delete: true"))
+}
+
+/// An approval that an older program asked, with an id that is not bound to what it shows, is asked
+/// anew, after an answer and after a crash; nothing is approved before.
+pub async fn k35_a_card_of_an_older_program_is_asked_anew(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    for by_answer in [true, false] {
+        let (desk, old) = (Fixture::of(factory).await?, thread("old"));
+        let runner = desk.runner(&two_approvals()?);
+        let asked = question(runner.start(&desk.thread, line("delete")).await)?;
+        let (bound, plain) = (asked.id.as_str(), "first#1~1");
+        for (_, record) in desk.log_of().read(&desk.thread, 1, 100).await? {
+            let body = String::from_utf8_lossy(&record.0).replace(bound, plain);
+            let waits = Status::Waiting { expires: None };
+            desk.foreign(&old, body.into_bytes(), waits).await?;
+        }
+        let ThreadStatus::Waiting(open) = runner.standing(&old).await? else {
+            return Err(Failure::new("the thread waits"));
+        };
+        let ids: Vec<_> = open.iter().map(|asked| asked.id.as_str()).collect();
+        same("what waits", ids, vec![plain])?;
+        let anew = question(if by_answer {
+            runner.resume(&old, Answers::to(plain, true)?).await
+        } else {
+            runner.recover(&old).await
+        })?;
+        holds(anew.id.as_str() != plain, || {
+            format!("{plain} is asked again")
+        })?;
+        let said = |page: Option<std::sync::Arc<Page>>| page.map(|page| page.lines.clone());
+        let before = said(runner.state(&old).await?);
+        same("before the answer", before, Some(texts(&["delete"])))?;
+        question(runner.resume(&old, Answers::to(anew.id, true)?).await)?;
+        let after = said(runner.state(&old).await?);
+        same(
+            "after the answer",
+            after,
+            Some(texts(&["delete", "first true"])),
+        )?;
+    }
+    Ok(())
 }

@@ -1,15 +1,21 @@
 //! Scenarios of events and their readers: K22.
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
 
-use fugato_graph::{Answers, Context, END, Graph, Outcome};
+use fugato_graph::{Answers, Context, END, Graph, Outcome, Runner};
 use fugato_state::Seq;
-use fugato_store::{Status, ThreadLog};
+use fugato_store::{Status, StoreError, ThreadLog};
 use fugato_stream::{Event, EventKind};
 use futures::StreamExt;
 use tokio::sync::Notify;
 
-use super::desk::{Calls, Change, Fixture, NamedNode, Page, finished, line, question};
-use crate::log::{Failure, LogFactory, holds, same};
+use super::{
+    desk::{Calls, Change, Fixture, NamedNode, Page, finished, line, question},
+    world::{Saying, Wiring},
+};
+use crate::log::{Failure, Intercept, InterceptedLog, LogFactory, StoreCall, holds, same};
 
 /// Returns the durable events, in short.
 fn durable(events: &[Event]) -> Vec<(Seq, String)> {
@@ -297,4 +303,64 @@ pub async fn k22_a_refusal_is_an_event(factory: &dyn LogFactory) -> Result<(), F
         }]
     );
     holds(refused, || format!("got {events:?}"))
+}
+
+/// A store whose second append waits for a notification.
+#[derive(Default)]
+struct SlowStore {
+    appends: AtomicU32,
+    entered: Notify,
+    leave: Notify,
+}
+
+impl Intercept for SlowStore {
+    async fn around<T: Send>(
+        &self,
+        asked: StoreCall<'_>,
+        act: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let append = matches!(asked, StoreCall::Append(..));
+        if append && self.appends.fetch_add(1, Ordering::Relaxed) == 1 {
+            self.entered.notify_one();
+            self.leave.notified().await;
+        }
+        act.await
+    }
+}
+
+/// A reader that subscribes while a step is on its way into the log misses nothing.
+pub async fn k22_who_comes_while_it_is_stored_misses_nothing(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    let desk = Fixture::of(factory).await?;
+    let graph = Graph::<Page>::starting_at("a")
+        .says(&Calls::default(), &["a", "b", "c"])
+        .way(&["a", "b", "c", END])
+        .build()?;
+    let slow = Arc::new(SlowStore::default());
+    let log = InterceptedLog::new(desk.log.clone(), slow.clone());
+    let runner = Runner::on_log(graph, Arc::new(log));
+    let run = runner.start(&desk.thread, ());
+    slow.entered.notified().await;
+    let mut seen = vec![];
+    for mut reader in [
+        runner.events(&desk.thread, 0),
+        runner.follow(&desk.thread, 0),
+    ] {
+        let first = reader.next().await.and_then(|event| event.seq);
+        seen.push((reader, Vec::from_iter(first)));
+    }
+    slow.leave.notify_one();
+    finished(run.await)?;
+    let end = desk.head().await?;
+    for (mut reader, mut seqs) in seen {
+        while seqs.last() != Some(&end) {
+            let event = reader.next().await;
+            let event = event.ok_or_else(|| Failure::new(format!("only {seqs:?} were seen")))?;
+            seqs.extend(event.seq);
+        }
+        seqs.dedup();
+        same("what was seen", seqs, (2..=end).collect())?;
+    }
+    Ok(())
 }

@@ -1,7 +1,7 @@
 //! Scenarios of the stored log: K16.
 use fugato_graph::{Answers, Context, END, Graph, RunErrorKind};
 use fugato_state::State;
-use fugato_store::{Commit, Expect, Record, Status, StoreErrorKind};
+use fugato_store::{Commit, Status, StoreErrorKind};
 
 use serde::{Deserialize, Serialize};
 
@@ -269,29 +269,16 @@ pub async fn k16_d26_another_format_is_refused(factory: &dyn LogFactory) -> Resu
         .pause("ask", |_| "on?", |_, on: bool| line(on.to_string()))
         .edge("ask", END)
         .build()?;
-    for (nonce, (record, expected, text)) in [
+    for (record, expected, text) in [
         ("\x03{}".to_owned(), RunErrorKind::Format, newer),
         (fact, RunErrorKind::Format, "unknown variant `lc`"),
         (update, RunErrorKind::Migrate, "unknown variant `lc`"),
-    ]
-    .into_iter()
-    .enumerate()
-    {
+    ] {
         let desk = Fixture::of(factory).await?;
         question(desk.start(&graph).await)?;
-        let head = desk.log_of().head(&desk.thread).await?;
-        let head = head.ok_or_else(|| Failure::new("the thread has records"))?;
-        let foreign = Commit {
-            expect: Expect {
-                head: head.seq,
-                fence: head.fence,
-            },
-            nonce: nonce as u128,
-            records: vec![Record(record.into_bytes())],
-            status: Status::Idle,
-            base: None,
-        };
-        desk.log_of().append(&desk.thread, &foreign).await?;
+        let head = desk.head().await?;
+        desk.foreign(&desk.thread, record.into_bytes(), Status::Idle)
+            .await?;
         let runner = desk.runner(&graph);
         let run = runner
             .resume(&desk.thread, Answers::only(true)?)
@@ -307,7 +294,7 @@ pub async fn k16_d26_another_format_is_refused(factory: &dyn LogFactory) -> Resu
                 Some(expected.clone()),
             )?;
         }
-        same("the head", desk.head().await?, head.seq + 1)?;
+        same("the head", desk.head().await?, head + 1)?;
     }
     Ok(())
 }

@@ -6,6 +6,8 @@ use fugato_graph::{
     RunnerOptions, Worker,
 };
 use fugato_store::{LeaseOutcome, LeaseRequest, Status};
+use fugato_stream::EventKind;
+use futures::StreamExt as _;
 
 use super::{
     AppendFault,
@@ -59,19 +61,19 @@ async fn sleeps(desk: &Fixture) -> Result<i64, Failure> {
 }
 
 /// A back-off is in the store: another process takes the thread over at its time, and not before;
-/// each further wait is twice as long, and no attempt is lost.
+/// each further wait is twice as long, up to its limit, and no attempt is lost.
 pub async fn k19_retries_survive_their_process(factory: &dyn LogFactory) -> Result<(), Failure> {
     let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
-    let policy = NodePolicy::default().attempts(3);
-    let policy = policy.backoff(Duration::from_secs(100), Duration::from_secs(1_000));
-    let graph = flaky(&calls, 2, policy)?;
+    let policy = NodePolicy::default().attempts(4);
+    let policy = policy.backoff(Duration::from_secs(100), Duration::from_secs(250));
+    let graph = flaky(&calls, 3, policy)?;
     let options = RunnerOptions::default().longest_sleep(Duration::from_secs(1));
     let mut ended = desk
         .runner_with(&graph, options.clone())
         .start(&desk.thread, ())
         .await?;
-    for seconds in [100, 200] {
+    for seconds in [100, 200, 250] {
         let until = sleeps(&desk).await?;
         let close = (seconds * 1_000..seconds * 1_000 + 30_000).contains(&until);
         holds(close, || format!("it sleeps for {until} ms"))?;
@@ -101,6 +103,7 @@ pub async fn k19_retries_survive_their_process(factory: &dyn LogFactory) -> Resu
         "flaky#1 attempt 1",
         "flaky#1 attempt 2",
         "flaky#1 attempt 3",
+        "flaky#1 attempt 4",
     ];
     same("the tries", calls.take(), texts(&tries))
 }
@@ -179,6 +182,61 @@ pub async fn k19_a_policy_says_what_is_tried_again(
         same("tries", calls.take().len(), tries)?;
         kind(desk.runner(&graph).retry(&desk.thread).await)?;
         same("tries of an operator's retry", calls.take().len(), tries)?;
+    }
+    Ok(())
+}
+
+/// Every failure is an event with the time of the next try, if there is one; tries come after their
+/// delays, and one that waits is cancelled at once.
+pub async fn k19_a_failure_is_told_and_its_retry_can_be_cancelled(
+    factory: &dyn LogFactory,
+) -> Result<(), Failure> {
+    for (how, delay) in [
+        ("ends well", 20),
+        ("is fatal", 20),
+        ("is cancelled", 50_000),
+    ] {
+        let desk = Fixture::of(factory).await?;
+        let calls = Calls::default();
+        let policy = NodePolicy::default()
+            .attempts(5)
+            .backoff(ms(delay), ms(3 * delay));
+        let notes = calls.clone();
+        let policy = policy.retry_if(move |_| how != "is fatal" || notes.count() < 3);
+        let runner = desk.runner(&flaky(&calls, 3, policy)?);
+        let began = std::time::Instant::now();
+        let mut run = runner.start(&desk.thread, ());
+        let mut told = vec![];
+        while let Some(event) = run.next().await {
+            if let EventKind::NodeFailed { error, retry_at } = event.kind {
+                told.push((error, retry_at.is_some()));
+                if how == "is cancelled" {
+                    runner.cancel(&desk.thread, "Ada", "no time").await?;
+                }
+            }
+        }
+        let ended = run.await;
+        let (retried, least) = match how {
+            "ends well" => (vec![true; 3], 20 + 40 + 60),
+            "is fatal" => (vec![true, true, false], 20 + 40),
+            _ => (vec![true], 0),
+        };
+        match how {
+            "ends well" => finished(ended)?.said(&["at last"])?,
+            "is fatal" => drop(kind(ended)?),
+            _ => {
+                let cancelled = matches!(kind(ended)?, RunErrorKind::Cancelled { .. });
+                same("cancelled", cancelled, true)?;
+                same("its status", status(&desk).await?, Some(Status::Idle))?;
+            }
+        }
+        let error = || "task flaky#1 failed: boom".to_owned();
+        let expected = retried.into_iter().map(|again| (error(), again));
+        same(how, told, expected.collect())?;
+        let passed = began.elapsed();
+        holds((ms(least)..ms(30_000)).contains(&passed), || {
+            format!("{how} after {passed:?}")
+        })?;
     }
     Ok(())
 }

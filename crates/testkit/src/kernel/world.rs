@@ -6,7 +6,8 @@ use fugato_graph::{
     BoxError, Context, END, Effect, EffectClass, Graph, GraphBuilder, IntoNode, Node, Outcome,
     Runner, RunnerOptions,
 };
-use fugato_state::State;
+use fugato_state::{State, ThreadId};
+use fugato_store::{Commit, Expect, Record, Status};
 
 use super::{
     AppendFault, RecordingLog,
@@ -150,6 +151,26 @@ impl Fixture {
         let page = self.runner(graph).state(&self.thread).await?;
         let page = page.ok_or_else(|| Failure::new("the thread does not exist"))?;
         Ok((*page).clone())
+    }
+
+    /// Appends a record of somebody else to a thread.
+    pub(crate) async fn foreign(
+        &self,
+        thread: &ThreadId,
+        record: Vec<u8>,
+        status: Status,
+    ) -> Result<(), Failure> {
+        let head = self.log_of().head(thread).await?;
+        let (head, fence) = head.map_or((0, 0), |head| (head.seq, head.fence));
+        let commit = Commit {
+            expect: Expect { head, fence },
+            nonce: u128::from(head) + 7,
+            records: vec![Record(record)],
+            status,
+            base: None,
+        };
+        self.log_of().append(thread, &commit).await?;
+        Ok(())
     }
 
     /// Waits until this many commits were appended.

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use fugato_graph::{Answers, Context, END, Graph, RunErrorKind};
-use fugato_store::{Commit, Expect, LeaseRequest, Record, Status, StoreErrorKind};
+use fugato_store::{LeaseRequest, Status, StoreErrorKind};
 use tokio::sync::{Notify, Semaphore};
 
 use super::{
@@ -100,27 +100,17 @@ pub async fn k13_a_moved_head_is_a_conflict(factory: &dyn LogFactory) -> Result<
     entered.notified().await;
     let run = desk.runner(&graph).start(&desk.thread, line("lost"));
     entered.notified().await;
-    let head = desk.log_of().head(&desk.thread).await?;
-    let head = head.ok_or_else(|| Failure::new("the thread has records"))?;
-    let copy = desk.log_of().read(&desk.thread, head.seq, 1).await?;
-    let records: Vec<Record> = copy.into_iter().map(|(_, record)| record).collect();
-    let expect = Expect {
-        head: head.seq,
-        fence: head.fence,
-    };
-    let foreign = Commit {
-        expect,
-        nonce: 7,
-        records,
-        status: Status::Runnable,
-        base: None,
-    };
-    desk.log_of().append(&desk.thread, &foreign).await?;
+    let head = desk.head().await?;
+    let copy = desk.log_of().read(&desk.thread, head, 1).await?;
+    for (_, record) in copy {
+        desk.foreign(&desk.thread, record.0, Status::Runnable)
+            .await?;
+    }
     leave.add_permits(1);
     let lost = kind(run.await)?;
     let conflict = matches!(lost, RunErrorKind::Store(StoreErrorKind::Conflict { .. }));
     holds(conflict, || format!("got {lost:?}"))?;
-    same("the head", desk.head().await?, head.seq + 1)
+    same("the head", desk.head().await?, head + 1)
 }
 
 /// After a lost acknowledgement the append is repeated: no record is written twice.
