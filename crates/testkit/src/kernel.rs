@@ -37,7 +37,7 @@ mod writing;
 
 use futures::future::BoxFuture;
 
-use crate::log::{Failure, LogFactory};
+use crate::log::{Failure, LogFactory, Verdict};
 
 pub use recording::{AppendFault, RecordingLog};
 pub use replay::replay_check;
@@ -51,8 +51,8 @@ macro_rules! scenarios {
 
         /// Runs the scenario of this name, for a minute at most: on a broken log it might wait for
         /// ever.
-        pub async fn run(scenario: &str, factory: &dyn LogFactory) -> Result<(), Failure> {
-            let ran: BoxFuture<'_, Result<(), Failure>> = match scenario {
+        pub async fn run(scenario: &str, factory: &dyn LogFactory) -> Verdict {
+            let ran: BoxFuture<'_, Verdict> = match scenario {
                 $($(stringify!($scenario) => Box::pin($scenario(factory)),)*)*
                 _ => return Err(Failure::new(format!("there is no scenario {scenario:?}"))),
             };
@@ -76,7 +76,7 @@ macro_rules! scenarios {
             ($d factory:expr, if $d there:expr) => {
                 $($(
                     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-                    async fn $scenario() -> Result<(), $crate::log::Failure> {
+                    async fn $scenario() -> $crate::log::Verdict {
                         if $d there {
                             $crate::kernel::run(stringify!($scenario), &$d factory).await?;
                         }

@@ -6,21 +6,18 @@ use fugato_graph::{
 };
 use fugato_state::{InterruptId, Question, Schema};
 
-use super::desk::{
-    Calls, Change, Fixture, NamedNode, Page, finished, kind, line, parked, question,
+use super::{
+    desk::{Calls, Change, Fixture, Page, finished, kind, line, parked, question},
+    world::Saying,
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 type Silence = Box<dyn Fn(&Page) -> Vec<Change> + Send + Sync>;
-
-fn names(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
-}
 
 /// Builds open, then the pauses size and colour at once, and a node in parallel.
 fn two_pauses(calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("open")
-        .node("open", NamedNode("open", calls.clone()))
+        .says(&calls, &["open"])
         .pause(
             "size",
             |_| "how large?",
@@ -31,8 +28,7 @@ fn two_pauses(calls: &Calls) -> Result<Graph<Page>, Failure> {
             |_| "which colour?",
             |_, colour: Option<String>| line(format!("colour {colour:?}")),
         )
-        .node("work", NamedNode("work", calls.clone()))
-        .node("last", NamedNode("last", calls.clone()))
+        .says(&calls, &["work", "last"])
         .edge("open", "size")
         .edge("open", "colour")
         .edge("open", "work")
@@ -43,9 +39,7 @@ fn two_pauses(calls: &Calls) -> Result<Graph<Page>, Failure> {
 
 /// Several questions can be open at once, each with its own id, its prompt, and the schema of its
 /// answer. An answer without an id needs exactly one open question.
-pub async fn k7_several_questions_are_open_at_once(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k7_several_questions_are_open_at_once(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = two_pauses(&calls)?;
@@ -104,11 +98,11 @@ pub async fn k7_several_questions_are_open_at_once(
     )?;
     let page = finished(runner.resume(&desk.thread, Answers::only("red")?).await)?;
     let said = ["open", "size 3", "colour Some(\"red\")", "work", "last"];
-    same("what was said", page.lines, names(&said))
+    page.said(&said)
 }
 
 /// An id is never used again in its thread: not in later steps or runs, and not after expiry.
-pub async fn k7_d19_ids_are_never_used_again(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k7_d19_ids_are_never_used_again(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("ask")
         .pause(
@@ -138,7 +132,7 @@ pub async fn k7_d19_ids_are_never_used_again(factory: &dyn LogFactory) -> Result
 /// Any node can ask midway, and several questions at once: its memo stays, and when all questions
 /// are answered it is called again. Asking is a value, never an error, so that no catch-all can
 /// swallow a question.
-pub async fn k7_d5_d25_a_node_asks_midway(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k7_d5_d25_a_node_asks_midway(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = midway(&calls)?;
@@ -155,31 +149,19 @@ pub async fn k7_d5_d25_a_node_asks_midway(factory: &dyn LogFactory) -> Result<()
         .ok_or_else(|| Failure::new("two are open"))?;
     let left = question(desk.resume(&graph, Answers::to(to, 9)?).await)?;
     same("what is still open", left.question.key, "from".to_owned())?;
-    same(
-        "calls before all is answered",
-        calls.take(),
-        names(&["book#1"]),
-    )?;
+    calls.ran(&["book#1"])?;
     desk.another_process();
-    let page = finished(desk.resume(&graph, Answers::only(4)?).await)?;
-    same(
-        "what was said",
-        page.lines,
-        names(&["memo 17: from 4 to 9"]),
-    )?;
-    same("calls after", calls.take(), names(&["book#1"]))?;
+    finished(desk.resume(&graph, Answers::only(4)?).await)?.said(&["memo 17: from 4 to 9"])?;
+    calls.ran(&["book#1"])?;
     // Both at once, the later one first.
     parked(desk.start(&graph).await)?;
     let answers = Answers::to("book#2~4", 9)?.and("book#2~3", 4)?;
-    let page = finished(desk.resume(&graph, answers).await)?;
-    page.said(&["memo 17: from 4 to 9"; 2])
+    finished(desk.resume(&graph, answers).await)?.said(&["memo 17: from 4 to 9"; 2])
 }
 
 /// An answer goes to the question of its name, also if its task asks another one after it: the
 /// other has an id of its own, and the earlier answer does not answer it.
-pub async fn k7_d3_an_answer_goes_to_the_question_of_its_name(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k7_d3_an_answer_goes_to_the_question_of_its_name(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("act")
         .node("act", async |cx: Context<Page>| {
@@ -236,7 +218,7 @@ fn book(cx: &Context<Page>) -> Result<Outcome<Change>, serde_json::Error> {
 }
 
 /// A node that asks nothing, or two questions under one key, fails; its thread can go on.
-pub async fn k7_a_malformed_question_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k7_a_malformed_question_is_an_error(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     for questions in [
         vec![],
@@ -263,7 +245,7 @@ pub async fn k7_a_malformed_question_is_an_error(factory: &dyn LogFactory) -> Re
 }
 
 /// A wrong answer is refused with a typed error, and nothing changes.
-pub async fn k8_d4_a_wrong_answer_changes_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k8_d4_a_wrong_answer_changes_nothing(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = two_pauses(&Calls::default())?;
     let runner = desk.runner(&graph);
@@ -321,9 +303,7 @@ pub async fn k8_d4_a_wrong_answer_changes_nothing(factory: &dyn LogFactory) -> R
 }
 
 /// An approval whose digest no longer matches is refused, and one that matches is not.
-pub async fn k8_an_approval_of_something_else_is_refused(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k8_an_approval_of_something_else_is_refused(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = |extra: &'static str| {
         Graph::<Page>::starting_at("confirm")
@@ -355,12 +335,8 @@ pub async fn k8_an_approval_of_something_else_is_refused(
     )?;
     same("the head", desk.head().await?, head)?;
     let answer = Answers::none().approving(asked.id.clone(), true, digest.clone())?;
-    let page = finished(runner.resume(&desk.thread, answer).await)?;
-    same(
-        "what was said",
-        page.lines,
-        names(&["delete 3 files", "approved true"]),
-    )?;
+    finished(runner.resume(&desk.thread, answer).await)?
+        .said(&["delete 3 files", "approved true"])?;
     // An outdated prompt cannot be approved: the question is asked again in its present form.
     let shown = question(runner.start(&desk.thread, line("delete 3 files")).await)?;
     let changed = desk.runner(&graph(" and more")?);
@@ -379,9 +355,7 @@ pub async fn k8_an_approval_of_something_else_is_refused(
 }
 
 /// An expired question ends in its update, or is asked again under a new id: the thread can go on.
-pub async fn k8_an_expired_question_is_no_dead_end(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k8_an_expired_question_is_no_dead_end(factory: &dyn LogFactory) -> Verdict {
     for silent in [true, false] {
         let mut desk = Fixture::of(factory).await?;
         let graph = || {
@@ -423,37 +397,31 @@ pub async fn k8_an_expired_question_is_no_dead_end(
             .resume(&desk.thread, Answers::none())
             .await;
         if silent {
-            same("what was said", finished(ended)?.lines, names(&["silence"]))?;
+            finished(ended)?.said(&["silence"])?;
             continue;
         }
         let anew = question(ended)?;
         holds(anew.id != asked.id, || {
             format!("{} was asked again under its old id", anew.id)
         })?;
-        let page = finished(
+        finished(
             desk.runner(&graph()?)
                 .resume(&desk.thread, Answers::only(true)?)
                 .await,
-        )?;
-        same("what was said", page.lines, names(&["true"]))?;
+        )?
+        .said(&["true"])?;
     }
     Ok(())
 }
 
 /// Answering one question touches only its own task: no finished task runs again, and the other
 /// questions stay open.
-pub async fn k9_d6_d17_an_answer_touches_only_its_task(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k9_d6_d17_an_answer_touches_only_its_task(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = two_pauses(&calls)?;
     parked(desk.start(&graph).await)?;
-    same(
-        "the tasks before",
-        calls.take(),
-        names(&["open#1", "work#1"]),
-    )?;
+    calls.ran(&["open#1", "work#1"])?;
     desk.another_process();
     let answers = Answers::to("colour#1~2", "red")?;
     let left = question(desk.resume(&graph, answers).await)?;
@@ -464,7 +432,7 @@ pub async fn k9_d6_d17_an_answer_touches_only_its_task(
         desk.log.brackets().trim_end().to_owned(),
         colour.to_owned(),
     )?;
-    same("the tasks of one answer", calls.take(), vec![])?;
+    calls.ran(&[])?;
     finished(desk.resume(&graph, Answers::only(1)?).await)?;
-    same("the tasks of the other", calls.take(), names(&["last#1"]))
+    calls.ran(&["last#1"])
 }

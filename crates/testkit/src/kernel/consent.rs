@@ -9,9 +9,9 @@ use serde_json::json;
 
 use super::{
     desk::{Fixture, Page, finished, kind, line, parked, question, thread},
-    world::texts,
+    world::{Wiring, texts},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 /// Builds two approvals, one after the other, of the page's lines.
 fn two_approvals() -> Result<Graph<Page>, Failure> {
@@ -19,8 +19,7 @@ fn two_approvals() -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("first")
         .approval("first", shown, |_, ok: bool| line(format!("first {ok}")))
         .approval("second", shown, |_, ok: bool| line(format!("second {ok}")))
-        .edge("first", "second")
-        .edge("second", END)
+        .way(&["first", "second", END])
         .build()?)
 }
 
@@ -42,7 +41,7 @@ fn asking_node() -> Result<Graph<Page>, Failure> {
 }
 
 /// An answer without an id approves nothing, although only one question is open; only its id does.
-pub async fn k35_an_approval_needs_its_id(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k35_an_approval_needs_its_id(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&two_approvals()?);
     let asked = question(runner.start(&desk.thread, line("delete")).await)?;
@@ -65,7 +64,7 @@ pub async fn k35_an_approval_needs_its_id(factory: &dyn LogFactory) -> Result<()
 
 /// The same question in another thread, or in a new incarnation of the thread, has another id: an
 /// answer to one does not answer the other.
-pub async fn k35_an_id_belongs_to_one_incarnation(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k35_an_id_belongs_to_one_incarnation(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&two_approvals()?);
     let other = thread("another");
@@ -87,18 +86,16 @@ pub async fn k35_an_id_belongs_to_one_incarnation(factory: &dyn LogFactory) -> R
 
 /// An amendment that changes the content of an open approval withdraws it, and the question is
 /// asked again.
-pub async fn k35_a_changed_value_is_asked_anew(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k35_a_changed_value_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
     changed(factory, two_approvals()?).await
 }
 
 /// The same for a node that has asked midway.
-pub async fn k35_a_changed_value_of_a_node_is_asked_anew(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k35_a_changed_value_of_a_node_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
     changed(factory, asking_node()?).await
 }
 
-async fn changed(factory: &dyn LogFactory, graph: Graph<Page>) -> Result<(), Failure> {
+async fn changed(factory: &dyn LogFactory, graph: Graph<Page>) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&graph);
     let shown = question(runner.start(&desk.thread, line("delete one")).await)?;
@@ -133,14 +130,14 @@ async fn changed(factory: &dyn LogFactory, graph: Graph<Page>) -> Result<(), Fai
 
 /// A repeated request gets the result of the first, whatever has opened since, and in another
 /// process too.
-pub async fn k35_a_repeat_approves_nothing_else(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k35_a_repeat_approves_nothing_else(factory: &dyn LogFactory) -> Verdict {
     repeats(factory, two_approvals()?).await
 }
 
 /// The same for the questions of a subgraph: the thread keeps the request names.
 pub async fn k35_a_repeat_inside_a_subgraph_approves_nothing_else(
     factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+) -> Verdict {
     let graph = Graph::<Page>::starting_at("inside")
         .subgraph(
             "inside",
@@ -153,7 +150,7 @@ pub async fn k35_a_repeat_inside_a_subgraph_approves_nothing_else(
     repeats(factory, graph).await
 }
 
-async fn repeats(factory: &dyn LogFactory, graph: Graph<Page>) -> Result<(), Failure> {
+async fn repeats(factory: &dyn LogFactory, graph: Graph<Page>) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let runner = desk.runner(&graph);
     let first = question(runner.start(&desk.thread, line("delete")).await)?;
@@ -202,7 +199,7 @@ async fn repeats(factory: &dyn LogFactory, graph: Graph<Page>) -> Result<(), Fai
 }
 
 /// The record of an answer has its author, its endpoint, its name and its standing consent.
-pub async fn k35_an_answer_records_its_origin(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k35_an_answer_records_its_origin(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&two_approvals()?);
     let asked = question(runner.start(&desk.thread, line("delete")).await)?;
@@ -228,7 +225,7 @@ pub async fn k35_an_answer_records_its_origin(factory: &dyn LogFactory) -> Resul
 
 /// A node that is called again with an answer acts only if its action is still the one that was
 /// shown.
-pub async fn k35_a_node_acts_on_what_was_shown(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k35_a_node_acts_on_what_was_shown(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&asking_node()?);
     let asked = question(runner.start(&desk.thread, line("delete")).await)?;
@@ -243,9 +240,7 @@ pub async fn k35_a_node_acts_on_what_was_shown(factory: &dyn LogFactory) -> Resu
 
 /// An approval that an older program asked, with an id that is not bound to what it shows, is asked
 /// anew, after an answer and after a crash; nothing is approved before.
-pub async fn k35_a_card_of_an_older_program_is_asked_anew(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k35_a_card_of_an_older_program_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
     for by_answer in [true, false] {
         let (desk, old) = (Fixture::of(factory).await?, thread("old"));
         let runner = desk.runner(&two_approvals()?);

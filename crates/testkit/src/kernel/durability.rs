@@ -10,9 +10,9 @@ use tokio::sync::Notify;
 use super::{
     AppendFault,
     desk::{Calls, Change, Fixture, NamedNode, Page, finished, kind, line, question},
-    world::{MailNode, between, texts},
+    world::{MailNode, Saying, Wiring, between, texts},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 fn batched(max_records: usize, max_delay: u64) -> RunnerOptions {
     let max_delay = Duration::from_millis(max_delay);
@@ -52,7 +52,7 @@ fn lagging(desk: &Fixture, steps: i64) -> Result<Graph<Page>, Failure> {
 }
 
 /// A batch holds a limited number of records: at the limit the run waits until they are stored.
-pub async fn k15_a_batch_is_bounded_by_records(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k15_a_batch_is_bounded_by_records(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let runner = desk.runner_with(&lagging(&desk, 40)?, batched(8, 3_000));
     let page = finished(runner.start(&desk.thread, ()).await)?;
@@ -75,7 +75,7 @@ pub async fn k15_a_batch_is_bounded_by_records(factory: &dyn LogFactory) -> Resu
 }
 
 /// A batch is stored after a limited time, also while a node runs.
-pub async fn k15_a_batch_is_bounded_by_time(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k15_a_batch_is_bounded_by_time(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let leave = Arc::new(Notify::new());
     let leaves = leave.clone();
@@ -96,9 +96,7 @@ pub async fn k15_a_batch_is_bounded_by_time(factory: &dyn LogFactory) -> Result<
 }
 
 /// Invalid batches are refused before anything is written or leased for longer.
-pub async fn k15_a_batch_waits_less_than_a_third_of_the_lease(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k15_a_batch_waits_less_than_a_third_of_the_lease(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = between(NamedNode("send", Calls::default()))?;
     let lease = Duration::from_millis(900);
@@ -121,23 +119,17 @@ pub async fn k15_a_batch_waits_less_than_a_third_of_the_lease(
 /// In the mode `AtPause` a run is stored when it pauses, acts or ends.
 pub async fn k15_at_pause_stores_at_pauses_effects_and_the_end(
     factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (calls, world) = (Calls::default(), Calls::default());
     let says = |name| NamedNode(name, calls.clone());
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", says("a"))
-        .node("b", says("b"))
+        .says(&calls, &["a", "b"])
         .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
         .node("c", says("c"))
         .node("send", MailNode::of(&world, EffectClass::Once))
         .node("d", says("d"))
-        .edge("a", "b")
-        .edge("b", "ask")
-        .edge("ask", "c")
-        .edge("c", "send")
-        .edge("send", "d")
-        .edge("d", END)
+        .way(&["a", "b", "ask", "c", "send", "d", END])
         .build()?;
     let options = RunnerOptions::default().durability(Durability::AtPause);
     let runner = desk.runner_with(&graph, options);
@@ -154,18 +146,16 @@ pub async fn k15_at_pause_stores_at_pauses_effects_and_the_end(
 
 /// In every mode a failed write stops the run before the next effect, and the thread continues from
 /// the stored records.
-pub async fn k15_a_failed_write_stops_every_mode(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k15_a_failed_write_stops_every_mode(factory: &dyn LogFactory) -> Verdict {
     for options in modes() {
         for nth in 1..=7 {
             let desk = Fixture::of(factory).await?;
             let world = Calls::default();
             let graph = Graph::<Page>::starting_at("a")
-                .node("a", NamedNode("a", Calls::default()))
+                .says(&Calls::default(), &["a"])
                 .node("send", MailNode::of(&world, EffectClass::Once))
                 .node("again", MailNode::of(&world, EffectClass::Once))
-                .edge("a", "send")
-                .edge("send", "again")
-                .edge("again", END)
+                .way(&["a", "send", "again", END])
                 .build()?;
             let runner = desk.runner_with(&graph, options.clone());
             desk.log.cut(nth, AppendFault::Full);
@@ -189,9 +179,7 @@ pub async fn k15_a_failed_write_stops_every_mode(factory: &dyn LogFactory) -> Re
 }
 
 /// In no mode does a snapshot contain a record that the log does not.
-pub async fn k15_no_snapshot_passes_the_durable_head(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k15_no_snapshot_passes_the_durable_head(factory: &dyn LogFactory) -> Verdict {
     for options in modes() {
         let mut desk = Fixture::of(factory).await?;
         let graph = Graph::<Page>::starting_at("a")
@@ -219,20 +207,16 @@ pub async fn k15_no_snapshot_passes_the_durable_head(
 }
 
 /// Work that a crash loses in a lazier mode runs again, and comes to the same end.
-pub async fn k15_what_a_crash_loses_runs_again(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k15_what_a_crash_loses_runs_again(factory: &dyn LogFactory) -> Verdict {
     for options in modes() {
         for cut in [AppendFault::DiesBefore, AppendFault::DiesAfter] {
             for nth in 1..=4 {
                 let mut desk = Fixture::of(factory).await?;
                 let graph = Graph::<Page>::starting_at("a")
-                    .node("a", NamedNode("a", Calls::default()))
+                    .says(&Calls::default(), &["a"])
                     .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
-                    .node("b", NamedNode("b", Calls::default()))
-                    .node("c", NamedNode("c", Calls::default()))
-                    .edge("a", "ask")
-                    .edge("ask", "b")
-                    .edge("b", "c")
-                    .edge("c", END)
+                    .says(&Calls::default(), &["b", "c"])
+                    .way(&["a", "ask", "b", "c", END])
                     .build()?;
                 desk.log.cut(nth, cut);
                 let mut page = None;

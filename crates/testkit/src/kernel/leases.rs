@@ -11,7 +11,7 @@ use super::{
     desk::{Calls, Fixture, Page, finished, kind, line, parked, question, thread},
     world::{Saying, Wiring, texts},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 /// A node that waits to be released and notes its drop.
 struct HeldNode {
@@ -53,8 +53,7 @@ impl HeldNode {
                     Ok::<_, BoxError>(line("held"))
                 }
             })
-            .edge("a", "held")
-            .edge("held", END)
+            .way(&["a", "held", END])
             .build()?)
     }
 }
@@ -74,7 +73,7 @@ fn short() -> RunnerOptions {
 
 /// While one process runs a thread, every request of another is refused as busy, with the owner;
 /// nothing is written.
-pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let waits = HeldNode::new();
     let graph = waits.graph()?;
@@ -98,16 +97,12 @@ pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> Resul
     }
     same("the head", desk.head().await?, head)?;
     waits.leave.add_permits(1);
-    same(
-        "what was said",
-        finished(run.await)?.lines,
-        texts(&["a", "held"]),
-    )
+    finished(run.await)?.said(&["a", "held"])
 }
 
 /// A process that lost its lease gets the error at its next renewal: its node is dropped, its run
 /// stops, and none of its later results is committed.
-pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let waits = HeldNode::new();
     let graph = waits.graph()?;
@@ -143,7 +138,7 @@ pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Result<
 }
 
 /// A lease is renewed for the whole run, however short the lease is.
-pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let waits = HeldNode::new();
     let graph = waits.graph()?;
@@ -163,9 +158,7 @@ pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Result<(), Fail
 }
 
 /// A cancel request needs no lease. It reaches the owner with its next renewal, while a node runs.
-pub async fn k14_a_cancel_signal_arrives_by_renewal(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k14_a_cancel_signal_arrives_by_renewal(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let waits = HeldNode::new();
     let graph = waits.graph()?;
@@ -181,17 +174,11 @@ pub async fn k14_a_cancel_signal_arrives_by_renewal(
         RunErrorKind::Cancelled { by, why },
     )?;
     waits.dropped().await;
-    same(
-        "what is kept",
-        desk.page(&graph).await?.lines,
-        texts(&["a"]),
-    )
+    desk.stored(&graph, &["a"]).await
 }
 
 /// A cancel request reaches the owner with its next append, long before a renewal.
-pub async fn k14_a_cancel_signal_arrives_by_append(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k14_a_cancel_signal_arrives_by_append(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
     let (enters, leaves) = (entered.clone(), leave.clone());
@@ -205,8 +192,7 @@ pub async fn k14_a_cancel_signal_arrives_by_append(
             }
         })
         .node("b", async |_: Context<Page>| line("b"))
-        .edge("a", "b")
-        .edge("b", END)
+        .way(&["a", "b", END])
         .build()?;
     // The thread exists already: a thread that was never stored has no signals.
     leave.notify_one();
@@ -230,7 +216,7 @@ pub async fn k14_a_cancel_signal_arrives_by_append(
 }
 
 /// There is nothing to cancel in a thread that does not exist, or that is at rest.
-pub async fn k14_there_may_be_nothing_to_cancel(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k14_there_may_be_nothing_to_cancel(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let waits = HeldNode::new();
     let graph = waits.graph()?;
@@ -254,7 +240,7 @@ pub async fn k14_there_may_be_nothing_to_cancel(factory: &dyn LogFactory) -> Res
 }
 
 /// Time is the store's: this machine's clock has no effect on a node, a lease or a question.
-pub async fn k14_time_is_the_stores(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k14_time_is_the_stores(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("a")
         .node("a", async |cx: Context<Page>| line(cx.now().to_string()))
@@ -281,7 +267,7 @@ pub async fn k14_time_is_the_stores(factory: &dyn LogFactory) -> Result<(), Fail
 /// A clock that steps back, on the store too, restores nothing old: the order of records decides.
 pub async fn k14_d20_a_clock_that_steps_back_restores_nothing_old(
     factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let says = |name| move |_: &Page, more: bool| line(format!("{name} {more}"));
     let graph = Graph::<Page>::starting_at("open")

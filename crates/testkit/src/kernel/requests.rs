@@ -8,17 +8,14 @@ use tokio::sync::{Notify, Semaphore};
 
 use super::{
     AppendFault,
-    desk::{
-        Calls, FailingNode, Fixture, NamedNode, Page, Switch, finished, kind, line, parked,
-        question,
-    },
-    world::texts,
+    desk::{Calls, FailingNode, Fixture, Page, Switch, finished, kind, line, parked, question},
+    world::{Saying, Wiring},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 fn counting(calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("a")
-        .node("a", NamedNode("a", calls.clone()))
+        .says(&calls, &["a"])
         .edge("a", END)
         .output(|page| page.lines.len())
         .build()?)
@@ -35,7 +32,7 @@ fn output(ended: RunResult<Page>) -> Result<serde_json::Value, Failure> {
 
 /// Every repeat of a request gets the output of its run, even after other runs; nothing runs, and
 /// nothing is written.
-pub async fn k12_a_finished_request_is_told_again(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k12_a_finished_request_is_told_again(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = counting(&calls)?;
@@ -62,7 +59,7 @@ pub async fn k12_a_finished_request_is_told_again(factory: &dyn LogFactory) -> R
 }
 
 /// Every repeat gets the failure of its run, or the end of that run after a retry.
-pub async fn k12_a_failed_request_is_told_again(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k12_a_failed_request_is_told_again(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = Graph::<Page>::starting_at("a")
@@ -87,9 +84,7 @@ pub async fn k12_a_failed_request_is_told_again(factory: &dyn LogFactory) -> Res
 }
 
 /// Every repeat gets the cancellation of its run.
-pub async fn k12_a_cancelled_request_is_told_again(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k12_a_cancelled_request_is_told_again(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&asking()?);
     parked(runner.start_keyed(&desk.thread, "one", ()).await)?;
@@ -112,9 +107,7 @@ fn asking() -> Result<Graph<Page>, Failure> {
 }
 
 /// A repeat of a run that waits gets its questions; after its end, its output.
-pub async fn k12_a_parked_request_shows_its_questions(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k12_a_parked_request_shows_its_questions(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let graph = asking()?;
     let asked = question(
@@ -142,14 +135,14 @@ pub async fn k12_a_parked_request_shows_its_questions(
 
 /// A repeat of a run that is under way, in this or another process, waits for its end, and starts
 /// nothing; so does one of several that are sent at once.
-pub async fn k12_a_repeat_attaches_to_an_open_run(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k12_a_repeat_attaches_to_an_open_run(factory: &dyn LogFactory) -> Verdict {
     for at_once in [false, true] {
         repeated(&Fixture::of(factory).await?, at_once).await?;
     }
     Ok(())
 }
 
-async fn repeated(desk: &Fixture, at_once: bool) -> Result<(), Failure> {
+async fn repeated(desk: &Fixture, at_once: bool) -> Verdict {
     let (calls, entered) = <(Calls, Arc<Notify>)>::default();
     let leave = Arc::new(Semaphore::new(0));
     let (notes, enters, leaves) = (calls.clone(), entered.clone(), leave.clone());
@@ -186,18 +179,16 @@ async fn repeated(desk: &Fixture, at_once: bool) -> Result<(), Failure> {
             expected.clone(),
         )?;
     }
-    same("what ran", calls.take(), texts(&["a#1"]))
+    calls.ran(&["a#1"])
 }
 
 /// A repeat of a run that a crash left unfinished continues it.
-pub async fn k12_a_repeat_goes_on_after_a_crash(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k12_a_repeat_goes_on_after_a_crash(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", NamedNode("a", calls.clone()))
-        .node("b", NamedNode("b", calls.clone()))
-        .edge("a", "b")
-        .edge("b", END)
+        .says(&calls, &["a", "b"])
+        .way(&["a", "b", END])
         .output(|page| page.lines.clone())
         .build()?;
     desk.log.cut(2, AppendFault::DiesBefore);
@@ -213,14 +204,14 @@ pub async fn k12_a_repeat_goes_on_after_a_crash(factory: &dyn LogFactory) -> Res
         output(ended)?,
         serde_json::json!(["in", "a", "b"]),
     )?;
-    same("what ran", calls.take(), texts(&["a#1", "b#1", "b#1"]))?;
+    calls.ran(&["a#1", "b#1", "b#1"])?;
     let history = runner.history(&desk.thread, 1, 100).await?;
     let runs: BTreeSet<_> = history.iter().map(|entry| entry.run.0).collect();
     same("the runs", runs, BTreeSet::from([1]))
 }
 
 /// The same key with another input is refused, and changes nothing.
-pub async fn k12_another_input_is_refused(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k12_another_input_is_refused(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let runner = desk.runner(&counting(&calls)?);
@@ -242,7 +233,7 @@ pub async fn k12_another_input_is_refused(factory: &dyn LogFactory) -> Result<()
 }
 
 /// Keys outlive the records that began their runs.
-pub async fn k12_keys_survive_compaction(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k12_keys_survive_compaction(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     if desk.opened.admin.is_none() {
         return Ok(());
@@ -277,7 +268,7 @@ pub async fn k12_keys_survive_compaction(factory: &dyn LogFactory) -> Result<(),
 }
 
 /// Keys expire at a given age, by the clock of the store.
-pub async fn k12_keys_expire_by_age(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k12_keys_expire_by_age(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let options = RunnerOptions::default().key_age(Duration::from_secs(100));

@@ -11,13 +11,10 @@ use tokio::sync::Barrier;
 
 use super::{
     AppendFault,
-    desk::{
-        Calls, FailingNode, Fixture, NamedNode, Page, Switch, finished, kind, line, parked,
-        question,
-    },
+    desk::{Calls, FailingNode, Fixture, Page, Switch, finished, kind, line, parked, question},
     world::{MailNode, Saying, Wiring, texts},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 /// Returns the first state inside, made of the item, or of the lines outside.
 #[expect(
@@ -45,15 +42,14 @@ fn leave(_: &Page, inner: &Page) -> super::desk::Change {
 fn pair(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
     let (fails, broken) = (calls.clone(), broken.clone());
     Ok(Graph::<Page>::starting_at("one")
-        .node("one", NamedNode("one", calls.clone()))
+        .says(&calls, &["one"])
         .node("two", move |cx: Context<Page>| {
             fails.note(cx.task());
             let first = cx.state().lines.first().is_some_and(|line| line == "0");
             let fails = first && broken.is_on();
             async move { if fails { Err("boom") } else { Ok(line("two")) } }
         })
-        .edge("one", "two")
-        .edge("two", END)
+        .way(&["one", "two", END])
         .build()?)
 }
 
@@ -66,39 +62,35 @@ fn off() -> Switch {
 /// Builds plan, three of the inner graph at once, last.
 fn scattered(inner: &Graph<Page>, calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("plan")
-        .node("plan", NamedNode("plan", calls.clone()))
+        .says(&calls, &["plan"])
         .subgraph("worker", inner, enter, leave)
-        .node("last", NamedNode("last", calls.clone()))
+        .says(&calls, &["last"])
         .scatter("plan", "worker", |_| 0..3_u32)
-        .edge("worker", "last")
-        .edge("last", END)
+        .way(&["worker", "last", END])
         .build()?)
 }
 
 /// Builds in, a subgraph, out.
 fn chained(inner: &Graph<Page>, calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("in")
-        .node("in", NamedNode("in", calls.clone()))
+        .says(&calls, &["in"])
         .subgraph("sub", inner, enter, leave)
-        .node("out", NamedNode("out", calls.clone()))
-        .edge("in", "sub")
-        .edge("sub", "out")
-        .edge("out", END)
+        .says(&calls, &["out"])
+        .way(&["in", "sub", "out", END])
         .build()?)
 }
 
 fn asking() -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("draft")
-        .node("draft", NamedNode("draft", Calls::default()))
+        .says(&Calls::default(), &["draft"])
         .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
-        .edge("draft", "ask")
-        .edge("ask", END)
+        .way(&["draft", "ask", END])
         .build()?)
 }
 
 /// A subgraph has its own state, a mapping in and a mapping out: in a chain, in a scatter, and two
 /// levels deep.
-pub async fn k21_a_subgraph_maps_in_and_out(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k21_a_subgraph_maps_in_and_out(factory: &dyn LogFactory) -> Verdict {
     let calls = Calls::default();
     let inner = pair(&calls, &off())?;
     let chain = chained(&inner, &calls)?;
@@ -132,17 +124,13 @@ pub async fn k21_a_subgraph_maps_in_and_out(factory: &dyn LogFactory) -> Result<
                 ..Page::default()
             },
         )?;
-        same(
-            "by the log",
-            desk.page(&graph).await?.lines,
-            texts(&expected),
-        )?;
+        desk.stored(&graph, &expected).await?;
     }
     Ok(())
 }
 
 /// Subgraphs of a scatter run at the same time.
-pub async fn k21_subgraphs_run_at_the_same_time(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k21_subgraphs_run_at_the_same_time(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let meet = Arc::new(Barrier::new(3));
     let inner = Graph::<Page>::starting_at("meet")
@@ -162,7 +150,7 @@ pub async fn k21_subgraphs_run_at_the_same_time(factory: &dyn LogFactory) -> Res
 
 /// Questions inside have the address of their task and are answered like any other, one by one, in
 /// another process; finished tasks do not run again.
-pub async fn k21_questions_inside_are_answered(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k21_questions_inside_are_answered(factory: &dyn LogFactory) -> Verdict {
     let schedules = [Schedule::Lockstep, Schedule::Eager];
     for (depth, schedule) in schedules.into_iter().flat_map(|how| [(1, how), (2, how)]) {
         let mut desk = Fixture::of(factory).await?;
@@ -213,7 +201,7 @@ pub async fn k21_questions_inside_are_answered(factory: &dyn LogFactory) -> Resu
 }
 
 /// A question inside that expires ends in its own update.
-pub async fn k21_questions_inside_expire(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k21_questions_inside_expire(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let inner = Graph::<Page>::starting_at("ask")
         .pause_for(
@@ -230,12 +218,12 @@ pub async fn k21_questions_inside_expire(factory: &dyn LogFactory) -> Result<(),
     desk.another_process();
     let page = finished(desk.recover(&graph).await)?;
     let said = ["plan", "(0 nobody)", "(1 nobody)", "(2 nobody)", "last"];
-    same("what was said", page.lines, texts(&said))
+    page.said(&said)
 }
 
 /// A failure inside fails the run with the address of the task inside, when its siblings have
 /// settled; a retry runs only that task.
-pub async fn k21_a_retry_runs_only_the_inner_task(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k21_a_retry_runs_only_the_inner_task(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = scattered(&pair(&calls, &broken)?, &calls)?;
@@ -255,18 +243,14 @@ pub async fn k21_a_retry_runs_only_the_inner_task(factory: &dyn LogFactory) -> R
     calls.take();
     broken.turn_off();
     let page = finished(desk.runner(&graph).retry(&desk.thread).await)?;
-    same(
-        "what ran",
-        calls.take(),
-        texts(&["last#1", "worker#1[0]/two#1"]),
-    )?;
+    calls.ran(&["last#1", "worker#1[0]/two#1"])?;
     let said = ["plan", "(0 one two)", "(1 one two)", "(2 one two)", "last"];
-    same("what was said", page.lines, texts(&said))?;
-    same("by the log", desk.page(&graph).await?.lines, texts(&said))
+    page.said(&said)?;
+    desk.stored(&graph, &said).await
 }
 
 /// The process dies at any append inside: finished inner tasks are kept, and the end is the same.
-pub async fn k21_a_crash_inside_keeps_inner_tasks(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k21_a_crash_inside_keeps_inner_tasks(factory: &dyn LogFactory) -> Verdict {
     for nth in 1..=20 {
         for cut in [AppendFault::DiesBefore, AppendFault::DiesAfter] {
             let mut desk = Fixture::of(factory).await?;
@@ -319,7 +303,7 @@ async fn finished_tasks(desk: &Fixture, graph: &Graph<Page>) -> Result<Vec<Strin
 
 /// A subgraph whose mapping fails, or whose joins are half filled at its end, fails the run with
 /// an error that names it.
-pub async fn k21_a_mapping_that_fails_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k21_a_mapping_that_fails_is_an_error(factory: &dyn LogFactory) -> Verdict {
     let inner = pair(&Calls::default(), &off())?;
     let broken = Switch::on();
     let (enters, leaves) = (broken.clone(), broken.clone());
@@ -363,9 +347,7 @@ pub async fn k21_a_mapping_that_fails_is_an_error(factory: &dyn LogFactory) -> R
 }
 
 /// Events and history of a subgraph appear under its scope, live and from the log.
-pub async fn k21_events_and_history_bear_the_scope(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k21_events_and_history_bear_the_scope(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let inner = Graph::<Page>::starting_at("one")
         .node("one", async |cx: Context<Page>| {
@@ -412,7 +394,7 @@ pub async fn k21_events_and_history_bear_the_scope(
 
 /// A renamed or removed node inside is refused with its name and scope, and followed if the graph
 /// declares the rename; a subgraph that became a node is named too.
-pub async fn k21_what_is_gone_inside_is_named(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k21_what_is_gone_inside_is_named(factory: &dyn LogFactory) -> Verdict {
     let pausing = |name: &str, old: Option<&str>| {
         let graph = Graph::<Page>::starting_at(name)
             .pause(name, |_| "ok?", |_, ok: bool| line(ok.to_string()))
@@ -429,10 +411,8 @@ pub async fn k21_what_is_gone_inside_is_named(factory: &dyn LogFactory) -> Resul
     desk.another_process();
     let head = desk.head().await?;
     let flat = Graph::<Page>::starting_at("in")
-        .node("in", NamedNode("in", calls.clone()))
-        .node("sub", NamedNode("sub", calls.clone()))
-        .edge("in", "sub")
-        .edge("sub", END)
+        .says(&calls, &["in", "sub"])
+        .way(&["in", "sub", END])
         .build()?;
     let renamed = chained(&pausing("confirm", None)?, &calls)?;
     for (graph, gone) in [
@@ -458,9 +438,7 @@ pub async fn k21_what_is_gone_inside_is_named(factory: &dyn LogFactory) -> Resul
 }
 
 /// An operator can finish a task inside a subgraph; the subgraph continues from there.
-pub async fn k21_an_operator_finishes_a_task_inside(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k21_an_operator_finishes_a_task_inside(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = chained(&asking()?, &Calls::default())?;
     let runner = desk.runner(&graph);
@@ -472,41 +450,31 @@ pub async fn k21_an_operator_finishes_a_task_inside(
             .await,
     )?;
     let said = ["in", "(in draft by hand)", "out"];
-    same("what was said", page.lines, texts(&said))?;
-    same("by the log", desk.page(&graph).await?.lines, texts(&said))
+    page.said(&said)?;
+    desk.stored(&graph, &said).await
 }
 
 /// An operator can finish the subgraph itself, with all that is open in it.
-pub async fn k21_an_operator_finishes_a_subgraph(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k21_an_operator_finishes_a_subgraph(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = chained(&asking()?, &Calls::default())?;
     let runner = desk.runner(&graph);
     question(runner.start(&desk.thread, ()).await)?;
     let by_hand = StateEdit::new([line("by hand")], "Ada", "nobody answers");
-    let page = finished(runner.amend(&desk.thread, by_hand.finishing("sub#1")).await)?;
-    same(
-        "what was said",
-        page.lines,
-        texts(&["in", "by hand", "out"]),
-    )?;
-    same(
-        "by the log",
-        desk.page(&graph).await?.lines,
-        texts(&["in", "by hand", "out"]),
-    )
+    finished(runner.amend(&desk.thread, by_hand.finishing("sub#1")).await)?
+        .said(&["in", "by hand", "out"])?;
+    desk.stored(&graph, &["in", "by hand", "out"]).await
 }
 
 /// Snapshots, forks and compaction keep the open scopes: states, questions and receipts.
-pub async fn k21_d18_open_scopes_survive_snapshots(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k21_d18_open_scopes_survive_snapshots(factory: &dyn LogFactory) -> Verdict {
     for schedule in [Schedule::Lockstep, Schedule::Eager] {
         survives(Fixture::of(factory).await?, schedule).await?;
     }
     Ok(())
 }
 
-async fn survives(mut desk: Fixture, schedule: Schedule) -> Result<(), Failure> {
+async fn survives(mut desk: Fixture, schedule: Schedule) -> Verdict {
     if desk.opened.admin.is_none() {
         return Ok(());
     }
@@ -515,8 +483,7 @@ async fn survives(mut desk: Fixture, schedule: Schedule) -> Result<(), Failure> 
     let inner = Graph::<Page>::starting_at("acts")
         .node("acts", mails)
         .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
-        .edge("acts", "ask")
-        .edge("ask", END)
+        .way(&["acts", "ask", END])
         .build()?;
     let nested = chained(&inner, &Calls::default())?;
     let log = desk.log.clone();
@@ -568,7 +535,7 @@ async fn survives(mut desk: Fixture, schedule: Schedule) -> Result<(), Failure> 
             ThreadStatus::Waiting(vec![asked.clone()]),
         )?;
         let page = finished(runner.resume(&name, Answers::only(true)?).await)?;
-        let inside = vec!["(in in (in+in sent 1 true) out)".to_owned()];
+        let inside = texts(&["(in in (in+in sent 1 true) out)"]);
         let said = [before.clone(), inside, after.clone()].concat();
         same("what was said", page.lines, said)?;
     }
@@ -576,9 +543,7 @@ async fn survives(mut desk: Fixture, schedule: Schedule) -> Result<(), Failure> 
 }
 
 /// An effect inside a subgraph belongs to the task there, and is replayed after a crash.
-pub async fn k21_effects_inside_belong_to_their_task(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k21_effects_inside_belong_to_their_task(factory: &dyn LogFactory) -> Verdict {
     let world = Calls::default();
     let inner = Graph::<Page>::starting_at("acts")
         .node("acts", MailNode::of(&world, EffectClass::Once))
@@ -602,17 +567,15 @@ pub async fn k21_effects_inside_belong_to_their_task(
 
 /// A failure or question in a subgraph does not affect its siblings' outcomes, which are folded in
 /// the order of their paths.
-pub async fn k21_a_question_inside_keeps_its_siblings(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k21_a_question_inside_keeps_its_siblings(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = Graph::<Page>::starting_at("open")
-        .node("open", NamedNode("open", calls.clone()))
+        .says(&calls, &["open"])
         .subgraph("sub", &asking()?, enter, leave)
-        .node("beside", NamedNode("beside", calls.clone()))
+        .says(&calls, &["beside"])
         .node("flaky", FailingNode("flaky", calls.clone(), broken.clone()))
-        .node("last", NamedNode("last", calls.clone()))
+        .says(&calls, &["last"])
         .edge("open", "sub")
         .edge("open", "beside")
         .edge("open", "flaky")
@@ -626,7 +589,7 @@ pub async fn k21_a_question_inside_keeps_its_siblings(
     let asked = question(runner.retry(&desk.thread).await)?;
     same("who asks", &*asked.task, "sub#1/ask#1")?;
     let page = finished(runner.resume(&desk.thread, Answers::only(true)?).await)?;
-    same("what ran", calls.take(), texts(&["flaky#1", "last#1"]))?;
+    calls.ran(&["flaky#1", "last#1"])?;
     let said = ["open", "(open draft true)", "beside", "flaky", "last"];
-    same("what was said", page.lines, texts(&said))
+    page.said(&said)
 }

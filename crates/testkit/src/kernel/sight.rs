@@ -12,10 +12,10 @@ use futures::StreamExt;
 use tokio::sync::Notify;
 
 use super::{
-    desk::{Calls, Change, Fixture, NamedNode, Page, finished, line, question},
-    world::{Saying, Wiring},
+    desk::{Calls, Change, Fixture, Page, finished, line, question},
+    world::{Saying, Wiring, texts},
 };
-use crate::log::{Failure, Intercept, InterceptedLog, LogFactory, StoreCall, holds, same};
+use crate::log::{Failure, Intercept, InterceptedLog, LogFactory, StoreCall, Verdict, holds, same};
 
 /// Returns the durable events, in short.
 fn durable(events: &[Event]) -> Vec<(Seq, String)> {
@@ -66,14 +66,13 @@ fn letter() -> Result<Graph<Page>, Failure> {
                 .note(card("two"))
         })
         .pause("confirm", |_| "send?", |_, yes: bool| line(yes.to_string()))
-        .edge("draft", "confirm")
-        .edge("confirm", END)
+        .way(&["draft", "confirm", END])
         .build()?)
 }
 
 /// Events carry their origin; durable ones have a position, which never decreases. A reader that
 /// reconnects with a cursor misses no durable event and gets none twice.
-pub async fn k22_a_cursor_misses_nothing_durable(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k22_a_cursor_misses_nothing_durable(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = letter()?;
     let runner = desk.runner(&graph);
@@ -132,9 +131,7 @@ pub async fn k22_a_cursor_misses_nothing_durable(factory: &dyn LogFactory) -> Re
 }
 
 /// Durable events are sent after their append: a reader of one finds it in the log.
-pub async fn k22_durable_events_leave_after_their_append(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k22_durable_events_leave_after_their_append(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = super::steps::three(&Calls::default())?;
     let mut run = desk.runner(&graph).start(&desk.thread, ());
@@ -156,9 +153,7 @@ pub async fn k22_durable_events_leave_after_their_append(
 
 /// A run never waits for a reader. A reader that lags gets all durable events from the log, in
 /// order and once, and all deltas, merged.
-pub async fn k22_d34_a_reader_that_lags_reads_the_log(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k22_d34_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) -> Verdict {
     const ROUNDS: i64 = 1_500;
     let desk = Fixture::of(factory).await?;
     let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
@@ -225,14 +220,12 @@ pub async fn k22_d34_a_reader_that_lags_reads_the_log(
 
 /// A reader that reconnects during a run gets the stored events, then the open blocks and the
 /// events that follow. Dropping a stream detaches, and the run goes on.
-pub async fn k22_dropping_detaches_and_late_readers_catch_up(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k22_dropping_detaches_and_late_readers_catch_up(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
     let (enter, wait) = (entered.clone(), leave.clone());
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", NamedNode("a", Calls::default()))
+        .says(&Calls::default(), &["a"])
         .node("b", move |cx: Context<Page>| {
             let (enter, wait) = (enter.clone(), wait.clone());
             async move {
@@ -251,8 +244,7 @@ pub async fn k22_dropping_detaches_and_late_readers_catch_up(
                 line("b")
             }
         })
-        .edge("a", "b")
-        .edge("b", END)
+        .way(&["a", "b", END])
         .build()?;
     let runner = desk.runner(&graph);
     drop(runner.start(&desk.thread, ()));
@@ -281,7 +273,7 @@ pub async fn k22_dropping_detaches_and_late_readers_catch_up(
         expected.map(|(n, text)| (n, text.to_owned())).to_vec(),
     )?;
     let stored = runner.state(&desk.thread).await?;
-    let said = ["a", "b"].map(str::to_owned).to_vec();
+    let said = texts(&["a", "b"]);
     same(
         "the run that nobody held",
         stored.map(|page| page.lines.clone()),
@@ -290,7 +282,7 @@ pub async fn k22_dropping_detaches_and_late_readers_catch_up(
 }
 
 /// A refused request sends its reader an event too, and the stream ends.
-pub async fn k22_a_refusal_is_an_event(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k22_a_refusal_is_an_event(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&letter()?);
     question(runner.start(&desk.thread, ()).await)?;
@@ -329,9 +321,7 @@ impl Intercept for SlowStore {
 }
 
 /// A reader that subscribes while a step is on its way into the log misses nothing.
-pub async fn k22_who_comes_while_it_is_stored_misses_nothing(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k22_who_comes_while_it_is_stored_misses_nothing(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("a")
         .says(&Calls::default(), &["a", "b", "c"])

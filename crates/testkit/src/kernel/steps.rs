@@ -9,12 +9,15 @@ use fugato_state::State;
 use serde::{Deserialize, Serialize, Serializer};
 use tokio::sync::{Barrier, Semaphore};
 
-use super::desk::{Calls, Change, Fixture, NamedNode, Page, Switch, finished, kind, line};
-use crate::log::{Failure, LogFactory, same};
+use super::{
+    desk::{Calls, Change, Fixture, Page, Switch, finished, kind, line},
+    world::{Saying, texts},
+};
+use crate::log::{Failure, LogFactory, Verdict, same};
 
 /// Only `apply` changes state: siblings see the start of the step, and a task's local changes are
 /// in no state.
-pub async fn k1_d10_only_apply_changes_state(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k1_d10_only_apply_changes_state(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let sees = |name: &'static str| {
         move |cx: Context<Page>| async move {
@@ -92,9 +95,7 @@ impl State for Counted {
 
 /// Applying in place clones nothing, after a single task and after several at once, and writes the
 /// state once, when the thread begins.
-pub async fn k1_d32_d33_applying_in_place_copies_nothing(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k1_d32_d33_applying_in_place_copies_nothing(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let copies = Arc::new(Copies::default());
     let seen = copies.clone();
@@ -133,9 +134,7 @@ pub async fn k1_d32_d33_applying_in_place_copies_nothing(
 }
 
 /// Tasks of a step run at the same time: each waits for the others.
-pub async fn k2_tasks_of_a_step_run_at_the_same_time(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k2_tasks_of_a_step_run_at_the_same_time(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let meeting = Arc::new(Barrier::new(100));
     let graph = Graph::<Page>::starting_at("plan")
@@ -156,7 +155,7 @@ pub async fn k2_tasks_of_a_step_run_at_the_same_time(
 
 /// Outcomes are folded in the order of their paths, in whatever order they finish, and the routes
 /// are the same.
-pub async fn k2_d16_updates_fold_in_path_order(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k2_d16_updates_fold_in_path_order(factory: &dyn LogFactory) -> Verdict {
     for order in [
         [0, 1, 2],
         [0, 2, 1],
@@ -194,7 +193,7 @@ pub async fn k2_d16_updates_fold_in_path_order(factory: &dyn LogFactory) -> Resu
             .edge("last", END)
             .build()?;
         let page = finished(desk.start(&graph).await)?;
-        let expected = ["0", "1", "2", "012"].map(str::to_owned).to_vec();
+        let expected = texts(&["0", "1", "2", "012"]);
         same(
             &format!("lines of workers that end as {order:?}"),
             page.lines,
@@ -206,9 +205,7 @@ pub async fn k2_d16_updates_fold_in_path_order(factory: &dyn LogFactory) -> Resu
 
 /// Only closing records are checkpoints: at a position between two of them the state is that of the
 /// earlier one.
-pub async fn k2_only_closing_records_are_checkpoints(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k2_only_closing_records_are_checkpoints(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = three(&Calls::default())?;
     let runner = desk.runner(&graph);
@@ -232,7 +229,7 @@ pub async fn k2_only_closing_records_are_checkpoints(
 }
 
 /// At most one append of a thread is in flight, and outcomes meanwhile are stored with the next.
-pub async fn k2_one_append_is_in_flight(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k2_one_append_is_in_flight(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("plan")
         .node("plan", async |_: Context<Page>| ())
@@ -260,10 +257,7 @@ pub async fn k2_one_append_is_in_flight(factory: &dyn LogFactory) -> Result<(), 
 /// Builds first, then a and b at once, then last.
 pub(super) fn three(calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("first")
-        .node("first", NamedNode("first", calls.clone()))
-        .node("a", NamedNode("a", calls.clone()))
-        .node("b", NamedNode("b", calls.clone()))
-        .node("last", NamedNode("last", calls.clone()))
+        .says(&calls, &["first", "a", "b", "last"])
         .edge("first", "a")
         .edge("first", "b")
         .join(["a", "b"], "last")
@@ -273,17 +267,14 @@ pub(super) fn three(calls: &Calls) -> Result<Graph<Page>, Failure> {
 
 /// A router that fails leaves the step open: a retry runs routers again, never the nodes, both with
 /// one task in the step and with several.
-pub async fn k3_d1_a_failing_router_leaves_the_step_open(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k3_d1_a_failing_router_leaves_the_step_open(factory: &dyn LogFactory) -> Verdict {
     for (several, panics) in [(false, false), (false, true), (true, false), (true, true)] {
         let mut desk = Fixture::of(factory).await?;
         let (calls, broken) = (Calls::default(), Switch::on());
         let switch = broken.clone();
         let mut graph = Graph::<Page>::starting_at("open")
             .node("open", async |_: Context<Page>| ())
-            .node("a", NamedNode("a", calls.clone()))
-            .node("c", NamedNode("c", calls.clone()))
+            .says(&calls, &["a", "c"])
             .branch("a", ["c", END], move |page| {
                 if switch.is_on() && panics {
                     std::panic::panic_any("the router panics");
@@ -297,10 +288,7 @@ pub async fn k3_d1_a_failing_router_leaves_the_step_open(
             .edge("c", END)
             .edge("open", "a");
         if several {
-            graph = graph
-                .node("b", NamedNode("b", calls.clone()))
-                .edge("open", "b")
-                .edge("b", END);
+            graph = graph.says(&calls, &["b"]).edge("open", "b").edge("b", END);
         }
         let graph = graph.build()?;
         let failed = kind(desk.start(&graph).await)?;
@@ -328,7 +316,7 @@ pub async fn k3_d1_a_failing_router_leaves_the_step_open(
         )?;
         broken.turn_off();
         let page = finished(desk.runner(&graph).retry(&desk.thread).await)?;
-        same("the tasks after that", calls.take(), vec!["c#1".to_owned()])?;
+        calls.ran(&["c#1"])?;
         let said = if several {
             vec!["a", "b", "c"]
         } else {
@@ -344,7 +332,7 @@ pub async fn k3_d1_a_failing_router_leaves_the_step_open(
 }
 
 /// All routers of a step see the same state, with all updates of the step.
-pub async fn k3_routers_run_on_the_folded_state(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k3_routers_run_on_the_folded_state(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("open")
         .node("open", async |_: Context<Page>| ())
@@ -362,9 +350,5 @@ pub async fn k3_routers_run_on_the_folded_state(factory: &dyn LogFactory) -> Res
         .edge("good", END)
         .build()?;
     let page = finished(desk.start(&graph).await)?;
-    same(
-        "what both routers chose",
-        page.lines,
-        vec!["good".to_owned()],
-    )
+    same("what both routers chose", page.lines, texts(&["good"]))
 }

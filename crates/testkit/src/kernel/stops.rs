@@ -11,10 +11,10 @@ use tokio::sync::{Notify, Semaphore};
 
 use super::{
     AppendFault,
-    desk::{Calls, Change, Fixture, NamedNode, Page, kind, line, parked},
-    world::{Killer, texts},
+    desk::{Calls, Change, Fixture, Page, kind, line, parked},
+    world::{Killer, Saying, Wiring, texts},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 /// A guard that notes its drop.
 struct DropNote(Calls, &'static str);
@@ -44,7 +44,7 @@ fn hangs(
 }
 
 /// Waits until a node has started.
-async fn enters(entered: &Semaphore) -> Result<(), Failure> {
+async fn enters(entered: &Semaphore) -> Verdict {
     let begun = entered.acquire().await;
     begun
         .map_err(|error| Failure::new(error.to_string()))?
@@ -90,24 +90,18 @@ async fn cancelled(
 
 /// Cancelling drops running tasks, keeps finished ones, and records the dropped tasks and the
 /// reason; another run can start.
-pub async fn k19_d24_cancelling_keeps_what_was_finished(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k19_d24_cancelling_keeps_what_was_finished(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (calls, entered) = (Calls::default(), Arc::new(Semaphore::new(0)));
     let graph = Graph::<Page>::starting_at("open")
-        .node("open", NamedNode("open", Calls::default()))
-        .node("quick", NamedNode("quick", Calls::default()))
+        .says(&Calls::default(), &["open", "quick"])
         .node("slow", hangs(&calls, &entered))
         .node("asks", async |_: Context<Page>| {
             Outcome::<Change>::ask(Question::new::<bool>("ok", "ok?"))
         })
-        .edge("open", "quick")
-        .edge("open", "slow")
-        .edge("open", "asks")
-        .edge("quick", END)
-        .edge("slow", END)
-        .edge("asks", END)
+        .way(&["open", "quick", END])
+        .way(&["open", "slow", END])
+        .way(&["open", "asks", END])
         .build()?;
     let runner = desk.runner(&graph);
     let run = runner.start(&desk.thread, ());
@@ -123,11 +117,7 @@ pub async fn k19_d24_cancelling_keeps_what_was_finished(
     let (dropped, in_doubt) = cancelled(&desk, &graph).await?;
     same("what was dropped", dropped, texts(&["slow#1", "asks#1"]))?;
     same("what is in doubt", in_doubt, vec![])?;
-    same(
-        "what is kept",
-        desk.page(&graph).await?.lines,
-        texts(&["open", "quick"]),
-    )?;
+    desk.stored(&graph, &["open", "quick"]).await?;
     let late = kind(runner.resume(&desk.thread, Answers::only(true)?).await)?;
     same(
         "an answer",
@@ -144,7 +134,7 @@ pub async fn k19_d24_cancelling_keeps_what_was_finished(
 
 /// Cancelling waits for an action of class `Once` until its timeout: its receipt is kept, or it is
 /// recorded as in doubt.
-pub async fn k19_cancelling_waits_for_an_action(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k19_cancelling_waits_for_an_action(factory: &dyn LogFactory) -> Verdict {
     for ends in [true, false] {
         let desk = Fixture::of(factory).await?;
         let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
@@ -189,7 +179,7 @@ pub async fn k19_cancelling_waits_for_an_action(factory: &dyn LogFactory) -> Res
 }
 
 /// Subgraphs of any depth stop with the run: their nodes are dropped, and named.
-pub async fn k19_cancelling_stops_subgraphs(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k19_cancelling_stops_subgraphs(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (calls, entered) = (Calls::default(), Arc::new(Semaphore::new(0)));
     let deepest = Graph::<Page>::starting_at("slow")
@@ -203,7 +193,7 @@ pub async fn k19_cancelling_stops_subgraphs(factory: &dyn LogFactory) -> Result<
         .edge("inner", END)
         .build()?;
     let graph = Graph::<Page>::starting_at("plan")
-        .node("plan", NamedNode("plan", Calls::default()))
+        .says(&Calls::default(), &["plan"])
         .subgraph("worker", &inner, enter, leave)
         .scatter("plan", "worker", |_| 0..2)
         .edge("worker", END)
@@ -227,23 +217,19 @@ pub async fn k19_cancelling_stops_subgraphs(factory: &dyn LogFactory) -> Result<
         "worker#1[1]/inner#1/slow#1",
     ];
     same("what was dropped", dropped, texts(&expected))?;
-    same(
-        "what is kept",
-        desk.page(&graph).await?.lines,
-        texts(&["plan"]),
-    )
+    desk.stored(&graph, &["plan"]).await
 }
 
 /// A thread that waits for an answer, for a time, or for recovery after a crash is cancelled at
 /// once, by any process.
-pub async fn k19_what_waits_is_cancelled_at_once(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k19_what_waits_is_cancelled_at_once(factory: &dyn LogFactory) -> Verdict {
     for how in ["parked", "sleeping", "crashed"] {
         let mut desk = Fixture::of(factory).await?;
         let killer = Killer::default();
         let kills = killer.clone();
         let policy = NodePolicy::default().attempts(2);
         let graph = Graph::<Page>::starting_at("a")
-            .node("a", NamedNode("a", Calls::default()))
+            .says(&Calls::default(), &["a"])
             .node("b", move |_: Context<Page>| {
                 if how == "crashed" {
                     kills.kill();
@@ -260,8 +246,7 @@ pub async fn k19_what_waits_is_cancelled_at_once(factory: &dyn LogFactory) -> Re
                 "b",
                 policy.backoff(Duration::from_secs(99), Duration::from_secs(99)),
             )
-            .edge("a", "b")
-            .edge("b", END)
+            .way(&["a", "b", END])
             .build()?;
         killer.aim(&desk);
         let options = RunnerOptions::default().longest_sleep(Duration::ZERO);
@@ -289,7 +274,7 @@ pub async fn k19_what_waits_is_cancelled_at_once(factory: &dyn LogFactory) -> Re
 
 /// Each budget has an error of its own. A run that has used one up fails before its next step. The
 /// use survives its process, and the next run starts from zero.
-pub async fn k19_each_budget_has_its_own_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k19_each_budget_has_its_own_error(factory: &dyn LogFactory) -> Verdict {
     for meter in [
         BudgetUnit::Rounds,
         BudgetUnit::ModelCalls,
@@ -343,7 +328,7 @@ pub async fn k19_each_budget_has_its_own_error(factory: &dyn LogFactory) -> Resu
 }
 
 /// Wall time is counted while the run runs, over all of its processes, and not while it is parked.
-pub async fn k19_wall_time_is_a_budget(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k19_wall_time_is_a_budget(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("ask")
         .pause("ask", |_| "on?", |_, on: bool| line(on.to_string()))

@@ -6,10 +6,10 @@ use fugato_store::{Commit, Status, StoreErrorKind};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    desk::{Calls, Change, Fixture, NamedNode, Page, finished, kind, line, question, whole},
-    world::Wiring,
+    desk::{Calls, Change, Fixture, Page, finished, kind, line, question, whole},
+    world::{Saying, Wiring},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 /// Builds a loop that runs a `rounds` times, each time with a line of `bytes`.
 fn talk(rounds: i64, bytes: usize, calls: &Calls) -> Result<Graph<Page>, Failure> {
@@ -28,9 +28,7 @@ fn talk(rounds: i64, bytes: usize, calls: &Calls) -> Result<Graph<Page>, Failure
 
 /// The stored bytes grow linearly with the writes, snapshots included, and opening reads a bounded
 /// number of records.
-pub async fn k16_d30_bytes_are_linear_and_opening_is_bounded(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k16_d30_bytes_are_linear_and_opening_is_bounded(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = talk(600, 2_000, &Calls::default())?;
     let page = finished(desk.start(&graph).await)?;
@@ -76,7 +74,7 @@ pub async fn k16_d30_bytes_are_linear_and_opening_is_bounded(
 }
 
 /// Waits for snapshots, which are taken in the background, possibly on a busy server.
-async fn settle(desk: &Fixture, puts: usize) -> Result<(), Failure> {
+async fn settle(desk: &Fixture, puts: usize) -> Verdict {
     const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
     let begin = std::time::Instant::now();
     while begin.elapsed() < PATIENCE {
@@ -89,7 +87,7 @@ async fn settle(desk: &Fixture, puts: usize) -> Result<(), Failure> {
 }
 
 /// A damaged snapshot only costs time.
-pub async fn k16_a_damaged_snapshot_is_ignored(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k16_a_damaged_snapshot_is_ignored(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = talk(200, 6_000, &Calls::default())?;
     let page = finished(desk.start(&graph).await)?;
@@ -106,7 +104,7 @@ pub async fn k16_a_damaged_snapshot_is_ignored(factory: &dyn LogFactory) -> Resu
 }
 
 /// Replay calls `apply` and nothing else: no node and no router.
-pub async fn k16_replay_calls_apply_only(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k16_replay_calls_apply_only(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = talk(9, 10, &calls)?;
@@ -119,22 +117,21 @@ pub async fn k16_replay_calls_apply_only(factory: &dyn LogFactory) -> Result<(),
         stored.map(|stored| (*stored).clone()),
         Some(page),
     )?;
-    same("calls of the replay", calls.take(), vec![])
+    calls.ran(&[])
 }
 
 /// An outcome that is larger than a record fails its run with a clear error, and the thread can be
 /// used again; an input or answer that is too large is refused and changes nothing.
-pub async fn k16_what_is_too_large_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k16_what_is_too_large_is_an_error(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", NamedNode("a", calls.clone()))
+        .says(&calls, &["a"])
         .node("b", |cx: Context<Page>| {
             let large = cx.state().route == "large";
             async move { large.then(|| line("x".repeat(Commit::MAX_RECORD))) }
         })
-        .edge("a", "b")
-        .edge("b", END)
+        .way(&["a", "b", END])
         .build()?;
     let runner = desk.runner(&graph);
     let huge = kind(
@@ -145,7 +142,7 @@ pub async fn k16_what_is_too_large_is_an_error(factory: &dyn LogFactory) -> Resu
     let large = |kind: &RunErrorKind| matches!(kind, RunErrorKind::Store(StoreErrorKind::TooLarge { limit, .. }) if *limit == Commit::MAX_RECORD);
     holds(large(&huge), || format!("a huge input: got {huge:?}"))?;
     same("the head after a huge input", desk.head().await?, 0)?;
-    same("the tasks of a huge input", calls.take(), vec![])?;
+    calls.ran(&[])?;
     let failed = runner
         .start(&desk.thread, Change::Route("large".into()))
         .await
@@ -161,20 +158,16 @@ pub async fn k16_what_is_too_large_is_an_error(factory: &dyn LogFactory) -> Resu
     let standing = runner.standing(&desk.thread).await?;
     let failed = matches!(&standing, fugato_graph::ThreadStatus::Failed { .. });
     holds(failed, || format!("the thread stands as {standing:?}"))?;
-    let page = finished(
+    finished(
         runner
             .start(&desk.thread, Change::Route("small".into()))
             .await,
-    )?;
-    same(
-        "what was said",
-        page.lines,
-        ["a", "a"].map(str::to_owned).to_vec(),
-    )
+    )?
+    .said(&["a", "a"])
 }
 
 /// Outcomes beyond the size of one append are stored in several.
-pub async fn k16_many_large_outcomes_are_stored(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k16_many_large_outcomes_are_stored(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let meeting = std::sync::Arc::new(tokio::sync::Barrier::new(20));
     let graph = Graph::<Page>::starting_at("plan")
@@ -219,7 +212,7 @@ impl State for Typed {
 }
 
 /// Values have the same types and the same contents after their process has died.
-pub async fn k16_d11_types_survive_a_resume(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k16_d11_types_survive_a_resume(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let mixed = |depth| Kind::Mixed {
         of: (1, 255),
@@ -248,7 +241,7 @@ pub async fn k16_d11_types_survive_a_resume(factory: &dyn LogFactory) -> Result<
 
 /// Bodies are JSON with a version byte; another version is an error that names it, and so is a body
 /// that is not of its type: nothing is built by what it says.
-pub async fn k16_d26_another_format_is_refused(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k16_d26_another_format_is_refused(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = talk(2, 3, &Calls::default())?;
     finished(desk.start(&graph).await)?;

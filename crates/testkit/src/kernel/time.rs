@@ -11,10 +11,10 @@ use futures::StreamExt as _;
 
 use super::{
     AppendFault,
-    desk::{Calls, Fixture, NamedNode, Page, finished, kind, line},
-    world::{Killer, MailNode, texts},
+    desk::{Calls, Fixture, Page, finished, kind, line},
+    world::{Killer, MailNode, Saying, Wiring, texts},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -62,7 +62,7 @@ async fn sleeps(desk: &Fixture) -> Result<i64, Failure> {
 
 /// A back-off is in the store: another process takes the thread over at its time, and not before;
 /// each further wait is twice as long, up to its limit, and no attempt is lost.
-pub async fn k19_retries_survive_their_process(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k19_retries_survive_their_process(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let policy = NodePolicy::default().attempts(4);
@@ -94,18 +94,14 @@ pub async fn k19_retries_survive_their_process(factory: &dyn LogFactory) -> Resu
         same("claimed at the time", claimable(&desk).await?, 1)?;
         ended = runner.recover(&desk.thread).await?;
     }
-    same(
-        "what was said",
-        finished(Ok(ended))?.lines,
-        texts(&["at last"]),
-    )?;
+    finished(Ok(ended))?.said(&["at last"])?;
     let tries = [
         "flaky#1 attempt 1",
         "flaky#1 attempt 2",
         "flaky#1 attempt 3",
         "flaky#1 attempt 4",
     ];
-    same("the tries", calls.take(), texts(&tries))
+    calls.ran(&tries)
 }
 
 /// Returns the number of threads that can be claimed now. The claims are released.
@@ -129,9 +125,7 @@ async fn claimable(desk: &Fixture) -> Result<usize, Failure> {
 }
 
 /// If a process dies during a back-off, the next one waits for the rest of the time.
-pub async fn k19_a_crash_in_a_back_off_loses_no_try(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k19_a_crash_in_a_back_off_loses_no_try(factory: &dyn LogFactory) -> Verdict {
     for cut in [AppendFault::DiesBefore, AppendFault::DiesAfter] {
         let mut desk = Fixture::of(factory).await?;
         let calls = Calls::default();
@@ -162,9 +156,7 @@ pub async fn k19_a_crash_in_a_back_off_loses_no_try(
 
 /// An error that the policy does not retry fails at once; one that it retries fails after the last
 /// attempt.
-pub async fn k19_a_policy_says_what_is_tried_again(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k19_a_policy_says_what_is_tried_again(factory: &dyn LogFactory) -> Verdict {
     let task = || "flaky#1".to_owned();
     let hopeless = at_once(5).retry_if(|error| error.to_string() != "boom");
     let hopeful = at_once(5).retry_if(|error| error.to_string() == "boom");
@@ -190,7 +182,7 @@ pub async fn k19_a_policy_says_what_is_tried_again(
 /// delays, and one that waits is cancelled at once.
 pub async fn k19_a_failure_is_told_and_its_retry_can_be_cancelled(
     factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+) -> Verdict {
     for (how, delay) in [
         ("ends well", 20),
         ("is fatal", 20),
@@ -242,9 +234,7 @@ pub async fn k19_a_failure_is_told_and_its_retry_can_be_cancelled(
 }
 
 /// Attempts that ended with their process do not count among a policy's attempts.
-pub async fn k19_crashes_are_counted_apart_from_tries(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k19_crashes_are_counted_apart_from_tries(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let (calls, killer, world) = (Calls::default(), Killer::default(), Calls::default());
     let (notes, kills, mails) = (
@@ -278,11 +268,7 @@ pub async fn k19_crashes_are_counted_apart_from_tries(
             _ => runner.recover(&desk.thread).await,
         };
         if process == 2 {
-            same(
-                "what was said",
-                finished(ended)?.lines,
-                texts(&["attempt 4"]),
-            )?;
+            finished(ended)?.said(&["attempt 4"])?;
         } else {
             kind(ended)?;
             desk.another_process();
@@ -293,7 +279,7 @@ pub async fn k19_crashes_are_counted_apart_from_tries(
 
 /// A task that kills its process reaches its limit in every durability mode, also if it dies in a
 /// retry after a failure.
-pub async fn k4_a_task_that_kills_meets_its_limit(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k4_a_task_that_kills_meets_its_limit(factory: &dyn LogFactory) -> Verdict {
     for durability in [
         Durability::Strict,
         Durability::Batched {
@@ -323,8 +309,7 @@ pub async fn k4_a_task_that_kills_meets_its_limit(factory: &dyn LogFactory) -> R
                     }
                 })
                 .policy("deadly", at_once(9))
-                .edge("acts", "deadly")
-                .edge("deadly", END)
+                .way(&["acts", "deadly", END])
                 .build()?;
             let options = RunnerOptions::default()
                 .durability(durability)
@@ -353,7 +338,7 @@ pub async fn k4_a_task_that_kills_meets_its_limit(factory: &dyn LogFactory) -> R
 
 /// A run that was left between two steps, or just after its start, has killed nothing: recovery
 /// counts no crash.
-pub async fn k4_a_hand_over_is_no_crash(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k4_a_hand_over_is_no_crash(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("a")
         .node("a", async |cx: Context<Page>| {
@@ -387,7 +372,7 @@ pub async fn k4_a_hand_over_is_no_crash(factory: &dyn LogFactory) -> Result<(), 
 
 /// A node that exceeds its timeout fails with an error of its own, and is retried if its policy
 /// says so; one that exceeds its idle timeout fails with another. Heartbeats keep it going.
-pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Verdict {
     let total = || NodePolicy::default().timeout(ms(30));
     let idle = || NodePolicy::default().idle_timeout(ms(30));
     let task = || "slow#1".to_owned();
@@ -431,7 +416,7 @@ pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Result<(), 
                     }
                     line("slow")
                 })
-                .node("other", NamedNode("other", Calls::default()))
+                .says(&Calls::default(), &["other"])
                 .policy("slow", policy.clone())
                 .branch("open", ["slow", "other"], move |_| {
                     if beside {
@@ -457,7 +442,7 @@ pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Result<(), 
 }
 
 /// A timeout bounds each attempt: a late task is retried with its full time.
-pub async fn k19_a_time_limit_is_in_the_log(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k19_a_time_limit_is_in_the_log(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("slow")
         .node("slow", async |_: Context<Page>| {

@@ -13,7 +13,7 @@ use super::{
     AppendFault, RecordingLog,
     desk::{Calls, Change, Fixture, NamedNode, Page, line},
 };
-use crate::log::{Failure, same};
+use crate::log::{Failure, Verdict, same};
 
 /// A node that sends a mail and returns the result. The world records the idempotency key.
 #[derive(Clone)]
@@ -63,12 +63,10 @@ impl Node<Page> for MailNode {
 /// Builds a, then a node that acts, then b.
 pub(crate) fn between<M>(acts: impl IntoNode<Page, M>) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("a")
-        .node("a", NamedNode("a", Calls::default()))
+        .says(&Calls::default(), &["a"])
         .node("send", acts)
-        .node("b", NamedNode("b", Calls::default()))
-        .edge("a", "send")
-        .edge("send", "b")
-        .edge("b", END)
+        .says(&Calls::default(), &["b"])
+        .way(&["a", "send", "b", END])
         .build()?)
 }
 
@@ -105,21 +103,21 @@ impl Saying for GraphBuilder<Page> {
 
 impl Page {
     /// Compares the lines.
-    pub(crate) fn said(&self, expected: &[&str]) -> Result<(), Failure> {
+    pub(crate) fn said(&self, expected: &[&str]) -> Verdict {
         same("what was said", self.lines.clone(), texts(expected))
     }
 }
 
 impl Calls {
     /// Compares the notes since the last call, sorted.
-    pub(crate) fn ran(&self, expected: &[&str]) -> Result<(), Failure> {
+    pub(crate) fn ran(&self, expected: &[&str]) -> Verdict {
         same("what ran", self.take(), texts(expected))
     }
 }
 
 impl Fixture {
     /// Compares the appends since the last call, one line for each commit.
-    pub(crate) fn appended(&self, what: &str, expected: &[&str]) -> Result<(), Failure> {
+    pub(crate) fn appended(&self, what: &str, expected: &[&str]) -> Verdict {
         let shape = self.log.shape();
         self.log.forget();
         same(what, shape, texts(expected))
@@ -134,11 +132,7 @@ impl Fixture {
     }
 
     /// Compares the lines of the page that the log holds now.
-    pub(crate) async fn stored(
-        &self,
-        graph: &Graph<Page>,
-        expected: &[&str],
-    ) -> Result<(), Failure> {
+    pub(crate) async fn stored(&self, graph: &Graph<Page>, expected: &[&str]) -> Verdict {
         same(
             "what is stored",
             self.page(graph).await?.lines,
@@ -159,7 +153,7 @@ impl Fixture {
         thread: &ThreadId,
         record: Vec<u8>,
         status: Status,
-    ) -> Result<(), Failure> {
+    ) -> Verdict {
         let head = self.log_of().head(thread).await?;
         let (head, fence) = head.map_or((0, 0), |head| (head.seq, head.fence));
         let commit = Commit {

@@ -7,9 +7,10 @@ use tokio::sync::{Notify, Semaphore};
 
 use super::{
     AppendFault,
-    desk::{Calls, Fixture, NamedNode, Page, finished, kind, line, question},
+    desk::{Calls, Fixture, Page, finished, kind, line, question},
+    world::{Saying, Wiring, texts},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 fn held(entered: &Arc<Notify>, leave: &Arc<Semaphore>) -> Result<Graph<Page>, Failure> {
     let (entered, leave) = (entered.clone(), leave.clone());
@@ -27,7 +28,7 @@ fn held(entered: &Arc<Notify>, leave: &Arc<Semaphore>) -> Result<Graph<Page>, Fa
 }
 
 /// Of two runs of one thread at the same time, one is refused and has changed nothing.
-pub async fn k13_of_two_runs_one_is_refused(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k13_of_two_runs_one_is_refused(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (entered, leave) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
     let graph = held(&entered, &leave)?;
@@ -43,19 +44,15 @@ pub async fn k13_of_two_runs_one_is_refused(factory: &dyn LogFactory) -> Result<
     })?;
     leave.add_permits(1);
     let page = finished(first.await)?;
-    same(
-        "what the first said",
-        page.lines,
-        ["one", "a"].map(str::to_owned).to_vec(),
-    )?;
+    same("what the first said", page.lines, texts(&["one", "a"]))?;
     leave.add_permits(1);
     let page = finished(desk.runner(&graph).start(&desk.thread, line("two")).await)?;
-    let both = ["one", "a", "two", "a"].map(str::to_owned).to_vec();
+    let both = texts(&["one", "a", "two", "a"]);
     same("what both said", page.lines, both)
 }
 
 /// A writer that lost its thread to another gets a conflict, and has written nothing.
-pub async fn k13_an_old_owner_writes_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k13_an_old_owner_writes_nothing(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let entered = Arc::new(Notify::new());
     let old_leaves = Arc::new(Semaphore::new(0));
@@ -74,7 +71,7 @@ pub async fn k13_an_old_owner_writes_nothing(factory: &dyn LogFactory) -> Result
     holds(conflict, || format!("the old owner got {lost:?}"))?;
     same("the head after the old owner", desk.head().await?, 0)?;
     new_leaves.add_permits(1);
-    let said = ["new", "a"].map(str::to_owned).to_vec();
+    let said = texts(&["new", "a"]);
     same(
         "what the winner said",
         finished(new.await)?.lines,
@@ -89,7 +86,7 @@ pub async fn k13_an_old_owner_writes_nothing(factory: &dyn LogFactory) -> Result
 }
 
 /// A foreign record at the next position is a conflict for a run that does not know it.
-pub async fn k13_a_moved_head_is_a_conflict(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k13_a_moved_head_is_a_conflict(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (entered, leave) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
     let graph = held(&entered, &leave)?;
@@ -114,10 +111,8 @@ pub async fn k13_a_moved_head_is_a_conflict(factory: &dyn LogFactory) -> Result<
 }
 
 /// After a lost acknowledgement the append is repeated: no record is written twice.
-pub async fn k13_a_lost_answer_writes_nothing_twice(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
-    let expected = ["a", "b", "c"].map(str::to_owned).to_vec();
+pub async fn k13_a_lost_answer_writes_nothing_twice(factory: &dyn LogFactory) -> Verdict {
+    let expected = texts(&["a", "b", "c"]);
     for nth in 1..=3 {
         let desk = Fixture::of(factory).await?;
         let graph = chain(&Calls::default())?;
@@ -137,20 +132,14 @@ pub async fn k13_a_lost_answer_writes_nothing_twice(
 
 fn chain(calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("a")
-        .node("a", NamedNode("a", calls.clone()))
-        .node("b", NamedNode("b", calls.clone()))
-        .node("c", NamedNode("c", calls.clone()))
-        .edge("a", "b")
-        .edge("b", "c")
-        .edge("c", END)
+        .says(&calls, &["a", "b", "c"])
+        .way(&["a", "b", "c", END])
         .build()?)
 }
 
 /// A step is durable before the next one starts: each node finds in the log all that its state
 /// contains.
-pub async fn k15_a_step_is_durable_before_the_next(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k15_a_step_is_durable_before_the_next(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let checks = {
         let (log, thread) = (desk.opened.log.clone(), desk.thread.clone());
@@ -193,13 +182,12 @@ pub async fn k15_a_step_is_durable_before_the_next(
 /// Control records share appends: start and pause are one append, answer and end another.
 pub async fn k15_start_to_pause_and_answer_to_end_are_one_append_each(
     factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("draft")
-        .node("draft", NamedNode("draft", Calls::default()))
+        .says(&Calls::default(), &["draft"])
         .pause("confirm", |_| "sure?", |_, yes: bool| line(yes.to_string()))
-        .edge("draft", "confirm")
-        .edge("confirm", END)
+        .way(&["draft", "confirm", END])
         .build()?;
     question(desk.start(&graph).await)?;
     same("appends to the pause", desk.log.commits().len(), 1)?;
@@ -209,7 +197,7 @@ pub async fn k15_start_to_pause_and_answer_to_end_are_one_append_each(
 
 /// A failed write stops the run before the next node, the readers get an error, and the thread can
 /// go on when there is room again.
-pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> Verdict {
     use futures::StreamExt;
     for nth in 1..=3 {
         let desk = Fixture::of(factory).await?;
@@ -235,14 +223,14 @@ pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> Resul
         } else {
             finished(desk.recover(&graph).await)?
         };
-        let expected = ["in", "a", "b", "c"].map(str::to_owned).to_vec();
+        let expected = texts(&["in", "a", "b", "c"]);
         same("what was said in the end", page.lines, expected)?;
     }
     Ok(())
 }
 
 /// A thread at rest has no lease, so that any process can take it at once.
-pub async fn k15_a_thread_at_rest_is_free(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k15_a_thread_at_rest_is_free(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     finished(
         desk.runner(&chain(&Calls::default())?)
