@@ -7,8 +7,8 @@ use fugato_state::{Question, Seq};
 use fugato_store::{Snapshots, StoreErrorKind, ThreadAdmin, ThreadFilter};
 
 use super::{
-    desk::{Calls, Fixture, NamedNode, Page, finished, kind, line, parked, question, thread},
-    world::{MailNode, Saying, between, texts},
+    desk::{Calls, Fixture, NamedNode, Page, fails, finished, line, parked, question, thread},
+    world::{MailNode, Saying, Wiring, between, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
@@ -35,9 +35,7 @@ fn busy(world: &Calls) -> Result<Graph<Page>, Failure> {
             }
         })
         .says(&Calls::default(), &["works", "last"])
-        .edge("open", "acts")
-        .edge("open", "works")
-        .join(["acts", "works"], "last")
+        .fork("open", &["acts", "works"], "last")
         .edge("last", END)
         .build()?)
 }
@@ -207,9 +205,11 @@ pub async fn k17_removing_leaves_no_orphans(factory: &dyn LogFactory) -> Verdict
     let names: Vec<_> = listed.iter().map(|line| line.thread.as_str()).collect();
     same("what is listed", names, vec!["copy"])?;
     world.take();
-    let stale = kind(runner.resume(&desk.thread, Answers::only(true)?).await)?;
     let nothing = RunErrorKind::Answer(fugato_graph::AnswerError::NothingAsked);
-    same("its question", stale, nothing)?;
+    fails(
+        runner.resume(&desk.thread, Answers::only(true)?).await,
+        nothing,
+    )?;
     // Neither the request of the old thread nor its receipt is known.
     parked(runner.start_keyed(&desk.thread, "one", ()).await)?;
     same("what was done", world.take().len(), 1)?;

@@ -8,7 +8,7 @@ use fugato_store::Status;
 use serde_json::json;
 
 use super::{
-    desk::{Fixture, Page, finished, kind, line, parked, question, thread},
+    desk::{Fixture, Page, fails, finished, line, parked, question, thread},
     world::{Wiring, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
@@ -46,19 +46,13 @@ pub async fn k35_an_approval_needs_its_id(factory: &dyn LogFactory) -> Verdict {
     let runner = desk.runner(&two_approvals()?);
     let asked = question(runner.start(&desk.thread, line("delete")).await)?;
     let head = desk.head().await?;
-    let bare = kind(runner.resume(&desk.thread, Answers::only(true)?).await)?;
     let id = asked.id.clone();
-    same(
-        "a bare answer",
-        bare,
+    fails(
+        runner.resume(&desk.thread, Answers::only(true)?).await,
         RunErrorKind::Answer(AnswerError::Unbound { id }),
     )?;
     same("the head", desk.head().await?, head)?;
-    let next = question(
-        runner
-            .resume(&desk.thread, Answers::to(asked.id, true)?)
-            .await,
-    )?;
+    let next = question(desk.answer(&runner, asked.id, true).await)?;
     same("what is asked next", next.task.as_str(), "second#1")
 }
 
@@ -71,15 +65,11 @@ pub async fn k35_an_id_belongs_to_one_incarnation(factory: &dyn LogFactory) -> V
     let here = question(runner.start(&desk.thread, line("delete")).await)?;
     let there = question(runner.start(&other, line("delete")).await)?;
     holds(here.id != there.id, || format!("{} is used twice", here.id))?;
-    let late = kind(
+    let (id, open) = (here.id.clone(), vec![there.id]);
+    fails(
         runner
             .resume(&other, Answers::to(here.id.clone(), true)?)
             .await,
-    )?;
-    let (id, open) = (here.id, vec![there.id]);
-    same(
-        "an id of another thread",
-        late,
         RunErrorKind::Answer(AnswerError::Unknown { id, open }),
     )
 }
@@ -107,22 +97,14 @@ async fn changed(factory: &dyn LogFactory, graph: Graph<Page>) -> Verdict {
         || format!("an old card: {}", today.question.prompt),
     )?;
     let head = desk.head().await?;
-    let old = kind(
-        runner
-            .resume(&desk.thread, Answers::to(shown.id.clone(), true)?)
-            .await,
-    )?;
     let unknown = RunErrorKind::Answer(AnswerError::Unknown {
-        id: shown.id,
+        id: shown.id.clone(),
         open: vec![today.id.clone()],
     });
-    same("an answer to the old card", old, unknown)?;
+    fails(desk.answer(&runner, shown.id.clone(), true).await, unknown)?;
     same("the head", desk.head().await?, head)?;
     // The thread can still go on.
-    match runner
-        .resume(&desk.thread, Answers::to(today.id, true)?)
-        .await
-    {
+    match desk.answer(&runner, today.id, true).await {
         Ok(_) => Ok(()),
         Err(error) => Err(Failure::from(error)),
     }
@@ -167,27 +149,23 @@ async fn repeats(factory: &dyn LogFactory, graph: Graph<Page>) -> Verdict {
         let open = parked(runner.resume(&desk.thread, only).await)?;
         same("what waits", open.len(), 1)?;
     }
-    let other = kind(runner.resume(&desk.thread, yes("no")?).await)?;
     let key = "yes-1".to_owned();
-    same(
-        "another request",
-        other,
+    fails(
+        runner.resume(&desk.thread, yes("no")?).await,
         RunErrorKind::RequestChanged { key },
     )?;
     let never = Answers::to(second.id.clone(), true)?.repeating("yes-2", &"yes")?;
-    let never = kind(runner.resume(&desk.thread, never).await)?;
     let open = vec![second.id.clone()];
-    same("a name nobody gave", never, RunErrorKind::Waiting { open })?;
+    fails(
+        runner.resume(&desk.thread, never).await,
+        RunErrorKind::Waiting { open },
+    )?;
     same("the head", desk.head().await?, head)?;
     desk.another_process();
     let runner = desk.runner(&graph);
     let again = question(runner.resume(&desk.thread, yes("yes")?).await)?;
     same("what waits elsewhere", &again.id, &second.id)?;
-    let page = finished(
-        runner
-            .resume(&desk.thread, Answers::to(second.id, false)?)
-            .await,
-    )?;
+    let page = finished(desk.answer(&runner, second.id, false).await)?;
     let last = page.lines.last().map(String::as_str);
     same("what was said", last, Some("second false"))?;
     let page = finished(runner.resume(&desk.thread, yes("yes")?).await)?;
@@ -229,11 +207,7 @@ pub async fn k35_a_node_acts_on_what_was_shown(factory: &dyn LogFactory) -> Verd
     let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&asking_node()?);
     let asked = question(runner.start(&desk.thread, line("delete")).await)?;
-    let page = finished(
-        runner
-            .resume(&desk.thread, Answers::to(asked.id, true)?)
-            .await,
-    )?;
+    let page = finished(desk.answer(&runner, asked.id, true).await)?;
     let last = page.lines.last().map(String::as_str);
     same("what was done", last, Some("delete: true"))
 }

@@ -52,10 +52,7 @@ fn graphs(calls: &Calls) -> Result<Vec<(&'static str, Graph<Page>)>, Failure> {
         .pause("size", |_| "size?", |_, n: i64| Change::Count(n))
         .pause("sum", |_| "sum?", |_, n: i64| Change::Count(10 * n))
         .node("last", says("last"))
-        .edge("open", "a")
-        .edge("open", "size")
-        .edge("open", "sum")
-        .join(["a", "size", "sum"], "last")
+        .fork("open", &["a", "size", "sum"], "last")
         .edge("last", END)
         .build()?;
     let works = calls.clone();

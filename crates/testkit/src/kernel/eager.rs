@@ -10,8 +10,8 @@ use tokio::sync::Notify;
 use super::{
     AppendFault,
     desk::{
-        Calls, Change, FailingNode, Fixture, NamedNode, Page, Switch, finished, kind, line, parked,
-        question,
+        Calls, Change, FailingNode, Fixture, NamedNode, Page, Switch, fails, finished, line,
+        parked, question,
     },
     world::{Saying, Wiring, texts},
 };
@@ -158,8 +158,10 @@ pub async fn eager_failures_keep_what_was_finished(factory: &dyn LogFactory) -> 
         .way(&["open", "one", "two", END])
         .build()?;
     let task = "flaky#1".to_owned();
-    let failed = kind(eager(&desk, &graph).start(&desk.thread, ()).await)?;
-    same("the error", failed, RunErrorKind::Node { task })?;
+    fails(
+        eager(&desk, &graph).start(&desk.thread, ()).await,
+        RunErrorKind::Node { task },
+    )?;
     let before = calls.take();
     broken.turn_off();
     desk.another_process();
@@ -197,9 +199,11 @@ pub async fn eager_routers_run_again_and_nodes_do_not(factory: &dyn LogFactory) 
         .edge("two", END)
         .edge("beside", END)
         .build()?;
-    let failed = kind(eager(&desk, &graph).start(&desk.thread, ()).await)?;
     let node = "one".to_owned();
-    same("the error", failed, RunErrorKind::Router { node })?;
+    fails(
+        eager(&desk, &graph).start(&desk.thread, ()).await,
+        RunErrorKind::Router { node },
+    )?;
     broken.turn_off();
     let page = finished(eager(&desk, &graph).retry(&desk.thread).await)?;
     let mut said = page.lines.clone();

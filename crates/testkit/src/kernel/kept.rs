@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 
 use super::{
     AppendFault,
-    desk::{Calls, FailingNode, Fixture, Page, Switch, finished, kind, question, whole},
+    desk::{Calls, FailingNode, Fixture, Page, Switch, fails, finished, kind, question, whole},
     world::{Saying, Wiring, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
@@ -18,10 +18,7 @@ fn fork(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
         .says(&calls, &["a", "b"])
         .node("c", FailingNode("c", calls.clone(), broken.clone()))
         .says(&calls, &["last"])
-        .edge("open", "a")
-        .edge("open", "b")
-        .edge("open", "c")
-        .join(["a", "b", "c"], "last")
+        .fork("open", &["a", "b", "c"], "last")
         .edge("last", END)
         .build()?)
 }
@@ -31,10 +28,8 @@ pub async fn k4_d14_retry_runs_only_what_failed(factory: &dyn LogFactory) -> Ver
     let mut desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = fork(&calls, &broken)?;
-    let failed = kind(desk.start(&graph).await)?;
-    same(
-        "the first try",
-        failed,
+    fails(
+        desk.start(&graph).await,
         RunErrorKind::Node { task: "c#1".into() },
     )?;
     calls.ran(&["a#1", "b#1", "c#1"])?;
@@ -96,9 +91,7 @@ pub async fn k4_a_question_keeps_finished_siblings(factory: &dyn LogFactory) -> 
             |_, yes: bool| super::desk::line(yes.to_string()),
         )
         .says(&calls, &["last"])
-        .edge("open", "a")
-        .edge("open", "ask")
-        .join(["a", "ask"], "last")
+        .fork("open", &["a", "ask"], "last")
         .edge("last", END)
         .build()?;
     question(desk.start(&graph).await)?;
@@ -181,10 +174,8 @@ pub async fn k4_the_crash_limit_has_its_own_error(factory: &dyn LogFactory) -> V
     desk.another_process();
     let options = RunnerOptions::default().crash_limit(3);
     let runner = desk.runner(&graph).options(options);
-    let limit = kind(runner.recover(&desk.thread).await)?;
-    same(
-        "the limit",
-        limit,
+    fails(
+        runner.recover(&desk.thread).await,
         RunErrorKind::CrashLimit {
             task: "b#1".into(),
             attempts: 3,

@@ -8,7 +8,7 @@ use fugato_store::{LeaseOutcome, LeaseRequest, StoreErrorKind};
 use tokio::sync::{Notify, Semaphore};
 
 use super::{
-    desk::{Calls, Fixture, Page, finished, kind, line, parked, question, thread},
+    desk::{Calls, Fixture, Page, fails, finished, kind, line, parked, question, thread},
     world::{Saying, Wiring, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
@@ -119,12 +119,7 @@ pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Verdict
         return Err(Failure::new("a lease should be granted"));
     };
     let head = desk.head().await?;
-    let lost = kind(run.await)?;
-    same(
-        "the error",
-        lost,
-        RunErrorKind::Store(StoreErrorKind::LeaseLost),
-    )?;
+    fails(run.await, RunErrorKind::Store(StoreErrorKind::LeaseLost))?;
     waits.dropped().await;
     same("the head", desk.head().await?, head)?;
     for lease in leases {
@@ -168,11 +163,7 @@ pub async fn k14_a_cancel_signal_arrives_by_renewal(factory: &dyn LogFactory) ->
         .cancel(&desk.thread, "Ada", "enough")
         .await?;
     let (by, why) = ("Ada".to_owned(), "enough".to_owned());
-    same(
-        "the error",
-        kind(run.await)?,
-        RunErrorKind::Cancelled { by, why },
-    )?;
+    fails(run.await, RunErrorKind::Cancelled { by, why })?;
     waits.dropped().await;
     desk.stored(&graph, &["a"]).await
 }
@@ -206,11 +197,7 @@ pub async fn k14_a_cancel_signal_arrives_by_append(factory: &dyn LogFactory) -> 
         .await?;
     leave.notify_one();
     let (by, why) = ("Ada".to_owned(), "enough".to_owned());
-    same(
-        "the error",
-        kind(run.await)?,
-        RunErrorKind::Cancelled { by, why },
-    )?;
+    fails(run.await, RunErrorKind::Cancelled { by, why })?;
     let said = desk.page(&graph).await?.lines;
     same("what is kept", said, texts(&["a", "b", "a"]))
 }

@@ -10,7 +10,7 @@ use super::{
     asking::midway,
     desk::{Calls, FailingNode, Fixture, Page, Switch, finished, kind, line, parked, question},
     steps::three,
-    world::{Saying, texts},
+    world::{Saying, Wiring, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, same};
 
@@ -91,9 +91,7 @@ pub async fn k23_an_ephemeral_run_goes_on_elsewhere(factory: &dyn LogFactory) ->
             .node("last", async |cx: Context<Page>| {
                 line(format!("last of {}", cx.state().lines.len()))
             })
-            .edge("open", "a")
-            .edge("open", "ask")
-            .join(["a", "ask"], "last")
+            .fork("open", &["a", "ask"], "last")
             .edge("last", END)
             .build()?)
     };

@@ -8,7 +8,9 @@ use tokio::sync::{Notify, Semaphore};
 
 use super::{
     AppendFault,
-    desk::{Calls, FailingNode, Fixture, Page, Switch, finished, kind, line, parked, question},
+    desk::{
+        Calls, FailingNode, Fixture, Page, Switch, fails, finished, kind, line, parked, question,
+    },
     world::{Saying, Wiring},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
@@ -72,8 +74,10 @@ pub async fn k12_a_failed_request_is_told_again(factory: &dyn LogFactory) -> Ver
     calls.take();
     for _ in 0..2 {
         let error = "task a#1 failed: boom".to_owned();
-        let again = kind(runner.start_keyed(&desk.thread, "one", ()).await)?;
-        same("a repeat", again, RunErrorKind::FailedBefore { error })?;
+        fails(
+            runner.start_keyed(&desk.thread, "one", ()).await,
+            RunErrorKind::FailedBefore { error },
+        )?;
     }
     same("runs of repeats", calls.count(), 0)?;
     broken.turn_off();
@@ -91,9 +95,11 @@ pub async fn k12_a_cancelled_request_is_told_again(factory: &dyn LogFactory) -> 
     runner.cancel(&desk.thread, "Ada", "not needed").await?;
     let head = desk.head().await?;
     for _ in 0..2 {
-        let again = kind(runner.start_keyed(&desk.thread, "one", ()).await)?;
         let (by, why) = ("Ada".to_owned(), "not needed".to_owned());
-        same("a repeat", again, RunErrorKind::Cancelled { by, why })?;
+        fails(
+            runner.start_keyed(&desk.thread, "one", ()).await,
+            RunErrorKind::Cancelled { by, why },
+        )?;
     }
     same("the head", desk.head().await?, head)
 }
@@ -219,11 +225,7 @@ pub async fn k12_another_input_is_refused(factory: &dyn LogFactory) -> Verdict {
     let head = desk.head().await?;
     let other = runner.start_keyed(&desk.thread, "one", line("other"));
     let key = "one".to_owned();
-    same(
-        "another input",
-        kind(other.await)?,
-        RunErrorKind::RequestChanged { key },
-    )?;
+    fails(other.await, RunErrorKind::RequestChanged { key })?;
     same("the head", desk.head().await?, head)?;
     same("runs", calls.count(), 1)?;
     runner
@@ -259,11 +261,7 @@ pub async fn k12_keys_survive_compaction(factory: &dyn LogFactory) -> Verdict {
         .runner(&graph)
         .start_keyed(&desk.thread, "one", line("x"));
     let key = "one".to_owned();
-    same(
-        "another input",
-        kind(other.await)?,
-        RunErrorKind::RequestChanged { key },
-    )?;
+    fails(other.await, RunErrorKind::RequestChanged { key })?;
     same("runs", calls.count(), 2)
 }
 

@@ -11,7 +11,9 @@ use tokio::sync::Barrier;
 
 use super::{
     AppendFault,
-    desk::{Calls, FailingNode, Fixture, Page, Switch, finished, kind, line, parked, question},
+    desk::{
+        Calls, FailingNode, Fixture, Page, Switch, fails, finished, kind, line, parked, question,
+    },
     world::{MailNode, Saying, Wiring, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
@@ -234,7 +236,7 @@ pub async fn k21_a_retry_runs_only_the_inner_task(factory: &dyn LogFactory) -> V
             _ => runner.retry(&desk.thread),
         };
         let task = "worker#1[0]/two#1".to_owned();
-        same("the error", kind(run.await)?, RunErrorKind::Node { task })?;
+        fails(run.await, RunErrorKind::Node { task })?;
         let standing = desk.runner(&graph).standing(&desk.thread).await?;
         let failed = matches!(&standing, ThreadStatus::Failed { error } if error.contains("boom"));
         holds(failed, || format!("it stands at {standing:?}"))?;
@@ -334,9 +336,8 @@ pub async fn k21_a_mapping_that_fails_is_an_error(factory: &dyn LogFactory) -> V
         let desk = Fixture::of(factory).await?;
         let graph = graph(fails_in)?;
         let broken = broken.clone();
-        let failed = kind(desk.start(&graph).await)?;
         let node = "sub#1".to_owned();
-        same("the error", failed, RunErrorKind::Router { node })?;
+        fails(desk.start(&graph).await, RunErrorKind::Router { node })?;
         if !fails_in {
             broken.turn_off();
             let page = finished(desk.runner(&graph).retry(&desk.thread).await)?;
@@ -421,11 +422,7 @@ pub async fn k21_what_is_gone_inside_is_named(factory: &dyn LogFactory) -> Verdi
     ] {
         let refused = desk.resume(&graph, Answers::only(true)?).await;
         let gone = vec![gone.to_owned()];
-        same(
-            "what is gone",
-            kind(refused)?,
-            RunErrorKind::GraphChanged { gone },
-        )?;
+        fails(refused, RunErrorKind::GraphChanged { gone })?;
         same("the head", desk.head().await?, head)?;
     }
     let followed = chained(&pausing("confirm", Some("ask"))?, &calls)?;
@@ -576,10 +573,7 @@ pub async fn k21_a_question_inside_keeps_its_siblings(factory: &dyn LogFactory) 
         .says(&calls, &["beside"])
         .node("flaky", FailingNode("flaky", calls.clone(), broken.clone()))
         .says(&calls, &["last"])
-        .edge("open", "sub")
-        .edge("open", "beside")
-        .edge("open", "flaky")
-        .join(["sub", "beside", "flaky"], "last")
+        .fork("open", &["sub", "beside", "flaky"], "last")
         .edge("last", END)
         .build()?;
     let runner = desk.runner(&graph);

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize, Serializer};
 use tokio::sync::{Barrier, Semaphore};
 
 use super::{
-    desk::{Calls, Change, Fixture, Page, Switch, finished, kind, line},
-    world::{Saying, texts},
+    desk::{Calls, Change, Fixture, Page, Switch, fails, finished, line},
+    world::{Saying, Wiring, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, same};
 
@@ -31,9 +31,7 @@ pub async fn k1_d10_only_apply_changes_state(factory: &dyn LogFactory) -> Verdic
         .node("a", sees("a"))
         .node("b", sees("b"))
         .node("close", sees("close"))
-        .edge("open", "a")
-        .edge("open", "b")
-        .join(["a", "b"], "close")
+        .fork("open", &["a", "b"], "close")
         .edge("close", END)
         .build()?;
     let runner = desk.runner(&graph);
@@ -258,9 +256,7 @@ pub async fn k2_one_append_is_in_flight(factory: &dyn LogFactory) -> Verdict {
 pub(super) fn three(calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("first")
         .says(&calls, &["first", "a", "b", "last"])
-        .edge("first", "a")
-        .edge("first", "b")
-        .join(["a", "b"], "last")
+        .fork("first", &["a", "b"], "last")
         .edge("last", END)
         .build()?)
 }
@@ -291,10 +287,8 @@ pub async fn k3_d1_a_failing_router_leaves_the_step_open(factory: &dyn LogFactor
             graph = graph.says(&calls, &["b"]).edge("open", "b").edge("b", END);
         }
         let graph = graph.build()?;
-        let failed = kind(desk.start(&graph).await)?;
-        same(
-            "the first try",
-            failed,
+        fails(
+            desk.start(&graph).await,
             RunErrorKind::Router { node: "a".into() },
         )?;
         let once = if several {
@@ -308,10 +302,8 @@ pub async fn k3_d1_a_failing_router_leaves_the_step_open(factory: &dyn LogFactor
             once.iter().map(|c| (*c).into()).collect(),
         )?;
         desk.another_process();
-        let again = kind(desk.runner(&graph).retry(&desk.thread).await)?;
-        same(
-            "the second try",
-            again,
+        fails(
+            desk.runner(&graph).retry(&desk.thread).await,
             RunErrorKind::Router { node: "a".into() },
         )?;
         broken.turn_off();

@@ -11,7 +11,7 @@ use tokio::sync::{Notify, Semaphore};
 
 use super::{
     AppendFault,
-    desk::{Calls, Change, Fixture, Page, kind, line, parked},
+    desk::{Calls, Change, Fixture, Page, fails, kind, line, parked},
     world::{Killer, Saying, Wiring, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
@@ -112,24 +112,21 @@ pub async fn k19_d24_cancelling_keeps_what_was_finished(factory: &dyn LogFactory
         tokio::task::yield_now().await;
     }
     runner.cancel(&desk.thread, "Ada", "enough").await?;
-    same("the error", kind(run.await)?, ada())?;
+    fails(run.await, ada())?;
     settles(&calls, 1).await;
     let (dropped, in_doubt) = cancelled(&desk, &graph).await?;
     same("what was dropped", dropped, texts(&["slow#1", "asks#1"]))?;
     same("what is in doubt", in_doubt, vec![])?;
     desk.stored(&graph, &["open", "quick"]).await?;
-    let late = kind(runner.resume(&desk.thread, Answers::only(true)?).await)?;
-    same(
-        "an answer",
-        late,
+    fails(
+        runner.resume(&desk.thread, Answers::only(true)?).await,
         RunErrorKind::Answer(AnswerError::NothingAsked),
     )?;
-    let retried = kind(runner.retry(&desk.thread).await)?;
-    same("a retry", retried, RunErrorKind::NothingToDo)?;
+    fails(runner.retry(&desk.thread).await, RunErrorKind::NothingToDo)?;
     let again = runner.start(&desk.thread, line("again"));
     enters(&entered).await?;
     runner.cancel(&desk.thread, "Ada", "enough").await?;
-    same("the next run", kind(again.await)?, ada())
+    fails(again.await, ada())
 }
 
 /// Cancelling waits for an action of class `Once` until its timeout: its receipt is kept, or it is
@@ -167,7 +164,7 @@ pub async fn k19_cancelling_waits_for_an_action(factory: &dyn LogFactory) -> Ver
             leave.notify_one();
         }
         let ended = run.await.map_err(|error| Failure::new(error.to_string()))?;
-        same("the error", kind(ended)?, ada())?;
+        fails(ended, ada())?;
         let receipts = desk.log.shape().join(" ").matches("receipt").count();
         same("receipts", receipts, usize::from(ends))?;
         let (dropped, in_doubt) = cancelled(&desk, &graph).await?;
@@ -204,7 +201,7 @@ pub async fn k19_cancelling_stops_subgraphs(factory: &dyn LogFactory) -> Verdict
         enters(&entered).await?;
     }
     runner.cancel(&desk.thread, "Ada", "enough").await?;
-    same("the error", kind(run.await)?, ada())?;
+    fails(run.await, ada())?;
     settles(&calls, 2).await;
     let (mut dropped, _) = cancelled(&desk, &graph).await?;
     dropped.sort();
@@ -314,13 +311,13 @@ pub async fn k19_each_budget_has_its_own_error(factory: &dyn LogFactory) -> Verd
             }
             let limit = 100;
             let what = format!("{meter:?}, {crash:?}");
-            same(&what, kind(ended)?, RunErrorKind::Budget { meter, limit })?;
+            fails(ended, RunErrorKind::Budget { meter, limit })?;
             same(&what, desk.page(&graph).await?.lines.len(), 4)?;
             let again = desk
                 .runner_with(&graph, options)
                 .start(&desk.thread, ())
                 .await;
-            same(&what, kind(again)?, RunErrorKind::Budget { meter, limit })?;
+            fails(again, RunErrorKind::Budget { meter, limit })?;
             same(&what, desk.page(&graph).await?.lines.len(), 8)?;
         }
     }

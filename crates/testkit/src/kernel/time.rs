@@ -11,7 +11,7 @@ use futures::StreamExt as _;
 
 use super::{
     AppendFault,
-    desk::{Calls, Fixture, Page, finished, kind, line},
+    desk::{Calls, Fixture, Page, fails, finished, kind, line},
     world::{Killer, MailNode, Saying, Wiring, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
@@ -169,8 +169,10 @@ pub async fn k19_a_policy_says_what_is_tried_again(factory: &dyn LogFactory) -> 
         let desk = Fixture::of(factory).await?;
         let calls = Calls::default();
         let graph = flaky(&calls, 100, policy)?;
-        let failed = kind(desk.start(&graph).await)?;
-        same("the error", failed, RunErrorKind::Node { task: task() })?;
+        fails(
+            desk.start(&graph).await,
+            RunErrorKind::Node { task: task() },
+        )?;
         same("tries", calls.take().len(), tries)?;
         kind(desk.runner(&graph).retry(&desk.thread).await)?;
         same("tries of an operator's retry", calls.take().len(), tries)?;
@@ -431,7 +433,7 @@ pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Verdict {
             let what = format!("{policy:?}, {how}, beside another: {beside}");
             let ended = desk.start(&graph).await;
             if let Some(expected) = &expected {
-                same(&what, kind(ended)?, expected.clone())?;
+                fails(ended, expected.clone())?;
             } else {
                 let said = finished(ended)?.lines.contains(&"slow".to_owned());
                 same(&what, said, true)?;

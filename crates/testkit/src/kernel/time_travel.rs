@@ -11,7 +11,8 @@ use tokio::sync::Notify;
 use super::{
     AppendFault,
     desk::{
-        Calls, Change, FailingNode, Fixture, Page, Switch, finished, kind, line, parked, thread,
+        Calls, Change, FailingNode, Fixture, Page, Switch, fails, finished, kind, line, parked,
+        thread,
     },
     world::{Saying, Wiring, texts},
 };
@@ -25,10 +26,7 @@ fn desk_graph(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
         .says(&calls, &["works"])
         .node("flaky", FailingNode("flaky", calls.clone(), broken.clone()))
         .says(&calls, &["last"])
-        .edge("open", "ask")
-        .edge("open", "works")
-        .edge("open", "flaky")
-        .join(["ask", "works", "flaky"], "last")
+        .fork("open", &["ask", "works", "flaky"], "last")
         .edge("last", END)
         .build()?)
 }
@@ -149,8 +147,10 @@ pub async fn k18_an_operator_amends_what_rests(factory: &dyn LogFactory) -> Verd
         .edge("ask", END)
         .build()?;
     let runner = desk.runner(&graph);
-    let never = kind(runner.amend(&desk.thread, ada(&["x"])).await)?;
-    same("a thread that never was", never, RunErrorKind::NothingToDo)?;
+    fails(
+        runner.amend(&desk.thread, ada(&["x"])).await,
+        RunErrorKind::NothingToDo,
+    )?;
     same("its head", desk.head().await?, 0)?;
     let open = parked(runner.start(&desk.thread, ()).await)?;
     let still = parked(runner.amend(&desk.thread, ada(&["one", "two"])).await)?;
@@ -206,8 +206,10 @@ pub async fn k18_nothing_is_amended_in_a_run(factory: &dyn LogFactory) -> Verdic
     kind(run.await)?;
     desk.another_process();
     let runner = desk.runner(&graph);
-    let refused = kind(runner.amend(&desk.thread, ada(&["x"])).await)?;
-    same("after a crash", refused, RunErrorKind::Unfinished)?;
+    fails(
+        runner.amend(&desk.thread, ada(&["x"])).await,
+        RunErrorKind::Unfinished,
+    )?;
     leave.notify_one();
     finished(runner.recover(&desk.thread).await)?;
     replayed(&runner, &desk, &["a", "b"]).await
@@ -223,15 +225,11 @@ pub async fn k18_an_operator_finishes_an_open_task(factory: &dyn LogFactory) -> 
     let runner = desk.runner(&graph);
     parked(runner.start(&desk.thread, ()).await)?;
     let head = desk.head().await?;
-    let unknown = kind(
+    let task = "ask#2".to_owned();
+    fails(
         runner
             .amend(&desk.thread, ada(&[]).finishing("ask#2"))
             .await,
-    )?;
-    let task = "ask#2".to_owned();
-    same(
-        "an unknown task",
-        unknown,
         RunErrorKind::NoSuchTask { task },
     )?;
     same("the head", desk.head().await?, head)?;
@@ -247,14 +245,8 @@ pub async fn k18_an_operator_finishes_an_open_task(factory: &dyn LogFactory) -> 
     page.said(&said)?;
     calls.ran(&["last#1"])?;
     replayed(&runner, &desk, &said).await?;
-    let late = kind(
-        runner
-            .resume(&desk.thread, Answers::to("ask#1~1", true)?)
-            .await,
-    )?;
-    same(
-        "an answer",
-        late,
+    fails(
+        desk.answer(&runner, "ask#1~1", true).await,
         RunErrorKind::Answer(AnswerError::NothingAsked),
     )
 }
@@ -265,15 +257,13 @@ pub async fn k18_an_operator_finishes_a_failed_task(factory: &dyn LogFactory) ->
     for first in ["one#1", "two#1"] {
         let desk = Fixture::of(factory).await?;
         let (calls, broken) = (Calls::default(), Switch::on());
-        let fails = |name| FailingNode(name, calls.clone(), broken.clone());
+        let failing = |name| FailingNode(name, calls.clone(), broken.clone());
         let graph = Graph::<Page>::starting_at("open")
             .says(&Calls::default(), &["open"])
-            .node("one", fails("one"))
-            .node("two", fails("two"))
+            .node("one", failing("one"))
+            .node("two", failing("two"))
             .says(&Calls::default(), &["last"])
-            .edge("open", "one")
-            .edge("open", "two")
-            .join(["one", "two"], "last")
+            .fork("open", &["one", "two"], "last")
             .edge("last", END)
             .build()?;
         let runner = desk.runner(&graph);
@@ -283,11 +273,7 @@ pub async fn k18_an_operator_finishes_a_failed_task(factory: &dyn LogFactory) ->
             .await;
         let other = if first == "one#1" { "two#1" } else { "one#1" };
         let task = other.to_owned();
-        same(
-            "the other still failed",
-            kind(failed)?,
-            RunErrorKind::Node { task },
-        )?;
+        fails(failed, RunErrorKind::Node { task })?;
         calls.take();
         broken.turn_off();
         let page = finished(runner.retry(&desk.thread).await)?;

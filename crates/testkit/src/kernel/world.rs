@@ -78,12 +78,20 @@ pub(crate) fn texts(texts: &[&str]) -> Vec<String> {
 pub(crate) trait Wiring: Sized {
     /// Adds the edges from each of these nodes to the next.
     fn way(self, nodes: &[&str]) -> Self;
+    /// Adds edges to several nodes at once, and their join.
+    fn fork(self, from: &str, at_once: &[&str], to: &str) -> Self;
 }
 
 impl<S: State> Wiring for GraphBuilder<S> {
     fn way(self, nodes: &[&str]) -> Self {
         let pairs = nodes.iter().zip(nodes.iter().skip(1));
         pairs.fold(self, |graph, (from, to)| graph.edge(*from, *to))
+    }
+
+    fn fork(self, from: &str, at_once: &[&str], to: &str) -> Self {
+        let begin = |graph: Self, node: &&str| graph.edge(from, *node);
+        let begun = at_once.iter().fold(self, begin);
+        begun.join(at_once.iter().copied(), to)
     }
 }
 

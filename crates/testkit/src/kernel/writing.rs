@@ -165,9 +165,7 @@ pub async fn k15_a_step_is_durable_before_the_next(factory: &dyn LogFactory) -> 
         .node("b", checks.clone())
         .node("c", checks.clone())
         .node("d", checks)
-        .edge("a", "b")
-        .edge("a", "c")
-        .join(["b", "c"], "d")
+        .fork("a", &["b", "c"], "d")
         .edge("d", END)
         .build()?;
     let page = finished(desk.start(&graph).await)?;
