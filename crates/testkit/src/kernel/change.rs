@@ -1,5 +1,5 @@
 //! A program that changed: K20.
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use fugato_graph::{
     Answers, BoxError, Context, END, Graph, RunErrorKind, StateEdit, SubgraphInput, machine::Fact,
@@ -8,12 +8,11 @@ use fugato_state::{MigrateError, State};
 use fugato_store::{Record, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::Notify;
 
 use super::{
     AppendFault,
     desk::{Calls, Change, Fixture, NamedNode, Page, fails, finished, line, question, whole},
-    world::{Saying, Wiring, texts},
+    world::{Door, Saying, Wiring, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
@@ -195,26 +194,18 @@ pub async fn k20_a_repeated_request_goes_on_with_no_run_whose_nodes_are_gone(
     factory: &dyn LogFactory,
 ) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
+    let door = Door::default();
     let graph = |second: &'static str| {
-        let (enters, leaves) = (entered.clone(), leave.clone());
         Graph::<Page>::starting_at("slow")
-            .node("slow", move |_: Context<Page>| {
-                let (enters, leaves) = (enters.clone(), leaves.clone());
-                async move {
-                    enters.notify_one();
-                    leaves.notified().await;
-                    line("slow")
-                }
-            })
+            .node("slow", door.node("slow"))
             .says(&Calls::default(), &[second])
             .way(&["slow", second, END])
             .build()
     };
     let (old, new) = (desk.runner(&graph("old")?), desk.runner(&graph("new")?));
     let run = old.start_keyed(&desk.thread, "once", ());
-    entered.notified().await;
-    let leaves = async { leave.notify_one() };
+    door.reached().await;
+    let leaves = async { door.open() };
     let (left, ()) = futures::join!(old.hand_over(Duration::from_secs(20)), leaves);
     same("runs that did not stop", left, 0)?;
     fails(run.await, RunErrorKind::HandedOver)?;

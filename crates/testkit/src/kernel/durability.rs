@@ -1,16 +1,15 @@
 //! Scenarios of the durability modes: K15.
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use fugato_graph::{
     Answers, BoxError, Context, Durability, END, EffectClass, Graph, RunErrorKind, RunnerOptions,
 };
 use fugato_store::StoreErrorKind;
-use tokio::sync::Notify;
 
 use super::{
     AppendFault,
     desk::{Calls, Change, Fixture, NamedNode, Page, finished, kind, line, question},
-    world::{MailNode, Saying, Wiring, between, texts},
+    world::{Door, MailNode, Saying, Wiring, between, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
@@ -77,20 +76,12 @@ pub async fn k15_a_batch_is_bounded_by_records(factory: &dyn LogFactory) -> Verd
 /// A batch is stored after a limited time, also while a node runs.
 pub async fn k15_a_batch_is_bounded_by_time(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let leave = Arc::new(Notify::new());
-    let leaves = leave.clone();
-    let slow = move |_: Context<Page>| {
-        let leaves = leaves.clone();
-        async move {
-            leaves.notified().await;
-            line("slow")
-        }
-    };
-    let runner = desk.runner_with(&between(slow)?, batched(1_000, 20));
+    let door = Door::default();
+    let runner = desk.runner_with(&between(door.node("slow"))?, batched(1_000, 20));
     let run = runner.start(&desk.thread, ());
     desk.appends(1).await;
     desk.appended("while a node runs", &["created started stepped"])?;
-    leave.notify_one();
+    door.open();
     finished(run.await)?;
     Ok(())
 }
@@ -219,31 +210,9 @@ pub async fn k15_what_a_crash_loses_runs_again(factory: &dyn LogFactory) -> Verd
                     .way(&["a", "ask", "b", "c", END])
                     .build()?;
                 desk.log.cut(nth, cut);
-                let mut page = None;
-                for process in 0..10 {
-                    let runner = desk.runner_with(&graph, options.clone());
-                    let ended = match runner.standing(&desk.thread).await {
-                        Ok(fugato_graph::ThreadStatus::New) => runner.start(&desk.thread, ()).await,
-                        Ok(fugato_graph::ThreadStatus::Waiting(_)) => {
-                            runner.resume(&desk.thread, Answers::only(true)?).await
-                        }
-                        Ok(fugato_graph::ThreadStatus::Unfinished) => {
-                            runner.recover(&desk.thread).await
-                        }
-                        Ok(_) => {
-                            page = Some(desk.page(&graph).await?);
-                            break;
-                        }
-                        Err(error) => Err(error),
-                    };
-                    holds(process < 9, || format!("it comes to no end: {ended:?}"))?;
-                    if ended.is_err() {
-                        desk.another_process();
-                    }
-                }
+                let page = desk.to_the_end(&graph, &options).await?;
                 let what = format!("{:?}, append {nth} {cut:?}", options.durability);
-                let said = page.map(|page| page.lines);
-                same(&what, said, Some(texts(&["a", "true", "b", "c"])))?;
+                same(&what, page.lines, texts(&["a", "true", "b", "c"]))?;
             }
         }
     }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use fugato_graph::{
     Answers, BoxError, Context, END, Graph, RunErrorKind, Runner, RunnerOptions, Schedule,
-    SubgraphInput, ThreadStatus,
+    SubgraphInput,
 };
 use tokio::sync::Notify;
 
@@ -248,26 +248,8 @@ pub async fn eager_crashes_change_nothing(factory: &dyn LogFactory) -> Verdict {
             let mut desk = Fixture::of(factory).await?;
             desk.log.cut(nth, cut);
             let what = format!("append {nth}, {cut:?}");
-            for process in 0..9 {
-                let runner = eager(&desk, &graph);
-                let ended = match runner.standing(&desk.thread).await {
-                    Ok(ThreadStatus::New) => runner.start(&desk.thread, ()).await,
-                    Ok(ThreadStatus::Waiting(_)) => {
-                        runner.resume(&desk.thread, Answers::only(true)?).await
-                    }
-                    Ok(ThreadStatus::Unfinished) => runner.recover(&desk.thread).await,
-                    Ok(ThreadStatus::Idle) => break,
-                    Ok(other) => return Err(Failure::new(format!("{what}: {other:?}"))),
-                    Err(error) => Err(error),
-                };
-                holds(process < 8, || {
-                    format!("{what}: it comes to no end: {ended:?}")
-                })?;
-                if ended.is_err() {
-                    desk.another_process();
-                }
-            }
-            let mut said = desk.page(&graph).await?.lines;
+            let options = RunnerOptions::default().schedule(Schedule::Eager);
+            let mut said = desk.to_the_end(&graph, &options).await?.lines;
             let last = said.pop();
             same(&what, last, Some("last".to_owned()))?;
             said.sort();

@@ -1,22 +1,19 @@
 //! Scenarios of leases: K14.
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use fugato_graph::{
-    Answers, BoxError, Context, END, Graph, RunErrorKind, RunnerOptions, StateEdit,
-};
+use fugato_graph::{Answers, Context, END, Graph, RunErrorKind, RunnerOptions, StateEdit};
 use fugato_store::{LeaseOutcome, LeaseRequest, StoreErrorKind};
-use tokio::sync::{Notify, Semaphore};
 
 use super::{
     desk::{Calls, Fixture, Page, fails, finished, kind, line, parked, question, thread},
-    world::{Saying, Wiring, texts},
+    world::{Door, Saying, Wiring, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
-/// A node that waits to be released and notes its drop.
+/// A node that waits at a door and notes its drop.
+#[derive(Default)]
 struct HeldNode {
-    entered: Arc<Notify>,
-    leave: Arc<Semaphore>,
+    door: Door,
     calls: Calls,
 }
 
@@ -30,35 +27,21 @@ impl Drop for Note {
 }
 
 impl HeldNode {
-    fn new() -> Self {
-        Self {
-            entered: Arc::default(),
-            leave: Arc::new(Semaphore::new(0)),
-            calls: Calls::default(),
-        }
-    }
-
     fn graph(&self) -> Result<Graph<Page>, Failure> {
-        let (entered, leave) = (self.entered.clone(), self.leave.clone());
-        let calls = self.calls.clone();
+        let (waits, calls) = (self.door.node("held"), self.calls.clone());
         Ok(Graph::<Page>::starting_at("a")
-            .node("a", async |_: Context<Page>| line("a"))
-            .node("held", move |_: Context<Page>| {
-                let (entered, leave) = (entered.clone(), leave.clone());
-                let note = Note(calls.clone());
+            .says(&Calls::default(), &["a"])
+            .node("held", move |cx: Context<Page>| {
+                let (waiting, note) = (waits(cx), Note(calls.clone()));
                 async move {
                     let _note = note;
-                    entered.notify_one();
-                    leave.acquire().await?.forget();
-                    Ok::<_, BoxError>(line("held"))
+                    waiting.await
                 }
             })
             .way(&["a", "held", END])
             .build()?)
     }
-}
 
-impl HeldNode {
     /// Waits until its future was dropped.
     async fn dropped(&self) {
         while self.calls.count() == 0 {
@@ -75,11 +58,11 @@ fn short() -> RunnerOptions {
 /// nothing is written.
 pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let waits = HeldNode::new();
+    let waits = HeldNode::default();
     let graph = waits.graph()?;
     let options = RunnerOptions::default().owner("the first");
     let run = desk.runner_with(&graph, options).start(&desk.thread, ());
-    waits.entered.notified().await;
+    waits.door.reached().await;
     let head = desk.head().await?;
     let other = desk.runner(&graph);
     let amendment = StateEdit::new([line("x")], "Ada", "to see");
@@ -96,7 +79,7 @@ pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> Verdi
         holds(busy, || format!("got {refused:?}"))?;
     }
     same("the head", desk.head().await?, head)?;
-    waits.leave.add_permits(1);
+    waits.door.open();
     finished(run.await)?.said(&["a", "held"])
 }
 
@@ -104,10 +87,10 @@ pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> Verdi
 /// stops, and none of its later results is committed.
 pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let waits = HeldNode::new();
+    let waits = HeldNode::default();
     let graph = waits.graph()?;
     let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
-    waits.entered.notified().await;
+    waits.door.reached().await;
     // The process is suspended for longer than its lease, and another one takes the thread.
     desk.clock.advance(120_000);
     let acquire = LeaseRequest::Acquire {
@@ -135,10 +118,10 @@ pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Verdict
 /// A lease is renewed for the whole run, however short the lease is.
 pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let waits = HeldNode::new();
+    let waits = HeldNode::default();
     let graph = waits.graph()?;
     let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
-    waits.entered.notified().await;
+    waits.door.reached().await;
     for _ in 0..4 {
         // The store's clock advances by less than a lease; a renewal is due after a third of it.
         desk.clock.advance(40);
@@ -147,7 +130,7 @@ pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Verdict {
     let other = kind(desk.start(&graph).await)?;
     let busy = matches!(other, RunErrorKind::Busy { .. });
     holds(busy, || format!("got {other:?}"))?;
-    waits.leave.add_permits(1);
+    waits.door.open();
     finished(run.await)?;
     Ok(())
 }
@@ -155,10 +138,10 @@ pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Verdict {
 /// A cancel request needs no lease. It reaches the owner with its next renewal, while a node runs.
 pub async fn k14_a_cancel_signal_arrives_by_renewal(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let waits = HeldNode::new();
+    let waits = HeldNode::default();
     let graph = waits.graph()?;
     let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
-    waits.entered.notified().await;
+    waits.door.reached().await;
     desk.runner(&graph)
         .cancel(&desk.thread, "Ada", "enough")
         .await?;
@@ -171,31 +154,23 @@ pub async fn k14_a_cancel_signal_arrives_by_renewal(factory: &dyn LogFactory) ->
 /// A cancel request reaches the owner with its next append, long before a renewal.
 pub async fn k14_a_cancel_signal_arrives_by_append(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
-    let (enters, leaves) = (entered.clone(), leave.clone());
+    let door = Door::default();
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", move |_: Context<Page>| {
-            let (enters, leaves) = (enters.clone(), leaves.clone());
-            async move {
-                enters.notify_one();
-                leaves.notified().await;
-                line("a")
-            }
-        })
-        .node("b", async |_: Context<Page>| line("b"))
+        .node("a", door.node("a"))
+        .says(&Calls::default(), &["b"])
         .way(&["a", "b", END])
         .build()?;
     // The thread exists already: a thread that was never stored has no signals.
-    leave.notify_one();
+    door.open();
     finished(desk.start(&graph).await)?;
-    entered.notified().await;
+    door.reached().await;
     let hour = RunnerOptions::default().lease(Duration::from_secs(3_600));
     let run = desk.runner_with(&graph, hour).start(&desk.thread, ());
-    entered.notified().await;
+    door.reached().await;
     desk.runner(&graph)
         .cancel(&desk.thread, "Ada", "enough")
         .await?;
-    leave.notify_one();
+    door.open();
     let (by, why) = ("Ada".to_owned(), "enough".to_owned());
     fails(run.await, RunErrorKind::Cancelled { by, why })?;
     let said = desk.page(&graph).await?.lines;
@@ -205,7 +180,7 @@ pub async fn k14_a_cancel_signal_arrives_by_append(factory: &dyn LogFactory) -> 
 /// There is nothing to cancel in a thread that does not exist, or that is at rest.
 pub async fn k14_there_may_be_nothing_to_cancel(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let waits = HeldNode::new();
+    let waits = HeldNode::default();
     let graph = waits.graph()?;
     let runner = desk.runner(&graph);
     let never = runner.cancel(&thread("never"), "Ada", "enough").await;
@@ -214,7 +189,7 @@ pub async fn k14_there_may_be_nothing_to_cancel(factory: &dyn LogFactory) -> Ver
         never.err().map(|e| e.kind),
         Some(RunErrorKind::NothingToDo),
     )?;
-    waits.leave.add_permits(1);
+    waits.door.open();
     finished(runner.start(&desk.thread, ()).await)?;
     let head = desk.head().await?;
     let ended = runner.cancel(&desk.thread, "Ada", "enough").await;

@@ -1,17 +1,14 @@
 //! Scenarios of requests with keys: K12.
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
-use fugato_graph::{
-    Answers, BoxError, Context, END, Graph, RunErrorKind, RunResult, RunnerOptions,
-};
-use tokio::sync::{Notify, Semaphore};
+use fugato_graph::{Answers, Context, END, Graph, RunErrorKind, RunResult, RunnerOptions};
 
 use super::{
     AppendFault,
     desk::{
         Calls, FailingNode, Fixture, Page, Switch, fails, finished, kind, line, parked, question,
     },
-    world::{Saying, Wiring},
+    world::{Door, Saying, Wiring},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
@@ -149,18 +146,12 @@ pub async fn k12_a_repeat_attaches_to_an_open_run(factory: &dyn LogFactory) -> V
 }
 
 async fn repeated(desk: &Fixture, at_once: bool) -> Verdict {
-    let (calls, entered) = <(Calls, Arc<Notify>)>::default();
-    let leave = Arc::new(Semaphore::new(0));
-    let (notes, enters, leaves) = (calls.clone(), entered.clone(), leave.clone());
+    let (calls, door) = <(Calls, Door)>::default();
+    let (notes, waits) = (calls.clone(), door.node("a"));
     let graph = Graph::<Page>::starting_at("a")
         .node("a", move |cx: Context<Page>| {
-            let (enters, leaves) = (enters.clone(), leaves.clone());
             notes.note(cx.task());
-            async move {
-                enters.notify_one();
-                leaves.acquire().await?.forget();
-                Ok::<_, BoxError>(line("a"))
-            }
+            waits(cx)
         })
         .edge("a", END)
         .output(|page| page.lines.clone())
@@ -168,14 +159,14 @@ async fn repeated(desk: &Fixture, at_once: bool) -> Verdict {
     let first = desk.runner(&graph);
     let one = first.start_keyed(&desk.thread, "one", ());
     if !at_once {
-        entered.notified().await;
+        door.reached().await;
     }
     let elsewhere = desk.runner(&graph);
     let repeats = [
         first.start_keyed(&desk.thread, "one", ()),
         elsewhere.start_keyed(&desk.thread, "one", ()),
     ];
-    leave.add_permits(1);
+    door.open();
     let expected = serde_json::json!(["a"]);
     same("the output", output(one.await?)?, expected.clone())?;
     for repeat in repeats {

@@ -9,11 +9,10 @@ use fugato_state::Seq;
 use fugato_store::{Status, StoreError, ThreadLog};
 use fugato_stream::{Event, EventKind};
 use futures::StreamExt;
-use tokio::sync::Notify;
 
 use super::{
     desk::{Calls, Change, Fixture, Page, finished, line, question},
-    world::{Saying, Wiring, texts},
+    world::{Door, Saying, Wiring, texts},
 };
 use crate::log::{Failure, Intercept, InterceptedLog, LogFactory, StoreCall, Verdict, holds, same};
 
@@ -56,10 +55,7 @@ fn letter() -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("draft")
         .node("draft", async |cx: Context<Page>| {
             cx.emit(EventKind::TextStarted { block: "b".into() });
-            cx.emit(EventKind::TextDelta {
-                block: "b".into(),
-                text: "Dear".into(),
-            });
+            cx.emit(text("b", "Dear"));
             cx.emit(EventKind::TextFinished { block: "b".into() });
             Outcome::done([line("draft")])
                 .note(card("one"))
@@ -156,11 +152,11 @@ pub async fn k22_durable_events_leave_after_their_append(factory: &dyn LogFactor
 pub async fn k22_d34_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) -> Verdict {
     const ROUNDS: i64 = 1_500;
     let desk = Fixture::of(factory).await?;
-    let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
-    let (enter, wait) = (entered.clone(), leave.clone());
+    let door = Door::default();
+    let waits = door.clone();
     let graph = Graph::<Page>::starting_at("a")
         .node("a", move |cx: Context<Page>| {
-            let (enter, wait) = (enter.clone(), wait.clone());
+            let waits = waits.clone();
             async move {
                 if cx.state().count == 0 {
                     for _ in 0..5_000 {
@@ -168,8 +164,7 @@ pub async fn k22_d34_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) 
                     }
                 }
                 if cx.state().count == ROUNDS - 50 {
-                    enter.notify_one();
-                    wait.notified().await;
+                    waits.pass().await;
                 }
                 Outcome::done([Change::Count(1)]).note(card("c"))
             }
@@ -183,10 +178,10 @@ pub async fn k22_d34_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) 
     let runner = desk.runner(&graph);
     let mut run = runner.start(&desk.thread, ());
     let mut events = vec![];
-    entered.notified().await;
+    door.reached().await;
     // A slow reader: it takes one event when it lags already, and then waits until the run is over.
     events.extend(run.next().await);
-    leave.notify_one();
+    door.open();
     while desk
         .log
         .head(&desk.thread)
@@ -222,21 +217,17 @@ pub async fn k22_d34_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) 
 /// events that follow. Dropping a stream detaches, and the run goes on.
 pub async fn k22_dropping_detaches_and_late_readers_catch_up(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
-    let (enter, wait) = (entered.clone(), leave.clone());
+    let door = Door::default();
+    let waits = door.clone();
     let graph = Graph::<Page>::starting_at("a")
         .says(&Calls::default(), &["a"])
         .node("b", move |cx: Context<Page>| {
-            let (enter, wait) = (enter.clone(), wait.clone());
+            let waits = waits.clone();
             async move {
-                for text in ["so ", "far"] {
-                    cx.emit(EventKind::TextDelta {
-                        block: "b".into(),
-                        text: text.into(),
-                    });
+                for piece in ["so ", "far"] {
+                    cx.emit(text("b", piece));
                 }
-                enter.notify_one();
-                wait.notified().await;
+                waits.pass().await;
                 cx.emit(EventKind::TextDelta {
                     block: "b".into(),
                     text: ", so good".into(),
@@ -248,9 +239,9 @@ pub async fn k22_dropping_detaches_and_late_readers_catch_up(factory: &dyn LogFa
         .build()?;
     let runner = desk.runner(&graph);
     drop(runner.start(&desk.thread, ()));
-    entered.notified().await;
+    door.reached().await;
     let late = runner.events(&desk.thread, 0);
-    leave.notify_one();
+    door.open();
     let events: Vec<_> = late.collect().await;
     let deltas: Vec<_> = events
         .iter()
@@ -297,12 +288,11 @@ pub async fn k22_a_refusal_is_an_event(factory: &dyn LogFactory) -> Verdict {
     holds(refused, || format!("got {events:?}"))
 }
 
-/// A store whose second append waits for a notification.
+/// A store whose second append waits at a door.
 #[derive(Default)]
 struct SlowStore {
     appends: AtomicU32,
-    entered: Notify,
-    leave: Notify,
+    door: Door,
 }
 
 impl Intercept for SlowStore {
@@ -313,8 +303,7 @@ impl Intercept for SlowStore {
     ) -> Result<T, StoreError> {
         let append = matches!(asked, StoreCall::Append(..));
         if append && self.appends.fetch_add(1, Ordering::Relaxed) == 1 {
-            self.entered.notify_one();
-            self.leave.notified().await;
+            self.door.pass().await;
         }
         act.await
     }
@@ -331,7 +320,7 @@ pub async fn k22_who_comes_while_it_is_stored_misses_nothing(factory: &dyn LogFa
     let log = InterceptedLog::new(desk.log.clone(), slow.clone());
     let runner = Runner::on_log(graph, Arc::new(log));
     let run = runner.start(&desk.thread, ());
-    slow.entered.notified().await;
+    slow.door.reached().await;
     let mut seen = vec![];
     for mut reader in [
         runner.events(&desk.thread, 0),
@@ -340,7 +329,7 @@ pub async fn k22_who_comes_while_it_is_stored_misses_nothing(factory: &dyn LogFa
         let first = reader.next().await.and_then(|event| event.seq);
         seen.push((reader, Vec::from_iter(first)));
     }
-    slow.leave.notify_one();
+    slow.door.open();
     finished(run.await)?;
     let end = desk.head().await?;
     for (mut reader, mut seqs) in seen {

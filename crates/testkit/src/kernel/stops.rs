@@ -7,12 +7,12 @@ use fugato_graph::{
 };
 use fugato_state::Question;
 use fugato_store::Status;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Semaphore;
 
 use super::{
     AppendFault,
     desk::{Calls, Change, Fixture, Page, fails, kind, line, parked},
-    world::{Killer, Saying, Wiring, texts},
+    world::{Door, Killer, Saying, Wiring, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
@@ -134,15 +134,14 @@ pub async fn k19_d24_cancelling_keeps_what_was_finished(factory: &dyn LogFactory
 pub async fn k19_cancelling_waits_for_an_action(factory: &dyn LogFactory) -> Verdict {
     for ends in [true, false] {
         let desk = Fixture::of(factory).await?;
-        let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
-        let (enters, leaves) = (entered.clone(), leave.clone());
+        let door = Door::default();
+        let waits = door.clone();
         let graph = Graph::<Page>::starting_at("send")
             .node("send", move |cx: Context<Page>| {
-                let (enters, leaves) = (enters.clone(), leaves.clone());
+                let waits = waits.clone();
                 async move {
                     let act = move |_| async move {
-                        enters.notify_one();
-                        leaves.notified().await;
+                        waits.pass().await;
                         Ok::<_, BoxError>("sent".to_owned())
                     };
                     let time = if ends { 60_000 } else { 40 };
@@ -154,14 +153,14 @@ pub async fn k19_cancelling_waits_for_an_action(factory: &dyn LogFactory) -> Ver
             .build()?;
         let runner = desk.runner(&graph);
         let run = tokio::spawn(runner.start(&desk.thread, ()).into_future());
-        entered.notified().await;
+        door.reached().await;
         runner.cancel(&desk.thread, "Ada", "enough").await?;
         tokio::time::sleep(Duration::from_millis(20)).await;
         holds(!run.is_finished(), || {
             "the run ended before its action".into()
         })?;
         if ends {
-            leave.notify_one();
+            door.open();
         }
         let ended = run.await.map_err(|error| Failure::new(error.to_string()))?;
         fails(ended, ada())?;

@@ -30,7 +30,7 @@ fn talk(rounds: i64, bytes: usize, calls: &Calls) -> Result<Graph<Page>, Failure
 /// number of records.
 pub async fn k16_d30_bytes_are_linear_and_opening_is_bounded(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let graph = talk(600, 2_000, &Calls::default())?;
+    let graph = talk(600, 7_000, &Calls::default())?;
     let page = finished(desk.start(&graph).await)?;
     let bytes: usize = desk
         .log
@@ -40,8 +40,8 @@ pub async fn k16_d30_bytes_are_linear_and_opening_is_bounded(factory: &dyn LogFa
         .map(|record| record.0.len())
         .sum();
     same("appends", desk.log.commits().len(), 600)?;
-    holds(bytes < 600 * 2_200, || {
-        format!("{bytes} bytes for 600 lines of 2,000")
+    holds(bytes < 600 * 7_200, || {
+        format!("{bytes} bytes for 600 lines of 7,000")
     })?;
     settle(&desk, 1).await?;
     let puts = desk.log.puts();

@@ -1,12 +1,9 @@
 //! Scenarios of history, forks and amendments: K18.
-use std::sync::Arc;
-
 use fugato_graph::{
-    AnswerError, Answers, BoxError, Context, END, Graph, RunErrorKind, RunResult, Runner,
-    StateEdit, ThreadStatus, machine::Fact,
+    AnswerError, Answers, END, Graph, RunErrorKind, RunResult, Runner, StateEdit, ThreadStatus,
+    machine::Fact,
 };
 use fugato_store::StoreErrorKind;
-use tokio::sync::Notify;
 
 use super::{
     AppendFault,
@@ -14,7 +11,7 @@ use super::{
         Calls, Change, FailingNode, Fixture, Page, Switch, fails, finished, kind, line, parked,
         thread,
     },
-    world::{Saying, Wiring, texts},
+    world::{Door, Saying, Wiring, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
@@ -181,28 +178,20 @@ pub async fn k18_an_operator_amends_what_rests(factory: &dyn LogFactory) -> Verd
 /// Nothing is amended while a run is under way, in this process or left behind by a crash.
 pub async fn k18_nothing_is_amended_in_a_run(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
-    let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
-    let (enters, leaves) = (entered.clone(), leave.clone());
+    let door = Door::default();
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", async |_: Context<Page>| line("a"))
-        .node("b", move |_: Context<Page>| {
-            let (enters, leaves) = (enters.clone(), leaves.clone());
-            async move {
-                enters.notify_one();
-                leaves.notified().await;
-                Ok::<_, BoxError>(line("b"))
-            }
-        })
+        .says(&Calls::default(), &["a"])
+        .node("b", door.node("b"))
         .way(&["a", "b", END])
         .build()?;
     let runner = desk.runner(&graph);
     let run = runner.start(&desk.thread, ());
-    entered.notified().await;
+    door.reached().await;
     let refused = kind(runner.amend(&desk.thread, ada(&["x"])).await)?;
     let busy = matches!(refused, RunErrorKind::Busy { .. });
     holds(busy, || format!("got {refused:?}"))?;
     desk.log.cut(1, AppendFault::DiesBefore);
-    leave.notify_one();
+    door.open();
     kind(run.await)?;
     desk.another_process();
     let runner = desk.runner(&graph);
@@ -210,7 +199,7 @@ pub async fn k18_nothing_is_amended_in_a_run(factory: &dyn LogFactory) -> Verdic
         runner.amend(&desk.thread, ada(&["x"])).await,
         RunErrorKind::Unfinished,
     )?;
-    leave.notify_one();
+    door.open();
     finished(runner.recover(&desk.thread).await)?;
     replayed(&runner, &desk, &["a", "b"]).await
 }

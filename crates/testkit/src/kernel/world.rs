@@ -3,11 +3,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use fugato_graph::{
-    BoxError, Context, END, Effect, EffectClass, Graph, GraphBuilder, IntoNode, Node, Outcome,
-    Runner, RunnerOptions,
+    Answers, BoxError, Context, END, Effect, EffectClass, Graph, GraphBuilder, IntoNode, Node,
+    Outcome, Runner, RunnerOptions, ThreadStatus,
 };
 use fugato_state::{State, ThreadId};
 use fugato_store::{Commit, Expect, Record, Status};
+use futures::future::BoxFuture;
+use tokio::sync::Notify;
 
 use super::{
     AppendFault, RecordingLog,
@@ -175,10 +177,78 @@ impl Fixture {
         Ok(())
     }
 
+    /// Continues the thread from any standing until its run has ended, with another process after
+    /// each error; every question is answered with `true`.
+    pub(crate) async fn to_the_end(
+        &mut self,
+        graph: &Graph<Page>,
+        options: &RunnerOptions,
+    ) -> Result<Page, Failure> {
+        let mut last = None;
+        for _ in 0..9 {
+            let runner = self.runner_with(graph, options.clone());
+            let ended = match runner.standing(&self.thread).await {
+                Ok(ThreadStatus::New) => runner.start(&self.thread, ()).await,
+                Ok(ThreadStatus::Waiting(_)) => {
+                    runner.resume(&self.thread, Answers::only(true)?).await
+                }
+                Ok(ThreadStatus::Unfinished) => runner.recover(&self.thread).await,
+                Ok(ThreadStatus::Idle) => return self.page(graph).await,
+                Ok(other) => return Err(Failure::new(format!("it stands at {other:?}"))),
+                Err(error) => Err(error),
+            };
+            if ended.is_err() {
+                self.another_process();
+            }
+            last = Some(ended);
+        }
+        Err(Failure::new(format!("it comes to no end: {last:?}")))
+    }
+
     /// Waits until this many commits were appended.
     pub(crate) async fn appends(&self, commits: usize) {
         while self.log.commits().len() < commits {
             tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// A door at which nodes wait until they are let through.
+#[derive(Clone, Default)]
+pub(crate) struct Door {
+    reached: Arc<Notify>,
+    opened: Arc<Notify>,
+}
+
+impl Door {
+    /// Waits at the door until it is opened.
+    pub(crate) async fn pass(&self) {
+        self.reached.notify_one();
+        self.opened.notified().await;
+    }
+
+    /// Waits until a node is at the door.
+    pub(crate) async fn reached(&self) {
+        self.reached.notified().await;
+    }
+
+    /// Lets one node through.
+    pub(crate) fn open(&self) {
+        self.opened.notify_one();
+    }
+
+    /// Returns a node that passes the door, and then says its name.
+    pub(crate) fn node(
+        &self,
+        name: &'static str,
+    ) -> impl Fn(Context<Page>) -> BoxFuture<'static, Change> + Send + Sync + 'static + use<> {
+        let door = self.clone();
+        move |_| {
+            let door = door.clone();
+            Box::pin(async move {
+                door.pass().await;
+                line(name)
+            })
         }
     }
 }

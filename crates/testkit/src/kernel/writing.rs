@@ -1,51 +1,38 @@
 //! Scenarios of a single writer, and of durability: K13 and K15.
-use std::sync::Arc;
-
 use fugato_graph::{Answers, Context, END, Graph, RunErrorKind};
 use fugato_store::{LeaseRequest, Status, StoreErrorKind};
-use tokio::sync::{Notify, Semaphore};
 
 use super::{
     AppendFault,
     desk::{Calls, Fixture, Page, finished, kind, line, question},
-    world::{Saying, Wiring, texts},
+    world::{Door, Saying, Wiring, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
-fn held(entered: &Arc<Notify>, leave: &Arc<Semaphore>) -> Result<Graph<Page>, Failure> {
-    let (entered, leave) = (entered.clone(), leave.clone());
-    Ok(Graph::<Page>::starting_at("a")
-        .node("a", move |_: Context<Page>| {
-            let (entered, leave) = (entered.clone(), leave.clone());
-            async move {
-                entered.notify_one();
-                leave.acquire().await?.forget();
-                Ok::<_, fugato_graph::BoxError>(line("a"))
-            }
-        })
-        .edge("a", END)
-        .build()?)
+fn held(door: &Door) -> Result<Graph<Page>, Failure> {
+    let graph = Graph::<Page>::starting_at("a").node("a", door.node("a"));
+    Ok(graph.edge("a", END).build()?)
 }
 
 /// Of two runs of one thread at the same time, one is refused and has changed nothing.
 pub async fn k13_of_two_runs_one_is_refused(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let (entered, leave) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
-    let graph = held(&entered, &leave)?;
+    let door = Door::default();
+    let graph = held(&door)?;
     let first = desk.runner(&graph).start(&desk.thread, line("one"));
-    entered.notified().await;
+    door.reached().await;
     let second = desk.runner(&graph).start(&desk.thread, line("two"));
     let second = tokio::select! {
         ended = second.into_future() => kind(ended)?,
-        () = entered.notified() => return Err(Failure::new("two runs are under way at once")),
+        () = door.reached() => return Err(Failure::new("two runs are under way at once")),
     };
     holds(matches!(second, RunErrorKind::Busy { .. }), || {
         format!("got {second:?}")
     })?;
-    leave.add_permits(1);
+    door.open();
     let page = finished(first.await)?;
     same("what the first said", page.lines, texts(&["one", "a"]))?;
-    leave.add_permits(1);
+    door.open();
     let page = finished(desk.runner(&graph).start(&desk.thread, line("two")).await)?;
     let both = texts(&["one", "a", "two", "a"]);
     same("what both said", page.lines, both)
@@ -54,56 +41,46 @@ pub async fn k13_of_two_runs_one_is_refused(factory: &dyn LogFactory) -> Verdict
 /// A writer that lost its thread to another gets a conflict, and has written nothing.
 pub async fn k13_an_old_owner_writes_nothing(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let entered = Arc::new(Notify::new());
-    let old_leaves = Arc::new(Semaphore::new(0));
-    let new_leaves = Arc::new(Semaphore::new(0));
-    let runner = desk.runner(&held(&entered, &old_leaves)?);
+    let (old_door, new_door) = (Door::default(), Door::default());
+    let runner = desk.runner(&held(&old_door)?);
     let old = runner.start(&desk.thread, line("old"));
-    entered.notified().await;
+    old_door.reached().await;
     // The process is suspended for longer than its lease.
     desk.clock.advance(60_000);
-    let runner = desk.runner(&held(&entered, &new_leaves)?);
+    let graph = held(&new_door)?;
+    let runner = desk.runner(&graph);
     let new = runner.start(&desk.thread, line("new"));
-    entered.notified().await;
-    old_leaves.add_permits(1);
+    new_door.reached().await;
+    old_door.open();
     let lost = kind(old.await)?;
     let conflict = matches!(lost, RunErrorKind::Store(StoreErrorKind::Conflict { .. }));
     holds(conflict, || format!("the old owner got {lost:?}"))?;
     same("the head after the old owner", desk.head().await?, 0)?;
-    new_leaves.add_permits(1);
-    let said = texts(&["new", "a"]);
-    same(
-        "what the winner said",
-        finished(new.await)?.lines,
-        said.clone(),
-    )?;
-    let stored = runner.state(&desk.thread).await?;
-    same(
-        "what is stored",
-        stored.map(|page| page.lines.clone()),
-        Some(said),
-    )
+    new_door.open();
+    let said = ["new", "a"];
+    finished(new.await)?.said(&said)?;
+    desk.stored(&graph, &said).await
 }
 
 /// A foreign record at the next position is a conflict for a run that does not know it.
 pub async fn k13_a_moved_head_is_a_conflict(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let (entered, leave) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
-    let graph = held(&entered, &leave)?;
+    let door = Door::default();
+    let graph = held(&door)?;
     finished({
-        leave.add_permits(1);
+        door.open();
         desk.start(&graph).await
     })?;
-    entered.notified().await;
+    door.reached().await;
     let run = desk.runner(&graph).start(&desk.thread, line("lost"));
-    entered.notified().await;
+    door.reached().await;
     let head = desk.head().await?;
     let copy = desk.log_of().read(&desk.thread, head, 1).await?;
     for (_, record) in copy {
         desk.foreign(&desk.thread, record.0, Status::Runnable)
             .await?;
     }
-    leave.add_permits(1);
+    door.open();
     let lost = kind(run.await)?;
     let conflict = matches!(lost, RunErrorKind::Store(StoreErrorKind::Conflict { .. }));
     holds(conflict, || format!("got {lost:?}"))?;
