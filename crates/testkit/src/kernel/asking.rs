@@ -17,7 +17,7 @@ type Silence = Box<dyn Fn(&Page) -> Vec<Change> + Send + Sync>;
 /// Builds open, then the pauses size and colour at once, and a node in parallel.
 fn two_pauses(calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("open")
-        .says(&calls, &["open"])
+        .says(calls, &["open", "work", "last"])
         .pause(
             "size",
             |_| "how large?",
@@ -28,7 +28,6 @@ fn two_pauses(calls: &Calls) -> Result<Graph<Page>, Failure> {
             |_| "which colour?",
             |_, colour: Option<String>| line(format!("colour {colour:?}")),
         )
-        .says(&calls, &["work", "last"])
         .fork("open", &["size", "colour", "work"], "last")
         .edge("last", END)
         .build()?)

@@ -25,9 +25,8 @@ fn asking(
 ) -> Result<Graph<Page>, Failure> {
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("open")
-        .says(&calls, &["open"])
+        .says(&calls, &["open", "a", "b"])
         .pause(pause, |_| "sure?", |_, yes: bool| line(yes.to_string()))
-        .says(&calls, &["a", "b"])
         .node(meet, NamedNode("meet", calls.clone()))
         .edge("open", pause)
         .way(&["open", "a", END])
@@ -83,9 +82,8 @@ pub async fn k20_half_filled_joins_follow_a_rename(factory: &dyn LogFactory) -> 
     let graph = |meet: &str, source: &str, renamed: bool| -> Result<Graph<Page>, Failure> {
         let calls = Calls::default();
         let graph = Graph::<Page>::starting_at("open")
-            .says(&calls, &["open"])
+            .says(&calls, &["open", "b"])
             .node(source, NamedNode("a", calls.clone()))
-            .says(&calls, &["b"])
             .pause("ask", |_| "sure?", |_, yes: bool| line(yes.to_string()))
             .node(meet, NamedNode("meet", calls))
             .edge("open", source)

@@ -23,7 +23,7 @@ fn stored(error: Option<RunError>) -> Option<StoreErrorKind> {
 fn busy(world: &Calls) -> Result<Graph<Page>, Failure> {
     let mails = MailNode::of(world, EffectClass::Once);
     Ok(Graph::<Page>::starting_at("open")
-        .says(&Calls::default(), &["open"])
+        .says(&Calls::default(), &["open", "works", "last"])
         .node("acts", move |cx: Context<Page>| {
             let mails = mails.clone();
             async move {
@@ -34,7 +34,6 @@ fn busy(world: &Calls) -> Result<Graph<Page>, Failure> {
                 })
             }
         })
-        .says(&Calls::default(), &["works", "last"])
         .fork("open", &["acts", "works"], "last")
         .edge("last", END)
         .build()?)

@@ -48,7 +48,7 @@ async fn carry_on(desk: &Fixture, runner: &Runner<Page>) -> Result<Page, RunErro
 fn graphs(calls: &Calls) -> Result<Vec<(&'static str, Graph<Page>)>, Failure> {
     let says = |name| NamedNode(name, calls.clone());
     let pause = Graph::<Page>::starting_at("open")
-        .says(&calls, &["open", "a"])
+        .says(calls, &["open", "a"])
         .pause("size", |_| "size?", |_, n: i64| Change::Count(n))
         .pause("sum", |_| "sum?", |_, n: i64| Change::Count(10 * n))
         .node("last", says("last"))

@@ -204,13 +204,12 @@ pub async fn k15_what_a_crash_loses_runs_again(factory: &dyn LogFactory) -> Verd
             for nth in 1..=4 {
                 let mut desk = Fixture::of(factory).await?;
                 let graph = Graph::<Page>::starting_at("a")
-                    .says(&Calls::default(), &["a"])
+                    .says(&Calls::default(), &["a", "b", "c"])
                     .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
-                    .says(&Calls::default(), &["b", "c"])
                     .way(&["a", "ask", "b", "c", END])
                     .build()?;
                 desk.log.cut(nth, cut);
-                let page = desk.to_the_end(&graph, &options).await?;
+                let page = desk.run_to_the_end(&graph, &options).await?;
                 let what = format!("{:?}, append {nth} {cut:?}", options.durability);
                 same(&what, page.lines, texts(&["a", "true", "b", "c"]))?;
             }

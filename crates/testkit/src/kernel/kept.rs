@@ -15,9 +15,8 @@ use crate::log::{Failure, LogFactory, Verdict, holds, same};
 fn fork(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("open")
         .node("open", async |_: Context<Page>| ())
-        .says(&calls, &["a", "b"])
+        .says(calls, &["a", "b", "last"])
         .node("c", FailingNode("c", calls.clone(), broken.clone()))
-        .says(&calls, &["last"])
         .fork("open", &["a", "b", "c"], "last")
         .edge("last", END)
         .build()?)
@@ -84,13 +83,12 @@ pub async fn k4_a_question_keeps_finished_siblings(factory: &dyn LogFactory) -> 
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("open")
         .node("open", async |_: Context<Page>| ())
-        .says(&calls, &["a"])
+        .says(&calls, &["a", "last"])
         .pause(
             "ask",
             |_| "sure?",
             |_, yes: bool| super::desk::line(yes.to_string()),
         )
-        .says(&calls, &["last"])
         .fork("open", &["a", "ask"], "last")
         .edge("last", END)
         .build()?;

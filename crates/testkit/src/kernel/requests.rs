@@ -14,7 +14,7 @@ use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 fn counting(calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("a")
-        .says(&calls, &["a"])
+        .says(calls, &["a"])
         .edge("a", END)
         .output(|page| page.lines.len())
         .build()?)

@@ -44,7 +44,7 @@ fn leave(_: &Page, inner: &Page) -> super::desk::Change {
 fn pair(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
     let (fails, broken) = (calls.clone(), broken.clone());
     Ok(Graph::<Page>::starting_at("one")
-        .says(&calls, &["one"])
+        .says(calls, &["one"])
         .node("two", move |cx: Context<Page>| {
             fails.note(cx.task());
             let first = cx.state().lines.first().is_some_and(|line| line == "0");
@@ -64,9 +64,8 @@ fn off() -> Switch {
 /// Builds plan, three of the inner graph at once, last.
 fn scattered(inner: &Graph<Page>, calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("plan")
-        .says(&calls, &["plan"])
+        .says(calls, &["plan", "last"])
         .subgraph("worker", inner, enter, leave)
-        .says(&calls, &["last"])
         .scatter("plan", "worker", |_| 0..3_u32)
         .way(&["worker", "last", END])
         .build()?)
@@ -75,9 +74,8 @@ fn scattered(inner: &Graph<Page>, calls: &Calls) -> Result<Graph<Page>, Failure>
 /// Builds in, a subgraph, out.
 fn chained(inner: &Graph<Page>, calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("in")
-        .says(&calls, &["in"])
+        .says(calls, &["in", "out"])
         .subgraph("sub", inner, enter, leave)
-        .says(&calls, &["out"])
         .way(&["in", "sub", "out", END])
         .build()?)
 }
@@ -503,13 +501,12 @@ async fn survives(mut desk: Fixture, schedule: Schedule) -> Verdict {
     let runner = desk.runner_with(&graph, options.clone());
     let asked = question(runner.start(&desk.thread, ()).await)?;
     // A checkpoint while the scope is open: a branch that ends, or an amendment.
-    let (before, after) = match schedule {
-        Schedule::Eager => (texts(&["in", "beside"]), texts(&["out"])),
-        _ => {
-            let noted = StateEdit::new([line("noted")], "Ada", "a checkpoint");
-            parked(runner.amend(&desk.thread, noted).await)?;
-            (texts(&["in", "noted"]), texts(&["beside", "out"]))
-        }
+    let (before, after) = if schedule == Schedule::Eager {
+        (texts(&["in", "beside"]), texts(&["out"]))
+    } else {
+        let noted = StateEdit::new([line("noted")], "Ada", "a checkpoint");
+        parked(runner.amend(&desk.thread, noted).await)?;
+        (texts(&["in", "noted"]), texts(&["beside", "out"]))
     };
     let head = desk.head().await?;
     let copy = super::desk::thread("copy");
@@ -568,11 +565,9 @@ pub async fn k21_a_question_inside_keeps_its_siblings(factory: &dyn LogFactory) 
     let desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = Graph::<Page>::starting_at("open")
-        .says(&calls, &["open"])
+        .says(&calls, &["open", "beside", "last"])
         .subgraph("sub", &asking()?, enter, leave)
-        .says(&calls, &["beside"])
         .node("flaky", FailingNode("flaky", calls.clone(), broken.clone()))
-        .says(&calls, &["last"])
         .fork("open", &["sub", "beside", "flaky"], "last")
         .edge("last", END)
         .build()?;

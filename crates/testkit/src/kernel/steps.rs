@@ -255,7 +255,7 @@ pub async fn k2_one_append_is_in_flight(factory: &dyn LogFactory) -> Verdict {
 /// Builds first, then a and b at once, then last.
 pub(super) fn three(calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("first")
-        .says(&calls, &["first", "a", "b", "last"])
+        .says(calls, &["first", "a", "b", "last"])
         .fork("first", &["a", "b"], "last")
         .edge("last", END)
         .build()?)

@@ -18,11 +18,9 @@ use crate::log::{Failure, LogFactory, Verdict, holds, same};
 /// Builds open, then a pause and two nodes of which one may fail, joined into last.
 fn desk_graph(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("open")
-        .says(&calls, &["open"])
+        .says(calls, &["open", "works", "last"])
         .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
-        .says(&calls, &["works"])
         .node("flaky", FailingNode("flaky", calls.clone(), broken.clone()))
-        .says(&calls, &["last"])
         .fork("open", &["ask", "works", "flaky"], "last")
         .edge("last", END)
         .build()?)
@@ -248,10 +246,9 @@ pub async fn k18_an_operator_finishes_a_failed_task(factory: &dyn LogFactory) ->
         let (calls, broken) = (Calls::default(), Switch::on());
         let failing = |name| FailingNode(name, calls.clone(), broken.clone());
         let graph = Graph::<Page>::starting_at("open")
-            .says(&Calls::default(), &["open"])
+            .says(&Calls::default(), &["open", "last"])
             .node("one", failing("one"))
             .node("two", failing("two"))
-            .says(&Calls::default(), &["last"])
             .fork("open", &["one", "two"], "last")
             .edge("last", END)
             .build()?;

@@ -65,9 +65,8 @@ impl Node<Page> for MailNode {
 /// Builds a, then a node that acts, then b.
 pub(crate) fn between<M>(acts: impl IntoNode<Page, M>) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("a")
-        .says(&Calls::default(), &["a"])
+        .says(&Calls::default(), &["a", "b"])
         .node("send", acts)
-        .says(&Calls::default(), &["b"])
         .way(&["a", "send", "b", END])
         .build()?)
 }
@@ -92,8 +91,8 @@ impl<S: State> Wiring for GraphBuilder<S> {
 
     fn fork(self, from: &str, at_once: &[&str], to: &str) -> Self {
         let begin = |graph: Self, node: &&str| graph.edge(from, *node);
-        let begun = at_once.iter().fold(self, begin);
-        begun.join(at_once.iter().copied(), to)
+        let forked = at_once.iter().fold(self, begin);
+        forked.join(at_once.iter().copied(), to)
     }
 }
 
@@ -105,9 +104,9 @@ pub(crate) trait Saying: Sized {
 
 impl Saying for GraphBuilder<Page> {
     fn says(self, calls: &Calls, names: &[&'static str]) -> Self {
-        let named =
+        let add =
             |graph: Self, name: &&'static str| graph.node(*name, NamedNode(name, calls.clone()));
-        names.iter().fold(self, named)
+        names.iter().fold(self, add)
     }
 }
 
@@ -179,7 +178,7 @@ impl Fixture {
 
     /// Continues the thread from any standing until its run has ended, with another process after
     /// each error; every question is answered with `true`.
-    pub(crate) async fn to_the_end(
+    pub(crate) async fn run_to_the_end(
         &mut self,
         graph: &Graph<Page>,
         options: &RunnerOptions,

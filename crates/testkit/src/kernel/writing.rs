@@ -109,7 +109,7 @@ pub async fn k13_a_lost_answer_writes_nothing_twice(factory: &dyn LogFactory) ->
 
 fn chain(calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("a")
-        .says(&calls, &["a", "b", "c"])
+        .says(calls, &["a", "b", "c"])
         .way(&["a", "b", "c", END])
         .build()?)
 }
