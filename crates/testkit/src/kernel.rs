@@ -1,7 +1,8 @@
-//! The conformance suite of the graph engine on a log: its rules K1 to K24, the eager schedule, and
-//! what one append contains.
+//! The conformance suite of the graph engine on a log: its rules K1 to K24 and K35, the eager
+//! schedule, and what one append contains.
 //!
-//! Each scenario is a public function whose name begins with its rule.
+//! Each scenario is a public function whose name begins with its rule, and with the known defects
+//! of other engines, D1 to D35, that cannot happen where it holds.
 //! [`kernel_suite!`](crate::kernel_suite) makes a test of each, on the logs of a
 //! [`LogFactory`].
 mod answer_schema;

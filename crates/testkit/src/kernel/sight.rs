@@ -319,7 +319,8 @@ pub async fn k22_who_comes_while_it_is_stored_misses_nothing(factory: &dyn LogFa
     let slow = Arc::new(SlowStore::default());
     let log = InterceptedLog::new(desk.log.clone(), slow.clone());
     let runner = Runner::on_log(graph, Arc::new(log));
-    let run = runner.start(&desk.thread, ());
+    // Nobody reads while the append begins.
+    drop(runner.start(&desk.thread, ()));
     slow.door.reached().await;
     let mut seen = vec![];
     for mut reader in [
@@ -330,7 +331,9 @@ pub async fn k22_who_comes_while_it_is_stored_misses_nothing(factory: &dyn LogFa
         seen.push((reader, Vec::from_iter(first)));
     }
     slow.door.open();
-    finished(run.await)?;
+    while runner.is_live(&desk.thread) {
+        tokio::task::yield_now().await;
+    }
     let end = desk.head().await?;
     for (mut reader, mut seqs) in seen {
         while seqs.last() != Some(&end) {
