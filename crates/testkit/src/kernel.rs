@@ -1,7 +1,8 @@
-//! The conformance suite of the graph engine on a log: its rules K1 to K24, the eager schedule, and
-//! what one append contains.
+//! The conformance suite of the graph engine on a log: its rules K1 to K24 and K35, the eager
+//! schedule, and what one append contains.
 //!
-//! Each scenario is a public function whose name begins with its rule.
+//! Each scenario is a public function whose name begins with its rule, and with the known defects
+//! of other engines, D1 to D35, that cannot happen where it holds.
 //! [`kernel_suite!`](crate::kernel_suite) makes a test of each, on the logs of a
 //! [`LogFactory`].
 mod answer_schema;
@@ -24,6 +25,7 @@ mod machine;
 mod recording;
 mod replay;
 mod requests;
+mod retention;
 mod scopes;
 mod sight;
 mod steps;
@@ -36,7 +38,7 @@ mod writing;
 
 use futures::future::BoxFuture;
 
-use crate::log::{Failure, LogFactory};
+use crate::log::{Failure, LogFactory, Verdict};
 
 pub use recording::{AppendFault, RecordingLog};
 pub use replay::replay_check;
@@ -50,8 +52,8 @@ macro_rules! scenarios {
 
         /// Runs the scenario of this name, for a minute at most: on a broken log it might wait for
         /// ever.
-        pub async fn run(scenario: &str, factory: &dyn LogFactory) -> Result<(), Failure> {
-            let ran: BoxFuture<'_, Result<(), Failure>> = match scenario {
+        pub async fn run(scenario: &str, factory: &dyn LogFactory) -> Verdict {
+            let ran: BoxFuture<'_, Verdict> = match scenario {
                 $($(stringify!($scenario) => Box::pin($scenario(factory)),)*)*
                 _ => return Err(Failure::new(format!("there is no scenario {scenario:?}"))),
             };
@@ -75,7 +77,7 @@ macro_rules! scenarios {
             ($d factory:expr, if $d there:expr) => {
                 $($(
                     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-                    async fn $scenario() -> Result<(), $crate::log::Failure> {
+                    async fn $scenario() -> $crate::log::Verdict {
                         if $d there {
                             $crate::kernel::run(stringify!($scenario), &$d factory).await?;
                         }
@@ -90,16 +92,16 @@ macro_rules! scenarios {
 scenarios! {
     ($)
     steps:
-        k1_only_apply_changes_state
-        k1_applying_in_place_clones_nothing
+        k1_d10_only_apply_changes_state
+        k1_d32_d33_applying_in_place_copies_nothing
         k2_tasks_of_a_step_run_at_the_same_time
-        k2_updates_fold_in_path_order
+        k2_d16_updates_fold_in_path_order
         k2_only_closing_records_are_checkpoints
         k2_one_append_is_in_flight
-        k3_a_failing_router_leaves_the_step_open
+        k3_d1_a_failing_router_leaves_the_step_open
         k3_routers_run_on_the_folded_state;
     kept:
-        k4_retry_runs_only_what_failed
+        k4_d14_retry_runs_only_what_failed
         k4_siblings_finish_before_the_run_fails
         k4_a_question_keeps_finished_siblings
         k4_a_crash_keeps_finished_siblings
@@ -108,22 +110,23 @@ scenarios! {
         k4_a_panic_is_a_failure;
     build:
         k5_build_rejects
-        k5_an_undeclared_target_is_an_error
+        k5_d8_an_undeclared_target_is_an_error
         k5_a_half_filled_join_is_an_error
-        k5_arrivals_at_one_node_are_one_task
+        k5_d9_arrivals_at_one_node_are_one_task
         k5_a_scatter_over_nothing_goes_on
         k5_the_step_limit_has_its_own_error;
     cost:
-        k6_what_a_step_appends_is_constant;
+        k6_d31_what_a_step_appends_is_constant;
     asking:
         k7_several_questions_are_open_at_once
-        k7_ids_are_never_used_again
-        k7_a_node_asks_midway
+        k7_d19_ids_are_never_used_again
+        k7_d5_d25_a_node_asks_midway
+        k7_d3_an_answer_goes_to_the_question_of_its_name
         k7_a_malformed_question_is_an_error
-        k8_a_wrong_answer_changes_nothing
+        k8_d4_a_wrong_answer_changes_nothing
         k8_an_approval_of_something_else_is_refused
         k8_an_expired_question_is_no_dead_end
-        k9_an_answer_touches_only_its_task;
+        k9_d6_d17_an_answer_touches_only_its_task;
     consent:
         k35_an_approval_needs_its_id
         k35_an_id_belongs_to_one_incarnation
@@ -132,7 +135,8 @@ scenarios! {
         k35_a_repeat_approves_nothing_else
         k35_a_repeat_inside_a_subgraph_approves_nothing_else
         k35_an_answer_records_its_origin
-        k35_a_node_acts_on_what_was_shown;
+        k35_a_node_acts_on_what_was_shown
+        k35_a_card_of_an_older_program_is_asked_anew;
     writing:
         k13_of_two_runs_one_is_refused
         k13_an_old_owner_writes_nothing
@@ -143,29 +147,33 @@ scenarios! {
         k15_a_failed_write_stops_the_run
         k15_a_thread_at_rest_is_free;
     stored:
-        k16_bytes_are_linear_and_opening_is_bounded
+        k16_d30_bytes_are_linear_and_opening_is_bounded
         k16_a_damaged_snapshot_is_ignored
         k16_replay_calls_apply_only
         k16_what_is_too_large_is_an_error
         k16_many_large_outcomes_are_stored
-        k16_another_format_is_refused;
+        k16_d11_types_survive_a_resume
+        k16_d26_another_format_is_refused;
     answer_schema:
         k20_an_answer_that_fits_both_schemas_is_taken
         k20_an_answer_that_no_longer_fits_is_asked_anew
         k20_an_answer_that_a_node_cannot_read_fails_its_task;
     change:
-        k20_a_renamed_node_is_refused_or_followed
+        k20_d7_a_renamed_node_is_refused_or_followed
         k20_half_filled_joins_follow_a_rename
         k20_a_shape_that_changed_without_a_version_is_named
         k20_other_changes_go_on_and_are_recorded
+        k20_a_repeated_request_goes_on_with_no_run_whose_nodes_are_gone
+        k20_a_log_that_opens_a_task_twice_is_refused
         k20_a_newer_state_migrates_behind_a_barrier
         k21_a_newer_state_inside_goes_on;
     sight:
         k22_a_cursor_misses_nothing_durable
         k22_durable_events_leave_after_their_append
-        k22_a_reader_that_lags_reads_the_log
+        k22_d34_a_reader_that_lags_reads_the_log
         k22_dropping_detaches_and_late_readers_catch_up
-        k22_a_refusal_is_an_event;
+        k22_a_refusal_is_an_event
+        k22_who_comes_while_it_is_stored_misses_nothing;
     machine:
         k23_a_machine_wakes_as_it_was
         k23_an_ephemeral_run_goes_on_elsewhere;
@@ -182,11 +190,13 @@ scenarios! {
         k10_a_key_belongs_to_its_task_or_to_the_thread
         k10_the_lease_outlives_the_action
         k10_what_did_not_happen_may_be_tried_again
-        k11_another_input_is_an_error
+        k10_an_action_without_time_is_an_error
+        k10_an_effect_that_its_node_drops_before_it_began_is_waited_for_by_nobody
+        k11_d12_another_input_is_an_error
         k11_the_error_names_both_inputs
         k11_a_fork_inherits_receipts_up_to_its_position;
     doubts:
-        k10_a_person_is_asked_about_a_doubt
+        k10_d21_a_person_is_asked_about_a_doubt
         k10_an_answer_of_another_type_is_asked_anew
         k10_reconcile_is_asked_first
         k10_nobody_is_asked_before_its_time
@@ -196,7 +206,8 @@ scenarios! {
         k10_an_action_goes_on_without_its_node
         k10_what_ends_badly_is_in_doubt
         k10_no_task_can_lose_a_doubt_of_the_thread
-        k10_a_settled_doubt_needs_no_further_call;
+        k10_a_settled_doubt_needs_no_further_call
+        k10_an_operator_settles_a_doubt_of_the_thread;
     requests:
         k12_a_finished_request_is_told_again
         k12_a_failed_request_is_told_again
@@ -214,7 +225,8 @@ scenarios! {
         k14_a_cancel_signal_arrives_by_renewal
         k14_a_cancel_signal_arrives_by_append
         k14_there_may_be_nothing_to_cancel
-        k14_time_is_the_stores;
+        k14_time_is_the_stores
+        k14_d20_a_clock_that_steps_back_restores_nothing_old;
     durability:
         k15_a_batch_is_bounded_by_records
         k15_a_batch_is_bounded_by_time
@@ -229,6 +241,10 @@ scenarios! {
         k17_what_cannot_be_compacted_is_refused
         k17_removing_leaves_no_orphans
         k17_a_fork_stands_alone;
+    retention:
+        k17_a_finished_thread_is_kept_unless_somebody_says_otherwise
+        k17_a_finished_thread_is_kept_for_a_while
+        k17_a_finished_thread_is_deleted_at_once;
     time_travel:
         k18_history_and_states_can_be_read
         k18_a_fork_begins_at_a_checkpoint
@@ -241,13 +257,14 @@ scenarios! {
         k19_retries_survive_their_process
         k19_a_crash_in_a_back_off_loses_no_try
         k19_a_policy_says_what_is_tried_again
+        k19_a_failure_is_told_and_its_retry_can_be_cancelled
         k19_crashes_are_counted_apart_from_tries
         k4_a_task_that_kills_meets_its_limit
         k4_a_hand_over_is_no_crash
         k19_nodes_have_time_limits
         k19_a_time_limit_is_in_the_log;
     stops:
-        k19_cancelling_keeps_what_was_finished
+        k19_d24_cancelling_keeps_what_was_finished
         k19_cancelling_waits_for_an_action
         k19_cancelling_stops_subgraphs
         k19_what_waits_is_cancelled_at_once
@@ -265,11 +282,11 @@ scenarios! {
         k21_what_is_gone_inside_is_named
         k21_an_operator_finishes_a_task_inside
         k21_an_operator_finishes_a_subgraph
-        k21_open_scopes_survive_snapshots
+        k21_d18_open_scopes_survive_snapshots
         k21_effects_inside_belong_to_their_task
         k21_a_question_inside_keeps_its_siblings;
     eager:
-        eager_branches_do_not_wait_for_each_other
+        eager_d35_branches_do_not_wait_for_each_other
         eager_is_a_choice
         eager_scatters_are_barriers
         eager_questions_stop_no_other_branch

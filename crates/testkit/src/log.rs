@@ -54,7 +54,7 @@ pub use broken::{BrokenLog, BrokenLogs, Flaw};
 pub use claim::claim;
 pub use clock::{TestClock, time_never_runs_backwards};
 pub use factory::{Abilities, LogFactory, OpenError, OpenedLog};
-pub use failure::Failure;
+pub use failure::{Failure, Verdict};
 pub(crate) use failure::{holds, same};
 pub use intercept::{Intercept, InterceptedLog, StoreCall};
 pub use lease::{lease, release};

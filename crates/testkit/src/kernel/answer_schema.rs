@@ -8,8 +8,11 @@ use fugato_state::{Question, Schema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use super::desk::{Change, Fixture, Page, finished, kind, line, question, whole};
-use crate::log::{Failure, LogFactory, holds, same};
+use super::{
+    desk::{Change, Fixture, Page, fails, finished, line, question, whole},
+    world::texts,
+};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 /// The answer as the program that asked knew it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -52,9 +55,7 @@ where
 
 /// A question whose answer schema now has other descriptions, another name, or a new optional field
 /// is answered as before.
-pub async fn k20_an_answer_that_fits_both_schemas_is_taken(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k20_an_answer_that_fits_both_schemas_is_taken(factory: &dyn LogFactory) -> Verdict {
     let today = [
         deciding(|decision: Decision| format!("decided {}", decision.yes))?,
         deciding(|it: Considered| format!("considered {} {:?} {}", it.yes, it.why, it.sure))?,
@@ -74,9 +75,7 @@ pub async fn k20_an_answer_that_fits_both_schemas_is_taken(
 
 /// An answer that does not fit both schemas changes nothing. The question is asked again, under
 /// another id and in its present form, and an operator can finish it as before.
-pub async fn k20_an_answer_that_no_longer_fits_is_asked_anew(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k20_an_answer_that_no_longer_fits_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
     let today = deciding(|it: Reasoned| format!("{} because {}", it.yes, it.why))?;
     for by_hand in [false, true] {
         let mut desk = Fixture::of(factory).await?;
@@ -103,18 +102,13 @@ pub async fn k20_an_answer_that_no_longer_fits_is_asked_anew(
         )?;
         let open = vec![anew.id.clone()];
         let late = AnswerError::Unknown { id: asked.id, open };
-        let refused = kind(desk.resume(&today, old).await)?;
-        same(
-            "an answer to the old one",
-            refused,
-            RunErrorKind::Answer(late),
-        )?;
+        fails(desk.resume(&today, old).await, RunErrorKind::Answer(late))?;
         let yes = Reasoned {
             yes: true,
             why: "it rains".into(),
         };
         let page = finished(desk.resume(&today, Answers::to(anew.id, yes)?).await)?;
-        let said = vec!["true because it rains".to_owned()];
+        let said = texts(&["true because it rains"]);
         same("what was said", page.lines, said)?;
     }
     Ok(())
@@ -145,7 +139,7 @@ where
 /// tried again by a program that can read it, or an operator finishes it.
 pub async fn k20_an_answer_that_a_node_cannot_read_fails_its_task(
     factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+) -> Verdict {
     for by_hand in [false, true] {
         let mut desk = Fixture::of(factory).await?;
         let before = reading(|choice: Choice| choice.yes.to_string())?;
@@ -162,7 +156,7 @@ pub async fn k20_an_answer_that_a_node_cannot_read_fails_its_task(
             let edit = StateEdit::new(none, "Ada", "no longer asked").finishing("ask#1");
             (desk.runner(&today).amend(&desk.thread, edit).await, vec![])
         } else {
-            let said = vec!["true None false".to_owned()];
+            let said = texts(&["true None false"]);
             (desk.runner(&both).retry(&desk.thread).await, said)
         };
         same("what was said", finished(ended)?.lines, said)?;

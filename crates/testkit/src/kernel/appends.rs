@@ -10,12 +10,12 @@ use fugato_store::{Head, Status};
 use tokio::sync::Notify;
 
 use super::{
-    desk::{Calls, Fixture, NamedNode, Page, finished, line, parked, question},
-    world::MailNode,
+    desk::{Calls, Fixture, Page, finished, line, parked, question},
+    world::{MailNode, Saying, Wiring},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{LogFactory, Verdict, holds, same};
 
-fn brackets(desk: &Fixture, what: &str, expected: &[&str]) -> Result<(), Failure> {
+fn brackets(desk: &Fixture, what: &str, expected: &[&str]) -> Verdict {
     let got = desk.log.brackets();
     desk.log.forget();
     same(what, got.lines().collect::<Vec<_>>(), expected.to_vec())
@@ -23,14 +23,12 @@ fn brackets(desk: &Fixture, what: &str, expected: &[&str]) -> Result<(), Failure
 
 /// A step of one task is one record, and one append; the start is stored with the first, the end
 /// with the last.
-pub async fn append_of_single_task_steps(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn append_of_single_task_steps(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", NamedNode("a", calls.clone()))
-        .node("b", NamedNode("b", calls))
-        .edge("a", "b")
-        .edge("b", END)
+        .says(&calls, &["a", "b"])
+        .way(&["a", "b", END])
         .output(|page| page.lines.len())
         .build()?;
     finished(desk.runner(&graph).start(&desk.thread, line("in")).await)?;
@@ -42,7 +40,7 @@ pub async fn append_of_single_task_steps(factory: &dyn LogFactory) -> Result<(),
 }
 
 /// Outcomes of several tasks are appended as they finish; the closing record comes with the last.
-pub async fn append_of_parallel_tasks(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn append_of_parallel_tasks(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let turns: Vec<_> = (0..3).map(|_| Arc::new(Notify::new())).collect();
     let waits = turns.clone();
@@ -60,8 +58,7 @@ pub async fn append_of_parallel_tasks(factory: &dyn LogFactory) -> Result<(), Fa
         })
         .node("last", async |_: Context<Page>| ())
         .scatter("plan", "worker", |_| 0..3)
-        .edge("worker", "last")
-        .edge("last", END)
+        .way(&["worker", "last", END])
         .build()?;
     let run = desk.runner(&graph).start(&desk.thread, ());
     for (n, turn) in [1, 0, 2].into_iter().zip(1..) {
@@ -83,13 +80,12 @@ pub async fn append_of_parallel_tasks(factory: &dyn LogFactory) -> Result<(), Fa
 
 /// A pause asks in the append of the step before it; its answer, its outcome and the end of the
 /// step are one append.
-pub async fn append_of_a_pause(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn append_of_a_pause(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("draft")
-        .node("draft", NamedNode("draft", Calls::default()))
+        .says(&Calls::default(), &["draft"])
         .pause("confirm", |_| "sure?", |_, yes: bool| line(yes.to_string()))
-        .edge("draft", "confirm")
-        .edge("confirm", END)
+        .way(&["draft", "confirm", END])
         .build()?;
     question(desk.start(&graph).await)?;
     let start = [
@@ -105,7 +101,7 @@ pub async fn append_of_a_pause(factory: &dyn LogFactory) -> Result<(), Failure> 
 
 /// One task asks while another works: results are stored as they arrive. If a node asks midway, the
 /// answer is stored before the task runs again.
-pub async fn append_of_a_question_midway(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn append_of_a_question_midway(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let asked = Arc::new(Notify::new());
     let wait = asked.clone();
@@ -124,10 +120,8 @@ pub async fn append_of_a_question_midway(factory: &dyn LogFactory) -> Result<(),
                 line("b")
             }
         })
-        .edge("open", "a")
-        .edge("open", "b")
-        .edge("a", END)
-        .edge("b", END)
+        .way(&["open", "a", END])
+        .way(&["open", "b", END])
         .build()?;
     let run = desk.runner(&graph).start(&desk.thread, ());
     while desk.log.commits().len() < 2 {
@@ -150,16 +144,12 @@ pub async fn append_of_a_question_midway(factory: &dyn LogFactory) -> Result<(),
 }
 
 /// Arrivals at a join are in the closing records, and so is the task that it starts.
-pub async fn append_of_a_join(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn append_of_a_join(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("open")
-        .node("open", NamedNode("open", calls.clone()))
-        .node("a", NamedNode("a", calls.clone()))
-        .node("b", NamedNode("b", calls.clone()))
-        .node("last", NamedNode("last", calls))
-        .edge("open", "a")
-        .edge("a", "b")
+        .says(&calls, &["open", "a", "b", "last"])
+        .way(&["open", "a", "b"])
         .join(["open", "b"], "last")
         .edge("last", END)
         .build()?;
@@ -176,7 +166,7 @@ pub async fn append_of_a_join(factory: &dyn LogFactory) -> Result<(), Failure> {
 const CREATED: &str = r#"{"created":{"state":{"count":0,"lines":[],"route":""},"version":1}}"#;
 
 /// An effect of class `Once` is an intent, the action, its receipt, and its step.
-pub async fn append_of_an_effect(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn append_of_an_effect(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let mails = MailNode::of(&Calls::default(), EffectClass::Once);
     let graph = Graph::<Page>::starting_at("send")
@@ -206,7 +196,7 @@ pub async fn append_of_an_effect(factory: &dyn LogFactory) -> Result<(), Failure
 
 /// A failure that is retried is stored with the time of the retry, and the thread sleeps until
 /// then.
-pub async fn append_of_a_retry(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn append_of_a_retry(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let policy = NodePolicy::default().attempts(2);
     let graph = Graph::<Page>::starting_at("a")
@@ -233,7 +223,7 @@ pub async fn append_of_a_retry(factory: &dyn LogFactory) -> Result<(), Failure> 
 
 /// The steps of a subgraph in a scatter have its scope. Its last step is appended with the outcome
 /// of its task, and with the closing record if it was the last of all.
-pub async fn append_of_a_subgraph(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn append_of_a_subgraph(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let turns: Vec<_> = (0..2).map(|_| Arc::new(Notify::new())).collect();
     let waits = turns.clone();
@@ -299,9 +289,7 @@ pub async fn append_of_a_subgraph(factory: &dyn LogFactory) -> Result<(), Failur
 
 /// A cancellation records its author, its reason and the dropped tasks; an amendment its author,
 /// its reason and the finished task.
-pub async fn append_of_a_cancellation_and_an_amendment(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn append_of_a_cancellation_and_an_amendment(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("ask")
         .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
@@ -333,17 +321,15 @@ pub async fn append_of_a_cancellation_and_an_amendment(
 }
 
 /// A fork is one transaction: a snapshot and one record, after the position at which it was made.
-pub async fn append_of_a_fork(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn append_of_a_fork(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     if desk.opened.admin.is_none() {
         return Ok(());
     }
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", NamedNode("a", calls.clone()))
-        .node("b", NamedNode("b", calls))
-        .edge("a", "b")
-        .edge("b", END)
+        .says(&calls, &["a", "b"])
+        .way(&["a", "b", END])
         .build()?;
     let runner = desk.runner(&graph);
     finished(runner.start(&desk.thread, ()).await)?;

@@ -1,8 +1,11 @@
 //! Scenarios of graphs that must not end as a success by accident: K5.
 use fugato_graph::{BuildIssue, Context, END, Graph, GraphBuilder, RunErrorKind};
 
-use super::desk::{Calls, Fixture, NamedNode, Page, Switch, finished, kind, line};
-use crate::log::{Failure, LogFactory, holds, same};
+use super::{
+    desk::{Calls, Fixture, Page, Switch, fails, finished, line},
+    world::{Saying, Wiring, texts},
+};
+use crate::log::{LogFactory, Verdict, holds, same};
 
 async fn idle(_: Context<Page>) {}
 
@@ -87,7 +90,7 @@ fn problems() -> Vec<(GraphBuilder<Page>, BuildIssue)> {
 }
 
 /// `build` rejects graphs that could fail, and names the problem.
-pub async fn k5_build_rejects(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k5_build_rejects(factory: &dyn LogFactory) -> Verdict {
     Fixture::of(factory).await?;
     for (graph, expected) in problems() {
         let found = graph
@@ -99,41 +102,47 @@ pub async fn k5_build_rejects(factory: &dyn LogFactory) -> Result<(), Failure> {
             format!("expected {expected:?}, found {found:?}")
         })?;
     }
-    Ok(())
+    let told = nodes(&["a"]).edge("a", "x").build().err();
+    let text =
+        "the graph cannot be built: the edge from \"a\" to \"x\" mentions \"x\", which is no node";
+    same(
+        "the text",
+        told.map(|error| error.to_string()).as_deref(),
+        Some(text),
+    )
 }
 
 /// A branch to an undeclared target stops the run with an error that names it; the run can go on
 /// with a corrected router.
-pub async fn k5_an_undeclared_target_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k5_d8_an_undeclared_target_is_an_error(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let switch = broken.clone();
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", NamedNode("a", calls.clone()))
+        .says(&calls, &["a"])
         .branch("a", ["a", END], move |_| {
             if switch.is_on() { "nowhere" } else { END }
         })
         .build()?;
     let runner = desk.runner(&graph);
-    let error = kind(runner.start(&desk.thread, ()).await)?;
+    let error = runner.start(&desk.thread, ()).await.err();
+    let told = error.as_ref().map(ToString::to_string);
+    let text = "thread \"desk\", after 0 steps: the branch of node a chose \"nowhere\"; it declares a, END";
+    same("the text", told.as_deref(), Some(text))?;
     let expected = RunErrorKind::UndeclaredTarget {
         node: "a".into(),
         target: "nowhere".into(),
         declared: vec!["a".into(), "END".into()],
     };
-    same("the error", error, expected)?;
+    same("the error", error.map(|error| error.kind), Some(expected))?;
     let none = Graph::<Page>::starting_at("a")
         .node("a", idle)
         .branch("a", ["a", END], |_| Vec::<&'static str>::new())
         .build()?;
-    let empty = kind(
+    fails(
         desk.runner(&none)
             .start(&super::desk::thread("none"), ())
             .await,
-    )?;
-    same(
-        "a router that chooses nothing",
-        empty,
         RunErrorKind::Router { node: "a".into() },
     )?;
     broken.turn_off();
@@ -142,48 +151,39 @@ pub async fn k5_an_undeclared_target_is_an_error(factory: &dyn LogFactory) -> Re
 }
 
 /// A join that is half filled when no task is left is an error.
-pub async fn k5_a_half_filled_join_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k5_a_half_filled_join_is_an_error(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = nodes(&["open", "a", "b", "last"])
         .branch("open", ["a", "b"], |_| "a")
         .join(["a", "b"], "last")
         .edge("last", END)
         .build()?;
-    let error = kind(desk.start(&graph).await)?;
     let expected = RunErrorKind::HalfFilledJoin {
         join: "last".into(),
         arrived: vec!["a".into()],
     };
-    same("the error", error, expected)
+    fails(desk.start(&graph).await, expected)
 }
 
 /// Arrivals at one node in one step are one task; a join is one task too, whenever its sources
 /// finish.
-pub async fn k5_arrivals_at_one_node_are_one_task(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k5_d9_arrivals_at_one_node_are_one_task(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = nodes(&["open", "a", "b", "detour"])
-        .node("meet", NamedNode("meet", calls.clone()))
-        .node("last", NamedNode("last", calls.clone()))
-        .edge("open", "a")
-        .edge("open", "b")
-        .edge("a", "meet")
-        .edge("b", "meet")
+        .says(&calls, &["meet", "last"])
+        .way(&["open", "a", "meet"])
+        .way(&["open", "b", "meet"])
         .edge("b", "detour")
         .join(["detour", "meet"], "last")
         .edge("last", END)
         .build()?;
     finished(desk.start(&graph).await)?;
-    same(
-        "tasks",
-        calls.take(),
-        ["last#1", "meet#1"].map(str::to_owned).to_vec(),
-    )?;
+    calls.ran(&["last#1", "meet#1"])?;
     let slow = nodes(&["open", "a", "b", "later"])
-        .node("last", NamedNode("last", calls.clone()))
+        .says(&calls, &["last"])
         .edge("open", "a")
-        .edge("open", "b")
-        .edge("b", "later")
+        .way(&["open", "b", "later"])
         .join(["a", "later"], "last")
         .edge("last", END)
         .build()?;
@@ -195,13 +195,13 @@ pub async fn k5_arrivals_at_one_node_are_one_task(factory: &dyn LogFactory) -> R
     same(
         "a join over several steps",
         calls.take(),
-        vec!["last#1".to_owned()],
+        texts(&["last#1"]),
     )
 }
 
 /// A scatter over nothing continues after its workers' node, once, when all workers of the step are
 /// done.
-pub async fn k5_a_scatter_over_nothing_goes_on(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k5_a_scatter_over_nothing_goes_on(factory: &dyn LogFactory) -> Verdict {
     for (one, other, expected) in [
         (0, 0, vec!["collect#1"]),
         (0, 2, vec!["collect#1", "w", "w"]),
@@ -215,13 +215,12 @@ pub async fn k5_a_scatter_over_nothing_goes_on(factory: &dyn LogFactory) -> Resu
                 works.note("w");
                 async { line("worked") }
             })
-            .node("collect", NamedNode("collect", calls.clone()))
+            .says(&calls, &["collect"])
             .edge("open", "a")
             .edge("open", "b")
             .scatter("a", "worker", move |_| 0..one)
             .scatter("b", "worker", move |_| 0..other)
-            .edge("worker", "collect")
-            .edge("collect", END)
+            .way(&["worker", "collect", END])
             .build()?;
         finished(desk.start(&graph).await)?;
         let expected = expected.iter().map(|call| (*call).to_owned()).collect();
@@ -235,11 +234,13 @@ pub async fn k5_a_scatter_over_nothing_goes_on(factory: &dyn LogFactory) -> Resu
 }
 
 /// A run that exceeds the step limit has an error of its own.
-pub async fn k5_the_step_limit_has_its_own_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k5_the_step_limit_has_its_own_error(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = nodes(&["a"]).branch("a", ["a", END], |_| "a").build()?;
     let options = fugato_graph::RunnerOptions::default().step_limit(7);
     let runner = desk.runner(&graph).options(options);
-    let error = kind(runner.start(&desk.thread, ()).await)?;
-    same("the error", error, RunErrorKind::StepLimit { limit: 7 })
+    fails(
+        runner.start(&desk.thread, ()).await,
+        RunErrorKind::StepLimit { limit: 7 },
+    )
 }

@@ -1,16 +1,20 @@
 //! A program that changed: K20.
+use std::time::Duration;
+
 use fugato_graph::{
     Answers, BoxError, Context, END, Graph, RunErrorKind, StateEdit, SubgraphInput, machine::Fact,
 };
 use fugato_state::{MigrateError, State};
+use fugato_store::{Record, Status};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
     AppendFault,
-    desk::{Calls, Change, Fixture, NamedNode, Page, finished, kind, line, question, whole},
+    desk::{Calls, Change, Fixture, NamedNode, Page, fails, finished, line, question, whole},
+    world::{Door, Saying, Wiring, texts},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 /// Builds open, then the pause and the node a, which meet.
 fn asking(
@@ -21,14 +25,11 @@ fn asking(
 ) -> Result<Graph<Page>, Failure> {
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("open")
-        .node("open", NamedNode("open", calls.clone()))
+        .says(&calls, &["open", "a", "b"])
         .pause(pause, |_| "sure?", |_, yes: bool| line(yes.to_string()))
-        .node("a", NamedNode("a", calls.clone()))
-        .node("b", NamedNode("b", calls.clone()))
         .node(meet, NamedNode("meet", calls.clone()))
         .edge("open", pause)
-        .edge("open", "a")
-        .edge("a", END)
+        .way(&["open", "a", END])
         .join([pause, "b"], meet)
         .edge("open", "b")
         .edge(meet, END);
@@ -38,7 +39,7 @@ fn asking(
     let graph = if more {
         graph
             .edge(meet, "new")
-            .node("new", NamedNode("new", calls))
+            .says(&calls, &["new"])
             .edge("new", END)
     } else {
         graph
@@ -48,9 +49,7 @@ fn asking(
 
 /// A thread that waits in a removed node is refused with the list of what is missing, and nothing
 /// changes; with the rename declared it continues.
-pub async fn k20_a_renamed_node_is_refused_or_followed(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k20_d7_a_renamed_node_is_refused_or_followed(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     question(
         desk.runner(&asking("ask", "meet", &[], false)?)
@@ -68,33 +67,27 @@ pub async fn k20_a_renamed_node_is_refused_or_followed(
         let expected = RunErrorKind::GraphChanged {
             gone: vec!["node \"ask\"".into()],
         };
-        same("the list", kind(refused)?, expected)?;
+        fails(refused, expected)?;
     }
     same("the head", desk.head().await?, head)?;
     let followed = asking("confirm", "meet", &[("ask", "confirm")], false)?;
     let runner = desk.runner(&followed);
     let page = finished(runner.resume(&desk.thread, Answers::only(true)?).await)?;
-    let said = ["open", "true", "a", "b", "meet"]
-        .map(str::to_owned)
-        .to_vec();
+    let said = texts(&["open", "true", "a", "b", "meet"]);
     same("what was said", page.lines, said)
 }
 
 /// Half-filled joins follow a rename too, and are refused without it.
-pub async fn k20_half_filled_joins_follow_a_rename(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k20_half_filled_joins_follow_a_rename(factory: &dyn LogFactory) -> Verdict {
     let graph = |meet: &str, source: &str, renamed: bool| -> Result<Graph<Page>, Failure> {
         let calls = Calls::default();
         let graph = Graph::<Page>::starting_at("open")
-            .node("open", NamedNode("open", calls.clone()))
+            .says(&calls, &["open", "b"])
             .node(source, NamedNode("a", calls.clone()))
-            .node("b", NamedNode("b", calls.clone()))
             .pause("ask", |_| "sure?", |_, yes: bool| line(yes.to_string()))
             .node(meet, NamedNode("meet", calls))
             .edge("open", source)
-            .edge("open", "b")
-            .edge("b", "ask")
+            .way(&["open", "b", "ask"])
             .join([source, "ask"], meet)
             .edge(meet, END);
         let graph = if renamed {
@@ -113,16 +106,10 @@ pub async fn k20_half_filled_joins_follow_a_rename(
     let changed = graph("gather", "first", false)?;
     let refused = desk.resume(&changed, Answers::only(true)?).await;
     let gone = vec!["the join into \"meet\" from a".into()];
-    same(
-        "without the rename",
-        kind(refused)?,
-        RunErrorKind::GraphChanged { gone },
-    )?;
+    fails(refused, RunErrorKind::GraphChanged { gone })?;
     let followed = graph("gather", "first", true)?;
     let page = finished(desk.resume(&followed, Answers::only(true)?).await)?;
-    let said = ["open", "a", "b", "true", "meet"]
-        .map(str::to_owned)
-        .to_vec();
+    let said = texts(&["open", "a", "b", "true", "meet"]);
     same("what was said", page.lines, said)
 }
 
@@ -130,7 +117,7 @@ pub async fn k20_half_filled_joins_follow_a_rename(
 /// changes.
 pub async fn k20_a_shape_that_changed_without_a_version_is_named(
     factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let before = Graph::<Old>::starting_at("ask")
         .pause("ask", |_| "how many?", |_, n: u32| n)
@@ -174,9 +161,7 @@ impl State for Unversioned {
 
 /// A change of nodes that the thread does not refer to is accepted: the thread continues, and the
 /// log records that the graph changed.
-pub async fn k20_other_changes_go_on_and_are_recorded(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k20_other_changes_go_on_and_are_recorded(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     question(
         desk.runner(&asking("ask", "meet", &[], false)?)
@@ -200,6 +185,63 @@ pub async fn k20_other_changes_go_on_and_are_recorded(
     holds(recorded, || {
         "the log does not say that the graph changed".into()
     })
+}
+
+/// A repeated request goes on with no run whose nodes are gone; the older program goes on with it.
+pub async fn k20_a_repeated_request_goes_on_with_no_run_whose_nodes_are_gone(
+    factory: &dyn LogFactory,
+) -> Verdict {
+    let desk = Fixture::of(factory).await?;
+    let door = Door::default();
+    let graph = |second: &'static str| {
+        Graph::<Page>::starting_at("slow")
+            .node("slow", door.node("slow"))
+            .says(&Calls::default(), &[second])
+            .way(&["slow", second, END])
+            .build()
+    };
+    let (old, new) = (desk.runner(&graph("old")?), desk.runner(&graph("new")?));
+    let run = old.start_keyed(&desk.thread, "once", ());
+    door.reached().await;
+    let leaves = async { door.open() };
+    let (left, ()) = futures::join!(old.hand_over(Duration::from_secs(20)), leaves);
+    same("runs that did not stop", left, 0)?;
+    fails(run.await, RunErrorKind::HandedOver)?;
+    let gone = texts(&["node \"old\""]);
+    fails(
+        new.start_keyed(&desk.thread, "once", ()).await,
+        RunErrorKind::GraphChanged { gone },
+    )?;
+    finished(old.start_keyed(&desk.thread, "once", ()).await)?.said(&["slow", "old"])
+}
+
+/// A log that closes a step twice is refused: it would open the same tasks again, and the run would
+/// wait for one of each for ever.
+pub async fn k20_a_log_that_opens_a_task_twice_is_refused(factory: &dyn LogFactory) -> Verdict {
+    let desk = Fixture::of(factory).await?;
+    let graph = asking("ask", "meet", &[], false)?;
+    question(desk.start(&graph).await)?;
+    let records = desk.log_of().read(&desk.thread, 1, 10).await?;
+    let opens = |record: &&Record| String::from_utf8_lossy(&record.0).contains("stepped");
+    let stepped: Vec<_> = records
+        .iter()
+        .map(|(_, record)| record)
+        .filter(opens)
+        .collect();
+    same("steps", stepped.len(), 1)?;
+    for record in stepped {
+        desk.foreign(&desk.thread, record.0.clone(), Status::Runnable)
+            .await?;
+    }
+    let error = desk.recover(&graph).await.err();
+    let told = error.as_ref().map(|error| whole(error)).unwrap_or_default();
+    let expected = "the log tells of task open#1, which is not open";
+    holds(told.ends_with(expected), || format!("got {told:?}"))?;
+    same(
+        "the error",
+        error.map(|error| error.kind),
+        Some(RunErrorKind::Format),
+    )
 }
 
 /// Version 1 counts apples; version 2 counts fruits by kind, and an old update counts double.
@@ -254,9 +296,7 @@ impl State for New {
 
 /// A newer version of the state folds the old log by its migrations, and writes a barrier with its
 /// snapshot; an older program then refuses the thread.
-pub async fn k20_a_newer_state_migrates_behind_a_barrier(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k20_a_newer_state_migrates_behind_a_barrier(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let old = Graph::<Old>::starting_at("ask")
         .pause("ask", |_| "how many?", |_, n: u32| n)
@@ -317,7 +357,7 @@ pub async fn k20_a_newer_state_migrates_behind_a_barrier(
 
 /// A subgraph whose state has a newer version continues after the records of the older program, by
 /// an answer, an amendment or a retry, and its log can still be read.
-pub async fn k21_a_newer_state_inside_goes_on(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k21_a_newer_state_inside_goes_on(factory: &dyn LogFactory) -> Verdict {
     let (old, new) = within()?;
     for how in ["answered", "finished by hand", "after a crash"] {
         let mut desk = Fixture::of(factory).await?;
@@ -359,8 +399,7 @@ fn within() -> Result<(Graph<Page>, Graph<Page>), Failure> {
     let inner = Graph::<Old>::starting_at("grow")
         .node("grow", async |_: Context<Old>| 2_u32)
         .pause("ask", |_| "how many?", |_, n: u32| n)
-        .edge("grow", "ask")
-        .edge("ask", END)
+        .way(&["grow", "ask", END])
         .build()?;
     let old = Graph::<Page>::starting_at("sub")
         .subgraph("sub", &inner, enter, |_, inner: &Old| {
@@ -373,9 +412,7 @@ fn within() -> Result<(Graph<Page>, Graph<Page>), Failure> {
         .node("grow", async |_: Context<New>| ("leaf".to_owned(), 1))
         .pause("ask", |_| "how many?", |_, n: u32| ("pear".to_owned(), n))
         .node("last", async |_: Context<New>| ("last".to_owned(), 1))
-        .edge("grow", "ask")
-        .edge("ask", "last")
-        .edge("last", END)
+        .way(&["grow", "ask", "last", END])
         .build()?;
     let leave = |_: &Page, inner: &New| {
         let fruits = inner.fruits.iter().map(|(name, n)| format!("{name} {n}"));

@@ -1,13 +1,17 @@
 //! Scenarios of consent: K35.
 use fugato_graph::{
     AnswerError, Answers, Attribution, BoxError, Context, END, Graph, Outcome, RunErrorKind,
-    StateEdit, SubgraphInput, machine::Fact,
+    StateEdit, SubgraphInput, ThreadStatus, machine::Fact,
 };
 use fugato_state::Question;
+use fugato_store::Status;
 use serde_json::json;
 
-use super::desk::{Fixture, Page, finished, kind, line, parked, question, thread};
-use crate::log::{Failure, LogFactory, holds, same};
+use super::{
+    desk::{Fixture, Page, fails, finished, line, parked, question, thread},
+    world::{Wiring, texts},
+};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 /// Builds two approvals, one after the other, of the page's lines.
 fn two_approvals() -> Result<Graph<Page>, Failure> {
@@ -15,8 +19,7 @@ fn two_approvals() -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("first")
         .approval("first", shown, |_, ok: bool| line(format!("first {ok}")))
         .approval("second", shown, |_, ok: bool| line(format!("second {ok}")))
-        .edge("first", "second")
-        .edge("second", END)
+        .way(&["first", "second", END])
         .build()?)
 }
 
@@ -38,63 +41,51 @@ fn asking_node() -> Result<Graph<Page>, Failure> {
 }
 
 /// An answer without an id approves nothing, although only one question is open; only its id does.
-pub async fn k35_an_approval_needs_its_id(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k35_an_approval_needs_its_id(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&two_approvals()?);
     let asked = question(runner.start(&desk.thread, line("delete")).await)?;
     let head = desk.head().await?;
-    let bare = kind(runner.resume(&desk.thread, Answers::only(true)?).await)?;
     let id = asked.id.clone();
-    same(
-        "a bare answer",
-        bare,
+    fails(
+        runner.resume(&desk.thread, Answers::only(true)?).await,
         RunErrorKind::Answer(AnswerError::Unbound { id }),
     )?;
     same("the head", desk.head().await?, head)?;
-    let next = question(
-        runner
-            .resume(&desk.thread, Answers::to(asked.id, true)?)
-            .await,
-    )?;
+    let next = question(desk.answer(&runner, asked.id, true).await)?;
     same("what is asked next", next.task.as_str(), "second#1")
 }
 
 /// The same question in another thread, or in a new incarnation of the thread, has another id: an
 /// answer to one does not answer the other.
-pub async fn k35_an_id_belongs_to_one_incarnation(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k35_an_id_belongs_to_one_incarnation(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&two_approvals()?);
     let other = thread("another");
     let here = question(runner.start(&desk.thread, line("delete")).await)?;
     let there = question(runner.start(&other, line("delete")).await)?;
     holds(here.id != there.id, || format!("{} is used twice", here.id))?;
-    let late = kind(
+    let (id, open) = (here.id.clone(), vec![there.id]);
+    fails(
         runner
             .resume(&other, Answers::to(here.id.clone(), true)?)
             .await,
-    )?;
-    let (id, open) = (here.id, vec![there.id]);
-    same(
-        "an id of another thread",
-        late,
         RunErrorKind::Answer(AnswerError::Unknown { id, open }),
     )
 }
 
 /// An amendment that changes the content of an open approval withdraws it, and the question is
 /// asked again.
-pub async fn k35_a_changed_value_is_asked_anew(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k35_a_changed_value_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
     changed(factory, two_approvals()?).await
 }
 
 /// The same for a node that has asked midway.
-pub async fn k35_a_changed_value_of_a_node_is_asked_anew(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k35_a_changed_value_of_a_node_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
     changed(factory, asking_node()?).await
 }
 
-async fn changed(factory: &dyn LogFactory, graph: Graph<Page>) -> Result<(), Failure> {
+async fn changed(factory: &dyn LogFactory, graph: Graph<Page>) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&graph);
     let shown = question(runner.start(&desk.thread, line("delete one")).await)?;
@@ -106,22 +97,14 @@ async fn changed(factory: &dyn LogFactory, graph: Graph<Page>) -> Result<(), Fai
         || format!("an old card: {}", today.question.prompt),
     )?;
     let head = desk.head().await?;
-    let old = kind(
-        runner
-            .resume(&desk.thread, Answers::to(shown.id.clone(), true)?)
-            .await,
-    )?;
     let unknown = RunErrorKind::Answer(AnswerError::Unknown {
-        id: shown.id,
+        id: shown.id.clone(),
         open: vec![today.id.clone()],
     });
-    same("an answer to the old card", old, unknown)?;
+    fails(desk.answer(&runner, shown.id.clone(), true).await, unknown)?;
     same("the head", desk.head().await?, head)?;
     // The thread can still go on.
-    match runner
-        .resume(&desk.thread, Answers::to(today.id, true)?)
-        .await
-    {
+    match desk.answer(&runner, today.id, true).await {
         Ok(_) => Ok(()),
         Err(error) => Err(Failure::from(error)),
     }
@@ -129,14 +112,14 @@ async fn changed(factory: &dyn LogFactory, graph: Graph<Page>) -> Result<(), Fai
 
 /// A repeated request gets the result of the first, whatever has opened since, and in another
 /// process too.
-pub async fn k35_a_repeat_approves_nothing_else(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k35_a_repeat_approves_nothing_else(factory: &dyn LogFactory) -> Verdict {
     repeats(factory, two_approvals()?).await
 }
 
 /// The same for the questions of a subgraph: the thread keeps the request names.
 pub async fn k35_a_repeat_inside_a_subgraph_approves_nothing_else(
     factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+) -> Verdict {
     let graph = Graph::<Page>::starting_at("inside")
         .subgraph(
             "inside",
@@ -149,7 +132,7 @@ pub async fn k35_a_repeat_inside_a_subgraph_approves_nothing_else(
     repeats(factory, graph).await
 }
 
-async fn repeats(factory: &dyn LogFactory, graph: Graph<Page>) -> Result<(), Failure> {
+async fn repeats(factory: &dyn LogFactory, graph: Graph<Page>) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let runner = desk.runner(&graph);
     let first = question(runner.start(&desk.thread, line("delete")).await)?;
@@ -166,27 +149,23 @@ async fn repeats(factory: &dyn LogFactory, graph: Graph<Page>) -> Result<(), Fai
         let open = parked(runner.resume(&desk.thread, only).await)?;
         same("what waits", open.len(), 1)?;
     }
-    let other = kind(runner.resume(&desk.thread, yes("no")?).await)?;
     let key = "yes-1".to_owned();
-    same(
-        "another request",
-        other,
+    fails(
+        runner.resume(&desk.thread, yes("no")?).await,
         RunErrorKind::RequestChanged { key },
     )?;
     let never = Answers::to(second.id.clone(), true)?.repeating("yes-2", &"yes")?;
-    let never = kind(runner.resume(&desk.thread, never).await)?;
     let open = vec![second.id.clone()];
-    same("a name nobody gave", never, RunErrorKind::Waiting { open })?;
+    fails(
+        runner.resume(&desk.thread, never).await,
+        RunErrorKind::Waiting { open },
+    )?;
     same("the head", desk.head().await?, head)?;
     desk.another_process();
     let runner = desk.runner(&graph);
     let again = question(runner.resume(&desk.thread, yes("yes")?).await)?;
     same("what waits elsewhere", &again.id, &second.id)?;
-    let page = finished(
-        runner
-            .resume(&desk.thread, Answers::to(second.id, false)?)
-            .await,
-    )?;
+    let page = finished(desk.answer(&runner, second.id, false).await)?;
     let last = page.lines.last().map(String::as_str);
     same("what was said", last, Some("second false"))?;
     let page = finished(runner.resume(&desk.thread, yes("yes")?).await)?;
@@ -198,7 +177,7 @@ async fn repeats(factory: &dyn LogFactory, graph: Graph<Page>) -> Result<(), Fai
 }
 
 /// The record of an answer has its author, its endpoint, its name and its standing consent.
-pub async fn k35_an_answer_records_its_origin(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k35_an_answer_records_its_origin(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&two_approvals()?);
     let asked = question(runner.start(&desk.thread, line("delete")).await)?;
@@ -224,15 +203,51 @@ pub async fn k35_an_answer_records_its_origin(factory: &dyn LogFactory) -> Resul
 
 /// A node that is called again with an answer acts only if its action is still the one that was
 /// shown.
-pub async fn k35_a_node_acts_on_what_was_shown(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k35_a_node_acts_on_what_was_shown(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&asking_node()?);
     let asked = question(runner.start(&desk.thread, line("delete")).await)?;
-    let page = finished(
-        runner
-            .resume(&desk.thread, Answers::to(asked.id, true)?)
-            .await,
-    )?;
+    let page = finished(desk.answer(&runner, asked.id, true).await)?;
     let last = page.lines.last().map(String::as_str);
     same("what was done", last, Some("delete: true"))
+}
+
+/// An approval that an older program asked, with an id that is not bound to what it shows, is asked
+/// anew, after an answer and after a crash; nothing is approved before.
+pub async fn k35_a_card_of_an_older_program_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
+    for by_answer in [true, false] {
+        let (desk, old) = (Fixture::of(factory).await?, thread("old"));
+        let runner = desk.runner(&two_approvals()?);
+        let asked = question(runner.start(&desk.thread, line("delete")).await)?;
+        let (bound, plain) = (asked.id.as_str(), "first#1~1");
+        for (_, record) in desk.log_of().read(&desk.thread, 1, 100).await? {
+            let body = String::from_utf8_lossy(&record.0).replace(bound, plain);
+            let waits = Status::Waiting { expires: None };
+            desk.foreign(&old, body.into_bytes(), waits).await?;
+        }
+        let ThreadStatus::Waiting(open) = runner.standing(&old).await? else {
+            return Err(Failure::new("the thread waits"));
+        };
+        let ids: Vec<_> = open.iter().map(|asked| asked.id.as_str()).collect();
+        same("what waits", ids, vec![plain])?;
+        let anew = question(if by_answer {
+            runner.resume(&old, Answers::to(plain, true)?).await
+        } else {
+            runner.recover(&old).await
+        })?;
+        holds(anew.id.as_str() != plain, || {
+            format!("{plain} is asked again")
+        })?;
+        let said = |page: Option<std::sync::Arc<Page>>| page.map(|page| page.lines.clone());
+        let before = said(runner.state(&old).await?);
+        same("before the answer", before, Some(texts(&["delete"])))?;
+        question(runner.resume(&old, Answers::to(anew.id, true)?).await)?;
+        let after = said(runner.state(&old).await?);
+        same(
+            "after the answer",
+            after,
+            Some(texts(&["delete", "first true"])),
+        )?;
+    }
+    Ok(())
 }

@@ -9,12 +9,12 @@ use fugato_graph::{
     Answers, BoxError, BuildError, Context, Graph, Node, Outcome, RunError, RunErrorKind,
     RunResult, Runner,
 };
-use fugato_state::{Interrupt, Seq, State, ThreadId};
+use fugato_state::{Interrupt, InterruptId, Seq, State, ThreadId};
 use fugato_store::ThreadLog;
 use serde::{Deserialize, Serialize};
 
 use super::RecordingLog;
-use crate::log::{Failure, LogFactory, OpenedLog, TestClock};
+use crate::log::{Failure, LogFactory, OpenedLog, TestClock, Verdict, same};
 
 /// The state of scenarios: lines, a number, and a target for routing.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -112,6 +112,10 @@ impl Switch {
         self.0.load(std::sync::atomic::Ordering::SeqCst)
     }
 
+    pub(crate) fn turn_on(&self) {
+        self.0.store(true, std::sync::atomic::Ordering::SeqCst);
+    }
+
     pub(crate) fn turn_off(&self) {
         self.0.store(false, std::sync::atomic::Ordering::SeqCst);
     }
@@ -157,6 +161,16 @@ impl Fixture {
         self.runner(graph).resume(&self.thread, answers).await
     }
 
+    /// Answers one question of the thread.
+    pub(crate) async fn answer<S: State>(
+        &self,
+        runner: &Runner<S>,
+        id: impl Into<InterruptId>,
+        answer: impl Serialize,
+    ) -> Result<RunResult<S>, RunError> {
+        runner.resume(&self.thread, Answers::to(id, answer)?).await
+    }
+
     /// Continues the run that a dead process has left.
     pub(crate) async fn recover<S: State>(
         &self,
@@ -178,6 +192,16 @@ impl Fixture {
             .head(&self.thread)
             .await?
             .map_or(0, |head| head.seq))
+    }
+
+    /// Returns the head of another thread.
+    pub(crate) async fn log_head(&self, thread: &ThreadId) -> Result<Seq, Failure> {
+        Ok(self.log.head(thread).await?.map_or(0, |head| head.seq))
+    }
+
+    /// Returns the log itself, without the recording.
+    pub(crate) fn log_of(&self) -> &dyn ThreadLog {
+        &*self.opened.log
     }
 }
 
@@ -236,6 +260,14 @@ where
     }
 }
 
+/// Checks that a run failed, with this kind of error.
+pub(crate) fn fails<S>(ended: Result<RunResult<S>, RunError>, expected: RunErrorKind) -> Verdict
+where
+    S: State + fmt::Debug,
+{
+    same("the error", kind(ended)?, expected)
+}
+
 /// Returns the text of an error with its causes.
 pub(crate) fn whole(error: &dyn std::error::Error) -> String {
     match error.source() {
@@ -259,19 +291,5 @@ impl From<BuildError> for Failure {
 impl From<serde_json::Error> for Failure {
     fn from(error: serde_json::Error) -> Self {
         Self::new(format!("unexpected error: {error}"))
-    }
-}
-
-impl Fixture {
-    /// Returns the head of another thread.
-    pub(crate) async fn log_head(&self, thread: &ThreadId) -> Result<Seq, Failure> {
-        Ok(self.log.head(thread).await?.map_or(0, |head| head.seq))
-    }
-}
-
-impl Fixture {
-    /// Returns the log itself, without the recording.
-    pub(crate) fn log_of(&self) -> &dyn ThreadLog {
-        &*self.opened.log
     }
 }

@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{
     AnswerError, Answers, BoxError, Context, END, Effect, EffectClass, Graph, InDoubt, Outcome,
-    Reconciliation, RunErrorKind, machine::Fact,
+    Reconciliation, RunErrorKind, StateEdit, machine::Fact,
 };
 use fugato_state::{Interrupt, Question};
 use fugato_store::LeaseRequest;
@@ -11,10 +11,10 @@ use tokio::sync::Notify;
 
 use super::{
     AppendFault,
-    desk::{Calls, Change, Fixture, Page, finished, kind, line, question},
+    desk::{Calls, Change, Fixture, Page, fails, finished, kind, line, question},
     world::{MailNode, between, texts},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 fn happened(what: &str) -> Result<Answers, Failure> {
     Ok(Answers::only(InDoubt::Happened(what.into()))?)
@@ -51,7 +51,7 @@ async fn die_at_the_receipt(
     desk: &mut Fixture,
     nth: usize,
     how: impl FnOnce() -> (Graph<Page>, Option<Answers>),
-) -> Result<(), Failure> {
+) -> Verdict {
     desk.log.cut(nth, AppendFault::DiesBefore);
     let (graph, answers) = how();
     let runner = desk.runner(&graph);
@@ -65,7 +65,7 @@ async fn die_at_the_receipt(
 
 /// An action before a crash is never repeated blindly: a person sees its input, and answers that it
 /// happened, with its result, or that it did not.
-pub async fn k10_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k10_d21_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -> Verdict {
     for did_happen in [true, false] {
         let world = Calls::default();
         let mails = MailNode::of(&world, EffectClass::Once);
@@ -90,7 +90,7 @@ pub async fn k10_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -> Re
         } else {
             ("sent 2", 2)
         };
-        same("what was said", page.lines, texts(&["a", said, "b"]))?;
+        page.said(&["a", said, "b"])?;
         same("what was done", world.count(), times)?;
     }
     Ok(())
@@ -98,9 +98,7 @@ pub async fn k10_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -> Re
 
 /// An answer that the node cannot use is not taken for the result: the person is asked again, with
 /// the reason.
-pub async fn k10_an_answer_of_another_type_is_asked_anew(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k10_an_answer_of_another_type_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
     let world = Calls::default();
     let (desk, graph) = in_doubt(factory, &MailNode::of(&world, EffectClass::Once)).await?;
     question(desk.recover(&graph).await)?;
@@ -110,14 +108,13 @@ pub async fn k10_an_answer_of_another_type_is_asked_anew(
     holds(problem.contains("invalid type"), || {
         format!("the problem was {problem:?}")
     })?;
-    let page = finished(desk.resume(&graph, happened("told")?).await)?;
-    same("what was said", page.lines, texts(&["a", "told", "b"]))?;
+    finished(desk.resume(&graph, happened("told")?).await)?.said(&["a", "told", "b"])?;
     same("what was done", world.count(), 1)
 }
 
 /// `reconcile` is called before a person is asked, and only in doubt. If it finds nothing, or
 /// fails, a person is asked.
-pub async fn k10_reconcile_is_asked_first(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k10_reconcile_is_asked_first(factory: &dyn LogFactory) -> Verdict {
     for found in ["happened", "did not", "unknown", "fails", "panics"] {
         let (world, asked) = (Calls::default(), Calls::default());
         let asks = asked.clone();
@@ -159,7 +156,7 @@ pub async fn k10_reconcile_is_asked_first(factory: &dyn LogFactory) -> Result<()
 }
 
 /// No question is asked before the action can no longer be under way, by the clock of the store.
-pub async fn k10_nobody_is_asked_before_its_time(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k10_nobody_is_asked_before_its_time(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let (world, asked) = (Calls::default(), Calls::default());
     let (notes, clock) = (asked.clone(), desk.clock.clone());
@@ -204,9 +201,7 @@ pub async fn k10_nobody_is_asked_before_its_time(factory: &dyn LogFactory) -> Re
 
 /// The same doubt after another crash is asked again, under another id: an old answer does not
 /// answer it.
-pub async fn k10_the_same_doubt_again_is_asked_anew(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k10_the_same_doubt_again_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
     let world = Calls::default();
     let (mut desk, graph) = in_doubt(factory, &MailNode::of(&world, EffectClass::Once)).await?;
     let first = question(desk.recover(&graph).await)?;
@@ -221,22 +216,21 @@ pub async fn k10_the_same_doubt_again_is_asked_anew(
     })?;
     same("done before the answer", world.count(), 2)?;
     let stale = Answers::to(first.id.clone(), InDoubt::DidNotHappen)?;
-    let refused = kind(desk.resume(&graph, stale).await)?;
     let unknown = AnswerError::Unknown {
         id: first.id,
         open: vec![second.id],
     };
-    same("an old answer", refused, RunErrorKind::Answer(unknown))?;
+    fails(
+        desk.resume(&graph, stale).await,
+        RunErrorKind::Answer(unknown),
+    )?;
     desk.another_process();
-    let page = finished(desk.resume(&graph, happened("told")?).await)?;
-    same("what was said", page.lines, texts(&["a", "told", "b"]))?;
+    finished(desk.resume(&graph, happened("told")?).await)?.said(&["a", "told", "b"])?;
     same("what was done", world.count(), 2)
 }
 
 /// An answered doubt stays answered if the process dies before the answer was used.
-pub async fn k10_an_answer_to_a_doubt_survives_a_crash(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k10_an_answer_to_a_doubt_survives_a_crash(factory: &dyn LogFactory) -> Verdict {
     for nth in 1..=4 {
         let world = Calls::default();
         let (mut desk, graph) = in_doubt(factory, &MailNode::of(&world, EffectClass::Once)).await?;
@@ -247,7 +241,7 @@ pub async fn k10_an_answer_to_a_doubt_survives_a_crash(
         desk.another_process();
         desk.recover(&graph).await.ok();
         let page = desk.page(&graph).await?;
-        same("what was said", page.lines, texts(&["a", "told", "b"]))?;
+        page.said(&["a", "told", "b"])?;
         same("what was done", world.count(), 1)?;
     }
     Ok(())
@@ -291,7 +285,7 @@ async fn careless(cx: &Context<Page>, how: Careless, world: &Calls) -> Result<()
 
 /// A doubt is not lost if a node catches every error, drops the action's future or ends before it:
 /// the thread asks, and continues after the answer.
-pub async fn k10_no_node_can_lose_a_doubt(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k10_no_node_can_lose_a_doubt(factory: &dyn LogFactory) -> Verdict {
     let all = [
         Careless::Catches,
         Careless::Selects,
@@ -324,18 +318,15 @@ pub async fn k10_no_node_can_lose_a_doubt(factory: &dyn LogFactory) -> Result<()
             question(ended)?;
             ended = desk.resume(&graph, Answers::only(true)?).await;
         }
-        let page = finished(ended)?;
-        same("what was said", page.lines, texts(&["a", "done", "b"]))?;
-        same("what was done", world.take(), texts(&["act"]))?;
+        finished(ended)?.said(&["a", "done", "b"])?;
+        world.ran(&["act"])?;
     }
     Ok(())
 }
 
 /// A node that does not wait for a successful action causes no question: the action runs to its
 /// end, and its result is then known.
-pub async fn k10_an_action_goes_on_without_its_node(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k10_an_action_goes_on_without_its_node(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let world = Calls::default();
     let notes = world.clone();
@@ -366,15 +357,17 @@ pub async fn k10_an_action_goes_on_without_its_node(
         .policy("send", policy.backoff(Duration::ZERO, Duration::ZERO))
         .edge("send", END)
         .build()?;
-    let page = finished(desk.start(&graph).await)?;
-    same("what was said", page.lines, texts(&["sent"]))?;
-    same("what was done", world.take(), texts(&["act"]))
+    finished(desk.start(&graph).await)?.said(&["sent"])?;
+    world.ran(&["act"])
 }
 
-/// An action that exceeds its timeout is dropped and in doubt, and so is one that panics, or whose
-/// result cannot be stored.
-pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> Result<(), Failure> {
-    for how in ["late", "panics"] {
+/// An action that exceeds its timeout is dropped and in doubt, and so is one that panics or fails,
+/// or whose result cannot be stored. It is reconciled at once if it can be, and never repeated.
+pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> Verdict {
+    for (how, found) in ["late", "panics", "fails"]
+        .into_iter()
+        .flat_map(|how| [(how, false), (how, true)])
+    {
         let desk = Fixture::of(factory).await?;
         let world = Calls::default();
         let notes = world.clone();
@@ -384,29 +377,35 @@ pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> Result
                 let act = move |_| async move {
                     notes.note("act");
                     match how {
-                        "late" => std::future::pending::<()>().await,
-                        _ => std::panic::panic_any("the action panics"),
+                        "late" => std::future::pending().await,
+                        "panics" => std::panic::panic_any("the action panics"),
+                        _ => Err::<String, _>("the connection was lost"),
                     }
-                    Ok::<_, BoxError>("sent".to_owned())
                 };
-                let effect = Effect::once().timeout(Duration::from_millis(10));
+                let mut effect = Effect::once().timeout(Duration::from_millis(10));
+                if found {
+                    let found = Reconciliation::Happened("found".to_owned());
+                    effect = effect.reconcile(|| async { Ok::<_, BoxError>(found) });
+                }
                 Ok::<_, BoxError>(line(cx.effect("mail", effect, &(), act).await?))
             }
         };
         let graph = between(acts)?;
-        let asked: Interrupt = question(desk.start(&graph).await)?;
-        same(how, shown(&asked, "in_doubt"), "mail".to_owned())?;
-        let page = finished(desk.resume(&graph, happened("told")?).await)?;
-        same("what was said", page.lines, texts(&["a", "told", "b"]))?;
-        same("what was done", world.take(), texts(&["act"]))?;
+        let mut ended = desk.start(&graph).await;
+        if !found {
+            let asked: Interrupt = question(ended)?;
+            same(how, shown(&asked, "in_doubt"), "mail".to_owned())?;
+            ended = desk.resume(&graph, happened("told")?).await;
+        }
+        let said = if found { "found" } else { "told" };
+        finished(ended)?.said(&["a", said, "b"])?;
+        world.ran(&["act"])?;
     }
     Ok(())
 }
 
 /// A doubt about an action of the whole thread outlives the task that started it.
-pub async fn k10_no_task_can_lose_a_doubt_of_the_thread(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k10_no_task_can_lose_a_doubt_of_the_thread(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let world = Calls::default();
     let notes = world.clone();
@@ -436,16 +435,13 @@ pub async fn k10_no_task_can_lose_a_doubt_of_the_thread(
         shown(&asked, "in_doubt"),
         "mail".to_owned(),
     )?;
-    let page = finished(desk.resume(&graph, happened("told")?).await)?;
-    same("what was said", page.lines, texts(&["a", "done", "b"]))?;
-    same("what was done", world.take(), texts(&["act"]))
+    finished(desk.resume(&graph, happened("told")?).await)?.said(&["a", "done", "b"])?;
+    world.ran(&["act"])
 }
 
 /// A doubt that a person has settled stays settled, although the node does not call the action
 /// again.
-pub async fn k10_a_settled_doubt_needs_no_further_call(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k10_a_settled_doubt_needs_no_further_call(factory: &dyn LogFactory) -> Verdict {
     for answers in [happened("told")?, did_not_happen()?] {
         let desk = Fixture::of(factory).await?;
         let world = Calls::default();
@@ -462,9 +458,36 @@ pub async fn k10_a_settled_doubt_needs_no_further_call(
         };
         let graph = between(acts)?;
         question(desk.start(&graph).await)?;
-        let page = finished(desk.resume(&graph, answers).await)?;
-        same("what was said", page.lines, texts(&["a", "done", "b"]))?;
-        same("what was done", world.take(), texts(&["act"]))?;
+        finished(desk.resume(&graph, answers).await)?.said(&["a", "done", "b"])?;
+        world.ran(&["act"])?;
     }
     Ok(())
+}
+
+/// An operator finishes the task that asks about an action of the whole thread, which stays in
+/// doubt: the run does not end well before the action is settled.
+pub async fn k10_an_operator_settles_a_doubt_of_the_thread(factory: &dyn LogFactory) -> Verdict {
+    let (mut desk, graph) = {
+        let whole = || Effect::once().whole_thread();
+        in_doubt(factory, &MailNode::with(&Calls::default(), whole)).await?
+    };
+    question(desk.recover(&graph).await)?;
+    desk.another_process();
+    let runner = desk.runner(&graph);
+    let by_hand = StateEdit::new([line("by hand")], "Ada", "it hung").finishing("send#1");
+    let effects = texts(&["mail"]);
+    let in_doubt = RunErrorKind::InDoubt { effects };
+    fails(runner.amend(&desk.thread, by_hand).await, in_doubt.clone())?;
+    let none: [Change; 0] = [];
+    let settling =
+        |key| StateEdit::new(none.clone(), "Ada", "asked").settling(key, InDoubt::DidNotHappen);
+    let (key, open) = ("post".into(), vec!["mail".into()]);
+    let unknown = RunErrorKind::NotInDoubt {
+        key,
+        in_doubt: open,
+    };
+    fails(runner.amend(&desk.thread, settling("post")).await, unknown)?;
+    fails(runner.retry(&desk.thread).await, in_doubt)?;
+    runner.amend(&desk.thread, settling("mail")).await?;
+    finished(runner.retry(&desk.thread).await)?.said(&["a", "by hand", "b"])
 }

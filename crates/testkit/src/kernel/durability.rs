@@ -1,18 +1,17 @@
 //! Scenarios of the durability modes: K15.
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use fugato_graph::{
     Answers, BoxError, Context, Durability, END, EffectClass, Graph, RunErrorKind, RunnerOptions,
 };
 use fugato_store::StoreErrorKind;
-use tokio::sync::Notify;
 
 use super::{
     AppendFault,
     desk::{Calls, Change, Fixture, NamedNode, Page, finished, kind, line, question},
-    world::{MailNode, between, texts},
+    world::{Door, MailNode, Saying, Wiring, between, texts},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 fn batched(max_records: usize, max_delay: u64) -> RunnerOptions {
     let max_delay = Duration::from_millis(max_delay);
@@ -52,7 +51,7 @@ fn lagging(desk: &Fixture, steps: i64) -> Result<Graph<Page>, Failure> {
 }
 
 /// A batch holds a limited number of records: at the limit the run waits until they are stored.
-pub async fn k15_a_batch_is_bounded_by_records(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k15_a_batch_is_bounded_by_records(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let runner = desk.runner_with(&lagging(&desk, 40)?, batched(8, 3_000));
     let page = finished(runner.start(&desk.thread, ()).await)?;
@@ -75,30 +74,20 @@ pub async fn k15_a_batch_is_bounded_by_records(factory: &dyn LogFactory) -> Resu
 }
 
 /// A batch is stored after a limited time, also while a node runs.
-pub async fn k15_a_batch_is_bounded_by_time(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k15_a_batch_is_bounded_by_time(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let leave = Arc::new(Notify::new());
-    let leaves = leave.clone();
-    let slow = move |_: Context<Page>| {
-        let leaves = leaves.clone();
-        async move {
-            leaves.notified().await;
-            line("slow")
-        }
-    };
-    let runner = desk.runner_with(&between(slow)?, batched(1_000, 20));
+    let door = Door::default();
+    let runner = desk.runner_with(&between(door.node("slow"))?, batched(1_000, 20));
     let run = runner.start(&desk.thread, ());
     desk.appends(1).await;
     desk.appended("while a node runs", &["created started stepped"])?;
-    leave.notify_one();
+    door.open();
     finished(run.await)?;
     Ok(())
 }
 
 /// Invalid batches are refused before anything is written or leased for longer.
-pub async fn k15_a_batch_waits_less_than_a_third_of_the_lease(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k15_a_batch_waits_less_than_a_third_of_the_lease(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = between(NamedNode("send", Calls::default()))?;
     let lease = Duration::from_millis(900);
@@ -121,23 +110,17 @@ pub async fn k15_a_batch_waits_less_than_a_third_of_the_lease(
 /// In the mode `AtPause` a run is stored when it pauses, acts or ends.
 pub async fn k15_at_pause_stores_at_pauses_effects_and_the_end(
     factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (calls, world) = (Calls::default(), Calls::default());
     let says = |name| NamedNode(name, calls.clone());
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", says("a"))
-        .node("b", says("b"))
+        .says(&calls, &["a", "b"])
         .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
         .node("c", says("c"))
         .node("send", MailNode::of(&world, EffectClass::Once))
         .node("d", says("d"))
-        .edge("a", "b")
-        .edge("b", "ask")
-        .edge("ask", "c")
-        .edge("c", "send")
-        .edge("send", "d")
-        .edge("d", END)
+        .way(&["a", "b", "ask", "c", "send", "d", END])
         .build()?;
     let options = RunnerOptions::default().durability(Durability::AtPause);
     let runner = desk.runner_with(&graph, options);
@@ -154,18 +137,16 @@ pub async fn k15_at_pause_stores_at_pauses_effects_and_the_end(
 
 /// In every mode a failed write stops the run before the next effect, and the thread continues from
 /// the stored records.
-pub async fn k15_a_failed_write_stops_every_mode(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k15_a_failed_write_stops_every_mode(factory: &dyn LogFactory) -> Verdict {
     for options in modes() {
         for nth in 1..=7 {
             let desk = Fixture::of(factory).await?;
             let world = Calls::default();
             let graph = Graph::<Page>::starting_at("a")
-                .node("a", NamedNode("a", Calls::default()))
+                .says(&Calls::default(), &["a"])
                 .node("send", MailNode::of(&world, EffectClass::Once))
                 .node("again", MailNode::of(&world, EffectClass::Once))
-                .edge("a", "send")
-                .edge("send", "again")
-                .edge("again", END)
+                .way(&["a", "send", "again", END])
                 .build()?;
             let runner = desk.runner_with(&graph, options.clone());
             desk.log.cut(nth, AppendFault::Full);
@@ -189,9 +170,7 @@ pub async fn k15_a_failed_write_stops_every_mode(factory: &dyn LogFactory) -> Re
 }
 
 /// In no mode does a snapshot contain a record that the log does not.
-pub async fn k15_no_snapshot_passes_the_durable_head(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k15_no_snapshot_passes_the_durable_head(factory: &dyn LogFactory) -> Verdict {
     for options in modes() {
         let mut desk = Fixture::of(factory).await?;
         let graph = Graph::<Page>::starting_at("a")
@@ -219,47 +198,20 @@ pub async fn k15_no_snapshot_passes_the_durable_head(
 }
 
 /// Work that a crash loses in a lazier mode runs again, and comes to the same end.
-pub async fn k15_what_a_crash_loses_runs_again(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k15_what_a_crash_loses_runs_again(factory: &dyn LogFactory) -> Verdict {
     for options in modes() {
         for cut in [AppendFault::DiesBefore, AppendFault::DiesAfter] {
             for nth in 1..=4 {
                 let mut desk = Fixture::of(factory).await?;
                 let graph = Graph::<Page>::starting_at("a")
-                    .node("a", NamedNode("a", Calls::default()))
+                    .says(&Calls::default(), &["a", "b", "c"])
                     .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
-                    .node("b", NamedNode("b", Calls::default()))
-                    .node("c", NamedNode("c", Calls::default()))
-                    .edge("a", "ask")
-                    .edge("ask", "b")
-                    .edge("b", "c")
-                    .edge("c", END)
+                    .way(&["a", "ask", "b", "c", END])
                     .build()?;
                 desk.log.cut(nth, cut);
-                let mut page = None;
-                for process in 0..10 {
-                    let runner = desk.runner_with(&graph, options.clone());
-                    let ended = match runner.standing(&desk.thread).await {
-                        Ok(fugato_graph::ThreadStatus::New) => runner.start(&desk.thread, ()).await,
-                        Ok(fugato_graph::ThreadStatus::Waiting(_)) => {
-                            runner.resume(&desk.thread, Answers::only(true)?).await
-                        }
-                        Ok(fugato_graph::ThreadStatus::Unfinished) => {
-                            runner.recover(&desk.thread).await
-                        }
-                        Ok(_) => {
-                            page = Some(desk.page(&graph).await?);
-                            break;
-                        }
-                        Err(error) => Err(error),
-                    };
-                    holds(process < 9, || format!("it comes to no end: {ended:?}"))?;
-                    if ended.is_err() {
-                        desk.another_process();
-                    }
-                }
+                let page = desk.run_to_the_end(&graph, &options).await?;
                 let what = format!("{:?}, append {nth} {cut:?}", options.durability);
-                let said = page.map(|page| page.lines);
-                same(&what, said, Some(texts(&["a", "true", "b", "c"])))?;
+                same(&what, page.lines, texts(&["a", "true", "b", "c"]))?;
             }
         }
     }

@@ -3,19 +3,19 @@ use std::sync::Arc;
 
 use fugato_graph::{
     Answers, BoxError, Context, END, Graph, RunErrorKind, Runner, RunnerOptions, Schedule,
-    SubgraphInput, ThreadStatus,
+    SubgraphInput,
 };
 use tokio::sync::Notify;
 
 use super::{
     AppendFault,
     desk::{
-        Calls, Change, FailingNode, Fixture, NamedNode, Page, Switch, finished, kind, line, parked,
-        question,
+        Calls, Change, FailingNode, Fixture, NamedNode, Page, Switch, fails, finished, line,
+        parked, question,
     },
-    world::texts,
+    world::{Saying, Wiring, texts},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 fn eager(desk: &Fixture, graph: &Graph<Page>) -> Runner<Page> {
     let options = RunnerOptions::default().schedule(Schedule::Eager);
@@ -36,14 +36,9 @@ fn branches(calls: &Calls, leave: &Arc<Notify>) -> Result<Graph<Page>, Failure> 
                 line("slow")
             }
         })
-        .node("one", says("one"))
-        .node("two", says("two"))
-        .node("three", says("three"))
-        .node("last", says("last"))
+        .says(calls, &["one", "two", "three", "last"])
         .edge("open", "slow")
-        .edge("open", "one")
-        .edge("one", "two")
-        .edge("two", "three")
+        .way(&["open", "one", "two", "three"])
         .join(["slow", "three"], "last")
         .edge("last", END)
         .build()?)
@@ -55,9 +50,7 @@ fn fast_first() -> Vec<String> {
 
 /// A fast branch runs to its end while a slow one is under way, and a join waits for both. Replay
 /// returns the order in which the tasks ended.
-pub async fn eager_branches_do_not_wait_for_each_other(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn eager_d35_branches_do_not_wait_for_each_other(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let (calls, leave) = (Calls::default(), Arc::new(Notify::new()));
     let graph = branches(&calls, &leave)?;
@@ -71,11 +64,11 @@ pub async fn eager_branches_do_not_wait_for_each_other(
     desk.another_process();
     same("by the log", desk.page(&graph).await?.lines, fast_first())?;
     let ran = ["last#1", "one#1", "open#1", "slow#1", "three#1", "two#1"];
-    same("what ran", calls.take(), texts(&ran))
+    calls.ran(&ran)
 }
 
 /// In lockstep the same fast branch waits at every step.
-pub async fn eager_is_a_choice(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn eager_is_a_choice(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (calls, leave) = (Calls::default(), Arc::new(Notify::new()));
     let graph = branches(&calls, &leave)?;
@@ -87,15 +80,15 @@ pub async fn eager_is_a_choice(factory: &dyn LogFactory) -> Result<(), Failure> 
     })?;
     leave.notify_one();
     let said = ["open", "slow", "one", "two", "three", "last"];
-    same("what was said", finished(run.await)?.lines, texts(&said))
+    finished(run.await)?.said(&said)
 }
 
 /// The node after a scatter waits for all of its tasks.
-pub async fn eager_scatters_are_barriers(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn eager_scatters_are_barriers(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("plan")
-        .node("plan", NamedNode("plan", calls.clone()))
+        .says(&calls, &["plan"])
         .node("worker", async |cx: Context<Page>| {
             let n: u64 = cx.item()?;
             for _ in 0..n * 20 {
@@ -107,15 +100,13 @@ pub async fn eager_scatters_are_barriers(factory: &dyn LogFactory) -> Result<(),
             line(cx.state().count.to_string())
         })
         .scatter("plan", "worker", |_| 0..5_u64)
-        .edge("worker", "collect")
-        .edge("collect", END)
+        .way(&["worker", "collect", END])
         .build()?;
-    let page = finished(eager(&desk, &graph).start(&desk.thread, ()).await)?;
-    same("what was said", page.lines, texts(&["plan", "5"]))
+    finished(eager(&desk, &graph).start(&desk.thread, ()).await)?.said(&["plan", "5"])
 }
 
 /// A question of one branch stops no other; the thread parks when nothing else can run.
-pub async fn eager_questions_stop_no_other_branch(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn eager_questions_stop_no_other_branch(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let says = |name| NamedNode(name, calls.clone());
@@ -128,12 +119,9 @@ pub async fn eager_questions_stop_no_other_branch(factory: &dyn LogFactory) -> R
             |_| "sure?",
             |_, ok: bool| line(format!("sure {ok}")),
         )
-        .node("two", says("two"))
-        .node("last", says("last"))
+        .says(&calls, &["two", "last"])
         .edge("open", "ask")
-        .edge("open", "one")
-        .edge("one", "sure")
-        .edge("sure", "two")
+        .way(&["open", "one", "sure", "two"])
         .join(["ask", "two"], "last")
         .edge("last", END)
         .build()?;
@@ -151,33 +139,28 @@ pub async fn eager_questions_stop_no_other_branch(factory: &dyn LogFactory) -> R
             .await,
     )?;
     let said = ["open", "one", "sure true", "two", "false", "last"];
-    same("what was said", page.lines, texts(&said))?;
-    same("by the log", desk.page(&graph).await?.lines, texts(&said))?;
+    page.said(&said)?;
+    desk.stored(&graph, &said).await?;
     let ran = ["last#1", "one#1", "open#1", "two#1"];
-    same("what ran", calls.take(), texts(&ran))
+    calls.ran(&ran)
 }
 
 /// After a failure, running tasks finish and no new one starts; a retry runs the failed tasks and
 /// those that had not started.
-pub async fn eager_failures_keep_what_was_finished(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn eager_failures_keep_what_was_finished(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = Graph::<Page>::starting_at("open")
-        .node("open", NamedNode("open", calls.clone()))
+        .says(&calls, &["open", "one", "two"])
         .node("flaky", FailingNode("flaky", calls.clone(), broken.clone()))
-        .node("one", NamedNode("one", calls.clone()))
-        .node("two", NamedNode("two", calls.clone()))
-        .edge("open", "flaky")
-        .edge("open", "one")
-        .edge("one", "two")
-        .edge("flaky", END)
-        .edge("two", END)
+        .way(&["open", "flaky", END])
+        .way(&["open", "one", "two", END])
         .build()?;
     let task = "flaky#1".to_owned();
-    let failed = kind(eager(&desk, &graph).start(&desk.thread, ()).await)?;
-    same("the error", failed, RunErrorKind::Node { task })?;
+    fails(
+        eager(&desk, &graph).start(&desk.thread, ()).await,
+        RunErrorKind::Node { task },
+    )?;
     let before = calls.take();
     broken.turn_off();
     desk.another_process();
@@ -197,18 +180,12 @@ pub async fn eager_failures_keep_what_was_finished(
 }
 
 /// A router that fails keeps the outcome of its task: a retry runs the router, and no node.
-pub async fn eager_routers_run_again_and_nodes_do_not(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn eager_routers_run_again_and_nodes_do_not(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let routes = broken.clone();
-    let says = |name| NamedNode(name, calls.clone());
     let graph = Graph::<Page>::starting_at("open")
-        .node("open", says("open"))
-        .node("one", says("one"))
-        .node("two", says("two"))
-        .node("beside", says("beside"))
+        .says(&calls, &["open", "one", "two", "beside"])
         .edge("open", "one")
         .edge("open", "beside")
         .branch("one", ["two"], move |_| {
@@ -221,9 +198,11 @@ pub async fn eager_routers_run_again_and_nodes_do_not(
         .edge("two", END)
         .edge("beside", END)
         .build()?;
-    let failed = kind(eager(&desk, &graph).start(&desk.thread, ()).await)?;
     let node = "one".to_owned();
-    same("the error", failed, RunErrorKind::Router { node })?;
+    fails(
+        eager(&desk, &graph).start(&desk.thread, ()).await,
+        RunErrorKind::Router { node },
+    )?;
     broken.turn_off();
     let page = finished(eager(&desk, &graph).retry(&desk.thread).await)?;
     let mut said = page.lines.clone();
@@ -235,24 +214,20 @@ pub async fn eager_routers_run_again_and_nodes_do_not(
     )?;
     same("by the log", desk.page(&graph).await?, page)?;
     let ran = ["beside#1", "one#1", "open#1", "two#1"];
-    same("what ran", calls.take(), texts(&ran))
+    calls.ran(&ran)
 }
 
 /// The process dies before or after any append, and the end is the same as without a crash,
 /// subgraphs and joins included; no stored task runs again.
-pub async fn eager_crashes_change_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn eager_crashes_change_nothing(factory: &dyn LogFactory) -> Verdict {
     let calls = Calls::default();
     let says = |name| NamedNode(name, calls.clone());
     let inner = Graph::<Page>::starting_at("x")
-        .node("x", says("x"))
-        .node("y", says("y"))
-        .edge("x", "y")
-        .edge("y", END)
+        .says(&calls, &["x", "y"])
+        .way(&["x", "y", END])
         .build()?;
     let graph = Graph::<Page>::starting_at("open")
-        .node("open", says("open"))
-        .node("one", says("one"))
-        .node("two", says("two"))
+        .says(&calls, &["open", "one", "two"])
         .subgraph(
             "sub",
             &inner,
@@ -261,10 +236,9 @@ pub async fn eager_crashes_change_nothing(factory: &dyn LogFactory) -> Result<()
         )
         .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
         .node("last", says("last"))
-        .edge("open", "one")
+        .way(&["open", "one", "two"])
         .edge("open", "sub")
         .edge("open", "ask")
-        .edge("one", "two")
         .join(["two", "sub", "ask"], "last")
         .edge("last", END)
         .build()?;
@@ -273,26 +247,8 @@ pub async fn eager_crashes_change_nothing(factory: &dyn LogFactory) -> Result<()
             let mut desk = Fixture::of(factory).await?;
             desk.log.cut(nth, cut);
             let what = format!("append {nth}, {cut:?}");
-            for process in 0..9 {
-                let runner = eager(&desk, &graph);
-                let ended = match runner.standing(&desk.thread).await {
-                    Ok(ThreadStatus::New) => runner.start(&desk.thread, ()).await,
-                    Ok(ThreadStatus::Waiting(_)) => {
-                        runner.resume(&desk.thread, Answers::only(true)?).await
-                    }
-                    Ok(ThreadStatus::Unfinished) => runner.recover(&desk.thread).await,
-                    Ok(ThreadStatus::Idle) => break,
-                    Ok(other) => return Err(Failure::new(format!("{what}: {other:?}"))),
-                    Err(error) => Err(error),
-                };
-                holds(process < 8, || {
-                    format!("{what}: it comes to no end: {ended:?}")
-                })?;
-                if ended.is_err() {
-                    desk.another_process();
-                }
-            }
-            let mut said = desk.page(&graph).await?.lines;
+            let options = RunnerOptions::default().schedule(Schedule::Eager);
+            let mut said = desk.run_to_the_end(&graph, &options).await?.lines;
             let last = said.pop();
             same(&what, last, Some("last".to_owned()))?;
             said.sort();

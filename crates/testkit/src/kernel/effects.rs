@@ -12,9 +12,9 @@ use tokio::sync::Barrier;
 use super::{
     AppendFault,
     desk::{Calls, Fixture, Page, finished, kind, line, question, thread, whole},
-    world::{MailNode, between, texts},
+    world::{MailNode, Wiring, between, texts},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 /// The classes whose receipts are stored.
 const KEPT: [EffectClass; 3] = [
@@ -24,7 +24,7 @@ const KEPT: [EffectClass; 3] = [
 ];
 
 /// A pure action is not recorded, and may be repeated.
-pub async fn k10_pure_writes_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k10_pure_writes_nothing(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let world = Calls::default();
     let graph = between(MailNode::of(&world, EffectClass::Pure))?;
@@ -40,9 +40,7 @@ pub async fn k10_pure_writes_nothing(factory: &dyn LogFactory) -> Result<(), Fai
 }
 
 /// The receipt of a repeatable action is stored with the next append.
-pub async fn k10_a_receipt_rides_in_the_next_append(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k10_a_receipt_rides_in_the_next_append(factory: &dyn LogFactory) -> Verdict {
     for class in [EffectClass::Idempotent, EffectClass::Keyed] {
         let desk = Fixture::of(factory).await?;
         let graph = between(MailNode::of(&Calls::default(), class))?;
@@ -58,7 +56,7 @@ pub async fn k10_a_receipt_rides_in_the_next_append(
 }
 
 /// An intent is durable before the action, its receipt immediately after: two commits, and no more.
-pub async fn k10_once_costs_two_commits(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k10_once_costs_two_commits(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = between(MailNode::of(&Calls::default(), EffectClass::Once))?;
     finished(desk.start(&graph).await)?;
@@ -74,9 +72,7 @@ pub async fn k10_once_costs_two_commits(factory: &dyn LogFactory) -> Result<(), 
 
 /// In every durability mode all earlier records are stored before an action, unless the action is
 /// pure.
-pub async fn k10_every_class_but_pure_is_a_barrier(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k10_every_class_but_pure_is_a_barrier(factory: &dyn LogFactory) -> Verdict {
     for durability in [Durability::Strict, batched(), Durability::AtPause] {
         for class in [EffectClass::Pure].into_iter().chain(KEPT) {
             let desk = Fixture::of(factory).await?;
@@ -115,7 +111,7 @@ fn batched() -> Durability {
 }
 
 /// A receipt is replayed when a policy or an operator retries the node.
-pub async fn k10_a_receipt_is_replayed_by_a_retry(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k10_a_receipt_is_replayed_by_a_retry(factory: &dyn LogFactory) -> Verdict {
     for class in KEPT {
         let desk = Fixture::of(factory).await?;
         let world = Calls::default();
@@ -136,8 +132,7 @@ pub async fn k10_a_receipt_is_replayed_by_a_retry(factory: &dyn LogFactory) -> R
             let graph = Graph::<Page>::starting_at("send").node("send", acts.clone());
             graph.policy("send", policy).edge("send", END).build()
         };
-        let page = finished(desk.runner(&build(2)?).start(&desk.thread, ()).await)?;
-        same("what was said", page.lines, texts(&["sent 1"]))?;
+        finished(desk.runner(&build(2)?).start(&desk.thread, ()).await)?.said(&["sent 1"])?;
         same("what was done", world.count(), 1)?;
         // A single attempt fails; an operator's retry starts with attempt 1 again, and fails
         // too.
@@ -155,9 +150,7 @@ pub async fn k10_a_receipt_is_replayed_by_a_retry(factory: &dyn LogFactory) -> R
 }
 
 /// A receipt is replayed when the node is called again with an answer.
-pub async fn k10_a_receipt_is_replayed_after_a_question(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k10_a_receipt_is_replayed_after_a_question(factory: &dyn LogFactory) -> Verdict {
     for class in KEPT {
         let mut desk = Fixture::of(factory).await?;
         let world = Calls::default();
@@ -185,9 +178,7 @@ pub async fn k10_a_receipt_is_replayed_after_a_question(
 
 /// A stored receipt is replayed after a crash. An action without a stored receipt has a repeatable
 /// class, and is repeated under the same idempotency key.
-pub async fn k10_a_receipt_is_replayed_after_a_crash(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k10_a_receipt_is_replayed_after_a_crash(factory: &dyn LogFactory) -> Verdict {
     for class in KEPT {
         let mut desk = Fixture::of(factory).await?;
         let world = Calls::default();
@@ -222,9 +213,7 @@ pub async fn k10_a_receipt_is_replayed_after_a_crash(
 
 /// An action's idempotency key is the same in every attempt, before and after a crash. It differs
 /// in another thread, also in one with the name of a removed thread.
-pub async fn k10_keyed_has_the_same_key_in_every_attempt(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k10_keyed_has_the_same_key_in_every_attempt(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let world = Calls::default();
     let (keys, fails) = (world.clone(), Calls::default());
@@ -260,6 +249,9 @@ pub async fn k10_keyed_has_the_same_key_in_every_attempt(
     let mut seen = world.take();
     seen.dedup();
     same("keys of one action", seen.len(), 1)?;
+    // Between them is the number of the thread's incarnation.
+    let named = |key: &String| key.starts_with("desk@") && key.ends_with("/send#1/mail");
+    holds(seen.iter().all(named), || format!("the key is {seen:?}"))?;
     finished(desk.runner(&graph).start(&thread("other"), ()).await)?;
     if let Some(admin) = &desk.opened.admin {
         admin.remove(&desk.thread).await?;
@@ -273,10 +265,9 @@ pub async fn k10_keyed_has_the_same_key_in_every_attempt(
 }
 
 /// Actions of one node run at the same time under different keys. Under one key the action is done
-/// once, and every caller gets its result.
-pub async fn k10_actions_of_one_node_run_at_the_same_time(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+/// once, and every caller gets its result. A copy of the context is the same attempt of the same
+/// task.
+pub async fn k10_actions_of_one_node_run_at_the_same_time(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (world, meet) = (Calls::default(), Arc::new(Barrier::new(2)));
     let (notes, meets) = (world.clone(), meet);
@@ -292,27 +283,27 @@ pub async fn k10_actions_of_one_node_run_at_the_same_time(
                 }
             };
             let class = || EffectClass::Once;
+            let copy = cx.clone();
+            let of = |cx: &Context<Page>| (cx.task(), cx.attempt(), cx.snapshot());
+            same("a copy", of(&copy), of(&cx))?;
             let (one, two, again) = tokio::try_join!(
                 cx.effect("one", class(), &(), act("one")),
                 cx.effect("two", class(), &(), act("two")),
-                cx.effect("two", class(), &(), act("two again")),
+                copy.effect("two", class(), &(), act("two again")),
             )?;
             Ok::<_, BoxError>(line(format!("{one}, {two}, {again}")))
         }
     };
-    let page = finished(desk.runner(&between(acts)?).start(&desk.thread, ()).await)?;
-    same(
-        "what was said",
-        page.lines,
-        texts(&["a", "one, two, two", "b"]),
-    )?;
-    same("what was done", world.take(), texts(&["one", "two"]))
+    finished(desk.runner(&between(acts)?).start(&desk.thread, ()).await)?.said(&[
+        "a",
+        "one, two, two",
+        "b",
+    ])?;
+    world.ran(&["one", "two"])
 }
 
 /// The tasks of a scatter act separately, unless the key belongs to the whole thread.
-pub async fn k10_a_key_belongs_to_its_task_or_to_the_thread(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k10_a_key_belongs_to_its_task_or_to_the_thread(factory: &dyn LogFactory) -> Verdict {
     for class in KEPT {
         for whole in [false, true] {
             let desk = Fixture::of(factory).await?;
@@ -329,8 +320,7 @@ pub async fn k10_a_key_belongs_to_its_task_or_to_the_thread(
                 .node("worker", MailNode::with(&world, effect))
                 .node("again", MailNode::with(&world, effect))
                 .scatter("plan", "worker", |_| 0..3)
-                .edge("worker", "again")
-                .edge("again", END)
+                .way(&["worker", "again", END])
                 .build()?;
             finished(desk.start(&graph).await)?;
             let mut done = world.take();
@@ -351,7 +341,7 @@ pub async fn k10_a_key_belongs_to_its_task_or_to_the_thread(
 
 /// The same key with another input is an error, and never an old result: at once, in a retry, and
 /// after a crash. No action is done.
-pub async fn k11_another_input_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k11_d12_another_input_is_an_error(factory: &dyn LogFactory) -> Verdict {
     for class in KEPT {
         let mut desk = Fixture::of(factory).await?;
         let world = Calls::default();
@@ -377,15 +367,14 @@ pub async fn k11_another_input_is_an_error(factory: &dyn LogFactory) -> Result<(
         desk.log.cut(last, AppendFault::DiesBefore);
         kind(desk.start(&graph).await)?;
         desk.another_process();
-        let page = finished(desk.recover(&graph).await)?;
-        same("what was said", page.lines, texts(&["a", "true", "b"]))?;
+        finished(desk.recover(&graph).await)?.said(&["a", "true", "b"])?;
         same("what was done", world.take().len(), 1)?;
     }
     Ok(())
 }
 
 /// The error for another input reaches the caller of the run, with both digests.
-pub async fn k11_the_error_names_both_inputs(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k11_the_error_names_both_inputs(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let acts = async |cx: Context<Page>| {
         for input in ["one", "two"] {
@@ -401,9 +390,7 @@ pub async fn k11_the_error_names_both_inputs(factory: &dyn LogFactory) -> Result
 }
 
 /// A fork inherits the receipts up to its position, and no later ones.
-pub async fn k11_a_fork_inherits_receipts_up_to_its_position(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k11_a_fork_inherits_receipts_up_to_its_position(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     if desk.opened.admin.is_none() {
         return Ok(());
@@ -415,9 +402,7 @@ pub async fn k11_a_fork_inherits_receipts_up_to_its_position(
             .node("a", async |_: Context<Page>| line("a"))
             .node("send", mails.clone())
             .node("again", mails)
-            .edge("a", "send")
-            .edge("send", "again")
-            .edge("again", END)
+            .way(&["a", "send", "again", END])
             .build()?;
         let runner = desk.runner(&graph);
         finished(runner.start(&source, ()).await)?;
@@ -438,7 +423,7 @@ pub async fn k11_a_fork_inherits_receipts_up_to_its_position(
 }
 
 /// An action of class `Once` starts only if the lease outlasts its timeout.
-pub async fn k10_the_lease_outlives_the_action(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k10_the_lease_outlives_the_action(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (log, name, clock) = (
         desk.opened.log.clone(),
@@ -473,10 +458,8 @@ pub async fn k10_the_lease_outlives_the_action(factory: &dyn LogFactory) -> Resu
 }
 
 /// An action that certainly did not happen is recorded as not done, fails its node, and can be
-/// retried.
-pub async fn k10_what_did_not_happen_may_be_tried_again(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+/// retried, by a policy or an operator.
+pub async fn k10_what_did_not_happen_may_be_tried_again(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (world, fails) = (Calls::default(), super::desk::Switch::on());
     let (notes, refuses) = (world.clone(), fails.clone());
@@ -494,7 +477,7 @@ pub async fn k10_what_did_not_happen_may_be_tried_again(
             Ok::<_, BoxError>(line(cx.effect("mail", EffectClass::Once, &(), act).await?))
         }
     };
-    let graph = between(acts)?;
+    let graph = between(acts.clone())?;
     let failed = kind(desk.start(&graph).await)?;
     let task = "send#1".to_owned();
     same("the error", failed, RunErrorKind::Node { task })?;
@@ -509,7 +492,59 @@ pub async fn k10_what_did_not_happen_may_be_tried_again(
         format!("appended {shape:?}")
     })?;
     fails.turn_off();
-    let page = finished(desk.runner(&graph).retry(&desk.thread).await)?;
-    same("what was said", page.lines, texts(&["a", "sent", "b"]))?;
-    same("tries", world.take().len(), 2)
+    finished(desk.runner(&graph).retry(&desk.thread).await)?.said(&["a", "sent", "b"])?;
+    same("tries", world.take().len(), 2)?;
+    fails.turn_on();
+    let policy = NodePolicy::default().attempts(2).retry_if(move |_| {
+        fails.turn_off();
+        true
+    });
+    let graph = Graph::<Page>::starting_at("send")
+        .node("send", acts)
+        .policy("send", policy.backoff(Duration::ZERO, Duration::ZERO))
+        .edge("send", END)
+        .build()?;
+    let retried = desk.runner(&graph).start(&thread("policy"), ()).await;
+    finished(retried)?.said(&["sent"])?;
+    same("tries by the policy", world.take().len(), 2)
+}
+
+/// Without time, an action would be over before it begins, at every attempt: it is an error.
+pub async fn k10_an_action_without_time_is_an_error(factory: &dyn LogFactory) -> Verdict {
+    let desk = Fixture::of(factory).await?;
+    let (world, timeout) = (Calls::default(), Duration::ZERO);
+    let mails = MailNode::with(&world, move || Effect::once().timeout(timeout));
+    let failed = kind(desk.start(&between(mails)?).await)?;
+    let task = "send#1".to_owned();
+    same("the error", failed, RunErrorKind::Node { task })?;
+    let expected = ["created started stepped", "failed run_failed"];
+    desk.appended("without an intent", &expected)?;
+    world.ran(&[])
+}
+
+/// An effect that its node drops before it began never begins, and nobody waits for it: its intent
+/// is stored, and taken back.
+pub async fn k10_an_effect_that_its_node_drops_before_it_began_is_waited_for_by_nobody(
+    factory: &dyn LogFactory,
+) -> Verdict {
+    let desk = Fixture::of(factory).await?;
+    let world = Calls::default();
+    let mails = MailNode::of(&world, EffectClass::Once);
+    let acts = move |cx: Context<Page>| {
+        let mails = mails.clone();
+        async move {
+            tokio::select! {
+                biased;
+                () = tokio::task::yield_now() => line("given up"),
+                _ = mails.send(&cx, "mail") => line("sent"),
+            }
+        }
+    };
+    let run = desk.runner(&between(acts)?).start(&desk.thread, ());
+    let ended = tokio::time::timeout(Duration::from_secs(20), run.into_future()).await;
+    let ended = ended.map_err(|late| Failure::new(late.to_string()))?;
+    finished(ended)?.said(&["a", "given up", "b"])?;
+    let facts = "created started stepped intended undone stepped stepped run_ended";
+    same("what is stored", &*desk.log.shape().join(" "), facts)?;
+    world.ran(&[])
 }

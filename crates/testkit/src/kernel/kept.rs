@@ -6,63 +6,43 @@ use tokio::sync::Notify;
 
 use super::{
     AppendFault,
-    desk::{Calls, FailingNode, Fixture, NamedNode, Page, Switch, finished, kind, question, whole},
+    desk::{Calls, FailingNode, Fixture, Page, Switch, fails, finished, kind, question, whole},
+    world::{Saying, Wiring, texts},
 };
-use crate::log::{Failure, LogFactory, holds, same};
-
-fn names(names: &[&str]) -> Vec<String> {
-    names.iter().map(|name| (*name).to_owned()).collect()
-}
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 /// Builds open, then a, b and c at once; c fails as long as the switch is on.
 fn fork(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("open")
         .node("open", async |_: Context<Page>| ())
-        .node("a", NamedNode("a", calls.clone()))
-        .node("b", NamedNode("b", calls.clone()))
+        .says(calls, &["a", "b", "last"])
         .node("c", FailingNode("c", calls.clone(), broken.clone()))
-        .node("last", NamedNode("last", calls.clone()))
-        .edge("open", "a")
-        .edge("open", "b")
-        .edge("open", "c")
-        .join(["a", "b", "c"], "last")
+        .fork("open", &["a", "b", "c"], "last")
         .edge("last", END)
         .build()?)
 }
 
 /// A failure re-runs no finished sibling, and a retry runs only the failed tasks.
-pub async fn k4_retry_runs_only_what_failed(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k4_d14_retry_runs_only_what_failed(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = fork(&calls, &broken)?;
-    let failed = kind(desk.start(&graph).await)?;
-    same(
-        "the first try",
-        failed,
+    fails(
+        desk.start(&graph).await,
         RunErrorKind::Node { task: "c#1".into() },
     )?;
-    same("its tasks", calls.take(), names(&["a#1", "b#1", "c#1"]))?;
+    calls.ran(&["a#1", "b#1", "c#1"])?;
     kind(desk.runner(&graph).retry(&desk.thread).await)?;
-    same(
-        "the tasks of a retry that fails",
-        calls.take(),
-        names(&["c#1"]),
-    )?;
+    calls.ran(&["c#1"])?;
     broken.turn_off();
     desk.another_process();
     let page = finished(desk.runner(&graph).retry(&desk.thread).await)?;
-    same(
-        "the tasks of a retry that works",
-        calls.take(),
-        names(&["c#1", "last#1"]),
-    )?;
-    same("what was said", page.lines, names(&["a", "b", "c", "last"]))
+    calls.ran(&["c#1", "last#1"])?;
+    page.said(&["a", "b", "c", "last"])
 }
 
 /// On a final failure siblings finish, then the run fails.
-pub async fn k4_siblings_finish_before_the_run_fails(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k4_siblings_finish_before_the_run_fails(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let failed = Arc::new(Notify::new());
     let (fails, waits) = (failed.clone(), failed);
@@ -79,10 +59,8 @@ pub async fn k4_siblings_finish_before_the_run_fails(
             fails.notify_one();
             async move { Err::<(), _>("boom") }
         })
-        .edge("open", "slow")
-        .edge("open", "fails")
-        .edge("slow", END)
-        .edge("fails", END)
+        .way(&["open", "slow", END])
+        .way(&["open", "fails", END])
         .build()?;
     let runner = desk.runner(&graph);
     kind(runner.start(&desk.thread, ()).await)?;
@@ -100,37 +78,32 @@ pub async fn k4_siblings_finish_before_the_run_fails(
 }
 
 /// A question of one task re-runs no sibling that finished, now or when it is answered.
-pub async fn k4_a_question_keeps_finished_siblings(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k4_a_question_keeps_finished_siblings(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("open")
         .node("open", async |_: Context<Page>| ())
-        .node("a", NamedNode("a", calls.clone()))
+        .says(&calls, &["a", "last"])
         .pause(
             "ask",
             |_| "sure?",
             |_, yes: bool| super::desk::line(yes.to_string()),
         )
-        .node("last", NamedNode("last", calls.clone()))
-        .edge("open", "a")
-        .edge("open", "ask")
-        .join(["a", "ask"], "last")
+        .fork("open", &["a", "ask"], "last")
         .edge("last", END)
         .build()?;
     question(desk.start(&graph).await)?;
-    same("the tasks before", calls.take(), names(&["a#1"]))?;
+    calls.ran(&["a#1"])?;
     desk.another_process();
     let answers = fugato_graph::Answers::only(true)?;
     let page = finished(desk.resume(&graph, answers).await)?;
-    same("the tasks after", calls.take(), names(&["last#1"]))?;
-    same("what was said", page.lines, names(&["a", "true", "last"]))
+    calls.ran(&["last#1"])?;
+    page.said(&["a", "true", "last"])
 }
 
 /// A crash re-runs no finished sibling. A task that had started has one more attempt, which is
 /// stored before it runs again. A failure before the crash is still the failure of the run.
-pub async fn k4_a_crash_keeps_finished_siblings(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k4_a_crash_keeps_finished_siblings(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let go = Arc::new(Notify::new());
@@ -147,14 +120,11 @@ pub async fn k4_a_crash_keeps_finished_siblings(factory: &dyn LogFactory) -> Res
                 super::desk::line("a")
             }
         })
-        .node("b", NamedNode("b", calls.clone()))
+        .says(&calls, &["b"])
         .node("c", FailingNode("c", calls.clone(), broken))
-        .edge("open", "a")
-        .edge("open", "b")
-        .edge("open", "c")
-        .edge("a", END)
-        .edge("b", END)
-        .edge("c", END)
+        .way(&["open", "a", END])
+        .way(&["open", "b", END])
+        .way(&["open", "c", END])
         .build()?;
     let run = desk.runner(&graph).start(&desk.thread, ());
     loop {
@@ -169,11 +139,7 @@ pub async fn k4_a_crash_keeps_finished_siblings(factory: &dyn LogFactory) -> Res
         }
         tokio::task::yield_now().await;
     }
-    same(
-        "the tasks before",
-        calls.take(),
-        names(&["a#1 try 1", "b#1", "c#1"]),
-    )?;
+    calls.ran(&["a#1 try 1", "b#1", "c#1"])?;
     desk.log.cut(1, AppendFault::DiesBefore);
     go.notify_one();
     kind(run.await)?;
@@ -182,19 +148,17 @@ pub async fn k4_a_crash_keeps_finished_siblings(factory: &dyn LogFactory) -> Res
     let error = error.ok_or_else(|| Failure::new("the run should still fail"))?;
     let text = "thread \"desk\", after 1 steps: task c#1 failed: boom";
     same("the failure", whole(&error), text.to_owned())?;
-    same("the tasks after", calls.take(), names(&["a#1 try 2"]))
+    calls.ran(&["a#1 try 2"])
 }
 
 /// A task that keeps killing the process reaches a limit with an error of its own; an operator can
 /// still retry it.
-pub async fn k4_the_crash_limit_has_its_own_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k4_the_crash_limit_has_its_own_error(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", NamedNode("a", calls.clone()))
-        .node("b", NamedNode("b", calls.clone()))
-        .edge("a", "b")
-        .edge("b", END)
+        .says(&calls, &["a", "b"])
+        .way(&["a", "b", END])
         .build()?;
     // The step of a is stored, and the process dies in b, before the outcome of b is stored.
     desk.log.cut(2, AppendFault::DiesBefore);
@@ -204,30 +168,24 @@ pub async fn k4_the_crash_limit_has_its_own_error(factory: &dyn LogFactory) -> R
         desk.log.cut(2, AppendFault::DiesBefore);
         kind(desk.recover(&graph).await)?;
     }
-    same(
-        "the tasks",
-        calls.take(),
-        names(&["a#1", "b#1", "b#1", "b#1"]),
-    )?;
+    calls.ran(&["a#1", "b#1", "b#1", "b#1"])?;
     desk.another_process();
     let options = RunnerOptions::default().crash_limit(3);
     let runner = desk.runner(&graph).options(options);
-    let limit = kind(runner.recover(&desk.thread).await)?;
-    same(
-        "the limit",
-        limit,
+    fails(
+        runner.recover(&desk.thread).await,
         RunErrorKind::CrashLimit {
             task: "b#1".into(),
             attempts: 3,
         },
     )?;
-    same("the tasks", calls.take(), vec![])?;
+    calls.ran(&[])?;
     finished(runner.retry(&desk.thread).await)?;
-    same("the tasks of a retry", calls.take(), names(&["b#1"]))
+    calls.ran(&["b#1"])
 }
 
 /// A failed run leaves nothing behind for the next one.
-pub async fn k4_a_new_run_forgets_the_failed_one(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k4_a_new_run_forgets_the_failed_one(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = fork(&calls, &broken)?;
@@ -235,11 +193,7 @@ pub async fn k4_a_new_run_forgets_the_failed_one(factory: &dyn LogFactory) -> Re
     kind(runner.start(&desk.thread, ()).await)?;
     broken.turn_off();
     let page = finished(runner.start(&desk.thread, ()).await)?;
-    same(
-        "what was said",
-        page.lines.clone(),
-        names(&["a", "b", "c", "last"]),
-    )?;
+    page.said(&["a", "b", "c", "last"])?;
     let stored = runner.state(&desk.thread).await?;
     same(
         "the state by the log",
@@ -249,7 +203,7 @@ pub async fn k4_a_new_run_forgets_the_failed_one(factory: &dyn LogFactory) -> Re
 }
 
 /// A panic is a failure like any other, in the call of a node and in its future.
-pub async fn k4_a_panic_is_a_failure(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k4_a_panic_is_a_failure(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("open")
@@ -261,13 +215,10 @@ pub async fn k4_a_panic_is_a_failure(factory: &dyn LogFactory) -> Result<(), Fai
                 std::panic::panic_any("late panics");
             }
         })
-        .node("good", NamedNode("good", calls.clone()))
-        .edge("open", "early")
-        .edge("open", "late")
-        .edge("open", "good")
-        .edge("early", END)
-        .edge("late", END)
-        .edge("good", END)
+        .says(&calls, &["good"])
+        .way(&["open", "early", END])
+        .way(&["open", "late", END])
+        .way(&["open", "good", END])
         .build()?;
     let runner = desk.runner(&graph);
     let failed = kind(runner.start(&desk.thread, ()).await)?;
@@ -290,7 +241,7 @@ pub async fn k4_a_panic_is_a_failure(factory: &dyn LogFactory) -> Result<(), Fai
         "task early#1 panicked: panicked: early panics",
         "task late#1 panicked: panicked: late panics",
     ];
-    same("what was learned", facts, names(&expected))
+    same("what was learned", facts, texts(&expected))
 }
 
 struct Early;

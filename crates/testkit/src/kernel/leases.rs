@@ -1,22 +1,19 @@
 //! Scenarios of leases: K14.
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
-use fugato_graph::{
-    Answers, BoxError, Context, END, Graph, RunErrorKind, RunnerOptions, StateEdit,
-};
+use fugato_graph::{Answers, Context, END, Graph, RunErrorKind, RunnerOptions, StateEdit};
 use fugato_store::{LeaseOutcome, LeaseRequest, StoreErrorKind};
-use tokio::sync::{Notify, Semaphore};
 
 use super::{
-    desk::{Calls, Fixture, Page, finished, kind, line, thread},
-    world::texts,
+    desk::{Calls, Fixture, Page, fails, finished, kind, line, parked, question, thread},
+    world::{Door, Saying, Wiring, texts},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
-/// A node that waits to be released and notes its drop.
+/// A node that waits at a door and notes its drop.
+#[derive(Default)]
 struct HeldNode {
-    entered: Arc<Notify>,
-    leave: Arc<Semaphore>,
+    door: Door,
     calls: Calls,
 }
 
@@ -30,36 +27,21 @@ impl Drop for Note {
 }
 
 impl HeldNode {
-    fn new() -> Self {
-        Self {
-            entered: Arc::default(),
-            leave: Arc::new(Semaphore::new(0)),
-            calls: Calls::default(),
-        }
-    }
-
     fn graph(&self) -> Result<Graph<Page>, Failure> {
-        let (entered, leave) = (self.entered.clone(), self.leave.clone());
-        let calls = self.calls.clone();
+        let (waits, calls) = (self.door.node("held"), self.calls.clone());
         Ok(Graph::<Page>::starting_at("a")
-            .node("a", async |_: Context<Page>| line("a"))
-            .node("held", move |_: Context<Page>| {
-                let (entered, leave) = (entered.clone(), leave.clone());
-                let note = Note(calls.clone());
+            .says(&Calls::default(), &["a"])
+            .node("held", move |cx: Context<Page>| {
+                let (waiting, note) = (waits(cx), Note(calls.clone()));
                 async move {
                     let _note = note;
-                    entered.notify_one();
-                    leave.acquire().await?.forget();
-                    Ok::<_, BoxError>(line("held"))
+                    waiting.await
                 }
             })
-            .edge("a", "held")
-            .edge("held", END)
+            .way(&["a", "held", END])
             .build()?)
     }
-}
 
-impl HeldNode {
     /// Waits until its future was dropped.
     async fn dropped(&self) {
         while self.calls.count() == 0 {
@@ -74,13 +56,13 @@ fn short() -> RunnerOptions {
 
 /// While one process runs a thread, every request of another is refused as busy, with the owner;
 /// nothing is written.
-pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let waits = HeldNode::new();
+    let waits = HeldNode::default();
     let graph = waits.graph()?;
     let options = RunnerOptions::default().owner("the first");
     let run = desk.runner_with(&graph, options).start(&desk.thread, ());
-    waits.entered.notified().await;
+    waits.door.reached().await;
     let head = desk.head().await?;
     let other = desk.runner(&graph);
     let amendment = StateEdit::new([line("x")], "Ada", "to see");
@@ -97,22 +79,18 @@ pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> Resul
         holds(busy, || format!("got {refused:?}"))?;
     }
     same("the head", desk.head().await?, head)?;
-    waits.leave.add_permits(1);
-    same(
-        "what was said",
-        finished(run.await)?.lines,
-        texts(&["a", "held"]),
-    )
+    waits.door.open();
+    finished(run.await)?.said(&["a", "held"])
 }
 
 /// A process that lost its lease gets the error at its next renewal: its node is dropped, its run
 /// stops, and none of its later results is committed.
-pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let waits = HeldNode::new();
+    let waits = HeldNode::default();
     let graph = waits.graph()?;
     let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
-    waits.entered.notified().await;
+    waits.door.reached().await;
     // The process is suspended for longer than its lease, and another one takes the thread.
     desk.clock.advance(120_000);
     let acquire = LeaseRequest::Acquire {
@@ -124,12 +102,7 @@ pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Result<
         return Err(Failure::new("a lease should be granted"));
     };
     let head = desk.head().await?;
-    let lost = kind(run.await)?;
-    same(
-        "the error",
-        lost,
-        RunErrorKind::Store(StoreErrorKind::LeaseLost),
-    )?;
+    fails(run.await, RunErrorKind::Store(StoreErrorKind::LeaseLost))?;
     waits.dropped().await;
     same("the head", desk.head().await?, head)?;
     for lease in leases {
@@ -143,12 +116,12 @@ pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Result<
 }
 
 /// A lease is renewed for the whole run, however short the lease is.
-pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let waits = HeldNode::new();
+    let waits = HeldNode::default();
     let graph = waits.graph()?;
     let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
-    waits.entered.notified().await;
+    waits.door.reached().await;
     for _ in 0..4 {
         // The store's clock advances by less than a lease; a renewal is due after a third of it.
         desk.clock.advance(40);
@@ -157,82 +130,57 @@ pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Result<(), Fail
     let other = kind(desk.start(&graph).await)?;
     let busy = matches!(other, RunErrorKind::Busy { .. });
     holds(busy, || format!("got {other:?}"))?;
-    waits.leave.add_permits(1);
+    waits.door.open();
     finished(run.await)?;
     Ok(())
 }
 
 /// A cancel request needs no lease. It reaches the owner with its next renewal, while a node runs.
-pub async fn k14_a_cancel_signal_arrives_by_renewal(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k14_a_cancel_signal_arrives_by_renewal(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let waits = HeldNode::new();
+    let waits = HeldNode::default();
     let graph = waits.graph()?;
     let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
-    waits.entered.notified().await;
+    waits.door.reached().await;
     desk.runner(&graph)
         .cancel(&desk.thread, "Ada", "enough")
         .await?;
     let (by, why) = ("Ada".to_owned(), "enough".to_owned());
-    same(
-        "the error",
-        kind(run.await)?,
-        RunErrorKind::Cancelled { by, why },
-    )?;
+    fails(run.await, RunErrorKind::Cancelled { by, why })?;
     waits.dropped().await;
-    same(
-        "what is kept",
-        desk.page(&graph).await?.lines,
-        texts(&["a"]),
-    )
+    desk.stored(&graph, &["a"]).await
 }
 
 /// A cancel request reaches the owner with its next append, long before a renewal.
-pub async fn k14_a_cancel_signal_arrives_by_append(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k14_a_cancel_signal_arrives_by_append(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
-    let (enters, leaves) = (entered.clone(), leave.clone());
+    let door = Door::default();
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", move |_: Context<Page>| {
-            let (enters, leaves) = (enters.clone(), leaves.clone());
-            async move {
-                enters.notify_one();
-                leaves.notified().await;
-                line("a")
-            }
-        })
-        .node("b", async |_: Context<Page>| line("b"))
-        .edge("a", "b")
-        .edge("b", END)
+        .node("a", door.node("a"))
+        .says(&Calls::default(), &["b"])
+        .way(&["a", "b", END])
         .build()?;
     // The thread exists already: a thread that was never stored has no signals.
-    leave.notify_one();
+    door.open();
     finished(desk.start(&graph).await)?;
-    entered.notified().await;
+    door.reached().await;
     let hour = RunnerOptions::default().lease(Duration::from_secs(3_600));
     let run = desk.runner_with(&graph, hour).start(&desk.thread, ());
-    entered.notified().await;
+    door.reached().await;
     desk.runner(&graph)
         .cancel(&desk.thread, "Ada", "enough")
         .await?;
-    leave.notify_one();
+    door.open();
     let (by, why) = ("Ada".to_owned(), "enough".to_owned());
-    same(
-        "the error",
-        kind(run.await)?,
-        RunErrorKind::Cancelled { by, why },
-    )?;
+    fails(run.await, RunErrorKind::Cancelled { by, why })?;
     let said = desk.page(&graph).await?.lines;
     same("what is kept", said, texts(&["a", "b", "a"]))
 }
 
 /// There is nothing to cancel in a thread that does not exist, or that is at rest.
-pub async fn k14_there_may_be_nothing_to_cancel(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k14_there_may_be_nothing_to_cancel(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let waits = HeldNode::new();
+    let waits = HeldNode::default();
     let graph = waits.graph()?;
     let runner = desk.runner(&graph);
     let never = runner.cancel(&thread("never"), "Ada", "enough").await;
@@ -241,7 +189,7 @@ pub async fn k14_there_may_be_nothing_to_cancel(factory: &dyn LogFactory) -> Res
         never.err().map(|e| e.kind),
         Some(RunErrorKind::NothingToDo),
     )?;
-    waits.leave.add_permits(1);
+    waits.door.open();
     finished(runner.start(&desk.thread, ()).await)?;
     let head = desk.head().await?;
     let ended = runner.cancel(&desk.thread, "Ada", "enough").await;
@@ -254,7 +202,7 @@ pub async fn k14_there_may_be_nothing_to_cancel(factory: &dyn LogFactory) -> Res
 }
 
 /// Time is the store's: this machine's clock has no effect on a node, a lease or a question.
-pub async fn k14_time_is_the_stores(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k14_time_is_the_stores(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("a")
         .node("a", async |cx: Context<Page>| line(cx.now().to_string()))
@@ -276,4 +224,29 @@ pub async fn k14_time_is_the_stores(factory: &dyn LogFactory) -> Result<(), Fail
         .iter()
         .all(|entry| (0..90_000_000).contains(&(entry.at - day)));
     holds(of_store, || format!("history is {history:?}"))
+}
+
+/// A clock that steps back, on the store too, restores nothing old: the order of records decides.
+pub async fn k14_d20_a_clock_that_steps_back_restores_nothing_old(
+    factory: &dyn LogFactory,
+) -> Verdict {
+    let desk = Fixture::of(factory).await?;
+    let says = |name| move |_: &Page, more: bool| line(format!("{name} {more}"));
+    let graph = Graph::<Page>::starting_at("open")
+        .says(&Calls::default(), &["open", "last"])
+        .pause("a", |_| "a?", says("a"))
+        .pause("b", |_| "b?", says("b"))
+        .way(&["open", "a"])
+        .way(&["open", "b"])
+        .join(["a", "b"], "last")
+        .edge("last", END)
+        .build()?;
+    parked(desk.start(&graph).await)?;
+    desk.clock.advance(5 - desk.clock.now());
+    question(desk.resume(&graph, Answers::to("a#1~1", true)?).await)?;
+    desk.clock.advance(-4);
+    let page = finished(desk.resume(&graph, Answers::only(false)?).await)?;
+    let said = ["open", "a true", "b false", "last"];
+    page.said(&said)?;
+    desk.stored(&graph, &said).await
 }

@@ -8,17 +8,15 @@ use fugato_graph::{
 
 use super::{
     asking::midway,
-    desk::{
-        Calls, FailingNode, Fixture, NamedNode, Page, Switch, finished, kind, line, parked,
-        question,
-    },
+    desk::{Calls, FailingNode, Fixture, Page, Switch, finished, kind, line, parked, question},
     steps::three,
+    world::{Saying, Wiring, texts},
 };
-use crate::log::{Failure, LogFactory, same};
+use crate::log::{Failure, LogFactory, Verdict, same};
 
 /// Checks that the machine, saved and restored at every point of a log, is the same and comes to
 /// the same end.
-fn round_trips(facts: &[Fact<String>]) -> Result<(), Failure> {
+fn round_trips(facts: &[Fact<String>]) -> Verdict {
     let mut names = Arc::new(Names::default());
     let mut lived = Machine::default();
     let mut woken = Machine::default();
@@ -44,7 +42,7 @@ fn round_trips(facts: &[Fact<String>]) -> Result<(), Failure> {
 }
 
 /// A machine at rest, at every point of several runs, is restored as the same machine.
-pub async fn k23_a_machine_wakes_as_it_was(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k23_a_machine_wakes_as_it_was(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let runner = desk.runner(&three(&calls)?);
@@ -62,7 +60,7 @@ pub async fn k23_a_machine_wakes_as_it_was(factory: &dyn LogFactory) -> Result<(
     let fails = super::desk::thread("fails");
     let broken = Switch::on();
     let graph = Graph::<Page>::starting_at("plan")
-        .node("plan", NamedNode("plan", calls.clone()))
+        .says(&calls, &["plan"])
         .node(
             "worker",
             FailingNode("worker", calls.clone(), broken.clone()),
@@ -83,22 +81,17 @@ pub async fn k23_a_machine_wakes_as_it_was(factory: &dyn LogFactory) -> Result<(
 }
 
 /// Without a log, a pause returns the machine and the state, from which another process continues.
-pub async fn k23_an_ephemeral_run_goes_on_elsewhere(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k23_an_ephemeral_run_goes_on_elsewhere(factory: &dyn LogFactory) -> Verdict {
     Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = || -> Result<Graph<Page>, Failure> {
         Ok(Graph::<Page>::starting_at("open")
-            .node("open", NamedNode("open", calls.clone()))
-            .node("a", NamedNode("a", calls.clone()))
+            .says(&calls, &["open", "a"])
             .pause("ask", |_| "sure?", |_, yes: bool| line(yes.to_string()))
             .node("last", async |cx: Context<Page>| {
                 line(format!("last of {}", cx.state().lines.len()))
             })
-            .edge("open", "a")
-            .edge("open", "ask")
-            .join(["a", "ask"], "last")
+            .fork("open", &["a", "ask"], "last")
             .edge("last", END)
             .build()?)
     };
@@ -120,9 +113,7 @@ pub async fn k23_an_ephemeral_run_goes_on_elsewhere(
     let refused = matches!(wrong, fugato_graph::RunErrorKind::Answer(_));
     same("a wrong answer is refused", refused, true)?;
     let page = finished(elsewhere.resume(&saved, Answers::only(true)?).await)?;
-    let said = ["in", "open", "a", "true", "last of 4"]
-        .map(str::to_owned)
-        .to_vec();
+    let said = texts(&["in", "open", "a", "true", "last of 4"]);
     same("what was said", page.lines, said)?;
-    same("what ran again", calls.take(), vec![])
+    calls.ran(&[])
 }

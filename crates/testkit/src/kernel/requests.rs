@@ -1,24 +1,20 @@
 //! Scenarios of requests with keys: K12.
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
-use fugato_graph::{
-    Answers, BoxError, Context, END, Graph, RunErrorKind, RunResult, RunnerOptions,
-};
-use tokio::sync::{Notify, Semaphore};
+use fugato_graph::{Answers, Context, END, Graph, RunErrorKind, RunResult, RunnerOptions};
 
 use super::{
     AppendFault,
     desk::{
-        Calls, FailingNode, Fixture, NamedNode, Page, Switch, finished, kind, line, parked,
-        question,
+        Calls, FailingNode, Fixture, Page, Switch, fails, finished, kind, line, parked, question,
     },
-    world::texts,
+    world::{Door, Saying, Wiring},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 fn counting(calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("a")
-        .node("a", NamedNode("a", calls.clone()))
+        .says(calls, &["a"])
         .edge("a", END)
         .output(|page| page.lines.len())
         .build()?)
@@ -35,7 +31,7 @@ fn output(ended: RunResult<Page>) -> Result<serde_json::Value, Failure> {
 
 /// Every repeat of a request gets the output of its run, even after other runs; nothing runs, and
 /// nothing is written.
-pub async fn k12_a_finished_request_is_told_again(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k12_a_finished_request_is_told_again(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = counting(&calls)?;
@@ -62,7 +58,7 @@ pub async fn k12_a_finished_request_is_told_again(factory: &dyn LogFactory) -> R
 }
 
 /// Every repeat gets the failure of its run, or the end of that run after a retry.
-pub async fn k12_a_failed_request_is_told_again(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k12_a_failed_request_is_told_again(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = Graph::<Page>::starting_at("a")
@@ -75,8 +71,10 @@ pub async fn k12_a_failed_request_is_told_again(factory: &dyn LogFactory) -> Res
     calls.take();
     for _ in 0..2 {
         let error = "task a#1 failed: boom".to_owned();
-        let again = kind(runner.start_keyed(&desk.thread, "one", ()).await)?;
-        same("a repeat", again, RunErrorKind::FailedBefore { error })?;
+        fails(
+            runner.start_keyed(&desk.thread, "one", ()).await,
+            RunErrorKind::FailedBefore { error },
+        )?;
     }
     same("runs of repeats", calls.count(), 0)?;
     broken.turn_off();
@@ -87,18 +85,18 @@ pub async fn k12_a_failed_request_is_told_again(factory: &dyn LogFactory) -> Res
 }
 
 /// Every repeat gets the cancellation of its run.
-pub async fn k12_a_cancelled_request_is_told_again(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k12_a_cancelled_request_is_told_again(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&asking()?);
     parked(runner.start_keyed(&desk.thread, "one", ()).await)?;
     runner.cancel(&desk.thread, "Ada", "not needed").await?;
     let head = desk.head().await?;
     for _ in 0..2 {
-        let again = kind(runner.start_keyed(&desk.thread, "one", ()).await)?;
         let (by, why) = ("Ada".to_owned(), "not needed".to_owned());
-        same("a repeat", again, RunErrorKind::Cancelled { by, why })?;
+        fails(
+            runner.start_keyed(&desk.thread, "one", ()).await,
+            RunErrorKind::Cancelled { by, why },
+        )?;
     }
     same("the head", desk.head().await?, head)
 }
@@ -112,9 +110,7 @@ fn asking() -> Result<Graph<Page>, Failure> {
 }
 
 /// A repeat of a run that waits gets its questions; after its end, its output.
-pub async fn k12_a_parked_request_shows_its_questions(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k12_a_parked_request_shows_its_questions(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let graph = asking()?;
     let asked = question(
@@ -141,34 +137,36 @@ pub async fn k12_a_parked_request_shows_its_questions(
 }
 
 /// A repeat of a run that is under way, in this or another process, waits for its end, and starts
-/// nothing.
-pub async fn k12_a_repeat_attaches_to_an_open_run(factory: &dyn LogFactory) -> Result<(), Failure> {
-    let desk = Fixture::of(factory).await?;
-    let (calls, entered) = <(Calls, Arc<Notify>)>::default();
-    let leave = Arc::new(Semaphore::new(0));
-    let (notes, enters, leaves) = (calls.clone(), entered.clone(), leave.clone());
+/// nothing; so does one of several that are sent at once.
+pub async fn k12_a_repeat_attaches_to_an_open_run(factory: &dyn LogFactory) -> Verdict {
+    for at_once in [false, true] {
+        repeated(&Fixture::of(factory).await?, at_once).await?;
+    }
+    Ok(())
+}
+
+async fn repeated(desk: &Fixture, at_once: bool) -> Verdict {
+    let (calls, door) = <(Calls, Door)>::default();
+    let (notes, waits) = (calls.clone(), door.node("a"));
     let graph = Graph::<Page>::starting_at("a")
         .node("a", move |cx: Context<Page>| {
-            let (enters, leaves) = (enters.clone(), leaves.clone());
             notes.note(cx.task());
-            async move {
-                enters.notify_one();
-                leaves.acquire().await?.forget();
-                Ok::<_, BoxError>(line("a"))
-            }
+            waits(cx)
         })
         .edge("a", END)
         .output(|page| page.lines.clone())
         .build()?;
     let first = desk.runner(&graph);
     let one = first.start_keyed(&desk.thread, "one", ());
-    entered.notified().await;
+    if !at_once {
+        door.reached().await;
+    }
     let elsewhere = desk.runner(&graph);
     let repeats = [
         first.start_keyed(&desk.thread, "one", ()),
         elsewhere.start_keyed(&desk.thread, "one", ()),
     ];
-    leave.add_permits(1);
+    door.open();
     let expected = serde_json::json!(["a"]);
     same("the output", output(one.await?)?, expected.clone())?;
     for repeat in repeats {
@@ -178,18 +176,16 @@ pub async fn k12_a_repeat_attaches_to_an_open_run(factory: &dyn LogFactory) -> R
             expected.clone(),
         )?;
     }
-    same("what ran", calls.take(), texts(&["a#1"]))
+    calls.ran(&["a#1"])
 }
 
 /// A repeat of a run that a crash left unfinished continues it.
-pub async fn k12_a_repeat_goes_on_after_a_crash(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k12_a_repeat_goes_on_after_a_crash(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", NamedNode("a", calls.clone()))
-        .node("b", NamedNode("b", calls.clone()))
-        .edge("a", "b")
-        .edge("b", END)
+        .says(&calls, &["a", "b"])
+        .way(&["a", "b", END])
         .output(|page| page.lines.clone())
         .build()?;
     desk.log.cut(2, AppendFault::DiesBefore);
@@ -205,14 +201,14 @@ pub async fn k12_a_repeat_goes_on_after_a_crash(factory: &dyn LogFactory) -> Res
         output(ended)?,
         serde_json::json!(["in", "a", "b"]),
     )?;
-    same("what ran", calls.take(), texts(&["a#1", "b#1", "b#1"]))?;
+    calls.ran(&["a#1", "b#1", "b#1"])?;
     let history = runner.history(&desk.thread, 1, 100).await?;
     let runs: BTreeSet<_> = history.iter().map(|entry| entry.run.0).collect();
     same("the runs", runs, BTreeSet::from([1]))
 }
 
 /// The same key with another input is refused, and changes nothing.
-pub async fn k12_another_input_is_refused(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k12_another_input_is_refused(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let runner = desk.runner(&counting(&calls)?);
@@ -220,11 +216,7 @@ pub async fn k12_another_input_is_refused(factory: &dyn LogFactory) -> Result<()
     let head = desk.head().await?;
     let other = runner.start_keyed(&desk.thread, "one", line("other"));
     let key = "one".to_owned();
-    same(
-        "another input",
-        kind(other.await)?,
-        RunErrorKind::RequestChanged { key },
-    )?;
+    fails(other.await, RunErrorKind::RequestChanged { key })?;
     same("the head", desk.head().await?, head)?;
     same("runs", calls.count(), 1)?;
     runner
@@ -234,7 +226,7 @@ pub async fn k12_another_input_is_refused(factory: &dyn LogFactory) -> Result<()
 }
 
 /// Keys outlive the records that began their runs.
-pub async fn k12_keys_survive_compaction(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k12_keys_survive_compaction(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     if desk.opened.admin.is_none() {
         return Ok(());
@@ -260,16 +252,12 @@ pub async fn k12_keys_survive_compaction(factory: &dyn LogFactory) -> Result<(),
         .runner(&graph)
         .start_keyed(&desk.thread, "one", line("x"));
     let key = "one".to_owned();
-    same(
-        "another input",
-        kind(other.await)?,
-        RunErrorKind::RequestChanged { key },
-    )?;
+    fails(other.await, RunErrorKind::RequestChanged { key })?;
     same("runs", calls.count(), 2)
 }
 
 /// Keys expire at a given age, by the clock of the store.
-pub async fn k12_keys_expire_by_age(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k12_keys_expire_by_age(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let options = RunnerOptions::default().key_age(Duration::from_secs(100));

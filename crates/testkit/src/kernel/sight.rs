@@ -1,15 +1,20 @@
 //! Scenarios of events and their readers: K22.
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
 
-use fugato_graph::{Answers, Context, END, Graph, Outcome};
+use fugato_graph::{Answers, Context, END, Graph, Outcome, Runner};
 use fugato_state::Seq;
-use fugato_store::{Status, ThreadLog};
+use fugato_store::{Status, StoreError, ThreadLog};
 use fugato_stream::{Event, EventKind};
 use futures::StreamExt;
-use tokio::sync::Notify;
 
-use super::desk::{Calls, Change, Fixture, NamedNode, Page, finished, line, question};
-use crate::log::{Failure, LogFactory, holds, same};
+use super::{
+    desk::{Calls, Change, Fixture, Page, finished, line, question},
+    world::{Door, Saying, Wiring, texts},
+};
+use crate::log::{Failure, Intercept, InterceptedLog, LogFactory, StoreCall, Verdict, holds, same};
 
 /// Returns the durable events, in short.
 fn durable(events: &[Event]) -> Vec<(Seq, String)> {
@@ -50,24 +55,20 @@ fn letter() -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("draft")
         .node("draft", async |cx: Context<Page>| {
             cx.emit(EventKind::TextStarted { block: "b".into() });
-            cx.emit(EventKind::TextDelta {
-                block: "b".into(),
-                text: "Dear".into(),
-            });
+            cx.emit(text("b", "Dear"));
             cx.emit(EventKind::TextFinished { block: "b".into() });
             Outcome::done([line("draft")])
                 .note(card("one"))
                 .note(card("two"))
         })
         .pause("confirm", |_| "send?", |_, yes: bool| line(yes.to_string()))
-        .edge("draft", "confirm")
-        .edge("confirm", END)
+        .way(&["draft", "confirm", END])
         .build()?)
 }
 
 /// Events carry their origin; durable ones have a position, which never decreases. A reader that
 /// reconnects with a cursor misses no durable event and gets none twice.
-pub async fn k22_a_cursor_misses_nothing_durable(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k22_a_cursor_misses_nothing_durable(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = letter()?;
     let runner = desk.runner(&graph);
@@ -126,9 +127,7 @@ pub async fn k22_a_cursor_misses_nothing_durable(factory: &dyn LogFactory) -> Re
 }
 
 /// Durable events are sent after their append: a reader of one finds it in the log.
-pub async fn k22_durable_events_leave_after_their_append(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k22_durable_events_leave_after_their_append(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = super::steps::three(&Calls::default())?;
     let mut run = desk.runner(&graph).start(&desk.thread, ());
@@ -150,14 +149,14 @@ pub async fn k22_durable_events_leave_after_their_append(
 
 /// A run never waits for a reader. A reader that lags gets all durable events from the log, in
 /// order and once, and all deltas, merged.
-pub async fn k22_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k22_d34_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) -> Verdict {
     const ROUNDS: i64 = 1_500;
     let desk = Fixture::of(factory).await?;
-    let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
-    let (enter, wait) = (entered.clone(), leave.clone());
+    let door = Door::default();
+    let waits = door.clone();
     let graph = Graph::<Page>::starting_at("a")
         .node("a", move |cx: Context<Page>| {
-            let (enter, wait) = (enter.clone(), wait.clone());
+            let waits = waits.clone();
             async move {
                 if cx.state().count == 0 {
                     for _ in 0..5_000 {
@@ -165,8 +164,7 @@ pub async fn k22_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) -> R
                     }
                 }
                 if cx.state().count == ROUNDS - 50 {
-                    enter.notify_one();
-                    wait.notified().await;
+                    waits.pass().await;
                 }
                 Outcome::done([Change::Count(1)]).note(card("c"))
             }
@@ -180,10 +178,10 @@ pub async fn k22_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) -> R
     let runner = desk.runner(&graph);
     let mut run = runner.start(&desk.thread, ());
     let mut events = vec![];
-    entered.notified().await;
+    door.reached().await;
     // A slow reader: it takes one event when it lags already, and then waits until the run is over.
     events.extend(run.next().await);
-    leave.notify_one();
+    door.open();
     while desk
         .log
         .head(&desk.thread)
@@ -204,6 +202,11 @@ pub async fn k22_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) -> R
         })
         .sum();
     same("the text", text, 5_000)?;
+    // The queue of a reader is bounded, and deltas beyond that are merged.
+    let deltas = events.iter().filter(|event| event.kind.is_delta()).count();
+    holds(deltas <= fugato_stream::CAPACITY + 50, || {
+        format!("{deltas} deltas were kept")
+    })?;
     let live: Vec<_> = events.iter().filter_map(|event| event.seq).collect();
     let stored: Vec<_> = runner.events(&desk.thread, 0).collect().await;
     let stored: Vec<_> = stored.iter().filter_map(|event| event.seq).collect();
@@ -212,25 +215,19 @@ pub async fn k22_a_reader_that_lags_reads_the_log(factory: &dyn LogFactory) -> R
 
 /// A reader that reconnects during a run gets the stored events, then the open blocks and the
 /// events that follow. Dropping a stream detaches, and the run goes on.
-pub async fn k22_dropping_detaches_and_late_readers_catch_up(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k22_dropping_detaches_and_late_readers_catch_up(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
-    let (enter, wait) = (entered.clone(), leave.clone());
+    let door = Door::default();
+    let waits = door.clone();
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", NamedNode("a", Calls::default()))
+        .says(&Calls::default(), &["a"])
         .node("b", move |cx: Context<Page>| {
-            let (enter, wait) = (enter.clone(), wait.clone());
+            let waits = waits.clone();
             async move {
-                for text in ["so ", "far"] {
-                    cx.emit(EventKind::TextDelta {
-                        block: "b".into(),
-                        text: text.into(),
-                    });
+                for piece in ["so ", "far"] {
+                    cx.emit(text("b", piece));
                 }
-                enter.notify_one();
-                wait.notified().await;
+                waits.pass().await;
                 cx.emit(EventKind::TextDelta {
                     block: "b".into(),
                     text: ", so good".into(),
@@ -238,14 +235,13 @@ pub async fn k22_dropping_detaches_and_late_readers_catch_up(
                 line("b")
             }
         })
-        .edge("a", "b")
-        .edge("b", END)
+        .way(&["a", "b", END])
         .build()?;
     let runner = desk.runner(&graph);
     drop(runner.start(&desk.thread, ()));
-    entered.notified().await;
+    door.reached().await;
     let late = runner.events(&desk.thread, 0);
-    leave.notify_one();
+    door.open();
     let events: Vec<_> = late.collect().await;
     let deltas: Vec<_> = events
         .iter()
@@ -268,7 +264,7 @@ pub async fn k22_dropping_detaches_and_late_readers_catch_up(
         expected.map(|(n, text)| (n, text.to_owned())).to_vec(),
     )?;
     let stored = runner.state(&desk.thread).await?;
-    let said = ["a", "b"].map(str::to_owned).to_vec();
+    let said = texts(&["a", "b"]);
     same(
         "the run that nobody held",
         stored.map(|page| page.lines.clone()),
@@ -277,7 +273,7 @@ pub async fn k22_dropping_detaches_and_late_readers_catch_up(
 }
 
 /// A refused request sends its reader an event too, and the stream ends.
-pub async fn k22_a_refusal_is_an_event(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k22_a_refusal_is_an_event(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let runner = desk.runner(&letter()?);
     question(runner.start(&desk.thread, ()).await)?;
@@ -290,4 +286,63 @@ pub async fn k22_a_refusal_is_an_event(factory: &dyn LogFactory) -> Result<(), F
         }]
     );
     holds(refused, || format!("got {events:?}"))
+}
+
+/// A store whose second append waits at a door.
+#[derive(Default)]
+struct SlowStore {
+    appends: AtomicU32,
+    door: Door,
+}
+
+impl Intercept for SlowStore {
+    async fn around<T: Send>(
+        &self,
+        asked: StoreCall<'_>,
+        act: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let append = matches!(asked, StoreCall::Append(..));
+        if append && self.appends.fetch_add(1, Ordering::Relaxed) == 1 {
+            self.door.pass().await;
+        }
+        act.await
+    }
+}
+
+/// A reader that subscribes while a step is on its way into the log misses nothing.
+pub async fn k22_who_comes_while_it_is_stored_misses_nothing(factory: &dyn LogFactory) -> Verdict {
+    let desk = Fixture::of(factory).await?;
+    let graph = Graph::<Page>::starting_at("a")
+        .says(&Calls::default(), &["a", "b", "c"])
+        .way(&["a", "b", "c", END])
+        .build()?;
+    let slow = Arc::new(SlowStore::default());
+    let log = InterceptedLog::new(desk.log.clone(), slow.clone());
+    let runner = Runner::on_log(graph, Arc::new(log));
+    // Nobody reads while the append begins.
+    drop(runner.start(&desk.thread, ()));
+    slow.door.reached().await;
+    let mut seen = vec![];
+    for mut reader in [
+        runner.events(&desk.thread, 0),
+        runner.follow(&desk.thread, 0),
+    ] {
+        let first = reader.next().await.and_then(|event| event.seq);
+        seen.push((reader, Vec::from_iter(first)));
+    }
+    slow.door.open();
+    while runner.is_live(&desk.thread) {
+        tokio::task::yield_now().await;
+    }
+    let end = desk.head().await?;
+    for (mut reader, mut seqs) in seen {
+        while seqs.last() != Some(&end) {
+            let event = reader.next().await;
+            let event = event.ok_or_else(|| Failure::new(format!("only {seqs:?} were seen")))?;
+            seqs.extend(event.seq);
+        }
+        seqs.dedup();
+        same("what was seen", seqs, (2..=end).collect())?;
+    }
+    Ok(())
 }

@@ -6,15 +6,18 @@ use std::sync::{
 
 use fugato_graph::{Context, END, Graph, RunErrorKind};
 use fugato_state::State;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use tokio::sync::{Barrier, Semaphore};
 
-use super::desk::{Calls, Change, Fixture, NamedNode, Page, Switch, finished, kind, line};
-use crate::log::{Failure, LogFactory, holds, same};
+use super::{
+    desk::{Calls, Change, Fixture, Page, Switch, fails, finished, line},
+    world::{Saying, Wiring, texts},
+};
+use crate::log::{Failure, LogFactory, Verdict, same};
 
 /// Only `apply` changes state: siblings see the start of the step, and a task's local changes are
 /// in no state.
-pub async fn k1_only_apply_changes_state(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k1_d10_only_apply_changes_state(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let sees = |name: &'static str| {
         move |cx: Context<Page>| async move {
@@ -28,9 +31,7 @@ pub async fn k1_only_apply_changes_state(factory: &dyn LogFactory) -> Result<(),
         .node("a", sees("a"))
         .node("b", sees("b"))
         .node("close", sees("close"))
-        .edge("open", "a")
-        .edge("open", "b")
-        .join(["a", "b"], "close")
+        .fork("open", &["a", "b"], "close")
         .edge("close", END)
         .build()?;
     let runner = desk.runner(&graph);
@@ -50,15 +51,35 @@ pub async fn k1_only_apply_changes_state(factory: &dyn LogFactory) -> Result<(),
     )
 }
 
-static CLONES: AtomicUsize = AtomicUsize::new(0);
-
+/// A state of 100 KB that counts how often it was cloned and written.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Counted(u32);
+struct Counted {
+    count: u32,
+    text: String,
+    #[serde(serialize_with = "written", skip_deserializing)]
+    copies: Arc<Copies>,
+}
+
+#[derive(Debug, Default)]
+struct Copies {
+    clones: AtomicUsize,
+    writes: AtomicUsize,
+}
+
+fn written<S: Serializer>(copies: &Copies, serializer: S) -> Result<S::Ok, S::Error> {
+    copies.writes.fetch_add(1, Ordering::SeqCst);
+    serializer.serialize_unit()
+}
 
 impl Clone for Counted {
     fn clone(&self) -> Self {
-        CLONES.fetch_add(1, Ordering::SeqCst);
-        Self(self.0)
+        self.copies.clones.fetch_add(1, Ordering::SeqCst);
+        let (text, copies) = (self.text.clone(), self.copies.clone());
+        Self {
+            text,
+            copies,
+            ..*self
+        }
     }
 }
 
@@ -66,41 +87,52 @@ impl State for Counted {
     type Update = u32;
 
     fn apply(&mut self, by: u32) {
-        self.0 += by;
+        self.count += by;
     }
 }
 
-/// Applying in place clones nothing, after a single task and after several at once.
-pub async fn k1_applying_in_place_clones_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
+/// Applying in place clones nothing, after a single task and after several at once, and writes the
+/// state once, when the thread begins.
+pub async fn k1_d32_d33_applying_in_place_copies_nothing(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let graph = Graph::<Counted>::starting_at("one")
+    let copies = Arc::new(Copies::default());
+    let seen = copies.clone();
+    let initial = move || Counted {
+        text: "x".repeat(100_000),
+        copies: seen.clone(),
+        ..Counted::default()
+    };
+    let graph = Graph::with_initial("one", initial)
         .node("one", async |_: Context<Counted>| 1)
-        .node("two", async |cx: Context<Counted>| cx.state().0)
-        .node("three", async |cx: Context<Counted>| {
+        .node("two", async |_: Context<Counted>| 1)
+        .node("three", async |_: Context<Counted>| {
             tokio::task::yield_now().await;
-            cx.state().0
+            1
         })
         .edge("one", "two")
         .edge("one", "three")
         .branch(
             "two",
             ["one", END],
-            |s| if s.0 < 1_000 { "one" } else { END },
+            |s: &Counted| {
+                if s.count < 600 { "one" } else { END }
+            },
         )
         .edge("three", END)
         .build()?;
     let runner = desk.runner(&graph);
     let ended = runner.start(&desk.thread, ()).await?;
-    holds(ended.state().0 >= 1_000, || {
-        format!("the loop ended at {}", ended.state().0)
-    })?;
-    same("clones of the state", CLONES.load(Ordering::SeqCst), 0)
+    same("the end of the loop", ended.state().count, 600)?;
+    let copies = (&copies.clones, &copies.writes);
+    let times = (
+        copies.0.load(Ordering::SeqCst),
+        copies.1.load(Ordering::SeqCst),
+    );
+    same("clones and writes of the state", times, (0, 1))
 }
 
 /// Tasks of a step run at the same time: each waits for the others.
-pub async fn k2_tasks_of_a_step_run_at_the_same_time(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k2_tasks_of_a_step_run_at_the_same_time(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let meeting = Arc::new(Barrier::new(100));
     let graph = Graph::<Page>::starting_at("plan")
@@ -121,7 +153,7 @@ pub async fn k2_tasks_of_a_step_run_at_the_same_time(
 
 /// Outcomes are folded in the order of their paths, in whatever order they finish, and the routes
 /// are the same.
-pub async fn k2_updates_fold_in_path_order(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k2_d16_updates_fold_in_path_order(factory: &dyn LogFactory) -> Verdict {
     for order in [
         [0, 1, 2],
         [0, 2, 1],
@@ -159,7 +191,7 @@ pub async fn k2_updates_fold_in_path_order(factory: &dyn LogFactory) -> Result<(
             .edge("last", END)
             .build()?;
         let page = finished(desk.start(&graph).await)?;
-        let expected = ["0", "1", "2", "012"].map(str::to_owned).to_vec();
+        let expected = texts(&["0", "1", "2", "012"]);
         same(
             &format!("lines of workers that end as {order:?}"),
             page.lines,
@@ -171,9 +203,7 @@ pub async fn k2_updates_fold_in_path_order(factory: &dyn LogFactory) -> Result<(
 
 /// Only closing records are checkpoints: at a position between two of them the state is that of the
 /// earlier one.
-pub async fn k2_only_closing_records_are_checkpoints(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k2_only_closing_records_are_checkpoints(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = three(&Calls::default())?;
     let runner = desk.runner(&graph);
@@ -197,7 +227,7 @@ pub async fn k2_only_closing_records_are_checkpoints(
 }
 
 /// At most one append of a thread is in flight, and outcomes meanwhile are stored with the next.
-pub async fn k2_one_append_is_in_flight(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k2_one_append_is_in_flight(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("plan")
         .node("plan", async |_: Context<Page>| ())
@@ -225,30 +255,22 @@ pub async fn k2_one_append_is_in_flight(factory: &dyn LogFactory) -> Result<(), 
 /// Builds first, then a and b at once, then last.
 pub(super) fn three(calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("first")
-        .node("first", NamedNode("first", calls.clone()))
-        .node("a", NamedNode("a", calls.clone()))
-        .node("b", NamedNode("b", calls.clone()))
-        .node("last", NamedNode("last", calls.clone()))
-        .edge("first", "a")
-        .edge("first", "b")
-        .join(["a", "b"], "last")
+        .says(calls, &["first", "a", "b", "last"])
+        .fork("first", &["a", "b"], "last")
         .edge("last", END)
         .build()?)
 }
 
 /// A router that fails leaves the step open: a retry runs routers again, never the nodes, both with
 /// one task in the step and with several.
-pub async fn k3_a_failing_router_leaves_the_step_open(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k3_d1_a_failing_router_leaves_the_step_open(factory: &dyn LogFactory) -> Verdict {
     for (several, panics) in [(false, false), (false, true), (true, false), (true, true)] {
         let mut desk = Fixture::of(factory).await?;
         let (calls, broken) = (Calls::default(), Switch::on());
         let switch = broken.clone();
         let mut graph = Graph::<Page>::starting_at("open")
             .node("open", async |_: Context<Page>| ())
-            .node("a", NamedNode("a", calls.clone()))
-            .node("c", NamedNode("c", calls.clone()))
+            .says(&calls, &["a", "c"])
             .branch("a", ["c", END], move |page| {
                 if switch.is_on() && panics {
                     std::panic::panic_any("the router panics");
@@ -262,16 +284,11 @@ pub async fn k3_a_failing_router_leaves_the_step_open(
             .edge("c", END)
             .edge("open", "a");
         if several {
-            graph = graph
-                .node("b", NamedNode("b", calls.clone()))
-                .edge("open", "b")
-                .edge("b", END);
+            graph = graph.says(&calls, &["b"]).edge("open", "b").edge("b", END);
         }
         let graph = graph.build()?;
-        let failed = kind(desk.start(&graph).await)?;
-        same(
-            "the first try",
-            failed,
+        fails(
+            desk.start(&graph).await,
             RunErrorKind::Router { node: "a".into() },
         )?;
         let once = if several {
@@ -285,15 +302,13 @@ pub async fn k3_a_failing_router_leaves_the_step_open(
             once.iter().map(|c| (*c).into()).collect(),
         )?;
         desk.another_process();
-        let again = kind(desk.runner(&graph).retry(&desk.thread).await)?;
-        same(
-            "the second try",
-            again,
+        fails(
+            desk.runner(&graph).retry(&desk.thread).await,
             RunErrorKind::Router { node: "a".into() },
         )?;
         broken.turn_off();
         let page = finished(desk.runner(&graph).retry(&desk.thread).await)?;
-        same("the tasks after that", calls.take(), vec!["c#1".to_owned()])?;
+        calls.ran(&["c#1"])?;
         let said = if several {
             vec!["a", "b", "c"]
         } else {
@@ -309,7 +324,7 @@ pub async fn k3_a_failing_router_leaves_the_step_open(
 }
 
 /// All routers of a step see the same state, with all updates of the step.
-pub async fn k3_routers_run_on_the_folded_state(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k3_routers_run_on_the_folded_state(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("open")
         .node("open", async |_: Context<Page>| ())
@@ -327,9 +342,5 @@ pub async fn k3_routers_run_on_the_folded_state(factory: &dyn LogFactory) -> Res
         .edge("good", END)
         .build()?;
     let page = finished(desk.start(&graph).await)?;
-    same(
-        "what both routers chose",
-        page.lines,
-        vec!["good".to_owned()],
-    )
+    same("what both routers chose", page.lines, texts(&["good"]))
 }

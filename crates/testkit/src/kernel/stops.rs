@@ -7,14 +7,14 @@ use fugato_graph::{
 };
 use fugato_state::Question;
 use fugato_store::Status;
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::Semaphore;
 
 use super::{
     AppendFault,
-    desk::{Calls, Change, Fixture, NamedNode, Page, kind, line, parked},
-    world::{Killer, texts},
+    desk::{Calls, Change, Fixture, Page, fails, kind, line, parked},
+    world::{Door, Killer, Saying, Wiring, texts},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 /// A guard that notes its drop.
 struct DropNote(Calls, &'static str);
@@ -44,7 +44,7 @@ fn hangs(
 }
 
 /// Waits until a node has started.
-async fn enters(entered: &Semaphore) -> Result<(), Failure> {
+async fn enters(entered: &Semaphore) -> Verdict {
     let begun = entered.acquire().await;
     begun
         .map_err(|error| Failure::new(error.to_string()))?
@@ -90,24 +90,18 @@ async fn cancelled(
 
 /// Cancelling drops running tasks, keeps finished ones, and records the dropped tasks and the
 /// reason; another run can start.
-pub async fn k19_cancelling_keeps_what_was_finished(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k19_d24_cancelling_keeps_what_was_finished(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (calls, entered) = (Calls::default(), Arc::new(Semaphore::new(0)));
     let graph = Graph::<Page>::starting_at("open")
-        .node("open", NamedNode("open", Calls::default()))
-        .node("quick", NamedNode("quick", Calls::default()))
+        .says(&Calls::default(), &["open", "quick"])
         .node("slow", hangs(&calls, &entered))
         .node("asks", async |_: Context<Page>| {
             Outcome::<Change>::ask(Question::new::<bool>("ok", "ok?"))
         })
-        .edge("open", "quick")
-        .edge("open", "slow")
-        .edge("open", "asks")
-        .edge("quick", END)
-        .edge("slow", END)
-        .edge("asks", END)
+        .way(&["open", "quick", END])
+        .way(&["open", "slow", END])
+        .way(&["open", "asks", END])
         .build()?;
     let runner = desk.runner(&graph);
     let run = runner.start(&desk.thread, ());
@@ -118,44 +112,36 @@ pub async fn k19_cancelling_keeps_what_was_finished(
         tokio::task::yield_now().await;
     }
     runner.cancel(&desk.thread, "Ada", "enough").await?;
-    same("the error", kind(run.await)?, ada())?;
+    fails(run.await, ada())?;
     settles(&calls, 1).await;
     let (dropped, in_doubt) = cancelled(&desk, &graph).await?;
     same("what was dropped", dropped, texts(&["slow#1", "asks#1"]))?;
     same("what is in doubt", in_doubt, vec![])?;
-    same(
-        "what is kept",
-        desk.page(&graph).await?.lines,
-        texts(&["open", "quick"]),
-    )?;
-    let late = kind(runner.resume(&desk.thread, Answers::only(true)?).await)?;
-    same(
-        "an answer",
-        late,
+    desk.stored(&graph, &["open", "quick"]).await?;
+    fails(
+        runner.resume(&desk.thread, Answers::only(true)?).await,
         RunErrorKind::Answer(AnswerError::NothingAsked),
     )?;
-    let retried = kind(runner.retry(&desk.thread).await)?;
-    same("a retry", retried, RunErrorKind::NothingToDo)?;
+    fails(runner.retry(&desk.thread).await, RunErrorKind::NothingToDo)?;
     let again = runner.start(&desk.thread, line("again"));
     enters(&entered).await?;
     runner.cancel(&desk.thread, "Ada", "enough").await?;
-    same("the next run", kind(again.await)?, ada())
+    fails(again.await, ada())
 }
 
 /// Cancelling waits for an action of class `Once` until its timeout: its receipt is kept, or it is
 /// recorded as in doubt.
-pub async fn k19_cancelling_waits_for_an_action(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k19_cancelling_waits_for_an_action(factory: &dyn LogFactory) -> Verdict {
     for ends in [true, false] {
         let desk = Fixture::of(factory).await?;
-        let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
-        let (enters, leaves) = (entered.clone(), leave.clone());
+        let door = Door::default();
+        let waits = door.clone();
         let graph = Graph::<Page>::starting_at("send")
             .node("send", move |cx: Context<Page>| {
-                let (enters, leaves) = (enters.clone(), leaves.clone());
+                let waits = waits.clone();
                 async move {
                     let act = move |_| async move {
-                        enters.notify_one();
-                        leaves.notified().await;
+                        waits.pass().await;
                         Ok::<_, BoxError>("sent".to_owned())
                     };
                     let time = if ends { 60_000 } else { 40 };
@@ -167,17 +153,17 @@ pub async fn k19_cancelling_waits_for_an_action(factory: &dyn LogFactory) -> Res
             .build()?;
         let runner = desk.runner(&graph);
         let run = tokio::spawn(runner.start(&desk.thread, ()).into_future());
-        entered.notified().await;
+        door.reached().await;
         runner.cancel(&desk.thread, "Ada", "enough").await?;
         tokio::time::sleep(Duration::from_millis(20)).await;
         holds(!run.is_finished(), || {
             "the run ended before its action".into()
         })?;
         if ends {
-            leave.notify_one();
+            door.open();
         }
         let ended = run.await.map_err(|error| Failure::new(error.to_string()))?;
-        same("the error", kind(ended)?, ada())?;
+        fails(ended, ada())?;
         let receipts = desk.log.shape().join(" ").matches("receipt").count();
         same("receipts", receipts, usize::from(ends))?;
         let (dropped, in_doubt) = cancelled(&desk, &graph).await?;
@@ -189,7 +175,7 @@ pub async fn k19_cancelling_waits_for_an_action(factory: &dyn LogFactory) -> Res
 }
 
 /// Subgraphs of any depth stop with the run: their nodes are dropped, and named.
-pub async fn k19_cancelling_stops_subgraphs(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k19_cancelling_stops_subgraphs(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (calls, entered) = (Calls::default(), Arc::new(Semaphore::new(0)));
     let deepest = Graph::<Page>::starting_at("slow")
@@ -203,7 +189,7 @@ pub async fn k19_cancelling_stops_subgraphs(factory: &dyn LogFactory) -> Result<
         .edge("inner", END)
         .build()?;
     let graph = Graph::<Page>::starting_at("plan")
-        .node("plan", NamedNode("plan", Calls::default()))
+        .says(&Calls::default(), &["plan"])
         .subgraph("worker", &inner, enter, leave)
         .scatter("plan", "worker", |_| 0..2)
         .edge("worker", END)
@@ -214,7 +200,7 @@ pub async fn k19_cancelling_stops_subgraphs(factory: &dyn LogFactory) -> Result<
         enters(&entered).await?;
     }
     runner.cancel(&desk.thread, "Ada", "enough").await?;
-    same("the error", kind(run.await)?, ada())?;
+    fails(run.await, ada())?;
     settles(&calls, 2).await;
     let (mut dropped, _) = cancelled(&desk, &graph).await?;
     dropped.sort();
@@ -227,23 +213,19 @@ pub async fn k19_cancelling_stops_subgraphs(factory: &dyn LogFactory) -> Result<
         "worker#1[1]/inner#1/slow#1",
     ];
     same("what was dropped", dropped, texts(&expected))?;
-    same(
-        "what is kept",
-        desk.page(&graph).await?.lines,
-        texts(&["plan"]),
-    )
+    desk.stored(&graph, &["plan"]).await
 }
 
 /// A thread that waits for an answer, for a time, or for recovery after a crash is cancelled at
 /// once, by any process.
-pub async fn k19_what_waits_is_cancelled_at_once(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k19_what_waits_is_cancelled_at_once(factory: &dyn LogFactory) -> Verdict {
     for how in ["parked", "sleeping", "crashed"] {
         let mut desk = Fixture::of(factory).await?;
         let killer = Killer::default();
         let kills = killer.clone();
         let policy = NodePolicy::default().attempts(2);
         let graph = Graph::<Page>::starting_at("a")
-            .node("a", NamedNode("a", Calls::default()))
+            .says(&Calls::default(), &["a"])
             .node("b", move |_: Context<Page>| {
                 if how == "crashed" {
                     kills.kill();
@@ -260,8 +242,7 @@ pub async fn k19_what_waits_is_cancelled_at_once(factory: &dyn LogFactory) -> Re
                 "b",
                 policy.backoff(Duration::from_secs(99), Duration::from_secs(99)),
             )
-            .edge("a", "b")
-            .edge("b", END)
+            .way(&["a", "b", END])
             .build()?;
         killer.aim(&desk);
         let options = RunnerOptions::default().longest_sleep(Duration::ZERO);
@@ -289,7 +270,7 @@ pub async fn k19_what_waits_is_cancelled_at_once(factory: &dyn LogFactory) -> Re
 
 /// Each budget has an error of its own. A run that has used one up fails before its next step. The
 /// use survives its process, and the next run starts from zero.
-pub async fn k19_each_budget_has_its_own_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k19_each_budget_has_its_own_error(factory: &dyn LogFactory) -> Verdict {
     for meter in [
         BudgetUnit::Rounds,
         BudgetUnit::ModelCalls,
@@ -329,13 +310,13 @@ pub async fn k19_each_budget_has_its_own_error(factory: &dyn LogFactory) -> Resu
             }
             let limit = 100;
             let what = format!("{meter:?}, {crash:?}");
-            same(&what, kind(ended)?, RunErrorKind::Budget { meter, limit })?;
+            fails(ended, RunErrorKind::Budget { meter, limit })?;
             same(&what, desk.page(&graph).await?.lines.len(), 4)?;
             let again = desk
                 .runner_with(&graph, options)
                 .start(&desk.thread, ())
                 .await;
-            same(&what, kind(again)?, RunErrorKind::Budget { meter, limit })?;
+            fails(again, RunErrorKind::Budget { meter, limit })?;
             same(&what, desk.page(&graph).await?.lines.len(), 8)?;
         }
     }
@@ -343,7 +324,7 @@ pub async fn k19_each_budget_has_its_own_error(factory: &dyn LogFactory) -> Resu
 }
 
 /// Wall time is counted while the run runs, over all of its processes, and not while it is parked.
-pub async fn k19_wall_time_is_a_budget(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k19_wall_time_is_a_budget(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("ask")
         .pause("ask", |_| "on?", |_, on: bool| line(on.to_string()))

@@ -1,11 +1,17 @@
 //! Scenarios of the stored log: K16.
-use fugato_graph::{Context, END, Graph, RunErrorKind, RunnerOptions};
-use fugato_store::{Commit, Expect, Record, Status, StoreErrorKind};
+use fugato_graph::{Answers, Context, END, Graph, RunErrorKind};
+use fugato_state::State;
+use fugato_store::{Commit, Status, StoreErrorKind};
 
-use super::desk::{Calls, Change, Fixture, NamedNode, Page, finished, kind, line, whole};
-use crate::log::{Failure, LogFactory, holds, same};
+use serde::{Deserialize, Serialize};
 
-/// Builds a loop that runs a `rounds` times, each time with a line of `bytes`.
+use super::{
+    desk::{Calls, Change, Fixture, Page, finished, kind, line, question, whole},
+    world::{Saying, Wiring},
+};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
+
+/// Builds a loop that runs a `rounds` times in each run, each time with a line of `bytes`.
 fn talk(rounds: i64, bytes: usize, calls: &Calls) -> Result<Graph<Page>, Failure> {
     let (nodes, routers) = (calls.clone(), calls.clone());
     Ok(Graph::<Page>::starting_at("a")
@@ -15,19 +21,20 @@ fn talk(rounds: i64, bytes: usize, calls: &Calls) -> Result<Graph<Page>, Failure
         })
         .branch("a", ["a", END], move |page| {
             routers.note("a router");
-            if page.count < rounds { "a" } else { END }
+            if page.count % rounds == 0 { END } else { "a" }
         })
         .build()?)
 }
 
 /// The stored bytes grow linearly with the writes, snapshots included, and opening reads a bounded
 /// number of records.
-pub async fn k16_bytes_are_linear_and_opening_is_bounded(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k16_d30_bytes_are_linear_and_opening_is_bounded(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let graph = talk(600, 2_000, &Calls::default())?;
-    let page = finished(desk.start(&graph).await)?;
+    let graph = talk(150, 8_000, &Calls::default())?;
+    let mut page = Page::default();
+    for _ in 0..4 {
+        page = finished(desk.start(&graph).await)?;
+    }
     let bytes: usize = desk
         .log
         .commits()
@@ -35,15 +42,24 @@ pub async fn k16_bytes_are_linear_and_opening_is_bounded(
         .flat_map(|c| &c.records)
         .map(|record| record.0.len())
         .sum();
-    holds(bytes < 600 * 2_300, || {
-        format!("{bytes} bytes for 600 lines of 2,000")
+    same("appends", desk.log.commits().len(), 600)?;
+    holds(bytes < 600 * 8_200, || {
+        format!("{bytes} bytes for 600 lines of 8,000")
     })?;
     settle(&desk, 1).await?;
     let puts = desk.log.puts();
     holds(puts.iter().all(|(seq, head)| seq <= head), || {
         format!("past the head: {puts:?}")
     })?;
-    if desk.opened.snapshots.is_some() {
+    if let Some(snapshots) = &desk.opened.snapshots {
+        let mut copied = 0;
+        for (seq, _) in &puts {
+            let snapshot = snapshots.latest_at(&desk.thread, *seq).await?;
+            copied += snapshot.map_or(0, |snapshot| snapshot.body.len());
+        }
+        holds(copied <= bytes, || {
+            format!("{copied} bytes of snapshots for {bytes} of records")
+        })?;
         holds(!puts.is_empty() && puts.len() <= 3, || {
             format!("snapshots: {puts:?}")
         })?;
@@ -55,13 +71,13 @@ pub async fn k16_bytes_are_linear_and_opening_is_bounded(
             Some(page),
         )?;
         let read = desk.log.records_read();
-        holds(read < 550, || format!("opening read {read} of 603 records"))?;
+        holds(read < 550, || format!("opening read {read} of 609 records"))?;
     }
     Ok(())
 }
 
 /// Waits for snapshots, which are taken in the background, possibly on a busy server.
-async fn settle(desk: &Fixture, puts: usize) -> Result<(), Failure> {
+async fn settle(desk: &Fixture, puts: usize) -> Verdict {
     const PATIENCE: std::time::Duration = std::time::Duration::from_secs(30);
     let begin = std::time::Instant::now();
     while begin.elapsed() < PATIENCE {
@@ -74,7 +90,7 @@ async fn settle(desk: &Fixture, puts: usize) -> Result<(), Failure> {
 }
 
 /// A damaged snapshot only costs time.
-pub async fn k16_a_damaged_snapshot_is_ignored(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k16_a_damaged_snapshot_is_ignored(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = talk(200, 6_000, &Calls::default())?;
     let page = finished(desk.start(&graph).await)?;
@@ -91,7 +107,7 @@ pub async fn k16_a_damaged_snapshot_is_ignored(factory: &dyn LogFactory) -> Resu
 }
 
 /// Replay calls `apply` and nothing else: no node and no router.
-pub async fn k16_replay_calls_apply_only(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k16_replay_calls_apply_only(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = talk(9, 10, &calls)?;
@@ -104,22 +120,21 @@ pub async fn k16_replay_calls_apply_only(factory: &dyn LogFactory) -> Result<(),
         stored.map(|stored| (*stored).clone()),
         Some(page),
     )?;
-    same("calls of the replay", calls.take(), vec![])
+    calls.ran(&[])
 }
 
 /// An outcome that is larger than a record fails its run with a clear error, and the thread can be
 /// used again; an input or answer that is too large is refused and changes nothing.
-pub async fn k16_what_is_too_large_is_an_error(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k16_what_is_too_large_is_an_error(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let calls = Calls::default();
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", NamedNode("a", calls.clone()))
+        .says(&calls, &["a"])
         .node("b", |cx: Context<Page>| {
             let large = cx.state().route == "large";
             async move { large.then(|| line("x".repeat(Commit::MAX_RECORD))) }
         })
-        .edge("a", "b")
-        .edge("b", END)
+        .way(&["a", "b", END])
         .build()?;
     let runner = desk.runner(&graph);
     let huge = kind(
@@ -130,7 +145,7 @@ pub async fn k16_what_is_too_large_is_an_error(factory: &dyn LogFactory) -> Resu
     let large = |kind: &RunErrorKind| matches!(kind, RunErrorKind::Store(StoreErrorKind::TooLarge { limit, .. }) if *limit == Commit::MAX_RECORD);
     holds(large(&huge), || format!("a huge input: got {huge:?}"))?;
     same("the head after a huge input", desk.head().await?, 0)?;
-    same("the tasks of a huge input", calls.take(), vec![])?;
+    calls.ran(&[])?;
     let failed = runner
         .start(&desk.thread, Change::Route("large".into()))
         .await
@@ -146,20 +161,16 @@ pub async fn k16_what_is_too_large_is_an_error(factory: &dyn LogFactory) -> Resu
     let standing = runner.standing(&desk.thread).await?;
     let failed = matches!(&standing, fugato_graph::ThreadStatus::Failed { .. });
     holds(failed, || format!("the thread stands as {standing:?}"))?;
-    let page = finished(
+    finished(
         runner
             .start(&desk.thread, Change::Route("small".into()))
             .await,
-    )?;
-    same(
-        "what was said",
-        page.lines,
-        ["a", "a"].map(str::to_owned).to_vec(),
-    )
+    )?
+    .said(&["a", "a"])
 }
 
 /// Outcomes beyond the size of one append are stored in several.
-pub async fn k16_many_large_outcomes_are_stored(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k16_many_large_outcomes_are_stored(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let meeting = std::sync::Arc::new(tokio::sync::Barrier::new(20));
     let graph = Graph::<Page>::starting_at("plan")
@@ -184,8 +195,56 @@ pub async fn k16_many_large_outcomes_are_stored(factory: &dyn LogFactory) -> Res
     )
 }
 
-/// Bodies are JSON with a version byte; another version is an error that names it.
-pub async fn k16_another_format_is_refused(factory: &dyn LogFactory) -> Result<(), Failure> {
+/// A pair and a variant of every kind, at the limits of their types.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+struct Typed(Vec<Kind>);
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+enum Kind {
+    Plain,
+    Pair(u8, i64),
+    Mixed { of: (u8, u8), depth: Option<f64> },
+}
+
+impl State for Typed {
+    type Update = Kind;
+
+    fn apply(&mut self, kind: Kind) {
+        self.0.push(kind);
+    }
+}
+
+/// Values have the same types and the same contents after their process has died.
+pub async fn k16_d11_types_survive_a_resume(factory: &dyn LogFactory) -> Verdict {
+    let mut desk = Fixture::of(factory).await?;
+    let mixed = |depth| Kind::Mixed {
+        of: (1, 255),
+        depth,
+    };
+    let values = [
+        Kind::Plain,
+        Kind::Pair(7, i64::MAX),
+        mixed(Some(0.1 + 0.2)),
+        mixed(None),
+    ];
+    let said = values.to_vec();
+    let graph = Graph::<Typed>::starting_at("a")
+        .node("a", move |_: Context<Typed>| {
+            std::future::ready(said.clone())
+        })
+        .pause("ask", |_| "on?", |_, (): ()| Kind::Plain)
+        .way(&["a", "ask", END])
+        .build()?;
+    let before = desk.start(&graph).await?;
+    same("before", &*before.state().0, &values)?;
+    desk.another_process();
+    let after = finished(desk.resume(&graph, Answers::only(())?).await)?;
+    same("after", after.0, [&values[..], &[Kind::Plain]].concat())
+}
+
+/// Bodies are JSON with a version byte; another version is an error that names it, and so is a body
+/// that is not of its type: nothing is built by what it says.
+pub async fn k16_d26_another_format_is_refused(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = talk(2, 3, &Calls::default())?;
     finished(desk.start(&graph).await)?;
@@ -197,23 +256,41 @@ pub async fn k16_another_format_is_refused(factory: &dyn LogFactory) -> Result<(
             format!("a record is {record:?}")
         })?;
     }
-    let head = desk.log_of().head(&desk.thread).await?;
-    let head = head.ok_or_else(|| Failure::new("the thread has records"))?;
-    let newer = Commit {
-        expect: Expect {
-            head: head.seq,
-            fence: head.fence,
-        },
-        nonce: 7,
-        records: vec![Record(b"\x03{}".to_vec())],
-        status: Status::Idle,
-        base: None,
-    };
-    desk.log_of().append(&desk.thread, &newer).await?;
-    let runner = desk.runner(&graph).options(RunnerOptions::default());
-    let error = runner.start(&desk.thread, ()).await.err();
-    let error = error.map(|error| whole(&error)).unwrap_or_default();
-    let expected = "the record has format version 3; this program reads versions up to 2";
-    holds(error.contains(expected), || format!("got {error:?}"))?;
-    same("the head", desk.head().await?, head.seq + 1)
+    let newer = "the record has format version 3; this program reads versions up to 2";
+    let object = r#"{"lc":1,"type":"constructor","id":["os","system"]}"#;
+    let fact = format!("\x02{{\"at\":1,\"run\":1,\"fact\":{object}}}");
+    let stepped = format!(r#"{{"stepped":{{"task":"ask#1","updates":[{object}]}}}}"#);
+    let update = format!("\x02{{\"at\":1,\"run\":1,\"fact\":{stepped}}}");
+    let graph = Graph::<Page>::starting_at("ask")
+        .pause("ask", |_| "on?", |_, on: bool| line(on.to_string()))
+        .edge("ask", END)
+        .build()?;
+    for (record, expected, text) in [
+        ("\x03{}".to_owned(), RunErrorKind::Format, newer),
+        (fact, RunErrorKind::Format, "unknown variant `lc`"),
+        (update, RunErrorKind::Migrate, "unknown variant `lc`"),
+    ] {
+        let desk = Fixture::of(factory).await?;
+        question(desk.start(&graph).await)?;
+        let head = desk.head().await?;
+        desk.foreign(&desk.thread, record.into_bytes(), Status::Idle)
+            .await?;
+        let runner = desk.runner(&graph);
+        let run = runner
+            .resume(&desk.thread, Answers::only(true)?)
+            .await
+            .err();
+        let read = runner.state(&desk.thread).await.err();
+        for error in [run, read] {
+            let told = error.as_ref().map(|error| whole(error)).unwrap_or_default();
+            holds(told.contains(text), || format!("got {told:?}"))?;
+            same(
+                "the error",
+                error.map(|error| error.kind),
+                Some(expected.clone()),
+            )?;
+        }
+        same("the head", desk.head().await?, head + 1)?;
+    }
+    Ok(())
 }

@@ -6,13 +6,15 @@ use fugato_graph::{
     RunnerOptions, Worker,
 };
 use fugato_store::{LeaseOutcome, LeaseRequest, Status};
+use fugato_stream::EventKind;
+use futures::StreamExt as _;
 
 use super::{
     AppendFault,
-    desk::{Calls, Fixture, NamedNode, Page, finished, kind, line},
-    world::{Killer, MailNode, texts},
+    desk::{Calls, Fixture, Page, fails, finished, kind, line},
+    world::{Killer, MailNode, Saying, Wiring, texts},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 fn ms(millis: u64) -> Duration {
     Duration::from_millis(millis)
@@ -59,19 +61,19 @@ async fn sleeps(desk: &Fixture) -> Result<i64, Failure> {
 }
 
 /// A back-off is in the store: another process takes the thread over at its time, and not before;
-/// each further wait is twice as long, and no attempt is lost.
-pub async fn k19_retries_survive_their_process(factory: &dyn LogFactory) -> Result<(), Failure> {
+/// each further wait is twice as long, up to its limit, and no attempt is lost.
+pub async fn k19_retries_survive_their_process(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let calls = Calls::default();
-    let policy = NodePolicy::default().attempts(3);
-    let policy = policy.backoff(Duration::from_secs(100), Duration::from_secs(1_000));
-    let graph = flaky(&calls, 2, policy)?;
+    let policy = NodePolicy::default().attempts(4);
+    let policy = policy.backoff(Duration::from_secs(100), Duration::from_secs(250));
+    let graph = flaky(&calls, 3, policy)?;
     let options = RunnerOptions::default().longest_sleep(Duration::from_secs(1));
     let mut ended = desk
         .runner_with(&graph, options.clone())
         .start(&desk.thread, ())
         .await?;
-    for seconds in [100, 200] {
+    for seconds in [100, 200, 250] {
         let until = sleeps(&desk).await?;
         let close = (seconds * 1_000..seconds * 1_000 + 30_000).contains(&until);
         holds(close, || format!("it sleeps for {until} ms"))?;
@@ -92,17 +94,14 @@ pub async fn k19_retries_survive_their_process(factory: &dyn LogFactory) -> Resu
         same("claimed at the time", claimable(&desk).await?, 1)?;
         ended = runner.recover(&desk.thread).await?;
     }
-    same(
-        "what was said",
-        finished(Ok(ended))?.lines,
-        texts(&["at last"]),
-    )?;
+    finished(Ok(ended))?.said(&["at last"])?;
     let tries = [
         "flaky#1 attempt 1",
         "flaky#1 attempt 2",
         "flaky#1 attempt 3",
+        "flaky#1 attempt 4",
     ];
-    same("the tries", calls.take(), texts(&tries))
+    calls.ran(&tries)
 }
 
 /// Returns the number of threads that can be claimed now. The claims are released.
@@ -126,9 +125,7 @@ async fn claimable(desk: &Fixture) -> Result<usize, Failure> {
 }
 
 /// If a process dies during a back-off, the next one waits for the rest of the time.
-pub async fn k19_a_crash_in_a_back_off_loses_no_try(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k19_a_crash_in_a_back_off_loses_no_try(factory: &dyn LogFactory) -> Verdict {
     for cut in [AppendFault::DiesBefore, AppendFault::DiesAfter] {
         let mut desk = Fixture::of(factory).await?;
         let calls = Calls::default();
@@ -159,9 +156,7 @@ pub async fn k19_a_crash_in_a_back_off_loses_no_try(
 
 /// An error that the policy does not retry fails at once; one that it retries fails after the last
 /// attempt.
-pub async fn k19_a_policy_says_what_is_tried_again(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k19_a_policy_says_what_is_tried_again(factory: &dyn LogFactory) -> Verdict {
     let task = || "flaky#1".to_owned();
     let hopeless = at_once(5).retry_if(|error| error.to_string() != "boom");
     let hopeful = at_once(5).retry_if(|error| error.to_string() == "boom");
@@ -174,8 +169,10 @@ pub async fn k19_a_policy_says_what_is_tried_again(
         let desk = Fixture::of(factory).await?;
         let calls = Calls::default();
         let graph = flaky(&calls, 100, policy)?;
-        let failed = kind(desk.start(&graph).await)?;
-        same("the error", failed, RunErrorKind::Node { task: task() })?;
+        fails(
+            desk.start(&graph).await,
+            RunErrorKind::Node { task: task() },
+        )?;
         same("tries", calls.take().len(), tries)?;
         kind(desk.runner(&graph).retry(&desk.thread).await)?;
         same("tries of an operator's retry", calls.take().len(), tries)?;
@@ -183,10 +180,63 @@ pub async fn k19_a_policy_says_what_is_tried_again(
     Ok(())
 }
 
-/// Attempts that ended with their process do not count among a policy's attempts.
-pub async fn k19_crashes_are_counted_apart_from_tries(
+/// Every failure is an event with the time of the next try, if there is one; tries come after their
+/// delays, and one that waits is cancelled at once.
+pub async fn k19_a_failure_is_told_and_its_retry_can_be_cancelled(
     factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+) -> Verdict {
+    for (how, delay) in [
+        ("ends well", 20),
+        ("is fatal", 20),
+        ("is cancelled", 50_000),
+    ] {
+        let desk = Fixture::of(factory).await?;
+        let calls = Calls::default();
+        let policy = NodePolicy::default()
+            .attempts(5)
+            .backoff(ms(delay), ms(3 * delay));
+        let notes = calls.clone();
+        let policy = policy.retry_if(move |_| how != "is fatal" || notes.count() < 3);
+        let runner = desk.runner(&flaky(&calls, 3, policy)?);
+        let began = std::time::Instant::now();
+        let mut run = runner.start(&desk.thread, ());
+        let mut told = vec![];
+        while let Some(event) = run.next().await {
+            if let EventKind::NodeFailed { error, retry_at } = event.kind {
+                told.push((error, retry_at.is_some()));
+                if how == "is cancelled" {
+                    runner.cancel(&desk.thread, "Ada", "no time").await?;
+                }
+            }
+        }
+        let ended = run.await;
+        let (retried, least) = match how {
+            "ends well" => (vec![true; 3], 20 + 40 + 60),
+            "is fatal" => (vec![true, true, false], 20 + 40),
+            _ => (vec![true], 0),
+        };
+        match how {
+            "ends well" => finished(ended)?.said(&["at last"])?,
+            "is fatal" => drop(kind(ended)?),
+            _ => {
+                let cancelled = matches!(kind(ended)?, RunErrorKind::Cancelled { .. });
+                same("cancelled", cancelled, true)?;
+                same("its status", status(&desk).await?, Some(Status::Idle))?;
+            }
+        }
+        let error = || "task flaky#1 failed: boom".to_owned();
+        let expected = retried.into_iter().map(|again| (error(), again));
+        same(how, told, expected.collect())?;
+        let passed = began.elapsed();
+        holds((ms(least)..ms(30_000)).contains(&passed), || {
+            format!("{how} after {passed:?}")
+        })?;
+    }
+    Ok(())
+}
+
+/// Attempts that ended with their process do not count among a policy's attempts.
+pub async fn k19_crashes_are_counted_apart_from_tries(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let (calls, killer, world) = (Calls::default(), Killer::default(), Calls::default());
     let (notes, kills, mails) = (
@@ -220,11 +270,7 @@ pub async fn k19_crashes_are_counted_apart_from_tries(
             _ => runner.recover(&desk.thread).await,
         };
         if process == 2 {
-            same(
-                "what was said",
-                finished(ended)?.lines,
-                texts(&["attempt 4"]),
-            )?;
+            finished(ended)?.said(&["attempt 4"])?;
         } else {
             kind(ended)?;
             desk.another_process();
@@ -235,7 +281,7 @@ pub async fn k19_crashes_are_counted_apart_from_tries(
 
 /// A task that kills its process reaches its limit in every durability mode, also if it dies in a
 /// retry after a failure.
-pub async fn k4_a_task_that_kills_meets_its_limit(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k4_a_task_that_kills_meets_its_limit(factory: &dyn LogFactory) -> Verdict {
     for durability in [
         Durability::Strict,
         Durability::Batched {
@@ -265,8 +311,7 @@ pub async fn k4_a_task_that_kills_meets_its_limit(factory: &dyn LogFactory) -> R
                     }
                 })
                 .policy("deadly", at_once(9))
-                .edge("acts", "deadly")
-                .edge("deadly", END)
+                .way(&["acts", "deadly", END])
                 .build()?;
             let options = RunnerOptions::default()
                 .durability(durability)
@@ -295,7 +340,7 @@ pub async fn k4_a_task_that_kills_meets_its_limit(factory: &dyn LogFactory) -> R
 
 /// A run that was left between two steps, or just after its start, has killed nothing: recovery
 /// counts no crash.
-pub async fn k4_a_hand_over_is_no_crash(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k4_a_hand_over_is_no_crash(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("a")
         .node("a", async |cx: Context<Page>| {
@@ -306,6 +351,7 @@ pub async fn k4_a_hand_over_is_no_crash(factory: &dyn LogFactory) -> Result<(), 
     let options = RunnerOptions::default().crash_limit(1);
     let runner = desk.runner_with(&graph, options);
     runner.submit(&desk.thread, ()).await?;
+    desk.appended("before it is taken", &["created started handed_over"])?;
     let worker = Worker::new(runner).poll(ms(1));
     let at_rest = async {
         while !matches!(status(&desk).await, Ok(Some(Status::Idle))) {
@@ -313,7 +359,12 @@ pub async fn k4_a_hand_over_is_no_crash(factory: &dyn LogFactory) -> Result<(), 
         }
     };
     let outcome = worker.run_until(at_rest).await;
-    same("runs that failed", outcome.failed, 0)?;
+    let all = (outcome.rested, outcome.failed, outcome.handed_over);
+    same("runs that rested, failed, were left again", all, (1, 0, 0))?;
+    let resumed = r#"[{"resumed":{"tasks":[]}}"#;
+    let brackets = desk.log.brackets();
+    holds(brackets.starts_with(resumed), || brackets.clone())?;
+    desk.appended("when it is taken", &["resumed", "stepped run_ended"])?;
     same(
         "what was said",
         desk.page(&graph).await?.lines,
@@ -323,7 +374,7 @@ pub async fn k4_a_hand_over_is_no_crash(factory: &dyn LogFactory) -> Result<(), 
 
 /// A node that exceeds its timeout fails with an error of its own, and is retried if its policy
 /// says so; one that exceeds its idle timeout fails with another. Heartbeats keep it going.
-pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Verdict {
     let total = || NodePolicy::default().timeout(ms(30));
     let idle = || NodePolicy::default().idle_timeout(ms(30));
     let task = || "slow#1".to_owned();
@@ -367,7 +418,7 @@ pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Result<(), 
                     }
                     line("slow")
                 })
-                .node("other", NamedNode("other", Calls::default()))
+                .says(&Calls::default(), &["other"])
                 .policy("slow", policy.clone())
                 .branch("open", ["slow", "other"], move |_| {
                     if beside {
@@ -382,7 +433,7 @@ pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Result<(), 
             let what = format!("{policy:?}, {how}, beside another: {beside}");
             let ended = desk.start(&graph).await;
             if let Some(expected) = &expected {
-                same(&what, kind(ended)?, expected.clone())?;
+                fails(ended, expected.clone())?;
             } else {
                 let said = finished(ended)?.lines.contains(&"slow".to_owned());
                 same(&what, said, true)?;
@@ -393,7 +444,7 @@ pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Result<(), 
 }
 
 /// A timeout bounds each attempt: a late task is retried with its full time.
-pub async fn k19_a_time_limit_is_in_the_log(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k19_a_time_limit_is_in_the_log(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("slow")
         .node("slow", async |_: Context<Page>| {

@@ -1,35 +1,27 @@
 //! Scenarios of history, forks and amendments: K18.
-use std::sync::Arc;
-
 use fugato_graph::{
-    AnswerError, Answers, BoxError, Context, END, Graph, RunErrorKind, RunResult, Runner,
-    StateEdit, ThreadStatus, machine::Fact,
+    AnswerError, Answers, END, Graph, RunErrorKind, RunResult, Runner, StateEdit, ThreadStatus,
+    machine::Fact,
 };
 use fugato_store::StoreErrorKind;
-use tokio::sync::Notify;
 
 use super::{
     AppendFault,
     desk::{
-        Calls, Change, FailingNode, Fixture, NamedNode, Page, Switch, finished, kind, line, parked,
+        Calls, Change, FailingNode, Fixture, Page, Switch, fails, finished, kind, line, parked,
         thread,
     },
-    world::texts,
+    world::{Door, Saying, Wiring, texts},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 /// Builds open, then a pause and two nodes of which one may fail, joined into last.
 fn desk_graph(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("open")
-        .node("open", NamedNode("open", calls.clone()))
+        .says(calls, &["open", "works", "last"])
         .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
-        .node("works", NamedNode("works", calls.clone()))
         .node("flaky", FailingNode("flaky", calls.clone(), broken.clone()))
-        .node("last", NamedNode("last", calls.clone()))
-        .edge("open", "ask")
-        .edge("open", "works")
-        .edge("open", "flaky")
-        .join(["ask", "works", "flaky"], "last")
+        .fork("open", &["ask", "works", "flaky"], "last")
         .edge("last", END)
         .build()?)
 }
@@ -40,7 +32,7 @@ fn ada(lines: &[&str]) -> StateEdit<Change> {
 }
 
 /// Checks that the state read from the first record on is that of the run.
-async fn replayed(runner: &Runner<Page>, desk: &Fixture, expected: &[&str]) -> Result<(), Failure> {
+async fn replayed(runner: &Runner<Page>, desk: &Fixture, expected: &[&str]) -> Verdict {
     let stored = runner.state(&desk.thread).await?;
     let lines = stored.map(|page| page.lines.clone());
     same("the state by the log", lines, Some(texts(expected)))
@@ -48,7 +40,7 @@ async fn replayed(runner: &Runner<Page>, desk: &Fixture, expected: &[&str]) -> R
 
 /// History returns each record with its position, time, run and scope; the state at each position
 /// is that of the last checkpoint.
-pub async fn k18_history_and_states_can_be_read(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k18_history_and_states_can_be_read(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     broken.turn_off();
@@ -98,7 +90,7 @@ pub async fn k18_history_and_states_can_be_read(factory: &dyn LogFactory) -> Res
 }
 
 /// A fork starts at a checkpoint and nowhere else, runs separately, and asks its questions again.
-pub async fn k18_a_fork_begins_at_a_checkpoint(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k18_a_fork_begins_at_a_checkpoint(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     if desk.opened.admin.is_none() {
         return Ok(());
@@ -143,15 +135,17 @@ pub async fn k18_a_fork_begins_at_a_checkpoint(factory: &dyn LogFactory) -> Resu
 
 /// An operator can change the state while the thread is parked, failed, cancelled or ended. The
 /// change is a record like any other, with author and reason.
-pub async fn k18_an_operator_amends_what_rests(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k18_an_operator_amends_what_rests(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("ask")
         .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
         .edge("ask", END)
         .build()?;
     let runner = desk.runner(&graph);
-    let never = kind(runner.amend(&desk.thread, ada(&["x"])).await)?;
-    same("a thread that never was", never, RunErrorKind::NothingToDo)?;
+    fails(
+        runner.amend(&desk.thread, ada(&["x"])).await,
+        RunErrorKind::NothingToDo,
+    )?;
     same("its head", desk.head().await?, 0)?;
     let open = parked(runner.start(&desk.thread, ()).await)?;
     let still = parked(runner.amend(&desk.thread, ada(&["one", "two"])).await)?;
@@ -180,46 +174,37 @@ pub async fn k18_an_operator_amends_what_rests(factory: &dyn LogFactory) -> Resu
 }
 
 /// Nothing is amended while a run is under way, in this process or left behind by a crash.
-pub async fn k18_nothing_is_amended_in_a_run(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k18_nothing_is_amended_in_a_run(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
-    let (entered, leave) = <(Arc<Notify>, Arc<Notify>)>::default();
-    let (enters, leaves) = (entered.clone(), leave.clone());
+    let door = Door::default();
     let graph = Graph::<Page>::starting_at("a")
-        .node("a", async |_: Context<Page>| line("a"))
-        .node("b", move |_: Context<Page>| {
-            let (enters, leaves) = (enters.clone(), leaves.clone());
-            async move {
-                enters.notify_one();
-                leaves.notified().await;
-                Ok::<_, BoxError>(line("b"))
-            }
-        })
-        .edge("a", "b")
-        .edge("b", END)
+        .says(&Calls::default(), &["a"])
+        .node("b", door.node("b"))
+        .way(&["a", "b", END])
         .build()?;
     let runner = desk.runner(&graph);
     let run = runner.start(&desk.thread, ());
-    entered.notified().await;
+    door.reached().await;
     let refused = kind(runner.amend(&desk.thread, ada(&["x"])).await)?;
     let busy = matches!(refused, RunErrorKind::Busy { .. });
     holds(busy, || format!("got {refused:?}"))?;
     desk.log.cut(1, AppendFault::DiesBefore);
-    leave.notify_one();
+    door.open();
     kind(run.await)?;
     desk.another_process();
     let runner = desk.runner(&graph);
-    let refused = kind(runner.amend(&desk.thread, ada(&["x"])).await)?;
-    same("after a crash", refused, RunErrorKind::Unfinished)?;
-    leave.notify_one();
+    fails(
+        runner.amend(&desk.thread, ada(&["x"])).await,
+        RunErrorKind::Unfinished,
+    )?;
+    door.open();
     finished(runner.recover(&desk.thread).await)?;
     replayed(&runner, &desk, &["a", "b"]).await
 }
 
 /// An operator can finish an open task: its updates are folded in its place, routes and joins are
 /// followed, and its question is no longer open.
-pub async fn k18_an_operator_finishes_an_open_task(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k18_an_operator_finishes_an_open_task(factory: &dyn LogFactory) -> Verdict {
     let mut desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     broken.turn_off();
@@ -227,15 +212,11 @@ pub async fn k18_an_operator_finishes_an_open_task(
     let runner = desk.runner(&graph);
     parked(runner.start(&desk.thread, ()).await)?;
     let head = desk.head().await?;
-    let unknown = kind(
+    let task = "ask#2".to_owned();
+    fails(
         runner
             .amend(&desk.thread, ada(&[]).finishing("ask#2"))
             .await,
-    )?;
-    let task = "ask#2".to_owned();
-    same(
-        "an unknown task",
-        unknown,
         RunErrorKind::NoSuchTask { task },
     )?;
     same("the head", desk.head().await?, head)?;
@@ -248,38 +229,27 @@ pub async fn k18_an_operator_finishes_an_open_task(
             .await,
     )?;
     let said = ["open", "by hand", "works", "flaky", "last"];
-    same("what was said", page.lines, texts(&said))?;
-    same("what ran", calls.take(), texts(&["last#1"]))?;
+    page.said(&said)?;
+    calls.ran(&["last#1"])?;
     replayed(&runner, &desk, &said).await?;
-    let late = kind(
-        runner
-            .resume(&desk.thread, Answers::to("ask#1~1", true)?)
-            .await,
-    )?;
-    same(
-        "an answer",
-        late,
+    fails(
+        desk.answer(&runner, "ask#1~1", true).await,
         RunErrorKind::Answer(AnswerError::NothingAsked),
     )
 }
 
 /// An operator can finish a task that has failed for good. If another task failed too, the run
 /// still reports it, and a retry runs only that one.
-pub async fn k18_an_operator_finishes_a_failed_task(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k18_an_operator_finishes_a_failed_task(factory: &dyn LogFactory) -> Verdict {
     for first in ["one#1", "two#1"] {
         let desk = Fixture::of(factory).await?;
         let (calls, broken) = (Calls::default(), Switch::on());
-        let fails = |name| FailingNode(name, calls.clone(), broken.clone());
+        let failing = |name| FailingNode(name, calls.clone(), broken.clone());
         let graph = Graph::<Page>::starting_at("open")
-            .node("open", NamedNode("open", Calls::default()))
-            .node("one", fails("one"))
-            .node("two", fails("two"))
-            .node("last", NamedNode("last", Calls::default()))
-            .edge("open", "one")
-            .edge("open", "two")
-            .join(["one", "two"], "last")
+            .says(&Calls::default(), &["open", "last"])
+            .node("one", failing("one"))
+            .node("two", failing("two"))
+            .fork("open", &["one", "two"], "last")
             .edge("last", END)
             .build()?;
         let runner = desk.runner(&graph);
@@ -289,27 +259,23 @@ pub async fn k18_an_operator_finishes_a_failed_task(
             .await;
         let other = if first == "one#1" { "two#1" } else { "one#1" };
         let task = other.to_owned();
-        same(
-            "the other still failed",
-            kind(failed)?,
-            RunErrorKind::Node { task },
-        )?;
+        fails(failed, RunErrorKind::Node { task })?;
         calls.take();
         broken.turn_off();
         let page = finished(runner.retry(&desk.thread).await)?;
-        same("what ran", calls.take(), texts(&[other]))?;
+        calls.ran(&[other])?;
         let said = match first {
             "one#1" => ["open", "by hand", "two", "last"],
             _ => ["open", "one", "by hand", "last"],
         };
-        same("what was said", page.lines, texts(&said))?;
+        page.said(&said)?;
         replayed(&runner, &desk, &said).await?;
     }
     Ok(())
 }
 
 /// The state of a failed run can be amended; the failed task still has to be retried.
-pub async fn k18_a_failed_run_stays_failed(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k18_a_failed_run_stays_failed(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let (calls, broken) = (Calls::default(), Switch::on());
     let graph = Graph::<Page>::starting_at("flaky")
@@ -325,7 +291,6 @@ pub async fn k18_a_failed_run_stays_failed(factory: &dyn LogFactory) -> Result<(
     let failed = matches!(standing, ThreadStatus::Failed { .. });
     holds(failed, || format!("it stands at {standing:?}"))?;
     broken.turn_off();
-    let page = finished(runner.retry(&desk.thread).await)?;
-    same("what was said", page.lines, texts(&["noted", "flaky"]))?;
+    finished(runner.retry(&desk.thread).await)?.said(&["noted", "flaky"])?;
     replayed(&runner, &desk, &["noted", "flaky"]).await
 }

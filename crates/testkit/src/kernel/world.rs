@@ -3,16 +3,19 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use fugato_graph::{
-    BoxError, Context, END, Effect, EffectClass, Graph, IntoNode, Node, Outcome, Runner,
-    RunnerOptions,
+    Answers, BoxError, Context, END, Effect, EffectClass, Graph, GraphBuilder, IntoNode, Node,
+    Outcome, Runner, RunnerOptions, ThreadStatus,
 };
-use fugato_state::State;
+use fugato_state::{State, ThreadId};
+use fugato_store::{Commit, Expect, Record, Status};
+use futures::future::BoxFuture;
+use tokio::sync::Notify;
 
 use super::{
     AppendFault, RecordingLog,
     desk::{Calls, Change, Fixture, NamedNode, Page, line},
 };
-use crate::log::{Failure, same};
+use crate::log::{Failure, Verdict, same};
 
 /// A node that sends a mail and returns the result. The world records the idempotency key.
 #[derive(Clone)]
@@ -62,12 +65,9 @@ impl Node<Page> for MailNode {
 /// Builds a, then a node that acts, then b.
 pub(crate) fn between<M>(acts: impl IntoNode<Page, M>) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("a")
-        .node("a", NamedNode("a", Calls::default()))
+        .says(&Calls::default(), &["a", "b"])
         .node("send", acts)
-        .node("b", NamedNode("b", Calls::default()))
-        .edge("a", "send")
-        .edge("send", "b")
-        .edge("b", END)
+        .way(&["a", "send", "b", END])
         .build()?)
 }
 
@@ -75,9 +75,58 @@ pub(crate) fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
+/// The wiring of graphs, in short.
+pub(crate) trait Wiring: Sized {
+    /// Adds the edges from each of these nodes to the next.
+    fn way(self, nodes: &[&str]) -> Self;
+    /// Adds edges to several nodes at once, and their join.
+    fn fork(self, from: &str, at_once: &[&str], to: &str) -> Self;
+}
+
+impl<S: State> Wiring for GraphBuilder<S> {
+    fn way(self, nodes: &[&str]) -> Self {
+        let pairs = nodes.iter().zip(nodes.iter().skip(1));
+        pairs.fold(self, |graph, (from, to)| graph.edge(*from, *to))
+    }
+
+    fn fork(self, from: &str, at_once: &[&str], to: &str) -> Self {
+        let begin = |graph: Self, node: &&str| graph.edge(from, *node);
+        let forked = at_once.iter().fold(self, begin);
+        forked.join(at_once.iter().copied(), to)
+    }
+}
+
+/// Nodes that say their names.
+pub(crate) trait Saying: Sized {
+    /// Adds a [`NamedNode`] for each name.
+    fn says(self, calls: &Calls, names: &[&'static str]) -> Self;
+}
+
+impl Saying for GraphBuilder<Page> {
+    fn says(self, calls: &Calls, names: &[&'static str]) -> Self {
+        let add =
+            |graph: Self, name: &&'static str| graph.node(*name, NamedNode(name, calls.clone()));
+        names.iter().fold(self, add)
+    }
+}
+
+impl Page {
+    /// Compares the lines.
+    pub(crate) fn said(&self, expected: &[&str]) -> Verdict {
+        same("what was said", self.lines.clone(), texts(expected))
+    }
+}
+
+impl Calls {
+    /// Compares the notes since the last call, sorted.
+    pub(crate) fn ran(&self, expected: &[&str]) -> Verdict {
+        same("what ran", self.take(), texts(expected))
+    }
+}
+
 impl Fixture {
     /// Compares the appends since the last call, one line for each commit.
-    pub(crate) fn appended(&self, what: &str, expected: &[&str]) -> Result<(), Failure> {
+    pub(crate) fn appended(&self, what: &str, expected: &[&str]) -> Verdict {
         let shape = self.log.shape();
         self.log.forget();
         same(what, shape, texts(expected))
@@ -91,6 +140,15 @@ impl Fixture {
         self.runner(graph).options(options)
     }
 
+    /// Compares the lines of the page that the log holds now.
+    pub(crate) async fn stored(&self, graph: &Graph<Page>, expected: &[&str]) -> Verdict {
+        same(
+            "what is stored",
+            self.page(graph).await?.lines,
+            texts(expected),
+        )
+    }
+
     /// Returns the page that the log holds now.
     pub(crate) async fn page(&self, graph: &Graph<Page>) -> Result<Page, Failure> {
         let page = self.runner(graph).state(&self.thread).await?;
@@ -98,10 +156,98 @@ impl Fixture {
         Ok((*page).clone())
     }
 
+    /// Appends a record of somebody else to a thread.
+    pub(crate) async fn foreign(
+        &self,
+        thread: &ThreadId,
+        record: Vec<u8>,
+        status: Status,
+    ) -> Verdict {
+        let head = self.log_of().head(thread).await?;
+        let (head, fence) = head.map_or((0, 0), |head| (head.seq, head.fence));
+        let commit = Commit {
+            expect: Expect { head, fence },
+            nonce: u128::from(head) + 7,
+            records: vec![Record(record)],
+            status,
+            base: None,
+        };
+        self.log_of().append(thread, &commit).await?;
+        Ok(())
+    }
+
+    /// Continues the thread from any standing until its run has ended, with another process after
+    /// each error; every question is answered with `true`.
+    pub(crate) async fn run_to_the_end(
+        &mut self,
+        graph: &Graph<Page>,
+        options: &RunnerOptions,
+    ) -> Result<Page, Failure> {
+        let mut last = None;
+        for _ in 0..9 {
+            let runner = self.runner_with(graph, options.clone());
+            let ended = match runner.standing(&self.thread).await {
+                Ok(ThreadStatus::New) => runner.start(&self.thread, ()).await,
+                Ok(ThreadStatus::Waiting(_)) => {
+                    runner.resume(&self.thread, Answers::only(true)?).await
+                }
+                Ok(ThreadStatus::Unfinished) => runner.recover(&self.thread).await,
+                Ok(ThreadStatus::Idle) => return self.page(graph).await,
+                Ok(other) => return Err(Failure::new(format!("it stands at {other:?}"))),
+                Err(error) => Err(error),
+            };
+            if ended.is_err() {
+                self.another_process();
+            }
+            last = Some(ended);
+        }
+        Err(Failure::new(format!("it comes to no end: {last:?}")))
+    }
+
     /// Waits until this many commits were appended.
     pub(crate) async fn appends(&self, commits: usize) {
         while self.log.commits().len() < commits {
             tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// A door at which nodes wait until they are let through.
+#[derive(Clone, Default)]
+pub(crate) struct Door {
+    reached: Arc<Notify>,
+    opened: Arc<Notify>,
+}
+
+impl Door {
+    /// Waits at the door until it is opened.
+    pub(crate) async fn pass(&self) {
+        self.reached.notify_one();
+        self.opened.notified().await;
+    }
+
+    /// Waits until a node is at the door.
+    pub(crate) async fn reached(&self) {
+        self.reached.notified().await;
+    }
+
+    /// Lets one node through.
+    pub(crate) fn open(&self) {
+        self.opened.notify_one();
+    }
+
+    /// Returns a node that passes the door, and then says its name.
+    pub(crate) fn node(
+        &self,
+        name: &'static str,
+    ) -> impl Fn(Context<Page>) -> BoxFuture<'static, Change> + Send + Sync + 'static + use<> {
+        let door = self.clone();
+        move |_| {
+            let door = door.clone();
+            Box::pin(async move {
+                door.pass().await;
+                line(name)
+            })
         }
     }
 }

@@ -1,133 +1,95 @@
 //! Scenarios of a single writer, and of durability: K13 and K15.
-use std::sync::Arc;
-
 use fugato_graph::{Answers, Context, END, Graph, RunErrorKind};
-use fugato_store::{Commit, Expect, LeaseRequest, Record, Status, StoreErrorKind};
-use tokio::sync::{Notify, Semaphore};
+use fugato_store::{LeaseRequest, Status, StoreErrorKind};
 
 use super::{
     AppendFault,
-    desk::{Calls, Fixture, NamedNode, Page, finished, kind, line, question},
+    desk::{Calls, Fixture, Page, finished, kind, line, question},
+    world::{Door, Saying, Wiring, texts},
 };
-use crate::log::{Failure, LogFactory, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
-fn held(entered: &Arc<Notify>, leave: &Arc<Semaphore>) -> Result<Graph<Page>, Failure> {
-    let (entered, leave) = (entered.clone(), leave.clone());
-    Ok(Graph::<Page>::starting_at("a")
-        .node("a", move |_: Context<Page>| {
-            let (entered, leave) = (entered.clone(), leave.clone());
-            async move {
-                entered.notify_one();
-                leave.acquire().await?.forget();
-                Ok::<_, fugato_graph::BoxError>(line("a"))
-            }
-        })
-        .edge("a", END)
-        .build()?)
+fn held(door: &Door) -> Result<Graph<Page>, Failure> {
+    let graph = Graph::<Page>::starting_at("a").node("a", door.node("a"));
+    Ok(graph.edge("a", END).build()?)
 }
 
 /// Of two runs of one thread at the same time, one is refused and has changed nothing.
-pub async fn k13_of_two_runs_one_is_refused(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k13_of_two_runs_one_is_refused(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let (entered, leave) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
-    let graph = held(&entered, &leave)?;
+    let door = Door::default();
+    let graph = held(&door)?;
     let first = desk.runner(&graph).start(&desk.thread, line("one"));
-    entered.notified().await;
+    door.reached().await;
     let second = desk.runner(&graph).start(&desk.thread, line("two"));
     let second = tokio::select! {
         ended = second.into_future() => kind(ended)?,
-        () = entered.notified() => return Err(Failure::new("two runs are under way at once")),
+        () = door.reached() => return Err(Failure::new("two runs are under way at once")),
     };
     holds(matches!(second, RunErrorKind::Busy { .. }), || {
         format!("got {second:?}")
     })?;
-    leave.add_permits(1);
+    door.open();
     let page = finished(first.await)?;
-    same(
-        "what the first said",
-        page.lines,
-        ["one", "a"].map(str::to_owned).to_vec(),
-    )?;
-    leave.add_permits(1);
+    same("what the first said", page.lines, texts(&["one", "a"]))?;
+    door.open();
     let page = finished(desk.runner(&graph).start(&desk.thread, line("two")).await)?;
-    let both = ["one", "a", "two", "a"].map(str::to_owned).to_vec();
+    let both = texts(&["one", "a", "two", "a"]);
     same("what both said", page.lines, both)
 }
 
 /// A writer that lost its thread to another gets a conflict, and has written nothing.
-pub async fn k13_an_old_owner_writes_nothing(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k13_an_old_owner_writes_nothing(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let entered = Arc::new(Notify::new());
-    let old_leaves = Arc::new(Semaphore::new(0));
-    let new_leaves = Arc::new(Semaphore::new(0));
-    let runner = desk.runner(&held(&entered, &old_leaves)?);
+    let (old_door, new_door) = (Door::default(), Door::default());
+    let runner = desk.runner(&held(&old_door)?);
     let old = runner.start(&desk.thread, line("old"));
-    entered.notified().await;
+    old_door.reached().await;
     // The process is suspended for longer than its lease.
     desk.clock.advance(60_000);
-    let runner = desk.runner(&held(&entered, &new_leaves)?);
+    let graph = held(&new_door)?;
+    let runner = desk.runner(&graph);
     let new = runner.start(&desk.thread, line("new"));
-    entered.notified().await;
-    old_leaves.add_permits(1);
+    new_door.reached().await;
+    old_door.open();
     let lost = kind(old.await)?;
     let conflict = matches!(lost, RunErrorKind::Store(StoreErrorKind::Conflict { .. }));
     holds(conflict, || format!("the old owner got {lost:?}"))?;
     same("the head after the old owner", desk.head().await?, 0)?;
-    new_leaves.add_permits(1);
-    let said = ["new", "a"].map(str::to_owned).to_vec();
-    same(
-        "what the winner said",
-        finished(new.await)?.lines,
-        said.clone(),
-    )?;
-    let stored = runner.state(&desk.thread).await?;
-    same(
-        "what is stored",
-        stored.map(|page| page.lines.clone()),
-        Some(said),
-    )
+    new_door.open();
+    let said = ["new", "a"];
+    finished(new.await)?.said(&said)?;
+    desk.stored(&graph, &said).await
 }
 
 /// A foreign record at the next position is a conflict for a run that does not know it.
-pub async fn k13_a_moved_head_is_a_conflict(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k13_a_moved_head_is_a_conflict(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let (entered, leave) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
-    let graph = held(&entered, &leave)?;
+    let door = Door::default();
+    let graph = held(&door)?;
     finished({
-        leave.add_permits(1);
+        door.open();
         desk.start(&graph).await
     })?;
-    entered.notified().await;
+    door.reached().await;
     let run = desk.runner(&graph).start(&desk.thread, line("lost"));
-    entered.notified().await;
-    let head = desk.log_of().head(&desk.thread).await?;
-    let head = head.ok_or_else(|| Failure::new("the thread has records"))?;
-    let copy = desk.log_of().read(&desk.thread, head.seq, 1).await?;
-    let records: Vec<Record> = copy.into_iter().map(|(_, record)| record).collect();
-    let expect = Expect {
-        head: head.seq,
-        fence: head.fence,
-    };
-    let foreign = Commit {
-        expect,
-        nonce: 7,
-        records,
-        status: Status::Runnable,
-        base: None,
-    };
-    desk.log_of().append(&desk.thread, &foreign).await?;
-    leave.add_permits(1);
+    door.reached().await;
+    let head = desk.head().await?;
+    let copy = desk.log_of().read(&desk.thread, head, 1).await?;
+    for (_, record) in copy {
+        desk.foreign(&desk.thread, record.0, Status::Runnable)
+            .await?;
+    }
+    door.open();
     let lost = kind(run.await)?;
     let conflict = matches!(lost, RunErrorKind::Store(StoreErrorKind::Conflict { .. }));
     holds(conflict, || format!("got {lost:?}"))?;
-    same("the head", desk.head().await?, head.seq + 1)
+    same("the head", desk.head().await?, head + 1)
 }
 
 /// After a lost acknowledgement the append is repeated: no record is written twice.
-pub async fn k13_a_lost_answer_writes_nothing_twice(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
-    let expected = ["a", "b", "c"].map(str::to_owned).to_vec();
+pub async fn k13_a_lost_answer_writes_nothing_twice(factory: &dyn LogFactory) -> Verdict {
+    let expected = texts(&["a", "b", "c"]);
     for nth in 1..=3 {
         let desk = Fixture::of(factory).await?;
         let graph = chain(&Calls::default())?;
@@ -147,20 +109,14 @@ pub async fn k13_a_lost_answer_writes_nothing_twice(
 
 fn chain(calls: &Calls) -> Result<Graph<Page>, Failure> {
     Ok(Graph::<Page>::starting_at("a")
-        .node("a", NamedNode("a", calls.clone()))
-        .node("b", NamedNode("b", calls.clone()))
-        .node("c", NamedNode("c", calls.clone()))
-        .edge("a", "b")
-        .edge("b", "c")
-        .edge("c", END)
+        .says(calls, &["a", "b", "c"])
+        .way(&["a", "b", "c", END])
         .build()?)
 }
 
 /// A step is durable before the next one starts: each node finds in the log all that its state
 /// contains.
-pub async fn k15_a_step_is_durable_before_the_next(
-    factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+pub async fn k15_a_step_is_durable_before_the_next(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let checks = {
         let (log, thread) = (desk.opened.log.clone(), desk.thread.clone());
@@ -186,9 +142,7 @@ pub async fn k15_a_step_is_durable_before_the_next(
         .node("b", checks.clone())
         .node("c", checks.clone())
         .node("d", checks)
-        .edge("a", "b")
-        .edge("a", "c")
-        .join(["b", "c"], "d")
+        .fork("a", &["b", "c"], "d")
         .edge("d", END)
         .build()?;
     let page = finished(desk.start(&graph).await)?;
@@ -203,13 +157,12 @@ pub async fn k15_a_step_is_durable_before_the_next(
 /// Control records share appends: start and pause are one append, answer and end another.
 pub async fn k15_start_to_pause_and_answer_to_end_are_one_append_each(
     factory: &dyn LogFactory,
-) -> Result<(), Failure> {
+) -> Verdict {
     let desk = Fixture::of(factory).await?;
     let graph = Graph::<Page>::starting_at("draft")
-        .node("draft", NamedNode("draft", Calls::default()))
+        .says(&Calls::default(), &["draft"])
         .pause("confirm", |_| "sure?", |_, yes: bool| line(yes.to_string()))
-        .edge("draft", "confirm")
-        .edge("confirm", END)
+        .way(&["draft", "confirm", END])
         .build()?;
     question(desk.start(&graph).await)?;
     same("appends to the pause", desk.log.commits().len(), 1)?;
@@ -219,7 +172,7 @@ pub async fn k15_start_to_pause_and_answer_to_end_are_one_append_each(
 
 /// A failed write stops the run before the next node, the readers get an error, and the thread can
 /// go on when there is room again.
-pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> Verdict {
     use futures::StreamExt;
     for nth in 1..=3 {
         let desk = Fixture::of(factory).await?;
@@ -245,14 +198,14 @@ pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> Resul
         } else {
             finished(desk.recover(&graph).await)?
         };
-        let expected = ["in", "a", "b", "c"].map(str::to_owned).to_vec();
+        let expected = texts(&["in", "a", "b", "c"]);
         same("what was said in the end", page.lines, expected)?;
     }
     Ok(())
 }
 
 /// A thread at rest has no lease, so that any process can take it at once.
-pub async fn k15_a_thread_at_rest_is_free(factory: &dyn LogFactory) -> Result<(), Failure> {
+pub async fn k15_a_thread_at_rest_is_free(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
     finished(
         desk.runner(&chain(&Calls::default())?)

@@ -10,6 +10,9 @@ pub struct Failure {
     what: String,
 }
 
+/// The result of a check or a scenario: nothing, or the breach of a contract.
+pub type Verdict = Result<(), Failure>;
+
 impl Failure {
     pub(crate) fn new(what: impl Into<String>) -> Self {
         Self { what: what.into() }
