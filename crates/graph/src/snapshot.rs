@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Graph, RunError, RunErrorKind, digest,
     journal::Journal,
-    machine::{Directive, Json, Phase},
+    machine::{Json, Phase},
     scope::Scope,
 };
 
@@ -72,9 +72,8 @@ impl Snapshotter {
     ) -> Result<(), RunError> {
         let due = MIN_TAIL.max(TAIL_PER_SNAPSHOT * self.last);
         // A failed step may be folded and not closed: such a state is not stored.
-        let open = scope.machine.directive() == Directive::Wait && scope.children.is_empty();
-        let open = open || matches!(scope.machine.phase(), Phase::Failed { .. });
-        if journal.tail < due || open {
+        let is_failed = matches!(scope.machine.phase(), Phase::Failed { .. });
+        if journal.tail < due || is_failed {
             return Ok(());
         }
         let body = save(scope)?;

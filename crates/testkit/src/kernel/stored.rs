@@ -30,11 +30,8 @@ fn talk(rounds: i64, bytes: usize, calls: &Calls) -> Result<Graph<Page>, Failure
 /// number of records.
 pub async fn k16_d30_bytes_are_linear_and_opening_is_bounded(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let graph = talk(150, 8_000, &Calls::default())?;
-    let mut page = Page::default();
-    for _ in 0..4 {
-        page = finished(desk.start(&graph).await)?;
-    }
+    let graph = talk(600, 8_000, &Calls::default())?;
+    let page = finished(desk.start(&graph).await)?;
     let bytes: usize = desk
         .log
         .commits()
@@ -62,6 +59,9 @@ pub async fn k16_d30_bytes_are_linear_and_opening_is_bounded(factory: &dyn LogFa
         })?;
         holds(!puts.is_empty() && puts.len() <= 3, || {
             format!("snapshots: {puts:?}")
+        })?;
+        holds(puts.iter().any(|(seq, _)| *seq < 600), || {
+            format!("a run that crashes would be read whole: {puts:?}")
         })?;
         desk.log.forget();
         let stored = desk.runner(&graph).state(&desk.thread).await?;
