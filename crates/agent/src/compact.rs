@@ -96,11 +96,15 @@ impl Compact {
         Self::with(None, Some(least))
     }
 
-    /// Makes a summary by rule if the model gives none, as [`by_rule`](Self::by_rule) does.
-    #[must_use]
-    pub fn or_by_rule(mut self, least: f32) -> Self {
-        self.least = Some(least);
-        self
+    fugato_state::setters! {
+        /// Makes a summary by rule if the model gives none, as [`by_rule`](Self::by_rule) does.
+        pub fn or_by_rule(least: f32) { least = Some(least) }
+
+        /// Sets the profile of the requests.
+        pub fn profile(profile: Profile) { profile = profile }
+
+        /// Sets the token counter.
+        pub fn count(count: impl TokenCount + 'static) { count = Arc::new(count) }
     }
 
     fn with(model: Option<Arc<dyn ChatModel>>, least: Option<f32>) -> Self {
@@ -116,20 +120,6 @@ impl Compact {
             count: Arc::new(EstimatedTokens),
             profile,
         }
-    }
-
-    /// Sets the profile of the requests.
-    #[must_use]
-    pub fn profile(mut self, profile: Profile) -> Self {
-        self.profile = profile;
-        self
-    }
-
-    /// Sets the token counter.
-    #[must_use]
-    pub fn count(mut self, count: impl TokenCount + 'static) -> Self {
-        self.count = Arc::new(count);
-        self
     }
 
     /// Compacts one part if that is due, and emits a status before and after; none if it is not

@@ -91,33 +91,19 @@ impl Default for CycleDetector {
 }
 
 impl CycleDetector {
-    /// Sets how often the same calls must occur, the first time included: 2 by default, and at
-    /// least.
-    #[must_use]
-    pub fn repeats(mut self, repeats: usize) -> Self {
-        self.repeats = repeats.max(2);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets how often the same calls must occur, the first time included: 2 by default, and at
+        /// least.
+        pub fn repeats(repeats: usize) { repeats = repeats.max(2) }
 
-    /// Sets the longest period to look for: 6 calls by default.
-    #[must_use]
-    pub fn longest(mut self, period: usize) -> Self {
-        self.longest = period.max(1);
-        self
-    }
+        /// Sets the longest period to look for: 6 calls by default.
+        pub fn longest(period: usize) { longest = period.max(1) }
 
-    /// Sets the likeness at which arguments count as the same: 0.9 by default.
-    #[must_use]
-    pub fn arguments(mut self, likeness: Similarity) -> Self {
-        self.arguments = likeness;
-        self
-    }
+        /// Sets the likeness at which arguments count as the same: 0.9 by default.
+        pub fn arguments(likeness: Similarity) { arguments = likeness }
 
-    /// Sets the likeness at which results count as the same: 0.8 by default.
-    #[must_use]
-    pub fn results(mut self, likeness: Similarity) -> Self {
-        self.results = likeness;
-        self
+        /// Sets the likeness at which results count as the same: 0.8 by default.
+        pub fn results(likeness: Similarity) { results = likeness }
     }
 
     /// Returns the shortest cycle at the end of a history.

@@ -72,26 +72,20 @@ impl<S: State> DirectReply<S> {
         }
     }
 
-    /// Asks only if `may` returns true, that is, if code finds nothing that has to be looked up or
-    /// done.
-    #[must_use]
-    pub fn only_if(mut self, may: impl Fn(&S) -> bool + Send + Sync + 'static) -> Self {
-        self.parts.may = Box::new(may);
-        self
-    }
+    fugato_state::setters! {
+        /// Asks only if `may` returns true, that is, if code finds nothing that has to be looked up
+        /// or done.
+        pub fn only_if(may: impl Fn(&S) -> bool + Send + Sync + 'static) {
+            parts.may = Box::new(may)
+        }
 
-    /// Sets the context that the model gets with the message, such as the person's preferences.
-    #[must_use]
-    pub fn told(mut self, told: impl Fn(&S) -> String + Send + Sync + 'static) -> Self {
-        self.parts.told = Box::new(told);
-        self
-    }
+        /// Sets the context that the model gets with the message, such as the person's preferences.
+        pub fn told(told: impl Fn(&S) -> String + Send + Sync + 'static) {
+            parts.told = Box::new(told)
+        }
 
-    /// Sets the profile of the request.
-    #[must_use]
-    pub fn profile(mut self, profile: Profile) -> Self {
-        self.profile = profile;
-        self
+        /// Sets the profile of the request.
+        pub fn profile(profile: Profile) { profile = profile }
     }
 
     fn request(&self, state: &S, contract: &Contract<Verdict>) -> ChatRequest {

@@ -57,21 +57,14 @@ impl<S: Takeover> WriteLedger<S> {
         }
     }
 
-    /// Sets the text of a card. By default it lists the arguments of the call.
-    #[must_use]
-    pub fn shown(
-        mut self,
-        shown: impl Fn(&S, &ToolCall) -> String + Send + Sync + 'static,
-    ) -> Self {
-        self.shown = Arc::new(shown);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the text of a card. By default it lists the arguments of the call.
+        pub fn shown(shown: impl Fn(&S, &ToolCall) -> String + Send + Sync + 'static) {
+            shown = Arc::new(shown)
+        }
 
-    /// Sets a function that normalises arguments of the same meaning, such as `0.50` and `0.5`.
-    #[must_use]
-    pub fn alike(mut self, alike: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
-        self.alike = Arc::new(alike);
-        self
+        /// Sets a function that normalises arguments of the same meaning, such as `0.50` and `0.5`.
+        pub fn alike(alike: impl Fn(&mut Value) + Send + Sync + 'static) { alike = Arc::new(alike) }
     }
 
     /// Returns a toolbox with this gate and these keys, for plan and loop.

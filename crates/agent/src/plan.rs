@@ -138,11 +138,22 @@ impl<S: Embeds<PlanProgress>> PlannedWork<S> {
         }
     }
 
-    /// Sets the rules that decide and answer if the model fails, or if they know better.
-    #[must_use]
-    pub fn rules(mut self, rules: impl PlanRules<S> + 'static) -> Self {
-        self.parts.rules = Some(Arc::new(rules));
-        self
+    fugato_state::setters! {
+        /// Sets the rules that decide and answer if the model fails, or if they know better.
+        pub fn rules(rules: impl PlanRules<S> + 'static) { parts.rules = Some(Arc::new(rules)) }
+
+        /// Sets the context that planning, reasoning and answering get from the state around the
+        /// work: preferences, the summary of the task, the recent conversation.
+        pub fn context(context: impl Fn(&S) -> String + Send + Sync + 'static) {
+            parts.context = Box::new(context)
+        }
+
+        /// Sets how many unusable answers of the planner in a row end the planning.
+        pub fn corrections(corrections: Corrections) { parts.corrections = corrections }
+
+        /// Sets the node that the thread goes to if there is no plan; by default the end. That node
+        /// finds the reason in [`PlanProgress::planner_failure`].
+        pub fn on_planner_failure(node: impl Into<String>) { fallback = Some(node.into()) }
     }
 
     /// Runs a node before the planner is asked, and before each step that reasons or responds, also
@@ -157,21 +168,6 @@ impl<S: Embeds<PlanProgress>> PlannedWork<S> {
         self
     }
 
-    /// Sets the context that planning, reasoning and answering get from the state around the work:
-    /// preferences, the summary of the task, the recent conversation.
-    #[must_use]
-    pub fn context(mut self, context: impl Fn(&S) -> String + Send + Sync + 'static) -> Self {
-        self.parts.context = Box::new(context);
-        self
-    }
-
-    /// Sets how many unusable answers of the planner in a row end the planning.
-    #[must_use]
-    pub fn corrections(mut self, corrections: Corrections) -> Self {
-        self.parts.corrections = corrections;
-        self
-    }
-
     /// Sets the profiles of the requests to plan, to replan, to reason and to answer. The timeout
     /// of each is for the whole request, and retries and backups share it.
     #[must_use]
@@ -180,14 +176,6 @@ impl<S: Embeds<PlanProgress>> PlannedWork<S> {
         self.parts.replanning = replan;
         self.parts.thinking = think;
         self.parts.answering = answer;
-        self
-    }
-
-    /// Sets the node that the thread goes to if there is no plan; by default the end. That node
-    /// finds the reason in [`PlanProgress::planner_failure`].
-    #[must_use]
-    pub fn on_planner_failure(mut self, node: impl Into<String>) -> Self {
-        self.fallback = Some(node.into());
         self
     }
 

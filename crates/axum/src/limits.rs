@@ -39,53 +39,27 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// Sets the largest body of a request, and message of a WebSocket, in bytes.
-    #[must_use]
-    pub fn body(mut self, bytes: usize) -> Self {
-        self.body = bytes;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the largest body of a request, and message of a WebSocket, in bytes.
+        pub fn body(bytes: usize) { body = bytes }
 
-    /// Sets the time limit for receiving a body.
-    #[must_use]
-    pub fn body_timeout(mut self, timeout: Duration) -> Self {
-        self.body_timeout = timeout;
-        self
-    }
+        /// Sets the time limit for receiving a body.
+        pub fn body_timeout(timeout: Duration) { body_timeout = timeout }
 
-    /// Sets the time limit for receiving the head of a request, and for an idle connection between
-    /// two requests.
-    #[must_use]
-    pub fn head_timeout(mut self, timeout: Duration) -> Self {
-        self.head_timeout = timeout;
-        self
-    }
+        /// Sets the time limit for receiving the head of a request, and for an idle connection
+        /// between two requests.
+        pub fn head_timeout(timeout: Duration) { head_timeout = timeout }
 
-    /// Sets the time limit for a client that reads nothing of a response.
-    #[must_use]
-    pub fn reader_timeout(mut self, timeout: Duration) -> Self {
-        self.reader_timeout = timeout;
-        self
-    }
+        /// Sets the time limit for a client that reads nothing of a response.
+        pub fn reader_timeout(timeout: Duration) { reader_timeout = timeout }
 
-    /// Sets the number of runs that a tenant may begin or resume per minute.
-    #[must_use]
-    pub fn runs_per_minute(mut self, runs: usize) -> Self {
-        self.runs_per_minute = Some(runs);
-        self
-    }
+        /// Sets the number of runs that a tenant may begin or resume per minute.
+        pub fn runs_per_minute(runs: usize) { runs_per_minute = Some(runs) }
 
-    /// Sets the number of concurrent runs of a tenant.
-    #[must_use]
-    pub fn concurrent_runs(mut self, runs: usize) -> Self {
-        self.concurrent_runs = Some(runs);
-        self
-    }
+        /// Sets the number of concurrent runs of a tenant.
+        pub fn concurrent_runs(runs: usize) { concurrent_runs = Some(runs) }
 
-    /// Sets the number of open streams and sockets of a tenant.
-    #[must_use]
-    pub fn streams(mut self, streams: usize) -> Self {
-        self.streams = streams;
-        self
+        /// Sets the number of open streams and sockets of a tenant.
+        pub fn streams(streams: usize) { streams = streams }
     }
 }

@@ -48,19 +48,13 @@ impl Page {
         Self::default()
     }
 
-    /// Adds a file under a path, which begins with a slash.
-    #[must_use]
-    pub fn file(mut self, path: impl Into<String>, asset: Asset) -> Self {
-        self.files.insert(path.into(), asset);
-        self
-    }
+    fugato_state::setters! {
+        /// Adds a file under a path, which begins with a slash.
+        pub fn file(path: impl Into<String>, asset: Asset) { files.insert(path.into(), asset) }
 
-    /// Replaces the page's `Content-Security-Policy`. The default allows only resources of the
-    /// page's own server.
-    #[must_use]
-    pub fn policy(mut self, policy: impl Into<String>) -> Self {
-        self.policy = Some(policy.into());
-        self
+        /// Replaces the page's `Content-Security-Policy`. The default allows only resources of the
+        /// page's own server.
+        pub fn policy(policy: impl Into<String>) { policy = Some(policy.into()) }
     }
 
     pub(crate) fn routes<S: Clone + Send + Sync + 'static>(self) -> Router<S> {

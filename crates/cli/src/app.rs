@@ -45,36 +45,26 @@ impl App {
         }
     }
 
-    /// Sets the page that is served.
-    #[must_use]
-    pub fn page(mut self, page: Page) -> Self {
-        self.page = page;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the page that is served.
+        pub fn page(page: Page) { page = page }
 
-    /// Adds a flag of the program's own to the command lines that are shown for going on with a
-    /// thread.
-    #[must_use]
-    pub fn also(mut self, flag: &str, value: &str) -> Self {
-        self.also.extend([" ", flag, " '", value, "'"]);
-        self
-    }
+        /// Adds a flag of the program's own to the command lines that are shown for going on with a
+        /// thread.
+        pub fn also(flag: &str, value: &str) { also.extend([" ", flag, " '", value, "'"]) }
 
-    /// Sets the descriptions of tools, in English and Chinese; none to show a tool's name.
-    #[must_use]
-    pub fn tool_words(
-        mut self,
-        words: impl Fn(&str) -> Option<(&'static str, &'static str)> + Send + Sync + 'static,
-    ) -> Self {
-        self.tools = Arc::new(words);
-        self
-    }
+        /// Sets the descriptions of tools, in English and Chinese; none to show a tool's name.
+        pub fn tool_words(
+            words: impl Fn(&str) -> Option<(&'static str, &'static str)> + Send + Sync + 'static,
+        ) {
+            tools = Arc::new(words)
+        }
 
-    /// Sets the owner of the files and rows that belong to threads, in the place of [`Folders`].
-    #[must_use]
-    pub fn belongings(mut self, belongings: impl ThreadResources + 'static) -> Self {
-        self.belongings = Arc::new(belongings);
-        self
+        /// Sets the owner of the files and rows that belong to threads, in the place of
+        /// [`Folders`].
+        pub fn belongings(belongings: impl ThreadResources + 'static) {
+            belongings = Arc::new(belongings)
+        }
     }
 
     /// Carries out a command, [`CliCommand::Chat`] if none is given, with the agent that `build` wires

@@ -83,74 +83,36 @@ impl Default for RunnerOptions {
 }
 
 impl RunnerOptions {
-    /// Sets the step limit of a run.
-    #[must_use]
-    pub fn step_limit(mut self, steps: u64) -> Self {
-        self.step_limit = steps;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the step limit of a run.
+        pub fn step_limit(steps: u64) { step_limit = steps }
 
-    /// Sets the number of times a task may be begun, crashes included.
-    #[must_use]
-    pub fn crash_limit(mut self, attempts: u32) -> Self {
-        self.crash_limit = attempts;
-        self
-    }
+        /// Sets the number of times a task may be begun, crashes included.
+        pub fn crash_limit(attempts: u32) { crash_limit = attempts }
 
-    /// Sets the owner of the leases, for messages to people.
-    #[must_use]
-    pub fn owner(mut self, owner: impl Into<String>) -> Self {
-        self.owner = owner.into();
-        self
-    }
+        /// Sets the owner of the leases, for messages to people.
+        pub fn owner(owner: impl Into<String>) { owner = owner.into() }
 
-    /// Sets the time to live of a lease without renewal.
-    #[must_use]
-    pub fn lease(mut self, lease: Duration) -> Self {
-        self.lease = lease;
-        self
-    }
+        /// Sets the time to live of a lease without renewal.
+        pub fn lease(lease: Duration) { lease = lease }
 
-    /// Sets the durability.
-    #[must_use]
-    pub fn durability(mut self, durability: Durability) -> Self {
-        self.durability = durability;
-        self
-    }
+        /// Sets the durability.
+        pub fn durability(durability: Durability) { durability = durability }
 
-    /// Sets the schedule.
-    #[must_use]
-    pub fn schedule(mut self, schedule: Schedule) -> Self {
-        self.schedule = schedule;
-        self
-    }
+        /// Sets the schedule.
+        pub fn schedule(schedule: Schedule) { schedule = schedule }
 
-    /// Sets the budget of a run for one meter.
-    #[must_use]
-    pub fn budget(mut self, meter: BudgetUnit, limit: u64) -> Self {
-        self.budgets.insert(meter, limit);
-        self
-    }
+        /// Sets the budget of a run for one meter.
+        pub fn budget(meter: BudgetUnit, limit: u64) { budgets.insert(meter, limit) }
 
-    /// Sets the time for which a repeat of a named request is recognised.
-    #[must_use]
-    pub fn key_age(mut self, age: Duration) -> Self {
-        self.key_age = age;
-        self
-    }
+        /// Sets the time for which a repeat of a named request is recognised.
+        pub fn key_age(age: Duration) { key_age = age }
 
-    /// Sets the longest wait for a retry in this process.
-    #[must_use]
-    pub fn longest_sleep(mut self, sleep: Duration) -> Self {
-        self.longest_sleep = Some(sleep);
-        self
-    }
+        /// Sets the longest wait for a retry in this process.
+        pub fn longest_sleep(sleep: Duration) { longest_sleep = Some(sleep) }
 
-    /// Sets the retention of a thread that has come to its end.
-    #[must_use]
-    pub fn on_complete(mut self, policy: Retention) -> Self {
-        self.on_complete = policy;
-        self
+        /// Sets the retention of a thread that has come to its end.
+        pub fn on_complete(policy: Retention) { on_complete = policy }
     }
 
     pub(crate) fn ttl(&self) -> Millis {

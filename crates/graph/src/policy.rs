@@ -54,11 +54,20 @@ impl Default for NodePolicy {
 }
 
 impl NodePolicy {
-    /// Sets the number of tries, the first try included.
-    #[must_use]
-    pub fn attempts(mut self, attempts: u32) -> Self {
-        self.attempts = attempts.max(1);
-        self
+    fugato_state::setters! {
+        /// Sets the number of tries, the first try included.
+        pub fn attempts(attempts: u32) { attempts = attempts.max(1) }
+
+        /// Sets the time limit of one try.
+        pub fn timeout(timeout: Duration) { timeout = Some(timeout) }
+
+        /// Sets the idle timeout of one try.
+        pub fn idle_timeout(timeout: Duration) { idle_timeout = Some(timeout) }
+
+        /// Sets the filter of failures that are retried; by default all are.
+        pub fn retry_if(retry: impl Fn(&BoxError) -> bool + Send + Sync + 'static) {
+            retry_if = Some(Arc::new(retry))
+        }
     }
 
     /// Sets the delay after the first failure, which doubles each time up to `max`.
@@ -66,27 +75,6 @@ impl NodePolicy {
     pub fn backoff(mut self, first: Duration, max: Duration) -> Self {
         self.first_delay = first;
         self.max_delay = max;
-        self
-    }
-
-    /// Sets the time limit of one try.
-    #[must_use]
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
-        self
-    }
-
-    /// Sets the idle timeout of one try.
-    #[must_use]
-    pub fn idle_timeout(mut self, timeout: Duration) -> Self {
-        self.idle_timeout = Some(timeout);
-        self
-    }
-
-    /// Sets the filter of failures that are retried; by default all are.
-    #[must_use]
-    pub fn retry_if(mut self, retry: impl Fn(&BoxError) -> bool + Send + Sync + 'static) -> Self {
-        self.retry_if = Some(Arc::new(retry));
         self
     }
 

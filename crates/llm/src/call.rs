@@ -88,18 +88,12 @@ impl Default for CallOptions {
 }
 
 impl CallOptions {
-    /// Sets the greatest number of answers; at least one.
-    #[must_use]
-    pub fn attempts(mut self, attempts: u32) -> Self {
-        self.attempts = attempts.max(1);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the greatest number of answers; at least one.
+        pub fn attempts(attempts: u32) { attempts = attempts.max(1) }
 
-    /// Sets the time limit of one answer.
-    #[must_use]
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
-        self
+        /// Sets the time limit of one answer.
+        pub fn patience(patience: Duration) { patience = patience }
     }
 
     async fn ask<M: ChatModel + ?Sized>(

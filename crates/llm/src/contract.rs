@@ -161,18 +161,16 @@ impl<T: DeserializeOwned> Contract<T> {
         })
     }
 
-    /// Adds a change of the value before it is validated, such as a move of fields.
-    #[must_use]
-    pub fn prepare(mut self, change: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
-        self.prepare.push(Arc::new(change));
-        self
-    }
+    fugato_state::setters! {
+        /// Adds a change of the value before it is validated, such as a move of fields.
+        pub fn prepare(change: impl Fn(&mut Value) + Send + Sync + 'static) {
+            prepare.push(Arc::new(change))
+        }
 
-    /// Adds a check of conditions that the schema cannot express.
-    #[must_use]
-    pub fn check(mut self, check: impl Fn(&T, &mut Objections) + Send + Sync + 'static) -> Self {
-        self.checks.push(Arc::new(check));
-        self
+        /// Adds a check of conditions that the schema cannot express.
+        pub fn check(check: impl Fn(&T, &mut Objections) + Send + Sync + 'static) {
+            checks.push(Arc::new(check))
+        }
     }
 
     /// Returns the name.

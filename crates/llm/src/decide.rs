@@ -86,19 +86,15 @@ pub struct DecideOptions<T> {
 type Rule<T> = Box<dyn FnOnce(&DecideError) -> T + Send>;
 
 impl<T> DecideOptions<T> {
-    /// Sets the number of rejected answers in a row after which the rule decides; at least one, 3
-    /// by default.
-    #[must_use]
-    pub fn failures(mut self, failures: usize) -> Self {
-        self.failures = failures.max(1);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the number of rejected answers in a row after which the rule decides; at least one,
+        /// 3 by default.
+        pub fn failures(failures: usize) { failures = failures.max(1) }
 
-    /// Sets the rule that decides in place of the model. It gets the reason.
-    #[must_use]
-    pub fn or_rule(mut self, rule: impl FnOnce(&DecideError) -> T + Send + 'static) -> Self {
-        self.rule = Some(Box::new(rule));
-        self
+        /// Sets the rule that decides in place of the model. It gets the reason.
+        pub fn or_rule(rule: impl FnOnce(&DecideError) -> T + Send + 'static) {
+            rule = Some(Box::new(rule))
+        }
     }
 }
 

@@ -83,41 +83,23 @@ impl Default for Quota {
 }
 
 impl Quota {
-    /// Limits the requests per minute; at least one.
-    #[must_use]
-    pub fn requests(mut self, a_minute: u32) -> Self {
-        self.limits.requests = Some(a_minute);
-        self
-    }
+    fugato_state::setters! {
+        /// Limits the requests per minute; at least one.
+        pub fn requests(a_minute: u32) { limits.requests = Some(a_minute) }
 
-    /// Limits the tokens per minute, input and output together.
-    ///
-    /// A request that needs more is sent when no other was sent for a minute.
-    #[must_use]
-    pub fn tokens(mut self, a_minute: u64) -> Self {
-        self.limits.tokens = Some(a_minute);
-        self
-    }
+        /// Limits the tokens per minute, input and output together.
+        ///
+        /// A request that needs more is sent when no other was sent for a minute.
+        pub fn tokens(a_minute: u64) { limits.tokens = Some(a_minute) }
 
-    /// Refuses requests that would wait longer; zero refuses all that do not fit at once.
-    #[must_use]
-    pub fn longest_wait(mut self, wait: Duration) -> Self {
-        self.longest_wait = Some(wait);
-        self
-    }
+        /// Refuses requests that would wait longer; zero refuses all that do not fit at once.
+        pub fn longest_wait(wait: Duration) { longest_wait = Some(wait) }
 
-    /// Sets the expected tokens of an answer whose length the request does not limit.
-    #[must_use]
-    pub fn answer(mut self, tokens: u64) -> Self {
-        self.answer = tokens;
-        self
-    }
+        /// Sets the expected tokens of an answer whose length the request does not limit.
+        pub fn answer(tokens: u64) { answer = tokens }
 
-    /// Sets the counter of tokens.
-    #[must_use]
-    pub fn counter(mut self, counter: impl TokenCount + 'static) -> Self {
-        self.counter = Arc::new(counter);
-        self
+        /// Sets the counter of tokens.
+        pub fn counter(counter: impl TokenCount + 'static) { counter = Arc::new(counter) }
     }
 
     fn estimate(&self, request: &ChatRequest) -> u64 {

@@ -39,18 +39,12 @@ impl<M: ChatModel> SizeLimit<M> {
         }
     }
 
-    /// Sets the greatest number of bytes of an answer.
-    #[must_use]
-    pub fn bytes(mut self, most: usize) -> Self {
-        self.limits.bytes = most;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the greatest number of bytes of an answer.
+        pub fn bytes(most: usize) { limits.bytes = most }
 
-    /// Sets the greatest number of calls in an answer.
-    #[must_use]
-    pub fn calls(mut self, most: usize) -> Self {
-        self.limits.calls = most;
-        self
+        /// Sets the greatest number of calls in an answer.
+        pub fn calls(most: usize) { limits.calls = most }
     }
 }
 

@@ -93,25 +93,15 @@ where
         }
     }
 
-    /// Sets the gates that every call has to pass.
-    #[must_use]
-    pub fn gates(mut self, gates: GateChain<S>) -> Self {
-        self.gates = Arc::new(gates);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the gates that every call has to pass.
+        pub fn gates(gates: GateChain<S>) { gates = Arc::new(gates) }
 
-    /// Sets the program's version that clients see.
-    #[must_use]
-    pub fn version(mut self, version: impl Into<String>) -> Self {
-        self.config.server_info.version = version.into();
-        self
-    }
+        /// Sets the program's version that clients see.
+        pub fn version(version: impl Into<String>) { config.server_info.version = version.into() }
 
-    /// Sets the instructions for clients about using the tools.
-    #[must_use]
-    pub fn instructions(mut self, text: impl Into<String>) -> Self {
-        self.config.instructions = Some(text.into());
-        self
+        /// Sets the instructions for clients about using the tools.
+        pub fn instructions(text: impl Into<String>) { config.instructions = Some(text.into()) }
     }
 
     /// Notifies clients that other tools are visible now. Changes by the calls of clients are

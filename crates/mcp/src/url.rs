@@ -35,25 +35,17 @@ impl HttpOptions {
         Self::default()
     }
 
-    /// Sets the token that is sent with every request.
-    #[must_use]
-    pub fn bearer(mut self, token: impl Into<String>) -> Self {
-        self.bearer = Some(token.into());
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the token that is sent with every request.
+        pub fn bearer(token: impl Into<String>) { bearer = Some(token.into()) }
 
-    /// Adds a header to every request.
-    #[must_use]
-    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.headers.push((name.into(), value.into()));
-        self
-    }
+        /// Adds a header to every request.
+        pub fn header(name: impl Into<String>, value: impl Into<String>) {
+            headers.push((name.into(), value.into()))
+        }
 
-    /// Uses this HTTP client, with its proxies, certificates and redirects.
-    #[must_use]
-    pub fn client(mut self, client: reqwest::Client) -> Self {
-        self.client = Some(client);
-        self
+        /// Uses this HTTP client, with its proxies, certificates and redirects.
+        pub fn client(client: reqwest::Client) { client = Some(client) }
     }
 }
 

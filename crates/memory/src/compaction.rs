@@ -64,38 +64,24 @@ impl Default for CompactionPolicy {
 }
 
 impl CompactionPolicy {
-    /// Sets the condition for a summary.
-    #[must_use]
-    pub fn when(mut self, when: Trigger) -> Self {
-        self.when = when;
-        self
+    fugato_state::setters! {
+        /// Sets the condition for a summary.
+        pub fn when(when: Trigger) { when = when }
+
+        /// Sets the number of newest turns that are never summarised.
+        pub fn keep_recent(turns: usize) { keep_recent = turns }
+
+        /// Sets the greatest number of turns in one summary, at least 1.
+        pub fn segment(turns: usize) { segment = turns.max(1) }
+
+        /// Sets the greatest length of a summary in characters.
+        pub fn most_characters(characters: usize) { most_characters = characters }
     }
 
     /// Counts steps instead of turns.
     #[must_use]
     pub fn by_steps(mut self) -> Self {
         self.unit = Unit::Steps;
-        self
-    }
-
-    /// Sets the number of newest turns that are never summarised.
-    #[must_use]
-    pub fn keep_recent(mut self, turns: usize) -> Self {
-        self.keep_recent = turns;
-        self
-    }
-
-    /// Sets the greatest number of turns in one summary, at least 1.
-    #[must_use]
-    pub fn segment(mut self, turns: usize) -> Self {
-        self.segment = turns.max(1);
-        self
-    }
-
-    /// Sets the greatest length of a summary in characters.
-    #[must_use]
-    pub fn most_characters(mut self, characters: usize) -> Self {
-        self.most_characters = characters;
         self
     }
 

@@ -59,18 +59,12 @@ impl HybridSearch {
         }
     }
 
-    /// Adds an embedder, to search by vectors, too.
-    #[must_use]
-    pub fn embedded_by(mut self, embedder: Arc<dyn Embedder>) -> Self {
-        self.embedder = Some(embedder);
-        self
-    }
+    fugato_state::setters! {
+        /// Adds an embedder, to search by vectors, too.
+        pub fn embedded_by(embedder: Arc<dyn Embedder>) { embedder = Some(embedder) }
 
-    /// Sets the fusion of the two rankings; by rank if not set.
-    #[must_use]
-    pub fn fused_by(mut self, fusion: Fusion) -> Self {
-        self.fusion = fusion;
-        self
+        /// Sets the fusion of the two rankings; by rank if not set.
+        pub fn fused_by(fusion: Fusion) { fusion = fusion }
     }
 
     /// Returns the index.

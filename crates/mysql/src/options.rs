@@ -17,36 +17,28 @@ pub struct MySqlOptions {
 }
 
 impl MySqlOptions {
-    /// Sets the most connections of this process, at least 1; 16 if not set. So many commits can
-    /// wait for the disk at once.
-    pub fn connections(mut self, most: usize) -> Self {
-        self.connections = most.max(1);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the most connections of this process, at least 1; 16 if not set. So many commits
+        /// can wait for the disk at once.
+        pub fn connections(most: usize) { connections = most.max(1) }
 
-    /// Sets the time that a request may take, waiting for a connection and connecting included; ten
-    /// seconds if not set.
-    ///
-    /// A request that takes longer fails with
-    /// [`Unavailable`](fugato_store::StoreErrorKind::Unavailable).
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
-        self
-    }
+        /// Sets the time that a request may take, waiting for a connection and connecting included;
+        /// ten seconds if not set.
+        ///
+        /// A request that takes longer fails with
+        /// [`Unavailable`](fugato_store::StoreErrorKind::Unavailable).
+        pub fn timeout(timeout: Duration) { timeout = timeout }
 
-    /// Refuses servers that promise a weaker durability; any server is accepted if not set. Each
-    /// new connection is checked.
-    pub fn at_least(mut self, durability: ServerDurability) -> Self {
-        self.at_least = durability;
-        self
-    }
+        /// Refuses servers that promise a weaker durability; any server is accepted if not set.
+        /// Each new connection is checked.
+        pub fn at_least(durability: ServerDurability) { at_least = durability }
 
-    /// Sets the clock, in milliseconds since the Unix epoch; the clock of the server if not set.
-    /// The store never lets its time run backwards. For tests: processes that share a store must
-    /// share its clock.
-    pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
-        self.clock = Some(Arc::new(clock));
-        self
+        /// Sets the clock, in milliseconds since the Unix epoch; the clock of the server if not
+        /// set. The store never lets its time run backwards. For tests: processes that share a
+        /// store must share its clock.
+        pub fn clock(clock: impl Fn() -> Millis + Send + Sync + 'static) {
+            clock = Some(Arc::new(clock))
+        }
     }
 
     /// Uses TLS, and trusts these PEM certificates in addition to the public authorities. With

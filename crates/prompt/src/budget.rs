@@ -59,18 +59,12 @@ impl PromptBudget {
         }
     }
 
-    /// Sets the parts to leave out, in order.
-    #[must_use]
-    pub fn order(mut self, order: impl IntoIterator<Item = Cut>) -> Self {
-        self.order = order.into_iter().collect();
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the parts to leave out, in order.
+        pub fn order(order: impl IntoIterator<Item = Cut>) { order = order.into_iter().collect() }
 
-    /// Sets the counter of tokens; [`EstimatedTokens`] by default.
-    #[must_use]
-    pub fn count(mut self, count: impl TokenCount + 'static) -> Self {
-        self.count = Arc::new(count);
-        self
+        /// Sets the counter of tokens; [`EstimatedTokens`] by default.
+        pub fn count(count: impl TokenCount + 'static) { count = Arc::new(count) }
     }
 }
 

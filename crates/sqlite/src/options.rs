@@ -40,42 +40,29 @@ impl SqliteOptions {
     /// The most pages that the write-ahead log may hold before it is copied into the database.
     pub const MAX_WAL_PAGES: u32 = 256;
 
-    /// Sets the point at which a commit counts as written; [`Synchronous::Full`] if not set.
-    pub fn synchronous(mut self, synchronous: Synchronous) -> Self {
-        self.synchronous = synchronous;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the point at which a commit counts as written; [`Synchronous::Full`] if not set.
+        pub fn synchronous(synchronous: Synchronous) { synchronous = synchronous }
 
-    /// Sets the time to wait for another process that writes; five seconds if not set.
-    pub fn busy_timeout(mut self, timeout: Duration) -> Self {
-        self.busy_timeout = timeout;
-        self
-    }
+        /// Sets the time to wait for another process that writes; five seconds if not set.
+        pub fn busy_timeout(timeout: Duration) { busy_timeout = timeout }
 
-    /// Sets the number of pages of 2 KiB that the write-ahead log holds before it is copied into
-    /// the database.
-    ///
-    /// From 1 to [`Self::MAX_WAL_PAGES`], which is the default. More pages mean fewer copies and a
-    /// larger file.
-    pub fn wal_pages(mut self, pages: u32) -> Self {
-        self.wal_pages = pages.clamp(1, Self::MAX_WAL_PAGES);
-        self
-    }
+        /// Sets the number of pages of 2 KiB that the write-ahead log holds before it is copied
+        /// into the database.
+        ///
+        /// From 1 to [`Self::MAX_WAL_PAGES`], which is the default. More pages mean fewer copies
+        /// and a larger file.
+        pub fn wal_pages(pages: u32) { wal_pages = pages.clamp(1, Self::MAX_WAL_PAGES) }
 
-    /// Limits the size of the database, in bytes, rounded up to pages of 2 KiB. No limit if not
-    /// set.
-    ///
-    /// A write above the limit fails with [`Full`](fugato_store::StoreErrorKind::Full).
-    pub fn max_bytes(mut self, bytes: u64) -> Self {
-        self.max_bytes = Some(bytes);
-        self
-    }
+        /// Limits the size of the database, in bytes, rounded up to pages of 2 KiB. No limit if not
+        /// set.
+        ///
+        /// A write above the limit fails with [`Full`](fugato_store::StoreErrorKind::Full).
+        pub fn max_bytes(bytes: u64) { max_bytes = Some(bytes) }
 
-    /// Sets the clock, in milliseconds since the Unix epoch; the machine's clock if not set. The
-    /// store never lets its time run backwards.
-    pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
-        self.clock = Arc::new(clock);
-        self
+        /// Sets the clock, in milliseconds since the Unix epoch; the machine's clock if not set.
+        /// The store never lets its time run backwards.
+        pub fn clock(clock: impl Fn() -> Millis + Send + Sync + 'static) { clock = Arc::new(clock) }
     }
 }
 

@@ -76,11 +76,12 @@ impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {
         self.tool(tool_fn::<S, U, I, O, F>(spec, function))
     }
 
-    /// Sets the domains and their packs.
-    #[must_use]
-    pub fn domains(mut self, domains: Domains) -> Self {
-        self.domains = domains;
-        self
+    fugato_state::setters! {
+        /// Sets the domains and their packs.
+        pub fn domains(domains: Domains) { domains = domains }
+
+        /// Sets the time limit of calls of tools whose spec has none.
+        pub fn timeout(timeout: Duration) { timeout = Some(timeout) }
     }
 
     /// Sets the domains and their packs, and adds the two tools with which a model chooses among
@@ -91,13 +92,6 @@ impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {
         U: From<VisibilityUpdate>,
     {
         context_tools::register(self.domains(domains.clone()), domains)
-    }
-
-    /// Sets the time limit of calls of tools whose spec has none.
-    #[must_use]
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
-        self
     }
 
     /// Checks all tools and domains, and builds the registry.

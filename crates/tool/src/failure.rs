@@ -64,11 +64,15 @@ impl ToolFailure {
         Self::blocked("there is nothing loaded that this tool could work on yet")
     }
 
-    /// Sets the source, for the operator only.
-    #[must_use]
-    pub fn because(mut self, source: impl Into<BoxError>) -> Self {
-        self.source = Some(source.into());
-        self
+    fugato_state::setters! {
+        /// Sets the source, for the operator only.
+        pub fn because(source: impl Into<BoxError>) { source = Some(source.into()) }
+
+        /// Sets the data for programs.
+        pub fn data(data: impl Into<Value>) { data = data.into() }
+
+        /// Adds one of several problems.
+        pub fn issue(issue: impl Into<String>) { issues.push(issue.into()) }
     }
 
     /// Marks that the tool may have acted all the same, such as when the connection broke after the
@@ -84,20 +88,6 @@ impl ToolFailure {
     #[must_use]
     pub fn unsettled(mut self) -> Self {
         (self.in_doubt, self.unsettled) = (true, true);
-        self
-    }
-
-    /// Sets the data for programs.
-    #[must_use]
-    pub fn data(mut self, data: impl Into<Value>) -> Self {
-        self.data = data.into();
-        self
-    }
-
-    /// Adds one of several problems.
-    #[must_use]
-    pub fn issue(mut self, issue: impl Into<String>) -> Self {
-        self.issues.push(issue.into());
         self
     }
 

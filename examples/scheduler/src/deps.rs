@@ -65,11 +65,14 @@ impl Deps {
         })
     }
 
-    /// Loads schedules from here.
-    #[must_use]
-    pub fn provider(mut self, provider: impl ScheduleProvider + 'static) -> Self {
-        self.provider = Some(Arc::new(provider));
-        self
+    fugato::state::setters! {
+        /// Loads schedules from here.
+        pub fn provider(provider: impl ScheduleProvider + 'static) {
+            provider = Some(Arc::new(provider))
+        }
+
+        /// Sets whether items that were kept before may be moved again.
+        pub fn existing_may_move(allowed: bool) { existing_may_move = allowed }
     }
 
     /// Loads schedules from here, and stores agreed changes here.
@@ -84,13 +87,6 @@ impl Deps {
     pub fn web(mut self, web: impl Web + 'static) -> Result<Self, fugato::tool::RegistryError> {
         self.registry = crate::tools::registry_with(Some(Arc::new(web)))?;
         Ok(self)
-    }
-
-    /// Sets whether items that were kept before may be moved again.
-    #[must_use]
-    pub fn existing_may_move(mut self, allowed: bool) -> Self {
-        self.existing_may_move = allowed;
-        self
     }
 
     /// Sets the mind that decides. The prompts of its model are kept in the log.

@@ -75,18 +75,12 @@ impl Deps {
         }
     }
 
-    /// Sets the policy, so that fewer actions need consent.
-    #[must_use]
-    pub fn policy(mut self, policy: Policy) -> Self {
-        self.policy = policy;
-        self
-    }
+    fugato::state::setters! {
+        /// Sets the policy, so that fewer actions need consent.
+        pub fn policy(policy: Policy) { policy = policy }
 
-    /// Sets another clock, such as that of a test.
-    #[must_use]
-    pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
-        self.clock = Arc::new(clock);
-        self
+        /// Sets another clock, such as that of a test.
+        pub fn clock(clock: impl Fn() -> Millis + Send + Sync + 'static) { clock = Arc::new(clock) }
     }
 }
 

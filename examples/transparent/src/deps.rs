@@ -90,13 +90,16 @@ impl Deps {
         })
     }
 
-    /// Sets the model. Its prompts and answers are recorded in the log.
-    #[must_use]
-    pub fn model(mut self, model: Option<Arc<dyn ChatModel>>) -> Self {
-        self.model = model.map(|model| {
-            Arc::new(RecordedModel::new(model).keeping(ModelCall::WORDS)) as Arc<dyn ChatModel>
-        });
-        self
+    fugato::state::setters! {
+        /// Sets the model. Its prompts and answers are recorded in the log.
+        pub fn model(model: Option<Arc<dyn ChatModel>>) {
+            model = model.map(|model| {
+                Arc::new(RecordedModel::new(model).keeping(ModelCall::WORDS)) as Arc<dyn ChatModel>
+            })
+        }
+
+        /// Sets the policy for a model that cannot be used.
+        pub fn on_failure(on_failure: OnFailure) { on_failure = on_failure }
     }
 
     /// Returns the summariser of older messages: the model, or else the important lines.
@@ -105,13 +108,6 @@ impl Deps {
             Some(model) => Compact::new(model.clone()).or_by_rule(LEAST),
             None => Compact::by_rule(LEAST),
         }
-    }
-
-    /// Sets the policy for a model that cannot be used.
-    #[must_use]
-    pub fn on_failure(mut self, on_failure: OnFailure) -> Self {
-        self.on_failure = on_failure;
-        self
     }
 }
 

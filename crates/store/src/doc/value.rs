@@ -64,25 +64,15 @@ pub struct DocFilter {
 }
 
 impl DocFilter {
-    /// Sets the prefix of the keys.
-    #[must_use]
-    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
-        self.prefix = prefix.into();
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the prefix of the keys.
+        pub fn prefix(prefix: impl Into<String>) { prefix = prefix.into() }
 
-    /// Sets the key after which the list begins: the last one of the page before.
-    #[must_use]
-    pub fn after(mut self, key: DocKey) -> Self {
-        self.after = Some(key);
-        self
-    }
+        /// Sets the key after which the list begins: the last one of the page before.
+        pub fn after(key: DocKey) { after = Some(key) }
 
-    /// Sets the largest number of documents.
-    #[must_use]
-    pub fn limit(mut self, limit: usize) -> Self {
-        self.limit = limit;
-        self
+        /// Sets the largest number of documents.
+        pub fn limit(limit: usize) { limit = limit }
     }
 
     /// Includes the values.

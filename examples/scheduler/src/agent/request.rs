@@ -60,38 +60,26 @@ impl Request {
         }
     }
 
-    /// Names the classes that it is about.
-    #[must_use]
-    pub fn classes(mut self, ids: impl IntoIterator<Item = u32>) -> Self {
-        self.task_class_ids = ids.into_iter().collect();
-        self
+    fugato::state::setters! {
+        /// Names the classes that it is about.
+        pub fn classes(ids: impl IntoIterator<Item = u32>) {
+            task_class_ids = ids.into_iter().collect()
+        }
+
+        /// Makes this call and nothing else; a call by hand counts as consent.
+        pub fn by_hand(call: Call) { call = Some(call) }
+
+        /// Limits the rounds of execution.
+        pub fn max_rounds(rounds: u64) { max_rounds = rounds }
+
+        /// Sets the language of the answer, regardless of that of the text.
+        pub fn in_lang(lang: Lang) { lang = Some(lang) }
     }
 
     /// Lets writes be made without asking.
     #[must_use]
     pub fn always_execute(mut self) -> Self {
         self.always_execute = true;
-        self
-    }
-
-    /// Makes this call and nothing else; a call by hand counts as consent.
-    #[must_use]
-    pub fn by_hand(mut self, call: Call) -> Self {
-        self.call = Some(call);
-        self
-    }
-
-    /// Limits the rounds of execution.
-    #[must_use]
-    pub fn max_rounds(mut self, rounds: u64) -> Self {
-        self.max_rounds = rounds;
-        self
-    }
-
-    /// Sets the language of the answer, regardless of that of the text.
-    #[must_use]
-    pub fn in_lang(mut self, lang: Lang) -> Self {
-        self.lang = Some(lang);
         self
     }
 }
