@@ -51,7 +51,11 @@ pub trait Compactable: State {
 /// - **a failure changes nothing**: an error of the model or an unusable summary leaves the state
 ///   as it is and is recorded, unless a rule makes a summary instead.
 /// - **one change**: the summary and the watermark are one update.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug(
+    "Compact {{ model: {:?}, least: {least:?}, profile: {profile:?}, .. }}",
+    self.model.as_ref().map(ChatModel::name)
+)]
 pub struct Compact {
     model: Option<Arc<dyn ChatModel>>,
     least: Option<f32>,
@@ -73,16 +77,6 @@ pub struct CompactionResult {
 const TRIES: usize = 2;
 /// The summary by rule if no message is important enough.
 const NOTHING: &str = "…";
-
-impl fmt::Debug for Compact {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Compact")
-            .field("model", &self.model.as_ref().map(ChatModel::name))
-            .field("least", &self.least)
-            .field("profile", &self.profile)
-            .finish_non_exhaustive()
-    }
-}
 
 impl Compact {
     /// Asks this model for at most 4,000 tokens, with a timeout of two minutes for each request.

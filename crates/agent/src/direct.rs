@@ -1,5 +1,5 @@
 //! An immediate answer before planning.
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
@@ -14,6 +14,8 @@ use crate::{claims_action, show};
 /// the context of [`told`](Self::told), so it has no facts that could be out of date. On any doubt,
 /// error or timeout the node returns no updates and the next node goes on. The same holds for an
 /// answer that claims an action, as nothing was done.
+#[derive(derive_more::Debug)]
+#[debug("DirectReply {{ model: {:?}, .. }}", self.model.name())]
 pub struct DirectReply<S: State> {
     model: Arc<dyn ChatModel>,
     who: String,
@@ -125,13 +127,5 @@ impl<S: State> Node<S> for DirectReply<S> {
             // A recording node keeps what the model was asked and how it failed.
             _ => Outcome::done([]),
         })
-    }
-}
-
-impl<S: State> fmt::Debug for DirectReply<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DirectReply")
-            .field("model", &self.model.name())
-            .finish_non_exhaustive()
     }
 }

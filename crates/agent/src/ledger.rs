@@ -1,5 +1,5 @@
 //! The writes of a request, by a plan or by the loop that takes over from it.
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use fugato_graph::digest;
 use fugato_state::{State, ToolCall, ToolStatus};
@@ -35,6 +35,8 @@ pub trait Takeover: Embeds<PlanProgress> + Embeds<React> {
 ///   of the same meaning is blocked.
 /// - **no silent repetition**: the card of an action that earlier work has done, but that did not
 ///   end well, says so.
+#[derive(derive_more::Debug)]
+#[debug("WriteLedger {{ registry: {registry:?}, .. }}")]
 pub struct WriteLedger<S: State> {
     registry: Registry<S, S::Update>,
     shown: Arc<ShowWrite<S>>,
@@ -214,13 +216,5 @@ impl<S: State> Clone for WriteLedger<S> {
             shown: Arc::clone(&self.shown),
             alike: Arc::clone(&self.alike),
         }
-    }
-}
-
-impl<S: State> fmt::Debug for WriteLedger<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WriteLedger")
-            .field("registry", &self.registry)
-            .finish_non_exhaustive()
     }
 }

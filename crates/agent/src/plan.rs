@@ -11,7 +11,7 @@ mod rules;
 mod step;
 mod work;
 
-use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::{
@@ -64,6 +64,12 @@ const QUESTION: &str = "I need more to go on. What should I know?";
 ///   that were done and of those that were not; a model's words that claim more are left out.
 /// - **an honest end**: after 12 steps the work fails with an error. If there is no plan, the
 ///   thread goes to the node of [`on_planner_failure`](Self::on_planner_failure), with the reason.
+#[derive(derive_more::Debug)]
+#[debug(
+    "PlannedWork {{ model: {:?}, toolbox: {:?}, .. }}",
+    self.parts.model.as_deref().map(ChatModel::name),
+    self.parts.toolbox
+)]
 pub struct PlannedWork<S: Embeds<PlanProgress>> {
     parts: Parts<S>,
     look: Option<Arc<dyn Node<S>>>,
@@ -400,14 +406,5 @@ impl<S: Embeds<PlanProgress>> Node<S> for Ask {
         Ok(Outcome::ask(fugato_state::Question::new::<String>(
             "reply", question,
         )))
-    }
-}
-
-impl<S: Embeds<PlanProgress>> fmt::Debug for PlannedWork<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PlannedWork")
-            .field("model", &self.parts.model.as_deref().map(ChatModel::name))
-            .field("toolbox", &self.parts.toolbox)
-            .finish_non_exhaustive()
     }
 }

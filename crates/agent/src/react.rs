@@ -11,7 +11,7 @@ mod think;
 mod view;
 mod words;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::{
@@ -55,6 +55,13 @@ const PATIENCE: Duration = Duration::from_secs(180);
 ///
 /// The crate's README has an example. [`build`](Self::build) makes a graph of the loop, and
 /// [`add_to`](Self::add_to) adds it to a larger one.
+#[derive(derive_more::Debug)]
+#[debug(
+    "ReactLoop {{ model: {:?}, toolbox: {toolbox:?}, style: {:?}, max_steps: {:?}, .. }}",
+    self.model.as_deref().map(ChatModel::name),
+    self.manner.style,
+    self.manner.max_steps
+)]
 pub struct ReactLoop<S: Embeds<React> = React> {
     model: Option<Arc<dyn ChatModel>>,
     rules: Option<Arc<dyn ReactRules>>,
@@ -260,16 +267,5 @@ impl<S: Embeds<React>> Node<S> for OptionalNode<S> {
             outcome,
             S::embed(ReactUpdate::Remembered),
         ))
-    }
-}
-
-impl<S: Embeds<React>> fmt::Debug for ReactLoop<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReactLoop")
-            .field("model", &self.model.as_deref().map(ChatModel::name))
-            .field("toolbox", &self.toolbox)
-            .field("style", &self.manner.style)
-            .field("max_steps", &self.manner.max_steps)
-            .finish_non_exhaustive()
     }
 }

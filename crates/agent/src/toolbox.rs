@@ -3,7 +3,6 @@ mod receipt;
 
 use std::{
     collections::{BTreeMap, HashSet},
-    fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -31,6 +30,8 @@ use receipt::Receipt;
 /// - **no guess**: a call that was carried out is not carried out again after a crash.
 /// - **no hole**: a call that is refused, blocked, declined, late or broken has a result, too.
 /// - **in order**: a write sees the updates of the earlier writes in the same round.
+#[derive(derive_more::Debug)]
+#[debug("Toolbox {{ registry: {registry:?}, gates: {gates:?}, .. }}")]
 pub struct Toolbox<S: State> {
     registry: Registry<S, S::Update>,
     gates: Arc<GateChain<S>>,
@@ -377,14 +378,5 @@ impl<S: State> Clone for Toolbox<S> {
             confirm: self.confirm.clone(),
             live: self.live,
         }
-    }
-}
-
-impl<S: State> fmt::Debug for Toolbox<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Toolbox")
-            .field("registry", &self.registry)
-            .field("gates", &self.gates)
-            .finish_non_exhaustive()
     }
 }

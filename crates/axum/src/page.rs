@@ -1,7 +1,6 @@
 //! Files of a page, served from memory.
 use std::{
     collections::BTreeMap,
-    fmt,
     hash::{DefaultHasher, Hash as _, Hasher as _},
 };
 
@@ -34,7 +33,12 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
     frame-ancestors 'none'";
 
 /// A file of a page.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug(
+    "Asset {{ kind: {kind:?}, bytes: {:?}, gzip: {:?}, .. }}",
+    self.plain.len(),
+    self.gzip.is_some()
+)]
 pub struct Asset {
     kind: &'static str,
     plain: Bytes,
@@ -136,14 +140,4 @@ fn takes_gzip(encodings: &str) -> bool {
         let weight = weight.trim().strip_prefix("q=").unwrap_or("1");
         name.trim().eq_ignore_ascii_case("gzip") && weight.parse::<f32>().is_ok_and(|it| it > 0.0)
     })
-}
-
-impl fmt::Debug for Asset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Asset")
-            .field("kind", &self.kind)
-            .field("bytes", &self.plain.len())
-            .field("gzip", &self.gzip.is_some())
-            .finish_non_exhaustive()
-    }
 }

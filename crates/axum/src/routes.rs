@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -17,13 +17,17 @@ use crate::{
 };
 
 /// The endpoints of one agent.
+#[derive(derive_more::Debug)]
 pub struct AgentRoutes<A> {
+    #[debug(skip)]
     agent: A,
+    #[debug(skip)]
     who: Arc<dyn Authenticate>,
     limits: Limits,
     origins: Vec<String>,
     hosts: Vec<String>,
     page: Option<Page>,
+    #[debug(skip)]
     beside: Router,
     pub(crate) grace: Duration,
     pub(crate) recovers: bool,
@@ -162,15 +166,4 @@ fn api() -> Router<Arc<AppState>> {
         .route("/threads/{id}/timeline", get(threads::timeline))
         .route("/threads/{id}/state", get(inspect::state))
         .route("/threads/{id}/fork", post(threads::fork))
-}
-
-impl<A> fmt::Debug for AgentRoutes<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AgentRoutes")
-            .field("limits", &self.limits)
-            .field("origins", &self.origins)
-            .field("hosts", &self.hosts)
-            .field("page", &self.page)
-            .finish_non_exhaustive()
-    }
 }

@@ -1,4 +1,4 @@
-use std::{fmt, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use fugato_axum::{Agent as _, Page};
 use fugato_graph::BoxError;
@@ -16,7 +16,8 @@ use crate::{
 };
 
 /// An agent program: its name, its flags, and its own parts.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("App {{ name: {name:?}, flags: {flags:?}, .. }}")]
 pub struct App {
     name: String,
     flags: Flags,
@@ -303,14 +304,5 @@ impl App {
     fn screen(&self) -> Screen {
         let lang = self.flags.lang.unwrap_or_default();
         Screen::new(lang, self.tools.clone(), self.again(" card"))
-    }
-}
-
-impl fmt::Debug for App {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("App")
-            .field("name", &self.name)
-            .field("flags", &self.flags)
-            .finish_non_exhaustive()
     }
 }

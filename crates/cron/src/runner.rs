@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{BoxError, RunError, RunErrorKind, Runner};
 use fugato_state::{Millis, State, ThreadId};
@@ -20,6 +20,8 @@ const TRIES: usize = 4;
 const NEXT_TIME: &str = "the next time of the job has come";
 
 /// The driver that runs due jobs, each as a run of a graph. Cheap to clone.
+#[derive(derive_more::Debug)]
+#[debug("JobRunner {{ jobs: {jobs:?}, .. }}")]
 pub struct JobRunner<S: State> {
     runner: Runner<S>,
     jobs: Jobs,
@@ -200,13 +202,5 @@ impl<S: State> Clone for JobRunner<S> {
             jobs: self.jobs.clone(),
             input: self.input.clone(),
         }
-    }
-}
-
-impl<S: State> fmt::Debug for JobRunner<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JobRunner")
-            .field("jobs", &self.jobs)
-            .finish_non_exhaustive()
     }
 }

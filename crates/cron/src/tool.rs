@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato_tool::{EffectClass, NoArguments, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
@@ -12,8 +12,10 @@ use crate::{CronSchedule, Job, JobError, JobSpec, Jobs};
 pub const CREATE: &str = "create_cron_job";
 
 /// The tools with which a model creates, lists and cancels jobs.
+#[derive(derive_more::Debug)]
 pub struct JobTools<S> {
     jobs: Jobs,
+    #[debug(skip)]
     maker: Arc<dyn Fn(&S) -> Maker + Send + Sync>,
 }
 
@@ -220,13 +222,5 @@ impl<S> Clone for JobTools<S> {
             jobs: self.jobs.clone(),
             maker: self.maker.clone(),
         }
-    }
-}
-
-impl<S> fmt::Debug for JobTools<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JobTools")
-            .field("jobs", &self.jobs)
-            .finish_non_exhaustive()
     }
 }

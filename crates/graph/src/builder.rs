@@ -15,6 +15,11 @@ use crate::{
 };
 
 /// A builder of a graph. It collects problems, and [`build`](Self::build) returns all of them.
+#[derive(derive_more::Debug)]
+#[debug(
+    "GraphBuilder {{ nodes: {:?}, .. }}",
+    self.nodes.iter().map(|(name, _)| name).collect::<Vec<_>>()
+)]
 pub struct GraphBuilder<S: State> {
     pub(crate) start: String,
     pub(crate) initial: Arc<dyn Fn() -> S + Send + Sync>,
@@ -49,15 +54,6 @@ pub(crate) enum OutgoingSpec<S: State> {
         from: Vec<String>,
         to: String,
     },
-}
-
-impl<S: State> std::fmt::Debug for GraphBuilder<S> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names = self.nodes.iter().map(|(name, _)| name).collect::<Vec<_>>();
-        f.debug_struct("GraphBuilder")
-            .field("nodes", &names)
-            .finish_non_exhaustive()
-    }
 }
 
 impl<S: State> Graph<S> {

@@ -85,10 +85,12 @@ pub(crate) use ticket::StartGuard;
 /// A once-only action costs two appends, before and after it, and extends the lease if that ends
 /// before the time limit. Other classes store pending facts before they begin; a pure one stores
 /// nothing.
+#[derive(derive_more::Debug)]
 pub struct Effect<T> {
     class: EffectClass,
     timeout: Duration,
     whole_thread: bool,
+    #[debug(skip)]
     reconcile: Option<Reconcile<T>>,
 }
 
@@ -163,16 +165,6 @@ impl<T> Effect<T> {
             async move { asked.await.map_err(Into::into) }.boxed()
         }));
         self
-    }
-}
-
-impl<T> fmt::Debug for Effect<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Effect")
-            .field("class", &self.class)
-            .field("timeout", &self.timeout)
-            .field("whole_thread", &self.whole_thread)
-            .finish_non_exhaustive()
     }
 }
 

@@ -1,4 +1,4 @@
-use std::{fmt, future::Future, sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use fugato_state::Millis;
 
@@ -21,7 +21,7 @@ use crate::{BoxError, context::Heartbeat, tasks::Attempt};
 /// assert_eq!(policy.delay(2), Duration::from_millis(400));
 /// assert_eq!(policy.delay(9), Duration::from_secs(10));
 /// ```
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
 #[non_exhaustive]
 pub struct NodePolicy {
     /// The number of tries before a failure is final: 1 by default.
@@ -35,6 +35,7 @@ pub struct NodePolicy {
     /// The idle timeout of one try: the longest time without
     /// [`Context::heartbeat`](crate::Context::heartbeat) or an event.
     pub idle_timeout: Option<Duration>,
+    #[debug(skip)]
     pub(crate) retry_if: Option<Arc<RetryIf>>,
 }
 
@@ -128,16 +129,4 @@ impl NodePolicy {
 /// Returns a duration in milliseconds, saturating at the largest value.
 pub(crate) fn millis(duration: Duration) -> Millis {
     Millis::try_from(duration.as_millis()).unwrap_or(Millis::MAX)
-}
-
-impl fmt::Debug for NodePolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NodePolicy")
-            .field("attempts", &self.attempts)
-            .field("first_delay", &self.first_delay)
-            .field("max_delay", &self.max_delay)
-            .field("timeout", &self.timeout)
-            .field("idle_timeout", &self.idle_timeout)
-            .finish_non_exhaustive()
-    }
 }

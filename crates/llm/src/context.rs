@@ -1,11 +1,8 @@
 mod trim;
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use async_trait::async_trait;
@@ -32,10 +29,11 @@ use crate::{
 ///
 /// # Default
 /// Tokens are counted by [`EstimatedTokens`].
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
 pub struct ContextWindow<M> {
     model: M,
     tokens: u64,
+    #[debug(skip)]
     count: Arc<dyn TokenCount>,
     /// The limit of messages and tools that was learnt from the server, by the same count.
     learnt: Arc<AtomicU64>,
@@ -120,15 +118,5 @@ impl<M: ChatModel> ChatModel for ContextWindow<M> {
 
     fn name(&self) -> &str {
         self.model.name()
-    }
-}
-
-impl<M: fmt::Debug> fmt::Debug for ContextWindow<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ContextWindow")
-            .field("model", &self.model)
-            .field("tokens", &self.tokens)
-            .field("learnt", &self.learnt)
-            .finish_non_exhaustive()
     }
 }

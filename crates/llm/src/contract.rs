@@ -1,7 +1,7 @@
 mod explain;
 mod rejected;
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use fugato_state::{Schema, SchemaError, Violation};
 use schemars::JsonSchema;
@@ -77,6 +77,8 @@ pub use rejected::{RejectedAnswer, RejectedClass};
 /// [`new`](Self::new) builds the schema and the outline; the schema is compiled at the first
 /// reading. A contract is therefore made once and cloned, which copies only pointers. Reading takes
 /// time linear in the length of the answer, and then that of the schema and the checks.
+#[derive(derive_more::Debug)]
+#[debug("Contract {{ name: {name:?}, checks: {:?}, .. }}", self.checks.len())]
 pub struct Contract<T> {
     name: Arc<str>,
     schema: Schema,
@@ -267,15 +269,6 @@ impl<T> Clone for Contract<T> {
             prepare: self.prepare.clone(),
             checks: self.checks.clone(),
         }
-    }
-}
-
-impl<T> fmt::Debug for Contract<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Contract")
-            .field("name", &self.name)
-            .field("checks", &self.checks.len())
-            .finish_non_exhaustive()
     }
 }
 

@@ -78,6 +78,8 @@ where
 }
 
 /// The limit of rejected answers of [`decide`], and the rule that decides after it.
+#[derive(derive_more::Debug)]
+#[debug("DecideOptions {{ failures: {failures:?}, rule: {:?} }}", self.rule.is_some())]
 pub struct DecideOptions<T> {
     failures: usize,
     rule: Option<Rule<T>>,
@@ -104,15 +106,6 @@ impl<T> Default for DecideOptions<T> {
             failures: 3,
             rule: None,
         }
-    }
-}
-
-impl<T> fmt::Debug for DecideOptions<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DecideOptions")
-            .field("failures", &self.failures)
-            .field("rule", &self.rule.is_some())
-            .finish()
     }
 }
 

@@ -1,7 +1,6 @@
 mod window;
 
 use std::{
-    fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -46,7 +45,8 @@ pub struct RateLimit<M> {
 /// # Default
 /// No limits and no longest wait; 1,024 tokens for an answer whose length the request does not
 /// limit; tokens counted by [`EstimatedTokens`].
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("Quota {{ limits: {limits:?}, longest_wait: {longest_wait:?}, answer: {answer:?}, .. }}")]
 pub struct Quota {
     limits: Limits,
     longest_wait: Option<Duration>,
@@ -166,16 +166,6 @@ impl Quota {
         let longest = self.longest_wait.unwrap_or_default().as_millis();
         let context = format!("the quota leaves no room within {longest} ms");
         ModelError::new(ModelErrorKind::RateLimited, context).advice(RetryAdvice::After(wait))
-    }
-}
-
-impl fmt::Debug for Quota {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Quota")
-            .field("limits", &self.limits)
-            .field("longest_wait", &self.longest_wait)
-            .field("answer", &self.answer)
-            .finish_non_exhaustive()
     }
 }
 

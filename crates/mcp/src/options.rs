@@ -1,6 +1,5 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
     sync::Arc,
     time::Duration,
 };
@@ -24,13 +23,14 @@ use crate::{ServerAnswer, ServerQuestion};
 ///     .adjust("append", |spec| spec.effect(EffectClass::Keyed).also_called("write_note"));
 /// # let _ = options;
 /// ```
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
 pub struct McpOptions {
     pub(crate) prefix: Option<String>,
     pub(crate) only: Option<BTreeSet<String>>,
     pub(crate) domain: Option<String>,
     pub(crate) pack: Option<String>,
     pub(crate) trusts_hints: bool,
+    #[debug("{:?}", adjust.keys())]
     pub(crate) adjust: BTreeMap<String, Adjust>,
     pub(crate) era: Era,
     pub(crate) connect_timeout: Duration,
@@ -39,7 +39,9 @@ pub struct McpOptions {
     pub(crate) most_tools: usize,
     pub(crate) most_text: usize,
     pub(crate) most_data: usize,
+    #[debug(skip)]
     pub(crate) progress: Option<ProgressReader>,
+    #[debug(skip)]
     pub(crate) answers: Option<Answers>,
 }
 
@@ -180,20 +182,5 @@ impl McpOptions {
     {
         self.answers = Some(Arc::new(move |question| answer(question).boxed()));
         self
-    }
-}
-
-impl fmt::Debug for McpOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("McpOptions")
-            .field("prefix", &self.prefix)
-            .field("only", &self.only)
-            .field("domain", &self.domain)
-            .field("pack", &self.pack)
-            .field("trusts_hints", &self.trusts_hints)
-            .field("adjust", &self.adjust.keys())
-            .field("era", &self.era)
-            .field("timeout", &self.timeout)
-            .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-use std::{collections::HashMap, fmt};
+use std::collections::HashMap;
 
 use async_trait::async_trait;
 use reqwest::header::{HeaderName, HeaderValue};
@@ -22,7 +22,13 @@ use crate::{
 /// let options = HttpOptions::new().bearer("a secret").header("x-tenant", "desk");
 /// assert!(!format!("{options:?}").contains("secret"));
 /// ```
-#[derive(Clone, Default)]
+#[derive(derive_more::Debug, Clone, Default)]
+#[debug(
+    "HttpOptions {{ client: {:?}, bearer: {:?}, headers: {:?} }}",
+    self.client.is_some(),
+    self.bearer.is_some(),
+    self.headers.iter().map(|(name, _)| name).collect::<Vec<_>>()
+)]
 pub struct HttpOptions {
     client: Option<reqwest::Client>,
     bearer: Option<String>,
@@ -46,17 +52,6 @@ impl HttpOptions {
 
         /// Uses this HTTP client, with its proxies, certificates and redirects.
         pub fn client(client: reqwest::Client) { client = Some(client) }
-    }
-}
-
-impl fmt::Debug for HttpOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
-        f.debug_struct("HttpOptions")
-            .field("client", &self.client.is_some())
-            .field("bearer", &self.bearer.is_some())
-            .field("headers", &headers)
-            .finish()
     }
 }
 

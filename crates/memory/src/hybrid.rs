@@ -1,6 +1,5 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
     sync::Arc,
 };
 
@@ -14,7 +13,8 @@ use crate::{
 /// A search over an index, by text and, with an embedder, by vectors.
 ///
 /// If the embedder fails, the search answers by text alone and reports that in the result.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("HybridSearch {{ model: {:?}, fusion: {fusion:?}, .. }}", self.model())]
 pub struct HybridSearch {
     index: Arc<dyn SearchIndex>,
     embedder: Option<Arc<dyn Embedder>>,
@@ -187,13 +187,4 @@ fn entry(chunk: Chunk, model: &str) -> IndexEntry {
 
 fn is_new(entry: &IndexEntry, there: &BTreeMap<String, u64>) -> bool {
     there.get(&entry.id) != Some(&entry.digest)
-}
-
-impl fmt::Debug for HybridSearch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HybridSearch")
-            .field("model", &self.model())
-            .field("fusion", &self.fusion)
-            .finish_non_exhaustive()
-    }
 }

@@ -1,6 +1,6 @@
 mod copy;
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use fugato_state::Millis;
 use fugato_store::{
@@ -39,7 +39,8 @@ pub use copy::{PersonCopy, PersonUpdate};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).expect("it is stored");
 /// ```
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("PersonLayers {{ .. }}")]
 pub struct PersonLayers {
     docs: Arc<dyn DocStore>,
     admits: Arc<Admits>,
@@ -234,11 +235,5 @@ impl From<TaskState> for StoredTask {
             }),
             updated_at: task.updated,
         }
-    }
-}
-
-impl fmt::Debug for PersonLayers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PersonLayers").finish_non_exhaustive()
     }
 }

@@ -1,18 +1,20 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use fugato_state::Millis;
 
 use crate::ServerDurability;
 
 /// Options for using a database.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
 #[must_use]
 pub struct MySqlOptions {
     pub(crate) connections: usize,
     pub(crate) timeout: Duration,
     pub(crate) at_least: ServerDurability,
+    #[debug(skip)]
     pub(crate) clock: Option<Arc<dyn Fn() -> Millis + Send + Sync>>,
     #[cfg(feature = "tls")]
+    #[debug(skip)]
     pub(crate) roots: Option<Vec<u8>>,
 }
 
@@ -60,15 +62,5 @@ impl Default for MySqlOptions {
             #[cfg(feature = "tls")]
             roots: None,
         }
-    }
-}
-
-impl fmt::Debug for MySqlOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MySqlOptions")
-            .field("connections", &self.connections)
-            .field("timeout", &self.timeout)
-            .field("at_least", &self.at_least)
-            .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use fugato_state::Millis;
 
@@ -18,7 +18,7 @@ pub enum Synchronous {
 }
 
 /// Options for opening a database.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
 #[must_use]
 pub struct PostgresOptions {
     pub(crate) schema: String,
@@ -27,8 +27,10 @@ pub struct PostgresOptions {
     pub(crate) pool_timeout: Duration,
     pub(crate) connect_timeout: Duration,
     pub(crate) statement_timeout: Duration,
+    #[debug(skip)]
     pub(crate) clock: Option<Clock>,
     #[cfg(feature = "tls")]
+    #[debug(skip)]
     pub(crate) roots: Option<Vec<u8>>,
 }
 
@@ -90,18 +92,5 @@ impl Default for PostgresOptions {
             #[cfg(feature = "tls")]
             roots: None,
         }
-    }
-}
-
-impl fmt::Debug for PostgresOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresOptions")
-            .field("schema", &self.schema)
-            .field("pool_size", &self.pool_size)
-            .field("synchronous", &self.synchronous)
-            .field("pool_timeout", &self.pool_timeout)
-            .field("connect_timeout", &self.connect_timeout)
-            .field("statement_timeout", &self.statement_timeout)
-            .finish_non_exhaustive()
     }
 }

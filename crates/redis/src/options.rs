@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use fugato_state::Millis;
 use fugato_store::StoreErrorKind;
@@ -6,7 +6,7 @@ use fugato_store::StoreErrorKind;
 use crate::ServerDurability;
 
 /// Options for using a server.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
 #[must_use]
 pub struct RedisOptions {
     pub(crate) prefix: String,
@@ -14,6 +14,7 @@ pub struct RedisOptions {
     pub(crate) at_least: ServerDurability,
     pub(crate) keep_threads: Option<Duration>,
     pub(crate) keep_snapshots: Option<Duration>,
+    #[debug(skip)]
     pub(crate) clock: Option<Arc<dyn Fn() -> Millis + Send + Sync>>,
 }
 
@@ -70,17 +71,5 @@ impl Default for RedisOptions {
             keep_snapshots: None,
             clock: None,
         }
-    }
-}
-
-impl fmt::Debug for RedisOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisOptions")
-            .field("prefix", &self.prefix)
-            .field("timeout", &self.timeout)
-            .field("at_least", &self.at_least)
-            .field("keep_threads", &self.keep_threads)
-            .field("keep_snapshots", &self.keep_snapshots)
-            .finish_non_exhaustive()
     }
 }

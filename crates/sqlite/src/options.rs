@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use fugato_state::Millis;
 
@@ -26,13 +26,14 @@ impl Synchronous {
 }
 
 /// Options for opening a database.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
 #[must_use]
 pub struct SqliteOptions {
     pub(crate) synchronous: Synchronous,
     pub(crate) busy_timeout: Duration,
     pub(crate) wal_pages: u32,
     pub(crate) max_bytes: Option<u64>,
+    #[debug(skip)]
     pub(crate) clock: Arc<dyn Fn() -> Millis + Send + Sync>,
 }
 
@@ -75,16 +76,5 @@ impl Default for SqliteOptions {
             max_bytes: None,
             clock: Arc::new(system_clock),
         }
-    }
-}
-
-impl fmt::Debug for SqliteOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqliteOptions")
-            .field("synchronous", &self.synchronous)
-            .field("busy_timeout", &self.busy_timeout)
-            .field("wal_pages", &self.wal_pages)
-            .field("max_bytes", &self.max_bytes)
-            .finish_non_exhaustive()
     }
 }

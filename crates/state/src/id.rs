@@ -9,8 +9,11 @@ pub type Seq = u64;
 pub type Millis = i64;
 
 /// The name of one durable conversation or job: 1 to 200 bytes, no control characters.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    derive_more::Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[serde(try_from = "String", into = "String")]
+#[debug("ThreadId({:?})", &*self.0)]
 pub struct ThreadId(Arc<str>);
 
 impl ThreadId {
@@ -57,12 +60,6 @@ impl From<ThreadId> for String {
 impl fmt::Display for ThreadId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for ThreadId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ThreadId({:?})", &*self.0)
     }
 }
 

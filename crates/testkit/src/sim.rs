@@ -43,7 +43,9 @@ pub use world::World;
 /// - the store lost nothing that it had acknowledged, and accepted nothing from an owner whose
 ///   lease was over;
 /// - no two appends of the thread were under way at once, so no reply can overtake another.
+#[derive(derive_more::Debug)]
 pub struct CrashSim<S: State> {
+    #[debug(skip)]
     setup: Setup<S>,
     options: RunnerOptions,
     durabilities: Vec<Durability>,
@@ -324,15 +326,5 @@ impl BrokenPromise {
             told = format!("{told}\n  replay: FUGATO_SIM='{replay}' cargo test {test}");
         }
         Failure::new(told)
-    }
-}
-
-impl<S: State> std::fmt::Debug for CrashSim<S> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CrashSim")
-            .field("options", &self.options)
-            .field("durabilities", &self.durabilities)
-            .field("schedules", &self.schedules)
-            .finish_non_exhaustive()
     }
 }

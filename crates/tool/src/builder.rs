@@ -1,6 +1,5 @@
 use std::{
     collections::{BTreeMap, HashMap},
-    fmt,
     sync::Arc,
     time::Duration,
 };
@@ -20,6 +19,8 @@ use crate::{
 };
 
 /// A builder of a [`Registry`]. Nothing is checked before [`build`](Self::build).
+#[derive(derive_more::Debug)]
+#[debug("RegistryBuilder({:?})", self.tools.iter().map(|tool| &tool.spec.name).collect::<Vec<_>>())]
 pub struct RegistryBuilder<S = (), U = ()> {
     tools: Vec<Candidate<S, U>>,
     domains: Domains,
@@ -304,13 +305,6 @@ pub enum RegistryError {
         /// The error of the schema.
         source: SchemaError,
     },
-}
-
-impl<S, U> fmt::Debug for RegistryBuilder<S, U> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.tools.iter().map(|tool| &tool.spec.name).collect();
-        f.debug_tuple("RegistryBuilder").field(&names).finish()
-    }
 }
 
 #[cfg(test)]

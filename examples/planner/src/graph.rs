@@ -31,7 +31,11 @@ use crate::{
 };
 
 /// The dependencies of the planner.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug(
+    "Deps {{ desk: {desk:?}, model: {:?}, manner: {manner:?}, .. }}",
+    self.model.as_deref().map(ChatModel::name)
+)]
 pub struct Deps {
     desk: Exchange,
     users: PersonLayers,
@@ -99,16 +103,6 @@ impl Deps {
     /// Returns the memory layers of persons.
     pub fn users(&self) -> &PersonLayers {
         &self.users
-    }
-}
-
-impl std::fmt::Debug for Deps {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Deps")
-            .field("desk", &self.desk)
-            .field("model", &self.model.as_deref().map(ChatModel::name))
-            .field("manner", &self.manner)
-            .finish_non_exhaustive()
     }
 }
 

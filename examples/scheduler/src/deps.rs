@@ -27,7 +27,8 @@ pub trait ScheduleProvider: Send + Sync {
 }
 
 /// The external dependencies of the nodes.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("Deps {{ mind: {mind:?}, .. }}")]
 pub struct Deps {
     /// The rules or the model that decides.
     pub mind: LlmConfig,
@@ -41,14 +42,6 @@ pub struct Deps {
     pub existing_may_move: bool,
     /// The correction of unusable answers, and the limit of them in a row.
     pub corrections: Corrections,
-}
-
-impl std::fmt::Debug for Deps {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Deps")
-            .field("mind", &self.mind)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Deps {

@@ -21,6 +21,8 @@ use crate::{
 use std::sync::Arc;
 
 /// The agent behind endpoints. All conversations are about one calendar.
+#[derive(derive_more::Debug)]
+#[debug("Served {{ calendar: {calendar:?}, .. }}")]
 pub struct ServedScheduler {
     service: Service,
     store: Arc<dyn ScheduleStore>,
@@ -191,12 +193,4 @@ fn by_hand(field: &str, name: &str) -> Result<(), BadInput> {
     Err(BadInput::new(format!(
         "{field} names {name:?}; by hand one can {allowed}"
     )))
-}
-
-impl std::fmt::Debug for ServedScheduler {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Served")
-            .field("calendar", &self.calendar)
-            .finish_non_exhaustive()
-    }
 }

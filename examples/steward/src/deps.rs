@@ -1,7 +1,6 @@
 //! The dependencies of the graphs.
 use std::{
     collections::BTreeSet,
-    fmt,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -15,8 +14,9 @@ use fugato::{
 use crate::{ledger::Ledger, service::RuleData};
 
 /// The dependencies of the graphs. Cheap to clone.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
 #[non_exhaustive]
+#[debug("Deps {{ model: {:?}, policy: {policy:?}, .. }}", self.model.as_ref().map(ChatModel::name))]
 pub struct Deps {
     /// Forms and words.
     pub desk: Arc<RuleData>,
@@ -89,14 +89,4 @@ fn now() -> Millis {
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
-}
-
-impl fmt::Debug for Deps {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let model = self.model.as_ref().map(ChatModel::name);
-        f.debug_struct("Deps")
-            .field("model", &model)
-            .field("policy", &self.policy)
-            .finish_non_exhaustive()
-    }
 }

@@ -20,7 +20,11 @@ use crate::{agent::AgentState, desk::Workspace, tools};
 const LEAST: f32 = 0.3;
 
 /// The dependencies of the nodes.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug(
+    "Deps {{ model: {:?}, desk: {desk:?}, limits: {limits:?}, .. }}",
+    self.model.as_ref().map(|model| model.name().to_owned())
+)]
 pub struct Deps {
     /// The model; without one rules decide.
     pub model: Option<Arc<dyn ChatModel>>,
@@ -108,18 +112,5 @@ impl Deps {
             Some(model) => Compact::new(model.clone()).or_by_rule(LEAST),
             None => Compact::by_rule(LEAST),
         }
-    }
-}
-
-impl std::fmt::Debug for Deps {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Deps")
-            .field(
-                "model",
-                &self.model.as_ref().map(|model| model.name().to_owned()),
-            )
-            .field("desk", &self.desk)
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
@@ -25,23 +25,17 @@ pub trait LayeredMemory: State {
 /// Compaction is due when there are more turns than the recent ones and all turns together exceed
 /// the threshold in tokens. A failure, or a summary that breaks its contract three times, leaves
 /// both layers as they are.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug(
+    "CompactLayers {{ model: {:?}, recent: {recent:?}, threshold: {threshold:?}, .. }}",
+    self.model.name()
+)]
 pub struct CompactLayers {
     model: Arc<dyn ChatModel>,
     count: Arc<dyn TokenCount>,
     profile: Profile,
     recent: usize,
     threshold: u64,
-}
-
-impl fmt::Debug for CompactLayers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CompactLayers")
-            .field("model", &self.model.name())
-            .field("recent", &self.recent)
-            .field("threshold", &self.threshold)
-            .finish_non_exhaustive()
-    }
 }
 
 impl CompactLayers {

@@ -1,4 +1,4 @@
-use std::{fmt, future::ready, sync::Arc};
+use std::{future::ready, sync::Arc};
 
 use fugato_graph::{Context, IntoNode as _, Node};
 use fugato_llm::{CallOptions, ChatModel, DecisionStyle, RejectedAnswer, call};
@@ -8,6 +8,8 @@ use super::{DecisionSource, DecisionState, DecisionUpdate, Judge, Judgement};
 use crate::trace::recorded;
 
 /// A judge with an optional model. Cheap to clone.
+#[derive(derive_more::Debug)]
+#[debug("Inquiry {{ model: {:?}, .. }}", self.model.as_ref().map(ChatModel::name))]
 pub struct Inquiry<J> {
     judge: Arc<J>,
     model: Option<Arc<dyn ChatModel>>,
@@ -110,14 +112,5 @@ impl<J> Clone for Inquiry<J> {
             model: self.model.clone(),
             options: self.options,
         }
-    }
-}
-
-impl<J> fmt::Debug for Inquiry<J> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let model = self.model.as_ref().map(ChatModel::name);
-        f.debug_struct("Inquiry")
-            .field("model", &model)
-            .finish_non_exhaustive()
     }
 }
