@@ -71,23 +71,16 @@ pub struct Cycle {
 /// assert_eq!(detector.find(&history).map(|cycle| cycle.period), Some(2));
 /// assert_eq!(detector.find(&history[..3]), None);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(smart_default::SmartDefault, Debug, Clone, Copy, PartialEq)]
 pub struct CycleDetector {
+    #[default(2)]
     repeats: usize,
+    #[default(6)]
     longest: usize,
+    #[default(Similarity::at_least(0.9))]
     arguments: Similarity,
+    #[default(Similarity::at_least(0.8))]
     results: Similarity,
-}
-
-impl Default for CycleDetector {
-    fn default() -> Self {
-        Self {
-            repeats: 2,
-            longest: 6,
-            arguments: Similarity::at_least(0.9),
-            results: Similarity::at_least(0.8),
-        }
-    }
 }
 
 impl CycleDetector {

@@ -1,41 +1,32 @@
 use std::time::Duration;
 
 /// The limits of requests, connections and load.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
     /// The largest body of a request, and message of a WebSocket, in bytes: 1 MiB by default.
+    #[default(1 << 20)]
     pub body: usize,
     /// The time limit for receiving a body: 10 s by default.
+    #[default(Duration::from_secs(10))]
     pub body_timeout: Duration,
     /// The time limit for receiving the head of a request, and for an idle connection between two
     /// requests: 75 s by default, longer than proxies keep a connection for the next request.
     /// [`serve`](crate::serve) closes the connection then.
+    #[default(Duration::from_secs(75))]
     pub head_timeout: Duration,
     /// The time limit for a client that reads nothing of a response: 60 s by default.
     /// [`serve`](crate::serve) closes the connection then; a reader of events can reconnect and
     /// continue.
+    #[default(Duration::from_secs(60))]
     pub reader_timeout: Duration,
     /// The number of runs that a tenant may begin or resume per minute: unlimited by default.
     pub runs_per_minute: Option<usize>,
     /// The number of concurrent runs of a tenant: unlimited by default.
     pub concurrent_runs: Option<usize>,
     /// The number of open streams and sockets of a tenant: 1,000 by default.
+    #[default(1000)]
     pub streams: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            body: 1 << 20,
-            body_timeout: Duration::from_secs(10),
-            head_timeout: Duration::from_secs(75),
-            reader_timeout: Duration::from_secs(60),
-            runs_per_minute: None,
-            concurrent_runs: None,
-            streams: 1000,
-        }
-    }
 }
 
 impl Limits {

@@ -5,30 +5,38 @@ use fugato_state::Millis;
 use crate::{Retention, RunError, RunErrorKind, machine::BudgetUnit, policy::millis};
 
 /// The options of a runner.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunnerOptions {
     /// The step limit of a run: 10,000 by default. Each subgraph counts its own.
+    #[default(10_000)]
     pub step_limit: u64,
     /// The number of times a task may be begun, crashes included, before the run fails: 3 by
     /// default.
+    #[default(3)]
     pub crash_limit: u32,
     /// The owner of the leases, for messages to people: the process id by default.
+    #[default(format!("process {}", std::process::id()))]
     pub owner: String,
     /// The time to live of a lease without renewal: 10 s by default.
+    #[default(Duration::from_secs(10))]
     pub lease: Duration,
     /// The durability: [`Durability::Strict`] by default.
+    #[default(Durability::Strict)]
     pub durability: Durability,
     /// The schedule: [`Schedule::Lockstep`] by default.
+    #[default(Schedule::Lockstep)]
     pub schedule: Schedule,
     /// The budgets of a run, by meter: none by default. Time is in milliseconds.
     pub budgets: BTreeMap<BudgetUnit, u64>,
     /// The time for which a repeat of a named request is recognised: 7 days by default.
+    #[default(Duration::from_secs(7 * 24 * 3600))]
     pub key_age: Duration,
     /// The longest wait for a retry in this process; before a longer one it leaves the thread to a
     /// later owner. Unlimited by default.
     pub longest_sleep: Option<Duration>,
     /// The retention of a thread that has come to its end: it is kept, by default.
+    #[default(Retention::Keep)]
     pub on_complete: Retention,
 }
 
@@ -63,23 +71,6 @@ pub enum Schedule {
     /// which updates are applied is the order in which tasks end; it is recorded, so that replay is
     /// exact, but two runs may differ.
     Eager,
-}
-
-impl Default for RunnerOptions {
-    fn default() -> Self {
-        Self {
-            step_limit: 10_000,
-            crash_limit: 3,
-            owner: format!("process {}", std::process::id()),
-            lease: Duration::from_secs(10),
-            durability: Durability::Strict,
-            schedule: Schedule::Lockstep,
-            budgets: BTreeMap::new(),
-            key_age: Duration::from_secs(7 * 24 * 3600),
-            longest_sleep: None,
-            on_complete: Retention::Keep,
-        }
-    }
 }
 
 impl RunnerOptions {

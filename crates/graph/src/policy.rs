@@ -21,14 +21,17 @@ use crate::{BoxError, context::Heartbeat, tasks::Attempt};
 /// assert_eq!(policy.delay(2), Duration::from_millis(400));
 /// assert_eq!(policy.delay(9), Duration::from_secs(10));
 /// ```
-#[derive(derive_more::Debug, Clone)]
+#[derive(smart_default::SmartDefault, derive_more::Debug, Clone)]
 #[non_exhaustive]
 pub struct NodePolicy {
     /// The number of tries before a failure is final: 1 by default.
+    #[default(1)]
     pub attempts: u32,
     /// The delay before the second try; each further delay is twice as long.
+    #[default(Duration::from_millis(500))]
     pub first_delay: Duration,
     /// The longest wait.
+    #[default(Duration::from_secs(60))]
     pub max_delay: Duration,
     /// The time limit of one try.
     pub timeout: Option<Duration>,
@@ -40,19 +43,6 @@ pub struct NodePolicy {
 }
 
 type RetryIf = dyn Fn(&BoxError) -> bool + Send + Sync;
-
-impl Default for NodePolicy {
-    fn default() -> Self {
-        Self {
-            attempts: 1,
-            first_delay: Duration::from_millis(500),
-            max_delay: Duration::from_secs(60),
-            timeout: None,
-            idle_timeout: None,
-            retry_if: None,
-        }
-    }
-}
 
 impl NodePolicy {
     fugato_state::setters! {

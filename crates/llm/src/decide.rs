@@ -78,9 +78,10 @@ where
 }
 
 /// The limit of rejected answers of [`decide`], and the rule that decides after it.
-#[derive(derive_more::Debug)]
+#[derive(smart_default::SmartDefault, derive_more::Debug)]
 #[debug("DecideOptions {{ failures: {failures:?}, rule: {:?} }}", self.rule.is_some())]
 pub struct DecideOptions<T> {
+    #[default(3)]
     failures: usize,
     rule: Option<Rule<T>>,
 }
@@ -96,15 +97,6 @@ impl<T> DecideOptions<T> {
         /// Sets the rule that decides in place of the model. It gets the reason.
         pub fn or_rule(rule: impl FnOnce(&DecideError) -> T + Send + 'static) {
             rule = Some(Box::new(rule))
-        }
-    }
-}
-
-impl<T> Default for DecideOptions<T> {
-    fn default() -> Self {
-        Self {
-            failures: 3,
-            rule: None,
         }
     }
 }

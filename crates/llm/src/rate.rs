@@ -45,12 +45,14 @@ pub struct RateLimit<M> {
 /// # Default
 /// No limits and no longest wait; 1,024 tokens for an answer whose length the request does not
 /// limit; tokens counted by [`EstimatedTokens`].
-#[derive(derive_more::Debug, Clone)]
+#[derive(smart_default::SmartDefault, derive_more::Debug, Clone)]
 #[debug("Quota {{ limits: {limits:?}, longest_wait: {longest_wait:?}, answer: {answer:?}, .. }}")]
 pub struct Quota {
     limits: Limits,
     longest_wait: Option<Duration>,
+    #[default(1024)]
     answer: u64,
+    #[default(Arc::new(EstimatedTokens))]
     counter: Arc<dyn TokenCount>,
     shared: Arc<Shared>,
 }
@@ -67,18 +69,6 @@ impl<M: ChatModel> RateLimit<M> {
     /// Wraps a model.
     pub fn new(model: M, quota: Quota) -> Self {
         Self { model, quota }
-    }
-}
-
-impl Default for Quota {
-    fn default() -> Self {
-        Self {
-            limits: Limits::default(),
-            longest_wait: None,
-            answer: 1024,
-            counter: Arc::new(EstimatedTokens),
-            shared: Arc::default(),
-        }
     }
 }
 

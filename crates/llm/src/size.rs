@@ -74,19 +74,12 @@ impl<M: ChatModel> ChatModel for SizeLimit<M> {
 }
 
 /// The limits of the size of an answer.
-#[derive(Debug, Clone, Copy)]
+#[derive(smart_default::SmartDefault, Debug, Clone, Copy)]
 pub(crate) struct SizeLimits {
+    #[default(ChatResponse::MOST_BYTES)]
     bytes: usize,
+    #[default(ChatResponse::MOST_CALLS)]
     calls: usize,
-}
-
-impl Default for SizeLimits {
-    fn default() -> Self {
-        Self {
-            bytes: ChatResponse::MOST_BYTES,
-            calls: ChatResponse::MOST_CALLS,
-        }
-    }
 }
 
 impl SizeLimits {

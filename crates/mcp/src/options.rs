@@ -23,21 +23,28 @@ use crate::{ServerAnswer, ServerQuestion};
 ///     .adjust("append", |spec| spec.effect(EffectClass::Keyed).also_called("write_note"));
 /// # let _ = options;
 /// ```
-#[derive(derive_more::Debug, Clone)]
+#[derive(smart_default::SmartDefault, derive_more::Debug, Clone)]
 pub struct McpOptions {
     pub(crate) prefix: Option<String>,
     pub(crate) only: Option<BTreeSet<String>>,
     pub(crate) domain: Option<String>,
     pub(crate) pack: Option<String>,
+    #[default(true)]
     pub(crate) trusts_hints: bool,
     #[debug("{:?}", adjust.keys())]
     pub(crate) adjust: BTreeMap<String, Adjust>,
     pub(crate) era: Era,
+    #[default(Duration::from_secs(30))]
     pub(crate) connect_timeout: Duration,
+    #[default(Duration::from_secs(60))]
     pub(crate) timeout: Duration,
+    #[default(Duration::from_secs(600))]
     pub(crate) longest: Duration,
+    #[default(500)]
     pub(crate) most_tools: usize,
+    #[default(20_000)]
     pub(crate) most_text: usize,
+    #[default(256 * 1024)]
     pub(crate) most_data: usize,
     #[debug(skip)]
     pub(crate) progress: Option<ProgressReader>,
@@ -80,28 +87,6 @@ pub struct Progress {
     pub total: Option<f64>,
     /// The current activity.
     pub message: Option<String>,
-}
-
-impl Default for McpOptions {
-    fn default() -> Self {
-        Self {
-            prefix: None,
-            only: None,
-            domain: None,
-            pack: None,
-            trusts_hints: true,
-            adjust: BTreeMap::new(),
-            era: Era::default(),
-            connect_timeout: Duration::from_secs(30),
-            timeout: Duration::from_secs(60),
-            longest: Duration::from_secs(600),
-            most_tools: 500,
-            most_text: 20_000,
-            most_data: 256 * 1024,
-            progress: None,
-            answers: None,
-        }
-    }
 }
 
 impl McpOptions {

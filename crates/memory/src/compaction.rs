@@ -9,18 +9,23 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The policy that decides when a conversation is summarised, and which turns stay in view.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompactionPolicy {
     /// The condition for a summary.
+    #[default(Trigger::Turns(140))]
     pub when: Trigger,
     /// The unit that `keep_recent` and `segment` count.
+    #[default(Unit::Turns)]
     pub unit: Unit,
     /// The number of newest turns that are never summarised.
+    #[default(20)]
     pub keep_recent: usize,
     /// The greatest number of turns in one summary; a long conversation is summarised in segments.
+    #[default(140)]
     pub segment: usize,
     /// The greatest length of a summary in characters.
+    #[default(4_000)]
     pub most_characters: usize,
 }
 
@@ -49,18 +54,6 @@ pub enum Trigger {
     All(Vec<Trigger>),
     /// One of these.
     Any(Vec<Trigger>),
-}
-
-impl Default for CompactionPolicy {
-    fn default() -> Self {
-        Self {
-            when: Trigger::Turns(140),
-            unit: Unit::Turns,
-            keep_recent: 20,
-            segment: 140,
-            most_characters: 4_000,
-        }
-    }
 }
 
 impl CompactionPolicy {

@@ -6,11 +6,14 @@ use fugato_store::StoreErrorKind;
 use crate::ServerDurability;
 
 /// Options for using a server.
-#[derive(derive_more::Debug, Clone)]
+#[derive(smart_default::SmartDefault, derive_more::Debug, Clone)]
 #[must_use]
 pub struct RedisOptions {
+    #[default("fugato".into())]
     pub(crate) prefix: String,
+    #[default(Duration::from_secs(10))]
     pub(crate) timeout: Duration,
+    #[default(ServerDurability::Memory)]
     pub(crate) at_least: ServerDurability,
     pub(crate) keep_threads: Option<Duration>,
     pub(crate) keep_snapshots: Option<Duration>,
@@ -58,18 +61,5 @@ impl RedisOptions {
             self.prefix
         );
         Err(StoreErrorKind::Invalid(what))
-    }
-}
-
-impl Default for RedisOptions {
-    fn default() -> Self {
-        Self {
-            prefix: "fugato".into(),
-            timeout: Duration::from_secs(10),
-            at_least: ServerDurability::Memory,
-            keep_threads: None,
-            keep_snapshots: None,
-            clock: None,
-        }
     }
 }

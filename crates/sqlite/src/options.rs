@@ -26,14 +26,17 @@ impl Synchronous {
 }
 
 /// Options for opening a database.
-#[derive(derive_more::Debug, Clone)]
+#[derive(smart_default::SmartDefault, derive_more::Debug, Clone)]
 #[must_use]
 pub struct SqliteOptions {
     pub(crate) synchronous: Synchronous,
+    #[default(Duration::from_secs(5))]
     pub(crate) busy_timeout: Duration,
+    #[default(Self::MAX_WAL_PAGES)]
     pub(crate) wal_pages: u32,
     pub(crate) max_bytes: Option<u64>,
     #[debug(skip)]
+    #[default(Arc::new(system_clock))]
     pub(crate) clock: Arc<dyn Fn() -> Millis + Send + Sync>,
 }
 
@@ -64,17 +67,5 @@ impl SqliteOptions {
         /// Sets the clock, in milliseconds since the Unix epoch; the machine's clock if not set.
         /// The store never lets its time run backwards.
         pub fn clock(clock: impl Fn() -> Millis + Send + Sync + 'static) { clock = Arc::new(clock) }
-    }
-}
-
-impl Default for SqliteOptions {
-    fn default() -> Self {
-        Self {
-            synchronous: Synchronous::default(),
-            busy_timeout: Duration::from_secs(5),
-            wal_pages: Self::MAX_WAL_PAGES,
-            max_bytes: None,
-            clock: Arc::new(system_clock),
-        }
     }
 }

@@ -158,7 +158,7 @@ pub trait ThreadAdminExt: ThreadAdmin {
 impl<T: ThreadAdmin + ?Sized> ThreadAdminExt for T {}
 
 /// A filter for a list of threads.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ThreadFilter {
     /// The prefix of the names.
@@ -166,17 +166,8 @@ pub struct ThreadFilter {
     /// The name after which the list begins.
     pub after: Option<ThreadId>,
     /// The largest number of threads.
+    #[default(1000)]
     pub limit: usize,
-}
-
-impl Default for ThreadFilter {
-    fn default() -> Self {
-        Self {
-            prefix: String::new(),
-            after: None,
-            limit: 1000,
-        }
-    }
 }
 
 /// An entry in a list of threads.

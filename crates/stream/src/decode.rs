@@ -20,21 +20,12 @@ use crate::{Event, SseLines};
 /// assert_eq!(events.len(), 1);
 /// # Ok::<(), fugato_stream::DecodeError>(())
 /// ```
-#[derive(Debug)]
+#[derive(smart_default::SmartDefault, Debug)]
 pub struct Decoder {
     lines: SseLines,
+    #[default(Self::MOST)]
     most: usize,
     frames: usize,
-}
-
-impl Default for Decoder {
-    fn default() -> Self {
-        Self {
-            lines: SseLines::default(),
-            most: Self::MOST,
-            frames: 0,
-        }
-    }
 }
 
 impl Decoder {

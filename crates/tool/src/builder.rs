@@ -19,10 +19,11 @@ use crate::{
 };
 
 /// A builder of a [`Registry`]. Nothing is checked before [`build`](Self::build).
-#[derive(derive_more::Debug)]
+#[derive(smart_default::SmartDefault, derive_more::Debug)]
 #[debug("RegistryBuilder({:?})", self.tools.iter().map(|tool| &tool.spec.name).collect::<Vec<_>>())]
 pub struct RegistryBuilder<S = (), U = ()> {
     tools: Vec<Candidate<S, U>>,
+    #[default(Domains::new())]
     domains: Domains,
     timeout: Option<Duration>,
 }
@@ -31,16 +32,6 @@ struct Candidate<S, U> {
     spec: ToolSpec,
     schema: Schema,
     tool: Box<dyn DynTool<S, U>>,
-}
-
-impl<S, U> Default for RegistryBuilder<S, U> {
-    fn default() -> Self {
-        Self {
-            tools: vec![],
-            domains: Domains::new(),
-            timeout: None,
-        }
-    }
 }
 
 impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {

@@ -43,34 +43,27 @@ pub struct Deps {
 }
 
 /// The limits of a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(smart_default::SmartDefault, Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TurnLimits {
     /// The maximum number of moves.
+    #[default(5)]
     pub moves: u32,
     /// The maximum number of equal calls.
+    #[default(2)]
     pub repeats: usize,
     /// The maximum number of attempts of a call, each with other arguments.
+    #[default(3)]
     pub attempts: u32,
     /// The maximum number of replans.
+    #[default(2)]
     pub replans: u32,
     /// The number of failures in a row after which another plan is made.
+    #[default(2)]
     pub failures: u32,
     /// The number of moves without a new result after which another plan is made.
+    #[default(3)]
     pub stuck: u32,
-}
-
-impl Default for TurnLimits {
-    fn default() -> Self {
-        Self {
-            moves: 5,
-            repeats: 2,
-            attempts: 3,
-            replans: 2,
-            failures: 2,
-            stuck: 3,
-        }
-    }
 }
 
 impl Deps {

@@ -19,13 +19,11 @@ pub fn retry_after<'a>(
         .map(|ms| ms / 1000.0);
     let value = text("retry-after");
     let seconds = exact.or_else(|| value?.parse::<f64>().ok());
-    match seconds {
-        Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
-        None => {
-            let until = httpdate::parse_http_date(value?).ok()?;
-            Some(until.duration_since(now).unwrap_or_default())
-        }
+    if let Some(seconds) = seconds {
+        return Duration::try_from_secs_f64(seconds).ok();
     }
+    let until = httpdate::parse_http_date(value?).ok()?;
+    Some(until.duration_since(now).unwrap_or_default())
 }
 
 #[cfg(test)]

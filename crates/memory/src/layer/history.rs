@@ -2,9 +2,10 @@ use fugato_state::Millis;
 use serde::{Deserialize, Serialize};
 
 /// The recent messages of people and of the agent, without tool calls and results.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct History {
     turns: Vec<DialogueTurn>,
+    #[default(Self::LIMIT)]
     limit: usize,
 }
 
@@ -77,15 +78,6 @@ pub enum HistoryUpdate {
     Limited(usize),
     /// Drops all turns.
     Cleared,
-}
-
-impl Default for History {
-    fn default() -> Self {
-        Self {
-            turns: vec![],
-            limit: Self::LIMIT,
-        }
-    }
 }
 
 impl History {

@@ -50,7 +50,7 @@ pub struct DocEntry {
 }
 
 /// A filter for the documents of a namespace. The default is the first 1,000, without their values.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DocFilter {
     /// The prefix of the keys.
@@ -58,6 +58,7 @@ pub struct DocFilter {
     /// The key after which the list begins.
     pub after: Option<DocKey>,
     /// The largest number of documents.
+    #[default(1000)]
     pub limit: usize,
     /// True if the values are included.
     pub values: bool,
@@ -86,16 +87,5 @@ impl DocFilter {
     pub fn matches(&self, key: &DocKey) -> bool {
         key.as_str().starts_with(&self.prefix)
             && self.after.as_ref().is_none_or(|after| key > after)
-    }
-}
-
-impl Default for DocFilter {
-    fn default() -> Self {
-        Self {
-            prefix: String::new(),
-            after: None,
-            limit: 1000,
-            values: false,
-        }
     }
 }

@@ -5,7 +5,7 @@ use super::DEFAULT_MAX_ROUNDS;
 use crate::{calendar::Lang, contract::Call};
 
 /// A request of a person.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// In words.
@@ -22,6 +22,7 @@ pub struct Request {
     /// The thinking of the model, on or off; none to let the route decide.
     pub thinking: Option<bool>,
     /// The number of rounds of execution that the run has.
+    #[default(DEFAULT_MAX_ROUNDS)]
     pub max_rounds: u64,
     /// The memories of other conversations.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,22 +35,6 @@ pub struct Request {
 
 /// The names of the tools that a person may call by hand.
 pub const BY_HAND: [&str; 4] = ["move", "place", "swap", "unplace"];
-
-impl Default for Request {
-    fn default() -> Self {
-        Self {
-            text: String::new(),
-            lang: None,
-            now: None,
-            task_class_ids: vec![],
-            always_execute: false,
-            thinking: None,
-            max_rounds: DEFAULT_MAX_ROUNDS,
-            memory: None,
-            call: None,
-        }
-    }
-}
 
 impl Request {
     /// Makes a request from a text.
