@@ -37,11 +37,9 @@ impl ToolUse {
         }
     }
 
-    /// Sets the status; `Ok` without this.
-    #[must_use]
-    pub fn status(mut self, status: ToolStatus) -> Self {
-        self.status = status;
-        self
+    fugato_state::setters! {
+        /// Sets the status; `Ok` without this.
+        pub fn status(status: ToolStatus) { status = status }
     }
 }
 

@@ -245,11 +245,9 @@ impl UserMessage {
         }
     }
 
-    /// Sets the card under which the words were typed.
-    #[must_use]
-    pub fn card(mut self, card: Option<InterruptId>) -> Self {
-        self.card = card;
-        self
+    fugato_state::setters! {
+        /// Sets the card under which the words were typed.
+        pub fn card(card: Option<InterruptId>) { card = card }
     }
 
     /// Refuses a request without words.

@@ -87,11 +87,9 @@ impl Asset {
         }
     }
 
-    /// Adds a gzip-compressed copy, for clients that accept it.
-    #[must_use]
-    pub fn gzip(mut self, bytes: &'static [u8]) -> Self {
-        self.gzip = Some(Bytes::from_static(bytes));
-        self
+    fugato_state::setters! {
+        /// Adds a gzip-compressed copy, for clients that accept it.
+        pub fn gzip(bytes: &'static [u8]) { gzip = Some(Bytes::from_static(bytes)) }
     }
 
     fn serve(&self, headers: &HeaderMap, policy: HeaderValue) -> Response {

@@ -36,11 +36,9 @@ impl Maker {
         Self { thread, extra }
     }
 
-    /// Sets application data that is stored with its jobs.
-    #[must_use]
-    pub fn extra(mut self, extra: Value) -> Self {
-        self.extra = extra;
-        self
+    fugato_state::setters! {
+        /// Sets application data that is stored with its jobs.
+        pub fn extra(extra: Value) { extra = extra }
     }
 }
 

@@ -135,12 +135,10 @@ impl<T> Effect<T> {
         EffectClass::Idempotent.into()
     }
 
-    /// Sets the time limit of an action of class [`EffectClass::Once`]: 30 s by default. A longer
-    /// action is dropped, and in doubt; with a limit of zero nothing begins.
-    #[must_use]
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
-        self
+    fugato_state::setters! {
+        /// Sets the time limit of an action of class [`EffectClass::Once`]: 30 s by default. A
+        /// longer action is dropped, and in doubt; with a limit of zero nothing begins.
+        pub fn timeout(timeout: Duration) { timeout = timeout }
     }
 
     /// Shares the key in the whole thread, rather than among the attempts of one task: the action

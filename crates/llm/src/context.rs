@@ -53,11 +53,9 @@ impl<M: ChatModel> ContextWindow<M> {
         }
     }
 
-    /// Sets the counter of tokens.
-    #[must_use]
-    pub fn count(mut self, count: impl TokenCount + 'static) -> Self {
-        self.count = Arc::new(count);
-        self
+    fugato_state::setters! {
+        /// Sets the counter of tokens.
+        pub fn count(count: impl TokenCount + 'static) { count = Arc::new(count) }
     }
 
     /// Returns the number of tokens that the messages and tools of a request may have.

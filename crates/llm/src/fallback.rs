@@ -33,11 +33,9 @@ impl Fallback {
         }
     }
 
-    /// Appends a backup, which is used when all models before it failed.
-    #[must_use]
-    pub fn or(mut self, backup: impl ChatModel + 'static) -> Self {
-        self.chain.push(Arc::new(backup));
-        self
+    fugato_state::setters! {
+        /// Appends a backup, which is used when all models before it failed.
+        pub fn or(backup: impl ChatModel + 'static) { chain.push(Arc::new(backup)) }
     }
 }
 

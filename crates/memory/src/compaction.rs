@@ -156,11 +156,11 @@ pub struct SummaryRequest {
 }
 
 impl SummaryRequest {
-    /// Adds phrases that the summary must contain word for word, such as names and dates.
-    #[must_use]
-    pub fn keeping<S: Into<String>>(mut self, phrases: impl IntoIterator<Item = S>) -> Self {
-        self.keep.extend(phrases.into_iter().map(Into::into));
-        self
+    fugato_state::setters! {
+        /// Adds phrases that the summary must contain word for word, such as names and dates.
+        pub fn keeping<S: Into<String>>(phrases: impl IntoIterator<Item = S>) {
+            keep.extend(phrases.into_iter().map(Into::into))
+        }
     }
 
     /// Returns the messages that request the summary from a model.

@@ -60,15 +60,12 @@ impl PersonLayers {
         Self { docs, admits }
     }
 
-    /// Sets a filter for task changes, to keep out what can be looked up at any time. Only its
-    /// result is stored.
-    #[must_use]
-    pub fn admitting(
-        mut self,
-        admits: impl Fn(TaskUpdate) -> TaskUpdate + Send + Sync + 'static,
-    ) -> Self {
-        self.admits = Arc::new(admits);
-        self
+    fugato_state::setters! {
+        /// Sets a filter for task changes, to keep out what can be looked up at any time. Only its
+        /// result is stored.
+        pub fn admitting(admits: impl Fn(TaskUpdate) -> TaskUpdate + Send + Sync + 'static) {
+            admits = Arc::new(admits)
+        }
     }
 
     /// Returns the key of a person's task.

@@ -31,21 +31,16 @@ impl Trust {
         Self::default()
     }
 
-    /// Adds a source that is trusted less than those before it. The model reads what the source is
-    /// good for, and when it is not.
-    #[must_use]
-    pub fn then(
-        mut self,
-        source: impl Into<String>,
-        what_for: &str,
-        not_when: Option<&str>,
-    ) -> Self {
-        self.0.push(Trusted {
-            source: source.into(),
-            what_for: what_for.to_owned(),
-            not_when: not_when.map(str::to_owned),
-        });
-        self
+    fugato_state::setters! {
+        /// Adds a source that is trusted less than those before it. The model reads what the source
+        /// is good for, and when it is not.
+        pub fn then(source: impl Into<String>, what_for: &str, not_when: Option<&str>) {
+            0.push(Trusted {
+                source: source.into(),
+                what_for: what_for.to_owned(),
+                not_when: not_when.map(str::to_owned),
+            })
+        }
     }
 
     /// Returns the place of a source, from 0; sources that are not mentioned come last.

@@ -37,11 +37,9 @@ impl Decoder {
         Self::default()
     }
 
-    /// Refuses frames longer than so many bytes.
-    #[must_use]
-    pub fn most(mut self, bytes: usize) -> Self {
-        self.most = bytes;
-        self
+    fugato_state::setters! {
+        /// Refuses frames longer than so many bytes.
+        pub fn most(bytes: usize) { most = bytes }
     }
 
     /// Reads the next bytes of a stream of server-sent events, and appends the events that they

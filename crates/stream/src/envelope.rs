@@ -131,11 +131,9 @@ impl EnvelopeEncoder {
         }
     }
 
-    /// Sets how much of the events is encoded.
-    #[must_use]
-    pub fn fidelity(mut self, fidelity: Fidelity) -> Self {
-        self.fidelity = fidelity;
-        self
+    fugato_state::setters! {
+        /// Sets how much of the events is encoded.
+        pub fn fidelity(fidelity: Fidelity) { fidelity = fidelity }
     }
 
     /// Appends a message of the server's own, such as the answer to a ping.

@@ -65,11 +65,9 @@ impl Domains {
         Self::default()
     }
 
-    /// Adds a domain, or replaces it.
-    #[must_use]
-    pub fn with(mut self, name: impl Into<String>, domain: Domain) -> Self {
-        self.0.insert(name.into(), domain);
-        self
+    fugato_state::setters! {
+        /// Adds a domain, or replaces it.
+        pub fn with(name: impl Into<String>, domain: Domain) { 0.insert(name.into(), domain) }
     }
 
     /// Returns a domain by its name.

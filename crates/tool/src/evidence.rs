@@ -88,11 +88,9 @@ impl Finding {
         }
     }
 
-    /// Sets the details.
-    #[must_use]
-    pub fn data(mut self, data: impl Into<Value>) -> Self {
-        self.data = data.into();
-        self
+    fugato_state::setters! {
+        /// Sets the details.
+        pub fn data(data: impl Into<Value>) { data = data.into() }
     }
 }
 
@@ -146,11 +144,11 @@ impl<S> NeedsEvidence<S> {
         }
     }
 
-    /// Compares only these arguments.
-    #[must_use]
-    pub fn about<A: Into<String>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
-        self.about = Some(arguments.into_iter().map(Into::into).collect());
-        self
+    fugato_state::setters! {
+        /// Compares only these arguments.
+        pub fn about<A: Into<String>>(arguments: impl IntoIterator<Item = A>) {
+            about = Some(arguments.into_iter().map(Into::into).collect())
+        }
     }
 
     /// Returns the subject that a check must examine for a call with these arguments.

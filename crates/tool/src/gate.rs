@@ -183,11 +183,9 @@ impl<S> GateChain<S> {
         Self(vec![])
     }
 
-    /// Appends a policy.
-    #[must_use]
-    pub fn with(mut self, policy: impl GatePolicy<S> + 'static) -> Self {
-        self.0.push(Box::new(policy));
-        self
+    fugato_state::setters! {
+        /// Appends a policy.
+        pub fn with(policy: impl GatePolicy<S> + 'static) { 0.push(Box::new(policy)) }
     }
 
     /// Returns the verdict on a call.

@@ -111,11 +111,9 @@ impl Exchange {
         })
     }
 
-    /// Sets the clock, in milliseconds since the Unix epoch.
-    #[must_use]
-    pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
-        self.clock = Arc::new(clock);
-        self
+    fugato::state::setters! {
+        /// Sets the clock, in milliseconds since the Unix epoch.
+        pub fn clock(clock: impl Fn() -> Millis + Send + Sync + 'static) { clock = Arc::new(clock) }
     }
 
     /// Returns the best offers for all symbols, now.

@@ -93,11 +93,9 @@ impl Deps {
         self
     }
 
-    /// Plans in this manner.
-    #[must_use]
-    pub fn manner(mut self, manner: PlanningMode) -> Self {
-        self.manner = manner;
-        self
+    fugato::state::setters! {
+        /// Plans in this manner.
+        pub fn manner(manner: PlanningMode) { manner = manner }
     }
 
     /// Returns the memory layers of persons.

@@ -47,11 +47,9 @@ impl ServedScheduler {
         }
     }
 
-    /// Sets the memory to use; without it, the notes of the calendar are used.
-    #[must_use]
-    pub fn memory(mut self, memory: impl Recall + 'static) -> Self {
-        self.memory = Arc::new(memory);
-        self
+    fugato::state::setters! {
+        /// Sets the memory to use; without it, the notes of the calendar are used.
+        pub fn memory(memory: impl Recall + 'static) { memory = Arc::new(memory) }
     }
 
     /// Returns the classes that a request is about: all there are, unless it names some.

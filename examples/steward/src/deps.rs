@@ -42,11 +42,9 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Lets an action run without asking. Handing in is always asked for.
-    #[must_use]
-    pub fn without_asking(mut self, action: impl Into<String>) -> Self {
-        self.without_asking.insert(action.into());
-        self
+    fugato::state::setters! {
+        /// Lets an action run without asking. Handing in is always asked for.
+        pub fn without_asking(action: impl Into<String>) { without_asking.insert(action.into()) }
     }
 
     /// Returns true if a person has to agree to a writing action.

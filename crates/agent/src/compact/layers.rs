@@ -64,11 +64,10 @@ impl CompactLayers {
         self
     }
 
-    /// Sets the token counter. The default counts a third of the characters, and ten for each turn.
-    #[must_use]
-    pub fn count(mut self, count: impl TokenCount + 'static) -> Self {
-        self.count = Arc::new(count);
-        self
+    fugato_state::setters! {
+        /// Sets the token counter. The default counts a third of the characters, and ten for each
+        /// turn.
+        pub fn count(count: impl TokenCount + 'static) { count = Arc::new(count) }
     }
 
     fn request<S: LayeredMemory>(&self, state: &S) -> Option<ChatRequest> {

@@ -26,11 +26,9 @@ impl<J: Judge> Inquiry<J> {
         }
     }
 
-    /// Sets the limits of attempts and time.
-    #[must_use]
-    pub fn options(mut self, options: CallOptions) -> Self {
-        self.options = options;
-        self
+    fugato_state::setters! {
+        /// Sets the limits of attempts and time.
+        pub fn options(options: CallOptions) { options = options }
     }
 
     /// Returns the judge.

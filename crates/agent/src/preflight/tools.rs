@@ -28,16 +28,11 @@ impl<U> ToolFacts<U> {
         }
     }
 
-    /// Sets the call that looks up a kind.
-    #[must_use]
-    pub fn by(
-        mut self,
-        kind: impl Into<String>,
-        tool: impl Into<String>,
-        arguments: Value,
-    ) -> Self {
-        self.calls.insert(kind.into(), (tool.into(), arguments));
-        self
+    fugato_state::setters! {
+        /// Sets the call that looks up a kind.
+        pub fn by(kind: impl Into<String>, tool: impl Into<String>, arguments: Value) {
+            calls.insert(kind.into(), (tool.into(), arguments))
+        }
     }
 }
 

@@ -298,11 +298,9 @@ impl Attribution {
         }
     }
 
-    /// Sets the standing consent that answers in the person's place.
-    #[must_use]
-    pub fn standing(mut self, consent: impl Into<String>) -> Self {
-        self.standing = Some(consent.into());
-        self
+    fugato_state::setters! {
+        /// Sets the standing consent that answers in the person's place.
+        pub fn standing(consent: impl Into<String>) { standing = Some(consent.into()) }
     }
 }
 

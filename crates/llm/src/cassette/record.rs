@@ -53,11 +53,9 @@ impl<M: ChatModel> Recorder<M> {
         Ok(Self::new(model, file))
     }
 
-    /// Sets the secrets that must not be on the cassette.
-    #[must_use]
-    pub fn secrets(mut self, secrets: Secrets) -> Self {
-        self.secrets = secrets;
-        self
+    fugato_state::setters! {
+        /// Sets the secrets that must not be on the cassette.
+        pub fn secrets(secrets: Secrets) { secrets = secrets }
     }
 }
 

@@ -45,11 +45,9 @@ impl DialogueTurn {
         }
     }
 
-    /// Sets whether the text reports a state of that time which may have changed since.
-    #[must_use]
-    pub fn passing(mut self, passing: bool) -> Self {
-        self.passing = passing;
-        self
+    fugato_state::setters! {
+        /// Sets whether the text reports a state of that time which may have changed since.
+        pub fn passing(passing: bool) { passing = passing }
     }
 
     /// Returns the text for later prompts and summaries; a placeholder if the text may have become
