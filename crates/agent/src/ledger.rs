@@ -35,6 +35,7 @@ pub trait Takeover: Embeds<PlanProgress> + Embeds<React> {
 ///   of the same meaning is blocked.
 /// - **no silent repetition**: the card of an action that earlier work has done, but that did not
 ///   end well, says so.
+#[derive_where::derive_where(Clone)]
 #[derive(derive_more::Debug)]
 #[debug("WriteLedger {{ registry: {registry:?}, .. }}")]
 pub struct WriteLedger<S: State> {
@@ -207,14 +208,4 @@ pub fn handover<S: Takeover>(state: &S) -> String {
         told.push_str(&done.join("\n"));
     }
     told
-}
-
-impl<S: State> Clone for WriteLedger<S> {
-    fn clone(&self) -> Self {
-        Self {
-            registry: self.registry.clone(),
-            shown: Arc::clone(&self.shown),
-            alike: Arc::clone(&self.alike),
-        }
-    }
 }

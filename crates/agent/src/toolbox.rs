@@ -30,6 +30,7 @@ use receipt::Receipt;
 /// - **no guess**: a call that was carried out is not carried out again after a crash.
 /// - **no hole**: a call that is refused, blocked, declined, late or broken has a result, too.
 /// - **in order**: a write sees the updates of the earlier writes in the same round.
+#[derive_where::derive_where(Clone)]
 #[derive(derive_more::Debug)]
 #[debug("Toolbox {{ registry: {registry:?}, gates: {gates:?}, .. }}")]
 pub struct Toolbox<S: State> {
@@ -366,17 +367,4 @@ fn question(card: &ConfirmCard) -> Result<Question, serde_json::Error> {
     let shown = digest(prompt.to_string().as_bytes());
     let key = question_key(&card.call.id);
     Ok(Question::new::<bool>(key, prompt).digest(shown))
-}
-
-impl<S: State> Clone for Toolbox<S> {
-    fn clone(&self) -> Self {
-        Self {
-            registry: self.registry.clone(),
-            gates: Arc::clone(&self.gates),
-            visible: self.visible.clone(),
-            key: self.key.clone(),
-            confirm: self.confirm.clone(),
-            live: self.live,
-        }
-    }
 }

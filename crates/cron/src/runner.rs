@@ -20,6 +20,7 @@ const TRIES: usize = 4;
 const NEXT_TIME: &str = "the next time of the job has come";
 
 /// The driver that runs due jobs, each as a run of a graph. Cheap to clone.
+#[derive_where::derive_where(Clone)]
 #[derive(derive_more::Debug)]
 #[debug("JobRunner {{ jobs: {jobs:?}, .. }}")]
 pub struct JobRunner<S: State> {
@@ -192,15 +193,5 @@ fn postponed(kind: &RunErrorKind) -> Option<Duration> {
         RunErrorKind::Store(StoreErrorKind::TooLarge { .. }) => None,
         RunErrorKind::Store(_) => Some(LATER),
         _ => None,
-    }
-}
-
-impl<S: State> Clone for JobRunner<S> {
-    fn clone(&self) -> Self {
-        Self {
-            runner: self.runner.clone(),
-            jobs: self.jobs.clone(),
-            input: self.input.clone(),
-        }
     }
 }

@@ -12,6 +12,7 @@ use crate::{CronSchedule, Job, JobError, JobSpec, Jobs};
 pub const CREATE: &str = "create_cron_job";
 
 /// The tools with which a model creates, lists and cancels jobs.
+#[derive_where::derive_where(Clone)]
 #[derive(derive_more::Debug)]
 pub struct JobTools<S> {
     jobs: Jobs,
@@ -211,14 +212,5 @@ impl<S: Sync, U> Tool<S, U> for Cancel<S> {
         Err(ToolFailure::failed(format!(
             "there is no job {id:?}; list_cron_jobs tells which there are"
         )))
-    }
-}
-
-impl<S> Clone for JobTools<S> {
-    fn clone(&self) -> Self {
-        Self {
-            jobs: self.jobs.clone(),
-            maker: self.maker.clone(),
-        }
     }
 }

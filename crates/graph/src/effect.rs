@@ -3,7 +3,7 @@ mod acting;
 mod call;
 mod ticket;
 
-use std::{error::Error, fmt, future::Future, time::Duration};
+use std::{error::Error, future::Future, time::Duration};
 
 use fugato_state::EffectClass;
 use futures::{FutureExt, future::BoxFuture};
@@ -168,19 +168,14 @@ impl<T> Effect<T> {
 
 /// The error of an action that certainly did not happen, such as a refused connection. Any other
 /// error of an action of class [`EffectClass::Once`] leaves it in doubt.
-#[derive(Debug)]
+#[derive(derive_more::Display, Debug)]
+#[display("it did not happen: {_0}")]
 pub struct NotExecuted(BoxError);
 
 impl NotExecuted {
     /// Creates the error of an action that did not happen, for this reason.
     pub fn because(error: impl Into<BoxError>) -> Self {
         Self(error.into())
-    }
-}
-
-impl fmt::Display for NotExecuted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "it did not happen: {}", self.0)
     }
 }
 

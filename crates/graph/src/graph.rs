@@ -77,13 +77,8 @@ use crate::{
     self.node_names().collect::<Vec<_>>(),
     self.fingerprint()
 )]
+#[derive_where::derive_where(Clone)]
 pub struct Graph<S: State>(pub(crate) Arc<GraphInner<S>>);
-
-impl<S: State> Clone for Graph<S> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
 
 impl<S: State> Graph<S> {
     pub(crate) fn new(wiring: GraphInner<S>) -> Self {

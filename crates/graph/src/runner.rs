@@ -102,18 +102,11 @@ use crate::{
 /// # Cost
 /// A request takes a lease, reads the records after the last snapshot, and appends about once for
 /// each step ([`Durability::Strict`]) or less often. One task renews all leases of a runner.
+#[derive_where::derive_where(Clone)]
 #[derive(derive_more::Debug)]
 #[debug("Runner {{ graph: {:?}, options: {:?}, .. }}", self.shop.graph, self.shop.options)]
 pub struct Runner<S: State> {
     pub(crate) shop: Arc<RunnerInner<S>>,
-}
-
-impl<S: State> Clone for Runner<S> {
-    fn clone(&self) -> Self {
-        Self {
-            shop: self.shop.clone(),
-        }
-    }
 }
 
 /// The state that all runs of a runner share.

@@ -77,6 +77,7 @@ pub use rejected::{RejectedAnswer, RejectedClass};
 /// [`new`](Self::new) builds the schema and the outline; the schema is compiled at the first
 /// reading. A contract is therefore made once and cloned, which copies only pointers. Reading takes
 /// time linear in the length of the answer, and then that of the schema and the checks.
+#[derive_where::derive_where(Clone)]
 #[derive(derive_more::Debug)]
 #[debug("Contract {{ name: {name:?}, checks: {:?}, .. }}", self.checks.len())]
 pub struct Contract<T> {
@@ -257,18 +258,6 @@ impl<T: DeserializeOwned> Contract<T> {
             RejectedClass::Schema
         };
         RejectedAnswer::new(class, violations, &self.outline).raw(&value.to_string())
-    }
-}
-
-impl<T> Clone for Contract<T> {
-    fn clone(&self) -> Self {
-        Self {
-            name: self.name.clone(),
-            schema: self.schema.clone(),
-            outline: self.outline.clone(),
-            prepare: self.prepare.clone(),
-            checks: self.checks.clone(),
-        }
     }
 }
 

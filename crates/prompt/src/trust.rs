@@ -15,7 +15,8 @@
 ///      2. Conversation: for what is wanted now",
 /// );
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(derive_more::Display, Debug, Clone, Default, PartialEq, Eq)]
+#[display("{}", self.lines(": for ", "; not "))]
 pub struct Trust(Vec<Trusted>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -62,11 +63,5 @@ impl Trust {
         };
         let lines: Vec<_> = self.0.iter().enumerate().map(line).collect();
         lines.join("\n")
-    }
-}
-
-impl std::fmt::Display for Trust {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.lines(": for ", "; not "))
     }
 }

@@ -1,4 +1,4 @@
-use std::{error::Error, fmt};
+use std::error::Error;
 
 use serde_json::Value;
 
@@ -10,8 +10,9 @@ type BoxError = Box<dyn Error + Send + Sync>;
 ///
 /// The model reads [`text`](Self::text): what was wrong, and what is allowed. The operator reads
 /// the source, which is never shown to the model.
-#[derive(Debug)]
+#[derive(derive_more::Display, Debug)]
 #[non_exhaustive]
+#[display("{text}")]
 pub struct ToolFailure {
     /// True if a rule forbade the call, as opposed to an attempt that failed.
     pub blocked: bool,
@@ -97,12 +98,6 @@ impl ToolFailure {
         } else {
             ToolStatus::Failed
         }
-    }
-}
-
-impl fmt::Display for ToolFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
     }
 }
 

@@ -13,6 +13,7 @@ use crate::{
 /// The tools of an agent, by name. Immutable and cheap to clone.
 ///
 /// Visibility is decided in one place, so that a prompt shows exactly the tools that can be called.
+#[derive_where::derive_where(Clone)]
 #[derive(derive_more::Debug)]
 #[debug("Registry({:?})", self.0.tools.keys())]
 pub struct Registry<S = (), U = ()>(pub(crate) Arc<Inner<S, U>>);
@@ -199,12 +200,6 @@ enum HiddenReason {
     Disabled,
     NotInPhase,
     Inactive { merge: bool },
-}
-
-impl<S, U> Clone for Registry<S, U> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::{DecisionSource, DecisionState, DecisionUpdate, Judge, Judgement};
 use crate::trace::recorded;
 
 /// A judge with an optional model. Cheap to clone.
+#[derive_where::derive_where(Clone)]
 #[derive(derive_more::Debug)]
 #[debug("Inquiry {{ model: {:?}, .. }}", self.model.as_ref().map(ChatModel::name))]
 pub struct Inquiry<J> {
@@ -100,15 +101,5 @@ impl<J: Judge> Inquiry<J> {
             ready(DecisionUpdate::from(judge.rules(&cx.state().situation)))
         };
         rules.into_node()
-    }
-}
-
-impl<J> Clone for Inquiry<J> {
-    fn clone(&self) -> Self {
-        Self {
-            judge: self.judge.clone(),
-            model: self.model.clone(),
-            options: self.options,
-        }
     }
 }
