@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use auto_impl::auto_impl;
 use fugato_state::{Seq, ThreadId};
 use futures::{StreamExt as _, TryStreamExt as _, stream, stream::BoxStream};
 
@@ -78,6 +79,7 @@ use crate::{
 /// one for each step, or fewer in the batched modes, and one renewal of each lease for each third
 /// of its time to live. Opening a thread reads the records after its last snapshot, in pages.
 #[async_trait]
+#[auto_impl(Arc)]
 pub trait ThreadLog: Send + Sync {
     /// Appends the records of one commit.
     async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError>;
@@ -100,6 +102,7 @@ pub trait ThreadLog: Send + Sync {
 /// Stored folds, which make opening a thread faster. Only the base of a compacted log is needed;
 /// any other lost fold costs time and no data.
 #[async_trait]
+#[auto_impl(Arc)]
 pub trait Snapshots: Send + Sync {
     /// Stores a fold. Past the head of the log it is `NotFound`, before its base `Compacted`.
     async fn put(&self, thread: &ThreadId, snapshot: Snapshot) -> Result<(), StoreError>;
@@ -114,6 +117,7 @@ pub trait Snapshots: Send + Sync {
 
 /// The administration of threads.
 #[async_trait]
+#[auto_impl(Arc)]
 pub trait ThreadAdmin: Send + Sync {
     /// Returns the threads that match, in the order of their names, after `filter.after`.
     async fn list(&self, filter: ThreadFilter) -> Result<Vec<ThreadSummary>, StoreError>;
