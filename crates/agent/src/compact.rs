@@ -51,7 +51,11 @@ pub trait Compactable: State {
 /// - **a failure changes nothing**: an error of the model or an unusable summary leaves the state
 ///   as it is and is recorded, unless a rule makes a summary instead.
 /// - **one change**: the summary and the watermark are one update.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug(
+    "Compact {{ model: {:?}, least: {least:?}, profile: {profile:?}, .. }}",
+    self.model.as_ref().map(ChatModel::name)
+)]
 pub struct Compact {
     model: Option<Arc<dyn ChatModel>>,
     least: Option<f32>,
@@ -74,16 +78,6 @@ const TRIES: usize = 2;
 /// The summary by rule if no message is important enough.
 const NOTHING: &str = "…";
 
-impl fmt::Debug for Compact {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Compact")
-            .field("model", &self.model.as_ref().map(ChatModel::name))
-            .field("least", &self.least)
-            .field("profile", &self.profile)
-            .finish_non_exhaustive()
-    }
-}
-
 impl Compact {
     /// Asks this model for at most 4,000 tokens, with a timeout of two minutes for each request.
     pub fn new(model: Arc<dyn ChatModel>) -> Self {
@@ -96,11 +90,15 @@ impl Compact {
         Self::with(None, Some(least))
     }
 
-    /// Makes a summary by rule if the model gives none, as [`by_rule`](Self::by_rule) does.
-    #[must_use]
-    pub fn or_by_rule(mut self, least: f32) -> Self {
-        self.least = Some(least);
-        self
+    fugato_state::setters! {
+        /// Makes a summary by rule if the model gives none, as [`by_rule`](Self::by_rule) does.
+        pub fn or_by_rule(least: f32) { least = Some(least) }
+
+        /// Sets the profile of the requests.
+        pub fn profile(profile: Profile) { profile = profile }
+
+        /// Sets the token counter.
+        pub fn count(count: impl TokenCount + 'static) { count = Arc::new(count) }
     }
 
     fn with(model: Option<Arc<dyn ChatModel>>, least: Option<f32>) -> Self {
@@ -116,20 +114,6 @@ impl Compact {
             count: Arc::new(EstimatedTokens),
             profile,
         }
-    }
-
-    /// Sets the profile of the requests.
-    #[must_use]
-    pub fn profile(mut self, profile: Profile) -> Self {
-        self.profile = profile;
-        self
-    }
-
-    /// Sets the token counter.
-    #[must_use]
-    pub fn count(mut self, count: impl TokenCount + 'static) -> Self {
-        self.count = Arc::new(count);
-        self
     }
 
     /// Compacts one part if that is due, and emits a status before and after; none if it is not

@@ -37,11 +37,9 @@ impl ToolUse {
         }
     }
 
-    /// Sets the status; `Ok` without this.
-    #[must_use]
-    pub fn status(mut self, status: ToolStatus) -> Self {
-        self.status = status;
-        self
+    fugato_state::setters! {
+        /// Sets the status; `Ok` without this.
+        pub fn status(status: ToolStatus) { status = status }
     }
 }
 
@@ -71,53 +69,32 @@ pub struct Cycle {
 /// assert_eq!(detector.find(&history).map(|cycle| cycle.period), Some(2));
 /// assert_eq!(detector.find(&history[..3]), None);
 /// ```
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(smart_default::SmartDefault, Debug, Clone, Copy, PartialEq)]
 pub struct CycleDetector {
+    #[default(2)]
     repeats: usize,
+    #[default(6)]
     longest: usize,
+    #[default(Similarity::at_least(0.9))]
     arguments: Similarity,
+    #[default(Similarity::at_least(0.8))]
     results: Similarity,
 }
 
-impl Default for CycleDetector {
-    fn default() -> Self {
-        Self {
-            repeats: 2,
-            longest: 6,
-            arguments: Similarity::at_least(0.9),
-            results: Similarity::at_least(0.8),
-        }
-    }
-}
-
 impl CycleDetector {
-    /// Sets how often the same calls must occur, the first time included: 2 by default, and at
-    /// least.
-    #[must_use]
-    pub fn repeats(mut self, repeats: usize) -> Self {
-        self.repeats = repeats.max(2);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets how often the same calls must occur, the first time included: 2 by default, and at
+        /// least.
+        pub fn repeats(repeats: usize) { repeats = repeats.max(2) }
 
-    /// Sets the longest period to look for: 6 calls by default.
-    #[must_use]
-    pub fn longest(mut self, period: usize) -> Self {
-        self.longest = period.max(1);
-        self
-    }
+        /// Sets the longest period to look for: 6 calls by default.
+        pub fn longest(period: usize) { longest = period.max(1) }
 
-    /// Sets the likeness at which arguments count as the same: 0.9 by default.
-    #[must_use]
-    pub fn arguments(mut self, likeness: Similarity) -> Self {
-        self.arguments = likeness;
-        self
-    }
+        /// Sets the likeness at which arguments count as the same: 0.9 by default.
+        pub fn arguments(likeness: Similarity) { arguments = likeness }
 
-    /// Sets the likeness at which results count as the same: 0.8 by default.
-    #[must_use]
-    pub fn results(mut self, likeness: Similarity) -> Self {
-        self.results = likeness;
-        self
+        /// Sets the likeness at which results count as the same: 0.8 by default.
+        pub fn results(likeness: Similarity) { results = likeness }
     }
 
     /// Returns the shortest cycle at the end of a history.

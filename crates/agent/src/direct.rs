@@ -1,5 +1,5 @@
 //! An immediate answer before planning.
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
@@ -14,6 +14,8 @@ use crate::{claims_action, show};
 /// the context of [`told`](Self::told), so it has no facts that could be out of date. On any doubt,
 /// error or timeout the node returns no updates and the next node goes on. The same holds for an
 /// answer that claims an action, as nothing was done.
+#[derive(derive_more::Debug)]
+#[debug("DirectReply {{ model: {:?}, .. }}", self.model.name())]
 pub struct DirectReply<S: State> {
     model: Arc<dyn ChatModel>,
     who: String,
@@ -72,26 +74,20 @@ impl<S: State> DirectReply<S> {
         }
     }
 
-    /// Asks only if `may` returns true, that is, if code finds nothing that has to be looked up or
-    /// done.
-    #[must_use]
-    pub fn only_if(mut self, may: impl Fn(&S) -> bool + Send + Sync + 'static) -> Self {
-        self.parts.may = Box::new(may);
-        self
-    }
+    fugato_state::setters! {
+        /// Asks only if `may` returns true, that is, if code finds nothing that has to be looked up
+        /// or done.
+        pub fn only_if(may: impl Fn(&S) -> bool + Send + Sync + 'static) {
+            parts.may = Box::new(may)
+        }
 
-    /// Sets the context that the model gets with the message, such as the person's preferences.
-    #[must_use]
-    pub fn told(mut self, told: impl Fn(&S) -> String + Send + Sync + 'static) -> Self {
-        self.parts.told = Box::new(told);
-        self
-    }
+        /// Sets the context that the model gets with the message, such as the person's preferences.
+        pub fn told(told: impl Fn(&S) -> String + Send + Sync + 'static) {
+            parts.told = Box::new(told)
+        }
 
-    /// Sets the profile of the request.
-    #[must_use]
-    pub fn profile(mut self, profile: Profile) -> Self {
-        self.profile = profile;
-        self
+        /// Sets the profile of the request.
+        pub fn profile(profile: Profile) { profile = profile }
     }
 
     fn request(&self, state: &S, contract: &Contract<Verdict>) -> ChatRequest {
@@ -131,13 +127,5 @@ impl<S: State> Node<S> for DirectReply<S> {
             // A recording node keeps what the model was asked and how it failed.
             _ => Outcome::done([]),
         })
-    }
-}
-
-impl<S: State> fmt::Debug for DirectReply<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DirectReply")
-            .field("model", &self.model.name())
-            .finish_non_exhaustive()
     }
 }

@@ -1,6 +1,4 @@
 //! A node for one tool call with its gates.
-use std::fmt;
-
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, IntoUpdates, Node, Outcome};
 use fugato_state::{State, ToolCall};
@@ -13,6 +11,8 @@ use crate::{RoundOutcome, Toolbox, toolbox::finished};
 /// If a gate needs a confirmation, the node asks with the card, and the answer is tied to a digest
 /// of it. The gates judge again after the answer, so evidence that has expired in the meantime
 /// blocks the call. A call that is blocked or declined has a result that says so.
+#[derive(derive_more::Debug)]
+#[debug("ConfirmGate {{ toolbox: {toolbox:?}, .. }}")]
 pub struct ConfirmGate<S: State> {
     toolbox: Toolbox<S>,
     wanted: Box<Wanted<S>>,
@@ -61,13 +61,5 @@ impl<S: State> Node<S> for ConfirmGate<S> {
         }
         let done = Outcome::done(updates);
         Ok(notes.into_iter().fold(done, Outcome::note))
-    }
-}
-
-impl<S: State> fmt::Debug for ConfirmGate<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConfirmGate")
-            .field("toolbox", &self.toolbox)
-            .finish_non_exhaustive()
     }
 }

@@ -1,5 +1,5 @@
 //! The writes of a request, by a plan or by the loop that takes over from it.
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use fugato_graph::digest;
 use fugato_state::{State, ToolCall, ToolStatus};
@@ -35,6 +35,9 @@ pub trait Takeover: Embeds<PlanProgress> + Embeds<React> {
 ///   of the same meaning is blocked.
 /// - **no silent repetition**: the card of an action that earlier work has done, but that did not
 ///   end well, says so.
+#[derive_where::derive_where(Clone)]
+#[derive(derive_more::Debug)]
+#[debug("WriteLedger {{ registry: {registry:?}, .. }}")]
 pub struct WriteLedger<S: State> {
     registry: Registry<S, S::Update>,
     shown: Arc<ShowWrite<S>>,
@@ -57,21 +60,14 @@ impl<S: Takeover> WriteLedger<S> {
         }
     }
 
-    /// Sets the text of a card. By default it lists the arguments of the call.
-    #[must_use]
-    pub fn shown(
-        mut self,
-        shown: impl Fn(&S, &ToolCall) -> String + Send + Sync + 'static,
-    ) -> Self {
-        self.shown = Arc::new(shown);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the text of a card. By default it lists the arguments of the call.
+        pub fn shown(shown: impl Fn(&S, &ToolCall) -> String + Send + Sync + 'static) {
+            shown = Arc::new(shown)
+        }
 
-    /// Sets a function that normalises arguments of the same meaning, such as `0.50` and `0.5`.
-    #[must_use]
-    pub fn alike(mut self, alike: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
-        self.alike = Arc::new(alike);
-        self
+        /// Sets a function that normalises arguments of the same meaning, such as `0.50` and `0.5`.
+        pub fn alike(alike: impl Fn(&mut Value) + Send + Sync + 'static) { alike = Arc::new(alike) }
     }
 
     /// Returns a toolbox with this gate and these keys, for plan and loop.
@@ -212,22 +208,4 @@ pub fn handover<S: Takeover>(state: &S) -> String {
         told.push_str(&done.join("\n"));
     }
     told
-}
-
-impl<S: State> Clone for WriteLedger<S> {
-    fn clone(&self) -> Self {
-        Self {
-            registry: self.registry.clone(),
-            shown: Arc::clone(&self.shown),
-            alike: Arc::clone(&self.alike),
-        }
-    }
-}
-
-impl<S: State> fmt::Debug for WriteLedger<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WriteLedger")
-            .field("registry", &self.registry)
-            .finish_non_exhaustive()
-    }
 }

@@ -1,6 +1,6 @@
 //! The layers of memory that belong to a person and not to a session: recalled when a run begins,
 //! and stored when it ends.
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, EffectClass, Node, Outcome};
@@ -17,10 +17,14 @@ type Whose<S> = dyn Fn(&S) -> String + Send + Sync;
 
 /// A node that copies a person's stored data into the state. If the data cannot be read, the last
 /// copy is kept.
+#[derive(derive_more::Debug)]
+#[debug("RecallPerson({:?})", self.0.layers)]
 pub struct RecallPerson<S>(People<S>);
 
 /// A node that stores the changes of a person's data. If they cannot be stored, they stay in the
 /// state and are stored next time.
+#[derive(derive_more::Debug)]
+#[debug("SavePerson({:?})", self.0.layers)]
 pub struct SavePerson<S>(People<S>);
 
 struct People<S> {
@@ -81,18 +85,5 @@ fn failed(what: &str, error: &dyn std::error::Error) -> EventKind {
     EventKind::Custom {
         name: PERSON_UNKNOWN.into(),
         data: json!({ "what": what, "why": why }),
-    }
-}
-
-impl<S> fmt::Debug for RecallPerson<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let layers = &self.0.layers;
-        f.debug_tuple("RecallPerson").field(layers).finish()
-    }
-}
-
-impl<S> fmt::Debug for SavePerson<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("SavePerson").field(&self.0.layers).finish()
     }
 }

@@ -11,7 +11,7 @@ mod rules;
 mod step;
 mod work;
 
-use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::{
@@ -64,6 +64,12 @@ const QUESTION: &str = "I need more to go on. What should I know?";
 ///   that were done and of those that were not; a model's words that claim more are left out.
 /// - **an honest end**: after 12 steps the work fails with an error. If there is no plan, the
 ///   thread goes to the node of [`on_planner_failure`](Self::on_planner_failure), with the reason.
+#[derive(derive_more::Debug)]
+#[debug(
+    "PlannedWork {{ model: {:?}, toolbox: {:?}, .. }}",
+    self.parts.model.as_deref().map(ChatModel::name),
+    self.parts.toolbox
+)]
 pub struct PlannedWork<S: Embeds<PlanProgress>> {
     parts: Parts<S>,
     look: Option<Arc<dyn Node<S>>>,
@@ -138,11 +144,22 @@ impl<S: Embeds<PlanProgress>> PlannedWork<S> {
         }
     }
 
-    /// Sets the rules that decide and answer if the model fails, or if they know better.
-    #[must_use]
-    pub fn rules(mut self, rules: impl PlanRules<S> + 'static) -> Self {
-        self.parts.rules = Some(Arc::new(rules));
-        self
+    fugato_state::setters! {
+        /// Sets the rules that decide and answer if the model fails, or if they know better.
+        pub fn rules(rules: impl PlanRules<S> + 'static) { parts.rules = Some(Arc::new(rules)) }
+
+        /// Sets the context that planning, reasoning and answering get from the state around the
+        /// work: preferences, the summary of the task, the recent conversation.
+        pub fn context(context: impl Fn(&S) -> String + Send + Sync + 'static) {
+            parts.context = Box::new(context)
+        }
+
+        /// Sets how many unusable answers of the planner in a row end the planning.
+        pub fn corrections(corrections: Corrections) { parts.corrections = corrections }
+
+        /// Sets the node that the thread goes to if there is no plan; by default the end. That node
+        /// finds the reason in [`PlanProgress::planner_failure`].
+        pub fn on_planner_failure(node: impl Into<String>) { fallback = Some(node.into()) }
     }
 
     /// Runs a node before the planner is asked, and before each step that reasons or responds, also
@@ -157,21 +174,6 @@ impl<S: Embeds<PlanProgress>> PlannedWork<S> {
         self
     }
 
-    /// Sets the context that planning, reasoning and answering get from the state around the work:
-    /// preferences, the summary of the task, the recent conversation.
-    #[must_use]
-    pub fn context(mut self, context: impl Fn(&S) -> String + Send + Sync + 'static) -> Self {
-        self.parts.context = Box::new(context);
-        self
-    }
-
-    /// Sets how many unusable answers of the planner in a row end the planning.
-    #[must_use]
-    pub fn corrections(mut self, corrections: Corrections) -> Self {
-        self.parts.corrections = corrections;
-        self
-    }
-
     /// Sets the profiles of the requests to plan, to replan, to reason and to answer. The timeout
     /// of each is for the whole request, and retries and backups share it.
     #[must_use]
@@ -180,14 +182,6 @@ impl<S: Embeds<PlanProgress>> PlannedWork<S> {
         self.parts.replanning = replan;
         self.parts.thinking = think;
         self.parts.answering = answer;
-        self
-    }
-
-    /// Sets the node that the thread goes to if there is no plan; by default the end. That node
-    /// finds the reason in [`PlanProgress::planner_failure`].
-    #[must_use]
-    pub fn on_planner_failure(mut self, node: impl Into<String>) -> Self {
-        self.fallback = Some(node.into());
         self
     }
 
@@ -412,14 +406,5 @@ impl<S: Embeds<PlanProgress>> Node<S> for Ask {
         Ok(Outcome::ask(fugato_state::Question::new::<String>(
             "reply", question,
         )))
-    }
-}
-
-impl<S: Embeds<PlanProgress>> fmt::Debug for PlannedWork<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PlannedWork")
-            .field("model", &self.parts.model.as_deref().map(ChatModel::name))
-            .field("toolbox", &self.parts.toolbox)
-            .finish_non_exhaustive()
     }
 }

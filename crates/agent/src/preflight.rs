@@ -2,7 +2,7 @@
 mod declared;
 mod tools;
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
@@ -50,17 +50,11 @@ pub trait FactState: State {
 /// - **no old facts**: every snapshot of a declared kind in the state is new enough afterwards. A
 ///   snapshot that is too old is removed if it is not needed or cannot be looked up.
 /// - **a failure does not stop the run**: the kind is missing then, and a note has the error.
+#[derive(derive_more::Debug)]
 pub struct Preflight {
     facts: LiveFacts,
+    #[debug(skip)]
     source: Arc<dyn FactSource>,
-}
-
-impl fmt::Debug for Preflight {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Preflight")
-            .field("facts", &self.facts)
-            .finish_non_exhaustive()
-    }
 }
 
 /// The name of the event that a lookup failed.

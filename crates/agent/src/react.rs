@@ -11,7 +11,7 @@ mod think;
 mod view;
 mod words;
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::{
@@ -55,6 +55,13 @@ const PATIENCE: Duration = Duration::from_secs(180);
 ///
 /// The crate's README has an example. [`build`](Self::build) makes a graph of the loop, and
 /// [`add_to`](Self::add_to) adds it to a larger one.
+#[derive(derive_more::Debug)]
+#[debug(
+    "ReactLoop {{ model: {:?}, toolbox: {toolbox:?}, style: {:?}, max_steps: {:?}, .. }}",
+    self.model.as_deref().map(ChatModel::name),
+    self.manner.style,
+    self.manner.max_steps
+)]
 pub struct ReactLoop<S: Embeds<React> = React> {
     model: Option<Arc<dyn ChatModel>>,
     rules: Option<Arc<dyn ReactRules>>,
@@ -116,12 +123,38 @@ impl<S: Embeds<React>> ReactLoop<S> {
         }
     }
 
-    /// Sets the rules for the rest of a run in which the model gives no usable answer. The failure
-    /// is announced at once, with the reason. Rules do not count as calls of a model.
-    #[must_use]
-    pub fn rules(mut self, rules: impl ReactRules + 'static) -> Self {
-        self.rules = Some(Arc::new(rules));
-        self
+    fugato_state::setters! {
+        /// Sets the rules for the rest of a run in which the model gives no usable answer. The
+        /// failure is announced at once, with the reason. Rules do not count as calls of a model.
+        pub fn rules(rules: impl ReactRules + 'static) { rules = Some(Arc::new(rules)) }
+
+        /// Sets a system prompt that is made from the state.
+        pub fn system_of(text: impl Fn(&S) -> String + Send + Sync + 'static) {
+            manner.system = Box::new(text)
+        }
+
+        /// Sets the form of the model's calls: the protocol's tool calls by default. The other
+        /// styles are for models without tool calls, and describe the tools in the prompt.
+        pub fn style(style: DecisionStyle) { manner.style = style }
+
+        /// Sets the profile of the requests. Its timeout is for the whole answer.
+        pub fn profile(profile: Profile) { manner.profile = profile }
+
+        /// Sets the maximum number of rounds of tools in a run: 8 by default. After them the model
+        /// is asked once more, without tools.
+        pub fn max_steps(steps: u32) { manner.max_steps = steps }
+
+        /// Sets how many unusable answers in a row end the run.
+        pub fn corrections(corrections: Corrections) { manner.corrections = corrections }
+
+        /// Sets the detector of repeated calls.
+        pub fn detector(detector: CycleDetector) { manner.detector = detector }
+
+        /// Sets the explanation of a run that stops without words of the model. The function gets
+        /// the person's last message; the default is [`StopWords::of`].
+        pub fn words(words: impl Fn(&str) -> StopWords + Send + Sync + 'static) {
+            manner.words = Box::new(words)
+        }
     }
 
     /// Streams no words and makes no report: the node after the loop reads its
@@ -139,50 +172,6 @@ impl<S: Embeds<React>> ReactLoop<S> {
         self.system_of(move |_| text.clone())
     }
 
-    /// Sets a system prompt that is made from the state.
-    #[must_use]
-    pub fn system_of(mut self, text: impl Fn(&S) -> String + Send + Sync + 'static) -> Self {
-        self.manner.system = Box::new(text);
-        self
-    }
-
-    /// Sets the form of the model's calls: the protocol's tool calls by default. The other styles
-    /// are for models without tool calls, and describe the tools in the prompt.
-    #[must_use]
-    pub fn style(mut self, style: DecisionStyle) -> Self {
-        self.manner.style = style;
-        self
-    }
-
-    /// Sets the profile of the requests. Its timeout is for the whole answer.
-    #[must_use]
-    pub fn profile(mut self, profile: Profile) -> Self {
-        self.manner.profile = profile;
-        self
-    }
-
-    /// Sets the maximum number of rounds of tools in a run: 8 by default. After them the model is
-    /// asked once more, without tools.
-    #[must_use]
-    pub fn max_steps(mut self, steps: u32) -> Self {
-        self.manner.max_steps = steps;
-        self
-    }
-
-    /// Sets how many unusable answers in a row end the run.
-    #[must_use]
-    pub fn corrections(mut self, corrections: Corrections) -> Self {
-        self.manner.corrections = corrections;
-        self
-    }
-
-    /// Sets the detector of repeated calls.
-    #[must_use]
-    pub fn detector(mut self, detector: CycleDetector) -> Self {
-        self.manner.detector = detector;
-        self
-    }
-
     /// Asks the model once more, without tools, after a loop was detected. Without this option the
     /// run ends at once with an explanation.
     #[must_use]
@@ -196,14 +185,6 @@ impl<S: Embeds<React>> ReactLoop<S> {
     #[must_use]
     pub fn explain_silence(mut self) -> Self {
         self.manner.explains_silence = true;
-        self
-    }
-
-    /// Sets the explanation of a run that stops without words of the model. The function gets the
-    /// person's last message; the default is [`StopWords::of`].
-    #[must_use]
-    pub fn words(mut self, words: impl Fn(&str) -> StopWords + Send + Sync + 'static) -> Self {
-        self.manner.words = Box::new(words);
         self
     }
 
@@ -286,16 +267,5 @@ impl<S: Embeds<React>> Node<S> for OptionalNode<S> {
             outcome,
             S::embed(ReactUpdate::Remembered),
         ))
-    }
-}
-
-impl<S: Embeds<React>> fmt::Debug for ReactLoop<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReactLoop")
-            .field("model", &self.model.as_deref().map(ChatModel::name))
-            .field("toolbox", &self.toolbox)
-            .field("style", &self.manner.style)
-            .field("max_steps", &self.manner.max_steps)
-            .finish_non_exhaustive()
     }
 }

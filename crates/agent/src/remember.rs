@@ -2,7 +2,7 @@
 mod day;
 mod recall;
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, EffectClass, Node, Outcome};
@@ -94,6 +94,8 @@ fn wish(sentence: &str) -> Option<&str> {
 ///
 /// It makes no update, and a failure of the memory does not stop the run: the result is a note of
 /// the task, and a failure is also logged.
+#[derive(derive_more::Debug)]
+#[debug("MemoryTrigger")]
 pub struct MemoryTrigger<F> {
     memory: Arc<dyn LongTermMemory>,
     message: F,
@@ -103,12 +105,6 @@ impl<F> MemoryTrigger<F> {
     /// Creates a node that stores notes in this memory; `message` returns the message to search.
     pub fn new(memory: Arc<dyn LongTermMemory>, message: F) -> Self {
         Self { memory, message }
-    }
-}
-
-impl<F> fmt::Debug for MemoryTrigger<F> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("MemoryTrigger")
     }
 }
 

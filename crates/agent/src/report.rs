@@ -107,11 +107,9 @@ impl RunReport {
         report
     }
 
-    /// Sets that a note was stored without a tool, so words that claim it are accepted.
-    #[must_use]
-    pub fn remembered(mut self, remembered: bool) -> Self {
-        self.remembered = remembered;
-        self
+    fugato_state::setters! {
+        /// Sets that a note was stored without a tool, so words that claim it are accepted.
+        pub fn remembered(remembered: bool) { remembered = remembered }
     }
 
     /// Returns true if nothing was written, and nothing was to be written.

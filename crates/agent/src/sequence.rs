@@ -1,7 +1,7 @@
 //! Actions in an order that the program fixes: neither a model nor a client can add one.
 mod state;
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, BuildError, Context, END, Graph, GraphBuilder, Node, Outcome};
@@ -34,7 +34,9 @@ const ACT: &str = "action_execute";
 /// - **nothing before consent**: an action that needs consent has no effect while it waits.
 /// - **stop at the first**: after a step that did not end well no other step begins.
 /// - **once**: a step that must not be repeated is not repeated after a crash.
+#[derive(derive_more::Debug)]
 pub struct GuardedSequences<S: Embeds<Actions>> {
+    #[debug(skip)]
     toolbox: Toolbox<S>,
     sequences: BTreeMap<String, Vec<String>>,
 }
@@ -200,12 +202,4 @@ fn changes<S: Embeds<Actions>>(called: AnsweredCall<S::Update>, is_last: bool) -
     let ended = end.map(ActionsUpdate::Ended);
     let own = told.into_iter().chain(ended).map(S::embed);
     result.updates.into_iter().chain(own).collect()
-}
-
-impl<S: Embeds<Actions>> fmt::Debug for GuardedSequences<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GuardedSequences")
-            .field("sequences", &self.sequences)
-            .finish_non_exhaustive()
-    }
 }

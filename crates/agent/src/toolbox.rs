@@ -3,7 +3,6 @@ mod receipt;
 
 use std::{
     collections::{BTreeMap, HashSet},
-    fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -31,6 +30,9 @@ use receipt::Receipt;
 /// - **no guess**: a call that was carried out is not carried out again after a crash.
 /// - **no hole**: a call that is refused, blocked, declined, late or broken has a result, too.
 /// - **in order**: a write sees the updates of the earlier writes in the same round.
+#[derive_where::derive_where(Clone)]
+#[derive(derive_more::Debug)]
+#[debug("Toolbox {{ registry: {registry:?}, gates: {gates:?}, .. }}")]
 pub struct Toolbox<S: State> {
     registry: Registry<S, S::Update>,
     gates: Arc<GateChain<S>>,
@@ -73,54 +75,35 @@ impl<S: State> Toolbox<S> {
         }
     }
 
-    /// Sets the gates of the calls.
-    #[must_use]
-    pub fn gates(mut self, gates: GateChain<S>) -> Self {
-        self.gates = Arc::new(gates);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the gates of the calls.
+        pub fn gates(gates: GateChain<S>) { gates = Arc::new(gates) }
 
-    /// Sets the visibility by the state. Without it, the tools that belong to no domain are
-    /// visible.
-    #[must_use]
-    pub fn visible(mut self, visible: impl Fn(&S) -> Visibility + Send + Sync + 'static) -> Self {
-        self.visible = Some(Arc::new(visible));
-        self
-    }
+        /// Sets the visibility by the state. Without it, the tools that belong to no domain are
+        /// visible.
+        pub fn visible(visible: impl Fn(&S) -> Visibility + Send + Sync + 'static) {
+            visible = Some(Arc::new(visible))
+        }
 
-    /// Does the same as [`visible`](Self::visible), unless that was set before.
-    #[must_use]
-    pub(crate) fn or_visible(
-        mut self,
-        visible: impl Fn(&S) -> Visibility + Send + Sync + 'static,
-    ) -> Self {
-        self.visible.get_or_insert_with(|| Arc::new(visible));
-        self
-    }
+        /// Does the same as [`visible`](Self::visible), unless that was set before.
+        pub(crate) fn or_visible(visible: impl Fn(&S) -> Visibility + Send + Sync + 'static) {
+            visible.get_or_insert_with(|| Arc::new(visible))
+        }
 
-    /// Sets the key of an action in the whole thread. A later action with the same key, in another
-    /// task, graph or run, gets the stored receipt. Without it, an action belongs to its call, and
-    /// only the attempts of one task share it.
-    ///
-    /// The same key with other arguments is an error.
-    #[must_use]
-    pub fn keyed_by(
-        mut self,
-        key: impl Fn(&S, &ToolCall) -> String + Send + Sync + 'static,
-    ) -> Self {
-        self.key = Some(Arc::new(key));
-        self
-    }
+        /// Sets the key of an action in the whole thread. A later action with the same key, in
+        /// another task, graph or run, gets the stored receipt. Without it, an action belongs to
+        /// its call, and only the attempts of one task share it.
+        ///
+        /// The same key with other arguments is an error.
+        pub fn keyed_by(key: impl Fn(&S, &ToolCall) -> String + Send + Sync + 'static) {
+            key = Some(Arc::new(key))
+        }
 
-    /// Requires confirmation of the calls for which this function returns true, in addition to the
-    /// gates.
-    #[must_use]
-    pub fn confirm_if(
-        mut self,
-        confirm: impl Fn(&S, &ToolCall) -> bool + Send + Sync + 'static,
-    ) -> Self {
-        self.confirm = Some(Arc::new(confirm));
-        self
+        /// Requires confirmation of the calls for which this function returns true, in addition to
+        /// the gates.
+        pub fn confirm_if(confirm: impl Fn(&S, &ToolCall) -> bool + Send + Sync + 'static) {
+            confirm = Some(Arc::new(confirm))
+        }
     }
 
     /// Marks the results of reads as valid only at the moment, so they must not be used later.
@@ -384,26 +367,4 @@ fn question(card: &ConfirmCard) -> Result<Question, serde_json::Error> {
     let shown = digest(prompt.to_string().as_bytes());
     let key = question_key(&card.call.id);
     Ok(Question::new::<bool>(key, prompt).digest(shown))
-}
-
-impl<S: State> Clone for Toolbox<S> {
-    fn clone(&self) -> Self {
-        Self {
-            registry: self.registry.clone(),
-            gates: Arc::clone(&self.gates),
-            visible: self.visible.clone(),
-            key: self.key.clone(),
-            confirm: self.confirm.clone(),
-            live: self.live,
-        }
-    }
-}
-
-impl<S: State> fmt::Debug for Toolbox<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Toolbox")
-            .field("registry", &self.registry)
-            .field("gates", &self.gates)
-            .finish_non_exhaustive()
-    }
 }

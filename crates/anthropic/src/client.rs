@@ -58,57 +58,33 @@ impl Anthropic {
         }
     }
 
-    /// Sets another server; a base without a path gets `/v1`.
-    #[must_use]
-    pub fn base_url(mut self, base_url: &str) -> Self {
-        self.url = endpoint(base_url, PATH);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets another server; a base without a path gets `/v1`.
+        pub fn base_url(base_url: &str) { url = endpoint(base_url, PATH) }
 
-    /// Sets the key with which the client authenticates.
-    #[must_use]
-    pub fn key(mut self, key: ApiKey) -> Self {
-        self.key = Some(key);
-        self
-    }
+        /// Sets the key with which the client authenticates.
+        pub fn key(key: ApiKey) { key = Some(key) }
 
-    /// Sets the HTTP client, for proxies, own certificates and the like.
-    #[must_use]
-    pub fn http(mut self, client: Client) -> Self {
-        self.http = client;
-        self
-    }
+        /// Sets the HTTP client, for proxies, own certificates and the like.
+        pub fn http(client: Client) { http = client }
 
-    /// Sets the longest answer for requests without a limit, in tokens; 4,096 by default.
-    #[must_use]
-    pub fn max_tokens(mut self, tokens: u32) -> Self {
-        self.max_tokens = tokens;
-        self
-    }
+        /// Sets the longest answer for requests without a limit, in tokens; 4,096 by default.
+        pub fn max_tokens(tokens: u32) { max_tokens = tokens }
 
-    /// Sets the mode of thinking; a budget of 4,096 tokens by default.
-    #[must_use]
-    pub fn thinking_mode(mut self, mode: ThinkingMode) -> Self {
-        self.thinking = mode;
-        self
-    }
+        /// Sets the mode of thinking; a budget of 4,096 tokens by default.
+        pub fn thinking_mode(mode: ThinkingMode) { thinking = mode }
 
-    /// Sets whether the server enforces schemas of answers; off by default, because not every model
-    /// supports it.
-    ///
-    /// Without it the schema of a [`Contract`](fugato_llm::Contract) has to be described in the
-    /// prompt.
-    #[must_use]
-    pub fn structured(mut self, supported: bool) -> Self {
-        self.structured = supported;
-        self
-    }
+        /// Sets whether the server enforces schemas of answers; off by default, because not every
+        /// model supports it.
+        ///
+        /// Without it the schema of a [`Contract`](fugato_llm::Contract) has to be described in the
+        /// prompt.
+        pub fn structured(supported: bool) { structured = supported }
 
-    /// Adds a field to the body of every request.
-    #[must_use]
-    pub fn extra(mut self, field: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.extra.insert(field.into(), value.into());
-        self
+        /// Adds a field to the body of every request.
+        pub fn extra(field: impl Into<String>, value: impl Into<Value>) {
+            extra.insert(field.into(), value.into())
+        }
     }
 
     fn authorization(&self) -> Result<Option<HeaderValue>, ModelError> {

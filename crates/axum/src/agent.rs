@@ -245,11 +245,9 @@ impl UserMessage {
         }
     }
 
-    /// Sets the card under which the words were typed.
-    #[must_use]
-    pub fn card(mut self, card: Option<InterruptId>) -> Self {
-        self.card = card;
-        self
+    fugato_state::setters! {
+        /// Sets the card under which the words were typed.
+        pub fn card(card: Option<InterruptId>) { card = card }
     }
 
     /// Refuses a request without words.
@@ -302,18 +300,12 @@ impl BadInput {
         }
     }
 
-    /// Sets the stable code for programs; `unusable` by default.
-    #[must_use]
-    pub fn code(mut self, code: &'static str) -> Self {
-        self.code = code;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the stable code for programs; `unusable` by default.
+        pub fn code(code: &'static str) { code = code }
 
-    /// Adds the cause, for the operator.
-    #[must_use]
-    pub fn because(mut self, source: impl Into<BoxError>) -> Self {
-        self.source = Some(source.into());
-        self
+        /// Adds the cause, for the operator.
+        pub fn because(source: impl Into<BoxError>) { source = Some(source.into()) }
     }
 }
 

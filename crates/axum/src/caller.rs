@@ -70,11 +70,9 @@ impl Caller {
         Self { tenant, user: None }
     }
 
-    /// Sets the user.
-    #[must_use]
-    pub fn user(mut self, user: impl Into<String>) -> Self {
-        self.user = Some(user.into());
-        self
+    fugato_state::setters! {
+        /// Sets the user.
+        pub fn user(user: impl Into<String>) { user = Some(user.into()) }
     }
 
     /// Returns the key for the caller's own data outside threads: `tenant/user`, or the one of the

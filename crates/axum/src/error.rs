@@ -51,17 +51,14 @@ impl ApiError {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }
 
-    /// Sets the `Retry-After` header.
-    pub(crate) fn retry_after(mut self, wait: Duration) -> Self {
-        self.retry_after = Some(wait);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the `Retry-After` header.
+        pub(crate) fn retry_after(wait: Duration) { retry_after = Some(wait) }
 
-    /// Adds a field to the body, after the type and the message.
-    #[must_use]
-    pub fn with(mut self, key: &str, value: impl Into<Value>) -> Self {
-        self.more.insert(key.to_owned(), value.into());
-        self
+        /// Adds a field to the body, after the type and the message.
+        pub fn with(key: &str, value: impl Into<Value>) {
+            more.insert(key.to_owned(), value.into())
+        }
     }
 
     /// Returns the body: `{"error": {"type", "message", …}}`.

@@ -21,9 +21,8 @@ impl UserMessage {
         self
     }
 
-    pub(crate) fn by(mut self, door: &'static str) -> Self {
-        self.door = door;
-        self
+    fugato_state::setters! {
+        pub(crate) fn by(door: &'static str) { door = door }
     }
 
     /// Reads a request that carries the whole conversation in `messages`: its last message is the

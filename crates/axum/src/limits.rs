@@ -1,91 +1,56 @@
 use std::time::Duration;
 
 /// The limits of requests, connections and load.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Limits {
     /// The largest body of a request, and message of a WebSocket, in bytes: 1 MiB by default.
+    #[default(1 << 20)]
     pub body: usize,
     /// The time limit for receiving a body: 10 s by default.
+    #[default(Duration::from_secs(10))]
     pub body_timeout: Duration,
     /// The time limit for receiving the head of a request, and for an idle connection between two
     /// requests: 75 s by default, longer than proxies keep a connection for the next request.
     /// [`serve`](crate::serve) closes the connection then.
+    #[default(Duration::from_secs(75))]
     pub head_timeout: Duration,
     /// The time limit for a client that reads nothing of a response: 60 s by default.
     /// [`serve`](crate::serve) closes the connection then; a reader of events can reconnect and
     /// continue.
+    #[default(Duration::from_secs(60))]
     pub reader_timeout: Duration,
     /// The number of runs that a tenant may begin or resume per minute: unlimited by default.
     pub runs_per_minute: Option<usize>,
     /// The number of concurrent runs of a tenant: unlimited by default.
     pub concurrent_runs: Option<usize>,
     /// The number of open streams and sockets of a tenant: 1,000 by default.
+    #[default(1000)]
     pub streams: usize,
 }
 
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            body: 1 << 20,
-            body_timeout: Duration::from_secs(10),
-            head_timeout: Duration::from_secs(75),
-            reader_timeout: Duration::from_secs(60),
-            runs_per_minute: None,
-            concurrent_runs: None,
-            streams: 1000,
-        }
-    }
-}
-
 impl Limits {
-    /// Sets the largest body of a request, and message of a WebSocket, in bytes.
-    #[must_use]
-    pub fn body(mut self, bytes: usize) -> Self {
-        self.body = bytes;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the largest body of a request, and message of a WebSocket, in bytes.
+        pub fn body(bytes: usize) { body = bytes }
 
-    /// Sets the time limit for receiving a body.
-    #[must_use]
-    pub fn body_timeout(mut self, timeout: Duration) -> Self {
-        self.body_timeout = timeout;
-        self
-    }
+        /// Sets the time limit for receiving a body.
+        pub fn body_timeout(timeout: Duration) { body_timeout = timeout }
 
-    /// Sets the time limit for receiving the head of a request, and for an idle connection between
-    /// two requests.
-    #[must_use]
-    pub fn head_timeout(mut self, timeout: Duration) -> Self {
-        self.head_timeout = timeout;
-        self
-    }
+        /// Sets the time limit for receiving the head of a request, and for an idle connection
+        /// between two requests.
+        pub fn head_timeout(timeout: Duration) { head_timeout = timeout }
 
-    /// Sets the time limit for a client that reads nothing of a response.
-    #[must_use]
-    pub fn reader_timeout(mut self, timeout: Duration) -> Self {
-        self.reader_timeout = timeout;
-        self
-    }
+        /// Sets the time limit for a client that reads nothing of a response.
+        pub fn reader_timeout(timeout: Duration) { reader_timeout = timeout }
 
-    /// Sets the number of runs that a tenant may begin or resume per minute.
-    #[must_use]
-    pub fn runs_per_minute(mut self, runs: usize) -> Self {
-        self.runs_per_minute = Some(runs);
-        self
-    }
+        /// Sets the number of runs that a tenant may begin or resume per minute.
+        pub fn runs_per_minute(runs: usize) { runs_per_minute = Some(runs) }
 
-    /// Sets the number of concurrent runs of a tenant.
-    #[must_use]
-    pub fn concurrent_runs(mut self, runs: usize) -> Self {
-        self.concurrent_runs = Some(runs);
-        self
-    }
+        /// Sets the number of concurrent runs of a tenant.
+        pub fn concurrent_runs(runs: usize) { concurrent_runs = Some(runs) }
 
-    /// Sets the number of open streams and sockets of a tenant.
-    #[must_use]
-    pub fn streams(mut self, streams: usize) -> Self {
-        self.streams = streams;
-        self
+        /// Sets the number of open streams and sockets of a tenant.
+        pub fn streams(streams: usize) { streams = streams }
     }
 }

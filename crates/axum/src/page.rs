@@ -1,7 +1,6 @@
 //! Files of a page, served from memory.
 use std::{
     collections::BTreeMap,
-    fmt,
     hash::{DefaultHasher, Hash as _, Hasher as _},
 };
 
@@ -34,7 +33,12 @@ const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; i
     frame-ancestors 'none'";
 
 /// A file of a page.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug(
+    "Asset {{ kind: {kind:?}, bytes: {:?}, gzip: {:?}, .. }}",
+    self.plain.len(),
+    self.gzip.is_some()
+)]
 pub struct Asset {
     kind: &'static str,
     plain: Bytes,
@@ -48,19 +52,13 @@ impl Page {
         Self::default()
     }
 
-    /// Adds a file under a path, which begins with a slash.
-    #[must_use]
-    pub fn file(mut self, path: impl Into<String>, asset: Asset) -> Self {
-        self.files.insert(path.into(), asset);
-        self
-    }
+    fugato_state::setters! {
+        /// Adds a file under a path, which begins with a slash.
+        pub fn file(path: impl Into<String>, asset: Asset) { files.insert(path.into(), asset) }
 
-    /// Replaces the page's `Content-Security-Policy`. The default allows only resources of the
-    /// page's own server.
-    #[must_use]
-    pub fn policy(mut self, policy: impl Into<String>) -> Self {
-        self.policy = Some(policy.into());
-        self
+        /// Replaces the page's `Content-Security-Policy`. The default allows only resources of the
+        /// page's own server.
+        pub fn policy(policy: impl Into<String>) { policy = Some(policy.into()) }
     }
 
     pub(crate) fn routes<S: Clone + Send + Sync + 'static>(self) -> Router<S> {
@@ -89,11 +87,9 @@ impl Asset {
         }
     }
 
-    /// Adds a gzip-compressed copy, for clients that accept it.
-    #[must_use]
-    pub fn gzip(mut self, bytes: &'static [u8]) -> Self {
-        self.gzip = Some(Bytes::from_static(bytes));
-        self
+    fugato_state::setters! {
+        /// Adds a gzip-compressed copy, for clients that accept it.
+        pub fn gzip(bytes: &'static [u8]) { gzip = Some(Bytes::from_static(bytes)) }
     }
 
     fn serve(&self, headers: &HeaderMap, policy: HeaderValue) -> Response {
@@ -142,14 +138,4 @@ fn takes_gzip(encodings: &str) -> bool {
         let weight = weight.trim().strip_prefix("q=").unwrap_or("1");
         name.trim().eq_ignore_ascii_case("gzip") && weight.parse::<f32>().is_ok_and(|it| it > 0.0)
     })
-}
-
-impl fmt::Debug for Asset {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Asset")
-            .field("kind", &self.kind)
-            .field("bytes", &self.plain.len())
-            .field("gzip", &self.gzip.is_some())
-            .finish_non_exhaustive()
-    }
 }

@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -17,13 +17,17 @@ use crate::{
 };
 
 /// The endpoints of one agent.
+#[derive(derive_more::Debug)]
 pub struct AgentRoutes<A> {
+    #[debug(skip)]
     agent: A,
+    #[debug(skip)]
     who: Arc<dyn Authenticate>,
     limits: Limits,
     origins: Vec<String>,
     hosts: Vec<String>,
     page: Option<Page>,
+    #[debug(skip)]
     beside: Router,
     pub(crate) grace: Duration,
     pub(crate) recovers: bool,
@@ -45,42 +49,31 @@ impl<A: Agent> AgentRoutes<A> {
         }
     }
 
-    /// Sets the hook that identifies callers.
-    #[must_use]
-    pub fn authenticate(mut self, who: impl Authenticate + 'static) -> Self {
-        self.who = Arc::new(who);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the hook that identifies callers.
+        pub fn authenticate(who: impl Authenticate + 'static) { who = Arc::new(who) }
 
-    /// Sets the limits of requests, connections and load.
-    #[must_use]
-    pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
-        self
-    }
+        /// Sets the limits of requests, connections and load.
+        pub fn limits(limits: Limits) { limits = limits }
 
-    /// Allows pages of these origins, such as `https://app.example`, to use the agent. By default
-    /// only the server's own pages may.
-    #[must_use]
-    pub fn origins<T: Into<String>>(mut self, origins: impl IntoIterator<Item = T>) -> Self {
-        self.origins = origins.into_iter().map(Into::into).collect();
-        self
-    }
+        /// Allows pages of these origins, such as `https://app.example`, to use the agent. By
+        /// default only the server's own pages may.
+        pub fn origins<T: Into<String>>(origins: impl IntoIterator<Item = T>) {
+            origins = origins.into_iter().map(Into::into).collect()
+        }
 
-    /// Sets the host names under which the server may be addressed, without ports. Any by default;
-    /// a server on one's own machine should set `localhost`, or a foreign page can make its own
-    /// name resolve to this machine.
-    #[must_use]
-    pub fn hosts<T: Into<String>>(mut self, hosts: impl IntoIterator<Item = T>) -> Self {
-        self.hosts = hosts.into_iter().map(Into::into).collect();
-        self
-    }
+        /// Sets the host names under which the server may be addressed, without ports. Any by
+        /// default; a server on one's own machine should set `localhost`, or a foreign page can
+        /// make its own name resolve to this machine.
+        pub fn hosts<T: Into<String>>(hosts: impl IntoIterator<Item = T>) {
+            hosts = hosts.into_iter().map(Into::into).collect()
+        }
 
-    /// Serves a page with the endpoints. It needs no authentication.
-    #[must_use]
-    pub fn page(mut self, page: Page) -> Self {
-        self.page = Some(page);
-        self
+        /// Serves a page with the endpoints. It needs no authentication.
+        pub fn page(page: Page) { page = Some(page) }
+
+        /// Sets the time limit for steps that are under way at shutdown: 30 s by default.
+        pub fn grace(grace: Duration) { grace = grace }
     }
 
     /// Serves these paths too, behind the same authentication: a handler finds the
@@ -89,13 +82,6 @@ impl<A: Agent> AgentRoutes<A> {
     #[must_use]
     pub fn beside(mut self, paths: Router) -> Self {
         self.beside = self.beside.merge(paths);
-        self
-    }
-
-    /// Sets the time limit for steps that are under way at shutdown: 30 s by default.
-    #[must_use]
-    pub fn grace(mut self, grace: Duration) -> Self {
-        self.grace = grace;
         self
     }
 
@@ -180,15 +166,4 @@ fn api() -> Router<Arc<AppState>> {
         .route("/threads/{id}/timeline", get(threads::timeline))
         .route("/threads/{id}/state", get(inspect::state))
         .route("/threads/{id}/fork", post(threads::fork))
-}
-
-impl<A> fmt::Debug for AgentRoutes<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AgentRoutes")
-            .field("limits", &self.limits)
-            .field("origins", &self.origins)
-            .field("hosts", &self.hosts)
-            .field("page", &self.page)
-            .finish_non_exhaustive()
-    }
 }

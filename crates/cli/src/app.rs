@@ -1,4 +1,4 @@
-use std::{fmt, path::PathBuf, process::ExitCode, sync::Arc};
+use std::{path::PathBuf, process::ExitCode, sync::Arc};
 
 use fugato_axum::{Agent as _, Page};
 use fugato_graph::BoxError;
@@ -16,7 +16,8 @@ use crate::{
 };
 
 /// An agent program: its name, its flags, and its own parts.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("App {{ name: {name:?}, flags: {flags:?}, .. }}")]
 pub struct App {
     name: String,
     flags: Flags,
@@ -45,36 +46,26 @@ impl App {
         }
     }
 
-    /// Sets the page that is served.
-    #[must_use]
-    pub fn page(mut self, page: Page) -> Self {
-        self.page = page;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the page that is served.
+        pub fn page(page: Page) { page = page }
 
-    /// Adds a flag of the program's own to the command lines that are shown for going on with a
-    /// thread.
-    #[must_use]
-    pub fn also(mut self, flag: &str, value: &str) -> Self {
-        self.also.extend([" ", flag, " '", value, "'"]);
-        self
-    }
+        /// Adds a flag of the program's own to the command lines that are shown for going on with a
+        /// thread.
+        pub fn also(flag: &str, value: &str) { also.extend([" ", flag, " '", value, "'"]) }
 
-    /// Sets the descriptions of tools, in English and Chinese; none to show a tool's name.
-    #[must_use]
-    pub fn tool_words(
-        mut self,
-        words: impl Fn(&str) -> Option<(&'static str, &'static str)> + Send + Sync + 'static,
-    ) -> Self {
-        self.tools = Arc::new(words);
-        self
-    }
+        /// Sets the descriptions of tools, in English and Chinese; none to show a tool's name.
+        pub fn tool_words(
+            words: impl Fn(&str) -> Option<(&'static str, &'static str)> + Send + Sync + 'static,
+        ) {
+            tools = Arc::new(words)
+        }
 
-    /// Sets the owner of the files and rows that belong to threads, in the place of [`Folders`].
-    #[must_use]
-    pub fn belongings(mut self, belongings: impl ThreadResources + 'static) -> Self {
-        self.belongings = Arc::new(belongings);
-        self
+        /// Sets the owner of the files and rows that belong to threads, in the place of
+        /// [`Folders`].
+        pub fn belongings(belongings: impl ThreadResources + 'static) {
+            belongings = Arc::new(belongings)
+        }
     }
 
     /// Carries out a command, [`CliCommand::Chat`] if none is given, with the agent that `build` wires
@@ -313,14 +304,5 @@ impl App {
     fn screen(&self) -> Screen {
         let lang = self.flags.lang.unwrap_or_default();
         Screen::new(lang, self.tools.clone(), self.again(" card"))
-    }
-}
-
-impl fmt::Debug for App {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("App")
-            .field("name", &self.name)
-            .field("flags", &self.flags)
-            .finish_non_exhaustive()
     }
 }

@@ -18,11 +18,9 @@ impl CliError {
         }
     }
 
-    /// Adds the cause.
-    #[must_use]
-    pub fn because(mut self, source: impl Into<BoxError>) -> Self {
-        self.source = Some(source.into());
-        self
+    fugato_state::setters! {
+        /// Adds the cause.
+        pub fn because(source: impl Into<BoxError>) { source = Some(source.into()) }
     }
 }
 

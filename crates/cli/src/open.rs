@@ -1,4 +1,4 @@
-use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use fugato_graph::{Graph, Runner, RunnerOptions};
 use fugato_llm::ChatModel;
@@ -11,8 +11,12 @@ use crate::{Folders, Lang};
 const LEASE: Duration = Duration::from_secs(3);
 
 /// The opened store and model, with the flags that an agent needs.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
 #[non_exhaustive]
+#[debug(
+    "Resources {{ dir: {dir:?}, thread: {thread:?}, model: {:?}, .. }}",
+    self.model.as_ref().map(ChatModel::name)
+)]
 pub struct Resources {
     /// The log of all threads.
     pub store: Arc<dyn ThreadStore>,
@@ -48,15 +52,5 @@ impl Resources {
     /// Returns the folder of the thread.
     pub fn folder(&self) -> PathBuf {
         Folders::new(&self.dir).of(&self.thread)
-    }
-}
-
-impl fmt::Debug for Resources {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Resources")
-            .field("dir", &self.dir)
-            .field("thread", &self.thread)
-            .field("model", &self.model.as_ref().map(ChatModel::name))
-            .finish_non_exhaustive()
     }
 }

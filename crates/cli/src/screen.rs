@@ -3,7 +3,6 @@ mod frame;
 
 use std::{
     error::Error,
-    fmt,
     io::{self, IsTerminal as _, Write, stderr, stdin, stdout},
     sync::Arc,
 };
@@ -17,6 +16,8 @@ use serde_json::Value;
 use crate::{Lang, reply};
 
 /// The terminal, or its replacement in a test.
+#[derive(derive_more::Debug)]
+#[debug("Screen {{ lang: {lang:?}, .. }}")]
 pub struct Screen {
     /// The language of the output.
     pub lang: Lang,
@@ -264,14 +265,6 @@ impl Screen {
     /// Returns true if a person uses the terminal: input and output both are one.
     pub fn is_interactive(&self) -> bool {
         stdin().is_terminal() && self.styled
-    }
-}
-
-impl fmt::Debug for Screen {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Screen")
-            .field("lang", &self.lang)
-            .finish_non_exhaustive()
     }
 }
 

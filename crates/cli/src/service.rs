@@ -1,5 +1,3 @@
-use std::fmt;
-
 use axum::Router;
 use fugato_axum::Agent;
 
@@ -22,6 +20,9 @@ impl<A: Agent> IntoService for A {
 
 /// An agent with paths that are served beside it; see
 /// [`AgentRoutes::beside`](fugato_axum::AgentRoutes::beside).
+#[derive(derive_more::Debug)]
+#[debug("WithRoutes {{ agent: {:?}, .. }}", self.agent.name())]
+#[debug(bound(A: Agent))]
 pub struct WithRoutes<A> {
     agent: A,
     paths: Router,
@@ -39,13 +40,5 @@ impl<A: Agent> IntoService for WithRoutes<A> {
 
     fn parts(self) -> (A, Router) {
         (self.agent, self.paths)
-    }
-}
-
-impl<A: Agent> fmt::Debug for WithRoutes<A> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WithRoutes")
-            .field("agent", &self.agent.name())
-            .finish_non_exhaustive()
     }
 }

@@ -1,5 +1,4 @@
 use std::{
-    fmt,
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -8,7 +7,8 @@ use fugato_state::Millis;
 use jiff::{Timestamp, tz::TimeZone};
 
 /// A clock, and the zone in which schedules are evaluated. Cheap to clone.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("Clock {{ zone: {zone:?}, .. }}")]
 pub struct JobClock {
     zone: TimeZone,
     now: Arc<dyn Fn() -> Millis + Send + Sync>,
@@ -49,13 +49,5 @@ impl JobClock {
         let time = Timestamp::from_millisecond(time).unwrap_or_default();
         let local = time.to_zoned(self.zone.clone());
         local.strftime("%Y-%m-%d %H:%M:%S").to_string()
-    }
-}
-
-impl fmt::Debug for JobClock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Clock")
-            .field("zone", &self.zone)
-            .finish_non_exhaustive()
     }
 }

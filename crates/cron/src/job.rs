@@ -62,25 +62,15 @@ impl JobSpec {
         self.only_once(true)
     }
 
-    /// Sets whether the job is limited to the first time of its schedule.
-    #[must_use]
-    pub fn only_once(mut self, once: bool) -> Self {
-        self.once = once;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets whether the job is limited to the first time of its schedule.
+        pub fn only_once(once: bool) { once = once }
 
-    /// Sets the policy for times that passed while no process was running.
-    #[must_use]
-    pub fn catch_up(mut self, catch_up: CatchUp) -> Self {
-        self.catch_up = catch_up;
-        self
-    }
+        /// Sets the policy for times that passed while no process was running.
+        pub fn catch_up(catch_up: CatchUp) { catch_up = catch_up }
 
-    /// Sets application data that is stored with the job.
-    #[must_use]
-    pub fn extra(mut self, extra: Value) -> Self {
-        self.extra = extra;
-        self
+        /// Sets application data that is stored with the job.
+        pub fn extra(extra: Value) { extra = extra }
     }
 }
 

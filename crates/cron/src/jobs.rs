@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use fugato_graph::{BoxError, digest};
 use fugato_state::{Millis, ThreadId};
@@ -14,7 +14,8 @@ use tokio::sync::Notify;
 use crate::{BadSchedule, CatchUp, CronSchedule, Job, JobClock, JobSpec};
 
 /// All jobs of a store. Cheap to clone.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("Jobs {{ clock: {clock:?}, .. }}")]
 pub struct Jobs {
     docs: Arc<dyn DocStore>,
     clock: JobClock,
@@ -344,12 +345,4 @@ fn name(id: &str) -> Result<DocKey, JobError> {
 /// Returns the owner of a conversation: the part before its first slash.
 fn owner(thread: &str) -> &str {
     thread.split_once('/').map_or("", |(owner, _)| owner)
-}
-
-impl fmt::Debug for Jobs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Jobs")
-            .field("clock", &self.clock)
-            .finish_non_exhaustive()
-    }
 }

@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{BoxError, RunError, RunErrorKind, Runner};
 use fugato_state::{Millis, State, ThreadId};
@@ -20,6 +20,9 @@ const TRIES: usize = 4;
 const NEXT_TIME: &str = "the next time of the job has come";
 
 /// The driver that runs due jobs, each as a run of a graph. Cheap to clone.
+#[derive_where::derive_where(Clone)]
+#[derive(derive_more::Debug)]
+#[debug("JobRunner {{ jobs: {jobs:?}, .. }}")]
 pub struct JobRunner<S: State> {
     runner: Runner<S>,
     jobs: Jobs,
@@ -190,23 +193,5 @@ fn postponed(kind: &RunErrorKind) -> Option<Duration> {
         RunErrorKind::Store(StoreErrorKind::TooLarge { .. }) => None,
         RunErrorKind::Store(_) => Some(LATER),
         _ => None,
-    }
-}
-
-impl<S: State> Clone for JobRunner<S> {
-    fn clone(&self) -> Self {
-        Self {
-            runner: self.runner.clone(),
-            jobs: self.jobs.clone(),
-            input: self.input.clone(),
-        }
-    }
-}
-
-impl<S: State> fmt::Debug for JobRunner<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JobRunner")
-            .field("jobs", &self.jobs)
-            .finish_non_exhaustive()
     }
 }

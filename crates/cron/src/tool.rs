@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato_tool::{EffectClass, NoArguments, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
@@ -12,8 +12,11 @@ use crate::{CronSchedule, Job, JobError, JobSpec, Jobs};
 pub const CREATE: &str = "create_cron_job";
 
 /// The tools with which a model creates, lists and cancels jobs.
+#[derive_where::derive_where(Clone)]
+#[derive(derive_more::Debug)]
 pub struct JobTools<S> {
     jobs: Jobs,
+    #[debug(skip)]
     maker: Arc<dyn Fn(&S) -> Maker + Send + Sync>,
 }
 
@@ -34,11 +37,9 @@ impl Maker {
         Self { thread, extra }
     }
 
-    /// Sets application data that is stored with its jobs.
-    #[must_use]
-    pub fn extra(mut self, extra: Value) -> Self {
-        self.extra = extra;
-        self
+    fugato_state::setters! {
+        /// Sets application data that is stored with its jobs.
+        pub fn extra(extra: Value) { extra = extra }
     }
 }
 
@@ -211,22 +212,5 @@ impl<S: Sync, U> Tool<S, U> for Cancel<S> {
         Err(ToolFailure::failed(format!(
             "there is no job {id:?}; list_cron_jobs tells which there are"
         )))
-    }
-}
-
-impl<S> Clone for JobTools<S> {
-    fn clone(&self) -> Self {
-        Self {
-            jobs: self.jobs.clone(),
-            maker: self.maker.clone(),
-        }
-    }
-}
-
-impl<S> fmt::Debug for JobTools<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JobTools")
-            .field("jobs", &self.jobs)
-            .finish_non_exhaustive()
     }
 }

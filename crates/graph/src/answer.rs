@@ -87,11 +87,9 @@ impl Answers {
         Ok(self)
     }
 
-    /// Sets the caller and the door of the answers, which are stored with them.
-    #[must_use]
-    pub fn by(mut self, by: Attribution) -> Self {
-        self.by = Some(Box::new(by));
-        self
+    fugato_state::setters! {
+        /// Sets the caller and the door of the answers, which are stored with them.
+        pub fn by(by: Attribution) { by = Some(Box::new(by)) }
     }
 
     /// Names the request: a repeat under the same name gets the result of the first, whatever has

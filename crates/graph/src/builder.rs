@@ -15,6 +15,11 @@ use crate::{
 };
 
 /// A builder of a graph. It collects problems, and [`build`](Self::build) returns all of them.
+#[derive(derive_more::Debug)]
+#[debug(
+    "GraphBuilder {{ nodes: {:?}, .. }}",
+    self.nodes.iter().map(|(name, _)| name).collect::<Vec<_>>()
+)]
 pub struct GraphBuilder<S: State> {
     pub(crate) start: String,
     pub(crate) initial: Arc<dyn Fn() -> S + Send + Sync>,
@@ -49,15 +54,6 @@ pub(crate) enum OutgoingSpec<S: State> {
         from: Vec<String>,
         to: String,
     },
-}
-
-impl<S: State> std::fmt::Debug for GraphBuilder<S> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let names = self.nodes.iter().map(|(name, _)| name).collect::<Vec<_>>();
-        f.debug_struct("GraphBuilder")
-            .field("nodes", &names)
-            .finish_non_exhaustive()
-    }
 }
 
 impl<S: State> Graph<S> {
@@ -130,20 +126,47 @@ impl<S: State> GraphBuilder<S> {
         self
     }
 
-    /// Sets the retries and time limits of a node. Without a policy it is tried once, with no
-    /// limit.
-    #[must_use]
-    pub fn policy(mut self, node: impl Into<String>, policy: NodePolicy) -> Self {
-        self.policies.push((node.into(), policy));
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the retries and time limits of a node. Without a policy it is tried once, with no
+        /// limit.
+        pub fn policy(node: impl Into<String>, policy: NodePolicy) {
+            policies.push((node.into(), policy))
+        }
 
-    /// Sets a description of a node, for traces. It has no other effect; a later one for the same
-    /// node replaces it.
-    #[must_use]
-    pub fn label(mut self, node: impl Into<String>, label: impl Into<String>) -> Self {
-        self.labels.push((node.into(), label.into()));
-        self
+        /// Sets a description of a node, for traces. It has no other effect; a later one for the
+        /// same node replaces it.
+        pub fn label(node: impl Into<String>, label: impl Into<String>) {
+            labels.push((node.into(), label.into()))
+        }
+
+        /// Adds an edge: after `from` always comes `to`, or the [`END`]. Several edges from one
+        /// node start all their targets in the same step.
+        pub fn edge(from: impl Into<String>, to: impl Into<String>) {
+            ways.push(OutgoingSpec::Edge {
+                from: from.into(),
+                to: to.into(),
+            })
+        }
+
+        /// Adds a guard: if `when` holds before a router is called, the thread goes to `target`
+        /// instead.
+        pub fn guard(target: impl Into<String>, when: impl Fn(&S) -> bool + Send + Sync + 'static) {
+            guards.push((target.into(), Box::new(when)))
+        }
+
+        /// Sets the output of a run, which is returned to the caller and stored with the end of the
+        /// run.
+        pub fn output<T: Serialize>(output: impl Fn(&S) -> T + Send + Sync + 'static) {
+            output = Some(Box::new(move |state| {
+                Ok(serde_json::value::to_raw_value(&output(state))?)
+            }))
+        }
+
+        /// Declares that the node `new` was once called `old`: threads that wait at `old` go on at
+        /// `new`.
+        pub fn renamed(old: impl Into<String>, new: impl Into<String>) {
+            renamed.push((old.into(), new.into()))
+        }
     }
 
     /// Adds a node that asks a person. `question` makes the prompt, `answer` turns the typed answer
@@ -243,17 +266,6 @@ impl<S: State> GraphBuilder<S> {
         self
     }
 
-    /// Adds an edge: after `from` always comes `to`, or the [`END`]. Several edges from one node
-    /// start all their targets in the same step.
-    #[must_use]
-    pub fn edge(mut self, from: impl Into<String>, to: impl Into<String>) -> Self {
-        self.ways.push(OutgoingSpec::Edge {
-            from: from.into(),
-            to: to.into(),
-        });
-        self
-    }
-
     /// Adds a branch: after `from` the router chooses among the declared targets.
     #[must_use]
     pub fn branch<T: Into<String>, R: IntoTargets>(
@@ -303,39 +315,6 @@ impl<S: State> GraphBuilder<S> {
             from,
             to: to.into(),
         });
-        self
-    }
-
-    /// Adds a guard: if `when` holds before a router is called, the thread goes to `target`
-    /// instead.
-    #[must_use]
-    pub fn guard(
-        mut self,
-        target: impl Into<String>,
-        when: impl Fn(&S) -> bool + Send + Sync + 'static,
-    ) -> Self {
-        self.guards.push((target.into(), Box::new(when)));
-        self
-    }
-
-    /// Sets the output of a run, which is returned to the caller and stored with the end of the
-    /// run.
-    #[must_use]
-    pub fn output<T: Serialize>(
-        mut self,
-        output: impl Fn(&S) -> T + Send + Sync + 'static,
-    ) -> Self {
-        self.output = Some(Box::new(move |state| {
-            Ok(serde_json::value::to_raw_value(&output(state))?)
-        }));
-        self
-    }
-
-    /// Declares that the node `new` was once called `old`: threads that wait at `old` go on at
-    /// `new`.
-    #[must_use]
-    pub fn renamed(mut self, old: impl Into<String>, new: impl Into<String>) -> Self {
-        self.renamed.push((old.into(), new.into()));
         self
     }
 

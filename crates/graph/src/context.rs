@@ -1,5 +1,4 @@
 use std::{
-    fmt,
     future::Future,
     sync::{Arc, Mutex, OnceLock, PoisonError},
     time::Duration,
@@ -18,6 +17,12 @@ use crate::{
 };
 
 /// The input of a task: a snapshot of the state, its address, and access to events and effects.
+#[derive(derive_more::Debug)]
+#[debug(
+    "Context {{ thread: {:?}, task: {:?}, attempt: {attempt:?}, .. }}",
+    self.shared.thread,
+    self.shared.names_of(&self.at).text(self.path)
+)]
 pub struct Context<S> {
     pub(crate) state: Arc<S>,
     pub(crate) shared: Arc<Shared>,
@@ -244,16 +249,6 @@ impl<S> Clone for Context<S> {
             pulse: self.pulse.clone(),
             origin: self.origin.clone(),
         }
-    }
-}
-
-impl<S> fmt::Debug for Context<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Context")
-            .field("thread", &self.shared.thread)
-            .field("task", &self.shared.names_of(&self.at).text(self.path))
-            .field("attempt", &self.attempt)
-            .finish_non_exhaustive()
     }
 }
 

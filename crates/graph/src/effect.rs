@@ -3,7 +3,7 @@ mod acting;
 mod call;
 mod ticket;
 
-use std::{error::Error, fmt, future::Future, time::Duration};
+use std::{error::Error, future::Future, time::Duration};
 
 use fugato_state::EffectClass;
 use futures::{FutureExt, future::BoxFuture};
@@ -85,10 +85,12 @@ pub(crate) use ticket::StartGuard;
 /// A once-only action costs two appends, before and after it, and extends the lease if that ends
 /// before the time limit. Other classes store pending facts before they begin; a pure one stores
 /// nothing.
+#[derive(derive_more::Debug)]
 pub struct Effect<T> {
     class: EffectClass,
     timeout: Duration,
     whole_thread: bool,
+    #[debug(skip)]
     reconcile: Option<Reconcile<T>>,
 }
 
@@ -133,12 +135,10 @@ impl<T> Effect<T> {
         EffectClass::Idempotent.into()
     }
 
-    /// Sets the time limit of an action of class [`EffectClass::Once`]: 30 s by default. A longer
-    /// action is dropped, and in doubt; with a limit of zero nothing begins.
-    #[must_use]
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
-        self
+    fugato_state::setters! {
+        /// Sets the time limit of an action of class [`EffectClass::Once`]: 30 s by default. A
+        /// longer action is dropped, and in doubt; with a limit of zero nothing begins.
+        pub fn timeout(timeout: Duration) { timeout = timeout }
     }
 
     /// Shares the key in the whole thread, rather than among the attempts of one task: the action
@@ -166,31 +166,16 @@ impl<T> Effect<T> {
     }
 }
 
-impl<T> fmt::Debug for Effect<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Effect")
-            .field("class", &self.class)
-            .field("timeout", &self.timeout)
-            .field("whole_thread", &self.whole_thread)
-            .finish_non_exhaustive()
-    }
-}
-
 /// The error of an action that certainly did not happen, such as a refused connection. Any other
 /// error of an action of class [`EffectClass::Once`] leaves it in doubt.
-#[derive(Debug)]
+#[derive(derive_more::Display, Debug)]
+#[display("it did not happen: {_0}")]
 pub struct NotExecuted(BoxError);
 
 impl NotExecuted {
     /// Creates the error of an action that did not happen, for this reason.
     pub fn because(error: impl Into<BoxError>) -> Self {
         Self(error.into())
-    }
-}
-
-impl fmt::Display for NotExecuted {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "it did not happen: {}", self.0)
     }
 }
 

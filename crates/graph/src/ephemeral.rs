@@ -64,11 +64,9 @@ impl<S: State> Ephemeral<S> {
         self
     }
 
-    /// Sets schedule, budgets and limits. Options of logs and leases have no effect here.
-    #[must_use]
-    pub fn options(mut self, options: RunnerOptions) -> Self {
-        self.options = Arc::new(options);
-        self
+    fugato_state::setters! {
+        /// Sets schedule, budgets and limits. Options of logs and leases have no effect here.
+        pub fn options(options: RunnerOptions) { options = Arc::new(options) }
     }
 
     /// Returns the events of the runs of this runner from now on. They end when the runner is

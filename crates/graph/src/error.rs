@@ -269,9 +269,8 @@ impl RunError {
         )
     }
 
-    pub(crate) fn because(mut self, source: impl Into<BoxError>) -> Self {
-        self.source = Some(source.into());
-        self
+    fugato_state::setters! {
+        pub(crate) fn because(source: impl Into<BoxError>) { source = Some(source.into()) }
     }
 
     pub(crate) fn on(mut self, thread: Option<&ThreadId>, step: u64) -> Self {

@@ -1,7 +1,6 @@
 //! The events of a thread, for one reader.
 use std::{
     collections::VecDeque,
-    fmt,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -18,6 +17,8 @@ use crate::{RunError, codec, machine::Names, projector::EventProjector};
 ///
 /// A reader that lags or comes back misses no durable event. Dropping the stream detaches the
 /// reader; the run goes on.
+#[derive(derive_more::Debug)]
+#[debug("Events {{ .. }}")]
 pub struct Events {
     live: Subscription,
     log: Option<EventSource>,
@@ -139,11 +140,5 @@ impl Stream for Events {
                 None => return Poll::Ready(None),
             }
         }
-    }
-}
-
-impl fmt::Debug for Events {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Events").finish_non_exhaustive()
     }
 }

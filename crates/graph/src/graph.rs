@@ -1,4 +1,4 @@
-use std::{collections::HashMap, fmt, sync::Arc};
+use std::{collections::HashMap, sync::Arc};
 
 use fugato_state::{Question, State};
 use serde_json::Value;
@@ -71,13 +71,14 @@ use crate::{
 /// # Cost
 /// A clone is a shared pointer. Closing a step calls the router of each of its nodes once; edges
 /// and joins call nothing. The graph is checked once, in `build`.
+#[derive(derive_more::Debug)]
+#[debug(
+    "Graph {{ nodes: {:?}, fingerprint: {:?}, .. }}",
+    self.node_names().collect::<Vec<_>>(),
+    self.fingerprint()
+)]
+#[derive_where::derive_where(Clone)]
 pub struct Graph<S: State>(pub(crate) Arc<GraphInner<S>>);
-
-impl<S: State> Clone for Graph<S> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
 
 impl<S: State> Graph<S> {
     pub(crate) fn new(wiring: GraphInner<S>) -> Self {
@@ -122,15 +123,6 @@ impl<S: State> Graph<S> {
             self.0.nodes.get(ix.at()).map(|wire| &wire.work),
             Some(NodeWork::Pause(_))
         )
-    }
-}
-
-impl<S: State> fmt::Debug for Graph<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Graph")
-            .field("nodes", &self.node_names().collect::<Vec<_>>())
-            .field("fingerprint", &self.fingerprint())
-            .finish_non_exhaustive()
     }
 }
 

@@ -117,14 +117,10 @@ impl<S: State, N: Node<S> + 'static> IntoNode<S, IsNode> for N {
 }
 
 /// A function as a node.
+#[derive(derive_more::Debug)]
 #[doc(hidden)]
+#[debug("FnNode")]
 pub struct FnNode<F, Marker>(F, PhantomData<fn() -> Marker>);
-
-impl<F, Marker> std::fmt::Debug for FnNode<F, Marker> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("FnNode")
-    }
-}
 
 #[doc(hidden)]
 #[derive(Debug)]

@@ -5,30 +5,38 @@ use fugato_state::Millis;
 use crate::{Retention, RunError, RunErrorKind, machine::BudgetUnit, policy::millis};
 
 /// The options of a runner.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RunnerOptions {
     /// The step limit of a run: 10,000 by default. Each subgraph counts its own.
+    #[default(10_000)]
     pub step_limit: u64,
     /// The number of times a task may be begun, crashes included, before the run fails: 3 by
     /// default.
+    #[default(3)]
     pub crash_limit: u32,
     /// The owner of the leases, for messages to people: the process id by default.
+    #[default(format!("process {}", std::process::id()))]
     pub owner: String,
     /// The time to live of a lease without renewal: 10 s by default.
+    #[default(Duration::from_secs(10))]
     pub lease: Duration,
     /// The durability: [`Durability::Strict`] by default.
+    #[default(Durability::Strict)]
     pub durability: Durability,
     /// The schedule: [`Schedule::Lockstep`] by default.
+    #[default(Schedule::Lockstep)]
     pub schedule: Schedule,
     /// The budgets of a run, by meter: none by default. Time is in milliseconds.
     pub budgets: BTreeMap<BudgetUnit, u64>,
     /// The time for which a repeat of a named request is recognised: 7 days by default.
+    #[default(Duration::from_secs(7 * 24 * 3600))]
     pub key_age: Duration,
     /// The longest wait for a retry in this process; before a longer one it leaves the thread to a
     /// later owner. Unlimited by default.
     pub longest_sleep: Option<Duration>,
     /// The retention of a thread that has come to its end: it is kept, by default.
+    #[default(Retention::Keep)]
     pub on_complete: Retention,
 }
 
@@ -65,92 +73,37 @@ pub enum Schedule {
     Eager,
 }
 
-impl Default for RunnerOptions {
-    fn default() -> Self {
-        Self {
-            step_limit: 10_000,
-            crash_limit: 3,
-            owner: format!("process {}", std::process::id()),
-            lease: Duration::from_secs(10),
-            durability: Durability::Strict,
-            schedule: Schedule::Lockstep,
-            budgets: BTreeMap::new(),
-            key_age: Duration::from_secs(7 * 24 * 3600),
-            longest_sleep: None,
-            on_complete: Retention::Keep,
-        }
-    }
-}
-
 impl RunnerOptions {
-    /// Sets the step limit of a run.
-    #[must_use]
-    pub fn step_limit(mut self, steps: u64) -> Self {
-        self.step_limit = steps;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the step limit of a run.
+        pub fn step_limit(steps: u64) { step_limit = steps }
 
-    /// Sets the number of times a task may be begun, crashes included.
-    #[must_use]
-    pub fn crash_limit(mut self, attempts: u32) -> Self {
-        self.crash_limit = attempts;
-        self
-    }
+        /// Sets the number of times a task may be begun, crashes included.
+        pub fn crash_limit(attempts: u32) { crash_limit = attempts }
 
-    /// Sets the owner of the leases, for messages to people.
-    #[must_use]
-    pub fn owner(mut self, owner: impl Into<String>) -> Self {
-        self.owner = owner.into();
-        self
-    }
+        /// Sets the owner of the leases, for messages to people.
+        pub fn owner(owner: impl Into<String>) { owner = owner.into() }
 
-    /// Sets the time to live of a lease without renewal.
-    #[must_use]
-    pub fn lease(mut self, lease: Duration) -> Self {
-        self.lease = lease;
-        self
-    }
+        /// Sets the time to live of a lease without renewal.
+        pub fn lease(lease: Duration) { lease = lease }
 
-    /// Sets the durability.
-    #[must_use]
-    pub fn durability(mut self, durability: Durability) -> Self {
-        self.durability = durability;
-        self
-    }
+        /// Sets the durability.
+        pub fn durability(durability: Durability) { durability = durability }
 
-    /// Sets the schedule.
-    #[must_use]
-    pub fn schedule(mut self, schedule: Schedule) -> Self {
-        self.schedule = schedule;
-        self
-    }
+        /// Sets the schedule.
+        pub fn schedule(schedule: Schedule) { schedule = schedule }
 
-    /// Sets the budget of a run for one meter.
-    #[must_use]
-    pub fn budget(mut self, meter: BudgetUnit, limit: u64) -> Self {
-        self.budgets.insert(meter, limit);
-        self
-    }
+        /// Sets the budget of a run for one meter.
+        pub fn budget(meter: BudgetUnit, limit: u64) { budgets.insert(meter, limit) }
 
-    /// Sets the time for which a repeat of a named request is recognised.
-    #[must_use]
-    pub fn key_age(mut self, age: Duration) -> Self {
-        self.key_age = age;
-        self
-    }
+        /// Sets the time for which a repeat of a named request is recognised.
+        pub fn key_age(age: Duration) { key_age = age }
 
-    /// Sets the longest wait for a retry in this process.
-    #[must_use]
-    pub fn longest_sleep(mut self, sleep: Duration) -> Self {
-        self.longest_sleep = Some(sleep);
-        self
-    }
+        /// Sets the longest wait for a retry in this process.
+        pub fn longest_sleep(sleep: Duration) { longest_sleep = Some(sleep) }
 
-    /// Sets the retention of a thread that has come to its end.
-    #[must_use]
-    pub fn on_complete(mut self, policy: Retention) -> Self {
-        self.on_complete = policy;
-        self
+        /// Sets the retention of a thread that has come to its end.
+        pub fn on_complete(policy: Retention) { on_complete = policy }
     }
 
     pub(crate) fn ttl(&self) -> Millis {

@@ -24,14 +24,8 @@ pub enum Outcome<U> {
 }
 
 /// A durable message of a task to the reader of the stream, such as a card or a timeline item.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(derive_more::From, Debug, Clone, PartialEq)]
 pub struct Note(pub EventKind);
-
-impl From<EventKind> for Note {
-    fn from(kind: EventKind) -> Self {
-        Self(kind)
-    }
-}
 
 impl<U> Outcome<U> {
     /// Creates the outcome of a task that is done, with its updates.

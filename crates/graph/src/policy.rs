@@ -1,4 +1,4 @@
-use std::{fmt, future::Future, sync::Arc, time::Duration};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use fugato_state::Millis;
 
@@ -21,44 +21,44 @@ use crate::{BoxError, context::Heartbeat, tasks::Attempt};
 /// assert_eq!(policy.delay(2), Duration::from_millis(400));
 /// assert_eq!(policy.delay(9), Duration::from_secs(10));
 /// ```
-#[derive(Clone)]
+#[derive(smart_default::SmartDefault, derive_more::Debug, Clone)]
 #[non_exhaustive]
 pub struct NodePolicy {
     /// The number of tries before a failure is final: 1 by default.
+    #[default(1)]
     pub attempts: u32,
     /// The delay before the second try; each further delay is twice as long.
+    #[default(Duration::from_millis(500))]
     pub first_delay: Duration,
     /// The longest wait.
+    #[default(Duration::from_secs(60))]
     pub max_delay: Duration,
     /// The time limit of one try.
     pub timeout: Option<Duration>,
     /// The idle timeout of one try: the longest time without
     /// [`Context::heartbeat`](crate::Context::heartbeat) or an event.
     pub idle_timeout: Option<Duration>,
+    #[debug(skip)]
     pub(crate) retry_if: Option<Arc<RetryIf>>,
 }
 
 type RetryIf = dyn Fn(&BoxError) -> bool + Send + Sync;
 
-impl Default for NodePolicy {
-    fn default() -> Self {
-        Self {
-            attempts: 1,
-            first_delay: Duration::from_millis(500),
-            max_delay: Duration::from_secs(60),
-            timeout: None,
-            idle_timeout: None,
-            retry_if: None,
-        }
-    }
-}
-
 impl NodePolicy {
-    /// Sets the number of tries, the first try included.
-    #[must_use]
-    pub fn attempts(mut self, attempts: u32) -> Self {
-        self.attempts = attempts.max(1);
-        self
+    fugato_state::setters! {
+        /// Sets the number of tries, the first try included.
+        pub fn attempts(attempts: u32) { attempts = attempts.max(1) }
+
+        /// Sets the time limit of one try.
+        pub fn timeout(timeout: Duration) { timeout = Some(timeout) }
+
+        /// Sets the idle timeout of one try.
+        pub fn idle_timeout(timeout: Duration) { idle_timeout = Some(timeout) }
+
+        /// Sets the filter of failures that are retried; by default all are.
+        pub fn retry_if(retry: impl Fn(&BoxError) -> bool + Send + Sync + 'static) {
+            retry_if = Some(Arc::new(retry))
+        }
     }
 
     /// Sets the delay after the first failure, which doubles each time up to `max`.
@@ -66,27 +66,6 @@ impl NodePolicy {
     pub fn backoff(mut self, first: Duration, max: Duration) -> Self {
         self.first_delay = first;
         self.max_delay = max;
-        self
-    }
-
-    /// Sets the time limit of one try.
-    #[must_use]
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
-        self
-    }
-
-    /// Sets the idle timeout of one try.
-    #[must_use]
-    pub fn idle_timeout(mut self, timeout: Duration) -> Self {
-        self.idle_timeout = Some(timeout);
-        self
-    }
-
-    /// Sets the filter of failures that are retried; by default all are.
-    #[must_use]
-    pub fn retry_if(mut self, retry: impl Fn(&BoxError) -> bool + Send + Sync + 'static) -> Self {
-        self.retry_if = Some(Arc::new(retry));
         self
     }
 
@@ -140,16 +119,4 @@ impl NodePolicy {
 /// Returns a duration in milliseconds, saturating at the largest value.
 pub(crate) fn millis(duration: Duration) -> Millis {
     Millis::try_from(duration.as_millis()).unwrap_or(Millis::MAX)
-}
-
-impl fmt::Debug for NodePolicy {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NodePolicy")
-            .field("attempts", &self.attempts)
-            .field("first_delay", &self.first_delay)
-            .field("max_delay", &self.max_delay)
-            .field("timeout", &self.timeout)
-            .field("idle_timeout", &self.idle_timeout)
-            .finish_non_exhaustive()
-    }
 }

@@ -82,20 +82,16 @@ impl<U> StateEdit<U> {
         }
     }
 
-    /// Settles an effect of the whole thread that is in doubt. A run that failed because of it can
-    /// be retried then.
-    #[must_use]
-    pub fn settling(mut self, key: impl Into<String>, doubt: InDoubt) -> Self {
-        self.settled = Some((key.into(), doubt));
-        self
-    }
+    fugato_state::setters! {
+        /// Settles an effect of the whole thread that is in doubt. A run that failed because of it
+        /// can be retried then.
+        pub fn settling(key: impl Into<String>, doubt: InDoubt) {
+            settled = Some((key.into(), doubt))
+        }
 
-    /// Finishes an open task with these updates, on the operator's word: `node#visit`, as history
-    /// and questions name it. The thread goes on from there.
-    #[must_use]
-    pub fn finishing(mut self, task: impl Into<String>) -> Self {
-        self.task = Some(task.into());
-        self
+        /// Finishes an open task with these updates, on the operator's word: `node#visit`, as
+        /// history and questions name it. The thread goes on from there.
+        pub fn finishing(task: impl Into<String>) { task = Some(task.into()) }
     }
 }
 

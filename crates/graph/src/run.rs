@@ -1,5 +1,4 @@
 use std::{
-    fmt,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
@@ -85,6 +84,8 @@ pub struct Suspended(pub Vec<u8>);
 /// A run under way: a stream of its events, and a future of its end.
 ///
 /// Dropping it detaches; the run goes on.
+#[derive(derive_more::Debug)]
+#[debug("Run {{ .. }}")]
 pub struct Run<S: State> {
     events: Events,
     end: JoinHandle<Result<RunResult<S>, RunError>>,
@@ -134,10 +135,4 @@ fn awaited<S: State>(
             .unwrap_or_else(|error| Err(RunError::new(RunErrorKind::Unfinished).because(error)))
     }
     .boxed()
-}
-
-impl<S: State> fmt::Debug for Run<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Run").finish_non_exhaustive()
-    }
 }

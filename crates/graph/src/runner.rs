@@ -2,7 +2,6 @@ mod lease;
 
 use std::{
     collections::HashMap,
-    fmt,
     panic::AssertUnwindSafe,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
@@ -103,16 +102,11 @@ use crate::{
 /// # Cost
 /// A request takes a lease, reads the records after the last snapshot, and appends about once for
 /// each step ([`Durability::Strict`]) or less often. One task renews all leases of a runner.
+#[derive_where::derive_where(Clone)]
+#[derive(derive_more::Debug)]
+#[debug("Runner {{ graph: {:?}, options: {:?}, .. }}", self.shop.graph, self.shop.options)]
 pub struct Runner<S: State> {
     pub(crate) shop: Arc<RunnerInner<S>>,
-}
-
-impl<S: State> Clone for Runner<S> {
-    fn clone(&self) -> Self {
-        Self {
-            shop: self.shop.clone(),
-        }
-    }
 }
 
 /// The state that all runs of a runner share.
@@ -582,14 +576,4 @@ const HOUR: Millis = 3_600_000;
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl<S: State> fmt::Debug for Runner<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let RunnerInner { graph, options, .. } = &*self.shop;
-        f.debug_struct("Runner")
-            .field("graph", graph)
-            .field("options", options)
-            .finish_non_exhaustive()
-    }
 }

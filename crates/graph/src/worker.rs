@@ -59,26 +59,16 @@ impl<S: State> Worker<S> {
         }
     }
 
-    /// Sets the number of threads that run at once.
-    #[must_use]
-    pub fn concurrency(mut self, threads: usize) -> Self {
-        self.concurrency = threads.max(1);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the number of threads that run at once.
+        pub fn concurrency(threads: usize) { concurrency = threads.max(1) }
 
-    /// Sets the interval at which it looks for work while there is none: 250 ms by default.
-    #[must_use]
-    pub fn poll(mut self, every: Duration) -> Self {
-        self.poll = every;
-        self
-    }
+        /// Sets the interval at which it looks for work while there is none: 250 ms by default.
+        pub fn poll(every: Duration) { poll = every }
 
-    /// Sets the time that a step may still take when the worker is to stop: 30 s by default. A
-    /// longer step is dropped, and begins again elsewhere.
-    #[must_use]
-    pub fn grace(mut self, grace: Duration) -> Self {
-        self.grace = grace;
-        self
+        /// Sets the time that a step may still take when the worker is to stop: 30 s by default. A
+        /// longer step is dropped, and begins again elsewhere.
+        pub fn grace(grace: Duration) { grace = grace }
     }
 
     /// Works until `stop` is ready, then lets every thread finish its step and leaves it to others.

@@ -103,50 +103,28 @@ impl<M: ChatModel> CircuitBreaker<M> {
         }
     }
 
-    /// Sets the number of failures in a row that open the circuit.
-    #[must_use]
-    pub fn failures(mut self, failures: u32) -> Self {
-        self.limits.failures = failures;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the number of failures in a row that open the circuit.
+        pub fn failures(failures: u32) { limits.failures = failures }
 
-    /// Sets the total time of failures in a row that opens the circuit. A server that hangs is thus
-    /// detected after fewer failures than one that refuses at once.
-    #[must_use]
-    pub fn lost(mut self, time: Duration) -> Self {
-        self.limits.lost = Some(time);
-        self
-    }
+        /// Sets the total time of failures in a row that opens the circuit. A server that hangs is
+        /// thus detected after fewer failures than one that refuses at once.
+        pub fn lost(time: Duration) { limits.lost = Some(time) }
 
-    /// Sets the time for which the circuit stays open.
-    #[must_use]
-    pub fn open_for(mut self, time: Duration) -> Self {
-        self.limits.open_for = time;
-        self
-    }
+        /// Sets the time for which the circuit stays open.
+        pub fn open_for(time: Duration) { limits.open_for = time }
 
-    /// Sets the longest time for which the circuit stays open. The time doubles with each failed
-    /// probe, up to this limit. It does not grow unless the limit is longer than
-    /// [`open_for`](Self::open_for).
-    #[must_use]
-    pub fn open_at_most(mut self, time: Duration) -> Self {
-        self.limits.open_at_most = time;
-        self
-    }
+        /// Sets the longest time for which the circuit stays open. The time doubles with each
+        /// failed probe, up to this limit. It does not grow unless the limit is longer than
+        /// [`open_for`](Self::open_for).
+        pub fn open_at_most(time: Duration) { limits.open_at_most = time }
 
-    /// Sets the number of requests that may run at once while the circuit is half-open; at least
-    /// one.
-    #[must_use]
-    pub fn probes(mut self, probes: u32) -> Self {
-        self.limits.probes = probes;
-        self
-    }
+        /// Sets the number of requests that may run at once while the circuit is half-open; at
+        /// least one.
+        pub fn probes(probes: u32) { limits.probes = probes }
 
-    /// Sets the number of successes that close a half-open circuit.
-    #[must_use]
-    pub fn successes(mut self, successes: u32) -> Self {
-        self.limits.successes = successes;
-        self
+        /// Sets the number of successes that close a half-open circuit.
+        pub fn successes(successes: u32) { limits.successes = successes }
     }
 
     /// Returns the present state of the circuit.

@@ -68,38 +68,25 @@ where
 }
 
 /// The limits of [`call`]: its attempts, and the time of each.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(smart_default::SmartDefault, Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallOptions {
     /// The greatest number of answers, counted over all models and all corrections; 3 by default.
+    #[default(3)]
     pub attempts: u32,
     /// The time limit of one answer; 30 seconds by default. A model that has no timeout of its own
     /// is given up after this time multiplied by the attempts that are left.
+    #[default(Duration::from_secs(30))]
     pub patience: Duration,
 }
 
-impl Default for CallOptions {
-    fn default() -> Self {
-        Self {
-            attempts: 3,
-            patience: Duration::from_secs(30),
-        }
-    }
-}
-
 impl CallOptions {
-    /// Sets the greatest number of answers; at least one.
-    #[must_use]
-    pub fn attempts(mut self, attempts: u32) -> Self {
-        self.attempts = attempts.max(1);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the greatest number of answers; at least one.
+        pub fn attempts(attempts: u32) { attempts = attempts.max(1) }
 
-    /// Sets the time limit of one answer.
-    #[must_use]
-    pub fn patience(mut self, patience: Duration) -> Self {
-        self.patience = patience;
-        self
+        /// Sets the time limit of one answer.
+        pub fn patience(patience: Duration) { patience = patience }
     }
 
     async fn ask<M: ChatModel + ?Sized>(

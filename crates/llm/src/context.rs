@@ -1,11 +1,8 @@
 mod trim;
 
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
 };
 
 use async_trait::async_trait;
@@ -32,10 +29,11 @@ use crate::{
 ///
 /// # Default
 /// Tokens are counted by [`EstimatedTokens`].
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
 pub struct ContextWindow<M> {
     model: M,
     tokens: u64,
+    #[debug(skip)]
     count: Arc<dyn TokenCount>,
     /// The limit of messages and tools that was learnt from the server, by the same count.
     learnt: Arc<AtomicU64>,
@@ -55,11 +53,9 @@ impl<M: ChatModel> ContextWindow<M> {
         }
     }
 
-    /// Sets the counter of tokens.
-    #[must_use]
-    pub fn count(mut self, count: impl TokenCount + 'static) -> Self {
-        self.count = Arc::new(count);
-        self
+    fugato_state::setters! {
+        /// Sets the counter of tokens.
+        pub fn count(count: impl TokenCount + 'static) { count = Arc::new(count) }
     }
 
     /// Returns the number of tokens that the messages and tools of a request may have.
@@ -120,15 +116,5 @@ impl<M: ChatModel> ChatModel for ContextWindow<M> {
 
     fn name(&self) -> &str {
         self.model.name()
-    }
-}
-
-impl<M: fmt::Debug> fmt::Debug for ContextWindow<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ContextWindow")
-            .field("model", &self.model)
-            .field("tokens", &self.tokens)
-            .field("learnt", &self.learnt)
-            .finish_non_exhaustive()
     }
 }

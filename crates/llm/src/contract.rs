@@ -1,7 +1,7 @@
 mod explain;
 mod rejected;
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use fugato_state::{Schema, SchemaError, Violation};
 use schemars::JsonSchema;
@@ -77,6 +77,9 @@ pub use rejected::{RejectedAnswer, RejectedClass};
 /// [`new`](Self::new) builds the schema and the outline; the schema is compiled at the first
 /// reading. A contract is therefore made once and cloned, which copies only pointers. Reading takes
 /// time linear in the length of the answer, and then that of the schema and the checks.
+#[derive_where::derive_where(Clone)]
+#[derive(derive_more::Debug)]
+#[debug("Contract {{ name: {name:?}, checks: {:?}, .. }}", self.checks.len())]
 pub struct Contract<T> {
     name: Arc<str>,
     schema: Schema,
@@ -161,18 +164,16 @@ impl<T: DeserializeOwned> Contract<T> {
         })
     }
 
-    /// Adds a change of the value before it is validated, such as a move of fields.
-    #[must_use]
-    pub fn prepare(mut self, change: impl Fn(&mut Value) + Send + Sync + 'static) -> Self {
-        self.prepare.push(Arc::new(change));
-        self
-    }
+    fugato_state::setters! {
+        /// Adds a change of the value before it is validated, such as a move of fields.
+        pub fn prepare(change: impl Fn(&mut Value) + Send + Sync + 'static) {
+            prepare.push(Arc::new(change))
+        }
 
-    /// Adds a check of conditions that the schema cannot express.
-    #[must_use]
-    pub fn check(mut self, check: impl Fn(&T, &mut Objections) + Send + Sync + 'static) -> Self {
-        self.checks.push(Arc::new(check));
-        self
+        /// Adds a check of conditions that the schema cannot express.
+        pub fn check(check: impl Fn(&T, &mut Objections) + Send + Sync + 'static) {
+            checks.push(Arc::new(check))
+        }
     }
 
     /// Returns the name.
@@ -257,27 +258,6 @@ impl<T: DeserializeOwned> Contract<T> {
             RejectedClass::Schema
         };
         RejectedAnswer::new(class, violations, &self.outline).raw(&value.to_string())
-    }
-}
-
-impl<T> Clone for Contract<T> {
-    fn clone(&self) -> Self {
-        Self {
-            name: self.name.clone(),
-            schema: self.schema.clone(),
-            outline: self.outline.clone(),
-            prepare: self.prepare.clone(),
-            checks: self.checks.clone(),
-        }
-    }
-}
-
-impl<T> fmt::Debug for Contract<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Contract")
-            .field("name", &self.name)
-            .field("checks", &self.checks.len())
-            .finish_non_exhaustive()
     }
 }
 

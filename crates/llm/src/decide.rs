@@ -78,7 +78,10 @@ where
 }
 
 /// The limit of rejected answers of [`decide`], and the rule that decides after it.
+#[derive(smart_default::SmartDefault, derive_more::Debug)]
+#[debug("DecideOptions {{ failures: {failures:?}, rule: {:?} }}", self.rule.is_some())]
 pub struct DecideOptions<T> {
+    #[default(3)]
     failures: usize,
     rule: Option<Rule<T>>,
 }
@@ -86,37 +89,15 @@ pub struct DecideOptions<T> {
 type Rule<T> = Box<dyn FnOnce(&DecideError) -> T + Send>;
 
 impl<T> DecideOptions<T> {
-    /// Sets the number of rejected answers in a row after which the rule decides; at least one, 3
-    /// by default.
-    #[must_use]
-    pub fn failures(mut self, failures: usize) -> Self {
-        self.failures = failures.max(1);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the number of rejected answers in a row after which the rule decides; at least one,
+        /// 3 by default.
+        pub fn failures(failures: usize) { failures = failures.max(1) }
 
-    /// Sets the rule that decides in place of the model. It gets the reason.
-    #[must_use]
-    pub fn or_rule(mut self, rule: impl FnOnce(&DecideError) -> T + Send + 'static) -> Self {
-        self.rule = Some(Box::new(rule));
-        self
-    }
-}
-
-impl<T> Default for DecideOptions<T> {
-    fn default() -> Self {
-        Self {
-            failures: 3,
-            rule: None,
+        /// Sets the rule that decides in place of the model. It gets the reason.
+        pub fn or_rule(rule: impl FnOnce(&DecideError) -> T + Send + 'static) {
+            rule = Some(Box::new(rule))
         }
-    }
-}
-
-impl<T> fmt::Debug for DecideOptions<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("DecideOptions")
-            .field("failures", &self.failures)
-            .field("rule", &self.rule.is_some())
-            .finish()
     }
 }
 

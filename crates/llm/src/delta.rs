@@ -67,18 +67,12 @@ impl ToolCallDelta {
         }
     }
 
-    /// Sets the id of the call.
-    #[must_use]
-    pub fn id(mut self, id: impl Into<String>) -> Self {
-        self.id = Some(id.into());
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the id of the call.
+        pub fn id(id: impl Into<String>) { id = Some(id.into()) }
 
-    /// Sets the name of the tool.
-    #[must_use]
-    pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
-        self
+        /// Sets the name of the tool.
+        pub fn name(name: impl Into<String>) { name = Some(name.into()) }
     }
 }
 
@@ -108,18 +102,12 @@ impl Usage {
         }
     }
 
-    /// Sets the number of input tokens that were cached.
-    #[must_use]
-    pub fn cached(mut self, tokens: u64) -> Self {
-        self.cached = tokens;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the number of input tokens that were cached.
+        pub fn cached(tokens: u64) { cached = tokens }
 
-    /// Sets the number of output tokens that were reasoning.
-    #[must_use]
-    pub fn reasoning(mut self, tokens: u64) -> Self {
-        self.reasoning = tokens;
-        self
+        /// Sets the number of output tokens that were reasoning.
+        pub fn reasoning(tokens: u64) { reasoning = tokens }
     }
 
     /// Returns the number of input and output tokens together.

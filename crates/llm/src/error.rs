@@ -143,18 +143,14 @@ impl ModelError {
         }
     }
 
-    /// Replaces the advice.
-    #[must_use]
-    pub fn advice(mut self, advice: RetryAdvice) -> Self {
-        self.advice = advice;
-        self
-    }
+    fugato_state::setters! {
+        /// Replaces the advice.
+        pub fn advice(advice: RetryAdvice) { advice = advice }
 
-    /// Sets the source of the error.
-    #[must_use]
-    pub fn caused_by(mut self, source: impl Error + Send + Sync + 'static) -> Self {
-        self.source = Some(Arc::new(source));
-        self
+        /// Sets the source of the error.
+        pub fn caused_by(source: impl Error + Send + Sync + 'static) {
+            source = Some(Arc::new(source))
+        }
     }
 
     /// Returns the kind and the context, without the attempts that led here.

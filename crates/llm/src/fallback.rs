@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
@@ -19,7 +19,8 @@ use crate::{
 ///   each backup that is left.
 /// - To retry the whole chain, wrap it: `Retry::new(Fallback::new(main).or(backup))`. A
 ///   [`Retry`](crate::Retry) inside would pause before the backup is used.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("Fallback {{ chain: {:?} }}", self.chain.iter().map(ChatModel::name).collect::<Vec<_>>())]
 pub struct Fallback {
     chain: Vec<Arc<dyn ChatModel>>,
 }
@@ -32,11 +33,9 @@ impl Fallback {
         }
     }
 
-    /// Appends a backup, which is used when all models before it failed.
-    #[must_use]
-    pub fn or(mut self, backup: impl ChatModel + 'static) -> Self {
-        self.chain.push(Arc::new(backup));
-        self
+    fugato_state::setters! {
+        /// Appends a backup, which is used when all models before it failed.
+        pub fn or(backup: impl ChatModel + 'static) { chain.push(Arc::new(backup)) }
     }
 }
 
@@ -78,12 +77,5 @@ impl ChatModel for Fallback {
 
     fn name(&self) -> &str {
         self.chain.first().map_or("fallback", |main| main.name())
-    }
-}
-
-impl fmt::Debug for Fallback {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.chain.iter().map(ChatModel::name).collect();
-        f.debug_struct("Fallback").field("chain", &names).finish()
     }
 }

@@ -1,7 +1,6 @@
 mod window;
 
 use std::{
-    fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -46,11 +45,14 @@ pub struct RateLimit<M> {
 /// # Default
 /// No limits and no longest wait; 1,024 tokens for an answer whose length the request does not
 /// limit; tokens counted by [`EstimatedTokens`].
-#[derive(Clone)]
+#[derive(smart_default::SmartDefault, derive_more::Debug, Clone)]
+#[debug("Quota {{ limits: {limits:?}, longest_wait: {longest_wait:?}, answer: {answer:?}, .. }}")]
 pub struct Quota {
     limits: Limits,
     longest_wait: Option<Duration>,
+    #[default(1024)]
     answer: u64,
+    #[default(Arc::new(EstimatedTokens))]
     counter: Arc<dyn TokenCount>,
     shared: Arc<Shared>,
 }
@@ -70,54 +72,24 @@ impl<M: ChatModel> RateLimit<M> {
     }
 }
 
-impl Default for Quota {
-    fn default() -> Self {
-        Self {
-            limits: Limits::default(),
-            longest_wait: None,
-            answer: 1024,
-            counter: Arc::new(EstimatedTokens),
-            shared: Arc::default(),
-        }
-    }
-}
-
 impl Quota {
-    /// Limits the requests per minute; at least one.
-    #[must_use]
-    pub fn requests(mut self, a_minute: u32) -> Self {
-        self.limits.requests = Some(a_minute);
-        self
-    }
+    fugato_state::setters! {
+        /// Limits the requests per minute; at least one.
+        pub fn requests(a_minute: u32) { limits.requests = Some(a_minute) }
 
-    /// Limits the tokens per minute, input and output together.
-    ///
-    /// A request that needs more is sent when no other was sent for a minute.
-    #[must_use]
-    pub fn tokens(mut self, a_minute: u64) -> Self {
-        self.limits.tokens = Some(a_minute);
-        self
-    }
+        /// Limits the tokens per minute, input and output together.
+        ///
+        /// A request that needs more is sent when no other was sent for a minute.
+        pub fn tokens(a_minute: u64) { limits.tokens = Some(a_minute) }
 
-    /// Refuses requests that would wait longer; zero refuses all that do not fit at once.
-    #[must_use]
-    pub fn longest_wait(mut self, wait: Duration) -> Self {
-        self.longest_wait = Some(wait);
-        self
-    }
+        /// Refuses requests that would wait longer; zero refuses all that do not fit at once.
+        pub fn longest_wait(wait: Duration) { longest_wait = Some(wait) }
 
-    /// Sets the expected tokens of an answer whose length the request does not limit.
-    #[must_use]
-    pub fn answer(mut self, tokens: u64) -> Self {
-        self.answer = tokens;
-        self
-    }
+        /// Sets the expected tokens of an answer whose length the request does not limit.
+        pub fn answer(tokens: u64) { answer = tokens }
 
-    /// Sets the counter of tokens.
-    #[must_use]
-    pub fn counter(mut self, counter: impl TokenCount + 'static) -> Self {
-        self.counter = Arc::new(counter);
-        self
+        /// Sets the counter of tokens.
+        pub fn counter(counter: impl TokenCount + 'static) { counter = Arc::new(counter) }
     }
 
     fn estimate(&self, request: &ChatRequest) -> u64 {
@@ -184,16 +156,6 @@ impl Quota {
         let longest = self.longest_wait.unwrap_or_default().as_millis();
         let context = format!("the quota leaves no room within {longest} ms");
         ModelError::new(ModelErrorKind::RateLimited, context).advice(RetryAdvice::After(wait))
-    }
-}
-
-impl fmt::Debug for Quota {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Quota")
-            .field("limits", &self.limits)
-            .field("longest_wait", &self.longest_wait)
-            .field("answer", &self.answer)
-            .finish_non_exhaustive()
     }
 }
 

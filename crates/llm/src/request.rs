@@ -46,74 +46,38 @@ impl ChatRequest {
         }
     }
 
-    /// Appends a message.
-    #[must_use]
-    pub fn message(mut self, message: Message) -> Self {
-        self.messages.push(message);
-        self
-    }
+    fugato_state::setters! {
+        /// Appends a message.
+        pub fn message(message: Message) { messages.push(message) }
 
-    /// Adds tools.
-    #[must_use]
-    pub fn tools(mut self, tools: impl IntoIterator<Item = ToolSchema>) -> Self {
-        self.tools.extend(tools);
-        self
-    }
+        /// Adds tools.
+        pub fn tools(tools: impl IntoIterator<Item = ToolSchema>) { tools.extend(tools) }
 
-    /// Sets the choice of the tools to call.
-    #[must_use]
-    pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
-        self.tool_choice = choice;
-        self
-    }
+        /// Sets the choice of the tools to call.
+        pub fn tool_choice(choice: ToolChoice) { tool_choice = choice }
 
-    /// Sets the form of the text.
-    #[must_use]
-    pub fn response_format(mut self, format: ResponseFormat) -> Self {
-        self.response_format = format;
-        self
-    }
+        /// Sets the form of the text.
+        pub fn response_format(format: ResponseFormat) { response_format = format }
 
-    /// Sets the temperature: 0 is the most likely text, 1 the model's own spread.
-    #[must_use]
-    pub fn temperature(mut self, temperature: f32) -> Self {
-        self.sampling.temperature = Some(temperature);
-        self
-    }
+        /// Sets the temperature: 0 is the most likely text, 1 the model's own spread.
+        pub fn temperature(temperature: f32) { sampling.temperature = Some(temperature) }
 
-    /// Limits the length of the answer, in tokens.
-    #[must_use]
-    pub fn max_tokens(mut self, tokens: u32) -> Self {
-        self.sampling.max_tokens = Some(tokens);
-        self
-    }
+        /// Limits the length of the answer, in tokens.
+        pub fn max_tokens(tokens: u32) { sampling.max_tokens = Some(tokens) }
 
-    /// Sets the thinking mode of the model.
-    #[must_use]
-    pub fn thinking(mut self, thinking: Thinking) -> Self {
-        self.thinking = thinking;
-        self
-    }
+        /// Sets the thinking mode of the model.
+        pub fn thinking(thinking: Thinking) { thinking = thinking }
 
-    /// Sets the time limit of the whole answer.
-    #[must_use]
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
-        self
-    }
+        /// Sets the time limit of the whole answer.
+        pub fn timeout(timeout: Duration) { timeout = Some(timeout) }
 
-    /// Sets the greatest number of attempts.
-    #[must_use]
-    pub fn attempts(mut self, attempts: u32) -> Self {
-        self.attempts = Some(attempts);
-        self
-    }
+        /// Sets the greatest number of attempts.
+        pub fn attempts(attempts: u32) { attempts = Some(attempts) }
 
-    /// Adds data for traces.
-    #[must_use]
-    pub fn metadata(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
-        self.metadata.insert(key.into(), value.into());
-        self
+        /// Adds data for traces.
+        pub fn metadata(key: impl Into<String>, value: impl Into<String>) {
+            metadata.insert(key.into(), value.into())
+        }
     }
 }
 

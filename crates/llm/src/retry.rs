@@ -42,25 +42,15 @@ impl<M: ChatModel> Retry<M> {
         }
     }
 
-    /// Sets the greatest number of attempts, the first one included.
-    #[must_use]
-    pub fn attempts(mut self, attempts: u32) -> Self {
-        self.attempts = attempts;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the greatest number of attempts, the first one included.
+        pub fn attempts(attempts: u32) { attempts = attempts }
 
-    /// Sets the pause after the first attempt if the server asks for none; later pauses double.
-    #[must_use]
-    pub fn pause(mut self, pause: Duration) -> Self {
-        self.pause = pause;
-        self
-    }
+        /// Sets the pause after the first attempt if the server asks for none; later pauses double.
+        pub fn pause(pause: Duration) { pause = pause }
 
-    /// Sets the longest pause to wait for.
-    #[must_use]
-    pub fn max_pause(mut self, pause: Duration) -> Self {
-        self.max_pause = pause;
-        self
+        /// Sets the longest pause to wait for.
+        pub fn max_pause(pause: Duration) { max_pause = pause }
     }
 
     fn pause_after(&self, error: &ModelError, made: u32) -> Option<Duration> {

@@ -39,18 +39,12 @@ impl<M: ChatModel> SizeLimit<M> {
         }
     }
 
-    /// Sets the greatest number of bytes of an answer.
-    #[must_use]
-    pub fn bytes(mut self, most: usize) -> Self {
-        self.limits.bytes = most;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the greatest number of bytes of an answer.
+        pub fn bytes(most: usize) { limits.bytes = most }
 
-    /// Sets the greatest number of calls in an answer.
-    #[must_use]
-    pub fn calls(mut self, most: usize) -> Self {
-        self.limits.calls = most;
-        self
+        /// Sets the greatest number of calls in an answer.
+        pub fn calls(most: usize) { limits.calls = most }
     }
 }
 
@@ -80,19 +74,12 @@ impl<M: ChatModel> ChatModel for SizeLimit<M> {
 }
 
 /// The limits of the size of an answer.
-#[derive(Debug, Clone, Copy)]
+#[derive(smart_default::SmartDefault, Debug, Clone, Copy)]
 pub(crate) struct SizeLimits {
+    #[default(ChatResponse::MOST_BYTES)]
     bytes: usize,
+    #[default(ChatResponse::MOST_CALLS)]
     calls: usize,
-}
-
-impl Default for SizeLimits {
-    fn default() -> Self {
-        Self {
-            bytes: ChatResponse::MOST_BYTES,
-            calls: ChatResponse::MOST_CALLS,
-        }
-    }
 }
 
 impl SizeLimits {

@@ -67,18 +67,12 @@ impl<M: ChatModel> SpendLimit<M> {
         }
     }
 
-    /// Sets the allowance of all answers of one stage.
-    #[must_use]
-    pub fn stage(mut self, allowance: Allowance) -> Self {
-        self.stage = allowance;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the allowance of all answers of one stage.
+        pub fn stage(allowance: Allowance) { stage = allowance }
 
-    /// Sets the allowance of all answers of one run.
-    #[must_use]
-    pub fn run(mut self, allowance: Allowance) -> Self {
-        self.run = allowance;
-        self
+        /// Sets the allowance of all answers of one run.
+        pub fn run(allowance: Allowance) { run = allowance }
     }
 }
 

@@ -40,18 +40,12 @@ impl<M: ChatModel> Timeout<M> {
         }
     }
 
-    /// Limits the whole answer.
-    #[must_use]
-    pub fn total(mut self, limit: Duration) -> Self {
-        self.total = Some(limit);
-        self
-    }
+    fugato_state::setters! {
+        /// Limits the whole answer.
+        pub fn total(limit: Duration) { total = Some(limit) }
 
-    /// Limits the time before each delta.
-    #[must_use]
-    pub fn idle(mut self, limit: Duration) -> Self {
-        self.idle = Some(limit);
-        self
+        /// Limits the time before each delta.
+        pub fn idle(limit: Duration) { idle = Some(limit) }
     }
 }
 

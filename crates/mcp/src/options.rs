@@ -1,6 +1,5 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
     sync::Arc,
     time::Duration,
 };
@@ -24,22 +23,32 @@ use crate::{ServerAnswer, ServerQuestion};
 ///     .adjust("append", |spec| spec.effect(EffectClass::Keyed).also_called("write_note"));
 /// # let _ = options;
 /// ```
-#[derive(Clone)]
+#[derive(smart_default::SmartDefault, derive_more::Debug, Clone)]
 pub struct McpOptions {
     pub(crate) prefix: Option<String>,
     pub(crate) only: Option<BTreeSet<String>>,
     pub(crate) domain: Option<String>,
     pub(crate) pack: Option<String>,
+    #[default(true)]
     pub(crate) trusts_hints: bool,
+    #[debug("{:?}", adjust.keys())]
     pub(crate) adjust: BTreeMap<String, Adjust>,
     pub(crate) era: Era,
+    #[default(Duration::from_secs(30))]
     pub(crate) connect_timeout: Duration,
+    #[default(Duration::from_secs(60))]
     pub(crate) timeout: Duration,
+    #[default(Duration::from_secs(600))]
     pub(crate) longest: Duration,
+    #[default(500)]
     pub(crate) most_tools: usize,
+    #[default(20_000)]
     pub(crate) most_text: usize,
+    #[default(256 * 1024)]
     pub(crate) most_data: usize,
+    #[debug(skip)]
     pub(crate) progress: Option<ProgressReader>,
+    #[debug(skip)]
     pub(crate) answers: Option<Answers>,
 }
 
@@ -80,28 +89,6 @@ pub struct Progress {
     pub message: Option<String>,
 }
 
-impl Default for McpOptions {
-    fn default() -> Self {
-        Self {
-            prefix: None,
-            only: None,
-            domain: None,
-            pack: None,
-            trusts_hints: true,
-            adjust: BTreeMap::new(),
-            era: Era::default(),
-            connect_timeout: Duration::from_secs(30),
-            timeout: Duration::from_secs(60),
-            longest: Duration::from_secs(600),
-            most_tools: 500,
-            most_text: 20_000,
-            most_data: 256 * 1024,
-            progress: None,
-            answers: None,
-        }
-    }
-}
-
 impl McpOptions {
     /// Creates options that offer every tool, with the server's hints, and with the limits that are
     /// named at each method.
@@ -109,109 +96,63 @@ impl McpOptions {
         Self::default()
     }
 
-    /// Sets the prefix of the tools' names, with `_` between; by default the name of the server, no
-    /// prefix if it is empty.
-    #[must_use]
-    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
-        self.prefix = Some(prefix.into());
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the prefix of the tools' names, with `_` between; by default the name of the
+        /// server, no prefix if it is empty.
+        pub fn prefix(prefix: impl Into<String>) { prefix = Some(prefix.into()) }
 
-    /// Offers these tools, by the names that the server gave them, and no others.
-    #[must_use]
-    pub fn only<N: Into<String>>(mut self, tools: impl IntoIterator<Item = N>) -> Self {
-        self.only = Some(tools.into_iter().map(Into::into).collect());
-        self
-    }
+        /// Offers these tools, by the names that the server gave them, and no others.
+        pub fn only<N: Into<String>>(tools: impl IntoIterator<Item = N>) {
+            only = Some(tools.into_iter().map(Into::into).collect())
+        }
 
-    /// Shows the tools only while this domain is active.
-    #[must_use]
-    pub fn domain(mut self, domain: impl Into<String>) -> Self {
-        self.domain = Some(domain.into());
-        self
-    }
+        /// Shows the tools only while this domain is active.
+        pub fn domain(domain: impl Into<String>) { domain = Some(domain.into()) }
 
-    /// Shows the tools only while this pack of the domain is active.
-    #[must_use]
-    pub fn pack(mut self, pack: impl Into<String>) -> Self {
-        self.pack = Some(pack.into());
-        self
+        /// Shows the tools only while this pack of the domain is active.
+        pub fn pack(pack: impl Into<String>) { pack = Some(pack.into()) }
+
+        /// Changes the spec of one tool, by the name that the server gave it. The change wins over
+        /// the server's hints.
+        pub fn adjust(
+            tool: impl Into<String>, change: impl Fn(ToolSpec) -> ToolSpec + Send + Sync + 'static,
+        ) {
+            adjust.insert(tool.into(), Arc::new(change))
+        }
+
+        /// Sets the way to begin a session.
+        pub fn era(era: Era) { era = era }
+
+        /// Sets the time limit for starting and greeting the server; 30 seconds by default.
+        pub fn connect_timeout(limit: Duration) { connect_timeout = limit }
+
+        /// Sets the time limit for a call without an answer or progress; 60 seconds by default.
+        pub fn timeout(silence: Duration) { timeout = silence }
+
+        /// Sets the time limit for a whole call, independent of progress; 10 minutes by default.
+        pub fn longest(limit: Duration) { longest = limit }
+
+        /// Sets the number of tools that the server may offer; 500 by default.
+        pub fn most_tools(tools: usize) { most_tools = tools }
+
+        /// Sets the number of characters of a result that the model gets; 20,000 by default.
+        pub fn most_text(characters: usize) { most_text = characters }
+
+        /// Sets the number of bytes of JSON of a result that are kept for programs; 256 KiB by
+        /// default. A result is a record of the log, which has limits of its own.
+        pub fn most_data(bytes: usize) { most_data = bytes }
+
+        /// Sets the reader of calls' progress. It must not block. Progress that arrives after the
+        /// answer is dropped.
+        pub fn on_progress(read: impl Fn(Progress) + Send + Sync + 'static) {
+            progress = Some(Arc::new(read))
+        }
     }
 
     /// Ignores the server's hints: each tool counts as the worst.
     #[must_use]
     pub fn distrust_hints(mut self) -> Self {
         self.trusts_hints = false;
-        self
-    }
-
-    /// Changes the spec of one tool, by the name that the server gave it. The change wins over the
-    /// server's hints.
-    #[must_use]
-    pub fn adjust(
-        mut self,
-        tool: impl Into<String>,
-        change: impl Fn(ToolSpec) -> ToolSpec + Send + Sync + 'static,
-    ) -> Self {
-        self.adjust.insert(tool.into(), Arc::new(change));
-        self
-    }
-
-    /// Sets the way to begin a session.
-    #[must_use]
-    pub fn era(mut self, era: Era) -> Self {
-        self.era = era;
-        self
-    }
-
-    /// Sets the time limit for starting and greeting the server; 30 seconds by default.
-    #[must_use]
-    pub fn connect_timeout(mut self, limit: Duration) -> Self {
-        self.connect_timeout = limit;
-        self
-    }
-
-    /// Sets the time limit for a call without an answer or progress; 60 seconds by default.
-    #[must_use]
-    pub fn timeout(mut self, silence: Duration) -> Self {
-        self.timeout = silence;
-        self
-    }
-
-    /// Sets the time limit for a whole call, independent of progress; 10 minutes by default.
-    #[must_use]
-    pub fn longest(mut self, limit: Duration) -> Self {
-        self.longest = limit;
-        self
-    }
-
-    /// Sets the number of tools that the server may offer; 500 by default.
-    #[must_use]
-    pub fn most_tools(mut self, tools: usize) -> Self {
-        self.most_tools = tools;
-        self
-    }
-
-    /// Sets the number of characters of a result that the model gets; 20,000 by default.
-    #[must_use]
-    pub fn most_text(mut self, characters: usize) -> Self {
-        self.most_text = characters;
-        self
-    }
-
-    /// Sets the number of bytes of JSON of a result that are kept for programs; 256 KiB by default.
-    /// A result is a record of the log, which has limits of its own.
-    #[must_use]
-    pub fn most_data(mut self, bytes: usize) -> Self {
-        self.most_data = bytes;
-        self
-    }
-
-    /// Sets the reader of calls' progress. It must not block. Progress that arrives after the
-    /// answer is dropped.
-    #[must_use]
-    pub fn on_progress(mut self, read: impl Fn(Progress) + Send + Sync + 'static) -> Self {
-        self.progress = Some(Arc::new(read));
         self
     }
 
@@ -226,20 +167,5 @@ impl McpOptions {
     {
         self.answers = Some(Arc::new(move |question| answer(question).boxed()));
         self
-    }
-}
-
-impl fmt::Debug for McpOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("McpOptions")
-            .field("prefix", &self.prefix)
-            .field("only", &self.only)
-            .field("domain", &self.domain)
-            .field("pack", &self.pack)
-            .field("trusts_hints", &self.trusts_hints)
-            .field("adjust", &self.adjust.keys())
-            .field("era", &self.era)
-            .field("timeout", &self.timeout)
-            .finish_non_exhaustive()
     }
 }

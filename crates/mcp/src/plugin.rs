@@ -122,68 +122,42 @@ impl Plugins {
         }
     }
 
-    /// Replaces the operator's settings.
-    #[must_use]
-    pub fn settings(mut self, settings: PluginSettings) -> Self {
-        self.settings = settings;
-        self
-    }
+    fugato_state::setters! {
+        /// Replaces the operator's settings.
+        pub fn settings(settings: PluginSettings) { settings = settings }
 
-    /// Sets the permissions of each plugin, by its name. A plugin that wants more does not run.
-    #[must_use]
-    pub fn granted(mut self, granted: BTreeMap<String, BTreeSet<Permission>>) -> Self {
-        self.settings.granted = granted;
-        self
-    }
+        /// Sets the permissions of each plugin, by its name. A plugin that wants more does not run.
+        pub fn granted(granted: BTreeMap<String, BTreeSet<Permission>>) {
+            settings.granted = granted
+        }
 
-    /// Adds plugins to be started although they do not start by themselves.
-    #[must_use]
-    pub fn start(mut self, names: impl IntoIterator<Item = String>) -> Self {
-        self.settings.start.extend(names);
-        self
-    }
+        /// Adds plugins to be started although they do not start by themselves.
+        pub fn start(names: impl IntoIterator<Item = String>) { settings.start.extend(names) }
 
-    /// Sets the folder in which plugins with `write-file` may read and write: `PLUGIN_ROOT`.
-    #[must_use]
-    pub fn root(mut self, root: impl Into<PathBuf>) -> Self {
-        self.root = Some(root.into());
-        self
-    }
+        /// Sets the folder in which plugins with `write-file` may read and write: `PLUGIN_ROOT`.
+        pub fn root(root: impl Into<PathBuf>) { root = Some(root.into()) }
 
-    /// Sets the folder in which plugins with `read-memory` may read: `PLUGIN_MEMORY`.
-    #[must_use]
-    pub fn memory(mut self, memory: impl Into<PathBuf>) -> Self {
-        self.memory = Some(memory.into());
-        self
-    }
+        /// Sets the folder in which plugins with `read-memory` may read: `PLUGIN_MEMORY`.
+        pub fn memory(memory: impl Into<PathBuf>) { memory = Some(memory.into()) }
 
-    /// Adds places that all plugins may read, such as the folder of their interpreter.
-    #[must_use]
-    pub fn readable(mut self, places: impl IntoIterator<Item = PathBuf>) -> Self {
-        self.settings.readable.extend(places);
-        self
-    }
+        /// Adds places that all plugins may read, such as the folder of their interpreter.
+        pub fn readable(places: impl IntoIterator<Item = PathBuf>) {
+            settings.readable.extend(places)
+        }
 
-    /// Adds plugins that run although nothing locks them in: they can reach what this process can.
-    #[must_use]
-    pub fn unlocked(mut self, names: impl IntoIterator<Item = String>) -> Self {
-        self.settings.unlocked.extend(names);
-        self
-    }
+        /// Adds plugins that run although nothing locks them in: they can reach what this process
+        /// can.
+        pub fn unlocked(names: impl IntoIterator<Item = String>) { settings.unlocked.extend(names) }
 
-    /// Sets a command in front of each plugin's program, such as a container. It replaces our lock.
-    #[must_use]
-    pub fn wrapped(mut self, command: impl IntoIterator<Item = String>) -> Self {
-        self.settings.wrap = command.into_iter().collect();
-        self
-    }
+        /// Sets a command in front of each plugin's program, such as a container. It replaces our
+        /// lock.
+        pub fn wrapped(command: impl IntoIterator<Item = String>) {
+            settings.wrap = command.into_iter().collect()
+        }
 
-    /// Sets the program that locks plugins in: one whose `main` begins with [`locked`]. By default
-    /// it is the current program.
-    #[must_use]
-    pub fn launcher(mut self, program: impl Into<PathBuf>) -> Self {
-        self.launcher = Some(program.into());
-        self
+        /// Sets the program that locks plugins in: one whose `main` begins with [`locked`]. By
+        /// default it is the current program.
+        pub fn launcher(program: impl Into<PathBuf>) { launcher = Some(program.into()) }
     }
 
     /// Starts the plugins. One that cannot be used is left out, and does not affect the others.

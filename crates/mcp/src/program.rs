@@ -70,39 +70,27 @@ impl ServerProgram {
         }
     }
 
-    /// Adds an argument.
-    #[must_use]
-    pub fn arg(mut self, argument: impl Into<OsString>) -> Self {
-        self.arguments.push(argument.into());
-        self
-    }
+    fugato_state::setters! {
+        /// Adds an argument.
+        pub fn arg(argument: impl Into<OsString>) { arguments.push(argument.into()) }
 
-    /// Adds arguments.
-    #[must_use]
-    pub fn args<A: Into<OsString>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
-        self.arguments.extend(arguments.into_iter().map(Into::into));
-        self
-    }
+        /// Adds arguments.
+        pub fn args<A: Into<OsString>>(arguments: impl IntoIterator<Item = A>) {
+            arguments.extend(arguments.into_iter().map(Into::into))
+        }
 
-    /// Sets the working directory; by default ours.
-    #[must_use]
-    pub fn dir(mut self, dir: impl Into<PathBuf>) -> Self {
-        self.dir = Some(dir.into());
-        self
-    }
+        /// Sets the working directory; by default ours.
+        pub fn dir(dir: impl Into<PathBuf>) { dir = Some(dir.into()) }
 
-    /// Sets the variables of our environment that it gets, in the place of the default ones.
-    #[must_use]
-    pub fn inherit<N: Into<OsString>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
-        self.inherited = names.into_iter().map(Into::into).collect();
-        self
-    }
+        /// Sets the variables of our environment that it gets, in the place of the default ones.
+        pub fn inherit<N: Into<OsString>>(names: impl IntoIterator<Item = N>) {
+            inherited = names.into_iter().map(Into::into).collect()
+        }
 
-    /// Sets a variable of its environment.
-    #[must_use]
-    pub fn env(mut self, name: impl Into<OsString>, value: impl Into<OsString>) -> Self {
-        self.env.insert(name.into(), value.into());
-        self
+        /// Sets a variable of its environment.
+        pub fn env(name: impl Into<OsString>, value: impl Into<OsString>) {
+            env.insert(name.into(), value.into())
+        }
     }
 
     fn command(&self) -> Command {

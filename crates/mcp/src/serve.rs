@@ -4,10 +4,7 @@ mod host;
 #[cfg(feature = "http-server")]
 mod http;
 
-use std::{
-    fmt,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use fugato_tool::{GateChain, Registry};
 use rmcp::{
@@ -33,6 +30,11 @@ pub use http::{HttpServing, ToolHttpService};
 ///
 /// The person's answer comes from the client, so the confirmation is as trustworthy as the client.
 /// For an untrusted client, use a gate that blocks.
+#[derive(derive_more::Debug)]
+#[debug(
+    "ToolServer {{ name: {:?}, registry: {registry:?}, gates: {gates:?}, .. }}",
+    self.config.server_info.name
+)]
 pub struct ToolServer<S = (), U = ()> {
     registry: Registry<S, U>,
     host: Arc<dyn ToolHost<S, U>>,
@@ -93,25 +95,15 @@ where
         }
     }
 
-    /// Sets the gates that every call has to pass.
-    #[must_use]
-    pub fn gates(mut self, gates: GateChain<S>) -> Self {
-        self.gates = Arc::new(gates);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the gates that every call has to pass.
+        pub fn gates(gates: GateChain<S>) { gates = Arc::new(gates) }
 
-    /// Sets the program's version that clients see.
-    #[must_use]
-    pub fn version(mut self, version: impl Into<String>) -> Self {
-        self.config.server_info.version = version.into();
-        self
-    }
+        /// Sets the program's version that clients see.
+        pub fn version(version: impl Into<String>) { config.server_info.version = version.into() }
 
-    /// Sets the instructions for clients about using the tools.
-    #[must_use]
-    pub fn instructions(mut self, text: impl Into<String>) -> Self {
-        self.config.instructions = Some(text.into());
-        self
+        /// Sets the instructions for clients about using the tools.
+        pub fn instructions(text: impl Into<String>) { config.instructions = Some(text.into()) }
     }
 
     /// Notifies clients that other tools are visible now. Changes by the calls of clients are
@@ -167,15 +159,5 @@ impl<S, U> Clone for ToolServer<S, U> {
             changes: self.changes.clone(),
             teller: ChangeNotifier::default(),
         }
-    }
-}
-
-impl<S, U> fmt::Debug for ToolServer<S, U> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolServer")
-            .field("name", &self.config.server_info.name)
-            .field("registry", &self.registry)
-            .field("gates", &self.gates)
-            .finish_non_exhaustive()
     }
 }

@@ -1,5 +1,5 @@
 use std::{
-    fmt, io,
+    io,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -19,7 +19,8 @@ use crate::{
 ///
 /// It is connected at its first use. If it is lost, the next call connects again: at once the first
 /// time, then after a second, two, four, and at most a minute. A call itself is never repeated.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("McpServer {{ name: {:?}, options: {:?}, .. }}", self.link.server, self.link.options)]
 pub struct McpServer {
     pub(crate) link: Arc<Link>,
     listed: Arc<AtomicU64>,
@@ -91,14 +92,5 @@ impl McpServer {
     /// Ends the session. A server that is a program ends, too. The next call connects again.
     pub async fn close(&self) {
         self.link.close().await;
-    }
-}
-
-impl fmt::Debug for McpServer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("McpServer")
-            .field("name", &self.link.server)
-            .field("options", &self.link.options)
-            .finish_non_exhaustive()
     }
 }

@@ -1,5 +1,3 @@
-use std::fmt;
-
 use async_trait::async_trait;
 use fugato_tool::{Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
 use serde_json::{Map, Value};
@@ -7,7 +5,11 @@ use serde_json::{Map, Value};
 use crate::{Hints, McpServer, call, content};
 
 /// A tool of a server. It returns no updates: its effects happen at the server.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug(
+    "McpTool {{ server: {:?}, original: {original:?}, spec: {spec:?}, .. }}",
+    self.server.name()
+)]
 pub struct McpTool {
     server: McpServer,
     original: String,
@@ -73,15 +75,5 @@ impl<S: Sync, U> Tool<S, U> for McpTool {
         let done = self.ask(cx.call_id(), cx.key(), arguments).await?;
         let output = ToolOutput::new(done.text).data(done.data);
         Ok(done.issues.into_iter().fold(output, ToolOutput::issue))
-    }
-}
-
-impl fmt::Debug for McpTool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("McpTool")
-            .field("server", &self.server.name())
-            .field("original", &self.original)
-            .field("spec", &self.spec)
-            .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,4 @@
-use std::{collections::HashMap, fmt};
+use std::collections::HashMap;
 
 use async_trait::async_trait;
 use reqwest::header::{HeaderName, HeaderValue};
@@ -22,7 +22,13 @@ use crate::{
 /// let options = HttpOptions::new().bearer("a secret").header("x-tenant", "desk");
 /// assert!(!format!("{options:?}").contains("secret"));
 /// ```
-#[derive(Clone, Default)]
+#[derive(derive_more::Debug, Clone, Default)]
+#[debug(
+    "HttpOptions {{ client: {:?}, bearer: {:?}, headers: {:?} }}",
+    self.client.is_some(),
+    self.bearer.is_some(),
+    self.headers.iter().map(|(name, _)| name).collect::<Vec<_>>()
+)]
 pub struct HttpOptions {
     client: Option<reqwest::Client>,
     bearer: Option<String>,
@@ -35,36 +41,17 @@ impl HttpOptions {
         Self::default()
     }
 
-    /// Sets the token that is sent with every request.
-    #[must_use]
-    pub fn bearer(mut self, token: impl Into<String>) -> Self {
-        self.bearer = Some(token.into());
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the token that is sent with every request.
+        pub fn bearer(token: impl Into<String>) { bearer = Some(token.into()) }
 
-    /// Adds a header to every request.
-    #[must_use]
-    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        self.headers.push((name.into(), value.into()));
-        self
-    }
+        /// Adds a header to every request.
+        pub fn header(name: impl Into<String>, value: impl Into<String>) {
+            headers.push((name.into(), value.into()))
+        }
 
-    /// Uses this HTTP client, with its proxies, certificates and redirects.
-    #[must_use]
-    pub fn client(mut self, client: reqwest::Client) -> Self {
-        self.client = Some(client);
-        self
-    }
-}
-
-impl fmt::Debug for HttpOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let headers: Vec<_> = self.headers.iter().map(|(name, _)| name).collect();
-        f.debug_struct("HttpOptions")
-            .field("client", &self.client.is_some())
-            .field("bearer", &self.bearer.is_some())
-            .field("headers", &headers)
-            .finish()
+        /// Uses this HTTP client, with its proxies, certificates and redirects.
+        pub fn client(client: reqwest::Client) { client = Some(client) }
     }
 }
 

@@ -9,18 +9,23 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 /// The policy that decides when a conversation is summarised, and which turns stay in view.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CompactionPolicy {
     /// The condition for a summary.
+    #[default(Trigger::Turns(140))]
     pub when: Trigger,
     /// The unit that `keep_recent` and `segment` count.
+    #[default(Unit::Turns)]
     pub unit: Unit,
     /// The number of newest turns that are never summarised.
+    #[default(20)]
     pub keep_recent: usize,
     /// The greatest number of turns in one summary; a long conversation is summarised in segments.
+    #[default(140)]
     pub segment: usize,
     /// The greatest length of a summary in characters.
+    #[default(4_000)]
     pub most_characters: usize,
 }
 
@@ -51,51 +56,25 @@ pub enum Trigger {
     Any(Vec<Trigger>),
 }
 
-impl Default for CompactionPolicy {
-    fn default() -> Self {
-        Self {
-            when: Trigger::Turns(140),
-            unit: Unit::Turns,
-            keep_recent: 20,
-            segment: 140,
-            most_characters: 4_000,
-        }
-    }
-}
-
 impl CompactionPolicy {
-    /// Sets the condition for a summary.
-    #[must_use]
-    pub fn when(mut self, when: Trigger) -> Self {
-        self.when = when;
-        self
+    fugato_state::setters! {
+        /// Sets the condition for a summary.
+        pub fn when(when: Trigger) { when = when }
+
+        /// Sets the number of newest turns that are never summarised.
+        pub fn keep_recent(turns: usize) { keep_recent = turns }
+
+        /// Sets the greatest number of turns in one summary, at least 1.
+        pub fn segment(turns: usize) { segment = turns.max(1) }
+
+        /// Sets the greatest length of a summary in characters.
+        pub fn most_characters(characters: usize) { most_characters = characters }
     }
 
     /// Counts steps instead of turns.
     #[must_use]
     pub fn by_steps(mut self) -> Self {
         self.unit = Unit::Steps;
-        self
-    }
-
-    /// Sets the number of newest turns that are never summarised.
-    #[must_use]
-    pub fn keep_recent(mut self, turns: usize) -> Self {
-        self.keep_recent = turns;
-        self
-    }
-
-    /// Sets the greatest number of turns in one summary, at least 1.
-    #[must_use]
-    pub fn segment(mut self, turns: usize) -> Self {
-        self.segment = turns.max(1);
-        self
-    }
-
-    /// Sets the greatest length of a summary in characters.
-    #[must_use]
-    pub fn most_characters(mut self, characters: usize) -> Self {
-        self.most_characters = characters;
         self
     }
 
@@ -177,11 +156,11 @@ pub struct SummaryRequest {
 }
 
 impl SummaryRequest {
-    /// Adds phrases that the summary must contain word for word, such as names and dates.
-    #[must_use]
-    pub fn keeping<S: Into<String>>(mut self, phrases: impl IntoIterator<Item = S>) -> Self {
-        self.keep.extend(phrases.into_iter().map(Into::into));
-        self
+    fugato_state::setters! {
+        /// Adds phrases that the summary must contain word for word, such as names and dates.
+        pub fn keeping<S: Into<String>>(phrases: impl IntoIterator<Item = S>) {
+            keep.extend(phrases.into_iter().map(Into::into))
+        }
     }
 
     /// Returns the messages that request the summary from a model.

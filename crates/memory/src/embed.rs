@@ -47,11 +47,9 @@ impl Embeddings {
         }
     }
 
-    /// Sets the number of tokens read.
-    #[must_use]
-    pub fn tokens(mut self, tokens: u64) -> Self {
-        self.tokens = Some(tokens);
-        self
+    fugato_state::setters! {
+        /// Sets the number of tokens read.
+        pub fn tokens(tokens: u64) { tokens = Some(tokens) }
     }
 }
 

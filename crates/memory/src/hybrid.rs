@@ -1,6 +1,5 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
     sync::Arc,
 };
 
@@ -14,7 +13,8 @@ use crate::{
 /// A search over an index, by text and, with an embedder, by vectors.
 ///
 /// If the embedder fails, the search answers by text alone and reports that in the result.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("HybridSearch {{ model: {:?}, fusion: {fusion:?}, .. }}", self.model())]
 pub struct HybridSearch {
     index: Arc<dyn SearchIndex>,
     embedder: Option<Arc<dyn Embedder>>,
@@ -59,18 +59,12 @@ impl HybridSearch {
         }
     }
 
-    /// Adds an embedder, to search by vectors, too.
-    #[must_use]
-    pub fn embedded_by(mut self, embedder: Arc<dyn Embedder>) -> Self {
-        self.embedder = Some(embedder);
-        self
-    }
+    fugato_state::setters! {
+        /// Adds an embedder, to search by vectors, too.
+        pub fn embedded_by(embedder: Arc<dyn Embedder>) { embedder = Some(embedder) }
 
-    /// Sets the fusion of the two rankings; by rank if not set.
-    #[must_use]
-    pub fn fused_by(mut self, fusion: Fusion) -> Self {
-        self.fusion = fusion;
-        self
+        /// Sets the fusion of the two rankings; by rank if not set.
+        pub fn fused_by(fusion: Fusion) { fusion = fusion }
     }
 
     /// Returns the index.
@@ -193,13 +187,4 @@ fn entry(chunk: Chunk, model: &str) -> IndexEntry {
 
 fn is_new(entry: &IndexEntry, there: &BTreeMap<String, u64>) -> bool {
     there.get(&entry.id) != Some(&entry.digest)
-}
-
-impl fmt::Debug for HybridSearch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HybridSearch")
-            .field("model", &self.model())
-            .field("fusion", &self.fusion)
-            .finish_non_exhaustive()
-    }
 }

@@ -1,6 +1,6 @@
 mod copy;
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use fugato_state::Millis;
 use fugato_store::{
@@ -39,7 +39,8 @@ pub use copy::{PersonCopy, PersonUpdate};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// # }).expect("it is stored");
 /// ```
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("PersonLayers {{ .. }}")]
 pub struct PersonLayers {
     docs: Arc<dyn DocStore>,
     admits: Arc<Admits>,
@@ -59,15 +60,12 @@ impl PersonLayers {
         Self { docs, admits }
     }
 
-    /// Sets a filter for task changes, to keep out what can be looked up at any time. Only its
-    /// result is stored.
-    #[must_use]
-    pub fn admitting(
-        mut self,
-        admits: impl Fn(TaskUpdate) -> TaskUpdate + Send + Sync + 'static,
-    ) -> Self {
-        self.admits = Arc::new(admits);
-        self
+    fugato_state::setters! {
+        /// Sets a filter for task changes, to keep out what can be looked up at any time. Only its
+        /// result is stored.
+        pub fn admitting(admits: impl Fn(TaskUpdate) -> TaskUpdate + Send + Sync + 'static) {
+            admits = Arc::new(admits)
+        }
     }
 
     /// Returns the key of a person's task.
@@ -234,11 +232,5 @@ impl From<TaskState> for StoredTask {
             }),
             updated_at: task.updated,
         }
-    }
-}
-
-impl fmt::Debug for PersonLayers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PersonLayers").finish_non_exhaustive()
     }
 }

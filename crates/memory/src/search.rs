@@ -67,29 +67,21 @@ impl IndexEntry {
         }
     }
 
-    /// Sets the vector.
-    #[must_use]
-    pub fn vector(mut self, vector: Vec<f32>) -> Self {
-        self.vector = Some(vector);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the vector.
+        pub fn vector(vector: Vec<f32>) { vector = Some(vector) }
 
-    /// Sets another digest than that of the text.
-    #[must_use]
-    pub fn digest(mut self, digest: u64) -> Self {
-        self.digest = digest;
-        self
-    }
+        /// Sets another digest than that of the text.
+        pub fn digest(digest: u64) { digest = digest }
 
-    /// Sets the importance, which is clamped to 0…1.
-    #[must_use]
-    pub fn importance(mut self, importance: f32) -> Self {
-        self.importance = if importance.is_nan() {
-            0.0
-        } else {
-            importance.clamp(0.0, 1.0)
-        };
-        self
+        /// Sets the importance, which is clamped to 0…1.
+        pub fn importance(importance: f32) {
+            importance = if importance.is_nan() {
+                0.0
+            } else {
+                importance.clamp(0.0, 1.0)
+            }
+        }
     }
 }
 
@@ -151,39 +143,21 @@ impl SearchQuery {
         }
     }
 
-    /// Sets the embedding of the text.
-    #[must_use]
-    pub fn near(mut self, vector: Vec<f32>) -> Self {
-        self.vector = Some(vector);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the embedding of the text.
+        pub fn near(vector: Vec<f32>) { vector = Some(vector) }
 
-    /// Sets the greatest number of hits.
-    #[must_use]
-    pub fn limit(mut self, limit: usize) -> Self {
-        self.limit = limit;
-        self
-    }
+        /// Sets the greatest number of hits.
+        pub fn limit(limit: usize) { limit = limit }
 
-    /// Limits the hits to ids with this prefix.
-    #[must_use]
-    pub fn within(mut self, prefix: impl Into<String>) -> Self {
-        self.prefix = prefix.into();
-        self
-    }
+        /// Limits the hits to ids with this prefix.
+        pub fn within(prefix: impl Into<String>) { prefix = prefix.into() }
 
-    /// Limits the hits to entries of at least this importance.
-    #[must_use]
-    pub fn min_importance(mut self, importance: f32) -> Self {
-        self.min_importance = importance;
-        self
-    }
+        /// Limits the hits to entries of at least this importance.
+        pub fn min_importance(importance: f32) { min_importance = importance }
 
-    /// Sets the fusion of the two rankings.
-    #[must_use]
-    pub fn fused_by(mut self, fusion: Fusion) -> Self {
-        self.fusion = fusion;
-        self
+        /// Sets the fusion of the two rankings.
+        pub fn fused_by(fusion: Fusion) { fusion = fusion }
     }
 
     /// Returns the number of entries to take from each ranking, so that an entry that is good in

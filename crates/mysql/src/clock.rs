@@ -1,9 +1,6 @@
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
 };
 
 use fugato_state::Millis;
@@ -16,7 +13,9 @@ const NEVER: Millis = -(1 << 62);
 const SERVER: &str = "TIMESTAMPDIFF(MICROSECOND,'1970-01-01 00:00:00',UTC_TIMESTAMP(6)) DIV 1000";
 
 /// The clock of a store, as an SQL expression.
+#[derive(derive_more::Debug)]
 pub(crate) struct StoreClock {
+    #[debug(skip)]
     given: Option<Arc<dyn Fn() -> Millis + Send + Sync>>,
     /// The newest time that the server returned: within this process time does not run backwards.
     /// Between processes each thread stores its own.
@@ -47,13 +46,5 @@ impl StoreClock {
     pub(crate) fn see(&self, now: Millis) -> Millis {
         self.seen.fetch_max(now, Ordering::Relaxed);
         now
-    }
-}
-
-impl fmt::Debug for StoreClock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StoreClock")
-            .field("seen", &self.seen)
-            .finish_non_exhaustive()
     }
 }

@@ -1,8 +1,7 @@
-use std::fmt;
-
 /// The durability that a server promises for acknowledged commits, the weakest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(derive_more::Display, Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
+#[display(rename_all = "lowercase")]
 pub enum ServerDurability {
     /// `innodb_flush_log_at_trx_commit` is 0 or not reported: commits of about the last second may
     /// be lost when the server dies.
@@ -23,16 +22,6 @@ impl ServerDurability {
             "1" | "2" => Self::System,
             _ => Self::Second,
         }
-    }
-}
-
-impl fmt::Display for ServerDurability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Second => "second",
-            Self::System => "system",
-            Self::Disk => "disk",
-        })
     }
 }
 

@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato_state::{Seq, ThreadId};
@@ -25,7 +25,8 @@ use crate::{
 /// A request whose future is dropped may have been carried out or not; its connection is closed,
 /// and other requests are not affected. Connections belong to the tokio runtime on which they were
 /// made.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("MySqlLog {{ pool: {:?}, .. }}", self.shared.pool)]
 pub struct MySqlLog {
     shared: Arc<Shared>,
 }
@@ -33,14 +34,6 @@ pub struct MySqlLog {
 struct Shared {
     pool: Pool,
     clock: StoreClock,
-}
-
-impl fmt::Debug for MySqlLog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MySqlLog")
-            .field("pool", &self.shared.pool)
-            .finish_non_exhaustive()
-    }
 }
 
 impl MySqlLog {

@@ -1,52 +1,46 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use fugato_state::Millis;
 
 use crate::ServerDurability;
 
 /// Options for using a database.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
 #[must_use]
 pub struct MySqlOptions {
     pub(crate) connections: usize,
     pub(crate) timeout: Duration,
     pub(crate) at_least: ServerDurability,
+    #[debug(skip)]
     pub(crate) clock: Option<Arc<dyn Fn() -> Millis + Send + Sync>>,
     #[cfg(feature = "tls")]
+    #[debug(skip)]
     pub(crate) roots: Option<Vec<u8>>,
 }
 
 impl MySqlOptions {
-    /// Sets the most connections of this process, at least 1; 16 if not set. So many commits can
-    /// wait for the disk at once.
-    pub fn connections(mut self, most: usize) -> Self {
-        self.connections = most.max(1);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the most connections of this process, at least 1; 16 if not set. So many commits
+        /// can wait for the disk at once.
+        pub fn connections(most: usize) { connections = most.max(1) }
 
-    /// Sets the time that a request may take, waiting for a connection and connecting included; ten
-    /// seconds if not set.
-    ///
-    /// A request that takes longer fails with
-    /// [`Unavailable`](fugato_store::StoreErrorKind::Unavailable).
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
-        self
-    }
+        /// Sets the time that a request may take, waiting for a connection and connecting included;
+        /// ten seconds if not set.
+        ///
+        /// A request that takes longer fails with
+        /// [`Unavailable`](fugato_store::StoreErrorKind::Unavailable).
+        pub fn timeout(timeout: Duration) { timeout = timeout }
 
-    /// Refuses servers that promise a weaker durability; any server is accepted if not set. Each
-    /// new connection is checked.
-    pub fn at_least(mut self, durability: ServerDurability) -> Self {
-        self.at_least = durability;
-        self
-    }
+        /// Refuses servers that promise a weaker durability; any server is accepted if not set.
+        /// Each new connection is checked.
+        pub fn at_least(durability: ServerDurability) { at_least = durability }
 
-    /// Sets the clock, in milliseconds since the Unix epoch; the clock of the server if not set.
-    /// The store never lets its time run backwards. For tests: processes that share a store must
-    /// share its clock.
-    pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
-        self.clock = Some(Arc::new(clock));
-        self
+        /// Sets the clock, in milliseconds since the Unix epoch; the clock of the server if not
+        /// set. The store never lets its time run backwards. For tests: processes that share a
+        /// store must share its clock.
+        pub fn clock(clock: impl Fn() -> Millis + Send + Sync + 'static) {
+            clock = Some(Arc::new(clock))
+        }
     }
 
     /// Uses TLS, and trusts these PEM certificates in addition to the public authorities. With
@@ -68,15 +62,5 @@ impl Default for MySqlOptions {
             #[cfg(feature = "tls")]
             roots: None,
         }
-    }
-}
-
-impl fmt::Debug for MySqlOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MySqlOptions")
-            .field("connections", &self.connections)
-            .field("timeout", &self.timeout)
-            .field("at_least", &self.at_least)
-            .finish_non_exhaustive()
     }
 }

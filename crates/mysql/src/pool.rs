@@ -1,6 +1,5 @@
 //! A pool of connections, each used by one request at a time.
 use std::{
-    fmt,
     future::Future,
     sync::{
         Mutex, MutexGuard, PoisonError,
@@ -27,6 +26,13 @@ const FRESH: Duration = Duration::from_secs(10);
 /// The most attempts of a transaction that conflicts with others.
 const TRIES: u32 = 50;
 
+#[derive(derive_more::Debug)]
+#[debug(
+    "Pool {{ host: {:?}, port: {:?}, database: {:?}, .. }}",
+    self.opts.ip_or_hostname(),
+    self.opts.tcp_port(),
+    self.opts.db_name()
+)]
 pub(crate) struct Pool {
     opts: Opts,
     options: MySqlOptions,
@@ -40,17 +46,6 @@ struct Free {
     /// not used again.
     era: u64,
     durability: ServerDurability,
-}
-
-impl fmt::Debug for Pool {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The rest of the address may contain a password.
-        f.debug_struct("Pool")
-            .field("host", &self.opts.ip_or_hostname())
-            .field("port", &self.opts.tcp_port())
-            .field("database", &self.opts.db_name())
-            .finish_non_exhaustive()
-    }
 }
 
 impl Pool {

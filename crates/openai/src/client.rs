@@ -63,47 +63,27 @@ impl OpenAi {
         }
     }
 
-    /// Sets the key with which the client authenticates.
-    #[must_use]
-    pub fn key(mut self, key: ApiKey) -> Self {
-        self.key = Some(key);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the key with which the client authenticates.
+        pub fn key(key: ApiKey) { key = Some(key) }
 
-    /// Sets the HTTP client, for proxies, own certificates and the like.
-    #[must_use]
-    pub fn http(mut self, client: Client) -> Self {
-        self.http = client;
-        self
-    }
+        /// Sets the HTTP client, for proxies, own certificates and the like.
+        pub fn http(client: Client) { http = client }
 
-    /// Sets whether to request the usage of an answer; on by default, and unknown to some old
-    /// servers.
-    #[must_use]
-    pub fn usage(mut self, wanted: bool) -> Self {
-        self.usage = wanted;
-        self
-    }
+        /// Sets whether to request the usage of an answer; on by default, and unknown to some old
+        /// servers.
+        pub fn usage(wanted: bool) { usage = wanted }
 
-    /// Sets the field that controls whether the model thinks.
-    #[must_use]
-    pub fn thinking_field(mut self, field: ThinkingField) -> Self {
-        self.thinking = field;
-        self
-    }
+        /// Sets the field that controls whether the model thinks.
+        pub fn thinking_field(field: ThinkingField) { thinking = field }
 
-    /// Sets the name of the field for the longest answer; `max_tokens` by default.
-    #[must_use]
-    pub fn max_tokens_field(mut self, field: impl Into<String>) -> Self {
-        self.max_tokens_field = field.into();
-        self
-    }
+        /// Sets the name of the field for the longest answer; `max_tokens` by default.
+        pub fn max_tokens_field(field: impl Into<String>) { max_tokens_field = field.into() }
 
-    /// Adds a field to the body of every request.
-    #[must_use]
-    pub fn extra(mut self, field: impl Into<String>, value: impl Into<Value>) -> Self {
-        self.extra.insert(field.into(), value.into());
-        self
+        /// Adds a field to the body of every request.
+        pub fn extra(field: impl Into<String>, value: impl Into<Value>) {
+            extra.insert(field.into(), value.into())
+        }
     }
 }
 

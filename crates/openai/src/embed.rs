@@ -47,18 +47,18 @@ impl OpenAiEmbedder {
         }
     }
 
-    /// Sets the key with which the client authenticates.
-    #[must_use]
-    pub fn key(mut self, key: ApiKey) -> Self {
-        self.key = Some(key);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the key with which the client authenticates.
+        pub fn key(key: ApiKey) { key = Some(key) }
 
-    /// Sets the HTTP client, for proxies, own certificates and the like.
-    #[must_use]
-    pub fn http(mut self, client: Client) -> Self {
-        self.http = client;
-        self
+        /// Sets the HTTP client, for proxies, own certificates and the like.
+        pub fn http(client: Client) { http = client }
+
+        /// Sets the number of texts in one request; 256 by default, at least 1.
+        pub fn batch(texts: usize) { batch = texts }
+
+        /// Sets the time limit of one request; no limit by default.
+        pub fn timeout(limit: Duration) { timeout = Some(limit) }
     }
 
     /// Sets the number of dimensions of the vectors, for models that offer a choice. It is part of
@@ -67,20 +67,6 @@ impl OpenAiEmbedder {
     pub fn dimensions(mut self, dimensions: u32) -> Self {
         self.dimensions = Some(dimensions);
         self.name = format!("{}-{dimensions}", self.model);
-        self
-    }
-
-    /// Sets the number of texts in one request; 256 by default, at least 1.
-    #[must_use]
-    pub fn batch(mut self, texts: usize) -> Self {
-        self.batch = texts;
-        self
-    }
-
-    /// Sets the time limit of one request; no limit by default.
-    #[must_use]
-    pub fn timeout(mut self, limit: Duration) -> Self {
-        self.timeout = Some(limit);
         self
     }
 

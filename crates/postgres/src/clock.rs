@@ -1,8 +1,5 @@
 //! A clock that never runs backwards.
-use std::{
-    fmt,
-    sync::atomic::{AtomicI64, Ordering},
-};
+use std::sync::atomic::{AtomicI64, Ordering};
 
 use fugato_state::Millis;
 
@@ -13,7 +10,9 @@ use crate::options::Clock;
 /// The clock is the server's. A sequence on the server holds the newest time of a lease operation,
 /// and the row of a thread holds the time of its last change. This holds the newest time that the
 /// process has received, so that not even two reads go back.
+#[derive(derive_more::Debug)]
 pub(crate) struct StoreClock {
+    #[debug(skip)]
     instead: Option<Clock>,
     newest: AtomicI64,
 }
@@ -36,13 +35,5 @@ impl StoreClock {
     /// Records a time that the server returned, and returns the newest time seen.
     pub(crate) fn saw(&self, now: Millis) -> Millis {
         self.newest.fetch_max(now, Ordering::Relaxed).max(now)
-    }
-}
-
-impl fmt::Debug for StoreClock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StoreClock")
-            .field("newest", &self.newest)
-            .finish_non_exhaustive()
     }
 }

@@ -1,8 +1,5 @@
 //! An open database: its connections, statements and clock.
-use std::{
-    fmt,
-    sync::{Arc, atomic::AtomicU32},
-};
+use std::sync::{Arc, atomic::AtomicU32};
 
 use deadpool_postgres::{Manager, ManagerConfig, Pool, RecyclingMethod, Runtime};
 use fugato_state::ThreadId;
@@ -23,6 +20,11 @@ use crate::{
 /// The oldest server version that supports the statements.
 const OLDEST: i32 = 120_000;
 
+#[derive(derive_more::Debug)]
+#[debug(
+    "Database {{ options: {options:?}, clock: {clock:?}, pool: {:?}, .. }}",
+    self.pool.status()
+)]
 pub(crate) struct Database {
     pool: Pool,
     pub(crate) connector: Connector,
@@ -138,15 +140,5 @@ impl Database {
             return Ok(());
         };
         Err(StoreError::new(StoreErrorKind::Invalid(wrong), "open"))
-    }
-}
-
-impl fmt::Debug for Database {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Database")
-            .field("options", &self.options)
-            .field("clock", &self.clock)
-            .field("pool", &self.pool.status())
-            .finish_non_exhaustive()
     }
 }

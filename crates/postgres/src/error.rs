@@ -75,30 +75,14 @@ impl RequestError {
 }
 
 /// The reason why a request was refused or failed.
-#[derive(Debug)]
+#[derive(derive_more::From, Debug)]
 pub(crate) enum Refusal {
     /// An error of the request itself: nothing was written for it.
+    #[from]
     Request(StoreErrorKind),
     /// A failure of the server, or of the connection to it.
+    #[from(Error, RequestError)]
     Failed(RequestError),
-}
-
-impl From<RequestError> for Refusal {
-    fn from(failed: RequestError) -> Self {
-        Self::Failed(failed)
-    }
-}
-
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-impl From<StoreErrorKind> for Refusal {
-    fn from(kind: StoreErrorKind) -> Self {
-        Self::Request(kind)
-    }
 }
 
 impl Refusal {

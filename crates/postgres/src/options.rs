@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use fugato_state::Millis;
 
@@ -18,7 +18,7 @@ pub enum Synchronous {
 }
 
 /// Options for opening a database.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
 #[must_use]
 pub struct PostgresOptions {
     pub(crate) schema: String,
@@ -27,8 +27,10 @@ pub struct PostgresOptions {
     pub(crate) pool_timeout: Duration,
     pub(crate) connect_timeout: Duration,
     pub(crate) statement_timeout: Duration,
+    #[debug(skip)]
     pub(crate) clock: Option<Clock>,
     #[cfg(feature = "tls")]
+    #[debug(skip)]
     pub(crate) roots: Option<Vec<u8>>,
 }
 
@@ -36,52 +38,36 @@ pub struct PostgresOptions {
 pub(crate) type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
 
 impl PostgresOptions {
-    /// Sets the schema that holds the tables, which is created if missing; `fugato` if not set.
-    /// Stores in different schemas are independent.
-    pub fn schema(mut self, name: impl Into<String>) -> Self {
-        self.schema = name.into();
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the schema that holds the tables, which is created if missing; `fugato` if not set.
+        /// Stores in different schemas are independent.
+        pub fn schema(name: impl Into<String>) { schema = name.into() }
 
-    /// Sets the most connections of this process, at least 1; 10 if not set. Each
-    /// [`woken`](crate::PostgresLog::woken) stream uses one more. So many appends can wait for the
-    /// disk at once.
-    pub fn pool_size(mut self, connections: usize) -> Self {
-        self.pool_size = connections.max(1);
-        self
-    }
+        /// Sets the most connections of this process, at least 1; 10 if not set. Each
+        /// [`woken`](crate::PostgresLog::woken) stream uses one more. So many appends can wait for
+        /// the disk at once.
+        pub fn pool_size(connections: usize) { pool_size = connections.max(1) }
 
-    /// Sets the point at which a commit counts as written; [`Synchronous::Full`] if not set.
-    pub fn synchronous(mut self, synchronous: Synchronous) -> Self {
-        self.synchronous = synchronous;
-        self
-    }
+        /// Sets the point at which a commit counts as written; [`Synchronous::Full`] if not set.
+        pub fn synchronous(synchronous: Synchronous) { synchronous = synchronous }
 
-    /// Sets the time that a request waits for a free connection; five seconds if not set.
-    pub fn pool_timeout(mut self, timeout: Duration) -> Self {
-        self.pool_timeout = timeout;
-        self
-    }
+        /// Sets the time that a request waits for a free connection; five seconds if not set.
+        pub fn pool_timeout(timeout: Duration) { pool_timeout = timeout }
 
-    /// Sets the time that a new connection may take; five seconds if not set.
-    pub fn connect_timeout(mut self, timeout: Duration) -> Self {
-        self.connect_timeout = timeout;
-        self
-    }
+        /// Sets the time that a new connection may take; five seconds if not set.
+        pub fn connect_timeout(timeout: Duration) { connect_timeout = timeout }
 
-    /// Sets the time that one statement may take on the server, waits for locks included; thirty
-    /// seconds if not set. A request gives up two seconds later if the server does not answer.
-    pub fn statement_timeout(mut self, timeout: Duration) -> Self {
-        self.statement_timeout = timeout;
-        self
-    }
+        /// Sets the time that one statement may take on the server, waits for locks included;
+        /// thirty seconds if not set. A request gives up two seconds later if the server does not
+        /// answer.
+        pub fn statement_timeout(timeout: Duration) { statement_timeout = timeout }
 
-    /// Sets the clock, in milliseconds since the Unix epoch; the clock of the server if not set.
-    /// The store never lets its time run backwards. For tests: processes that share a store must
-    /// share its clock.
-    pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
-        self.clock = Some(Arc::new(clock));
-        self
+        /// Sets the clock, in milliseconds since the Unix epoch; the clock of the server if not
+        /// set. The store never lets its time run backwards. For tests: processes that share a
+        /// store must share its clock.
+        pub fn clock(clock: impl Fn() -> Millis + Send + Sync + 'static) {
+            clock = Some(Arc::new(clock))
+        }
     }
 
     /// Sets the PEM certificates of the authorities that may sign the server's certificate; those
@@ -106,18 +92,5 @@ impl Default for PostgresOptions {
             #[cfg(feature = "tls")]
             roots: None,
         }
-    }
-}
-
-impl fmt::Debug for PostgresOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresOptions")
-            .field("schema", &self.schema)
-            .field("pool_size", &self.pool_size)
-            .field("synchronous", &self.synchronous)
-            .field("pool_timeout", &self.pool_timeout)
-            .field("connect_timeout", &self.connect_timeout)
-            .field("statement_timeout", &self.statement_timeout)
-            .finish_non_exhaustive()
     }
 }

@@ -1,6 +1,4 @@
 //! Tables of an application.
-use std::fmt;
-
 use fugato_store::{Cell, QueryRows, Statement, StoreError};
 use tokio::sync::Mutex;
 use tokio_postgres::{
@@ -15,6 +13,8 @@ use crate::{
 
 /// A database with tables of an application, on one connection that is used by one call at a time
 /// and reopened when it is lost.
+#[derive(derive_more::Debug)]
+#[debug("PostgresTables {{ .. }}")]
 pub struct PostgresTables {
     connector: Connector,
     client: Mutex<Option<Client>>,
@@ -155,10 +155,4 @@ fn numbered(sql: &str) -> String {
     let first = parts.next().unwrap_or_default().to_owned();
     let more = parts.enumerate();
     more.fold(first, |sql, (nth, part)| format!("{sql}${}{part}", nth + 1))
-}
-
-impl fmt::Debug for PostgresTables {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PostgresTables").finish_non_exhaustive()
-    }
 }

@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use fugato_state::{Conversation, EstimatedTokens, Message, TokenCount};
 
@@ -13,10 +13,11 @@ use crate::{PromptBuilder, Stage, builder::LeftOut};
 /// - A call is never shown without its result, nor a result without its call.
 /// - The beginning of the conversation and of the work moves in jumps, so that a server can cache
 ///   what lies between.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
 pub struct PromptBudget {
     tokens: u64,
     order: Vec<Cut>,
+    #[debug(skip)]
     count: Arc<dyn TokenCount>,
 }
 
@@ -59,27 +60,12 @@ impl PromptBudget {
         }
     }
 
-    /// Sets the parts to leave out, in order.
-    #[must_use]
-    pub fn order(mut self, order: impl IntoIterator<Item = Cut>) -> Self {
-        self.order = order.into_iter().collect();
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the parts to leave out, in order.
+        pub fn order(order: impl IntoIterator<Item = Cut>) { order = order.into_iter().collect() }
 
-    /// Sets the counter of tokens; [`EstimatedTokens`] by default.
-    #[must_use]
-    pub fn count(mut self, count: impl TokenCount + 'static) -> Self {
-        self.count = Arc::new(count);
-        self
-    }
-}
-
-impl fmt::Debug for PromptBudget {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("PromptBudget")
-            .field("tokens", &self.tokens)
-            .field("order", &self.order)
-            .finish_non_exhaustive()
+        /// Sets the counter of tokens; [`EstimatedTokens`] by default.
+        pub fn count(count: impl TokenCount + 'static) { count = Arc::new(count) }
     }
 }
 

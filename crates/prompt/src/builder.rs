@@ -42,40 +42,24 @@ impl<S> PromptBuilder<S> {
         }
     }
 
-    /// Adds a section under a heading to the prompt of every stage, such as a profile of the person
-    /// or the use of tools. It is part of the stable beginning.
-    #[must_use]
-    pub fn section(mut self, title: impl Into<String>, text: impl Into<String>) -> Self {
-        self.sections.push((title.into(), text.into()));
-        self
-    }
+    fugato_state::setters! {
+        /// Adds a section under a heading to the prompt of every stage, such as a profile of the
+        /// person or the use of tools. It is part of the stable beginning.
+        pub fn section(title: impl Into<String>, text: impl Into<String>) {
+            sections.push((title.into(), text.into()))
+        }
 
-    /// Sets the order in which sources are trusted.
-    #[must_use]
-    pub fn trust(mut self, trust: Trust) -> Self {
-        self.trust = trust;
-        self
-    }
+        /// Sets the order in which sources are trusted.
+        pub fn trust(trust: Trust) { trust = trust }
 
-    /// Sets the rule packs, from which the state selects.
-    #[must_use]
-    pub fn rules(mut self, rules: RulePacks<S>) -> Self {
-        self.rules = rules;
-        self
-    }
+        /// Sets the rule packs, from which the state selects.
+        pub fn rules(rules: RulePacks<S>) { rules = rules }
 
-    /// Sets the hints for the next step, from which the state selects.
-    #[must_use]
-    pub fn hints(mut self, hints: RulePacks<S>) -> Self {
-        self.hints = hints;
-        self
-    }
+        /// Sets the hints for the next step, from which the state selects.
+        pub fn hints(hints: RulePacks<S>) { hints = hints }
 
-    /// Sets the fixed texts.
-    #[must_use]
-    pub fn wording(mut self, wording: Wording) -> Self {
-        self.wording = wording;
-        self
+        /// Sets the fixed texts.
+        pub fn wording(wording: Wording) { wording = wording }
     }
 
     /// Gives the last message the role of the user, for models that need that.

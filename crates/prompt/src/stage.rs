@@ -48,11 +48,32 @@ impl Stage {
         }
     }
 
-    /// Sets the catalogue of the tools that can be called.
-    #[must_use]
-    pub fn catalogue(mut self, catalogue: impl Into<String>) -> Self {
-        self.catalogue = catalogue.into();
-        self
+    fugato_state::setters! {
+        /// Sets the catalogue of the tools that can be called.
+        pub fn catalogue(catalogue: impl Into<String>) { catalogue = catalogue.into() }
+
+        /// Sets the work so far: its messages, or a text.
+        pub fn work(work: impl Into<StageWork>) { work = work.into() }
+
+        /// Adds the text of another source, such as a layer of memory. Sources are shown in the
+        /// order of [`Trust`](crate::Trust), those that it does not mention last.
+        pub fn source(name: impl Into<String>, text: impl Into<String>) {
+            sources.push((name.into(), text.into()))
+        }
+
+        /// Sets the description of the present state.
+        pub fn state(state: impl Into<String>) { state = state.into() }
+
+        /// Sets the question with whose answer the stage continues.
+        pub fn resume(question: impl Into<String>, reply: impl Into<String>) {
+            resume = Some(Resume {
+                question: question.into(),
+                reply: reply.into(),
+            })
+        }
+
+        /// Sets the instruction for the next answer.
+        pub fn instruction(instruction: impl Into<String>) { instruction = instruction.into() }
     }
 
     /// Shows the summary instead of the messages that it covers.
@@ -63,50 +84,11 @@ impl Stage {
         self
     }
 
-    /// Sets the work so far: its messages, or a text.
-    #[must_use]
-    pub fn work(mut self, work: impl Into<StageWork>) -> Self {
-        self.work = work.into();
-        self
-    }
-
     /// Sets the work so far, with the summary instead of the messages that it covers.
     #[must_use]
     pub fn compacted_work(mut self, work: &[Message], compaction: &Compaction) -> Self {
         let (summary, recent) = compaction.view(work);
         summary.clone_into(&mut self.work_summary);
         self.work(recent)
-    }
-
-    /// Adds the text of another source, such as a layer of memory. Sources are shown in the order
-    /// of [`Trust`](crate::Trust), those that it does not mention last.
-    #[must_use]
-    pub fn source(mut self, name: impl Into<String>, text: impl Into<String>) -> Self {
-        self.sources.push((name.into(), text.into()));
-        self
-    }
-
-    /// Sets the description of the present state.
-    #[must_use]
-    pub fn state(mut self, state: impl Into<String>) -> Self {
-        self.state = state.into();
-        self
-    }
-
-    /// Sets the question with whose answer the stage continues.
-    #[must_use]
-    pub fn resume(mut self, question: impl Into<String>, reply: impl Into<String>) -> Self {
-        self.resume = Some(Resume {
-            question: question.into(),
-            reply: reply.into(),
-        });
-        self
-    }
-
-    /// Sets the instruction for the next answer.
-    #[must_use]
-    pub fn instruction(mut self, instruction: impl Into<String>) -> Self {
-        self.instruction = instruction.into();
-        self
     }
 }

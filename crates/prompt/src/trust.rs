@@ -15,7 +15,8 @@
 ///      2. Conversation: for what is wanted now",
 /// );
 /// ```
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(derive_more::Display, Debug, Clone, Default, PartialEq, Eq)]
+#[display("{}", self.lines(": for ", "; not "))]
 pub struct Trust(Vec<Trusted>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,21 +32,16 @@ impl Trust {
         Self::default()
     }
 
-    /// Adds a source that is trusted less than those before it. The model reads what the source is
-    /// good for, and when it is not.
-    #[must_use]
-    pub fn then(
-        mut self,
-        source: impl Into<String>,
-        what_for: &str,
-        not_when: Option<&str>,
-    ) -> Self {
-        self.0.push(Trusted {
-            source: source.into(),
-            what_for: what_for.to_owned(),
-            not_when: not_when.map(str::to_owned),
-        });
-        self
+    fugato_state::setters! {
+        /// Adds a source that is trusted less than those before it. The model reads what the source
+        /// is good for, and when it is not.
+        pub fn then(source: impl Into<String>, what_for: &str, not_when: Option<&str>) {
+            0.push(Trusted {
+                source: source.into(),
+                what_for: what_for.to_owned(),
+                not_when: not_when.map(str::to_owned),
+            })
+        }
     }
 
     /// Returns the place of a source, from 0; sources that are not mentioned come last.
@@ -67,11 +63,5 @@ impl Trust {
         };
         let lines: Vec<_> = self.0.iter().enumerate().map(line).collect();
         lines.join("\n")
-    }
-}
-
-impl std::fmt::Display for Trust {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.lines(": for ", "; not "))
     }
 }

@@ -4,43 +4,21 @@ use fugato_state::{Message, Role};
 use crate::{Wording, work_view};
 
 /// The work of a stage so far.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(derive_more::From, Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum StageWork {
     /// A text of the program. It is shown whole.
+    #[from(&str, String)]
     Text(String),
     /// The messages themselves. If a prompt is too long, results are shortened and old steps left
     /// out.
+    #[from(&[Message], Vec<Message>)]
     Messages(Vec<Message>),
 }
 
 impl Default for StageWork {
     fn default() -> Self {
         Self::Messages(vec![])
-    }
-}
-
-impl From<&str> for StageWork {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<String> for StageWork {
-    fn from(text: String) -> Self {
-        Self::Text(text)
-    }
-}
-
-impl From<&[Message]> for StageWork {
-    fn from(messages: &[Message]) -> Self {
-        Self::Messages(messages.to_vec())
-    }
-}
-
-impl From<Vec<Message>> for StageWork {
-    fn from(messages: Vec<Message>) -> Self {
-        Self::Messages(messages)
     }
 }
 

@@ -1,5 +1,5 @@
 //! One connection that all callers share, and its replacement when it breaks.
-use std::{fmt, future::Future, sync::PoisonError, time::Duration};
+use std::{future::Future, sync::PoisonError, time::Duration};
 
 use fugato_store::{StoreError, StoreErrorKind};
 use redis::{
@@ -12,6 +12,8 @@ use crate::{RedisOptions, ServerDurability, check, error::store_error, script::S
 
 /// A server and the connection to it. Requests of many callers are pipelined on it, and a cancelled
 /// caller does not affect the others.
+#[derive(derive_more::Debug)]
+#[debug("Connection {{ address: {:?}, .. }}", self.client.get_connection_info().addr().to_string())]
 pub(crate) struct Connection {
     client: Client,
     options: RedisOptions,
@@ -25,16 +27,6 @@ struct Slot {
     number: u64,
     /// The newest connection, unless it is known to be broken.
     live: Option<MultiplexedConnection>,
-}
-
-impl fmt::Debug for Connection {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The rest of the address may contain a password.
-        let address = self.client.get_connection_info().addr().to_string();
-        f.debug_struct("Connection")
-            .field("address", &address)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Connection {

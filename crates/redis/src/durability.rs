@@ -1,8 +1,7 @@
-use std::fmt;
-
 /// The durability that a server promises for acknowledged commits, the weakest first.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(derive_more::Display, Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
+#[display(rename_all = "lowercase")]
 pub enum ServerDurability {
     /// `appendonly no`: commits are only in the memory of the server. When its process dies,
     /// everything since its last dump is lost.
@@ -34,17 +33,6 @@ impl ServerDurability {
             Some("everysec") if always_waits => Self::Second,
             _ => Self::System,
         }
-    }
-}
-
-impl fmt::Display for ServerDurability {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Memory => "memory",
-            Self::System => "system",
-            Self::Second => "second",
-            Self::Disk => "disk",
-        })
     }
 }
 

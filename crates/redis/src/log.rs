@@ -1,9 +1,6 @@
-use std::{
-    fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
+use std::sync::{
+    Arc,
+    atomic::{AtomicI64, Ordering},
 };
 
 use async_trait::async_trait;
@@ -29,7 +26,8 @@ use crate::{
 ///
 /// A request whose future is dropped may have been carried out or not, and other requests are not
 /// affected. The connection belongs to the tokio runtime on which it was made.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("RedisLog {{ connection: {:?}, .. }}", self.shared.connection)]
 pub struct RedisLog {
     shared: Arc<Shared>,
 }
@@ -39,14 +37,6 @@ struct Shared {
     /// The newest time that the server returned: even if it loses that, time does not run backwards
     /// here.
     seen: AtomicI64,
-}
-
-impl fmt::Debug for RedisLog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisLog")
-            .field("connection", &self.shared.connection)
-            .finish_non_exhaustive()
-    }
 }
 
 impl RedisLog {

@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use fugato_state::Millis;
 use fugato_store::StoreErrorKind;
@@ -6,58 +6,48 @@ use fugato_store::StoreErrorKind;
 use crate::ServerDurability;
 
 /// Options for using a server.
-#[derive(Clone)]
+#[derive(smart_default::SmartDefault, derive_more::Debug, Clone)]
 #[must_use]
 pub struct RedisOptions {
+    #[default("fugato".into())]
     pub(crate) prefix: String,
+    #[default(Duration::from_secs(10))]
     pub(crate) timeout: Duration,
+    #[default(ServerDurability::Memory)]
     pub(crate) at_least: ServerDurability,
     pub(crate) keep_threads: Option<Duration>,
     pub(crate) keep_snapshots: Option<Duration>,
+    #[debug(skip)]
     pub(crate) clock: Option<Arc<dyn Fn() -> Millis + Send + Sync>>,
 }
 
 impl RedisOptions {
-    /// Sets the prefix of all keys, so that several stores can share a database; `fugato` if not
-    /// set. It has 1 to 100 bytes, no braces and no control characters.
-    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
-        self.prefix = prefix.into();
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the prefix of all keys, so that several stores can share a database; `fugato` if
+        /// not set. It has 1 to 100 bytes, no braces and no control characters.
+        pub fn prefix(prefix: impl Into<String>) { prefix = prefix.into() }
 
-    /// Sets the time that a request may take, connecting included; ten seconds if not set. A
-    /// request that takes longer fails with [`Unavailable`](StoreErrorKind::Unavailable).
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = timeout;
-        self
-    }
+        /// Sets the time that a request may take, connecting included; ten seconds if not set. A
+        /// request that takes longer fails with [`Unavailable`](StoreErrorKind::Unavailable).
+        pub fn timeout(timeout: Duration) { timeout = timeout }
 
-    /// Refuses servers that promise a weaker durability; any server is accepted if not set. Each
-    /// new connection is checked.
-    pub fn at_least(mut self, durability: ServerDurability) -> Self {
-        self.at_least = durability;
-        self
-    }
+        /// Refuses servers that promise a weaker durability; any server is accepted if not set.
+        /// Each new connection is checked.
+        pub fn at_least(durability: ServerDurability) { at_least = durability }
 
-    /// Removes threads that nothing will wake, so `Idle` or `Waiting` without an end, after this
-    /// time without a write or a lease. They are kept if not set.
-    pub fn keep_threads(mut self, time: Duration) -> Self {
-        self.keep_threads = Some(time);
-        self
-    }
+        /// Removes threads that nothing will wake, so `Idle` or `Waiting` without an end, after
+        /// this time without a write or a lease. They are kept if not set.
+        pub fn keep_threads(time: Duration) { keep_threads = Some(time) }
 
-    /// Removes snapshots this long after they were put, except those that replace compacted records
-    /// or came with a commit. They are kept as long as their threads if not set.
-    pub fn keep_snapshots(mut self, time: Duration) -> Self {
-        self.keep_snapshots = Some(time);
-        self
-    }
+        /// Removes snapshots this long after they were put, except those that replace compacted
+        /// records or came with a commit. They are kept as long as their threads if not set.
+        pub fn keep_snapshots(time: Duration) { keep_snapshots = Some(time) }
 
-    /// Sets the clock, in milliseconds since the Unix epoch; the clock of the server if not set.
-    /// The store never lets its time run backwards.
-    pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
-        self.clock = Some(Arc::new(clock));
-        self
+        /// Sets the clock, in milliseconds since the Unix epoch; the clock of the server if not
+        /// set. The store never lets its time run backwards.
+        pub fn clock(clock: impl Fn() -> Millis + Send + Sync + 'static) {
+            clock = Some(Arc::new(clock))
+        }
     }
 
     /// Checks the prefix. Braces would end the hash tag, the part of a key that selects its server.
@@ -71,30 +61,5 @@ impl RedisOptions {
             self.prefix
         );
         Err(StoreErrorKind::Invalid(what))
-    }
-}
-
-impl Default for RedisOptions {
-    fn default() -> Self {
-        Self {
-            prefix: "fugato".into(),
-            timeout: Duration::from_secs(10),
-            at_least: ServerDurability::Memory,
-            keep_threads: None,
-            keep_snapshots: None,
-            clock: None,
-        }
-    }
-}
-
-impl fmt::Debug for RedisOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RedisOptions")
-            .field("prefix", &self.prefix)
-            .field("timeout", &self.timeout)
-            .field("at_least", &self.at_least)
-            .field("keep_threads", &self.keep_threads)
-            .field("keep_snapshots", &self.keep_snapshots)
-            .finish_non_exhaustive()
     }
 }

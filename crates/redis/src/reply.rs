@@ -12,9 +12,10 @@ pub(crate) struct Reply {
 }
 
 /// The reason why a script was refused.
-#[derive(Debug)]
+#[derive(derive_more::From, Debug)]
 pub(crate) enum Refusal {
     /// An error of the store.
+    #[from]
     Kind(StoreErrorKind),
     /// The base of a commit is outside of its thread.
     Base { compacted: u64, head: u64 },
@@ -23,12 +24,6 @@ pub(crate) enum Refusal {
 }
 
 pub(crate) type Read<T> = Result<T, Refusal>;
-
-impl From<StoreErrorKind> for Refusal {
-    fn from(kind: StoreErrorKind) -> Self {
-        Self::Kind(kind)
-    }
-}
 
 /// Converts a refusal that has no special meaning for the caller.
 pub(crate) fn refused(refusal: Refusal, operation: &'static str) -> StoreError {

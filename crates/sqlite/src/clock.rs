@@ -1,6 +1,5 @@
 //! A clock that never runs backwards.
 use std::{
-    fmt,
     sync::{
         Arc,
         atomic::{AtomicI64, Ordering},
@@ -22,7 +21,9 @@ pub(crate) fn system_clock() -> Millis {
 ///
 /// An expired lease must not become valid again, and records must not seem older than those before
 /// them, even if the machine's clock is set back.
+#[derive(derive_more::Debug)]
 pub(crate) struct StoreClock {
+    #[debug(skip)]
     source: Arc<dyn Fn() -> Millis + Send + Sync>,
     newest: AtomicI64,
 }
@@ -43,13 +44,5 @@ impl StoreClock {
     /// may have seen a later time.
     pub(crate) fn at_least(&self, seen: Millis) -> Millis {
         self.newest.fetch_max(seen, Ordering::Relaxed).max(seen)
-    }
-}
-
-impl fmt::Debug for StoreClock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("StoreClock")
-            .field("newest", &self.newest)
-            .finish_non_exhaustive()
     }
 }

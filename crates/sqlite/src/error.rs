@@ -6,7 +6,7 @@ use fugato_store::{StoreError, StoreErrorKind};
 use rusqlite::{Error, ErrorCode};
 
 /// The reason why a request was not carried out.
-#[derive(Debug)]
+#[derive(derive_more::From, Debug)]
 pub(crate) enum Refusal {
     /// An error of the request itself: nothing was written for it, and the others of its group go
     /// on.
@@ -15,24 +15,6 @@ pub(crate) enum Refusal {
     Said(StoreError),
     /// An error of the database: the whole group must be rolled back.
     Database(Error),
-}
-
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        Self::Database(error)
-    }
-}
-
-impl From<StoreErrorKind> for Refusal {
-    fn from(kind: StoreErrorKind) -> Self {
-        Self::Request(kind)
-    }
-}
-
-impl From<StoreError> for Refusal {
-    fn from(error: StoreError) -> Self {
-        Self::Said(error)
-    }
 }
 
 impl Refusal {

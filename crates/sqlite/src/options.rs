@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use fugato_state::Millis;
 
@@ -26,13 +26,17 @@ impl Synchronous {
 }
 
 /// Options for opening a database.
-#[derive(Clone)]
+#[derive(smart_default::SmartDefault, derive_more::Debug, Clone)]
 #[must_use]
 pub struct SqliteOptions {
     pub(crate) synchronous: Synchronous,
+    #[default(Duration::from_secs(5))]
     pub(crate) busy_timeout: Duration,
+    #[default(Self::MAX_WAL_PAGES)]
     pub(crate) wal_pages: u32,
     pub(crate) max_bytes: Option<u64>,
+    #[debug(skip)]
+    #[default(Arc::new(system_clock))]
     pub(crate) clock: Arc<dyn Fn() -> Millis + Send + Sync>,
 }
 
@@ -40,64 +44,28 @@ impl SqliteOptions {
     /// The most pages that the write-ahead log may hold before it is copied into the database.
     pub const MAX_WAL_PAGES: u32 = 256;
 
-    /// Sets the point at which a commit counts as written; [`Synchronous::Full`] if not set.
-    pub fn synchronous(mut self, synchronous: Synchronous) -> Self {
-        self.synchronous = synchronous;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the point at which a commit counts as written; [`Synchronous::Full`] if not set.
+        pub fn synchronous(synchronous: Synchronous) { synchronous = synchronous }
 
-    /// Sets the time to wait for another process that writes; five seconds if not set.
-    pub fn busy_timeout(mut self, timeout: Duration) -> Self {
-        self.busy_timeout = timeout;
-        self
-    }
+        /// Sets the time to wait for another process that writes; five seconds if not set.
+        pub fn busy_timeout(timeout: Duration) { busy_timeout = timeout }
 
-    /// Sets the number of pages of 2 KiB that the write-ahead log holds before it is copied into
-    /// the database.
-    ///
-    /// From 1 to [`Self::MAX_WAL_PAGES`], which is the default. More pages mean fewer copies and a
-    /// larger file.
-    pub fn wal_pages(mut self, pages: u32) -> Self {
-        self.wal_pages = pages.clamp(1, Self::MAX_WAL_PAGES);
-        self
-    }
+        /// Sets the number of pages of 2 KiB that the write-ahead log holds before it is copied
+        /// into the database.
+        ///
+        /// From 1 to [`Self::MAX_WAL_PAGES`], which is the default. More pages mean fewer copies
+        /// and a larger file.
+        pub fn wal_pages(pages: u32) { wal_pages = pages.clamp(1, Self::MAX_WAL_PAGES) }
 
-    /// Limits the size of the database, in bytes, rounded up to pages of 2 KiB. No limit if not
-    /// set.
-    ///
-    /// A write above the limit fails with [`Full`](fugato_store::StoreErrorKind::Full).
-    pub fn max_bytes(mut self, bytes: u64) -> Self {
-        self.max_bytes = Some(bytes);
-        self
-    }
+        /// Limits the size of the database, in bytes, rounded up to pages of 2 KiB. No limit if not
+        /// set.
+        ///
+        /// A write above the limit fails with [`Full`](fugato_store::StoreErrorKind::Full).
+        pub fn max_bytes(bytes: u64) { max_bytes = Some(bytes) }
 
-    /// Sets the clock, in milliseconds since the Unix epoch; the machine's clock if not set. The
-    /// store never lets its time run backwards.
-    pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
-        self.clock = Arc::new(clock);
-        self
-    }
-}
-
-impl Default for SqliteOptions {
-    fn default() -> Self {
-        Self {
-            synchronous: Synchronous::default(),
-            busy_timeout: Duration::from_secs(5),
-            wal_pages: Self::MAX_WAL_PAGES,
-            max_bytes: None,
-            clock: Arc::new(system_clock),
-        }
-    }
-}
-
-impl fmt::Debug for SqliteOptions {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SqliteOptions")
-            .field("synchronous", &self.synchronous)
-            .field("busy_timeout", &self.busy_timeout)
-            .field("wal_pages", &self.wal_pages)
-            .field("max_bytes", &self.max_bytes)
-            .finish_non_exhaustive()
+        /// Sets the clock, in milliseconds since the Unix epoch; the machine's clock if not set.
+        /// The store never lets its time run backwards.
+        pub fn clock(clock: impl Fn() -> Millis + Send + Sync + 'static) { clock = Arc::new(clock) }
     }
 }

@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -9,8 +9,20 @@ pub type Seq = u64;
 pub type Millis = i64;
 
 /// The name of one durable conversation or job: 1 to 200 bytes, no control characters.
-#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    derive_more::Debug,
+    Clone,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    derive_more::Display,
+)]
 #[serde(try_from = "String", into = "String")]
+#[debug("ThreadId({:?})", &*self.0)]
 pub struct ThreadId(Arc<str>);
 
 impl ThreadId {
@@ -54,18 +66,6 @@ impl From<ThreadId> for String {
     }
 }
 
-impl fmt::Display for ThreadId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl fmt::Debug for ThreadId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "ThreadId({:?})", &*self.0)
-    }
-}
-
 /// The error of a name that a thread cannot have.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("thread id {name:?} is not allowed: 1 to 200 bytes without control characters are")]
@@ -75,7 +75,19 @@ pub struct InvalidThreadId {
 }
 
 /// The ordinal of a run within its thread, from 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    derive_more::Display,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+)]
 #[serde(transparent)]
 pub struct RunId(pub u64);
 
@@ -87,17 +99,13 @@ impl RunId {
     }
 }
 
-impl fmt::Display for RunId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
 /// The id of one interrupt, used once within its thread.
 ///
 /// The id of an approval is a token: it is made of the thread's incarnation, the interrupt and
 /// everything that is asked about, so an answer that names it agrees to exactly that.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    derive_more::Display, Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct InterruptId(pub Arc<str>);
 
@@ -127,12 +135,6 @@ impl InterruptId {
             .map(&mut next)
             .into_iter()
             .collect()
-    }
-}
-
-impl fmt::Display for InterruptId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
     }
 }
 

@@ -33,18 +33,12 @@ impl Question {
         }
     }
 
-    /// Sets the digest of the value to approve.
-    #[must_use]
-    pub fn digest(mut self, digest: impl Into<String>) -> Self {
-        self.digest = Some(digest.into());
-        self
-    }
+    crate::setters! {
+        /// Sets the digest of the value to approve.
+        pub fn digest(digest: impl Into<String>) { digest = Some(digest.into()) }
 
-    /// Sets the time at which the question expires.
-    #[must_use]
-    pub fn expires_at(mut self, at: Millis) -> Self {
-        self.expires_at = Some(at);
-        self
+        /// Sets the time at which the question expires.
+        pub fn expires_at(at: Millis) { expires_at = Some(at) }
     }
 }
 

@@ -9,6 +9,7 @@ mod interrupt;
 mod message;
 mod plan;
 mod schema;
+mod setters;
 mod state;
 mod tokens;
 

@@ -78,11 +78,11 @@ impl Message {
         }
     }
 
-    /// Adds tool calls.
-    #[must_use]
-    pub fn with_tool_calls(mut self, calls: impl IntoIterator<Item = ToolCall>) -> Self {
-        self.tool_calls.extend(calls);
-        self
+    crate::setters! {
+        /// Adds tool calls.
+        pub fn with_tool_calls(calls: impl IntoIterator<Item = ToolCall>) {
+            tool_calls.extend(calls)
+        }
     }
 }
 

@@ -12,8 +12,9 @@ use serde_json::Value;
 
 /// The JSON Schema of a value. Cheap to clone; compiled when it is first checked against, and once
 /// for all that are the same.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(derive_more::Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "Value", into = "Value")]
+#[debug("Schema({})", self.0.schema)]
 pub struct Schema(Arc<Inner>);
 
 struct Inner {
@@ -71,12 +72,6 @@ impl From<Schema> for Value {
 impl PartialEq for Schema {
     fn eq(&self, other: &Self) -> bool {
         self.0.schema == other.0.schema
-    }
-}
-
-impl fmt::Debug for Schema {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Schema({})", self.0.schema)
     }
 }
 

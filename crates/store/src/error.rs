@@ -83,25 +83,19 @@ impl StoreError {
         }
     }
 
-    /// Sets the thread.
-    #[must_use]
-    pub fn on(mut self, thread: &ThreadId) -> Self {
-        self.thread = Some(thread.clone());
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the thread.
+        pub fn on(thread: &ThreadId) { thread = Some(thread.clone()) }
 
-    /// Sets the document.
-    #[must_use]
-    pub fn on_document(mut self, space: &Namespace, key: &DocKey) -> Self {
-        self.document = Some((space.clone(), key.clone()));
-        self
-    }
+        /// Sets the document.
+        pub fn on_document(space: &Namespace, key: &DocKey) {
+            document = Some((space.clone(), key.clone()))
+        }
 
-    /// Adds the cause.
-    #[must_use]
-    pub fn because(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        self.source = Some(source.into());
-        self
+        /// Adds the cause.
+        pub fn because(source: impl Into<Box<dyn Error + Send + Sync>>) {
+            source = Some(source.into())
+        }
     }
 
     /// Returns true if another writer was first.

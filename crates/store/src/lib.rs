@@ -3,7 +3,6 @@
 mod commit;
 mod doc;
 mod error;
-mod forward;
 mod lease;
 mod log;
 mod memory;

@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use auto_impl::auto_impl;
 use fugato_state::{Seq, ThreadId};
 use futures::{StreamExt as _, TryStreamExt as _, stream, stream::BoxStream};
 
@@ -78,6 +79,7 @@ use crate::{
 /// one for each step, or fewer in the batched modes, and one renewal of each lease for each third
 /// of its time to live. Opening a thread reads the records after its last snapshot, in pages.
 #[async_trait]
+#[auto_impl(Arc)]
 pub trait ThreadLog: Send + Sync {
     /// Appends the records of one commit.
     async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError>;
@@ -100,6 +102,7 @@ pub trait ThreadLog: Send + Sync {
 /// Stored folds, which make opening a thread faster. Only the base of a compacted log is needed;
 /// any other lost fold costs time and no data.
 #[async_trait]
+#[auto_impl(Arc)]
 pub trait Snapshots: Send + Sync {
     /// Stores a fold. Past the head of the log it is `NotFound`, before its base `Compacted`.
     async fn put(&self, thread: &ThreadId, snapshot: Snapshot) -> Result<(), StoreError>;
@@ -114,6 +117,7 @@ pub trait Snapshots: Send + Sync {
 
 /// The administration of threads.
 #[async_trait]
+#[auto_impl(Arc)]
 pub trait ThreadAdmin: Send + Sync {
     /// Returns the threads that match, in the order of their names, after `filter.after`.
     async fn list(&self, filter: ThreadFilter) -> Result<Vec<ThreadSummary>, StoreError>;
@@ -158,7 +162,7 @@ pub trait ThreadAdminExt: ThreadAdmin {
 impl<T: ThreadAdmin + ?Sized> ThreadAdminExt for T {}
 
 /// A filter for a list of threads.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ThreadFilter {
     /// The prefix of the names.
@@ -166,17 +170,8 @@ pub struct ThreadFilter {
     /// The name after which the list begins.
     pub after: Option<ThreadId>,
     /// The largest number of threads.
+    #[default(1000)]
     pub limit: usize,
-}
-
-impl Default for ThreadFilter {
-    fn default() -> Self {
-        Self {
-            prefix: String::new(),
-            after: None,
-            limit: 1000,
-        }
-    }
 }
 
 /// An entry in a list of threads.

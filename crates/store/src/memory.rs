@@ -20,7 +20,8 @@ use crate::{
 };
 
 /// A store of threads in memory. Clones share the threads.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("MemoryLog {{ .. }}")]
 pub struct MemoryLog {
     shared: Arc<Shared>,
 }
@@ -33,12 +34,6 @@ struct Shared {
     /// The greatest fence of removed threads: a new thread under an old name must not grant a fence
     /// that a former owner still holds.
     lowest_fence: AtomicU64,
-}
-
-impl std::fmt::Debug for MemoryLog {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("MemoryLog").finish_non_exhaustive()
-    }
 }
 
 impl Default for MemoryLog {

@@ -12,13 +12,15 @@ pub struct Statement {
 }
 
 /// A value in a row.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(derive_more::From, Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cell {
     /// No value.
     Null,
     /// A whole number.
+    #[from]
     Int(i64),
     /// A text.
+    #[from(&str)]
     Text(String),
 }
 
@@ -32,17 +34,5 @@ impl Statement {
             sql: sql.into(),
             values: values.into_iter().collect(),
         }
-    }
-}
-
-impl From<&str> for Cell {
-    fn from(text: &str) -> Self {
-        Self::Text(text.to_owned())
-    }
-}
-
-impl From<i64> for Cell {
-    fn from(number: i64) -> Self {
-        Self::Int(number)
     }
 }

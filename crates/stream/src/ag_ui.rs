@@ -77,18 +77,14 @@ impl AgUiEncoder {
         }
     }
 
-    /// Calls the thread and the run by the ids of the request that is answered.
-    #[must_use]
-    pub fn named(mut self, thread_id: impl Into<String>, run_id: impl Into<String>) -> Self {
-        self.named = Some([thread_id.into(), run_id.into()]);
-        self
-    }
+    fugato_state::setters! {
+        /// Calls the thread and the run by the ids of the request that is answered.
+        pub fn named(thread_id: impl Into<String>, run_id: impl Into<String>) {
+            named = Some([thread_id.into(), run_id.into()])
+        }
 
-    /// Sets how much of the events is encoded.
-    #[must_use]
-    pub fn fidelity(mut self, fidelity: Fidelity) -> Self {
-        self.fidelity = fidelity;
-        self
+        /// Sets how much of the events is encoded.
+        pub fn fidelity(fidelity: Fidelity) { fidelity = fidelity }
     }
 
     /// Begins the run of an event, if it is not the one that is open.

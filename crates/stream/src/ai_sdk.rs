@@ -67,11 +67,12 @@ impl AiSdkEncoder {
         }
     }
 
-    /// Names the message.
-    #[must_use]
-    pub fn message(mut self, id: impl Into<String>) -> Self {
-        self.message = Some(id.into());
-        self
+    fugato_state::setters! {
+        /// Names the message.
+        pub fn message(id: impl Into<String>) { message = Some(id.into()) }
+
+        /// Sets how much of the events is encoded.
+        pub fn fidelity(fidelity: Fidelity) { fidelity = fidelity }
     }
 
     /// Continues a message that the client has already, and that has these tool calls.
@@ -79,13 +80,6 @@ impl AiSdkEncoder {
     pub fn continues<I: Into<String>>(mut self, calls: impl IntoIterator<Item = I>) -> Self {
         self.continues = true;
         self.calls = calls.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Sets how much of the events is encoded.
-    #[must_use]
-    pub fn fidelity(mut self, fidelity: Fidelity) -> Self {
-        self.fidelity = fidelity;
         self
     }
 

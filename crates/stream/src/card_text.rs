@@ -78,11 +78,9 @@ impl<'a> CardText<'a> {
         Self { interrupt, chinese }
     }
 
-    /// Selects Chinese or English for the words that are not the prompt's.
-    #[must_use]
-    pub fn chinese(mut self, chinese: bool) -> Self {
-        self.chinese = chinese;
-        self
+    fugato_state::setters! {
+        /// Selects Chinese or English for the words that are not the prompt's.
+        pub fn chinese(chinese: bool) { chinese = chinese }
     }
 
     /// Returns the short code of an approval.

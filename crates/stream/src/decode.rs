@@ -1,10 +1,7 @@
-mod sse;
-
 use serde::Deserialize;
 use thiserror::Error;
 
-use self::sse::Lines;
-use crate::Event;
+use crate::{Event, SseLines};
 
 /// Reads the events back from a stream that was encoded with full fidelity, of whatever protocol,
 /// as its bytes come in: cut anywhere, inside a character too.
@@ -23,9 +20,11 @@ use crate::Event;
 /// assert_eq!(events.len(), 1);
 /// # Ok::<(), fugato_stream::DecodeError>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(smart_default::SmartDefault, Debug)]
 pub struct Decoder {
-    lines: Lines,
+    lines: SseLines,
+    #[default(Self::MOST)]
+    most: usize,
     frames: usize,
 }
 
@@ -38,27 +37,33 @@ impl Decoder {
         Self::default()
     }
 
-    /// Refuses frames longer than so many bytes.
-    #[must_use]
-    pub fn most(mut self, bytes: usize) -> Self {
-        self.lines.most = bytes;
-        self
+    fugato_state::setters! {
+        /// Refuses frames longer than so many bytes.
+        pub fn most(bytes: usize) { most = bytes }
     }
 
     /// Reads the next bytes of a stream of server-sent events, and appends the events that they
     /// complete. After an error nothing more can be read.
     pub fn push(&mut self, bytes: &[u8], events: &mut Vec<Event>) -> Result<(), DecodeError> {
-        let Self { lines, frames } = self;
-        let read = lines.push(bytes, &mut |data| {
-            *frames += 1;
-            events.extend(one(data)?);
-            Ok(())
+        let mut wrong = None;
+        let read = self.lines.push(bytes, self.most, |data| {
+            if wrong.is_none() {
+                self.frames += 1;
+                match one(data) {
+                    Ok(event) => events.extend(event),
+                    Err(kind) => wrong = Some(kind),
+                }
+            }
         });
-        read.map_err(|kind| {
-            let begun = matches!(kind, DecodeErrorKind::TooLong);
-            let frame = self.frames + usize::from(begun);
-            DecodeError { frame, kind }
-        })
+        let frame = self.frames;
+        match (wrong, read) {
+            (Some(kind), _) => Err(DecodeError { frame, kind }),
+            (None, Err(_)) => Err(DecodeError {
+                frame: frame + 1,
+                kind: DecodeErrorKind::TooLong,
+            }),
+            (None, Ok(())) => Ok(()),
+        }
     }
 
     /// Reads one message of a protocol that has messages, such as a WebSocket's.
@@ -68,7 +73,7 @@ impl Decoder {
             frame: self.frames,
             kind,
         };
-        if message.len() > self.lines.most {
+        if message.len() > self.most {
             return Err(failed(DecodeErrorKind::TooLong));
         }
         one(message.as_bytes()).map_err(failed)

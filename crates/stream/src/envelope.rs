@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use fugato_state::{Millis, ToolStatus};
 use serde_json::Value;
@@ -23,13 +23,17 @@ use crate::{
 /// In addition to its three fields, the envelope of a durable event has its position in the log,
 /// `seq`. [`Resume::envelope`](crate::Resume::envelope) reads a client's messages: answers, and the
 /// last position that it has seen.
+#[derive(derive_more::Debug)]
 pub struct EnvelopeEncoder {
+    #[debug(skip)]
     clock: Box<dyn Fn() -> Millis + Send>,
     fidelity: Fidelity,
+    #[debug(skip)]
     open: Vec<OpenBlock>,
     /// A text that is complete, and perhaps the last.
     said: Option<String>,
     asked: OpenQuestions,
+    #[debug(skip)]
     calls: Vec<OpenCall>,
     ended: bool,
     finished: bool,
@@ -127,11 +131,9 @@ impl EnvelopeEncoder {
         }
     }
 
-    /// Sets how much of the events is encoded.
-    #[must_use]
-    pub fn fidelity(mut self, fidelity: Fidelity) -> Self {
-        self.fidelity = fidelity;
-        self
+    fugato_state::setters! {
+        /// Sets how much of the events is encoded.
+        pub fn fidelity(fidelity: Fidelity) { fidelity = fidelity }
     }
 
     /// Appends a message of the server's own, such as the answer to a ping.
@@ -448,16 +450,6 @@ impl Encoder for EnvelopeEncoder {
 
     fn content_type(&self) -> &'static str {
         "application/json"
-    }
-}
-
-impl fmt::Debug for EnvelopeEncoder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("EnvelopeEncoder")
-            .field("fidelity", &self.fidelity)
-            .field("said", &self.said)
-            .field("ended", &self.ended)
-            .finish_non_exhaustive()
     }
 }
 

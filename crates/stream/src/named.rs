@@ -32,11 +32,9 @@ impl NamedSseEncoder {
         }
     }
 
-    /// Sets how much of the events is encoded.
-    #[must_use]
-    pub fn fidelity(mut self, fidelity: Fidelity) -> Self {
-        self.fidelity = fidelity;
-        self
+    fugato_state::setters! {
+        /// Sets how much of the events is encoded.
+        pub fn fidelity(fidelity: Fidelity) { fidelity = fidelity }
     }
 
     fn write(

@@ -78,11 +78,9 @@ impl OpenAiEncoder {
         self
     }
 
-    /// Sets how much of the events is encoded.
-    #[must_use]
-    pub fn fidelity(mut self, fidelity: Fidelity) -> Self {
-        self.fidelity = fidelity;
-        self
+    fugato_state::setters! {
+        /// Sets how much of the events is encoded.
+        pub fn fidelity(fidelity: Fidelity) { fidelity = fidelity }
     }
 
     /// Sends a chunk with the usage before the end, if the run reported it by a custom event named

@@ -30,7 +30,7 @@ mod order;
 mod stop;
 mod watched;
 
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato_llm::{ChatModel, ChatModelExt as _, ChatRequest, ModelError};
@@ -68,6 +68,8 @@ pub trait ChatFactory: Send + Sync {
 }
 
 /// A model under test.
+#[derive(derive_more::Debug)]
+#[debug("Speaker {{ model: {:?}, .. }}", self.model.name())]
 pub struct ModelUnderTest {
     model: Arc<dyn ChatModel>,
     idle: BoxFuture<'static, ()>,
@@ -84,14 +86,6 @@ impl ModelUnderTest {
             model: Arc::new(model),
             idle: idle.boxed(),
         }
-    }
-}
-
-impl fmt::Debug for ModelUnderTest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Speaker")
-            .field("model", &self.model.name())
-            .finish_non_exhaustive()
     }
 }
 

@@ -62,11 +62,9 @@ impl Scripted {
         }
     }
 
-    /// Names it, so that traces can tell it from others.
-    #[must_use]
-    pub fn named(mut self, name: impl Into<Arc<str>>) -> Self {
-        self.name = name.into();
-        self
+    fugato_state::setters! {
+        /// Names it, so that traces can tell it from others.
+        pub fn named(name: impl Into<Arc<str>>) { name = name.into() }
     }
 
     /// Appends a reply to the script.

@@ -65,11 +65,9 @@ impl TestProgram {
         }
     }
 
-    /// Sets an environment variable for every run.
-    #[must_use]
-    pub fn env(mut self, name: &'static str, value: &'static str) -> Self {
-        self.env.push((name, value));
-        self
+    fugato_state::setters! {
+        /// Sets an environment variable for every run.
+        pub fn env(name: &'static str, value: &'static str) { env.push((name, value)) }
     }
 
     /// Returns the folder in which it runs.

@@ -43,7 +43,9 @@ pub use world::World;
 /// - the store lost nothing that it had acknowledged, and accepted nothing from an owner whose
 ///   lease was over;
 /// - no two appends of the thread were under way at once, so no reply can overtake another.
+#[derive(derive_more::Debug)]
 pub struct CrashSim<S: State> {
+    #[debug(skip)]
     setup: Setup<S>,
     options: RunnerOptions,
     durabilities: Vec<Durability>,
@@ -84,82 +86,51 @@ impl<S: State> CrashSim<S> {
         }
     }
 
-    /// Sets the input of the run. Each further call adds another run of the same thread, with its
-    /// input.
-    #[must_use]
-    pub fn input(mut self, input: impl Fn() -> Vec<S::Update> + Send + Sync + 'static) -> Self {
-        self.setup.inputs.push(Arc::new(input));
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the input of the run. Each further call adds another run of the same thread, with
+        /// its input.
+        pub fn input(input: impl Fn() -> Vec<S::Update> + Send + Sync + 'static) {
+            setup.inputs.push(Arc::new(input))
+        }
 
-    /// Sets the answers to questions. For the question whether an effect in doubt happened, return
-    /// none: the simulated world then answers it.
-    #[must_use]
-    pub fn answer(
-        mut self,
-        answer: impl Fn(&Interrupt) -> Option<Value> + Send + Sync + 'static,
-    ) -> Self {
-        self.setup.answer = Arc::new(answer);
-        self
-    }
+        /// Sets the answers to questions. For the question whether an effect in doubt happened,
+        /// return none: the simulated world then answers it.
+        pub fn answer(answer: impl Fn(&Interrupt) -> Option<Value> + Send + Sync + 'static) {
+            setup.answer = Arc::new(answer)
+        }
 
-    /// Sets the part of the final state that is compared: all of it, by default. Leave out here
-    /// what depends on a random order, as under [`Schedule::Eager`].
-    #[must_use]
-    pub fn compare(mut self, view: impl Fn(&S) -> Value + Send + Sync + 'static) -> Self {
-        self.setup.view = Arc::new(view);
-        self
-    }
+        /// Sets the part of the final state that is compared: all of it, by default. Leave out here
+        /// what depends on a random order, as under [`Schedule::Eager`].
+        pub fn compare(view: impl Fn(&S) -> Value + Send + Sync + 'static) {
+            setup.view = Arc::new(view)
+        }
 
-    /// Limits the simulation to these durabilities: all three, by default.
-    #[must_use]
-    pub fn durability(mut self, durabilities: impl IntoIterator<Item = Durability>) -> Self {
-        self.durabilities = durabilities.into_iter().collect();
-        self
-    }
+        /// Limits the simulation to these durabilities: all three, by default.
+        pub fn durability(durabilities: impl IntoIterator<Item = Durability>) {
+            durabilities = durabilities.into_iter().collect()
+        }
 
-    /// Sets the schedules: lockstep alone, by default.
-    #[must_use]
-    pub fn schedule(mut self, schedules: impl IntoIterator<Item = Schedule>) -> Self {
-        self.schedules = schedules.into_iter().collect();
-        self
-    }
+        /// Sets the schedules: lockstep alone, by default.
+        pub fn schedule(schedules: impl IntoIterator<Item = Schedule>) {
+            schedules = schedules.into_iter().collect()
+        }
 
-    /// Sets the other options of runs. Durability and schedule are set by the simulation.
-    #[must_use]
-    pub fn options(mut self, options: RunnerOptions) -> Self {
-        self.options = options;
-        self
-    }
+        /// Sets the other options of runs. Durability and schedule are set by the simulation.
+        pub fn options(options: RunnerOptions) { options = options }
 
-    /// Sets the source of the logs: in memory, by default.
-    #[must_use]
-    pub fn store(mut self, store: impl CrashStore + 'static) -> Self {
-        self.setup.store = Arc::new(store);
-        self
-    }
+        /// Sets the source of the logs: in memory, by default.
+        pub fn store(store: impl CrashStore + 'static) { setup.store = Arc::new(store) }
 
-    /// Enables or disables the cases with a single fault at every point, which are tried by
-    /// default. Without them there is more time for random cases.
-    #[must_use]
-    pub fn singles(mut self, singles: bool) -> Self {
-        self.singles = singles;
-        self
-    }
+        /// Enables or disables the cases with a single fault at every point, which are tried by
+        /// default. Without them there is more time for random cases.
+        pub fn singles(singles: bool) { singles = singles }
 
-    /// Sets the number of random cases with several faults, for each durability and schedule, in
-    /// addition to every single fault: 64 by default.
-    #[must_use]
-    pub fn random(mut self, cases: u32) -> Self {
-        self.random = cases;
-        self
-    }
+        /// Sets the number of random cases with several faults, for each durability and schedule,
+        /// in addition to every single fault: 64 by default.
+        pub fn random(cases: u32) { random = cases }
 
-    /// Sets the seed of the random cases: 0 by default, so that every run tries the same ones.
-    #[must_use]
-    pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
-        self
+        /// Sets the seed of the random cases: 0 by default, so that every run tries the same ones.
+        pub fn seed(seed: u64) { seed = seed }
     }
 
     /// Runs all cases, or the one that the environment variable `FUGATO_SIM` names. The failure of
@@ -355,15 +326,5 @@ impl BrokenPromise {
             told = format!("{told}\n  replay: FUGATO_SIM='{replay}' cargo test {test}");
         }
         Failure::new(told)
-    }
-}
-
-impl<S: State> std::fmt::Debug for CrashSim<S> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("CrashSim")
-            .field("options", &self.options)
-            .field("durabilities", &self.durabilities)
-            .field("schedules", &self.schedules)
-            .finish_non_exhaustive()
     }
 }

@@ -10,6 +10,8 @@ use crate::{
 };
 
 /// A checked call that may be executed: the tool is visible and the arguments fit.
+#[derive(derive_more::Debug)]
+#[debug("AdmittedCall {{ call: {call:?}, .. }}")]
 pub struct AdmittedCall<S = (), U = ()> {
     pub(crate) entry: Arc<Entry<S, U>>,
     pub(crate) call: ToolCall,
@@ -149,13 +151,5 @@ impl fmt::Display for Chain<'_> {
             source = error.source();
         }
         Ok(())
-    }
-}
-
-impl<S, U> fmt::Debug for AdmittedCall<S, U> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AdmittedCall")
-            .field("call", &self.call)
-            .finish_non_exhaustive()
     }
 }

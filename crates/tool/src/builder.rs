@@ -1,6 +1,5 @@
 use std::{
     collections::{BTreeMap, HashMap},
-    fmt,
     sync::Arc,
     time::Duration,
 };
@@ -20,8 +19,11 @@ use crate::{
 };
 
 /// A builder of a [`Registry`]. Nothing is checked before [`build`](Self::build).
+#[derive(smart_default::SmartDefault, derive_more::Debug)]
+#[debug("RegistryBuilder({:?})", self.tools.iter().map(|tool| &tool.spec.name).collect::<Vec<_>>())]
 pub struct RegistryBuilder<S = (), U = ()> {
     tools: Vec<Candidate<S, U>>,
+    #[default(Domains::new())]
     domains: Domains,
     timeout: Option<Duration>,
 }
@@ -30,16 +32,6 @@ struct Candidate<S, U> {
     spec: ToolSpec,
     schema: Schema,
     tool: Box<dyn DynTool<S, U>>,
-}
-
-impl<S, U> Default for RegistryBuilder<S, U> {
-    fn default() -> Self {
-        Self {
-            tools: vec![],
-            domains: Domains::new(),
-            timeout: None,
-        }
-    }
 }
 
 impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {
@@ -76,11 +68,12 @@ impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {
         self.tool(tool_fn::<S, U, I, O, F>(spec, function))
     }
 
-    /// Sets the domains and their packs.
-    #[must_use]
-    pub fn domains(mut self, domains: Domains) -> Self {
-        self.domains = domains;
-        self
+    fugato_state::setters! {
+        /// Sets the domains and their packs.
+        pub fn domains(domains: Domains) { domains = domains }
+
+        /// Sets the time limit of calls of tools whose spec has none.
+        pub fn timeout(timeout: Duration) { timeout = Some(timeout) }
     }
 
     /// Sets the domains and their packs, and adds the two tools with which a model chooses among
@@ -91,13 +84,6 @@ impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {
         U: From<VisibilityUpdate>,
     {
         context_tools::register(self.domains(domains.clone()), domains)
-    }
-
-    /// Sets the time limit of calls of tools whose spec has none.
-    #[must_use]
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
-        self
     }
 
     /// Checks all tools and domains, and builds the registry.
@@ -310,13 +296,6 @@ pub enum RegistryError {
         /// The error of the schema.
         source: SchemaError,
     },
-}
-
-impl<S, U> fmt::Debug for RegistryBuilder<S, U> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<_> = self.tools.iter().map(|tool| &tool.spec.name).collect();
-        f.debug_tuple("RegistryBuilder").field(&names).finish()
-    }
 }
 
 #[cfg(test)]

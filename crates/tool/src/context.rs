@@ -42,30 +42,17 @@ impl<'a, S> ToolContext<'a, S> {
         }
     }
 
-    /// Sets the visibility; without it no domain is active.
-    #[must_use]
-    pub fn visibility(mut self, visibility: &'a Visibility) -> Self {
-        self.visibility = visibility;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the visibility; without it no domain is active.
+        pub fn visibility(visibility: &'a Visibility) { visibility = visibility }
 
-    /// Sets the user on whose behalf the tool is called.
-    #[must_use]
-    pub fn user(mut self, user: &'a str) -> Self {
-        self.user = Some(user);
-        self
-    }
+        /// Sets the user on whose behalf the tool is called.
+        pub fn user(user: &'a str) { user = Some(user) }
 
-    /// Sets the idempotency key, by which the other side recognises a repeat.
-    #[must_use]
-    pub fn idempotency_key(mut self, key: &'a str) -> Self {
-        self.key = Some(key);
-        self
-    }
+        /// Sets the idempotency key, by which the other side recognises a repeat.
+        pub fn idempotency_key(key: &'a str) { key = Some(key) }
 
-    pub(crate) fn call(mut self, id: &'a str) -> Self {
-        self.call = id;
-        self
+        pub(crate) fn call(id: &'a str) { call = id }
     }
 
     pub(crate) fn has_state(&self) -> bool {

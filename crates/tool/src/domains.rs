@@ -41,18 +41,16 @@ impl Domain {
         }
     }
 
-    /// Adds packs that can be added and removed.
-    #[must_use]
-    pub fn packs<P: Into<String>>(mut self, packs: impl IntoIterator<Item = P>) -> Self {
-        self.packs.extend(packs.into_iter().map(Into::into));
-        self
-    }
+    fugato_state::setters! {
+        /// Adds packs that can be added and removed.
+        pub fn packs<P: Into<String>>(packs: impl IntoIterator<Item = P>) {
+            packs.extend(packs.into_iter().map(Into::into))
+        }
 
-    /// Adds packs that are activated if a request names none.
-    #[must_use]
-    pub fn default_packs<P: Into<String>>(mut self, packs: impl IntoIterator<Item = P>) -> Self {
-        self.default_packs.extend(packs.into_iter().map(Into::into));
-        self
+        /// Adds packs that are activated if a request names none.
+        pub fn default_packs<P: Into<String>>(packs: impl IntoIterator<Item = P>) {
+            default_packs.extend(packs.into_iter().map(Into::into))
+        }
     }
 
     /// Returns true if the domain has this pack or has it as its core.
@@ -67,11 +65,9 @@ impl Domains {
         Self::default()
     }
 
-    /// Adds a domain, or replaces it.
-    #[must_use]
-    pub fn with(mut self, name: impl Into<String>, domain: Domain) -> Self {
-        self.0.insert(name.into(), domain);
-        self
+    fugato_state::setters! {
+        /// Adds a domain, or replaces it.
+        pub fn with(name: impl Into<String>, domain: Domain) { 0.insert(name.into(), domain) }
     }
 
     /// Returns a domain by its name.

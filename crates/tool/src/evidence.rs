@@ -1,6 +1,6 @@
 //! Findings of checks, kept by the program. A write that depends on a check looks here, and never
 //! at statements of a client or a model.
-use std::{collections::BTreeMap, fmt, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
 use fugato_state::Millis;
 use serde::{Deserialize, Serialize};
@@ -88,11 +88,9 @@ impl Finding {
         }
     }
 
-    /// Sets the details.
-    #[must_use]
-    pub fn data(mut self, data: impl Into<Value>) -> Self {
-        self.data = data.into();
-        self
+    fugato_state::setters! {
+        /// Sets the details.
+        pub fn data(data: impl Into<Value>) { data = data.into() }
     }
 }
 
@@ -121,10 +119,12 @@ impl Evidence {
 type EvidenceLookup<S> = Box<dyn for<'a> Fn(&'a S) -> (&'a Evidence, Millis) + Send + Sync>;
 
 /// A gate that allows calls of a tool only after a recent check that found no objection.
+#[derive(derive_more::Debug)]
 pub struct NeedsEvidence<S> {
     tool: String,
     check: String,
     about: Option<Vec<String>>,
+    #[debug(skip)]
     look: EvidenceLookup<S>,
 }
 
@@ -144,11 +144,11 @@ impl<S> NeedsEvidence<S> {
         }
     }
 
-    /// Compares only these arguments.
-    #[must_use]
-    pub fn about<A: Into<String>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
-        self.about = Some(arguments.into_iter().map(Into::into).collect());
-        self
+    fugato_state::setters! {
+        /// Compares only these arguments.
+        pub fn about<A: Into<String>>(arguments: impl IntoIterator<Item = A>) {
+            about = Some(arguments.into_iter().map(Into::into).collect())
+        }
     }
 
     /// Returns the subject that a check must examine for a call with these arguments.
@@ -181,16 +181,6 @@ impl<S> GatePolicy<S> for NeedsEvidence<S> {
             }
             Some(_) => return Verdict::Allow,
         })
-    }
-}
-
-impl<S> fmt::Debug for NeedsEvidence<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("NeedsEvidence")
-            .field("tool", &self.tool)
-            .field("check", &self.check)
-            .field("about", &self.about)
-            .finish_non_exhaustive()
     }
 }
 

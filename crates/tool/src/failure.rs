@@ -1,4 +1,4 @@
-use std::{error::Error, fmt};
+use std::error::Error;
 
 use serde_json::Value;
 
@@ -10,8 +10,9 @@ type BoxError = Box<dyn Error + Send + Sync>;
 ///
 /// The model reads [`text`](Self::text): what was wrong, and what is allowed. The operator reads
 /// the source, which is never shown to the model.
-#[derive(Debug)]
+#[derive(derive_more::Display, Debug)]
 #[non_exhaustive]
+#[display("{text}")]
 pub struct ToolFailure {
     /// True if a rule forbade the call, as opposed to an attempt that failed.
     pub blocked: bool,
@@ -64,11 +65,15 @@ impl ToolFailure {
         Self::blocked("there is nothing loaded that this tool could work on yet")
     }
 
-    /// Sets the source, for the operator only.
-    #[must_use]
-    pub fn because(mut self, source: impl Into<BoxError>) -> Self {
-        self.source = Some(source.into());
-        self
+    fugato_state::setters! {
+        /// Sets the source, for the operator only.
+        pub fn because(source: impl Into<BoxError>) { source = Some(source.into()) }
+
+        /// Sets the data for programs.
+        pub fn data(data: impl Into<Value>) { data = data.into() }
+
+        /// Adds one of several problems.
+        pub fn issue(issue: impl Into<String>) { issues.push(issue.into()) }
     }
 
     /// Marks that the tool may have acted all the same, such as when the connection broke after the
@@ -87,32 +92,12 @@ impl ToolFailure {
         self
     }
 
-    /// Sets the data for programs.
-    #[must_use]
-    pub fn data(mut self, data: impl Into<Value>) -> Self {
-        self.data = data.into();
-        self
-    }
-
-    /// Adds one of several problems.
-    #[must_use]
-    pub fn issue(mut self, issue: impl Into<String>) -> Self {
-        self.issues.push(issue.into());
-        self
-    }
-
     pub(crate) fn status(&self) -> ToolStatus {
         if self.blocked {
             ToolStatus::Blocked
         } else {
             ToolStatus::Failed
         }
-    }
-}
-
-impl fmt::Display for ToolFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
     }
 }
 

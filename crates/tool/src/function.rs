@@ -1,4 +1,4 @@
-use std::{fmt, marker::PhantomData};
+use std::marker::PhantomData;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
@@ -60,18 +60,12 @@ where
 }
 
 /// A tool made by [`tool_fn`].
+#[derive(derive_more::Debug)]
+#[debug("FunctionTool {{ spec: {spec:?}, .. }}")]
 pub struct FunctionTool<F, I, O> {
     spec: ToolSpec,
     function: F,
     types: PhantomData<fn(I) -> O>,
-}
-
-impl<F, I, O> fmt::Debug for FunctionTool<F, I, O> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("FunctionTool")
-            .field("spec", &self.spec)
-            .finish_non_exhaustive()
-    }
 }
 
 #[async_trait]
@@ -94,18 +88,12 @@ where
 }
 
 /// A tool made by [`async_tool_fn`].
+#[derive(derive_more::Debug)]
+#[debug("AsyncFunctionTool {{ spec: {spec:?}, .. }}")]
 pub struct AsyncFunctionTool<F, I> {
     spec: ToolSpec,
     function: F,
     types: PhantomData<fn(I)>,
-}
-
-impl<F, I> fmt::Debug for AsyncFunctionTool<F, I> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AsyncFunctionTool")
-            .field("spec", &self.spec)
-            .finish_non_exhaustive()
-    }
 }
 
 #[async_trait]

@@ -1,7 +1,5 @@
 mod lists;
 
-use std::fmt;
-
 use fugato_state::ToolCall;
 use fugato_stream::argument_lines;
 use serde::{Deserialize, Serialize};
@@ -175,6 +173,8 @@ where
 /// assert!(matches!(gates.judge(&call, &true), Verdict::NeedConfirm(_)));
 /// assert!(matches!(gates.judge(&call, &false), Verdict::Block(_)));
 /// ```
+#[derive(derive_more::Debug)]
+#[debug("GateChain {{ policies: {:?} }}", self.0.len())]
 pub struct GateChain<S>(Vec<Box<dyn GatePolicy<S>>>);
 
 impl<S> GateChain<S> {
@@ -183,11 +183,9 @@ impl<S> GateChain<S> {
         Self(vec![])
     }
 
-    /// Appends a policy.
-    #[must_use]
-    pub fn with(mut self, policy: impl GatePolicy<S> + 'static) -> Self {
-        self.0.push(Box::new(policy));
-        self
+    fugato_state::setters! {
+        /// Appends a policy.
+        pub fn with(policy: impl GatePolicy<S> + 'static) { 0.push(Box::new(policy)) }
     }
 
     /// Returns the verdict on a call.
@@ -217,14 +215,6 @@ impl<S> Default for GateChain<S> {
 impl<S> GatePolicy<S> for GateChain<S> {
     fn judge(&self, call: &GatedCall<'_>, state: &S) -> Verdict {
         self.judge(call, state)
-    }
-}
-
-impl<S> fmt::Debug for GateChain<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GateChain")
-            .field("policies", &self.0.len())
-            .finish()
     }
 }
 

@@ -1,6 +1,5 @@
 use std::{
     collections::{BTreeMap, HashMap},
-    fmt,
     sync::Arc,
 };
 
@@ -14,6 +13,9 @@ use crate::{
 /// The tools of an agent, by name. Immutable and cheap to clone.
 ///
 /// Visibility is decided in one place, so that a prompt shows exactly the tools that can be called.
+#[derive_where::derive_where(Clone)]
+#[derive(derive_more::Debug)]
+#[debug("Registry({:?})", self.0.tools.keys())]
 pub struct Registry<S = (), U = ()>(pub(crate) Arc<Inner<S, U>>);
 
 pub(crate) struct Inner<S, U> {
@@ -198,20 +200,6 @@ enum HiddenReason {
     Disabled,
     NotInPhase,
     Inactive { merge: bool },
-}
-
-impl<S, U> Clone for Registry<S, U> {
-    fn clone(&self) -> Self {
-        Self(Arc::clone(&self.0))
-    }
-}
-
-impl<S, U> fmt::Debug for Registry<S, U> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Registry")
-            .field(&self.0.tools.keys())
-            .finish()
-    }
 }
 
 #[cfg(test)]

@@ -35,39 +35,21 @@ impl<U> ToolOutput<U> {
         }
     }
 
-    /// Sets the short line for people; it is cut at 48 characters.
-    #[must_use]
-    pub fn summary(mut self, summary: impl Into<String>) -> Self {
-        self.summary = Some(summary.into());
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the short line for people; it is cut at 48 characters.
+        pub fn summary(summary: impl Into<String>) { summary = Some(summary.into()) }
 
-    /// Sets the data for programs.
-    #[must_use]
-    pub fn data(mut self, data: impl Into<Value>) -> Self {
-        self.data = data.into();
-        self
-    }
+        /// Sets the data for programs.
+        pub fn data(data: impl Into<Value>) { data = data.into() }
 
-    /// Adds a problem to report.
-    #[must_use]
-    pub fn issue(mut self, issue: impl Into<String>) -> Self {
-        self.issues.push(issue.into());
-        self
-    }
+        /// Adds a problem to report.
+        pub fn issue(issue: impl Into<String>) { issues.push(issue.into()) }
 
-    /// Adds an update.
-    #[must_use]
-    pub fn update(mut self, update: U) -> Self {
-        self.updates.push(update);
-        self
-    }
+        /// Adds an update.
+        pub fn update(update: U) { updates.push(update) }
 
-    /// Adds updates.
-    #[must_use]
-    pub fn updates(mut self, updates: impl IntoIterator<Item = U>) -> Self {
-        self.updates.extend(updates);
-        self
+        /// Adds updates.
+        pub fn updates(updates: impl IntoIterator<Item = U>) { updates.extend(updates) }
     }
 }
 

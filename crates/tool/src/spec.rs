@@ -99,39 +99,34 @@ impl ToolSpec {
         Self::new(name, description, Access::Context)
     }
 
-    /// Sets the class of its effect on the outside world.
-    #[must_use]
-    pub fn effect(mut self, effect: EffectClass) -> Self {
-        self.effect = effect;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the class of its effect on the outside world.
+        pub fn effect(effect: EffectClass) { effect = effect }
 
-    /// Shows it only while this domain is active.
-    #[must_use]
-    pub fn domain(mut self, domain: impl Into<String>) -> Self {
-        self.domain = Some(domain.into());
-        self
-    }
+        /// Shows it only while this domain is active.
+        pub fn domain(domain: impl Into<String>) { domain = Some(domain.into()) }
 
-    /// Shows it only while this pack of its domain is active.
-    #[must_use]
-    pub fn pack(mut self, pack: impl Into<String>) -> Self {
-        self.pack = Some(pack.into());
-        self
-    }
+        /// Shows it only while this pack of its domain is active.
+        pub fn pack(pack: impl Into<String>) { pack = Some(pack.into()) }
 
-    /// Adds an alias of the tool.
-    #[must_use]
-    pub fn also_called(mut self, alias: impl Into<String>) -> Self {
-        self.aliases.push(alias.into());
-        self
-    }
+        /// Adds an alias of the tool.
+        pub fn also_called(alias: impl Into<String>) { aliases.push(alias.into()) }
 
-    /// Adds an alias of the argument `name`.
-    #[must_use]
-    pub fn argument_alias(mut self, alias: impl Into<String>, name: impl Into<String>) -> Self {
-        self.argument_aliases.insert(alias.into(), name.into());
-        self
+        /// Adds an alias of the argument `name`.
+        pub fn argument_alias(alias: impl Into<String>, name: impl Into<String>) {
+            argument_aliases.insert(alias.into(), name.into())
+        }
+
+        /// Sets the arguments that may be shown to people.
+        pub fn preview<N: Into<String>>(arguments: impl IntoIterator<Item = N>) {
+            preview = arguments.into_iter().map(Into::into).collect()
+        }
+
+        /// Sets the time limit of a call. The model reads that a call exceeded it.
+        pub fn timeout(timeout: Duration) { timeout = Some(timeout) }
+
+        /// Sets the schema of the arguments, for an input type that accepts anything.
+        pub fn schema(schema: Schema) { schema = Some(schema) }
     }
 
     /// Adds `word`, in upper or lower case, as a synonym of the value `meaning` of an argument.
@@ -148,20 +143,6 @@ impl ToolSpec {
         self
     }
 
-    /// Sets the arguments that may be shown to people.
-    #[must_use]
-    pub fn preview<N: Into<String>>(mut self, arguments: impl IntoIterator<Item = N>) -> Self {
-        self.preview = arguments.into_iter().map(Into::into).collect();
-        self
-    }
-
-    /// Sets the time limit of a call. The model reads that a call exceeded it.
-    #[must_use]
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.timeout = Some(timeout);
-        self
-    }
-
     /// Blocks it while there is no state to work on.
     #[must_use]
     pub fn requires_state(mut self) -> Self {
@@ -173,13 +154,6 @@ impl ToolSpec {
     #[must_use]
     pub fn disabled(mut self) -> Self {
         self.disabled = true;
-        self
-    }
-
-    /// Sets the schema of the arguments, for an input type that accepts anything.
-    #[must_use]
-    pub fn schema(mut self, schema: Schema) -> Self {
-        self.schema = Some(schema);
         self
     }
 }

@@ -84,11 +84,13 @@ impl Visibility {
         }
     }
 
-    /// Limits the visible tools to these of the active ones.
-    #[must_use]
-    pub fn only<N: Into<String>>(mut self, tools: impl IntoIterator<Item = N>) -> Self {
-        self.only = Some(tools.into_iter().map(Into::into).collect());
-        self
+    fugato_state::setters! {
+        /// Limits the visible tools to these of the active ones.
+        pub fn only<N: Into<String>>(tools: impl IntoIterator<Item = N>) {
+            only = Some(tools.into_iter().map(Into::into).collect())
+        }
+
+        pub(crate) fn after(update: VisibilityUpdate) { apply(update) }
     }
 
     /// Applies a change. The whitelist and the disabled tools stay.
@@ -121,11 +123,6 @@ impl Visibility {
             }
             VisibilityUpdate::Cleared => self.clear(),
         }
-    }
-
-    pub(crate) fn after(mut self, update: VisibilityUpdate) -> Self {
-        self.apply(update);
-        self
     }
 
     fn is_active(&self, domain: &str) -> bool {

@@ -15,18 +15,11 @@ pub struct NotAllowed {
 }
 
 /// A [`Web`] that lets through only pages on allowed hosts.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
 pub struct AllowedHosts {
+    #[debug(skip)]
     web: Arc<dyn Web>,
     hosts: BTreeSet<String>,
-}
-
-impl std::fmt::Debug for AllowedHosts {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AllowedHosts")
-            .field("hosts", &self.hosts)
-            .finish_non_exhaustive()
-    }
 }
 
 impl AllowedHosts {

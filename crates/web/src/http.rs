@@ -1,4 +1,4 @@
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::StreamExt as _;
@@ -29,7 +29,8 @@ const MOST_REDIRECTIONS: usize = 5;
 /// let web = AllowedHosts::new(web, ["en.wikipedia.org"]);
 /// # Ok::<(), fugato_web::BadSearchUrl>(())
 /// ```
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("HttpWeb {{ search: {:?}, .. }}", self.search.as_str())]
 pub struct HttpWeb {
     search: Url,
     http: Client,
@@ -147,13 +148,5 @@ impl Web for HttpWeb {
         } else {
             text
         })
-    }
-}
-
-impl fmt::Debug for HttpWeb {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("HttpWeb")
-            .field("search", &self.search.as_str())
-            .finish_non_exhaustive()
     }
 }

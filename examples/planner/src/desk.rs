@@ -8,7 +8,6 @@ mod orders;
 mod schema;
 
 use std::{
-    fmt,
     path::Path,
     sync::Arc,
     time::{SystemTime, UNIX_EPOCH},
@@ -33,7 +32,8 @@ pub use self::{
 };
 
 /// A desk. Clones are the same desk.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("Desk {{ .. }}")]
 pub struct Exchange {
     tables: SqliteTables,
     replay: Arc<Replay>,
@@ -111,11 +111,9 @@ impl Exchange {
         })
     }
 
-    /// Sets the clock, in milliseconds since the Unix epoch.
-    #[must_use]
-    pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
-        self.clock = Arc::new(clock);
-        self
+    fugato::state::setters! {
+        /// Sets the clock, in milliseconds since the Unix epoch.
+        pub fn clock(clock: impl Fn() -> Millis + Send + Sync + 'static) { clock = Arc::new(clock) }
     }
 
     /// Returns the best offers for all symbols, now.
@@ -196,10 +194,4 @@ impl ExchangeState<'_> {
 
 fn refused<T>(why: impl Into<String>) -> Result<T, DeskError> {
     Err(DeskError::Refused(why.into()))
-}
-
-impl fmt::Debug for Exchange {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Desk").finish_non_exhaustive()
-    }
 }

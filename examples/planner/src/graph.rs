@@ -31,7 +31,11 @@ use crate::{
 };
 
 /// The dependencies of the planner.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug(
+    "Deps {{ desk: {desk:?}, model: {:?}, manner: {manner:?}, .. }}",
+    self.model.as_deref().map(ChatModel::name)
+)]
 pub struct Deps {
     desk: Exchange,
     users: PersonLayers,
@@ -89,26 +93,14 @@ impl Deps {
         self
     }
 
-    /// Plans in this manner.
-    #[must_use]
-    pub fn manner(mut self, manner: PlanningMode) -> Self {
-        self.manner = manner;
-        self
+    fugato::state::setters! {
+        /// Plans in this manner.
+        pub fn manner(manner: PlanningMode) { manner = manner }
     }
 
     /// Returns the memory layers of persons.
     pub fn users(&self) -> &PersonLayers {
         &self.users
-    }
-}
-
-impl std::fmt::Debug for Deps {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Deps")
-            .field("desk", &self.desk)
-            .field("model", &self.model.as_deref().map(ChatModel::name))
-            .field("manner", &self.manner)
-            .finish_non_exhaustive()
     }
 }
 

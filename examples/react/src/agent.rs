@@ -1,5 +1,5 @@
 //! The agent: a loop of model and tools over a log, with the interface for its users.
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato::{
@@ -27,7 +27,8 @@ const SYSTEM: &str = "You are an assistant with a few tools. \
     Answer briefly, in the language of the person.";
 
 /// The agent. Cheap to clone.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("ReactAgent {{ .. }}")]
 pub struct ReactAgent {
     assistant: Arc<Assistant>,
 }
@@ -134,11 +135,5 @@ impl Agent for ReactAgent {
 
     fn timeline(&self, react: &React) -> Vec<TimelineItem> {
         timeline(spoken(&react.conversation.history))
-    }
-}
-
-impl fmt::Debug for ReactAgent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ReactAgent").finish_non_exhaustive()
     }
 }

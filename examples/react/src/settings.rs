@@ -3,10 +3,11 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 /// The settings of this agent, beside those of all agents.
-#[derive(Debug, Clone, Args)]
+#[derive(smart_default::SmartDefault, Debug, Clone, Args)]
 pub struct Settings {
     /// The number of rounds of tools that a request may take
     #[arg(long, global = true, value_name = "N", default_value_t = 8)]
+    #[default(8)]
     pub max_steps: u32,
 
     /// The built-in tools, with commas between them
@@ -17,6 +18,7 @@ pub struct Settings {
         value_delimiter = ',',
         default_values_t = BuiltIn::ALL
     )]
+    #[default(BuiltIn::ALL.to_vec())]
     pub tools: Vec<BuiltIn>,
 
     /// The folder whose files it may read and, when you agree, write [default: files in --dir]
@@ -50,16 +52,4 @@ pub enum BuiltIn {
 impl BuiltIn {
     /// All tools that are built in.
     pub const ALL: [Self; 4] = [Self::Time, Self::Calculator, Self::Files, Self::Memory];
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            max_steps: 8,
-            tools: BuiltIn::ALL.to_vec(),
-            files: None,
-            mcp: vec![],
-            mcp_url: vec![],
-        }
-    }
 }

@@ -21,7 +21,8 @@ use crate::{BuiltIn, Settings, calculator};
 pub type Clock = Arc<dyn Fn() -> Zoned + Send + Sync>;
 
 /// The environment of the tools.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("Tools {{ files: {files:?}, .. }}")]
 pub struct Tools {
     /// The clock.
     pub clock: Clock,
@@ -81,14 +82,6 @@ impl Tools {
             .tool(ListFiles::new(sandbox.clone()))
             .tool(ReadFile::new(sandbox.clone()))
             .tool(WriteFile::new(sandbox)))
-    }
-}
-
-impl std::fmt::Debug for Tools {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tools")
-            .field("files", &self.files)
-            .finish_non_exhaustive()
     }
 }
 

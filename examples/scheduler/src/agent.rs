@@ -30,7 +30,7 @@ use crate::{
 /// The state of the agent that persists across requests.
 ///
 /// Version 1: the first.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct AgentState {
     /// The language of the person.
@@ -47,6 +47,7 @@ pub struct AgentState {
     /// The steps to carry out.
     pub plan: Plan,
     /// The active tools.
+    #[default(Visibility::new())]
     pub tools: Visibility,
     /// Tools that a deterministic node has chosen for the next round; consumed once.
     pub hook: Option<ContextHook>,
@@ -81,8 +82,10 @@ pub struct AgentState {
     clippy::struct_excessive_bools,
     reason = "each is a fact of its own, and a router or a prompt asks for it by name"
 )]
+#[derive(smart_default::SmartDefault)]
 pub struct RunScope {
     /// Rounds of execution.
+    #[default(Budget::new(DEFAULT_MAX_ROUNDS))]
     pub rounds: Budget,
     /// Unusable answers in a row.
     pub corrections: u32,
@@ -91,6 +94,7 @@ pub struct RunScope {
     /// The thinking of the model: forced on or off, or none to let the route decide.
     pub thinking: Option<bool>,
     /// True if the route wants the model to think.
+    #[default(true)]
     pub execute_thinking: bool,
     /// True if execution runs without a plan.
     pub react: bool,
@@ -138,6 +142,7 @@ pub struct RunScope {
     /// The number of changes that the run has stored.
     pub stored: u64,
     /// True if rules understand the request.
+    #[default(true)]
     pub understood: bool,
     /// The reason why rules replaced the model, as it was shown to the person.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -146,43 +151,6 @@ pub struct RunScope {
     /// person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stood_in: Option<String>,
-}
-
-impl Default for RunScope {
-    fn default() -> Self {
-        Self {
-            rounds: Budget::new(DEFAULT_MAX_ROUNDS),
-            corrections: 0,
-            always_execute: false,
-            thinking: None,
-            execute_thinking: true,
-            react: false,
-            by_hand: false,
-            asks_again: false,
-            needs_rough_build: false,
-            needs_refine: false,
-            allow_reorder: false,
-            mode: Mode::default(),
-            optimize_only: false,
-            unsaved: false,
-            closing: false,
-            refused: false,
-            has_schedule_changes: false,
-            evidence: vec![],
-            queue: Queue::default(),
-            upserts: Upserts::default(),
-            failed_write: false,
-            outcome: None,
-            announce: None,
-            resumed: None,
-            judged: None,
-            places: BTreeMap::new(),
-            stored: 0,
-            understood: true,
-            fell_back: None,
-            stood_in: None,
-        }
-    }
 }
 
 /// The number of rounds of execution that a run has, unless the request says otherwise.
@@ -263,32 +231,6 @@ pub struct Health {
     pub stagnation: u32,
     /// The best candidate: tool and arguments, ready to use.
     pub candidate: Option<(String, serde_json::Value)>,
-}
-
-impl Default for AgentState {
-    fn default() -> Self {
-        Self {
-            lang: Lang::default(),
-            now: None,
-            conversation: Conversation::default(),
-            compacted: CompactedHistory::default(),
-            phase: Phase::default(),
-            plan: Plan::default(),
-            tools: Visibility::new(),
-            hook: None,
-            wanted: None,
-            pending: None,
-            task_class_ids: vec![],
-            schedule: None,
-            original: None,
-            stored: None,
-            agreed: false,
-            run: RunScope::default(),
-            health: Health::default(),
-            notes: vec![],
-            calls: 0,
-        }
-    }
 }
 
 impl AgentState {

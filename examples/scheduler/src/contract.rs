@@ -172,15 +172,15 @@ impl Decision {
         }
     }
 
-    /// Adds a call.
-    #[must_use]
-    pub fn calling(mut self, name: &str, arguments: Map<String, Value>) -> Self {
-        self.tool_call = Some(Call {
-            name: name.into(),
-            arguments,
-            listed: false,
-        });
-        self
+    fugato::state::setters! {
+        /// Adds a call.
+        pub fn calling(name: &str, arguments: Map<String, Value>) {
+            tool_call = Some(Call {
+                name: name.into(),
+                arguments,
+                listed: false,
+            })
+        }
     }
 }
 

@@ -27,7 +27,8 @@ pub trait ScheduleProvider: Send + Sync {
 }
 
 /// The external dependencies of the nodes.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("Deps {{ mind: {mind:?}, .. }}")]
 pub struct Deps {
     /// The rules or the model that decides.
     pub mind: LlmConfig,
@@ -41,14 +42,6 @@ pub struct Deps {
     pub existing_may_move: bool,
     /// The correction of unusable answers, and the limit of them in a row.
     pub corrections: Corrections,
-}
-
-impl std::fmt::Debug for Deps {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Deps")
-            .field("mind", &self.mind)
-            .finish_non_exhaustive()
-    }
 }
 
 impl Deps {
@@ -65,11 +58,14 @@ impl Deps {
         })
     }
 
-    /// Loads schedules from here.
-    #[must_use]
-    pub fn provider(mut self, provider: impl ScheduleProvider + 'static) -> Self {
-        self.provider = Some(Arc::new(provider));
-        self
+    fugato::state::setters! {
+        /// Loads schedules from here.
+        pub fn provider(provider: impl ScheduleProvider + 'static) {
+            provider = Some(Arc::new(provider))
+        }
+
+        /// Sets whether items that were kept before may be moved again.
+        pub fn existing_may_move(allowed: bool) { existing_may_move = allowed }
     }
 
     /// Loads schedules from here, and stores agreed changes here.
@@ -84,13 +80,6 @@ impl Deps {
     pub fn web(mut self, web: impl Web + 'static) -> Result<Self, fugato::tool::RegistryError> {
         self.registry = crate::tools::registry_with(Some(Arc::new(web)))?;
         Ok(self)
-    }
-
-    /// Sets whether items that were kept before may be moved again.
-    #[must_use]
-    pub fn existing_may_move(mut self, allowed: bool) -> Self {
-        self.existing_may_move = allowed;
-        self
     }
 
     /// Sets the mind that decides. The prompts of its model are kept in the log.

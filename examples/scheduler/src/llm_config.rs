@@ -24,7 +24,11 @@ use crate::{
 pub use fugato::agent::{OnFailure, show};
 
 /// The model, its routes, and the profile of each stage; without a model, rules decide.
-#[derive(Clone, Default)]
+#[derive(derive_more::Debug, Clone, Default)]
+#[debug(
+    "LlmConfig {{ model: {:?}, on_failure: {on_failure:?}, .. }}",
+    self.model.as_ref().map(|model| model.name().to_owned())
+)]
 pub struct LlmConfig {
     /// The model; without one every decision is made by rule.
     pub model: Option<Arc<dyn ChatModel>>,
@@ -34,18 +38,6 @@ pub struct LlmConfig {
     pub routes: Routes,
     /// The profile of the model call of each stage.
     pub stages: Stages,
-}
-
-impl std::fmt::Debug for LlmConfig {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LlmConfig")
-            .field(
-                "model",
-                &self.model.as_ref().map(|model| model.name().to_owned()),
-            )
-            .field("on_failure", &self.on_failure)
-            .finish_non_exhaustive()
-    }
 }
 
 /// The profile of the model call of each stage.

@@ -26,7 +26,9 @@ pub trait Recall: Send + Sync {
 const _: Option<&dyn Recall> = None;
 
 /// The notes of a calendar.
+#[derive(derive_more::Debug)]
 pub struct Notes {
+    #[debug(skip)]
     store: Arc<dyn ScheduleStore>,
     calendar: String,
 }
@@ -63,14 +65,6 @@ impl Recall for Notes {
             Some(note.text.clone())
         };
         Ok(found.hits.into_iter().filter_map(note).collect())
-    }
-}
-
-impl std::fmt::Debug for Notes {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Notes")
-            .field("calendar", &self.calendar)
-            .finish_non_exhaustive()
     }
 }
 

@@ -30,7 +30,7 @@ pub enum RouteTo {
 }
 
 /// The classification of a request, before its literal words overrule it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(smart_default::SmartDefault, Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "the attributes of a route")]
 pub struct Route {
     /// The destination.
@@ -40,21 +40,11 @@ pub struct Route {
     /// True if the order of tasks may change.
     pub reorder: bool,
     /// True if the rough build is refined.
+    #[default(true)]
     pub refine: bool,
     /// True if the model shall think during execution.
+    #[default(true)]
     pub thinking: bool,
-}
-
-impl Default for Route {
-    fn default() -> Self {
-        Self {
-            to: RouteTo::default(),
-            rough_build: false,
-            reorder: false,
-            refine: true,
-            thinking: true,
-        }
-    }
 }
 
 impl From<&Intent> for Route {

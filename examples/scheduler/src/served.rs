@@ -21,6 +21,8 @@ use crate::{
 use std::sync::Arc;
 
 /// The agent behind endpoints. All conversations are about one calendar.
+#[derive(derive_more::Debug)]
+#[debug("Served {{ calendar: {calendar:?}, .. }}")]
 pub struct ServedScheduler {
     service: Service,
     store: Arc<dyn ScheduleStore>,
@@ -45,11 +47,9 @@ impl ServedScheduler {
         }
     }
 
-    /// Sets the memory to use; without it, the notes of the calendar are used.
-    #[must_use]
-    pub fn memory(mut self, memory: impl Recall + 'static) -> Self {
-        self.memory = Arc::new(memory);
-        self
+    fugato::state::setters! {
+        /// Sets the memory to use; without it, the notes of the calendar are used.
+        pub fn memory(memory: impl Recall + 'static) { memory = Arc::new(memory) }
     }
 
     /// Returns the classes that a request is about: all there are, unless it names some.
@@ -191,12 +191,4 @@ fn by_hand(field: &str, name: &str) -> Result<(), BadInput> {
     Err(BadInput::new(format!(
         "{field} names {name:?}; by hand one can {allowed}"
     )))
-}
-
-impl std::fmt::Debug for ServedScheduler {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Served")
-            .field("calendar", &self.calendar)
-            .finish_non_exhaustive()
-    }
 }

@@ -47,11 +47,10 @@ impl Service {
         })
     }
 
-    /// Adds the time of a clock in this zone to requests; without one the current day is unknown.
-    #[must_use]
-    pub fn zone(mut self, zone: TimeZone) -> Self {
-        self.zone = Some(zone);
-        self
+    fugato::state::setters! {
+        /// Adds the time of a clock in this zone to requests; without one the current day is
+        /// unknown.
+        pub fn zone(zone: TimeZone) { zone = Some(zone) }
     }
 
     /// Returns the graph, for pictures.

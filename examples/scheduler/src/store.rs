@@ -171,8 +171,9 @@ pub enum ScheduleStoreError {
 }
 
 /// A store, and the choice of the calendar of a conversation.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
 pub struct Calendars {
+    #[debug(skip)]
     store: Arc<dyn ScheduleStore>,
     name: Option<Arc<str>>,
 }
@@ -198,14 +199,6 @@ impl Calendars {
     pub fn name(&self, thread: &ThreadId) -> String {
         let name = self.name.as_deref();
         name.unwrap_or_else(|| thread.as_str()).to_owned()
-    }
-}
-
-impl std::fmt::Debug for Calendars {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Calendars")
-            .field("name", &self.name)
-            .finish_non_exhaustive()
     }
 }
 

@@ -22,6 +22,8 @@ use crate::{
 };
 
 /// One calendar, and the files from which it was made.
+#[derive(derive_more::Debug)]
+#[debug("Transfer {{ calendar: {calendar:?}, .. }}")]
 pub struct Transfer {
     store: Arc<dyn ScheduleStore>,
     calendar: String,
@@ -222,12 +224,4 @@ fn refused(error: impl std::error::Error + Send + Sync + 'static) -> BadInput {
 
 fn unreadable(error: crate::store::ScheduleStoreError) -> BadInput {
     BadInput::new("the calendar cannot be used now; try again later").because(error)
-}
-
-impl std::fmt::Debug for Transfer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Transfer")
-            .field("calendar", &self.calendar)
-            .finish_non_exhaustive()
-    }
 }

@@ -1,7 +1,6 @@
 //! The dependencies of the graphs.
 use std::{
     collections::BTreeSet,
-    fmt,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -15,8 +14,9 @@ use fugato::{
 use crate::{ledger::Ledger, service::RuleData};
 
 /// The dependencies of the graphs. Cheap to clone.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
 #[non_exhaustive]
+#[debug("Deps {{ model: {:?}, policy: {policy:?}, .. }}", self.model.as_ref().map(ChatModel::name))]
 pub struct Deps {
     /// Forms and words.
     pub desk: Arc<RuleData>,
@@ -42,11 +42,9 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Lets an action run without asking. Handing in is always asked for.
-    #[must_use]
-    pub fn without_asking(mut self, action: impl Into<String>) -> Self {
-        self.without_asking.insert(action.into());
-        self
+    fugato::state::setters! {
+        /// Lets an action run without asking. Handing in is always asked for.
+        pub fn without_asking(action: impl Into<String>) { without_asking.insert(action.into()) }
     }
 
     /// Returns true if a person has to agree to a writing action.
@@ -75,18 +73,12 @@ impl Deps {
         }
     }
 
-    /// Sets the policy, so that fewer actions need consent.
-    #[must_use]
-    pub fn policy(mut self, policy: Policy) -> Self {
-        self.policy = policy;
-        self
-    }
+    fugato::state::setters! {
+        /// Sets the policy, so that fewer actions need consent.
+        pub fn policy(policy: Policy) { policy = policy }
 
-    /// Sets another clock, such as that of a test.
-    #[must_use]
-    pub fn clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
-        self.clock = Arc::new(clock);
-        self
+        /// Sets another clock, such as that of a test.
+        pub fn clock(clock: impl Fn() -> Millis + Send + Sync + 'static) { clock = Arc::new(clock) }
     }
 }
 
@@ -95,14 +87,4 @@ fn now() -> Millis {
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
     Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
-}
-
-impl fmt::Debug for Deps {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let model = self.model.as_ref().map(ChatModel::name);
-        f.debug_struct("Deps")
-            .field("model", &model)
-            .field("policy", &self.policy)
-            .finish_non_exhaustive()
-    }
 }

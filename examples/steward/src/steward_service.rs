@@ -1,5 +1,5 @@
 //! The endpoints without their wire: requests become runs, and runs become answers.
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use fugato::{
     Answers, Graph, RunError, RunResult, Runner, RunnerOptions,
@@ -22,7 +22,8 @@ use crate::{
 };
 
 /// Takes requests, and answers them. Cheap to clone.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("Clerk {{ runtime: {runtime:?}, .. }}")]
 pub struct StewardService {
     deps: Deps,
     runtime: Runtime,
@@ -162,6 +163,8 @@ impl StewardService {
 }
 
 /// A conversation, on one of the paths.
+#[derive(derive_more::Debug)]
+#[debug("Conversation {{ thread: {thread:?}, runtime: {runtime:?}, .. }}")]
 pub struct Conversation<'a> {
     clerk: &'a StewardService,
     runtime: Runtime,
@@ -409,21 +412,4 @@ fn is_said(request: &Request) -> bool {
         request.kind,
         RequestKind::Chat | RequestKind::Plan | RequestKind::Decide
     )
-}
-
-impl fmt::Debug for Conversation<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Conversation")
-            .field("thread", self.thread)
-            .field("runtime", &self.runtime)
-            .finish_non_exhaustive()
-    }
-}
-
-impl fmt::Debug for StewardService {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Clerk")
-            .field("runtime", &self.runtime)
-            .finish_non_exhaustive()
-    }
 }

@@ -38,25 +38,17 @@ pub struct AgentState {
 }
 
 /// The policy of compaction, with the options that a person may set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
     /// The number of turns, each a message of the person with its answer, after which it is due.
+    #[default(140)]
     pub turns: usize,
     /// The number of tokens after which it is due; none to ignore tokens.
     pub tokens: Option<u64>,
     /// The number of the newest turns that are kept unchanged.
+    #[default(20)]
     pub keep_recent: usize,
-}
-
-impl Default for Policy {
-    fn default() -> Self {
-        Self {
-            turns: 140,
-            tokens: None,
-            keep_recent: 20,
-        }
-    }
 }
 
 impl Policy {

@@ -20,7 +20,11 @@ use crate::{agent::AgentState, desk::Workspace, tools};
 const LEAST: f32 = 0.3;
 
 /// The dependencies of the nodes.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug(
+    "Deps {{ model: {:?}, desk: {desk:?}, limits: {limits:?}, .. }}",
+    self.model.as_ref().map(|model| model.name().to_owned())
+)]
 pub struct Deps {
     /// The model; without one rules decide.
     pub model: Option<Arc<dyn ChatModel>>,
@@ -39,34 +43,27 @@ pub struct Deps {
 }
 
 /// The limits of a turn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(smart_default::SmartDefault, Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TurnLimits {
     /// The maximum number of moves.
+    #[default(5)]
     pub moves: u32,
     /// The maximum number of equal calls.
+    #[default(2)]
     pub repeats: usize,
     /// The maximum number of attempts of a call, each with other arguments.
+    #[default(3)]
     pub attempts: u32,
     /// The maximum number of replans.
+    #[default(2)]
     pub replans: u32,
     /// The number of failures in a row after which another plan is made.
+    #[default(2)]
     pub failures: u32,
     /// The number of moves without a new result after which another plan is made.
+    #[default(3)]
     pub stuck: u32,
-}
-
-impl Default for TurnLimits {
-    fn default() -> Self {
-        Self {
-            moves: 5,
-            repeats: 2,
-            attempts: 3,
-            replans: 2,
-            failures: 2,
-            stuck: 3,
-        }
-    }
 }
 
 impl Deps {
@@ -90,13 +87,16 @@ impl Deps {
         })
     }
 
-    /// Sets the model. Its prompts and answers are recorded in the log.
-    #[must_use]
-    pub fn model(mut self, model: Option<Arc<dyn ChatModel>>) -> Self {
-        self.model = model.map(|model| {
-            Arc::new(RecordedModel::new(model).keeping(ModelCall::WORDS)) as Arc<dyn ChatModel>
-        });
-        self
+    fugato::state::setters! {
+        /// Sets the model. Its prompts and answers are recorded in the log.
+        pub fn model(model: Option<Arc<dyn ChatModel>>) {
+            model = model.map(|model| {
+                Arc::new(RecordedModel::new(model).keeping(ModelCall::WORDS)) as Arc<dyn ChatModel>
+            })
+        }
+
+        /// Sets the policy for a model that cannot be used.
+        pub fn on_failure(on_failure: OnFailure) { on_failure = on_failure }
     }
 
     /// Returns the summariser of older messages: the model, or else the important lines.
@@ -105,25 +105,5 @@ impl Deps {
             Some(model) => Compact::new(model.clone()).or_by_rule(LEAST),
             None => Compact::by_rule(LEAST),
         }
-    }
-
-    /// Sets the policy for a model that cannot be used.
-    #[must_use]
-    pub fn on_failure(mut self, on_failure: OnFailure) -> Self {
-        self.on_failure = on_failure;
-        self
-    }
-}
-
-impl std::fmt::Debug for Deps {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Deps")
-            .field(
-                "model",
-                &self.model.as_ref().map(|model| model.name().to_owned()),
-            )
-            .field("desk", &self.desk)
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
     }
 }

@@ -46,7 +46,8 @@ const SAMPLE: [(&str, &str); 9] = [
 const NOTES: &str = "notes";
 
 /// The folder of the agent. The files that people write are the source, and the index is derived.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("Desk {{ dir: {dir:?}, settings: {settings:?}, .. }}")]
 pub struct Workspace {
     dir: PathBuf,
     /// The settings in `config.toml`.
@@ -164,13 +165,4 @@ fn fill(dir: &Path) -> Result<(), DeskError> {
         fs::write(&path, text).map_err(failed)?;
     }
     Ok(())
-}
-
-impl std::fmt::Debug for Workspace {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Desk")
-            .field("dir", &self.dir)
-            .field("settings", &self.settings)
-            .finish_non_exhaustive()
-    }
 }

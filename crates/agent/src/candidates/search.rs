@@ -76,18 +76,12 @@ impl Default for Search {
 }
 
 impl Search {
-    /// Sets the maximum number of candidates for a problem.
-    #[must_use]
-    pub fn kept(mut self, most: usize) -> Self {
-        self.kept = most;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the maximum number of candidates for a problem.
+        pub fn kept(most: usize) { kept = most }
 
-    /// Sets the minimum score of a candidate.
-    #[must_use]
-    pub fn least(mut self, worth: f64) -> Self {
-        self.least = worth;
-        self
+        /// Sets the minimum score of a candidate.
+        pub fn least(worth: f64) { least = worth }
     }
 
     /// Tries all proposals against all problems, and returns the candidates of the problem whose

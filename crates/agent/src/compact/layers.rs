@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
@@ -25,23 +25,17 @@ pub trait LayeredMemory: State {
 /// Compaction is due when there are more turns than the recent ones and all turns together exceed
 /// the threshold in tokens. A failure, or a summary that breaks its contract three times, leaves
 /// both layers as they are.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug(
+    "CompactLayers {{ model: {:?}, recent: {recent:?}, threshold: {threshold:?}, .. }}",
+    self.model.name()
+)]
 pub struct CompactLayers {
     model: Arc<dyn ChatModel>,
     count: Arc<dyn TokenCount>,
     profile: Profile,
     recent: usize,
     threshold: u64,
-}
-
-impl fmt::Debug for CompactLayers {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CompactLayers")
-            .field("model", &self.model.name())
-            .field("recent", &self.recent)
-            .field("threshold", &self.threshold)
-            .finish_non_exhaustive()
-    }
 }
 
 impl CompactLayers {
@@ -70,11 +64,10 @@ impl CompactLayers {
         self
     }
 
-    /// Sets the token counter. The default counts a third of the characters, and ten for each turn.
-    #[must_use]
-    pub fn count(mut self, count: impl TokenCount + 'static) -> Self {
-        self.count = Arc::new(count);
-        self
+    fugato_state::setters! {
+        /// Sets the token counter. The default counts a third of the characters, and ten for each
+        /// turn.
+        pub fn count(count: impl TokenCount + 'static) { count = Arc::new(count) }
     }
 
     fn request<S: LayeredMemory>(&self, state: &S) -> Option<ChatRequest> {

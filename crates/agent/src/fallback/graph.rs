@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use fugato_graph::{IntoUpdates, RunError, RunErrorKind, RunResult, Runner, machine::Fact};
 use fugato_state::{RunId, State, ThreadId};
@@ -15,6 +15,8 @@ use super::{FallbackStep, RecordFallback, UnseenEffects, fell};
 ///
 /// Other errors are not failures of the graph and lead to no fallback: a thread that is busy,
 /// waiting or cancelled, or a store that is down.
+#[derive(derive_more::Debug)]
+#[debug("GraphFallback {{ backup: {name:?}, .. }}")]
 pub struct GraphFallback<S: State> {
     main: Runner<S>,
     name: String,
@@ -206,12 +208,4 @@ fn is_failure(kind: &RunErrorKind) -> bool {
             | RunErrorKind::StepLimit { .. }
             | RunErrorKind::CrashLimit { .. }
     )
-}
-
-impl<S: State> fmt::Debug for GraphFallback<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("GraphFallback")
-            .field("backup", &self.name)
-            .finish_non_exhaustive()
-    }
 }

@@ -1,4 +1,4 @@
-use std::{fmt, future::ready, sync::Arc};
+use std::{future::ready, sync::Arc};
 
 use fugato_graph::{Context, IntoNode as _, Node};
 use fugato_llm::{CallOptions, ChatModel, DecisionStyle, RejectedAnswer, call};
@@ -8,6 +8,9 @@ use super::{DecisionSource, DecisionState, DecisionUpdate, Judge, Judgement};
 use crate::trace::recorded;
 
 /// A judge with an optional model. Cheap to clone.
+#[derive_where::derive_where(Clone)]
+#[derive(derive_more::Debug)]
+#[debug("Inquiry {{ model: {:?}, .. }}", self.model.as_ref().map(ChatModel::name))]
 pub struct Inquiry<J> {
     judge: Arc<J>,
     model: Option<Arc<dyn ChatModel>>,
@@ -24,11 +27,9 @@ impl<J: Judge> Inquiry<J> {
         }
     }
 
-    /// Sets the limits of attempts and time.
-    #[must_use]
-    pub fn options(mut self, options: CallOptions) -> Self {
-        self.options = options;
-        self
+    fugato_state::setters! {
+        /// Sets the limits of attempts and time.
+        pub fn options(options: CallOptions) { options = options }
     }
 
     /// Returns the judge.
@@ -100,24 +101,5 @@ impl<J: Judge> Inquiry<J> {
             ready(DecisionUpdate::from(judge.rules(&cx.state().situation)))
         };
         rules.into_node()
-    }
-}
-
-impl<J> Clone for Inquiry<J> {
-    fn clone(&self) -> Self {
-        Self {
-            judge: self.judge.clone(),
-            model: self.model.clone(),
-            options: self.options,
-        }
-    }
-}
-
-impl<J> fmt::Debug for Inquiry<J> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let model = self.model.as_ref().map(ChatModel::name);
-        f.debug_struct("Inquiry")
-            .field("model", &model)
-            .finish_non_exhaustive()
     }
 }

@@ -67,7 +67,9 @@ pub enum PlannerQuestion {
 }
 
 /// The context in which an answer is read.
+#[derive(derive_more::Debug)]
 #[non_exhaustive]
+#[debug("AnswerContext {{ asking: {asking:?}, .. }}")]
 pub struct AnswerContext<'a> {
     /// The question.
     pub asking: PlannerQuestion,
@@ -77,14 +79,6 @@ pub struct AnswerContext<'a> {
     pub now: Millis,
     /// Returns the access of a visible tool; none if there is no such tool.
     pub access: &'a (dyn Fn(&str) -> Option<Access> + Sync),
-}
-
-impl std::fmt::Debug for AnswerContext<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("AnswerContext")
-            .field("asking", &self.asking)
-            .finish_non_exhaustive()
-    }
 }
 
 /// The policy for replanning.

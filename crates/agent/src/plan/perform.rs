@@ -216,15 +216,11 @@ struct StepText {
 }
 
 /// The reason why a model has no words for a person.
+#[derive(derive_more::From)]
 enum NoWords {
+    #[from]
     Silent(ModelError),
     Unfit(RejectedAnswer),
-}
-
-impl From<ModelError> for NoWords {
-    fn from(error: ModelError) -> Self {
-        Self::Silent(error)
-    }
 }
 
 fn lines(lines: [&str; 2]) -> String {

@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use fugato_graph::BoxError;
@@ -10,18 +10,12 @@ use super::FactSource;
 
 /// A source of facts that calls tools that read. A tool that writes is refused, whatever was
 /// declared.
+#[derive(derive_more::Debug)]
+#[debug("ToolFacts {{ calls: {calls:?}, .. }}")]
 pub struct ToolFacts<U = ()> {
     registry: Registry<(), U>,
     visibility: Visibility,
     calls: BTreeMap<String, (String, Value)>,
-}
-
-impl<U> fmt::Debug for ToolFacts<U> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ToolFacts")
-            .field("calls", &self.calls)
-            .finish_non_exhaustive()
-    }
 }
 
 impl<U> ToolFacts<U> {
@@ -34,16 +28,11 @@ impl<U> ToolFacts<U> {
         }
     }
 
-    /// Sets the call that looks up a kind.
-    #[must_use]
-    pub fn by(
-        mut self,
-        kind: impl Into<String>,
-        tool: impl Into<String>,
-        arguments: Value,
-    ) -> Self {
-        self.calls.insert(kind.into(), (tool.into(), arguments));
-        self
+    fugato_state::setters! {
+        /// Sets the call that looks up a kind.
+        pub fn by(kind: impl Into<String>, tool: impl Into<String>, arguments: Value) {
+            calls.insert(kind.into(), (tool.into(), arguments))
+        }
     }
 }
 

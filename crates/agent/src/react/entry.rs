@@ -1,5 +1,3 @@
-use std::fmt;
-
 use fugato_graph::{Run, RunError, RunResult, Runner};
 use fugato_state::{Interrupt, ThreadId};
 
@@ -7,6 +5,8 @@ use super::{React, ReactReply, ReactUpdate};
 use crate::Embeds;
 
 /// A `ReAct` agent with the interface of its callers: a message in, a reply out.
+#[derive(derive_more::Debug)]
+#[debug("Assistant {{ .. }}")]
 pub struct Assistant<S: Embeds<React> = React> {
     runner: Runner<S>,
 }
@@ -63,11 +63,5 @@ impl<S: Embeds<React>> Assistant<S> {
             RunResult::Interrupted { interrupts, .. } => Err(ReplyError::Asks(interrupts)),
             _ => Err(ReplyError::NoReply(None)),
         }
-    }
-}
-
-impl<S: Embeds<React>> fmt::Debug for Assistant<S> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Assistant").finish_non_exhaustive()
     }
 }

@@ -128,13 +128,14 @@ impl React {
 }
 
 /// An update of a `ReAct` agent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(derive_more::From, Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ReactUpdate {
     /// A message was added, pinned or cleared.
     Talked(ConversationUpdate),
     /// The visible tools have changed.
+    #[from]
     Visible(VisibilityUpdate),
     /// A run begins: the progress of the last run is reset, and calls in the conversation without a
     /// result get one.
@@ -192,12 +193,6 @@ impl ReactUpdate {
 
     fn said(message: Message) -> Self {
         Self::Talked(ConversationUpdate::Said(message))
-    }
-}
-
-impl From<VisibilityUpdate> for ReactUpdate {
-    fn from(update: VisibilityUpdate) -> Self {
-        Self::Visible(update)
     }
 }
 

@@ -27,13 +27,11 @@ impl<M: ChatModel> RecordedModel<M> {
         Self { model, kept: 0 }
     }
 
-    /// Stores words too: of each prompt the last `bytes`, which are the newest part, and of each
-    /// answer the first. They are stored in the log, so everyone with access to the thread can read
-    /// them.
-    #[must_use]
-    pub fn keeping(mut self, bytes: usize) -> Self {
-        self.kept = bytes;
-        self
+    fugato_state::setters! {
+        /// Stores words too: of each prompt the last `bytes`, which are the newest part, and of
+        /// each answer the first. They are stored in the log, so everyone with access to the thread
+        /// can read them.
+        pub fn keeping(bytes: usize) { kept = bytes }
     }
 }
 

@@ -1,6 +1,4 @@
 //! The permission to begin an action.
-use std::fmt;
-
 use fugato_state::EffectClass;
 use tokio::sync::oneshot;
 
@@ -11,6 +9,8 @@ use super::{AttemptRef, Call, Calls, EffectEnd, EndCall};
 /// A node may drop an effect at any time: while its intent is being stored, or before it receives
 /// the permission. The dropped ticket then reports that nothing happened; otherwise the driver
 /// would wait for the end of an action that never began.
+#[derive(derive_more::Debug)]
+#[debug("StartGuard {{ is_open: {:?} }}", self.0.is_some())]
 pub(crate) struct StartGuard(Option<Box<NotStarted>>);
 
 struct NotStarted {
@@ -58,14 +58,5 @@ impl Drop for StartGuard {
         };
         // Without a driver the intent stays in doubt: the next owner reconciles it.
         let _ = calls.send(Call::End(Box::new(ending)));
-    }
-}
-
-impl fmt::Debug for StartGuard {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_open = self.0.is_some();
-        f.debug_struct("StartGuard")
-            .field("is_open", &is_open)
-            .finish()
     }
 }

@@ -56,32 +56,37 @@ impl EffectRecord {
 }
 
 /// A quantity that a run can have a budget of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    derive_more::Display,
+    Debug,
+    Clone,
+    Copy,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum BudgetUnit {
     /// Rounds of a loop, as the agent counts them.
+    #[display("rounds")]
     Rounds,
     /// Calls of a model.
+    #[display("model calls")]
     ModelCalls,
     /// Calls of a tool.
+    #[display("tool calls")]
     ToolCalls,
     /// Tokens, in and out.
+    #[display("tokens")]
     Tokens,
     /// Milliseconds in which the run was not parked.
+    #[display("milliseconds")]
     WallTime,
-}
-
-impl std::fmt::Display for BudgetUnit {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(match self {
-            Self::Rounds => "rounds",
-            Self::ModelCalls => "model calls",
-            Self::ToolCalls => "tool calls",
-            Self::Tokens => "tokens",
-            Self::WallTime => "milliseconds",
-        })
-    }
 }
 
 /// The amounts that a run has used, by meter.

@@ -298,11 +298,9 @@ impl Attribution {
         }
     }
 
-    /// Sets the standing consent that answers in the person's place.
-    #[must_use]
-    pub fn standing(mut self, consent: impl Into<String>) -> Self {
-        self.standing = Some(consent.into());
-        self
+    fugato_state::setters! {
+        /// Sets the standing consent that answers in the person's place.
+        pub fn standing(consent: impl Into<String>) { standing = Some(consent.into()) }
     }
 }
 
@@ -316,7 +314,7 @@ pub struct ProgramVersion {
 }
 
 /// The routes of a closing step: everything that routers decided.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Routes<P> {
     /// The next frontier.
     #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
@@ -327,16 +325,6 @@ pub struct Routes<P> {
     /// Joins that are complete.
     #[serde(default = "Vec::new", skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<String>,
-}
-
-impl<P> Default for Routes<P> {
-    fn default() -> Self {
-        Self {
-            next: vec![],
-            arrived: vec![],
-            joined: vec![],
-        }
-    }
 }
 
 /// A task, or a scatter of tasks, of the next frontier.

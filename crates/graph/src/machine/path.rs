@@ -1,8 +1,4 @@
-use std::{
-    collections::HashMap,
-    fmt::{self, Write},
-    sync::Arc,
-};
+use std::{collections::HashMap, fmt::Write, sync::Arc};
 
 use serde::{Deserialize, Serialize};
 
@@ -130,20 +126,9 @@ impl Names {
 }
 
 /// The error of a text that is not the path of a task.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(thiserror::Error, Debug, Clone, PartialEq, Eq)]
+#[error("{0:?} is not the path of a task: `node#visit` or `node#visit[index]` is")]
 pub struct BadPath(pub String);
-
-impl fmt::Display for BadPath {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{:?} is not the path of a task: `node#visit` or `node#visit[index]` is",
-            self.0
-        )
-    }
-}
-
-impl std::error::Error for BadPath {}
 
 #[cfg(test)]
 mod tests {

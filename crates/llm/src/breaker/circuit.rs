@@ -6,29 +6,21 @@ use tokio::time::Instant;
 
 use super::CircuitState;
 
-#[derive(Debug, Clone, Copy)]
+#[derive(smart_default::SmartDefault, Debug, Clone, Copy)]
 pub(super) struct Limits {
+    #[default(5)]
     pub(super) failures: u32,
     /// The total time of failures in a row that opens the circuit; `None` for no limit.
     pub(super) lost: Option<Duration>,
+    #[default(Duration::from_secs(30))]
     pub(super) open_for: Duration,
     /// The longest time that the circuit stays open when probes keep failing.
+    #[default(Duration::from_secs(30))]
     pub(super) open_at_most: Duration,
+    #[default(3)]
     pub(super) probes: u32,
+    #[default(2)]
     pub(super) successes: u32,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            failures: 5,
-            lost: None,
-            open_for: Duration::from_secs(30),
-            open_at_most: Duration::from_secs(30),
-            probes: 3,
-            successes: 2,
-        }
-    }
 }
 
 #[derive(Debug, Default)]

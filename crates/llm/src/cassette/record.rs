@@ -1,5 +1,4 @@
 use std::{
-    fmt,
     fs::OpenOptions,
     io::Write,
     path::Path,
@@ -24,10 +23,11 @@ use crate::{ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError, ModelErr
 /// - [`Secrets`] are hidden before anything is written. The caller gets the answer unchanged.
 /// - An answer that is dropped before its end is not recorded.
 /// - If the cassette cannot be written, the answer ends in an error after its last delta.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
 pub struct Recorder<M> {
     model: M,
     secrets: Secrets,
+    #[debug(skip)]
     tape: Arc<Mutex<dyn Write + Send>>,
 }
 
@@ -53,11 +53,9 @@ impl<M: ChatModel> Recorder<M> {
         Ok(Self::new(model, file))
     }
 
-    /// Sets the secrets that must not be on the cassette.
-    #[must_use]
-    pub fn secrets(mut self, secrets: Secrets) -> Self {
-        self.secrets = secrets;
-        self
+    fugato_state::setters! {
+        /// Sets the secrets that must not be on the cassette.
+        pub fn secrets(secrets: Secrets) { secrets = secrets }
     }
 }
 
@@ -96,15 +94,6 @@ impl<M: ChatModel> ChatModel for Recorder<M> {
 
     fn name(&self) -> &str {
         self.model.name()
-    }
-}
-
-impl<M: fmt::Debug> fmt::Debug for Recorder<M> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Recorder")
-            .field("model", &self.model)
-            .field("secrets", &self.secrets)
-            .finish_non_exhaustive()
     }
 }
 

@@ -96,11 +96,9 @@ impl Replay {
         })
     }
 
-    /// Sets the secrets that were hidden during recording, as far as requests contain them.
-    #[must_use]
-    pub fn secrets(mut self, secrets: Secrets) -> Self {
-        self.secrets = secrets;
-        self
+    fugato_state::setters! {
+        /// Sets the secrets that were hidden during recording, as far as requests contain them.
+        pub fn secrets(secrets: Secrets) { secrets = secrets }
     }
 
     /// Returns the number of recorded answers that were not replayed yet.

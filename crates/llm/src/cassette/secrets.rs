@@ -1,4 +1,4 @@
-use std::{collections::BTreeMap, fmt, ops::Range};
+use std::{collections::BTreeMap, ops::Range};
 
 use serde_json::{Map, Value};
 
@@ -32,7 +32,8 @@ const BEARER_CHARS: usize = 8;
 ///
 /// A secret is found in plain form and as JSON escapes it, also across the deltas of a stream. A
 /// secret in another form, such as base64, must be given in that form.
-#[derive(Clone, Default)]
+#[derive(derive_more::Debug, Clone, Default)]
+#[debug("Secrets([{} hidden])", self.known.len())]
 pub struct Secrets {
     known: Vec<String>,
 }
@@ -166,12 +167,6 @@ impl Secrets {
             }
         }
         joined
-    }
-}
-
-impl fmt::Debug for Secrets {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Secrets([{} hidden])", self.known.len())
     }
 }
 

@@ -32,9 +32,10 @@ use crate::{ChatDelta, DeltaStream, ModelError};
 /// assert_eq!(reader.finish()?.object["action"], "done");
 /// # Ok::<(), fugato_llm::NoObject>(())
 /// ```
-#[derive(Debug)]
+#[derive(smart_default::SmartDefault, Debug)]
 pub struct ObjectReader {
     text: String,
+    #[default(Search::telling())]
     search: Search,
     result: Option<Result<ExtractedJson, NoObject>>,
 }
@@ -59,16 +60,6 @@ pub enum ObjectPiece {
     },
     /// The pieces so far are void: they do not belong to an object after all.
     Void,
-}
-
-impl Default for ObjectReader {
-    fn default() -> Self {
-        Self {
-            text: String::new(),
-            search: Search::telling(),
-            result: None,
-        }
-    }
 }
 
 impl ObjectReader {

@@ -1,8 +1,9 @@
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 /// The key with which a client authenticates. It is never shown: not by `Debug`, in errors or in
 /// traces.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(derive_more::Debug, Clone, PartialEq, Eq)]
+#[debug("ApiKey([hidden])")]
 pub struct ApiKey(Arc<str>);
 
 impl ApiKey {
@@ -29,12 +30,6 @@ impl ApiKey {
         } else {
             text.replace(&*self.0, "[key]")
         }
-    }
-}
-
-impl fmt::Debug for ApiKey {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ApiKey([hidden])")
     }
 }
 

@@ -1,4 +1,4 @@
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 /// Returns the pause that the headers of a response ask for: `retry-after-ms`, or `retry-after` in
 /// seconds or as a date; `None` if there is none that can be read.
@@ -19,52 +19,17 @@ pub fn retry_after<'a>(
         .map(|ms| ms / 1000.0);
     let value = text("retry-after");
     let seconds = exact.or_else(|| value?.parse::<f64>().ok());
-    match seconds {
-        Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
-        None => Some(date(value?)?.duration_since(now).unwrap_or_default()),
+    if let Some(seconds) = seconds {
+        return Duration::try_from_secs_f64(seconds).ok();
     }
-}
-
-/// Parses a date such as `Wed, 21 Oct 2015 07:28:00 GMT`.
-fn date(text: &str) -> Option<SystemTime> {
-    let (_, text) = text.split_once(", ")?;
-    let mut parts = text.split(' ');
-    let (day, month, year) = (parts.next()?, parts.next()?, parts.next()?);
-    let mut clock = parts
-        .next()?
-        .split(':')
-        .map(|part| part.parse::<u64>().ok());
-    let (hour, minute, second) = (clock.next()??, clock.next()??, clock.next()??);
-    if parts.next() != Some("GMT") || hour > 23 || minute > 59 || second > 60 {
-        return None;
-    }
-    let names = [
-        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-    ];
-    let month = names.iter().position(|name| *name == month)? as u64;
-    let days = days(year.parse().ok()?, month, day.parse().ok()?)?;
-    let seconds = ((days * 24 + hour) * 60 + minute) * 60 + second;
-    UNIX_EPOCH.checked_add(Duration::from_secs(seconds))
-}
-
-/// Returns the days since the epoch; the month counts from 0.
-fn days(year: u64, month: u64, day: u64) -> Option<u64> {
-    if !(1970..=9999).contains(&year) || !(1..=31).contains(&day) {
-        return None;
-    }
-    // Years that begin in March have their leap day at the end.
-    let (year, month) = if month < 2 {
-        (year - 1, month + 10)
-    } else {
-        (year, month - 2)
-    };
-    let of_year = (153 * month + 2) / 5 + day - 1;
-    let leap = year / 4 - year / 100 + year / 400;
-    (year * 365 + leap + of_year).checked_sub(719_468)
+    let until = httpdate::parse_http_date(value?).ok()?;
+    Some(until.duration_since(now).unwrap_or_default())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::UNIX_EPOCH;
+
     use super::*;
 
     fn read(name: &'static str, value: &'static str) -> Option<Duration> {

@@ -1,4 +1,4 @@
-use memchr::memchr2;
+use fugato_stream::SseLines;
 
 /// The longest event; no server sends a longer one, except by mistake or as an attack. The decoded
 /// form of an event can take many times its bytes, as a list of numbers does.
@@ -20,16 +20,7 @@ pub(super) const MAX_EVENT_BYTES: usize = 512 << 10;
 /// # Ok::<(), fugato_llm::EventTooLong>(())
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct SseParser {
-    /// The begin of an incomplete line.
-    line: Vec<u8>,
-    /// The data of the current event from its earlier lines.
-    data: Vec<u8>,
-    has_data: bool,
-    /// True if the last byte was a CR; a following LF belongs to it.
-    after_cr: bool,
-    started: bool,
-}
+pub struct SseParser(SseLines);
 
 /// The error if an event is longer than 512 KiB.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -39,84 +30,9 @@ pub struct EventTooLong;
 impl SseParser {
     /// Parses bytes, and passes the data of each completed event to `event`. After an error the
     /// parser is empty again.
-    pub fn push(&mut self, bytes: &[u8], mut event: impl FnMut(&[u8])) -> Result<(), EventTooLong> {
-        let mut rest = bytes;
-        loop {
-            if self.after_cr && !rest.is_empty() {
-                self.after_cr = false;
-                rest = rest.strip_prefix(b"\n").unwrap_or(rest);
-            }
-            let Some(end) = memchr2(b'\n', b'\r', rest) else {
-                break;
-            };
-            let (line, behind) = rest.split_at(end);
-            self.after_cr = behind.first() == Some(&b'\r');
-            rest = behind.get(1..).unwrap_or_default();
-            if self.line.is_empty() {
-                // Most events are one data line and a blank line. They are not copied.
-                if let Some((data, behind)) = self.whole_event(line, rest) {
-                    event(data);
-                    (rest, self.after_cr) = (behind, false);
-                    continue;
-                }
-                self.take_line(line, &mut event);
-                self.hold()?;
-            } else {
-                let mut whole = std::mem::take(&mut self.line);
-                whole.extend_from_slice(line);
-                self.take_line(&whole, &mut event);
-                self.hold()?;
-                whole.clear();
-                self.line = whole;
-            }
-        }
-        self.line.extend_from_slice(rest);
-        self.hold()
-    }
-
-    /// Drops an event that is too long.
-    fn hold(&mut self) -> Result<(), EventTooLong> {
-        let held = self.line.len().saturating_add(self.data.len());
-        if held > MAX_EVENT_BYTES {
-            *self = Self::default();
-            return Err(EventTooLong);
-        }
-        Ok(())
-    }
-
-    fn whole_event<'a>(&self, line: &'a [u8], rest: &'a [u8]) -> Option<(&'a [u8], &'a [u8])> {
-        if self.has_data || self.after_cr || !self.started {
-            return None;
-        }
-        Some((data_of(line)?, rest.strip_prefix(b"\n")?))
-    }
-
-    fn take_line(&mut self, line: &[u8], event: &mut impl FnMut(&[u8])) {
-        let line = if self.started {
-            line
-        } else {
-            line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
-        };
-        self.started = true;
-        if let Some(data) = data_of(line) {
-            if self.has_data {
-                self.data.push(b'\n');
-            }
-            self.data.extend_from_slice(data);
-            self.has_data = true;
-        } else if line.is_empty() && self.has_data {
-            event(&self.data);
-            self.data.clear();
-            self.has_data = false;
-        }
-    }
-}
-
-fn data_of(line: &[u8]) -> Option<&[u8]> {
-    match line.strip_prefix(b"data")? {
-        [] => Some(&[]),
-        [b':', b' ', data @ ..] | [b':', data @ ..] => Some(data),
-        _ => None,
+    pub fn push(&mut self, bytes: &[u8], event: impl FnMut(&[u8])) -> Result<(), EventTooLong> {
+        let read = self.0.push(bytes, MAX_EVENT_BYTES, event);
+        read.map_err(|_| EventTooLong)
     }
 }
 

@@ -42,11 +42,9 @@ impl<S> View<S> {
         }
     }
 
-    /// Sets the visible tools.
-    #[must_use]
-    pub fn visibility(mut self, visibility: Visibility) -> Self {
-        self.visibility = visibility;
-        self
+    fugato_state::setters! {
+        /// Sets the visible tools.
+        pub fn visibility(visibility: Visibility) { visibility = visibility }
     }
 }
 

@@ -28,19 +28,17 @@ impl HttpServing {
         Self::default()
     }
 
-    /// Sets the names, with or without a port, by which clients reach the server.
-    #[must_use]
-    pub fn hosts<N: Into<String>>(mut self, hosts: impl IntoIterator<Item = N>) -> Self {
-        self.hosts = Some(hosts.into_iter().map(Into::into).collect());
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the names, with or without a port, by which clients reach the server.
+        pub fn hosts<N: Into<String>>(hosts: impl IntoIterator<Item = N>) {
+            hosts = Some(hosts.into_iter().map(Into::into).collect())
+        }
 
-    /// Sets the origins of the pages that may reach the server, such as
-    /// `https://desk.example:443`; with none of them, no page may.
-    #[must_use]
-    pub fn origins<N: Into<String>>(mut self, origins: impl IntoIterator<Item = N>) -> Self {
-        self.origins = Some(origins.into_iter().map(Into::into).collect());
-        self
+        /// Sets the origins of the pages that may reach the server, such as
+        /// `https://desk.example:443`; with none of them, no page may.
+        pub fn origins<N: Into<String>>(origins: impl IntoIterator<Item = N>) {
+            origins = Some(origins.into_iter().map(Into::into).collect())
+        }
     }
 }
 

@@ -2,9 +2,10 @@ use fugato_state::Millis;
 use serde::{Deserialize, Serialize};
 
 /// The recent messages of people and of the agent, without tool calls and results.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct History {
     turns: Vec<DialogueTurn>,
+    #[default(Self::LIMIT)]
     limit: usize,
 }
 
@@ -44,11 +45,9 @@ impl DialogueTurn {
         }
     }
 
-    /// Sets whether the text reports a state of that time which may have changed since.
-    #[must_use]
-    pub fn passing(mut self, passing: bool) -> Self {
-        self.passing = passing;
-        self
+    fugato_state::setters! {
+        /// Sets whether the text reports a state of that time which may have changed since.
+        pub fn passing(passing: bool) { passing = passing }
     }
 
     /// Returns the text for later prompts and summaries; a placeholder if the text may have become
@@ -77,15 +76,6 @@ pub enum HistoryUpdate {
     Limited(usize),
     /// Drops all turns.
     Cleared,
-}
-
-impl Default for History {
-    fn default() -> Self {
-        Self {
-            turns: vec![],
-            limit: Self::LIMIT,
-        }
-    }
 }
 
 impl History {

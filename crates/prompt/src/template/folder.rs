@@ -27,11 +27,9 @@ impl TemplateFolder {
         }
     }
 
-    /// Sets the greatest number of bytes of a template; 32 KiB by default.
-    #[must_use]
-    pub fn most_bytes(mut self, bytes: u64) -> Self {
-        self.most_bytes = bytes;
-        self
+    fugato_state::setters! {
+        /// Sets the greatest number of bytes of a template; 32 KiB by default.
+        pub fn most_bytes(bytes: u64) { most_bytes = bytes }
     }
 
     /// Reads a template, or parses `instead` if there is no such file.

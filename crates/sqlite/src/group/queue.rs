@@ -2,7 +2,6 @@
 //! tests those of a scheduler that tries many interleavings.
 use std::{
     collections::VecDeque,
-    fmt,
     future::Future,
     pin::Pin,
     task::{Context, Poll, Waker},
@@ -11,6 +10,8 @@ use std::{
 use super::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A queue in front of a writer.
+#[derive(derive_more::Debug)]
+#[debug("Group {{ waiting: {:?}, .. }}", lock(&self.queue).waiting.len())]
 pub(crate) struct Group<J, R> {
     queue: Arc<Mutex<Queue<J, R>>>,
     most: usize,
@@ -181,6 +182,8 @@ fn lead<J, R>(queue: &Arc<Mutex<Queue<J, R>>>, most: usize) -> LeaderGuard<J, R>
 }
 
 /// The lead over one group. Dropping it marks unanswered jobs as lost, and hands over.
+#[derive(derive_more::Debug)]
+#[debug("LeaderGuard {{ jobs: {:?}, .. }}", self.jobs.len())]
 pub(crate) struct LeaderGuard<J, R> {
     queue: Arc<Mutex<Queue<J, R>>>,
     tickets: Vec<Arc<CommitSlot<J, R>>>,
@@ -268,21 +271,4 @@ impl<J, R> CommitSlot<J, R> {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl<J, R> fmt::Debug for Group<J, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let waiting = lock(&self.queue).waiting.len();
-        f.debug_struct("Group")
-            .field("waiting", &waiting)
-            .finish_non_exhaustive()
-    }
-}
-
-impl<J, R> fmt::Debug for LeaderGuard<J, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LeaderGuard")
-            .field("jobs", &self.jobs.len())
-            .finish_non_exhaustive()
-    }
 }

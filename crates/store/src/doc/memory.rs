@@ -1,6 +1,5 @@
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -16,7 +15,8 @@ const MOST_SWEPT: usize = 64;
 
 /// A document store in memory, for tests and for data that need not outlive the process. Clones
 /// share the documents.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("MemoryDocs {{ .. }}")]
 pub struct MemoryDocs {
     shared: Arc<Shared>,
 }
@@ -169,12 +169,6 @@ impl DocStore for MemoryDocs {
 impl Default for MemoryDocs {
     fn default() -> Self {
         Self::with_clock(system_clock)
-    }
-}
-
-impl fmt::Debug for MemoryDocs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryDocs").finish_non_exhaustive()
     }
 }
 

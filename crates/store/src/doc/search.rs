@@ -34,18 +34,12 @@ impl DocQuery {
         }
     }
 
-    /// Sets the embedding of the text.
-    #[must_use]
-    pub fn near(mut self, vector: Vec<f32>) -> Self {
-        self.vector = Some(vector);
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the embedding of the text.
+        pub fn near(vector: Vec<f32>) { vector = Some(vector) }
 
-    /// Sets the largest number of hits.
-    #[must_use]
-    pub fn limit(mut self, limit: usize) -> Self {
-        self.limit = limit;
-        self
+        /// Sets the largest number of hits.
+        pub fn limit(limit: usize) { limit = limit }
     }
 }
 

@@ -50,7 +50,7 @@ pub struct DocEntry {
 }
 
 /// A filter for the documents of a namespace. The default is the first 1,000, without their values.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DocFilter {
     /// The prefix of the keys.
@@ -58,31 +58,22 @@ pub struct DocFilter {
     /// The key after which the list begins.
     pub after: Option<DocKey>,
     /// The largest number of documents.
+    #[default(1000)]
     pub limit: usize,
     /// True if the values are included.
     pub values: bool,
 }
 
 impl DocFilter {
-    /// Sets the prefix of the keys.
-    #[must_use]
-    pub fn prefix(mut self, prefix: impl Into<String>) -> Self {
-        self.prefix = prefix.into();
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the prefix of the keys.
+        pub fn prefix(prefix: impl Into<String>) { prefix = prefix.into() }
 
-    /// Sets the key after which the list begins: the last one of the page before.
-    #[must_use]
-    pub fn after(mut self, key: DocKey) -> Self {
-        self.after = Some(key);
-        self
-    }
+        /// Sets the key after which the list begins: the last one of the page before.
+        pub fn after(key: DocKey) { after = Some(key) }
 
-    /// Sets the largest number of documents.
-    #[must_use]
-    pub fn limit(mut self, limit: usize) -> Self {
-        self.limit = limit;
-        self
+        /// Sets the largest number of documents.
+        pub fn limit(limit: usize) { limit = limit }
     }
 
     /// Includes the values.
@@ -96,16 +87,5 @@ impl DocFilter {
     pub fn matches(&self, key: &DocKey) -> bool {
         key.as_str().starts_with(&self.prefix)
             && self.after.as_ref().is_none_or(|after| key > after)
-    }
-}
-
-impl Default for DocFilter {
-    fn default() -> Self {
-        Self {
-            prefix: String::new(),
-            after: None,
-            limit: 1000,
-            values: false,
-        }
     }
 }

@@ -78,18 +78,12 @@ impl DocWrite {
         }
     }
 
-    /// Sets the precondition.
-    #[must_use]
-    pub fn only_if(mut self, expect: Precondition) -> Self {
-        self.expect = expect;
-        self
-    }
+    fugato_state::setters! {
+        /// Sets the precondition.
+        pub fn only_if(expect: Precondition) { expect = expect }
 
-    /// Sets the time to live, in milliseconds.
-    #[must_use]
-    pub fn lasting(mut self, ttl: Millis) -> Self {
-        self.ttl = Some(ttl);
-        self
+        /// Sets the time to live, in milliseconds.
+        pub fn lasting(ttl: Millis) { ttl = Some(ttl) }
     }
 
     /// Checks a batch as every store does before it writes, and returns its values as JSON text, to

@@ -1,4 +1,4 @@
-use std::{error::Error, fmt, sync::Arc};
+use std::{error::Error, sync::Arc};
 
 use async_trait::async_trait;
 use fugato_store::{Snapshots, ThreadAdmin, ThreadLog, ThreadStore};
@@ -79,7 +79,12 @@ impl Abilities {
 }
 
 /// An open log with its further interfaces.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug(
+    "OpenedLog {{ snapshots: {:?}, admin: {:?}, .. }}",
+    self.snapshots.is_some(),
+    self.admin.is_some()
+)]
 pub struct OpenedLog {
     /// The log.
     pub log: Arc<dyn ThreadLog>,
@@ -98,14 +103,5 @@ impl OpenedLog {
             snapshots: Some(store.clone()),
             admin: Some(store),
         }
-    }
-}
-
-impl fmt::Debug for OpenedLog {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OpenedLog")
-            .field("snapshots", &self.snapshots.is_some())
-            .field("admin", &self.admin.is_some())
-            .finish_non_exhaustive()
     }
 }

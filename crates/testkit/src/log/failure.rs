@@ -5,7 +5,10 @@ use fugato_store::{StoreError, StoreErrorKind};
 use super::OpenError;
 
 /// A breach of a contract: the check, the expected value, and the actual one.
-#[derive(Clone, PartialEq, Eq)]
+// `Debug` is the same as `Display`, because it is what a failed test prints.
+#[derive(Clone, PartialEq, Eq, derive_more::Debug, thiserror::Error)]
+#[debug("{what}")]
+#[error("{what}")]
 pub struct Failure {
     what: String,
 }
@@ -18,21 +21,6 @@ impl Failure {
         Self { what: what.into() }
     }
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
-    }
-}
-
-/// The same as `Display`, because this is what a failed test prints.
-impl fmt::Debug for Failure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.what)
-    }
-}
-
-impl std::error::Error for Failure {}
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Self {

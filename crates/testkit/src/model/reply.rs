@@ -80,18 +80,18 @@ impl Reply {
         }
     }
 
-    /// Adds a delta at the end.
-    #[must_use]
-    pub fn delta(mut self, delta: ChatDelta) -> Self {
-        self.deltas.push(delta);
-        self
-    }
+    fugato_state::setters! {
+        /// Adds a delta at the end.
+        pub fn delta(delta: ChatDelta) { deltas.push(delta) }
 
-    /// Adds reasoning before everything else.
-    #[must_use]
-    pub fn reasoning(mut self, text: impl Into<String>) -> Self {
-        self.deltas.insert(0, ChatDelta::reasoning(text));
-        self
+        /// Adds reasoning before everything else.
+        pub fn reasoning(text: impl Into<String>) { deltas.insert(0, ChatDelta::reasoning(text)) }
+
+        /// Waits before it answers or refuses.
+        pub fn after(delay: Duration) { delay = delay }
+
+        /// Waits before every delta.
+        pub fn paced(pause: Duration) { pace = pause }
     }
 
     /// Adds the usage at the end.
@@ -115,20 +115,6 @@ impl Reply {
         self.deltas
             .retain(|delta| !matches!(delta, ChatDelta::Finish(_)));
         self.hangs = true;
-        self
-    }
-
-    /// Waits before it answers or refuses.
-    #[must_use]
-    pub fn after(mut self, delay: Duration) -> Self {
-        self.delay = delay;
-        self
-    }
-
-    /// Waits before every delta.
-    #[must_use]
-    pub fn paced(mut self, pause: Duration) -> Self {
-        self.pace = pause;
         self
     }
 

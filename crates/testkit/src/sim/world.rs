@@ -1,4 +1,4 @@
-use std::{fmt, sync::Arc};
+use std::sync::Arc;
 
 use fugato_graph::{BoxError, NotExecuted};
 use fugato_state::{EffectClass, Millis};
@@ -12,7 +12,8 @@ use super::{
 ///
 /// A graph under simulation does all its actions here, with the idempotency key that
 /// [`Context::effect`](fugato_graph::Context::effect) hands to the action. The README shows one.
-#[derive(Clone)]
+#[derive(derive_more::Debug, Clone)]
+#[debug("World {{ .. }}")]
 pub struct World {
     core: Arc<Core>,
     process: Arc<Process>,
@@ -114,10 +115,4 @@ impl World {
 /// Returns the result of an action.
 pub(super) fn outcome(name: &str, key: &str) -> String {
     format!("{name} {}", address(key))
-}
-
-impl fmt::Debug for World {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("World").finish_non_exhaustive()
-    }
 }

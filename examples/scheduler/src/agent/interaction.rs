@@ -74,11 +74,9 @@ impl Card {
         }
     }
 
-    /// Says whether the text has already streamed.
-    #[must_use]
-    pub fn streamed(mut self, streamed: bool) -> Self {
-        self.streamed = streamed;
-        self
+    fugato::state::setters! {
+        /// Says whether the text has already streamed.
+        pub fn streamed(streamed: bool) { streamed = streamed }
     }
 
     /// Makes the card of something to agree to.
@@ -148,11 +146,9 @@ impl Reply {
         }
     }
 
-    /// Adds a call that is made in place of an answer.
-    #[must_use]
-    pub fn by_hand(mut self, call: Call) -> Self {
-        self.call = Some(call);
-        self
+    fugato::state::setters! {
+        /// Adds a call that is made in place of an answer.
+        pub fn by_hand(call: Call) { call = Some(call) }
     }
 
     /// Returns the same answer without partial consent: an approval with words that are not a yes

@@ -5,7 +5,7 @@ use super::DEFAULT_MAX_ROUNDS;
 use crate::{calendar::Lang, contract::Call};
 
 /// A request of a person.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Request {
     /// In words.
@@ -22,6 +22,7 @@ pub struct Request {
     /// The thinking of the model, on or off; none to let the route decide.
     pub thinking: Option<bool>,
     /// The number of rounds of execution that the run has.
+    #[default(DEFAULT_MAX_ROUNDS)]
     pub max_rounds: u64,
     /// The memories of other conversations.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -35,22 +36,6 @@ pub struct Request {
 /// The names of the tools that a person may call by hand.
 pub const BY_HAND: [&str; 4] = ["move", "place", "swap", "unplace"];
 
-impl Default for Request {
-    fn default() -> Self {
-        Self {
-            text: String::new(),
-            lang: None,
-            now: None,
-            task_class_ids: vec![],
-            always_execute: false,
-            thinking: None,
-            max_rounds: DEFAULT_MAX_ROUNDS,
-            memory: None,
-            call: None,
-        }
-    }
-}
-
 impl Request {
     /// Makes a request from a text.
     pub fn new(text: impl Into<String>) -> Self {
@@ -60,38 +45,26 @@ impl Request {
         }
     }
 
-    /// Names the classes that it is about.
-    #[must_use]
-    pub fn classes(mut self, ids: impl IntoIterator<Item = u32>) -> Self {
-        self.task_class_ids = ids.into_iter().collect();
-        self
+    fugato::state::setters! {
+        /// Names the classes that it is about.
+        pub fn classes(ids: impl IntoIterator<Item = u32>) {
+            task_class_ids = ids.into_iter().collect()
+        }
+
+        /// Makes this call and nothing else; a call by hand counts as consent.
+        pub fn by_hand(call: Call) { call = Some(call) }
+
+        /// Limits the rounds of execution.
+        pub fn max_rounds(rounds: u64) { max_rounds = rounds }
+
+        /// Sets the language of the answer, regardless of that of the text.
+        pub fn in_lang(lang: Lang) { lang = Some(lang) }
     }
 
     /// Lets writes be made without asking.
     #[must_use]
     pub fn always_execute(mut self) -> Self {
         self.always_execute = true;
-        self
-    }
-
-    /// Makes this call and nothing else; a call by hand counts as consent.
-    #[must_use]
-    pub fn by_hand(mut self, call: Call) -> Self {
-        self.call = Some(call);
-        self
-    }
-
-    /// Limits the rounds of execution.
-    #[must_use]
-    pub fn max_rounds(mut self, rounds: u64) -> Self {
-        self.max_rounds = rounds;
-        self
-    }
-
-    /// Sets the language of the answer, regardless of that of the text.
-    #[must_use]
-    pub fn in_lang(mut self, lang: Lang) -> Self {
-        self.lang = Some(lang);
         self
     }
 }

@@ -47,11 +47,9 @@ impl WriteOptions {
         self
     }
 
-    /// Limits the days that may be touched.
-    #[must_use]
-    pub fn scope(mut self, scope: Option<DayScope>) -> Self {
-        self.scope = scope;
-        self
+    fugato::state::setters! {
+        /// Limits the days that may be touched.
+        pub fn scope(scope: Option<DayScope>) { scope = scope }
     }
 
     /// Enforces, or ignores, the rules of classes.

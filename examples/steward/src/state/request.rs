@@ -99,25 +99,18 @@ impl Request {
         }
     }
 
-    /// Says under which card the words were said.
-    #[must_use]
-    pub fn under(mut self, card: Option<String>) -> Self {
-        self.card = card;
-        self
-    }
+    fugato::state::setters! {
+        /// Says under which card the words were said.
+        pub fn under(card: Option<String>) { card = card }
 
-    /// Names it.
-    #[must_use]
-    pub fn trace(mut self, id: impl Into<String>) -> Self {
-        self.client_trace_id = id.into();
-        self
-    }
+        /// Names it.
+        pub fn trace(id: impl Into<String>) { client_trace_id = id.into() }
 
-    /// Sets the day on which "tomorrow" is counted.
-    #[must_use]
-    pub fn on(mut self, day: impl Into<String>) -> Self {
-        self.beside.base_date = day.into();
-        self
+        /// Sets the day on which "tomorrow" is counted.
+        pub fn on(day: impl Into<String>) { beside.base_date = day.into() }
+
+        /// Sets the words.
+        pub fn message(message: impl Into<String>) { message = message.into() }
     }
 
     /// Returns the key under which a run carries it out once, made of the client's name and the
@@ -131,13 +124,6 @@ impl Request {
             RequestKind::Execute { action, .. } => action,
         };
         (!self.client_trace_id.is_empty()).then(|| format!("{}/{what}", self.client_trace_id))
-    }
-
-    /// Sets the words.
-    #[must_use]
-    pub fn message(mut self, message: impl Into<String>) -> Self {
-        self.message = message.into();
-        self
     }
 }
 

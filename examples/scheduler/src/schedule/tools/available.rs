@@ -8,14 +8,19 @@ use crate::schedule::text::{counted, range_text};
 use crate::schedule::{Board, SECTIONS, ScheduleState, Slot, WriteRefusal};
 
 /// Finds places of a given length under conditions on days and sections.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    smart_default::SmartDefault, Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(deny_unknown_fields, default)]
 pub struct QueryAvailableSlotsArgs {
     /// How many consecutive sections are needed, 1 to 12.
+    #[default(2)]
     pub span: u8,
     /// How many places to show at most.
+    #[default(12)]
     pub limit: usize,
     /// Whether places inside courses that can hold a task count as well.
+    #[default(true)]
     pub allow_embed: bool,
     /// Only these kinds of places; all kinds if empty.
     pub slot_types: Vec<SlotType>,
@@ -26,6 +31,7 @@ pub struct QueryAvailableSlotsArgs {
     /// Up to this day.
     pub day_end: Option<u16>,
     /// Only days of this kind.
+    #[default(DayKind::All)]
     pub day_scope: DayKind,
     /// Only these days of the week; Monday is 1.
     pub day_of_week: Vec<u8>,
@@ -57,31 +63,6 @@ pub enum SlotType {
     Empty,
     /// It lies inside a course that can hold a task.
     Embedded,
-}
-
-impl Default for QueryAvailableSlotsArgs {
-    fn default() -> Self {
-        Self {
-            span: 2,
-            limit: 12,
-            allow_embed: true,
-            slot_types: Vec::new(),
-            day: None,
-            day_start: None,
-            day_end: None,
-            day_scope: DayKind::All,
-            day_of_week: Vec::new(),
-            week: None,
-            week_filter: Vec::new(),
-            week_from: None,
-            week_to: None,
-            exclude_sections: Vec::new(),
-            after_section: None,
-            before_section: None,
-            section_from: None,
-            section_to: None,
-        }
-    }
 }
 
 impl QueryAvailableSlotsArgs {

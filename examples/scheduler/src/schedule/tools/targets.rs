@@ -8,16 +8,20 @@ use crate::schedule::text::counted;
 use crate::schedule::{Board, ScheduleState, Task, WriteRefusal};
 
 /// Finds tasks by status, category and the days on which they lie.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(
+    smart_default::SmartDefault, Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(deny_unknown_fields, default)]
 pub struct QueryTargetTasksArgs {
     /// Only tasks that stand like this.
+    #[default(StatusFilter::Suggested)]
     pub status: StatusFilter,
     /// Only tasks of this category.
     pub category: Option<String>,
     /// Only these tasks; all tasks if empty.
     pub task_ids: Vec<u32>,
     /// How many to show at most.
+    #[default(16)]
     pub limit: usize,
     /// Only tasks on this day.
     pub day: Option<u16>,
@@ -26,34 +30,17 @@ pub struct QueryTargetTasksArgs {
     /// Only tasks up to this day.
     pub day_end: Option<u16>,
     /// Only tasks on days of this kind.
+    #[default(DayKind::All)]
     pub day_scope: DayKind,
     /// Only tasks on these days of the week; Monday is 1.
     pub day_of_week: Vec<u8>,
     /// Only tasks in these weeks.
     pub week_filter: Vec<u16>,
     /// Whether the tasks that are shown are put into the queue.
+    #[default(true)]
     pub enqueue: bool,
     /// Whether what is in the queue goes first.
     pub reset_queue: bool,
-}
-
-impl Default for QueryTargetTasksArgs {
-    fn default() -> Self {
-        Self {
-            status: StatusFilter::Suggested,
-            category: None,
-            task_ids: Vec::new(),
-            limit: 16,
-            day: None,
-            day_start: None,
-            day_end: None,
-            day_scope: DayKind::All,
-            day_of_week: Vec::new(),
-            week_filter: Vec::new(),
-            enqueue: true,
-            reset_queue: false,
-        }
-    }
 }
 
 /// Lists the tasks that pass, one per line. A task without a place passes only if there is no
