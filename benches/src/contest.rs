@@ -79,7 +79,7 @@ pub fn run(plan: &Plan, mut progress: impl FnMut(&str)) -> Vec<Entry> {
             server: host.flatten(),
             ..plan.setting.clone()
         };
-        let mut taken: HashMap<&str, Taken> = HashMap::new();
+        let mut taken: HashMap<&str, Timing> = HashMap::new();
         for repetition in 1..=plan.repetitions {
             for system in &plan.systems {
                 let taken = taken.entry(&system.name).or_default();
@@ -111,13 +111,13 @@ pub fn run(plan: &Plan, mut progress: impl FnMut(&str)) -> Vec<Entry> {
 }
 
 #[derive(Default)]
-struct Taken {
+struct Timing {
     measured: Vec<Measured>,
     missing: Option<Missing>,
     time: Duration,
 }
 
-impl Taken {
+impl Timing {
     fn add(
         &mut self,
         plan: &Plan,

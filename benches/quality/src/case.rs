@@ -1,7 +1,7 @@
 //! Timetables: made ones, the same for the same number, and some by hand.
 use scheduler::schedule::{
-    DayMapping, EventType, Level, ScheduleState, Slot, Source, Strategy, SubjectType, Task,
-    TaskClass, TaskStatus, Window,
+    DayMapping, EventType, Level, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source,
+    Strategy, SubjectType, TaskClass, Window,
 };
 
 /// A timetable and what is to be placed in it.
@@ -12,7 +12,7 @@ pub(crate) struct Case {
 
 /// The timetable with this number.
 pub(crate) fn made(number: u64) -> Case {
-    let mut dice = Dice(number.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x0DDB_1A5E_5BAD_5EED);
+    let mut dice = SeededRng(number.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x0DDB_1A5E_5BAD_5EED);
     let weeks = dice.between(1, 4);
     let mut draft = Draft::new(weeks);
     let fill = dice.between(15, 75);
@@ -39,7 +39,7 @@ pub(crate) fn made(number: u64) -> Case {
     }
 }
 
-fn class(dice: &mut Dice, draft: &Draft) -> TaskClass {
+fn class(dice: &mut SeededRng, draft: &Draft) -> TaskClass {
     let level = |n| match n {
         0 => Level::Low,
         1 => Level::Medium,
@@ -241,7 +241,7 @@ impl Draft {
 
     fn errand(&mut self, day: u64, block: u64) {
         let slot = slot(day, block);
-        let taken = |task: &Task| task.slots.contains(&slot);
+        let taken = |task: &ScheduleTask| task.slots.contains(&slot);
         if !self.state.tasks.iter().any(taken) {
             let mut errand = self.task("Errands".to_owned());
             errand.slots = vec![slot];
@@ -256,7 +256,7 @@ impl Draft {
         for order in 1..=items {
             let mut item = self.task(class.name.clone());
             item.source = Source::TaskItem;
-            item.status = TaskStatus::Pending;
+            item.status = PlacementStatus::Pending;
             item.task_class_id = Some(class.id);
             item.task_order = u32::try_from(order).unwrap_or(u32::MAX);
             self.state.tasks.push(item);
@@ -264,15 +264,15 @@ impl Draft {
         self.state.task_classes.push(class);
     }
 
-    fn task(&self, category: String) -> Task {
+    fn task(&self, category: String) -> ScheduleTask {
         let id = u32::try_from(self.state.tasks.len() + 1).unwrap_or(u32::MAX);
-        Task {
+        ScheduleTask {
             state_id: id,
             source: Source::Event,
             source_id: format!("task-{id}"),
             name: format!("{category} {id}"),
             category,
-            status: TaskStatus::Existing,
+            status: PlacementStatus::Existing,
             locked: false,
             slots: vec![],
             duration: 2,
@@ -295,9 +295,9 @@ fn small(n: u64) -> u16 {
     u16::try_from(n).unwrap_or(u16::MAX)
 }
 
-struct Dice(u64);
+struct SeededRng(u64);
 
-impl Dice {
+impl SeededRng {
     fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;

@@ -111,7 +111,9 @@ fn open(
         .and_then(|drafted| {
             let items = drafted.tasks.iter();
             let items = items.filter(|task| task.task_class_id == Some(class.id));
-            items.filter_map(scheduler::schedule::Task::start).max()
+            items
+                .filter_map(scheduler::schedule::ScheduleTask::start)
+                .max()
         });
     let mut open = vec![];
     for day in &state.window.days {

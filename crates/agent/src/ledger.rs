@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{
     Embeds, React, ToolUse, Toolbox,
-    plan::{PlanProgress, Step, StepKind, StepStatus},
+    plan::{PlanProgress, StepKind, StepStatus, WorkStep},
 };
 
 /// A state in which work is planned, with a loop of model and tools that takes over if there is no
@@ -87,7 +87,7 @@ impl<S: Takeover> WriteLedger<S> {
 
     /// Returns the completed step of the plan that the loop's call repeats, if the loop has not
     /// repeated it before.
-    fn done<'a>(&self, state: &'a S, call: &ToolCall) -> Option<&'a Step> {
+    fn done<'a>(&self, state: &'a S, call: &ToolCall) -> Option<&'a WorkStep> {
         let work: &PlanProgress = state.part();
         work.planner_failure.as_ref()?;
         let is_same = |one: &ToolCall| self.is_same(one, call);
@@ -148,7 +148,7 @@ impl<S: Takeover> GatePolicy<S> for WriteLedger<S> {
 }
 
 /// Returns the steps whose tool call was completed.
-fn completed(work: &PlanProgress) -> impl Iterator<Item = &Step> {
+fn completed(work: &PlanProgress) -> impl Iterator<Item = &WorkStep> {
     let steps = work.steps.iter();
     steps.filter(|it| it.draft.kind == StepKind::Tool && it.status == StepStatus::Completed)
 }

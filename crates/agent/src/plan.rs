@@ -27,7 +27,7 @@ use crate::{Corrections, Embeds, Toolbox, trace::recorded};
 
 pub use executor::{AnswerContext, Executor, NextBatch, PlanThenReplan, PlannerQuestion, Replan};
 pub use rules::PlanRules;
-pub use step::{Step, StepDraft, StepKind, StepOutcome, StepStatus};
+pub use step::{StepDraft, StepKind, StepOutcome, StepStatus, WorkStep};
 pub use work::{PlanProgress, WorkChange, WorkUpdate};
 
 const LOOK: &str = "look";

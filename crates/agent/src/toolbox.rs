@@ -12,7 +12,8 @@ use fugato_state::{Question, State, ToolCall, ToolSchema};
 use fugato_stream::EventKind;
 use fugato_tool::{
     Access, AdmittedCall, AnsweredCall, CatalogueDetail, ConfirmCard, GateChain, GatePolicy,
-    GatedCall, InDoubt, Registry, Round, ToolContext, ToolFailure, ToolResult, Verdict, Visibility,
+    GatedCall, Registry, Round, ToolContext, ToolFailure, ToolResult, UnknownOutcome, Verdict,
+    Visibility,
 };
 use serde_json::Value;
 
@@ -333,7 +334,7 @@ pub fn finished<U>(called: &AnsweredCall<U>) -> Note {
 
 /// Returns true if a repeated call with the same key can find out the result.
 fn is_unsettled(error: &BoxError) -> bool {
-    let doubt = error.downcast_ref::<InDoubt>();
+    let doubt = error.downcast_ref::<UnknownOutcome>();
     doubt.is_some_and(|doubt| doubt.failure.unsettled)
 }
 

@@ -14,7 +14,7 @@ use fugato_memory::{
 use fugato_state::{Message, State, ThreadId, ToolCall};
 use fugato_store::MemoryLog;
 use fugato_stream::EventKind;
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use futures::StreamExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -171,11 +171,11 @@ async fn sch_116_what_is_short_enough_is_left_alone() {
 
 #[tokio::test]
 async fn sch_116_a_failure_leaves_everything_as_it_is() {
-    let broken = Reply::error(ModelError::new(ModelErrorKind::Unavailable, "closed"));
+    let broken = ScriptedReply::error(ModelError::new(ModelErrorKind::Unavailable, "closed"));
     for model in [
         Scripted::new([broken]),
         // The first summary is too long, and the second one empty.
-        Scripted::new([Reply::text(long("word ")), Reply::text("")]),
+        Scripted::new([ScriptedReply::text(long("word ")), ScriptedReply::text("")]),
     ] {
         let said = turns(3);
         let ran = run(&model, said.clone()).await;
@@ -194,7 +194,7 @@ async fn sch_116_a_failure_leaves_everything_as_it_is() {
 
 #[tokio::test]
 async fn trn_4_a_rule_makes_a_summary_where_no_model_does() {
-    let broken = Reply::error(ModelError::new(ModelErrorKind::Unavailable, "closed"));
+    let broken = ScriptedReply::error(ModelError::new(ModelErrorKind::Unavailable, "closed"));
     let model = Scripted::new([broken]);
     let mut said = turns(3);
     said.insert(1, Message::user("Remember that I am allergic to nuts."));
@@ -227,7 +227,10 @@ async fn trn_4_a_rule_makes_a_summary_where_no_model_does() {
 /// The model gets the reason why its summary was rejected.
 #[tokio::test]
 async fn sch_116_an_unusable_summary_is_asked_for_once_more() {
-    let model = Scripted::new([Reply::text(long("word ")), Reply::text("Short.")]);
+    let model = Scripted::new([
+        ScriptedReply::text(long("word ")),
+        ScriptedReply::text("Short."),
+    ]);
     let ran = run(&model, turns(3)).await;
     assert_eq!(ran.state.said.summary, "Short.");
     let told = model
@@ -340,7 +343,7 @@ async fn layers(model: &Scripted, turns: usize) -> Layers {
 #[tokio::test]
 async fn pln_23_older_turns_move_into_what_is_known_of_the_task() {
     let summary = json!({"goal": "sell the house", "facts": ["it has two floors"]}).to_string();
-    let model = Scripted::new([Reply::text(summary)]);
+    let model = Scripted::new([ScriptedReply::text(summary)]);
     let after = layers(&model, 16).await;
     assert_eq!(after.task.goal, "sell the house");
     assert_eq!(after.history.turns().len(), 6);

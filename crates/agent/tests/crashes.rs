@@ -5,7 +5,7 @@ use fugato_graph::{BoxError, Graph};
 use fugato_llm::{ChatModel, ChatRequest, DeltaStream, ModelError};
 use fugato_state::{Message, Role, ToolCall};
 use fugato_testkit::{
-    Reply, Scripted,
+    Scripted, ScriptedReply,
     sim::{CrashSim, World},
 };
 use fugato_tool::{
@@ -23,7 +23,7 @@ struct Number {
 }
 
 /// A model whose answers depend only on the request, so every process gets the same ones.
-struct Reader(fn(usize) -> Reply);
+struct Reader(fn(usize) -> ScriptedReply);
 
 #[async_trait]
 impl ChatModel for Reader {
@@ -38,15 +38,15 @@ fn call(id: &str, name: &str, n: u32) -> ToolCall {
     ToolCall::new(id, name, json!({ "n": n }))
 }
 
-fn plays(results: usize) -> Reply {
+fn plays(results: usize) -> ScriptedReply {
     match results {
-        0 => Reply::tool_calls([
+        0 => ScriptedReply::tool_calls([
             call("a", "look", 1),
             call("b", "send", 2),
             call("c", "send", 3),
         ]),
-        3 => Reply::tool_calls([call("d", "book", 4)]),
-        _ => Reply::text("Done."),
+        3 => ScriptedReply::tool_calls([call("d", "book", 4)]),
+        _ => ScriptedReply::text("Done."),
     }
 }
 

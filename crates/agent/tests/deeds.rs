@@ -9,7 +9,7 @@ use fugato_agent::{
 use fugato_graph::{Answers, BoxError, Context, END, Graph, RunResult, Runner};
 use fugato_state::{State, ThreadId, ToolCall};
 use fugato_store::MemoryLog;
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use fugato_tool::{EffectClass, Registry, ToolSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 type Tested = Result<(), BoxError>;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Desk {
+struct WriteState {
     work: PlanProgress,
     loops: React,
     done: Vec<ToolUse>,
@@ -30,7 +30,7 @@ enum Change {
     Done(ToolUse),
 }
 
-impl State for Desk {
+impl State for WriteState {
     type Update = Change;
 
     fn apply(&mut self, change: Change) {
@@ -42,7 +42,7 @@ impl State for Desk {
     }
 }
 
-impl Embeds<PlanProgress> for Desk {
+impl Embeds<PlanProgress> for WriteState {
     fn part(&self) -> &PlanProgress {
         &self.work
     }
@@ -52,7 +52,7 @@ impl Embeds<PlanProgress> for Desk {
     }
 }
 
-impl Embeds<React> for Desk {
+impl Embeds<React> for WriteState {
     fn part(&self) -> &React {
         &self.loops
     }
@@ -62,7 +62,7 @@ impl Embeds<React> for Desk {
     }
 }
 
-impl Takeover for Desk {
+impl Takeover for WriteState {
     fn request(&self) -> String {
         "1".into()
     }
@@ -78,9 +78,9 @@ struct Much {
 }
 
 /// Returns a tool whose result has the key under which it buys.
-fn toolbox() -> Result<Toolbox<Desk>, BoxError> {
+fn toolbox() -> Result<Toolbox<WriteState>, BoxError> {
     let buy = ToolSpec::write("buy", "Buys.").effect(EffectClass::Keyed);
-    let registry = Registry::<Desk, Change>::builder()
+    let registry = Registry::<WriteState, Change>::builder()
         .function(buy, |cx, Much { much }| {
             let key = cx.key().unwrap_or_default();
             let n = key.rsplit('/').next().unwrap_or_default();
@@ -96,13 +96,13 @@ fn toolbox() -> Result<Toolbox<Desk>, BoxError> {
     Ok(WriteLedger::new(registry).alike(whole).toolbox())
 }
 
-fn runner(model: &Scripted) -> Result<Runner<Desk>, BoxError> {
+fn runner(model: &Scripted) -> Result<Runner<WriteState>, BoxError> {
     let toolbox = toolbox()?;
     let work = PlannedWork::new(model.clone(), PlanThenReplan::default(), toolbox.clone());
-    let graph = Graph::<Desk>::starting_at("planner");
+    let graph = Graph::<WriteState>::starting_at("planner");
     let graph = work.on_planner_failure("over").add_to(graph, END);
     let graph = graph
-        .node("over", async |cx: Context<Desk>| {
+        .node("over", async |cx: Context<WriteState>| {
             Change::Loop(ReactUpdate::user(handover(cx.state())))
         })
         .edge("over", "init_state");
@@ -114,8 +114,8 @@ fn bought(much: &str) -> Value {
     json!({ "type": "tool", "tool_name": "buy", "tool_args": { "much": much } })
 }
 
-fn calls(id: &str, much: &str) -> Reply {
-    Reply::tool_calls([ToolCall::new(id, "buy", json!({ "much": much }))])
+fn calls(id: &str, much: &str) -> ScriptedReply {
+    ScriptedReply::tool_calls([ToolCall::new(id, "buy", json!({ "much": much }))])
 }
 
 fn goal() -> Change {
@@ -125,9 +125,9 @@ fn goal() -> Change {
 
 /// Confirms everything. Returns the texts of the cards, and the end.
 async fn agreed(
-    runner: &Runner<Desk>,
+    runner: &Runner<WriteState>,
     input: Vec<Change>,
-) -> Result<(Vec<String>, RunResult<Desk>), BoxError> {
+) -> Result<(Vec<String>, RunResult<WriteState>), BoxError> {
     let (thread, mut cards) = (ThreadId::new("t")?, vec![]);
     let mut ended = runner.start(&thread, input).await?;
     while let Some(asked) = ended.interrupts().first().cloned() {
@@ -143,10 +143,10 @@ async fn agreed(
 #[tokio::test]
 async fn pln_w9_the_loop_inherits_the_receipts_of_the_plan() -> Tested {
     let plan = json!({ "steps": [bought("5"), bought("5"), { "type": "respond" }] });
-    let garbage = || ["no JSON"; 3].map(Reply::text);
+    let garbage = || ["no JSON"; 3].map(ScriptedReply::text);
     let replies = [
-        Reply::text(plan.to_string()),
-        Reply::text(r#"{"action":"continue"}"#),
+        ScriptedReply::text(plan.to_string()),
+        ScriptedReply::text(r#"{"action":"continue"}"#),
     ];
     let replies = replies.into_iter().chain(garbage());
     // Both actions are repeated, one of them in another form, and then there is a new one.
@@ -154,7 +154,7 @@ async fn pln_w9_the_loop_inherits_the_receipts_of_the_plan() -> Tested {
         calls("a", "5"),
         calls("b", "05"),
         calls("c", "5"),
-        Reply::text("Done."),
+        ScriptedReply::text("Done."),
     ];
     let model = Scripted::new(replies.chain(again));
     let (cards, ended) = agreed(&runner(&model)?, vec![goal()]).await?;
@@ -187,8 +187,12 @@ async fn pln_w9_the_loop_inherits_the_receipts_of_the_plan() -> Tested {
 #[tokio::test]
 async fn pln_t6_what_was_done_before_is_said_on_the_card() -> Tested {
     let plan = json!({ "steps": [bought("5"), { "type": "respond" }] });
-    let finish = Reply::text(r#"{"action":"finish"}"#);
-    let model = Scripted::new([Reply::text(plan.to_string()), finish, Reply::text("Done.")]);
+    let finish = ScriptedReply::text(r#"{"action":"finish"}"#);
+    let model = Scripted::new([
+        ScriptedReply::text(plan.to_string()),
+        finish,
+        ScriptedReply::text("Done."),
+    ]);
     let before = ToolUse::new("buy", json!({ "much": "005" }), "bought 5");
     let input = vec![Change::Done(before), goal()];
     let (cards, ended) = agreed(&runner(&model)?, input).await?;

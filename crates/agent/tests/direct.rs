@@ -6,11 +6,11 @@ use fugato_graph::{BoxError, END, Graph, Runner};
 use fugato_llm::Timeout;
 use fugato_state::ThreadId;
 use fugato_store::MemoryLog;
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use serde_json::json;
 
 /// Returns the answer, and the number of requests to the model.
-async fn answered(reply: Reply, message: &str) -> Result<(String, usize), BoxError> {
+async fn answered(reply: ScriptedReply, message: &str) -> Result<(String, usize), BoxError> {
     let model = Scripted::new([reply]);
     let said = |state: &React| {
         let last = state.conversation.history.last();
@@ -39,7 +39,7 @@ async fn answered(reply: Reply, message: &str) -> Result<(String, usize), BoxErr
 
 #[tokio::test(start_paused = true)]
 async fn pln_16a_on_any_doubt_nothing_is_answered() -> Result<(), BoxError> {
-    let json = |value: serde_json::Value| Reply::text(value.to_string());
+    let json = |value: serde_json::Value| ScriptedReply::text(value.to_string());
     let direct = || json(json!({ "action": "direct_answer", "answer": "Good morning!" }));
     let begun = tokio::time::Instant::now();
     for (reply, message, expected) in [
@@ -51,8 +51,8 @@ async fn pln_16a_on_any_doubt_nothing_is_answered() -> Result<(), BoxError> {
             "Hello",
             ("", 1),
         ),
-        (Reply::text("no JSON"), "Hello", ("", 1)),
-        (Reply::hang(), "Hello", ("", 1)),
+        (ScriptedReply::text("no JSON"), "Hello", ("", 1)),
+        (ScriptedReply::hang(), "Hello", ("", 1)),
     ] {
         let (text, asked) = answered(reply, message).await?;
         assert_eq!((text.as_str(), asked), expected, "{message}");

@@ -13,7 +13,7 @@ use fugato_llm::{
 };
 use fugato_state::{Message, Schema, ThreadId, ToolCall};
 use fugato_store::MemoryLog;
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -45,8 +45,8 @@ impl Judge for Waiter {
     }
 }
 
-fn books(seats: &Value) -> Reply {
-    Reply::tool_calls([ToolCall::new("f1", "book", json!({ "seats": seats }))])
+fn books(seats: &Value) -> ScriptedReply {
+    ScriptedReply::tool_calls([ToolCall::new("f1", "book", json!({ "seats": seats }))])
 }
 
 fn inquiry(model: &Arc<Scripted>) -> Inquiry<Waiter> {
@@ -105,7 +105,7 @@ async fn rules_decide_where_no_model_does_and_it_is_known_why() {
     assert_eq!((none, rule(0, &how)), (None, Some("there is no model")));
 
     let down = ModelError::new(ModelErrorKind::Unavailable, "maintenance");
-    let model = Arc::new(Scripted::new([Reply::error(down)]));
+    let model = Arc::new(Scripted::new([ScriptedReply::error(down)]));
     let (seats, how) = inquiry(&model).judged(&words).await;
     assert_eq!(seats, Seats(7));
     let why = rule(1, &how).unwrap_or_default();
@@ -156,7 +156,7 @@ async fn in_a_graph_the_log_tells_who_was_asked_and_who_decided() -> Result<(), 
     // The record of the rules' decision has the reason.
     let why = state.how.as_ref().map(|how| rule(1, how).is_some());
     assert_eq!(why, Some(true));
-    let told = state.tells(|_| "how".to_owned(), |seats| seats.0.to_string());
+    let told = state.updates(|_| "how".to_owned(), |seats| seats.0.to_string());
     assert_eq!(told, ["how", "5"]);
     Ok(())
 }

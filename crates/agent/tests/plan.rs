@@ -11,7 +11,7 @@ use fugato_agent::{
     Corrections, Toolbox,
     plan::{
         Executor, NextBatch, PlanProgress, PlanRules, PlanThenReplan, PlannedWork, PlannerQuestion,
-        Replan, Step, StepStatus, WorkUpdate,
+        Replan, StepStatus, WorkStep, WorkUpdate,
     },
 };
 use fugato_graph::{Answers, BoxError, Context, END, Graph, RunResult, Runner};
@@ -19,7 +19,7 @@ use fugato_llm::{ModelError, ModelErrorKind};
 use fugato_memory::ExecutionStatus;
 use fugato_state::ThreadId;
 use fugato_store::MemoryLog;
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use fugato_tool::{
     EffectClass, GateChain, NoArguments, Registry, ToolFailure, ToolOutput, ToolSpec,
     confirm_writes,
@@ -77,12 +77,12 @@ fn respond() -> Value {
     json!({ "type": "respond", "instruction": "say the price" })
 }
 
-fn steps(steps: &[Value]) -> Reply {
-    Reply::text(json!({ "goal": "tea", "steps": steps }).to_string())
+fn steps(steps: &[Value]) -> ScriptedReply {
+    ScriptedReply::text(json!({ "goal": "tea", "steps": steps }).to_string())
 }
 
-fn replan(answer: &Value) -> Reply {
-    Reply::text(answer.to_string())
+fn replan(answer: &Value) -> ScriptedReply {
+    ScriptedReply::text(answer.to_string())
 }
 
 fn statuses(work: &PlanProgress) -> Vec<(&str, StepStatus)> {
@@ -103,8 +103,8 @@ async fn pln_12_a_plan_is_carried_out_step_by_step() -> Tested {
     let think = json!({ "type": "reason", "instruction": "compare" });
     let model = Scripted::new([
         steps(&[price("tea"), think, respond()]),
-        Reply::text("it is cheap"),
-        Reply::text("Tea costs 5."),
+        ScriptedReply::text("it is cheap"),
+        ScriptedReply::text("Tea costs 5."),
     ]);
     let ended = runner(work(&model, PlanThenReplan::default())?)?
         .start(&thread(), goal())
@@ -134,7 +134,7 @@ async fn pln_13_pln_c2_the_policy_says_when_the_plan_is_looked_at_again() -> Tes
     ] {
         let mut replies = vec![steps(&[price("tea"), price("milk"), respond()])];
         replies.extend((0..replans).map(|_| replan(&json!({ "action": "continue" }))));
-        replies.push(Reply::text("5 and 5."));
+        replies.push(ScriptedReply::text("5 and 5."));
         let model = Scripted::new(replies);
         let ended = runner(work(&model, PlanThenReplan(policy))?)?
             .start(&thread(), goal())
@@ -155,7 +155,7 @@ async fn pln_t5_pln_w8_after_a_failed_step_the_rest_is_replaced_and_what_ended_i
     let model = Scripted::new([
         steps(&[price("tea"), fail, price("milk"), respond()]),
         replan(&json!({ "action": "replace_remaining", "steps": [price("rice"), respond()] })),
-        Reply::text("Rice costs 5."),
+        ScriptedReply::text("Rice costs 5."),
     ]);
     let ended = runner(work(&model, PlanThenReplan::default())?)?
         .start(&thread(), goal())
@@ -177,7 +177,7 @@ async fn pln_t1_pln_t2_a_question_waits_in_the_log_and_its_answer_is_planned_for
     let model = Scripted::new([
         steps(&[price("tea"), ask]),
         steps(&[respond()]),
-        Reply::text("Green tea it is."),
+        ScriptedReply::text("Green tea it is."),
     ]);
     let log = Arc::new(MemoryLog::default());
     let one = Runner::new(
@@ -226,7 +226,7 @@ async fn pln_w6_pln_w13_a_marked_step_and_a_gate_wait_for_consent() -> Tested {
         let model = Scripted::new([
             steps(&[step, respond()]),
             replan(&json!({ "action": "continue" })),
-            Reply::text("Done."),
+            ScriptedReply::text("Done."),
         ]);
         let gated = toolbox()?.gates(GateChain::new().with(confirm_writes));
         let runner = runner(PlannedWork::new(
@@ -256,7 +256,7 @@ async fn pln_w13_a_step_that_is_declined_is_not_done() -> Tested {
     let model = Scripted::new([
         steps(&[buy, respond()]),
         replan(&json!({ "action": "finish", "instruction": "say that nothing was bought" })),
-        Reply::text("Nothing was bought."),
+        ScriptedReply::text("Nothing was bought."),
     ]);
     let runner = runner(work(&model, PlanThenReplan::default())?)?;
     let asked = runner.start(&thread(), goal()).await?;
@@ -289,7 +289,10 @@ async fn pln_11_pln_15_a_malformed_plan_is_corrected_and_then_goes_to_the_failur
     ]
     .map(|(text, what)| (text.to_owned(), what));
     for (text, what) in wrong {
-        let model = Scripted::new([Reply::text(text.as_str()), Reply::text(text.as_str())]);
+        let model = Scripted::new([
+            ScriptedReply::text(text.as_str()),
+            ScriptedReply::text(text.as_str()),
+        ]);
         let legacy = async |_: Context<PlanProgress>| WorkUpdate::Noted {
             note: "legacy".into(),
             at: 0,
@@ -330,7 +333,7 @@ async fn pln_16_batches_are_reads_or_one_step_and_new_results_are_not_fetched_ag
         steps(&[price("tea"), price("milk")]),
         steps(&[price("tea")]),
         steps(&[respond()]),
-        Reply::text("5 and 5."),
+        ScriptedReply::text("5 and 5."),
     ]);
     let ended = runner(work(&model, NextBatch)?)?
         .start(&thread(), goal())
@@ -361,7 +364,7 @@ async fn pln_16_the_same_thought_again_is_a_loop() -> Tested {
     let think = |text: &str| json!({ "type": "reason", "instruction": text });
     let model = Scripted::new([
         steps(&[think("Compare")]),
-        Reply::text("hm"),
+        ScriptedReply::text("hm"),
         steps(&[think("compare ")]),
     ]);
     let ended = runner(work(&model, NextBatch)?)?
@@ -380,7 +383,7 @@ async fn pln_14_the_work_ends_after_twelve_steps() -> Tested {
         replies.push(steps(&[
             json!({ "type": "reason", "instruction": format!("think of {n}") }),
         ]));
-        replies.push(Reply::text("hm"));
+        replies.push(ScriptedReply::text("hm"));
     }
     let model = Scripted::new(replies);
     let ended = runner(work(&model, NextBatch)?)?
@@ -400,7 +403,7 @@ impl PlanRules<PlanProgress> for Known {
         (asking == PlannerQuestion::Plan).then(|| json!({ "steps": [price("BTC"), respond()] }))
     }
 
-    fn say(&self, work: &PlanProgress, _: &Step) -> Option<String> {
+    fn say(&self, work: &PlanProgress, _: &WorkStep) -> Option<String> {
         work.steps.first().map(|step| step.output_summary.clone())
     }
 }
@@ -456,7 +459,7 @@ async fn pln_w4_however_long_a_look_takes_it_is_taken_once() -> Tested {
     let log = Arc::new(MemoryLog::with_clock(passed));
     let model = Scripted::new([
         json!({ "steps": [respond()] }).to_string().into(),
-        Reply::text("Well.").after(Duration::from_secs(20)),
+        ScriptedReply::text("Well.").after(Duration::from_secs(20)),
     ]);
     let work = work(&model, PlanThenReplan::default())?.looking(look);
     let ended = Runner::new(work.build()?, log)
@@ -478,7 +481,7 @@ async fn pln_21_what_was_read_and_refused_is_not_found_again() -> Tested {
         steps(&[price("tea"), fail, respond()]),
         replan(&ask),
         steps(&[respond()]),
-        Reply::text("Well."),
+        ScriptedReply::text("Well."),
     ]);
     let look = async |cx: Context<PlanProgress>| WorkUpdate::Looked { at: cx.now() };
     let toolbox = toolbox()?.live_reads();

@@ -114,14 +114,14 @@ fn declared() -> LiveFacts {
         .expect("every fact is declared and needed")
 }
 
-struct Desk {
+struct CheckState {
     runner: Runner<Trader>,
     thread: ThreadId,
     world: World,
     seen: Seen,
 }
 
-impl Desk {
+impl CheckState {
     fn new() -> Self {
         let (world, seen) = (World::default(), Seen::default());
         let eyes = seen.clone();
@@ -172,7 +172,7 @@ impl Desk {
 /// Every kind that the request needs is looked up.
 #[tokio::test(start_paused = true)]
 async fn pln_w11_what_is_declared_is_fetched() {
-    let desk = Desk::new();
+    let desk = CheckState::new();
     desk.world.all(1);
     let (seen, looked) = desk.turn("create_trader").await;
     assert_eq!(looked, KINDS);
@@ -182,7 +182,7 @@ async fn pln_w11_what_is_declared_is_fetched() {
 
 #[tokio::test(start_paused = true)]
 async fn pln_w4_only_what_is_needed_and_old_is_looked_up() {
-    let desk = Desk::new();
+    let desk = CheckState::new();
     desk.world.all(1);
     assert_eq!(desk.turn("create_trader").await.1.len(), 3);
     tokio::time::advance(Duration::from_secs(60)).await;
@@ -198,7 +198,7 @@ async fn pln_w4_only_what_is_needed_and_old_is_looked_up() {
 
 #[tokio::test(start_paused = true)]
 async fn pln_16b_what_cannot_be_looked_up_is_missing_and_not_old() {
-    let desk = Desk::new();
+    let desk = CheckState::new();
     desk.world.all(1);
     desk.turn("create_trader").await;
     desk.world.set("traders", None);
@@ -252,7 +252,7 @@ proptest! {
             .build()
             .unwrap();
         runtime.block_on(async {
-            let desk = Desk::new();
+            let desk = CheckState::new();
             desk.world.all(0);
             let mut held: Vec<(u64, BTreeMap<String, u32>)> = vec![];
             let mut now = 0;

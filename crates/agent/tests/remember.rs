@@ -13,12 +13,12 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Said(String);
+struct Transcript(String);
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Say(String);
 
-impl State for Said {
+impl State for Transcript {
     type Update = Say;
 
     fn apply(&mut self, Say(text): Say) {
@@ -68,9 +68,9 @@ fn rct_4_what_only_sounds_like_it_is_left_alone() {
 }
 
 /// Returns the data of the events, and the state at the end.
-async fn run(memory: Arc<dyn LongTermMemory>, message: &str) -> (Vec<Value>, Said) {
-    let trigger = MemoryTrigger::new(memory, |said: &Said| Some(said.0.clone()));
-    let graph = Graph::<Said>::starting_at("memory_trigger")
+async fn run(memory: Arc<dyn LongTermMemory>, message: &str) -> (Vec<Value>, Transcript) {
+    let trigger = MemoryTrigger::new(memory, |said: &Transcript| Some(said.0.clone()));
+    let graph = Graph::<Transcript>::starting_at("memory_trigger")
         .node("memory_trigger", trigger)
         .edge("memory_trigger", END)
         .build()
@@ -104,7 +104,7 @@ async fn rct_4_it_is_kept_in_a_notebook_and_not_in_the_state() {
         (told, state),
         (
             vec![json!({ "note": "我对花生过敏" })],
-            Said(message.into())
+            Transcript(message.into())
         )
     );
     // A repetition changes nothing.
@@ -149,14 +149,14 @@ async fn trn_11_k24_no_crash_logs_a_day_twice() -> Result<(), BoxError> {
             std::fs::remove_file(folder.join(file.path))?;
         }
         let day = day.clone();
-        let log = move |cx: Context<Said>| {
+        let log = move |cx: Context<Transcript>| {
             let day = day.clone();
             async move {
                 log_once(&cx, &day, "2026-11-22", "green  tea at noon").await?;
                 Ok::<_, BoxError>(Outcome::done([]))
             }
         };
-        let graph = Graph::<Said>::starting_at("log").node("log", log);
+        let graph = Graph::<Transcript>::starting_at("log").node("log", log);
         Ok::<_, BoxError>(graph.edge("log", END).build()?)
     })
     .input(|| vec![Say("tea".into())])

@@ -26,7 +26,7 @@ use serde_json::{Value, json};
 type Tested = Result<(), BoxError>;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Desk {
+struct SequenceState {
     evidence: Evidence,
     actions: Actions,
     submitted: Vec<u32>,
@@ -39,7 +39,7 @@ enum Change {
     Submitted(u32),
 }
 
-impl State for Desk {
+impl State for SequenceState {
     type Update = Change;
 
     fn apply(&mut self, change: Change) {
@@ -51,7 +51,7 @@ impl State for Desk {
     }
 }
 
-impl Embeds<Actions> for Desk {
+impl Embeds<Actions> for SequenceState {
     fn part(&self) -> &Actions {
         &self.actions
     }
@@ -78,7 +78,7 @@ type Submit =
 struct Submits(Submit);
 
 #[async_trait]
-impl Tool<Desk, Change> for Submits {
+impl Tool<SequenceState, Change> for Submits {
     type Input = Claim;
 
     fn spec(&self) -> ToolSpec {
@@ -87,7 +87,7 @@ impl Tool<Desk, Change> for Submits {
 
     async fn call(
         &self,
-        cx: ToolContext<'_, Desk>,
+        cx: ToolContext<'_, SequenceState>,
         Claim { amount }: Claim,
     ) -> Result<ToolOutput<Change>, ToolFailure> {
         let key = cx.key().unwrap_or_default().to_owned();
@@ -96,10 +96,10 @@ impl Tool<Desk, Change> for Submits {
     }
 }
 
-fn toolbox(submit: Submit) -> Result<Toolbox<Desk>, BoxError> {
+fn toolbox(submit: Submit) -> Result<Toolbox<SequenceState>, BoxError> {
     let validate = ToolSpec::read("validate_required_fields", "Looks for what is missing.");
     let precheck = ToolSpec::read("run_duplicate_precheck", "Looks for the same claim.");
-    let registry = Registry::<Desk, Change>::builder()
+    let registry = Registry::<SequenceState, Change>::builder()
         .function(validate, |_, Reason { reason }| {
             if reason.is_empty() {
                 return Err(ToolFailure::blocked("the reason is missing"));
@@ -122,13 +122,13 @@ fn toolbox(submit: Submit) -> Result<Toolbox<Desk>, BoxError> {
     let evidence = NeedsEvidence::new(
         "submit_application",
         "run_duplicate_precheck",
-        |desk: &Desk| (&desk.evidence, 1),
+        |desk: &SequenceState| (&desk.evidence, 1),
     );
     let gates = GateChain::new().with(evidence).with(confirm_writes);
     Ok(Toolbox::new(registry).gates(gates))
 }
 
-fn sequences(submit: Submit) -> Result<Graph<Desk>, BoxError> {
+fn sequences(submit: Submit) -> Result<Graph<SequenceState>, BoxError> {
     let whole = [
         "validate_required_fields",
         "run_duplicate_precheck",
@@ -161,7 +161,7 @@ fn request(id: &str, action: &str, arguments: Value) -> Change {
     )))
 }
 
-fn end(ended: &RunResult<Desk>) -> Option<ActionEnd> {
+fn end(ended: &RunResult<SequenceState>) -> Option<ActionEnd> {
     ended.state().actions.end.clone()
 }
 
@@ -170,7 +170,7 @@ fn lunch() -> Value {
 }
 
 /// Returns an answer to the only open card.
-fn agree(asked: &RunResult<Desk>, agrees: bool) -> Result<Answers, BoxError> {
+fn agree(asked: &RunResult<SequenceState>, agrees: bool) -> Result<Answers, BoxError> {
     let [card] = asked.interrupts() else {
         return Err("one card should be open".into());
     };
@@ -280,7 +280,7 @@ async fn stw_25_a_repeated_request_replays_its_end() -> Tested {
     let asked = start().await?;
     let first = runner.resume(&thread(), agree(&asked, true)?).await?;
     let again = start().await?;
-    let output = |ended: RunResult<Desk>| match ended {
+    let output = |ended: RunResult<SequenceState>| match ended {
         RunResult::Finished { output, .. } => output,
         _ => None,
     };
@@ -289,7 +289,7 @@ async fn stw_25_a_repeated_request_replays_its_end() -> Tested {
     Ok(())
 }
 
-fn submits(world: &World) -> Result<Graph<Desk>, BoxError> {
+fn submits(world: &World) -> Result<Graph<SequenceState>, BoxError> {
     let world = world.clone();
     sequences(Arc::new(move |key| {
         let world = world.clone();
@@ -324,7 +324,7 @@ async fn stw_t10_k24_a_submission_is_made_once_wherever_it_dies() -> Tested {
 struct Loses(AtomicU32);
 
 #[async_trait]
-impl Tool<Desk, Change> for Loses {
+impl Tool<SequenceState, Change> for Loses {
     type Input = Claim;
 
     fn spec(&self) -> ToolSpec {
@@ -333,7 +333,7 @@ impl Tool<Desk, Change> for Loses {
 
     async fn call(
         &self,
-        _: ToolContext<'_, Desk>,
+        _: ToolContext<'_, SequenceState>,
         Claim { amount }: Claim,
     ) -> Result<ToolOutput<Change>, ToolFailure> {
         if self.0.fetch_sub(1, Ordering::SeqCst) > 1 {
@@ -345,12 +345,12 @@ impl Tool<Desk, Change> for Loses {
 
 #[tokio::test(start_paused = true)]
 async fn a_call_that_is_not_settled_has_no_result_and_is_tried_again() -> Tested {
-    let registry = Registry::<Desk, Change>::builder().tool(Loses(3.into()));
+    let registry = Registry::<SequenceState, Change>::builder().tool(Loses(3.into()));
     let sequences = GuardedSequences::new(Toolbox::new(registry.build()?));
     let sequences = sequences.action("submit", ["submit_application"]);
     let (plan, step) = sequences.into_nodes();
     // The two nodes, wired by a graph.
-    let graph = Graph::<Desk>::starting_at("plan")
+    let graph = Graph::<SequenceState>::starting_at("plan")
         .node("plan", plan)
         .node("step", step)
         .edge("plan", "step")
@@ -371,7 +371,7 @@ async fn a_call_that_is_not_settled_has_no_result_and_is_tried_again() -> Tested
 #[tokio::test]
 async fn l9_a_wanted_call_goes_through_its_gates() -> Tested {
     let (count, submit) = counted();
-    let wanted = |_: &Desk| {
+    let wanted = |_: &SequenceState| {
         let call = ToolCall::new("c1", "submit_application", json!({ "amount": 7 }));
         Some(call)
     };
@@ -381,7 +381,7 @@ async fn l9_a_wanted_call_goes_through_its_gates() -> Tested {
         let blocked = ActionsUpdate::Ended(ActionEnd::Blocked { at, why });
         (!called.result.is_ok()).then_some(Change::Acted(blocked))
     });
-    let graph = Graph::<Desk>::starting_at("act")
+    let graph = Graph::<SequenceState>::starting_at("act")
         .node("act", gate)
         .edge("act", END)
         .build()?;

@@ -12,7 +12,7 @@ use fugato_graph::{BoxError, RunErrorKind, Runner};
 use fugato_llm::{ChatDelta, ModelError, ModelErrorKind};
 use fugato_state::{ThreadId, ToolCall};
 use fugato_store::MemoryLog;
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use fugato_tool::{NoArguments, Registry, ToolSpec};
 use serde_json::json;
 use tokio::time::Instant;
@@ -42,22 +42,26 @@ fn thread() -> Result<ThreadId, BoxError> {
     Ok(ThreadId::new("t")?)
 }
 
-fn call(name: &str, n: usize) -> Reply {
-    Reply::tool_calls([ToolCall::new(format!("c{n}"), name, json!({}))])
+fn call(name: &str, n: usize) -> ScriptedReply {
+    ScriptedReply::tool_calls([ToolCall::new(format!("c{n}"), name, json!({}))])
 }
 
 /// A word a minute, for longer than the timeout.
-fn drips() -> Reply {
-    Reply::deltas((0..60).map(|_| ChatDelta::text("word "))).paced(Duration::from_secs(60))
+fn drips() -> ScriptedReply {
+    ScriptedReply::deltas((0..60).map(|_| ChatDelta::text("word "))).paced(Duration::from_secs(60))
 }
 
 #[tokio::test(start_paused = true)]
 async fn who_takes_too_long_fails_the_run_in_time_and_a_retry_goes_on() -> Tested {
-    for late in [Reply::hang(), drips(), Reply::text("Well").then_hang()] {
-        let model = Scripted::new([call("look", 1), late, Reply::text("Here I am.")]);
+    for late in [
+        ScriptedReply::hang(),
+        drips(),
+        ScriptedReply::text("Well").then_hang(),
+    ] {
+        let model = Scripted::new([call("look", 1), late, ScriptedReply::text("Here I am.")]);
         let assistant = assistant(&model, |it| it)?;
         let begun = Instant::now();
-        let failed = assistant.process_message(&thread()?, "Go.").await;
+        let failed = assistant.chat(&thread()?, "Go.").await;
         let Err(ReplyError::Run(error)) = failed else {
             panic!("{failed:?}")
         };
@@ -71,24 +75,25 @@ async fn who_takes_too_long_fails_the_run_in_time_and_a_retry_goes_on() -> Teste
 
 #[tokio::test(start_paused = true)]
 async fn rct_8_silence_is_explained_to_the_person_in_their_language() -> Tested {
-    let down = || Reply::error(ModelError::new(ModelErrorKind::Unavailable, "maintenance"));
+    let down = || ScriptedReply::error(ModelError::new(ModelErrorKind::Unavailable, "maintenance"));
     let en = |why: &str| format!("I stopped before I was done: {why}. I used look.");
     let zh = |why: &str| format!("还没做完我就停下了：{why}。已用过look。");
     let late = en("the model took longer than I may wait");
     for (said, reply, expected, reason) in [
-        ("Go.", Reply::hang(), late.clone(), "timed_out"),
+        ("Go.", ScriptedReply::hang(), late.clone(), "timed_out"),
         ("Go.", drips(), late, "timed_out"),
         ("Go.", down(), en("the model did not answer"), "unanswered"),
         ("走吧", down(), zh("模型没有回答"), "unanswered"),
     ] {
         // The same holds if no more tools may be called.
         for steps in [8, 1] {
-            let model = Scripted::new([call("look", 1), reply.clone(), Reply::text("Next.")]);
+            let model =
+                Scripted::new([call("look", 1), reply.clone(), ScriptedReply::text("Next.")]);
             let assistant = assistant(&model, |it| it.explain_silence().max_steps(steps))?;
-            let told = assistant.process_message(&thread()?, said).await?;
+            let told = assistant.chat(&thread()?, said).await?;
             assert_eq!(told.final_reply, expected);
             assert_eq!(told.metadata.stop_reason, reason);
-            let next = assistant.process_message(&thread()?, "And now?").await?;
+            let next = assistant.chat(&thread()?, "And now?").await?;
             assert_eq!(next.final_reply, "Next.");
         }
     }
@@ -98,13 +103,11 @@ async fn rct_8_silence_is_explained_to_the_person_in_their_language() -> Tested 
 #[tokio::test]
 async fn rct_8_an_answer_without_words_is_corrected_and_no_reply_is_empty() -> Tested {
     let model = Scripted::new([
-        Reply::text(" \n"),
-        Reply::text("").reasoning("Hm."),
+        ScriptedReply::text(" \n"),
+        ScriptedReply::text("").reasoning("Hm."),
         "Well.".into(),
     ]);
-    let told = assistant(&model, |it| it)?
-        .process_message(&thread()?, "Go.")
-        .await?;
+    let told = assistant(&model, |it| it)?.chat(&thread()?, "Go.").await?;
     assert_eq!(
         (told.final_reply.as_str(), told.metadata.llm_calls),
         ("Well.", 3)
@@ -120,9 +123,7 @@ async fn rct_8_an_answer_without_words_is_corrected_and_no_reply_is_empty() -> T
     );
 
     let model = Scripted::new([" ", " ", " "]);
-    let told = assistant(&model, |it| it)?
-        .process_message(&thread()?, "Go.")
-        .await?;
+    let told = assistant(&model, |it| it)?.chat(&thread()?, "Go.").await?;
     assert_eq!(
         told.final_reply,
         "I stopped before I was done: I could not put the next step into a usable form."
@@ -134,16 +135,14 @@ async fn rct_8_an_answer_without_words_is_corrected_and_no_reply_is_empty() -> T
 async fn what_is_endless_is_cut_off_and_fits_into_the_log() -> Tested {
     let much = || "much ".repeat(14_000);
     // Each answer has seventy thousand bytes: three of them fit the limit, four do not.
-    let three = Reply::deltas((0..3).map(|_| ChatDelta::text(much())));
+    let three = ScriptedReply::deltas((0..3).map(|_| ChatDelta::text(much())));
     let model = Scripted::new([three]);
-    let told = assistant(&model, |it| it)?
-        .process_message(&thread()?, "Go.")
-        .await?;
+    let told = assistant(&model, |it| it)?.chat(&thread()?, "Go.").await?;
     assert_eq!(told.final_reply.len(), 210_000);
     for delta in [ChatDelta::text(much()), ChatDelta::reasoning(much())] {
-        let model = Scripted::new([Reply::deltas((0..150).map(|_| delta.clone()))]);
+        let model = Scripted::new([ScriptedReply::deltas((0..150).map(|_| delta.clone()))]);
         let assistant = assistant(&model, ReactLoop::explain_silence)?;
-        let told = assistant.process_message(&thread()?, "Go.").await?;
+        let told = assistant.chat(&thread()?, "Go.").await?;
         assert_eq!(told.metadata.stop_reason, "unanswered");
     }
     Ok(())
@@ -152,9 +151,7 @@ async fn what_is_endless_is_cut_off_and_fits_into_the_log() -> Tested {
 #[tokio::test]
 async fn rct_11_who_only_calls_what_there_is_not_comes_to_an_end() -> Tested {
     let model = Scripted::new((0..30).map(|n| call("nobody", n)));
-    let told = assistant(&model, |it| it)?
-        .process_message(&thread()?, "Go.")
-        .await?;
+    let told = assistant(&model, |it| it)?.chat(&thread()?, "Go.").await?;
     assert_eq!(told.metadata.stop_reason, "loop_detected");
     assert_eq!(told.metadata.llm_calls, 2);
     Ok(())
@@ -176,7 +173,7 @@ async fn what_is_told_of_a_stop_is_data() -> Tested {
     };
     let model = Scripted::new([" "; 3]);
     let told = assistant(&model, |it| it.words(words))?;
-    let told = told.process_message(&thread()?, "Go.").await?;
+    let told = told.chat(&thread()?, "Go.").await?;
     let expected = "Halt: I could not put the next step into a usable form!";
     assert_eq!(told.final_reply, expected);
     let heard = heard.lock().unwrap_or_else(PoisonError::into_inner).clone();

@@ -8,17 +8,17 @@ use fugato_llm::{
 };
 use fugato_state::{Message, State, ThreadId, ToolCall};
 use fugato_store::MemoryLog;
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-struct Said(String);
+struct Transcript(String);
 
 #[derive(Debug, Serialize, Deserialize)]
 struct Say(String);
 
-impl State for Said {
+impl State for Transcript {
     type Update = Say;
 
     fn apply(&mut self, Say(text): Say) {
@@ -26,8 +26,8 @@ impl State for Said {
     }
 }
 
-fn graph(model: Arc<dyn ChatModel>) -> Graph<Said> {
-    let think = move |_: Context<Said>| {
+fn graph(model: Arc<dyn ChatModel>) -> Graph<Transcript> {
+    let think = move |_: Context<Transcript>| {
         let model = model.clone();
         async move {
             let request = ChatRequest::new([Message::user("Hello?")]).metadata("stage", "think");
@@ -36,7 +36,7 @@ fn graph(model: Arc<dyn ChatModel>) -> Graph<Said> {
         }
     };
     // A closure becomes a node before it is decorated.
-    Graph::<Said>::starting_at("think")
+    Graph::<Transcript>::starting_at("think")
         .node("think", recorded(fugato_graph::IntoNode::into_node(think)))
         .edge("think", END)
         .build()
@@ -51,8 +51,8 @@ async fn run(model: impl ChatModel + 'static) -> Vec<RunTrace> {
     runner.trace(&thread).await.expect("the log can be read")
 }
 
-fn busy() -> Reply {
-    Reply::error(ModelError::new(ModelErrorKind::RateLimited, "later"))
+fn busy() -> ScriptedReply {
+    ScriptedReply::error(ModelError::new(ModelErrorKind::RateLimited, "later"))
 }
 
 fn calls(runs: &[RunTrace]) -> Vec<ModelCall> {
@@ -67,7 +67,7 @@ fn lines(runs: &[RunTrace]) -> Vec<String> {
 #[tokio::test(start_paused = true)]
 async fn l16_the_log_keeps_the_chain_of_attempts_of_every_call() {
     let main = Scripted::new([busy().after(Duration::from_millis(120))]).named("main");
-    let answer = Reply::text("Hi").after(Duration::from_millis(80));
+    let answer = ScriptedReply::text("Hi").after(Duration::from_millis(80));
     let backup = Scripted::new([answer]).named("backup");
     let runs = run(RecordedModel::new(Fallback::new(main).or(backup))).await;
     assert_eq!(
@@ -79,9 +79,10 @@ async fn l16_the_log_keeps_the_chain_of_attempts_of_every_call() {
 #[tokio::test(start_paused = true)]
 async fn a_model_without_decorators_has_one_attempt_and_its_cost() {
     let usage = Usage::default();
-    let runs = run(RecordedModel::new(Scripted::new([
-        Reply::text("Hi").usage(usage)
-    ])))
+    let runs = run(RecordedModel::new(Scripted::new([ScriptedReply::text(
+        "Hi",
+    )
+    .usage(usage)])))
     .await;
     assert_eq!(lines(&runs), ["think: scripted 0 ms"]);
     assert_eq!(
@@ -93,7 +94,8 @@ async fn a_model_without_decorators_has_one_attempt_and_its_cost() {
 #[tokio::test(start_paused = true)]
 async fn l16_the_words_of_a_call_are_kept_as_far_as_one_wants() {
     let runs =
-        run(RecordedModel::new(Scripted::new([Reply::text("好的, gladly")])).keeping(11)).await;
+        run(RecordedModel::new(Scripted::new([ScriptedReply::text("好的, gladly")])).keeping(11))
+            .await;
     let [call] = &calls(&runs)[..] else {
         panic!("{runs:?}")
     };
@@ -103,7 +105,8 @@ async fn l16_the_words_of_a_call_are_kept_as_far_as_one_wants() {
     );
     let wanted = ToolCall::new("c1", "look", json!({ "at": 3 }));
     let runs =
-        run(RecordedModel::new(Scripted::new([Reply::tool_calls([wanted])])).keeping(100)).await;
+        run(RecordedModel::new(Scripted::new([ScriptedReply::tool_calls([wanted])])).keeping(100))
+            .await;
     let [call] = &calls(&runs)[..] else {
         panic!("{runs:?}")
     };
@@ -136,13 +139,13 @@ async fn a_failed_task_tells_whom_it_had_asked() {
 
 #[tokio::test(start_paused = true)]
 async fn a_model_that_nobody_watches_is_not_kept() {
-    let runs = run(Scripted::new([Reply::text("Hi")])).await;
+    let runs = run(Scripted::new([ScriptedReply::text("Hi")])).await;
     assert_eq!(lines(&runs), [""; 0]);
 }
 
 #[tokio::test]
 async fn outside_of_a_node_a_watched_model_is_as_it_was() {
-    let model = RecordedModel::new(Scripted::new([Reply::text("Hi")]));
+    let model = RecordedModel::new(Scripted::new([ScriptedReply::text("Hi")]));
     let answer = model
         .complete(ChatRequest::new([Message::user("Hello?")]))
         .await;

@@ -7,12 +7,12 @@ mod spoken;
 use fugato_anthropic::{Anthropic, ApiKey};
 use fugato_llm::{ChatDelta, FinishReason, ToolCallDelta};
 use fugato_testkit::{
-    Reply,
+    ScriptedReply,
     chat::{ChatFactory, ModelUnderTest, WatchedModel},
     log::OpenError,
 };
 use serde_json::{Value, json};
-use spoken::{Spoken, serve};
+use spoken::{ChatDouble, serve};
 
 const SECRET: &str = "sk-ant-very-secret";
 
@@ -21,7 +21,7 @@ struct Served;
 
 #[async_trait::async_trait]
 impl ChatFactory for Served {
-    async fn says(&self, replies: Vec<Reply>) -> Result<ModelUnderTest, OpenError> {
+    async fn says(&self, replies: Vec<ScriptedReply>) -> Result<ModelUnderTest, OpenError> {
         let model = WatchedModel::scripted(replies);
         let idle = model.idle();
         let address = serve::<Blocks>(model, SECRET).await?;
@@ -77,7 +77,7 @@ impl Blocks {
     }
 }
 
-impl Spoken for Blocks {
+impl ChatDouble for Blocks {
     fn begin(&mut self) -> String {
         event(&json!({ "type": "message_start", "message": { "content": [] } }))
     }

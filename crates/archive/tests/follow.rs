@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 use tokio::{sync::Notify, time::timeout};
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Desk(Vec<String>);
+struct Lines(Vec<String>);
 
-impl State for Desk {
+impl State for Lines {
     type Update = String;
 
     fn apply(&mut self, said: String) {
@@ -22,16 +22,16 @@ impl State for Desk {
     }
 }
 
-fn graph() -> Result<Graph<Desk>, BoxError> {
-    let work = async |_: Context<Desk>| Outcome::done(["done".to_owned()]);
-    let graph = Graph::<Desk>::starting_at("work").node("work", work);
+fn graph() -> Result<Graph<Lines>, BoxError> {
+    let work = async |_: Context<Lines>| Outcome::done(["done".to_owned()]);
+    let graph = Graph::<Lines>::starting_at("work").node("work", work);
     Ok(graph.edge("work", END).build()?)
 }
 
 /// A process over a folder and a log.
 struct Process {
     archives: Archives,
-    runner: Runner<Desk>,
+    runner: Runner<Lines>,
     thread: ThreadId,
 }
 

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use fugato_graph::{Answers, BoxError, Runner};
 use fugato_state::{Interrupt, InterruptId, State, ThreadId};
-use fugato_stream::{QuestionAnswer, Reply};
+use fugato_stream::{QuestionAnswer, ReplyForm};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -140,7 +140,7 @@ pub trait Agent: Send + Sync + 'static {
     ) -> Result<Value, BadInput> {
         let fits = |value: &Value| asked.question.schema.check(value).is_ok();
         let refused = Value::Bool(false);
-        if answered.reply == Reply::Cancel && !fits(&Value::Null) && fits(&refused) {
+        if answered.reply == ReplyForm::Cancel && !fits(&Value::Null) && fits(&refused) {
             return Ok(refused);
         }
         Ok(answered.reply.into_value())

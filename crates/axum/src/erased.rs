@@ -9,7 +9,7 @@ use fugato_graph::{
 };
 use fugato_state::{Interrupt, Seq, State, ThreadId};
 use fugato_store::{Head, ThreadAdmin, ThreadLog};
-use fugato_stream::{Event, QuestionAnswer, Reply};
+use fugato_stream::{Event, QuestionAnswer, ReplyForm};
 use futures::{
     FutureExt as _, StreamExt as _,
     future::{self, BoxFuture},
@@ -309,10 +309,10 @@ fn sent(answered: &QuestionAnswer) -> Value {
         ..
     } = answered;
     let reply = match reply {
-        Reply::Approve => json!("approve"),
-        Reply::Reject => json!("reject"),
-        Reply::Cancel => json!("cancel"),
-        Reply::Value(value) => json!([value]),
+        ReplyForm::Approve => json!("approve"),
+        ReplyForm::Reject => json!("reject"),
+        ReplyForm::Cancel => json!("cancel"),
+        ReplyForm::Value(value) => json!([value]),
         _ => Value::Null,
     };
     json!([id, reply, reason, digest])

@@ -3,7 +3,7 @@ use fugato_graph::{
     AnswerError, Answers, Attribution, Run, RunError, RunErrorKind, RunResult, Runner, ThreadStatus,
 };
 use fugato_state::{Interrupt, InterruptId, State, ThreadId};
-use fugato_stream::{QuestionAnswer, Reply};
+use fugato_stream::{QuestionAnswer, ReplyForm};
 use serde_json::{Value, json};
 
 use crate::{
@@ -134,9 +134,9 @@ async fn decided<A: Agent>(
     let spoken = match consent::consent(said, &open) {
         Consent::Given(asked, agrees) => {
             let reply = if agrees {
-                Reply::Approve
+                ReplyForm::Approve
             } else {
-                Reply::Reject
+                ReplyForm::Reject
             };
             let given = GivenAnswers {
                 named: Some(named(key, said, asked.id.as_str(), agrees)),

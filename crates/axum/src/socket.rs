@@ -101,7 +101,7 @@ impl SocketSession {
             self.send().await?;
             tokio::select! {
                 message = self.socket.recv() => match message {
-                    Some(Ok(Message::Text(text))) => self.hear(&text).await,
+                    Some(Ok(Message::Text(text))) => self.receive(&text).await,
                     Some(Ok(Message::Close(_))) | None => break,
                     Some(Ok(_)) => {}
                     Some(Err(error)) => return Err(error),
@@ -145,7 +145,7 @@ impl SocketSession {
         Ok(())
     }
 
-    async fn hear(&mut self, text: &str) {
+    async fn receive(&mut self, text: &str) {
         if let Err(error) = self.take(text).await {
             self.complain(&error);
         }

@@ -1,7 +1,7 @@
 //! Interpretation of words that are typed under a card. The page of `fugato-axum` offers the same
 //! choices as buttons.
 use fugato_state::Interrupt;
-use fugato_stream::{QuestionAnswer, Reply};
+use fugato_stream::{QuestionAnswer, ReplyForm};
 use fugato_words::{Phrases, ShortAnswer};
 use serde_json::{Value, json};
 
@@ -76,18 +76,20 @@ pub(crate) fn read(asked: &Interrupt, said: &str) -> Option<QuestionAnswer> {
             let chosen = options(asked).into_iter().enumerate().find(|(at, option)| {
                 number == Some(at + 1) || option.name.eq_ignore_ascii_case(said)
             });
-            Reply::Value(chosen?.1.value)
+            ReplyForm::Value(chosen?.1.value)
         }
-        Form::Flag | Form::Consent if agrees == Some(true) => Reply::Approve,
-        Form::Flag | Form::Consent if agrees == Some(false) || is_cancelled(said) => Reply::Reject,
+        Form::Flag | Form::Consent if agrees == Some(true) => ReplyForm::Approve,
+        Form::Flag | Form::Consent if agrees == Some(false) || is_cancelled(said) => {
+            ReplyForm::Reject
+        }
         Form::Flag => return None,
         Form::Consent => {
             reason = Some(said.to_owned());
-            Reply::Reject
+            ReplyForm::Reject
         }
-        Form::Text => Reply::Value(json!({ "text": said })),
-        Form::Words => Reply::Value(said.into()),
-        Form::Json => Reply::Value(serde_json::from_str(said).unwrap_or_else(|_| said.into())),
+        Form::Text => ReplyForm::Value(json!({ "text": said })),
+        Form::Words => ReplyForm::Value(said.into()),
+        Form::Json => ReplyForm::Value(serde_json::from_str(said).unwrap_or_else(|_| said.into())),
     };
     Some(answered(asked, reply, reason))
 }
@@ -98,17 +100,17 @@ fn is_cancelled(said: &str) -> bool {
 
 /// Creates an answer from a value.
 pub(crate) fn value(asked: &Interrupt, value: Value) -> QuestionAnswer {
-    answered(asked, Reply::Value(value), None)
+    answered(asked, ReplyForm::Value(value), None)
 }
 
 /// Creates an approval, if the card asks for one.
 pub(crate) fn agreed(asked: &Interrupt) -> Option<QuestionAnswer> {
     let agrees = matches!(Form::of(asked), Form::Flag | Form::Consent);
-    agrees.then(|| answered(asked, Reply::Approve, None))
+    agrees.then(|| answered(asked, ReplyForm::Approve, None))
 }
 
 /// Creates an answer with the card's digest: the person was shown the card.
-fn answered(asked: &Interrupt, reply: Reply, reason: Option<String>) -> QuestionAnswer {
+fn answered(asked: &Interrupt, reply: ReplyForm, reason: Option<String>) -> QuestionAnswer {
     let mut answered = QuestionAnswer::to(asked.id.clone(), reply);
     answered.reason = reason;
     answered.digest.clone_from(&asked.question.digest);
@@ -161,7 +163,7 @@ mod tests {
         asking(schema, json!({ "type": "confirm" }))
     }
 
-    fn reply(asked: &Interrupt, said: &str) -> Option<(Reply, Option<String>)> {
+    fn reply(asked: &Interrupt, said: &str) -> Option<(ReplyForm, Option<String>)> {
         let answered = read(asked, said)?;
         assert_eq!(answered.digest.as_deref(), Some("d1"));
         Some((answered.reply, answered.reason))
@@ -170,13 +172,13 @@ mod tests {
     #[test]
     fn only_the_whole_utterance_is_yes_or_no() {
         for yes in ["Yes!", "好的。", "确定"] {
-            assert_eq!(reply(&consent(), yes), Some((Reply::Approve, None)));
+            assert_eq!(reply(&consent(), yes), Some((ReplyForm::Approve, None)));
         }
         for no in ["no", "算了"] {
-            assert_eq!(reply(&consent(), no), Some((Reply::Reject, None)));
+            assert_eq!(reply(&consent(), no), Some((ReplyForm::Reject, None)));
         }
         for why in ["yes, but not on Friday", "go ahead", "yes?", "嗯"] {
-            let rejected = Some((Reply::Reject, Some(why.into())));
+            let rejected = Some((ReplyForm::Reject, Some(why.into())));
             assert_eq!(reply(&consent(), why), rejected, "{why}");
         }
     }
@@ -184,14 +186,14 @@ mod tests {
     #[test]
     fn a_flag_is_never_guessed() {
         let flag = asking(json!({ "type": "boolean" }), json!({}));
-        assert_eq!(reply(&flag, "ok"), Some((Reply::Approve, None)));
-        assert_eq!(reply(&flag, "no"), Some((Reply::Reject, None)));
+        assert_eq!(reply(&flag, "ok"), Some((ReplyForm::Approve, None)));
+        assert_eq!(reply(&flag, "no"), Some((ReplyForm::Reject, None)));
         assert_eq!(reply(&flag, "yes, but not on Friday"), None);
     }
 
     #[test]
     fn yes_to_a_question_is_its_answer() {
-        let said = |value: Value| Some((Reply::Value(value), None));
+        let said = |value: Value| Some((ReplyForm::Value(value), None));
         let words = asking(json!({ "type": "string" }), json!("Before noon?"));
         assert_eq!(reply(&words, "yes"), said("yes".into()));
         let text = asking(json!({ "type": "object" }), json!("Before noon?"));
@@ -204,7 +206,7 @@ mod tests {
     fn an_option_is_chosen_by_its_number_or_its_name() {
         let options = json!({ "options": [{ "label": "Oslo", "value": 7 }, "Bergen"] });
         let city = asking(json!({}), options);
-        let said = |value: Value| Some((Reply::Value(value), None));
+        let said = |value: Value| Some((ReplyForm::Value(value), None));
         assert_eq!(reply(&city, "1."), said(7.into()));
         assert_eq!(reply(&city, "bergen"), said("Bergen".into()));
         assert_eq!(reply(&city, "Rome"), None);

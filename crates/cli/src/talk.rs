@@ -4,7 +4,7 @@ use std::sync::Arc;
 use fugato_axum::{Agent, Caller, MessageIntent, SendOutcome, UserMessage, decide};
 use fugato_graph::{Answers, Attribution, BoxError, Run, RunError, RunResult, ThreadStatus};
 use fugato_state::{Interrupt, ThreadId};
-use fugato_stream::{QuestionAnswer, Reply};
+use fugato_stream::{QuestionAnswer, ReplyForm};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -284,7 +284,7 @@ async fn reply_to(
         let answered = reply::read(asked, words);
         // An approval needs the card's code, which was looked for before.
         let is_approval = asked.question.digest.is_some();
-        let answered = answered.filter(|it| !is_approval || it.reply != Reply::Approve);
+        let answered = answered.filter(|it| !is_approval || it.reply != ReplyForm::Approve);
         let answered = answered.ok_or_else(|| {
             let form = reply::prompt(asked, crate::Lang::En);
             CliError::new(format!(

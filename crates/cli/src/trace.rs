@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use fugato_agent::trace::model_calls;
 use fugato_axum::Agent;
-use fugato_graph::{BoxError, RunEnd, RunTrace, TaskEnd, TaskTrace};
+use fugato_graph::{AttemptStatus, BoxError, RunStatus, RunTrace, TaskTrace};
 use jiff::Timestamp;
 
 use crate::{Lang, Screen, archive::Archive};
@@ -31,11 +31,11 @@ fn ended(run: &RunTrace, lang: Lang) -> String {
     let took = run.ended.map_or(0, |ended| ended - run.began);
     let took = shown(Duration::from_millis(took.unsigned_abs()));
     match end {
-        RunEnd::Failed { error } => {
+        RunStatus::Failed { error } => {
             let how = lang.pick("failed after", "失败，用时");
             format!("{how} {took}: {error}")
         }
-        RunEnd::Cancelled { by, why } => {
+        RunStatus::Cancelled { by, why } => {
             let how = lang.pick("cancelled after", "已取消，用时");
             format!("{how} {took}: {by}, {why}")
         }
@@ -45,10 +45,10 @@ fn ended(run: &RunTrace, lang: Lang) -> String {
 
 fn lines(task: &TaskTrace, full: bool, lang: Lang) -> Vec<String> {
     let how = match task.end {
-        TaskEnd::Done => "",
-        TaskEnd::Failed => lang.pick("failed", "失败"),
-        TaskEnd::Waiting => lang.pick("waits for an answer", "等待回答"),
-        TaskEnd::Dropped => lang.pick("dropped", "已放弃"),
+        AttemptStatus::Done => "",
+        AttemptStatus::Failed => lang.pick("failed", "失败"),
+        AttemptStatus::Waiting => lang.pick("waits for an answer", "等待回答"),
+        AttemptStatus::Dropped => lang.pick("dropped", "已放弃"),
         _ => lang.pick("under way", "进行中"),
     };
     let took = task.took().map_or_else(String::new, shown);

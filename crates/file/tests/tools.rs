@@ -6,12 +6,12 @@ use fugato_state::{ToolCall, ToolStatus};
 use fugato_tool::{GateChain, Registry, ToolContext, ToolResult, Visibility, confirm_writes};
 use serde_json::{Value, json};
 
-struct Desk {
+struct FileState {
     folder: tempfile::TempDir,
     registry: Registry<(), ()>,
 }
 
-impl Desk {
+impl FileState {
     fn new(files: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         for (path, text) in files {
@@ -48,8 +48,8 @@ impl Desk {
     }
 }
 
-fn desk() -> Desk {
-    Desk::new(&[
+fn desk() -> FileState {
+    FileState::new(&[
         ("Documents/plan_v1.md", "# 项目计划书\nweek 1"),
         ("Documents/old/Proposal.txt", "x"),
         ("music/song.txt", "la"),
@@ -141,7 +141,7 @@ async fn what_cannot_be_listed_or_read_says_what_can() {
 #[tokio::test]
 async fn a_long_file_is_read_in_parts() {
     let text = "报".repeat(10_001);
-    let desk = Desk::new(&[("long.md", &text)]);
+    let desk = FileState::new(&[("long.md", &text)]);
     let first = desk.call("read_file", json!({ "path": "long.md" })).await;
     assert_eq!(first.data["next"], 10_000);
     let last = desk
@@ -157,7 +157,7 @@ async fn a_long_file_is_read_in_parts() {
 #[tokio::test]
 async fn a_file_is_replaced_as_a_whole_and_a_link_stays_a_link() {
     use std::os::unix::fs::{PermissionsExt as _, symlink};
-    let desk = Desk::new(&[("list.md", "tea"), ("deep/far.md", "far")]);
+    let desk = FileState::new(&[("list.md", "tea"), ("deep/far.md", "far")]);
     let at = |path: &str| desk.folder.path().join(path);
     let read = |path: &str| fs::read_to_string(at(path)).expect("it is there");
     fs::set_permissions(at("list.md"), fs::Permissions::from_mode(0o640)).expect("it is ours");

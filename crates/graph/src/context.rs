@@ -209,7 +209,7 @@ impl<S: State> Context<S> {
 
     /// Sends the event that the task began.
     pub(crate) fn announce(&self) {
-        if self.is_heard() {
+        if self.has_subscribers() {
             let origin = Arc::new(self.shared.origin(&self.at, self.path, self.attempt));
             let started = self.shared.event(Some(origin), EventKind::NodeStarted);
             self.shared.hub.send(started);
@@ -218,15 +218,15 @@ impl<S: State> Context<S> {
 
     /// Returns true if the events of the run have a reader. Events that are costly to make can be
     /// left out otherwise.
-    pub fn is_heard(&self) -> bool {
-        self.shared.hub.is_heard()
+    pub fn has_subscribers(&self) -> bool {
+        self.shared.hub.has_subscribers()
     }
 
     /// Sends an event to the readers of the stream that is not stored, such as a text delta. An
     /// event that must be stored is a note of the outcome.
     pub fn emit(&self, kind: EventKind) {
         self.heartbeat();
-        if self.is_heard() || (self.shared.late_readers && kind.is_delta()) {
+        if self.has_subscribers() || (self.shared.late_readers && kind.is_delta()) {
             let make = || Arc::new(self.shared.origin(&self.at, self.path, self.attempt));
             let origin = self.origin.get_or_init(make).clone();
             self.shared.hub.send(self.shared.event(Some(origin), kind));

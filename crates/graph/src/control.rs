@@ -32,14 +32,14 @@ pub(crate) struct Control {
 /// The pending request to stop.
 #[derive(Debug, Default)]
 struct StopRequest {
-    stop: Option<Stop>,
+    stop: Option<StopReason>,
     /// True if the run is at rest, so that further requests are refused.
     late: bool,
 }
 
 /// The reason to stop a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Stop {
+pub(crate) enum StopReason {
     /// The run was cancelled.
     Cancel { by: String, why: String },
     /// Its process shuts down: the run goes on elsewhere.
@@ -51,12 +51,12 @@ pub(crate) enum Stop {
 impl Control {
     /// Stops the run; returns false if it is at rest already. The first reason counts, but every
     /// other reason replaces a shutdown.
-    pub(crate) fn stop(&self, stop: Stop) -> bool {
+    pub(crate) fn stop(&self, stop: StopReason) -> bool {
         let mut known = self.wish();
         if known.late {
             return false;
         }
-        if matches!(known.stop, None | Some(Stop::Drain)) {
+        if matches!(known.stop, None | Some(StopReason::Drain)) {
             known.stop = Some(stop);
         }
         drop(known);
@@ -68,7 +68,7 @@ impl Control {
 
     /// Marks the run as at rest, so that further requests are refused, and returns the reason to
     /// stop.
-    pub(crate) fn rest(&self) -> Option<Stop> {
+    pub(crate) fn rest(&self) -> Option<StopReason> {
         let mut known = self.wish();
         known.late = true;
         known.stop.clone()
@@ -81,7 +81,7 @@ impl Control {
     pub(crate) fn signals(&self, signals: Vec<Signal>) {
         for signal in signals {
             if let Signal::Cancel { by, why } = signal {
-                self.stop(Stop::Cancel { by, why });
+                self.stop(StopReason::Cancel { by, why });
             }
         }
     }
@@ -90,13 +90,13 @@ impl Control {
         self.stopping.load(Ordering::Acquire)
     }
 
-    pub(crate) fn reason(&self) -> Option<Stop> {
+    pub(crate) fn reason(&self) -> Option<StopReason> {
         self.wish().stop.clone()
     }
 
     /// Returns true if the work of the run is to be discarded, rather than brought to an end.
     pub(crate) fn is_cancelled(&self) -> bool {
-        self.is_stopping() && self.reason() != Some(Stop::Drain)
+        self.is_stopping() && self.reason() != Some(StopReason::Drain)
     }
 
     /// Waits until the run is to stop.

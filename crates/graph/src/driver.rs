@@ -124,7 +124,7 @@ impl<S: State> Driver<S> {
             }
         };
         // Calls that the task made before its end come first.
-        self.hear().await?;
+        self.receive_calls().await?;
         match attempt {
             Some(attempt) => {
                 self.settle_task(&None, path).await?;

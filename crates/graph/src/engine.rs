@@ -128,7 +128,7 @@ impl Engine {
                 }
                 journal.push(at.clone(), fact);
             }
-            None if self.shared.hub.is_heard() => {
+            None if self.shared.hub.has_subscribers() => {
                 let events = projector::events(&fact, at, &self.shared, None);
                 self.shared.hub.send_all(events);
             }

@@ -5,7 +5,7 @@ use fugato_store::{Commit, Expect, Head, Snapshot, StoreError, StoreErrorKind};
 
 use crate::{
     RunError, RunErrorKind, Runner, codec,
-    machine::{Directive, Fact, Phase},
+    machine::{Directive, Fact, ThreadPhase},
     open::{OpenedThread, open},
     scope::DynScope,
     snapshot,
@@ -108,12 +108,12 @@ impl<S: State> Runner<S> {
         };
         let machine = &opened.scope.machine;
         let standing = match (machine.phase(), machine.directive()) {
-            (Phase::Running, Directive::Park) => {
+            (ThreadPhase::Running, Directive::Park) => {
                 ThreadStatus::Waiting(crate::answer::interrupts(&opened.scope))
             }
-            (Phase::Running, Directive::Sleep(until)) => ThreadStatus::Sleeping { until },
-            (Phase::Running, _) => ThreadStatus::Unfinished,
-            (Phase::Failed { error }, _) => ThreadStatus::Failed {
+            (ThreadPhase::Running, Directive::Sleep(until)) => ThreadStatus::Sleeping { until },
+            (ThreadPhase::Running, _) => ThreadStatus::Unfinished,
+            (ThreadPhase::Failed { error }, _) => ThreadStatus::Failed {
                 error: error.clone(),
             },
             _ => ThreadStatus::Idle,
@@ -128,7 +128,7 @@ impl<S: State> Runner<S> {
     /// Returns the open questions of a thread, also while other tasks of its run have work to do.
     pub async fn interrupts(&self, thread: &ThreadId) -> Result<Vec<Interrupt>, RunError> {
         let opened = self.opened(thread).await?;
-        let running = opened.filter(|it| *it.scope.machine.phase() == Phase::Running);
+        let running = opened.filter(|it| *it.scope.machine.phase() == ThreadPhase::Running);
         Ok(running.map_or(vec![], |it| crate::answer::interrupts(&it.scope)))
     }
 
@@ -170,7 +170,7 @@ impl<S: State> Runner<S> {
         let fact = Fact::Forked {
             from: thread.to_string(),
             seq,
-            birth: crate::journal::birth(),
+            birth: crate::journal::incarnation(),
         };
         let record = codec::encode(fact, head, run, "", &opened.scope.names)?;
         let commit = Commit {

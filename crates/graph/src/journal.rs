@@ -120,7 +120,7 @@ impl Journal {
         if self.facts.is_empty() {
             return Ok(());
         }
-        let heard = shared.hub.is_heard() || shared.hub.has_open();
+        let heard = shared.hub.has_subscribers() || shared.hub.has_open();
         let facts = std::mem::take(&mut self.facts);
         self.oldest = None;
         self.urgent = false;
@@ -138,7 +138,7 @@ impl Journal {
                 .send_all(projector::events(fact, at, shared, Some(seq)));
         }
         // A reader that came during the append may have read the log just before.
-        if !heard && shared.hub.is_heard() {
+        if !heard && shared.hub.has_subscribers() {
             shared.hub.skip(first);
         }
         Ok(())
@@ -254,7 +254,7 @@ fn overflow(records: &mut Vec<Record>) -> Vec<Record> {
 
 /// Returns a number that no other thread has. It always has 16 digits, so that logs of like threads
 /// have one size, and readers with floating-point numbers only read it exactly.
-pub(crate) fn birth() -> u64 {
+pub(crate) fn incarnation() -> u64 {
     const LEAST: u64 = 1_000_000_000_000_000;
     LEAST + RandomState::new().hash_one(nonce()) % (8 * LEAST)
 }

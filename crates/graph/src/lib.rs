@@ -63,5 +63,5 @@ pub use route::{END, IntoTargets, Targets};
 pub use run::{Run, RunResult, Suspended};
 pub use runner::Runner;
 pub use subgraph::SubgraphInput;
-pub use trace::{AttemptTrace, RunEnd, RunTrace, TaskEnd, TaskTrace};
+pub use trace::{AttemptStatus, AttemptTrace, RunStatus, RunTrace, TaskTrace};
 pub use worker::{Worker, WorkerReport};

@@ -21,14 +21,14 @@ use fugato_state::{Interrupt, InterruptId, Millis, Question, RunId};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-pub use effect::{BudgetUnit, BudgetUsage, EffectRecord, EffectStage, KeyedEnd, KeyedRequest};
+pub use effect::{BudgetUnit, BudgetUsage, EffectRecord, EffectStage, KeyedRequest, RequestStatus};
 pub use fact::{
     Attribution, Fact, Json, NextTask, ProgramVersion, RequestKey, Routes, ScatterItem,
 };
 pub use fit::InvalidFact;
 pub use path::{BadPath, Names, NodeIx, TaskPath};
 pub use saved::{SavedMachine, SavedMachineError};
-pub use task::{Ask, Task, TaskState};
+pub use task::{Ask, Task, TaskStatus};
 
 use task::Counts;
 
@@ -37,7 +37,7 @@ use task::Counts;
 pub struct Machine {
     run: u64,
     steps: u64,
-    phase: Phase,
+    phase: ThreadPhase,
     under: Option<ProgramVersion>,
     visits: Vec<u32>,
     frontier: Vec<Task<TaskPath>>,
@@ -63,7 +63,7 @@ pub struct Machine {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Phase {
+pub enum ThreadPhase {
     /// No run has begun.
     #[default]
     New,
@@ -115,19 +115,21 @@ impl Machine {
     pub fn directive(&self) -> Directive {
         let counts = self.counts;
         match self.phase {
-            Phase::Running if counts.ready > 0 => Directive::Run,
-            Phase::Running if counts.running > 0 => Directive::Wait,
-            Phase::Running if counts.sleeping > 0 => Directive::Sleep(self.wakes().unwrap_or(0)),
-            Phase::Running if counts.failed > 0 => Directive::Fail,
-            Phase::Running if counts.asking > 0 => Directive::Park,
-            Phase::Running if counts.done > 0 => Directive::Route,
-            Phase::Running => Directive::End,
+            ThreadPhase::Running if counts.ready > 0 => Directive::Run,
+            ThreadPhase::Running if counts.running > 0 => Directive::Wait,
+            ThreadPhase::Running if counts.sleeping > 0 => {
+                Directive::Sleep(self.wakes().unwrap_or(0))
+            }
+            ThreadPhase::Running if counts.failed > 0 => Directive::Fail,
+            ThreadPhase::Running if counts.asking > 0 => Directive::Park,
+            ThreadPhase::Running if counts.done > 0 => Directive::Route,
+            ThreadPhase::Running => Directive::End,
             _ => Directive::Rest,
         }
     }
 
     /// Returns the phase of the thread.
-    pub fn phase(&self) -> &Phase {
+    pub fn phase(&self) -> &ThreadPhase {
         &self.phase
     }
 
@@ -135,7 +137,7 @@ impl Machine {
     /// store's clock.
     pub fn wakes(&self) -> Option<Millis> {
         let sleeping = self.frontier.iter();
-        let sleeping = sleeping.filter(|task| task.state == TaskState::Sleeping);
+        let sleeping = sleeping.filter(|task| task.state == TaskStatus::Sleeping);
         sleeping.filter_map(|task| task.until).min()
     }
 
@@ -144,10 +146,10 @@ impl Machine {
     pub fn wake(&mut self, now: Millis) {
         for position in 0..self.frontier.len() {
             let due = self.frontier.get(position).is_some_and(|task| {
-                task.state == TaskState::Sleeping && task.until.is_none_or(|until| until <= now)
+                task.state == TaskStatus::Sleeping && task.until.is_none_or(|until| until <= now)
             });
             if due {
-                self.set(position, TaskState::Ready);
+                self.set(position, TaskStatus::Ready);
             }
         }
     }
@@ -159,7 +161,7 @@ impl Machine {
     }
 
     /// Returns the number that no other thread of this name had.
-    pub fn birth(&self) -> u64 {
+    pub fn incarnation(&self) -> u64 {
         self.birth
     }
 
@@ -261,11 +263,11 @@ impl Machine {
 
     /// Marks a task as started. This is no fact: after a crash the task is ready again.
     pub fn begin(&mut self, position: usize) {
-        self.set(position, TaskState::Running);
+        self.set(position, TaskStatus::Running);
     }
 
     /// Sets the state of a task that is a subgraph, taken from its scope.
-    pub(crate) fn mirror(&mut self, position: usize, state: TaskState, until: Option<Millis>) {
+    pub(crate) fn mirror(&mut self, position: usize, state: TaskStatus, until: Option<Millis>) {
         if let Some(task) = self.frontier.get_mut(position) {
             task.until = until;
         }
@@ -298,14 +300,14 @@ impl Machine {
     /// Returns true if a task of the node has been routed to and has not begun.
     pub(crate) fn unbegun(&self, node: NodeIx) -> bool {
         let same = |task: &Task<TaskPath>| {
-            task.path.node == node && task.state == TaskState::Ready && task.attempt == 1
+            task.path.node == node && task.state == TaskStatus::Ready && task.attempt == 1
         };
         self.frontier.iter().any(same)
     }
 
     /// Marks a task as done before the fact of it is recorded.
     pub fn settle(&mut self, position: usize) {
-        self.set(position, TaskState::Done);
+        self.set(position, TaskStatus::Done);
     }
 
     /// Applies a fact. The same facts give the same machine.
@@ -322,7 +324,7 @@ impl Machine {
                 ..
             } => self.start(*run, under, key.as_ref(), next),
             Fact::Entered { next, .. } => {
-                self.phase = Phase::Running;
+                self.phase = ThreadPhase::Running;
                 self.open(next);
             }
             Fact::Stepped { task, routes, .. } => self.step(task, routes),
@@ -381,7 +383,7 @@ impl Machine {
         self.spent.clear();
         self.run = run.0;
         self.steps = 0;
-        self.phase = Phase::Running;
+        self.phase = ThreadPhase::Running;
         self.under = Some(under.clone());
         self.output = None;
         self.joins.clear();
@@ -405,22 +407,22 @@ impl Machine {
         let end = match fact {
             Fact::RunEnded { output } => {
                 self.output.clone_from(output);
-                self.phase = Phase::Ended;
+                self.phase = ThreadPhase::Ended;
                 let output = output.clone();
-                KeyedEnd::Finished { output }
+                RequestStatus::Finished { output }
             }
             Fact::RunFailed { error } => {
                 let error = error.clone();
-                self.phase = Phase::Failed {
+                self.phase = ThreadPhase::Failed {
                     error: error.clone(),
                 };
-                KeyedEnd::Failed { error }
+                RequestStatus::Failed { error }
             }
             Fact::Cancelled { by, why, .. } => {
-                self.phase = Phase::Cancelled;
+                self.phase = ThreadPhase::Cancelled;
                 self.joins.clear();
                 self.open(&[]);
-                KeyedEnd::Cancelled {
+                RequestStatus::Cancelled {
                     by: by.clone(),
                     why: why.clone(),
                 }
@@ -515,19 +517,19 @@ impl Machine {
             task.until = None;
             task.ask = None;
         }
-        self.set_at(path, TaskState::Done);
+        self.set_at(path, TaskStatus::Done);
     }
 
     fn fail(&mut self, path: &TaskPath, error: &str, retry_at: Option<Millis>) {
         let Some(until) = retry_at else {
             self.failures.push((*path, error.to_owned()));
-            return self.set_at(path, TaskState::Failed);
+            return self.set_at(path, TaskStatus::Failed);
         };
         if let Some(task) = self.task_mut(path) {
             task.attempt = task.attempt.saturating_add(1);
             task.until = Some(until);
         }
-        self.set_at(path, TaskState::Sleeping);
+        self.set_at(path, TaskStatus::Sleeping);
     }
 
     /// Records an intent, a receipt, or an action that did not happen.
@@ -583,7 +585,7 @@ impl Machine {
             ask.open = questions.to_vec();
             ask.expired = false;
         }
-        self.set_at(task, TaskState::Asking);
+        self.set_at(task, TaskStatus::Asking);
     }
 
     /// Closes a question: answered, expired or withdrawn.
@@ -608,26 +610,26 @@ impl Machine {
             }
         }
         if ask.open.is_empty() {
-            self.set(position, TaskState::Ready);
+            self.set(position, TaskStatus::Ready);
         }
     }
 
     fn go_on(&mut self, under: &ProgramVersion, tasks: &[(TaskPath, u32)]) {
         self.under = Some(under.clone());
-        self.phase = Phase::Running;
+        self.phase = ThreadPhase::Running;
         for (path, attempt) in tasks {
             self.failures.retain(|(failed, _)| failed != path);
             if let Some(task) = self.task_mut(path) {
                 task.crashes = match attempt.cmp(&task.attempt) {
                     Ordering::Greater => task.crashes.saturating_add(1),
                     // Its retry came due while no process ran the thread.
-                    Ordering::Equal if task.state == TaskState::Sleeping => task.crashes,
+                    Ordering::Equal if task.state == TaskStatus::Sleeping => task.crashes,
                     _ => 0,
                 };
                 task.attempt = *attempt;
                 task.until = None;
             }
-            self.set_at(path, TaskState::Ready);
+            self.set_at(path, TaskStatus::Ready);
         }
     }
 
@@ -644,13 +646,13 @@ impl Machine {
         self.frontier.get_mut(position)
     }
 
-    fn set_at(&mut self, path: &TaskPath, state: TaskState) {
+    fn set_at(&mut self, path: &TaskPath, state: TaskStatus) {
         if let Some(position) = self.position(path) {
             self.set(position, state);
         }
     }
 
-    fn set(&mut self, position: usize, state: TaskState) {
+    fn set(&mut self, position: usize, state: TaskStatus) {
         if let Some(task) = self.frontier.get_mut(position) {
             *self.counts.of(task.state) -= 1;
             *self.counts.of(state) += 1;

@@ -8,7 +8,7 @@ use std::{
 use fugato_state::{Millis, ThreadId};
 use fugato_store::{Fence, LeaseOutcome, LeaseRequest, StoreErrorKind, ThreadLog};
 
-use crate::control::{Control, Stop};
+use crate::control::{Control, StopReason};
 
 type Leases = Mutex<HashMap<ThreadId, (Fence, Arc<Control>)>>;
 
@@ -109,7 +109,7 @@ async fn renew(
         Ok(_) => {}
         Err(error) if error.kind == StoreErrorKind::LeaseLost => {
             tracing::warn!(%thread, fence, "lease lost");
-            control.stop(Stop::LeaseLost);
+            control.stop(StopReason::LeaseLost);
         }
         Err(error) => {
             tracing::warn!(%thread, fence, %error, "lease could not be renewed");

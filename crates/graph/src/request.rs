@@ -11,7 +11,7 @@ use crate::{
     driver::Driver,
     engine::{Engine, Recheck},
     fold::write_updates,
-    machine::{Directive, Fact, KeyedEnd, Phase, ProgramVersion, RequestKey, TaskPath},
+    machine::{Directive, Fact, ProgramVersion, RequestKey, RequestStatus, TaskPath, ThreadPhase},
     open::{OpenedThread, newer},
     policy::millis,
     route::entry,
@@ -119,7 +119,11 @@ pub(crate) fn admit<S: State>(
     scope.place(None);
     DynScope::sync_states(&mut scope);
     let mut engine = engine;
-    engine.incarnation = if fresh { birth } else { scope.machine.birth() };
+    engine.incarnation = if fresh {
+        birth
+    } else {
+        scope.machine.incarnation()
+    };
     if !matches!(request, Request::Start { .. } | Request::Cancel { .. }) {
         check(&scope)?;
     }
@@ -143,7 +147,7 @@ pub(crate) fn admit<S: State>(
                     .engine
                     .shared
                     .control
-                    .stop(crate::control::Stop::Drain);
+                    .stop(crate::control::StopReason::Drain);
             }
             if let Some(end) = start(&mut driver, updates, key, under, fresh.then_some(birth))? {
                 return Ok(Admission::Already(end));
@@ -158,10 +162,10 @@ pub(crate) fn admit<S: State>(
         Request::Retry => retry(&mut driver, under)?,
         Request::Amend(amendment) => amend(&mut driver, amendment, under)?,
         Request::Cancel { by, why } => {
-            if *driver.root.machine.phase() != Phase::Running {
+            if *driver.root.machine.phase() != ThreadPhase::Running {
                 return Err(RunError::new(RunErrorKind::NothingToDo));
             }
-            let stop = crate::control::Stop::Cancel { by, why };
+            let stop = crate::control::StopReason::Cancel { by, why };
             driver.engine.shared.control.stop(stop);
         }
     }
@@ -223,7 +227,7 @@ fn start<S: State>(
             RepeatedRequest::New => {}
         }
     }
-    if *driver.root.machine.phase() == Phase::Running {
+    if *driver.root.machine.phase() == ThreadPhase::Running {
         let open = ids(driver);
         let waits = driver.root.machine.directive() == Directive::Park;
         let kind = if waits {
@@ -289,17 +293,17 @@ fn repeated<S: State>(
     }
     let state = driver.root.fold.state.clone();
     match known.end {
-        Some(KeyedEnd::Finished { output }) => {
+        Some(RequestStatus::Finished { output }) => {
             let output = output.and_then(|json| serde_json::from_str(json.get()).ok());
             Ok(RepeatedRequest::Ended(RunResult::Finished {
                 state,
                 output,
             }))
         }
-        Some(KeyedEnd::Failed { error }) => {
+        Some(RequestStatus::Failed { error }) => {
             Err(RunError::new(RunErrorKind::FailedBefore { error }))
         }
-        Some(KeyedEnd::Cancelled { by, why }) => {
+        Some(RequestStatus::Cancelled { by, why }) => {
             Err(RunError::new(RunErrorKind::Cancelled { by, why }))
         }
         None if driver.root.machine.directive() == Directive::Park => Ok(RepeatedRequest::Ended(
@@ -313,7 +317,7 @@ fn repeated<S: State>(
 }
 
 fn recover<S: State>(driver: &mut Driver<S>, under: &ProgramVersion) -> Result<(), RunError> {
-    if *driver.root.machine.phase() != Phase::Running {
+    if *driver.root.machine.phase() != ThreadPhase::Running {
         return Err(RunError::new(RunErrorKind::NothingToDo));
     }
     let now = driver.engine.shared.now();
@@ -350,7 +354,7 @@ fn take_over<S: State>(driver: &mut Driver<S>, under: &ProgramVersion) {
 }
 
 fn retry<S: State>(driver: &mut Driver<S>, under: &ProgramVersion) -> Result<(), RunError> {
-    if !matches!(driver.root.machine.phase(), Phase::Failed { .. }) {
+    if !matches!(driver.root.machine.phase(), ThreadPhase::Failed { .. }) {
         return Err(RunError::new(RunErrorKind::NothingToDo));
     }
     driver.root.mark_dirty();
@@ -371,8 +375,8 @@ fn amend<S: State>(
         why,
     } = amendment;
     match (driver.root.machine.phase(), driver.root.machine.directive()) {
-        (Phase::New, _) => return Err(RunError::new(RunErrorKind::NothingToDo)),
-        (Phase::Running, todo) if todo != Directive::Park => {
+        (ThreadPhase::New, _) => return Err(RunError::new(RunErrorKind::NothingToDo)),
+        (ThreadPhase::Running, todo) if todo != Directive::Park => {
             return Err(RunError::new(RunErrorKind::Unfinished));
         }
         _ => {}
@@ -393,7 +397,7 @@ fn amend<S: State>(
     };
     driver.root.mark_dirty();
     // In a failed run no task begins again by this; a parked run records the program that goes on.
-    let waits = *driver.root.machine.phase() == Phase::Running;
+    let waits = *driver.root.machine.phase() == ThreadPhase::Running;
     DynScope::take_over(&mut driver.root, under, waits, &mut driver.engine);
     let read = updates.into_iter().map(serde_json::to_value);
     let updates = read.collect::<Result<Vec<_>, _>>()?;

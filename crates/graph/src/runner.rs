@@ -17,12 +17,12 @@ use crate::{
     Answers, Durability, Events, Graph, IntoUpdates, Retention, Run, RunError, RunErrorKind,
     RunResult, RunnerOptions, StateEdit,
     context::Shared,
-    control::{Control, Stop},
+    control::{Control, StopReason},
     driver::{Driver, explain},
     engine::Engine,
     events::{EventSource, REFUSED},
     journal::Journal,
-    machine::{Directive, Phase, ProgramVersion},
+    machine::{Directive, ProgramVersion, ThreadPhase},
     open::open,
     renewer::LeaseRenewer,
     request::{self, Admission, Request},
@@ -451,7 +451,7 @@ impl<S: State> RunnerInner<S> {
             Err(panic) => RunError::new(RunErrorKind::Unfinished).because(panic_text(&*panic)),
         };
         // A cancellation that came too late for this run is stored for the next one.
-        if let Some(Stop::Cancel { by, why }) = driver.engine.shared.control.rest()
+        if let Some(StopReason::Cancel { by, why }) = driver.engine.shared.control.rest()
             && let Err(error) = self.signal(thread, by, why).await
         {
             tracing::warn!(%thread, %error, "cancel request could not be stored");
@@ -471,7 +471,7 @@ impl<S: State> RunnerInner<S> {
         let opened = open(&self.graph, &*self.log, snapshots, thread, lease.head).await?;
         let mut run = opened.scope.machine.run();
         // A start while a run is open repeats that run's request, or is refused.
-        let open = *opened.scope.machine.phase() == Phase::Running;
+        let open = *opened.scope.machine.phase() == ThreadPhase::Running;
         if matches!(request, Request::Start { .. }) && !open {
             run = run.next();
         }
@@ -496,8 +496,13 @@ impl<S: State> RunnerInner<S> {
         };
         let last = opened.snapshot;
         let engine = Engine::new(shared, heard, Some(journal), self.options.clone());
-        let mut admitted =
-            request::admit(opened, engine, request, &under, crate::journal::birth())?;
+        let mut admitted = request::admit(
+            opened,
+            engine,
+            request,
+            &under,
+            crate::journal::incarnation(),
+        )?;
         if let (Admission::Run(driver), Some(store)) = (&mut admitted, &self.snapshots) {
             let (store, thread) = (store.clone(), thread.clone());
             driver.snapshots = Some(Snapshotter {
@@ -550,9 +555,11 @@ fn tell(error: RunError, run: RunId, thread: &ThreadId, hub: &Hub) -> RunError {
 pub(crate) fn ended<S: State>(driver: &Driver<S>) -> RunResult<S> {
     let (state, machine) = (driver.root.fold.state.clone(), &driver.root.machine);
     match (machine.phase(), machine.directive()) {
-        (Phase::Running, Directive::Sleep(until)) => RunResult::Scheduled { state, until },
-        (Phase::Failed { .. } | Phase::Cancelled, _) => RunResult::Amended { state },
-        (Phase::Running, _) => RunResult::parked(state, crate::answer::interrupts(&driver.root)),
+        (ThreadPhase::Running, Directive::Sleep(until)) => RunResult::Scheduled { state, until },
+        (ThreadPhase::Failed { .. } | ThreadPhase::Cancelled, _) => RunResult::Amended { state },
+        (ThreadPhase::Running, _) => {
+            RunResult::parked(state, crate::answer::interrupts(&driver.root))
+        }
         _ => {
             let output = machine.output();
             let output = output.and_then(|json| serde_json::from_str(json.get()).ok());

@@ -23,7 +23,7 @@ use crate::{
     Graph, RunError, RunErrorKind,
     engine::Engine,
     fold::StateFold,
-    machine::{Directive, Fact, Json, Machine, Names, TaskPath, TaskState},
+    machine::{Directive, Fact, Json, Machine, Names, TaskPath, TaskStatus},
 };
 
 /// A graph at work: its machine, and its state.
@@ -106,9 +106,9 @@ impl<S: State> Scope<S> {
             return Ok(());
         };
         let (state, until) = match child.advance(engine)? {
-            Directive::Run | Directive::Wait => (TaskState::Running, None),
-            Directive::Sleep(until) => (TaskState::Sleeping, Some(until)),
-            Directive::Park => (TaskState::Asking, None),
+            Directive::Run | Directive::Wait => (TaskStatus::Running, None),
+            Directive::Sleep(until) => (TaskStatus::Sleeping, Some(until)),
+            Directive::Park => (TaskStatus::Asking, None),
             Directive::Route | Directive::Rest | Directive::End => {
                 return self.leave(position, path, engine);
             }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Graph, RunError, RunErrorKind, digest,
     journal::Journal,
-    machine::{Json, Phase},
+    machine::{Json, ThreadPhase},
     scope::Scope,
 };
 
@@ -72,7 +72,7 @@ impl Snapshotter {
     ) -> Result<(), RunError> {
         let due = MIN_TAIL.max(TAIL_PER_SNAPSHOT * self.last);
         // A failed step may be folded and not closed: such a state is not stored.
-        let is_failed = matches!(scope.machine.phase(), Phase::Failed { .. });
+        let is_failed = matches!(scope.machine.phase(), ThreadPhase::Failed { .. });
         if journal.tail < due || is_failed {
             return Ok(());
         }

@@ -21,7 +21,7 @@ pub struct RunTrace {
     /// The time of its end; none if it is open.
     pub ended: Option<Millis>,
     /// The end; none if it is open.
-    pub end: Option<RunEnd>,
+    pub end: Option<RunStatus>,
     /// Its tasks.
     pub tasks: Vec<TaskTrace>,
 }
@@ -29,7 +29,7 @@ pub struct RunTrace {
 /// The end of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum RunEnd {
+pub enum RunStatus {
     /// It reached its end.
     Finished,
     /// It failed.
@@ -57,7 +57,7 @@ pub struct TaskTrace {
     /// The description of its node; none if the graph has no label for it.
     pub label: Option<String>,
     /// The state of the task.
-    pub end: TaskEnd,
+    pub end: AttemptStatus,
     /// Its attempts, the first one first.
     pub attempts: Vec<AttemptTrace>,
     /// The time for which it waited for answers.
@@ -76,7 +76,7 @@ pub struct TaskTrace {
 /// The state of a task in a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum TaskEnd {
+pub enum AttemptStatus {
     /// It is under way, or was when the log ends.
     Open,
     /// It waits for an answer.

@@ -8,8 +8,8 @@ use std::{
 };
 
 use fugato_graph::{
-    Answers, BoxError, Context, END, EffectClass, Graph, NodePolicy, Outcome, RunEnd, RunTrace,
-    Runner, TaskEnd, TaskTrace,
+    Answers, AttemptStatus, BoxError, Context, END, EffectClass, Graph, NodePolicy, Outcome,
+    RunStatus, RunTrace, Runner, TaskTrace,
 };
 use fugato_state::{Millis, State, ThreadId};
 use fugato_store::MemoryLog;
@@ -150,7 +150,7 @@ async fn the_log_tells_durations_attempts_and_errors_of_every_task() {
             r#"write#1[1] (writing letters) Done took Some(40ms) waited 0ns [1: ok] "Grace" → ["wrote to Grace"] [("send", true)]"#,
         ]
     );
-    assert_eq!(run.end, Some(RunEnd::Finished));
+    assert_eq!(run.end, Some(RunStatus::Finished));
     assert_eq!(
         run.ended.map(|ended| ended - run.began),
         Some(300 + 50 + 1_000 + 50 + 5_000 + 40)
@@ -173,9 +173,9 @@ async fn a_trace_of_an_unfinished_run_says_what_it_waits_for() {
     assert_eq!(
         ends,
         [
-            ("look", TaskEnd::Done),
-            ("call", TaskEnd::Done),
-            ("ask", TaskEnd::Waiting)
+            ("look", AttemptStatus::Done),
+            ("call", AttemptStatus::Done),
+            ("ask", AttemptStatus::Waiting)
         ]
     );
     assert_eq!(
@@ -192,11 +192,11 @@ async fn a_trace_of_an_unfinished_run_says_what_it_waits_for() {
         .last()
         .and_then(|run| run.tasks.last())
         .map(|task| task.end);
-    assert_eq!(last, Some(TaskEnd::Dropped));
+    assert_eq!(last, Some(AttemptStatus::Dropped));
     let (by, why) = ("Ada".to_owned(), "enough".to_owned());
     assert_eq!(
         runs.last().and_then(|run| run.end.clone()),
-        Some(RunEnd::Cancelled { by, why })
+        Some(RunStatus::Cancelled { by, why })
     );
 }
 
@@ -227,7 +227,7 @@ async fn what_failed_and_was_tried_again_is_one_task_with_two_attempts() {
     let failed = runner.trace(&thread()).await.expect("the log can be read");
     assert!(matches!(
         failed.first().and_then(|run| run.end.clone()),
-        Some(RunEnd::Failed { error }) if error.contains("no paper")
+        Some(RunStatus::Failed { error }) if error.contains("no paper")
     ));
     runner.retry(&thread()).await.expect("it ends");
     let runs = runner.trace(&thread()).await.expect("the log can be read");
@@ -245,7 +245,7 @@ async fn what_failed_and_was_tried_again_is_one_task_with_two_attempts() {
     assert_eq!(
         (run.end.clone(), attempts),
         (
-            Some(RunEnd::Finished),
+            Some(RunStatus::Finished),
             vec![(1, Some("task a#1 failed: no paper")), (1, None)]
         )
     );

@@ -22,14 +22,14 @@ pub struct ExtractedJson {
     /// The object.
     pub object: Map<String, Value>,
     /// The repairs that were needed to read it.
-    pub repairs: BTreeSet<Repair>,
+    pub repairs: BTreeSet<JsonRepair>,
 }
 
 /// A small deviation from JSON whose meaning is beyond doubt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Repair {
+pub enum JsonRepair {
     /// A comma before a closing bracket.
     TrailingComma,
     /// No comma between two members or items.
@@ -73,7 +73,7 @@ pub enum NoObject {
     /// The text ends within the object, at a place where a repair could change its meaning.
     #[error("the text ends before the JSON object does")]
     Truncated,
-    /// The object is broken in a way that no [`Repair`] covers.
+    /// The object is broken in a way that no [`JsonRepair`] covers.
     #[error("the JSON object is broken near {near:?}: expected {expected}")]
     Broken {
         /// The text from that place on, at most 24 characters.
@@ -86,7 +86,7 @@ pub enum NoObject {
 /// Extracts the first JSON object from the answer of a model.
 ///
 /// Ignored: Markdown fences, text before and after, and a leading `<think>` block.
-/// Repaired: the deviations of [`Repair`].
+/// Repaired: the deviations of [`JsonRepair`].
 /// Refused: everything that has two readings, such as an object that ends within a string, a key
 /// with two different values, or a missing quote. An object within a refused one is not returned in
 /// its place.

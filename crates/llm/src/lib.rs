@@ -38,7 +38,8 @@ pub use decide::{
 pub use delta::{ChatDelta, FinishReason, ToolCallDelta, Usage};
 pub use error::{ModelError, ModelErrorKind, RetryAdvice};
 pub use extract::{
-    ExtractedJson, NoObject, ObjectDelta, ObjectPiece, ObjectReader, Repair, extract, read_object,
+    ExtractedJson, JsonRepair, NoObject, ObjectDelta, ObjectPiece, ObjectReader, extract,
+    read_object,
 };
 pub use fallback::Fallback;
 pub use fugato_state::ToolSchema;

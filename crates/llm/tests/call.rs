@@ -7,11 +7,11 @@ use fugato_llm::{
     call,
 };
 use fugato_state::{Message, Schema, ToolCall};
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use serde_json::{Value, json};
 
-fn book(seats: i64) -> Reply {
-    Reply::tool_calls([ToolCall::new("f1", "book", json!({ "seats": seats }))])
+fn book(seats: i64) -> ScriptedReply {
+    ScriptedReply::tool_calls([ToolCall::new("f1", "book", json!({ "seats": seats }))])
 }
 
 fn down() -> ModelError {
@@ -89,7 +89,9 @@ async fn attempts_are_counted_over_all_models_and_corrections() {
 #[tokio::test(start_paused = true)]
 async fn a_model_that_keeps_no_time_is_left() {
     let begin = tokio::time::Instant::now();
-    let refused = ask(&Scripted::new([Reply::hang()])).await.unwrap_err();
+    let refused = ask(&Scripted::new([ScriptedReply::hang()]))
+        .await
+        .unwrap_err();
     assert_eq!(outcomes(&refused.traces), [CallOutcome::AllFailed]);
     assert_eq!(refused.traces[0].attempts.len(), 1);
     assert_eq!(begin.elapsed(), Duration::from_secs(30));

@@ -11,7 +11,7 @@ use fugato_llm::{
     Recorder, Replay, Retry, RetryAdvice, Secrets, ToolSchema, Usage,
 };
 use fugato_state::{Message, Schema, ToolCall};
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use futures::StreamExt as _;
 use serde_json::json;
 
@@ -66,15 +66,16 @@ async fn a_replay_gives_the_same_deltas_and_the_same_errors() {
     let call = ToolCall::new("c1", "move", json!({ "day": 4, "task": "复习" }));
     let script = || {
         Scripted::new([
-            Reply::chunked("Good morning", 5)
+            ScriptedReply::chunked("Good morning", 5)
                 .reasoning("They greet.")
                 .usage(Usage::new(9, 3)),
-            Reply::tool_calls([call.clone()]).delta(ChatDelta::Kept {
+            ScriptedReply::tool_calls([call.clone()]).delta(ChatDelta::Kept {
                 by: "some".into(),
                 value: json!({ "signature": "c2lnbg==" }),
             }),
-            Reply::error(limited.clone()),
-            Reply::chunks(["Go", "od"]).then_error(ModelError::new(ModelErrorKind::CutOff, "")),
+            ScriptedReply::error(limited.clone()),
+            ScriptedReply::chunks(["Go", "od"])
+                .then_error(ModelError::new(ModelErrorKind::CutOff, "")),
         ])
     };
     let tape = Tape::default();
@@ -109,7 +110,11 @@ async fn a_replay_gives_the_same_deltas_and_the_same_errors() {
 async fn the_same_request_gets_its_answers_in_their_order() {
     let tape = Tape::default();
     let down = ModelError::new(ModelErrorKind::Unavailable, "");
-    let script = Scripted::new([Reply::error(down), Reply::text("a"), Reply::text("b")]);
+    let script = Scripted::new([
+        ScriptedReply::error(down),
+        ScriptedReply::text("a"),
+        ScriptedReply::text("b"),
+    ]);
     let model = Retry::new(Recorder::new(script, tape.clone()));
     for answer in ["a", "b"] {
         assert_eq!(
@@ -183,7 +188,10 @@ async fn a_secret_in_a_request_does_not_keep_it_from_being_found() {
 #[tokio::test]
 async fn an_answer_that_is_given_up_is_not_kept() {
     let tape = Tape::default();
-    let model = Recorder::new(Scripted::new([Reply::chunks(["a", "b"])]), tape.clone());
+    let model = Recorder::new(
+        Scripted::new([ScriptedReply::chunks(["a", "b"])]),
+        tape.clone(),
+    );
     let mut deltas = model.stream(ask("Hello")).await.unwrap();
     assert!(deltas.next().await.is_some());
     drop(deltas);

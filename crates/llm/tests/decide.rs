@@ -7,7 +7,7 @@ use fugato_llm::{
     read_object, split_tag,
 };
 use fugato_state::{Message, Role};
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use futures::StreamExt as _;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -49,9 +49,9 @@ fn done() -> Decision {
 #[tokio::test]
 async fn sch_57_the_model_is_told_what_was_wrong_until_it_fits() {
     let model = Scripted::new([
-        Reply::text("").usage(Usage::new(10, 0)),
-        Reply::text("{\"action\": \"done\"}").usage(Usage::new(20, 5)),
-        Reply::text("{\"action\": \"done\", \"reason\": \"all placed\"}"),
+        ScriptedReply::text("").usage(Usage::new(10, 0)),
+        ScriptedReply::text("{\"action\": \"done\"}").usage(Usage::new(20, 5)),
+        ScriptedReply::text("{\"action\": \"done\", \"reason\": \"all placed\"}"),
     ]);
     let decided = decide(&model, ask(), &contract(), DecideOptions::default())
         .await
@@ -142,7 +142,7 @@ async fn l4_the_rule_decides_when_the_model_does_not() {
 #[tokio::test]
 async fn l4_what_a_decision_says_streams_before_it_is_complete() {
     let said = "```json\n{\"reason\": \"looking\", \"action\": \"continue\"}\n```";
-    let model = Scripted::new([Reply::chunked(said, 3)]);
+    let model = Scripted::new([ScriptedReply::chunked(said, 3)]);
     let deltas = model.stream(ask()).await.unwrap();
     let (mut shown, mut fields, mut end) = (vec![], vec![], None);
     for delta in read_object(deltas)
@@ -177,7 +177,7 @@ async fn l4_what_a_decision_says_streams_before_it_is_complete() {
 #[tokio::test]
 async fn sch_49_a_tagged_answer_is_split_as_it_streams() {
     let said = "<decision nonce=\"n1\">{\"action\": \"continue\"}</decision>\nLooking.";
-    let model = Scripted::new([Reply::chunked(said, 3)]);
+    let model = Scripted::new([ScriptedReply::chunked(said, 3)]);
     let deltas = model.stream(ask()).await.unwrap();
     let split = split_tag(deltas, Tag::around("decision", "n1"));
     let (mut text, mut action, mut end) = (String::new(), None, None);

@@ -7,7 +7,7 @@ use fugato_llm::{
     ModelErrorKind, Retry, RetryAdvice, Timeout, Usage,
 };
 use fugato_state::Message;
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use futures::StreamExt as _;
 use tokio::time::Instant;
 
@@ -35,9 +35,9 @@ fn seconds(seconds: u64) -> Duration {
 async fn l2_retry_waits_as_long_as_the_server_asks() {
     let limited = error(ModelErrorKind::RateLimited).advice(RetryAdvice::After(seconds(7)));
     let script = Scripted::new([
-        Reply::error(limited),
-        Reply::error(error(ModelErrorKind::Unavailable)),
-        Reply::text("Hello").after(Duration::from_millis(20)),
+        ScriptedReply::error(limited),
+        ScriptedReply::error(error(ModelErrorKind::Unavailable)),
+        ScriptedReply::text("Hello").after(Duration::from_millis(20)),
     ]);
     let start = Instant::now();
     let response = Retry::new(script.clone()).complete(ask()).await.unwrap();
@@ -57,8 +57,8 @@ async fn l2_retry_waits_as_long_as_the_server_asks() {
 async fn what_an_answer_costs_is_no_part_of_it_that_would_be_said_twice() {
     let cost = |output| ChatDelta::Usage(Usage::new(5, output));
     let script = Scripted::new([
-        Reply::deltas([cost(1)]).then_error(error(ModelErrorKind::CutOff)),
-        Reply::deltas([cost(2), ChatDelta::text("Hello"), cost(3)]),
+        ScriptedReply::deltas([cost(1)]).then_error(error(ModelErrorKind::CutOff)),
+        ScriptedReply::deltas([cost(2), ChatDelta::text("Hello"), cost(3)]),
     ]);
     let deltas = Retry::new(script).stream(ask()).await.unwrap();
     let said: Vec<_> = deltas.map(Result::unwrap).collect().await;
@@ -102,8 +102,8 @@ async fn retry_gives_up_when_it_cannot_help() {
 
 #[tokio::test(start_paused = true)]
 async fn retry_never_repeats_a_delta() {
-    let cut = Reply::chunks(["Good ", "mor"]).then_error(error(ModelErrorKind::CutOff));
-    let script = Scripted::new([cut, Reply::text("Good morning")]);
+    let cut = ScriptedReply::chunks(["Good ", "mor"]).then_error(error(ModelErrorKind::CutOff));
+    let script = Scripted::new([cut, ScriptedReply::text("Good morning")]);
     let mut deltas = Retry::new(script.clone()).stream(ask()).await.unwrap();
     assert_eq!(
         deltas.next().await.unwrap().unwrap(),
@@ -121,16 +121,18 @@ async fn retry_never_repeats_a_delta() {
     assert!(deltas.next().await.is_none());
     assert_eq!(script.left(), 1);
 
-    let empty = Reply::deltas([]).then_error(error(ModelErrorKind::CutOff));
-    let script = Scripted::new([empty, Reply::text("Good morning")]);
+    let empty = ScriptedReply::deltas([]).then_error(error(ModelErrorKind::CutOff));
+    let script = Scripted::new([empty, ScriptedReply::text("Good morning")]);
     let response = Retry::new(script).complete(ask()).await.unwrap();
     assert_eq!(response.message.content, "Good morning");
 }
 
 #[tokio::test(start_paused = true)]
 async fn l3_the_backup_is_asked_at_once() {
-    let main = Scripted::new([Reply::error(error(ModelErrorKind::RateLimited)).after(seconds(1))]);
-    let backup = Scripted::new([Reply::chunks(["He", "llo"]).paced(seconds(2))]).named("backup");
+    let main =
+        Scripted::new([ScriptedReply::error(error(ModelErrorKind::RateLimited)).after(seconds(1))]);
+    let backup =
+        Scripted::new([ScriptedReply::chunks(["He", "llo"]).paced(seconds(2))]).named("backup");
     let chain = Fallback::new(main.named("main")).or(backup);
     let start = Instant::now();
     let response = chain.complete(ask()).await.unwrap();
@@ -169,7 +171,7 @@ async fn l3_attempts_are_counted_over_the_chain() {
 
 #[tokio::test(start_paused = true)]
 async fn timeout_limits_the_whole_and_the_silence() {
-    let slow = || Reply::chunked("slow", 1).paced(seconds(2));
+    let slow = || ScriptedReply::chunked("slow", 1).paced(seconds(2));
     for (model, context, took) in [
         (
             Timeout::new(Scripted::new([slow()])).total(seconds(5)),
@@ -182,7 +184,7 @@ async fn timeout_limits_the_whole_and_the_silence() {
             1,
         ),
         (
-            Timeout::new(Scripted::new([Reply::hang()])).idle(seconds(3)),
+            Timeout::new(Scripted::new([ScriptedReply::hang()])).idle(seconds(3)),
             "nothing was said for 3 s",
             3,
         ),
@@ -212,7 +214,7 @@ async fn timeout_limits_the_whole_and_the_silence() {
 
 #[tokio::test(start_paused = true)]
 async fn a_hanging_model_is_left_for_its_backup() {
-    let main = Timeout::new(Scripted::new([Reply::hang()]).named("main")).idle(seconds(3));
+    let main = Timeout::new(Scripted::new([ScriptedReply::hang()]).named("main")).idle(seconds(3));
     let chain = Fallback::new(main).or(Scripted::new(["Hello"]).named("backup"));
     let response = chain.complete(ask()).await.unwrap();
     let why = response.attempts[0]

@@ -7,7 +7,7 @@ use fugato_llm::{
     ModelError, ModelErrorKind, Quota, RateLimit, Retry, RetryAdvice, Usage,
 };
 use fugato_state::Message;
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use tokio::time::{Instant, advance};
 
 fn ask() -> ChatRequest {
@@ -24,7 +24,7 @@ fn seconds(seconds: u64) -> Duration {
 
 #[tokio::test(start_paused = true)]
 async fn l3_five_failures_open_the_circuit_and_two_successes_close_it() {
-    let script = Scripted::new(vec![Reply::error(down()); 5]);
+    let script = Scripted::new(vec![ScriptedReply::error(down()); 5]);
     let model = CircuitBreaker::new(script.clone());
     for _ in 0..5 {
         assert_eq!(model.state(), CircuitState::Closed);
@@ -43,7 +43,7 @@ async fn l3_five_failures_open_the_circuit_and_two_successes_close_it() {
     );
 
     advance(seconds(1)).await;
-    (0..3).for_each(|_| script.push(Reply::text("Hello")));
+    (0..3).for_each(|_| script.push(ScriptedReply::text("Hello")));
     let begin = || model.stream(ask());
     let probes = [
         begin().await.unwrap(),
@@ -70,7 +70,7 @@ async fn l3_five_failures_open_the_circuit_and_two_successes_close_it() {
 
 #[tokio::test(start_paused = true)]
 async fn a_failure_while_half_open_opens_again() {
-    let script = Scripted::new([Reply::error(down()), Reply::text("Hello")]);
+    let script = Scripted::new([ScriptedReply::error(down()), ScriptedReply::text("Hello")]);
     let model = CircuitBreaker::new(script.clone())
         .failures(1)
         .open_for(seconds(5))
@@ -79,7 +79,8 @@ async fn a_failure_while_half_open_opens_again() {
     assert!(model.complete(ask()).await.is_err());
     advance(seconds(5)).await;
     assert!(model.complete(ask()).await.is_ok());
-    let cut = Reply::chunks(["Hel"]).then_error(ModelError::new(ModelErrorKind::CutOff, ""));
+    let cut =
+        ScriptedReply::chunks(["Hel"]).then_error(ModelError::new(ModelErrorKind::CutOff, ""));
     script.push(cut);
     assert!(model.complete(ask()).await.is_err());
     assert_eq!(model.state(), CircuitState::Open);
@@ -136,7 +137,7 @@ async fn models_of_one_account_share_their_quota() {
 
 #[tokio::test(start_paused = true)]
 async fn what_an_answer_cost_corrects_the_estimate() {
-    let cheap = || Reply::text("Hi").usage(Usage::new(5, 1));
+    let cheap = || ScriptedReply::text("Hi").usage(Usage::new(5, 1));
     let script = Scripted::new([cheap(), cheap(), cheap()]);
     // An estimate is 8 for the message and 100 for the answer.
     let model = RateLimit::new(script, Quota::default().tokens(120).answer(100));

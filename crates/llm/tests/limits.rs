@@ -8,7 +8,7 @@ use fugato_llm::{
     Timeout, ToolCallDelta,
 };
 use fugato_state::Message;
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use futures::{StreamExt as _, stream};
 use tokio::time::{Instant, advance};
 
@@ -68,7 +68,7 @@ fn spent(why: &ModelError) -> (ModelErrorKind, &str) {
 
 #[tokio::test(start_paused = true)]
 async fn a_stage_is_limited_with_its_corrections_and_a_run_with_its_stages() {
-    let slow = || Reply::text("0123456789").after(seconds(4));
+    let slow = || ScriptedReply::text("0123456789").after(seconds(4));
     let script = Scripted::new(std::iter::repeat_with(slow).take(9));
     let of = |time, bytes| Allowance {
         time: seconds(time),
@@ -168,7 +168,11 @@ async fn a_request_is_fitted_to_the_window() {
 #[tokio::test]
 async fn a_window_that_is_smaller_than_said_is_learnt() {
     let exceeded = || ModelError::new(ModelErrorKind::TooLong, "status 400: context size");
-    let script = Scripted::new([Reply::error(exceeded()), Reply::text("a"), Reply::text("b")]);
+    let script = Scripted::new([
+        ScriptedReply::error(exceeded()),
+        ScriptedReply::text("a"),
+        ScriptedReply::text("b"),
+    ]);
     let model = Retry::new(ContextWindow::new(script.clone(), 100_000));
     let answer = model.complete(ChatRequest::new(history(30))).await.unwrap();
     let went: Vec<_> = answer
@@ -189,7 +193,7 @@ async fn a_window_that_is_smaller_than_said_is_learnt() {
     );
 
     // A request that cannot be shortened is not sent twice.
-    let script = Scripted::new([Reply::error(exceeded())]);
+    let script = Scripted::new([ScriptedReply::error(exceeded())]);
     let model = Retry::new(ContextWindow::new(script.clone(), 100_000));
     let why = model.complete(ask()).await.unwrap_err();
     assert_eq!((why.kind, why.attempts.len()), (ModelErrorKind::TooLong, 1));
@@ -197,7 +201,7 @@ async fn a_window_that_is_smaller_than_said_is_learnt() {
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_hangs_is_known_after_its_time_and_for_longer_each_time() {
-    let script = Scripted::new(vec![Reply::hang(); 4]);
+    let script = Scripted::new(vec![ScriptedReply::hang(); 4]);
     let guarded = CircuitBreaker::new(Timeout::new(script.clone()).idle(seconds(30)))
         .lost(seconds(45))
         .open_at_most(seconds(100))
@@ -233,10 +237,10 @@ async fn a_server_that_hangs_is_known_after_its_time_and_for_longer_each_time() 
 
 #[tokio::test(start_paused = true)]
 async fn a_skipped_backup_does_not_hide_why_the_main_model_failed() {
-    let down = || Reply::error(ModelError::new(ModelErrorKind::Unavailable, "maintenance"));
+    let down = || ScriptedReply::error(ModelError::new(ModelErrorKind::Unavailable, "maintenance"));
     let backup = CircuitBreaker::new(Scripted::new([down()]).named("backup")).failures(1);
     assert!(backup.complete(ask()).await.is_err());
-    let main = Scripted::new([down(), Reply::text("Hello")]).named("main");
+    let main = Scripted::new([down(), ScriptedReply::text("Hello")]).named("main");
     let model = Retry::new(Fallback::new(main).or(backup));
     let answer = model.complete(ask()).await.unwrap();
     assert_eq!(answer.message.content, "Hello");

@@ -15,7 +15,7 @@ use fugato_llm::{
     ModelErrorKind, ResponseFormat, Retry, Traced, Usage,
 };
 use fugato_state::Message;
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use futures::StreamExt as _;
 use tracing::{
     Event, Metadata, Subscriber,
@@ -110,13 +110,13 @@ async fn l16_a_span_tells_what_was_asked_and_what_it_cost() {
     let spans = Spans::default();
     let _guard = tracing::subscriber::set_default(spans.clone());
     let down = ModelError::new(ModelErrorKind::Unavailable, "secret words of a server");
-    let reply = Reply::deltas([
+    let reply = ScriptedReply::deltas([
         ChatDelta::reasoning("hm"),
         ChatDelta::text("private"),
         ChatDelta::Finish(FinishReason::Stop),
         ChatDelta::Usage(Usage::new(9, 3).cached(4).reasoning(2)),
     ]);
-    let script = Scripted::new([Reply::error(down), reply]).named("small");
+    let script = Scripted::new([ScriptedReply::error(down), reply]).named("small");
     let model = Traced::new(Retry::new(script), "some");
     let mut request = ChatRequest::new([Message::user("private")])
         .temperature(0.2)
@@ -159,8 +159,8 @@ async fn l16_a_span_tells_what_was_asked_and_what_it_cost() {
 async fn a_failure_is_an_error_of_its_span_and_a_dropped_answer_ends_it() {
     let spans = Spans::default();
     let _guard = tracing::subscriber::set_default(spans.clone());
-    let cut = Reply::chunks(["a"]).then_error(ModelError::new(ModelErrorKind::CutOff, ""));
-    let slow = Reply::chunks(["a", "b"]).paced(Duration::from_secs(1));
+    let cut = ScriptedReply::chunks(["a"]).then_error(ModelError::new(ModelErrorKind::CutOff, ""));
+    let slow = ScriptedReply::chunks(["a", "b"]).paced(Duration::from_secs(1));
     let model = Traced::new(Scripted::new([cut, slow]), "some");
     assert!(model.complete(ChatRequest::default()).await.is_err());
     let mut deltas = model.stream(ChatRequest::default()).await.unwrap();

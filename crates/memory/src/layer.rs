@@ -15,7 +15,7 @@ pub use self::{
     },
     history::{DialogueTurn, History, HistoryUpdate, Speaker},
     preference::{PreferenceUpdate, Preferences},
-    task::{Decision, TaskState, TaskSummary, TaskUpdate},
+    task::{TaskDecision, TaskState, TaskSummary, TaskUpdate},
 };
 
 /// All layers of memory that one agent has of one person and one piece of work.

@@ -26,8 +26,8 @@ pub use fugato_state::{Compaction, CompactionUpdate, Segment};
 pub use hybrid::{HybridSearch, SearchResult, SyncReport};
 pub use importance::importance;
 pub use layer::{
-    Decision, DialogueTurn, Execution, ExecutionStatus, ExecutionUpdate, History, HistoryUpdate,
-    Memory, MemoryUpdate, Observation, PreferenceUpdate, Preferences, Reference, Speaker,
+    DialogueTurn, Execution, ExecutionStatus, ExecutionUpdate, History, HistoryUpdate, Memory,
+    MemoryUpdate, Observation, PreferenceUpdate, Preferences, Reference, Speaker, TaskDecision,
     TaskState, TaskSummary, TaskUpdate, Waiting, WorldSnapshot, cut,
 };
 pub use long_term::{LongTermMemory, RememberError};

@@ -10,7 +10,7 @@ use fugato_store::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use crate::{Decision, MemoryUpdate, PreferenceUpdate, Preferences, TaskState, TaskUpdate};
+use crate::{MemoryUpdate, PreferenceUpdate, Preferences, TaskDecision, TaskState, TaskUpdate};
 
 pub use copy::{PersonCopy, PersonUpdate};
 
@@ -206,7 +206,7 @@ impl From<StoredTask> for TaskState {
             flow: stored.active_flow,
             open_loops: stored.open_loops,
             facts: stored.important_facts,
-            decision: stored.last_decision.map(|decision| Decision {
+            decision: stored.last_decision.map(|decision| TaskDecision {
                 action: decision.action,
                 reason: decision.reason,
                 still_valid: decision.still_valid,

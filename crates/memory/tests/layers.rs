@@ -1,7 +1,7 @@
 //! Tests of the memory layers: they stay separate and within their limits.
 use fugato_memory::{
-    Decision, DialogueTurn, Execution, ExecutionStatus, ExecutionUpdate, HistoryUpdate, Memory,
-    MemoryUpdate, Observation, PreferenceUpdate, Speaker, TaskState, TaskSummary, TaskUpdate,
+    DialogueTurn, Execution, ExecutionStatus, ExecutionUpdate, HistoryUpdate, Memory, MemoryUpdate,
+    Observation, PreferenceUpdate, Speaker, TaskDecision, TaskState, TaskSummary, TaskUpdate,
     Waiting, WorldSnapshot,
 };
 use fugato_state::{Plan, PlanStep};
@@ -120,7 +120,7 @@ fn pln_3_a_task_state_is_normalised() {
         facts: ["lives in bonn", " has two children ", ""]
             .map(str::to_owned)
             .to_vec(),
-        decision: Some(Decision {
+        decision: Some(TaskDecision {
             action: "a".into(),
             reason: "b".into(),
             still_valid: true,

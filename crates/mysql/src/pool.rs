@@ -197,15 +197,13 @@ async fn both(
     script: &Script,
     then: impl Fn(&[Row]) -> Read<Script>,
 ) -> Result<Vec<Row>, RequestError> {
-    let rows = carry_out(conn, script)
-        .await
-        .map_err(RequestError::Server)?;
+    let rows = execute(conn, script).await.map_err(RequestError::Server)?;
     let next = then(&rows).map_err(RequestError::Damaged)?;
-    carry_out(conn, &next).await.map_err(RequestError::Server)?;
+    execute(conn, &next).await.map_err(RequestError::Server)?;
     Ok(rows)
 }
 
-async fn carry_out(conn: &mut Conn, script: &Script) -> Result<Vec<Row>, mysql_async::Error> {
+async fn execute(conn: &mut Conn, script: &Script) -> Result<Vec<Row>, mysql_async::Error> {
     let mut rows = vec![];
     for packet in script.packets() {
         let mut result = conn.query_iter(packet.as_str()).await?;

@@ -6,12 +6,12 @@ mod spoken;
 use fugato_llm::{ChatDelta, FinishReason};
 use fugato_openai::{ApiKey, OpenAi};
 use fugato_testkit::{
-    Reply,
+    ScriptedReply,
     chat::{ChatFactory, ModelUnderTest, WatchedModel},
     log::OpenError,
 };
 use serde_json::{Value, json};
-use spoken::{Spoken, serve};
+use spoken::{ChatDouble, serve};
 
 const SECRET: &str = "sk-very-secret";
 
@@ -20,7 +20,7 @@ struct Served;
 
 #[async_trait::async_trait]
 impl ChatFactory for Served {
-    async fn says(&self, replies: Vec<Reply>) -> Result<ModelUnderTest, OpenError> {
+    async fn says(&self, replies: Vec<ScriptedReply>) -> Result<ModelUnderTest, OpenError> {
         let model = WatchedModel::scripted(replies);
         let idle = model.idle();
         let address = serve::<Chunks>(model, SECRET).await?;
@@ -36,7 +36,7 @@ impl ChatFactory for Served {
 #[derive(Default)]
 struct Chunks;
 
-impl Spoken for Chunks {
+impl ChatDouble for Chunks {
     fn begin(&mut self) -> String {
         frame(
             &json!({ "choices": [{ "index": 0, "delta": { "role": "assistant", "content": null } }] }),

@@ -70,13 +70,13 @@ impl PostgresTables {
         let transaction = client.build_transaction();
         let transaction = transaction.isolation_level(IsolationLevel::ReadCommitted);
         let transaction = transaction.start().await?;
-        carry_out(&transaction, &first).await?;
+        execute(&transaction, &first).await?;
         let (statements, answer) = match decide(found(&transaction, &queries).await?) {
             Ok(decided) => decided,
             Err(refused) => return Ok(Err(refused)),
         };
         if !statements.is_empty() {
-            carry_out(&transaction, &statements).await?;
+            execute(&transaction, &statements).await?;
             transaction.commit().await?;
         }
         Ok(Ok(answer))
@@ -94,7 +94,7 @@ impl PostgresTables {
     }
 }
 
-async fn carry_out(transaction: &Transaction<'_>, statements: &[Statement]) -> Result<(), Error> {
+async fn execute(transaction: &Transaction<'_>, statements: &[Statement]) -> Result<(), Error> {
     for statement in statements {
         let values = values(statement);
         let sql = numbered(&statement.sql);

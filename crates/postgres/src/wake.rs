@@ -115,7 +115,7 @@ async fn listen_once(database: &Database, speaker: &mut NotifySender) -> Result<
         loop {
             tokio::select! {
                 answered = &mut asked => return Some(answered),
-                message = messages.next() => speaker.hear(message?.ok()?),
+                message = messages.next() => speaker.receive(message?.ok()?),
             }
         }
     };
@@ -130,7 +130,7 @@ async fn listen_once(database: &Database, speaker: &mut NotifySender) -> Result<
 
 async fn hear_all(messages: &mut Messages, speaker: &mut NotifySender) {
     while let Some(Ok(message)) = messages.next().await {
-        speaker.hear(message);
+        speaker.receive(message);
     }
 }
 
@@ -141,7 +141,7 @@ struct NotifySender {
 }
 
 impl NotifySender {
-    fn hear(&mut self, message: AsyncMessage) {
+    fn receive(&mut self, message: AsyncMessage) {
         if let AsyncMessage::Notification(notification) = message {
             self.say(WakeReason::read(notification.payload()));
         }

@@ -23,7 +23,7 @@ pub use history::{
     conversation_view, correction, is_correction, is_marker, marker, since_marker, work_view,
 };
 pub use rules::RulePacks;
-pub use stage::{Resume, Stage};
+pub use stage::{AnsweredQuestion, Stage};
 pub use template::{Template, TemplateError, TemplateFolder, ValueTemplate, value_text};
 pub use trust::Trust;
 pub use wording::Wording;

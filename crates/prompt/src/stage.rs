@@ -24,7 +24,7 @@ pub struct Stage {
     /// The description of the present state.
     pub state: String,
     /// The question with whose answer the stage continues.
-    pub resume: Option<Resume>,
+    pub resume: Option<AnsweredQuestion>,
     /// The instruction for the next answer.
     pub instruction: String,
 }
@@ -32,7 +32,7 @@ pub struct Stage {
 /// A question to the user, and its answer. It is shown so that a short answer such as "yes" is not
 /// read as a new request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Resume {
+pub struct AnsweredQuestion {
     /// The question.
     pub question: String,
     /// The answer.
@@ -66,7 +66,7 @@ impl Stage {
 
         /// Sets the question with whose answer the stage continues.
         pub fn resume(question: impl Into<String>, reply: impl Into<String>) {
-            resume = Some(Resume {
+            resume = Some(AnsweredQuestion {
                 question: question.into(),
                 reply: reply.into(),
             })

@@ -12,13 +12,13 @@ use fugato_store::{
 };
 use fugato_testkit::log::TestClock;
 
-struct Desk {
+struct Fixture {
     log: RedisLog,
     clock: TestClock,
     prefix: String,
 }
 
-async fn desk(of: impl FnOnce(RedisOptions) -> RedisOptions) -> Option<Desk> {
+async fn desk(of: impl FnOnce(RedisOptions) -> RedisOptions) -> Option<Fixture> {
     let clock = TestClock::at(2_000_000_000_000);
     let (prefix, shown) = (prefix(), clock.clone());
     let options = RedisOptions::default()
@@ -26,10 +26,10 @@ async fn desk(of: impl FnOnce(RedisOptions) -> RedisOptions) -> Option<Desk> {
         .clock(move || shown.now());
     let log = RedisLog::connect_with(durable()?.url(), of(options)).await;
     let log = log.expect("the server is there");
-    Some(Desk { log, clock, prefix })
+    Some(Fixture { log, clock, prefix })
 }
 
-impl Desk {
+impl Fixture {
     async fn names(&self) -> Vec<String> {
         let listed = self
             .log

@@ -114,7 +114,7 @@ impl SqliteLog {
         let shared = Arc::clone(&self.shared);
         let waits =
             shared.waits_for_disk && lead.jobs().iter().any(Request::must_survive_power_failure);
-        let work = move || lead.carry_out(|requests| shared.commit(requests));
+        let work = move || lead.execute(|requests| shared.commit(requests));
         match Place::current() {
             Place::Worker if waits => tokio::task::block_in_place(work),
             Place::Pool(handle) if waits => handle.spawn_blocking(work).await.ok().flatten(),

@@ -117,13 +117,13 @@ impl SqliteTables {
             // An immediate transaction: nothing changes between reading and writing.
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-            carry_out(&transaction, &first)?;
+            execute(&transaction, &first)?;
             let (statements, answer) = match decide(found(&transaction, &queries)?) {
                 Ok(decided) => decided,
                 Err(refused) => return Ok(Err(refused)),
             };
             if !statements.is_empty() {
-                carry_out(&transaction, &statements)?;
+                execute(&transaction, &statements)?;
                 transaction.commit()?;
             }
             Ok(Ok(answer))
@@ -143,7 +143,7 @@ fn told(error: Error) -> Error {
     }
 }
 
-fn carry_out(connection: &Connection, statements: &[Statement]) -> Result<(), Error> {
+fn execute(connection: &Connection, statements: &[Statement]) -> Result<(), Error> {
     for statement in statements {
         let mut prepared = connection.prepare_cached(&statement.sql)?;
         let mut rows = prepared.query(params_from_iter(statement.values.iter().map(value)))?;

@@ -119,7 +119,7 @@ impl Writer {
         let appends = |request: &&Request| matches!(request, Request::Append(..));
         self.together = requests.iter().filter(appends).count() >= MANY;
         let begun = self.look_for_others();
-        let done = begun.and_then(|()| self.carry_out(requests));
+        let done = begun.and_then(|()| self.execute(requests));
         let done = done.and_then(|outcomes| {
             self.connection.prepare_cached("COMMIT")?.execute([])?;
             Ok(outcomes)
@@ -159,7 +159,7 @@ impl Writer {
         }
     }
 
-    fn carry_out(&mut self, requests: &[Request]) -> Result<Vec<Outcome>, Error> {
+    fn execute(&mut self, requests: &[Request]) -> Result<Vec<Outcome>, Error> {
         let mut outcomes = Vec::with_capacity(requests.len());
         for request in requests {
             outcomes.push(match self.carry_out_one(request) {

@@ -25,7 +25,7 @@ use crate::{Event, EventKind};
 ///
 /// *Contract*
 /// - **nobody waits**: sending never waits for a reader.
-/// - **nothing for nobody**: with no reader, [`Hub::is_heard`] is false and sending does nothing
+/// - **nothing for nobody**: with no reader, [`Hub::has_subscribers`] is false and sending does nothing
 ///   but remember the text of open blocks and calls.
 /// - **merged**: when a reader lags, deltas of one block, or of the arguments of one call, become
 ///   one delta. Blocks stay apart.
@@ -69,7 +69,7 @@ pub const CAPACITY: usize = 1024;
 
 impl Hub {
     /// Returns true if there is a reader. Without one, events other than deltas need not be made.
-    pub fn is_heard(&self) -> bool {
+    pub fn has_subscribers(&self) -> bool {
         self.heard.load(Ordering::Relaxed) > 0
     }
 

@@ -38,7 +38,7 @@ pub use hub::{CAPACITY, Hub, HubItem, Subscription};
 pub use lines::{SseLines, SseTooLong};
 pub use named::NamedSseEncoder;
 pub use openai::OpenAiEncoder;
-pub use resume::{QuestionAnswer, Reply, Resume, ResumeError};
+pub use resume::{QuestionAnswer, ReplyForm, Resume, ResumeError};
 pub use splitter::Splitter;
 pub use text::Text;
 pub use vocabulary::Vocabulary;

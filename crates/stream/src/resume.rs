@@ -27,7 +27,7 @@ pub struct QuestionAnswer {
     /// The id of the question; none if the client means the only one that is open.
     pub id: Option<InterruptId>,
     /// The answer.
-    pub reply: Reply,
+    pub reply: ReplyForm,
     /// The person's reason.
     pub reason: Option<String>,
     /// The digest of the card that the person saw.
@@ -37,7 +37,7 @@ pub struct QuestionAnswer {
 /// The forms of an answer.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub enum Reply {
+pub enum ReplyForm {
     /// A value.
     Value(Value),
     /// A proposal is approved.
@@ -48,7 +48,7 @@ pub enum Reply {
     Cancel,
 }
 
-impl Reply {
+impl ReplyForm {
     /// Returns the same as a value: true for an approval, false for a rejection, null without an
     /// answer.
     pub fn into_value(self) -> Value {
@@ -102,8 +102,8 @@ impl Resume {
         let entries: Vec<Entry> = list(request.get("resume"))?;
         let answers = entries.into_iter().map(|entry| {
             let reply = match entry.status {
-                Status::Resolved => Reply::Value(entry.payload),
-                Status::Cancelled => Reply::Cancel,
+                Status::Resolved => ReplyForm::Value(entry.payload),
+                Status::Cancelled => ReplyForm::Cancel,
             };
             QuestionAnswer::to(entry.interrupt_id.as_str(), reply)
         });
@@ -151,9 +151,9 @@ impl Resume {
             let answered = part.state == "approval-responded";
             if let Some(approval) = part.approval.filter(|_| answered) {
                 let reply = if approval.approved {
-                    Reply::Approve
+                    ReplyForm::Approve
                 } else {
-                    Reply::Reject
+                    ReplyForm::Reject
                 };
                 resume.answers.push(QuestionAnswer {
                     reason: approval.reason,
@@ -200,20 +200,20 @@ impl Resume {
         let after = asked.after;
         let said = last_words(request);
         let reply = match (asked.action.as_deref(), asked.kind.as_deref()) {
-            (Some("approve" | "accept"), _) => Reply::Approve,
-            (Some("reject"), _) => Reply::Reject,
-            (Some("cancel"), _) => Reply::Cancel,
+            (Some("approve" | "accept"), _) => ReplyForm::Approve,
+            (Some("reject"), _) => ReplyForm::Reject,
+            (Some("cancel"), _) => ReplyForm::Cancel,
             (Some(other), _) => {
                 let action = other.to_owned();
                 return Err(ResumeError::Action { action });
             }
-            (None, Some("ask_user")) => Reply::Value(said.into()),
+            (None, Some("ask_user")) => ReplyForm::Value(said.into()),
             (None, _) => {
                 let resume = Self::default();
                 return Ok(Self { after, ..resume });
             }
         };
-        let about = reply == Reply::Reject && !said.is_empty();
+        let about = reply == ReplyForm::Reject && !said.is_empty();
         let answered = QuestionAnswer {
             id: asked.interaction_id.as_deref().map(InterruptId::from),
             reason: about.then(|| said.to_owned()),
@@ -244,7 +244,7 @@ impl Resume {
                 let given = GivenAnswer::deserialize(data)?;
                 let answered = QuestionAnswer {
                     id: given.id.as_deref().map(InterruptId::from),
-                    reply: Reply::Value(given.answer),
+                    reply: ReplyForm::Value(given.answer),
                     reason: None,
                     digest: given.digest,
                 };
@@ -279,7 +279,7 @@ impl Resume {
         let after = request.get("after").filter(|it| !it.is_null());
         Ok(Self {
             answers: answers
-                .map(|(id, answer)| QuestionAnswer::to(id.as_str(), Reply::Value(answer)))
+                .map(|(id, answer)| QuestionAnswer::to(id.as_str(), ReplyForm::Value(answer)))
                 .collect(),
             after: after.map(Seq::deserialize).transpose()?,
             calls: vec![],
@@ -289,7 +289,7 @@ impl Resume {
 
 impl QuestionAnswer {
     /// Creates an answer to the question with this id.
-    pub fn to(id: impl Into<InterruptId>, reply: Reply) -> Self {
+    pub fn to(id: impl Into<InterruptId>, reply: ReplyForm) -> Self {
         Self {
             id: Some(id.into()),
             reply,

@@ -38,7 +38,7 @@ use fugato_state::Message;
 use futures::{FutureExt as _, future::BoxFuture};
 
 use crate::{
-    Reply,
+    ScriptedReply,
     log::{Failure, OpenError},
 };
 
@@ -59,7 +59,7 @@ pub trait ChatFactory: Send + Sync {
     /// Creates a model that gives these replies, one a call. A reply that is an error has one of
     /// the kinds `Denied`, `NotFound`, `BadRequest`, `RateLimited` and `Unavailable`, and breaks
     /// off with `CutOff`.
-    async fn says(&self, replies: Vec<Reply>) -> Result<ModelUnderTest, OpenError>;
+    async fn says(&self, replies: Vec<ScriptedReply>) -> Result<ModelUnderTest, OpenError>;
 
     /// Returns the credentials of the model, which it must not reveal; none if it needs none.
     fn secret(&self) -> Option<&str> {
@@ -96,7 +96,7 @@ fn hello() -> ChatRequest {
 /// Returns the whole answer of a model with this reply.
 async fn answer(
     factory: &dyn ChatFactory,
-    reply: Reply,
+    reply: ScriptedReply,
 ) -> Result<fugato_llm::ChatResponse, Failure> {
     let speaker = factory.says(vec![reply]).await?;
     Ok(speaker.model.complete(hello()).await?)

@@ -15,7 +15,7 @@ mod server;
 pub mod sim;
 
 pub use clock::VirtualClock;
-pub use model::{Reply, Scripted};
+pub use model::{Scripted, ScriptedReply};
 pub use model_server::{ModelAnswer, ModelServer};
 pub use program::{FinishedProgram, Server, TestProgram};
 pub use server::{FaultyServer, ServerFault};

@@ -8,7 +8,7 @@ use std::{
 use async_trait::async_trait;
 use fugato_llm::{ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind};
 
-pub use reply::Reply;
+pub use reply::ScriptedReply;
 
 /// A model that answers from a script, and keeps what it was asked.
 ///
@@ -43,13 +43,13 @@ pub struct Scripted {
 #[derive(Debug)]
 struct Script {
     length: usize,
-    left: VecDeque<Reply>,
+    left: VecDeque<ScriptedReply>,
     requests: Vec<ChatRequest>,
 }
 
 impl Scripted {
     /// Creates a model that gives these replies, one a call.
-    pub fn new<R: Into<Reply>>(replies: impl IntoIterator<Item = R>) -> Self {
+    pub fn new<R: Into<ScriptedReply>>(replies: impl IntoIterator<Item = R>) -> Self {
         let left: VecDeque<_> = replies.into_iter().map(Into::into).collect();
         let script = Script {
             length: left.len(),
@@ -68,7 +68,7 @@ impl Scripted {
     }
 
     /// Appends a reply to the script.
-    pub fn push(&self, reply: impl Into<Reply>) {
+    pub fn push(&self, reply: impl Into<ScriptedReply>) {
         self.with(|script| {
             script.left.push_back(reply.into());
             script.length += 1;

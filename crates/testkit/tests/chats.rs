@@ -4,7 +4,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use fugato_llm::{ChatModel, Fallback, Retry, Timeout};
 use fugato_testkit::{
-    Reply,
+    ScriptedReply,
     chat::{self, BrokenChats, ChatFactory, ChatFlaw, ModelUnderTest, SCENARIOS, WatchedModel},
     log::OpenError,
 };
@@ -18,7 +18,7 @@ where
     M: ChatModel + 'static,
     F: Fn(WatchedModel) -> M + Send + Sync,
 {
-    async fn says(&self, replies: Vec<Reply>) -> Result<ModelUnderTest, OpenError> {
+    async fn says(&self, replies: Vec<ScriptedReply>) -> Result<ModelUnderTest, OpenError> {
         let model = WatchedModel::scripted(replies);
         let idle = model.idle();
         Ok(ModelUnderTest::new((self.0)(model), idle))

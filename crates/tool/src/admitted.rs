@@ -53,10 +53,10 @@ impl<S, U> AdmittedCall<S, U> {
 
     /// Executes the call as an effect of the outside world.
     ///
-    /// The error [`InDoubt`] says that it is unknown whether a tool of class [`EffectClass::Once`]
+    /// The error [`UnknownOutcome`] says that it is unknown whether a tool of class [`EffectClass::Once`]
     /// has acted, so that no receipt may be written. A call of any other class may be repeated, and
     /// its failure is a result, unless the failure is [`unsettled`](ToolFailure::unsettled).
-    pub async fn act(self, cx: ToolContext<'_, S>) -> Result<ToolResult<U>, InDoubt>
+    pub async fn act(self, cx: ToolContext<'_, S>) -> Result<ToolResult<U>, UnknownOutcome>
     where
         S: Sync,
     {
@@ -97,7 +97,7 @@ impl<S, U> AdmittedCall<S, U> {
         tracing::warn!(tool = %spec.name, call = %call.id, error = %Chain(&failure), "tool failed");
         if failure.unsettled || failure.in_doubt && spec.effect == EffectClass::Once {
             let tool = spec.name.clone();
-            return Err(InDoubt { tool, failure });
+            return Err(UnknownOutcome { tool, failure });
         }
         Ok(failure.into())
     }
@@ -112,7 +112,7 @@ fn overdue(tool: &str, limit: Duration) -> ToolFailure {
 /// the doubt itself.
 #[derive(Debug, thiserror::Error)]
 #[error("whether the tool {tool:?} has acted is not known")]
-pub struct InDoubt {
+pub struct UnknownOutcome {
     /// The name of the tool.
     pub tool: String,
     /// The failure of the call.
@@ -120,8 +120,8 @@ pub struct InDoubt {
     pub failure: ToolFailure,
 }
 
-impl<U> From<InDoubt> for ToolResult<U> {
-    fn from(doubt: InDoubt) -> Self {
+impl<U> From<UnknownOutcome> for ToolResult<U> {
+    fn from(doubt: UnknownOutcome) -> Self {
         let tool = doubt.tool;
         let text =
             format!("whether `{tool}` was carried out is not known; look before you call it again");

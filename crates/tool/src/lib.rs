@@ -26,7 +26,7 @@ mod tool;
 mod visibility;
 mod words;
 
-pub use admitted::{AdmittedCall, InDoubt};
+pub use admitted::{AdmittedCall, UnknownOutcome};
 pub use async_trait::async_trait;
 pub use builder::{RegistryBuilder, RegistryError};
 pub use catalogue::CatalogueDetail;

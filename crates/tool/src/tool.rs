@@ -68,7 +68,7 @@ use crate::{ToolContext, ToolFailure, ToolOutput, ToolSpec};
 /// # Cancellation safety
 /// `call` can be dropped at every `.await`: at its time limit, and when the run is cancelled. A
 /// late call is in doubt; for [`EffectClass::Once`](crate::EffectClass::Once),
-/// [`act`](crate::AdmittedCall::act) then returns [`InDoubt`](crate::InDoubt) in place of a result.
+/// [`act`](crate::AdmittedCall::act) then returns [`UnknownOutcome`](crate::UnknownOutcome) in place of a result.
 ///
 /// # Cost
 /// The schema of `Input` is built at registration. A call is validated and deserialised once, and

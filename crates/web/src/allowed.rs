@@ -2,7 +2,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 
-use crate::{FetchFailure, SearchHit, Web};
+use crate::{FetchFailure, Web, WebHit};
 
 /// The error for an address that is not on an allowed host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -62,7 +62,7 @@ fn host(url: &str) -> Option<String> {
 
 #[async_trait]
 impl Web for AllowedHosts {
-    async fn search(&self, query: &str, limit: usize) -> Result<Vec<SearchHit>, FetchFailure> {
+    async fn search(&self, query: &str, limit: usize) -> Result<Vec<WebHit>, FetchFailure> {
         let mut hits = self.web.search(query, limit).await?;
         hits.retain(|hit| self.check(&hit.url).is_ok());
         hits.truncate(limit);
@@ -83,8 +83,8 @@ mod tests {
 
     #[async_trait]
     impl Web for AllHosts {
-        async fn search(&self, query: &str, _: usize) -> Result<Vec<SearchHit>, FetchFailure> {
-            let hit = |url: &str| SearchHit::new(query, url, "");
+        async fn search(&self, query: &str, _: usize) -> Result<Vec<WebHit>, FetchFailure> {
+            let hit = |url: &str| WebHit::new(query, url, "");
             Ok(vec![
                 hit("https://en.example.org/a"),
                 hit("https://elsewhere.example.org/b"),

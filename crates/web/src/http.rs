@@ -6,7 +6,7 @@ use reqwest::{Client, Response, Url, header, redirect::Policy};
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::{FetchFailure, SearchHit, Web, html};
+use crate::{FetchFailure, Web, WebHit, html};
 
 /// The time limit for a service or a page.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -119,12 +119,12 @@ async fn body(response: Response) -> Result<Vec<u8>, Failure> {
 #[derive(Deserialize)]
 struct Answer {
     #[serde(default)]
-    results: Vec<SearchHit>,
+    results: Vec<WebHit>,
 }
 
 #[async_trait]
 impl Web for HttpWeb {
-    async fn search(&self, query: &str, limit: usize) -> Result<Vec<SearchHit>, FetchFailure> {
+    async fn search(&self, query: &str, limit: usize) -> Result<Vec<WebHit>, FetchFailure> {
         let mut url = self.search.clone();
         url.query_pairs_mut()
             .append_pair("q", query)

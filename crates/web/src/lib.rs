@@ -12,4 +12,4 @@ pub use allowed::{AllowedHosts, NotAllowed};
 #[cfg(feature = "http")]
 pub use http::{BadSearchUrl, HttpWeb};
 pub use tool::{WebFetch, WebFetchArgs, WebSearch, WebSearchArgs};
-pub use web::{FetchFailure, SearchHit, Web};
+pub use web::{FetchFailure, Web, WebHit};

@@ -14,7 +14,7 @@ pub type FetchFailure = Box<dyn Error + Send + Sync>;
 #[async_trait]
 pub trait Web: Send + Sync {
     /// Returns pages about a query, the best first.
-    async fn search(&self, query: &str, limit: usize) -> Result<Vec<SearchHit>, FetchFailure>;
+    async fn search(&self, query: &str, limit: usize) -> Result<Vec<WebHit>, FetchFailure>;
 
     /// Returns the text of a page.
     async fn fetch(&self, url: &str) -> Result<String, FetchFailure>;
@@ -25,7 +25,7 @@ const _: Option<&dyn Web> = None;
 /// A page that was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct SearchHit {
+pub struct WebHit {
     /// Its title.
     pub title: String,
     /// Its address.
@@ -35,7 +35,7 @@ pub struct SearchHit {
     pub excerpt: String,
 }
 
-impl SearchHit {
+impl WebHit {
     /// Creates a hit.
     pub fn new(
         title: impl Into<String>,

@@ -6,7 +6,7 @@ use axum::{
     response::{Html, Redirect},
     routing::get,
 };
-use fugato_web::{HttpWeb, SearchHit, Web as _};
+use fugato_web::{HttpWeb, Web as _, WebHit};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tokio::net::TcpListener;
@@ -48,7 +48,7 @@ async fn trn_8_a_search_service_is_asked_by_its_url() {
     let web = HttpWeb::new(&format!("{url}/search?lang=zh")).expect("a service");
     let found = web.search("潮汐 & tides", 2).await.expect("an answer");
     let hit = |n: u32| {
-        SearchHit::new(
+        WebHit::new(
             format!("潮汐 & tides {n}"),
             format!("https://a.example/{n}"),
             "says",

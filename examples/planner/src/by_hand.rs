@@ -2,7 +2,7 @@
 use clap::Subcommand;
 use fugato::{BoxError, words::Amount};
 use planner::{
-    desk::{Config, DeskError, Exchange, Kind},
+    desk::{Config, Exchange, ExchangeError, Kind},
     facts::looked_up,
 };
 use serde_json::Value;
@@ -63,7 +63,7 @@ impl Change {
             } => {
                 let Some(kind) = kind(&word) else {
                     let why = "a trader is made in a conversation".to_owned();
-                    return Err(DeskError::Refused(why).into());
+                    return Err(ExchangeError::Refused(why).into());
                 };
                 let told = format!("{word} {name} is configured");
                 let enabled = !disabled;

@@ -1,6 +1,6 @@
 //! The context of the session for planner, thinker and answerer, most trusted source first.
 use fugato::{
-    agent::plan::{Step, StepKind},
+    agent::plan::{StepKind, WorkStep},
     memory::{DialogueTurn, Speaker},
 };
 use serde_json::{Value, json};
@@ -86,7 +86,7 @@ fn references(session: &Session) -> String {
 fn resumed(session: &Session) -> String {
     let mut steps = session.work.steps.iter().rev();
     let is_answered =
-        |step: &&Step| step.draft.kind == StepKind::AskUser && step.ended_at.is_some();
+        |step: &&WorkStep| step.draft.kind == StepKind::AskUser && step.ended_at.is_some();
     steps.find(is_answered).map_or(String::new(), |step| {
         let (question, reply) = (&step.draft.instruction, &step.output_summary);
         json!({ "question": question, "reply": reply }).to_string()

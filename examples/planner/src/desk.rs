@@ -45,7 +45,7 @@ type Clock = dyn Fn() -> Millis + Send + Sync;
 /// A failure of the desk. The text of a [`Refused`](Self::Refused) is meant for the person.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum DeskError {
+pub enum ExchangeError {
     /// It is not possible as things are now; nothing was changed.
     #[error("{0}")]
     Refused(String),
@@ -68,7 +68,7 @@ pub enum DeskError {
     Database(#[source] Error),
 }
 
-impl From<Error> for DeskError {
+impl From<Error> for ExchangeError {
     fn from(error: Error) -> Self {
         if is_full(&error) {
             Self::Full(error)
@@ -85,21 +85,21 @@ const BOOK: &str = include_str!("../sample/book.jsonl");
 
 impl Exchange {
     /// Opens a desk, or makes a new one with what is in `sample/`.
-    pub fn open(path: impl AsRef<Path>) -> Result<Self, DeskError> {
+    pub fn open(path: impl AsRef<Path>) -> Result<Self, ExchangeError> {
         Self::over(SqliteTables::open(path)?)
     }
 
     /// Creates a desk in memory, which is lost with its last clone.
-    pub fn in_memory() -> Result<Self, DeskError> {
+    pub fn in_memory() -> Result<Self, ExchangeError> {
         Self::over(SqliteTables::in_memory()?)
     }
 
-    fn over(tables: SqliteTables) -> Result<Self, DeskError> {
+    fn over(tables: SqliteTables) -> Result<Self, ExchangeError> {
         tables.with_now(|connection| {
             let transaction =
                 connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
             schema::prepare(&transaction, BEGINNING)?;
-            Ok::<_, DeskError>(transaction.commit()?)
+            Ok::<_, ExchangeError>(transaction.commit()?)
         })?;
         Ok(Self {
             tables,
@@ -117,15 +117,15 @@ impl Exchange {
     }
 
     /// Returns the best offers for all symbols, now.
-    pub async fn prices(&self) -> Result<Vec<Price>, DeskError> {
+    pub async fn prices(&self) -> Result<Vec<Price>, ExchangeError> {
         self.with(|moment| Ok(moment.book.prices())).await
     }
 
     /// Runs some work on the desk as it is now, after it has settled the open orders up to now.
     async fn with<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&ExchangeState<'_>) -> Result<T, DeskError> + Send + 'static,
-    ) -> Result<T, DeskError> {
+        work: impl FnOnce(&ExchangeState<'_>) -> Result<T, ExchangeError> + Send + 'static,
+    ) -> Result<T, ExchangeError> {
         let desk = self.clone();
         let done = self.tables.with(move |connection| {
             let behavior = TransactionBehavior::Immediate;
@@ -166,19 +166,19 @@ impl ExchangeState<'_> {
         query: &str,
         parameters: impl Params,
         read: impl Fn(&Row<'_>) -> rusqlite::Result<T>,
-    ) -> Result<Vec<T>, DeskError> {
+    ) -> Result<Vec<T>, ExchangeError> {
         let mut prepared = self.transaction.prepare_cached(query)?;
         let rows = prepared.query_map(parameters, read)?;
         Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// Runs a statement, and returns the number of changed rows.
-    fn write(&self, statement: &str, parameters: impl Params) -> Result<usize, DeskError> {
+    fn write(&self, statement: &str, parameters: impl Params) -> Result<usize, ExchangeError> {
         Ok(self.transaction.execute(statement, parameters)?)
     }
 
     /// Returns a stored time. If there is none, it stores the present time.
-    fn mark(&self, name: &str) -> Result<Millis, DeskError> {
+    fn mark(&self, name: &str) -> Result<Millis, ExchangeError> {
         let query = "SELECT at FROM marks WHERE name = ?1";
         match self.rows(query, [name], |row| row.get(0))?.pop() {
             Some(at) => Ok(at),
@@ -186,12 +186,12 @@ impl ExchangeState<'_> {
         }
     }
 
-    fn set_mark(&self, name: &str, at: Millis) -> Result<(), DeskError> {
+    fn set_mark(&self, name: &str, at: Millis) -> Result<(), ExchangeError> {
         let insert = "INSERT OR REPLACE INTO marks (name, at) VALUES (?1, ?2)";
         self.write(insert, (name, at)).map(drop)
     }
 }
 
-fn refused<T>(why: impl Into<String>) -> Result<T, DeskError> {
-    Err(DeskError::Refused(why.into()))
+fn refused<T>(why: impl Into<String>) -> Result<T, ExchangeError> {
+    Err(ExchangeError::Refused(why.into()))
 }

@@ -2,7 +2,7 @@
 use fugato::{
     agent::{
         RunReport,
-        plan::{PlanRules, PlannerQuestion, Step, StepDraft, StepKind, StepStatus},
+        plan::{PlanRules, PlannerQuestion, StepDraft, StepKind, StepStatus, WorkStep},
     },
     cli::Lang,
     memory::ExecutionStatus,
@@ -36,7 +36,7 @@ impl PlanRules<Session> for PlannerRules {
         })
     }
 
-    fn say(&self, session: &Session, step: &Step) -> Option<String> {
+    fn say(&self, session: &Session, step: &WorkStep) -> Option<String> {
         (step.draft.kind == StepKind::Respond).then(|| answer(session))
     }
 
@@ -46,7 +46,7 @@ impl PlanRules<Session> for PlannerRules {
 
     /// Returns true for an answer that reads out facts as they were just looked up, unless the
     /// person also asks for an opinion.
-    fn knows(&self, session: &Session, step: &Step) -> bool {
+    fn knows(&self, session: &Session, step: &WorkStep) -> bool {
         let topics = intent::topics(session.goal());
         let about = topics.iter().any(|topic| topic.is_existence());
         let all = !topics.is_empty() && !intent::asks_opinion(session.goal());
@@ -91,7 +91,7 @@ fn next(session: &Session) -> Vec<StepDraft> {
     left.into_iter().take(many).collect()
 }
 
-fn has_written(step: &Step) -> bool {
+fn has_written(step: &WorkStep) -> bool {
     let writes = step.draft.kind == StepKind::Tool && !facts::is_read(&step.draft.tool_name);
     writes && step.status == StepStatus::Completed
 }
@@ -146,7 +146,7 @@ fn replied<'a>(session: &'a Session, missing: &str) -> Option<&'a str> {
 
 /// Returns the answers to questions for these.
 fn replies<'a>(session: &'a Session, missing: &[&str]) -> Vec<&'a str> {
-    let is_asked = |step: &&Step| {
+    let is_asked = |step: &&WorkStep| {
         let mut asked = step.draft.missing.iter();
         asked.any(|one| missing.contains(&one.as_str())) && step.status == StepStatus::Completed
     };
@@ -301,7 +301,7 @@ fn answer(session: &Session) -> String {
 }
 
 /// Returns the result of a step that wrote or did not end well.
-fn ended(step: &Step, lang: Lang) -> Option<String> {
+fn ended(step: &WorkStep, lang: Lang) -> Option<String> {
     if has_written(step) {
         let done = lang.pick("Done: ", "完成：");
         return Some(format!("{done}{}", step.output_summary));

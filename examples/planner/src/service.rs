@@ -35,7 +35,7 @@ pub struct Planner {
 /// The reply to a message.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Reply {
+pub struct PlannerReply {
     /// The text for the person: an answer, or a question.
     pub text: String,
     /// The question that waits, if one does.
@@ -45,7 +45,7 @@ pub struct Reply {
 /// A message had no reply.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ReplyError {
+pub enum PlannerError {
     /// The message could not be sent.
     #[error("it could not be said")]
     Said(#[from] SendError),
@@ -98,41 +98,41 @@ impl Planner {
         user: &str,
         session: &str,
         text: &str,
-    ) -> Result<Reply, ReplyError> {
+    ) -> Result<PlannerReply, PlannerError> {
         let thread = Self::thread(user, session)?;
         Ok(match say(self, &thread, said(user, text)).await? {
-            SendOutcome::Run(run) => Reply::of(&run.await?),
-            SendOutcome::Unchanged(ended) => Reply::of(&ended),
+            SendOutcome::Run(run) => PlannerReply::of(&run.await?),
+            SendOutcome::Unchanged(ended) => PlannerReply::of(&ended),
             SendOutcome::Told(text) => {
                 let open = self.runner.interrupts(&thread).await?;
                 let waiting = open.into_iter().next();
-                Reply { text, waiting }
+                PlannerReply { text, waiting }
             }
         })
     }
 
     /// Sends a message in a session, and returns a stream of its events and a future of its end,
-    /// which [`Reply::of`] turns into a reply.
+    /// which [`PlannerReply::of`] turns into a reply.
     pub async fn handle_message_stream(
         &self,
         user: &str,
         session: &str,
         text: &str,
-    ) -> Result<Stream, ReplyError> {
+    ) -> Result<Stream, PlannerError> {
         let thread = Self::thread(user, session)?;
         match say(self, &thread, said(user, text)).await? {
             SendOutcome::Run(run) => Ok(run.split()),
-            SendOutcome::Unchanged(ended) => Err(ReplyError::Told(Reply::of(&ended).text)),
-            SendOutcome::Told(text) => Err(ReplyError::Told(text)),
+            SendOutcome::Unchanged(ended) => Err(PlannerError::Told(PlannerReply::of(&ended).text)),
+            SendOutcome::Told(text) => Err(PlannerError::Told(text)),
         }
     }
 
     /// Returns the document under a key of a person: `agent_task_state_…` and `agent_preferences_…`
     /// are stored documents, and `agent_execution_state_…` is read from the person's sessions.
-    pub async fn config(&self, key: &str) -> Result<Option<Value>, ReplyError> {
+    pub async fn config(&self, key: &str) -> Result<Option<Value>, PlannerError> {
         let Some(user) = key.strip_prefix("agent_execution_state_") else {
             let document = self.users.document(key).await;
-            return document.map_err(|error| ReplyError::Run(error.into()));
+            return document.map_err(|error| PlannerError::Run(error.into()));
         };
         let mut states = Map::new();
         for thread in self.runner.threads().await? {
@@ -160,7 +160,7 @@ fn is_new(text: &str) -> bool {
     text.starts_with('/') || intent::asks_about(text) || intent::wish(text) != UserWish::Told
 }
 
-impl Reply {
+impl PlannerReply {
     /// Returns the reply of a run.
     pub fn of(ended: &RunResult<Session>) -> Self {
         let waiting = ended.interrupts().first().cloned();

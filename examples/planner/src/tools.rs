@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::{
     answer,
-    desk::{DeskError, Exchange, NewOrder, Order, Trader},
+    desk::{Exchange, ExchangeError, NewOrder, Order, Trader},
     facts::{self, Topic, looked_up},
     session::{Session, SessionUpdate, referred},
 };
@@ -119,9 +119,9 @@ fn keyed(key: Option<String>) -> Result<String, ToolFailure> {
     key.ok_or_else(|| ToolFailure::failed("it was not called by way of an effect"))
 }
 
-fn failure(error: DeskError) -> ToolFailure {
+fn failure(error: ExchangeError) -> ToolFailure {
     match error {
-        DeskError::Refused(why) => ToolFailure::blocked(why),
+        ExchangeError::Refused(why) => ToolFailure::blocked(why),
         other => ToolFailure::internal(other),
     }
 }

@@ -3,7 +3,7 @@ mod common;
 
 use common::{Tested, World};
 use fugato::words::Amount;
-use planner::desk::{DeskError, NewOrder, OrderStatus, Side};
+use planner::desk::{ExchangeError, NewOrder, OrderStatus, Side};
 use proptest::prelude::*;
 
 fn amount(text: &str) -> Amount {
@@ -85,7 +85,7 @@ async fn what_is_not_possible_is_refused_in_words_and_changes_nothing() -> Teste
     let desk = World::new()?.desk;
     let before = desk.balances().await?;
     let refused = async |order: NewOrder| match desk.place("k", order).await {
-        Err(DeskError::Refused(why)) => why,
+        Err(ExchangeError::Refused(why)) => why,
         other => panic!("{other:?} is not refused"),
     };
     let much = refused(order(Side::Sell, "2", None)).await;

@@ -17,14 +17,14 @@ use fugato::{
     llm::{ChatDelta, DeltaStream, ModelError},
     state::ToolCall,
 };
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use futures::{StreamExt as _, stream};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 /// The way in which a model fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wrong {
+enum Flaw {
     /// It takes the request, and says nothing.
     Hangs,
     /// It does not even take the request.
@@ -41,10 +41,10 @@ enum Wrong {
     CallsNobody,
 }
 
-use Wrong::{Babbles, Blank, CallsNobody, Drips, Hangs, NeverBegins, Pours};
+use Flaw::{Babbles, Blank, CallsNobody, Drips, Hangs, NeverBegins, Pours};
 
 /// The failures that only a timeout ends.
-const SLOW: [Wrong; 3] = [Hangs, NeverBegins, Drips];
+const SLOW: [Flaw; 3] = [Hangs, NeverBegins, Drips];
 
 /// Returns the stage of a model request, by its metadata and instructions.
 fn stage(request: &ChatRequest) -> &'static str {
@@ -65,20 +65,20 @@ fn stage(request: &ChatRequest) -> &'static str {
 }
 
 /// The failure at a stage, if there is one.
-type Choice = dyn Fn(&str) -> Option<Wrong> + Send + Sync;
+type Choice = dyn Fn(&str) -> Option<Flaw> + Send + Sync;
 
 /// A model that fails as the choice says, and otherwise gives the right answer of each stage.
 #[derive(Clone)]
 struct Odd {
     wrong: Arc<Choice>,
-    right: Arc<dyn Fn(&str) -> Reply + Send + Sync>,
+    right: Arc<dyn Fn(&str) -> ScriptedReply + Send + Sync>,
     asked: Arc<Mutex<Vec<&'static str>>>,
 }
 
 impl Odd {
     fn new(
-        wrong: impl Fn(&str) -> Option<Wrong> + Send + Sync + 'static,
-        right: impl Fn(&str) -> Reply + Send + Sync + 'static,
+        wrong: impl Fn(&str) -> Option<Flaw> + Send + Sync + 'static,
+        right: impl Fn(&str) -> ScriptedReply + Send + Sync + 'static,
     ) -> Self {
         Self {
             wrong: Arc::new(wrong),
@@ -99,7 +99,7 @@ impl ChatModel for Odd {
         };
         let reply = match (self.wrong)(stage) {
             None => (self.right)(stage),
-            Some(Hangs) => Reply::hang(),
+            Some(Hangs) => ScriptedReply::hang(),
             Some(NeverBegins) => std::future::pending().await,
             Some(Drips) => {
                 let drop = async |()| {
@@ -112,19 +112,19 @@ impl ChatModel for Odd {
                 let much = ChatDelta::text("{".repeat(1 << 16));
                 return Ok(stream::repeat_with(move || Ok(much.clone())).boxed());
             }
-            Some(Blank) => Reply::text(" \n\t "),
-            Some(Babbles) => Reply::text("no JSON"),
+            Some(Blank) => ScriptedReply::text(" \n\t "),
+            Some(Babbles) => ScriptedReply::text("no JSON"),
             Some(CallsNobody) => {
                 let call = ToolCall::new(format!("n{n}"), "nobody", json!({ "n": n }));
-                Reply::tool_calls([call])
+                ScriptedReply::tool_calls([call])
             }
         };
         Scripted::new([reply]).stream(request).await
     }
 }
 
-fn plan(steps: &[Value]) -> Reply {
-    Reply::text(json!({ "goal": "", "steps": steps }).to_string())
+fn plan(steps: &[Value]) -> ScriptedReply {
+    ScriptedReply::text(json!({ "goal": "", "steps": steps }).to_string())
 }
 
 fn order(quantity: &str) -> Value {
@@ -136,18 +136,18 @@ fn respond() -> Value {
 }
 
 /// Returns the answer of a working model: a thought if there is one, and an answer.
-fn sound(stage: &str, thinks: bool) -> Reply {
+fn sound(stage: &str, thinks: bool) -> ScriptedReply {
     match stage {
-        "direct_reply" => Reply::text(json!({ "action": "other" }).to_string()),
+        "direct_reply" => ScriptedReply::text(json!({ "action": "other" }).to_string()),
         "plan" if thinks => plan(&[
             json!({ "type": "reason", "instruction": "Why?" }),
             respond(),
         ]),
         "plan" => plan(&[respond()]),
-        "replan" => Reply::text(json!({ "action": "finish" }).to_string()),
-        "reason" => Reply::text("It follows."),
-        "answer" => Reply::text("Well."),
-        _ => Reply::text("Rescued."),
+        "replan" => ScriptedReply::text(json!({ "action": "finish" }).to_string()),
+        "reason" => ScriptedReply::text("It follows."),
+        "answer" => ScriptedReply::text("Well."),
+        _ => ScriptedReply::text("Rescued."),
     }
 }
 
@@ -155,7 +155,7 @@ fn sound(stage: &str, thinks: bool) -> Reply {
 /// that it took, and checks that the next message is answered.
 async fn one_stage(
     at: &'static str,
-    wrong: Wrong,
+    wrong: Flaw,
     said: &str,
     thinks: bool,
 ) -> Result<(String, u64), BoxError> {
@@ -267,11 +267,15 @@ async fn pln_15_the_loop_that_takes_over_comes_to_an_end_too() -> Tested {
 async fn pln_t6_pln_w9_what_the_loop_has_done_before_it_stopped_is_told_until_work_ends_well()
 -> Tested {
     let world = World::new()?;
-    let garbage = || ["no JSON"; 3].map(Reply::text);
-    let buys = |id| Reply::tool_calls([ToolCall::new(id, "place_order", order("0.25"))]);
-    let replies = garbage().into_iter().chain([buys("c1"), Reply::hang()]);
+    let garbage = || ["no JSON"; 3].map(ScriptedReply::text);
+    let buys = |id| ScriptedReply::tool_calls([ToolCall::new(id, "place_order", order("0.25"))]);
+    let replies = garbage()
+        .into_iter()
+        .chain([buys("c1"), ScriptedReply::hang()]);
     // The second try is late as well, after it has placed another one.
-    let replies = replies.chain(garbage()).chain([buys("c2"), Reply::hang()]);
+    let replies = replies
+        .chain(garbage())
+        .chain([buys("c2"), ScriptedReply::hang()]);
     let replies = replies.chain([
         plan(&[respond()]),
         "Well.".into(),
@@ -339,7 +343,7 @@ async fn pln_23_a_summary_that_nobody_writes_keeps_a_reply_waiting_for_a_minute_
     Ok(())
 }
 
-fn any_wrong() -> impl Strategy<Value = Option<Wrong>> {
+fn any_wrong() -> impl Strategy<Value = Option<Flaw>> {
     let wrong = [
         Hangs,
         NeverBegins,
@@ -357,7 +361,7 @@ fn any_wrong() -> impl Strategy<Value = Option<Wrong>> {
 
 /// Any failures in any order: each message has a text as its answer, within the timeouts of the
 /// stages.
-async fn any_stage(wrongs: Vec<Option<Wrong>>) -> Tested {
+async fn any_stage(wrongs: Vec<Option<Flaw>>) -> Tested {
     let world = World::new()?;
     let asked = AtomicUsize::new(0);
     let many = wrongs.len();

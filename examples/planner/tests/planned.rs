@@ -12,15 +12,15 @@ use fugato::{
     memory::{ExecutionStatus, MemoryUpdate, TaskUpdate},
     state::ToolCall,
 };
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use planner::{desk::Kind, graph::PlanningMode, service::Planner, session::SessionUpdate};
 use serde_json::{Value, json};
 
-fn json_reply(value: &Value) -> Reply {
-    Reply::text(value.to_string())
+fn json_reply(value: &Value) -> ScriptedReply {
+    ScriptedReply::text(value.to_string())
 }
 
-fn plan(steps: &[Value]) -> Reply {
+fn plan(steps: &[Value]) -> ScriptedReply {
     json_reply(&json!({ "goal": "", "steps": steps }))
 }
 
@@ -39,7 +39,7 @@ fn respond() -> Value {
     json!({ "type": "respond", "instruction": "Tell what came of it." })
 }
 
-fn finish() -> Reply {
+fn finish() -> ScriptedReply {
     json_reply(&json!({ "action": "finish", "instruction": "Tell what came of it." }))
 }
 
@@ -63,7 +63,7 @@ async fn the_reference_scenario_with_a_scripted_model() -> Tested {
     let model = Scripted::new([
         plan(&[call("get_prices", &json!({})), order(), respond()]),
         finish(),
-        Reply::text("You have a quarter of a bitcoin more."),
+        ScriptedReply::text("You have a quarter of a bitcoin more."),
     ]);
     let planner = world.with(model.clone())?;
     let card = reply(&planner, "Buy 0.25 BTC for me").await?;
@@ -89,7 +89,7 @@ async fn pln_16_the_same_by_batches() -> Tested {
         ]),
         plan(&[order()]),
         plan(&[respond()]),
-        Reply::text("Done."),
+        ScriptedReply::text("Done."),
     ]);
     let deps = world
         .deps()
@@ -113,10 +113,10 @@ async fn pln_16a_small_talk_is_answered_at_once_and_on_any_doubt_the_planner_is_
         json_reply(&talk),
         json_reply(&other),
         plan(&[respond()]),
-        Reply::text("Planned."),
-        Reply::error(unavailable),
+        ScriptedReply::text("Planned."),
+        ScriptedReply::error(unavailable),
         plan(&[respond()]),
-        Reply::text("Planned again."),
+        ScriptedReply::text("Planned again."),
         plan(&[respond()]),
     ]);
     let planner = world.with(model.clone())?;
@@ -148,7 +148,7 @@ async fn pln_7_pln_10_pln_24_what_the_planner_is_told_and_which_source_it_believ
     let model = Scripted::new([
         plan(&[json!({ "type": "ask_user", "instruction": "How bold?" })]),
         plan(&[respond()]),
-        Reply::text("I suggest patience."),
+        ScriptedReply::text("I suggest patience."),
     ]);
     let planner = world.with(model.clone())?;
     say(&planner, "/prefer tone = short answers").await?;
@@ -213,11 +213,11 @@ async fn pln_21_what_is_known_of_the_task_has_no_say_where_a_look_has() -> Teste
 async fn pln_14_pln_t6_a_planner_that_takes_too_long_has_a_message_and_loses_nothing() -> Tested {
     let world = World::new()?;
     let model = Scripted::new([
-        Reply::hang(),
+        ScriptedReply::hang(),
         plan(&[respond()]),
-        Reply::text("Here I am."),
+        ScriptedReply::text("Here I am."),
         plan(&[respond()]),
-        Reply::hang(),
+        ScriptedReply::hang(),
     ]);
     let planner = world.with(model.clone())?;
     let start = tokio::time::Instant::now();
@@ -248,7 +248,10 @@ async fn pln_14_pln_t6_a_planner_that_takes_too_long_has_a_message_and_loses_not
 async fn pln_t6_what_was_done_before_it_took_too_long_is_told_and_not_done_again_unseen() -> Tested
 {
     let order_again = || plan(&[order(), respond()]);
-    for replies in [vec![Reply::hang()], vec![finish(), Reply::hang()]] {
+    for replies in [
+        vec![ScriptedReply::hang()],
+        vec![finish(), ScriptedReply::hang()],
+    ] {
         let world = World::new()?;
         let replies = [order_again()].into_iter().chain(replies);
         let model = Scripted::new(replies.chain([order_again()]));
@@ -289,12 +292,12 @@ async fn taken_over(written: &str) -> Tested {
     let more = json!({ "symbol": "BTC-USDT", "side": "buy", "quantity": "0.1" });
     let model = Scripted::new([
         plan(&[order(), respond()]),
-        Reply::text("no JSON"),
-        Reply::text("no JSON"),
-        Reply::text("no JSON"),
-        Reply::tool_calls([ToolCall::new("c1", "place_order", again)]),
-        Reply::tool_calls([ToolCall::new("c2", "place_order", more)]),
-        Reply::text("You have bought a quarter, and a tenth."),
+        ScriptedReply::text("no JSON"),
+        ScriptedReply::text("no JSON"),
+        ScriptedReply::text("no JSON"),
+        ScriptedReply::tool_calls([ToolCall::new("c1", "place_order", again)]),
+        ScriptedReply::tool_calls([ToolCall::new("c2", "place_order", more)]),
+        ScriptedReply::text("You have bought a quarter, and a tenth."),
     ]);
     let planner = world.with(model.clone())?;
     reply(&planner, "Buy 0.25 BTC").await?;
@@ -324,16 +327,16 @@ async fn pln_21_what_was_read_before_somebody_was_waited_for_is_not_told_again()
     let world = World::new()?;
     let new = json!({ "name": "alpha", "model": "glimmer", "exchange": "replay" });
     let model = Scripted::new([
-        Reply::text("no JSON"),
-        Reply::text("no JSON"),
-        Reply::text("no JSON"),
-        Reply::tool_calls([ToolCall::new("c1", "get_configs", json!({}))]),
-        Reply::tool_calls([ToolCall::new("c2", "create_trader", new)]),
-        Reply::text("There it is."),
+        ScriptedReply::text("no JSON"),
+        ScriptedReply::text("no JSON"),
+        ScriptedReply::text("no JSON"),
+        ScriptedReply::tool_calls([ToolCall::new("c1", "get_configs", json!({}))]),
+        ScriptedReply::tool_calls([ToolCall::new("c2", "create_trader", new)]),
+        ScriptedReply::text("There it is."),
         plan(&[respond()]),
-        Reply::text("It trades."),
+        ScriptedReply::text("It trades."),
         plan(&[respond()]),
-        Reply::text("Which one?"),
+        ScriptedReply::text("Which one?"),
     ]);
     let planner = world.with(model.clone())?;
     reply(&planner, "create a trader named alpha and look around").await?;
@@ -379,7 +382,7 @@ async fn pln_21_neither_looks_nor_refusals_outlive_a_question() -> Tested {
     ];
     for (replies, agrees) in [(looks, false), (refused, true)] {
         let world = World::new()?;
-        let rest = [plan(&[respond()]), Reply::text("Done.")];
+        let rest = [plan(&[respond()]), ScriptedReply::text("Done.")];
         let model = Scripted::new(replies.into_iter().chain(rest));
         let planner = world.with(model.clone())?;
         reply(&planner, "Look at my traders, and make one").await?;
@@ -413,7 +416,7 @@ async fn pln_16_two_orders_that_are_alike_are_two() -> Tested {
         plan(&[order(), order(), respond()]),
         json_reply(&json!({ "action": "continue" })),
         finish(),
-        Reply::text("Twice."),
+        ScriptedReply::text("Twice."),
     ]);
     let planner = world.with(model)?;
     reply(&planner, "Buy 0.25 BTC, twice").await?;
@@ -440,7 +443,7 @@ async fn pln_w5_pln_t8_a_plan_for_other_tools_is_dropped_or_goes_on() -> Tested 
         } else {
             replies.extend([json_reply(&rest), json_reply(&new)]);
         }
-        replies.push(Reply::text("Done."));
+        replies.push(ScriptedReply::text("Done."));
         let model = Scripted::new(replies);
         let planner = world.with(model.clone())?;
         reply(&planner, "Buy 0.25 BTC").await?;
@@ -523,7 +526,7 @@ async fn pln_23_a_summary_that_fails_leaves_everything_as_it_is() -> Tested {
     let down = ModelError::new(ModelErrorKind::Unavailable, "maintenance");
     let talks = (0..4)
         .map(|_| json_reply(&talk))
-        .chain([Reply::error(down)]);
+        .chain([ScriptedReply::error(down)]);
     let planner = world.with(Scripted::new(talks))?;
     for _ in 0..4 {
         say(&planner, &long).await?;
@@ -564,7 +567,7 @@ async fn pln_3_what_two_sessions_learn_at_once_is_kept_by_both() -> Tested {
 #[tokio::test]
 async fn rules_stand_in_where_the_model_cannot_be_reached() -> Tested {
     let world = World::new()?;
-    let down = || Reply::error(ModelError::new(ModelErrorKind::Unavailable, "maintenance"));
+    let down = || ScriptedReply::error(ModelError::new(ModelErrorKind::Unavailable, "maintenance"));
     let planner = world.with(Scripted::new([down(), down(), down()]))?;
     let told = say(&planner, "我的余额").await?;
     assert_eq!(told, "余额：0.5 BTC; 4 ETH; 100000 USDT");
@@ -592,10 +595,10 @@ async fn pln_15_a_fill_without_a_receipt_is_not_told() -> Tested {
             "这次没有写入或更改任何东西。",
         ),
     ];
-    let rubbish = || Reply::text("no JSON");
+    let rubbish = || ScriptedReply::text("no JSON");
     for (wish, lie, nothing) in wishes {
-        let step = vec![plan(&[respond()]), Reply::text(lie)];
-        let rescue = vec![rubbish(), rubbish(), rubbish(), Reply::text(lie)];
+        let step = vec![plan(&[respond()]), ScriptedReply::text(lie)];
+        let rescue = vec![rubbish(), rubbish(), rubbish(), ScriptedReply::text(lie)];
         for replies in [step, rescue] {
             let world = World::new()?;
             let planner = world.with(Scripted::new(replies))?;
@@ -621,12 +624,15 @@ async fn pln_21_what_there_is_is_read_out_whatever_a_model_says() -> Tested {
     let raw = "{\"speak\": \"Mov";
     for (wish, expected) in asked {
         for said in [babble, raw] {
-            let rest = [said, said, said, said].map(Reply::text);
+            let rest = [said, said, said, said].map(ScriptedReply::text);
             let step = [plan(&[respond()])].into_iter().chain(rest.clone());
             let world = World::new()?;
             let planner = world.with(Scripted::new(step))?;
             assert_eq!(say(&planner, wish).await?, expected);
-            let rescued = ["no JSON"; 3].map(Reply::text).into_iter().chain(rest);
+            let rescued = ["no JSON"; 3]
+                .map(ScriptedReply::text)
+                .into_iter()
+                .chain(rest);
             let world = World::new()?;
             let planner = world.with(Scripted::new(rescued))?;
             assert_eq!(say(&planner, wish).await?, expected);
@@ -637,7 +643,7 @@ async fn pln_21_what_there_is_is_read_out_whatever_a_model_says() -> Tested {
 
 #[tokio::test]
 async fn pln_11_words_for_programs_are_no_reply_and_rules_answer() -> Tested {
-    let raw = || Reply::text("{\"steps\":[{\"type\":\"respond\"");
+    let raw = || ScriptedReply::text("{\"steps\":[{\"type\":\"respond\"");
     let other = || json_reply(&json!({ "action": "other" }));
     let world = World::new()?;
     let planner = world.with(Scripted::new([other(), plan(&[respond()]), raw()]))?;

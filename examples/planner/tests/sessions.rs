@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use common::{START, Tested, World, reply, say, session, status};
 use fugato::{memory::ExecutionStatus, store::ThreadLog as _};
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use planner::service::Planner;
 use serde_json::json;
 
@@ -126,7 +126,7 @@ fn pln_t2_words_after_a_crash_do_not_answer_a_question_that_nobody_has_seen() ->
         let world = World::new()?;
         let first = runtime()?;
         first.block_on(async {
-            let model = Scripted::new([Reply::hang()]);
+            let model = Scripted::new([ScriptedReply::hang()]);
             let planner = world.with(model.clone())?;
             let saying = tokio::spawn(async move { say(&planner, "Buy 0.25 BTC").await });
             while model.requests().is_empty() {
@@ -139,7 +139,7 @@ fn pln_t2_words_after_a_crash_do_not_answer_a_question_that_nobody_has_seen() ->
         drop(first);
         world.wait(60_000);
         runtime()?.block_on(async {
-            let planner = world.with(Scripted::new([Reply::text(
+            let planner = world.with(Scripted::new([ScriptedReply::text(
                 json!({ "goal": "", "steps": [step] }).to_string(),
             )]))?;
             let card = reply(&planner, words).await?;
@@ -311,7 +311,7 @@ async fn pln_9_a_stream_tells_what_happens_and_ends_in_a_reply() -> Tested {
         })
         .collect()
         .await;
-    let ended = planner::service::Reply::of(&end.await?);
+    let ended = planner::service::PlannerReply::of(&end.await?);
     assert!(ended.text.starts_with("Balances: "), "{ended:?}");
     let expected = [
         "planning",

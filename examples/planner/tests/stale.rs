@@ -16,7 +16,7 @@ use fugato::{
     state::ToolCall,
     words::{Phrases, ShortAnswer},
 };
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use planner::{
     desk::{Config, Exchange, Kind, Trader},
     graph::{Deps, PlanningMode},
@@ -112,7 +112,7 @@ impl Outside {
 }
 
 impl Parrot {
-    async fn answer(&self, request: &ChatRequest) -> Result<Reply, BoxError> {
+    async fn answer(&self, request: &ChatRequest) -> Result<ScriptedReply, BoxError> {
         let told: Vec<_> = request
             .messages
             .iter()
@@ -135,19 +135,19 @@ impl Parrot {
             world.change().await?;
         }
         Ok(match stage {
-            "planner" if self.babbles => Reply::text("no JSON"),
+            "planner" if self.babbles => ScriptedReply::text("no JSON"),
             "planner" if told.contains("replace_remaining") => {
                 let action = ["finish", "ask_user"].get(n % 2);
                 let question = "Shall I go on?";
-                Reply::text(json!({ "action": action, "question": question }).to_string())
+                ScriptedReply::text(json!({ "action": action, "question": question }).to_string())
             }
-            "planner" => Reply::text(json!({ "steps": steps(n) }).to_string()),
-            "direct_reply" => {
-                Reply::text(json!({ "action": "direct_answer", "answer": told }).to_string())
-            }
+            "planner" => ScriptedReply::text(json!({ "steps": steps(n) }).to_string()),
+            "direct_reply" => ScriptedReply::text(
+                json!({ "action": "direct_answer", "answer": told }).to_string(),
+            ),
             "compact" => {
                 let facts: Vec<&str> = told.lines().collect();
-                Reply::text(json!({ "facts": facts }).to_string())
+                ScriptedReply::text(json!({ "facts": facts }).to_string())
             }
             // It looks or writes once, and speaks then.
             "agent"
@@ -159,11 +159,11 @@ impl Parrot {
                 let (name, arguments) = match n % 3 {
                     0 => ("get_configs", json!({})),
                     1 => ("create_trader", wanted()),
-                    _ => return Ok(Reply::text(told)),
+                    _ => return Ok(ScriptedReply::text(told)),
                 };
-                Reply::tool_calls([ToolCall::new(format!("c{n}"), name, arguments)])
+                ScriptedReply::tool_calls([ToolCall::new(format!("c{n}"), name, arguments)])
             }
-            _ => Reply::text(told),
+            _ => ScriptedReply::text(told),
         })
     }
 }
@@ -260,7 +260,7 @@ struct Manners {
     changes: usize,
 }
 
-struct Play {
+struct Model {
     world: World,
     outside: Arc<Outside>,
     planner: Planner,
@@ -268,7 +268,7 @@ struct Play {
     session: String,
 }
 
-impl Play {
+impl Model {
     async fn new(manners: Manners) -> Result<Self, BoxError> {
         let world = World::new()?;
         change(&world.desk, 0).await?;
@@ -429,7 +429,7 @@ fn wired(world: &World, outside: &Arc<Outside>, manners: Manners) -> Result<Plan
 }
 
 async fn checked(script: &[Next], manners: Manners) -> Result<(), BoxError> {
-    let mut play = Play::new(manners).await?;
+    let mut play = Model::new(manners).await?;
     for step in script {
         play.step(*step).await?;
     }

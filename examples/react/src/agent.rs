@@ -16,7 +16,7 @@ use fugato::{
     tool::{GateChain, Registry, confirm_writes},
 };
 
-use crate::{ReplyRules, Settings, tools::Tools};
+use crate::{ReplyRules, Settings, tools::ToolEnvironment};
 
 /// The system prompt of the model.
 const SYSTEM: &str = "You are an assistant with a few tools. \
@@ -36,7 +36,7 @@ pub struct ReactAgent {
 impl ReactAgent {
     /// Opens the agent that the command line describes. If the model fails, rules answer.
     pub async fn open(settings: &Settings, open: &Resources) -> Result<Self, BoxError> {
-        let mut tools = Tools::new(&open.dir);
+        let mut tools = ToolEnvironment::new(&open.dir);
         if let Some(files) = &settings.files {
             tools.files.clone_from(files);
         }
@@ -58,18 +58,14 @@ impl ReactAgent {
     }
 
     /// Says something, and waits for the reply.
-    pub async fn process_message(
-        &self,
-        thread: &ThreadId,
-        text: &str,
-    ) -> Result<ReactReply, ReplyError> {
-        self.assistant.process_message(thread, text).await
+    pub async fn chat(&self, thread: &ThreadId, text: &str) -> Result<ReactReply, ReplyError> {
+        self.assistant.chat(thread, text).await
     }
 
     /// Says something. What is returned is a stream of what happens, and a future of its end, which
     /// [`Assistant::reply`] makes a reply of.
-    pub fn process_message_stream(&self, thread: &ThreadId, text: &str) -> Run<React> {
-        self.assistant.process_message_stream(thread, text)
+    pub fn chat_stream(&self, thread: &ThreadId, text: &str) -> Run<React> {
+        self.assistant.chat_stream(thread, text)
     }
 }
 

@@ -23,7 +23,7 @@ pub type Clock = Arc<dyn Fn() -> Zoned + Send + Sync>;
 /// The environment of the tools.
 #[derive(derive_more::Debug, Clone)]
 #[debug("Tools {{ files: {files:?}, .. }}")]
-pub struct Tools {
+pub struct ToolEnvironment {
     /// The clock.
     pub clock: Clock,
     /// The folder whose files are read and written.
@@ -34,7 +34,7 @@ pub struct Tools {
 
 type Builder = RegistryBuilder<React, ReactUpdate>;
 
-impl Tools {
+impl ToolEnvironment {
     /// Tools that work in this folder: its files in `files`, its memory in `memory`.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         let folder = folder.into();

@@ -26,7 +26,7 @@ use fugato_testkit::{
     log::Failure,
 };
 use futures::FutureExt as _;
-use react::{ReactAgent, agent::graph, tools::Tools};
+use react::{ReactAgent, agent::graph, tools::ToolEnvironment};
 use serde_json::{Value, json};
 
 /// The agent over a folder in memory, which counts what is written.
@@ -83,7 +83,7 @@ impl Folder {
 #[async_trait]
 impl ConsentWorld for Folder {
     async fn restart(&self) -> Result<(), BoxError> {
-        let memory = Arc::new(Tools::new(self.notes.path()).notebook);
+        let memory = Arc::new(ToolEnvironment::new(self.notes.path()).notebook);
         let graph = graph(None, self.registry()?, memory, 8)?;
         let companion = ReactAgent::new(Runner::new(graph, Arc::new(self.store.restart()?)));
         *lock(&self.router) = AgentRoutes::new(companion).router();

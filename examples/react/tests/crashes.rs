@@ -10,11 +10,11 @@ use fugato::{
     state::{Role, ToolCall},
 };
 use fugato_testkit::{
-    Reply, Scripted,
+    Scripted, ScriptedReply,
     log::Failure,
     sim::{CrashSim, Fault},
 };
-use react::{BuiltIn, agent::graph, tools::Tools};
+use react::{BuiltIn, agent::graph, tools::ToolEnvironment};
 use serde_json::json;
 
 /// A model that goes by what it reads alone, so that every process gets the same answers.
@@ -28,21 +28,21 @@ impl ChatModel for Reader {
         let results = messages.filter(|message| is_result(message.role)).count();
         let call = |id: &str, name: &str, arguments| ToolCall::new(id, name, arguments);
         let reply = match results {
-            0 => Reply::tool_calls([
+            0 => ScriptedReply::tool_calls([
                 call("a", "calculate", json!({ "expression": "17 * 3" })),
                 call("b", "recall", json!({ "query": "tea" })),
             ]),
-            2 => Reply::tool_calls([
+            2 => ScriptedReply::tool_calls([
                 call("c", "write_file", json!({ "path": "a.md", "text": "51" })),
                 call("d", "read_file", json!({ "path": "a.md" })),
             ]),
-            _ => Reply::text("Done."),
+            _ => ScriptedReply::text("Done."),
         };
         Scripted::new([reply]).stream(request).await
     }
 }
 
-fn wired(tools: &Tools) -> Result<Graph<React>, BoxError> {
+fn wired(tools: &ToolEnvironment) -> Result<Graph<React>, BoxError> {
     let registry = tools.built_in(&BuiltIn::ALL)?.build()?;
     let memory = Arc::new(tools.notebook.clone());
     Ok(graph(Some(Arc::new(Reader)), registry, memory, 8)?)
@@ -51,7 +51,7 @@ fn wired(tools: &Tools) -> Result<Graph<React>, BoxError> {
 #[tokio::test]
 async fn k24_no_crash_changes_what_comes_of_a_request() -> Result<(), Failure> {
     let folder = tempfile::tempdir().expect("a folder can be made");
-    let tools = Tools::new(folder.path());
+    let tools = ToolEnvironment::new(folder.path());
     let report = CrashSim::new(move |_| wired(&tools))
         .input(|| vec![ReactUpdate::user("Remember that I drink tea. Then count.")])
         .answer(|asked| {

@@ -24,12 +24,12 @@ fn model(wishes: &[(&str, &str, Value, &str)]) -> Option<Server> {
     Aimock::start(&json!({ "fixtures": both.collect::<Vec<_>>() }).to_string())
 }
 
-struct Desk {
+struct McpFixture {
     program: TestProgram,
     mcp: Mcp,
 }
 
-impl Desk {
+impl McpFixture {
     fn new() -> Option<Self> {
         let program = TestProgram::new(env!("CARGO_BIN_EXE_react"));
         let program = program.env("OPENAI_API_KEY", "sk-tools-0123456789");
@@ -75,7 +75,9 @@ impl Desk {
 
 #[test]
 fn the_tools_of_the_reference_server_are_called_as_a_program_and_over_http() {
-    let Some(desk) = Desk::new() else { return };
+    let Some(desk) = McpFixture::new() else {
+        return;
+    };
     let over_http = desk.mcp.everything_over_http();
     let url = format!("{}/mcp", over_http.url());
     let program = desk.mcp.everything();
@@ -95,7 +97,9 @@ fn the_tools_of_the_reference_server_are_called_as_a_program_and_over_http() {
 
 #[test]
 fn a_server_that_dies_amid_a_call_has_written_once_and_comes_back() {
-    let Some(desk) = Desk::new() else { return };
+    let Some(desk) = McpFixture::new() else {
+        return;
+    };
     let Some(model) = model(&[
         (
             "Note milk",
@@ -141,7 +145,9 @@ fn a_server_that_dies_amid_a_call_has_written_once_and_comes_back() {
 
 #[test]
 fn a_tool_with_the_name_of_another_is_refused_with_both_names() {
-    let Some(desk) = Desk::new() else { return };
+    let Some(desk) = McpFixture::new() else {
+        return;
+    };
     // The program is called `write`, and has a tool `file`.
     let server = desk.rough("write");
     let (well, told) = desk.run(&["--mcp", &server, "say", "hello"]);
@@ -157,7 +163,9 @@ fn a_tool_with_the_name_of_another_is_refused_with_both_names() {
 
 #[test]
 fn two_servers_of_one_program_are_told_apart() {
-    let Some(desk) = Desk::new() else { return };
+    let Some(desk) = McpFixture::new() else {
+        return;
+    };
     let server = desk.rough("rough");
     let flags = ["--mcp", &server, "--mcp", &server, "say", "--yes"];
     for (name, text) in [("rough_append", "milk"), ("rough-2_append", "tea")] {
@@ -171,7 +179,9 @@ fn two_servers_of_one_program_are_told_apart() {
 /// One card, and two people who agree to it in two processes at the same time.
 #[test]
 fn k14_a_write_that_two_processes_confirm_at_once_is_done_once() {
-    let Some(desk) = Desk::new() else { return };
+    let Some(desk) = McpFixture::new() else {
+        return;
+    };
     let server = desk.rough("rough");
     for n in 1..=3 {
         let call = format!("call rough_append {{\"text\": \"line {n}\"}}");

@@ -15,18 +15,18 @@ use fugato::{
     state::{Interrupt, Message, Role, ToolCall},
     stream::{EventKind, ToolStatus},
 };
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use futures::StreamExt as _;
-use react::{BuiltIn, ReactAgent, agent::graph, tools::Tools};
+use react::{BuiltIn, ReactAgent, agent::graph, tools::ToolEnvironment};
 use serde_json::json;
 
-struct Desk {
+struct Fixture {
     companion: ReactAgent,
     thread: ThreadId,
     folder: tempfile::TempDir,
 }
 
-impl Desk {
+impl Fixture {
     fn new(model: impl ChatModel + 'static, max_steps: u32) -> Self {
         Self::with(Some(Arc::new(model)), max_steps)
     }
@@ -37,7 +37,7 @@ impl Desk {
 
     fn with(model: Option<Arc<dyn ChatModel>>, max_steps: u32) -> Self {
         let folder = tempfile::tempdir().unwrap();
-        let mut tools = Tools::new(folder.path());
+        let mut tools = ToolEnvironment::new(folder.path());
         tools.clock = Arc::new(|| "2026-11-22T09:30[Europe/London]".parse().unwrap());
         let registry = tools.built_in(&BuiltIn::ALL).unwrap().build().unwrap();
         let memory = Arc::new(tools.notebook.clone());
@@ -55,7 +55,7 @@ impl Desk {
     }
 
     async fn says(&self, text: &str) -> ReactReply {
-        let reply = self.companion.process_message(&self.thread, text).await;
+        let reply = self.companion.chat(&self.thread, text).await;
         reply.unwrap()
     }
 
@@ -66,7 +66,7 @@ impl Desk {
 
     /// Says something that a person has to agree to, and answers.
     async fn answers(&self, text: &str, agreed: bool) -> ReactReply {
-        let asked = self.companion.process_message(&self.thread, text).await;
+        let asked = self.companion.chat(&self.thread, text).await;
         let Err(ReplyError::Asks(open)) = asked else {
             panic!("nothing was asked: {asked:?}");
         };
@@ -87,17 +87,17 @@ fn call(id: &str, name: &str, arguments: serde_json::Value) -> ToolCall {
 
 fn script() -> Scripted {
     Scripted::new([
-        Reply::tool_calls([
+        ScriptedReply::tool_calls([
             call("c1", "calculate", json!({ "expression": "17 * 3" })),
             call("c2", "time", json!({ "zone": "UTC" })),
             call("c3", "recall", json!({ "query": "tea" })),
         ]),
-        Reply::tool_calls([call(
+        ScriptedReply::tool_calls([call(
             "c4",
             "write_file",
             json!({ "path": "list.md", "text": "51 bags of tea" }),
         )]),
-        Reply::text("It is in list.md."),
+        ScriptedReply::text("It is in list.md."),
     ])
 }
 
@@ -106,7 +106,7 @@ const WISH: &str = "Remember that I drink tea. Then write how many bags 17 boxes
 #[tokio::test]
 async fn rct_t2_a_model_works_in_two_rounds_and_a_person_agrees_to_the_write() {
     let model = script();
-    let desk = Desk::new(model.clone(), 8);
+    let desk = Fixture::new(model.clone(), 8);
     let reply = desk.answers(WISH, true).await;
     let report = "Done: list.md is written: 14 bytes\n\nIt is in list.md.";
     assert_eq!(reply.final_reply, report);
@@ -153,7 +153,7 @@ async fn rct_t2_a_model_works_in_two_rounds_and_a_person_agrees_to_the_write() {
 
 #[tokio::test]
 async fn what_the_person_does_not_agree_to_is_not_written() {
-    let desk = Desk::new(script(), 8);
+    let desk = Fixture::new(script(), 8);
     let reply = desk.answers(WISH, false).await;
     assert_eq!(
         reply.final_reply,
@@ -169,8 +169,8 @@ async fn what_the_person_does_not_agree_to_is_not_written() {
 /// A card that said "makes a new file" is no consent to overwrite one that came meanwhile.
 #[tokio::test]
 async fn k35_a_file_that_came_meanwhile_is_asked_about_anew() {
-    let desk = Desk::new(script(), 8);
-    let asked = desk.companion.process_message(&desk.thread, WISH).await;
+    let desk = Fixture::new(script(), 8);
+    let asked = desk.companion.chat(&desk.thread, WISH).await;
     let Err(ReplyError::Asks(open)) = asked else {
         panic!("nothing was asked: {asked:?}");
     };
@@ -193,14 +193,14 @@ async fn k35_a_file_that_came_meanwhile_is_asked_about_anew() {
 async fn rct_t3_at_the_limit_of_steps_the_model_answers_without_tools() {
     let again = |n: u32| {
         let expression = format!("{n} + 1");
-        Reply::tool_calls([call(
+        ScriptedReply::tool_calls([call(
             &format!("c{n}"),
             "calculate",
             json!({ "expression": expression }),
         )])
     };
-    let model = Scripted::new([again(1), again(2), Reply::text("I stop at 3.")]);
-    let desk = Desk::new(model.clone(), 2);
+    let model = Scripted::new([again(1), again(2), ScriptedReply::text("I stop at 3.")]);
+    let desk = Fixture::new(model.clone(), 2);
     let reply = desk.says("count").await;
     assert_eq!(reply.final_reply, "I stop at 3.");
     assert_eq!(reply.metadata.steps_taken, 2);
@@ -214,9 +214,10 @@ async fn rct_t3_at_the_limit_of_steps_the_model_answers_without_tools() {
 
 #[tokio::test]
 async fn rct_t4_the_same_call_with_the_same_result_ends_with_a_reply() {
-    let again =
-        |id: &str| Reply::tool_calls([call(id, "calculate", json!({ "expression": "1 + 1" }))]);
-    let desk = Desk::new(Scripted::new([again("a"), again("b"), again("c")]), 8);
+    let again = |id: &str| {
+        ScriptedReply::tool_calls([call(id, "calculate", json!({ "expression": "1 + 1" }))])
+    };
+    let desk = Fixture::new(Scripted::new([again("a"), again("b"), again("c")]), 8);
     let reply = desk.says("what is 1 + 1?").await;
     assert_eq!(reply.metadata.stop_reason, "loop_detected");
     assert!(reply.final_reply.contains("I stopped"), "{reply:?}");
@@ -224,7 +225,7 @@ async fn rct_t4_the_same_call_with_the_same_result_ends_with_a_reply() {
 
 #[tokio::test]
 async fn without_a_model_rules_do_what_is_plainly_wished() {
-    let desk = Desk::by_rules();
+    let desk = Fixture::by_rules();
     let mut said = vec![];
     for wish in [
         "Remember that I drink tea",
@@ -266,7 +267,7 @@ async fn without_a_model_rules_do_what_is_plainly_wished() {
 
 #[tokio::test]
 async fn a_path_does_not_leave_the_folder() {
-    let desk = Desk::by_rules();
+    let desk = Fixture::by_rules();
     std::fs::write(desk.folder.path().join("secret"), "secret").unwrap();
     let read = desk.says("read ../secret").await.final_reply;
     assert!(read.contains("lies outside of the folder"), "{read}");
@@ -278,8 +279,11 @@ async fn a_path_does_not_leave_the_folder() {
 #[tokio::test]
 async fn rules_answer_where_a_model_fails() {
     let refused = || ModelError::new(ModelErrorKind::Unavailable, "status 503");
-    let model = Scripted::new([Reply::error(refused()), Reply::error(refused())]);
-    let desk = Desk::new(model, 8);
+    let model = Scripted::new([
+        ScriptedReply::error(refused()),
+        ScriptedReply::error(refused()),
+    ]);
+    let desk = Fixture::new(model, 8);
     let reply = desk.says("2 + 2").await;
     assert_eq!(reply.final_reply, "2 + 2 = 4");
 }
@@ -293,15 +297,19 @@ async fn rct_8_whatever_a_model_does_there_is_a_reply_in_time() {
             name,
             json!({ "expression": format!("{n}") }),
         );
-        Reply::tool_calls([call])
+        ScriptedReply::tool_calls([call])
     };
-    let endless = || Reply::chunked(&"x".repeat(1 << 20), 1 << 12);
-    let drips = || Reply::chunked(&"x".repeat(99), 1).paced(Duration::from_mins(1));
+    let endless = || ScriptedReply::chunked(&"x".repeat(1 << 20), 1 << 12);
+    let drips = || ScriptedReply::chunked(&"x".repeat(99), 1).paced(Duration::from_mins(1));
     let ruled = "I could not read this by rules";
     for (replies, expected, minutes) in [
-        (vec![Reply::hang()], ruled, 3),
+        (vec![ScriptedReply::hang()], ruled, 3),
         (vec![drips()], ruled, 3),
-        (vec![calls(1, "calculate"), Reply::hang()], "1 = 1", 3),
+        (
+            vec![calls(1, "calculate"), ScriptedReply::hang()],
+            "1 = 1",
+            3,
+        ),
         (vec![endless()], ruled, 0),
         (vec![" ".into(), " ".into(), " ".into()], ruled, 0),
         (
@@ -315,7 +323,7 @@ async fn rct_8_whatever_a_model_does_there_is_a_reply_in_time() {
             0,
         ),
     ] {
-        let desk = Desk::new(Scripted::new(replies), 4);
+        let desk = Fixture::new(Scripted::new(replies), 4);
         let begun = tokio::time::Instant::now();
         let told = desk.says("How much is it?").await.final_reply;
         assert!(told.contains(expected), "{told}");
@@ -325,7 +333,7 @@ async fn rct_8_whatever_a_model_does_there_is_a_reply_in_time() {
 
 #[tokio::test]
 async fn what_a_conversation_shows_is_told_by_its_changes() {
-    let desk = Desk::by_rules();
+    let desk = Fixture::by_rules();
     desk.says("2 + 2").await;
     let before = desk.companion.runner().history(&desk.thread, 1, 99).await;
     let mut told = vec![];
@@ -359,8 +367,8 @@ fn kind(item: &TimelineItem) -> String {
 
 #[tokio::test]
 async fn rct_t6_events_tell_of_every_node_and_every_tool() {
-    let desk = Desk::by_rules();
-    let run = desk.companion.process_message_stream(&desk.thread, "2 + 2");
+    let desk = Fixture::by_rules();
+    let run = desk.companion.chat_stream(&desk.thread, "2 + 2");
     let events: Vec<_> = run.collect().await;
     let mut told = vec![];
     for event in events {
@@ -403,7 +411,7 @@ async fn rct_t6_events_tell_of_every_node_and_every_tool() {
 
 #[tokio::test]
 async fn a_page_is_told_what_was_said_and_an_empty_message_is_refused() {
-    let desk = Desk::by_rules();
+    let desk = Fixture::by_rules();
     desk.says("2 + 2").await;
     let state = desk.state().await;
     assert_eq!(desk.companion.title(&state).as_deref(), Some("2 + 2"));
@@ -420,8 +428,11 @@ async fn a_page_is_told_what_was_said_and_an_empty_message_is_refused() {
 #[tokio::test]
 async fn l16_the_trace_tells_who_was_asked() {
     let calls = [call("c1", "calculate", json!({ "expression": "2 + 2" }))];
-    let model = Scripted::new([Reply::tool_calls(calls), Reply::text("It is 4.")]);
-    for (desk, expected) in [(Desk::new(model, 8), 2), (Desk::by_rules(), 0)] {
+    let model = Scripted::new([
+        ScriptedReply::tool_calls(calls),
+        ScriptedReply::text("It is 4."),
+    ]);
+    for (desk, expected) in [(Fixture::new(model, 8), 2), (Fixture::by_rules(), 0)] {
         let reply = desk.says("2 + 2").await;
         assert_eq!(reply.metadata.llm_calls, expected, "rules are no model");
         let runs = desk.companion.runner().trace(&desk.thread).await.unwrap();
@@ -443,21 +454,21 @@ async fn rct_8_a_claim_without_a_write_gets_the_line_that_nothing_was_written() 
         ("帮我写下来", "好的，已经写入 list.md。", "这次没有写入"),
     ];
     for (wish, lie, expected) in lies {
-        let desk = Desk::new(Scripted::new([lie]), 8);
+        let desk = Fixture::new(Scripted::new([lie]), 8);
         let reply = desk.says(wish).await.final_reply;
         assert!(
             reply.starts_with(lie) && reply.contains(expected),
             "{reply}"
         );
     }
-    let desk = Desk::new(Scripted::new(["It is noon."]), 8);
+    let desk = Fixture::new(Scripted::new(["It is noon."]), 8);
     assert_eq!(
         desk.says("What time is it?").await.final_reply,
         "It is noon."
     );
     // What was to be remembered was, without a tool.
     let kept = "I have remembered that you drink tea.";
-    let desk = Desk::new(Scripted::new([kept]), 8);
+    let desk = Fixture::new(Scripted::new([kept]), 8);
     assert_eq!(
         desk.says("Remember that I drink tea").await.final_reply,
         kept
@@ -467,12 +478,12 @@ async fn rct_8_a_claim_without_a_write_gets_the_line_that_nothing_was_written() 
 #[tokio::test]
 async fn rct_8_a_cut_reply_is_marked_and_json_for_programs_is_corrected() {
     let cut = |text: &str| {
-        Reply::deltas([
+        ScriptedReply::deltas([
             ChatDelta::text(text),
             ChatDelta::Finish(FinishReason::Length),
         ])
     };
-    let desk = Desk::new(Scripted::new([cut("Once upon a"), cut("从前有")]), 8);
+    let desk = Fixture::new(Scripted::new([cut("Once upon a"), cut("从前有")]), 8);
     assert_eq!(
         desk.says("Tell me a story.").await.final_reply,
         "Once upon a [cut off: the model reached its length limit]"
@@ -480,9 +491,9 @@ async fn rct_8_a_cut_reply_is_marked_and_json_for_programs_is_corrected() {
     let told = desk.says("讲个故事").await.final_reply;
     assert_eq!(told, "从前有 [被截断：模型达到了长度上限]");
     let steps = || cut("{\"steps\":[{\"type\":\"respond\"");
-    let desk = Desk::new(Scripted::new([steps(), Reply::text("Hello.")]), 8);
+    let desk = Fixture::new(Scripted::new([steps(), ScriptedReply::text("Hello.")]), 8);
     assert_eq!(desk.says("Hi").await.final_reply, "Hello.");
-    let desk = Desk::new(Scripted::new([steps(), steps(), steps()]), 8);
+    let desk = Fixture::new(Scripted::new([steps(), steps(), steps()]), 8);
     let reply = desk.says("2 + 2").await;
     assert_eq!(reply.final_reply, "2 + 2 = 4", "rules go on");
     assert!(

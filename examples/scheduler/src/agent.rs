@@ -16,7 +16,7 @@ use jiff::civil::{Date, DateTime};
 use serde::{Deserialize, Serialize};
 
 pub use compacted::{CompactedHistory, Part};
-pub use interaction::{Action, Card, Pending, PendingWrite, QuestionTopic, Reply};
+pub use interaction::{Card, CardAction, CardReply, Pending, PendingWrite, QuestionTopic};
 pub use phase::{Mode, Phase, TerminalOutcome, TerminalStatus};
 pub use request::{BY_HAND, Request};
 pub use transition::{CURRENT_STEP, LOOP_CLOSED, PLAN, ROUGH_BUILD_DONE, STEP_ADVANCED};

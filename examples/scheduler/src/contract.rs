@@ -89,7 +89,8 @@ pub enum Complexity {
 
 /// What the executor says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Decision {
+#[schemars(rename = "Decision")]
+pub struct ExecutorDecision {
     /// What the person reads.
     #[serde(default)]
     pub speak: String,
@@ -154,7 +155,7 @@ pub struct Abort {
     pub internal_reason: String,
 }
 
-impl Decision {
+impl ExecutorDecision {
     /// Returns the only call.
     pub fn call(&self) -> Option<&Call> {
         self.tool_call.as_ref()
@@ -219,9 +220,9 @@ pub fn plan() -> Contract<PlanDecision> {
 }
 
 /// Returns the contract of execution. A plan requires that its goals are checked.
-pub fn decision(has_plan: bool) -> Contract<Decision> {
+pub fn decision(has_plan: bool) -> Contract<ExecutorDecision> {
     Contract::new("decision").prepare(unlist).check(
-        move |decision: &Decision, object: &mut Objections| {
+        move |decision: &ExecutorDecision, object: &mut Objections| {
             check_call(decision, object);
             let ends = matches!(decision.action, ActionKind::NextPlan | ActionKind::Done);
             let checked = decision
@@ -263,7 +264,7 @@ fn unlist(decision: &mut Value) {
 
 /// Checks which actions may, must and must not have a call. `done` may drop its tools at the end:
 /// that call is tolerated, and dropped.
-fn check_call(decision: &Decision, object: &mut Objections) {
+fn check_call(decision: &ExecutorDecision, object: &mut Objections) {
     let name = action_name(decision.action);
     match &decision.tool_call {
         Some(call) if call.listed => object.push(

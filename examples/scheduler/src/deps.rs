@@ -16,7 +16,8 @@ use fugato::{
 };
 
 use crate::{
-    agent::Update, llm_config::LlmConfig, schedule::ScheduleState, store::Calendars, tools::View,
+    agent::Update, llm_config::LlmConfig, schedule::ScheduleState, store::Calendars,
+    tools::ToolView,
 };
 
 /// A source of schedules.
@@ -33,7 +34,7 @@ pub struct Deps {
     /// The rules or the model that decides.
     pub mind: LlmConfig,
     /// The tools.
-    pub registry: Registry<View, Update>,
+    pub registry: Registry<ToolView, Update>,
     /// The source of the schedule; without one there is only talk.
     pub provider: Option<Arc<dyn ScheduleProvider>>,
     /// The store of agreed changes; without it, they stay in the conversation.

@@ -5,10 +5,10 @@ use fugato::{
 };
 
 use crate::{
-    agent::{AgentState, Card, Phase, Reply, Update},
+    agent::{AgentState, Card, CardReply, Phase, Update},
     deps::Deps,
     nodes::{
-        Act, Chat, Decide, Deliver, Execute, PersistNode, Plan, QuickTask, RoughBuild, confirm,
+        Act, Chat, Decide, Deliver, Execute, PersistNode, PlanNode, QuickTask, RoughBuild, confirm,
     },
 };
 
@@ -16,9 +16,9 @@ use crate::{
 pub fn graph(deps: &Deps) -> Result<Graph<AgentState>, BuildError> {
     let graph = Graph::<AgentState>::starting_at("chat")
         .node("chat", recorded(Chat(deps.clone())))
-        .node("plan", recorded(Plan(deps.clone())))
+        .node("plan", recorded(PlanNode(deps.clone())))
         .node("confirm", confirm)
-        .pause("interrupt", card, |_, reply: Reply| {
+        .pause("interrupt", card, |_, reply: CardReply| {
             Update::Replied(reply.clear())
         })
         .node("rough_build", RoughBuild(deps.clone()))

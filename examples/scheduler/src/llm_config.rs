@@ -18,7 +18,7 @@ use crate::{
     failure::{self, Replacement},
     prose::{self, Gate},
     report::Receipts,
-    route::Routes,
+    route::RouteSet,
 };
 
 pub use fugato::agent::{OnFailure, show};
@@ -35,7 +35,7 @@ pub struct LlmConfig {
     /// The policy for a model that cannot be used.
     pub on_failure: OnFailure,
     /// The routes that the model chooses among.
-    pub routes: Routes,
+    pub routes: RouteSet,
     /// The profile of the model call of each stage.
     pub stages: Stages,
 }
@@ -306,11 +306,11 @@ fn told(cx: &Context<AgentState>, sentence: &str) -> Update {
 
 /// Shows the current activity of the agent, at once and without storing it.
 pub fn status(cx: &Context<AgentState>, code: &str, summary: impl Into<String>) {
-    cx.emit(came_of_it(code, summary));
+    cx.emit(status_note(code, summary));
 }
 
 /// Returns the event that reports a result; as a note it is stored and shown again.
-pub fn came_of_it(code: &str, summary: impl Into<String>) -> EventKind {
+pub fn status_note(code: &str, summary: impl Into<String>) -> EventKind {
     EventKind::Status {
         code: code.into(),
         summary: summary.into(),

@@ -27,7 +27,7 @@ pub use decide::Decide;
 pub use deliver::Deliver;
 pub use execute::Execute;
 pub use keep::PersistNode;
-pub use plan::Plan;
+pub use plan::PlanNode;
 pub use quick_task::QuickTask;
 pub use rough_build::RoughBuild;
 
@@ -96,7 +96,7 @@ impl CorrectionState for AgentState {
 }
 
 /// Parses an answer under a contract.
-fn hear<T: DeserializeOwned>(
+fn parsed<T: DeserializeOwned>(
     spoken: TaggedAnswer,
     contract: &Contract<T>,
 ) -> Result<(T, TaggedAnswer), RejectedAnswer> {

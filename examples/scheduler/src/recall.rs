@@ -18,12 +18,12 @@ const MOST: usize = 5;
 /// - It is called before the graph runs, and once per request.
 /// - An error costs the memory, and not the request.
 #[async_trait]
-pub trait Recall: Send + Sync {
+pub trait NoteSearch: Send + Sync {
     /// Returns the relevant notes, the best first.
     async fn recall(&self, request: &str) -> Result<Vec<String>, BoxError>;
 }
 
-const _: Option<&dyn Recall> = None;
+const _: Option<&dyn NoteSearch> = None;
 
 /// The notes of a calendar.
 #[derive(derive_more::Debug)]
@@ -42,7 +42,7 @@ impl Notes {
 }
 
 #[async_trait]
-impl Recall for Notes {
+impl NoteSearch for Notes {
     /// Returns the notes that share words with the request. Notes are few, so they are indexed on
     /// the fly.
     async fn recall(&self, request: &str) -> Result<Vec<String>, BoxError> {
@@ -70,7 +70,7 @@ impl Recall for Notes {
 
 /// Returns the recalled notes as a list for the agent; none if there are none, or if recalling
 /// failed.
-pub(crate) async fn remembered(memory: &dyn Recall, request: &str) -> Option<String> {
+pub(crate) async fn remembered(memory: &dyn NoteSearch, request: &str) -> Option<String> {
     let found = memory.recall(request).await;
     let found = found
         .inspect_err(|error| tracing::warn!(%error, "nothing is remembered"))

@@ -3,7 +3,7 @@ use std::fmt::Write as _;
 
 use crate::{
     agent::{AgentState, TerminalStatus},
-    schedule::{TaskStatus, differences},
+    schedule::{PlacementStatus, differences},
 };
 
 /// Returns the steps of the plan, each with the condition under which it is done.
@@ -58,7 +58,7 @@ impl Receipts {
         };
         for task in &schedule.tasks {
             let before = original.task(task.state_id);
-            let was = before.is_some_and(crate::schedule::Task::is_placed);
+            let was = before.is_some_and(crate::schedule::ScheduleTask::is_placed);
             let differs = before.is_none_or(|before| before.slots != task.slots);
             receipts.count(was, task.is_placed(), differs);
         }
@@ -101,7 +101,7 @@ pub fn schedule_summary(agent: &AgentState) -> String {
 fn counted(agent: &AgentState, receipts: &Receipts) -> String {
     let tasks = agent.schedule.iter().flat_map(|schedule| &schedule.tasks);
     let pending = tasks
-        .filter(|task| task.status == TaskStatus::Pending)
+        .filter(|task| task.status == PlacementStatus::Pending)
         .count();
     let Receipts {
         placed,

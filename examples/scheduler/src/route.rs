@@ -5,7 +5,7 @@ use crate::contract::{Intent, IntentKind};
 
 /// The routes that a model chooses among.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Routes {
+pub enum RouteSet {
     /// Talk or work, as a decision.
     #[default]
     Two,

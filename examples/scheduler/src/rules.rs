@@ -6,7 +6,8 @@ use crate::{
         AgentState, ContextHook, Mode, Phase, ROUGH_BUILD_DONE, RouteDecision, TerminalOutcome,
     },
     contract::{
-        Abort, ActionKind, Complexity, Decision, Intent, IntentKind, PlanAction, PlanDecision,
+        Abort, ActionKind, Complexity, ExecutorDecision, Intent, IntentKind, PlanAction,
+        PlanDecision,
     },
     keywords::{KeywordHits, said},
     report::Receipts,
@@ -151,9 +152,9 @@ pub fn plan(agent: &AgentState) -> PlanDecision {
 }
 
 /// Decides the next action: diagnose, apply the best candidate, and end when there is none.
-pub fn decide(agent: &AgentState) -> Decision {
+pub fn decide(agent: &AgentState) -> ExecutorDecision {
     if let Some((code, told, why)) = hopeless(agent) {
-        let mut end = Decision::of(ActionKind::Abort);
+        let mut end = ExecutorDecision::of(ActionKind::Abort);
         end.abort = Some(Abort {
             code: code.into(),
             user_message: told.into(),
@@ -164,15 +165,15 @@ pub fn decide(agent: &AgentState) -> Decision {
     // A model may have dropped the tools before it failed.
     if !has_tools(agent) {
         let Value::Object(arguments) = json!({ "domain": "schedule", "packs": NEEDED }) else {
-            return Decision::of(ActionKind::Done);
+            return ExecutorDecision::of(ActionKind::Done);
         };
-        return Decision::of(ActionKind::Continue).calling("context_tools_add", arguments);
+        return ExecutorDecision::of(ActionKind::Continue).calling("context_tools_add", arguments);
     }
     if !agent.health.checked {
-        return Decision::of(ActionKind::Continue).calling("analyze_health", Map::new());
+        return ExecutorDecision::of(ActionKind::Continue).calling("analyze_health", Map::new());
     }
     if !agent.health.is_feasible {
-        let mut ask = Decision::of(ActionKind::AskUser);
+        let mut ask = ExecutorDecision::of(ActionKind::AskUser);
         ask.speak = infeasible(agent);
         return ask;
     }
@@ -185,10 +186,10 @@ pub fn decide(agent: &AgentState) -> Decision {
             } else {
                 ActionKind::Confirm
             };
-            Decision::of(action).calling(tool, arguments.clone())
+            ExecutorDecision::of(action).calling(tool, arguments.clone())
         }
         _ => {
-            let mut done = Decision::of(ActionKind::Done);
+            let mut done = ExecutorDecision::of(ActionKind::Done);
             done.goal_check = Some(format!("diagnosis: {}", agent.health.signal));
             done
         }

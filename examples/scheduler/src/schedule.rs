@@ -26,7 +26,7 @@ pub mod tools;
 pub use board::Board;
 pub use change::Change;
 pub(crate) use diff::locate;
-pub use diff::{Coordinate, Difference, Location, Step, differences};
+pub use diff::{Coordinate, Difference, Location, PlaceChange, differences};
 pub use lookup::Point;
 pub use polish::polish;
 pub use quality::Quality;

@@ -5,16 +5,16 @@ use fugato::{
     axum::{BadInput, Caller, TimelineItem, UserMessage, timeline, title},
     graph::Runner,
     state::{ConversationUpdate, Interrupt, Message, ThreadId},
-    stream::{QuestionAnswer, Reply as Answer},
+    stream::{QuestionAnswer, ReplyForm as Answer},
 };
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    agent::{AgentState, BY_HAND, Reply, Request, Update},
+    agent::{AgentState, BY_HAND, CardReply, Request, Update},
     calendar::Lang,
     contract::Call,
-    recall::{Notes, Recall, remembered},
+    recall::{NoteSearch, Notes, remembered},
     service::Service,
     store::ScheduleStore,
 };
@@ -27,7 +27,7 @@ pub struct ServedScheduler {
     service: Service,
     store: Arc<dyn ScheduleStore>,
     calendar: String,
-    memory: Arc<dyn Recall>,
+    memory: Arc<dyn NoteSearch>,
 }
 
 impl ServedScheduler {
@@ -49,7 +49,7 @@ impl ServedScheduler {
 
     fugato::state::setters! {
         /// Sets the memory to use; without it, the notes of the calendar are used.
-        pub fn memory(memory: impl Recall + 'static) { memory = Arc::new(memory) }
+        pub fn memory(memory: impl NoteSearch + 'static) { memory = Arc::new(memory) }
     }
 
     /// Returns the classes that a request is about: all there are, unless it names some.
@@ -157,9 +157,9 @@ impl fugato::axum::Agent for ServedScheduler {
                 }
                 return Ok(Value::Object(object));
             }
-            Answer::Approve | Answer::Value(Value::Bool(true)) => Reply::approve(),
-            Answer::Value(Value::String(text)) => Reply::text(text),
-            _ => Reply::reject(reason),
+            Answer::Approve | Answer::Value(Value::Bool(true)) => CardReply::approve(),
+            Answer::Value(Value::String(text)) => CardReply::text(text),
+            _ => CardReply::reject(reason),
         };
         serde_json::to_value(reply).map_err(|error| BadInput::new("it is no answer").because(error))
     }

@@ -12,7 +12,7 @@ use jiff::{Timestamp, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    agent::{Action, AgentState, Reply, Request, STEP_RESERVE, Update},
+    agent::{AgentState, CardAction, CardReply, Request, STEP_RESERVE, Update},
     deps::Deps,
     graph::graph,
 };
@@ -83,7 +83,7 @@ impl Service {
         &self,
         thread: &ThreadId,
         card: &InterruptId,
-        reply: &Reply,
+        reply: &CardReply,
     ) -> Result<Run<AgentState>, serde_json::Error> {
         Ok(self
             .runner
@@ -94,7 +94,7 @@ impl Service {
     pub fn resume(
         &self,
         thread: &ThreadId,
-        resume: &Resume,
+        resume: &CardAnswer,
         text: &str,
     ) -> Result<Run<AgentState>, serde_json::Error> {
         let said = (!text.trim().is_empty()).then(|| text.to_owned());
@@ -116,7 +116,7 @@ impl Service {
 
 /// An answer in its wire format.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Resume {
+pub struct CardAnswer {
     /// The id of the card.
     pub interaction_id: String,
     /// `confirm` or `ask_user`.
@@ -140,10 +140,10 @@ pub fn answer_status(ended: &Result<RunResult<AgentState>, RunError>) -> Option<
 }
 
 /// Reads the older form of an answer, which names no card: it is for the only open one.
-pub fn confirm_action(action: &str) -> Option<Action> {
+pub fn confirm_action(action: &str) -> Option<CardAction> {
     match action {
-        "accept" => Some(Action::Approve),
-        "reject" => Some(Action::Reject),
+        "accept" => Some(CardAction::Approve),
+        "reject" => Some(CardAction::Reject),
         _ => None,
     }
 }

@@ -22,7 +22,7 @@ use crate::{
         scope::DayScope,
         tools::{
             BatchMoveArgs, FindFreeArgs, GetOverviewArgs, GetTaskInfoArgs, ListTasksArgs, MoveArgs,
-            PlaceArgs, QueryRangeArgs, Reply, SwapArgs, UnplaceArgs, WritePreview, batch_move,
+            PlaceArgs, QueryRangeArgs, ReadResult, SwapArgs, UnplaceArgs, WritePreview, batch_move,
             find_free, get_overview, get_task_info, list_tasks, move_task, place, query_range,
             swap, unplace,
         },
@@ -34,7 +34,7 @@ pub use queue::QUEUE_APPLY_HEAD_MOVE;
 
 /// The input of the tools: the schedule, and the current permissions.
 #[derive(Debug, Clone)]
-pub struct View {
+pub struct ToolView {
     /// The schedule.
     pub schedule: Arc<ScheduleState>,
     /// The permissions of write tools.
@@ -57,7 +57,7 @@ pub const OPTIMIZE_ONLY: [&str; 5] = [
 /// The number of moves in one call while the schedule is optimised.
 const OPTIMIZE_BATCH: usize = 2;
 
-impl View {
+impl ToolView {
     /// Returns the view of the agent with its current permissions; none while no schedule is
     /// loaded.
     pub fn of(agent: &AgentState, existing_may_move: bool) -> Option<Self> {
@@ -101,18 +101,20 @@ fn domains() -> Domains {
 }
 
 /// Returns all tools; those that use the web are switched off.
-pub fn registry() -> Result<Registry<View, Update>, RegistryError> {
+pub fn registry() -> Result<Registry<ToolView, Update>, RegistryError> {
     registry_with(None)
 }
 
 /// Returns all tools, with access to this web.
-pub fn registry_with(web: Option<Arc<dyn Web>>) -> Result<Registry<View, Update>, RegistryError> {
+pub fn registry_with(
+    web: Option<Arc<dyn Web>>,
+) -> Result<Registry<ToolView, Update>, RegistryError> {
     let builder = class::register(queue::register(search::register(basic())));
     web::register(deep::register(builder), web).build()
 }
 
 /// Returns the basic set.
-fn basic() -> RegistryBuilder<View, Update> {
+fn basic() -> RegistryBuilder<ToolView, Update> {
     let core = |spec: ToolSpec| spec.domain("schedule").pack("core").requires_state();
     let detail = |spec: ToolSpec| spec.domain("schedule").pack("detail_read").requires_state();
     let analyze = |spec: ToolSpec| spec.domain("schedule").pack("analyze").requires_state();
@@ -208,16 +210,16 @@ fn basic() -> RegistryBuilder<View, Update> {
         )
 }
 
-type Cx<'a> = ToolContext<'a, View>;
+type Cx<'a> = ToolContext<'a, ToolView>;
 
-fn seen(reply: Result<Reply, WriteRefusal>) -> Result<ToolOutput<Update>, ToolFailure> {
-    let Reply { text, summary } = reply.map_err(|why| refused(&why))?;
+fn seen(reply: Result<ReadResult, WriteRefusal>) -> Result<ToolOutput<Update>, ToolFailure> {
+    let ReadResult { text, summary } = reply.map_err(|why| refused(&why))?;
     Ok(ToolOutput::new(text).summary(summary))
 }
 
 fn written(
     cx: Cx<'_>,
-    write: impl FnOnce(&View) -> Result<WritePreview, WriteRefusal>,
+    write: impl FnOnce(&ToolView) -> Result<WritePreview, WriteRefusal>,
 ) -> Result<ToolOutput<Update>, ToolFailure> {
     let WritePreview {
         text,

@@ -17,7 +17,7 @@ use tokio::sync::Mutex;
 
 use crate::{
     calendar::{Calendar, Classes, Export, Intake, Lang, export, import, read_file, write_file},
-    schedule::{EventType, ScheduleState, Task, TaskStatus},
+    schedule::{EventType, PlacementStatus, ScheduleState, ScheduleTask},
     store::{ScheduleStore, StoreReceipt, StoreWrite},
 };
 
@@ -90,7 +90,7 @@ impl Transfer {
 
     /// Returns a remark for each item that had a place before and is pending now.
     fn lost(&self, before: &ScheduleState, after: &ScheduleState) -> Vec<String> {
-        let had_place = |task: &&Task| {
+        let had_place = |task: &&ScheduleTask| {
             let mut known = before.tasks.iter();
             known.any(|known| {
                 (&known.source_id, &known.name) == (&task.source_id, &task.name)
@@ -98,7 +98,7 @@ impl Transfer {
             })
         };
         let pending = after.tasks.iter().filter(|task| !task.is_placed());
-        let lost = pending.filter(had_place).map(|Task { name, .. }| {
+        let lost = pending.filter(had_place).map(|ScheduleTask { name, .. }| {
             self.lang.pick(
                 format!("“{name}” lost its place, which is no longer free."),
                 format!("“{name}”原来的位置已不再空闲，需要重新安排。"),
@@ -176,7 +176,7 @@ async fn replace(
     let after = this.stored().await?;
     remarks.extend(this.lost(&before, &after));
     let items = after.tasks.iter();
-    let items = items.filter(|task| task.status == TaskStatus::Pending);
+    let items = items.filter(|task| task.status == PlacementStatus::Pending);
     let items = items.count();
     Ok(Json(
         json!({ "courses": courses, "items": items, "remarks": remarks }),

@@ -6,9 +6,9 @@ mod common;
 use common::{FIRST, Stage, assert_paired, ends, lies, place, plan, task};
 use fugato::state::Role;
 use scheduler::{
-    agent::{Phase, QuestionTopic, Reply},
-    schedule::{Slot, TaskStatus},
-    service::{Resume, answer_status},
+    agent::{CardReply, Phase, QuestionTopic},
+    schedule::{PlacementStatus, Slot},
+    service::{CardAnswer, answer_status},
 };
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn two_steps() -> Value {
     plan(["Look for free time", "Place the first chapter"])
 }
 
-fn resume(id: &str, action: &str) -> Resume {
+fn resume(id: &str, action: &str) -> CardAnswer {
     serde_json::from_value(json!({ "interaction_id": id, "type": "confirm", "action": action }))
         .unwrap()
 }
@@ -36,7 +36,7 @@ async fn sch_t1_a_plan_is_accepted() {
 
     stage.says(&common::look("find_free", json!({ "duration": 2 })));
     stage.says(&json!({ "action": "ask_user", "speak": "When?" }));
-    let went_on = stage.reply(asked.open(), &Reply::approve()).await;
+    let went_on = stage.reply(asked.open(), &CardReply::approve()).await;
     let told = ["confirmed", "executing", "executing", "ask_user"];
     assert_eq!(went_on.statuses(), told);
     assert_eq!(
@@ -52,7 +52,7 @@ async fn sch_t1_a_plan_is_rejected() {
     let stage = Stage::new([task(), two_steps(), plan(["Only look"])]);
     let asked = stage.ask("Place the first chapter").await;
     let again = stage
-        .reply(asked.open(), &Reply::reject(Some("just look".into())))
+        .reply(asked.open(), &CardReply::reject(Some("just look".into())))
         .await;
     assert_eq!(again.statuses(), ["rejected", "planning", "plan_confirm"]);
     assert_eq!(again.card().summary, "1. Only look (done when: it is so)");
@@ -67,7 +67,7 @@ async fn writing(rest: impl IntoIterator<Item = Value>) -> (Stage, common::Scene
     let script = [task(), two_steps(), place(FIRST, 1, 3)];
     let stage = Stage::new(script.into_iter().chain(rest));
     let asked = stage.ask("Place the first chapter").await;
-    let asked = stage.reply(asked.open(), &Reply::approve()).await;
+    let asked = stage.reply(asked.open(), &CardReply::approve()).await;
     assert_eq!(asked.card().topic, QuestionTopic::Tool);
     assert_eq!(lies(asked.agent(), FIRST), []);
     (stage, asked)
@@ -78,7 +78,7 @@ async fn sch_t1_a_write_is_accepted() {
     let (stage, asked) = writing([]).await;
     let before = stage.model.requests().len();
     // The script is over, so the rest runs without a model.
-    let done = stage.reply(asked.open(), &Reply::approve()).await;
+    let done = stage.reply(asked.open(), &CardReply::approve()).await;
     assert!(
         done.error().contains("call 4 of a script with 3 replies"),
         "{}",
@@ -88,7 +88,7 @@ async fn sch_t1_a_write_is_accepted() {
     let agent = stage.state().await;
     assert_eq!(lies(&agent, FIRST), [Slot::new(1, 3, 4)]);
     let placed = agent.schedule.as_ref().unwrap().task(FIRST).unwrap();
-    assert_eq!(placed.status, TaskStatus::Suggested);
+    assert_eq!(placed.status, PlacementStatus::Suggested);
     assert_eq!(agent.wanted, None);
     assert_paired(&agent);
     // The pair was in the history before the model was asked again.
@@ -100,7 +100,10 @@ async fn sch_t1_a_write_is_accepted() {
 async fn sch_t1_a_write_is_rejected() {
     let (stage, asked) = writing([place(FIRST, 2, 5)]).await;
     let other = stage
-        .reply(asked.open(), &Reply::reject(Some("not on Monday".into())))
+        .reply(
+            asked.open(),
+            &CardReply::reject(Some("not on Monday".into())),
+        )
         .await;
     assert_eq!(other.statuses(), ["rejected", "executing", "tool_confirm"]);
     assert_eq!(
@@ -141,10 +144,12 @@ async fn sch_t1_a_question_is_answered() {
         json!({ "action": "ask_user", "speak": "And then?" }),
     ]);
     let asked = stage.ask("Place the first chapter").await;
-    let asked = stage.reply(asked.open(), &Reply::approve()).await;
+    let asked = stage.reply(asked.open(), &CardReply::approve()).await;
     assert_eq!(asked.card().topic, QuestionTopic::AskUser);
     assert_eq!(asked.card().summary, "Mornings or evenings?");
-    let went_on = stage.reply(asked.open(), &Reply::text("mornings")).await;
+    let went_on = stage
+        .reply(asked.open(), &CardReply::text("mornings"))
+        .await;
     // The answer counts as evidence, so the step could be closed.
     let told = ["resumed", "executing", "executing", "ask_user"];
     assert_eq!(went_on.statuses(), told);
@@ -174,7 +179,7 @@ async fn sch_t1_a_stale_id_changes_nothing() {
     );
     assert_eq!(stage.model.requests().len(), 3);
     // The card is still open, and can be answered.
-    let done = stage.reply(asked.open(), &Reply::approve()).await;
+    let done = stage.reply(asked.open(), &CardReply::approve()).await;
     assert_eq!(done.tools().len(), 1);
 }
 

@@ -31,7 +31,7 @@ use futures::StreamExt as _;
 use scheduler::{
     agent::Update,
     llm_config::LlmConfig,
-    route::Routes,
+    route::RouteSet,
     served::ServedScheduler,
     service::Service,
     store::{
@@ -247,7 +247,7 @@ impl ConsentWorld for Room {
     async fn restart(&self) -> Result<(), BoxError> {
         let books: Arc<dyn ScheduleStore> = Arc::new(self.books().await?);
         let mind = LlmConfig {
-            routes: Routes::Five,
+            routes: RouteSet::Five,
             ..strict(Obedient)
         };
         let deps = deps(week()).mind(mind);

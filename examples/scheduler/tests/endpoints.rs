@@ -17,7 +17,7 @@ use fugato::{
 };
 use scheduler::{
     calendar::Lang,
-    schedule::{Change, ScheduleState, Slot, TaskStatus, differences},
+    schedule::{Change, PlacementStatus, ScheduleState, Slot, differences},
     served::ServedScheduler,
     service::Service,
     store::{
@@ -35,13 +35,13 @@ const COURSES: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//x//EN\r\nBEGI
 const TASKS: &str = "zone = \"UTC\"\n[window]\nstart = 2026-03-02\nweeks = 2\n\
     [[classes]]\nname = \"Reading\"\nitems = [\"One\", \"Two\"]\n";
 
-struct Desk {
+struct Fixture {
     app: Router,
     store: Arc<dyn ScheduleStore>,
     folder: tempfile::TempDir,
 }
 
-async fn desk() -> Desk {
+async fn desk() -> Fixture {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("schedule.db").display().to_string();
     let store = store::open(&path).await.expect("a database");
@@ -58,10 +58,10 @@ async fn desk() -> Desk {
     let routes = AgentRoutes::new(ServedScheduler::new(service, store.clone(), "home"));
     let limits = Limits::default().body(4000);
     let app = routes.limits(limits).beside(transfer.routes()).router();
-    Desk { app, store, folder }
+    Fixture { app, store, folder }
 }
 
-impl Desk {
+impl Fixture {
     async fn ask(&self, method: &str, path: &str, body: String) -> (StatusCode, String) {
         let request = Request::builder().method(method).uri(path);
         let request = request.header("content-type", "application/json");
@@ -123,7 +123,7 @@ async fn a_timetable_is_brought_and_the_schedule_taken_away() {
     );
 }
 
-impl Desk {
+impl Fixture {
     async fn schedule(&self) -> ScheduleState {
         let stored = self.store.read("home").await.expect("a store");
         stored.expect("a calendar").schedule
@@ -139,7 +139,7 @@ impl Desk {
                 task: task.expect("a task").state_id,
                 slots: vec![*slot],
                 host: None,
-                status: TaskStatus::Existing,
+                status: PlacementStatus::Existing,
             });
         }
         let changes = differences(&before, &after);

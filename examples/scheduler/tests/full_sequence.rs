@@ -10,9 +10,9 @@ use common::{
     FIRST, Scene, Stage, assert_paired, deps, ends, lies, look, place, strict, task, week,
 };
 use fugato::{graph::ThreadStatus, sqlite::SqliteLog};
-use fugato_testkit::{Reply as Said, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply as Said};
 use scheduler::{
-    agent::{AgentState, Phase, QuestionTopic, Reply, Request},
+    agent::{AgentState, CardReply, Phase, QuestionTopic, Request},
     calendar::Lang,
     schedule::Slot,
 };
@@ -53,7 +53,9 @@ async fn approve(stage: &Stage) -> Scene {
     let ThreadStatus::Waiting(open) = standing else {
         panic!("{standing:?}")
     };
-    stage.reply(open.first().unwrap(), &Reply::approve()).await
+    stage
+        .reply(open.first().unwrap(), &CardReply::approve())
+        .await
 }
 
 async fn first(folder: &Path, text: &str) {

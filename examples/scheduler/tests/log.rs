@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use scheduler::agent::Reply;
+use scheduler::agent::CardReply;
 use serde_json::json;
 use tracing::{
     Event, Metadata, Subscriber,
@@ -77,10 +77,10 @@ async fn sch_135_the_lines_of_a_run_are_found_by_their_keys() {
     ];
     let stage = Stage::new(said);
     let asked = stage.ask("Place the first chapter").await;
-    let asked = stage.reply(asked.open(), &Reply::approve()).await;
+    let asked = stage.reply(asked.open(), &CardReply::approve()).await;
     stage.says(&ends("done"));
     stage.says(&json!("That was it."));
-    let done = stage.reply(asked.open(), &Reply::approve()).await;
+    let done = stage.reply(asked.open(), &CardReply::approve()).await;
     assert!(done.is_finished());
     drop(guard);
 

@@ -7,7 +7,7 @@ use common::{
 };
 use fugato::stream::ToolStatus;
 use scheduler::{
-    agent::{Phase, Reply, Request, TerminalStatus},
+    agent::{CardReply, Phase, Request, TerminalStatus},
     schedule::Slot,
 };
 use serde_json::{Value, json};
@@ -143,7 +143,7 @@ async fn sch_t1_rounds_are_exhausted() {
         .classes([1])
         .max_rounds(3);
     let asked = stage.request(request).await;
-    let scene = stage.reply(asked.open(), &Reply::approve()).await;
+    let scene = stage.reply(asked.open(), &CardReply::approve()).await;
     assert!(scene.is_finished(), "{:?}", scene.end);
     let outcome = scene.agent().run.outcome.as_ref().unwrap();
     assert_eq!(

@@ -14,7 +14,7 @@ use fugato::{
 use futures::FutureExt as _;
 use jiff::{Timestamp, civil::date, tz::TimeZone};
 use scheduler::{
-    agent::{Reply, Request, Update},
+    agent::{CardReply, Request, Update},
     contract::Call,
     served::ServedScheduler,
     service::Service,
@@ -131,7 +131,7 @@ async fn sch_136_what_cannot_be_used_is_refused_in_words() {
 struct Amnesia;
 
 #[async_trait::async_trait]
-impl scheduler::recall::Recall for Amnesia {
+impl scheduler::recall::NoteSearch for Amnesia {
     async fn recall(&self, _: &str) -> Result<Vec<String>, fugato::graph::BoxError> {
         Err("the index is gone".into())
     }
@@ -184,7 +184,7 @@ async fn sch_23_answers_of_all_protocols_become_replies() {
         let value = served.answer(&thread, &caller, &asked, answered);
         let value = value.now_or_never().expect("it waits for nothing");
         let value = value.expect("an answer");
-        serde_json::from_value::<Reply>(value).expect("a reply")
+        serde_json::from_value::<CardReply>(value).expect("a reply")
     };
     let openai = |text: &str, action: &str| {
         let resume = json!({ "interaction_id": "q", "type": "confirm", "action": action });
@@ -192,16 +192,16 @@ async fn sch_23_answers_of_all_protocols_become_replies() {
         let request = json!({ "messages": messages, "ext": { "resume": resume } });
         reply(Resume::openai(&request).expect("an answer"))
     };
-    assert_eq!(openai("", "approve"), Reply::approve());
-    let because = Reply::reject(Some("not on Friday".into()));
+    assert_eq!(openai("", "approve"), CardReply::approve());
+    let because = CardReply::reject(Some("not on Friday".into()));
     assert_eq!(openai("not on Friday", "reject"), because);
-    assert_eq!(openai("", "cancel"), Reply::reject(None));
+    assert_eq!(openai("", "cancel"), CardReply::reject(None));
     let page = |answer: Value| {
         let request = json!({ "answers": { "q": answer } });
         reply(Resume::by_id(&request).expect("an answer"))
     };
-    assert_eq!(page(json!("next week")), Reply::text("next week"));
-    assert_eq!(page(json!(true)), Reply::approve());
+    assert_eq!(page(json!("next week")), CardReply::text("next week"));
+    assert_eq!(page(json!(true)), CardReply::approve());
     assert_eq!(
         page(json!({ "action": "reject", "text": "not on Friday" })),
         because
@@ -219,7 +219,7 @@ async fn a_timeline_tells_what_was_said_and_done_and_no_corrections() {
         json!("That was it."),
     ]);
     let asked = stage.ask("What does my week look like?").await;
-    stage.reply(asked.open(), &Reply::approve()).await;
+    stage.reply(asked.open(), &CardReply::approve()).await;
     let agent = stage.state().await;
     let served = served().await;
     assert_eq!(

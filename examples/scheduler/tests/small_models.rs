@@ -5,7 +5,7 @@ use scheduler::contract::decision;
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
-struct Said {
+struct Replies {
     class: String,
     raw: String,
 }
@@ -16,7 +16,7 @@ fn sch_41_what_small_models_say_is_a_decision_or_is_corrected() {
     let lines = include_str!("../../../crates/llm/tests/data/model-outputs.jsonl").lines();
     let (contract, mut counts) = (decision(true), BTreeMap::new());
     for line in lines {
-        let said: Said = serde_json::from_str(line).expect("a line is an answer");
+        let said: Replies = serde_json::from_str(line).expect("a line is an answer");
         let came = match contract.read(&said.raw) {
             Ok(_) => "decided",
             Err(rejected) => {

@@ -29,7 +29,7 @@ pub const PRECHECK: &str = "run_duplicate_precheck";
 /// An action of the whitelist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Action {
+pub struct WhitelistedAction {
     /// Its name.
     pub name: &'static str,
     /// The form that it is about; none if the form is one of its arguments.
@@ -54,8 +54,8 @@ pub enum ActionWork {
     Write(WriteKind),
 }
 
-const fn action(name: &'static str, work: ActionWork, form: Option<FormKind>) -> Action {
-    Action { name, form, work }
+const fn action(name: &'static str, work: ActionWork, form: Option<FormKind>) -> WhitelistedAction {
+    WhitelistedAction { name, form, work }
 }
 
 const TRIP: Option<FormKind> = Some(FormKind::Application);
@@ -63,7 +63,7 @@ const CLAIM: Option<FormKind> = Some(FormKind::Reimbursement);
 
 /// All actions: nothing else can be requested, by any client.
 #[rustfmt::skip]
-pub const WHITELIST: [Action; 11] = [
+pub const WHITELIST: [WhitelistedAction; 11] = [
     action("fill_application_fields", ActionWork::Fill, TRIP),
     action("build_application_preview", ActionWork::Preview, TRIP),
     action("fill_reimbursement_fields", ActionWork::Fill, CLAIM),
@@ -78,7 +78,7 @@ pub const WHITELIST: [Action; 11] = [
 ];
 
 /// Returns the whitelisted action of this name.
-pub fn find(name: &str) -> Option<Action> {
+pub fn find(name: &str) -> Option<WhitelistedAction> {
     WHITELIST.into_iter().find(|action| action.name == name)
 }
 
@@ -122,7 +122,7 @@ pub fn sequence(form: FormKind, goal: Goal) -> &'static [&'static str] {
 pub fn steps(deps: &Deps, task: &PlanTask) -> Vec<ActionStep> {
     let names = sequence(task.form, task.goal).iter();
     let actions = names.filter_map(|name| find(name));
-    let step = |action: Action| {
+    let step = |action: WhitelistedAction| {
         let side_effect = action.writes();
         ActionStep {
             action: action.name.to_owned(),
@@ -203,7 +203,7 @@ fn are_missing(fields: &[String]) -> String {
     format!("these fields are missing: {}", fields.join(", "))
 }
 
-impl Action {
+impl WhitelistedAction {
     /// Returns true if it writes.
     pub fn writes(self) -> bool {
         matches!(self.work, ActionWork::Write(_))

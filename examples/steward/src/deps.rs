@@ -25,7 +25,7 @@ pub struct Deps {
     /// The business services.
     pub ledger: Arc<dyn Ledger>,
     /// The policy that says which actions run without consent.
-    pub policy: Policy,
+    pub policy: ConsentPolicy,
     /// The time, in milliseconds since the Unix epoch.
     pub clock: Clock,
     /// The time for which a precheck is valid.
@@ -37,11 +37,11 @@ pub type Clock = Arc<dyn Fn() -> Millis + Send + Sync>;
 
 /// The writing actions that need no consent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Policy {
+pub struct ConsentPolicy {
     without_asking: BTreeSet<String>,
 }
 
-impl Policy {
+impl ConsentPolicy {
     fugato::state::setters! {
         /// Lets an action run without asking. Handing in is always asked for.
         pub fn without_asking(action: impl Into<String>) { without_asking.insert(action.into()) }
@@ -67,7 +67,7 @@ impl Deps {
             desk: desk.clone(),
             model: model.map(watched),
             ledger,
-            policy: Policy::default(),
+            policy: ConsentPolicy::default(),
             clock: Arc::new(now),
             evidence_holds: Duration::from_mins(10),
         }
@@ -75,7 +75,7 @@ impl Deps {
 
     fugato::state::setters! {
         /// Sets the policy, so that fewer actions need consent.
-        pub fn policy(policy: Policy) { policy = policy }
+        pub fn policy(policy: ConsentPolicy) { policy = policy }
 
         /// Sets another clock, such as that of a test.
         pub fn clock(clock: impl Fn() -> Millis + Send + Sync + 'static) { clock = Arc::new(clock) }

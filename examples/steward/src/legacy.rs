@@ -15,7 +15,7 @@ use crate::{
     action,
     deps::Deps,
     nodes,
-    service::{NextStep, Planner, RuleData, Situation, Slots, inquiry},
+    service::{NextStepJudge, RequestPlanner, RuleData, Situation, Slots, inquiry},
     state::{Intent, RequestKind, RuntimeDecision, Steward, Update},
 };
 
@@ -100,7 +100,9 @@ impl Progress<'_> {
 
     /// Plans the request, and returns true if there is something to do.
     async fn plan(&mut self) -> bool {
-        let mut intent = self.judged(Planner, &Situation::of(&self.state)).await;
+        let mut intent = self
+            .judged(RequestPlanner, &Situation::of(&self.state))
+            .await;
         if intent.off_topic {
             intent = Intent::off_topic();
         }
@@ -117,12 +119,12 @@ impl Progress<'_> {
     /// Decides the meaning of the words for the current task, and returns true if the plan goes on.
     async fn decide(&mut self) -> bool {
         let situation = Situation::of(&self.state);
-        let decision = match NextStep(self.deps.desk.clone()).certain(&situation) {
+        let decision = match NextStepJudge(self.deps.desk.clone()).certain(&situation) {
             Some(decision) => {
                 self.push(Update::Judged(Judgement::by_rule()));
                 decision
             }
-            None => self.judged(NextStep, &situation).await,
+            None => self.judged(NextStepJudge, &situation).await,
         };
         let is_chat = self.state.is_chat();
         let goes_on = match decision {

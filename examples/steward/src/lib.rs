@@ -19,4 +19,4 @@ pub mod steward_service;
 
 pub use action::tool_words;
 pub use legacy::Sequence;
-pub use nodes::{Reply, ReplyAction};
+pub use nodes::{CardReply, ReplyAction};

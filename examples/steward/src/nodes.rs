@@ -8,6 +8,6 @@ pub(crate) mod settle;
 pub(crate) use guard::{Guard, cautious, flow};
 pub(crate) use prepare::Prepare;
 pub(crate) use respond::Respond;
-pub use review::{Reply, ReplyAction};
+pub use review::{CardReply, ReplyAction};
 pub(crate) use review::{answered, question};
 pub(crate) use settle::persist;

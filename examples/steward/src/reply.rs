@@ -4,7 +4,7 @@ use fugato::cli::Lang;
 use crate::{
     action,
     service::RuleData,
-    state::{ActionResult, Flow, PlanTask, RequestKind, RuntimeDecision, Steward, TaskStatus},
+    state::{ActionResult, Flow, PlanTask, RequestKind, RuntimeDecision, Steward, WorkStatus},
 };
 
 /// Returns the text at the end of a request or before a card.
@@ -97,7 +97,7 @@ fn asks(desk: &RuleData, state: &Steward, task: &PlanTask, lang: Lang) -> String
         );
     }
     let tasks = state.steward_state.tasks.iter();
-    let open = tasks.filter(|task| task.status == TaskStatus::Open).count();
+    let open = tasks.filter(|task| task.status == WorkStatus::Open).count();
     if open > 1 {
         told = format!(
             "{told}\n{}{}",

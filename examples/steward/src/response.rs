@@ -9,8 +9,8 @@ use crate::{
     action, reply,
     service::RuleData,
     state::{
-        ActionResult, ActionStep, Flow, Plan, PlanTask, RequestKind, Runtime, RuntimeDecision,
-        SlotDecision, Steward, TaskStatus,
+        ActionResult, ActionStep, Flow, PlanTask, RequestKind, Runtime, RuntimeDecision,
+        SlotDecision, Steward, TaskPlan, WorkStatus,
     },
 };
 
@@ -32,7 +32,7 @@ pub struct CommonFields {
     /// The path that processed the request.
     pub runtime: Runtime,
     /// The plan, as it is kept.
-    pub steward_state: Plan,
+    pub steward_state: TaskPlan,
     /// The interrupt that waits for a person.
     pub pending_interrupt: Option<Interrupt>,
     /// The result of the action.
@@ -194,7 +194,7 @@ fn told(desk: &RuleData, state: &Steward, pending: Option<&Interrupt>) -> Common
 
 fn planned(state: &Steward) -> Vec<PlannedTask> {
     let tasks = state.steward_state.tasks.iter();
-    let tasks = tasks.filter(|task| task.status != TaskStatus::Closed);
+    let tasks = tasks.filter(|task| task.status != WorkStatus::Closed);
     let planned = tasks.map(|task| PlannedTask {
         suggested_actions: suggested(state, task),
         task: task.clone(),
@@ -225,7 +225,7 @@ fn acted(state: &Steward, action: &str, told: CommonFields) -> StewardActionResp
 
 /// Returns the step that writes, once nothing is missing.
 fn suggested(state: &Steward, task: &PlanTask) -> Vec<SuggestedAction> {
-    if task.status != TaskStatus::Open || !task.missing_fields.is_empty() {
+    if task.status != WorkStatus::Open || !task.missing_fields.is_empty() {
         return vec![];
     }
     let writes = task.action_steps.iter().filter(|step| step.side_effect);

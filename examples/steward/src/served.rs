@@ -4,12 +4,12 @@ use fugato::{
     axum::{BadInput, Caller, ThreadAccess, TimelineItem, UserMessage, belongs, timeline, title},
     graph::Runner,
     state::{Interrupt, Message, ThreadId},
-    stream::{QuestionAnswer, Reply as Answer},
+    stream::{QuestionAnswer, ReplyForm as Answer},
 };
 use serde_json::{Value, json};
 
 use crate::{
-    nodes::Reply,
+    nodes::CardReply,
     state::{Request, RequestExtras, RequestKind, Steward, Update},
     steward_service::StewardService,
 };
@@ -74,12 +74,12 @@ impl fugato::axum::Agent for ServedSteward {
         let reply = match reply {
             // Its schema says what is wrong with it.
             Answer::Value(Value::Object(object)) => return Ok(Value::Object(object)),
-            Answer::Approve | Answer::Value(Value::Bool(true)) => Reply::approve(),
-            Answer::Value(Value::String(text)) => Reply::say(text),
+            Answer::Approve | Answer::Value(Value::Bool(true)) => CardReply::approve(),
+            Answer::Value(Value::String(text)) => CardReply::say(text),
             Answer::Reject | Answer::Cancel | Answer::Value(Value::Bool(false) | Value::Null) => {
-                Reply {
+                CardReply {
                     text: reason,
-                    ..Reply::reject()
+                    ..CardReply::reject()
                 }
             }
             _ => {

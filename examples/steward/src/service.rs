@@ -23,11 +23,11 @@ use crate::{
     deps::Deps,
     form::{FormKind, Forms},
     read::RuleReader,
-    state::{Plan, RequestExtras, RequestKind, Steward},
+    state::{RequestExtras, RequestKind, Steward, TaskPlan},
 };
 
-pub use planner::Planner;
-pub use runtime::NextStep;
+pub use planner::RequestPlanner;
+pub use runtime::NextStepJudge;
 pub use slots::Slots;
 
 /// A decision in the making.
@@ -119,7 +119,7 @@ pub struct Situation {
     /// The form that is asked about, if not that of the current task.
     pub form: Option<FormKind>,
     /// The plan so far.
-    pub plan: Plan,
+    pub plan: TaskPlan,
     /// True if the words were read before in this request.
     pub is_read: bool,
 }

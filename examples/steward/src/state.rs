@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::form::FormKind;
 
 pub use change::{GraphOutput, Update};
-pub use plan::{ActionStep, Plan, PlanTask, TaskStatus};
+pub use plan::{ActionStep, PlanTask, TaskPlan, WorkStatus};
 pub use request::{Request, RequestExtras, RequestKind, Runtime};
 
 /// The state of a conversation. What belongs to a request is forgotten when the next one begins.
@@ -34,7 +34,7 @@ pub struct Steward {
     /// The day on which "tomorrow" is counted, as `2026-03-02`.
     pub base_date: String,
     /// The tasks and their progress.
-    pub steward_state: Plan,
+    pub steward_state: TaskPlan,
     /// The messages of the conversation.
     pub history: Vec<Message>,
     /// The names of the requests that have answered a card, the newest last: a repeat of one

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use crate::{
     deps::Deps,
     graph,
-    nodes::Reply,
+    nodes::CardReply,
     response::Response,
     state::{Request, RequestKind, Runtime, Steward, Update},
 };
@@ -145,8 +145,8 @@ impl StewardService {
     }
 
     /// Returns a conversation on this path, whatever is switched on.
-    pub fn on<'a>(&'a self, runtime: Runtime, thread: &'a ThreadId) -> Conversation<'a> {
-        Conversation {
+    pub fn on<'a>(&'a self, runtime: Runtime, thread: &'a ThreadId) -> StewardThread<'a> {
+        StewardThread {
             clerk: self,
             runtime,
             runner: self.path(runtime),
@@ -165,14 +165,14 @@ impl StewardService {
 /// A conversation, on one of the paths.
 #[derive(derive_more::Debug)]
 #[debug("Conversation {{ thread: {thread:?}, runtime: {runtime:?}, .. }}")]
-pub struct Conversation<'a> {
+pub struct StewardThread<'a> {
     clerk: &'a StewardService,
     runtime: Runtime,
     runner: &'a Runner<Steward>,
     thread: &'a ThreadId,
 }
 
-impl Conversation<'_> {
+impl StewardThread<'_> {
     /// Carries a request out. A repeat gets the result of the first request, whatever waits by now.
     pub async fn request(&self, request: &Request) -> Result<Value, ClerkError> {
         self.card(&request.employee).await?;
@@ -225,9 +225,9 @@ impl Conversation<'_> {
     pub async fn confirm(&self, employee: &str, said: Confirmation) -> Result<Value, ClerkError> {
         self.card(employee).await?;
         let reply = if said.approved {
-            Reply::approve()
+            CardReply::approve()
         } else {
-            Reply::reject()
+            CardReply::reject()
         };
         let sent = json!([&said.interrupt_id, said.approved]);
         let id = InterruptId(said.interrupt_id.into());
@@ -338,10 +338,12 @@ impl Conversation<'_> {
         let takes_words = state.is_chat() && !request.message.trim().is_empty();
         let reply = match consent(&said, &pending) {
             _ if !is_said(request) => return Err(ClerkError::Waiting { pending }),
-            Consent::Given(_, true) if Reply::of(request).brings_more(&state) => Reply::of(request),
-            Consent::Given(_, true) => Reply::approve(),
-            Consent::Given(_, false) => Reply::reject(),
-            Consent::None if takes_words && !is_decision(request) => Reply::of(request),
+            Consent::Given(_, true) if CardReply::of(request).brings_more(&state) => {
+                CardReply::of(request)
+            }
+            Consent::Given(_, true) => CardReply::approve(),
+            Consent::Given(_, false) => CardReply::reject(),
+            Consent::None if takes_words && !is_decision(request) => CardReply::of(request),
             Consent::None if !takes_words => return Err(ClerkError::Waiting { pending }),
             _ => return Ok(self.told(&state, Some(asked))),
         };

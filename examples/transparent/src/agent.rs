@@ -14,7 +14,7 @@ use fugato::{
 use serde::{Deserialize, Serialize};
 
 pub use fugato::cli::Lang;
-pub use turn::{PendingCall, Phase, Stop, ToolUse, TurnState};
+pub use turn::{CallRecord, PendingCall, TurnPhase, TurnState, TurnStop};
 pub use update::{Move, Request, Update};
 
 /// The state of a conversation. Every field has a default, so that threads of older versions load.
@@ -30,7 +30,7 @@ pub struct AgentState {
     /// The summary of older messages.
     pub compaction: Compaction,
     /// The policy by which the conversation is compacted.
-    pub policy: Policy,
+    pub policy: HistoryPolicy,
     /// The number of calls of tools in all turns, from which their ids are made.
     pub calls: u64,
     /// The present turn, or else the last one.
@@ -40,7 +40,7 @@ pub struct AgentState {
 /// The policy of compaction, with the options that a person may set.
 #[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Policy {
+pub struct HistoryPolicy {
     /// The number of turns, each a message of the person with its answer, after which it is due.
     #[default(140)]
     pub turns: usize,
@@ -51,7 +51,7 @@ pub struct Policy {
     pub keep_recent: usize,
 }
 
-impl Policy {
+impl HistoryPolicy {
     /// Returns the policy in the library's form.
     fn compaction(&self) -> CompactionPolicy {
         let turns = Trigger::Turns(self.turns);

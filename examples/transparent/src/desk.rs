@@ -65,7 +65,7 @@ pub struct Workspace {
 /// The error of a folder that cannot be used.
 #[derive(Debug, Error)]
 #[non_exhaustive]
-pub enum DeskError {
+pub enum WorkspaceError {
     /// A file cannot be read or written.
     #[error("{} cannot be read or written", path.display())]
     File {
@@ -90,7 +90,7 @@ pub enum DeskError {
 
 impl Workspace {
     /// Opens a folder. A folder without `SOUL.md` is new, and gets the sample files.
-    pub fn open(dir: impl Into<PathBuf>) -> Result<Self, DeskError> {
+    pub fn open(dir: impl Into<PathBuf>) -> Result<Self, WorkspaceError> {
         let dir = dir.into();
         if !dir.join("SOUL.md").exists() {
             fill(&dir)?;
@@ -99,7 +99,7 @@ impl Workspace {
         let settings: Settings = match fs::read_to_string(&path) {
             Ok(text) => toml::from_str(&text)?,
             Err(error) if error.kind() == io::ErrorKind::NotFound => Settings::default(),
-            Err(source) => return Err(DeskError::File { path, source }),
+            Err(source) => return Err(WorkspaceError::File { path, source }),
         };
         let root = dir.join(settings.root.as_deref().unwrap_or("files"));
         let index = SqliteSearch::open(dir.join("memory.db"))?;
@@ -134,7 +134,7 @@ impl Workspace {
     }
 
     /// Returns the web, if a search service is set, limited to the allowed hosts.
-    pub fn web(&self) -> Result<Option<Arc<dyn Web>>, DeskError> {
+    pub fn web(&self) -> Result<Option<Arc<dyn Web>>, WorkspaceError> {
         let WebSettings { search, hosts } = &self.settings.web;
         if search.trim().is_empty() {
             return Ok(None);
@@ -149,10 +149,10 @@ impl Workspace {
     }
 }
 
-fn fill(dir: &Path) -> Result<(), DeskError> {
+fn fill(dir: &Path) -> Result<(), WorkspaceError> {
     for (name, text) in SAMPLE {
         let path = dir.join(name);
-        let failed = |source| DeskError::File {
+        let failed = |source| WorkspaceError::File {
             path: path.clone(),
             source,
         };

@@ -6,10 +6,10 @@ use fugato::{
 };
 
 use crate::{
-    agent::{AgentState, Phase},
+    agent::{AgentState, TurnPhase},
     deps::Deps,
     nodes::{
-        Act, Answer, BeginNode, KeepNode, Plan, Remember, Repair, Retrieve, Think, Understand,
+        Act, Answer, BeginNode, KeepNode, PlanNode, Remember, Repair, Retrieve, Think, Understand,
     },
 };
 
@@ -21,13 +21,13 @@ pub fn graph(deps: &Deps) -> Result<Graph<AgentState>, BuildError> {
         let request = &agent.turn.request;
         request.job.is_none().then(|| request.text.clone())
     };
-    let [intent, plan, think, retrieve, act, repair, answer] = NODES.map(Phase::node);
+    let [intent, plan, think, retrieve, act, repair, answer] = NODES.map(TurnPhase::node);
     Graph::<AgentState>::starting_at("begin")
         .node("begin", BeginNode(deps.clone()))
         .node("remember", Remember(MemoryTrigger::new(notebook, said)))
         .node("compact", recorded(deps.compact()))
         .node(intent, recorded(Understand(deps.clone())))
-        .node(plan, recorded(Plan(deps.clone())))
+        .node(plan, recorded(PlanNode(deps.clone())))
         .node(think, recorded(Think(deps.clone())))
         .node(retrieve, Retrieve(deps.clone()))
         .node(act, Act(deps.clone()))
@@ -50,14 +50,14 @@ pub fn graph(deps: &Deps) -> Result<Graph<AgentState>, BuildError> {
         .build()
 }
 
-const NODES: [Phase; 7] = [
-    Phase::Intent,
-    Phase::Plan,
-    Phase::Think,
-    Phase::Retrieve,
-    Phase::Act,
-    Phase::Repair,
-    Phase::Answer,
+const NODES: [TurnPhase; 7] = [
+    TurnPhase::Intent,
+    TurnPhase::Plan,
+    TurnPhase::Think,
+    TurnPhase::Retrieve,
+    TurnPhase::Act,
+    TurnPhase::Repair,
+    TurnPhase::Answer,
 ];
 
 fn next(agent: &AgentState) -> &'static str {

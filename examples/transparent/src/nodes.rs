@@ -24,11 +24,11 @@ pub use answer::Answer;
 pub use begin::BeginNode;
 pub use intent::Understand;
 pub use keep::KeepNode;
-pub use plan::Plan;
+pub use plan::PlanNode;
 pub use remember::Remember;
 pub use repair::{Repair, Revision};
 pub use retrieve::Retrieve;
-pub use think::{Decision, NextStep, Think};
+pub use think::{NextStep, Think, ThinkDecision};
 
 use crate::{
     agent::{AgentState, Update},

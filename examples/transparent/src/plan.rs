@@ -12,10 +12,10 @@ use crate::{agent::TurnState, intent::either};
 /// A step of a plan.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[schemars(rename = "Step")]
-pub struct PlanStep {
+pub struct TurnStep {
     /// What kind of step it is.
     #[serde(rename = "type")]
-    pub kind: StepKind,
+    pub kind: TurnStepKind,
     /// How to search the memory; `hybrid_search` if left out.
     #[serde(default = "hybrid_search")]
     pub action: String,
@@ -33,7 +33,8 @@ pub struct PlanStep {
 /// The kinds of steps.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum StepKind {
+#[schemars(rename = "StepKind")]
+pub enum TurnStepKind {
     /// The memory is searched.
     #[default]
     Rag,
@@ -52,12 +53,13 @@ const MOST_STEPS: usize = 8;
 
 /// The answer of a planner.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Plan {
+#[schemars(rename = "Plan")]
+pub struct TurnPlan {
     /// The steps in their order: first what the memory is searched for, then tools.
-    pub steps: Vec<PlanStep>,
+    pub steps: Vec<TurnStep>,
 }
 
-impl PlanStep {
+impl TurnStep {
     /// Returns a step that searches the memory.
     pub fn rag(query: impl Into<String>) -> Self {
         Self {
@@ -74,7 +76,7 @@ impl PlanStep {
             _ => Map::new(),
         };
         Self {
-            kind: StepKind::Tool,
+            kind: TurnStepKind::Tool,
             action: hybrid_search(),
             name: name.into(),
             params,
@@ -85,8 +87,8 @@ impl PlanStep {
     /// Returns a short title.
     pub fn title(&self) -> String {
         match self.kind {
-            StepKind::Rag => format!("{HYBRID_SEARCH}: {}", self.query),
-            StepKind::Tool => self.name.clone(),
+            TurnStepKind::Rag => format!("{HYBRID_SEARCH}: {}", self.query),
+            TurnStepKind::Tool => self.name.clone(),
         }
     }
 
@@ -97,9 +99,9 @@ impl PlanStep {
 }
 
 /// Returns the contract for the planner's answer, with these tools.
-pub fn contract(tools: &[String]) -> Contract<Plan> {
+pub fn contract(tools: &[String]) -> Contract<TurnPlan> {
     let tools = tools.to_vec();
-    Contract::<Plan>::new("plan")
+    Contract::<TurnPlan>::new("plan")
         .alias("plan", "steps")
         .prepare(|value| {
             let steps = value.get_mut("steps").and_then(Value::as_array_mut);
@@ -123,23 +125,23 @@ fn prepared(step: &mut Value) {
     }
 }
 
-fn check(plan: &Plan, tools: &[String], objections: &mut Objections) {
+fn check(plan: &TurnPlan, tools: &[String], objections: &mut Objections) {
     if plan.steps.is_empty() || plan.steps.len() > MOST_STEPS {
         objections.push("/steps", format!("a plan has 1 to {MOST_STEPS} steps"));
     }
     for (at, step) in plan.steps.iter().enumerate() {
         let place = |field: &str| format!("/steps/{at}/{field}");
         match step.kind {
-            StepKind::Rag if step.action != HYBRID_SEARCH => {
+            TurnStepKind::Rag if step.action != HYBRID_SEARCH => {
                 objections.push(
                     place("action"),
                     format!("it is {HYBRID_SEARCH:?}, or left out"),
                 );
             }
-            StepKind::Rag if step.query.trim().is_empty() => {
+            TurnStepKind::Rag if step.query.trim().is_empty() => {
                 objections.push(place("query"), "it says what to look for");
             }
-            StepKind::Tool if !tools.contains(&step.name) => {
+            TurnStepKind::Tool if !tools.contains(&step.name) => {
                 let allowed = one_of(tools.iter().map(String::as_str));
                 objections.push(
                     place("name"),
@@ -204,10 +206,10 @@ impl Slot {
     }
 
     /// Returns true if the intent or one of these steps can provide a value.
-    fn may_be_filled(self, before: &[PlanStep]) -> bool {
+    fn may_be_filled(self, before: &[TurnStep]) -> bool {
         match self {
             Self::SelectedPath => before.iter().any(|step| step.name == "list_files"),
-            Self::LastResult => before.iter().any(|step| step.kind == StepKind::Tool),
+            Self::LastResult => before.iter().any(|step| step.kind == TurnStepKind::Tool),
             _ => true,
         }
     }
@@ -242,7 +244,7 @@ pub struct MissingReference {
 
 /// Returns a step with the values of its references. A reference that is a whole value keeps its
 /// type; within a text it becomes text.
-pub fn filled(step: &PlanStep, turn: &TurnState) -> Result<PlanStep, MissingReference> {
+pub fn filled(step: &TurnStep, turn: &TurnState) -> Result<TurnStep, MissingReference> {
     let template = step.template();
     let missing = |missing: &str| MissingReference {
         step: step.title(),
@@ -265,7 +267,7 @@ pub fn filled(step: &PlanStep, turn: &TurnState) -> Result<PlanStep, MissingRefe
         Some(Value::Object(params)) => params,
         _ => Map::new(),
     };
-    Ok(PlanStep {
+    Ok(TurnStep {
         query: filled.get("query").map(value_text).unwrap_or_default(),
         params,
         ..step.clone()

@@ -10,7 +10,7 @@ use fugato::{
 };
 use serde_json::json;
 
-use crate::{agent::AgentState, deps::Deps, plan::PlanStep};
+use crate::{agent::AgentState, deps::Deps, plan::TurnStep};
 
 /// The maximum number of tokens of a prompt.
 const MOST_TOKENS: u64 = 24_000;
@@ -133,7 +133,7 @@ fn known(agent: &AgentState, stage: Stage) -> Stage {
         .state(standing.join("\n"))
 }
 
-fn line(at: usize, step: &PlanStep, followed: usize) -> String {
+fn line(at: usize, step: &TurnStep, followed: usize) -> String {
     let mark = if at < followed { "done" } else { "to do" };
     format!("{}. ({mark}) {}", at + 1, json!(step))
 }

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use crate::{
     agent::{AgentState, Move, PendingCall, TurnState},
     intent::{Intent, IntentKind, Params},
-    plan::{PlanStep, StepKind, filled},
+    plan::{TurnStep, TurnStepKind, filled},
 };
 
 pub use answer::answer;
@@ -108,7 +108,7 @@ pub fn intent(text: &str) -> Intent {
 }
 
 /// Returns the steps that fulfil a wish; none if an answer is enough.
-pub fn steps(turn: &TurnState) -> Vec<PlanStep> {
+pub fn steps(turn: &TurnState) -> Vec<TurnStep> {
     let Some(Intent { intent, params, .. }) = &turn.intent else {
         return vec![];
     };
@@ -118,32 +118,32 @@ pub fn steps(turn: &TurnState) -> Vec<PlanStep> {
         .request
         .job
         .is_some()
-        .then(|| PlanStep::tool("notify", json!({ "text": text })));
+        .then(|| TurnStep::tool("notify", json!({ "text": text })));
     let own = match (intent, params.kind.as_str()) {
         (IntentKind::Remind, _) if turn.request.job.is_some() => vec![],
-        (IntentKind::Search, "web") => vec![PlanStep::tool(
+        (IntentKind::Search, "web") => vec![TurnStep::tool(
             "web-search",
             json!({ "query": params.sought() }),
         )],
-        (IntentKind::Search, _) => vec![PlanStep::rag(params.sought()), listing(params)],
-        (IntentKind::AskMemory, _) => vec![PlanStep::rag(params.sought())],
+        (IntentKind::Search, _) => vec![TurnStep::rag(params.sought()), listing(params)],
+        (IntentKind::AskMemory, _) => vec![TurnStep::rag(params.sought())],
         (IntentKind::Remind, _) => reminder(turn),
-        (IntentKind::Execute, "jobs") => vec![PlanStep::tool("list_cron_jobs", json!({}))],
+        (IntentKind::Execute, "jobs") => vec![TurnStep::tool("list_cron_jobs", json!({}))],
         (IntentKind::Execute, "cancel") => {
-            vec![PlanStep::tool(
+            vec![TurnStep::tool(
                 "cancel_cron_job",
                 json!({ "id": words::job(text).unwrap_or_default() }),
             )]
         }
-        (IntentKind::Execute, "photo") => vec![PlanStep::tool("take_photo", json!({}))],
+        (IntentKind::Execute, "photo") => vec![TurnStep::tool("take_photo", json!({}))],
         (IntentKind::Execute, "notify") if told.is_none() => {
-            vec![PlanStep::tool(
+            vec![TurnStep::tool(
                 "notify",
                 json!({ "text": words::said(text) }),
             )]
         }
         (IntentKind::Execute, "read") => {
-            vec![PlanStep::tool(
+            vec![TurnStep::tool(
                 "read_file",
                 json!({ "path": params.location }),
             )]
@@ -154,7 +154,7 @@ pub fn steps(turn: &TurnState) -> Vec<PlanStep> {
 }
 
 /// Returns a search for files by any of the words, in both languages.
-fn listing(params: &Params) -> PlanStep {
+fn listing(params: &Params) -> TurnStep {
     let alternatives = words::alternatives(&params.keywords).join("|");
     let mut wanted = Map::new();
     if !params.location.is_empty() {
@@ -166,12 +166,12 @@ fn listing(params: &Params) -> PlanStep {
     if let Some((_, days)) = period(&params.time_range) {
         wanted.insert("days".into(), json!(days));
     }
-    PlanStep::tool("list_files", Value::Object(wanted))
+    TurnStep::tool("list_files", Value::Object(wanted))
 }
 
 /// Returns the step for a reminder. Without a readable time there is none, and the answer asks for
 /// the time.
-fn reminder(turn: &TurnState) -> Vec<PlanStep> {
+fn reminder(turn: &TurnState) -> Vec<TurnStep> {
     let text = &turn.request.text;
     let zone = TimeZone::get(&turn.zone).unwrap_or_else(|_| TimeZone::system());
     let now = Timestamp::from_millisecond(turn.began_at).unwrap_or_default();
@@ -179,7 +179,7 @@ fn reminder(turn: &TurnState) -> Vec<PlanStep> {
         return vec![];
     };
     let wanted = json!({ "schedule": when.schedule, "task": words::task(text), "once": when.once });
-    vec![PlanStep::tool("create_cron_job", wanted)]
+    vec![TurnStep::tool("create_cron_job", wanted)]
 }
 
 /// Returns the next move with its thought: the next step of the plan, or the end.
@@ -206,8 +206,8 @@ pub fn next(agent: &AgentState) -> (String, Move, Option<usize>) {
                 why: missing.to_string(),
             },
         ),
-        Ok(PlanStep {
-            kind: StepKind::Rag,
+        Ok(TurnStep {
+            kind: TurnStepKind::Rag,
             query,
             ..
         }) => (
@@ -215,7 +215,7 @@ pub fn next(agent: &AgentState) -> (String, Move, Option<usize>) {
             format!("先在记忆里查“{query}”。"),
             Move::Retrieve { query },
         ),
-        Ok(PlanStep { name, params, .. }) => (
+        Ok(TurnStep { name, params, .. }) => (
             format!("I call {name}."),
             format!("调用 {name}。"),
             Move::Call { name, params },

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use fugato::{llm::ApiKey, mcp::plugin::PluginSettings, openai::OpenAiEmbedder};
 use serde::{Deserialize, Serialize};
 
-use crate::agent::Policy;
+use crate::agent::HistoryPolicy;
 
 /// The settings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -14,7 +14,7 @@ pub struct Settings {
     /// The folder of the files that the agent may see; `files` in its own folder by default.
     pub root: Option<String>,
     /// The tools that may be called.
-    pub tools: Tools,
+    pub tools: ToolSettings,
     /// The command that takes a photo.
     pub photo: ProgramSettings,
     /// The command that shows a notification on the desktop.
@@ -26,13 +26,13 @@ pub struct Settings {
     /// The plugins that run, and their grants.
     pub plugins: PluginSettings,
     /// The policy by which conversations are compacted.
-    pub compaction: Policy,
+    pub compaction: HistoryPolicy,
 }
 
 /// The tools that may be called.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Tools {
+pub struct ToolSettings {
     /// If set, only these tools are allowed.
     pub allow: Option<BTreeSet<String>>,
     /// The tools that are blocked.
@@ -41,7 +41,7 @@ pub struct Tools {
     pub confirm: BTreeSet<String>,
 }
 
-impl Default for Tools {
+impl Default for ToolSettings {
     fn default() -> Self {
         let confirm = ["create_cron_job", "notify", "take_photo"];
         Self {

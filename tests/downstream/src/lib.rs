@@ -7,5 +7,5 @@ mod order;
 mod telegram;
 
 pub use json_lines::JsonLines;
-pub use order::{Change, Clerk, Order, Stock, desk};
+pub use order::{Change, Order, OrderAgent, Stock, desk};
 pub use telegram::Telegram;

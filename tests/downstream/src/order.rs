@@ -91,11 +91,11 @@ impl Tool<Order, Change> for Stock {
 
 /// A node: has the tool look up the price, and tells what came out.
 #[derive(Debug)]
-pub struct Clerk {
+pub struct OrderAgent {
     tools: Registry<Order, Change>,
 }
 
-impl Clerk {
+impl OrderAgent {
     /// A clerk who knows the stock.
     pub fn new(stock: Stock) -> Result<Self, RegistryError> {
         Ok(Self {
@@ -105,7 +105,7 @@ impl Clerk {
 }
 
 #[async_trait]
-impl Node<Order> for Clerk {
+impl Node<Order> for OrderAgent {
     async fn run(&self, cx: Context<Order>) -> Result<Outcome<Change>, BoxError> {
         let call = ToolCall::new(cx.task(), "price", json!({ "item": cx.state().wish }));
         let result = self.tools.call(&call, ToolContext::new(cx.state())).await;
@@ -123,7 +123,7 @@ impl Node<Order> for Clerk {
 }
 
 /// The graph: the clerk, then a person for what has a price.
-pub fn desk(clerk: Clerk) -> Result<Graph<Order>, BuildError> {
+pub fn desk(clerk: OrderAgent) -> Result<Graph<Order>, BuildError> {
     // A trait object is no different from the struct itself.
     let clerk: Box<dyn Node<Order>> = Box::new(clerk);
     Graph::<Order>::starting_at("clerk")

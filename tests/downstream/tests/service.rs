@@ -1,7 +1,7 @@
 //! The service runs, with each of its parts as a trait object.
 use std::{error::Error, fs::OpenOptions, io::Write as _, path::Path, sync::Arc};
 
-use downstream::{Change, Clerk, JsonLines, Order, Stock, Telegram, desk};
+use downstream::{Change, JsonLines, Order, OrderAgent, Stock, Telegram, desk};
 use fugato::{Answers, Encoder, Frames, RunResult, Runner, ThreadId, ThreadLog};
 use futures::StreamExt as _;
 use serde_json::json;
@@ -11,7 +11,7 @@ type Tested = Result<(), Box<dyn Error>>;
 fn service(path: &Path) -> Result<Runner<Order>, Box<dyn Error>> {
     let stock = Stock(vec![("tea".into(), 350), ("lamp".into(), 4900)]);
     let log: Arc<dyn ThreadLog> = Arc::new(JsonLines::open(path)?);
-    Ok(Runner::on_log(desk(Clerk::new(stock)?)?, log))
+    Ok(Runner::on_log(desk(OrderAgent::new(stock)?)?, log))
 }
 
 #[tokio::test]
@@ -102,7 +102,7 @@ async fn of_two_services_one_is_told_to_wait() -> Tested {
         ttl: 60_000,
     };
     log.lease(acquire).await?;
-    let desk = Runner::on_log(desk(Clerk::new(Stock(vec![]))?)?, log.clone());
+    let desk = Runner::on_log(desk(OrderAgent::new(Stock(vec![]))?)?, log.clone());
     let refused = desk.start(&thread, Change::Wished("tea".into())).await;
     assert!(refused.is_err());
     assert_eq!(log.head(&thread).await?, None);

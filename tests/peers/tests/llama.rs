@@ -16,7 +16,7 @@ use fugato::{
     state::Message,
 };
 use futures::StreamExt as _;
-use scheduler::contract::{ActionKind, Decision, decision};
+use scheduler::contract::{ActionKind, ExecutorDecision, decision};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -161,7 +161,7 @@ async fn the_correction_loop_always_ends() -> Result<(), BoxError> {
     Ok(())
 }
 
-fn prompt(contract: &Contract<Decision>, wish: &str) -> String {
+fn prompt(contract: &Contract<ExecutorDecision>, wish: &str) -> String {
     let keys = contract.outline();
     format!("{wish}\nAnswer with one JSON object and nothing else. Its keys:\n{keys}")
 }
@@ -169,12 +169,12 @@ fn prompt(contract: &Contract<Decision>, wish: &str) -> String {
 async fn decided(
     model: &OpenAi,
     request: ChatRequest,
-    contract: &Contract<Decision>,
+    contract: &Contract<ExecutorDecision>,
     run: usize,
 ) -> Result<Came, BoxError> {
     let mut options = DecideOptions::default().failures(3);
     if run.is_multiple_of(2) {
-        options = options.or_rule(|_| Decision::of(ActionKind::Continue));
+        options = options.or_rule(|_| ExecutorDecision::of(ActionKind::Continue));
     }
     let came = match decide(model, request, contract, options).await {
         Ok(decided) => {

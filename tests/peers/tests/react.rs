@@ -9,7 +9,7 @@ use fugato::{
     axum::Agent as _,
     llm::{ApiKey, Timeout},
 };
-use react::{BuiltIn, ReactAgent, agent::graph, tools::Tools};
+use react::{BuiltIn, ReactAgent, agent::graph, tools::ToolEnvironment};
 use serde_json::json;
 use servers::{Aimock, Llama};
 
@@ -37,7 +37,10 @@ fn fixtures() -> String {
     .to_string()
 }
 
-fn companion(model: impl ChatModel + 'static, tools: &Tools) -> Result<ReactAgent, BoxError> {
+fn companion(
+    model: impl ChatModel + 'static,
+    tools: &ToolEnvironment,
+) -> Result<ReactAgent, BoxError> {
     let registry = tools.built_in(&BuiltIn::ALL)?.build()?;
     let graph = graph(
         Some(Arc::new(model)),
@@ -52,7 +55,7 @@ fn companion(model: impl ChatModel + 'static, tools: &Tools) -> Result<ReactAgen
 /// Says something, and agrees to whatever is asked.
 async fn reply(companion: &ReactAgent, text: &str) -> Result<ReactReply, BoxError> {
     let thread = ThreadId::new("desk")?;
-    let mut reply = companion.process_message(&thread, text).await;
+    let mut reply = companion.chat(&thread, text).await;
     while let Err(ReplyError::Asks(open)) = &reply {
         let mut answers = Answers::none();
         for asked in open {
@@ -71,7 +74,7 @@ async fn rct_t2_a_model_server_of_others_works_in_two_rounds() -> Result<(), Box
         return Ok(());
     };
     let folder = tempfile::tempdir()?;
-    let tools = Tools::new(folder.path());
+    let tools = ToolEnvironment::new(folder.path());
     let model = OpenAi::new(server.url(), "small").key(ApiKey::new(KEY));
     let reply = reply(&companion(model, &tools)?, WISH).await?;
     assert!(reply.final_reply.starts_with("Done: list.md is written"));
@@ -99,7 +102,7 @@ async fn rct_8_a_small_model_always_comes_to_a_reply() -> Result<(), BoxError> {
         return Ok(());
     };
     let folder = tempfile::tempdir()?;
-    let tools = Tools::new(folder.path());
+    let tools = ToolEnvironment::new(folder.path());
     let client = OpenAi::new(server.url(), "small").key(ApiKey::new(KEY));
     // It may go on for as long as its context has room; then rules answer.
     let model = Timeout::new(client).total(Duration::from_secs(10));

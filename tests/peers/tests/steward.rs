@@ -11,7 +11,7 @@ use fugato::{
 use serde_json::{Value, json};
 use servers::{Aimock, Llama};
 use steward::{
-    Reply, check,
+    CardReply, check,
     deps::Deps,
     ledger::{self, Documents, Ledger},
     service::RuleData,
@@ -59,7 +59,7 @@ async fn saves_a_draft(model: Arc<dyn ChatModel>) -> Result<(Value, Documents), 
     if let ThreadStatus::Waiting(open) = clerk.runner().standing(&thread).await? {
         let asked = open.into_iter().next().ok_or("a card is open")?;
         let digest = asked.question.digest.ok_or("it says what is shown")?;
-        let answers = Answers::none().approving(asked.id, Reply::approve(), digest)?;
+        let answers = Answers::none().approving(asked.id, CardReply::approve(), digest)?;
         clerk.runner().resume(&thread, answers).await?;
     }
     Ok((answer, tables.documents("ann").await?))

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     BoxError, Tried,
-    evidence::{Evidence, What},
+    evidence::{Evidence, EvidenceKind},
     job::found,
 };
 
@@ -79,7 +79,7 @@ impl Walk {
     async fn step(self, cx: Context<Chain>) -> Tried<Change> {
         let (thread, task, attempt) = (cx.thread().to_string(), cx.task(), cx.attempt());
         if let Some(evidence) = &self.evidence {
-            evidence.add(&thread, &task, What::Began { attempt })?;
+            evidence.add(&thread, &task, EvidenceKind::Began { attempt })?;
         }
         if !self.pause.is_zero() {
             tokio::time::sleep(self.pause).await;
@@ -92,12 +92,12 @@ impl Walk {
                     let (evidence, thread, task) = looks;
                     let happened = evidence.shows(&thread, &task, KEY)?;
                     let key = KEY.to_owned();
-                    evidence.add(&thread, &task, What::Looked { key, happened })?;
+                    evidence.add(&thread, &task, EvidenceKind::Looked { key, happened })?;
                     Ok::<_, BoxError>(found(happened, ()))
                 });
             let act = move |idempotency| async move {
                 let key = KEY.to_owned();
-                evidence.add(&thread, &task, What::Did { key, idempotency })?;
+                evidence.add(&thread, &task, EvidenceKind::Did { key, idempotency })?;
                 Ok::<_, BoxError>(())
             };
             cx.effect(KEY, effect, &(), act).await?;

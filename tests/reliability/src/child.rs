@@ -14,7 +14,7 @@ use tokio::{
 use crate::{
     Tried,
     evidence::Evidence,
-    serve::{Mode, Order, Said, What},
+    serve::{Mode, Order, ServedWork, ServerLine},
 };
 
 /// How a child is started.
@@ -27,7 +27,7 @@ pub struct Start {
     /// The folder of the evidence.
     pub evidence: PathBuf,
     /// What its threads do.
-    pub what: What,
+    pub what: ServedWork,
     /// How long a step of a chain takes, in milliseconds.
     pub pause: u64,
     /// How long leases last, in milliseconds.
@@ -45,7 +45,7 @@ impl Start {
             program: program.to_owned(),
             store: store.to_owned(),
             evidence: evidence.folder().to_owned(),
-            what: What::Job,
+            what: ServedWork::Job,
             pause: 0,
             lease: 400,
             concurrency: 16,
@@ -56,10 +56,10 @@ impl Start {
     /// Starts it. It ends when its handle is dropped, or the parent dies.
     pub fn spawn(&self) -> Tried<Child> {
         let what = match self.what {
-            What::Job => "job",
-            What::Chain => "chain",
-            What::Witnessed => "witnessed",
-            What::Once => "once",
+            ServedWork::Job => "job",
+            ServedWork::Chain => "chain",
+            ServedWork::Witnessed => "witnessed",
+            ServedWork::Once => "once",
         };
         let durability = match self.durability {
             Mode::Strict => "strict",
@@ -104,7 +104,7 @@ impl Start {
 pub struct Child {
     process: tokio::process::Child,
     orders: Option<ChildStdin>,
-    said: UnboundedReceiver<Said>,
+    said: UnboundedReceiver<ServerLine>,
 }
 
 impl Child {
@@ -119,19 +119,19 @@ impl Child {
     }
 
     /// The next that it says; none if it is gone.
-    pub async fn next(&mut self) -> Option<Said> {
+    pub async fn next(&mut self) -> Option<ServerLine> {
         self.said.recv().await
     }
 
     /// What it has said meanwhile.
-    pub fn heard(&mut self) -> Vec<Said> {
+    pub fn heard(&mut self) -> Vec<ServerLine> {
         std::iter::from_fn(|| self.said.try_recv().ok()).collect()
     }
 
     /// Waits until it works.
     pub async fn ready(&mut self) -> Tried<()> {
         match self.next().await {
-            Some(Said::Ready) => Ok(()),
+            Some(ServerLine::Ready) => Ok(()),
             other => Err(format!("the process did not get ready: {other:?}").into()),
         }
     }
@@ -149,7 +149,7 @@ impl Child {
     }
 
     /// Waits for its end, and returns what it had still to say.
-    pub async fn end(mut self) -> Tried<Vec<Said>> {
+    pub async fn end(mut self) -> Tried<Vec<ServerLine>> {
         self.process.wait().await?;
         let mut said = vec![];
         while let Some(last) = self.said.recv().await {
@@ -159,13 +159,13 @@ impl Child {
     }
 
     /// Kills it as nothing else can, and returns what it had said before.
-    pub async fn kill9(self) -> Tried<Vec<Said>> {
+    pub async fn kill9(self) -> Tried<Vec<ServerLine>> {
         self.signal(Signal::KILL)?;
         self.end().await
     }
 
     /// Asks it to end in peace, and returns what it says to that.
-    pub async fn terminate(self) -> Tried<Vec<Said>> {
+    pub async fn terminate(self) -> Tried<Vec<ServerLine>> {
         self.signal(Signal::TERM)?;
         self.end().await
     }

@@ -53,7 +53,7 @@ pub struct Verdict {
 
 /// What one conversation has seen.
 #[derive(Debug, Default)]
-struct Told {
+struct Reported {
     begun: bool,
     first: Vec<Duration>,
     events: usize,
@@ -97,10 +97,10 @@ impl Crowd {
         Ok(verdict)
     }
 
-    async fn talk(&self, to: SocketAddr, nth: usize) -> Tried<Told> {
+    async fn talk(&self, to: SocketAddr, nth: usize) -> Tried<Reported> {
         sleep(self.apart * u32::try_from(nth)?).await;
         let (name, began) = (format!("talk-{nth:05}"), Instant::now());
-        let mut told = Told::default();
+        let mut told = Reported::default();
         let all = loop {
             match self.next(to, &name, &mut told).await {
                 Ok(Some(all)) => break all,
@@ -117,7 +117,12 @@ impl Crowd {
     }
 
     /// What is next in a conversation; if nothing is, all that is stored of it.
-    async fn next(&self, to: SocketAddr, name: &str, told: &mut Told) -> Tried<Option<Vec<Value>>> {
+    async fn next(
+        &self,
+        to: SocketAddr,
+        name: &str,
+        told: &mut Reported,
+    ) -> Tried<Option<Vec<Value>>> {
         if !self.turn(to, name, told).await? {
             return Ok(None);
         }
@@ -125,7 +130,7 @@ impl Crowd {
     }
 
     /// Does what is next; true if nothing is.
-    async fn turn(&self, to: SocketAddr, name: &str, told: &mut Told) -> Tried<bool> {
+    async fn turn(&self, to: SocketAddr, name: &str, told: &mut Reported) -> Tried<bool> {
         let (status, view) = get(to, &format!("/threads/{name}")).await?;
         let standing = view.get("status").and_then(Value::as_str);
         match (status, standing) {
@@ -153,7 +158,7 @@ impl Crowd {
     }
 }
 
-impl Told {
+impl Reported {
     fn acted(&mut self, acted: &crate::visitor::Acted) {
         self.begun = true;
         self.first.push(acted.first);
@@ -201,7 +206,7 @@ impl Told {
 }
 
 impl Verdict {
-    fn take(&mut self, told: Told) {
+    fn take(&mut self, told: Reported) {
         self.first.extend(told.first);
         self.events += told.events;
         self.resumed += usize::from(told.cuts > 0 && told.begun);

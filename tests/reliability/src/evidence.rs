@@ -18,13 +18,13 @@ pub struct Line {
     /// The task: `node#visit`, with its scope and index.
     pub task: String,
     /// What happened.
-    pub what: What,
+    pub what: EvidenceKind,
 }
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum What {
+pub enum EvidenceKind {
     /// An attempt of the task began.
     Began {
         /// Which, from 1.
@@ -68,7 +68,7 @@ impl Evidence {
     }
 
     /// Adds a line to the evidence of a thread.
-    pub fn add(&self, thread: &str, task: &str, what: What) -> io::Result<()> {
+    pub fn add(&self, thread: &str, task: &str, what: EvidenceKind) -> io::Result<()> {
         let line = Line {
             process: std::process::id(),
             task: task.to_owned(),
@@ -96,7 +96,8 @@ impl Evidence {
     /// Whether an action was done.
     pub fn shows(&self, thread: &str, task: &str, key: &str) -> Result<bool, BoxError> {
         let did = |line: &Line| {
-            line.task == task && matches!(&line.what, What::Did { key: own, .. } if own == key)
+            line.task == task
+                && matches!(&line.what, EvidenceKind::Did { key: own, .. } if own == key)
         };
         Ok(self.lines(thread)?.iter().any(did))
     }

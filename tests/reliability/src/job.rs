@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::{
     BoxError, Tried,
-    evidence::{Evidence, What},
+    evidence::{Evidence, EvidenceKind},
 };
 
 /// What was done, in order.
@@ -158,7 +158,7 @@ impl Scene {
     async fn run(self, cx: Context<Job>, run: Run) -> Tried<Done> {
         let (task, attempt) = (cx.task(), cx.attempt());
         self.0
-            .add(cx.thread().as_str(), &task, What::Began { attempt })?;
+            .add(cx.thread().as_str(), &task, EvidenceKind::Began { attempt })?;
         let said = match run {
             Run::Plain => "done".to_owned(),
             Run::Flaky if attempt < 3 => return Err("not yet".into()),
@@ -187,7 +187,7 @@ impl Scene {
                 let happened = evidence.shows(&thread, &task, key)?;
                 let key = key.to_owned();
                 let result = result(&task, &key);
-                evidence.add(&thread, &task, What::Looked { key, happened })?;
+                evidence.add(&thread, &task, EvidenceKind::Looked { key, happened })?;
                 Ok::<_, BoxError>(found(happened, result))
             })
     }
@@ -203,7 +203,7 @@ impl Scene {
         let did = cx.effect(key, effect, &input, move |idempotency| async move {
             linger().await;
             let (result, key) = (result(&task, key), key.to_owned());
-            evidence.add(&thread, &task, What::Did { key, idempotency })?;
+            evidence.add(&thread, &task, EvidenceKind::Did { key, idempotency })?;
             linger().await;
             Ok::<_, BoxError>(result)
         });

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::{
     Tried,
-    evidence::{Evidence, Line, What},
+    evidence::{Evidence, EvidenceKind, Line},
     job::{self, APPROVED, Job, ONCE, ORDER, in_doubt},
     serve::Mode,
 };
@@ -149,7 +149,7 @@ impl Judge {
     fn order(&mut self, name: &str, seen: &[Line]) {
         let began = seen
             .iter()
-            .filter(|line| matches!(line.what, What::Began { .. }));
+            .filter(|line| matches!(line.what, EvidenceKind::Began { .. }));
         let place = |line: &Line| {
             let task = line.task.rsplit('/').next().unwrap_or_default();
             let node = task.split('#').next().unwrap_or_default();
@@ -170,7 +170,7 @@ impl Judge {
     fn actions(&mut self, name: &str, seen: &[Line]) {
         let mut done = BTreeMap::<(&str, &str), Vec<&str>>::new();
         for line in seen {
-            if let What::Did { key, idempotency } = &line.what {
+            if let EvidenceKind::Did { key, idempotency } = &line.what {
                 done.entry((&line.task, key)).or_default().push(idempotency);
             }
         }
@@ -243,7 +243,8 @@ impl Judge {
 
     fn looked_after(&mut self, name: &str, (task, key): &Action, seen: &[Line]) {
         let looked = seen.iter().any(|line| {
-            line.task == *task && matches!(&line.what, What::Looked { key: own, .. } if own == key)
+            line.task == *task
+                && matches!(&line.what, EvidenceKind::Looked { key: own, .. } if own == key)
         });
         if looked {
             self.verdict.looked += 1;
@@ -336,9 +337,9 @@ mod tests {
         Ok(judge.verdict)
     }
 
-    fn did(task: &str, key: &str, idempotency: &str) -> (String, What) {
+    fn did(task: &str, key: &str, idempotency: &str) -> (String, EvidenceKind) {
         let (key, idempotency) = (key.to_owned(), idempotency.to_owned());
-        (task.to_owned(), What::Did { key, idempotency })
+        (task.to_owned(), EvidenceKind::Did { key, idempotency })
     }
 
     #[tokio::test]
@@ -379,7 +380,7 @@ mod tests {
     #[tokio::test]
     async fn a_step_that_is_taken_again_is_found() -> Tried<()> {
         let verdict = judged(|evidence, job| {
-            Ok(evidence.add(job, "gather#1", What::Began { attempt: 2 })?)
+            Ok(evidence.add(job, "gather#1", EvidenceKind::Began { attempt: 2 })?)
         });
         let problems = verdict.await?.problems;
         assert!(

@@ -18,7 +18,7 @@ use crate::{
     evidence::Evidence,
     job::{self, Job},
     judge::{Judge, Verdict},
-    serve::{Mode, Order, Said},
+    serve::{Mode, Order, ServerLine},
     store::{Kind, Place, Store},
 };
 
@@ -268,15 +268,15 @@ impl Parent {
         Ok(self.tokens.into())
     }
 
-    fn hear(&mut self, said: Said) {
+    fn hear(&mut self, said: ServerLine) {
         match said {
-            Said::Acknowledged(id) => {
+            ServerLine::Acknowledged(id) => {
                 if let Some(answer) = self.sent.get(&id) {
                     self.acknowledged.insert(id, answer.clone());
                     self.judge.verdict.acknowledged += 1;
                 }
             }
-            Said::Refused { order, .. } => {
+            ServerLine::Refused { order, .. } => {
                 self.judge.verdict.refused += 1;
                 // The lease of a dead process may keep everybody out for a while.
                 match order {

@@ -33,7 +33,7 @@ pub struct Serve {
     pub evidence: PathBuf,
     /// What the threads do.
     #[arg(long, default_value = "job")]
-    pub what: What,
+    pub what: ServedWork,
     /// How long a step of a chain takes, in milliseconds.
     #[arg(long, default_value_t = 0)]
     pub pause: u64,
@@ -74,7 +74,7 @@ impl From<Mode> for Durability {
 
 /// What the threads do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum What {
+pub enum ServedWork {
     /// Jobs.
     Job,
     /// Chains of steps.
@@ -115,7 +115,7 @@ pub enum Order {
 /// What the process says, a line of JSON each.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Said {
+pub enum ServerLine {
     /// It has begun to work.
     Ready,
     /// The thread has begun.
@@ -141,10 +141,10 @@ pub async fn serve(serve: &Serve) -> Tried<()> {
     let store = Store::open(&serve.store).await?;
     let walk = Walk {
         pause: Duration::from_millis(serve.pause),
-        evidence: (serve.what != What::Chain).then(|| evidence.clone()),
-        once: serve.what == What::Once,
+        evidence: (serve.what != ServedWork::Chain).then(|| evidence.clone()),
+        once: serve.what == ServedWork::Once,
     };
-    if serve.what == What::Job {
+    if serve.what == ServedWork::Job {
         let runner = store.runner(job::graph(&evidence)?);
         return work(serve, &store, runner, |_| vec![]).await;
     }
@@ -180,7 +180,7 @@ async fn work<S: State>(
     let worker = Worker::new(runner)
         .concurrency(serve.concurrency)
         .poll(Duration::from_millis(100));
-    say(&Said::Ready)?;
+    say(&ServerLine::Ready)?;
     let WorkerReport {
         rested,
         failed,
@@ -198,7 +198,7 @@ async fn work<S: State>(
         _ => worker.run_until(stop).await,
     };
     taking.abort();
-    say(&Said::Worked(rested, failed, handed_over))
+    say(&ServerLine::Worked(rested, failed, handed_over))
 }
 
 async fn take_orders<S: State>(
@@ -217,7 +217,7 @@ async fn take_orders<S: State>(
                 Ok(None) => return Ok(()),
                 Err(error) => {
                     let error = error.to_string();
-                    Said::Refused { order, error }
+                    ServerLine::Refused { order, error }
                 }
             };
             say(&said)
@@ -230,12 +230,12 @@ async fn carry_out<S: State>(
     runner: &Runner<S>,
     order: &Order,
     input: fn(u64) -> Vec<S::Update>,
-) -> Tried<Option<Said>> {
+) -> Tried<Option<ServerLine>> {
     match order {
         Order::Submit { thread, steps } => {
             let id = ThreadId::new(thread.as_str())?;
             runner.submit(&id, input(*steps)).await?;
-            Ok(Some(Said::Submitted(thread.clone())))
+            Ok(Some(ServerLine::Submitted(thread.clone())))
         }
         Order::Resume { thread, id, answer } => {
             let thread = ThreadId::new(thread.as_str())?;
@@ -245,7 +245,7 @@ async fn carry_out<S: State>(
                 match event.kind {
                     // It is shown when it is stored, and not before.
                     EventKind::InterruptAnswered { .. } if event.seq.is_some() => {
-                        say(&Said::Acknowledged(format!("{thread} {id}")))?;
+                        say(&ServerLine::Acknowledged(format!("{thread} {id}")))?;
                     }
                     EventKind::RunFailed { error } => return Err(error.into()),
                     _ => {}
@@ -256,13 +256,13 @@ async fn carry_out<S: State>(
         Order::Recover { thread } => {
             let id = ThreadId::new(thread.as_str())?;
             runner.recover(&id).await?;
-            Ok(Some(Said::Rested(thread.clone())))
+            Ok(Some(ServerLine::Rested(thread.clone())))
         }
     }
 }
 
 /// One write a line: it arrives whole even if the process dies next.
-fn say(said: &Said) -> Tried<()> {
+fn say(said: &ServerLine) -> Tried<()> {
     let mut line = serde_json::to_vec(said)?;
     line.push(b'\n');
     let mut out = std::io::stdout().lock();

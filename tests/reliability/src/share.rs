@@ -13,8 +13,8 @@ use crate::{
     Tried,
     chain::{self, Chain, Change, Walk},
     child::{Child, Start},
-    evidence::{Evidence, What},
-    serve::{self, Said},
+    evidence::{Evidence, EvidenceKind},
+    serve::{self, ServerLine},
     store::{Place, Store},
 };
 
@@ -36,7 +36,7 @@ impl Queue {
     pub async fn new(program: &Path, place: &Place) -> Tried<Self> {
         let evidence = Evidence::in_folder(&place.folder.path().join("evidence"))?;
         let mut start = Start::new(program, &place.spec, &evidence);
-        start.what = serve::What::Witnessed;
+        start.what = serve::ServedWork::Witnessed;
         Ok(Self {
             start,
             evidence,
@@ -121,7 +121,7 @@ impl Queue {
         let lines = self.evidence.lines(thread.as_str())?;
         let began = lines
             .iter()
-            .filter(|line| matches!(line.what, What::Began { .. }));
+            .filter(|line| matches!(line.what, EvidenceKind::Began { .. }));
         let visit = |task: &str| task.rsplit('#').next().and_then(|n| n.parse::<u64>().ok());
         let mut visits: Vec<_> = began.filter_map(|line| visit(&line.task)).collect();
         let mut wrong = vec![];
@@ -247,7 +247,7 @@ pub async fn drain(queue: &mut Queue) -> Tried<Drained> {
     let first = queue.worker().await?;
     queue.begun(8).await?;
     let said = first.terminate().await?;
-    let Some(Said::Worked(_, 0, handed_over)) = said.last() else {
+    let Some(ServerLine::Worked(_, 0, handed_over)) = said.last() else {
         return Err(format!("the worker ended with {said:?}").into());
     };
     let second = queue.worker().await?;
@@ -262,7 +262,7 @@ pub async fn drain(queue: &mut Queue) -> Tried<Drained> {
 
 /// How many durable steps a second so many workers take together, where each step waits 2 ms.
 pub async fn throughput(queue: &mut Queue, workers: usize, steps: u64) -> Tried<f64> {
-    queue.start.what = serve::What::Chain;
+    queue.start.what = serve::ServedWork::Chain;
     (queue.start.pause, queue.start.concurrency) = (2, 4);
     let threads = 8 * workers;
     queue

@@ -8,7 +8,7 @@ use fugato_store::StoreErrorKind;
 use reliability::{
     BoxError,
     chain::{self, Chain, Change, Walk},
-    evidence::{Evidence, What},
+    evidence::{Evidence, EvidenceKind},
     serve::options,
     store::Store,
 };
@@ -53,7 +53,7 @@ async fn goes_on(
     let mut began: Vec<_> = evidence
         .lines("full")?
         .into_iter()
-        .filter(|line| matches!(line.what, What::Began { .. }))
+        .filter(|line| matches!(line.what, EvidenceKind::Began { .. }))
         .map(|line| line.task)
         .collect();
     let all = began.len();

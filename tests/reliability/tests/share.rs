@@ -11,8 +11,8 @@ use reliability::{
     BoxError,
     chain::{self, Chain, Change, Walk},
     child::{Child, Start},
-    evidence::{Evidence, What},
-    serve::{self, Said},
+    evidence::{Evidence, EvidenceKind},
+    serve::{self, ServerLine},
     share::{Queue, drain, hand_over},
     store::{Kind, Place},
 };
@@ -63,7 +63,7 @@ async fn k14_workers_share_a_queue() -> Result<(), BoxError> {
     let mut rested = vec![];
     for worker in workers {
         match worker.terminate().await?.last() {
-            Some(Said::Worked(own, 0, 0)) => rested.push(*own),
+            Some(ServerLine::Worked(own, 0, 0)) => rested.push(*own),
             other => return Err(format!("a worker ended with {other:?}").into()),
         }
     }
@@ -84,7 +84,7 @@ const ROUNDS: usize = 3;
 
 async fn fighter(place: &Place, evidence: &Evidence) -> Result<Child, BoxError> {
     let mut start = Start::new(Path::new(PROGRAM), &place.spec, evidence);
-    (start.what, start.pause, start.lease) = (serve::What::Once, 40, 300);
+    (start.what, start.pause, start.lease) = (serve::ServedWork::Once, 40, 300);
     let mut child = start.spawn()?;
     child.ready().await?;
     Ok(child)
@@ -156,7 +156,7 @@ async fn two_processes_fight(kind: Kind) -> Result<(), BoxError> {
     }
     let mut done = BTreeMap::<String, Vec<u32>>::new();
     for line in evidence.lines(THREAD)? {
-        if let What::Did { .. } = line.what {
+        if let EvidenceKind::Did { .. } = line.what {
             done.entry(line.task).or_default().push(line.process);
         }
     }

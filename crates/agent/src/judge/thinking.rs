@@ -47,7 +47,7 @@ impl<S, V> DecisionState<S, V> {
 
     /// Returns updates for another state: first of the record made by `how`, then of the decision
     /// made by `what`.
-    pub fn tells<U>(&self, how: impl FnOnce(Judgement) -> U, what: impl FnOnce(V) -> U) -> Vec<U>
+    pub fn updates<U>(&self, how: impl FnOnce(Judgement) -> U, what: impl FnOnce(V) -> U) -> Vec<U>
     where
         V: Clone,
     {

@@ -201,7 +201,7 @@ impl<S: Embeds<PlanProgress>> Parts<S> {
                 let _ = write!(text, "\n\n# {title}\n{}", lines.join("\n"));
             }
         };
-        let line = |step: &super::Step| json!(step).to_string();
+        let line = |step: &super::WorkStep| json!(step).to_string();
         section("Steps so far", work.steps.iter().map(line).collect());
         section("Earlier", work.execution.notes.clone());
         let observed = work.execution.observed.iter();

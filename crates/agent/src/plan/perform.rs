@@ -9,7 +9,7 @@ use fugato_stream::EventKind;
 use fugato_tool::{Access, AnsweredCall};
 use serde_json::json;
 
-use super::{Parts, PlanProgress, Step, StepKind, StepOutcome, WorkUpdate, custom};
+use super::{Parts, PlanProgress, StepKind, StepOutcome, WorkStep, WorkUpdate, custom};
 use crate::{
     Embeds, ModelFailure, RoundOutcome, RunReport, StreamedParts, ask, claims_action, marked, show,
     toolbox::finished, wording::for_people,
@@ -54,7 +54,7 @@ impl<S: Embeds<PlanProgress>> Node<S> for StepNode<S> {
 }
 
 impl<S: Embeds<PlanProgress>> StepNode<S> {
-    async fn tool(&self, cx: &Context<S>, step: &Step) -> Result<Outcome<S::Update>, BoxError> {
+    async fn tool(&self, cx: &Context<S>, step: &WorkStep) -> Result<Outcome<S::Update>, BoxError> {
         let called = match self.0.toolbox.execute(cx, &[step.call()]).await? {
             RoundOutcome::Asks(questions) => {
                 let memo = None;
@@ -85,7 +85,7 @@ impl<S: Embeds<PlanProgress>> StepNode<S> {
     fn ended(
         &self,
         cx: &Context<S>,
-        step: &Step,
+        step: &WorkStep,
         outcome: StepOutcome,
     ) -> impl Iterator<Item = WorkUpdate> + use<S> {
         let waited = cx.state().part().status() == ExecutionStatus::WaitingUserConfirmation;
@@ -101,7 +101,7 @@ impl<S: Embeds<PlanProgress>> StepNode<S> {
 
     /// Returns the words of the model, or else of a rule, for a step that reasons or responds. Only
     /// an answer is shown, and only after it was checked against what was written.
-    async fn say(&self, cx: &Context<S>, step: &Step) -> Result<StepText, BoxError> {
+    async fn say(&self, cx: &Context<S>, step: &WorkStep) -> Result<StepText, BoxError> {
         let (rules, state) = (self.0.rules.as_ref(), cx.state());
         let by_rule = || rules.and_then(|rules| rules.say(state, step));
         let sure = rules.is_some_and(|rules| rules.knows(state, step));
@@ -138,7 +138,7 @@ impl<S: Embeds<PlanProgress>> StepNode<S> {
     }
 
     /// Returns the words of the model after the report of what was written, and shows an answer.
-    fn worded(&self, cx: &Context<S>, step: &Step, text: String) -> StepText {
+    fn worded(&self, cx: &Context<S>, step: &WorkStep, text: String) -> StepText {
         let failure = None;
         if step.draft.kind != StepKind::Respond {
             return StepText { text, failure };
@@ -170,7 +170,7 @@ impl<S: Embeds<PlanProgress>> StepNode<S> {
     async fn asked(
         &self,
         cx: &Context<S>,
-        step: &Step,
+        step: &WorkStep,
         model: &dyn ChatModel,
     ) -> Result<String, NoWords> {
         let (parts, answers) = (&self.0, step.draft.kind == StepKind::Respond);
@@ -242,7 +242,7 @@ fn completed(output: String, changed: bool) -> StepOutcome {
 }
 
 /// Returns the event of a step that has ended.
-fn told(step: &Step, outcome: &StepOutcome) -> EventKind {
+fn told(step: &WorkStep, outcome: &StepOutcome) -> EventKind {
     let ended = json!({ "id": step.id, "outcome": outcome });
     custom("step_complete", ended)
 }

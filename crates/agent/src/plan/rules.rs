@@ -1,6 +1,6 @@
 use serde_json::Value;
 
-use super::{PlannerQuestion, Step};
+use super::{PlannerQuestion, WorkStep};
 
 /// Rules that plan and answer without a model.
 ///
@@ -13,7 +13,7 @@ pub trait PlanRules<S>: Send + Sync {
     fn decide(&self, state: &S, asking: PlannerQuestion) -> Option<Value>;
 
     /// Returns the text of a step that reasons or responds; none if no rule applies.
-    fn say(&self, state: &S, step: &Step) -> Option<String>;
+    fn say(&self, state: &S, step: &WorkStep) -> Option<String>;
 
     /// Returns true if the request is for an action. An answer of a model after which nothing was
     /// written then begins with a line that says so.
@@ -30,7 +30,7 @@ pub trait PlanRules<S>: Send + Sync {
 
     /// Returns true if the words of [`say`](Self::say) are better than a model's, so that no model
     /// is asked, for example if they read out facts that were just looked up.
-    fn knows(&self, state: &S, step: &Step) -> bool {
+    fn knows(&self, state: &S, step: &WorkStep) -> bool {
         let _ = (state, step);
         false
     }

@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 /// A step of a plan, with its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Step {
+pub struct WorkStep {
     /// The identifier, unique in the work.
     pub id: String,
     /// The draft of the planner.
@@ -106,7 +106,7 @@ pub enum StepOutcome {
     },
 }
 
-impl Step {
+impl WorkStep {
     /// Returns a step that has not begun.
     pub fn new(id: impl Into<String>, draft: StepDraft) -> Self {
         Self {

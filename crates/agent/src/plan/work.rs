@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ModelFailure;
 
-use super::step::{Step, StepDraft, StepKind, StepOutcome, StepStatus};
+use super::step::{StepDraft, StepKind, StepOutcome, StepStatus, WorkStep};
 
 /// The progress of planned work: the execution layer of memory, and its steps in detail.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ pub struct PlanProgress {
     /// The goal, the status, the observations and the open question.
     pub execution: Execution,
     /// All steps, those that have ended first.
-    pub steps: Vec<Step>,
+    pub steps: Vec<WorkStep>,
     /// The number of steps that have begun, and of empty plans, since the person's last message.
     pub iterations: u32,
     /// The time of the last look, in milliseconds since the Unix epoch.
@@ -155,13 +155,13 @@ impl WorkUpdate {
 
 impl PlanProgress {
     /// Returns the next step that has not begun.
-    pub fn pending(&self) -> Option<&Step> {
+    pub fn pending(&self) -> Option<&WorkStep> {
         let mut steps = self.steps.iter();
         steps.find(|step| step.status == StepStatus::Pending)
     }
 
     /// Returns the step that has begun and not ended.
-    pub fn running(&self) -> Option<&Step> {
+    pub fn running(&self) -> Option<&WorkStep> {
         let mut steps = self.steps.iter();
         steps.find(|step| step.status == StepStatus::Running)
     }
@@ -171,7 +171,7 @@ impl PlanProgress {
         self.execution.status
     }
 
-    fn step(&mut self, id: &str) -> Option<&mut Step> {
+    fn step(&mut self, id: &str) -> Option<&mut WorkStep> {
         self.steps.iter_mut().find(|step| step.id == id)
     }
 
@@ -184,7 +184,7 @@ impl PlanProgress {
         self.iterations += u32::from(drafts.is_empty());
         let known = self.steps.len();
         let numbered = drafts.into_iter().zip(known + 1..);
-        let new = numbered.map(|(draft, n)| Step::new(format!("s{n}"), draft));
+        let new = numbered.map(|(draft, n)| WorkStep::new(format!("s{n}"), draft));
         self.steps.extend(new);
         let plan = self.as_plan();
         if self.status() == ExecutionStatus::Planning {
@@ -198,7 +198,7 @@ impl PlanProgress {
 
     /// Returns the steps as a plan of the execution layer.
     fn as_plan(&self) -> Plan {
-        let of = |step: &Step| PlanStep {
+        let of = |step: &WorkStep| PlanStep {
             content: if step.draft.title.is_empty() {
                 step.draft.instruction.clone()
             } else {
@@ -207,7 +207,7 @@ impl PlanProgress {
             done_when: String::new(),
         };
         let mut plan = Plan::new(self.steps.iter().map(of).collect());
-        let is_over = |step: &&Step| step.status != StepStatus::Pending;
+        let is_over = |step: &&WorkStep| step.status != StepStatus::Pending;
         plan.current = self.steps.iter().take_while(is_over).count();
         plan
     }

@@ -38,17 +38,13 @@ impl<S: Embeds<React>> Assistant<S> {
     }
 
     /// Sends a message, and waits for the reply.
-    pub async fn process_message(
-        &self,
-        thread: &ThreadId,
-        text: &str,
-    ) -> Result<ReactReply, ReplyError> {
-        Self::reply(self.process_message_stream(thread, text).await?)
+    pub async fn chat(&self, thread: &ThreadId, text: &str) -> Result<ReactReply, ReplyError> {
+        Self::reply(self.chat_stream(thread, text).await?)
     }
 
     /// Sends a message. Returns the run: a stream of its events, and a future of its end, which
     /// [`reply`](Self::reply) converts into a reply.
-    pub fn process_message_stream(&self, thread: &ThreadId, text: &str) -> Run<S> {
+    pub fn chat_stream(&self, thread: &ThreadId, text: &str) -> Run<S> {
         let said = S::embed(ReactUpdate::user(text));
         self.runner.start(thread, vec![said])
     }

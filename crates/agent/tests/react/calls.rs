@@ -9,7 +9,7 @@ use fugato_store::MemoryLog;
 use fugato_stream::{
     AgUiEncoder, AiSdkEncoder, Encoder, Event, EventKind, Frames, OpenAiEncoder, card_text,
 };
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use fugato_tool::{
     EffectClass, GateChain, Registry, ToolOutput, ToolSpec, async_tool_fn, confirm_writes,
 };
@@ -34,10 +34,10 @@ async fn rct_w4_whatever_goes_wrong_is_a_result_with_a_status() -> Tested {
         ToolCall::new("d", "look", json!({ "m": 1 })),
         ToolCall::new("e", "inbox", json!({})),
     ];
-    let model = Scripted::new([calls(wrong), Reply::text("I see.")]);
+    let model = Scripted::new([calls(wrong), ScriptedReply::text("I see.")]);
     let graph = ReactLoop::new(model, tools()?).build()?;
     let assistant = assistant(graph);
-    let events = assistant.process_message_stream(&thread(), "Go.");
+    let events = assistant.chat_stream(&thread(), "Go.");
     let ends: Vec<_> = events
         .filter_map(|event| async move {
             match event.kind {
@@ -75,7 +75,7 @@ async fn l8_the_tools_that_are_asked_for_become_visible() -> Tested {
     let model = Scripted::new([
         calls([add]),
         calls([ToolCall::new("b", "inbox", json!({}))]),
-        Reply::text("No mail."),
+        ScriptedReply::text("No mail."),
     ]);
     let (said, _) = run(&model, |graph| graph).await?;
     assert_eq!(said.metadata.tools_used, ["context_tools_add", "inbox"]);
@@ -106,7 +106,7 @@ async fn l10_a_call_that_was_never_carried_out_is_cancelled() -> Tested {
     let model = Scripted::new(["Yes?"]);
     let graph = ReactLoop::new(model.clone(), tools()?).build()?;
     let assistant = Assistant::new(Runner::new(graph, log));
-    assistant.process_message(&thread(), "Well?").await?;
+    assistant.chat(&thread(), "Well?").await?;
     let expected = [
         Message::assistant("").with_tool_calls([call("a", "send", 1)]),
         Message::tool("a", "cancelled"),
@@ -124,11 +124,11 @@ async fn l9_what_a_gate_wants_confirmed_is_asked_before_anything_is_done() -> Te
         call("b", "send", 2),
         call("c", "send", 3),
     ];
-    let model = Scripted::new([calls(round), Reply::text("Done.")]);
+    let model = Scripted::new([calls(round), ScriptedReply::text("Done.")]);
     let toolbox = tools()?.gates(GateChain::new().with(confirm_writes));
     let graph = ReactLoop::new(model, toolbox).build()?;
     let assistant = assistant(graph);
-    let asked = assistant.process_message(&thread(), "Go.").await;
+    let asked = assistant.chat(&thread(), "Go.").await;
     let Err(ReplyError::Asks(asked)) = asked else {
         panic!("nobody was asked: {asked:?}");
     };
@@ -162,9 +162,9 @@ async fn l9_what_a_gate_wants_confirmed_is_asked_before_anything_is_done() -> Te
 
 /// Returns the events of a run that asks for consent to `send`, for either kind of confirmation.
 async fn asked(toolbox: Toolbox<React>) -> Result<Vec<Event>, BoxError> {
-    let model = Scripted::new([calls([call("b", "send", 2)]), Reply::text("Done.")]);
+    let model = Scripted::new([calls([call("b", "send", 2)]), ScriptedReply::text("Done.")]);
     let assistant = assistant(ReactLoop::new(model, toolbox).build()?);
-    let events = assistant.process_message_stream(&thread(), "Go.");
+    let events = assistant.chat_stream(&thread(), "Go.");
     Ok(events.collect().await)
 }
 
@@ -277,7 +277,7 @@ async fn l11_a_write_sees_the_write_before_it() -> Tested {
         .build()?;
     let model = Scripted::new([
         calls([call("a", "add", 2), call("b", "add", 3)]),
-        Reply::text("Five."),
+        ScriptedReply::text("Five."),
     ]);
     let graph = Graph::<Counter>::starting_at("init_state").output(|state| state.total);
     let graph = ReactLoop::new(model, Toolbox::new(registry))
@@ -310,11 +310,11 @@ async fn l11_reads_of_a_round_run_at_the_same_time_and_keep_their_order() -> Tes
             call("b", "wait", 1),
             call("c", "wait", 2),
         ]),
-        Reply::text("Done."),
+        ScriptedReply::text("Done."),
     ]);
     let assistant = assistant(ReactLoop::new(model, Toolbox::new(registry)).build()?);
     let began = tokio::time::Instant::now();
-    assistant.process_message(&thread(), "Wait.").await?;
+    assistant.chat(&thread(), "Wait.").await?;
     assert_eq!(began.elapsed(), Duration::from_secs(3));
     let results = results(state(&assistant).await?.as_ref());
     assert_eq!(results, ["waited 3", "waited 1", "waited 2"]);
@@ -326,7 +326,7 @@ async fn shown(model: Scripted) -> Result<Vec<(u64, &'static str, String)>, BoxE
     let assistant = assistant(ReactLoop::new(model, tools()?).build()?);
     let began = tokio::time::Instant::now();
     let mut seen = vec![];
-    let mut events = assistant.process_message_stream(&thread(), "Go.");
+    let mut events = assistant.chat_stream(&thread(), "Go.");
     while let Some(event) = events.next().await {
         let at = began.elapsed().as_secs();
         match event.kind {
@@ -354,10 +354,10 @@ async fn l13_arguments_are_shown_as_they_come() -> Tested {
         piece(ToolCallDelta::new(0, "{\"n\"")),
         piece(ToolCallDelta::new(0, ": 1}").id("")),
     ];
-    let slow = Reply::deltas(deltas).paced(Duration::from_secs(1));
+    let slow = ScriptedReply::deltas(deltas).paced(Duration::from_secs(1));
     // The server counts from the beginning and repeats the id.
     let again = calls([call("a", "look", 2)]);
-    let model = Scripted::new([slow, again, Reply::text("Well.")]);
+    let model = Scripted::new([slow, again, ScriptedReply::text("Well.")]);
     let expected = [
         (3, "more", "a look {\"n\""),
         (4, "more", "a look : 1}"),
@@ -375,7 +375,7 @@ async fn l13_arguments_are_shown_as_they_come() -> Tested {
 async fn l13_calls_are_not_shown_of_a_model_that_may_not_call() -> Tested {
     let model = Scripted::new([calls([call("a", "look", 1)]), calls([call("b", "look", 2)])]);
     let graph = ReactLoop::new(model, tools()?).max_steps(1).build()?;
-    let events = assistant(graph).process_message_stream(&thread(), "Go.");
+    let events = assistant(graph).chat_stream(&thread(), "Go.");
     let shown: Vec<String> = events
         .filter_map(|event| async move {
             match event.kind {
@@ -394,7 +394,7 @@ async fn pln_21_what_was_read_before_a_write_is_not_told_after_it() -> Tested {
     let rounds = [
         calls([call("a", "look", 1)]),
         calls([call("b", "look", 2), call("c", "send", 3)]),
-        Reply::text("Done."),
+        ScriptedReply::text("Done."),
     ];
     for live in [true, false] {
         let model = Scripted::new(rounds.clone());
@@ -404,7 +404,7 @@ async fn pln_21_what_was_read_before_a_write_is_not_told_after_it() -> Tested {
             tools()?
         };
         let assistant = assistant(ReactLoop::new(model.clone(), toolbox).build()?);
-        assistant.process_message(&thread(), "Go.").await?;
+        assistant.chat(&thread(), "Go.").await?;
         let told = |at: usize| {
             let request = model.requests().into_iter().nth(at);
             let messages = request.into_iter().flat_map(|request| request.messages);

@@ -10,7 +10,7 @@ use fugato_agent::{Assistant, React, ReactLoop, ReactReply, ReactUpdate, Toolbox
 use fugato_graph::{BoxError, Graph, Runner};
 use fugato_state::{ThreadId, ToolCall};
 use fugato_store::MemoryLog;
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use fugato_tool::{
     Domain, Domains, NoArguments, Registry, ToolFailure, ToolOutput, ToolSpec, async_tool_fn,
 };
@@ -59,8 +59,8 @@ pub(crate) fn call(id: &str, name: &str, n: u32) -> ToolCall {
     ToolCall::new(id, name, json!({ "n": n }))
 }
 
-pub(crate) fn calls(calls: impl IntoIterator<Item = ToolCall>) -> Reply {
-    Reply::tool_calls(calls)
+pub(crate) fn calls(calls: impl IntoIterator<Item = ToolCall>) -> ScriptedReply {
+    ScriptedReply::tool_calls(calls)
 }
 
 pub(crate) fn thread() -> ThreadId {
@@ -83,7 +83,7 @@ pub(crate) async fn run(
 ) -> Result<(ReactReply, Arc<React>), BoxError> {
     let graph = change(ReactLoop::new(model.clone(), tools()?)).build()?;
     let assistant = assistant(graph);
-    let reply = assistant.process_message(&thread(), "Go.").await?;
+    let reply = assistant.chat(&thread(), "Go.").await?;
     let state = state(&assistant).await?;
     Ok((reply, state))
 }

@@ -9,7 +9,7 @@ use fugato_graph::{BoxError, Context, Outcome};
 use fugato_llm::{ChatDelta, DecisionStyle, ModelError, ModelErrorKind};
 use fugato_state::{Message, Role, ToolCall};
 use fugato_stream::EventKind;
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 
@@ -41,7 +41,7 @@ async fn rct_t2_two_rounds_and_an_answer() -> Tested {
     let model = Scripted::new([
         calls([call("a", "look", 1), call("b", "look", 2)]),
         calls([call("a", "send", 3)]),
-        Reply::text("Done."),
+        ScriptedReply::text("Done."),
     ]);
     let (said, react) = run(&model, |graph| graph).await?;
     let metadata = json!({
@@ -102,7 +102,7 @@ async fn rct_t4_a_loop_ends_with_a_reason_and_a_reply() -> Tested {
 #[tokio::test]
 async fn rct_c4_after_a_loop_the_model_may_answer_without_tools() -> Tested {
     let again = || calls([call("a", "look", 1)]);
-    let model = Scripted::new([again(), again(), Reply::text("It is there.")]);
+    let model = Scripted::new([again(), again(), ScriptedReply::text("It is there.")]);
     let (said, _) = run(&model, ReactLoop::answer_after_loop).await?;
     assert_eq!(said.final_reply, "It is there.");
     assert_eq!(said.metadata.stop_reason, "loop_detected");
@@ -125,11 +125,11 @@ fn rct_t5_an_old_thread_without_the_new_fields_loads() -> Tested {
 async fn rct_t6_events_come_in_order() -> Tested {
     let model = Scripted::new([
         calls([call("a", "look", 1)]).reasoning("hm"),
-        Reply::chunks(["All ", "well."]),
+        ScriptedReply::chunks(["All ", "well."]),
     ]);
     let graph = ReactLoop::new(model, tools()?).build()?;
     let assistant = assistant(graph);
-    let events = assistant.process_message_stream(&thread(), "Go.");
+    let events = assistant.chat_stream(&thread(), "Go.");
     let seen: Vec<String> = events
         .filter_map(|event| async move {
             let node = event.origin.map(|origin| origin.node.to_string());
@@ -177,11 +177,11 @@ async fn rct_t6_events_come_in_order() -> Tested {
 #[tokio::test]
 async fn rct_3_each_run_begins_anew() -> Tested {
     let again = || calls([call("a", "look", 1)]);
-    let model = Scripted::new([again(), again(), Reply::text("Yes?")]);
+    let model = Scripted::new([again(), again(), ScriptedReply::text("Yes?")]);
     let graph = ReactLoop::new(model, tools()?).max_steps(4).build()?;
     let assistant = assistant(graph);
-    assistant.process_message(&thread(), "Go.").await?;
-    let reply = assistant.process_message(&thread(), "Once more.").await?;
+    assistant.chat(&thread(), "Go.").await?;
+    let reply = assistant.chat(&thread(), "Once more.").await?;
     assert_eq!(reply.final_reply, "Yes?");
     let run = &state(&assistant).await?.run;
     assert_eq!((run.llm_calls, run.current_step, run.max_steps), (1, 0, 4));
@@ -254,12 +254,12 @@ async fn a_model_that_does_not_answer_fails_the_run_and_a_retry_goes_on() -> Tes
     let down = ModelError::new(ModelErrorKind::Unavailable, "maintenance");
     let model = Scripted::new([
         calls([call("a", "send", 1)]),
-        Reply::error(down),
-        Reply::text("Done."),
+        ScriptedReply::error(down),
+        ScriptedReply::text("Done."),
     ]);
     let graph = ReactLoop::new(model, tools()?).build()?;
     let assistant = assistant(graph);
-    let failed = assistant.process_message(&thread(), "Go.").await;
+    let failed = assistant.chat(&thread(), "Go.").await;
     assert!(matches!(failed, Err(ReplyError::Run(_))), "{failed:?}");
     let ended = assistant.runner().retry(&thread()).await?;
     let reply = Assistant::reply(ended)?;
@@ -330,10 +330,10 @@ async fn rct_1_rct_4_the_memory_trigger_comes_first_and_cannot_stop_the_run() ->
 
 #[tokio::test(start_paused = true)]
 async fn l13_tokens_are_shown_as_they_come() -> Tested {
-    let slow = Reply::chunks(["All ", "well."]).paced(Duration::from_secs(1));
+    let slow = ScriptedReply::chunks(["All ", "well."]).paced(Duration::from_secs(1));
     let assistant = assistant(ReactLoop::new(Scripted::new([slow]), tools()?).build()?);
     let began = tokio::time::Instant::now();
-    let events = assistant.process_message_stream(&thread(), "Go.");
+    let events = assistant.chat_stream(&thread(), "Go.");
     let seen: Vec<_> = events
         .filter_map(|event| async move {
             match event.kind {

@@ -53,13 +53,13 @@ impl State for Claim {
 /// Asks the person who began; with `busy`, a task next to the question fails, with a retry in an
 /// hour.
 #[derive(Clone)]
-struct Desk {
+struct ColleagueState {
     runner: Runner<Claim>,
     /// The access that only the person who began has, besides the right to answer.
     own: &'static [ThreadAccess],
 }
 
-impl Desk {
+impl ColleagueState {
     fn open(busy: bool) -> Self {
         Self::opening(busy, Arc::new(Semaphore::new(Semaphore::MAX_PERMITS)))
     }
@@ -119,7 +119,7 @@ impl Desk {
 }
 
 #[async_trait]
-impl Agent for Desk {
+impl Agent for ColleagueState {
     type State = Claim;
 
     fn name(&self) -> &'static str {
@@ -199,7 +199,7 @@ async fn shown(client: &Client) -> [Value; 3] {
 }
 
 async fn every_door_refuses(busy: bool) {
-    let client = Desk::open(busy).client();
+    let client = ColleagueState::open(busy).client();
     let id = begun(&client).await;
     let before = shown(&client).await;
     for (protocol, path, body) in answers("desk", &id) {
@@ -286,7 +286,7 @@ async fn listed(client: &Client, user: &str) -> Vec<Value> {
 
 #[tokio::test]
 async fn nobody_else_changes_what_is_somebodys_own() {
-    let mut desk = Desk::open(false);
+    let mut desk = ColleagueState::open(false);
     desk.own = &[ThreadAccess::Write];
     let client = desk.client();
     let id = begun(&client).await;
@@ -310,7 +310,7 @@ async fn nobody_else_changes_what_is_somebodys_own() {
 
 #[tokio::test]
 async fn nobody_else_sees_what_is_somebodys_own() {
-    let mut desk = Desk::open(false);
+    let mut desk = ColleagueState::open(false);
     desk.own = &[ThreadAccess::Read];
     let client = desk.client();
     begun(&client).await;
@@ -338,7 +338,7 @@ async fn nobody_else_sees_what_is_somebodys_own() {
 #[tokio::test]
 async fn who_came_to_an_empty_place_does_not_see_what_somebody_else_begins_there() {
     let gate = Arc::new(Semaphore::new(0));
-    let mut desk = Desk::opening(false, Arc::clone(&gate));
+    let mut desk = ColleagueState::opening(false, Arc::clone(&gate));
     desk.own = &[ThreadAccess::Read];
     let served = Served::open(desk.routes()).await;
     let bob = connect_async(socket(&served, "bob")).await;
@@ -374,7 +374,7 @@ async fn who_came_to_an_empty_place_does_not_see_what_somebody_else_begins_there
 
 #[tokio::test]
 async fn nobody_copies_a_thread_to_somebody_elses_place() {
-    let mut desk = Desk::open(false);
+    let mut desk = ColleagueState::open(false);
     desk.own = &[ThreadAccess::Write];
     let client = desk.client();
     begun(&client).await;
@@ -412,7 +412,7 @@ async fn a_socket_refuses_a_colleague() {
             json!({ "event": "user_input", "data": { "content": "dinner" } }),
         ),
     ] {
-        let mut desk = Desk::open(false);
+        let mut desk = ColleagueState::open(false);
         desk.own = own;
         let client = desk.client();
         begun(&client).await;

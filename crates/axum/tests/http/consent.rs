@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 
 /// The lines to write, in their order.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Todo {
+struct PendingLines {
     left: Vec<String>,
     agreed: bool,
 }
@@ -35,7 +35,7 @@ enum Change {
     Written,
 }
 
-impl State for Todo {
+impl State for PendingLines {
     type Update = Change;
 
     fn apply(&mut self, change: Change) {
@@ -74,9 +74,9 @@ pub(crate) struct Outside {
 }
 
 impl Outside {
-    fn graph(&self) -> Result<Graph<Todo>, BoxError> {
+    fn graph(&self) -> Result<Graph<PendingLines>, BoxError> {
         let outside = self.clone();
-        let act = move |cx: Context<Todo>| {
+        let act = move |cx: Context<PendingLines>| {
             let outside = outside.clone();
             async move {
                 let first = cx.state().left.first().cloned().unwrap_or_default();
@@ -97,13 +97,13 @@ impl Outside {
                 Ok::<_, BoxError>(Change::Written)
             }
         };
-        let card = |todo: &Todo| json!({ "type": "confirm", "write": todo.left.first() });
-        let next = |todo: &Todo| match todo {
-            Todo { agreed: true, .. } => "act",
-            Todo { left, .. } if left.is_empty() => END,
+        let card = |todo: &PendingLines| json!({ "type": "confirm", "write": todo.left.first() });
+        let next = |todo: &PendingLines| match todo {
+            PendingLines { agreed: true, .. } => "act",
+            PendingLines { left, .. } if left.is_empty() => END,
             _ => "ask",
         };
-        Ok(Graph::<Todo>::starting_at("ask")
+        Ok(Graph::<PendingLines>::starting_at("ask")
             .approval("ask", card, |_, ok: bool| Change::Judged(ok))
             .node("act", act)
             .branch("ask", ["ask", "act", END], next)
@@ -117,19 +117,19 @@ pub(crate) fn lock<T>(of: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 }
 
 struct Writer {
-    runner: Runner<Todo>,
+    runner: Runner<PendingLines>,
     outside: Outside,
 }
 
 #[async_trait]
 impl Agent for Writer {
-    type State = Todo;
+    type State = PendingLines;
 
     fn name(&self) -> &'static str {
         "writer"
     }
 
-    fn runner(&self) -> &Runner<Todo> {
+    fn runner(&self) -> &Runner<PendingLines> {
         &self.runner
     }
 
@@ -157,7 +157,7 @@ pub(crate) struct Small {
     outside: Outside,
     store: WorldStore,
     router: Mutex<Router>,
-    runner: Mutex<Option<Runner<Todo>>>,
+    runner: Mutex<Option<Runner<PendingLines>>>,
 }
 
 impl Small {

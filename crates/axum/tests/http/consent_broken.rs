@@ -10,7 +10,7 @@ use crate::consent::{Defect, Small, lock};
 
 /// A flaw of the door.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wrong {
+enum DoorFlaw {
     /// A bare yes agrees to the card that is open.
     RemembersCards,
     /// An id agrees to the card of the same name that is open, whatever its digest.
@@ -23,13 +23,13 @@ enum Wrong {
 }
 
 /// A door before the small agent that rewrites what is sent.
-struct Door {
+struct FlawedDoor {
     small: Small,
-    wrong: Wrong,
+    wrong: DoorFlaw,
     seen: Mutex<BTreeSet<String>>,
 }
 
-impl Door {
+impl FlawedDoor {
     async fn open(&self, thread: &str) -> Option<String> {
         let mut look = ConsentRequest::post(format!("/threads/{thread}"), Value::Null);
         look.method = "GET";
@@ -47,7 +47,7 @@ impl Door {
             let body = json!({ "answers": { id: value } });
             ConsentRequest::post(format!("/threads/{thread}/resume"), body)
         };
-        if self.wrong == Wrong::RemembersCards {
+        if self.wrong == DoorFlaw::RemembersCards {
             let thread = part(&request.path, "/runs")?;
             let is_bare = request.body["text"] == "yes" && request.body.get("card").is_none();
             let id = self.open(&thread).await.filter(|_| is_bare)?;
@@ -57,8 +57,8 @@ impl Door {
         let (id, value) = request.body["answers"].as_object()?.iter().next()?;
         let is_new = !lock(&self.seen).contains(&name_of(request));
         match self.wrong {
-            Wrong::RepeatsAnswers if is_new => return None,
-            Wrong::LooksUpKeysFirst => {
+            DoorFlaw::RepeatsAnswers if is_new => return None,
+            DoorFlaw::LooksUpKeysFirst => {
                 self.open(&thread)
                     .await
                     .filter(|open| is_new && open == id)?;
@@ -81,7 +81,7 @@ fn name_of(request: &ConsentRequest) -> String {
 }
 
 #[async_trait]
-impl ConsentWorld for Door {
+impl ConsentWorld for FlawedDoor {
     async fn restart(&self) -> Result<(), BoxError> {
         self.small.restart().await
     }
@@ -89,7 +89,7 @@ impl ConsentWorld for Door {
     async fn send(&self, caller: &str, request: ConsentRequest) -> ConsentResponse {
         let named = name_of(&request);
         let request = self.rewritten(&request).await.unwrap_or(request);
-        if self.wrong != Wrong::LooksUpKeysFirst {
+        if self.wrong != DoorFlaw::LooksUpKeysFirst {
             lock(&self.seen).insert(named.clone());
         }
         let response = self.small.send(caller, request).await;
@@ -115,9 +115,9 @@ impl ConsentWorld for Door {
 }
 
 /// Returns the report of the simulation on a door, within its usual number of cases.
-async fn found(wrong: Wrong) -> String {
+async fn found(wrong: DoorFlaw) -> String {
     let door = move || {
-        Ok::<_, BoxError>(Door {
+        Ok::<_, BoxError>(FlawedDoor {
             small: Small::new(Defect::None),
             wrong,
             seen: Mutex::default(),
@@ -129,20 +129,20 @@ async fn found(wrong: Wrong) -> String {
 
 #[tokio::test]
 async fn a_door_that_remembers_what_it_sent_is_found() {
-    let failure = found(Wrong::RemembersCards).await;
+    let failure = found(DoorFlaw::RemembersCards).await;
     assert!(failure.contains("was written 1 times under 0"), "{failure}");
     assert!(failure.contains("FUGATO_CONSENT="), "{failure}");
 }
 
 #[tokio::test]
 async fn a_door_that_ignores_digest_and_token_is_found() {
-    let failure = found(Wrong::IgnoresTokens).await;
+    let failure = found(DoorFlaw::IgnoresTokens).await;
     assert!(failure.contains("was written"), "{failure}");
 }
 
 #[tokio::test]
 async fn a_door_whose_repeats_answer_what_is_open_is_found() {
-    let failure = found(Wrong::RepeatsAnswers).await;
+    let failure = found(DoorFlaw::RepeatsAnswers).await;
     assert!(failure.contains("was written"), "{failure}");
 }
 
@@ -155,6 +155,6 @@ async fn an_agent_that_writes_another_value_is_found() {
 
 #[tokio::test]
 async fn a_door_that_looks_up_keys_before_the_commit_is_found() {
-    let failure = found(Wrong::LooksUpKeysFirst).await;
+    let failure = found(DoorFlaw::LooksUpKeysFirst).await;
     assert!(failure.contains("was written"), "{failure}");
 }

@@ -8,7 +8,7 @@ use fugato_stream::{
 };
 use serde_json::{Value, json};
 
-use crate::office::Office;
+use crate::office::LetterServer;
 
 /// The source of an event: the thread or a task at a position of the log, or a task without one.
 enum From {
@@ -238,7 +238,7 @@ fn l12_each_kind_of_event_has_an_example() {
 #[tokio::test]
 async fn what_a_run_sends_is_documented() {
     let page = include_str!("../../docs/events.md");
-    let client = Office::open().client();
+    let client = LetterServer::open().client();
     let mut events = client.run("desk", "a free day").await;
     let id = client.asked("desk").await;
     client

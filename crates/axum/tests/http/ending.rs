@@ -2,7 +2,7 @@
 use serde_json::{Value, json};
 
 use crate::{
-    office::{Office, kinds},
+    office::{LetterServer, kinds},
     wire::{PATIENCE, Served, positions},
 };
 
@@ -14,7 +14,7 @@ async fn json(served: &Served, path: &str) -> (u16, Value) {
 
 #[tokio::test]
 async fn k14_a_server_that_ends_hands_its_runs_over() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let first = Served::open(office.routes()).await;
     assert_eq!(
         json(&first, "/health").await,
@@ -71,7 +71,7 @@ async fn k14_a_server_that_ends_hands_its_runs_over() {
 
 #[tokio::test]
 async fn a_step_that_takes_too_long_is_given_up() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let served = Served::open(office.routes().grace(std::time::Duration::ZERO)).await;
     served
         .post("/threads/desk/runs", &json!({ "text": "long" }))

@@ -11,11 +11,11 @@ use serde_json::{Value, json};
 
 use tower::ServiceExt as _;
 
-use crate::office::{Client, Office, by_header, request};
+use crate::office::{Client, LetterServer, by_header, request};
 
 #[tokio::test]
 async fn another_tenants_thread_does_not_exist() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let client = Client(office.routes().authenticate(by_header).router());
     let ask = |user: &'static str, method: Method, path: &'static str, body: Value| {
         let client = client.clone();
@@ -67,7 +67,12 @@ async fn another_tenants_thread_does_not_exist() {
 
 #[tokio::test]
 async fn nobody_comes_in_unknown() {
-    let client = Client(Office::open().routes().authenticate(by_header).router());
+    let client = Client(
+        LetterServer::open()
+            .routes()
+            .authenticate(by_header)
+            .router(),
+    );
     for path in ["/threads", "/graph", "/v1/models", "/nowhere", "/ws/chat"] {
         let answer = client.get(path).await;
         assert_eq!(answer.error(), (401, "unauthorized".into()), "{path}");
@@ -86,7 +91,7 @@ async fn nobody_comes_in_unknown() {
 
 #[tokio::test]
 async fn what_is_not_there_is_told_as_json() {
-    let client = Office::open().client();
+    let client = LetterServer::open().client();
     assert_eq!(
         client.get("/nowhere").await.error(),
         (404, "not_found".into())
@@ -116,7 +121,7 @@ async fn bodies_are_json_and_small_and_come_in_time() {
     let limits = Limits::default()
         .body(100)
         .body_timeout(Duration::from_secs(3));
-    let client = Client(Office::open().routes().limits(limits).router());
+    let client = Client(LetterServer::open().routes().limits(limits).router());
     let post = |kind: &str, body: Body| {
         let request = Request::post("/threads/desk/runs").header("content-type", kind);
         request.body(body).unwrap()
@@ -144,7 +149,7 @@ async fn bodies_are_json_and_small_and_come_in_time() {
 
 #[tokio::test(start_paused = true)]
 async fn a_tenant_has_so_many_runs() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let limits = Limits::default().runs_per_minute(3).concurrent_runs(1);
     let client = Client(office.routes().limits(limits).router());
     let begin = |thread: &str| {
@@ -182,7 +187,7 @@ async fn a_tenant_has_so_many_runs() {
 
 #[tokio::test]
 async fn a_tenant_has_so_many_streams() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let client = Client(
         office
             .routes()
@@ -200,7 +205,7 @@ async fn a_tenant_has_so_many_streams() {
 
 #[tokio::test]
 async fn without_tenants_the_names_of_threads_are_those_of_the_store() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let client = office.client();
     let tenants = Client(office.routes().authenticate(by_header).router());
     let ada = [("user", "ada"), ("accept", "text/event-stream")];
@@ -221,7 +226,7 @@ async fn without_tenants_the_names_of_threads_are_those_of_the_store() {
 
 #[tokio::test]
 async fn pages_of_elsewhere_are_let_in_by_name() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let strict = office.client();
     let open = office.routes().origins(["https://app.example"]);
     let open = Client(open.hosts(["desk.example"]).router());
@@ -274,7 +279,7 @@ async fn a_page_is_served_with_its_policy() {
     let html = Asset::new("text/html; charset=utf-8", b"<p>up").gzip(b"packed");
     let page = Page::new().file("/", html);
     let client = Client(
-        Office::open()
+        LetterServer::open()
             .routes()
             .authenticate(by_header)
             .page(page)

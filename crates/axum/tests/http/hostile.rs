@@ -10,7 +10,7 @@ use tokio_tungstenite::{
 use tower::ServiceExt as _;
 
 use crate::{
-    office::{Answer, Client, MANY, Office, by_header, request},
+    office::{Answer, Client, LetterServer, MANY, by_header, request},
     wire::{PATIENCE, Served, positions},
 };
 
@@ -50,7 +50,7 @@ async fn post(client: &Client, user: &str, path: &str, body: Value) -> Answer {
 
 #[tokio::test]
 async fn no_protocol_answers_for_another_tenant() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let client = Client(office.routes().authenticate(by_header).router());
     let body = json!({ "thread": "desk", "text": "a free day" });
     assert_eq!(
@@ -99,7 +99,7 @@ async fn no_protocol_answers_for_another_tenant() {
 
 #[tokio::test]
 async fn no_protocol_takes_a_forged_question() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let client = office.client();
     client.run("desk", "a free day").await;
     let id = client.asked("desk").await;
@@ -122,7 +122,7 @@ async fn no_protocol_takes_a_forged_question() {
 
 #[tokio::test]
 async fn an_approval_of_something_else_is_refused() {
-    let client = Office::open().client();
+    let client = LetterServer::open().client();
     client.run("desk", "something sealed").await;
     let id = client.asked("desk").await;
     let resume = async |body: Value| client.post("/threads/desk/resume", body).await;
@@ -136,7 +136,7 @@ async fn an_approval_of_something_else_is_refused() {
 
 #[tokio::test]
 async fn a_socket_is_bound_to_its_tenant_and_its_size() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let limits = fugato_axum::Limits::default().body(200);
     let served = Served::open(office.routes().authenticate(by_header).limits(limits)).await;
     let open = async |user: &str| {
@@ -191,7 +191,7 @@ async fn a_socket_is_bound_to_its_tenant_and_its_size() {
 
 #[tokio::test]
 async fn no_path_leads_out_of_the_page() {
-    let client = Client(Office::open().routes().page(Page::chat()).router());
+    let client = Client(LetterServer::open().routes().page(Page::chat()).router());
     assert_eq!(client.get("/app.js").await.status, StatusCode::OK);
     for path in [
         "/../Cargo.toml",
@@ -212,7 +212,7 @@ async fn no_path_leads_out_of_the_page() {
 
 #[tokio::test]
 async fn a_thousand_streams_that_nobody_reads_keep_nobody_waiting() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let client = office.client();
     client.run("desk", "talk").await;
     let follow = || {

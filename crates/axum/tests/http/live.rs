@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 use crate::{
-    office::{MANY, Office, kinds, request},
+    office::{LetterServer, MANY, kinds, request},
     wire::{Reader, Served, positions},
 };
 
@@ -20,7 +20,7 @@ fn text(events: &[Event]) -> String {
 
 #[tokio::test]
 async fn k22_a_cut_connection_misses_and_repeats_nothing() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let served = Served::open(office.routes()).await;
     let begun = served
         .post("/threads/desk/runs", &json!({ "text": "slow" }))
@@ -53,7 +53,7 @@ async fn k22_a_cut_connection_misses_and_repeats_nothing() {
 
 #[tokio::test]
 async fn k22_two_readers_follow_a_thread_from_run_to_run() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let served = Served::open(office.routes()).await;
     let mut first = served
         .post("/threads/desk/runs", &json!({ "text": "slow talk" }))
@@ -82,7 +82,7 @@ async fn k22_two_readers_follow_a_thread_from_run_to_run() {
 
 #[tokio::test]
 async fn k22_a_client_that_goes_away_leaves_its_run_running() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let served = Served::open(office.routes()).await;
     let body = json!({
         "messages": [{ "role": "user", "content": "slow talk" }],
@@ -124,7 +124,7 @@ async fn read_until(body: &mut BodyDataStream, kind: &str) -> Vec<Event> {
 
 #[tokio::test]
 async fn k22_a_slow_reader_misses_nothing_durable_and_holds_nothing_up() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let client = office.client();
     client.run("desk", "talk").await;
     let follow = request(
@@ -145,7 +145,7 @@ async fn k22_a_slow_reader_misses_nothing_durable_and_holds_nothing_up() {
 
 #[tokio::test(start_paused = true)]
 async fn k22_a_reader_hears_of_runs_in_other_processes() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let (here, elsewhere) = (office.client(), office.client());
     elsewhere.run("desk", "talk").await;
     let follow = request(
@@ -166,7 +166,7 @@ async fn k22_a_reader_hears_of_runs_in_other_processes() {
 
 #[tokio::test]
 async fn a_run_is_cancelled_from_another_connection() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let served = Served::open(office.routes()).await;
     let mut reader = served
         .post("/sse/react", &json!({ "thread": "desk", "text": "slow" }))

@@ -3,11 +3,11 @@ use axum::http::{Method, StatusCode};
 use fugato_stream::{Event, EventKind};
 use serde_json::{Value, json};
 
-use crate::office::{Office, kinds};
+use crate::office::{LetterServer, kinds};
 
 #[tokio::test]
 async fn a_run_is_begun_answered_and_shown() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let client = office.client();
     let events = client.run("desk", "a free day").await;
     assert_eq!(
@@ -64,7 +64,7 @@ async fn a_run_is_begun_answered_and_shown() {
 
 #[tokio::test]
 async fn k8_an_answer_that_does_not_fit_changes_nothing() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let client = office.client();
     client.run("desk", "a free day").await;
     let id = client.asked("desk").await;
@@ -102,7 +102,7 @@ async fn k8_an_answer_that_does_not_fit_changes_nothing() {
 
 #[tokio::test]
 async fn k12_a_request_with_a_key_is_carried_out_once() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let client = office.client();
     let key = [("idempotency-key", "k1"), ("accept", "text/event-stream")];
     let begin = |text: &str| {
@@ -124,7 +124,7 @@ async fn k12_a_request_with_a_key_is_carried_out_once() {
 
 #[tokio::test]
 async fn k18_a_thread_is_looked_into_and_forked() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let client = office.client();
     client.run("desk", "a free day").await;
     let history = client.get("/threads/desk/history?limit=2").await.json();
@@ -195,7 +195,7 @@ async fn k18_a_thread_is_looked_into_and_forked() {
 
 #[tokio::test]
 async fn a_graph_is_drawn_with_the_names_that_events_use() {
-    let graph = Office::open().client().get("/graph").await.json();
+    let graph = LetterServer::open().client().get("/graph").await.json();
     assert_eq!(
         (&graph["name"], &graph["nodes"]),
         (&json!("clerk"), &json!(["think", "confirm", "seal"]))
@@ -210,7 +210,7 @@ async fn a_graph_is_drawn_with_the_names_that_events_use() {
 
 #[tokio::test]
 async fn what_failed_is_told_and_can_be_tried_again() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let client = office.client();
     let events = client.run("desk", "fail").await;
     let error = "task think#1 failed: the model is not there";
@@ -237,7 +237,7 @@ async fn what_failed_is_told_and_can_be_tried_again() {
 
 #[tokio::test]
 async fn what_cannot_be_used_takes_the_place_of_nothing() {
-    let client = Office::open().client();
+    let client = LetterServer::open().client();
     client.run("desk", "a free day").await;
     let id = client.asked("desk").await;
     let nonsense = json!({ "text": "nonsense instead" });

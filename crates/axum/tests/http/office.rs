@@ -21,7 +21,7 @@ use tokio::sync::Semaphore;
 use tower::ServiceExt as _;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Desk {
+pub(crate) struct LetterState {
     pub(crate) wish: String,
     pub(crate) extra: Value,
     pub(crate) steps: u32,
@@ -35,7 +35,7 @@ pub(crate) enum Change {
     Judged(bool),
 }
 
-impl State for Desk {
+impl State for LetterState {
     type Update = Change;
 
     fn apply(&mut self, change: Change) {
@@ -57,11 +57,11 @@ impl State for Desk {
 /// gate lets it go on; `long` takes nine steps, each through the gate; `many` takes many, and says
 /// something in each; `fail` fails; `sealed` asks for an approval with a digest; `nonsense` is
 /// refused, and `instead` replaces the open question.
-pub(crate) struct Clerk {
-    runner: Runner<Desk>,
+pub(crate) struct LetterAgent {
+    runner: Runner<LetterState>,
 }
 
-async fn think(cx: &Context<Desk>, gate: &Semaphore) -> Result<Outcome<Change>, BoxError> {
+async fn think(cx: &Context<LetterState>, gate: &Semaphore) -> Result<Outcome<Change>, BoxError> {
     let wish = cx.state().wish.clone();
     if wish.contains("many") {
         cx.emit(EventKind::Status {
@@ -105,7 +105,7 @@ async fn think(cx: &Context<Desk>, gate: &Semaphore) -> Result<Outcome<Change>, 
 }
 
 /// Asks for an approval that is bound to a digest.
-async fn seal(cx: Context<Desk>) -> Result<Outcome<Change>, BoxError> {
+async fn seal(cx: Context<LetterState>) -> Result<Outcome<Change>, BoxError> {
     if let Some(placed) = cx.answer("answer")? {
         return Ok(Outcome::done([Change::Judged(placed)]));
     }
@@ -117,9 +117,9 @@ async fn seal(cx: Context<Desk>) -> Result<Outcome<Change>, BoxError> {
 /// More steps than events wait for one reader.
 pub(crate) const MANY: u32 = 1500;
 
-fn graph(gate: Arc<Semaphore>) -> Graph<Desk> {
-    Graph::<Desk>::starting_at("think")
-        .node("think", move |cx: Context<Desk>| {
+fn graph(gate: Arc<Semaphore>) -> Graph<LetterState> {
+    Graph::<LetterState>::starting_at("think")
+        .node("think", move |cx: Context<LetterState>| {
             let gate = gate.clone();
             async move { think(&cx, &gate).await }
         })
@@ -157,14 +157,14 @@ fn graph(gate: Arc<Semaphore>) -> Graph<Desk> {
 }
 
 #[async_trait]
-impl Agent for Clerk {
-    type State = Desk;
+impl Agent for LetterAgent {
+    type State = LetterState;
 
     fn name(&self) -> &'static str {
         "clerk"
     }
 
-    fn runner(&self) -> &Runner<Desk> {
+    fn runner(&self) -> &Runner<LetterState> {
         &self.runner
     }
 
@@ -189,7 +189,7 @@ impl Agent for Clerk {
         })
     }
 
-    fn title(&self, state: &Desk) -> Option<String> {
+    fn title(&self, state: &LetterState) -> Option<String> {
         Some(format!("About {}", state.wish))
     }
 
@@ -201,7 +201,7 @@ impl Agent for Clerk {
         Some(changes.iter().filter_map(wish).collect())
     }
 
-    fn timeline(&self, state: &Desk) -> Vec<TimelineItem> {
+    fn timeline(&self, state: &LetterState) -> Vec<TimelineItem> {
         vec![said(&state.wish)]
     }
 }
@@ -213,12 +213,12 @@ fn said(wish: &str) -> TimelineItem {
 }
 
 /// A store, the gate that slow runs wait for, and agents over both.
-pub(crate) struct Office {
+pub(crate) struct LetterServer {
     pub(crate) log: Arc<MemoryLog>,
     pub(crate) gate: Arc<Semaphore>,
 }
 
-impl Office {
+impl LetterServer {
     pub(crate) fn open() -> Self {
         Self {
             log: Arc::default(),
@@ -226,12 +226,12 @@ impl Office {
         }
     }
 
-    pub(crate) fn clerk(&self) -> Clerk {
+    pub(crate) fn clerk(&self) -> LetterAgent {
         let runner = Runner::new(graph(self.gate.clone()), self.log.clone());
-        Clerk { runner }
+        LetterAgent { runner }
     }
 
-    pub(crate) fn routes(&self) -> AgentRoutes<Clerk> {
+    pub(crate) fn routes(&self) -> AgentRoutes<LetterAgent> {
         AgentRoutes::new(self.clerk())
     }
 

@@ -3,7 +3,7 @@ use axum::http::{Method, StatusCode};
 use fugato_state::InterruptId;
 use serde_json::{Value, json};
 
-use crate::office::{Answer, Client, Office};
+use crate::office::{Answer, Client, LetterServer};
 
 fn say(text: &str) -> Value {
     json!([{ "role": "user", "content": text }])
@@ -34,7 +34,7 @@ async fn complete(client: &Client, body: Value) -> Answer {
 
 #[tokio::test]
 async fn sch_123_a_new_conversation_is_named_by_a_header() {
-    let client = Office::open().client();
+    let client = LetterServer::open().client();
     let answer = complete(
         &client,
         json!({ "model": "clerk", "messages": say("talk") }),
@@ -65,7 +65,7 @@ async fn sch_123_a_new_conversation_is_named_by_a_header() {
 
 #[tokio::test]
 async fn sch_118_a_completion_is_whole_or_streamed() {
-    let client = Office::open().client();
+    let client = LetterServer::open().client();
     let body = json!({ "messages": say("talk"), "extra": { "conversation_id": "desk" } });
     let whole = complete(&client, body).await.json();
     assert_eq!(
@@ -105,7 +105,7 @@ async fn sch_118_a_completion_is_whole_or_streamed() {
 
 #[tokio::test]
 async fn sch_136_a_question_is_answered_through_the_extension() {
-    let client = Office::open().client();
+    let client = LetterServer::open().client();
     let body = json!({
         "messages": say("a free day"), "stream": true, "extra": { "conversation_id": "desk" },
     });
@@ -140,7 +140,7 @@ async fn sch_136_a_question_is_answered_through_the_extension() {
 
 #[tokio::test]
 async fn k35_a_plain_client_reads_what_waits_for_its_answer() {
-    let client = Office::open().client();
+    let client = LetterServer::open().client();
     let ask = |stream: bool| {
         let extra = json!({ "conversation_id": format!("desk-{stream}") });
         json!({ "messages": say("a free day"), "stream": stream, "extra": extra })
@@ -170,7 +170,7 @@ async fn k35_a_plain_client_reads_what_waits_for_its_answer() {
 
 #[tokio::test]
 async fn what_openai_clients_get_wrong_is_told() {
-    let client = Office::open().client();
+    let client = LetterServer::open().client();
     let models = client.get("/v1/models").await.json();
     assert_eq!(models["data"][0]["id"], "clerk");
     let other = complete(&client, json!({ "model": "gpt", "messages": say("talk") })).await;
@@ -188,7 +188,7 @@ async fn what_openai_clients_get_wrong_is_told() {
 
 #[tokio::test]
 async fn l12_ag_ui_asks_and_goes_on() {
-    let client = Office::open().client();
+    let client = LetterServer::open().client();
     let input = |run: &str, more: Value| {
         let mut input = json!({
             "threadId": "desk", "runId": run, "state": {}, "tools": [], "context": [],
@@ -219,7 +219,7 @@ async fn l12_ag_ui_asks_and_goes_on() {
 
 #[tokio::test]
 async fn l12_the_ai_sdk_gets_a_message() {
-    let client = Office::open().client();
+    let client = LetterServer::open().client();
     let body = json!({
         "id": "desk", "trigger": "submit-message",
         "messages": [{ "id": "m1", "role": "user", "parts": [{ "type": "text", "text": "talk" }] }],
@@ -238,7 +238,7 @@ async fn l12_the_ai_sdk_gets_a_message() {
 
 #[tokio::test]
 async fn l12_named_events_in_both_vocabularies() {
-    let client = Office::open().client();
+    let client = LetterServer::open().client();
     let names = |answer: &Answer| -> Vec<String> {
         let lines = answer
             .body

@@ -8,7 +8,7 @@ use tokio_tungstenite::{
 };
 
 use crate::{
-    office::Office,
+    office::LetterServer,
     wire::{PATIENCE, Served},
 };
 
@@ -18,7 +18,7 @@ impl Socket {
     async fn open(served: &Served, thread: &str) -> Self {
         let url = format!("ws://{}/ws/chat?thread={thread}", served.address);
         let mut socket = Self(connect_async(url).await.unwrap().0);
-        let first = socket.hear().await;
+        let first = socket.receive().await;
         assert_eq!(
             first["data"],
             json!({ "code": "conversation", "summary": thread })
@@ -33,7 +33,7 @@ impl Socket {
             .unwrap();
     }
 
-    async fn hear(&mut self) -> Value {
+    async fn receive(&mut self) -> Value {
         let message = tokio::time::timeout(PATIENCE, self.0.next()).await;
         let message = message
             .expect("the server answers in time")
@@ -46,7 +46,7 @@ impl Socket {
     async fn until(&mut self, name: &str) -> (Vec<String>, Value) {
         let mut names = vec![];
         loop {
-            let message = self.hear().await;
+            let message = self.receive().await;
             names.push(message["event"].as_str().unwrap().to_owned());
             if message["event"] == name {
                 return (names, message);
@@ -57,11 +57,11 @@ impl Socket {
 
 #[tokio::test]
 async fn trn_12_a_conversation_over_a_socket() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let served = Served::open(office.routes()).await;
     let mut socket = Socket::open(&served, "desk").await;
     socket.say(json!({ "event": "ping", "data": {} })).await;
-    let pong = socket.hear().await;
+    let pong = socket.receive().await;
     assert_eq!(pong["event"], "pong");
     assert!(pong["timestamp"].as_str().unwrap().ends_with('Z'));
 
@@ -97,7 +97,7 @@ async fn trn_12_a_conversation_over_a_socket() {
 
 #[tokio::test]
 async fn trn_13_what_a_socket_cannot_use_is_told() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let served = Served::open(office.routes()).await;
     let mut socket = Socket::open(&served, "desk").await;
     for message in [
@@ -129,7 +129,7 @@ async fn trn_13_what_a_socket_cannot_use_is_told() {
 
 #[tokio::test]
 async fn a_socket_of_a_page_of_elsewhere_is_refused() {
-    let served = Served::open(Office::open().routes()).await;
+    let served = Served::open(LetterServer::open().routes()).await;
     let url = format!("ws://{}/ws/chat", served.address);
     let mut request = url.into_client_request().unwrap();
     request

@@ -2,7 +2,7 @@
 use axum::http::{Method, StatusCode};
 use serde_json::{Value, json};
 
-use crate::office::{Client, Office, by_header};
+use crate::office::{Client, LetterServer, by_header};
 
 async fn timeline(client: &Client, thread: &str) -> Value {
     let path = format!("/threads/{thread}/timeline");
@@ -21,7 +21,7 @@ fn kinds(timeline: &Value) -> Vec<(u64, &str)> {
 
 #[tokio::test]
 async fn sch_124_the_timeline_is_restored_from_the_log() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let client = office.client();
     client.run("desk", "a free day").await;
     let open = timeline(&client, "desk").await;
@@ -88,7 +88,7 @@ async fn sch_124_the_timeline_is_restored_from_the_log() {
 
 #[tokio::test]
 async fn what_was_cancelled_is_withdrawn() {
-    let client = Office::open().client();
+    let client = LetterServer::open().client();
     client.run("desk", "a free day").await;
     let cancelled = client
         .post("/threads/desk/cancel", json!({ "why": "enough" }))
@@ -110,7 +110,7 @@ async fn what_was_cancelled_is_withdrawn() {
 
 #[tokio::test]
 async fn a_run_that_failed_leaves_its_trace() {
-    let client = Office::open().client();
+    let client = LetterServer::open().client();
     client.run("desk", "fail").await;
     client.run("desk", "talk").await;
     let told = timeline(&client, "desk").await;
@@ -125,7 +125,7 @@ async fn a_run_that_failed_leaves_its_trace() {
 
 #[tokio::test]
 async fn a_copy_begins_with_what_was_said_before() {
-    let client = Office::open().client();
+    let client = LetterServer::open().client();
     client.run("desk", "a free day").await;
     let fork = json!({ "at": 3, "thread": "other" });
     client.post("/threads/desk/fork", fork).await;
@@ -136,7 +136,7 @@ async fn a_copy_begins_with_what_was_said_before() {
 
 #[tokio::test]
 async fn nobody_reads_the_timeline_of_another_tenant() {
-    let office = Office::open();
+    let office = LetterServer::open();
     let client = Client(office.routes().authenticate(by_header).router());
     let ask = async |user: &str| {
         let path = "/threads/desk/timeline";

@@ -122,7 +122,7 @@ pub(crate) fn positions(events: &[Event]) -> Vec<u64> {
 
 #[tokio::test]
 async fn the_head_of_a_request_comes_in_time() {
-    let office = crate::office::Office::open();
+    let office = crate::office::LetterServer::open();
     let limits = fugato_axum::Limits::default().head_timeout(Duration::from_millis(50));
     let served = Served::open(office.routes().limits(limits)).await;
     let mut slow = TcpStream::connect(served.address).await.unwrap();
@@ -147,7 +147,7 @@ fn a_connection_lies_idle_for_longer_than_proxies_let_it() {
 
 #[tokio::test]
 async fn a_body_comes_in_time() {
-    let office = crate::office::Office::open();
+    let office = crate::office::LetterServer::open();
     let limits = fugato_axum::Limits::default().body_timeout(Duration::from_millis(50));
     let served = Served::open(office.routes().limits(limits)).await;
     let mut slow = TcpStream::connect(served.address).await.unwrap();

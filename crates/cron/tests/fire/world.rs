@@ -30,7 +30,7 @@ pub(crate) const MINUTE: Millis = 60_000;
 
 /// The record of a job's runs: the scheduled times, and the actual times.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Desk {
+pub(crate) struct JobState {
     wanted: Millis,
     pub(crate) done: Vec<(Millis, Millis)>,
 }
@@ -41,7 +41,7 @@ pub(crate) enum Update {
     Done(Millis, Millis),
 }
 
-impl State for Desk {
+impl State for JobState {
     type Update = Update;
 
     fn apply(&mut self, update: Update) {
@@ -96,11 +96,11 @@ impl World {
         let jobs = Jobs::new(Arc::new(docs), clock);
         let lease = RunnerOptions::default().lease(Duration::from_secs(3));
         let time = self.clock.store();
-        let work = move |cx: Context<Desk>| {
+        let work = move |cx: Context<JobState>| {
             let time = time.clone();
             async move { Outcome::done([Update::Done(cx.state().wanted, time.now())]) }
         };
-        let graph = Graph::<Desk>::starting_at("work")
+        let graph = Graph::<JobState>::starting_at("work")
             .node("work", work)
             .edge("work", END)
             .build()
@@ -128,16 +128,16 @@ impl World {
 }
 
 pub(crate) struct Process {
-    runner: Runner<Desk>,
+    runner: Runner<JobState>,
     pub(crate) jobs: Jobs,
 }
 
 impl Process {
-    pub(crate) fn parts(self) -> (Runner<Desk>, Jobs) {
+    pub(crate) fn parts(self) -> (Runner<JobState>, Jobs) {
         (self.runner, self.jobs)
     }
 
-    pub(crate) fn clockwork(&self) -> JobRunner<Desk> {
+    pub(crate) fn clockwork(&self) -> JobRunner<JobState> {
         let input = |_: &_, time| vec![Update::Wanted(time)];
         JobRunner::new(self.runner.clone(), self.jobs.clone(), input)
     }

@@ -11,13 +11,13 @@ use crate::{
         StartGuard,
     },
     engine::{ActiveEffect, EffectAddress, ThreadEffect},
-    machine::{EffectRecord, EffectStage, Fact, Machine, TaskPath, TaskState},
+    machine::{EffectRecord, EffectStage, Fact, Machine, TaskPath, TaskStatus},
     scope::{DynScope, ScopeAddress, doubt_key, trail},
 };
 
 impl<S: State> Driver<S> {
     /// Handles the calls of tasks, and replies when the pending facts are stored.
-    pub(super) async fn hear(&mut self) -> Result<(), RunError> {
+    pub(super) async fn receive_calls(&mut self) -> Result<(), RunError> {
         while let Ok(call) = self.engine.calls.try_recv() {
             self.take_call(call).await?;
         }
@@ -54,7 +54,7 @@ impl<S: State> Driver<S> {
             }
             Call::Deeds { who, reply } => {
                 // A task that no longer waits was dropped.
-                let _ = reply.send(self.deeds(&who));
+                let _ = reply.send(self.performed_effects(&who));
                 Ok(())
             }
         }
@@ -239,7 +239,7 @@ impl<S: State> Driver<S> {
     }
 
     /// Returns the keys of the effects that a task has performed, or may have.
-    fn deeds(&mut self, who: &AttemptRef) -> Vec<String> {
+    fn performed_effects(&mut self, who: &AttemptRef) -> Vec<String> {
         let machine = self.scope(&who.at).map(|scope| scope.machine());
         let task = machine.and_then(|machine| machine.task(machine.position(&who.path)?));
         let effects = task.map_or(&[][..], |task| &task.effects);
@@ -295,13 +295,13 @@ impl<S: State> Driver<S> {
         };
         let machine = scope.machine();
         let task = machine.position(&who.path).and_then(|at| machine.task(at));
-        task.is_some_and(|task| task.state == TaskState::Running && task.attempt == who.attempt)
+        task.is_some_and(|task| task.state == TaskStatus::Running && task.attempt == who.attempt)
     }
 
     /// Returns the idempotency key, the same for every attempt of this action of this task and
     /// thread.
     fn idempotency_key(&mut self, who: &AttemptRef, key: &str) -> String {
-        let birth = self.root.machine.birth();
+        let birth = self.root.machine.incarnation();
         let thread = self.engine.shared.thread.clone();
         let scope = self.scope(&who.at).filter(|_| !who.whole_thread);
         let task = scope.map_or_else(String::new, |scope| scope.name_of(who.path));

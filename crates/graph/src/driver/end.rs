@@ -8,8 +8,8 @@ use fugato_stream::EventKind;
 use super::{Driver, explain};
 use crate::{
     RunError, RunErrorKind,
-    control::Stop,
-    machine::{BudgetUnit, Directive, Fact, TaskPath, TaskState},
+    control::StopReason,
+    machine::{BudgetUnit, Directive, Fact, TaskPath, TaskStatus},
     route::calm,
     scope::{DynScope, ScopeAddress},
 };
@@ -83,19 +83,19 @@ impl<S: State> Driver<S> {
 
     pub(super) async fn stop(&mut self) -> Result<(), RunError> {
         match self.engine.shared.control.reason() {
-            Some(Stop::Cancel { by, why }) => {
+            Some(StopReason::Cancel { by, why }) => {
                 self.cancel(by, why).await?;
                 self.rest().await
             }
-            Some(Stop::LeaseLost) => {
+            Some(StopReason::LeaseLost) => {
                 let error = StoreError::new(StoreErrorKind::LeaseLost, "renew");
                 Err(error.on(&self.engine.shared.thread).into())
             }
-            Some(Stop::Drain) | None => {
+            Some(StopReason::Drain) | None => {
                 self.settle_actions().await?;
                 self.root.record(Fact::HandedOver {}, &mut self.engine);
                 self.flush(Status::Runnable).await?;
-                if let Some(Stop::Cancel { by, why }) = self.engine.shared.control.rest() {
+                if let Some(StopReason::Cancel { by, why }) = self.engine.shared.control.rest() {
                     self.cancel(by, why).await?;
                     return self.rest().await;
                 }
@@ -138,14 +138,14 @@ impl<S: State> Driver<S> {
                 Some(call) => self.take_call(call).await?,
                 None => return Ok(()),
             }
-            self.hear().await?;
+            self.receive_calls().await?;
         }
         Ok(())
     }
 
     /// Waits until no action that must not be done twice is under way.
     async fn settle_actions(&mut self) -> Result<(), RunError> {
-        self.hear().await?;
+        self.receive_calls().await?;
         while let Some(last) = self
             .engine
             .acting
@@ -159,7 +159,7 @@ impl<S: State> Driver<S> {
                 Ok(Some(call)) => self.take_call(call).await?,
                 _ => return Ok(()),
             }
-            self.hear().await?;
+            self.receive_calls().await?;
         }
         Ok(())
     }
@@ -193,14 +193,16 @@ impl<S: State> Driver<S> {
         self.flush(self.status()).await?;
         drop(asking);
         // The last append may have returned a request to stop.
-        if let (Directive::Park | Directive::Sleep(_), Some(Stop::Cancel { by, why })) =
+        if let (Directive::Park | Directive::Sleep(_), Some(StopReason::Cancel { by, why })) =
             (todo, control.rest())
         {
             self.cancel(by, why).await?;
             self.flush(Status::Idle).await?;
         }
         self.rested = true;
-        if self.engine.shared.hub.is_heard() && self.root.machine.directive() == Directive::Park {
+        if self.engine.shared.hub.has_subscribers()
+            && self.root.machine.directive() == Directive::Park
+        {
             let interrupts = crate::answer::interrupts(&self.root);
             let parked = self
                 .engine
@@ -237,7 +239,7 @@ fn expires(scope: &dyn DynScope) -> Option<Millis> {
 /// Collects the tasks that have not ended, and the effects in doubt.
 fn unfinished(scope: &dyn DynScope, dropped: &mut Vec<String>, in_doubt: &mut Vec<String>) {
     for task in scope.machine().frontier() {
-        if task.state != TaskState::Done {
+        if task.state != TaskStatus::Done {
             dropped.push(scope.name_of(task.path));
         }
         let name = |effect: &crate::machine::EffectRecord| {

@@ -9,7 +9,7 @@ use crate::{
     RunError, RunErrorKind,
     effect::Call,
     engine::Engine,
-    machine::{Directive, TaskState},
+    machine::{Directive, TaskStatus},
     scope::{AttemptEnd, DynScope, trail},
     tasks::Attempt,
 };
@@ -57,7 +57,7 @@ impl<S: State> Driver<S> {
         };
         match heard {
             WaitEvent::Done(batch) => {
-                self.hear().await?;
+                self.receive_calls().await?;
                 for done in batch {
                     self.settle_task(&done.at, done.path).await?;
                     let root: &mut dyn DynScope = &mut self.root;
@@ -69,7 +69,7 @@ impl<S: State> Driver<S> {
             WaitEvent::Lost => self.lost()?,
             WaitEvent::Call(call) => {
                 self.take_call(call).await?;
-                self.hear().await?;
+                self.receive_calls().await?;
             }
             WaitEvent::Time => self.wake(),
             WaitEvent::Stopped => {}
@@ -98,13 +98,13 @@ impl<S: State> Driver<S> {
             match heard {
                 WaitEvent::Call(call) => {
                     self.take_call(call).await?;
-                    self.hear().await?;
+                    self.receive_calls().await?;
                 }
                 WaitEvent::Stopped => return Ok(None),
                 _ => self.flush(Status::Runnable).await?,
             }
             let task = self.root.machine.task(position);
-            if task.is_none_or(|task| task.state != TaskState::Running) {
+            if task.is_none_or(|task| task.state != TaskStatus::Running) {
                 return Ok(None);
             }
         }
@@ -113,7 +113,7 @@ impl<S: State> Driver<S> {
     /// Returns the error of a wait that nothing can end.
     fn stuck(&self) -> RunError {
         let frontier = self.root.machine.frontier().iter();
-        let running = frontier.filter(|task| task.state == TaskState::Running);
+        let running = frontier.filter(|task| task.state == TaskStatus::Running);
         let tasks = running.map(|task| self.root.full_name(task.path)).collect();
         RunError::new(RunErrorKind::Stuck { tasks })
     }
@@ -132,18 +132,18 @@ impl<S: State> Driver<S> {
     /// Handles the loss of an unknown task: all running tasks are tried again, or fail.
     fn lost(&mut self) -> Result<(), RunError> {
         self.engine.tasks.clear();
-        lose(&mut self.root, &mut self.engine)
+        fail_lost(&mut self.root, &mut self.engine)
     }
 }
 
-fn lose(scope: &mut dyn DynScope, engine: &mut Engine) -> Result<(), RunError> {
+fn fail_lost(scope: &mut dyn DynScope, engine: &mut Engine) -> Result<(), RunError> {
     scope.mark_dirty();
     for (_, child) in scope.children_mut() {
-        lose(&mut **child, engine)?;
+        fail_lost(&mut **child, engine)?;
     }
     let inside: Vec<_> = scope.children().map(|(path, _)| path).collect();
     let running = scope.machine().frontier().iter();
-    let running = running.filter(|task| task.state == TaskState::Running);
+    let running = running.filter(|task| task.state == TaskStatus::Running);
     let lost: Vec<_> = running
         .filter(|task| !inside.contains(&task.path))
         .map(|task| (task.path, task.attempt))

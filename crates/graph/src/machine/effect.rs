@@ -103,14 +103,14 @@ pub struct KeyedRequest {
     pub until: Millis,
     /// The end of the run; none while it is open.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub end: Option<KeyedEnd>,
+    pub end: Option<RequestStatus>,
 }
 
 /// The end of the run of a named request.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum KeyedEnd {
+pub enum RequestStatus {
     /// It finished.
     Finished {
         /// The graph's output.

@@ -3,8 +3,8 @@ use std::{collections::BTreeMap, sync::Arc};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    BadPath, BudgetUsage, EffectRecord, Json, KeyedRequest, Machine, Names, NodeIx, Phase,
-    ProgramVersion, Task, TaskPath, TaskState,
+    BadPath, BudgetUsage, EffectRecord, Json, KeyedRequest, Machine, Names, NodeIx, ProgramVersion,
+    Task, TaskPath, TaskStatus, ThreadPhase,
 };
 
 /// The stored form of a machine: nodes by name, so that it outlives a change of the graph.
@@ -16,7 +16,7 @@ pub struct SavedMachine {
     version: u32,
     run: u64,
     steps: u64,
-    phase: Phase,
+    phase: ThreadPhase,
     under: Option<ProgramVersion>,
     visits: BTreeMap<String, u32>,
     frontier: Vec<Task<String>>,
@@ -59,8 +59,8 @@ impl SavedMachine {
             .filter(|(_, visits)| **visits > 0);
         let rest = |task: &Task<TaskPath>| {
             let mut task = task.clone().with_path(names.text(task.path));
-            if task.state == TaskState::Running {
-                task.state = TaskState::Ready;
+            if task.state == TaskStatus::Running {
+                task.state = TaskStatus::Ready;
             }
             task
         };

@@ -20,7 +20,7 @@ pub struct Task<P> {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub crashes: u32,
     /// The state of the task.
-    pub state: TaskState,
+    pub state: TaskStatus,
     /// The time of the next try, in milliseconds of the store's clock, while it sleeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<Millis>,
@@ -35,7 +35,7 @@ pub struct Task<P> {
 /// The state of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TaskState {
+pub enum TaskStatus {
     /// It can be started.
     Ready,
     /// It was started in this process. Never at rest: a crash makes it ready again.
@@ -116,7 +116,7 @@ impl<P> Task<P> {
             item,
             attempt: 1,
             crashes: 0,
-            state: TaskState::Ready,
+            state: TaskStatus::Ready,
             until: None,
             effects: vec![],
             ask: None,
@@ -159,14 +159,14 @@ pub(super) struct Counts {
 }
 
 impl Counts {
-    pub(super) fn of(&mut self, state: TaskState) -> &mut usize {
+    pub(super) fn of(&mut self, state: TaskStatus) -> &mut usize {
         match state {
-            TaskState::Ready => &mut self.ready,
-            TaskState::Running => &mut self.running,
-            TaskState::Sleeping => &mut self.sleeping,
-            TaskState::Done => &mut self.done,
-            TaskState::Failed => &mut self.failed,
-            TaskState::Asking => &mut self.asking,
+            TaskStatus::Ready => &mut self.ready,
+            TaskStatus::Running => &mut self.running,
+            TaskStatus::Sleeping => &mut self.sleeping,
+            TaskStatus::Done => &mut self.done,
+            TaskStatus::Failed => &mut self.failed,
+            TaskStatus::Asking => &mut self.asking,
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::{
     answer::interrupts,
     driver::Driver,
     engine::{Engine, Recheck},
-    machine::{Attribution, Fact, Phase, ProgramVersion, TaskPath},
+    machine::{Attribution, Fact, ProgramVersion, TaskPath, ThreadPhase},
     scope::{DynScope, asker},
 };
 
@@ -29,7 +29,7 @@ pub(super) fn resume<S: State>(
     if answers.is_empty() {
         return recover(driver, under).map(|()| None);
     }
-    if *driver.root.machine.phase() != Phase::Running {
+    if *driver.root.machine.phase() != ThreadPhase::Running {
         return Err(AnswerError::NothingAsked.into());
     }
     let mut void = void_approvals(driver, false);

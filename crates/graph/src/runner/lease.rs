@@ -5,7 +5,7 @@ use fugato_state::{State, ThreadId};
 use fugato_store::{Fence, Lease, LeaseOutcome, LeaseRequest, Status, StoreError};
 
 use super::{Runner, RunnerInner, lock};
-use crate::{RunError, RunErrorKind, control::Stop, request::Request};
+use crate::{RunError, RunErrorKind, control::StopReason, request::Request};
 
 impl<S: State> Runner<S> {
     /// Cancels the run of a thread. A run in this process stops at once; one elsewhere stops at its
@@ -20,7 +20,7 @@ impl<S: State> Runner<S> {
         let control = lock(&self.shop.live)
             .get(thread)
             .and_then(|live| live.control.upgrade());
-        let stop = || Stop::Cancel {
+        let stop = || StopReason::Cancel {
             by: by.clone(),
             why: why.clone(),
         };
@@ -48,7 +48,7 @@ impl<S: State> Runner<S> {
     pub(crate) fn drain(&self) {
         for live in lock(&self.shop.live).values() {
             if let Some(control) = live.control.upgrade() {
-                control.stop(Stop::Drain);
+                control.stop(StopReason::Drain);
             }
         }
     }

@@ -10,7 +10,7 @@ use crate::{
     engine::Engine,
     fold::{SavedFold, StateFold, write_updates},
     graph::NodeWork,
-    machine::{BadPath, Fact, InvalidFact, Phase, SavedMachine, TaskPath},
+    machine::{BadPath, Fact, InvalidFact, SavedMachine, TaskPath, ThreadPhase},
     open::newer,
 };
 
@@ -151,7 +151,10 @@ impl<S: State> Scope<S> {
     /// Collects the nodes, subgraphs and joins that the thread refers to and the graph no longer
     /// has.
     pub(crate) fn check(&self, gone: &mut Vec<String>) {
-        if !matches!(self.machine.phase(), Phase::Running | Phase::Failed { .. }) {
+        if !matches!(
+            self.machine.phase(),
+            ThreadPhase::Running | ThreadPhase::Failed { .. }
+        ) {
             return;
         }
         for task in self.machine.frontier() {

@@ -4,25 +4,25 @@ use fugato_state::State;
 use super::{DynScope, Scope};
 use crate::{
     engine::Engine,
-    machine::{Directive, Fact, ProgramVersion, TaskPath, TaskState},
+    machine::{Directive, Fact, ProgramVersion, TaskPath, TaskStatus},
 };
 
 impl<S: State> Scope<S> {
     /// Sets the state of each task that is a subgraph from its scope, after a log was read.
-    pub(super) fn reflect(&mut self) {
+    pub(super) fn sync_children(&mut self) {
         for (path, child) in &mut self.children {
             child.sync_states();
             let Some(position) = self.machine.position(path) else {
                 continue;
             };
             let known = self.machine.task(position).map(|task| task.state);
-            if matches!(known, Some(TaskState::Done | TaskState::Failed) | None) {
+            if matches!(known, Some(TaskStatus::Done | TaskStatus::Failed) | None) {
                 continue;
             }
             let (state, until) = match child.machine().directive() {
-                Directive::Park => (TaskState::Asking, None),
-                Directive::Sleep(until) => (TaskState::Sleeping, Some(until)),
-                _ => (TaskState::Ready, None),
+                Directive::Park => (TaskStatus::Asking, None),
+                Directive::Sleep(until) => (TaskStatus::Sleeping, Some(until)),
+                _ => (TaskStatus::Ready, None),
             };
             self.machine.mirror(position, state, until);
         }
@@ -42,7 +42,7 @@ impl<S: State> Scope<S> {
         let (mut tasks, mut crashed): (Vec<(TaskPath, u32)>, _) = (vec![], None);
         for task in self.machine.frontier() {
             match task.state {
-                TaskState::Sleeping => {
+                TaskStatus::Sleeping => {
                     let until = task.until.unwrap_or(0);
                     engine.wake_at(until, &self.at);
                     // A try that was due may have begun or not. It is recorded, so that the next
@@ -51,7 +51,7 @@ impl<S: State> Scope<S> {
                         tasks.push((task.path, task.attempt));
                     }
                 }
-                TaskState::Ready if begun && !self.children.contains_key(&task.path) => {
+                TaskStatus::Ready if begun && !self.children.contains_key(&task.path) => {
                     tasks.push((task.path, task.attempt.saturating_add(1)));
                     if task.crashes.saturating_add(1) >= limit && crashed.is_none() {
                         crashed = Some((self.full_name(task.path), task.attempt));
@@ -78,7 +78,7 @@ impl<S: State> Scope<S> {
 
     /// Retries the failed tasks, and nothing else.
     pub(super) fn retry(&mut self, under: &ProgramVersion, engine: &mut Engine) {
-        let again = |state| matches!(state, TaskState::Failed | TaskState::Ready);
+        let again = |state| matches!(state, TaskStatus::Failed | TaskStatus::Ready);
         let tasks = self.machine.frontier().iter();
         let tasks = tasks
             .filter(|task| again(task.state))
@@ -118,7 +118,7 @@ pub(crate) fn asker(scope: &dyn DynScope, id: &fugato_state::InterruptId) -> Opt
 pub(crate) fn find(scope: &dyn DynScope, name: &str) -> Option<(Vec<TaskPath>, TaskPath)> {
     let mut frontier = scope.machine().frontier().iter();
     let open = |task: &&crate::machine::Task<TaskPath>| {
-        task.state != TaskState::Done && scope.name_of(task.path) == name
+        task.state != TaskStatus::Done && scope.name_of(task.path) == name
     };
     if let Some(task) = frontier.find(open) {
         return Some((super::trail(scope.at()).to_vec(), task.path));

@@ -11,7 +11,7 @@ use crate::{
     engine::Engine,
     fold::write_updates,
     graph::{NodeEntry, NodeWork},
-    machine::{Fact, TaskPath, TaskState},
+    machine::{Fact, TaskPath, TaskStatus},
     route::{calm, route, route_from},
     tasks::{Attempt, run_one},
 };
@@ -26,7 +26,7 @@ impl<S: State> Scope<S> {
             let Some(task) = self.machine.task(position) else {
                 continue;
             };
-            if task.state != TaskState::Ready {
+            if task.state != TaskStatus::Ready {
                 continue;
             }
             let path = task.path;
@@ -79,7 +79,7 @@ impl<S: State> Scope<S> {
             child.enter(engine)?;
             self.children.insert(path, child);
         }
-        self.machine.mirror(position, TaskState::Running, None);
+        self.machine.mirror(position, TaskStatus::Running, None);
         self.stirred.insert(path);
         Ok(())
     }
@@ -151,7 +151,7 @@ impl<S: State> Scope<S> {
     pub(super) fn wanted(&self, path: TaskPath, attempt: u32) -> Option<usize> {
         let position = self.machine.position(&path)?;
         let task = self.machine.task(position)?;
-        (task.state == TaskState::Running && task.attempt == attempt).then_some(position)
+        (task.state == TaskStatus::Running && task.attempt == attempt).then_some(position)
     }
 
     /// Handles the end of an attempt.
@@ -323,7 +323,7 @@ impl<S: State> Scope<S> {
     /// Routes the first task that is done and not closed: its routing failed before, or an operator
     /// finished it.
     pub(super) fn route_done(&mut self, engine: &mut Engine) {
-        let done = |task: &crate::machine::Task<TaskPath>| task.state == TaskState::Done;
+        let done = |task: &crate::machine::Task<TaskPath>| task.state == TaskStatus::Done;
         if let Some(position) = self.machine.frontier().iter().position(done) {
             self.close_task(position, engine);
         }

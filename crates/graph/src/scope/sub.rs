@@ -247,7 +247,7 @@ impl<S: State> DynScope for Scope<S> {
     }
 
     fn sync_states(&mut self) {
-        Self::reflect(self);
+        Self::sync_children(self);
     }
 
     fn take_over(

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use fugato_state::{InterruptId, Millis};
 
-use super::{AttemptTrace, RunEnd, RunTrace, TaskEnd, TaskTrace, span};
+use super::{AttemptStatus, AttemptTrace, RunStatus, RunTrace, TaskTrace, span};
 use crate::{
     HistoryEntry,
     machine::{Fact, NextTask},
@@ -67,7 +67,7 @@ impl TraceBuilder {
                 routes,
             } => {
                 let output = updates.as_deref().map_or("", |json| json.get());
-                let seen = self.ended(place, &task, attempt, TaskEnd::Done, None);
+                let seen = self.ended(place, &task, attempt, AttemptStatus::Done, None);
                 seen.output = cut(output);
                 seen.notes = notes;
                 self.due(place, routes.next, output);
@@ -79,7 +79,7 @@ impl TraceBuilder {
                 notes,
             } => {
                 let output = updates.as_deref().map_or("", |json| json.get());
-                let seen = self.ended(place, &task, attempt, TaskEnd::Done, None);
+                let seen = self.ended(place, &task, attempt, AttemptStatus::Done, None);
                 seen.output = cut(output);
                 seen.notes = notes;
                 let changed = self.changed.entry(place.scope.clone()).or_default();
@@ -95,9 +95,9 @@ impl TraceBuilder {
                 error,
                 retry_at,
             } => {
-                let seen = self.ended(place, &task, attempt, TaskEnd::Failed, Some(error));
+                let seen = self.ended(place, &task, attempt, AttemptStatus::Failed, Some(error));
                 if let Some(began) = retry_at {
-                    seen.end = TaskEnd::Open;
+                    seen.end = AttemptStatus::Open;
                     seen.attempts.push(begun(attempt.saturating_add(1), began));
                     self.reopen(place, &task);
                 }
@@ -122,7 +122,7 @@ impl TraceBuilder {
             Fact::Asked {
                 task, questions, ..
             } => {
-                self.seen(place, &task).end = TaskEnd::Waiting;
+                self.seen(place, &task).end = AttemptStatus::Waiting;
                 let address = (place.scope.clone(), task);
                 let ids = questions.into_iter().map(|question| question.id);
                 self.asked.extend(ids.map(|id| (id, address.clone())));
@@ -142,7 +142,7 @@ impl TraceBuilder {
                     .attempts
                     .last()
                     .map_or(1, |last| last.number);
-                self.ended(place, &task, number, TaskEnd::Done, None);
+                self.ended(place, &task, number, AttemptStatus::Done, None);
             }
             other => self.rest(place, other),
         }
@@ -152,16 +152,16 @@ impl TraceBuilder {
         let end = match fact {
             // A scope ends with its task.
             _ if !place.scope.is_empty() => return,
-            Fact::RunEnded { .. } => RunEnd::Finished,
-            Fact::RunFailed { error } => RunEnd::Failed { error },
+            Fact::RunEnded { .. } => RunStatus::Finished,
+            Fact::RunFailed { error } => RunStatus::Failed { error },
             Fact::Cancelled { by, why, .. } => {
                 for (run, task) in self.open.drain().map(|(_, at)| at) {
                     let run = self.runs.get_mut(run);
                     if let Some(task) = run.and_then(|run| run.tasks.get_mut(task)) {
-                        task.end = TaskEnd::Dropped;
+                        task.end = AttemptStatus::Dropped;
                     }
                 }
-                RunEnd::Cancelled { by, why }
+                RunStatus::Cancelled { by, why }
             }
             _ => return,
         };
@@ -215,7 +215,7 @@ impl TraceBuilder {
         place: &TracePoint,
         task: &str,
         number: u32,
-        end: TaskEnd,
+        end: AttemptStatus,
         error: Option<String>,
     ) -> &mut TaskTrace {
         let address = (place.scope.clone(), task.to_owned());
@@ -252,7 +252,7 @@ impl TraceBuilder {
         for (task, number) in tasks {
             self.reopen(place, &task);
             let seen = self.seen(place, &task);
-            seen.end = TaskEnd::Open;
+            seen.end = AttemptStatus::Open;
             match seen.attempts.last_mut() {
                 // It slept until its next try, which begins now.
                 Some(last) if last.number == number && last.ended.is_none() => {
@@ -287,7 +287,7 @@ impl TraceBuilder {
             scope: address.0,
         };
         let seen = self.seen(&there, &address.1);
-        seen.end = TaskEnd::Open;
+        seen.end = AttemptStatus::Open;
         if let Some(since) = since {
             seen.waited += span(since, place.at);
         }
@@ -322,7 +322,7 @@ fn new(place: &TracePoint, task: &str) -> TaskTrace {
         scope: place.scope.clone(),
         task: task.to_owned(),
         label: None,
-        end: TaskEnd::Open,
+        end: AttemptStatus::Open,
         attempts: vec![begun(1, place.at)],
         waited: std::time::Duration::ZERO,
         input: String::new(),

@@ -25,7 +25,7 @@ pub(super) struct Limits {
 
 #[derive(Debug, Default)]
 pub(super) struct Circuit {
-    phase: Phase,
+    phase: BreakerState,
     /// The number of phase changes, by which the late end of a request of another phase is ignored.
     round: u64,
     /// The number of times that the circuit was opened since it was last closed.
@@ -33,13 +33,13 @@ pub(super) struct Circuit {
 }
 
 #[derive(Debug)]
-enum Phase {
+enum BreakerState {
     Closed { failures: u32, lost: Duration },
     Open { until: Instant },
     HalfOpen { probing: u32, successes: u32 },
 }
 
-impl Default for Phase {
+impl Default for BreakerState {
     fn default() -> Self {
         Self::Closed {
             failures: 0,
@@ -75,23 +75,23 @@ pub(super) enum Refused {
 impl Circuit {
     pub(super) fn state(&self, now: Instant) -> CircuitState {
         match self.phase {
-            Phase::Closed { .. } => CircuitState::Closed,
-            Phase::Open { until } if now < until => CircuitState::Open,
-            Phase::Open { .. } | Phase::HalfOpen { .. } => CircuitState::HalfOpen,
+            BreakerState::Closed { .. } => CircuitState::Closed,
+            BreakerState::Open { until } if now < until => CircuitState::Open,
+            BreakerState::Open { .. } | BreakerState::HalfOpen { .. } => CircuitState::HalfOpen,
         }
     }
 
     pub(super) fn admit(&mut self, now: Instant, limits: &Limits) -> Result<Pass, Refused> {
-        if let Phase::Open { until } = self.phase {
+        if let BreakerState::Open { until } = self.phase {
             if now < until {
                 return Err(Refused::Open(until - now));
             }
-            self.go(Phase::HalfOpen {
+            self.go(BreakerState::HalfOpen {
                 probing: 0,
                 successes: 0,
             });
         }
-        if let Phase::HalfOpen { probing, .. } = &mut self.phase {
+        if let BreakerState::HalfOpen { probing, .. } = &mut self.phase {
             if *probing >= limits.probes.max(1) {
                 return Err(Refused::Probing);
             }
@@ -108,7 +108,7 @@ impl Circuit {
             return;
         }
         match &mut self.phase {
-            Phase::Closed { failures, lost } => match verdict {
+            BreakerState::Closed { failures, lost } => match verdict {
                 Verdict::Good => (*failures, *lost) = (0, Duration::ZERO),
                 Verdict::Bad => {
                     *failures += 1;
@@ -120,21 +120,21 @@ impl Circuit {
                 }
                 Verdict::Neither => {}
             },
-            Phase::HalfOpen { probing, successes } => {
+            BreakerState::HalfOpen { probing, successes } => {
                 *probing = probing.saturating_sub(1);
                 match verdict {
                     Verdict::Good => {
                         *successes += 1;
                         if *successes >= limits.successes {
                             self.opened = 0;
-                            self.go(Phase::default());
+                            self.go(BreakerState::default());
                         }
                     }
                     Verdict::Bad => self.open(now, limits),
                     Verdict::Neither => {}
                 }
             }
-            Phase::Open { .. } => {}
+            BreakerState::Open { .. } => {}
         }
     }
 
@@ -147,10 +147,10 @@ impl Circuit {
         let until = now
             .checked_add(limits.open_for.saturating_mul(doubled).min(most))
             .unwrap_or(now + Duration::from_secs(1 << 30));
-        self.go(Phase::Open { until });
+        self.go(BreakerState::Open { until });
     }
 
-    fn go(&mut self, phase: Phase) {
+    fn go(&mut self, phase: BreakerState) {
         self.phase = phase;
         self.round += 1;
     }

@@ -3,7 +3,7 @@ use std::{collections::BTreeSet, mem};
 use serde_json::{Map, Value, map::Entry};
 
 use super::{
-    ObjectPiece, Repair,
+    JsonRepair, ObjectPiece,
     input::{Comment, Input, NextToken},
     literal,
     text::Text,
@@ -21,7 +21,7 @@ pub(super) struct Parser {
     pub(super) at: usize,
     /// The end of the scanned part of the current token, which is not scanned again.
     pub(super) seen: usize,
-    pub(super) repairs: BTreeSet<Repair>,
+    pub(super) repairs: BTreeSet<JsonRepair>,
     /// The containers that are open, the outermost first.
     pub(super) open: Vec<Open>,
     pub(super) next: Next,
@@ -139,9 +139,9 @@ impl Parser {
                 // The key has only a closing quote.
                 if input.byte(self.at) == Some(b'"') {
                     self.at += 1;
-                    self.repairs.insert(Repair::OtherQuotes);
+                    self.repairs.insert(JsonRepair::OtherQuotes);
                 }
-                self.repairs.insert(Repair::UnquotedKey);
+                self.repairs.insert(JsonRepair::UnquotedKey);
                 self.named(word.to_owned());
                 Ok(())
             }
@@ -307,17 +307,17 @@ impl Parser {
             // The bracket of the outer container closes both.
             NextToken::Char('}' | ']') if self.closes_the_outer(found) => {
                 self.is_uneven = true;
-                self.repairs.insert(Repair::MissingBracket);
+                self.repairs.insert(JsonRepair::MissingBracket);
                 return self.close_unseen();
             }
             NextToken::Char('"' | '\'' | '“') if is_object => {
-                self.repairs.insert(Repair::MissingComma);
+                self.repairs.insert(JsonRepair::MissingComma);
                 Next::Key
             }
             // On the same line, these are more likely quotes in a text that should have been
             // escaped.
             NextToken::Char('"' | '\'' | '{' | '[') if !is_object && self.is_on_new_line(input) => {
-                self.repairs.insert(Repair::MissingComma);
+                self.repairs.insert(JsonRepair::MissingComma);
                 Next::Value
             }
             NextToken::Char(_) if is_object => return Err(self.broken("`,` or `}`")),
@@ -329,7 +329,7 @@ impl Parser {
     fn after_comma(&mut self, input: Input<'_>) -> Result<(), ParseStop> {
         match (self.skip_space(input)?, self.is_in_object()) {
             (NextToken::Char('}'), true) | (NextToken::Char(']'), false) => {
-                self.repairs.insert(Repair::TrailingComma);
+                self.repairs.insert(JsonRepair::TrailingComma);
                 self.close()
             }
             (NextToken::End, _) => Err(ParseStop::Truncated),
@@ -368,7 +368,7 @@ impl Parser {
         if self.may_go_on || self.is_uneven {
             return Err(ParseStop::Truncated);
         }
-        self.repairs.insert(Repair::MissingBracket);
+        self.repairs.insert(JsonRepair::MissingBracket);
         self.close_unseen()
     }
 
@@ -392,7 +392,7 @@ impl Parser {
 
     fn other_punctuation(&mut self, c: char) {
         self.at += c.len_utf8();
-        self.repairs.insert(Repair::OtherPunctuation);
+        self.repairs.insert(JsonRepair::OtherPunctuation);
     }
 
     fn skip_space(&mut self, input: Input<'_>) -> Result<NextToken, ParseStop> {
@@ -406,7 +406,7 @@ impl Parser {
                     }
                 }
                 self.comment = None;
-                self.repairs.insert(Repair::Comment);
+                self.repairs.insert(JsonRepair::Comment);
             }
             self.at = input.after_space(self.at);
             match input.byte(self.at) {

@@ -13,7 +13,7 @@ fn read(text: &str) -> Value {
     )
 }
 
-fn repairs(text: &str) -> Vec<Repair> {
+fn repairs(text: &str) -> Vec<JsonRepair> {
     extract(text).unwrap().repairs.into_iter().collect()
 }
 
@@ -51,7 +51,7 @@ fn sch_59_a_list_is_not_an_object() {
 
 #[test]
 fn small_repairs_are_made_and_named() {
-    use Repair::*;
+    use JsonRepair::*;
     for (text, expected, repaired) in [
         (
             "{\"a\": [1, 2,], }",

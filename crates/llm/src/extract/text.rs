@@ -4,7 +4,7 @@ use std::{mem, sync::Arc};
 use memchr::memchr3;
 
 use super::{
-    ObjectPiece, Repair,
+    JsonRepair, ObjectPiece,
     input::{Input, NextToken},
     literal,
     parser::{Next, Open, ParseStop, Parser},
@@ -42,7 +42,7 @@ impl Parser {
     pub(super) fn begin_text(&mut self, quote: char) {
         self.at += quote.len_utf8();
         if quote != '"' {
-            self.repairs.insert(Repair::OtherQuotes);
+            self.repairs.insert(JsonRepair::OtherQuotes);
         }
         self.text.quote = quote;
         self.text.told = 0;
@@ -64,7 +64,7 @@ impl Parser {
                     self.escape(input).map_err(|halt| self.waits(halt))?;
                 }
                 '\n' => {
-                    self.repairs.insert(Repair::LooseString);
+                    self.repairs.insert(JsonRepair::LooseString);
                     self.say(piece);
                     self.say("\n");
                 }
@@ -75,7 +75,7 @@ impl Parser {
                     }
                     Ok(Quote::Inner { opens }) => {
                         self.text.quotes = opens;
-                        self.repairs.insert(Repair::InnerQuotes);
+                        self.repairs.insert(JsonRepair::InnerQuotes);
                         self.say(piece);
                         self.say("\"");
                     }
@@ -246,11 +246,11 @@ impl Parser {
             't' => '\t',
             'u' => return self.unicode_escape(input),
             '\'' => {
-                self.repairs.insert(Repair::LooseString);
+                self.repairs.insert(JsonRepair::LooseString);
                 c
             }
             _ => {
-                self.repairs.insert(Repair::LooseString);
+                self.repairs.insert(JsonRepair::LooseString);
                 self.text.said.push('\\');
                 c
             }
@@ -275,7 +275,7 @@ impl Parser {
         }
         for c in char::decode_utf16(units) {
             self.text.said.push(c.unwrap_or_else(|_| {
-                self.repairs.insert(Repair::LooseString);
+                self.repairs.insert(JsonRepair::LooseString);
                 char::REPLACEMENT_CHARACTER
             }));
         }

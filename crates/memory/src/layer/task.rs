@@ -22,14 +22,15 @@ pub struct TaskState {
     /// Facts that the person stated, or that are costly to find out again.
     pub facts: Vec<String>,
     /// The last important decision.
-    pub decision: Option<Decision>,
+    pub decision: Option<TaskDecision>,
     /// The time of the last change, in milliseconds since the Unix epoch.
     pub updated: Millis,
 }
 
 /// A decision, and why it was made.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-pub struct Decision {
+#[schemars(rename = "Decision")]
+pub struct TaskDecision {
     /// What was decided.
     pub action: String,
     /// Why.
@@ -59,7 +60,7 @@ pub struct TaskSummary {
     pub withdrawn: Vec<String>,
     /// The last decision of weight, if there is one.
     #[serde(default)]
-    pub decision: Option<Decision>,
+    pub decision: Option<TaskDecision>,
 }
 
 /// A change to the task.

@@ -11,7 +11,7 @@ use tokio::{
 };
 
 /// An encoder of an answer into a protocol: pieces of the body of a response.
-pub(crate) trait Spoken: Default + Send + 'static {
+pub(crate) trait ChatDouble: Default + Send + 'static {
     fn begin(&mut self) -> String;
     fn delta(&mut self, delta: ChatDelta) -> String;
     fn end(&mut self) -> String;
@@ -19,7 +19,7 @@ pub(crate) trait Spoken: Default + Send + 'static {
 
 /// Serves the model until the test ends. The message of an error repeats the key, as careless
 /// servers do.
-pub(crate) async fn serve<S: Spoken>(
+pub(crate) async fn serve<S: ChatDouble>(
     model: impl ChatModel + Clone + 'static,
     key: &'static str,
 ) -> std::io::Result<SocketAddr> {
@@ -34,7 +34,7 @@ pub(crate) async fn serve<S: Spoken>(
 }
 
 /// Sends one answer. It stops when the client disconnects.
-async fn answer<S: Spoken>(
+async fn answer<S: ChatDouble>(
     mut socket: TcpStream,
     model: impl ChatModel,
     key: &'static str,

@@ -4,29 +4,29 @@ use fugato_state::{Compaction, ConversationUpdate, PinnedBlock, Role, Segment};
 use super::*;
 use crate::{correction, piped_alternatives};
 
-struct Desk {
+struct PromptState {
     planned: bool,
 }
 
-fn builder() -> PromptBuilder<Desk> {
+fn builder() -> PromptBuilder<PromptState> {
     PromptBuilder::new("You plan weeks.\n")
         .rules(
             RulePacks::new()
                 .always("core_min", "Answer with one JSON object.")
                 .when(
                     "mode_plan",
-                    |desk: &Desk| desk.planned,
+                    |desk: &PromptState| desk.planned,
                     "Work on the current step only.",
                 )
                 .when(
                     "mode_react",
-                    |desk: &Desk| !desk.planned,
+                    |desk: &PromptState| !desk.planned,
                     "Choose the next step yourself.",
                 ),
         )
         .hints(RulePacks::new().when(
             "look",
-            |desk: &Desk| desk.planned,
+            |desk: &PromptState| desk.planned,
             "Look for free sections first.",
         ))
 }
@@ -77,7 +77,7 @@ fn sch_112_a_prompt_has_four_messages() {
             summary: "The user studies algebra.".into(),
             ..Compaction::default()
         });
-    let messages = builder().build(&Desk { planned: true }, &conversation(), &stage);
+    let messages = builder().build(&PromptState { planned: true }, &conversation(), &stage);
     check(
         &messages,
         &expect![[r#"
@@ -135,7 +135,11 @@ fn sch_112_a_prompt_has_four_messages() {
 fn sch_112_empty_segments_say_so() {
     let builder = builder().wording(Wording::chinese()).ends_with_user();
     let stage = Stage::new("你负责聊天。");
-    let messages = builder.build(&Desk { planned: false }, &Conversation::default(), &stage);
+    let messages = builder.build(
+        &PromptState { planned: false },
+        &Conversation::default(),
+        &stage,
+    );
     check(
         &messages,
         &expect![[r"
@@ -167,7 +171,7 @@ fn sch_112_empty_segments_say_so() {
 #[test]
 fn l6_what_changes_every_round_leaves_the_beginning_as_it_was() {
     let builder = builder();
-    let desk = Desk { planned: true };
+    let desk = PromptState { planned: true };
     let stage = Stage::new("You carry out a plan.").catalogue("- place(task): Places.");
     let mut conversation = conversation();
     let first = builder.build(&desk, &conversation, &stage);
@@ -184,7 +188,7 @@ fn l6_what_changes_every_round_leaves_the_beginning_as_it_was() {
 #[test]
 fn sch_112_memory_is_shown_once() {
     let stage = Stage::new("You chat.");
-    let messages = builder().build(&Desk { planned: true }, &conversation(), &stage);
+    let messages = builder().build(&PromptState { planned: true }, &conversation(), &stage);
     let shown: usize = messages
         .iter()
         .map(|message| message.content.matches("Prefers mornings.").count())
@@ -204,7 +208,7 @@ fn l6_no_rule_of_either_wording_shows_alternatives_with_bars() {
             assert_eq!(piped_alternatives(text), [""; 0], "{name}");
         }
         let stage = Stage::new("You chat.");
-        for message in builder.build(&Desk { planned: true }, &conversation(), &stage) {
+        for message in builder.build(&PromptState { planned: true }, &conversation(), &stage) {
             assert_eq!(piped_alternatives(&message.content), [""; 0]);
         }
     }
@@ -226,7 +230,7 @@ fn sch_116_what_lies_before_the_watermark_is_shown_as_its_summary() {
     }));
     let stored: Compaction = serde_json::from_str(&serde_json::to_string(&done).unwrap()).unwrap();
     let stage = Stage::new("You count.").compacted(&stored);
-    let messages = builder().build(&Desk { planned: true }, &conversation, &stage);
+    let messages = builder().build(&PromptState { planned: true }, &conversation, &stage);
     assert_eq!(
         messages[1].content,
         "# Summary of what was said before\nThey counted to two.\n\n# Conversation\nUser: three"
@@ -235,7 +239,7 @@ fn sch_116_what_lies_before_the_watermark_is_shown_as_its_summary() {
         history: vec![Message::user("new")],
         ..Conversation::default()
     };
-    let messages = builder().build(&Desk { planned: true }, &cleared, &stage);
+    let messages = builder().build(&PromptState { planned: true }, &cleared, &stage);
     assert!(messages[1].content.ends_with("# Conversation\nUser: new"));
 }
 
@@ -249,8 +253,11 @@ fn sch_116_a_summary_of_work_stands_before_what_was_done_since() {
     };
     let shown = |work: &[Message]| {
         let stage = Stage::new("You place.").compacted_work(work, &done);
-        let [_, _, shown, _] =
-            builder().build(&Desk { planned: true }, &Conversation::default(), &stage);
+        let [_, _, shown, _] = builder().build(
+            &PromptState { planned: true },
+            &Conversation::default(),
+            &stage,
+        );
         shown.content
     };
     let heading =

@@ -198,7 +198,7 @@ impl<J, R> LeaderGuard<J, R> {
 
     /// Runs `work` on the jobs, which must return one answer for each in order, and returns the
     /// leader's own answer, if there was one.
-    pub(crate) fn carry_out(self, work: impl FnOnce(&[J]) -> Vec<R>) -> Option<R> {
+    pub(crate) fn execute(self, work: impl FnOnce(&[J]) -> Vec<R>) -> Option<R> {
         let mut answers = work(&self.jobs).into_iter();
         let own = answers.next();
         for (ticket, answer) in self.tickets.iter().skip(1).zip(answers) {

@@ -54,7 +54,7 @@ impl Paper {
 
 async fn run(group: &Group<u32, u32>, paper: &Paper, job: u32) -> Option<u32> {
     match group.enter(job).await {
-        GroupTurn::Lead(lead) => lead.carry_out(|jobs| paper.write(jobs)),
+        GroupTurn::Lead(lead) => lead.execute(|jobs| paper.write(jobs)),
         GroupTurn::Done(answer) => Some(answer),
         GroupTurn::Lost => None,
     }

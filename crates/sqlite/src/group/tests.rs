@@ -11,7 +11,7 @@ fn twice(jobs: &[u32]) -> Vec<u32> {
 /// Runs one job like a caller.
 async fn run(group: &Group<u32, u32>, job: u32) -> Option<u32> {
     match group.enter(job).await {
-        GroupTurn::Lead(lead) => lead.carry_out(twice),
+        GroupTurn::Lead(lead) => lead.execute(twice),
         GroupTurn::Done(answer) => Some(answer),
         GroupTurn::Lost => None,
     }
@@ -34,11 +34,11 @@ fn the_first_leads_and_serves_those_who_came_meanwhile() {
     let mut third = group.enter(3);
     assert!((&mut second).now_or_never().is_none());
     assert!((&mut third).now_or_never().is_none());
-    assert_eq!(first.carry_out(twice), Some(2));
+    assert_eq!(first.execute(twice), Some(2));
     let GroupTurn::Lead(next) = block_on(&mut second) else {
         panic!("the queue hands over")
     };
-    assert_eq!(next.carry_out(twice), Some(4));
+    assert_eq!(next.execute(twice), Some(4));
     assert!(matches!(block_on(&mut third), GroupTurn::Done(6)));
 }
 
@@ -66,7 +66,7 @@ fn a_leader_lets_those_come_again_who_were_just_served() {
     let Some(GroupTurn::Lead(both)) = (&mut second).now_or_never() else {
         panic!("it was called")
     };
-    assert_eq!(both.carry_out(twice), Some(4));
+    assert_eq!(both.execute(twice), Some(4));
     assert!(matches!(
         (&mut third).now_or_never(),
         Some(GroupTurn::Done(6))
@@ -102,7 +102,7 @@ fn one_who_leaves_the_queue_takes_nothing_with_it() {
     let gone = group.enter(2);
     let mut called = group.enter(3);
     drop(gone);
-    assert_eq!(first.carry_out(twice), Some(2));
+    assert_eq!(first.execute(twice), Some(2));
     assert_eq!(leads((&mut called).now_or_never()), Some(vec![3]));
 }
 
@@ -129,7 +129,7 @@ fn a_leader_that_panics_loses_its_group_and_no_other() {
     };
     let mut third = group.enter(3);
     let work = |_: &[u32]| -> Vec<u32> { panic!("the disk caught fire") };
-    let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| lead.carry_out(work)));
+    let died = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| lead.execute(work)));
     assert!(died.is_err());
     assert!(matches!(
         (&mut second).now_or_never(),
@@ -146,7 +146,7 @@ fn an_answer_that_is_missing_is_a_loss() {
     let Some(GroupTurn::Lead(lead)) = (&mut first).now_or_never() else {
         panic!("it was first")
     };
-    assert_eq!(lead.carry_out(|_| vec![7]), Some(7));
+    assert_eq!(lead.execute(|_| vec![7]), Some(7));
     assert!(matches!(
         (&mut second).now_or_never(),
         Some(GroupTurn::Lost)

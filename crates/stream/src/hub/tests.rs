@@ -143,7 +143,7 @@ fn k22_a_reader_outlasts_one_run_and_goes_on_with_the_next() {
     first.close();
     let second = Arc::new(Hub::default());
     second.relay(&line);
-    assert!(second.is_heard());
+    assert!(second.has_subscribers());
     second.send(event(Some(1), EventKind::NodeFinished));
     let start = event(None, EventKind::TextStarted { block: "b".into() });
     let expected = [
@@ -155,7 +155,7 @@ fn k22_a_reader_outlasts_one_run_and_goes_on_with_the_next() {
     assert_eq!(drain(&mut reader), expected.map(HubItem::Event));
     drop((reader, line));
     second.send(delta("c"));
-    assert!(!second.is_heard());
+    assert!(!second.has_subscribers());
 }
 
 fn piece(attempt: u32, arguments: &str) -> Event {

@@ -3,7 +3,7 @@ use serde_json::json;
 
 use super::*;
 
-fn answered(id: &str, reply: Reply) -> QuestionAnswer {
+fn answered(id: &str, reply: ReplyForm) -> QuestionAnswer {
     QuestionAnswer::to(id, reply)
 }
 
@@ -25,9 +25,9 @@ fn ag_ui_resolves_or_cancels_each_interrupt() {
         ],
     });
     let expected = vec![
-        answered("a", Reply::Value(json!({ "ok": true }))),
-        answered("b", Reply::Value(Value::Null)),
-        answered("c", Reply::Cancel),
+        answered("a", ReplyForm::Value(json!({ "ok": true }))),
+        answered("b", ReplyForm::Value(Value::Null)),
+        answered("c", ReplyForm::Cancel),
     ];
     assert_eq!(Resume::ag_ui(&request).unwrap(), with(expected));
     assert_eq!(Resume::ag_ui(&json!({})).unwrap(), Resume::default());
@@ -67,9 +67,9 @@ fn the_ai_sdk_answers_in_the_parts_of_its_last_message() {
     };
     let expected = Resume {
         answers: vec![
-            answered("i4", Reply::Value(json!(7))),
-            said(answered("i1", Reply::Approve)),
-            said(answered("i2", Reply::Reject)),
+            answered("i4", ReplyForm::Value(json!(7))),
+            said(answered("i1", ReplyForm::Approve)),
+            said(answered("i2", ReplyForm::Reject)),
         ],
         after: Some(12),
         calls: ["c1", "c2", "c3"].map(str::to_owned).to_vec(),
@@ -92,16 +92,16 @@ fn sch_23_a_resume_is_beside_the_message_in_both_shapes() {
     let resume = |action: &str| json!({ "resume": { "interaction_id": "i1", "type": "confirm", "action": action } });
     assert_eq!(
         read(resume("approve")).unwrap(),
-        with(vec![answered("i1", Reply::Approve)])
+        with(vec![answered("i1", ReplyForm::Approve)])
     );
     assert_eq!(
         read(resume("cancel")).unwrap(),
-        with(vec![answered("i1", Reply::Cancel)])
+        with(vec![answered("i1", ReplyForm::Cancel)])
     );
     let because = Some("not on Monday".to_owned());
     let rejected = QuestionAnswer {
         reason: because.clone(),
-        ..answered("i1", Reply::Reject)
+        ..answered("i1", ReplyForm::Reject)
     };
     assert_eq!(
         read(resume("reject")).unwrap(),
@@ -116,7 +116,7 @@ fn sch_23_a_resume_is_beside_the_message_in_both_shapes() {
         with(vec![bare])
     );
     let asked = json!({ "resume": { "interaction_id": "i1", "type": "ask_user" } });
-    let text = Reply::Value(json!("not on Monday"));
+    let text = ReplyForm::Value(json!("not on Monday"));
     assert_eq!(read(asked).unwrap(), with(vec![answered("i1", text)]));
     assert_eq!(read(json!({})).unwrap(), Resume::default());
     let seen = json!({ "resume": { "after": 4 } });
@@ -139,7 +139,7 @@ fn trn_w4_a_message_answers_or_says_what_was_seen() {
         json!({ "event": "answer", "data": { "id": "i1", "answer": false, "digest": "d" } });
     let expected = QuestionAnswer {
         digest: Some("d".to_owned()),
-        ..answered("i1", Reply::Value(json!(false)))
+        ..answered("i1", ReplyForm::Value(json!(false)))
     };
     assert_eq!(Resume::envelope(&answer).unwrap(), with(vec![expected]));
     let back = json!({ "event": "resume", "data": { "after": 4 } });

@@ -7,7 +7,7 @@ use fugato_llm::{
 use futures::{StreamExt as _, stream};
 
 use super::{ChatFactory, ModelUnderTest, WatchedModel};
-use crate::{Reply, log::OpenError};
+use crate::{ScriptedReply, log::OpenError};
 
 macro_rules! flaws {
     ($($(#[$doc:meta])* $flaw:ident: $scenario:literal,)*) => {
@@ -65,7 +65,7 @@ pub struct BrokenChats(pub ChatFlaw);
 
 #[async_trait]
 impl ChatFactory for BrokenChats {
-    async fn says(&self, replies: Vec<Reply>) -> Result<ModelUnderTest, OpenError> {
+    async fn says(&self, replies: Vec<ScriptedReply>) -> Result<ModelUnderTest, OpenError> {
         let model = WatchedModel::scripted(replies);
         let idle = model.idle();
         let broken = BrokenChat {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{ChatFactory, answer, hello};
 use crate::{
-    Reply,
+    ScriptedReply,
     log::{Failure, same},
 };
 
@@ -18,7 +18,7 @@ pub async fn deltas_in_order(factory: &dyn ChatFactory) -> Result<(), Failure> {
         " \" \\ \n",
     ] {
         for size in [1, 3, 100] {
-            let said = answer(factory, Reply::chunked(text, size)).await?;
+            let said = answer(factory, ScriptedReply::chunked(text, size)).await?;
             let what = format!("the text in pieces of {size}");
             same(&what, said.message.content.as_str(), text)?;
         }
@@ -28,7 +28,7 @@ pub async fn deltas_in_order(factory: &dyn ChatFactory) -> Result<(), Failure> {
 
 /// Contract *deltas in order*: reasoning is no part of the text.
 pub async fn reasoning_is_apart(factory: &dyn ChatFactory) -> Result<(), Failure> {
-    let reply = Reply::chunks(["yes"]).reasoning("is it? ");
+    let reply = ScriptedReply::chunks(["yes"]).reasoning("is it? ");
     let said = answer(factory, reply).await?;
     same("the text", said.message.content.as_str(), "yes")?;
     let thought = said.message.reasoning.as_deref();
@@ -45,7 +45,7 @@ pub async fn tool_calls_are_whole(factory: &dyn ChatFactory) -> Result<(), Failu
         ),
         ToolCall::new("call-2", "look", json!({})),
     ];
-    let said = answer(factory, Reply::tool_calls(calls.clone())).await?;
+    let said = answer(factory, ScriptedReply::tool_calls(calls.clone())).await?;
     same("the calls", said.message.tool_calls, calls.to_vec())?;
     same("why it stopped", said.finish, Some(FinishReason::ToolCalls))
 }
@@ -57,7 +57,7 @@ pub async fn usage_and_the_reason_to_stop_are_told(
     for reason in [FinishReason::Stop, FinishReason::Length] {
         let usage = Usage::new(12, 7);
         let deltas = [ChatDelta::text("Good"), ChatDelta::Finish(reason.clone())];
-        let said = answer(factory, Reply::deltas(deltas).usage(usage)).await?;
+        let said = answer(factory, ScriptedReply::deltas(deltas).usage(usage)).await?;
         same("what it cost", said.usage, Some(usage))?;
         same("why it stopped", said.finish, Some(reason))?;
     }
@@ -66,7 +66,9 @@ pub async fn usage_and_the_reason_to_stop_are_told(
 
 /// Contract *deltas in order*: a piece is delivered before the rest is ready.
 pub async fn deltas_come_as_they_are_said(factory: &dyn ChatFactory) -> Result<(), Failure> {
-    let speaker = factory.says(vec![Reply::text("Good").then_hang()]).await?;
+    let speaker = factory
+        .says(vec![ScriptedReply::text("Good").then_hang()])
+        .await?;
     let mut deltas = speaker.model.stream(hello()).await?;
     let mut text = String::new();
     while text != "Good" {
@@ -83,7 +85,7 @@ pub async fn deltas_come_as_they_are_said(factory: &dyn ChatFactory) -> Result<(
 /// a third does not depend on them.
 pub async fn calls_are_independent(factory: &dyn ChatFactory) -> Result<(), Failure> {
     let replies = ["one two three", "vier fünf sechs", "one two three"];
-    let replies = replies.map(|text| Reply::chunked(text, 2));
+    let replies = replies.map(|text| ScriptedReply::chunked(text, 2));
     let speaker = factory.says(replies.to_vec()).await?;
     let first = speaker.model.stream(hello()).await?;
     let second = speaker.model.stream(hello()).await?;

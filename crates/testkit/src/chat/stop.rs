@@ -6,7 +6,7 @@ use futures::StreamExt as _;
 
 use super::{ChatFactory, hello};
 use crate::{
-    Reply,
+    ScriptedReply,
     log::{Failure, holds, same},
 };
 
@@ -33,8 +33,8 @@ async fn all(model: &dyn ChatModel) -> Result<Vec<Result<ChatDelta, ModelError>>
 /// often the stream is polled.
 pub async fn an_end_is_an_end(factory: &dyn ChatFactory) -> Result<(), Failure> {
     for reply in [
-        Reply::chunks(["Good ", "morning"]),
-        Reply::text("Good").then_error(cut_off()),
+        ScriptedReply::chunks(["Good ", "morning"]),
+        ScriptedReply::text("Good").then_error(cut_off()),
     ] {
         let speaker = factory.says(vec![reply]).await?;
         let came = all(&*speaker.model).await?;
@@ -50,7 +50,7 @@ pub async fn an_end_is_an_end(factory: &dyn ChatFactory) -> Result<(), Failure> 
 /// Contract *broken is not finished*: the text before a break is delivered, then comes an error of
 /// its kind, and never a finish reason.
 pub async fn broken_is_not_finished(factory: &dyn ChatFactory) -> Result<(), Failure> {
-    let reply = Reply::chunks(["Good ", "mor"]).then_error(cut_off());
+    let reply = ScriptedReply::chunks(["Good ", "mor"]).then_error(cut_off());
     let speaker = factory.says(vec![reply]).await?;
     let came = all(&*speaker.model).await?;
     let mut text = String::new();
@@ -81,7 +81,9 @@ pub async fn refusals_keep_their_kind(factory: &dyn ChatFactory) -> Result<(), F
     use ModelErrorKind::{BadRequest, Denied, NotFound, RateLimited, Unavailable};
     for kind in [Denied, NotFound, BadRequest, RateLimited, Unavailable] {
         let refusal = ModelError::new(kind, "no");
-        let speaker = factory.says(vec![Reply::error(refusal.clone())]).await?;
+        let speaker = factory
+            .says(vec![ScriptedReply::error(refusal.clone())])
+            .await?;
         let refused = speaker.model.complete(hello()).await;
         let refused = refused.map_err(|error| (error.kind, error.advice));
         let refused = refused.map(|response| response.message.content);
@@ -92,7 +94,9 @@ pub async fn refusals_keep_their_kind(factory: &dyn ChatFactory) -> Result<(), F
 
 /// Contract *dropping cancels*: no work is done for an answer that was dropped.
 pub async fn dropping_cancels(factory: &dyn ChatFactory) -> Result<(), Failure> {
-    let speaker = factory.says(vec![Reply::text("Good").then_hang()]).await?;
+    let speaker = factory
+        .says(vec![ScriptedReply::text("Good").then_hang()])
+        .await?;
     let deltas = speaker.model.stream(hello()).await;
     let mut deltas = deltas.map_err(|error| Failure::new(format!("refused: {error}")))?;
     let first = deltas.next().await;
@@ -111,9 +115,9 @@ pub async fn no_secrets(factory: &dyn ChatFactory) -> Result<(), Failure> {
     };
     let refusal = ModelError::new(ModelErrorKind::Denied, "no");
     let replies = [
-        Reply::error(refusal),
-        Reply::text("Good").then_error(cut_off()),
-        Reply::text("Good"),
+        ScriptedReply::error(refusal),
+        ScriptedReply::text("Good").then_error(cut_off()),
+        ScriptedReply::text("Good"),
     ];
     for reply in replies {
         let speaker = factory.says(vec![reply]).await?;

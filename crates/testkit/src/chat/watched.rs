@@ -8,7 +8,7 @@ use fugato_llm::{ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError};
 use futures::{Stream, StreamExt as _};
 use tokio::sync::watch;
 
-use crate::{Reply, Scripted};
+use crate::{Scripted, ScriptedReply};
 
 /// A model that counts the answers it is giving. Clones are the same model.
 #[derive(Debug, Clone)]
@@ -19,7 +19,7 @@ pub struct WatchedModel<M = Scripted> {
 
 impl WatchedModel<Scripted> {
     /// Creates a scripted model that is watched.
-    pub fn scripted(replies: impl IntoIterator<Item = Reply>) -> Self {
+    pub fn scripted(replies: impl IntoIterator<Item = ScriptedReply>) -> Self {
         Self::new(Scripted::new(replies))
     }
 }

@@ -8,7 +8,7 @@ use futures::{StreamExt as _, stream};
 ///
 /// Pauses pass by tokio's clock, so a test with a paused clock does not wait for them.
 #[derive(Debug, Clone, Default)]
-pub struct Reply {
+pub struct ScriptedReply {
     deltas: Vec<ChatDelta>,
     refusal: Option<ModelError>,
     break_off: Option<ModelError>,
@@ -17,7 +17,7 @@ pub struct Reply {
     hangs: bool,
 }
 
-impl Reply {
+impl ScriptedReply {
     /// Answers with these deltas and nothing else.
     pub fn deltas(deltas: impl IntoIterator<Item = ChatDelta>) -> Self {
         Self {
@@ -141,19 +141,19 @@ impl Reply {
     }
 }
 
-impl From<&str> for Reply {
+impl From<&str> for ScriptedReply {
     fn from(text: &str) -> Self {
         Self::text(text)
     }
 }
 
-impl From<String> for Reply {
+impl From<String> for ScriptedReply {
     fn from(text: String) -> Self {
         Self::text(text)
     }
 }
 
-impl From<ModelError> for Reply {
+impl From<ModelError> for ScriptedReply {
     fn from(error: ModelError) -> Self {
         Self::error(error)
     }

@@ -8,7 +8,7 @@ use fugato::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::{DeskError, Exchange, ExchangeState, Side, refused};
+use super::{Exchange, ExchangeError, ExchangeState, Side, refused};
 
 /// The balance of an asset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,18 +53,18 @@ pub struct Trade {
 
 impl Exchange {
     /// Returns all balances, by asset.
-    pub async fn balances(&self) -> Result<Vec<Balance>, DeskError> {
+    pub async fn balances(&self) -> Result<Vec<Balance>, ExchangeError> {
         let query = "SELECT asset, free, held FROM balances ORDER BY asset";
         self.with(|moment| moment.rows(query, [], balance)).await
     }
 
     /// Returns the positions, computed from the trades.
-    pub async fn positions(&self) -> Result<Vec<Position>, DeskError> {
+    pub async fn positions(&self) -> Result<Vec<Position>, ExchangeError> {
         self.with(positions).await
     }
 
     /// Returns the newest trades, newest first.
-    pub async fn trades(&self, most: usize) -> Result<Vec<Trade>, DeskError> {
+    pub async fn trades(&self, most: usize) -> Result<Vec<Trade>, ExchangeError> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let query = format!("{TRADES} ORDER BY id DESC LIMIT ?1");
         self.with(move |moment| moment.rows(&query, [most], trade))
@@ -72,7 +72,7 @@ impl Exchange {
     }
 
     /// Adds an amount to an account, as if it had been paid in.
-    pub async fn pay_in(&self, asset: &str, amount: Amount) -> Result<(), DeskError> {
+    pub async fn pay_in(&self, asset: &str, amount: Amount) -> Result<(), ExchangeError> {
         let asset = asset.to_owned();
         self.with(move |moment| moment.add(&asset, amount, Amount::ZERO))
             .await
@@ -83,7 +83,7 @@ const TRADES: &str = "SELECT order_id, symbol, side, price, quantity, at FROM tr
 
 impl ExchangeState<'_> {
     /// Adds to the free and the held amount; refuses a result below zero.
-    pub(super) fn add(&self, asset: &str, free: Amount, held: Amount) -> Result<(), DeskError> {
+    pub(super) fn add(&self, asset: &str, free: Amount, held: Amount) -> Result<(), ExchangeError> {
         let query = "SELECT asset, free, held FROM balances WHERE asset = ?1";
         let there = self.rows(query, [asset], balance)?.pop();
         let there = there.map_or_else(Default::default, |there| (there.free, there.held));
@@ -98,7 +98,7 @@ impl ExchangeState<'_> {
     }
 }
 
-fn positions(moment: &ExchangeState<'_>) -> Result<Vec<Position>, DeskError> {
+fn positions(moment: &ExchangeState<'_>) -> Result<Vec<Position>, ExchangeError> {
     let mut held: BTreeMap<String, (Amount, Amount)> = BTreeMap::new();
     for trade in moment.rows(&format!("{TRADES} ORDER BY id"), [], trade)? {
         let (quantity, cost) = held.entry(trade.symbol).or_default();

@@ -7,7 +7,7 @@ use fugato::{
 };
 use serde::{Deserialize, Serialize};
 
-use super::DeskError;
+use super::ExchangeError;
 
 /// The side of a trade; of an order, its action.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, schemars::JsonSchema)]
@@ -128,8 +128,8 @@ pub(super) struct Replay {
 
 impl Replay {
     /// Reads lines of JSON, in the order of their times.
-    pub(super) fn read(lines: &str) -> Result<Self, DeskError> {
-        let wrong = |line: usize, why: String| DeskError::Book {
+    pub(super) fn read(lines: &str) -> Result<Self, ExchangeError> {
+        let wrong = |line: usize, why: String| ExchangeError::Book {
             line: line + 1,
             why,
         };

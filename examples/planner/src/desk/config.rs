@@ -2,7 +2,7 @@
 use fugato::sqlite::rusqlite::{self, Row};
 use serde::{Deserialize, Serialize};
 
-use super::{DeskError, Exchange, ExchangeState, refused};
+use super::{Exchange, ExchangeError, ExchangeState, refused};
 
 /// A kind of configuration, other than traders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,18 +57,18 @@ pub struct Trader {
 
 impl Exchange {
     /// Returns the configurations of a kind, by name.
-    pub async fn configs(&self, kind: Kind) -> Result<Vec<Config>, DeskError> {
+    pub async fn configs(&self, kind: Kind) -> Result<Vec<Config>, ExchangeError> {
         self.with(move |moment| moment.configs(kind)).await
     }
 
     /// Returns all traders, by name.
-    pub async fn traders(&self) -> Result<Vec<Trader>, DeskError> {
+    pub async fn traders(&self) -> Result<Vec<Trader>, ExchangeError> {
         let query = "SELECT name, model, exchange, strategy FROM traders ORDER BY name";
         self.with(|moment| moment.rows(query, [], trader)).await
     }
 
     /// Adds a configuration, or replaces the one of this name.
-    pub async fn configure(&self, kind: Kind, config: Config) -> Result<(), DeskError> {
+    pub async fn configure(&self, kind: Kind, config: Config) -> Result<(), ExchangeError> {
         if config.name.trim().is_empty() {
             return refused(format!("a {} needs a name", kind.as_str()));
         }
@@ -79,7 +79,7 @@ impl Exchange {
     }
 
     /// Removes a configuration, and returns true if it existed.
-    pub async fn unconfigure(&self, kind: Kind, name: &str) -> Result<bool, DeskError> {
+    pub async fn unconfigure(&self, kind: Kind, name: &str) -> Result<bool, ExchangeError> {
         let delete = "DELETE FROM configs WHERE kind = ?1 AND name = ?2";
         let row = (kind.as_str(), name.to_owned());
         self.with(|moment| Ok(moment.write(delete, row)? > 0)).await
@@ -87,14 +87,14 @@ impl Exchange {
 
     /// Creates a trader, once for each key. The configurations that it needs must exist and be
     /// enabled now.
-    pub async fn create_trader(&self, key: &str, new: Trader) -> Result<Trader, DeskError> {
+    pub async fn create_trader(&self, key: &str, new: Trader) -> Result<Trader, ExchangeError> {
         let key = key.to_owned();
         self.with(move |moment| moment.create_trader(&key, new))
             .await
     }
 
     /// Removes a trader, and returns true if it existed.
-    pub async fn remove_trader(&self, name: &str) -> Result<bool, DeskError> {
+    pub async fn remove_trader(&self, name: &str) -> Result<bool, ExchangeError> {
         let (delete, name) = ("DELETE FROM traders WHERE name = ?1", name.to_owned());
         self.with(|moment| Ok(moment.write(delete, [name])? > 0))
             .await
@@ -102,7 +102,7 @@ impl Exchange {
 }
 
 impl ExchangeState<'_> {
-    fn configs(&self, kind: Kind) -> Result<Vec<Config>, DeskError> {
+    fn configs(&self, kind: Kind) -> Result<Vec<Config>, ExchangeError> {
         let query = "SELECT name, note, enabled FROM configs WHERE kind = ?1 ORDER BY name";
         self.rows(query, [kind.as_str()], |row| {
             Ok(Config {
@@ -113,7 +113,7 @@ impl ExchangeState<'_> {
         })
     }
 
-    fn create_trader(&self, key: &str, new: Trader) -> Result<Trader, DeskError> {
+    fn create_trader(&self, key: &str, new: Trader) -> Result<Trader, ExchangeError> {
         let query = "SELECT name, model, exchange, strategy FROM traders";
         let made = format!("{query} WHERE made_by = ?1");
         if let Some(made) = self.rows(&made, [key], trader)?.pop() {
@@ -142,7 +142,7 @@ impl ExchangeState<'_> {
         Ok(new)
     }
 
-    fn must_be_usable(&self, kind: Kind, name: &str) -> Result<(), DeskError> {
+    fn must_be_usable(&self, kind: Kind, name: &str) -> Result<(), ExchangeError> {
         let there = self.configs(kind)?.into_iter();
         let usable = there.filter(|config| config.enabled);
         let names: Vec<String> = usable.map(|config| config.name).collect();

@@ -6,7 +6,7 @@ use fugato::{
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{DeskError, Exchange, ExchangeState, Side, account::amount, refused};
+use super::{Exchange, ExchangeError, ExchangeState, Side, account::amount, refused};
 
 /// An order that somebody wants.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -72,24 +72,24 @@ impl OrderStatus {
 impl Exchange {
     /// Places an order, once for each key. It is matched with the book at once. The rest of an
     /// order with a price stays open, and the rest of an order without one is cancelled.
-    pub async fn place(&self, key: &str, new: NewOrder) -> Result<Order, DeskError> {
+    pub async fn place(&self, key: &str, new: NewOrder) -> Result<Order, ExchangeError> {
         let key = key.to_owned();
         self.with(move |moment| moment.place(&key, &new)).await
     }
 
     /// Cancels the rest of an order. A repeat changes nothing.
-    pub async fn cancel(&self, id: i64) -> Result<Order, DeskError> {
+    pub async fn cancel(&self, id: i64) -> Result<Order, ExchangeError> {
         self.with(move |moment| moment.cancel(id)).await
     }
 
     /// Returns the open orders, oldest first.
-    pub async fn open_orders(&self) -> Result<Vec<Order>, DeskError> {
+    pub async fn open_orders(&self) -> Result<Vec<Order>, ExchangeError> {
         self.with(open_orders).await
     }
 }
 
 /// Splits a symbol into its base and quote assets.
-fn assets(symbol: &str) -> Result<(&str, &str), DeskError> {
+fn assets(symbol: &str) -> Result<(&str, &str), ExchangeError> {
     let parts = symbol.split_once('-');
     let parts = parts.filter(|(base, quote)| !base.is_empty() && !quote.is_empty());
     parts.map_or_else(
@@ -100,18 +100,18 @@ fn assets(symbol: &str) -> Result<(&str, &str), DeskError> {
 
 impl ExchangeState<'_> {
     /// Matches the open orders with the book of this moment.
-    pub(super) fn settle(&self) -> Result<(), DeskError> {
+    pub(super) fn settle(&self) -> Result<(), ExchangeError> {
         let mut open = open_orders(self)?.into_iter();
         open.try_for_each(|order| self.fill(&order).map(drop))
     }
 
-    fn order(&self, id: i64) -> Result<Order, DeskError> {
+    fn order(&self, id: i64) -> Result<Order, ExchangeError> {
         let query = format!("{ORDERS} WHERE id = ?1");
         let found = self.rows(&query, [id], order)?.pop();
         found.map_or_else(|| refused(format!("there is no order {id}")), Ok)
     }
 
-    fn place(&self, key: &str, new: &NewOrder) -> Result<Order, DeskError> {
+    fn place(&self, key: &str, new: &NewOrder) -> Result<Order, ExchangeError> {
         let query = format!("{ORDERS} WHERE made_by = ?1");
         if let Some(known) = self.rows(&query, [key], order)?.pop() {
             return Ok(known);
@@ -160,7 +160,7 @@ impl ExchangeState<'_> {
     }
 
     /// Matches an order with the offers at its price or better.
-    fn fill(&self, order: &Order) -> Result<Order, DeskError> {
+    fn fill(&self, order: &Order) -> Result<Order, ExchangeError> {
         let mut left = order.quantity.minus(order.filled);
         let suits = |price: Amount| match (order.price, order.side) {
             (None, _) => true,
@@ -189,7 +189,7 @@ impl ExchangeState<'_> {
         price: Amount,
         taken: Amount,
         left: Amount,
-    ) -> Result<(), DeskError> {
+    ) -> Result<(), ExchangeError> {
         let (base, quote) = assets(&order.symbol)?;
         let cost = taken.times(price);
         if order.side == Side::Sell {
@@ -212,7 +212,7 @@ impl ExchangeState<'_> {
         self.write(insert, row).map(drop)
     }
 
-    fn cancel(&self, id: i64) -> Result<Order, DeskError> {
+    fn cancel(&self, id: i64) -> Result<Order, ExchangeError> {
         let order = self.order(id)?;
         if order.status != OrderStatus::Open {
             return Ok(order);
@@ -227,13 +227,13 @@ impl ExchangeState<'_> {
     }
 
     /// Releases the amount that an order holds, and ends the order.
-    fn give_up(&self, order: &Order, asset: &str, held: Amount) -> Result<Order, DeskError> {
+    fn give_up(&self, order: &Order, asset: &str, held: Amount) -> Result<Order, ExchangeError> {
         self.add(asset, held, held.negative())?;
         self.set_status(order.id, OrderStatus::Cancelled)?;
         self.order(order.id)
     }
 
-    fn set_status(&self, id: i64, status: OrderStatus) -> Result<(), DeskError> {
+    fn set_status(&self, id: i64, status: OrderStatus) -> Result<(), ExchangeError> {
         let update = "UPDATE orders SET status = ?2 WHERE id = ?1";
         self.write(update, (id, status.as_str())).map(drop)
     }
@@ -241,7 +241,7 @@ impl ExchangeState<'_> {
 
 const ORDERS: &str = "SELECT id, symbol, side, price, quantity, filled, cost, status FROM orders";
 
-fn open_orders(moment: &ExchangeState<'_>) -> Result<Vec<Order>, DeskError> {
+fn open_orders(moment: &ExchangeState<'_>) -> Result<Vec<Order>, ExchangeError> {
     let query = format!("{ORDERS} WHERE status = 'open' ORDER BY id");
     moment.rows(&query, [], order)
 }

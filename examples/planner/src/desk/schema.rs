@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use fugato::{sqlite::rusqlite::Transaction, words::Amount};
 use serde::Deserialize;
 
-use super::{DeskError, Kind};
+use super::{ExchangeError, Kind};
 
 /// Version 1: the first one.
 const VERSION: i64 = 1;
@@ -58,7 +58,7 @@ fn yes() -> bool {
 }
 
 /// Makes the tables and fills them, unless they are there.
-pub(super) fn prepare(transaction: &Transaction<'_>, beginning: &str) -> Result<(), DeskError> {
+pub(super) fn prepare(transaction: &Transaction<'_>, beginning: &str) -> Result<(), ExchangeError> {
     let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if version == VERSION {
         return Ok(());

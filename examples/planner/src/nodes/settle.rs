@@ -3,7 +3,7 @@ use fugato::{
     BoxError, Context, Node, Outcome,
     agent::{
         RunReport, ToolUse,
-        plan::{PlanRules as _, Step, StepDraft, StepKind, StepStatus},
+        plan::{PlanRules as _, StepDraft, StepKind, StepStatus, WorkStep},
         preflight::Preflight,
         show,
     },
@@ -88,7 +88,7 @@ fn is_rescued(session: &Session) -> bool {
 
 /// Returns the facts looked up after the loop ended, if the person asked for exactly those.
 fn known(session: &Session) -> Option<String> {
-    let step = Step::new("answer", StepDraft::of(StepKind::Respond, ""));
+    let step = WorkStep::new("answer", StepDraft::of(StepKind::Respond, ""));
     let knows = PlannerRules.knows(session, &step);
     knows.then(|| PlannerRules.say(session, &step)).flatten()
 }

@@ -13,7 +13,7 @@ use fugato::{
 use planner::{
     desk::Exchange,
     graph::{Deps, PlanningMode},
-    service::{Planner, Reply},
+    service::{Planner, PlannerReply},
     session::Session,
 };
 
@@ -82,7 +82,7 @@ pub async fn say(planner: &Planner, text: &str) -> Result<String, BoxError> {
 }
 
 /// Sends a message; a yes or no to a card is sent with the code of the card.
-pub async fn reply(planner: &Planner, text: &str) -> Result<Reply, BoxError> {
+pub async fn reply(planner: &Planner, text: &str) -> Result<PlannerReply, BoxError> {
     let code = match Phrases::default().consent(text) {
         Some(_) => code(planner).await?,
         None => None,

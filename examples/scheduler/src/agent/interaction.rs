@@ -94,10 +94,11 @@ impl Card {
 /// The person's answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Reply {
+#[schemars(rename = "Reply")]
+pub struct CardReply {
     /// What to do with what was shown; none for a plain answer to a question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub action: Option<Action>,
+    pub action: Option<CardAction>,
     /// The answer to a question, or the reason of a rejection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
@@ -110,7 +111,8 @@ pub struct Reply {
 /// What to do with what was shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
+#[schemars(rename = "Action")]
+pub enum CardAction {
     /// Do it.
     #[serde(alias = "accept")]
     Approve,
@@ -120,11 +122,11 @@ pub enum Action {
     Cancel,
 }
 
-impl Reply {
+impl CardReply {
     /// Returns an approval.
     pub fn approve() -> Self {
         Self {
-            action: Some(Action::Approve),
+            action: Some(CardAction::Approve),
             ..Self::default()
         }
     }
@@ -132,7 +134,7 @@ impl Reply {
     /// Returns a rejection, with a reason if there is one.
     pub fn reject(reason: Option<String>) -> Self {
         Self {
-            action: Some(Action::Reject),
+            action: Some(CardAction::Reject),
             text: reason,
             call: None,
         }
@@ -157,9 +159,9 @@ impl Reply {
     pub fn clear(self) -> Self {
         let is_yes = |text| Phrases::default().consent(text) == Some(true);
         let takes_back = self.said().is_some_and(|text| !is_yes(text));
-        if self.action == Some(Action::Approve) && takes_back {
+        if self.action == Some(CardAction::Approve) && takes_back {
             return Self {
-                action: Some(Action::Reject),
+                action: Some(CardAction::Reject),
                 ..self
             };
         }
@@ -170,7 +172,7 @@ impl Reply {
     /// and the call is in [`BY_HAND`].
     pub fn hands(&self) -> Option<&Call> {
         let call = self.call.as_ref()?;
-        let rejects = !matches!(self.action, None | Some(Action::Approve));
+        let rejects = !matches!(self.action, None | Some(CardAction::Approve));
         (rejects && BY_HAND.contains(&call.name.as_str())).then_some(call)
     }
 

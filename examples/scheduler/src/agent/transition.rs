@@ -10,15 +10,15 @@ use fugato::{
 use serde_json::Value;
 
 use super::{
-    Action, AgentState, ContextHook, EvidenceSource, Health, Mode, Pending, PendingWrite, Phase,
-    QuestionTopic, Reply, Request, RouteDecision, RunScope, StepEvidence, TerminalOutcome,
-    TerminalStatus, Upserts,
+    AgentState, CardAction, CardReply, ContextHook, EvidenceSource, Health, Mode, Pending,
+    PendingWrite, Phase, QuestionTopic, Request, RouteDecision, RunScope, StepEvidence,
+    TerminalOutcome, TerminalStatus, Upserts,
 };
 use crate::{
     calendar::Lang,
     contract::Call,
     keywords::said,
-    schedule::{Change, Difference, ScheduleState, TaskStatus, differences},
+    schedule::{Change, Difference, PlacementStatus, ScheduleState, differences},
     store::{WrittenClass, decided},
 };
 
@@ -67,13 +67,13 @@ impl AgentState {
         }
         if let Some(call) = request.call {
             self.run.by_hand = true;
-            self.take_in_hand(call, request.text.clone());
+            self.manual_call(call, request.text.clone());
         }
         self.say(Message::user(request.text));
     }
 
     /// Takes over a call that the person makes by hand, which counts as consent.
-    fn take_in_hand(&mut self, call: Call, summary: String) {
+    fn manual_call(&mut self, call: Call, summary: String) {
         let id = format!("call-{}", self.calls + 1);
         self.want(PendingWrite {
             call: ToolCall::new(id, call.name, Value::Object(call.arguments)),
@@ -195,11 +195,11 @@ impl AgentState {
     }
 
     /// Applies the person's answer and returns to the phase that asked.
-    pub(super) fn reply(&mut self, reply: &Reply) {
+    pub(super) fn reply(&mut self, reply: &CardReply) {
         let Some(pending) = self.pending.take() else {
             return;
         };
-        let approved = reply.action == Some(Action::Approve);
+        let approved = reply.action == Some(CardAction::Approve);
         self.phase = pending.resume_phase;
         if let Some(call) = reply
             .hands()
@@ -242,7 +242,7 @@ impl AgentState {
     /// Takes over a change that the person made in place of an answer. The question about the plan
     /// or the schedule is asked again afterwards, with the new state. A write that was not agreed
     /// to is not made, and the agent continues from the change.
-    fn act_instead(&mut self, topic: QuestionTopic, reply: &Reply, call: Call) {
+    fn act_instead(&mut self, topic: QuestionTopic, reply: &CardReply, call: Call) {
         self.run.announce = Some("resumed".into());
         if topic == QuestionTopic::Tool {
             self.refuse_wanted(reply);
@@ -251,7 +251,7 @@ impl AgentState {
         }
         self.phase = Phase::Executing;
         let said = reply.said().unwrap_or(&call.name).to_owned();
-        self.take_in_hand(call, said.clone());
+        self.manual_call(call, said.clone());
         self.say(Message::user(said));
     }
 
@@ -261,11 +261,11 @@ impl AgentState {
         self.phase = Phase::WaitingConfirm;
     }
 
-    fn answered(&mut self, question: &str, reply: &Reply) {
+    fn answered(&mut self, question: &str, reply: &CardReply) {
         let text = reply.said().unwrap_or("(no answer)").to_owned();
         self.run.resumed = Some((question.to_owned(), text.clone()));
         self.say(Message::user(text.clone()));
-        self.witness(StepEvidence {
+        self.record_evidence(StepEvidence {
             step_index: self.plan.current,
             source: EvidenceSource::UserReply,
             name: String::new(),
@@ -279,7 +279,7 @@ impl AgentState {
 
     /// Drops the wanted call after a rejection, so that the model looks for another way. The
     /// history gets the call with its rejection as the result.
-    fn refuse_wanted(&mut self, reply: &Reply) {
+    fn refuse_wanted(&mut self, reply: &CardReply) {
         self.phase = Phase::Executing;
         let Some(wanted) = self.wanted.take() else {
             return;
@@ -406,8 +406,8 @@ impl AgentState {
         self.agreed = true;
         if let Some(schedule) = &mut self.schedule {
             for task in &mut Arc::make_mut(schedule).tasks {
-                if task.status == TaskStatus::Suggested {
-                    task.status = TaskStatus::Existing;
+                if task.status == PlacementStatus::Suggested {
+                    task.status = PlacementStatus::Existing;
                 }
             }
         }
@@ -433,7 +433,7 @@ impl AgentState {
         self.wanted = Some(wanted);
     }
 
-    pub(super) fn witness(&mut self, evidence: StepEvidence) {
+    pub(super) fn record_evidence(&mut self, evidence: StepEvidence) {
         if evidence.source == EvidenceSource::WriteReceipt {
             self.run.failed_write = !evidence.success;
         }

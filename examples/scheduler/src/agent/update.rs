@@ -7,7 +7,7 @@ use fugato::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentState, ContextHook, Health, Mode, Part, Pending, PendingWrite, Reply, Request,
+    AgentState, CardReply, ContextHook, Health, Mode, Part, Pending, PendingWrite, Request,
     TerminalOutcome,
 };
 use crate::{
@@ -50,7 +50,7 @@ pub enum Update {
     /// The person is asked.
     Asked(Pending),
     /// The person has answered.
-    Replied(Reply),
+    Replied(CardReply),
     /// The schedule was loaded.
     Loaded(Arc<ScheduleState>),
     /// The schedule changed.
@@ -238,7 +238,7 @@ impl State for AgentState {
             Update::Wanted(wanted) => self.want(wanted),
             Update::WantedDone => self.wanted = None,
             Update::Tools(update) => self.tools.apply(update),
-            Update::Evidence(evidence) => self.witness(evidence),
+            Update::Evidence(evidence) => self.record_evidence(evidence),
             Update::Diagnosed(health) => self.diagnose(health),
             Update::Advanced => self.advance_step(),
             Update::Closing => self.close(),

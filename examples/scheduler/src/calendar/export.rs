@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use thiserror::Error;
 
-use crate::schedule::{ScheduleState, Slot, Source, Task, TaskStatus};
+use crate::schedule::{PlacementStatus, ScheduleState, ScheduleTask, Slot, Source};
 
 use super::lang::Lang;
 use super::sections::Sections;
@@ -72,10 +72,13 @@ pub fn export(state: &ScheduleState, options: &Export<'_>) -> Result<String, Exp
     Ok(file.text)
 }
 
-fn placed(state: &ScheduleState) -> impl Iterator<Item = &Task> {
-    let placed = |task: &&Task| {
+fn placed(state: &ScheduleState) -> impl Iterator<Item = &ScheduleTask> {
+    let placed = |task: &&ScheduleTask| {
         task.source == Source::TaskItem
-            && matches!(task.status, TaskStatus::Suggested | TaskStatus::Existing)
+            && matches!(
+                task.status,
+                PlacementStatus::Suggested | PlacementStatus::Existing
+            )
     };
     state.tasks.iter().filter(placed)
 }
@@ -83,7 +86,7 @@ fn placed(state: &ScheduleState) -> impl Iterator<Item = &Task> {
 fn event(
     file: &mut ContentLines,
     state: &ScheduleState,
-    task: &Task,
+    task: &ScheduleTask,
     slot: Slot,
     number: usize,
     options: &Export<'_>,
@@ -106,7 +109,7 @@ fn event(
     let (begin, end) = times.ok_or_else(missing)?;
     let date = date(state, slot.day)?;
     let at = |time| instant(date, time, options.zone).ok_or(ExportError::NoDate { day: slot.day });
-    let status = if task.status == TaskStatus::Suggested {
+    let status = if task.status == PlacementStatus::Suggested {
         "TENTATIVE"
     } else {
         "CONFIRMED"
@@ -147,7 +150,7 @@ fn utc(instant: Timestamp) -> String {
     instant.strftime("%Y%m%dT%H%M%SZ").to_string()
 }
 
-fn description(state: &ScheduleState, task: &Task, slot: Slot, lang: Lang) -> String {
+fn description(state: &ScheduleState, task: &ScheduleTask, slot: Slot, lang: Lang) -> String {
     let Slot {
         slot_start,
         slot_end,

@@ -14,7 +14,7 @@ use jiff::tz::TimeZone;
 use thiserror::Error;
 
 use crate::schedule::{
-    DayMapping, EventType, ScheduleState, Source, Task, TaskClass, TaskStatus, Window,
+    DayMapping, EventType, PlacementStatus, ScheduleState, ScheduleTask, Source, TaskClass, Window,
 };
 
 use super::classes::{Class, Classes, ClassesError};
@@ -259,17 +259,17 @@ fn task_class(class: &Class, id: u32) -> TaskClass {
     }
 }
 
-fn pending(class: &Class, id: u32) -> impl Iterator<Item = Task> {
+fn pending(class: &Class, id: u32) -> impl Iterator<Item = ScheduleTask> {
     let count = u32::try_from(class.items.len()).unwrap_or(u32::MAX).max(1);
     let share = class.total_slots.map_or(2, |slots| (slots / count).max(1));
     let duration = u8::try_from(share).unwrap_or(u8::MAX);
-    class.items.iter().map(move |item| Task {
+    class.items.iter().map(move |item| ScheduleTask {
         state_id: 0,
         source: Source::TaskItem,
         source_id: format!("{}/{}", class.name, item.order),
         name: item.content.clone(),
         category: class.name.clone(),
-        status: TaskStatus::Pending,
+        status: PlacementStatus::Pending,
         locked: false,
         slots: Vec::new(),
         duration,

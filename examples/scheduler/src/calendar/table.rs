@@ -3,7 +3,7 @@ use comfy_table::modifiers::UTF8_SOLID_INNER_BORDERS;
 use comfy_table::presets::UTF8_FULL;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
-use crate::schedule::{DayMapping, SECTIONS, ScheduleState, Source, Task, TaskStatus};
+use crate::schedule::{DayMapping, PlacementStatus, SECTIONS, ScheduleState, ScheduleTask, Source};
 
 use super::lang::{Lang, weekday};
 use super::sections::Sections;
@@ -94,7 +94,7 @@ impl WeekTable<'_> {
         let pending: Vec<&str> = state
             .tasks
             .iter()
-            .filter(|task| task.status == TaskStatus::Pending)
+            .filter(|task| task.status == PlacementStatus::Pending)
             .map(|task| task.name.as_str())
             .collect();
         if pending.is_empty() {
@@ -141,9 +141,9 @@ fn cell(state: &ScheduleState, day: u16, first: u8) -> String {
     texts.join("\n")
 }
 
-fn label(task: &Task) -> String {
+fn label(task: &ScheduleTask) -> String {
     let inside = if task.embed_host.is_some() { "+" } else { "" };
-    let proposed = task.status == TaskStatus::Suggested && task.source == Source::TaskItem;
+    let proposed = task.status == PlacementStatus::Suggested && task.source == Source::TaskItem;
     let mark = if proposed { "*" } else { "" };
     format!("{mark}{inside}{}", task.name)
 }

@@ -7,7 +7,7 @@ use fugato::{
 };
 use jiff::Timestamp;
 use scheduler::{
-    agent::{AgentState, Reply},
+    agent::{AgentState, CardReply},
     calendar::{Export, Picture, WeekTable, export, write_file},
     schedule::ScheduleState,
 };
@@ -56,9 +56,9 @@ fn answer(job: &Job) -> Result<Option<Value>> {
         return Ok(None);
     };
     let allowed = r#"allowed are {"action": "approve"}, {"action": "reject", "text": "why"} and {"text": "…"}"#;
-    let reply: Reply = serde_json::from_str(json)
+    let reply: CardReply = serde_json::from_str(json)
         .with_context(|| format!("--answer {json:?} is no answer; {allowed}"))?;
-    if reply == Reply::default() {
+    if reply == CardReply::default() {
         bail!("--answer {json:?} says nothing; {allowed}");
     }
     Ok(Some(serde_json::to_value(reply)?))

@@ -11,7 +11,7 @@ use crate::{
     agent::{AgentState, EvidenceSource, PendingWrite, StepEvidence, Update},
     deps::Deps,
     schedule::QueueUpdate,
-    tools::{QUEUE_APPLY_HEAD_MOVE, UPSERT_TASK_CLASS, View},
+    tools::{QUEUE_APPLY_HEAD_MOVE, ToolView, UPSERT_TASK_CLASS},
 };
 
 /// The node that executes the wanted call, and nothing else. No model is asked.
@@ -33,7 +33,7 @@ impl Node<AgentState> for Act {
             preview,
         });
         let tools = agent.active_tools();
-        let view = View::of(agent, self.0.existing_may_move);
+        let view = ToolView::of(agent, self.0.existing_may_move);
         let context = match &view {
             Some(view) => ToolContext::new(view),
             None => ToolContext::without_state(),

@@ -5,7 +5,7 @@ use fugato::{
     llm::{ChatModel, ModelError, RejectedAnswer, visible_text},
 };
 
-use super::{announce, check_words, found, hear, request_text, said};
+use super::{announce, check_words, found, parsed, request_text, said};
 use crate::{
     agent::{AgentState, Phase, RouteDecision, Update},
     contract::{self, Intent, IntentKind},
@@ -16,7 +16,7 @@ use crate::{
         status, tell,
     },
     prompts,
-    route::{Route, RouteTo, Routes},
+    route::{Route, RouteSet, RouteTo},
     rules,
 };
 
@@ -43,7 +43,7 @@ impl Node<AgentState> for Chat {
             None => {
                 ClassifiedRequest::of(&rules::intent(&text, cx.state()), TaggedAnswer::default())
             }
-            Some(model) if self.0.mind.routes == Routes::Five => self.chosen(&cx, model).await?,
+            Some(model) if self.0.mind.routes == RouteSet::Five => self.chosen(&cx, model).await?,
             Some(model) => {
                 let answer = self.classify(&cx, model).await;
                 match self
@@ -116,7 +116,7 @@ fn read(
     cx: &Context<AgentState>,
     spoken: TaggedAnswer,
 ) -> Result<(Intent, TaggedAnswer), RejectedAnswer> {
-    let (intent, spoken) = hear(spoken, &contract::intent())?;
+    let (intent, spoken) = parsed(spoken, &contract::intent())?;
     check_words(cx.state(), &spoken, &[("/reply", &intent.reply)])?;
     let is_silent = [&spoken.after, &intent.reply, &spoken.before]
         .iter()

@@ -6,10 +6,10 @@ use fugato::{
     tool::CatalogueDetail,
 };
 
-use super::{check_notes, check_words, hear, judge::judge};
+use super::{check_notes, check_words, judge::judge, parsed};
 use crate::{
     agent::{AgentState, Update},
-    contract::{self, Decision},
+    contract::{self, ExecutorDecision},
     deps::Deps,
     failure::Replacement,
     llm_config::{TaggedAnswer, ask, decision_tag, request, stand_in, thought},
@@ -57,8 +57,8 @@ impl Node<AgentState> for Decide {
 fn read(
     agent: &AgentState,
     spoken: TaggedAnswer,
-) -> Result<(Decision, TaggedAnswer), RejectedAnswer> {
-    let (decision, spoken) = hear(spoken, &contract::decision(agent.has_step()))?;
+) -> Result<(ExecutorDecision, TaggedAnswer), RejectedAnswer> {
+    let (decision, spoken) = parsed(spoken, &contract::decision(agent.has_step()))?;
     let abort = decision.abort.as_ref();
     let abort = abort.map_or("", |abort| &abort.user_message);
     let words = [

@@ -14,7 +14,7 @@ use crate::{
     agent::{AgentState, Update},
     deps::Deps,
     failure::Replacement,
-    llm_config::{OnFailure, came_of_it, is_cut, request, show, stand_in, status, tell},
+    llm_config::{OnFailure, is_cut, request, show, stand_in, status, status_note, tell},
     prompts, prose,
     report::{self, Receipts},
 };
@@ -46,7 +46,7 @@ impl Node<AgentState> for Deliver {
             updates.extend(self.remark(&cx, &facts).await?);
         }
         updates.push(Update::Delivered);
-        let done = came_of_it("done", agent.lang.pick("done", "完成"));
+        let done = status_note("done", agent.lang.pick("done", "完成"));
         let outcome = Outcome::done(updates).note(done);
         let completed = agent.run.outcome.is_none() && agent.run.has_schedule_changes;
         Ok(if completed {

@@ -14,7 +14,7 @@ use crate::{
         AgentState, Card, DecisionView, EvidenceSource, Pending, PendingWrite, Phase,
         QuestionTopic, TerminalOutcome, Update,
     },
-    contract::{ActionKind, Call, Decision},
+    contract::{ActionKind, Call, ExecutorDecision},
     deps::Deps,
     llm_config::{TaggedAnswer, show},
     schedule::polish,
@@ -25,7 +25,7 @@ use crate::{
 pub(super) fn judge(
     deps: &Deps,
     cx: &Context<AgentState>,
-    decision: &Decision,
+    decision: &ExecutorDecision,
     spoken: &TaggedAnswer,
 ) -> Result<Vec<Update>, RejectedAnswer> {
     let judging = DecisionCheck {
@@ -70,7 +70,7 @@ pub(super) fn judge(
 struct DecisionCheck<'a> {
     deps: &'a Deps,
     agent: &'a AgentState,
-    decision: &'a Decision,
+    decision: &'a ExecutorDecision,
     raw: &'a str,
 }
 

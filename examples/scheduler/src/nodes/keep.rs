@@ -12,7 +12,7 @@ use super::announce;
 use crate::{
     agent::{AgentState, TerminalOutcome, Update},
     deps::{Deps, ScheduleProvider as _},
-    llm_config::{came_of_it, status},
+    llm_config::{status, status_note},
     schedule::{Change, ScheduleState, differences},
     store::{Calendars, Conflict, ScheduleStoreError, StoreReceipt, StoreWrite, decided},
     tools::{UPSERT_TASK_CLASS, class_refused, class_stored, class_wanted},
@@ -57,7 +57,7 @@ impl Node<AgentState> for PersistNode {
                 stored_or_else(receipt)?;
                 let text = lang.pick("the calendar is stored", "日程已保存");
                 updates.push(Update::Stored(changes));
-                return Ok(Outcome::done(updates).note(came_of_it("schedule_stored", text)));
+                return Ok(Outcome::done(updates).note(status_note("schedule_stored", text)));
             }
         }
         Ok(Outcome::done(updates))

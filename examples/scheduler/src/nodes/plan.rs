@@ -5,7 +5,7 @@ use fugato::{
     llm::{ChatModel, ModelError, Profile, RejectedAnswer, visible_text},
 };
 
-use super::{announce, asking, check_notes, check_words, hear, request_text, said};
+use super::{announce, asking, check_notes, check_words, parsed, request_text, said};
 use crate::{
     agent::{
         AgentState, Card, ContextHook, DecisionView, Pending, Phase, QuestionTopic,
@@ -16,7 +16,7 @@ use crate::{
     failure::Replacement,
     keywords,
     llm_config::{
-        OnFailure, TaggedAnswer, ask, came_of_it, decision_tag, request, show, stand_in, status,
+        OnFailure, TaggedAnswer, ask, decision_tag, request, show, stand_in, status, status_note,
         thought,
     },
     prompts, rules,
@@ -24,10 +24,10 @@ use crate::{
 
 /// The node that makes a plan; a complex request gets a second, slower look.
 #[derive(Debug)]
-pub struct Plan(pub Deps);
+pub struct PlanNode(pub Deps);
 
 #[async_trait]
-impl Node<AgentState> for Plan {
+impl Node<AgentState> for PlanNode {
     async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let mut updates = announce(&cx);
         status(
@@ -64,14 +64,14 @@ impl Node<AgentState> for Plan {
         updates.extend(self.take(&cx, decision, &spoken));
         let accepted = accepted.then(|| {
             let told = cx.state().lang.pick("plan accepted", "计划已自动确认");
-            came_of_it("plan_auto_confirmed", told)
+            status_note("plan_auto_confirmed", told)
         });
         let notes = thought.into_iter().chain(accepted);
         Ok(notes.fold(Outcome::done(updates), Outcome::note))
     }
 }
 
-impl Plan {
+impl PlanNode {
     async fn think(
         &self,
         cx: &Context<AgentState>,
@@ -189,7 +189,7 @@ fn read(
     agent: &AgentState,
     spoken: TaggedAnswer,
 ) -> Result<(PlanDecision, TaggedAnswer), RejectedAnswer> {
-    let (plan, spoken) = hear(spoken, &contract::plan())?;
+    let (plan, spoken) = parsed(spoken, &contract::plan())?;
     check_words(agent, &spoken, &[("/speak", &plan.speak)])?;
     let mut notes = vec![("/reason", plan.reason.as_str())];
     for step in &plan.plan_steps {

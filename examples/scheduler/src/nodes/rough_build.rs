@@ -5,7 +5,7 @@ use super::{announce, keep::preview, said};
 use crate::{
     agent::{AgentState, TerminalOutcome, Update},
     deps::Deps,
-    llm_config::{came_of_it, show, status},
+    llm_config::{show, status, status_note},
     schedule::rough_build::{RoughBuildError, rough_build},
 };
 
@@ -60,11 +60,11 @@ impl Node<AgentState> for RoughBuild {
                     format!("{placed} items placed"),
                     format!("已安排 {placed} 项"),
                 );
-                came_of_it(code, text)
+                status_note(code, text)
             }
             Err(error) => {
                 updates.push(Update::Ended(failure(&error, lang)));
-                came_of_it("rough_build_failed", error.to_string())
+                status_note("rough_build_failed", error.to_string())
             }
         };
         Ok(Outcome::done(updates).note(came))

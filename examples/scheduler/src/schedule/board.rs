@@ -2,7 +2,7 @@
 use std::borrow::Cow;
 
 use super::change::host_contains;
-use super::{Change, SECTIONS, ScheduleState, Slot, Task};
+use super::{Change, SECTIONS, ScheduleState, ScheduleTask, Slot};
 
 /// A schedule and an index that stay consistent. It borrows the schedule until the first change;
 /// trying a proposal and undoing it touches only the days concerned.
@@ -55,7 +55,7 @@ impl<'a> Board<'a> {
     }
 
     /// Returns the tasks on a day, in the order of their ids.
-    pub fn on_day(&self, day: u16) -> impl Iterator<Item = &Task> {
+    pub fn on_day(&self, day: u16) -> impl Iterator<Item = &ScheduleTask> {
         let positions = usize::from(day)
             .checked_sub(1)
             .and_then(|day| self.by_day.get(day));
@@ -66,7 +66,7 @@ impl<'a> Board<'a> {
     }
 
     /// Returns the items of a class that have a place in its order, on any day.
-    pub fn siblings(&self, class: u32) -> impl Iterator<Item = &Task> {
+    pub fn siblings(&self, class: u32) -> impl Iterator<Item = &ScheduleTask> {
         let known = self.by_class.iter().find(|(known, _)| *known == class);
         let positions = known.map(|(_, positions)| positions);
         positions
@@ -76,13 +76,14 @@ impl<'a> Board<'a> {
     }
 
     /// Returns the tasks in a section; a host and its guest can share one.
-    pub fn at(&self, day: u16, section: u8) -> impl Iterator<Item = &Task> {
+    pub fn at(&self, day: u16, section: u8) -> impl Iterator<Item = &ScheduleTask> {
         self.overlapping(Slot::new(day, section, section))
     }
 
     /// Returns the tasks that share a section with a range.
-    pub fn overlapping(&self, slot: Slot) -> impl Iterator<Item = &Task> {
-        let meets = move |task: &&Task| task.slots.iter().any(|range| range.overlaps(&slot));
+    pub fn overlapping(&self, slot: Slot) -> impl Iterator<Item = &ScheduleTask> {
+        let meets =
+            move |task: &&ScheduleTask| task.slots.iter().any(|range| range.overlaps(&slot));
         self.on_day(slot.day).filter(meets)
     }
 
@@ -106,7 +107,7 @@ impl<'a> Board<'a> {
 
     /// Returns the tasks of a day that a guest could still be embedded into, with their ranges
     /// there.
-    pub fn open_hosts(&self, day: u16) -> impl Iterator<Item = (&Task, Slot)> {
+    pub fn open_hosts(&self, day: u16) -> impl Iterator<Item = (&ScheduleTask, Slot)> {
         self.on_day(day)
             .filter(|task| task.is_open_host())
             .flat_map(move |task| {
@@ -121,7 +122,7 @@ impl<'a> Board<'a> {
     ///
     /// # Errors
     /// The task that is in the way.
-    pub fn spot(&self, slot: Slot) -> Result<Option<u32>, &Task> {
+    pub fn spot(&self, slot: Slot) -> Result<Option<u32>, &ScheduleTask> {
         let mut there = self.overlapping(slot);
         match (there.next(), there.next()) {
             (None, _) => Ok(None),
@@ -184,11 +185,11 @@ pub(crate) fn mask(slot: Slot) -> u16 {
 
 #[cfg(test)]
 mod tests {
-    use super::super::TaskStatus;
+    use super::super::PlacementStatus;
     use super::super::fixture::{course, errand, host, item, state, suggested};
     use super::*;
 
-    fn ids<'t>(tasks: impl Iterator<Item = &'t Task>) -> Vec<u32> {
+    fn ids<'t>(tasks: impl Iterator<Item = &'t ScheduleTask>) -> Vec<u32> {
         tasks.map(|task| task.state_id).collect()
     }
 
@@ -209,7 +210,7 @@ mod tests {
             task: 3,
             slots: vec![Slot::new(1, 3, 4)],
             host: None,
-            status: TaskStatus::Suggested,
+            status: PlacementStatus::Suggested,
         });
         board.apply(&Change::Unplace { task: 2 });
         assert_eq!(ids(board.on_day(1)), [1, 3]);

@@ -2,7 +2,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ScheduleState, Slot, Task, TaskStatus};
+use super::{PlacementStatus, ScheduleState, ScheduleTask, Slot};
 
 /// A change to a schedule. It says where a task lies afterwards, never how it got there, so a
 /// sequence of changes can be stored, replayed and applied twice.
@@ -20,7 +20,7 @@ pub enum Change {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         host: Option<u32>,
         /// How it stands afterwards.
-        status: TaskStatus,
+        status: PlacementStatus,
     },
     /// A task loses its place and wants one again; it keeps its duration.
     Unplace {
@@ -43,7 +43,7 @@ impl Change {
     }
 
     /// Returns the change that brings a task back to its current place.
-    pub(crate) fn restoring(task: &Task) -> Self {
+    pub(crate) fn restoring(task: &ScheduleTask) -> Self {
         if task.is_placed() {
             Self::Place {
                 task: task.state_id,
@@ -72,16 +72,16 @@ impl ScheduleState {
             } => {
                 self.put(*task, slots, *host, *status);
             }
-            Change::Unplace { task } => self.put(*task, &[], None, TaskStatus::Pending),
+            Change::Unplace { task } => self.put(*task, &[], None, PlacementStatus::Pending),
             Change::Confirm { task } => self.edit(*task, |task| {
                 if task.is_placed() {
-                    task.status = TaskStatus::Existing;
+                    task.status = PlacementStatus::Existing;
                 }
             }),
         }
     }
 
-    fn put(&mut self, id: u32, slots: &[Slot], host: Option<u32>, status: TaskStatus) {
+    fn put(&mut self, id: u32, slots: &[Slot], host: Option<u32>, status: PlacementStatus) {
         let Some(task) = self.task(id) else { return };
         let (old_host, guest) = (task.embed_host, task.embedded_by);
         if let Some(old) = old_host {
@@ -126,7 +126,7 @@ impl ScheduleState {
         }
     }
 
-    fn edit(&mut self, id: u32, how: impl FnOnce(&mut Task)) {
+    fn edit(&mut self, id: u32, how: impl FnOnce(&mut ScheduleTask)) {
         if let Some(task) = self
             .position(id)
             .and_then(|position| self.tasks.get_mut(position))
@@ -137,7 +137,7 @@ impl ScheduleState {
 }
 
 /// Returns true if a range is entirely inside one range of a host.
-pub(crate) fn host_contains(host: &Task, slot: Slot) -> bool {
+pub(crate) fn host_contains(host: &ScheduleTask, slot: Slot) -> bool {
     host.slots.iter().any(|range| range.contains(&slot))
 }
 
@@ -154,7 +154,7 @@ mod tests {
             task: 2,
             slots: vec![Slot::new(2, 1, 2)],
             host: Some(1),
-            status: TaskStatus::Suggested,
+            status: PlacementStatus::Suggested,
         };
         now.apply(&inside);
         let (physics, guest) = (now.task(1).unwrap(), now.task(2).unwrap());
@@ -179,7 +179,7 @@ mod tests {
             task,
             slots: vec![Slot::new(day, 1, 2)],
             host: Some(host),
-            status: TaskStatus::Suggested,
+            status: PlacementStatus::Suggested,
         };
         now.apply(&into(3, 1, 1));
         now.apply(&into(4, 2, 2));
@@ -212,12 +212,12 @@ mod tests {
             task: 1,
             slots: vec![Slot::new(1, 4, 4), Slot::new(1, 3, 3), Slot::new(1, 5, 5)],
             host: None,
-            status: TaskStatus::Suggested,
+            status: PlacementStatus::Suggested,
         });
         assert_eq!(now.task(1).unwrap().slots, [Slot::new(1, 3, 5)]);
         now.apply(&Change::Unplace { task: 1 });
         let task = now.task(1).unwrap();
-        assert_eq!((task.duration, task.status), (3, TaskStatus::Pending));
+        assert_eq!((task.duration, task.status), (3, PlacementStatus::Pending));
     }
 
     #[test]
@@ -235,7 +235,7 @@ mod tests {
             task: 2,
             slots: vec![Slot::new(1, 3, 4)],
             host: None,
-            status: TaskStatus::Suggested,
+            status: PlacementStatus::Suggested,
         };
         let json = serde_json::to_value(&change).unwrap();
         assert_eq!(

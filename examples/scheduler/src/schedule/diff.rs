@@ -1,7 +1,7 @@
 //! The differences between two schedules, in the terms of the calendar that they came from.
 use serde::{Deserialize, Serialize};
 
-use super::{EventType, ScheduleState, Slot, Source, Task, TaskStatus};
+use super::{EventType, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source};
 
 /// A task whose place differs between two schedules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -17,16 +17,16 @@ pub struct Difference {
     /// The kind of event.
     pub event_type: EventType,
     /// The current status.
-    pub status: TaskStatus,
+    pub status: PlacementStatus,
     /// The change of its place.
     #[serde(flatten)]
-    pub step: Step,
+    pub step: PlaceChange,
 }
 
 /// The change of the place of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "snake_case")]
-pub enum Step {
+pub enum PlaceChange {
     /// It got its first place.
     Place {
         /// The new place.
@@ -46,7 +46,7 @@ pub enum Step {
     },
 }
 
-impl Step {
+impl PlaceChange {
     /// Returns the old place of the task, if there is one.
     pub const fn from(&self) -> Option<&Location> {
         match self {
@@ -100,9 +100,9 @@ pub fn differences(original: &ScheduleState, current: &ScheduleState) -> Vec<Dif
             let before = original.task(task.state_id);
             let from = before.and_then(|before| locate(original, before));
             let step = match (from, locate(current, task)) {
-                (None, Some(to)) => Step::Place { to },
-                (Some(from), None) => Step::Unplace { from },
-                (Some(from), Some(to)) if from != to => Step::Move { from, to },
+                (None, Some(to)) => PlaceChange::Place { to },
+                (Some(from), None) => PlaceChange::Unplace { from },
+                (Some(from), Some(to)) if from != to => PlaceChange::Move { from, to },
                 _ => return None,
             };
             Some(Difference {
@@ -121,7 +121,7 @@ pub fn differences(original: &ScheduleState, current: &ScheduleState) -> Vec<Dif
 }
 
 /// Returns the place of a task in the terms of the calendar; none if it has no place.
-pub(crate) fn locate(state: &ScheduleState, task: &Task) -> Option<Location> {
+pub(crate) fn locate(state: &ScheduleState, task: &ScheduleTask) -> Option<Location> {
     if !task.is_placed() {
         return None;
     }
@@ -159,7 +159,7 @@ mod tests {
             task,
             slots: vec![slot],
             host,
-            status: TaskStatus::Suggested,
+            status: PlacementStatus::Suggested,
         }
     }
 
@@ -203,7 +203,7 @@ mod tests {
             [
                 (
                     "item-2".to_owned(),
-                    Step::Place {
+                    PlaceChange::Place {
                         to: Location {
                             sections: vec![
                                 at(2, 1, 2, "2026-09-15", 1),
@@ -215,14 +215,14 @@ mod tests {
                 ),
                 (
                     "item-3".to_owned(),
-                    Step::Move {
+                    PlaceChange::Move {
                         from: alone(at(8, 2, 1, "2026-09-21", 1)),
                         to: alone(at(8, 2, 1, "2026-09-21", 3)),
                     }
                 ),
                 (
                     "event-4".to_owned(),
-                    Step::Unplace {
+                    PlaceChange::Unplace {
                         from: alone(at(3, 1, 3, "2026-09-16", 5))
                     }
                 ),

@@ -1,7 +1,7 @@
 //! Short ways to write schedules in tests.
 use super::{
-    DayMapping, EventType, Level, ScheduleState, Slot, Source, Strategy, SubjectType, Task,
-    TaskClass, TaskStatus, Window,
+    DayMapping, EventType, Level, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source,
+    Strategy, SubjectType, TaskClass, Window,
 };
 
 /// Returns a window of days 1 to `days`; day 1 is Monday, 14 September 2026, in week 1.
@@ -22,7 +22,7 @@ pub(crate) fn window(days: u16) -> Window {
 }
 
 /// Returns a window with tasks, and a class for every class id in use.
-pub(crate) fn state(days: u16, tasks: Vec<Task>) -> ScheduleState {
+pub(crate) fn state(days: u16, tasks: Vec<ScheduleTask>) -> ScheduleState {
     let mut ids: Vec<u32> = tasks.iter().filter_map(|task| task.task_class_id).collect();
     ids.sort_unstable();
     ids.dedup();
@@ -62,14 +62,14 @@ pub(crate) fn heavy(id: u32, subject: SubjectType) -> TaskClass {
 }
 
 /// Returns a pending item of two sections.
-pub(crate) fn item(state_id: u32, class: u32, order: u32) -> Task {
-    Task {
+pub(crate) fn item(state_id: u32, class: u32, order: u32) -> ScheduleTask {
+    ScheduleTask {
         state_id,
         source: Source::TaskItem,
         source_id: format!("item-{state_id}"),
         name: format!("Item {state_id}"),
         category: format!("Class {class}"),
-        status: TaskStatus::Pending,
+        status: PlacementStatus::Pending,
         locked: false,
         slots: vec![],
         duration: 2,
@@ -83,9 +83,9 @@ pub(crate) fn item(state_id: u32, class: u32, order: u32) -> Task {
 }
 
 /// Returns the same item, already suggested in a slot.
-pub(crate) fn suggested(state_id: u32, class: u32, order: u32, slot: Slot) -> Task {
-    Task {
-        status: TaskStatus::Suggested,
+pub(crate) fn suggested(state_id: u32, class: u32, order: u32, slot: Slot) -> ScheduleTask {
+    ScheduleTask {
+        status: PlacementStatus::Suggested,
         slots: vec![slot],
         duration: slot.sections(),
         ..item(state_id, class, order)
@@ -93,13 +93,13 @@ pub(crate) fn suggested(state_id: u32, class: u32, order: u32, slot: Slot) -> Ta
 }
 
 /// Returns a course that no item can be inside.
-pub(crate) fn course(state_id: u32, name: &str, day: u16, from: u8, to: u8) -> Task {
-    Task {
+pub(crate) fn course(state_id: u32, name: &str, day: u16, from: u8, to: u8) -> ScheduleTask {
+    ScheduleTask {
         source: Source::Event,
         source_id: format!("event-{state_id}"),
         name: name.to_owned(),
         category: name.to_owned(),
-        status: TaskStatus::Existing,
+        status: PlacementStatus::Existing,
         locked: true,
         slots: vec![Slot::new(day, from, to)],
         duration: to + 1 - from,
@@ -110,8 +110,8 @@ pub(crate) fn course(state_id: u32, name: &str, day: u16, from: u8, to: u8) -> T
 }
 
 /// Returns a course that allows a guest.
-pub(crate) fn host(state_id: u32, name: &str, day: u16, from: u8, to: u8) -> Task {
-    Task {
+pub(crate) fn host(state_id: u32, name: &str, day: u16, from: u8, to: u8) -> ScheduleTask {
+    ScheduleTask {
         locked: false,
         can_embed: true,
         ..course(state_id, name, day, from, to)
@@ -119,8 +119,8 @@ pub(crate) fn host(state_id: u32, name: &str, day: u16, from: u8, to: u8) -> Tas
 }
 
 /// Returns a task that was in the calendar before.
-pub(crate) fn errand(state_id: u32, name: &str, day: u16, from: u8, to: u8) -> Task {
-    Task {
+pub(crate) fn errand(state_id: u32, name: &str, day: u16, from: u8, to: u8) -> ScheduleTask {
+    ScheduleTask {
         locked: false,
         event_type: EventType::Task,
         ..course(state_id, name, day, from, to)

@@ -18,12 +18,12 @@ mod tightness;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use candidates::{After, Candidate};
-pub use decision::{Decision, Operation, ProblemScope};
+pub use candidates::{After, HealthCandidate};
+pub use decision::{HealthDecision, Operation, ProblemScope};
 pub use envelope::{Envelope, MetricSchema, Metrics};
 pub use feasibility::{ClassProfile, Feasibility, Reason};
 pub use fugato::agent::candidates::ChangeEffect;
-pub use issues::{Issue, Severity, Trigger};
+pub use issues::{Issue, IssueTrigger, Severity};
 pub use rhythm::{DayRhythm, Rhythm};
 pub use tightness::{Level as TightnessLevel, Tightness};
 

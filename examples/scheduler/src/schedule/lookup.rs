@@ -1,5 +1,5 @@
 //! Small queries on a schedule, shared by all other modules.
-use super::{DayMapping, ScheduleState, Slot, Source, Task, TaskClass, TaskStatus};
+use super::{DayMapping, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source, TaskClass};
 
 /// A point in the schedule: a day and a section. Points compare in time order.
 pub type Point = (u16, u8);
@@ -74,7 +74,7 @@ impl Slot {
     }
 }
 
-impl Task {
+impl ScheduleTask {
     /// Returns true if it has a place.
     pub fn is_placed(&self) -> bool {
         !self.slots.is_empty()
@@ -103,13 +103,13 @@ impl Task {
 
     /// Returns true if it is an item of a class and still pending.
     pub fn is_pending_item(&self) -> bool {
-        self.source == Source::TaskItem && self.status == TaskStatus::Pending
+        self.source == Source::TaskItem && self.status == PlacementStatus::Pending
     }
 }
 
 impl ScheduleState {
     /// Returns the task with this id.
-    pub fn task(&self, state_id: u32) -> Option<&Task> {
+    pub fn task(&self, state_id: u32) -> Option<&ScheduleTask> {
         self.tasks.get(self.position(state_id)?)
     }
 
@@ -119,7 +119,7 @@ impl ScheduleState {
     }
 
     /// Returns the class that a task belongs to.
-    pub fn class_of(&self, task: &Task) -> Option<&TaskClass> {
+    pub fn class_of(&self, task: &ScheduleTask) -> Option<&TaskClass> {
         self.class(task.task_class_id?)
     }
 

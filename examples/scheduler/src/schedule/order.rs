@@ -3,7 +3,7 @@
 //! Only neighbours in the order are compared. So classes interleave freely, and a schedule that
 //! is out of order can be repaired one task at a time.
 use super::lookup::Point;
-use super::{Board, Task, WriteRefusal};
+use super::{Board, ScheduleTask, WriteRefusal};
 
 /// The points between which a task may be placed: strictly after the first and strictly before the
 /// second.
@@ -24,7 +24,10 @@ impl Bounds {
 }
 
 /// Returns the nearest placed siblings of a task, before and after it in the order of its class.
-fn neighbours<'b>(board: &'b Board<'_>, task: &Task) -> (Option<&'b Task>, Option<&'b Task>) {
+fn neighbours<'b>(
+    board: &'b Board<'_>,
+    task: &ScheduleTask,
+) -> (Option<&'b ScheduleTask>, Option<&'b ScheduleTask>) {
     let Some((class, order)) = task.ordered() else {
         return (None, None);
     };
@@ -39,11 +42,11 @@ fn neighbours<'b>(board: &'b Board<'_>, task: &Task) -> (Option<&'b Task>, Optio
 }
 
 /// Returns the points between which a task may be placed, given the places of its siblings.
-pub fn bounds(board: &Board<'_>, task: &Task) -> Bounds {
+pub fn bounds(board: &Board<'_>, task: &ScheduleTask) -> Bounds {
     let (lower, higher) = neighbours(board, task);
     Bounds {
-        after: lower.and_then(Task::end),
-        before: higher.and_then(Task::start),
+        after: lower.and_then(ScheduleTask::end),
+        before: higher.and_then(ScheduleTask::start),
     }
 }
 
@@ -51,7 +54,7 @@ pub fn bounds(board: &Board<'_>, task: &Task) -> Bounds {
 ///
 /// # Errors
 /// [`WriteRefusal::Order`] names the sibling that it would pass.
-pub fn check(board: &Board<'_>, task: &Task) -> Result<(), WriteRefusal> {
+pub fn check(board: &Board<'_>, task: &ScheduleTask) -> Result<(), WriteRefusal> {
     let (Some(start), Some(end)) = (task.start(), task.end()) else {
         return Ok(());
     };
@@ -68,11 +71,11 @@ pub fn check(board: &Board<'_>, task: &Task) -> Result<(), WriteRefusal> {
 #[cfg(test)]
 mod tests {
     use super::super::fixture::{item, state, suggested};
-    use super::super::{Change, Slot, TaskStatus};
+    use super::super::{Change, PlacementStatus, Slot};
     use super::*;
 
     fn put(board: &mut Board<'_>, task: u32, slot: Slot) {
-        let status = TaskStatus::Suggested;
+        let status = PlacementStatus::Suggested;
         board.apply(&Change::Place {
             task,
             slots: vec![slot],

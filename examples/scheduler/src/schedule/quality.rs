@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::health::{demands_much, series};
-use super::{Board, SECTIONS, ScheduleState, Strategy, Task};
+use super::{Board, SECTIONS, ScheduleState, ScheduleTask, Strategy};
 
 /// The disadvantages of a schedule for the person. Less is better, and zero is best.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +81,7 @@ impl Kinds {
         Self(kinds)
     }
 
-    pub(super) fn kind(&self, task: &Task) -> Option<Kind> {
+    pub(super) fn kind(&self, task: &ScheduleTask) -> Option<Kind> {
         self.0.get(&task.state_id).copied()
     }
 

@@ -1,7 +1,7 @@
 //! The optimisation without a model: always the best candidate, until nothing helps.
 use fugato::agent::candidates::Stagnation;
 
-use super::health::{Decision, Operation, decide};
+use super::health::{HealthDecision, Operation, decide};
 use super::{Board, Change, ScheduleState, WriteOptions};
 
 /// The result of an optimisation.
@@ -14,7 +14,7 @@ pub struct OptimisationReport {
     /// The reason for its end.
     pub end: RefineEnd,
     /// The last decision.
-    pub decision: Decision,
+    pub decision: HealthDecision,
 }
 
 /// The reasons for the end of an optimisation.
@@ -74,7 +74,7 @@ pub fn refine(
     }
 }
 
-fn ended(decision: &Decision) -> Option<RefineEnd> {
+fn ended(decision: &HealthDecision) -> Option<RefineEnd> {
     if decision.should_continue_optimize {
         return None;
     }

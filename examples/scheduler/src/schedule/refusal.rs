@@ -2,7 +2,7 @@
 //! problem, and the allowed alternatives.
 use super::lookup::Point;
 use super::text::{days_text, range_text};
-use super::{Slot, Task};
+use super::{ScheduleTask, Slot};
 
 /// The reasons for which nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -191,7 +191,7 @@ impl WriteRefusal {
         )
     }
 
-    pub(crate) fn order(task: &Task, sibling: &Task) -> Self {
+    pub(crate) fn order(task: &ScheduleTask, sibling: &ScheduleTask) -> Self {
         let after = task.task_order > sibling.task_order;
         let at = if after {
             sibling.end()

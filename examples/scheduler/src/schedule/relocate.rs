@@ -2,7 +2,7 @@
 //! several at once differ only in the targets; all of them are checked here, before anything
 //! changes.
 use super::scope::DayScope;
-use super::{Board, Change, SECTIONS, Slot, Task, TaskStatus, WriteRefusal, order};
+use super::{Board, Change, PlacementStatus, SECTIONS, ScheduleTask, Slot, WriteRefusal, order};
 
 /// The permissions of write tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -156,7 +156,7 @@ impl Board<'_> {
     }
 
     /// Returns the task with this id.
-    pub(crate) fn known(&self, task: u32) -> Result<&Task, WriteRefusal> {
+    pub(crate) fn known(&self, task: u32) -> Result<&ScheduleTask, WriteRefusal> {
         self.state()
             .task(task)
             .ok_or(WriteRefusal::UnknownTask(task))
@@ -167,9 +167,9 @@ impl Board<'_> {
         &self,
         id: u32,
         options: &WriteOptions,
-    ) -> Result<&Task, WriteRefusal> {
+    ) -> Result<&ScheduleTask, WriteRefusal> {
         let task = self.known(id)?;
-        if !task.is_placed() || task.status == TaskStatus::Pending {
+        if !task.is_placed() || task.status == PlacementStatus::Pending {
             return Err(WriteRefusal::NotPlaced(id));
         }
         if task.locked {
@@ -178,7 +178,7 @@ impl Board<'_> {
                 name: task.name.clone(),
             });
         }
-        if task.status == TaskStatus::Existing && !options.existing_may_move {
+        if task.status == PlacementStatus::Existing && !options.existing_may_move {
             return Err(WriteRefusal::Existing {
                 task: id,
                 name: task.name.clone(),
@@ -205,7 +205,7 @@ impl Board<'_> {
 
     fn check_scope(
         &self,
-        task: &Task,
+        task: &ScheduleTask,
         target: Target,
         options: &WriteOptions,
     ) -> Result<(), WriteRefusal> {
@@ -239,7 +239,7 @@ impl Board<'_> {
                 .find(|change| change.task() == target.task);
             let status = match was {
                 Some(Change::Place { status, .. }) => *status,
-                _ => TaskStatus::Suggested,
+                _ => PlacementStatus::Suggested,
             };
             let task = self.known(target.task)?;
             let slot = fit(*target, task.duration)?;
@@ -265,7 +265,7 @@ impl Board<'_> {
     /// Checks a place against the rules of the class of a task.
     pub(crate) fn check_class(
         &self,
-        task: &Task,
+        task: &ScheduleTask,
         slot: Slot,
         embedded: bool,
     ) -> Result<(), WriteRefusal> {
@@ -297,7 +297,7 @@ fn fit(target: Target, duration: u8) -> Result<Slot, WriteRefusal> {
     Ok(slot)
 }
 
-fn conflict(slot: Slot, there: &Task) -> WriteRefusal {
+fn conflict(slot: Slot, there: &ScheduleTask) -> WriteRefusal {
     WriteRefusal::Conflict {
         slot,
         with: there.state_id,

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use self::demand::{Job, jobs};
 use self::grid::{Block, Grid};
-use super::{Board, Change, ScheduleState, TaskStatus};
+use super::{Board, Change, PlacementStatus, ScheduleState};
 
 /// The place of an item, in the terms of the calendar.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub struct RoughBuild {
     /// The same as changes to the schedule; every item becomes suggested.
     pub changes: Vec<Change>,
     /// The deviations from the classes, for the person.
-    pub issues: Vec<BuildIssue>,
+    pub issues: Vec<PlacementMismatch>,
     /// The method by which it was found.
     pub found: PlacementMethod,
 }
@@ -58,7 +58,7 @@ pub enum PlacementMethod {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "issue", rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum BuildIssue {
+pub enum PlacementMismatch {
     /// Items are placed in two sections each, and the class asks for another length.
     #[error(
         "class \"{name}\" wants {total_slots} sections for {items} items; every item was given 2"
@@ -171,7 +171,7 @@ pub fn changes_for(
             return Err(misplaced());
         }
         let host = board.spot(slot).map_err(|_| misplaced())?;
-        let status = TaskStatus::Suggested;
+        let status = PlacementStatus::Suggested;
         let change = Change::Place {
             task: item.state_id,
             slots: vec![slot],
@@ -217,18 +217,20 @@ fn placement(state: &ScheduleState, item: u32, block: Block) -> Option<Placement
     })
 }
 
-fn issues(state: &ScheduleState, jobs: &[Job<'_>]) -> Vec<BuildIssue> {
+fn issues(state: &ScheduleState, jobs: &[Job<'_>]) -> Vec<PlacementMismatch> {
     let issue = |job: &Job<'_>| {
         let items = state
             .tasks
             .iter()
             .filter(|task| task.task_class_id == Some(job.class.id));
         let items = u32::try_from(items.count()).unwrap_or(u32::MAX);
-        (job.class.total_slots != items.saturating_mul(2)).then(|| BuildIssue::LengthDiffers {
-            class: job.class.id,
-            name: job.class.name.clone(),
-            total_slots: job.class.total_slots,
-            items,
+        (job.class.total_slots != items.saturating_mul(2)).then(|| {
+            PlacementMismatch::LengthDiffers {
+                class: job.class.id,
+                name: job.class.name.clone(),
+                total_slots: job.class.total_slots,
+                items,
+            }
         })
     };
     jobs.iter().filter_map(issue).collect()

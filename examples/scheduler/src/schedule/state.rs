@@ -11,7 +11,7 @@ pub struct ScheduleState {
     /// The days that can be planned.
     pub window: Window,
     /// All placed and pending tasks, in the order of `state_id`.
-    pub tasks: Vec<Task>,
+    pub tasks: Vec<ScheduleTask>,
     /// The classes of task items.
     pub task_classes: Vec<TaskClass>,
 }
@@ -39,7 +39,7 @@ pub struct DayMapping {
 
 /// A task that has a place in the schedule or is to get one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Task {
+pub struct ScheduleTask {
     /// The only id that a model sees.
     pub state_id: u32,
     /// The source.
@@ -51,7 +51,7 @@ pub struct Task {
     /// The subject or kind, such as "Algebra".
     pub category: String,
     /// The status: existing, suggested or pending.
-    pub status: TaskStatus,
+    pub status: PlacementStatus,
     /// True if it must keep its place: a course that nothing can be embedded into.
     pub locked: bool,
     /// The place; empty if pending. Adjacent sections are one range.
@@ -91,7 +91,8 @@ pub enum Source {
 /// How a task stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum TaskStatus {
+#[schemars(rename = "TaskStatus")]
+pub enum PlacementStatus {
     /// It was in the calendar before, or was confirmed.
     Existing,
     /// It has a place that nobody has confirmed yet.

@@ -1,7 +1,7 @@
 //! The text forms of places and days for the model.
 use std::fmt::Write;
 
-use super::{Board, DayMapping, Slot, Task, TaskStatus};
+use super::{Board, DayMapping, PlacementStatus, ScheduleTask, Slot};
 
 /// Returns `day 3, sections 5-6`.
 pub(crate) fn range_text(slot: Slot) -> String {
@@ -88,7 +88,7 @@ pub(crate) fn day_name(day: &DayMapping) -> String {
 }
 
 /// Returns `#4 "Algebra 3" [suggested]`, with its host or guest.
-pub(crate) fn task_name(task: &Task) -> String {
+pub(crate) fn task_name(task: &ScheduleTask) -> String {
     let mut text = format!(
         "#{} \"{}\" [{}",
         task.state_id,
@@ -109,11 +109,11 @@ pub(crate) fn task_name(task: &Task) -> String {
     text
 }
 
-pub(crate) const fn status_text(status: TaskStatus) -> &'static str {
+pub(crate) const fn status_text(status: PlacementStatus) -> &'static str {
     match status {
-        TaskStatus::Existing => "existing",
-        TaskStatus::Suggested => "suggested",
-        TaskStatus::Pending => "pending",
+        PlacementStatus::Existing => "existing",
+        PlacementStatus::Suggested => "suggested",
+        PlacementStatus::Pending => "pending",
     }
 }
 
@@ -123,7 +123,7 @@ pub(crate) fn day_line(board: &Board<'_>, day: u16) -> String {
         .state()
         .day(day)
         .map_or_else(|| format!("day {day}"), day_name);
-    let mut there: Vec<(Slot, &Task)> = board
+    let mut there: Vec<(Slot, &ScheduleTask)> = board
         .on_day(day)
         .flat_map(|task| task.slots.iter().map(move |slot| (*slot, task)))
         .filter(|(slot, _)| slot.day == day)

@@ -1,4 +1,4 @@
-//! The tools of a model. Each is a plain function over a schedule: reads return a [`Reply`], writes
+//! The tools of a model. Each is a plain function over a schedule: reads return a [`ReadResult`], writes
 //! return the changes as [`WritePreview`], or the reason for making none.
 mod analyze;
 mod available;
@@ -39,7 +39,7 @@ use super::{Board, Change, WriteRefusal};
 
 /// The result of a read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Reply {
+pub struct ReadResult {
     /// The answer, for the model.
     pub text: String,
     /// The answer in a few words, for a person.

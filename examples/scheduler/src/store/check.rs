@@ -4,8 +4,8 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 use crate::schedule::{
-    Change, Difference, Location, ScheduleState, Slot, Source, Step, Task, TaskStatus, differences,
-    locate,
+    Change, Difference, Location, PlaceChange, PlacementStatus, ScheduleState, ScheduleTask, Slot,
+    Source, differences, locate,
 };
 
 /// The reason why nothing was written: the changes since the writer read the calendar.
@@ -175,7 +175,11 @@ pub(crate) fn carried_over(
 }
 
 /// Returns the change that brings a task back to its stored place, on the same dates.
-fn kept_place(stored: &ScheduleState, new: &ScheduleState, task: &Task) -> Option<Difference> {
+fn kept_place(
+    stored: &ScheduleState,
+    new: &ScheduleState,
+    task: &ScheduleTask,
+) -> Option<Difference> {
     let known = stored.tasks.iter().find(|known| {
         (known.source, &known.source_id, &known.name) == (task.source, &task.source_id, &task.name)
     })?;
@@ -187,8 +191,8 @@ fn kept_place(stored: &ScheduleState, new: &ScheduleState, task: &Task) -> Optio
         }
     }
     let step = match locate(new, task) {
-        None => Step::Place { to },
-        Some(from) if from != to => Step::Move { from, to },
+        None => PlaceChange::Place { to },
+        Some(from) if from != to => PlaceChange::Move { from, to },
         Some(_) => return None,
     };
     Some(Difference {
@@ -207,7 +211,7 @@ fn stale(stored: &ScheduleState, change: &Difference) -> Option<StaleFact> {
     let (task, name) = (change.task, change.name.clone());
     let known = stored.task(task);
     // An item is numbered by its place in its class: after an import another one may have the id.
-    let is_same = |known: &&Task| known.source_id == change.source_id && known.name == name;
+    let is_same = |known: &&ScheduleTask| known.source_id == change.source_id && known.name == name;
     let Some(known) = known.filter(is_same) else {
         return Some(StaleFact::Gone { task, name });
     };
@@ -248,7 +252,7 @@ fn fits(state: &ScheduleState, change: &Difference, to: &Location) -> Result<Cha
     };
     let others = state.tasks.iter().filter(|other| other.state_id != task);
     let mut others = others.filter(|other| Some(other.state_id) != host);
-    let overlaps = |other: &&Task| {
+    let overlaps = |other: &&ScheduleTask| {
         let mut taken = other.slots.iter();
         taken.any(|taken| slots.iter().any(|slot| slot.overlaps(taken)))
     };
@@ -280,6 +284,6 @@ fn open_host(state: &ScheduleState, id: &str, slots: &[Slot]) -> Option<u32> {
 /// yet.
 pub(crate) fn decided(stored: &ScheduleState, now: &ScheduleState) -> Vec<Difference> {
     let mut changes = differences(stored, now);
-    changes.retain(|change| change.status != TaskStatus::Suggested);
+    changes.retain(|change| change.status != PlacementStatus::Suggested);
     changes
 }

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::schedule::{EventType, ScheduleState, Source, Task, TaskClass, TaskStatus};
+use crate::schedule::{EventType, PlacementStatus, ScheduleState, ScheduleTask, Source, TaskClass};
 
 /// A class and all its items, in their new form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -34,7 +34,7 @@ pub struct WrittenClass {
     /// True if it is new.
     pub created: bool,
     /// All its items.
-    pub items: Vec<Task>,
+    pub items: Vec<ScheduleTask>,
 }
 
 impl ScheduleState {
@@ -46,7 +46,7 @@ impl ScheduleState {
         self.task_classes.sort_by_key(|class| class.id);
         let kept: BTreeSet<u32> = written.items.iter().map(|item| item.state_id).collect();
         let is_item =
-            |task: &Task| task.task_class_id == Some(id) && task.source == Source::TaskItem;
+            |task: &ScheduleTask| task.task_class_id == Some(id) && task.source == Source::TaskItem;
         self.tasks
             .retain(|task| !is_item(task) || kept.contains(&task.state_id));
         for item in &written.items {
@@ -93,9 +93,10 @@ pub(crate) fn resolved(
             class.id
         )]);
     }
-    let mine =
-        |task: &&Task| task.source == Source::TaskItem && task.task_class_id == Some(class.id);
-    let before: Vec<&Task> = stored.tasks.iter().filter(mine).collect();
+    let mine = |task: &&ScheduleTask| {
+        task.source == Source::TaskItem && task.task_class_id == Some(class.id)
+    };
+    let before: Vec<&ScheduleTask> = stored.tasks.iter().filter(mine).collect();
     let mut issues = Vec::new();
     let named: BTreeSet<u32> = write.items.iter().filter_map(|item| item.task).collect();
     for id in &named {
@@ -123,7 +124,7 @@ pub(crate) fn resolved(
     })
 }
 
-fn items(stored: &ScheduleState, class: &TaskClass, wanted: &[ClassItem]) -> Vec<Task> {
+fn items(stored: &ScheduleState, class: &TaskClass, wanted: &[ClassItem]) -> Vec<ScheduleTask> {
     let mut next = 1 + stored
         .tasks
         .iter()
@@ -141,13 +142,13 @@ fn items(stored: &ScheduleState, class: &TaskClass, wanted: &[ClassItem]) -> Vec
             },
             |known| known.state_id,
         );
-        let new = Task {
+        let new = ScheduleTask {
             state_id,
             source: Source::TaskItem,
             source_id: format!("class-{}-item-{state_id}", class.id),
             name: String::new(),
             category: class.name.clone(),
-            status: TaskStatus::Pending,
+            status: PlacementStatus::Pending,
             locked: false,
             slots: vec![],
             duration,

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use fugato::store::Cell;
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::schedule::{DayMapping, ScheduleState, Slot, Source, Task, TaskClass, Window};
+use crate::schedule::{DayMapping, ScheduleState, ScheduleTask, Slot, Source, TaskClass, Window};
 
 /// The tables of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -248,7 +248,7 @@ fn class(cells: &mut Cells<'_>) -> Result<TaskClass, String> {
     })
 }
 
-fn task_row(task: &Task) -> Vec<Cell> {
+fn task_row(task: &ScheduleTask) -> Vec<Cell> {
     vec![
         word(&task.source),
         Cell::Text(task.source_id.clone()),
@@ -265,8 +265,8 @@ fn task_row(task: &Task) -> Vec<Cell> {
 }
 
 /// Reads a task without its place, which is in other rows.
-fn task(cells: &mut Cells<'_>) -> Result<Task, String> {
-    Ok(Task {
+fn task(cells: &mut Cells<'_>) -> Result<ScheduleTask, String> {
+    Ok(ScheduleTask {
         state_id: cells.number()?,
         source: cells.word()?,
         source_id: cells.text()?,

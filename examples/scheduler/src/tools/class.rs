@@ -2,7 +2,7 @@
 use fugato::tool::{RegistryBuilder, ToolFailure, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 
-use super::{Cx, View};
+use super::{Cx, ToolView};
 use crate::{
     agent::Update,
     store::{ClassWrite, WrittenClass},
@@ -12,7 +12,9 @@ use crate::{
 /// The tool whose result is stored by the node that executes it.
 pub const UPSERT_TASK_CLASS: &str = "upsert_task_class";
 
-pub(super) fn register(builder: RegistryBuilder<View, Update>) -> RegistryBuilder<View, Update> {
+pub(super) fn register(
+    builder: RegistryBuilder<ToolView, Update>,
+) -> RegistryBuilder<ToolView, Update> {
     let spec = ToolSpec::write(
         UPSERT_TASK_CLASS,
         "Makes a class of things to do, or changes one, with all its items. It schedules nothing.",

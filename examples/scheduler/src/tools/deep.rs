@@ -2,7 +2,7 @@
 //! and its candidates do better.
 use fugato::tool::{NoArguments, RegistryBuilder, ToolOutput, ToolSpec};
 
-use super::{Cx, View, written};
+use super::{Cx, ToolView, written};
 use crate::{
     agent::Update,
     schedule::tools::{Analysis, CompoundArgs, analyze, min_context_switch, spread_even},
@@ -36,7 +36,9 @@ const ANALYSES: [(&str, &str, Analysis); 5] = [
     ),
 ];
 
-pub(super) fn register(builder: RegistryBuilder<View, Update>) -> RegistryBuilder<View, Update> {
+pub(super) fn register(
+    builder: RegistryBuilder<ToolView, Update>,
+) -> RegistryBuilder<ToolView, Update> {
     let planner = |name: &str, text: &str| {
         ToolSpec::write(name, text)
             .domain("schedule")

@@ -1,7 +1,7 @@
 //! Tools over the queue of tasks that a request is about.
 use fugato::tool::{NoArguments, RegistryBuilder, ToolSpec};
 
-use super::{Cx, View, seen, written};
+use super::{Cx, ToolView, seen, written};
 use crate::{
     agent::Update,
     schedule::{
@@ -16,7 +16,9 @@ use crate::{
 /// The tool whose failures the queue counts.
 pub const QUEUE_APPLY_HEAD_MOVE: &str = "queue_apply_head_move";
 
-pub(super) fn register(builder: RegistryBuilder<View, Update>) -> RegistryBuilder<View, Update> {
+pub(super) fn register(
+    builder: RegistryBuilder<ToolView, Update>,
+) -> RegistryBuilder<ToolView, Update> {
     let queue = |spec: ToolSpec| spec.domain("schedule").pack("queue").requires_state();
     builder
         .function(
@@ -25,7 +27,7 @@ pub(super) fn register(builder: RegistryBuilder<View, Update>) -> RegistryBuilde
                 "The next task of the queue, which is worked on from now on.",
             )),
             |cx: Cx<'_>, _: NoArguments| {
-                let View {
+                let ToolView {
                     schedule, queue, ..
                 } = cx.state()?;
                 let output = seen(queue_pop_head(schedule, queue))?;
@@ -52,7 +54,7 @@ pub(super) fn register(builder: RegistryBuilder<View, Update>) -> RegistryBuilde
             ))
             .preview(["reason"]),
             |cx: Cx<'_>, args: QueueSkipHeadArgs| {
-                let View {
+                let ToolView {
                     schedule, queue, ..
                 } = cx.state()?;
                 let output = seen(queue_skip_head(schedule, queue, &args))?;

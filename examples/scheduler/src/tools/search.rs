@@ -1,7 +1,7 @@
 //! Tools that look for places and for tasks.
 use fugato::tool::{RegistryBuilder, ToolSpec};
 
-use super::{Cx, View, refused, seen};
+use super::{Cx, ToolView, refused, seen};
 use crate::{
     agent::Update,
     schedule::{
@@ -13,7 +13,9 @@ use crate::{
     },
 };
 
-pub(super) fn register(builder: RegistryBuilder<View, Update>) -> RegistryBuilder<View, Update> {
+pub(super) fn register(
+    builder: RegistryBuilder<ToolView, Update>,
+) -> RegistryBuilder<ToolView, Update> {
     let core = |spec: ToolSpec| spec.domain("schedule").pack("core").requires_state();
     builder
         .function(

@@ -6,14 +6,14 @@ use fugato::{
     web::{Web, WebFetch, WebSearch},
 };
 
-use super::View;
+use super::ToolView;
 use crate::agent::Update;
 
 /// Registers the tools for the web; without a web they are known and switched off.
 pub(super) fn register(
-    builder: RegistryBuilder<View, Update>,
+    builder: RegistryBuilder<ToolView, Update>,
     web: Option<Arc<dyn Web>>,
-) -> RegistryBuilder<View, Update> {
+) -> RegistryBuilder<ToolView, Update> {
     let search = WebSearch::new(web.clone()).adjust(|spec| {
         told(
             spec,

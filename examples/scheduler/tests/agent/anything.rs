@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use fugato::{graph::RunResult, store::MemoryLog};
-use fugato_testkit::{Reply as Said, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply as Said};
 use proptest::prelude::*;
 use scheduler::{
-    agent::{AgentState, Phase, Reply, Request},
+    agent::{AgentState, CardReply, Phase, Request},
     llm_config::{LlmConfig, OnFailure},
-    schedule::{EventType, ScheduleState, Slot, Task},
+    schedule::{EventType, ScheduleState, ScheduleTask, Slot},
 };
 use serde_json::{Value, json};
 
@@ -129,11 +129,11 @@ fn said() -> BoxedStrategy<String> {
     .boxed()
 }
 
-fn reply() -> BoxedStrategy<Reply> {
+fn reply() -> BoxedStrategy<CardReply> {
     prop_oneof![
-        5 => Just(Reply::approve()),
-        1 => Just(Reply::reject(Some("not like that".into()))),
-        1 => Just(Reply::text("as you like")),
+        5 => Just(CardReply::approve()),
+        1 => Just(CardReply::reject(Some("not like that".into()))),
+        1 => Just(CardReply::text("as you like")),
     ]
     .boxed()
 }
@@ -148,7 +148,7 @@ fn assert_whole(before: &ScheduleState, now: &ScheduleState) {
             .collect::<Vec<_>>()
     };
     assert_eq!(ids(now), ids(before), "nothing is lost or made up");
-    let length = |task: &Task| task.slots.iter().map(Slot::sections).sum::<u8>();
+    let length = |task: &ScheduleTask| task.slots.iter().map(Slot::sections).sum::<u8>();
     for task in &now.tasks {
         let was = before.task(task.state_id).unwrap();
         assert_eq!(task.duration, was.duration);
@@ -209,7 +209,7 @@ fn assert_legal(before: &ScheduleState, ended: &RunResult<AgentState>) {
 }
 
 /// Runs a request, with replies as long as there is an open question.
-async fn play(script: Vec<String>, replies: Vec<Reply>, always: bool) {
+async fn play(script: Vec<String>, replies: Vec<CardReply>, always: bool) {
     let mut calendar = week();
     // It overlaps with a lecture from the beginning.
     calendar.tasks.retain(|task| task.state_id != CHOIR);

@@ -9,13 +9,13 @@ use fugato::{
     },
     store::MemoryLog,
 };
-use fugato_testkit::{Reply as Said, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply as Said};
 use futures::StreamExt as _;
 use scheduler::{
-    agent::{AgentState, Mode, Phase, ROUGH_BUILD_DONE, Reply, Request, Update},
+    agent::{AgentState, CardReply, Mode, Phase, ROUGH_BUILD_DONE, Request, Update},
     contract::{Intent, IntentKind},
     llm_config::LlmConfig,
-    route::{Route, RouteTo, Routes},
+    route::{Route, RouteSet, RouteTo},
     rules,
 };
 use serde_json::{Value, json};
@@ -123,7 +123,7 @@ async fn sch_49_what_streams_is_shown_once_and_without_the_decision() {
     ]);
     let asked = work.ask("Look").await;
     assert_eq!(asked.texts(), ["Two looks will do."]);
-    let asked = work.reply(asked.open(), &Reply::approve()).await;
+    let asked = work.reply(asked.open(), &CardReply::approve()).await;
     assert_eq!(
         asked.texts(),
         ["I look at everything.", "Which week do you mean?"]
@@ -370,7 +370,7 @@ async fn routed<const N: usize>(
         asked: Arc::default(),
     };
     let mind = LlmConfig {
-        routes: Routes::Five,
+        routes: RouteSet::Five,
         ..strict(model.clone())
     };
     let (deps, log) = (deps(week()).mind(mind), Arc::new(MemoryLog::default()));

@@ -9,9 +9,9 @@ use fugato::{
     store::MemoryLog,
     stream::EventKind,
 };
-use fugato_testkit::{Reply as Said, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply as Said};
 use scheduler::{
-    agent::{CompactedHistory, Reply, Request, Update},
+    agent::{CardReply, CompactedHistory, Request, Update},
     calendar::Lang,
 };
 use serde_json::{Value, json};
@@ -113,7 +113,7 @@ async fn sch_116_a_long_conversation_is_summed_up_once_and_for_good() {
     assert_eq!(first.state().await.compacted, CompactedHistory::default());
     first.model.push(Said::text(SUMMARY));
     first.says(&place(FIRST, 1, 3));
-    let wanted = first.reply(planned.open(), &Reply::approve()).await;
+    let wanted = first.reply(planned.open(), &CardReply::approve()).await;
 
     let compacted = wanted.agent().compacted.clone();
     let done = &compacted.conversation;
@@ -141,7 +141,7 @@ async fn sch_116_a_long_conversation_is_summed_up_once_and_for_good() {
 
     // Another process continues the thread.
     let second = stage(&store, [says(&ends("done")), says(&json!("Done."))]);
-    let scene = second.reply(wanted.open(), &Reply::approve()).await;
+    let scene = second.reply(wanted.open(), &CardReply::approve()).await;
     assert_eq!(scene.agent().compacted, compacted);
     assert!(asked(&second, "compact").is_empty());
     let shown = asked(&second, "execute").remove(0).messages;
@@ -162,7 +162,7 @@ async fn sch_39_a_summary_is_made_before_anybody_decides() {
     ];
     let stage = stage(&Arc::new(MemoryLog::default()), script);
     let planned = ask(&stage, &turns(), request()).await;
-    stage.reply(planned.open(), &Reply::approve()).await;
+    stage.reply(planned.open(), &CardReply::approve()).await;
     let requests = stage.model.requests();
     let stages: Vec<_> = requests
         .iter()
@@ -270,7 +270,7 @@ async fn sch_116_its_statuses_are_in_the_language_of_the_person() {
         ];
         let stage = stage(&Arc::new(MemoryLog::default()), script);
         let planned = ask(&stage, &turns(), request().in_lang(lang)).await;
-        let scene = stage.reply(planned.open(), &Reply::approve()).await;
+        let scene = stage.reply(planned.open(), &CardReply::approve()).await;
         statuses(&scene)
             .into_iter()
             .map(|(code, summary)| format!("{code}: {summary}"))
@@ -310,7 +310,7 @@ async fn sch_116_nothing_is_summed_up_without_a_model_or_need() {
     );
     // Three of the four turns have less than half of the tokens.
     let planned = ask(&short, &turns()[..6], request()).await;
-    let scene = short.reply(planned.open(), &Reply::approve()).await;
+    let scene = short.reply(planned.open(), &CardReply::approve()).await;
     assert_eq!(
         (scene.card().kind.as_str(), statuses(&scene)),
         ("confirm", vec![])

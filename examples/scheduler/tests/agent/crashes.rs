@@ -10,7 +10,7 @@ use fugato_testkit::{
     sim::{CrashSim, Fault},
 };
 use scheduler::{
-    agent::{AgentState, Card, Reply, Request, Update},
+    agent::{AgentState, Card, CardReply, Request, Update},
     graph::graph,
 };
 use serde_json::{Value, json};
@@ -82,7 +82,7 @@ fn simulation() -> CrashSim<AgentState> {
         .answer(|interrupt| {
             let card: Card = serde_json::from_value(interrupt.question.prompt.clone()).ok()?;
             assert_eq!(card.kind, "confirm", "{card:?}");
-            serde_json::to_value(Reply::approve()).ok()
+            serde_json::to_value(CardReply::approve()).ok()
         })
         .random(16)
 }

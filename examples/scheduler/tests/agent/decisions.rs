@@ -10,13 +10,15 @@ use fugato::{
     state::{Role, ThreadId},
     store::MemoryLog,
 };
-use fugato_testkit::{Reply as Said, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply as Said};
 use scheduler::{
-    agent::{Action, Phase, QuestionTopic, ROUGH_BUILD_DONE, Reply, Request, TerminalStatus},
+    agent::{
+        CardAction, CardReply, Phase, QuestionTopic, ROUGH_BUILD_DONE, Request, TerminalStatus,
+    },
     deps::{Deps, ScheduleProvider},
     llm_config::LlmConfig,
-    schedule::{ScheduleState, Slot, TaskStatus},
-    service::{Resume, confirm_action},
+    schedule::{PlacementStatus, ScheduleState, Slot},
+    service::{CardAnswer, confirm_action},
 };
 use serde_json::{Value, json};
 
@@ -99,8 +101,8 @@ async fn sch_17_the_schedule_is_loaded_once_with_its_original() {
         (loads.load(Ordering::Relaxed), &asked.agent().schedule),
         (0, &None)
     );
-    let card = stage.reply(asked.open(), &Reply::approve()).await;
-    let scene = stage.reply(card.open(), &Reply::approve()).await;
+    let card = stage.reply(asked.open(), &CardReply::approve()).await;
+    let scene = stage.reply(card.open(), &CardReply::approve()).await;
     assert_eq!(loads.load(Ordering::Relaxed), 1);
     assert_eq!(scene.agent().original.as_deref(), Some(&week()));
     assert_eq!(lies(scene.agent(), FIRST), [Slot::new(1, 3, 4)]);
@@ -111,7 +113,7 @@ async fn writing(rest: impl IntoIterator<Item = Value>) -> (Stage, Scene) {
     let begin = [task(), plan(["First"]), place(FIRST, 1, 3)];
     let stage = Stage::new(begin.into_iter().chain(rest));
     let asked = stage.ask("Arrange it").await;
-    let asked = stage.reply(asked.open(), &Reply::approve()).await;
+    let asked = stage.reply(asked.open(), &CardReply::approve()).await;
     (stage, asked)
 }
 
@@ -124,7 +126,7 @@ async fn sch_21_an_accepted_call_runs_without_the_model() {
         ("place", false)
     );
     let seen = stage.model.requests().len();
-    let scene = stage.reply(asked.open(), &Reply::approve()).await;
+    let scene = stage.reply(asked.open(), &CardReply::approve()).await;
     assert_eq!(lies(scene.agent(), FIRST), [Slot::new(1, 3, 4)]);
     assert_eq!(scene.agent().wanted, None);
     // The one request after it already knew the result.
@@ -139,7 +141,7 @@ async fn sch_23_resuming_asks_no_model() {
     let before = stage.model.requests().len();
     let id = asked.open().id.to_string();
     let wire = json!({ "interaction_id": id, "type": "confirm", "action": "reject" });
-    let resume: Resume = serde_json::from_value(wire).unwrap();
+    let resume: CardAnswer = serde_json::from_value(wire).unwrap();
     let run = stage
         .service
         .resume(&stage.thread, &resume, "not now")
@@ -154,8 +156,8 @@ async fn sch_23_resuming_asks_no_model() {
     assert_eq!(stage.model.requests().len(), before + 1);
     assert_eq!(stage.state().await.wanted, None);
     // The older form names no card.
-    assert_eq!(confirm_action("accept"), Some(Action::Approve));
-    assert_eq!(confirm_action("reject"), Some(Action::Reject));
+    assert_eq!(confirm_action("accept"), Some(CardAction::Approve));
+    assert_eq!(confirm_action("reject"), Some(CardAction::Reject));
     assert_eq!(confirm_action("maybe"), None);
 }
 
@@ -163,7 +165,10 @@ async fn sch_23_resuming_asks_no_model() {
 async fn sch_25_a_reason_becomes_the_message_of_the_user() {
     let (stage, asked) = writing([asking()]).await;
     let scene = stage
-        .reply(asked.open(), &Reply::reject(Some("Not on Mondays.".into())))
+        .reply(
+            asked.open(),
+            &CardReply::reject(Some("Not on Mondays.".into())),
+        )
         .await;
     let history = &scene.agent().conversation.history;
     let last = history
@@ -203,7 +208,7 @@ async fn sch_39_a_round_begins_in_order() {
     let context = agent.conversation.pinned("execution_context");
     assert_eq!(context, Some("First (done when: it is so)"));
     // An accepted call comes before everything else, and uses no round of its own.
-    let scene = stage.reply(asked.open(), &Reply::approve()).await;
+    let scene = stage.reply(asked.open(), &CardReply::approve()).await;
     assert_eq!(scene.statuses(), ["confirmed", "executing", "ask_user"]);
     assert_eq!(scene.agent().run.rounds.used, 2);
 }
@@ -361,7 +366,9 @@ async fn sch_52_an_infeasible_schedule_asks_with_four_options() {
         );
     }
     // The person decides; then the agent may close.
-    let done = stage.reply(scene.open(), &Reply::text("close it")).await;
+    let done = stage
+        .reply(scene.open(), &CardReply::text("close it"))
+        .await;
     assert!(done.is_finished(), "{:?}", done.end);
 
     // A rule asks the same, with all four options.
@@ -375,7 +382,7 @@ async fn sch_52_an_infeasible_schedule_asks_with_four_options() {
             .iter()
             .all(|n| asked.card().summary.contains(n))
     );
-    let ended = stage.reply(asked.open(), &Reply::text("4")).await;
+    let ended = stage.reply(asked.open(), &CardReply::text("4")).await;
     assert_eq!(
         ended.agent().run.outcome.as_ref().unwrap().code,
         "infeasible"
@@ -406,11 +413,11 @@ async fn sch_64_a_draft_is_refined_unless_unwanted() {
             .unwrap()
             .status
     };
-    assert_eq!(status(&asked, FIRST), TaskStatus::Suggested);
-    let kept = stage.reply(asked.open(), &Reply::approve()).await;
+    assert_eq!(status(&asked, FIRST), PlacementStatus::Suggested);
+    let kept = stage.reply(asked.open(), &CardReply::approve()).await;
     assert_eq!(
         (status(&kept, FIRST), kept.agent().run.unsaved),
-        (TaskStatus::Existing, false)
+        (PlacementStatus::Existing, false)
     );
 
     let stage = by_rule(week());
@@ -425,7 +432,7 @@ async fn sch_64_a_draft_is_refined_unless_unwanted() {
     );
     assert_eq!(
         (status(&draft, SECOND), draft.agent().run.unsaved),
-        (TaskStatus::Suggested, true)
+        (PlacementStatus::Suggested, true)
     );
 }
 
@@ -457,7 +464,7 @@ async fn a_rule_ends_when_its_draft_is_rejected() {
     let asked = stage
         .request(Request::new("place everything").classes([1]))
         .await;
-    let ended = stage.reply(asked.open(), &Reply::reject(None)).await;
+    let ended = stage.reply(asked.open(), &CardReply::reject(None)).await;
     assert!(ended.is_finished(), "{:?}", ended.end);
     assert_eq!(
         ended.agent().run.outcome.as_ref().unwrap().code,

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use fugato::store::MemoryLog;
 use fugato_testkit::Scripted;
 use scheduler::{
-    agent::{QuestionTopic, Reply, Request},
+    agent::{CardReply, QuestionTopic, Request},
     schedule::{
-        Level, Quality, ScheduleState, Strategy, SubjectType, TaskStatus, polish, rough_build,
+        Level, PlacementStatus, Quality, ScheduleState, Strategy, SubjectType, polish, rough_build,
     },
 };
 
@@ -58,8 +58,8 @@ async fn sch_64_a_refined_draft_is_polished_before_it_is_shown() {
             .iter()
             .filter(|task| task.task_class_id.is_some())
     };
-    assert!(items().all(|task| task.status == TaskStatus::Suggested));
-    let kept = stage.reply(shown.open(), &Reply::approve()).await;
+    assert!(items().all(|task| task.status == PlacementStatus::Suggested));
+    let kept = stage.reply(shown.open(), &CardReply::approve()).await;
     assert!(kept.is_finished());
     let after = kept.agent().schedule.clone().expect("a schedule");
     assert_eq!(Quality::of(&after), quality);

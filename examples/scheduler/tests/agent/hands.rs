@@ -4,7 +4,7 @@ use std::sync::Arc;
 use fugato::{store::MemoryLog, stream::ToolStatus};
 use fugato_testkit::Scripted;
 use scheduler::{
-    agent::{Action, Phase, QuestionTopic, Reply, Request},
+    agent::{CardAction, CardReply, Phase, QuestionTopic, Request},
     contract::Call,
     schedule::Slot,
 };
@@ -63,9 +63,9 @@ async fn the_gates_hold_for_hands_too() {
     assert_ne!(scene.tools()[0].1, ToolStatus::Ok);
 }
 
-fn moved() -> Reply {
+fn moved() -> CardReply {
     let to = json!({ "task_id": GYM, "new_day": 5, "new_slot_start": 3 });
-    let reply = Reply::reject(Some("Move the gym to Friday.".into()));
+    let reply = CardReply::reject(Some("Move the gym to Friday.".into()));
     reply.by_hand(call("move", &to))
 }
 
@@ -88,7 +88,7 @@ async fn who_moves_an_item_in_place_of_answering_is_asked_anew() {
     assert_eq!(again.card(), asked.card());
     assert_eq!(stage.model.requests().len(), 2, "no model was asked");
     // The plan is unchanged, and is carried out.
-    let end = stage.reply(again.open(), &Reply::approve()).await;
+    let end = stage.reply(again.open(), &CardReply::approve()).await;
     assert!(end.is_finished());
 }
 
@@ -102,12 +102,12 @@ async fn a_suggested_schedule_is_asked_about_as_it_is_after_a_move() {
     );
     let mut asked = stage.ask("Plan my weeks: place everything.").await;
     while asked.card().topic != QuestionTopic::Schedule {
-        asked = stage.reply(asked.open(), &Reply::approve()).await;
+        asked = stage.reply(asked.open(), &CardReply::approve()).await;
     }
     let again = stage.reply(asked.open(), &moved()).await;
     assert_eq!(again.card().topic, QuestionTopic::Schedule);
     assert_eq!(lies(again.agent(), GYM), [Slot::new(5, 3, 4)]);
-    let end = stage.reply(again.open(), &Reply::approve()).await;
+    let end = stage.reply(again.open(), &CardReply::approve()).await;
     assert!(end.is_finished());
     assert_eq!(lies(end.agent(), GYM), [Slot::new(5, 3, 4)]);
 }
@@ -121,7 +121,7 @@ async fn who_moves_an_item_while_a_write_asks_is_followed_by_the_rest_of_the_pla
         place(FIRST, 2, 5),
     ]);
     let asked = stage.ask("Place the chapters").await;
-    let asked = stage.reply(asked.open(), &Reply::approve()).await;
+    let asked = stage.reply(asked.open(), &CardReply::approve()).await;
     assert_eq!(asked.card().topic, QuestionTopic::Tool);
     let again = stage.reply(asked.open(), &moved()).await;
     assert_eq!(again.tools(), [("move".to_owned(), ToolStatus::Ok)]);
@@ -146,7 +146,7 @@ async fn who_moves_an_item_while_a_write_asks_is_followed_by_the_rest_of_the_pla
 async fn hands_in_place_of_an_answer_reach_nothing_else() {
     let stage = Stage::new([task(), plan(["Only look"]), plan(["Look again"])]);
     let asked = stage.ask("Look at my week").await;
-    let forged = Reply::reject(None).by_hand(call("upsert_task_class", &json!({})));
+    let forged = CardReply::reject(None).by_hand(call("upsert_task_class", &json!({})));
     let again = stage.reply(asked.open(), &forged).await;
     assert_eq!(
         (again.tools(), again.agent().wanted.clone()),
@@ -154,6 +154,6 @@ async fn hands_in_place_of_an_answer_reach_nothing_else() {
     );
     // An approval cannot have a call at the same time.
     let mut both = moved();
-    both.action = Some(Action::Approve);
+    both.action = Some(CardAction::Approve);
     assert_eq!(both.hands(), None);
 }

@@ -1,5 +1,5 @@
 //! Requests with hostile content are text, and nothing else.
-use scheduler::agent::{Phase, Reply};
+use scheduler::agent::{CardReply, Phase};
 use serde_json::json;
 
 use crate::common::{Stage, plan, task, told};
@@ -45,7 +45,7 @@ async fn control_tags_in_an_answer_agree_to_nothing() {
         let stage = Stage::new([task(), plan(["Only look"]), plan(["Look again"])]);
         let asked = stage.ask("Look at my week").await;
         let again = stage
-            .reply(asked.open(), &Reply::reject(Some(smuggled.to_owned())))
+            .reply(asked.open(), &CardReply::reject(Some(smuggled.to_owned())))
             .await;
         assert_eq!(
             (again.tools(), again.agent().wanted.clone()),

@@ -5,9 +5,9 @@ use fugato::{
     llm::{ModelError, ModelErrorKind},
     store::MemoryLog,
 };
-use fugato_testkit::{Reply as Said, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply as Said};
 use scheduler::{
-    agent::{Reply, Request, TerminalStatus},
+    agent::{CardReply, Request, TerminalStatus},
     llm_config::{LlmConfig, OnFailure},
     schedule::Slot,
 };
@@ -39,7 +39,7 @@ async fn sch_7_exhausted_rounds_are_delivered_and_the_step_limit_is_an_error() {
     let stage = Stage::with(&deps_of(&model), model, Arc::new(MemoryLog::default()), 4);
     let mut scene = stage.ask("Move it").await;
     while !scene.is_finished() {
-        scene = stage.reply(scene.open(), &Reply::approve()).await;
+        scene = stage.reply(scene.open(), &CardReply::approve()).await;
     }
     let outcome = scene.agent().run.outcome.clone().unwrap();
     assert_eq!(
@@ -168,7 +168,7 @@ async fn sch_45_a_write_without_consent_is_corrected() {
         place(FIRST, 1, 3),
     ]);
     let asked = stage.ask("Place it").await;
-    let asked = stage.reply(asked.open(), &Reply::approve()).await;
+    let asked = stage.reply(asked.open(), &CardReply::approve()).await;
     assert_eq!(asked.corrections().len(), 1);
     let [correction] = asked.refusals()[..] else {
         panic!("{:?}", asked.refusals())
@@ -273,10 +273,10 @@ async fn sch_51_tomorrow_is_the_day_after_the_request() {
     let mut request = Request::new("Tomorrow, please").classes([1]);
     request.now = Some("2026-09-23T08:30".parse().unwrap());
     let asked = stage.request(request).await;
-    let first = stage.reply(asked.open(), &Reply::approve()).await;
-    let second = stage.reply(first.open(), &Reply::approve()).await;
+    let first = stage.reply(asked.open(), &CardReply::approve()).await;
+    let second = stage.reply(first.open(), &CardReply::approve()).await;
     assert_eq!(lies(second.agent(), FIRST), [], "day 2 is another day");
-    let done = stage.reply(second.open(), &Reply::approve()).await;
+    let done = stage.reply(second.open(), &CardReply::approve()).await;
     assert!(done.is_finished(), "{:?}", done.end);
     assert_eq!(lies(done.agent(), FIRST), [Slot::new(11, 3, 4)]);
 }

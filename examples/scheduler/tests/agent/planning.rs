@@ -5,9 +5,9 @@ use fugato::{
     llm::{ModelError, ModelErrorKind, Thinking},
     store::MemoryLog,
 };
-use fugato_testkit::{Reply as Said, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply as Said};
 use scheduler::{
-    agent::{Phase, QuestionTopic, Reply, Request},
+    agent::{CardReply, Phase, QuestionTopic, Request},
     llm_config::{LlmConfig, OnFailure},
 };
 use serde_json::{Value, json};
@@ -91,7 +91,9 @@ async fn sch_36_each_action_of_a_plan_leads_on() {
         (asked.card().topic, asked.agent().phase),
         (QuestionTopic::AskUser, Phase::Interrupted)
     );
-    let planned = stage.reply(asked.open(), &Reply::text("next week")).await;
+    let planned = stage
+        .reply(asked.open(), &CardReply::text("next week"))
+        .await;
     assert_eq!(planned.card().topic, QuestionTopic::Plan);
     let history = &planned.agent().conversation.history;
     let said: Vec<_> = history

@@ -12,11 +12,11 @@ use fugato::{
     store::{MemoryLog, StoreError, StoreErrorKind},
 };
 use fugato_testkit::{
-    Reply as Said, Scripted,
+    Scripted, ScriptedReply as Said,
     log::{Intercept, InterceptedLog, StoreCall},
 };
 use scheduler::{
-    agent::{Reply, Request},
+    agent::{CardReply, Request},
     schedule::Slot,
     service::Service,
 };
@@ -63,12 +63,12 @@ async fn sch_w5_an_accepted_write_survives_a_crash_and_is_made_once() {
         let deps = deps(week()).mind(strict(model.clone()));
         let stage = Stage::with(&deps, model.clone(), log.clone(), 30);
         let asked = stage.ask("Place it").await;
-        let asked = stage.reply(asked.open(), &Reply::approve()).await;
+        let asked = stage.reply(asked.open(), &CardReply::approve()).await;
 
         let dying = InterceptedLog::new(log.clone(), Dying(AtomicUsize::new(survived)));
         let doomed = Stage::with(&deps, model.clone(), Arc::new(dying), 30);
         let crashed = doomed
-            .reply(asked.open(), &Reply::approve())
+            .reply(asked.open(), &CardReply::approve())
             .await
             .end
             .is_err();
@@ -97,7 +97,7 @@ async fn sch_w5_an_accepted_write_survives_a_crash_and_is_made_once() {
             ThreadStatus::Waiting(open) if survived == 0 => {
                 // Not even the answer was written: the card is still open.
                 assert_eq!(open[0].id, asked.open().id);
-                stage.reply(asked.open(), &Reply::approve()).await;
+                stage.reply(asked.open(), &CardReply::approve()).await;
             }
             standing => assert!(!crashed, "after {survived} appends: {standing:?}"),
         }

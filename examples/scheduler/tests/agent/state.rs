@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use fugato::state::{PlanStep, State as _, ToolCall};
 use scheduler::agent::{
-    AgentState, Card, ContextHook, Health, PLAN, Pending, PendingWrite, Phase, QuestionTopic,
-    Reply, Request, RouteDecision, TerminalOutcome, Update,
+    AgentState, Card, CardReply, ContextHook, Health, PLAN, Pending, PendingWrite, Phase,
+    QuestionTopic, Request, RouteDecision, TerminalOutcome, Update,
 };
 use serde_json::json;
 
@@ -96,9 +96,9 @@ fn sch_11_transitions_change_the_phase() {
         Update::Routed(routed),
         planned,
         asks(QuestionTopic::Plan, WaitingConfirm),
-        Update::Replied(Reply::approve()),
+        Update::Replied(CardReply::approve()),
         asks(QuestionTopic::AskUser, Executing),
-        Update::Replied(Reply::text("yes")),
+        Update::Replied(CardReply::text("yes")),
         Update::Advanced,
     ] {
         agent.apply(update);
@@ -249,7 +249,7 @@ fn sch_19_an_answer_restores_the_phase() {
         let mut agent = planned();
         agent.apply(asks(QuestionTopic::AskUser, phase));
         assert_eq!(agent.phase, Phase::Interrupted);
-        agent.apply(Update::Replied(Reply::text("mornings")));
+        agent.apply(Update::Replied(CardReply::text("mornings")));
         assert_eq!((agent.phase, agent.pending), (phase, None));
     }
 }
@@ -302,7 +302,7 @@ fn sch_110_the_same_signal_twice_is_standing_still() {
 #[test]
 fn sch_c20_a_cancel_of_the_user_is_a_reject() {
     let answer =
-        |action: &str| serde_json::from_value::<Reply>(json!({ "action": action })).unwrap();
+        |action: &str| serde_json::from_value::<CardReply>(json!({ "action": action })).unwrap();
     let end = |action: &str| {
         let mut agent = planned();
         agent.confirm_plan();

@@ -3,7 +3,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use fugato::{store::MemoryLog, stream::EventKind};
 use fugato_testkit::Scripted;
-use scheduler::agent::{QuestionTopic, Reply, Request};
+use scheduler::agent::{CardReply, QuestionTopic, Request};
 use serde_json::json;
 
 use crate::common::{FIRST, Scene, Stage, deps, place, plan, task, week};
@@ -21,9 +21,9 @@ async fn by_rule(agrees: bool) -> Vec<Scene> {
             return scenes;
         }
         let reply = if agrees || last.card().topic != QuestionTopic::Schedule {
-            Reply::approve()
+            CardReply::approve()
         } else {
-            Reply::reject(None)
+            CardReply::reject(None)
         };
         let next = stage.reply(last.open(), &reply).await;
         scenes.push(next);
@@ -43,9 +43,9 @@ async fn sch_120_what_the_agent_is_at_is_told_by_stable_codes() {
     let stage = Stage::new([task(), plan(["Place it"]), question, place(FIRST, 1, 3)]);
     let run = Request::new("Place the first chapter");
     let asked = stage.request(run).await;
-    let accepted = stage.reply(asked.open(), &Reply::approve()).await;
+    let accepted = stage.reply(asked.open(), &CardReply::approve()).await;
     let resumed = stage
-        .reply(accepted.open(), &Reply::text("the first"))
+        .reply(accepted.open(), &CardReply::text("the first"))
         .await;
     told.extend(codes(&[asked, accepted, resumed]));
     let all = [

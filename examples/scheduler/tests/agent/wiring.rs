@@ -5,9 +5,9 @@ use std::{
 };
 
 use fugato::{graph::RunnerOptions, state::ThreadId, store::MemoryLog};
-use fugato_testkit::{Reply as Said, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply as Said};
 use scheduler::{
-    agent::{Phase, QuestionTopic, Reply, Request},
+    agent::{CardReply, Phase, QuestionTopic, Request},
     deps::Deps,
     graph::graph,
     service::Service,
@@ -167,7 +167,9 @@ async fn sch_4_an_open_question_comes_first() {
     );
     // Answering leads back to planning, not to execution.
     stage.says(&plan(["Look"]));
-    let planned = stage.reply(asked.open(), &Reply::text("next week")).await;
+    let planned = stage
+        .reply(asked.open(), &CardReply::text("next week"))
+        .await;
     assert_eq!(planned.card().topic, QuestionTopic::Plan);
 }
 
@@ -260,7 +262,7 @@ async fn sch_6_planning_and_execution_loop() {
 async fn sch_38_a_call_is_confirmed_before_a_plan() {
     let stage = Stage::new([task(), plan(["Place it"]), place(common::FIRST, 1, 3)]);
     let asked = stage.ask("Place it").await;
-    let asked = stage.reply(asked.open(), &Reply::approve()).await;
+    let asked = stage.reply(asked.open(), &CardReply::approve()).await;
     // There is a plan too, and the question is about the call.
     assert!(asked.agent().has_step());
     let card = asked.card();

@@ -11,15 +11,15 @@ use fugato::{
     store::{MemoryLog, ThreadStore},
     stream::{Event, EventKind},
 };
-use fugato_testkit::{Reply as Said, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply as Said};
 use futures::StreamExt as _;
 use scheduler::{
-    agent::{AgentState, Card, Reply, Request},
+    agent::{AgentState, Card, CardReply, Request},
     deps::{Deps, ScheduleProvider},
     llm_config::{LlmConfig, OnFailure},
     schedule::{
-        DayMapping, EventType, Level, ScheduleState, Slot, Source, Strategy, SubjectType, Task,
-        TaskClass, TaskStatus, Window,
+        DayMapping, EventType, Level, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source,
+        Strategy, SubjectType, TaskClass, Window,
     },
     service::Service,
 };
@@ -43,10 +43,10 @@ pub(crate) fn week() -> ScheduleState {
         day_of_week: u8::try_from((day_index - 1) % 7 + 1).expect("at most 7"),
         date: format!("2026-09-{}", 13 + day_index),
     });
-    let event = |id, name: &str, slot| Task {
+    let event = |id, name: &str, slot| ScheduleTask {
         source: Source::Event,
         source_id: format!("event-{id}"),
-        status: TaskStatus::Existing,
+        status: PlacementStatus::Existing,
         locked: true,
         task_class_id: None,
         task_order: 0,
@@ -72,14 +72,14 @@ pub(crate) fn week() -> ScheduleState {
     }
 }
 
-fn item(id: u32, name: &str, class: u32, order: u32, slot: Option<Slot>) -> Task {
-    Task {
+fn item(id: u32, name: &str, class: u32, order: u32, slot: Option<Slot>) -> ScheduleTask {
+    ScheduleTask {
         state_id: id,
         source: Source::TaskItem,
         source_id: format!("item-{id}"),
         name: name.into(),
         category: name.into(),
-        status: slot.map_or(TaskStatus::Pending, |_| TaskStatus::Suggested),
+        status: slot.map_or(PlacementStatus::Pending, |_| PlacementStatus::Suggested),
         locked: false,
         slots: slot.into_iter().collect(),
         duration: 2,
@@ -182,7 +182,7 @@ impl Stage {
         self.request(Request::new(text).classes([1])).await
     }
 
-    pub(crate) async fn reply(&self, card: &Interrupt, reply: &Reply) -> Scene {
+    pub(crate) async fn reply(&self, card: &Interrupt, reply: &CardReply) -> Scene {
         let run = self.service.reply(&self.thread, &card.id, reply);
         watch(run.expect("a reply is JSON")).await
     }
@@ -389,9 +389,9 @@ pub(crate) fn term(classes: u32, items: u32, weeks: u16) -> ScheduleState {
         .collect();
     state.tasks = (1..=weeks * 7)
         .filter(|day| day % 7 < 6 && day % 7 > 0)
-        .map(|day| Task {
+        .map(|day| ScheduleTask {
             source: Source::Event,
-            status: TaskStatus::Existing,
+            status: PlacementStatus::Existing,
             locked: true,
             event_type: EventType::Course,
             task_class_id: None,
@@ -399,7 +399,7 @@ pub(crate) fn term(classes: u32, items: u32, weeks: u16) -> ScheduleState {
         })
         .collect();
     for of in 1..=classes {
-        let items = (1..=items).map(|order| Task {
+        let items = (1..=items).map(|order| ScheduleTask {
             category: format!("Class {of}"),
             ..item(
                 of * 1000 + order,

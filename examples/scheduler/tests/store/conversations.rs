@@ -2,12 +2,12 @@
 use std::sync::Arc;
 
 use fugato::{graph::machine::Fact, state::ThreadId, store::MemoryLog};
-use fugato_testkit::{Reply as Said, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply as Said};
 use scheduler::{
-    agent::{AgentState, QuestionTopic, Reply, Request, TerminalStatus},
+    agent::{AgentState, CardReply, QuestionTopic, Request, TerminalStatus},
     deps::Deps,
     llm_config::LlmConfig,
-    schedule::{ScheduleState, Slot, TaskStatus},
+    schedule::{PlacementStatus, ScheduleState, Slot},
     store::{Calendars, MemoryNote, NoteKind},
 };
 use serde_json::{Value, json};
@@ -19,14 +19,14 @@ use crate::{
 };
 
 /// An agent over a calendar that has been filled.
-struct Desk {
+struct Fixture {
     stage: Stage,
     store: Store,
     before: ScheduleState,
     _folder: tempfile::TempDir,
 }
 
-impl Desk {
+impl Fixture {
     async fn new(mind: impl FnOnce(&Scripted) -> LlmConfig, script: Vec<Value>) -> Self {
         let (store, folder) = fresh().await.unwrap();
         let before = filled(&store).await;
@@ -48,7 +48,7 @@ impl Desk {
         let script = script.into_iter().chain(then).collect();
         let desk = Self::new(|model| strict(model.clone()), script).await;
         let asked = desk.stage.ask("Place it").await;
-        let asked = desk.stage.reply(asked.open(), &Reply::approve()).await;
+        let asked = desk.stage.reply(asked.open(), &CardReply::approve()).await;
         assert_eq!(asked.card().topic, QuestionTopic::Tool);
         (desk, asked)
     }
@@ -73,7 +73,7 @@ impl Desk {
     }
 }
 
-fn statuses(agent: &AgentState) -> Vec<TaskStatus> {
+fn statuses(agent: &AgentState) -> Vec<PlacementStatus> {
     let schedule = agent.schedule.as_ref().unwrap();
     [FIRST, SECOND]
         .map(|id| schedule.task(id).unwrap().status)
@@ -82,14 +82,17 @@ fn statuses(agent: &AgentState) -> Vec<TaskStatus> {
 
 #[tokio::test]
 async fn sch_c17_a_confirmed_write_is_stored_at_once_and_the_log_tells_who_agreed() {
-    let (desk, asked) = Desk::writing([ends("done"), json!("Done.")]).await;
+    let (desk, asked) = Fixture::writing([ends("done"), json!("Done.")]).await;
     assert_eq!(desk.lying().await, desk.before, "nobody has agreed yet");
-    let done = desk.stage.reply(asked.open(), &Reply::approve()).await;
+    let done = desk.stage.reply(asked.open(), &CardReply::approve()).await;
     assert!(done.is_finished());
     let agent = done.agent();
     assert_eq!(desk.lying().await, **agent.schedule.as_ref().unwrap());
     assert_eq!(lies(agent, FIRST), [Slot::new(1, 3, 4)]);
-    assert_eq!(statuses(agent), [TaskStatus::Existing, TaskStatus::Pending]);
+    assert_eq!(
+        statuses(agent),
+        [PlacementStatus::Existing, PlacementStatus::Pending]
+    );
     assert_eq!(done.customs("schedule_preview"), 1);
     // The answer to the card, and after it the stored records.
     let history = desk
@@ -114,15 +117,15 @@ async fn sch_c17_a_confirmed_write_is_stored_at_once_and_the_log_tells_who_agree
 
 #[tokio::test]
 async fn sch_c15_what_a_rule_placed_is_stored_when_the_person_accepts_it() {
-    let (desk, asked) = Desk::placing().await;
+    let (desk, asked) = Fixture::placing().await;
     assert_eq!(asked.customs("schedule_preview"), 1);
-    assert_eq!(statuses(asked.agent()), [TaskStatus::Suggested; 2]);
+    assert_eq!(statuses(asked.agent()), [PlacementStatus::Suggested; 2]);
     assert_eq!(
         desk.lying().await,
         desk.before,
         "suggestions are nobody's decision"
     );
-    let done = desk.stage.reply(asked.open(), &Reply::approve()).await;
+    let done = desk.stage.reply(asked.open(), &CardReply::approve()).await;
     assert!(done.is_finished());
     assert!(
         done.statuses().contains(&"schedule_stored"),
@@ -130,7 +133,7 @@ async fn sch_c15_what_a_rule_placed_is_stored_when_the_person_accepts_it() {
         done.statuses()
     );
     let agent = done.agent();
-    assert_eq!(statuses(agent), [TaskStatus::Existing; 2]);
+    assert_eq!(statuses(agent), [PlacementStatus::Existing; 2]);
     let places = |state: &ScheduleState| {
         let tasks = state.tasks.iter();
         let places: Vec<_> = tasks
@@ -140,25 +143,31 @@ async fn sch_c15_what_a_rule_placed_is_stored_when_the_person_accepts_it() {
     };
     let stored = desk.lying().await;
     assert_eq!(places(&stored), places(agent.schedule.as_ref().unwrap()));
-    assert_eq!(stored.task(FIRST).unwrap().status, TaskStatus::Existing);
+    assert_eq!(
+        stored.task(FIRST).unwrap().status,
+        PlacementStatus::Existing
+    );
     assert!(!agent.agreed);
 }
 
 #[tokio::test]
 async fn sch_c15_what_the_person_does_not_accept_is_not_stored() {
-    let (desk, asked) = Desk::placing().await;
-    let refused = desk.stage.reply(asked.open(), &Reply::reject(None)).await;
+    let (desk, asked) = Fixture::placing().await;
+    let refused = desk
+        .stage
+        .reply(asked.open(), &CardReply::reject(None))
+        .await;
     assert!(refused.is_finished());
     assert_eq!(desk.lying().await, desk.before);
 }
 
 #[tokio::test]
 async fn sch_129_a_write_that_others_overtook_is_told_and_the_calendar_loaded_anew() {
-    let (desk, asked) = Desk::writing([]).await;
+    let (desk, asked) = Fixture::writing([]).await;
     let theirs = desk.overtake(Slot::new(1, 3, 4)).await;
     desk.stage
         .says(&json!({ "action": "ask_user", "speak": "Another time?" }));
-    let told = desk.stage.reply(asked.open(), &Reply::approve()).await;
+    let told = desk.stage.reply(asked.open(), &CardReply::approve()).await;
     assert_eq!(desk.lying().await, theirs, "nothing was written");
     assert!(told.statuses().contains(&"schedule_conflict"));
     let [(name, status)] = &told.tools()[..] else {
@@ -177,9 +186,9 @@ async fn sch_129_a_write_that_others_overtook_is_told_and_the_calendar_loaded_an
 
 #[tokio::test]
 async fn sch_129_a_whole_schedule_that_others_overtook_is_not_stored() {
-    let (desk, asked) = Desk::placing().await;
+    let (desk, asked) = Fixture::placing().await;
     let theirs = desk.overtake(Slot::new(12, 7, 8)).await;
-    let ended = desk.stage.reply(asked.open(), &Reply::approve()).await;
+    let ended = desk.stage.reply(asked.open(), &CardReply::approve()).await;
     assert!(ended.is_finished());
     let agent = ended.agent();
     let outcome = agent.run.outcome.as_ref().unwrap();
@@ -193,14 +202,14 @@ async fn sch_129_a_whole_schedule_that_others_overtook_is_not_stored() {
     assert_eq!(**agent.schedule.as_ref().unwrap(), theirs);
     // Another request places the items that are still pending.
     let again = desk.stage.ask("plan my week").await;
-    let done = desk.stage.reply(again.open(), &Reply::approve()).await;
+    let done = desk.stage.reply(again.open(), &CardReply::approve()).await;
     assert!(done.is_finished());
     assert!(desk.lying().await.task(FIRST).unwrap().is_placed());
 }
 
 #[tokio::test]
 async fn sch_62_quick_notes_and_quick_tasks_are_stored() {
-    let desk = Desk::new(|_| LlmConfig::default(), vec![]).await;
+    let desk = Fixture::new(|_| LlmConfig::default(), vec![]).await;
     let first = desk
         .stage
         .request(Request::new("Make a note: buy milk"))
@@ -266,12 +275,12 @@ async fn sch_88_a_class_is_made_once_the_person_agrees() {
         ends("done"),
         json!({ "action": "ask_user", "speak": "Which class?" }),
     ];
-    let desk = Desk::new(|model| strict(model.clone()), script).await;
+    let desk = Fixture::new(|model| strict(model.clone()), script).await;
     let asked = desk.stage.ask("Make a class").await;
-    let asked = desk.stage.reply(asked.open(), &Reply::approve()).await;
+    let asked = desk.stage.reply(asked.open(), &CardReply::approve()).await;
     assert_eq!(asked.card().topic, QuestionTopic::Tool);
     assert_eq!(desk.lying().await, desk.before);
-    let made = desk.stage.reply(asked.open(), &Reply::approve()).await;
+    let made = desk.stage.reply(asked.open(), &CardReply::approve()).await;
     let agent = made.agent();
     let stored = desk.lying().await;
     let essay = stored.class(4).unwrap();
@@ -282,7 +291,7 @@ async fn sch_88_a_class_is_made_once_the_person_agrees() {
     let told = crate::common::told(desk.stage.model.requests().last().unwrap());
     assert!(told.contains("none of its items has a place yet"), "{told}");
     // The next one changes a class that is not there: it cannot count as done.
-    let refused = desk.stage.reply(made.open(), &Reply::approve()).await;
+    let refused = desk.stage.reply(made.open(), &CardReply::approve()).await;
     let upserts = &refused.agent().run.upserts;
     assert!(!upserts.last_success);
     assert_eq!(upserts.consecutive_failures, 1);
@@ -306,8 +315,8 @@ async fn sch_88_without_a_store_no_class_is_made() {
     ];
     let stage = Stage::new(script);
     let asked = stage.ask("Make a class").await;
-    let asked = stage.reply(asked.open(), &Reply::approve()).await;
-    stage.reply(asked.open(), &Reply::approve()).await;
+    let asked = stage.reply(asked.open(), &CardReply::approve()).await;
+    stage.reply(asked.open(), &CardReply::approve()).await;
     let told = crate::common::told(stage.model.requests().last().unwrap());
     assert!(told.contains("dependency_missing"), "{told}");
 }
@@ -330,13 +339,13 @@ async fn sch_83_84_found_tasks_wait_in_the_queue_and_failures_are_counted() {
         crate::common::look("queue_skip_head", json!({ "reason": "later" })),
         json!({ "action": "ask_user", "speak": "Is that right?" }),
     ];
-    let desk = Desk::new(|model| strict(model.clone()), script).await;
+    let desk = Fixture::new(|model| strict(model.clone()), script).await;
     let asked = desk.stage.ask("Place the chapters").await;
-    let first = desk.stage.reply(asked.open(), &Reply::approve()).await;
+    let first = desk.stage.reply(asked.open(), &CardReply::approve()).await;
     assert_eq!(first.agent().run.queue.pending, [SECOND]);
-    let failed = desk.stage.reply(first.open(), &Reply::approve()).await;
+    let failed = desk.stage.reply(first.open(), &CardReply::approve()).await;
     assert_eq!(failed.agent().run.queue.attempts, 1);
-    let end = desk.stage.reply(failed.open(), &Reply::approve()).await;
+    let end = desk.stage.reply(failed.open(), &CardReply::approve()).await;
     let queue = &end.agent().run.queue;
     assert_eq!(
         (&queue.completed[..], &queue.skipped[..]),

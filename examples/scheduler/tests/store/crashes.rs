@@ -8,10 +8,10 @@ use fugato_testkit::{
     sim::{CrashSim, CrashStore, Fault, InMemory, World},
 };
 use scheduler::{
-    agent::{AgentState, Card, Reply, Request, Update},
+    agent::{AgentState, Card, CardReply, Request, Update},
     deps::Deps,
     graph::graph,
-    schedule::{ScheduleState, Task},
+    schedule::{ScheduleState, ScheduleTask},
     store::{
         Calendar, Calendars, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite, open,
     },
@@ -117,7 +117,7 @@ fn simulation(shelf: &Shelf) -> CrashSim<AgentState> {
     .answer(|interrupt| {
         let card: Card = serde_json::from_value(interrupt.question.prompt.clone()).ok()?;
         assert_eq!(card.kind, "confirm", "{card:?}");
-        serde_json::to_value(Reply::approve()).ok()
+        serde_json::to_value(CardReply::approve()).ok()
     })
     .durability([Durability::Strict, Durability::AtPause])
     .random(4)
@@ -131,7 +131,7 @@ async fn sch_w5_no_crash_loses_or_doubles_what_was_agreed_to() -> Result<(), Fai
     shelf.look().await.unwrap();
     let ends = shelf.ends.lock().unwrap().clone();
     assert_eq!(ends.len(), 1, "every calendar ended alike: {ends:#?}");
-    assert!(ends[0].tasks.iter().all(Task::is_placed));
+    assert!(ends[0].tasks.iter().all(ScheduleTask::is_placed));
     let calendar = shelf.store().unwrap().read(NAME).await.unwrap().unwrap();
     assert_eq!(calendar.notes.len(), 1);
     Ok(())

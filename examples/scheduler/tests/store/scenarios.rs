@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use scheduler::{
-    schedule::{Change, ScheduleState, Slot, TaskStatus, differences},
+    schedule::{Change, PlacementStatus, ScheduleState, Slot, differences},
     store::{
         Calendar, ClassItem, ClassWrite, Conflict, MemoryNote, NoteKind, ScheduleStore,
         ScheduleStoreError, StaleFact, StoreReceipt, StoreWrite,
@@ -27,7 +27,7 @@ pub(crate) fn at(task: u32, slot: Slot, host: Option<u32>) -> Change {
         task,
         slots: vec![slot],
         host,
-        status: TaskStatus::Existing,
+        status: PlacementStatus::Existing,
     }
 }
 

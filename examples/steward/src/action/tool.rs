@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Action, ActionWork, PRECHECK, SUBMIT};
+use super::{ActionWork, PRECHECK, SUBMIT, WhitelistedAction};
 use crate::{
     deps::Deps,
     form::FormKind,
@@ -19,7 +19,7 @@ use crate::{
 
 /// An action of the whitelist, over the business services.
 pub(super) struct ActionTool {
-    pub(super) action: Action,
+    pub(super) action: WhitelistedAction,
     pub(super) deps: Deps,
 }
 

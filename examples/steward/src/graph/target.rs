@@ -11,7 +11,7 @@ use crate::{
     action,
     deps::Deps,
     legacy::Sequence,
-    nodes::{self, Reply},
+    nodes::{self, CardReply},
     service::{Deliberation, Situation},
     state::{Flow, GraphOutput, RequestKind, Runtime, RuntimeDecision, Steward, Update},
 };
@@ -22,10 +22,11 @@ pub fn target(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
     let guard = FallbackChain::<Steward>::new("flow_guard", nodes::Guard(deps.clone()))
         .or_rule("cautious", nodes::cautious);
     let understood =
-        |_: &Steward, inner: &Deliberation<_>| inner.tells(Update::Judged, Update::Understood);
-    let filled = |_: &Steward, inner: &Deliberation<_>| inner.tells(Update::Judged, Update::Filled);
+        |_: &Steward, inner: &Deliberation<_>| inner.updates(Update::Judged, Update::Understood);
+    let filled =
+        |_: &Steward, inner: &Deliberation<_>| inner.updates(Update::Judged, Update::Filled);
     let decided =
-        |_: &Steward, inner: &Deliberation<_>| inner.tells(Update::Judged, Update::Decided);
+        |_: &Steward, inner: &Deliberation<_>| inner.updates(Update::Judged, Update::Decided);
     let graph = Graph::<Steward>::starting_at("prepare_context")
         .node("prepare_context", nodes::Prepare::new(deps, Runtime::Graph))
         .subgraph("model_intent", &planner(deps)?, about(), understood)
@@ -119,7 +120,7 @@ fn actions(
     };
     let desk = deps.desk.clone();
     let shown = move |state: &Steward| nodes::question(&desk, state);
-    let answered = |state: &Steward, reply: Reply| nodes::answered(state, &reply);
+    let answered = |state: &Steward, reply: CardReply| nodes::answered(state, &reply);
     let same = |entering: SubgraphInput<'_, Steward>| Ok::<_, BoxError>(entering.state().clone());
     let back = |_: &Steward, inner: &Steward| GraphOutput::of(inner, inner.action_result.clone());
     Ok(graph

@@ -11,14 +11,14 @@ use super::phase;
 use crate::{
     action,
     deps::Deps,
-    service::{Deliberation, NextStep, Planner, Slots, inquiry},
+    service::{Deliberation, NextStepJudge, RequestPlanner, Slots, inquiry},
     state::{Intent, RuntimeDecision, SlotDecision},
 };
 
 /// Builds the graph that splits a request into tasks: `prepare_context → detect_model_intent → done
 /// | off_topic | rule_fallback`, and the steps of each task before it answers.
 pub fn planner(deps: &Deps) -> Result<Graph<Deliberation<Intent>>, BuildError> {
-    let planner = inquiry(deps, Planner);
+    let planner = inquiry(deps, RequestPlanner);
     let steps = {
         let deps = deps.clone();
         move |cx: Context<Deliberation<Intent>>| ready(with_steps(&deps, cx.state()))
@@ -48,7 +48,7 @@ pub fn planner(deps: &Deps) -> Result<Graph<Deliberation<Intent>>, BuildError> {
         .edge("done", "attach_action_steps")
         .edge("off_topic", END)
         .edge("attach_action_steps", END)
-        .label("detect_model_intent", Planner::STAGE)
+        .label("detect_model_intent", RequestPlanner::STAGE)
         .build()
 }
 
@@ -91,7 +91,7 @@ pub fn slots(deps: &Deps) -> Result<Graph<Deliberation<SlotDecision>>, BuildErro
 /// `runtime_memory_context → runtime_action_decision`, and if the rules are not certain, `→
 /// runtime_tool_decision → done | rule_fallback`.
 pub fn runtime(deps: &Deps) -> Result<Graph<Deliberation<RuntimeDecision>>, BuildError> {
-    let next = inquiry(deps, NextStep);
+    let next = inquiry(deps, NextStepJudge);
     let asked = next.clone();
     let certain = move |cx: Context<Deliberation<RuntimeDecision>>| {
         let decided = asked.judge().certain(&cx.state().situation);

@@ -16,7 +16,8 @@ use crate::{
 /// An answer to a card.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Reply {
+#[schemars(rename = "Reply")]
+pub struct CardReply {
     /// The meaning of the answer.
     pub action: ReplyAction,
     /// The reason, or the wish instead.
@@ -42,7 +43,7 @@ pub enum ReplyAction {
     Say,
 }
 
-impl Reply {
+impl CardReply {
     /// Creates the answer of a person who agrees.
     pub fn approve() -> Self {
         Self::new(ReplyAction::Approve, None)
@@ -97,7 +98,7 @@ pub(crate) fn question(desk: &RuleData, state: &Steward) -> Value {
 
 /// Returns the changes that an answer makes. The person has agreed to exactly the call that the
 /// card showed.
-pub(crate) fn answered(state: &Steward, reply: &Reply) -> Vec<Update> {
+pub(crate) fn answered(state: &Steward, reply: &CardReply) -> Vec<Update> {
     let words = reply.text.as_deref().unwrap_or_default().trim();
     let agreed = |source: &str| {
         let approval = state.next_step().map(|call| Approval {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::{
     action::{PRECHECK, sequence},
-    state::{ActionResult, GraphOutput, RequestKind, Steward, TaskStatus, Update},
+    state::{ActionResult, GraphOutput, RequestKind, Steward, Update, WorkStatus},
 };
 
 /// Returns the end of an action in the form that clients get; none before the end.
@@ -54,8 +54,8 @@ pub(crate) async fn persist(cx: Context<Steward>) -> Vec<Update> {
 /// Returns the change of the current task, if the action was about it.
 fn settled(state: &Steward, result: &ActionResult) -> Option<Update> {
     let status = match result.outcome.as_str() {
-        "succeeded" => TaskStatus::Done,
-        "cancelled" => TaskStatus::Closed,
+        "succeeded" => WorkStatus::Done,
+        "cancelled" => WorkStatus::Closed,
         _ => return None,
     };
     let task = state.steward_state.current()?;
@@ -66,7 +66,7 @@ fn settled(state: &Steward, result: &ActionResult) -> Option<Update> {
         Some(RequestKind::Execute { action, .. }) => {
             let is_last = sequence(task.form, task.goal).last() == Some(&action.as_str());
             let same = request.arguments.as_object() == Some(&task.fields);
-            is_last && same && status == TaskStatus::Done
+            is_last && same && status == WorkStatus::Done
         }
         _ => false,
     };

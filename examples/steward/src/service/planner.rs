@@ -12,12 +12,12 @@ use super::{RuleData, Situation};
 use crate::{
     form::FormKind,
     read::{Clause, Goal},
-    state::{Intent, PlanTask, TaskStatus},
+    state::{Intent, PlanTask, WorkStatus},
 };
 
 /// Understands requests.
 #[derive(Debug)]
-pub struct Planner(pub(crate) Arc<RuleData>);
+pub struct RequestPlanner(pub(crate) Arc<RuleData>);
 
 /// The arguments of the function that the model calls.
 #[derive(Deserialize)]
@@ -28,7 +28,7 @@ struct PlannedArguments {
     tasks: Vec<Clause>,
 }
 
-impl Planner {
+impl RequestPlanner {
     /// The name of the stage in traces.
     pub(crate) const STAGE: &str = "plan";
 }
@@ -39,7 +39,7 @@ const TOLD: &str = "You read requests about business trips and expenses. Split t
      travelling belong into transport and not into reason. If it is about something else, set \
      off_topic and give no tasks. confidence is how sure you are of the form, from 0 to 1.";
 
-impl Judge for Planner {
+impl Judge for RequestPlanner {
     type Situation = Situation;
     type Verdict = Intent;
 
@@ -111,7 +111,7 @@ fn task(desk: &RuleData, situation: &Situation, nth: usize, said: Clause) -> Pla
         },
         fields,
         confidence: said.confidence.clamp(0.0, 1.0),
-        status: TaskStatus::Open,
+        status: WorkStatus::Open,
         missing_fields: vec![],
         document: None,
         action_steps: vec![],

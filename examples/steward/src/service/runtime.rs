@@ -18,14 +18,14 @@ use crate::{
 
 /// The judge of the next step of a plan.
 #[derive(Debug)]
-pub struct NextStep(pub(crate) Arc<RuleData>);
+pub struct NextStepJudge(pub(crate) Arc<RuleData>);
 
 /// The most characters of an answer to the question for one field.
 const SHORT: usize = 40;
 /// The most fields that words about the current task give; more fields mean another form.
 const MANY: usize = 3;
 
-impl NextStep {
+impl NextStepJudge {
     /// Returns the meaning of the words if rules are certain of it; no model is asked then.
     pub fn certain(&self, at: &Situation) -> Option<RuntimeDecision> {
         let desk = &self.0;
@@ -108,7 +108,7 @@ const DECISIONS: [&str; 6] = [
     "unclear",
 ];
 
-impl Judge for NextStep {
+impl Judge for NextStepJudge {
     type Situation = Situation;
     type Verdict = RuntimeDecision;
 

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{
     ActionResult, Approval, Flow, Intent, PlanTask, Request, RequestExtras, Runtime,
-    RuntimeDecision, SlotDecision, Steward, TaskStatus,
+    RuntimeDecision, SlotDecision, Steward, WorkStatus,
 };
 use crate::form::FormKind;
 
@@ -66,7 +66,7 @@ pub enum Update {
         /// The task.
         task_id: String,
         /// The new status.
-        status: TaskStatus,
+        status: WorkStatus,
         /// The document that was written, if there is one.
         document: Option<String>,
     },
@@ -233,7 +233,7 @@ fn beside_words(state: &mut Steward, beside: RequestExtras) {
 fn understood(state: &mut Steward, intent: Intent) {
     if !intent.tasks.is_empty() {
         while let Some(open) = state.steward_state.current_mut() {
-            open.status = TaskStatus::Closed;
+            open.status = WorkStatus::Closed;
         }
         (state.approval, state.actions) = (None, Actions::default());
     }
@@ -262,7 +262,7 @@ fn decided(state: &mut Steward, decision: RuntimeDecision) {
             // The new fields invalidate the proposed action.
             (state.approval, state.actions) = (None, Actions::default());
         }
-        (RuntimeDecision::Cancel, Some(task)) => task.status = TaskStatus::Closed,
+        (RuntimeDecision::Cancel, Some(task)) => task.status = WorkStatus::Closed,
         (RuntimeDecision::Next, Some(_)) => state.steward_state.turn(),
         // "Go on" as an answer to the question for the form confirms the proposed form.
         (RuntimeDecision::Confirm, Some(task)) => task.confidence = 1.0,

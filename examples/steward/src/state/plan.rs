@@ -7,7 +7,7 @@ use crate::{form::FormKind, read::Goal};
 /// The tasks of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Plan {
+pub struct TaskPlan {
     /// The tasks, oldest first.
     pub tasks: Vec<PlanTask>,
     /// The fields that were filled in by actions on their own, without a task.
@@ -29,7 +29,7 @@ pub struct PlanTask {
     pub confidence: f64,
     /// The status.
     #[serde(default)]
-    pub status: TaskStatus,
+    pub status: WorkStatus,
     /// The names of the missing fields, in the order of the form.
     #[serde(default)]
     pub missing_fields: Vec<String>,
@@ -44,7 +44,7 @@ pub struct PlanTask {
 /// The status of a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum TaskStatus {
+pub enum WorkStatus {
     /// It is still to be done.
     #[default]
     Open,
@@ -65,18 +65,18 @@ pub struct ActionStep {
     pub confirmation_required: bool,
 }
 
-impl Plan {
+impl TaskPlan {
     /// Returns the task that is worked on: the first one that is open.
     pub fn current(&self) -> Option<&PlanTask> {
         self.tasks
             .iter()
-            .find(|task| task.status == TaskStatus::Open)
+            .find(|task| task.status == WorkStatus::Open)
     }
 
     pub(super) fn current_mut(&mut self) -> Option<&mut PlanTask> {
         self.tasks
             .iter_mut()
-            .find(|task| task.status == TaskStatus::Open)
+            .find(|task| task.status == WorkStatus::Open)
     }
 
     /// Lets the next task come before the current one.
@@ -84,7 +84,7 @@ impl Plan {
         let current = self
             .tasks
             .iter()
-            .position(|task| task.status == TaskStatus::Open);
+            .position(|task| task.status == WorkStatus::Open);
         if let Some(at) = current {
             let task = self.tasks.remove(at);
             self.tasks.push(task);

@@ -1,9 +1,9 @@
 //! Tests of the writes: the allowed ones, the consent to each, and that each is done once.
 use serde_json::{Value, json};
 use steward::{
-    Reply,
-    action::{Action, ActionWork, WHITELIST, find, sequence},
-    deps::{Deps, Policy},
+    CardReply,
+    action::{ActionWork, WHITELIST, WhitelistedAction, find, sequence},
+    deps::{ConsentPolicy, Deps},
     form::FormKind,
     read::Goal,
     state::{RequestKind, Runtime},
@@ -16,7 +16,7 @@ use crate::common::{
 
 #[test]
 fn stw_21_c1_c2_five_of_eleven_actions_write() {
-    let named = |is: fn(&Action) -> bool| -> Vec<&str> {
+    let named = |is: fn(&WhitelistedAction) -> bool| -> Vec<&str> {
         let actions = WHITELIST.iter().filter(|action| is(action));
         actions.map(|action| action.name).collect()
     };
@@ -306,7 +306,7 @@ async fn stw_c6_a_precheck_expires_also_while_a_person_thinks() {
 async fn stw_24_duplicates_block_and_overtake_an_older_finding() {
     let stage = Stage::new().await;
     stage.chat(TRIP).await;
-    stage.press(Reply::approve()).await;
+    stage.press(CardReply::approve()).await;
     let checked = stage.precheck("p1", &trip()).await;
     assert_eq!(
         (
@@ -421,7 +421,7 @@ async fn stw_t11_26_after_a_reload_the_action_still_waits() {
     let before = stage.pending().await;
     let other = stage.reloaded();
     assert_eq!(other.pending().await, before);
-    let done = other.press(Reply::approve()).await;
+    let done = other.press(CardReply::approve()).await;
     assert_eq!(done["action_result"]["outcome"], "succeeded");
     // A press on an outdated page changes nothing: no card is open any more.
     assert_eq!((stage.pending().await, stage.tried()), (None, 1));
@@ -456,7 +456,7 @@ async fn another_action_has_to_wait_for_the_one_that_waits() {
 #[tokio::test]
 async fn stw_16_a_policy_may_ask_less_but_never_for_handing_in() {
     let stage = Stage::new().await;
-    let policy = Policy::default()
+    let policy = ConsentPolicy::default()
         .without_asking("save_application_draft")
         .without_asking("submit_application");
     let deps = Deps::new(&desk(), std::sync::Arc::new(stage.books.clone()), None).policy(policy);
@@ -487,14 +487,14 @@ async fn stw_t21_drafts_links_and_attachments_are_really_written() {
     stage
         .chat("申请出差存草稿：3月2日到3月5日去上海拜访客户，坐火车，预算1200元")
         .await;
-    stage.press(Reply::approve()).await;
+    stage.press(CardReply::approve()).await;
     stage.chat(CLAIM).await;
-    stage.press(Reply::approve()).await;
+    stage.press(CardReply::approve()).await;
     let linked = stage.chat("把 R-1 关联到 A-1").await;
     assert_ne!(linked["pending_interrupt"], Value::Null, "{linked}");
-    stage.press(Reply::approve()).await;
+    stage.press(CardReply::approve()).await;
     stage.chat("把行程单.pdf 附到 R-1").await;
-    stage.press(Reply::approve()).await;
+    stage.press(CardReply::approve()).await;
     let documents = serde_json::to_value(stage.documents().await).unwrap();
     let mut claim = claim();
     (claim["application"], claim["attachments"]) =
@@ -506,7 +506,7 @@ async fn stw_t21_drafts_links_and_attachments_are_really_written() {
     assert_eq!(documents, expected);
     // Handing the same in makes the draft the application, and no second one.
     stage.chat(TRIP).await;
-    stage.press(Reply::approve()).await;
+    stage.press(CardReply::approve()).await;
     let documents = serde_json::to_value(stage.documents().await).unwrap();
     assert_eq!(
         documents["applications"],

@@ -13,11 +13,11 @@ use fugato::{
     state::{Interrupt, ThreadId, ToolCall},
     store::MemoryLog,
 };
-use fugato_testkit::{Reply as Said, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply as Said};
 use serde_json::{Value, json};
 use steward::{
-    Reply,
-    deps::{Deps, Policy},
+    CardReply,
+    deps::{ConsentPolicy, Deps},
     ledger::{self, Documents, Ledger, LedgerError, LedgerWrite, Receipt},
     service::RuleData,
     state::{Request, RequestKind, Runtime, Steward, Update},
@@ -173,7 +173,7 @@ impl Stage {
         let deps = Deps::new(&desk(), Arc::new(books.clone()), model.clone());
         let deps = deps
             .clock(move || clock.load(Ordering::SeqCst))
-            .policy(Policy::default());
+            .policy(ConsentPolicy::default());
         let clerk = StewardService::new(&deps, &store, &RunnerOptions::default(), runtime).unwrap();
         Self {
             clerk,
@@ -240,7 +240,7 @@ impl Stage {
     }
 
     /// A person presses a button of the card that is shown.
-    pub(crate) async fn press(&self, reply: Reply) -> Value {
+    pub(crate) async fn press(&self, reply: CardReply) -> Value {
         let asked = self.pending().await.expect("a card is open");
         let answers = Answers::none()
             .approving(asked.id, reply, asked.question.digest.unwrap())

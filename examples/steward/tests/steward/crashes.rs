@@ -15,7 +15,7 @@ use fugato_testkit::{
 };
 use serde_json::json;
 use steward::{
-    Reply,
+    CardReply,
     deps::Deps,
     graph,
     ledger::{Documents, Ledger, LedgerError, LedgerWrite, Receipt},
@@ -84,7 +84,7 @@ fn simulation(
     });
     simulation
         .answer(|asked| {
-            (asked.question.prompt["type"] == "confirm").then(|| json!(Reply::approve()))
+            (asked.question.prompt["type"] == "confirm").then(|| json!(CardReply::approve()))
         })
         // The duration of a model call differs from run to run.
         .compare(|state| json!([state.steward_state, state.action_result, state.actions.end]))

@@ -265,9 +265,9 @@ pub(crate) fn by_name(request: &Parts) -> Result<Caller, AccessDenied> {
 }
 
 /// An office in which every request names its caller.
-struct Office(Router, Stage);
+struct ByCaller(Router, Stage);
 
-impl Office {
+impl ByCaller {
     async fn new() -> Self {
         let stage = Stage::new().await;
         let routes = AgentRoutes::new(ServedSteward(stage.clerk.clone()))
@@ -293,7 +293,7 @@ impl Office {
 
 #[tokio::test]
 async fn conversations_of_one_tenant_do_not_exist_for_another() {
-    let office = Office::new().await;
+    let office = ByCaller::new().await;
     let ask = async |who: Option<&str>, message: &str| {
         let body = json!({ "conversation_id": "c1", "message": message, "base_date": TODAY });
         office.ask(who, "/steward/plans", &body).await
@@ -335,7 +335,7 @@ async fn conversations_of_one_tenant_do_not_exist_for_another() {
 /// A colleague sees nothing of the conversation and answers nothing in it, through any endpoint.
 #[tokio::test]
 async fn stw_16_only_whose_documents_they_are_agrees() -> Tested {
-    let office = Office::new().await;
+    let office = ByCaller::new().await;
     let (ann, bob) = (Some("firm/ann"), Some("firm/bob"));
     let body = json!({ "text": TRIP, "extra": { "base_date": TODAY } });
     office.ask(ann, "/threads/c1/runs", &body).await;

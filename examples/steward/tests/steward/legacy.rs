@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use fugato_testkit::Scripted;
 use serde_json::{Value, json};
 use steward::{
-    Reply,
+    CardReply,
     state::{RequestKind, Runtime},
 };
 
@@ -149,7 +149,7 @@ async fn stw_t1_t2_the_graph_is_the_default_and_legacy_can_be_chosen() {
     let legacy = Stage::with(None::<Scripted>, Runtime::Legacy).await;
     let waits = legacy.chat(TRIP).await;
     assert_eq!(waits["runtime"], "legacy");
-    let done = legacy.press(Reply::approve()).await;
+    let done = legacy.press(CardReply::approve()).await;
     assert_eq!(done["action_result"]["data"]["document"], "A-1", "{done}");
     // No node of the graphs that understand was there.
     let runs = legacy.clerk.runner().trace(&thread()).await.unwrap();
@@ -202,7 +202,7 @@ async fn stw_t12_a_graph_that_breaks_is_stood_in_for_and_the_reason_is_kept() {
         answer["pending_interrupt"]["prompt"]["call"]["arguments"],
         trip()
     );
-    let done = stage.press(Reply::approve()).await;
+    let done = stage.press(CardReply::approve()).await;
     assert_eq!(done["action_result"]["outcome"], "succeeded", "{done}");
     assert_eq!(stage.documents().await.applications.len(), 1);
     // A repeat of the request at which the graph failed gets the answer of the legacy path.
@@ -224,7 +224,7 @@ async fn stw_t12_t10_after_a_write_whose_answer_was_lost_nothing_is_written_twic
     assert_eq!(stage.documents().await.applications.len(), 1);
     let asks = asks.unwrap();
     let done = if asks["outcome"] == "needs_confirmation" {
-        stage.press(Reply::approve()).await
+        stage.press(CardReply::approve()).await
     } else {
         asks
     };

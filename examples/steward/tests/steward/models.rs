@@ -2,10 +2,10 @@
 use std::time::Duration;
 
 use fugato::llm::{Fallback, ModelError, ModelErrorKind, Retry, Timeout};
-use fugato_testkit::{Reply as Said, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply as Said};
 use serde_json::{Value, json};
 use steward::{
-    Reply,
+    CardReply,
     state::{RequestKind, Runtime},
 };
 
@@ -229,7 +229,7 @@ async fn stw_33_what_a_model_takes_for_a_consent_is_none() -> Tested {
     let again = stage.chat("嗯那就这么着呗").await;
     assert_ne!(again["pending_interrupt"], Value::Null, "{again}");
     assert_eq!(stage.tried(), 0);
-    stage.press(Reply::approve()).await;
+    stage.press(CardReply::approve()).await;
     assert_eq!(stage.tried(), 1);
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Tests of the understanding by rule, and of the course of a conversation.
 use serde_json::{Value, json};
 use steward::{
-    Reply,
+    CardReply,
     graph::{action, planner, runtime, slots, target},
     state::RequestKind,
 };
@@ -221,7 +221,7 @@ async fn stw_14_doubt_and_conflicts_never_go_on() {
     assert_eq!(unsure["pending_interrupt"], Value::Null);
     let sure = stage.chat("申请").await;
     assert_ne!(sure["pending_interrupt"], Value::Null, "{sure}");
-    stage.press(Reply::approve()).await;
+    stage.press(CardReply::approve()).await;
     assert_eq!(stage.documents().await.applications.len(), 1);
 
     // The same days again.
@@ -239,7 +239,7 @@ async fn stw_14_doubt_and_conflicts_never_go_on() {
 
     // The same claim again.
     stage.chat(CLAIM).await;
-    stage.press(Reply::approve()).await;
+    stage.press(CardReply::approve()).await;
     let twice = stage.chat(CLAIM).await;
     assert_eq!(twice["flow"]["verdict"], "block", "{twice}");
     assert_eq!(
@@ -320,7 +320,7 @@ async fn stw_13_words_add_what_is_missing() {
         trip(),
         "{card}"
     );
-    let done = stage.press(Reply::approve()).await;
+    let done = stage.press(CardReply::approve()).await;
     assert_eq!(done["action_result"]["data"]["document"], "A-1", "{done}");
 }
 
@@ -329,9 +329,9 @@ async fn stw_13_what_is_said_under_a_card_changes_it_confirms_it_or_cancels_it()
     let stage = Stage::new().await;
     stage.chat(TRIP).await;
     let changed = stage
-        .press(Reply {
+        .press(CardReply {
             text: Some("预算1500元".into()),
-            ..Reply::reject()
+            ..CardReply::reject()
         })
         .await;
     let amount = &changed["pending_interrupt"]["prompt"]["call"]["arguments"]["estimated_amount"];
@@ -366,12 +366,12 @@ async fn stw_13_the_next_task_comes_when_one_is_done() {
     let stage = Stage::new().await;
     let first = stage.chat(&format!("{TRIP}。{CLAIM}")).await;
     assert_eq!(first["tasks"].as_array().map(Vec::len), Some(2), "{first}");
-    let second = stage.press(Reply::approve()).await;
+    let second = stage.press(CardReply::approve()).await;
     assert_eq!(
         second["pending_interrupt"]["prompt"]["call"]["name"], "create_reimbursement_draft",
         "{second}"
     );
-    stage.press(Reply::approve()).await;
+    stage.press(CardReply::approve()).await;
     let documents = stage.documents().await;
     assert_eq!(
         (documents.applications.len(), documents.reimbursements.len()),
@@ -480,7 +480,7 @@ async fn stw_w5_phases_are_told_in_order() -> Tested {
 async fn stw_w4_w7_the_log_tells_which_nodes_a_request_went_through() -> Tested {
     let stage = Stage::new().await;
     stage.chat(TRIP).await;
-    stage.press(Reply::approve()).await;
+    stage.press(CardReply::approve()).await;
     let runs = stage.clerk.runner().trace(&thread()).await?;
     let mut nodes: Vec<_> = runs[0]
         .tasks

@@ -30,7 +30,7 @@ enum Event {
     /// The same is said again under the same name: its answer was lost.
     Again,
     Precheck(u8, u8, u8),
-    Request(u8, u8, u8, Told),
+    Request(u8, u8, u8, Receipts),
     Repeat,
     /// A person agrees to what they see.
     Agree(u8),
@@ -58,7 +58,7 @@ enum Event {
 
 /// The reference of a request to a precheck.
 #[derive(Debug, Clone, Copy)]
-enum Told {
+enum Receipts {
     Nothing,
     Forged,
     /// The newest finding of this conversation, be it of this application or of another.
@@ -68,9 +68,9 @@ enum Told {
 fn events() -> impl Strategy<Value = Vec<Event>> {
     let chat = || 0u8..2;
     let told = prop_oneof![
-        4 => Just(Told::Nothing),
-        1 => Just(Told::Forged),
-        2 => Just(Told::Newest),
+        4 => Just(Receipts::Nothing),
+        1 => Just(Receipts::Forged),
+        2 => Just(Receipts::Newest),
     ];
     let event = prop_oneof![
         3 => (chat(), 0usize..6).prop_map(|(chat, said)| Event::Say(chat, said)),
@@ -118,14 +118,14 @@ fn thread(chat: u8) -> ThreadId {
 type Words = Option<(u8, Request)>;
 
 /// The steward, in a process that can die, and everything that was seen and agreed to.
-struct Play {
+struct Model {
     stage: Stage,
     process: Rc<Process>,
     runtime: Runtime,
     /// The conversation, the employee and the call of every consent.
     agreed: BTreeSet<(String, String, String)>,
     first: Option<(u8, Interrupt)>,
-    last: Option<(u8, String, u8, Told)>,
+    last: Option<(u8, String, u8, Receipts)>,
     words: Words,
     said: usize,
     /// The log at the time of the last check, and the last request in words by then.
@@ -141,7 +141,7 @@ fn process() -> Rc<Process> {
     Rc::new(built.expect("a runtime can be made"))
 }
 
-impl Play {
+impl Model {
     fn new() -> Self {
         let process = process();
         Self {
@@ -162,21 +162,21 @@ impl Play {
     /// Runs the events one after the other, and checks the invariants after each.
     fn happen(&mut self, events: impl IntoIterator<Item = Event>) {
         for event in events {
-            self.lets(event);
-            self.process.clone().block_on(self.testify());
+            self.allows(event);
+            self.process.clone().block_on(self.check_invariants());
         }
         self.process.clone().block_on(self.was_prechecked());
     }
 
     /// Lets something happen. If the process dies of it, another one takes over when the lease of
     /// the dead one is over.
-    fn lets(&mut self, event: Event) {
+    fn allows(&mut self, event: Event) {
         let running = self.process.clone();
         let death = self.stage.books.died.clone();
         let dies = running.block_on(async {
             tokio::select! {
                 biased;
-                () = self.happens(event) => false,
+                () = self.step(event) => false,
                 () = death.notified() => true,
             }
         });
@@ -191,7 +191,7 @@ impl Play {
         self.stage = self.stage.reloaded();
     }
 
-    async fn happens(&mut self, event: Event) {
+    async fn step(&mut self, event: Event) {
         match event {
             Event::Say(chat, nth) => {
                 // "好的" under a card is a person's consent to what it shows.
@@ -356,9 +356,9 @@ impl Play {
             return;
         };
         let precheck_ref = match told {
-            Told::Nothing => None,
-            Told::Forged => Some("passed".to_owned()),
-            Told::Newest => self.newest(chat).await,
+            Receipts::Nothing => None,
+            Receipts::Forged => Some("passed".to_owned()),
+            Receipts::Newest => self.newest(chat).await,
         };
         let mut request = within(chat, wants(&trace, "submit_application", &arguments(what)));
         request.kind = RequestKind::Execute {
@@ -394,7 +394,7 @@ impl Play {
     }
 
     /// Checks the invariants that hold after every event.
-    async fn testify(&mut self) {
+    async fn check_invariants(&mut self) {
         let tried = self.stage.books.tried.lock().unwrap().clone();
         for (key, write, _) in tried.iter().skip(self.known) {
             let name = match write.deed {
@@ -538,7 +538,7 @@ fn chat_of(key: &str) -> &str {
 /// Checks that the plan reports no task as done without a document.
 fn is_consistent(state: &Steward) {
     for task in &state.steward_state.tasks {
-        let done = task.status == steward::state::TaskStatus::Done;
+        let done = task.status == steward::state::WorkStatus::Done;
         assert_eq!(done, task.document.is_some(), "{task:?}");
     }
 }
@@ -566,7 +566,7 @@ proptest! {
 
     #[test]
     fn stw_w8_nothing_is_submitted_twice_or_unconfirmed_or_unchecked(events in events()) {
-        let mut play = Play::new();
+        let mut play = Model::new();
         play.happen(events);
     }
 }
@@ -575,11 +575,11 @@ proptest! {
 /// the key.
 #[test]
 fn stw_25_a_log_that_was_restored_passes_no_write_off_as_another() {
-    let mut play = Play::new();
+    let mut play = Model::new();
     let submits = |trace, what| {
         [
             Event::Precheck(0, trace, what),
-            Event::Request(0, 0, what, Told::Nothing),
+            Event::Request(0, 0, what, Receipts::Nothing),
             Event::Agree(0),
         ]
     };
@@ -595,12 +595,12 @@ fn stw_25_a_log_that_was_restored_passes_no_write_off_as_another() {
 /// "好的" was sent before there was a card, and the restored log has a record of it.
 #[test]
 fn stw_25_words_that_a_restored_log_has_heard_answer_no_other_card() {
-    let mut play = Play::new();
+    let mut play = Model::new();
     play.happen([
         Event::Say(1, 3),
         Event::Precheck(1, 0, 1),
         Event::Restore,
-        Event::Request(1, 0, 1, Told::Nothing),
+        Event::Request(1, 0, 1, Receipts::Nothing),
         Event::Again,
     ]);
     let card = play.process.clone().block_on(play.pending(1));
@@ -610,7 +610,7 @@ fn stw_25_words_that_a_restored_log_has_heard_answer_no_other_card() {
 /// A path without the nodes of the graphs does not take over a run that a crash has left in them.
 #[test]
 fn stw_7_what_is_repeated_on_the_other_path_after_a_crash_comes_to_an_end() {
-    let mut play = Play::new();
+    let mut play = Model::new();
     let repeated = [Event::Legacy, Event::Again, Event::Legacy, Event::Again];
     play.happen(
         [Event::Die(2), Event::Say(1, 0)]
@@ -628,12 +628,12 @@ fn stw_t10_it_is_submitted_once_wherever_the_process_dies() {
     let mut deaths = 0;
     for steps in 1..8 {
         for runtime in [Runtime::Graph, Runtime::Legacy] {
-            let mut play = Play::new();
+            let mut play = Model::new();
             play.runtime = runtime;
             let request = |chat| {
                 [
                     Event::Precheck(chat, 0, 0),
-                    Event::Request(chat, 0, 0, Told::Nothing),
+                    Event::Request(chat, 0, 0, Receipts::Nothing),
                 ]
             };
             let mut events = vec![Event::Die(steps)];

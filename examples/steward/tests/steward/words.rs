@@ -5,7 +5,7 @@ use std::sync::{Arc, atomic::Ordering};
 use fugato::{Answers, graph::ThreadStatus, store::MemoryLog};
 use serde_json::{Value, json};
 use steward::{
-    Reply,
+    CardReply,
     state::{Request, RequestKind, Runtime},
     steward_service::ClerkError,
 };
@@ -141,9 +141,9 @@ async fn k35_an_approval_that_says_no_is_none() {
     for words in ["no", "不要", "yes?", "嗯"] {
         let stage = Stage::new().await;
         stage.chat(TRIP).await;
-        let reply = Reply {
+        let reply = CardReply {
             text: Some(words.to_owned()),
-            ..Reply::approve()
+            ..CardReply::approve()
         };
         stage.press(reply).await;
         assert_eq!(stage.tried(), 0, "{words}");
@@ -229,7 +229,8 @@ async fn stw_13_what_comes_with_words_under_a_card_counts() {
 
 #[test]
 fn a_reply_of_before_is_still_read() {
-    let reply: Reply = serde_json::from_value(json!({ "action": "say", "text": "好的" })).unwrap();
-    assert_eq!(reply, Reply::say("好的"));
+    let reply: CardReply =
+        serde_json::from_value(json!({ "action": "say", "text": "好的" })).unwrap();
+    assert_eq!(reply, CardReply::say("好的"));
     assert!(Answers::only(&reply).is_ok());
 }

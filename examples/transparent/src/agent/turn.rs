@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Move, Request, Update};
-use crate::{intent::Intent, plan::PlanStep};
+use crate::{intent::Intent, plan::TurnStep};
 
 /// One request, from the message to the answer.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -19,11 +19,11 @@ pub struct TurnState {
     /// The name of the person's time zone.
     pub zone: String,
     /// The phase of the turn.
-    pub phase: Phase,
+    pub phase: TurnPhase,
     /// The intent of the person, once it is known.
     pub intent: Option<Intent>,
     /// The plan; empty if none was made. It guides the turn, but is not binding.
-    pub plan: Vec<PlanStep>,
+    pub plan: Vec<TurnStep>,
     /// The index of the next step of the plan.
     pub followed: usize,
     /// The number of replans.
@@ -36,7 +36,7 @@ pub struct TurnState {
     /// The queries to the memory.
     pub queries: Vec<String>,
     /// The calls that were made, each attempt separately.
-    pub uses: Vec<ToolUse>,
+    pub uses: Vec<CallRecord>,
     /// The call that is due, or was made and failed.
     pub wanted: Option<PendingCall>,
     /// The number of decisions about the next move.
@@ -52,7 +52,7 @@ pub struct TurnState {
     /// The reason why rules decide although there is a model.
     pub by_rule: Option<String>,
     /// The reason why the turn stopped early; none if it did not.
-    pub stop: Option<Stop>,
+    pub stop: Option<TurnStop>,
     /// The answer to the person.
     pub answer: String,
 }
@@ -60,7 +60,7 @@ pub struct TurnState {
 /// A phase of a turn. Each is a node of the graph.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum TurnPhase {
     /// The intent is found out.
     #[default]
     Intent,
@@ -78,7 +78,7 @@ pub enum Phase {
     Answer,
 }
 
-impl Phase {
+impl TurnPhase {
     /// Returns the name of the phase's node.
     pub fn node(self) -> &'static str {
         match self {
@@ -95,7 +95,7 @@ impl Phase {
 
 /// A call that was made.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ToolUse {
+pub struct CallRecord {
     /// The call.
     pub call: ToolCall,
     /// The number of the attempt, from 1.
@@ -124,7 +124,7 @@ pub struct PendingCall {
 /// The reason why a turn stopped early.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Stop {
+pub enum TurnStop {
     /// The maximum number of moves was reached.
     Moves,
 }
@@ -139,22 +139,22 @@ impl TurnState {
 
     /// Returns how often the same call was made before, successful or not.
     pub fn repeats(&self, name: &str, params: &Value) -> usize {
-        let same = |made: &&ToolUse| made.call.name == name && made.call.arguments == *params;
+        let same = |made: &&CallRecord| made.call.name == name && made.call.arguments == *params;
         self.uses.iter().filter(same).count()
     }
 
     /// Returns the successful calls.
-    pub fn done(&self) -> impl Iterator<Item = &ToolUse> {
+    pub fn done(&self) -> impl Iterator<Item = &CallRecord> {
         self.uses
             .iter()
             .filter(|made| made.status == ToolStatus::Ok)
     }
 
     /// Returns the last attempt of each call that failed. The attempts of a call are adjacent.
-    pub fn failed(&self) -> impl Iterator<Item = &ToolUse> {
+    pub fn failed(&self) -> impl Iterator<Item = &CallRecord> {
         let next = self.uses.iter().skip(1).map(|next| next.attempt);
         let next = next.chain([1]);
-        let last = |(made, next): &(&ToolUse, u32)| made.status != ToolStatus::Ok && *next == 1;
+        let last = |(made, next): &(&CallRecord, u32)| made.status != ToolStatus::Ok && *next == 1;
         self.uses
             .iter()
             .zip(next)
@@ -168,14 +168,18 @@ impl TurnState {
             Update::Understood(intent) => {
                 let planned = intent.is_complex();
                 self.intent = Some(intent);
-                self.enter(if planned { Phase::Plan } else { Phase::Think });
+                self.enter(if planned {
+                    TurnPhase::Plan
+                } else {
+                    TurnPhase::Think
+                });
             }
             Update::Planned { steps, again } => {
                 self.plan = steps;
                 self.followed = 0;
                 self.replans += u32::from(again);
                 (self.failures, self.stuck) = (0, 0);
-                self.enter(Phase::Think);
+                self.enter(TurnPhase::Think);
             }
             Update::Retrieved { query, found } => self.retrieved(query, found),
             Update::Called {
@@ -190,13 +194,13 @@ impl TurnState {
             Update::GaveUp => {
                 self.wanted = None;
                 self.stuck += 1;
-                self.enter(Phase::Think);
+                self.enter(TurnPhase::Think);
             }
             Update::Corrected(pair) => self.corrected.extend(*pair),
             Update::ByRule { why } => self.by_rule = Some(why),
             Update::Stopped(stop) => {
                 self.stop = Some(stop);
-                self.enter(Phase::Answer);
+                self.enter(TurnPhase::Answer);
             }
             // These update the whole conversation.
             Update::Asked(_)
@@ -215,7 +219,7 @@ impl TurnState {
         let phase = match next {
             Move::Retrieve { query } => {
                 self.queries.push(query);
-                Phase::Retrieve
+                TurnPhase::Retrieve
             }
             Move::Call { name, params } => {
                 let id = format!("c{calls}");
@@ -226,16 +230,16 @@ impl TurnState {
                     attempt: 1,
                     cause: None,
                 });
-                Phase::Act
+                TurnPhase::Act
             }
             Move::Skip { why } => {
                 self.skipped.push(why);
                 self.failures += 1;
                 self.stuck += 1;
-                Phase::Think
+                TurnPhase::Think
             }
-            Move::Replan => Phase::Plan,
-            Move::Finish => Phase::Answer,
+            Move::Replan => TurnPhase::Plan,
+            Move::Finish => TurnPhase::Answer,
         };
         self.enter(phase);
     }
@@ -250,7 +254,7 @@ impl TurnState {
         self.progressed(self.memories.len() > known);
         self.queries.retain(|there| *there != query);
         self.queries.push(query);
-        self.enter(Phase::Think);
+        self.enter(TurnPhase::Think);
     }
 
     fn called(&mut self, status: ToolStatus, text: String, data: Value, repairable: bool) {
@@ -260,7 +264,7 @@ impl TurnState {
         let (call, attempt) = (wanted.call.clone(), wanted.attempt);
         let new = self.repeats(&call.name, &call.arguments) == 0;
         let cause = text.clone();
-        self.uses.push(ToolUse {
+        self.uses.push(CallRecord {
             call,
             attempt,
             status,
@@ -270,17 +274,17 @@ impl TurnState {
         if status == ToolStatus::Ok {
             self.failures = 0;
             self.progressed(new);
-            self.enter(Phase::Think);
+            self.enter(TurnPhase::Think);
             return;
         }
         self.failures += 1;
         if repairable {
             wanted.cause = Some(cause);
             self.wanted = Some(wanted);
-            self.enter(Phase::Repair);
+            self.enter(TurnPhase::Repair);
         } else {
             self.stuck += 1;
-            self.enter(Phase::Think);
+            self.enter(TurnPhase::Think);
         }
     }
 
@@ -291,14 +295,14 @@ impl TurnState {
             wanted.call.arguments = Value::Object(params);
             wanted.call.id = format!("{}.{}", wanted.id, wanted.attempt);
         }
-        self.enter(Phase::Act);
+        self.enter(TurnPhase::Act);
     }
 
     fn progressed(&mut self, progressed: bool) {
         self.stuck = if progressed { 0 } else { self.stuck + 1 };
     }
 
-    fn enter(&mut self, phase: Phase) {
+    fn enter(&mut self, phase: TurnPhase) {
         self.phase = phase;
         self.corrected.clear();
     }

@@ -5,8 +5,8 @@ use fugato::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::{Lang, Policy, Stop};
-use crate::{intent::Intent, plan::PlanStep};
+use super::{HistoryPolicy, Lang, TurnStop};
+use crate::{intent::Intent, plan::TurnStep};
 
 /// The input of a turn.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,7 +54,7 @@ pub enum Update {
         /// The name of the person's time zone.
         zone: String,
         /// The policy by which conversations are compacted.
-        policy: Policy,
+        policy: HistoryPolicy,
     },
     /// A note was stored, as the person asked.
     Remembered,
@@ -65,7 +65,7 @@ pub enum Update {
     /// A plan was made; the remaining steps of an older plan are dropped.
     Planned {
         /// The steps.
-        steps: Vec<PlanStep>,
+        steps: Vec<TurnStep>,
         /// True if it replaces another plan.
         again: bool,
     },
@@ -111,7 +111,7 @@ pub enum Update {
         why: String,
     },
     /// The turn stops early.
-    Stopped(Stop),
+    Stopped(TurnStop),
     /// The person is answered.
     Answered {
         /// The answer.

@@ -11,13 +11,13 @@ use crate::{
 
 /// The node that makes a plan: queries to the memory, then tools.
 #[derive(Debug)]
-pub struct Plan(pub Deps);
+pub struct PlanNode(pub Deps);
 
 const WHAT: &str = "Make a plan: first what to search the memory for, then which tools to call. A later step refers to what earlier ones found by {{selected_path}} or {{last_result}}.";
 const AGAIN: &str = "The plan did not work out. Make another one from where things stand.";
 
 #[async_trait]
-impl Node<AgentState> for Plan {
+impl Node<AgentState> for PlanNode {
     async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let agent = cx.state();
         let again = !agent.turn.plan.is_empty();

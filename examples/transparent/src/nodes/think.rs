@@ -10,10 +10,10 @@ use serde_json::{Map, Value, json};
 
 use super::{ModelOutcome, consult, note};
 use crate::{
-    agent::{AgentState, Move, Stop, TurnState, Update},
+    agent::{AgentState, Move, TurnState, TurnStop, Update},
     deps::{Deps, TurnLimits},
     intent::either,
-    plan::{PlanStep, StepKind, filled},
+    plan::{TurnStep, TurnStepKind, filled},
     prompts, rules,
 };
 
@@ -23,7 +23,8 @@ pub struct Think(pub Deps);
 
 /// What a model must answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Decision {
+#[schemars(rename = "Decision")]
+pub struct ThinkDecision {
     /// Why, in a sentence for the person.
     #[serde(default)]
     pub thought: String,
@@ -66,7 +67,7 @@ impl Node<AgentState> for Think {
                 "I may not take more steps; I answer with what I have.",
                 "步数用完了，用已有的结果回答。",
             );
-            return Ok(Outcome::done([Update::Stopped(Stop::Moves)]).note(thinking(why)));
+            return Ok(Outcome::done([Update::Stopped(TurnStop::Moves)]).note(thinking(why)));
         }
         let thinks = deps.model.is_some() && turn.by_rule.is_none();
         if thinks && turn.corrected.is_empty() && stands_still(turn, limits) {
@@ -150,9 +151,9 @@ fn stands_still(turn: &TurnState, limits: TurnLimits) -> bool {
     stands && turn.replans < limits.replans && !turn.plan.is_empty()
 }
 
-fn contract(tools: &[String], turn: &TurnState, limits: TurnLimits) -> Contract<Decision> {
+fn contract(tools: &[String], turn: &TurnState, limits: TurnLimits) -> Contract<ThinkDecision> {
     let (tools, turn) = (tools.to_vec(), turn.clone());
-    Contract::<Decision>::new("decision")
+    Contract::<ThinkDecision>::new("decision")
         .alias("tool", "name")
         .alias("arguments", "params")
         .synonym("action", "final_answer", "finish")
@@ -188,8 +189,8 @@ fn contract(tools: &[String], turn: &TurnState, limits: TurnLimits) -> Contract<
 }
 
 /// Returns a decision as a move. A reference without a value yet leads to a skipped step.
-fn moved(decision: Decision, turn: &TurnState) -> (String, Move) {
-    let Decision {
+fn moved(decision: ThinkDecision, turn: &TurnState) -> (String, Move) {
+    let ThinkDecision {
         thought,
         action,
         name,
@@ -199,8 +200,8 @@ fn moved(decision: Decision, turn: &TurnState) -> (String, Move) {
     let next = match action {
         NextStep::Finish => Move::Finish,
         NextStep::SearchMemory => Move::Retrieve { query },
-        NextStep::UseTool => match filled(&PlanStep::tool(name, Value::Object(params)), turn) {
-            Ok(PlanStep { name, params, .. }) => Move::Call { name, params },
+        NextStep::UseTool => match filled(&TurnStep::tool(name, Value::Object(params)), turn) {
+            Ok(TurnStep { name, params, .. }) => Move::Call { name, params },
             Err(missing) => Move::Skip {
                 why: missing.to_string(),
             },
@@ -211,9 +212,9 @@ fn moved(decision: Decision, turn: &TurnState) -> (String, Move) {
 
 /// Returns the index of the plan's step that a move follows; none for a deviation.
 fn followed(next: &Move, turn: &TurnState) -> Option<usize> {
-    let is = |step: &PlanStep| match next {
-        Move::Retrieve { .. } => step.kind == StepKind::Rag,
-        Move::Call { name, .. } => step.kind == StepKind::Tool && step.name == *name,
+    let is = |step: &TurnStep| match next {
+        Move::Retrieve { .. } => step.kind == TurnStepKind::Rag,
+        Move::Call { name, .. } => step.kind == TurnStepKind::Tool && step.name == *name,
         _ => false,
     };
     let left = turn.plan.get(turn.followed..)?;

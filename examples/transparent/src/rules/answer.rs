@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use fugato::tool::clip;
 
 use crate::{
-    agent::{AgentState, Stop, ToolUse},
+    agent::{AgentState, CallRecord, TurnStop},
     intent::IntentKind,
 };
 
@@ -33,7 +33,7 @@ pub fn answer(agent: &AgentState, silent: bool) -> String {
         lang.pick("I could not do this:", "没能做到："),
         failed.chain(skipped).collect(),
     );
-    if turn.stop == Some(Stop::Moves) {
+    if turn.stop == Some(TurnStop::Moves) {
         let stopped = lang.pick(
             "I stopped: I may not take more steps.",
             "已停止：步数用完了。",
@@ -63,7 +63,7 @@ fn last_line(text: &str) -> String {
     clip(line.unwrap_or_default().trim_start_matches("- "), 200)
 }
 
-fn title(agent: &AgentState, made: &ToolUse) -> String {
+fn title(agent: &AgentState, made: &CallRecord) -> String {
     let lang = agent.lang;
     match made.call.name.as_str() {
         "list_files" => lang.pick("Files:", "找到的文件：").to_owned(),

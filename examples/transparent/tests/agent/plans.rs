@@ -4,14 +4,14 @@ use serde_json::{Map, Value, json};
 use transparent::{
     agent::{AgentState, Move, Request, TurnState, Update},
     intent::{Intent, IntentKind, Params},
-    plan::{PlanStep, contract, filled},
+    plan::{TurnStep, contract, filled},
 };
 
 fn tools() -> Vec<String> {
     ["list_files", "read_file"].map(str::to_owned).into()
 }
 
-fn read(steps: &Value) -> Result<Vec<PlanStep>, String> {
+fn read(steps: &Value) -> Result<Vec<TurnStep>, String> {
     let said = json!({ "steps": steps }).to_string();
     let read = contract(&tools()).read(&said);
     read.map(|plan| plan.steps).map_err(|why| why.correction())
@@ -56,7 +56,7 @@ fn trn_5_a_plan_searches_first_and_its_parameters_are_templates() {
         { "type": "tool", "name": "read_file", "params": { "path": "{{selected_path}}" } },
     ]);
     let steps = read(&steps).unwrap();
-    let filled: Vec<PlanStep> = steps
+    let filled: Vec<TurnStep> = steps
         .iter()
         .map(|step| filled(step, &turn()).unwrap())
         .collect();
@@ -97,7 +97,7 @@ fn trn_w7_references_are_checked_before_anything_is_executed() {
     }
     assert!(read(&json!([])).is_err());
     // A reference without a value stops the step, and nothing is called.
-    let step = PlanStep::tool("read_file", json!({ "path": "{{selected_path}}" }));
+    let step = TurnStep::tool("read_file", json!({ "path": "{{selected_path}}" }));
     let missing = filled(&step, &TurnState::default()).unwrap_err();
     assert_eq!(
         missing.to_string(),
@@ -107,7 +107,7 @@ fn trn_w7_references_are_checked_before_anything_is_executed() {
 
 #[test]
 fn trn_w7_a_reference_that_is_a_whole_value_keeps_its_type() {
-    let step = PlanStep::tool(
+    let step = TurnStep::tool(
         "t",
         json!({ "words": "{{keywords}}", "text": "about {{ keywords }}", "n": 3 }),
     );
@@ -121,7 +121,7 @@ fn trn_c2_a_search_needs_no_action() {
     let plain = read(&json!([{ "type": "rag", "query": "x" }]));
     let named = read(&json!([{ "type": "rag", "query": "x", "action": "hybrid_search" }]));
     assert_eq!(plain, named);
-    assert_eq!(plain.unwrap(), [PlanStep::rag("x")]);
+    assert_eq!(plain.unwrap(), [TurnStep::rag("x")]);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn trn_c4_a_step_may_have_keywords() {
     ] {
         assert_eq!(
             read(&json!([step])).unwrap(),
-            [PlanStep::rag("项目 计划书")]
+            [TurnStep::rag("项目 计划书")]
         );
     }
 }

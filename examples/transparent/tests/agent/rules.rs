@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use transparent::{
     agent::{AgentState, PendingCall, Request, TurnState, Update},
     intent::IntentKind,
-    plan::PlanStep,
+    plan::TurnStep,
     rules::{intent, repair, steps, worth_keeping},
 };
 
@@ -45,8 +45,8 @@ fn trn_15_the_reference_wish_becomes_a_search_and_a_listing() {
     assert_eq!(
         steps(&agent.turn),
         [
-            PlanStep::rag("项目计划书"),
-            PlanStep::tool("list_files", pattern)
+            TurnStep::rag("项目计划书"),
+            TurnStep::tool("list_files", pattern)
         ]
     );
     assert_eq!(agent.turn.phase.node(), "plan");
@@ -54,7 +54,7 @@ fn trn_15_the_reference_wish_becomes_a_search_and_a_listing() {
     let wanted = json!({ "path": "~/Documents", "pattern": ".*(计划书|proposal|plan).*" });
     assert_eq!(
         steps(&agent.turn).get(1),
-        Some(&PlanStep::tool("list_files", wanted))
+        Some(&TurnStep::tool("list_files", wanted))
     );
 }
 

@@ -1,5 +1,5 @@
 //! The settings of a person.
-use transparent::settings::{Settings, Tools};
+use transparent::settings::{Settings, ToolSettings};
 
 #[test]
 fn trn_c6_the_turns_are_an_option() {
@@ -12,7 +12,7 @@ fn trn_c6_the_turns_are_an_option() {
         (100, Some(2000))
     );
     let sample: Settings = toml::from_str(include_str!("../../sample/config.toml")).unwrap();
-    assert_eq!(sample.tools, Tools::default());
+    assert_eq!(sample.tools, ToolSettings::default());
     let error = toml::from_str::<Settings>("rot = 1")
         .unwrap_err()
         .to_string();

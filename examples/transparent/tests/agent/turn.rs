@@ -6,7 +6,7 @@ use fugato::{
     agent::trace::model_calls,
     llm::{ModelError, ModelErrorKind},
 };
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use serde_json::{Value, json};
 
 use crate::common::{ORDER, Stage, WISH, finds, finish, search, searches, use_tool};
@@ -84,7 +84,7 @@ async fn trn_1_trn_15_trn_t1_the_reference_run_with_a_model() {
 
 #[tokio::test]
 async fn trn_3_trn_10_files_are_read_anew_for_every_request() {
-    let model = Scripted::new(std::iter::empty::<Reply>());
+    let model = Scripted::new(std::iter::empty::<ScriptedReply>());
     let stage = Stage::new(Some(Arc::new(model.clone())));
     for name in ["Iris", "Ada"] {
         stage.write("SOUL.md", &format!("You are {name}."));
@@ -160,7 +160,9 @@ async fn trn_2_an_unusable_answer_is_corrected_and_a_hopeless_model_is_replaced_
     assert!(turn.by_rule.is_some() && scene.answer().contains("plan_v1.md"));
     // A model that cannot be reached does not end the turn either.
     let down = ModelError::new(ModelErrorKind::Unreachable, "nobody listens");
-    let scene = Stage::scripted([Reply::error(down)]).say(WISH).await;
+    let scene = Stage::scripted([ScriptedReply::error(down)])
+        .say(WISH)
+        .await;
     assert!(scene.answer().contains("plan_v1.md"));
 }
 
@@ -176,7 +178,7 @@ async fn trn_17_trn_w2_a_turn_has_an_end() {
     let turn = stage.state().await.turn;
     assert_eq!(
         (turn.moves, turn.stop, turn.uses.len()),
-        (5, Some(transparent::agent::Stop::Moves), 5)
+        (5, Some(transparent::agent::TurnStop::Moves), 5)
     );
     // The same call a third time is rejected, with the reason.
     let same = use_tool("list_files", &json!({ "pattern": "x" }));

@@ -72,7 +72,7 @@ impl Stage {
         Self::adjusted(model, |desk| desk)
     }
 
-    pub(crate) fn scripted<R: Into<fugato_testkit::Reply>>(
+    pub(crate) fn scripted<R: Into<fugato_testkit::ScriptedReply>>(
         replies: impl IntoIterator<Item = R>,
     ) -> Self {
         Self::new(Some(Arc::new(fugato_testkit::Scripted::new(replies))))

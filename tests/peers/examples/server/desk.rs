@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 
 /// What is known of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Desk {
+pub(crate) struct PeerState {
     wish: String,
     placed: Option<bool>,
     week: Option<String>,
@@ -24,7 +24,7 @@ pub(crate) enum Change {
     Judged { placed: bool, week: Option<String> },
 }
 
-impl State for Desk {
+impl State for PeerState {
     type Update = Change;
 
     fn apply(&mut self, change: Change) {
@@ -48,14 +48,14 @@ const SAID: [&str; 5] = ["Let me ", "look: ", "\"今天\"\n", "", "😀 ok."];
 
 /// The graph: think, look, ask a person, place, say so. Where the wish says "slow", it waits in the
 /// middle of a text until `gate` lets it go on.
-pub(crate) fn graph(gate: Arc<Semaphore>) -> Result<Graph<Desk>, BuildError> {
-    Graph::<Desk>::starting_at("think")
-        .node("think", move |cx: Context<Desk>| {
+pub(crate) fn graph(gate: Arc<Semaphore>) -> Result<Graph<PeerState>, BuildError> {
+    Graph::<PeerState>::starting_at("think")
+        .node("think", move |cx: Context<PeerState>| {
             let gate = gate.clone();
             async move { think(&cx, &gate).await }
         })
-        .node("ask", async |cx: Context<Desk>| ask(&cx))
-        .node("place", async |cx: Context<Desk>| place(&cx))
+        .node("ask", async |cx: Context<PeerState>| ask(&cx))
+        .node("place", async |cx: Context<PeerState>| place(&cx))
         .branch("think", ["ask", END], |desk| {
             if desk.wish.contains("talk") {
                 END
@@ -76,7 +76,7 @@ pub(crate) fn graph(gate: Arc<Semaphore>) -> Result<Graph<Desk>, BuildError> {
         .build()
 }
 
-async fn think(cx: &Context<Desk>, gate: &Semaphore) -> Result<Outcome<Change>, BoxError> {
+async fn think(cx: &Context<PeerState>, gate: &Semaphore) -> Result<Outcome<Change>, BoxError> {
     let wish = cx.state().wish.clone();
     for text in ["Which ", "day?"] {
         cx.emit(EventKind::ReasoningDelta {
@@ -149,7 +149,7 @@ fn place_call() -> EventKind {
 }
 
 /// A call to approve, and a question that has nothing to do with one.
-fn ask(cx: &Context<Desk>) -> Result<Outcome<Change>, BoxError> {
+fn ask(cx: &Context<PeerState>) -> Result<Outcome<Change>, BoxError> {
     let (placed, week) = (cx.answer("place")?, cx.answer("week")?);
     if let Some(placed) = placed {
         return Ok(Outcome::done([Change::Judged { placed, week }]));
@@ -168,7 +168,7 @@ fn ask(cx: &Context<Desk>) -> Result<Outcome<Change>, BoxError> {
     })
 }
 
-fn place(cx: &Context<Desk>) -> Outcome<Change> {
+fn place(cx: &Context<PeerState>) -> Outcome<Change> {
     let placed = cx.state().placed == Some(true);
     let week = cx.state().week.clone().unwrap_or_else(|| "this".into());
     let (call, name) = (|| "c2".to_owned(), || "place".to_owned());

@@ -14,7 +14,7 @@ use fugato::{
     state::ToolCall,
     tool::{EffectClass, GateChain, Registry, ToolSpec, confirm_writes},
 };
-use fugato_testkit::{Reply, Scripted};
+use fugato_testkit::{Scripted, ScriptedReply};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -52,15 +52,18 @@ impl Agent for Gated {
         let path = said.in_words()?.text;
         let arguments = json!({ "path": path, "text": TEXT });
         let call = ToolCall::new(format!("call-{path}"), "write_file", arguments);
-        self.model.push(Reply::tool_calls([call]));
-        self.model.push(Reply::text("That is all."));
+        self.model.push(ScriptedReply::tool_calls([call]));
+        self.model.push(ScriptedReply::text("That is all."));
         Ok(vec![ReactUpdate::user(path)])
     }
 }
 
 /// The agent, and beside it how often each file was written.
 pub(crate) fn routes() -> Result<Router, BoxError> {
-    let (written, model) = (Written::default(), Scripted::new(Vec::<Reply>::new()));
+    let (written, model) = (
+        Written::default(),
+        Scripted::new(Vec::<ScriptedReply>::new()),
+    );
     let count = written.clone();
     let spec = ToolSpec::write("write_file", "Writes a file.").effect(EffectClass::Idempotent);
     let registry = Registry::<React, ReactUpdate>::builder()

@@ -35,11 +35,11 @@ use serde::Deserialize;
 use serde_json::Value;
 use tokio::net::TcpListener;
 
-use crate::office::Office;
+use crate::office::PeerServer;
 
 #[tokio::main]
 async fn main() -> Result<(), BoxError> {
-    let office = Office::open()?;
+    let office = PeerServer::open()?;
     let served = served::routes(office.gate())?;
     let routes = Router::new()
         .route("/v1/chat/completions", post(openai))
@@ -66,14 +66,14 @@ async fn main() -> Result<(), BoxError> {
 /// What a request asks for beside its protocol.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-struct Wish {
+struct PeerOptions {
     /// Everything is told.
     full: bool,
     thread: Option<String>,
     text: Option<String>,
 }
 
-impl Wish {
+impl PeerOptions {
     fn fidelity(&self) -> Fidelity {
         if self.full {
             Fidelity::Full
@@ -101,8 +101,8 @@ impl IntoResponse for Refused {
 type Served = Result<Response, Refused>;
 
 async fn openai(
-    State(office): State<Office>,
-    Query(wish): Query<Wish>,
+    State(office): State<PeerServer>,
+    Query(wish): Query<PeerOptions>,
     Json(request): Json<Value>,
 ) -> Served {
     let thread = request.get("user").and_then(Value::as_str);
@@ -120,8 +120,8 @@ async fn openai(
 }
 
 async fn ag_ui(
-    State(office): State<Office>,
-    Query(wish): Query<Wish>,
+    State(office): State<PeerServer>,
+    Query(wish): Query<PeerOptions>,
     Json(request): Json<Value>,
 ) -> Served {
     let id = |name: &str| {
@@ -136,8 +136,8 @@ async fn ag_ui(
 }
 
 async fn ai_sdk(
-    State(office): State<Office>,
-    Query(wish): Query<Wish>,
+    State(office): State<PeerServer>,
+    Query(wish): Query<PeerOptions>,
     Json(request): Json<Value>,
 ) -> Served {
     let thread = request.get("id").and_then(Value::as_str);
@@ -151,7 +151,7 @@ async fn ai_sdk(
 }
 
 /// The run that is under way, from its beginning.
-async fn ai_sdk_again(State(office): State<Office>, Path(thread): Path<String>) -> Served {
+async fn ai_sdk_again(State(office): State<PeerServer>, Path(thread): Path<String>) -> Served {
     match office.again(&thread, None)? {
         Some(events) => respond(events, AiSdkEncoder::new()),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
@@ -159,9 +159,9 @@ async fn ai_sdk_again(State(office): State<Office>, Path(thread): Path<String>) 
 }
 
 async fn named(
-    State(office): State<Office>,
+    State(office): State<PeerServer>,
     Path(vocabulary): Path<String>,
-    Query(wish): Query<Wish>,
+    Query(wish): Query<PeerOptions>,
     headers: HeaderMap,
 ) -> Served {
     let names = match vocabulary.as_str() {
@@ -184,12 +184,15 @@ async fn named(
 }
 
 /// Lets a slow run go on.
-async fn go(State(office): State<Office>) {
+async fn go(State(office): State<PeerServer>) {
     office.gate().add_permits(1);
 }
 
 /// Random events, for clients that check the rules of a protocol.
-async fn random(Path((protocol, seed)): Path<(String, u32)>, Query(wish): Query<Wish>) -> Served {
+async fn random(
+    Path((protocol, seed)): Path<(String, u32)>,
+    Query(wish): Query<PeerOptions>,
+) -> Served {
     let mut bytes = [0; 32];
     bytes[..4].copy_from_slice(&seed.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);

@@ -7,7 +7,7 @@ use std::{
 use fugato::{
     Answers, BoxError, Event, EventKind, MemoryLog, Runner, ThreadId,
     state::Seq,
-    stream::{Reply, Resume},
+    stream::{ReplyForm, Resume},
 };
 use futures::{
     FutureExt as _, Stream, StreamExt as _,
@@ -17,17 +17,17 @@ use futures::{
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use crate::desk::{self, Change, Desk};
+use crate::desk::{self, Change, PeerState};
 
 /// The agent, its log, and which runs are under way.
 #[derive(Clone)]
-pub(crate) struct Office {
-    runner: Arc<Runner<Desk>>,
+pub(crate) struct PeerServer {
+    runner: Arc<Runner<PeerState>>,
     gate: Arc<Semaphore>,
     under_way: Arc<Mutex<HashMap<String, Seq>>>,
 }
 
-impl Office {
+impl PeerServer {
     pub(crate) fn open() -> Result<Self, BoxError> {
         let gate = Arc::new(Semaphore::new(0));
         let graph = desk::graph(gate.clone())?;
@@ -109,7 +109,7 @@ fn answers(resume: Resume) -> Result<Answers, BoxError> {
     for answered in resume.answers {
         let value = match answered.reply {
             // Who cancels does not want it.
-            Reply::Cancel => Value::Bool(false),
+            ReplyForm::Cancel => Value::Bool(false),
             reply => reply.into_value(),
         };
         answers = match (answered.id, answered.digest) {

@@ -10,19 +10,19 @@ use fugato::{
 };
 use tokio::sync::Semaphore;
 
-use crate::desk::{self, Change, Desk};
+use crate::desk::{self, Change, PeerState};
 
-struct Served(Runner<Desk>);
+struct Served(Runner<PeerState>);
 
 #[async_trait]
 impl Agent for Served {
-    type State = Desk;
+    type State = PeerState;
 
     fn name(&self) -> &'static str {
         "desk"
     }
 
-    fn runner(&self) -> &Runner<Desk> {
+    fn runner(&self) -> &Runner<PeerState> {
         &self.0
     }
 

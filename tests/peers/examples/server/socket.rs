@@ -16,11 +16,11 @@ use fugato::{
 use futures::{Stream, StreamExt as _};
 use serde_json::Value;
 
-use crate::{Wish, office::Office};
+use crate::{PeerOptions, office::PeerServer};
 
 pub(crate) async fn open(
-    State(office): State<Office>,
-    Query(wish): Query<Wish>,
+    State(office): State<PeerServer>,
+    Query(wish): Query<PeerOptions>,
     upgrade: WebSocketUpgrade,
 ) -> Response {
     upgrade.on_upgrade(|socket| async move {
@@ -30,7 +30,11 @@ pub(crate) async fn open(
 }
 
 /// One message of the client after another, each answered by a run.
-async fn talk(mut socket: WebSocket, office: Office, wish: Wish) -> Result<(), BoxError> {
+async fn talk(
+    mut socket: WebSocket,
+    office: PeerServer,
+    wish: PeerOptions,
+) -> Result<(), BoxError> {
     let thread = wish.thread.clone().unwrap_or_else(|| "socket".to_owned());
     while let Some(message) = socket.recv().await {
         let Message::Text(text) = message? else {

@@ -16,19 +16,19 @@ use servers::{Aimock, Server};
 pub(crate) const SECRET: &str = "sk-very-secret-0123456789";
 
 /// One client of one test. The server counts the requests of each by itself.
-pub(crate) struct Desk {
+pub(crate) struct PeerState {
     pub(crate) model: Arc<dyn ChatModel>,
     server: &'static Server,
     test: String,
 }
 
 /// A client of each protocol; none where the server is not installed.
-pub(crate) fn desks(test: &str) -> Result<Vec<Desk>, BoxError> {
+pub(crate) fn desks(test: &str) -> Result<Vec<PeerState>, BoxError> {
     desks_of(test, "small")
 }
 
 /// The same for a model of this name.
-pub(crate) fn desks_of(test: &str, name: &str) -> Result<Vec<Desk>, BoxError> {
+pub(crate) fn desks_of(test: &str, name: &str) -> Result<Vec<PeerState>, BoxError> {
     let Some(server) = server() else {
         return Ok(vec![]);
     };
@@ -37,7 +37,7 @@ pub(crate) fn desks_of(test: &str, name: &str) -> Result<Vec<Desk>, BoxError> {
         let headers = HeaderMap::from_iter([("x-test-id".parse()?, HeaderValue::from_str(&test)?)]);
         let http = Client::builder().default_headers(headers).build()?;
         let model = client(server.url(), name, http);
-        Ok::<_, BoxError>(Desk {
+        Ok::<_, BoxError>(PeerState {
             model,
             server,
             test,
@@ -65,7 +65,7 @@ fn server() -> Option<&'static Server> {
     SHARED.get_or_init(start).as_ref()
 }
 
-impl Desk {
+impl PeerState {
     /// The status of each answer that the server gave, in order; 0 where it gave none.
     pub(crate) async fn seen(&self) -> Result<Vec<u64>, BoxError> {
         let url = format!(

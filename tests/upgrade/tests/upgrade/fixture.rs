@@ -13,7 +13,7 @@ use crate::{holds::holds, served::Served};
 
 /// A thread as described by the program that made it.
 #[derive(Debug, Deserialize)]
-pub(crate) struct Said {
+pub(crate) struct Utterance {
     /// The flags without which it cannot go on.
     flags: Vec<String>,
     /// The view of a page; none where reading it lets the thread go on.
@@ -74,7 +74,7 @@ impl Fixture {
         self
     }
 
-    fn said(&self) -> BTreeMap<String, Said> {
+    fn said(&self) -> BTreeMap<String, Utterance> {
         let said = fs::read(data(&self.name).join("expected.json")).unwrap();
         serde_json::from_slice(&said).unwrap()
     }
@@ -132,7 +132,7 @@ impl Fixture {
     }
 }
 
-impl Said {
+impl Utterance {
     fn check_states(&self, opened: &Opened, thread: &str) {
         for (seq, then) in &self.states {
             let now = opened.ok(&["show", &seq.to_string()]);

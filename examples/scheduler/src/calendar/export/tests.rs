@@ -14,7 +14,7 @@ fn intake() -> crate::calendar::Intake {
     import(&calendar, &classes, &TimeZone::UTC, Lang::En).expect("the sample is in order")
 }
 
-fn place(state: &mut ScheduleState, name: &str, day: u16, slot_start: u8, status: TaskStatus) {
+fn place(state: &mut ScheduleState, name: &str, day: u16, slot_start: u8, status: PlacementStatus) {
     let task = state
         .tasks
         .iter_mut()
@@ -32,9 +32,27 @@ fn place(state: &mut ScheduleState, name: &str, day: u16, slot_start: u8, status
 fn placed() -> crate::calendar::Intake {
     let mut intake = intake();
     let state = &mut intake.state;
-    place(state, "Limits of sequences", 1, 1, TaskStatus::Existing);
-    place(state, "Past paper, Analysis", 28, 5, TaskStatus::Suggested);
-    place(state, "Middlemarch, book 1", 5, 3, TaskStatus::Suggested);
+    place(
+        state,
+        "Limits of sequences",
+        1,
+        1,
+        PlacementStatus::Existing,
+    );
+    place(
+        state,
+        "Past paper, Analysis",
+        28,
+        5,
+        PlacementStatus::Suggested,
+    );
+    place(
+        state,
+        "Middlemarch, book 1",
+        5,
+        3,
+        PlacementStatus::Suggested,
+    );
     let host = state
         .tasks
         .iter()
@@ -198,7 +216,7 @@ fn a_schedule_without_dates_or_sections_is_refused() {
         "Limits of sequences",
         1,
         12,
-        TaskStatus::Suggested,
+        PlacementStatus::Suggested,
     );
     assert_eq!(
         exported(&intake, Lang::En)

@@ -9,7 +9,7 @@ use crate::calendar::classes::Classes;
 use crate::calendar::ics::{Calendar, Occurrence};
 use crate::calendar::lang::Lang;
 use crate::calendar::sections::ranges;
-use crate::schedule::{EventType, Source, Task, TaskStatus};
+use crate::schedule::{EventType, PlacementStatus, ScheduleTask, Source};
 
 use super::{ImportError, Overlap, Remark, same_name};
 
@@ -32,7 +32,7 @@ pub(super) fn fixed(
     days: &[Date],
     zone: &TimeZone,
     lang: Lang,
-) -> Result<(Vec<Task>, Vec<Remark>), ImportError> {
+) -> Result<(Vec<ScheduleTask>, Vec<Remark>), ImportError> {
     let (Some(&first), Some(&last)) = (days.first(), days.last()) else {
         return Ok((Vec::new(), vec![Remark::NothingInWindow]));
     };
@@ -189,7 +189,7 @@ fn share(pieces: &mut [Piece<'_>], remarks: &mut Vec<Remark>) {
     }
 }
 
-fn task(piece: &Piece<'_>, classes: &Classes) -> Task {
+fn task(piece: &Piece<'_>, classes: &Classes) -> ScheduleTask {
     let Occurrence {
         id, name, category, ..
     } = piece.occurrence;
@@ -202,13 +202,13 @@ fn task(piece: &Piece<'_>, classes: &Classes) -> Task {
     } else {
         String::new()
     };
-    Task {
+    ScheduleTask {
         state_id: 0,
         source: Source::Event,
         source_id: format!("{id}{part}"),
         name: name.clone(),
         category: category.clone().unwrap_or_else(|| name.clone()),
-        status: TaskStatus::Existing,
+        status: PlacementStatus::Existing,
         locked: !embeddable,
         slots: ranges(piece.day, &piece.sections),
         // There are at most twelve.

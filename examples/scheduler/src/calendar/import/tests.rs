@@ -132,7 +132,7 @@ fn the_chinese_sample_has_the_same_shape() {
         .task_classes
         .iter()
         .map(|class| {
-            let of = |task: &&Task| task.task_class_id == Some(class.id);
+            let of = |task: &&ScheduleTask| task.task_class_id == Some(class.id);
             let count = intake.state.tasks.iter().filter(of).count();
             (
                 class.name.as_str(),
@@ -187,13 +187,13 @@ fn sch_69_a_state_is_made_of_events_and_items() {
     let more = "embeddable = [\" writing \"]\nclasses = [{ name = \"Maths\", total_slots = 3, \
                 items = [\"One\", { content = \"Two\", order = 7 }] }]";
     let intake = imported(&[event], more).expect("that is in order");
-    let item = |state_id, name: &str, task_order| Task {
+    let item = |state_id, name: &str, task_order| ScheduleTask {
         state_id,
         source: Source::TaskItem,
         source_id: format!("Maths/{task_order}"),
         name: name.to_owned(),
         category: "Maths".to_owned(),
-        status: TaskStatus::Pending,
+        status: PlacementStatus::Pending,
         locked: false,
         slots: Vec::new(),
         duration: 1,
@@ -204,13 +204,13 @@ fn sch_69_a_state_is_made_of_events_and_items() {
         embed_host: None,
         event_type: EventType::Task,
     };
-    let course = Task {
+    let course = ScheduleTask {
         state_id: 1,
         source: Source::Event,
         source_id: "a/20260304T080000".to_owned(),
         name: "Writing".to_owned(),
         category: "Writing".to_owned(),
-        status: TaskStatus::Existing,
+        status: PlacementStatus::Existing,
         locked: false,
         slots: vec![Slot {
             day: 1,

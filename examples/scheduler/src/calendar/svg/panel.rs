@@ -1,5 +1,5 @@
 //! One week of one schedule.
-use crate::schedule::{DayMapping, SECTIONS, ScheduleState, Slot, Task};
+use crate::schedule::{DayMapping, SECTIONS, ScheduleState, ScheduleTask, Slot};
 
 use super::label::{escaped, wrapped};
 use super::{Picture, colour, push, text};
@@ -46,7 +46,7 @@ impl Panel<'_> {
         {
             self.heading(svg, day);
             let column = u32::from(day.day_of_week.clamp(1, 7) - 1);
-            let mut here: Vec<(&Task, Slot)> = Vec::new();
+            let mut here: Vec<(&ScheduleTask, Slot)> = Vec::new();
             for task in &self.state.tasks {
                 let slots = task.slots.iter().filter(|slot| slot.day == day.day_index);
                 here.extend(slots.map(|slot| (task, *slot)));
@@ -130,7 +130,7 @@ impl Panel<'_> {
         );
     }
 
-    fn block(&self, svg: &mut String, task: &Task, slot: Slot, x: u32) {
+    fn block(&self, svg: &mut String, task: &ScheduleTask, slot: Slot, x: u32) {
         if slot.slot_start == 0 || slot.slot_end > SECTIONS || slot.slot_end < slot.slot_start {
             return;
         }
@@ -182,14 +182,14 @@ impl Panel<'_> {
         svg.push_str("</svg></g>\n");
     }
 
-    fn hosts(&self, task: &Task) -> bool {
+    fn hosts(&self, task: &ScheduleTask) -> bool {
         self.state
             .tasks
             .iter()
             .any(|guest| guest.embed_host == Some(task.state_id))
     }
 
-    fn stroke(&self, task: &Task, ink: &str) -> String {
+    fn stroke(&self, task: &ScheduleTask, ink: &str) -> String {
         let there = self
             .other
             .tasks

@@ -1,7 +1,7 @@
 use jiff::tz::TimeZone;
 
 use crate::calendar::{Calendar, Classes, import};
-use crate::schedule::{Slot, TaskStatus};
+use crate::schedule::{PlacementStatus, Slot};
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn place(state: &mut ScheduleState, name: &str, day: u16, slot_start: u8) {
         slot_start,
         slot_end: slot_start + 1,
     }];
-    task.status = TaskStatus::Suggested;
+    task.status = PlacementStatus::Suggested;
 }
 
 /// Returns two schedules with three placed items; in the second, one item is in another place and

@@ -37,7 +37,7 @@ fn placed(lang: Lang) -> Intake {
             .find(|task| task.task_class_id == Some(class));
         let task = task.expect("the class has items");
         task.slots = vec![slot];
-        task.status = TaskStatus::Suggested;
+        task.status = PlacementStatus::Suggested;
         task.embed_host = host;
     };
     place(

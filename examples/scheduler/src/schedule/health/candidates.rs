@@ -11,7 +11,7 @@ use super::rhythm::Totals;
 use super::series::heavy_pairs;
 use super::{Operation, TightnessLevel};
 use crate::schedule::relocate::{AppliedProposal, Target};
-use crate::schedule::{Board, Slot, Task, TaskStatus, WriteOptions, WriteRefusal};
+use crate::schedule::{Board, PlacementStatus, ScheduleTask, Slot, WriteOptions, WriteRefusal};
 
 /// The number of swaps tried for a problem day.
 const SWAPS: usize = 48;
@@ -26,7 +26,7 @@ const SWAP_COST: f64 = 4.0;
 
 /// A change that is known to help, or the choice to change nothing more.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Candidate {
+pub struct HealthCandidate {
     /// `swap_a_b`, `move_task_day_section` or `close`.
     pub candidate_id: String,
     /// The tool to call; empty for closing.
@@ -121,7 +121,7 @@ impl Proposal {
             board
                 .state()
                 .task(id)
-                .and_then(Task::start)
+                .and_then(ScheduleTask::start)
                 .map_or(0, |(day, _)| day)
         };
         match self {
@@ -190,13 +190,13 @@ impl Repair<'_, '_> {
         Some(seen)
     }
 
-    fn swaps(&self, ours: &[(&Task, Slot)], days: &[u16]) -> Vec<Proposal> {
+    fn swaps(&self, ours: &[(&ScheduleTask, Slot)], days: &[u16]) -> Vec<Proposal> {
         let partners = || {
             let there = days.iter().flat_map(|day| self.board.on_day(*day));
-            there.filter(|task| task.status == TaskStatus::Suggested)
+            there.filter(|task| task.status == PlacementStatus::Suggested)
         };
         let swaps = ours.iter().flat_map(|(task, slot)| {
-            let fits = move |other: &&Task| {
+            let fits = move |other: &&ScheduleTask| {
                 other.task_class_id != task.task_class_id && other.duration == slot.sections()
             };
             partners()
@@ -227,7 +227,7 @@ impl SearchSpace for Repair<'_, '_> {
             .iter()
             .flat_map(|(a, b)| [a.state_id, b.state_id])
             .collect();
-        let ours: Vec<(&Task, Slot)> = pair
+        let ours: Vec<(&ScheduleTask, Slot)> = pair
             .into_iter()
             .filter_map(|id| board.state().task(id))
             .filter_map(|task| Some((task, movable(board, task, options)?)))

@@ -3,15 +3,15 @@ use fugato::agent::candidates::{Advice, ChangeEffect, ProgressSignal, Search};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::candidates::{After, Candidate, Proposal, Repair};
+use super::candidates::{After, HealthCandidate, Proposal, Repair};
 use super::diagnosis::Diagnosis;
 use super::series::heavy_pairs;
 use super::{ClassProfile, Feasibility, Tightness, TightnessLevel};
-use crate::schedule::{Board, Task, WriteOptions};
+use crate::schedule::{Board, ScheduleTask, WriteOptions};
 
 /// The next step of the optimisation, with the candidates for it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Decision {
+pub struct HealthDecision {
     /// True if there is a change that helps.
     pub should_continue_optimize: bool,
     /// The main problem; none if there is none.
@@ -25,7 +25,7 @@ pub struct Decision {
     /// The state of the problems in one line. Two equal lines in a row mean that nothing helped.
     pub improvement_signal: String,
     /// Changes that help, the best first, and last the choice to change nothing.
-    pub candidates: Vec<Candidate>,
+    pub candidates: Vec<HealthCandidate>,
 }
 
 /// The days and tasks of a problem.
@@ -76,7 +76,7 @@ pub(crate) struct Verdict {
     pub(super) diagnosis: Diagnosis,
     pub(super) facts: Facts,
     pub(super) tightness: Tightness,
-    pub(crate) decision: Decision,
+    pub(crate) decision: HealthDecision,
     pub(crate) best: Option<Proposal>,
 }
 
@@ -103,7 +103,7 @@ pub(crate) fn decide(board: &mut Board<'_>, options: &WriteOptions) -> Verdict {
         }
         None => search(&mut repair),
     };
-    let mut candidates: Vec<Candidate> = tried
+    let mut candidates: Vec<HealthCandidate> = tried
         .iter()
         .filter_map(|(proposal, effect)| candidate(&mut repair, *proposal, *effect, &facts))
         .collect();
@@ -115,7 +115,7 @@ pub(crate) fn decide(board: &mut Board<'_>, options: &WriteOptions) -> Verdict {
     };
     let problem = blocker.or_else(|| day.map(|day| problem_text(board, day)));
     candidates.push(close(&diagnosis, problem.clone(), operation));
-    let decision = Decision {
+    let decision = HealthDecision {
         should_continue_optimize: best.is_some(),
         primary_problem: problem,
         problem_scope: day.map(|day| scope(board, day)),
@@ -173,7 +173,7 @@ fn candidate(
     proposal: Proposal,
     effect: ChangeEffect,
     facts: &Facts,
-) -> Option<Candidate> {
+) -> Option<HealthCandidate> {
     let summary = summary(repair.board, proposal);
     let options = repair.options;
     let after = repair.trial(proposal, |board, diagnosis| {
@@ -184,7 +184,7 @@ fn candidate(
         let day = problems.first().map(|day| problem_text(board, *day));
         after(diagnosis, blocker.or(day), operation)
     })?;
-    Some(Candidate {
+    Some(HealthCandidate {
         candidate_id: proposal.id(),
         tool: proposal.operation().as_str().to_owned(),
         arguments: proposal.arguments(),
@@ -195,8 +195,8 @@ fn candidate(
 }
 
 /// Returns the choice to change nothing, which is always among the candidates.
-fn close(diagnosis: &Diagnosis, problem: Option<String>, operation: Operation) -> Candidate {
-    Candidate {
+fn close(diagnosis: &Diagnosis, problem: Option<String>, operation: Operation) -> HealthCandidate {
+    HealthCandidate {
         candidate_id: "close".to_owned(),
         tool: String::new(),
         arguments: json!({}),
@@ -221,7 +221,7 @@ fn after(diagnosis: &Diagnosis, problem: Option<String>, operation: Operation) -
 fn summary(board: &Board<'_>, proposal: Proposal) -> String {
     let name = |id| {
         let task = board.state().task(id);
-        let place = task.and_then(Task::start).unwrap_or_default();
+        let place = task.and_then(ScheduleTask::start).unwrap_or_default();
         let name = task.map(|task| task.name.as_str()).unwrap_or_default();
         format!(
             "task {id} \"{name}\" (day {}, section {})",

@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    AnalyzeHealthArgs, ClassProfile, Decision, DiagnosisDetail, Dimension, Feasibility, Issue,
-    Operation, Rhythm, Tightness, Verdict, issues,
+    AnalyzeHealthArgs, ClassProfile, DiagnosisDetail, Dimension, Feasibility, HealthDecision,
+    Issue, Operation, Rhythm, Tightness, Verdict, issues,
 };
 use crate::schedule::ScheduleState;
 
@@ -28,7 +28,7 @@ pub struct Envelope {
     /// The comparison of free and needed sections.
     pub feasibility: Feasibility,
     /// The next step of the optimisation.
-    pub decision: Decision,
+    pub decision: HealthDecision,
     /// The error; always empty.
     pub error: String,
     /// The same as a word; empty.

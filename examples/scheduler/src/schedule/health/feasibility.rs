@@ -1,7 +1,7 @@
 //! The feasibility of a schedule, and the completeness of the facts about its classes.
 use serde::{Deserialize, Serialize};
 
-use crate::schedule::{Board, SECTIONS, TaskClass, TaskStatus};
+use crate::schedule::{Board, PlacementStatus, SECTIONS, TaskClass};
 
 /// The comparison of free and needed sections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub enum Reason {
 impl Feasibility {
     pub(super) fn of(board: &Board<'_>) -> Self {
         let pending = board.state().tasks.iter();
-        let pending = pending.filter(|task| task.status == TaskStatus::Pending);
+        let pending = pending.filter(|task| task.status == PlacementStatus::Pending);
         let wanted: u32 = pending.map(|task| u32::from(task.duration)).sum();
         let days = board.state().window.days.iter();
         let free: u32 = days

@@ -14,7 +14,7 @@ pub struct Issue {
     /// The severity.
     pub severity: Severity,
     /// The comparison that made it an issue.
-    pub trigger: Trigger,
+    pub trigger: IssueTrigger,
 }
 
 /// The severity of an issue, the most important first.
@@ -31,7 +31,7 @@ pub enum Severity {
 
 /// A comparison that came out true.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Trigger {
+pub struct IssueTrigger {
     /// The name of the metric.
     pub metric: String,
     /// The operator of the comparison.
@@ -175,12 +175,12 @@ fn calm(whose: &str, switches: u8, limit: u8) -> Issue {
     }
 }
 
-fn at_least(metric: &str, threshold: f64, actual: f64) -> Trigger {
+fn at_least(metric: &str, threshold: f64, actual: f64) -> IssueTrigger {
     trigger(metric, ">=", threshold, actual)
 }
 
-fn trigger(metric: &str, operator: &str, threshold: f64, actual: f64) -> Trigger {
-    Trigger {
+fn trigger(metric: &str, operator: &str, threshold: f64, actual: f64) -> IssueTrigger {
+    IssueTrigger {
         metric: metric.to_owned(),
         operator: operator.to_owned(),
         threshold,

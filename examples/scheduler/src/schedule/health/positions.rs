@@ -1,12 +1,17 @@
 //! The other places that a task could take.
 use crate::schedule::lookup::Point;
 use crate::schedule::{
-    Board, SECTIONS, Slot, Task, TaskStatus, WriteOptions, WriteRefusal, board::mask, order,
+    Board, PlacementStatus, SECTIONS, ScheduleTask, Slot, WriteOptions, WriteRefusal, board::mask,
+    order,
 };
 
 /// Returns the place of a task that the diagnosis may propose to move; none for any other.
-pub(super) fn movable(board: &Board<'_>, task: &Task, options: &WriteOptions) -> Option<Slot> {
-    if task.status != TaskStatus::Suggested {
+pub(super) fn movable(
+    board: &Board<'_>,
+    task: &ScheduleTask,
+    options: &WriteOptions,
+) -> Option<Slot> {
+    if task.status != PlacementStatus::Suggested {
         return None;
     }
     board.check_movable(task.state_id, options).ok()
@@ -16,7 +21,7 @@ pub(super) fn movable(board: &Board<'_>, task: &Task, options: &WriteOptions) ->
 /// near its own section first. The move tool accepts all of them.
 pub(super) fn positions(
     board: &Board<'_>,
-    task: &Task,
+    task: &ScheduleTask,
     from: Slot,
     days: &[u16],
     limit: usize,
@@ -62,7 +67,7 @@ pub(super) fn positions(
 }
 
 /// Returns true if the range is inside a host that is open to the task.
-fn enters(board: &Board<'_>, task: &Task, slot: Slot) -> bool {
+fn enters(board: &Board<'_>, task: &ScheduleTask, slot: Slot) -> bool {
     let mut others = board
         .overlapping(slot)
         .filter(|other| other.state_id != task.state_id);
@@ -73,7 +78,13 @@ fn enters(board: &Board<'_>, task: &Task, slot: Slot) -> bool {
     opens && host.slots.iter().any(|range| range.contains(&slot))
 }
 
-fn admits_day(board: &Board<'_>, task: &Task, from: u16, to: u16, options: &WriteOptions) -> bool {
+fn admits_day(
+    board: &Board<'_>,
+    task: &ScheduleTask,
+    from: u16,
+    to: u16,
+    options: &WriteOptions,
+) -> bool {
     let scope = options.scope.as_ref();
     let inside = |check: Result<(), WriteRefusal>| check.is_ok();
     if !scope.is_none_or(|scope| inside(scope.check_target(to)) && inside(scope.check_source(from)))

@@ -1,5 +1,7 @@
 //! The statistics of a day, section by section.
-use crate::schedule::{Board, EventType, Level, SECTIONS, ScheduleState, Source, Task, TaskStatus};
+use crate::schedule::{
+    Board, EventType, Level, PlacementStatus, SECTIONS, ScheduleState, ScheduleTask, Source,
+};
 
 /// The totals of the sections of a day.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -29,7 +31,7 @@ impl DayStats {
             ..Self::default()
         };
         let (mut block, mut run) = (0, 0);
-        let mut last: Option<(&Task, bool)> = None;
+        let mut last: Option<(&ScheduleTask, bool)> = None;
         for task in series(board, day).into_iter().flatten() {
             // A task was already classified as demanding or not in the section before.
             let demanding = match last {
@@ -86,7 +88,7 @@ impl DayStats {
 pub(in crate::schedule) fn series<'b>(
     board: &'b Board<'_>,
     day: u16,
-) -> [Option<&'b Task>; SECTIONS as usize] {
+) -> [Option<&'b ScheduleTask>; SECTIONS as usize] {
     let mut series = [None; SECTIONS as usize];
     for task in board
         .on_day(day)
@@ -109,8 +111,11 @@ pub(in crate::schedule) fn series<'b>(
 }
 
 /// Returns the adjacent pairs of demanding tasks of different categories.
-pub(super) fn heavy_pairs<'b>(board: &'b Board<'_>, day: u16) -> Vec<(&'b Task, &'b Task)> {
-    let there: Vec<&Task> = series(board, day).into_iter().flatten().collect();
+pub(super) fn heavy_pairs<'b>(
+    board: &'b Board<'_>,
+    day: u16,
+) -> Vec<(&'b ScheduleTask, &'b ScheduleTask)> {
+    let there: Vec<&ScheduleTask> = series(board, day).into_iter().flatten().collect();
     let next = there.iter().skip(1);
     let pairs = there.iter().copied().zip(next.copied());
     let state = board.state();
@@ -120,22 +125,22 @@ pub(super) fn heavy_pairs<'b>(board: &'b Board<'_>, day: u16) -> Vec<(&'b Task, 
         .collect()
 }
 
-fn rank(task: &Task) -> u8 {
+fn rank(task: &ScheduleTask) -> u8 {
     match (task.status, task.source) {
-        (TaskStatus::Suggested, _) => 0,
+        (PlacementStatus::Suggested, _) => 0,
         (_, Source::TaskItem) => 1,
         _ => 2,
     }
 }
 
-pub(in crate::schedule) fn demands_much(state: &ScheduleState, task: &Task) -> bool {
+pub(in crate::schedule) fn demands_much(state: &ScheduleState, task: &ScheduleTask) -> bool {
     state.class_of(task).is_some_and(|class| {
         class.cognitive_intensity == Some(Level::High)
             || class.difficulty_level == Some(Level::High)
     })
 }
 
-fn same_type(state: &ScheduleState, a: &Task, b: &Task) -> bool {
+fn same_type(state: &ScheduleState, a: &ScheduleTask, b: &ScheduleTask) -> bool {
     let subject = |task| state.class_of(task).and_then(|class| class.subject_type);
     subject(a).is_some() && subject(a) == subject(b)
 }

@@ -6,15 +6,15 @@ use serde_json::json;
 use super::diagnosis::Diagnosis;
 use super::*;
 use crate::schedule::fixture::{course, errand, heavy, item, state, suggested};
-use crate::schedule::{RefineEnd, Slot, SubjectType, Task, TaskClass, refine};
+use crate::schedule::{RefineEnd, ScheduleTask, Slot, SubjectType, TaskClass, refine};
 
-fn at(id: u32, class: u32, day: u16, from: u8, to: u8) -> Task {
+fn at(id: u32, class: u32, day: u16, from: u8, to: u8) -> ScheduleTask {
     suggested(id, class, 0, Slot::new(day, from, to))
 }
 
 /// Returns a schedule in which classes 1 and 2 are demanding, of different types; the others are
 /// easy.
-fn mixed(days: u16, tasks: Vec<Task>) -> ScheduleState {
+fn mixed(days: u16, tasks: Vec<ScheduleTask>) -> ScheduleState {
     let mut now = state(days, tasks);
     let demanding = |class: &mut TaskClass| match class.id {
         1 => *class = heavy(1, SubjectType::Quantitative),
@@ -116,8 +116,8 @@ fn sch_99_switches_within_a_type_of_subject_count_as_same_type() {
 
 #[test]
 fn sch_98_suggested_counts_before_items_and_items_before_the_rest() {
-    let confirmed = Task {
-        status: crate::schedule::TaskStatus::Existing,
+    let confirmed = ScheduleTask {
+        status: crate::schedule::PlacementStatus::Existing,
         ..at(2, 2, 1, 1, 4)
     };
     let now = mixed(
@@ -163,7 +163,7 @@ fn found(now: &ScheduleState, threshold: Threshold) -> Vec<(String, Severity)> {
 }
 
 /// Returns single sections of two easy classes in turn.
-fn alternating(day: u16, first: u32, count: u8) -> Vec<Task> {
+fn alternating(day: u16, first: u32, count: u8) -> Vec<ScheduleTask> {
     (0..count)
         .map(|n| {
             at(
@@ -324,7 +324,7 @@ fn sch_108_candidates_are_ranked_by_what_they_gain_and_cost() {
     );
     assert_eq!(
         decision.candidates[0],
-        Candidate {
+        HealthCandidate {
             candidate_id: "move_1_3_1".into(),
             tool: "move".into(),
             arguments: json!({"task_id": 1, "new_day": 3, "new_slot_start": 1}),

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::diagnosis::Diagnosis;
 use super::positions::{movable, nearest_days, positions};
 use super::series::heavy_pairs;
-use crate::schedule::{Board, Slot, Task, TaskStatus, WriteOptions};
+use crate::schedule::{Board, PlacementStatus, ScheduleTask, Slot, WriteOptions};
 
 /// The number of alternatives counted for a task.
 const ALTERNATIVES: usize = 4;
@@ -103,7 +103,7 @@ fn focus(board: &Board<'_>, diagnosis: &Diagnosis, problems: &[u16]) -> Vec<u16>
         if problems.is_empty() {
             board
                 .on_day(*day)
-                .any(|task| task.status == TaskStatus::Suggested)
+                .any(|task| task.status == PlacementStatus::Suggested)
         } else {
             problems.iter().any(|problem| problem.abs_diff(*day) <= 1)
         }
@@ -113,7 +113,7 @@ fn focus(board: &Board<'_>, diagnosis: &Diagnosis, problems: &[u16]) -> Vec<u16>
 
 fn suggested(board: &Board<'_>, days: &[u16]) -> Vec<u32> {
     let there = days.iter().flat_map(|day| board.on_day(*day));
-    let suggested = there.filter(|task| task.status == TaskStatus::Suggested);
+    let suggested = there.filter(|task| task.status == PlacementStatus::Suggested);
     suggested
         .map(|task| task.state_id)
         .collect::<BTreeSet<_>>()
@@ -123,7 +123,7 @@ fn suggested(board: &Board<'_>, days: &[u16]) -> Vec<u32> {
 
 fn alternatives(
     board: &Board<'_>,
-    task: &Task,
+    task: &ScheduleTask,
     days: &[u16],
     limit: usize,
     options: &WriteOptions,
@@ -172,7 +172,7 @@ fn is_forced(board: &mut Board<'_>, day: u16, options: &WriteOptions) -> bool {
     let pair: BTreeSet<u32> = heavy_pairs(board, day)
         .into_iter()
         .flat_map(|(a, b)| [a, b])
-        .filter(|task| task.status == TaskStatus::Suggested)
+        .filter(|task| task.status == PlacementStatus::Suggested)
         .map(|task| task.state_id)
         .collect();
     let moves = |id: &u32| {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::quality::{Cells, Kind, Kinds, even_share, of_day};
 use super::super::rough_build::grid::{Block, Grid};
 use crate::schedule::{
-    Board, Change, ScheduleState, Slot, Source, Strategy, Task, TaskClass, TaskStatus,
+    Board, Change, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source, Strategy, TaskClass,
 };
 
 /// One point of the score weighs more than any distance.
@@ -63,7 +63,7 @@ impl Table {
         let mut table = Self::bare(&bare, &kinds);
         let mut known = BTreeMap::new();
         for class in &state.task_classes {
-            let items: Vec<&&Task> = movable
+            let items: Vec<&&ScheduleTask> = movable
                 .iter()
                 .filter(|task| task.task_class_id == Some(class.id))
                 .collect();
@@ -95,7 +95,7 @@ impl Table {
     fn admit(
         &mut self,
         class: &TaskClass,
-        items: &[&&Task],
+        items: &[&&ScheduleTask],
         grid: &Grid,
         kinds: &Kinds,
         known: &mut BTreeMap<(u16, u8), usize>,
@@ -105,7 +105,7 @@ impl Table {
             .into_iter()
             .filter_map(|block| self.place(block, known))
             .collect();
-        let home = |task: &Task| {
+        let home = |task: &ScheduleTask| {
             let (day, section) = task.start()?;
             let far = |place: &usize| {
                 let (there, start) = self.start(*place).unwrap_or_default();
@@ -382,7 +382,7 @@ impl Table {
             task: *task,
             slots: vec![block.slot()],
             host: block.host,
-            status: TaskStatus::Suggested,
+            status: PlacementStatus::Suggested,
         });
         up.chain(down).collect()
     }
@@ -396,11 +396,11 @@ impl Table {
 
 /// Returns the items that may be moved: suggested ones as long as a block, of classes that have
 /// nothing else placed. So the order of a class is kept by assigning its places in order.
-fn movable(state: &ScheduleState) -> Vec<&Task> {
+fn movable(state: &ScheduleState) -> Vec<&ScheduleTask> {
     let block = |slot: &Slot| slot.sections() == 2;
-    let fits = |task: &Task| {
+    let fits = |task: &ScheduleTask| {
         task.source == Source::TaskItem
-            && task.status == TaskStatus::Suggested
+            && task.status == PlacementStatus::Suggested
             && task.embedded_by.is_none()
             && matches!(task.slots.as_slice(), [slot] if block(slot))
     };

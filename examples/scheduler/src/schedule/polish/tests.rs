@@ -4,8 +4,8 @@ use proptest::strategy::Strategy as _;
 use super::super::fixture::{course, errand, heavy, host, item, state, suggested};
 use super::super::rough_build::rough_build;
 use super::super::{
-    Board, Quality, ScheduleState, Slot, Source, Strategy, SubjectType, Task, TaskStatus, order,
-    refine,
+    Board, PlacementStatus, Quality, ScheduleState, ScheduleTask, Slot, Source, Strategy,
+    SubjectType, order, refine,
 };
 use super::*;
 use crate::schedule::WriteOptions;
@@ -44,7 +44,7 @@ fn what_is_confirmed_stays_and_what_is_perfect_is_left_alone() {
             suggested(2, 1, 2, Slot::new(2, 3, 4)),
         ],
     );
-    confirmed.tasks[0].status = TaskStatus::Existing;
+    confirmed.tasks[0].status = PlacementStatus::Existing;
     assert_eq!(polish(&confirmed), []);
     let perfect = state(2, vec![suggested(1, 1, 1, Slot::new(2, 1, 2))]);
     assert_eq!(polish(&perfect), []);
@@ -88,9 +88,9 @@ fn drafts() -> impl proptest::strategy::Strategy<Value = ScheduleState> {
             };
             for (day, block, what) in fixed {
                 let from = block * 2 + 1;
-                let free = !tasks
-                    .iter()
-                    .any(|task: &Task| task.slots.contains(&Slot::new(day, from, from + 1)));
+                let free = !tasks.iter().any(|task: &ScheduleTask| {
+                    task.slots.contains(&Slot::new(day, from, from + 1))
+                });
                 if free && day <= days {
                     tasks.push(match what {
                         0 => course(next(), "Physics", day, from, from + 1),

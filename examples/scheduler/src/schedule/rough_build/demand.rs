@@ -4,7 +4,7 @@ use jiff::civil::Date;
 
 use super::RoughBuildError;
 use crate::schedule::order::Bounds;
-use crate::schedule::{ScheduleState, Task, TaskClass};
+use crate::schedule::{ScheduleState, ScheduleTask, TaskClass};
 
 /// The pending items of a class.
 #[derive(Debug)]
@@ -52,10 +52,11 @@ fn job<'a>(state: &ScheduleState, class: &'a TaskClass) -> Job<'a> {
             .iter()
             .filter(|task| task.task_class_id == Some(class.id))
     };
-    let placed: Vec<&Task> = of_class().filter(|task| task.is_placed()).collect();
-    let mut pending: Vec<&Task> = of_class().filter(|task| task.is_pending_item()).collect();
+    let placed: Vec<&ScheduleTask> = of_class().filter(|task| task.is_placed()).collect();
+    let mut pending: Vec<&ScheduleTask> =
+        of_class().filter(|task| task.is_pending_item()).collect();
     pending.sort_by_key(|task| (task.task_order == 0, task.task_order, task.state_id));
-    let item = |task: &&Task| Item {
+    let item = |task: &&ScheduleTask| Item {
         id: task.state_id,
         bounds: bounds(&placed, task),
     };
@@ -69,7 +70,7 @@ fn job<'a>(state: &ScheduleState, class: &'a TaskClass) -> Job<'a> {
 
 /// Returns the bounds of the order constraint. A placed sibling with the same place in the order
 /// counts as the earlier one, so that every segment is a run of the order.
-fn bounds(placed: &[&Task], task: &Task) -> Bounds {
+fn bounds(placed: &[&ScheduleTask], task: &ScheduleTask) -> Bounds {
     let order = task.task_order;
     if order == 0 {
         return Bounds::default();

@@ -3,7 +3,7 @@ use proptest::prelude::*;
 use super::spread::{Candidate, target};
 use super::*;
 use crate::schedule::fixture::{class, course, host, item, state, suggested};
-use crate::schedule::{Slot, Strategy as Spread, Task, TaskClass, order};
+use crate::schedule::{ScheduleTask, Slot, Strategy as Spread, TaskClass, order};
 
 fn lies(state: &ScheduleState, built: &RoughBuild) -> Vec<(u32, Slot)> {
     let mut next = state.clone();
@@ -17,7 +17,7 @@ fn lies(state: &ScheduleState, built: &RoughBuild) -> Vec<(u32, Slot)> {
         .collect()
 }
 
-fn items(class: u32, ids: std::ops::RangeInclusive<u32>) -> Vec<Task> {
+fn items(class: u32, ids: std::ops::RangeInclusive<u32>) -> Vec<ScheduleTask> {
     ids.enumerate()
         .map(|(n, id)| item(id, class, u32::try_from(n).unwrap() + 1))
         .collect()
@@ -53,7 +53,7 @@ fn sch_63_placements_are_in_the_terms_of_the_calendar_and_become_suggested() {
                 task: 1,
                 slots: vec![Slot::new(8, 1, 2)],
                 host: None,
-                status: TaskStatus::Suggested,
+                status: PlacementStatus::Suggested,
             }],
             issues: vec![],
             found: PlacementMethod::InOrder,
@@ -207,7 +207,7 @@ fn sch_68_later_classes_go_around_earlier_ones() {
 
 #[test]
 fn sch_c18_the_placed_length_becomes_the_duration_and_is_named() {
-    let long = Task {
+    let long = ScheduleTask {
         duration: 3,
         ..item(1, 1, 1)
     };
@@ -219,7 +219,7 @@ fn sch_c18_the_placed_length_becomes_the_duration_and_is_named() {
     let built = rough_build(&now, &[1]).unwrap();
     assert_eq!(
         built.issues,
-        [BuildIssue::LengthDiffers {
+        [PlacementMismatch::LengthDiffers {
             class: 1,
             name: "Class 1".into(),
             total_slots: 3,
@@ -370,7 +370,8 @@ fn tight() -> impl Strategy<Value = ScheduleState> {
             for (n, (day, start, length, open)) in courses.into_iter().enumerate() {
                 let (id, from) = (u32::try_from(n).unwrap() + 1, start + 1);
                 let to = (from + length - 1).min(12);
-                let make: fn(u32, &str, u16, u8, u8) -> Task = if open { host } else { course };
+                let make: fn(u32, &str, u16, u8, u8) -> ScheduleTask =
+                    if open { host } else { course };
                 tasks.push(make(id, "Course", day, from, to));
             }
             // A sibling that already has a place splits the items of its class.
@@ -398,7 +399,7 @@ fn exists(board: &mut Board<'_>, pending: &[u32]) -> bool {
             if board.check_class(&task, slot, host.is_some()).is_err() {
                 continue;
             }
-            let status = TaskStatus::Suggested;
+            let status = PlacementStatus::Suggested;
             let change = Change::Place {
                 task: *first,
                 slots: vec![slot],

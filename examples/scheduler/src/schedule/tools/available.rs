@@ -2,7 +2,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Reply;
+use super::ReadResult;
 use super::calendar::{DayFilter, DayKind};
 use crate::schedule::text::{counted, range_text};
 use crate::schedule::{Board, SECTIONS, ScheduleState, Slot, WriteRefusal};
@@ -100,7 +100,7 @@ impl QueryAvailableSlotsArgs {
 pub fn query_available_slots(
     state: &ScheduleState,
     args: &QueryAvailableSlotsArgs,
-) -> Result<Reply, WriteRefusal> {
+) -> Result<ReadResult, WriteRefusal> {
     if args.span == 0 || args.span > SECTIONS {
         let allowed = format!("a day has {SECTIONS} sections; ask for 1 to {SECTIONS}");
         return Err(WriteRefusal::Argument {
@@ -133,7 +133,7 @@ pub fn query_available_slots(
         String::new()
     };
     lines.insert(0, format!("{summary}{shown}:"));
-    Ok(Reply {
+    Ok(ReadResult {
         text: lines.join("\n"),
         summary,
     })

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::WritePreview;
 use crate::schedule::{
-    Board, Change, SECTIONS, ScheduleState, Slot, Task, TaskStatus, WriteOptions, WriteRefusal,
-    relocate::Target, text::counted,
+    Board, Change, PlacementStatus, SECTIONS, ScheduleState, ScheduleTask, Slot, WriteOptions,
+    WriteRefusal, relocate::Target, text::counted,
 };
 
 /// Which tasks a planner moves.
@@ -124,7 +124,7 @@ fn movers(
         }
         let slot = board.check_movable(*id, options)?;
         let task = board.known(*id)?;
-        if task.status != TaskStatus::Suggested {
+        if task.status != PlacementStatus::Suggested {
             let (task, name) = (*id, task.name.clone());
             return Err(WriteRefusal::Existing { task, name });
         }
@@ -206,7 +206,7 @@ fn carried_out(
     let mut board = Board::new(state);
     let moved = targets.iter().filter(|target| {
         let task = state.task(target.task);
-        task.and_then(Task::start) != Some((target.day, target.start))
+        task.and_then(ScheduleTask::start) != Some((target.day, target.start))
     });
     let moved: Vec<Target> = moved.copied().collect();
     if moved.is_empty() {

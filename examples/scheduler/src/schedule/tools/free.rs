@@ -2,7 +2,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Reply, known_day};
+use super::{ReadResult, known_day};
 use crate::schedule::text::{day_name, range_text};
 use crate::schedule::{Board, SECTIONS, ScheduleState, Slot, WriteRefusal};
 
@@ -31,7 +31,7 @@ pub struct FindFreeArgs {
 ///
 /// # Errors
 /// Days outside the window, or a duration that no day has.
-pub fn find_free(state: &ScheduleState, args: &FindFreeArgs) -> Result<Reply, WriteRefusal> {
+pub fn find_free(state: &ScheduleState, args: &FindFreeArgs) -> Result<ReadResult, WriteRefusal> {
     let duration = args.duration;
     if duration == 0 || duration > SECTIONS {
         let allowed = format!("a day has {SECTIONS} sections; ask for 1 to {SECTIONS}");
@@ -74,13 +74,13 @@ pub fn find_free(state: &ScheduleState, args: &FindFreeArgs) -> Result<Reply, Wr
         lines.extend(hosts.iter().cloned());
     }
     let summary = format!("{} free ranges, {} inside courses", free.len(), hosts.len());
-    Ok(Reply {
+    Ok(ReadResult {
         text: lines.join("\n"),
         summary,
     })
 }
 
-fn largest(board: &Board<'_>, days: &[u16], duration: u8) -> Reply {
+fn largest(board: &Board<'_>, days: &[u16], duration: u8) -> ReadResult {
     let mut lines = vec![format!(
         "no free range of {duration} sections; the largest free ranges:"
     )];
@@ -109,7 +109,7 @@ fn largest(board: &Board<'_>, days: &[u16], duration: u8) -> Reply {
         lines.push("none, all sections are taken".to_owned());
     }
     let summary = format!("no free range of {duration} sections");
-    Reply {
+    ReadResult {
         text: lines.join("\n"),
         summary,
     }

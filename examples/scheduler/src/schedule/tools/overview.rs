@@ -2,9 +2,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Reply;
+use super::ReadResult;
 use crate::schedule::text::{day_line, day_name, list, task_name};
-use crate::schedule::{Board, SECTIONS, ScheduleState, Strategy, Task, TaskClass, TaskStatus};
+use crate::schedule::{
+    Board, PlacementStatus, SECTIONS, ScheduleState, ScheduleTask, Strategy, TaskClass,
+};
 
 /// The number of days up to which a window is shown day by day with all its tasks.
 const FULL_UP_TO: usize = 30;
@@ -16,7 +18,7 @@ pub struct GetOverviewArgs {}
 
 /// Describes the whole schedule: totals, the load of every day, courses that can hold a task,
 /// placed and pending tasks, and the rules of every class.
-pub fn get_overview(state: &ScheduleState) -> Reply {
+pub fn get_overview(state: &ScheduleState) -> ReadResult {
     let board = Board::new(state);
     let count = |status| {
         state
@@ -26,9 +28,9 @@ pub fn get_overview(state: &ScheduleState) -> Reply {
             .count()
     };
     let (existing, suggested, pending) = (
-        count(TaskStatus::Existing),
-        count(TaskStatus::Suggested),
-        count(TaskStatus::Pending),
+        count(PlacementStatus::Existing),
+        count(PlacementStatus::Suggested),
+        count(PlacementStatus::Pending),
     );
     let days = state.window.days.len();
     let summary = format!("{days} days, {suggested} tasks suggested, {pending} pending");
@@ -41,14 +43,14 @@ pub fn get_overview(state: &ScheduleState) -> Reply {
     let waiting: Vec<String> = state
         .tasks
         .iter()
-        .filter(|task| task.status == TaskStatus::Pending)
+        .filter(|task| task.status == PlacementStatus::Pending)
         .map(|task| format!("{}, {} sections", task_name(task), task.duration))
         .collect();
     lines.push(format!("pending: {}", or_none(&waiting)));
     for class in &state.task_classes {
         lines.push(class_line(state, class));
     }
-    Reply {
+    ReadResult {
         text: lines.join("\n"),
         summary,
     }
@@ -137,7 +139,7 @@ fn class_line(state: &ScheduleState, class: &TaskClass) -> String {
             .map(|date| format!("from {date} on")),
     );
     rules.extend(class.end_date.iter().map(|date| format!("until {date}")));
-    if items().any(|task: &Task| task.task_order > 0) {
+    if items().any(|task: &ScheduleTask| task.task_order > 0) {
         rules.push("items keep their order".to_owned());
     }
     format!(

@@ -2,8 +2,10 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{MoveArgs, PlaceArgs, Reply, TaskLine, WritePreview, move_task, place};
-use crate::schedule::{Queue, ScheduleState, Task, WriteOptions, WriteRefusal, text::counted};
+use super::{MoveArgs, PlaceArgs, ReadResult, TaskLine, WritePreview, move_task, place};
+use crate::schedule::{
+    Queue, ScheduleState, ScheduleTask, WriteOptions, WriteRefusal, text::counted,
+};
 
 /// The number of waiting tasks that are shown.
 const SHOWN: usize = 5;
@@ -30,7 +32,7 @@ pub struct QueueSkipHeadArgs {
 ///
 /// # Errors
 /// The queue is empty.
-pub fn queue_pop_head(state: &ScheduleState, queue: &Queue) -> Result<Reply, WriteRefusal> {
+pub fn queue_pop_head(state: &ScheduleState, queue: &Queue) -> Result<ReadResult, WriteRefusal> {
     let task = head(state, queue)?;
     let waiting = queue.pending.len() - usize::from(queue.current.is_none());
     let tried = match queue.current {
@@ -43,11 +45,11 @@ pub fn queue_pop_head(state: &ScheduleState, queue: &Queue) -> Result<Reply, Wri
         counted(waiting, "task")
     );
     let summary = format!("task {} \"{}\"", task.state_id, task.name);
-    Ok(Reply { text, summary })
+    Ok(ReadResult { text, summary })
 }
 
 /// Describes the progress of the queue.
-pub fn queue_status(state: &ScheduleState, queue: &Queue) -> Reply {
+pub fn queue_status(state: &ScheduleState, queue: &Queue) -> ReadResult {
     let summary = format!("{} waiting", counted(queue.pending.len(), "task"));
     let mut lines = vec![format!(
         "{summary}, {} moved, {} skipped",
@@ -66,7 +68,7 @@ pub fn queue_status(state: &ScheduleState, queue: &Queue) -> Reply {
     if let Some(error) = &queue.last_error {
         lines.push(format!("last error ({}): {error}", times(queue.attempts)));
     }
-    Reply {
+    ReadResult {
         text: lines.join("\n"),
         summary,
     }
@@ -112,7 +114,7 @@ pub fn queue_skip_head(
     state: &ScheduleState,
     queue: &Queue,
     args: &QueueSkipHeadArgs,
-) -> Result<Reply, WriteRefusal> {
+) -> Result<ReadResult, WriteRefusal> {
     let task = head(state, queue)?;
     let reason = args.reason.trim();
     if reason.is_empty() {
@@ -124,10 +126,10 @@ pub fn queue_skip_head(
     }
     let summary = format!("skipped task {} \"{}\"", task.state_id, task.name);
     let text = format!("{summary}: {reason}");
-    Ok(Reply { text, summary })
+    Ok(ReadResult { text, summary })
 }
 
-fn head<'a>(state: &'a ScheduleState, queue: &Queue) -> Result<&'a Task, WriteRefusal> {
+fn head<'a>(state: &'a ScheduleState, queue: &Queue) -> Result<&'a ScheduleTask, WriteRefusal> {
     let Some(head) = queue.head() else {
         return Err(empty("it is empty; query_target_tasks fills it"));
     };
@@ -153,7 +155,7 @@ fn times(n: u32) -> String {
 mod tests {
     use super::*;
     use crate::schedule::fixture::{item, state, suggested};
-    use crate::schedule::{Change, QueueUpdate, Slot, TaskStatus};
+    use crate::schedule::{Change, PlacementStatus, QueueUpdate, Slot};
 
     #[test]
     fn sch_84_the_head_is_placed_or_moved_and_the_next_five_are_shown() {
@@ -179,7 +181,10 @@ mod tests {
         queue.apply(&QueueUpdate::Popped);
         let status = queue_status(&now, &queue).text;
         assert_eq!(status.matches("next: ").count(), 5, "{status}");
-        for (id, status) in [(1, TaskStatus::Suggested), (2, TaskStatus::Suggested)] {
+        for (id, status) in [
+            (1, PlacementStatus::Suggested),
+            (2, PlacementStatus::Suggested),
+        ] {
             let written = queue_apply_head_move(&now, &queue, &there, &options).unwrap();
             let placed = Change::Place {
                 task: id,

@@ -2,7 +2,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Reply, known_day};
+use super::{ReadResult, known_day};
 use crate::schedule::text::{day_name, list, range_text, short, task_name};
 use crate::schedule::{Board, SECTIONS, ScheduleState, Slot, WriteRefusal};
 
@@ -24,7 +24,10 @@ pub struct QueryRangeArgs {
 ///
 /// # Errors
 /// A day outside the window, or sections that a day does not have.
-pub fn query_range(state: &ScheduleState, args: &QueryRangeArgs) -> Result<Reply, WriteRefusal> {
+pub fn query_range(
+    state: &ScheduleState,
+    args: &QueryRangeArgs,
+) -> Result<ReadResult, WriteRefusal> {
     let board = Board::new(state);
     let day = known_day(&board, args.day)?;
     let name = state.day(day).map(day_name).unwrap_or_default();
@@ -41,13 +44,13 @@ pub fn query_range(state: &ScheduleState, args: &QueryRangeArgs) -> Result<Reply
     }
     let lines = (start..=end).map(|section| line(&board, Slot::new(day, section, section)));
     let text = format!("{name}\n{}", lines.collect::<Vec<_>>().join("\n"));
-    Ok(Reply {
+    Ok(ReadResult {
         text,
         summary: range_text(Slot::new(day, start, end)),
     })
 }
 
-fn whole_day(board: &Board<'_>, day: u16, name: &str) -> Reply {
+fn whole_day(board: &Board<'_>, day: u16, name: &str) -> ReadResult {
     let mut lines = vec![name.to_owned()];
     let pairs = (1..=SECTIONS).step_by(2);
     lines.extend(pairs.map(|start| line(board, Slot::new(day, start, start + 1))));
@@ -60,7 +63,7 @@ fn whole_day(board: &Board<'_>, day: u16, name: &str) -> Reply {
     if !hosts.is_empty() {
         lines.push(format!("can hold a task: {}", hosts.join("; ")));
     }
-    Reply {
+    ReadResult {
         text: lines.join("\n"),
         summary: format!("day {day}: free {free}"),
     }

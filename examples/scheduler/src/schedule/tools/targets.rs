@@ -3,9 +3,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::calendar::{DayFilter, DayKind};
-use super::{Reply, StatusFilter, TaskLine};
+use super::{ReadResult, StatusFilter, TaskLine};
 use crate::schedule::text::counted;
-use crate::schedule::{Board, ScheduleState, Task, WriteRefusal};
+use crate::schedule::{Board, ScheduleState, ScheduleTask, WriteRefusal};
 
 /// Finds tasks by status, category and the days on which they lie.
 #[derive(
@@ -51,7 +51,7 @@ pub struct QueryTargetTasksArgs {
 pub fn query_target_tasks(
     state: &ScheduleState,
     args: &QueryTargetTasksArgs,
-) -> Result<Reply, WriteRefusal> {
+) -> Result<ReadResult, WriteRefusal> {
     let tasks = target_tasks(state, args)?;
     let found = tasks.len();
     let tasks = tasks.iter().filter_map(|id| state.task(*id));
@@ -64,7 +64,7 @@ pub fn query_target_tasks(
         String::new()
     };
     lines.insert(0, format!("{summary}{shown}:"));
-    Ok(Reply {
+    Ok(ReadResult {
         text: lines.join("\n"),
         summary,
     })
@@ -92,8 +92,9 @@ pub fn target_tasks(
     };
     let days = filter.days(&board)?;
     let any_day = days.len() == state.window.days.len();
-    let is_there = |task: &Task| any_day || task.slots.iter().any(|slot| days.contains(&slot.day));
-    let wanted = |task: &&Task| {
+    let is_there =
+        |task: &ScheduleTask| any_day || task.slots.iter().any(|slot| days.contains(&slot.day));
+    let wanted = |task: &&ScheduleTask| {
         args.status.passes(task.status)
             && args
                 .category

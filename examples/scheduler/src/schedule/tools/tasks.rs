@@ -2,9 +2,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Reply;
+use super::ReadResult;
 use crate::schedule::text::{counted, range_text, status_text, task_name};
-use crate::schedule::{Board, ScheduleState, Slot, Task, TaskStatus, WriteRefusal, order};
+use crate::schedule::{
+    Board, PlacementStatus, ScheduleState, ScheduleTask, Slot, WriteRefusal, order,
+};
 
 /// Lists tasks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,12 +37,12 @@ pub enum StatusFilter {
 
 impl StatusFilter {
     /// Returns true if a task with this status passes.
-    pub fn passes(self, status: TaskStatus) -> bool {
+    pub fn passes(self, status: PlacementStatus) -> bool {
         match self {
             Self::All => true,
-            Self::Existing => status == TaskStatus::Existing,
-            Self::Suggested => status == TaskStatus::Suggested,
-            Self::Pending => status == TaskStatus::Pending,
+            Self::Existing => status == PlacementStatus::Existing,
+            Self::Suggested => status == PlacementStatus::Suggested,
+            Self::Pending => status == PlacementStatus::Pending,
         }
     }
 }
@@ -55,7 +57,7 @@ pub struct GetTaskInfoArgs {
 
 /// A task on one line.
 #[derive(Debug, Clone, Copy)]
-pub struct TaskLine<'a>(pub &'a Task);
+pub struct TaskLine<'a>(pub &'a ScheduleTask);
 
 impl std::fmt::Display for TaskLine<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -78,8 +80,8 @@ impl std::fmt::Display for TaskLine<'_> {
 }
 
 /// Lists the tasks of a category and status, one per line.
-pub fn list_tasks(state: &ScheduleState, args: &ListTasksArgs) -> Reply {
-    let wanted = |task: &&Task| {
+pub fn list_tasks(state: &ScheduleState, args: &ListTasksArgs) -> ReadResult {
+    let wanted = |task: &&ScheduleTask| {
         args.status.passes(task.status)
             && args
                 .category
@@ -102,9 +104,9 @@ pub fn list_tasks(state: &ScheduleState, args: &ListTasksArgs) -> Reply {
         known.sort_unstable();
         known.dedup();
         let text = format!("no such task; categories: {}", known.join(", "));
-        return Reply { text, summary };
+        return ReadResult { text, summary };
     }
-    Reply {
+    ReadResult {
         text: lines.join("\n"),
         summary,
     }
@@ -115,7 +117,10 @@ pub fn list_tasks(state: &ScheduleState, args: &ListTasksArgs) -> Reply {
 ///
 /// # Errors
 /// There is no such task.
-pub fn get_task_info(state: &ScheduleState, args: &GetTaskInfoArgs) -> Result<Reply, WriteRefusal> {
+pub fn get_task_info(
+    state: &ScheduleState,
+    args: &GetTaskInfoArgs,
+) -> Result<ReadResult, WriteRefusal> {
     let board = Board::new(state);
     let task = board.known(args.task_id)?;
     let mut lines = vec![
@@ -155,13 +160,13 @@ pub fn get_task_info(state: &ScheduleState, args: &GetTaskInfoArgs) -> Result<Re
         lines.push(format!("must end before day {day}, section {section}"));
     }
     let summary = format!("task {} \"{}\"", task.state_id, task.name);
-    Ok(Reply {
+    Ok(ReadResult {
         text: lines.join("\n"),
         summary,
     })
 }
 
-fn places(task: &Task) -> String {
+fn places(task: &ScheduleTask) -> String {
     let slots = Slot::compress(task.slots.clone());
     slots
         .into_iter()

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::WritePreview;
 use crate::schedule::relocate::Target;
 use crate::schedule::text::range_text;
-use crate::schedule::{Board, Change, ScheduleState, TaskStatus, WriteOptions, WriteRefusal};
+use crate::schedule::{Board, Change, PlacementStatus, ScheduleState, WriteOptions, WriteRefusal};
 
 /// Gives a pending task its place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -69,7 +69,7 @@ pub fn place(
 ) -> Result<WritePreview, WriteRefusal> {
     let mut board = Board::new(state);
     let task = board.known(args.task_id)?;
-    if task.status != TaskStatus::Pending || task.is_placed() {
+    if task.status != PlacementStatus::Pending || task.is_placed() {
         return Err(WriteRefusal::NotPending(args.task_id));
     }
     let target = Target {

@@ -4,11 +4,11 @@ use proptest::prelude::*;
 use super::{look, mixed};
 use crate::schedule::fixture::{course, item};
 use crate::schedule::health::diagnosis::Diagnosis;
-use crate::schedule::health::{Candidate, decide};
+use crate::schedule::health::{HealthCandidate, decide};
 use crate::schedule::tools::{MoveArgs, PlaceArgs, SwapArgs, WritePreview, move_task, place, swap};
-use crate::schedule::{Board, RefineEnd, ScheduleState, Task, WriteOptions, refine};
+use crate::schedule::{Board, RefineEnd, ScheduleState, ScheduleTask, WriteOptions, refine};
 
-fn follow(state: &ScheduleState, candidate: &Candidate) -> WritePreview {
+fn follow(state: &ScheduleState, candidate: &HealthCandidate) -> WritePreview {
     let (args, options) = (candidate.arguments.clone(), WriteOptions::default());
     let written = match candidate.tool.as_str() {
         "swap" => swap(
@@ -37,7 +37,7 @@ fn busy() -> impl Strategy<Value = ScheduleState> {
         for (n, (class, duration, _, ordered)) in tasks.iter().enumerate() {
             let id = u32::try_from(n).unwrap() + 10;
             let order = if *ordered { id } else { 0 };
-            now.tasks.push(Task {
+            now.tasks.push(ScheduleTask {
                 duration: *duration,
                 ..item(id, *class, order)
             });
@@ -54,7 +54,7 @@ fn busy() -> impl Strategy<Value = ScheduleState> {
                 written.changes.iter().for_each(|change| now.apply(change));
             }
         }
-        now.tasks.retain(Task::is_placed);
+        now.tasks.retain(ScheduleTask::is_placed);
         now
     })
 }

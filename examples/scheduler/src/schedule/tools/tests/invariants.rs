@@ -7,7 +7,7 @@ use crate::schedule::tools::{
     BatchMoveArgs, CompoundArgs, MoveArgs, PlaceArgs, SwapArgs, UnplaceArgs, WritePreview,
     batch_move, move_task, place, spread_even, swap, unplace,
 };
-use crate::schedule::{Board, ScheduleState, Task, WriteOptions, WriteRefusal, order};
+use crate::schedule::{Board, ScheduleState, ScheduleTask, WriteOptions, WriteRefusal, order};
 
 #[derive(Debug, Clone)]
 enum ToolRequest {
@@ -30,7 +30,7 @@ fn crowded() -> ScheduleState {
     for (index, class) in [1, 1, 1, 2, 2, 0].into_iter().enumerate() {
         let order = u32::try_from(index % 3 + 1).unwrap();
         let id = u32::try_from(index + 6).unwrap();
-        tasks.push(Task {
+        tasks.push(ScheduleTask {
             duration: 1 + u8::try_from(index % 2).unwrap(),
             ..item(id, class, order)
         });

@@ -165,7 +165,7 @@ fn sch_76_task_info_tells_embedding_and_order() {
         task: 4,
         slots: vec![Slot::new(2, 5, 6)],
         host: Some(2),
-        status: crate::schedule::TaskStatus::Suggested,
+        status: crate::schedule::PlacementStatus::Suggested,
     });
     let info = |task_id| {
         get_task_info(&now, &GetTaskInfoArgs { task_id })

@@ -6,7 +6,8 @@ use crate::schedule::tools::{
     place, swap, unplace,
 };
 use crate::schedule::{
-    Change, ScheduleState, Slot, Task, TaskClass, TaskStatus, WriteOptions, WriteRefusal,
+    Change, PlacementStatus, ScheduleState, ScheduleTask, Slot, TaskClass, WriteOptions,
+    WriteRefusal,
 };
 
 fn safe() -> WriteOptions {
@@ -61,7 +62,7 @@ fn sch_77_place_suggests_a_pending_task_and_shows_the_day() {
                 task: 2,
                 slots: vec![Slot::new(3, 5, 6)],
                 host: None,
-                status: TaskStatus::Suggested,
+                status: PlacementStatus::Suggested,
             }],
         }
     );
@@ -172,7 +173,7 @@ fn sch_c10_existing_tasks_move_only_if_allowed_and_locked_ones_never() {
     assert_eq!(batch_move(&now, &moves, &safe()), Err(refused));
     let open = safe().existing_may_move(true);
     let next = after(&now, &move_task(&now, &to(2, 2, 1), &open).unwrap());
-    assert_eq!(next.task(2).unwrap().status, TaskStatus::Existing);
+    assert_eq!(next.task(2).unwrap().status, PlacementStatus::Existing);
     assert_eq!(lies(&next, 2), [Slot::new(2, 1, 2)]);
     let locked = WriteRefusal::Locked {
         task: 1,
@@ -189,7 +190,7 @@ fn sch_c10_existing_tasks_move_only_if_allowed_and_locked_ones_never() {
     );
 }
 
-fn pair() -> Vec<Task> {
+fn pair() -> Vec<ScheduleTask> {
     vec![
         suggested(1, 1, 1, Slot::new(1, 1, 2)),
         suggested(2, 2, 1, Slot::new(2, 5, 6)),
