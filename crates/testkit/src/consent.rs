@@ -25,7 +25,7 @@ use fugato_graph::BoxError;
 pub use report::ConsentReport;
 pub use served::ServedProgram;
 pub use store::WorldStore;
-pub use world::{ConsentAnswer, ConsentRequest, ConsentResponse, ConsentWords, ConsentWorld};
+pub use world::{ConsentAnswer, ConsentWords, ConsentWorld, TestRequest, TestResponse};
 
 use self::case::Case;
 use crate::log::Failure;

@@ -53,6 +53,7 @@ pub use append::{atomic, compare_and_set, gap_free, idempotent, isolated, sizes}
 pub use broken::{BrokenLog, BrokenLogs, Flaw};
 pub use claim::claim;
 pub use clock::{TestClock, time_never_runs_backwards};
+pub(crate) use factory::forward_admin;
 pub use factory::{Abilities, LogFactory, OpenError, OpenedLog};
 pub use failure::{Failure, Verdict};
 pub(crate) use failure::{holds, same};

@@ -99,6 +99,17 @@ impl ModelServer {
         Self { address }
     }
 
+    /// Returns servers that refuse the key, do not know the model, and are not there; each with
+    /// what agents say of it in English and in Chinese.
+    pub fn failing() -> [(Self, &'static str, &'static str); 3] {
+        let error = r#"{"error": {"message": "no"}}"#;
+        [
+            (Self::answering(401, error), "refused the key", "拒绝了密钥"),
+            (Self::answering(404, error), "no such model", "没有这个模型"),
+            (Self::closed(), "could not be reached", "连不上服务器"),
+        ]
+    }
+
     /// Returns the address, for `--base-url`.
     pub fn url(&self) -> String {
         format!("http://{}/v1", self.address)

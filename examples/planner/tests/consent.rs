@@ -8,6 +8,7 @@
 mod common;
 
 use std::{
+    future::ready,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -23,11 +24,12 @@ use fugato::{
 use fugato_testkit::{
     TestProgram,
     consent::{
-        ConsentRequest, ConsentResponse, ConsentSim, ConsentWords, ConsentWorld, ServedProgram,
+        ConsentSim, ConsentWords, ConsentWorld, ServedProgram, TestRequest, TestResponse,
         WorldStore,
     },
     log::Failure,
 };
+use futures::{FutureExt as _, future::BoxFuture};
 use planner::{desk::Exchange, service::Planner};
 use serde_json::{Value, json};
 
@@ -78,7 +80,7 @@ impl ConsentWorld for Room {
         Ok(())
     }
 
-    async fn send(&self, caller: &str, request: ConsentRequest) -> ConsentResponse {
+    async fn send(&self, caller: &str, request: TestRequest) -> TestResponse {
         let router = lock(&self.router).clone();
         request.header("user", caller).call(router).await
     }
@@ -88,7 +90,8 @@ impl ConsentWorld for Room {
     }
 
     fn content(&self, prompt: &Value) -> Option<Value> {
-        content(prompt)
+        let call = prompt.get("call")?;
+        (call["name"] == "place_order").then(|| order(&call["arguments"]))
     }
 
     fn requests(&self) -> Vec<String> {
@@ -114,8 +117,12 @@ impl ConsentWorld for Room {
         true
     }
 
-    fn own_words(&self, words: &ConsentWords) -> Vec<ConsentRequest> {
-        own_words(words)
+    fn own_words(&self, words: &ConsentWords) -> Vec<TestRequest> {
+        let mut body = json!({ "thread": words.thread, "text": words.text });
+        if let Some(card) = &words.card {
+            body["card"] = json!(card);
+        }
+        vec![TestRequest::post("/sse/planner", body)]
     }
 }
 
@@ -125,78 +132,30 @@ async fn orders(desk: &Exchange) -> Vec<Value> {
     open.iter().map(|it| order(&json!(it))).collect()
 }
 
-fn content(prompt: &Value) -> Option<Value> {
-    let call = prompt.get("call")?;
-    (call["name"] == "place_order").then(|| order(&call["arguments"]))
-}
-
-fn own_words(words: &ConsentWords) -> Vec<ConsentRequest> {
-    let mut body = json!({ "thread": words.thread, "text": words.text });
-    if let Some(card) = &words.card {
-        body["card"] = json!(card);
-    }
-    vec![ConsentRequest::post("/sse/planner", body)]
-}
-
-/// The program itself, as two processes that are killed.
-struct Processes(ServedProgram);
-
-#[async_trait]
-impl ConsentWorld for Processes {
-    async fn restart(&self) -> Result<(), BoxError> {
-        self.0.kill();
-        let threads = self.0.program().path("planner-data/threads.db");
+/// Lets the leases of the processes that died expire, as if ten seconds had passed.
+fn expire(program: &TestProgram) -> BoxFuture<'_, Result<(), BoxError>> {
+    let threads = program.path("planner-data/threads.db");
+    let expired = || -> Result<(), BoxError> {
         if threads.exists() {
-            // The leases of the processes that died are over, as if ten seconds had passed.
             let opened = Connection::open(threads)?;
             opened.busy_timeout(Duration::from_secs(5))?;
             opened.execute("UPDATE thread SET lease_until = 0", [])?;
         }
-        self.0.start();
         Ok(())
-    }
+    };
+    ready(expired()).boxed()
+}
 
-    async fn send(&self, _: &str, request: ConsentRequest) -> ConsentResponse {
-        self.0.send(request).await
-    }
-
-    async fn writes(&self) -> Vec<Value> {
-        let desk = self.0.program().path("planner-data/desk.db");
-        orders(&Exchange::open(desk).unwrap()).await
-    }
-
-    fn content(&self, prompt: &Value) -> Option<Value> {
-        content(prompt)
-    }
-
-    fn requests(&self) -> Vec<String> {
-        let requests = [
-            "buy 0.01 BTC at 10000",
-            "buy 0.02 BTC at 11000",
-            "sell 0.01 BTC at 900000",
-        ];
-        requests.map(str::to_owned).to_vec()
-    }
-
-    fn edits(&self) -> Vec<String> {
-        vec!["buy 0.04 BTC at 10000".into(), "start over".into()]
-    }
-
-    fn turn(&self) -> Duration {
-        Duration::from_millis(1)
-    }
-
-    fn own_words(&self, words: &ConsentWords) -> Vec<ConsentRequest> {
-        own_words(words)
-    }
+fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
+    let desk = Exchange::open(program.path("planner-data/desk.db")).unwrap();
+    async move { orders(&desk).await }.boxed()
 }
 
 #[tokio::test]
 async fn k35_no_order_is_placed_without_a_consent() -> Result<(), Failure> {
     let room = || Room::new(WorldStore::in_memory());
     let report = ConsentSim::new(room).steps(14).run().await?;
-    assert!(2 * report.writes > report.cases, "{report}");
-    assert!(3 * report.accepted > report.requests, "{report}");
+    report.assert_tried();
     Ok(())
 }
 
@@ -204,17 +163,18 @@ async fn k35_no_order_is_placed_without_a_consent() -> Result<(), Failure> {
 async fn k35_nor_over_a_file() -> Result<(), Failure> {
     let sim = ConsentSim::new(Room::on_file).cases(50).seed(20_000);
     let report = sim.steps(14).run().await?;
-    assert!(2 * report.writes > report.cases, "{report}");
-    assert!(3 * report.accepted > report.requests, "{report}");
+    report.assert_tried();
     Ok(())
 }
 
 #[tokio::test]
 async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
-    let program = || TestProgram::new(env!("CARGO_BIN_EXE_planner"));
-    let processes = move || Ok::<_, Failure>(Processes(ServedProgram::new(program(), &[])));
+    let processes = || {
+        let program = TestProgram::new(env!("CARGO_BIN_EXE_planner"));
+        let like = Room::new(WorldStore::in_memory())?;
+        Ok::<_, BoxError>(ServedProgram::new(like, (program, &[]), expire, written))
+    };
     let report = ConsentSim::new(processes).cases(8).run().await?;
-    assert!(2 * report.writes > report.cases, "{report}");
-    assert!(3 * report.accepted > report.requests, "{report}");
+    report.assert_tried();
     Ok(())
 }

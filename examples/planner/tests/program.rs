@@ -135,25 +135,7 @@ async fn pln_w3_two_sessions_in_two_processes_do_not_meet() {
 
 #[test]
 fn pln_15_a_named_model_that_fails_is_said_at_once_with_the_reason() {
-    let error = r#"{"error": {"message": "no"}}"#;
-    let failures = [
-        (
-            ModelServer::answering(401, error),
-            "refused the key",
-            "拒绝了密钥",
-        ),
-        (
-            ModelServer::answering(404, error),
-            "no such model",
-            "没有这个模型",
-        ),
-        (
-            ModelServer::closed(),
-            "could not be reached",
-            "连不上服务器",
-        ),
-    ];
-    for (server, en, zh) in failures {
+    for (server, en, zh) in ModelServer::failing() {
         let url = server.url();
         let says = |words: &str| {
             let named = ["--base-url", &url, "--model", "mini", "say", words];

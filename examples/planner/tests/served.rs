@@ -5,27 +5,23 @@ use std::collections::BTreeSet;
 
 use axum::{
     Router,
-    body::{Body, to_bytes},
-    http::{Request, StatusCode, request::Parts},
+    http::{StatusCode, request::Parts},
 };
 use common::{Tested, World};
 use fugato::{
     BoxError,
     axum::{AccessDenied, AgentRoutes, Caller},
 };
+use fugato_testkit::consent::TestRequest;
 use serde_json::{Value, json};
-use tower::ServiceExt as _;
 
 /// The events of an answer: their names and their data.
 async fn post(app: &Router, body: &Value) -> Result<(StatusCode, Vec<(String, Value)>), BoxError> {
-    let request = Request::post("/sse/planner")
-        .header("content-type", "application/json")
-        .body(Body::from(body.to_string()))?;
-    let response = app.clone().oneshot(request).await?;
-    let status = response.status();
-    let body = String::from_utf8(to_bytes(response.into_body(), 1 << 20).await?.to_vec())?;
+    let request = TestRequest::post("/sse/planner", body.clone());
+    let response = request.call(app.clone()).await;
+    let status = StatusCode::from_u16(response.status)?;
     let mut events = vec![];
-    for frame in body.split("\n\n") {
+    for frame in response.body.split("\n\n") {
         let field = |name: &str| frame.lines().find_map(|line| line.strip_prefix(name));
         if let (Some(name), Some(data)) = (field("event: "), field("data: ")) {
             events.push((name.to_owned(), serde_json::from_str(data)?));
@@ -149,16 +145,12 @@ async fn a_session_is_nobody_elses() -> Tested {
     };
     let routes = AgentRoutes::new(World::new()?.planner()?).authenticate(by_user);
     let app = routes.router();
-    let ask = async |user: &str, method: &str, path: &str| -> Result<_, BoxError> {
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("content-type", "application/json")
-            .header("user", user)
-            .body(Body::from(
-                r#"{"thread":"t","text":"remember that I hold BTC"}"#,
-            ))?;
-        Ok(app.clone().oneshot(request).await?.status())
+    let ask = async |user: &str, method, path: &str| -> Result<_, BoxError> {
+        let body = json!({ "thread": "t", "text": "remember that I hold BTC" });
+        let request = TestRequest::new(method, path, body).header("user", user);
+        Ok(StatusCode::from_u16(
+            request.call(app.clone()).await.status,
+        )?)
     };
     assert_eq!(ask("ann", "POST", "/sse/planner").await?, StatusCode::OK);
     for (user, expected) in [("bob", StatusCode::FORBIDDEN), ("ann", StatusCode::OK)] {
@@ -207,9 +199,8 @@ async fn pln_20_over_http_a_question_is_answered_dropped_or_left() -> Tested {
 }
 
 async fn get(app: &Router, path: &str) -> Result<Value, BoxError> {
-    let response = app.clone().oneshot(Request::get(path).body(Body::empty())?);
-    let body = to_bytes(response.await?.into_body(), 1 << 20).await?;
-    Ok(serde_json::from_slice(&body)?)
+    let request = TestRequest::new("GET", path, Value::Null);
+    Ok(serde_json::from_str(&request.call(app.clone()).await.body)?)
 }
 
 /// Returns the timeline of a session as the page shows it: the kind of each item, and its text.

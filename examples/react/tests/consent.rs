@@ -4,6 +4,7 @@
 use std::{
     collections::BTreeMap,
     fs,
+    future::ready,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -20,12 +21,10 @@ use fugato::{
 };
 use fugato_testkit::{
     TestProgram,
-    consent::{
-        ConsentRequest, ConsentResponse, ConsentSim, ConsentWorld, ServedProgram, WorldStore,
-    },
+    consent::{ConsentSim, ConsentWorld, ServedProgram, TestRequest, TestResponse, WorldStore},
     log::Failure,
 };
-use futures::FutureExt as _;
+use futures::{FutureExt as _, future::BoxFuture};
 use react::{ReactAgent, agent::graph, tools::ToolEnvironment};
 use serde_json::{Value, json};
 
@@ -90,7 +89,7 @@ impl ConsentWorld for Folder {
         Ok(())
     }
 
-    async fn send(&self, _: &str, request: ConsentRequest) -> ConsentResponse {
+    async fn send(&self, _: &str, request: TestRequest) -> TestResponse {
         let router = lock(&self.router).clone();
         request.call(router).await
     }
@@ -100,15 +99,18 @@ impl ConsentWorld for Folder {
     }
 
     fn content(&self, prompt: &Value) -> Option<Value> {
-        content(prompt)
+        let call = prompt.get("call")?;
+        Some(json!([call["name"], call["arguments"]]))
     }
 
     fn requests(&self) -> Vec<String> {
-        requests()
+        let requests = ["write a.md: tea", "write a.md: milk", "写入 b.md：茶"];
+        requests.map(str::to_owned).to_vec()
     }
 
     fn edits(&self) -> Vec<String> {
-        edits()
+        let edits = ["write c.md: beer", "Remember that I drink tea"];
+        edits.map(str::to_owned).to_vec()
     }
 
     fn turn(&self) -> Duration {
@@ -116,79 +118,37 @@ impl ConsentWorld for Folder {
     }
 }
 
-/// The name and the arguments of the call on a card.
-fn content(prompt: &Value) -> Option<Value> {
-    let call = prompt.get("call")?;
-    Some(json!([call["name"], call["arguments"]]))
-}
-
-fn requests() -> Vec<String> {
-    let requests = ["write a.md: tea", "write a.md: milk", "写入 b.md：茶"];
-    requests.map(str::to_owned).to_vec()
-}
-
-fn edits() -> Vec<String> {
-    let edits = ["write c.md: beer", "Remember that I drink tea"];
-    edits.map(str::to_owned).to_vec()
-}
-
-/// The program itself, as two processes that are killed.
-struct Processes(ServedProgram);
-
-#[async_trait]
-impl ConsentWorld for Processes {
-    async fn restart(&self) -> Result<(), BoxError> {
-        self.0.kill();
-        let threads = self.0.program().path("react-data/threads.db");
+/// Lets the leases of the processes that died expire, as if ten seconds had passed.
+fn expire(program: &TestProgram) -> BoxFuture<'_, Result<(), BoxError>> {
+    let threads = program.path("react-data/threads.db");
+    let expired = || -> Result<(), BoxError> {
         if threads.exists() {
-            // The leases of the processes that died are over, as if ten seconds had passed.
             let opened = Connection::open(threads)?;
             opened.busy_timeout(Duration::from_secs(5))?;
             opened.execute("UPDATE thread SET lease_until = 0", [])?;
         }
-        self.0.start();
         Ok(())
-    }
+    };
+    ready(expired()).boxed()
+}
 
-    async fn send(&self, _: &str, request: ConsentRequest) -> ConsentResponse {
-        self.0.send(request).await
-    }
-
-    /// The files as they are now: of two writes to one file the newer.
-    async fn writes(&self) -> Vec<Value> {
-        let folder = self.0.program().path("react-data/files");
-        let files = fs::read_dir(folder).into_iter().flatten().flatten();
-        let written = files.map(|file| {
-            let text = fs::read_to_string(file.path()).unwrap();
-            let path = file.file_name().into_string().unwrap();
-            json!(["write_file", { "path": path, "text": text }])
-        });
-        written.collect()
-    }
-
-    fn content(&self, prompt: &Value) -> Option<Value> {
-        content(prompt)
-    }
-
-    fn requests(&self) -> Vec<String> {
-        requests()
-    }
-
-    fn edits(&self) -> Vec<String> {
-        edits()
-    }
-
-    fn turn(&self) -> Duration {
-        Duration::from_millis(1)
-    }
+/// The files as they are now: of two writes to one file the newer.
+fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
+    let files = fs::read_dir(program.path("react-data/files"));
+    let files = files.into_iter().flatten().flatten();
+    let written = files.map(|file| {
+        let text = fs::read_to_string(file.path()).unwrap();
+        let path = file.file_name().into_string().unwrap();
+        json!(["write_file", { "path": path, "text": text }])
+    });
+    ready(written.collect()).boxed()
 }
 
 #[tokio::test]
 async fn k35_no_file_is_written_without_a_consent() -> Result<(), Failure> {
     let folder = || Folder::new(WorldStore::in_memory());
     let report = ConsentSim::new(folder).steps(14).run().await?;
-    assert!(2 * report.writes > report.cases, "{report}");
-    assert!(3 * report.accepted > report.requests, "{report}");
+    report.assert_tried();
     Ok(())
 }
 
@@ -196,17 +156,18 @@ async fn k35_no_file_is_written_without_a_consent() -> Result<(), Failure> {
 async fn k35_nor_over_a_file() -> Result<(), Failure> {
     let sim = ConsentSim::new(Folder::on_file).cases(50).seed(20_000);
     let report = sim.steps(14).run().await?;
-    assert!(2 * report.writes > report.cases, "{report}");
-    assert!(3 * report.accepted > report.requests, "{report}");
+    report.assert_tried();
     Ok(())
 }
 
 #[tokio::test]
 async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
-    let program = || TestProgram::new(env!("CARGO_BIN_EXE_react"));
-    let processes = move || Ok::<_, Failure>(Processes(ServedProgram::new(program(), &[])));
+    let processes = || {
+        let program = TestProgram::new(env!("CARGO_BIN_EXE_react"));
+        let like = Folder::new(WorldStore::in_memory())?;
+        Ok::<_, BoxError>(ServedProgram::new(like, (program, &[]), expire, written))
+    };
     let report = ConsentSim::new(processes).cases(8).run().await?;
-    assert!(2 * report.writes > report.cases, "{report}");
-    assert!(3 * report.accepted > report.requests, "{report}");
+    report.assert_tried();
     Ok(())
 }

@@ -2,47 +2,16 @@
 //! notice at once.
 use fugato_testkit::{ModelServer, TestProgram};
 
-/// The ways in which servers fail, and the notices in English and in Chinese.
-fn failures() -> Vec<(ModelServer, &'static str, &'static str)> {
-    let error = r#"{"error": {"message": "no", "type": "x"}}"#;
-    vec![
-        (
-            ModelServer::answering(401, error),
-            "refused the key (status 401",
-            "拒绝了密钥",
-        ),
-        (
-            ModelServer::answering(404, error),
-            "knows no such model or address",
-            "没有这个模型或地址",
-        ),
-        (
-            ModelServer::answering(500, error),
-            "cannot serve now",
-            "暂时不能服务",
-        ),
-        (
-            ModelServer::answering(429, error),
-            "asked too often",
-            "请求太频繁",
-        ),
-        (
-            ModelServer::answering(200, "<html>"),
-            "The model `mini` did not answer",
-            "模型`mini`没有回答",
-        ),
-        (
-            ModelServer::closed(),
-            "could not be reached",
-            "连不上服务器",
-        ),
-    ]
-}
-
 #[test]
 fn rct_8_a_named_model_that_fails_is_said_at_once_with_the_reason() {
     let program = || TestProgram::new(env!("CARGO_BIN_EXE_react"));
-    for (server, en, zh) in failures() {
+    let busy = |status, en, zh| (ModelServer::answering(status, "<html>"), en, zh);
+    let others = [
+        busy(500, "cannot serve now", "暂时不能服务"),
+        busy(429, "asked too often", "请求太频繁"),
+        busy(200, "The model `mini` did not answer", "模型`mini`没有回答"),
+    ];
+    for (server, en, zh) in ModelServer::failing().into_iter().chain(others) {
         let url = server.url();
         let named = ["--base-url", &url, "--model", "mini", "say"];
         let says = |words: &str| program().ok(&[&named[..], &[words]].concat());

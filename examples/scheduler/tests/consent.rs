@@ -5,6 +5,7 @@ mod common;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    future::ready,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -22,12 +23,12 @@ use fugato::{
 use fugato_testkit::{
     ModelAnswer, ModelServer, TestProgram,
     consent::{
-        ConsentAnswer, ConsentRequest, ConsentResponse, ConsentSim, ConsentWords, ConsentWorld,
-        ServedProgram, WorldStore,
+        ConsentAnswer, ConsentSim, ConsentWords, ConsentWorld, ServedProgram, TestRequest,
+        TestResponse, WorldStore,
     },
     log::Failure,
 };
-use futures::StreamExt as _;
+use futures::{FutureExt as _, StreamExt as _, future::BoxFuture};
 use scheduler::{
     agent::Update,
     llm_config::LlmConfig,
@@ -260,7 +261,7 @@ impl ConsentWorld for Room {
         Ok(())
     }
 
-    async fn send(&self, _: &str, request: ConsentRequest) -> ConsentResponse {
+    async fn send(&self, _: &str, request: TestRequest) -> TestResponse {
         if request.method == "DELETE" {
             self.read_standing().await.unwrap();
         }
@@ -276,33 +277,49 @@ impl ConsentWorld for Room {
     }
 
     fn content(&self, prompt: &Value) -> Option<Value> {
-        content(prompt)
+        let topics = ["tool", "plan"];
+        topics
+            .contains(&prompt["topic"].as_str()?)
+            .then(|| prompt["summary"].clone())
     }
 
     fn requests(&self) -> Vec<String> {
-        requests()
+        let wish = |task, day, section| format!("Move task {task} to day {day} section {section}");
+        vec![
+            wish(GYM, 8, 1),
+            wish(GYM, 9, 3),
+            wish(CHOIR, 10, 5),
+            wish(CHOIR, 11, 7),
+            wish(GYM, 12, 9),
+        ]
     }
 
     fn edits(&self) -> Vec<String> {
-        edits()
+        vec![
+            format!("Move task {GYM} to day 13 section 1"),
+            "not that".into(),
+        ]
     }
 
     fn turn(&self) -> Duration {
         self.store.turn()
     }
 
-    fn own_words(&self, words: &ConsentWords) -> Vec<ConsentRequest> {
+    fn own_words(&self, words: &ConsentWords) -> Vec<TestRequest> {
         let body = json!({
             "thread": words.thread, "text": words.text, "extra": { "always_execute": true },
         });
         // Other words agree to what the model makes of them, which no test can tell beforehand.
         let wish = PlaceRequest::read(&words.text);
-        let said = wish.map(|_| ConsentRequest::post("/sse/react", body));
+        let said = wish.map(|_| TestRequest::post("/sse/react", body));
         said.into_iter().collect()
     }
 
-    fn own_answers(&self, answer: &ConsentAnswer) -> Vec<ConsentRequest> {
-        own_answers(answer)
+    fn own_answers(&self, answer: &ConsentAnswer) -> Vec<TestRequest> {
+        let action = if answer.agrees { "approve" } else { "reject" };
+        let answers = json!({ answer.id.clone(): { "action": action } });
+        let path = format!("/threads/{}/resume", answer.thread);
+        vec![TestRequest::post(path, json!({ "answers": answers }))]
     }
 
     async fn standing(&self) -> Vec<Value> {
@@ -332,110 +349,48 @@ fn shown(write: &StoreWrite) -> Value {
     }
 }
 
-/// The summary of a card: of a change, or of a plan, which writes nothing by itself.
-fn content(prompt: &Value) -> Option<Value> {
-    let topics = ["tool", "plan"];
-    topics
-        .contains(&prompt["topic"].as_str()?)
-        .then(|| prompt["summary"].clone())
-}
-
-fn requests() -> Vec<String> {
-    let wish = |task, day, section| format!("Move task {task} to day {day} section {section}");
-    vec![
-        wish(GYM, 8, 1),
-        wish(GYM, 9, 3),
-        wish(CHOIR, 10, 5),
-        wish(CHOIR, 11, 7),
-        wish(GYM, 12, 9),
-    ]
-}
-
-fn edits() -> Vec<String> {
-    vec![
-        format!("Move task {GYM} to day 13 section 1"),
-        "not that".into(),
-    ]
-}
-
-fn own_answers(answer: &ConsentAnswer) -> Vec<ConsentRequest> {
-    let action = if answer.agrees { "approve" } else { "reject" };
-    let answers = json!({ answer.id.clone(): { "action": action } });
-    let path = format!("/threads/{}/resume", answer.thread);
-    vec![ConsentRequest::post(path, json!({ "answers": answers }))]
-}
-
-/// The program itself, as two processes that are killed, with a model on a server.
-struct Processes(ServedProgram);
-
-impl Processes {
-    fn new() -> Self {
-        let model = ModelServer::deciding(|request| {
-            let messages = request["messages"].as_array().unwrap();
-            let texts = messages.iter().filter_map(|it| it["content"].as_str());
-            ModelAnswer::text(&said(&texts.collect::<Vec<_>>()), "stop")
-        });
-        let program = TestProgram::new(env!("CARGO_BIN_EXE_scheduler"));
-        let args = ["--base-url", &model.url(), "--model", "obedient"];
-        Self(ServedProgram::new(program, &args))
-    }
-}
-
-#[async_trait]
-impl ConsentWorld for Processes {
-    async fn restart(&self) -> Result<(), BoxError> {
-        self.0.kill();
-        let threads = self.0.program().path("scheduler-data/threads.db");
+/// Lets the leases of the processes that died expire, as if ten seconds had passed; before the
+/// first ones start, fills the calendar.
+fn prepare(program: &TestProgram) -> BoxFuture<'_, Result<(), BoxError>> {
+    async {
+        let threads = program.path("scheduler-data/threads.db");
         if threads.exists() {
-            // The leases of the processes that died are over, as if ten seconds had passed.
             let opened = Connection::open(threads)?;
             opened.busy_timeout(Duration::from_secs(5))?;
             opened.execute("UPDATE thread SET lease_until = 0", [])?;
-        } else {
-            std::fs::create_dir(self.0.program().path("scheduler-data"))?;
-            let path = self.0.program().path("scheduler-data/schedule.db");
-            let store = store::open(&path.display().to_string()).await?;
-            let filled = StoreWrite::Import { schedule: week() };
-            store.write("home", "import", &filled).await?;
+            return Ok(());
         }
-        self.0.start();
+        std::fs::create_dir(program.path("scheduler-data"))?;
+        let path = program.path("scheduler-data/schedule.db");
+        let store = store::open(&path.display().to_string()).await?;
+        let filled = StoreWrite::Import { schedule: week() };
+        store.write("home", "import", &filled).await?;
         Ok(())
     }
+    .boxed()
+}
 
-    async fn send(&self, _: &str, request: ConsentRequest) -> ConsentResponse {
-        self.0.send(request).await
-    }
+fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
+    let opened = Connection::open(program.path("scheduler-data/schedule.db")).unwrap();
+    opened.busy_timeout(Duration::from_secs(5)).unwrap();
+    let sql = "SELECT content FROM applied WHERE idempotency_key <> 'import'";
+    let mut select = opened.prepare(sql).unwrap();
+    let rows = select.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    let written = rows.map(|row| serde_json::from_str(&row.unwrap()).unwrap());
+    ready(written.map(|write| shown(&write)).collect()).boxed()
+}
 
-    async fn writes(&self) -> Vec<Value> {
-        let tables = self.0.program().path("scheduler-data/schedule.db");
-        let opened = Connection::open(tables).unwrap();
-        opened.busy_timeout(Duration::from_secs(5)).unwrap();
-        let sql = "SELECT content FROM applied WHERE idempotency_key <> 'import'";
-        let mut select = opened.prepare(sql).unwrap();
-        let rows = select.query_map([], |row| row.get::<_, String>(0)).unwrap();
-        let written = rows.map(|row| serde_json::from_str(&row.unwrap()).unwrap());
-        written.map(|write| shown(&write)).collect()
-    }
-
-    fn content(&self, prompt: &Value) -> Option<Value> {
-        content(prompt)
-    }
-
-    fn requests(&self) -> Vec<String> {
-        requests()
-    }
-
-    fn edits(&self) -> Vec<String> {
-        edits()
-    }
-
-    fn turn(&self) -> Duration {
-        Duration::from_millis(1)
-    }
-
-    fn own_answers(&self, answer: &ConsentAnswer) -> Vec<ConsentRequest> {
-        own_answers(answer)
-    }
+/// The program itself, with a model on a server.
+fn processes() -> Result<ServedProgram<Room>, BoxError> {
+    let model = ModelServer::deciding(|request| {
+        let messages = request["messages"].as_array().unwrap();
+        let texts = messages.iter().filter_map(|it| it["content"].as_str());
+        ModelAnswer::text(&said(&texts.collect::<Vec<_>>()), "stop")
+    });
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_scheduler"));
+    let args = ["--base-url", &model.url(), "--model", "obedient"];
+    let like = Room::new(WorldStore::in_memory())?;
+    Ok(ServedProgram::new(like, (program, &args), prepare, written))
 }
 
 #[tokio::test]
@@ -444,8 +399,7 @@ async fn k35_the_calendar_does_not_change_without_a_consent() -> Result<(), Fail
         .steps(14)
         .run()
         .await?;
-    assert!(2 * report.writes > report.cases, "{report}");
-    assert!(3 * report.accepted > report.requests, "{report}");
+    report.assert_tried();
     Ok(())
 }
 
@@ -453,17 +407,15 @@ async fn k35_the_calendar_does_not_change_without_a_consent() -> Result<(), Fail
 async fn k35_nor_over_a_file() -> Result<(), Failure> {
     let sim = ConsentSim::new(Room::on_file).cases(50).seed(20_000);
     let report = sim.steps(14).run().await?;
-    assert!(2 * report.writes > report.cases, "{report}");
-    assert!(3 * report.accepted > report.requests, "{report}");
+    report.assert_tried();
     Ok(())
 }
 
 #[tokio::test]
 async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
-    let sim = ConsentSim::new(|| Ok::<_, Failure>(Processes::new())).cases(8);
+    let sim = ConsentSim::new(processes).cases(8);
     // Each write takes two cards: one of the plan, and one of the change.
     let report = sim.steps(60).run().await?;
-    assert!(2 * report.writes > report.cases, "{report}");
-    assert!(3 * report.accepted > report.requests, "{report}");
+    report.assert_tried();
     Ok(())
 }

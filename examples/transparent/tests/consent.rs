@@ -4,6 +4,7 @@
 mod common;
 
 use std::{
+    future::ready,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -19,11 +20,10 @@ use fugato::{
 };
 use fugato_testkit::{
     TestProgram,
-    consent::{
-        ConsentRequest, ConsentResponse, ConsentSim, ConsentWorld, ServedProgram, WorldStore,
-    },
+    consent::{ConsentSim, ConsentWorld, ServedProgram, TestRequest, TestResponse, WorldStore},
     log::Failure,
 };
+use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::{Value, json};
 use transparent::{open::jobs, served::ServedTransparent};
 
@@ -72,7 +72,7 @@ impl ConsentWorld for Home {
         Ok(())
     }
 
-    async fn send(&self, _: &str, request: ConsentRequest) -> ConsentResponse {
+    async fn send(&self, _: &str, request: TestRequest) -> TestResponse {
         let router = lock(&self.router).clone();
         request.call(router).await
     }
@@ -84,15 +84,24 @@ impl ConsentWorld for Home {
     }
 
     fn content(&self, prompt: &Value) -> Option<Value> {
-        content(prompt)
+        let call = prompt.get("call")?;
+        let arguments = &call["arguments"];
+        let once = arguments["once"].as_bool().unwrap_or_default();
+        let is_job = call["name"] == "create_cron_job";
+        is_job.then(|| json!([arguments["schedule"], arguments["task"], once]))
     }
 
     fn requests(&self) -> Vec<String> {
-        requests()
+        let requests = [
+            "每天12:30提醒我喝水",
+            "每天8:30提醒我喝茶",
+            "每天9:30提醒我跑步",
+        ];
+        requests.map(str::to_owned).to_vec()
     }
 
     fn edits(&self) -> Vec<String> {
-        edits()
+        vec!["每天7:30提醒我喝水".into(), "有哪些定时任务".into()]
     }
 
     fn turn(&self) -> Duration {
@@ -105,79 +114,31 @@ fn shown(job: &Job) -> Value {
     json!([wish.schedule, wish.task, wish.once])
 }
 
-fn content(prompt: &Value) -> Option<Value> {
-    let call = prompt.get("call")?;
-    let arguments = &call["arguments"];
-    let once = arguments["once"].as_bool().unwrap_or_default();
-    let is_job = call["name"] == "create_cron_job";
-    is_job.then(|| json!([arguments["schedule"], arguments["task"], once]))
-}
-
-fn requests() -> Vec<String> {
-    let requests = [
-        "每天12:30提醒我喝水",
-        "每天8:30提醒我喝茶",
-        "每天9:30提醒我跑步",
-    ];
-    requests.map(str::to_owned).to_vec()
-}
-
-fn edits() -> Vec<String> {
-    vec!["每天7:30提醒我喝水".into(), "有哪些定时任务".into()]
-}
-
-/// The program itself, as two processes that are killed.
-struct Processes(ServedProgram);
-
-#[async_trait]
-impl ConsentWorld for Processes {
-    async fn restart(&self) -> Result<(), BoxError> {
-        self.0.kill();
-        let threads = self.0.program().path("transparent-data/threads.db");
+/// Lets the leases of the processes that died expire, as if ten seconds had passed.
+fn expire(program: &TestProgram) -> BoxFuture<'_, Result<(), BoxError>> {
+    let threads = program.path("transparent-data/threads.db");
+    let expired = || -> Result<(), BoxError> {
         if threads.exists() {
-            // The leases of the processes that died are over, as if ten seconds had passed.
             let opened = Connection::open(threads)?;
             opened.busy_timeout(Duration::from_secs(5))?;
             opened.execute("UPDATE thread SET lease_until = 0", [])?;
         }
-        self.0.start();
         Ok(())
-    }
+    };
+    ready(expired()).boxed()
+}
 
-    async fn send(&self, _: &str, request: ConsentRequest) -> ConsentResponse {
-        self.0.send(request).await
-    }
-
-    async fn writes(&self) -> Vec<Value> {
-        let threads = self.0.program().path("transparent-data/threads.db");
-        let docs = SqliteLog::open(threads).unwrap().docs();
-        let jobs = jobs(Arc::new(docs)).all().await.unwrap();
-        jobs.iter().map(shown).collect()
-    }
-
-    fn content(&self, prompt: &Value) -> Option<Value> {
-        content(prompt)
-    }
-
-    fn requests(&self) -> Vec<String> {
-        requests()
-    }
-
-    fn edits(&self) -> Vec<String> {
-        edits()
-    }
-
-    fn turn(&self) -> Duration {
-        Duration::from_millis(1)
-    }
+fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
+    let threads = program.path("transparent-data/threads.db");
+    let jobs = jobs(Arc::new(SqliteLog::open(threads).unwrap().docs()));
+    async move { jobs.all().await.unwrap().iter().map(shown).collect() }.boxed()
 }
 
 #[tokio::test]
 async fn k35_no_job_is_made_without_a_consent() -> Result<(), Failure> {
     let home = || Ok::<_, Failure>(Home::new(WorldStore::in_memory()));
     let report = ConsentSim::new(home).steps(14).run().await?;
-    assert!(2 * report.writes > report.cases, "{report}");
-    assert!(3 * report.accepted > report.requests, "{report}");
+    report.assert_tried();
     Ok(())
 }
 
@@ -185,17 +146,18 @@ async fn k35_no_job_is_made_without_a_consent() -> Result<(), Failure> {
 async fn k35_nor_over_a_file() -> Result<(), Failure> {
     let sim = ConsentSim::new(Home::on_file).cases(50).seed(20_000);
     let report = sim.steps(14).run().await?;
-    assert!(2 * report.writes > report.cases, "{report}");
-    assert!(3 * report.accepted > report.requests, "{report}");
+    report.assert_tried();
     Ok(())
 }
 
 #[tokio::test]
 async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
-    let program = || TestProgram::new(env!("CARGO_BIN_EXE_transparent"));
-    let processes = move || Ok::<_, Failure>(Processes(ServedProgram::new(program(), &[])));
+    let processes = || {
+        let program = TestProgram::new(env!("CARGO_BIN_EXE_transparent"));
+        let like = Home::new(WorldStore::in_memory());
+        Ok::<_, BoxError>(ServedProgram::new(like, (program, &[]), expire, written))
+    };
     let report = ConsentSim::new(processes).cases(8).run().await?;
-    assert!(2 * report.writes > report.cases, "{report}");
-    assert!(3 * report.accepted > report.requests, "{report}");
+    report.assert_tried();
     Ok(())
 }

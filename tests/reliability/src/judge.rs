@@ -1,8 +1,5 @@
 //! Whether the evidence, the log and the state of a job agree.
-use std::{
-    collections::{BTreeMap, HashMap},
-    fmt,
-};
+use std::collections::{BTreeMap, HashMap};
 
 use fugato_graph::{Answers, HistoryEntry, Runner, ThreadStatus, machine::Fact};
 use fugato_state::ThreadId;
@@ -17,7 +14,15 @@ use crate::{
 };
 
 /// What came out of a trial.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, derive_more::Display)]
+#[display(
+    "{kills} kills, {jobs} jobs, {records} records, {again} tasks begun again; \
+     {once} actions done once, {doubled} twice, {missing} missing; \
+     {doubtful} in doubt: {asked} asked, {looked} looked after; \
+     {repeated} others repeated; {acknowledged} answers acknowledged, {refused} orders \
+     refused; {} problems",
+    problems.len()
+)]
 #[non_exhaustive]
 pub struct Verdict {
     /// How often the process was killed.
@@ -54,36 +59,6 @@ impl Verdict {
     /// Something is wrong.
     pub fn wrong(&mut self, what: String) {
         self.problems.push(what);
-    }
-}
-
-impl fmt::Display for Verdict {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            kills,
-            jobs,
-            records,
-            again,
-            once,
-            doubled,
-            missing,
-            doubtful,
-            asked,
-            looked,
-            repeated,
-            acknowledged,
-            refused,
-            problems,
-        } = self;
-        write!(
-            f,
-            "{kills} kills, {jobs} jobs, {records} records, {again} tasks begun again; \
-             {once} actions done once, {doubled} twice, {missing} missing; \
-             {doubtful} in doubt: {asked} asked, {looked} looked after; \
-             {repeated} others repeated; {acknowledged} answers acknowledged, {refused} orders \
-             refused; {} problems",
-            problems.len()
-        )
     }
 }
 

@@ -1,5 +1,5 @@
 //! Runs that are long, and processes that have much to remember.
-use std::{fmt, fs, path::Path, time::Instant};
+use std::{fs, path::Path, time::Instant};
 
 use fugato_graph::{Durability, RunnerOptions};
 use fugato_state::ThreadId;
@@ -19,7 +19,11 @@ pub fn resident() -> Tried<u64> {
 }
 
 /// What a long run took.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, derive_more::Display)]
+#[display(
+    "{steps} steps in {seconds:.1} s; {early} KiB of memory after a tenth, {most} KiB at most; \
+     {bytes} bytes stored, opened again in {opened:.1} ms"
+)]
 #[non_exhaustive]
 pub struct Long {
     /// Steps that were taken.
@@ -34,24 +38,6 @@ pub struct Long {
     pub bytes: u64,
     /// How long it took to open the thread again, in milliseconds.
     pub opened: f64,
-}
-
-impl fmt::Display for Long {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            steps,
-            early,
-            most,
-            seconds,
-            bytes,
-            opened,
-        } = self;
-        write!(
-            f,
-            "{steps} steps in {seconds:.1} s; {early} KiB of memory after a tenth, {most} KiB at \
-             most; {bytes} bytes stored, opened again in {opened:.1} ms"
-        )
-    }
 }
 
 /// Takes so many steps in one run, in batches.

@@ -1,6 +1,5 @@
 //! Many threads that wait for answers.
 use std::{
-    fmt,
     path::Path,
     time::{Duration, Instant},
 };
@@ -18,7 +17,11 @@ use crate::{
 };
 
 /// What it takes to have threads that wait.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, derive_more::Display)]
+#[display(
+    "{threads} threads wait: {with} KiB of memory, {without} KiB without them; {answered} \
+     answered, p50 {median:.2} ms, p99 {p99:.2} ms"
+)]
 #[non_exhaustive]
 pub struct Parked {
     /// How many wait.
@@ -33,24 +36,6 @@ pub struct Parked {
     pub median: f64,
     /// How long all but a hundredth of them took at most, in milliseconds.
     pub p99: f64,
-}
-
-impl fmt::Display for Parked {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            threads,
-            without,
-            with,
-            answered,
-            median,
-            p99,
-        } = self;
-        write!(
-            f,
-            "{threads} threads wait: {with} KiB of memory, {without} KiB without them; {answered} \
-             answered, p50 {median:.2} ms, p99 {p99:.2} ms"
-        )
-    }
 }
 
 /// Asks once, and ends.

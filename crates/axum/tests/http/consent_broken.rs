@@ -3,7 +3,7 @@ use std::{collections::BTreeSet, sync::Mutex};
 
 use async_trait::async_trait;
 use fugato_graph::BoxError;
-use fugato_testkit::consent::{ConsentRequest, ConsentResponse, ConsentSim, ConsentWorld};
+use fugato_testkit::consent::{ConsentSim, ConsentWorld, TestRequest, TestResponse};
 use serde_json::{Value, json};
 
 use crate::consent::{Defect, Small, lock};
@@ -31,21 +31,21 @@ struct FlawedDoor {
 
 impl FlawedDoor {
     async fn open(&self, thread: &str) -> Option<String> {
-        let mut look = ConsentRequest::post(format!("/threads/{thread}"), Value::Null);
+        let mut look = TestRequest::post(format!("/threads/{thread}"), Value::Null);
         look.method = "GET";
         let view = self.small.send("door", look).await;
         let view: Value = serde_json::from_str(&view.body).ok()?;
         Some(view.pointer("/interrupts/0/id")?.as_str()?.to_owned())
     }
 
-    async fn rewritten(&self, request: &ConsentRequest) -> Option<ConsentRequest> {
+    async fn rewritten(&self, request: &TestRequest) -> Option<TestRequest> {
         let part = |from: &str, end: &str| {
             let rest = from.strip_prefix("/threads/")?;
             Some(rest.strip_suffix(end)?.to_owned())
         };
         let answer = |thread: &str, id: &str, value: &Value| {
             let body = json!({ "answers": { id: value } });
-            ConsentRequest::post(format!("/threads/{thread}/resume"), body)
+            TestRequest::post(format!("/threads/{thread}/resume"), body)
         };
         if self.wrong == DoorFlaw::RemembersCards {
             let thread = part(&request.path, "/runs")?;
@@ -76,7 +76,7 @@ impl FlawedDoor {
 }
 
 /// The name by which a repeat of a request is known.
-fn name_of(request: &ConsentRequest) -> String {
+fn name_of(request: &TestRequest) -> String {
     format!("{} {}", request.path, request.body)
 }
 
@@ -86,7 +86,7 @@ impl ConsentWorld for FlawedDoor {
         self.small.restart().await
     }
 
-    async fn send(&self, caller: &str, request: ConsentRequest) -> ConsentResponse {
+    async fn send(&self, caller: &str, request: TestRequest) -> TestResponse {
         let named = name_of(&request);
         let request = self.rewritten(&request).await.unwrap_or(request);
         if self.wrong != DoorFlaw::LooksUpKeysFirst {

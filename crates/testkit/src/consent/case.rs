@@ -10,7 +10,7 @@ use super::{
     doors::Message,
     life::Life,
     random::Random,
-    world::{ConsentRequest, ConsentResponse, ConsentWorld},
+    world::{ConsentWorld, TestRequest, TestResponse},
 };
 
 /// A request that is about to be sent.
@@ -18,7 +18,7 @@ use super::{
 pub(super) struct PlannedRequest {
     pub(super) caller: String,
     pub(super) thread: String,
-    pub(super) request: ConsentRequest,
+    pub(super) request: TestRequest,
     /// The cards that it names and agrees to.
     pub(super) names: Vec<String>,
     /// The words that it says.
@@ -70,7 +70,7 @@ impl<'a> Case<'a> {
         for thread in ["t1", "t2"] {
             for caller in self.world.callers() {
                 let body = Value::Object(serde_json::Map::new());
-                let request = ConsentRequest::post(format!("/threads/{thread}/recover"), body);
+                let request = TestRequest::post(format!("/threads/{thread}/recover"), body);
                 self.perform(&[PlannedRequest {
                     caller,
                     thread: thread.to_owned(),
@@ -169,7 +169,7 @@ impl<'a> Case<'a> {
     /// The questions that are open in a thread, as its caller sees it; none if it is not at rest, so
     /// that nobody can tell.
     fn open(&self, (caller, thread): (&str, &str)) -> Result<Option<BTreeSet<String>>, String> {
-        let look = ConsentRequest::new("GET", format!("/threads/{thread}"), Value::Null);
+        let look = TestRequest::new("GET", format!("/threads/{thread}"), Value::Null);
         let response = self.life.run(self.world.send(caller, look));
         if response.status >= 400 {
             // It is not there, or somebody else's by now.
@@ -190,7 +190,7 @@ impl<'a> Case<'a> {
     }
 
     /// Notes what a response shows.
-    fn take(&mut self, planned: &PlannedRequest, response: &ConsentResponse) -> Result<(), String> {
+    fn take(&mut self, planned: &PlannedRequest, response: &TestResponse) -> Result<(), String> {
         self.report.requests += 1;
         self.report.accepted += usize::from(response.status < 400);
         let shown = cards::shown(&response.body, &|prompt| self.world.content(prompt));
@@ -220,8 +220,8 @@ impl<'a> Case<'a> {
         self.book.check(&writes, &standing)
     }
 
-    fn note(&mut self, planned: &PlannedRequest, delay: usize, response: Option<&ConsentResponse>) {
-        let ConsentRequest {
+    fn note(&mut self, planned: &PlannedRequest, delay: usize, response: Option<&TestResponse>) {
+        let TestRequest {
             method,
             path,
             headers,
@@ -233,7 +233,7 @@ impl<'a> Case<'a> {
             .collect();
         let headers = headers.join(", ");
         let came = match response {
-            Some(ConsentResponse { status, body }) => format!("{status} {}", short(body)),
+            Some(TestResponse { status, body }) => format!("{status} {}", short(body)),
             None => "lost".to_owned(),
         };
         let body = short(&body.to_string());

@@ -1,7 +1,7 @@
 //! Requests as the endpoints of fugato take them.
 use serde_json::{Value, json};
 
-use super::world::{ConsentAnswer, ConsentRequest, ConsentWords};
+use super::world::{ConsentAnswer, ConsentWords, TestRequest};
 
 /// A message of a conversation as a client keeps it: its role and its words.
 pub(super) type Message = (&'static str, String);
@@ -12,7 +12,7 @@ pub(super) const WORDS: usize = 5;
 pub(super) const REPEATING: usize = 2;
 
 /// Says these words at a door.
-pub(super) fn words(door: usize, words: &ConsentWords, history: &[Message]) -> ConsentRequest {
+pub(super) fn words(door: usize, words: &ConsentWords, history: &[Message]) -> TestRequest {
     let ConsentWords {
         thread, text, card, ..
     } = words;
@@ -33,7 +33,7 @@ pub(super) fn words(door: usize, words: &ConsentWords, history: &[Message]) -> C
         2 => {
             let extra = json!({ "conversation_id": thread, "card": card });
             let body = json!({ "messages": contents, "extra": extra });
-            return ConsentRequest::post("/v1/chat/completions", body);
+            return TestRequest::post("/v1/chat/completions", body);
         }
         3 => {
             let parts: Vec<Value> = messages.iter().map(as_parts).collect();
@@ -48,20 +48,20 @@ pub(super) fn words(door: usize, words: &ConsentWords, history: &[Message]) -> C
                 "threadId": thread, "runId": "r", "messages": contents, "forwardedProps": props,
                 "tools": [], "context": [], "state": null,
             });
-            return ConsentRequest::post("/agui", body);
+            return TestRequest::post("/agui", body);
         }
     };
     if let (Some(card), Some(body)) = (card, body.as_object_mut()) {
         body.insert("card".into(), json!(card));
     }
-    ConsentRequest::post(path, body)
+    TestRequest::post(path, body)
 }
 
 /// The doors for buttons.
 pub(super) const BUTTONS: usize = 6;
 
 /// Presses a button at a door, which sends this value.
-pub(super) fn button(door: usize, answer: &ConsentAnswer, value: &Value) -> ConsentRequest {
+pub(super) fn button(door: usize, answer: &ConsentAnswer, value: &Value) -> TestRequest {
     let ConsentAnswer {
         thread,
         id,
@@ -75,18 +75,18 @@ pub(super) fn button(door: usize, answer: &ConsentAnswer, value: &Value) -> Cons
             if let (Some(digest), Some(body)) = (digest, body.as_object_mut()) {
                 body.insert("digests".into(), json!({ id: digest }));
             }
-            ConsentRequest::post(format!("/threads/{thread}/resume"), body)
+            TestRequest::post(format!("/threads/{thread}/resume"), body)
         }
         1 => {
             let body = json!({ "thread": thread, "answers": answers });
-            ConsentRequest::post("/sse/react", body)
+            TestRequest::post("/sse/react", body)
         }
         2 => {
             let action = if *agrees { "approve" } else { "reject" };
             let resume = json!({ "interaction_id": id, "action": action });
             let extra = json!({ "conversation_id": thread, "resume": resume });
             let body = json!({ "messages": [], "extra": extra });
-            ConsentRequest::post("/v1/chat/completions", body)
+            TestRequest::post("/v1/chat/completions", body)
         }
         3 => {
             let approval = json!({ "id": id, "approved": agrees });
@@ -96,11 +96,11 @@ pub(super) fn button(door: usize, answer: &ConsentAnswer, value: &Value) -> Cons
             });
             let message = json!({ "id": "m", "role": "assistant", "parts": [part] });
             let body = json!({ "id": thread, "messages": [message] });
-            ConsentRequest::post("/api/chat", body)
+            TestRequest::post("/api/chat", body)
         }
         4 => {
             let body = json!({ "id": thread, "messages": [], "answers": answers });
-            ConsentRequest::post("/api/chat", body)
+            TestRequest::post("/api/chat", body)
         }
         _ => {
             let entry = json!({ "interruptId": id, "status": "resolved", "payload": value });
@@ -108,7 +108,7 @@ pub(super) fn button(door: usize, answer: &ConsentAnswer, value: &Value) -> Cons
                 "threadId": thread, "runId": "r", "messages": [], "resume": [entry],
                 "tools": [], "context": [], "state": null,
             });
-            ConsentRequest::post("/agui", body)
+            TestRequest::post("/agui", body)
         }
     }
 }

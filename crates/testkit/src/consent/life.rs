@@ -6,7 +6,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::{
     case::PlannedRequest,
-    world::{ConsentResponse, ConsentWorld},
+    world::{ConsentWorld, TestResponse},
 };
 
 /// Nothing here takes long; a request that hangs is a failure.
@@ -19,7 +19,7 @@ pub(super) struct Life {
 }
 
 /// The responses to a batch of requests: none for those that were lost.
-pub(super) type Responses = Vec<Option<ConsentResponse>>;
+pub(super) type Responses = Vec<Option<TestResponse>>;
 
 impl Life {
     pub(super) fn begin(world: &dyn ConsentWorld) -> Result<Self, String> {

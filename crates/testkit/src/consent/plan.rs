@@ -5,7 +5,7 @@ use super::{
     cards::{Card, has_word},
     case::{Case, PlannedRequest},
     doors,
-    world::{ConsentAnswer, ConsentRequest, ConsentWords},
+    world::{ConsentAnswer, ConsentWords, TestRequest},
 };
 
 const AGREEING: [&str; 5] = ["yes", "好的", "确定", "OK", "yes"];
@@ -207,7 +207,7 @@ impl Case<'_> {
     }
 
     /// Mostly the response is the whole run; else it says that the run began.
-    fn named(&mut self, mut request: ConsentRequest, key: Option<&String>) -> ConsentRequest {
+    fn named(&mut self, mut request: TestRequest, key: Option<&String>) -> TestRequest {
         if self.random.percent(15) {
             request.headers.clear();
         }
@@ -223,7 +223,7 @@ fn simple((caller, thread): (String, String), method: &'static str, path: &str) 
     } else {
         Value::Null
     };
-    let request = ConsentRequest::new(method, format!("/threads/{thread}{path}"), body);
+    let request = TestRequest::new(method, format!("/threads/{thread}{path}"), body);
     PlannedRequest {
         caller,
         thread,

@@ -1,7 +1,9 @@
-use std::fmt;
-
 /// The totals of a [`ConsentSim`](super::ConsentSim) over all its cases.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, derive_more::Display)]
+#[display(
+    "{cases} cases, {requests} requests ({accepted} accepted), {cards} cards, \
+     {consents} consents, {writes} writes, {kills} kills"
+)]
 #[non_exhaustive]
 pub struct ConsentReport {
     /// The number of cases.
@@ -21,6 +23,16 @@ pub struct ConsentReport {
 }
 
 impl ConsentReport {
+    /// Checks that the simulation tried something: at least every second case has a write, and a
+    /// third of the requests was accepted.
+    ///
+    /// # Panics
+    /// When it shows nothing, as most requests are refused.
+    pub fn assert_tried(&self) {
+        assert!(2 * self.writes > self.cases, "few writes: {self}");
+        assert!(3 * self.accepted > self.requests, "few accepted: {self}");
+    }
+
     pub(super) fn add(&mut self, case: &Self) {
         self.cases += 1;
         self.requests += case.requests;
@@ -29,24 +41,5 @@ impl ConsentReport {
         self.consents += case.consents;
         self.writes += case.writes;
         self.kills += case.kills;
-    }
-}
-
-impl fmt::Display for ConsentReport {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            cases,
-            requests,
-            accepted,
-            cards,
-            consents,
-            writes,
-            kills,
-        } = self;
-        write!(
-            f,
-            "{cases} cases, {requests} requests ({accepted} accepted), {cards} cards, \
-             {consents} consents, {writes} writes, {kills} kills"
-        )
     }
 }

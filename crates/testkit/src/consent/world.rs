@@ -25,7 +25,7 @@ pub trait ConsentWorld: Send + Sync {
     async fn restart(&self) -> Result<(), BoxError>;
 
     /// Sends a request in the name of a caller, and reads the whole response.
-    async fn send(&self, caller: &str, request: ConsentRequest) -> ConsentResponse;
+    async fn send(&self, caller: &str, request: TestRequest) -> TestResponse;
 
     /// Returns the contents of all writes so far, in the form of [`content`](Self::content).
     async fn writes(&self) -> Vec<Value>;
@@ -57,12 +57,12 @@ pub trait ConsentWorld: Send + Sync {
     }
 
     /// Returns requests that say these words at endpoints of the program's own.
-    fn own_words(&self, _: &ConsentWords) -> Vec<ConsentRequest> {
+    fn own_words(&self, _: &ConsentWords) -> Vec<TestRequest> {
         vec![]
     }
 
     /// Returns requests that answer a card at endpoints of the program's own.
-    fn own_answers(&self, _: &ConsentAnswer) -> Vec<ConsentRequest> {
+    fn own_answers(&self, _: &ConsentAnswer) -> Vec<TestRequest> {
         vec![]
     }
 
@@ -84,7 +84,7 @@ const _: Option<&dyn ConsentWorld> = None;
 
 /// An HTTP request.
 #[derive(Debug, Clone, PartialEq)]
-pub struct ConsentRequest {
+pub struct TestRequest {
     /// The method.
     pub method: &'static str,
     /// The path.
@@ -95,7 +95,7 @@ pub struct ConsentRequest {
     pub body: Value,
 }
 
-impl ConsentRequest {
+impl TestRequest {
     /// Returns a request that sends this body.
     pub fn post(path: impl Into<String>, body: Value) -> Self {
         Self::new("POST", path, body)
@@ -112,7 +112,7 @@ impl ConsentRequest {
     ///
     /// # Panics
     /// When the request is no HTTP, or the service fails.
-    pub async fn call<S, B>(self, mut service: S) -> ConsentResponse
+    pub async fn call<S, B>(self, mut service: S) -> TestResponse
     where
         S: Service<Request<String>, Response = Response<B>>,
         S::Error: fmt::Debug,
@@ -129,13 +129,14 @@ impl ConsentRequest {
             .expect("it serves");
         let (head, body) = service.call(request).await.expect("it serves").into_parts();
         let body = body.collect().await.expect("a whole body").to_bytes();
-        ConsentResponse {
+        TestResponse {
             status: head.status.as_u16(),
             body: String::from_utf8_lossy(&body).into_owned(),
         }
     }
 
-    pub(super) fn new(method: &'static str, path: impl Into<String>, body: Value) -> Self {
+    /// Returns a request with this method and body.
+    pub fn new(method: &'static str, path: impl Into<String>, body: Value) -> Self {
         let headers = vec![("accept", "text/event-stream".to_owned())];
         Self {
             method,
@@ -148,18 +149,17 @@ impl ConsentRequest {
 
 /// An HTTP response.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConsentResponse {
+pub struct TestResponse {
     /// The status.
     pub status: u16,
     /// The whole body.
     pub body: String,
 }
 
-impl ConsentResponse {
-    /// Returns the response of a server that did not answer.
-    pub(super) fn lost() -> Self {
-        let body = String::new();
-        Self { status: 502, body }
+impl TestResponse {
+    /// Returns the body as JSON; as a JSON string if it is none.
+    pub fn json(&self) -> Value {
+        serde_json::from_str(&self.body).unwrap_or_else(|_| self.body.clone().into())
     }
 }
 

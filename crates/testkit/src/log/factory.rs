@@ -1,7 +1,7 @@
 use std::{error::Error, sync::Arc};
 
 use async_trait::async_trait;
-use fugato_store::{Snapshots, ThreadAdmin, ThreadLog, ThreadStore};
+use fugato_store::{Snapshots, StoreError, StoreErrorKind, ThreadAdmin, ThreadLog, ThreadStore};
 
 use super::TestClock;
 
@@ -95,6 +95,12 @@ pub struct OpenedLog {
 }
 
 impl OpenedLog {
+    /// Returns its administration.
+    pub(crate) fn admin(&self) -> Result<&dyn ThreadAdmin, StoreError> {
+        let admin = self.admin.as_deref();
+        admin.ok_or_else(|| StoreError::new(StoreErrorKind::Unsupported, "look after"))
+    }
+
     /// Wraps a store that has all interfaces.
     pub fn whole(store: impl ThreadStore + 'static) -> Self {
         let store = Arc::new(store);
@@ -105,3 +111,36 @@ impl OpenedLog {
         }
     }
 }
+
+/// Implements [`ThreadAdmin`] for a log by its field `inner`, an [`OpenedLog`].
+macro_rules! forward_admin {
+    ($log:ty) => {
+        #[async_trait::async_trait]
+        impl fugato_store::ThreadAdmin for $log {
+            async fn list(
+                &self,
+                filter: fugato_store::ThreadFilter,
+            ) -> Result<Vec<fugato_store::ThreadSummary>, StoreError> {
+                self.inner.admin()?.list(filter).await
+            }
+
+            async fn fork(
+                &self,
+                thread: &ThreadId,
+                base: Snapshot,
+                commit: &Commit,
+            ) -> Result<AppendResult, StoreError> {
+                self.inner.admin()?.fork(thread, base, commit).await
+            }
+
+            async fn compact(&self, thread: &ThreadId, base: Snapshot) -> Result<(), StoreError> {
+                self.inner.admin()?.compact(thread, base).await
+            }
+
+            async fn remove(&self, thread: &ThreadId) -> Result<(), StoreError> {
+                self.inner.admin()?.remove(thread).await
+            }
+        }
+    };
+}
+pub(crate) use forward_admin;

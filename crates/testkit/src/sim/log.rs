@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use fugato_state::{Seq, ThreadId};
 use fugato_store::{
     AppendResult, Commit, Head, LeaseOutcome, LeaseRequest, Record, Snapshot, Snapshots,
-    StoreError, StoreErrorKind, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
+    StoreError, StoreErrorKind, ThreadLog,
 };
 use serde_json::Value;
 
@@ -301,33 +301,4 @@ impl Snapshots for FaultLog {
     }
 }
 
-impl FaultLog {
-    fn admin(&self) -> Result<&dyn ThreadAdmin, StoreError> {
-        let admin = self.inner.admin.as_deref();
-        admin.ok_or_else(|| StoreError::new(StoreErrorKind::Unsupported, "look after"))
-    }
-}
-
-#[async_trait]
-impl ThreadAdmin for FaultLog {
-    async fn list(&self, filter: ThreadFilter) -> Result<Vec<ThreadSummary>, StoreError> {
-        self.admin()?.list(filter).await
-    }
-
-    async fn fork(
-        &self,
-        thread: &ThreadId,
-        base: Snapshot,
-        commit: &Commit,
-    ) -> Result<AppendResult, StoreError> {
-        self.admin()?.fork(thread, base, commit).await
-    }
-
-    async fn compact(&self, thread: &ThreadId, base: Snapshot) -> Result<(), StoreError> {
-        self.admin()?.compact(thread, base).await
-    }
-
-    async fn remove(&self, thread: &ThreadId) -> Result<(), StoreError> {
-        self.admin()?.remove(thread).await
-    }
-}
+crate::log::forward_admin!(FaultLog);

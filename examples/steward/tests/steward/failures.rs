@@ -5,25 +5,7 @@ use fugato_testkit::{ModelServer, TestProgram};
 #[test]
 fn stw_11_a_named_model_that_fails_is_said_at_once_with_the_reason() {
     let program = || TestProgram::new(env!("CARGO_BIN_EXE_steward"));
-    let error = r#"{"error": {"message": "no"}}"#;
-    let failures = [
-        (
-            ModelServer::answering(401, error),
-            "refused the key",
-            "拒绝了密钥",
-        ),
-        (
-            ModelServer::answering(404, error),
-            "no such model",
-            "没有这个模型",
-        ),
-        (
-            ModelServer::closed(),
-            "could not be reached",
-            "连不上服务器",
-        ),
-    ];
-    for (server, en, zh) in failures {
+    for (server, en, zh) in ModelServer::failing() {
         let url = server.url();
         let named = ["--base-url", &url, "--model", "mini", "say"];
         let says = |words: &str| program().ok(&[&named[..], &[words]].concat());

@@ -1,10 +1,7 @@
 //! The endpoints over their wire.
-use axum::{
-    Router,
-    body::{Body, to_bytes},
-    http::{Request, StatusCode},
-};
+use axum::{Router, http::StatusCode};
 use fugato::axum::{AccessDenied, AgentRoutes, Caller, Page, Parts, Tenant};
+use fugato_testkit::consent::{TestRequest, TestResponse};
 use serde_json::{Value, json};
 use steward::{
     http,
@@ -14,7 +11,6 @@ use steward::{
     },
     served::ServedSteward,
 };
-use tower::ServiceExt as _;
 
 use crate::common::{Stage, TODAY, TRIP, Tested, of, trip};
 
@@ -30,17 +26,10 @@ impl Wire {
         (Self(routes.router()), stage)
     }
 
-    async fn send(&self, method: &str, path: &str, body: &Value) -> (StatusCode, String) {
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header("accept", "text/event-stream")
-            .header("content-type", "application/json");
-        let request = request.body(Body::from(body.to_string())).unwrap();
-        let response = self.0.clone().oneshot(request).await.unwrap();
-        let status = response.status();
-        let bytes = to_bytes(response.into_body(), 1 << 20).await.unwrap();
-        (status, String::from_utf8(bytes.to_vec()).unwrap())
+    async fn send(&self, method: &'static str, path: &str, body: &Value) -> (StatusCode, String) {
+        let request = TestRequest::new(method, path, body.clone());
+        let TestResponse { status, body } = request.call(self.0.clone()).await;
+        (StatusCode::from_u16(status).unwrap(), body)
     }
 
     async fn post(&self, path: &str, body: Value) -> (StatusCode, Value) {
@@ -277,17 +266,12 @@ impl ByCaller {
     }
 
     async fn ask(&self, who: Option<&str>, path: &str, body: &Value) -> (StatusCode, Value) {
-        let request = Request::post(path)
-            .header("accept", "text/event-stream")
-            .header("content-type", "application/json");
+        let request = TestRequest::post(path, body.clone());
         let named = who.into_iter();
         let request = named.fold(request, |request, who| request.header("x-who", who));
-        let request = request.body(Body::from(body.to_string())).unwrap();
-        let response = self.0.clone().oneshot(request).await.unwrap();
-        let status = response.status();
-        let bytes = to_bytes(response.into_body(), 1 << 20).await.unwrap();
-        let text = String::from_utf8_lossy(&bytes).into_owned();
-        (status, serde_json::from_str(&text).unwrap_or(json!(text)))
+        let response = request.call(self.0.clone()).await;
+        let status = StatusCode::from_u16(response.status).unwrap();
+        (status, response.json())
     }
 }
 
