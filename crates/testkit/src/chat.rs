@@ -6,7 +6,7 @@
 //! ```
 //! use fugato_llm::{Retry, Timeout};
 //! use fugato_testkit::{
-//!     Reply,
+//!     ScriptedReply,
 //!     chat::{ChatFactory, ModelUnderTest, WatchedModel},
 //!     log::OpenError,
 //! };
@@ -16,7 +16,7 @@
 //!
 //! #[async_trait::async_trait]
 //! impl ChatFactory for Patient {
-//!     async fn says(&self, replies: Vec<Reply>) -> Result<ModelUnderTest, OpenError> {
+//!     async fn says(&self, replies: Vec<ScriptedReply>) -> Result<ModelUnderTest, OpenError> {
 //!         let model = WatchedModel::scripted(replies);
 //!         let idle = model.idle();
 //!         Ok(ModelUnderTest::new(Timeout::new(Retry::new(model).attempts(1)), idle))

@@ -19,10 +19,10 @@ pub use reply::ScriptedReply;
 /// ```
 /// use fugato_llm::{ChatModelExt as _, ChatRequest};
 /// use fugato_state::Message;
-/// use fugato_testkit::{Reply, Scripted};
+/// use fugato_testkit::{ScriptedReply, Scripted};
 ///
 /// # tokio::runtime::Builder::new_current_thread().build()?.block_on(async {
-/// let model = Scripted::new([Reply::text("Good morning")]);
+/// let model = Scripted::new([ScriptedReply::text("Good morning")]);
 /// let request = ChatRequest::new([Message::user("Hello")]);
 /// let response = model.complete(request.clone()).await?;
 /// assert_eq!(response.message.content, "Good morning");
