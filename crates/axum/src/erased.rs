@@ -209,7 +209,7 @@ impl<A: Agent> DynAgent for ErasedAgent<A> {
     }
 
     async fn standing(&self, thread: &ThreadId) -> Result<ThreadStatus, RunError> {
-        self.runner().standing(thread).await
+        self.runner().status(thread).await
     }
 
     async fn look(&self, thread: &ThreadId) -> Result<Option<Seen>, RunError> {

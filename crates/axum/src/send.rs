@@ -62,7 +62,7 @@ pub async fn say<A: Agent>(
     said: UserMessage,
 ) -> Result<SendOutcome<A::State>, SendError> {
     let runner = agent.runner();
-    if matches!(runner.standing(thread).await?, ThreadStatus::Unfinished) {
+    if matches!(runner.status(thread).await?, ThreadStatus::Unfinished) {
         let ended = runner.recover(thread).await?;
         let is_answer = matches!(agent.intent(thread, &said).await?, MessageIntent::Answer(_));
         if !ended.interrupts().is_empty() && (is_answer || consent::may_concern_a_card(&said)) {

@@ -73,7 +73,7 @@ impl<A: Agent> ChatSession<'_, A> {
     /// Returns the open questions of the thread, after the recovery of a run that a crash left.
     async fn taken_up(&self, screen: &mut Screen) -> Result<Vec<Interrupt>, BoxError> {
         let runner = self.agent.runner();
-        Ok(match runner.standing(&self.thread).await? {
+        Ok(match runner.status(&self.thread).await? {
             ThreadStatus::Waiting(interrupts) => interrupts,
             ThreadStatus::Unfinished => {
                 let recover = async || Ok(runner.recover(&self.thread));

@@ -80,7 +80,7 @@ impl<'a, A: Agent> ChatSession<'a, A> {
         if say.text.is_some() || say.first.is_some() || say.answer.is_some() {
             return Ok(());
         }
-        match self.agent.runner().standing(&self.thread).await? {
+        match self.agent.runner().status(&self.thread).await? {
             ThreadStatus::New | ThreadStatus::Idle => Err(CliError::new(format!(
                 "there is nothing to say, and nothing to go on with; say what you want, as in: {} 'hello'",
                 self.again
@@ -122,7 +122,7 @@ impl<'a, A: Agent> ChatSession<'a, A> {
         let go_on = screen
             .lang
             .pick("going on where it was left", "从上次中断处继续");
-        let words = match runner.standing(&self.thread).await? {
+        let words = match runner.status(&self.thread).await? {
             ThreadStatus::New => say.text.clone().or_else(|| say.first.clone()),
             ThreadStatus::Waiting(interrupts) => {
                 screen.progress(go_on);

@@ -23,7 +23,7 @@ pub(crate) async fn list<A: Agent>(
     let mut all = store.all(ThreadFilter::default());
     while let Some(ThreadSummary { thread, .. }) = all.try_next().await? {
         let state = runner.state(&thread).await?;
-        let standing = runner.standing(&thread).await?;
+        let standing = runner.status(&thread).await?;
         let title = state.and_then(|state| agent.title(&state));
         let (stands, title) = (stands(&standing), title.unwrap_or_default());
         screen.line(format!("{thread}  {stands}  {title}").trim_end());

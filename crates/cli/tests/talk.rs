@@ -108,7 +108,7 @@ impl Work {
     async fn stands(&self, thread: &str) -> (Option<Letter>, Vec<String>) {
         let (runner, thread) = (self.runner(), ThreadId::new(thread).unwrap());
         let state = runner.state(&thread).await.unwrap();
-        let open = match runner.standing(&thread).await.unwrap() {
+        let open = match runner.status(&thread).await.unwrap() {
             ThreadStatus::Waiting(open) => open,
             _ => vec![],
         };

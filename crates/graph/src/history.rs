@@ -95,7 +95,7 @@ impl<S: State> Runner<S> {
 
     /// Returns the standing of a thread: its open questions, its next retry, or the end of its last
     /// run.
-    pub async fn standing(&self, thread: &ThreadId) -> Result<ThreadStatus, RunError> {
+    pub async fn status(&self, thread: &ThreadId) -> Result<ThreadStatus, RunError> {
         let look = self.look(thread).await?;
         Ok(look.map_or(ThreadStatus::New, |look| look.standing))
     }

@@ -90,7 +90,7 @@ impl<S: State> Runner<S> {
         };
         let still = seen.is_none_or(|seen| seen == lease.head);
         // A thread that this graph cannot read is not its own.
-        let standing = self.standing(thread).await;
+        let standing = self.status(thread).await;
         let over = still && standing.is_ok_and(|standing| standing == ThreadStatus::Idle);
         if over {
             admin.remove(thread).await?;

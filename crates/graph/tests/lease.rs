@@ -214,7 +214,7 @@ async fn k14_who_cancels_while_a_run_comes_to_rest_is_heard() {
         let ended = slow.cancelled(&runner, by).await;
         // It was at rest before the other runner cancelled it.
         assert_eq!(ended.is_ok(), elsewhere);
-        let standing = other.standing(&thread()).await.expect("it can be read");
+        let standing = other.status(&thread()).await.expect("it can be read");
         assert_eq!(standing, ThreadStatus::Idle, "{asks} {elsewhere}");
     }
 }

@@ -128,7 +128,7 @@ async fn sound() -> Result<Vec<Record>, RunError> {
     let runner = runner(&log);
     runner.start(&thread, "in".to_owned()).await?;
     for _ in 0..4 {
-        let ThreadStatus::Waiting(open) = runner.standing(&thread).await? else {
+        let ThreadStatus::Waiting(open) = runner.status(&thread).await? else {
             break;
         };
         for interrupt in open {
@@ -264,7 +264,7 @@ pub async fn look(records: Vec<Record>, fold: Option<Vec<u8>>) {
         drop(runner.state_at(&thread, seq).await);
     }
     drop(runner.state(&thread).await);
-    let standing = runner.standing(&thread).await;
+    let standing = runner.status(&thread).await;
     drop(runner.recover(&thread).await);
     drop(runner.retry(&thread).await);
     if let Ok(ThreadStatus::Waiting(open)) = standing {

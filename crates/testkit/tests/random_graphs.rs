@@ -203,7 +203,7 @@ fn graph(parts: &[Part], weather: &Weather) -> Graph<Lines> {
 /// Continues a thread from any standing until its run has ended.
 async fn carry_on(runner: &Runner<Lines>, thread: &ThreadId) -> Result<Lines, RunError> {
     loop {
-        let ended = match runner.standing(thread).await? {
+        let ended = match runner.status(thread).await? {
             ThreadStatus::New => runner.start(thread, "in".to_owned()).await,
             ThreadStatus::Waiting(open) => {
                 let none = Answers::none();
@@ -226,7 +226,7 @@ async fn carry_on(runner: &Runner<Lines>, thread: &ThreadId) -> Result<Lines, Ru
             Ok(RunResult::Finished { state, .. }) => return Ok((*state).clone()),
             Ok(_) => {}
             // A task failed, and a retry succeeds; or the process died.
-            Err(error) => drop(runner.standing(thread).await.map_err(|_| error)?),
+            Err(error) => drop(runner.status(thread).await.map_err(|_| error)?),
         }
     }
 }

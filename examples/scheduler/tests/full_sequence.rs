@@ -47,7 +47,7 @@ async fn approve(stage: &Stage) -> Scene {
     let standing = stage
         .service
         .runner()
-        .standing(&stage.thread)
+        .status(&stage.thread)
         .await
         .unwrap();
     let ThreadStatus::Waiting(open) = standing else {
@@ -103,7 +103,7 @@ async fn fourth(folder: &Path, lang: Lang) {
     let standing = stage
         .service
         .runner()
-        .standing(&stage.thread)
+        .status(&stage.thread)
         .await
         .unwrap();
     assert_eq!(standing, ThreadStatus::Idle);

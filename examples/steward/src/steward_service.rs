@@ -281,7 +281,7 @@ impl StewardThread<'_> {
         &self,
         employee: &str,
     ) -> Result<(Option<Arc<Steward>>, Vec<Interrupt>), ClerkError> {
-        let pending = match self.runner.standing(self.thread).await? {
+        let pending = match self.runner.status(self.thread).await? {
             ThreadStatus::Waiting(open) => open,
             _ => vec![],
         };
@@ -361,7 +361,7 @@ impl StewardThread<'_> {
     /// Handles a request that has failed before: returns the answer of the legacy path if there is
     /// one, and retries the run if that path failed too.
     async fn again(&self, request: &Request, error: RunError) -> Result<Value, ClerkError> {
-        if let ThreadStatus::Failed { .. } = self.runner.standing(self.thread).await? {
+        if let ThreadStatus::Failed { .. } = self.runner.status(self.thread).await? {
             return self.retried().await;
         }
         let state = self.runner.state(self.thread).await?;

@@ -56,7 +56,7 @@ async fn saves_a_draft(model: Arc<dyn ChatModel>) -> Result<(Value, Documents), 
     let request = Request::new(RequestKind::Chat, "draft", "ann").on("2026-02-25");
     let answer = clerk.request(&thread, request.message(DRAFT)).await?;
     assert_eq!(tables.documents("ann").await?, Documents::default());
-    if let ThreadStatus::Waiting(open) = clerk.runner().standing(&thread).await? {
+    if let ThreadStatus::Waiting(open) = clerk.runner().status(&thread).await? {
         let asked = open.into_iter().next().ok_or("a card is open")?;
         let digest = asked.question.digest.ok_or("it says what is shown")?;
         let answers = Answers::none().approving(asked.id, CardReply::approve(), digest)?;

@@ -98,7 +98,7 @@ impl Judge {
         acknowledged: &HashMap<String, Value>,
     ) -> Tried<()> {
         let name = thread.as_str();
-        let standing = runner.standing(thread).await?;
+        let standing = runner.status(thread).await?;
         if standing != ThreadStatus::Idle {
             self.verdict.wrong(format!("{name} ended as {standing:?}"));
         }

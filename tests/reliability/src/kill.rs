@@ -239,7 +239,7 @@ impl Parent {
     async fn answer(&mut self, thread: &ThreadId, child: &mut Child) -> Tried<()> {
         // What is acknowledged later may be open when it is looked for.
         let acknowledged: HashSet<String> = self.acknowledged.keys().cloned().collect();
-        let ThreadStatus::Waiting(open) = self.runner.standing(thread).await? else {
+        let ThreadStatus::Waiting(open) = self.runner.status(thread).await? else {
             return Ok(());
         };
         for interrupt in open {

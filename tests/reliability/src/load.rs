@@ -103,7 +103,7 @@ async fn one(runner: &Runner<Job>, evidence: &Evidence, thread: &ThreadId) -> Tr
 
 /// Goes on from wherever the log says that the thread is.
 async fn again(runner: &Runner<Job>, thread: &ThreadId) -> Result<RunResult<Job>, RunError> {
-    match runner.standing(thread).await? {
+    match runner.status(thread).await? {
         ThreadStatus::New => runner.start(thread, ()).await,
         ThreadStatus::Waiting(open) => {
             let state = runner.state(thread).await?.unwrap_or_default();

@@ -99,7 +99,7 @@ impl Queue {
         let runner = self.store.runner(chain::graph(&Walk::default())?);
         let mut wrong = vec![];
         for thread in &self.threads {
-            let standing = runner.standing(thread).await?;
+            let standing = runner.status(thread).await?;
             if standing != ThreadStatus::Idle {
                 wrong.push(format!("{thread} ended as {standing:?}"));
             }

@@ -151,7 +151,7 @@ async fn two_processes_fight(kind: Kind) -> Result<(), BoxError> {
     for _ in 0..ROUNDS {
         owners.push(hand_over_by_stopping(&fighters, &evidence).await?);
     }
-    while runner.standing(&thread).await? != ThreadStatus::Idle {
+    while runner.status(&thread).await? != ThreadStatus::Idle {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     let mut done = BTreeMap::<String, Vec<u32>>::new();

@@ -48,7 +48,7 @@ pub async fn seen<S: State>(
             "fact": entry.fact,
         })
     });
-    let stands = match runner.standing(thread).await? {
+    let stands = match runner.status(thread).await? {
         ThreadStatus::New => "new",
         ThreadStatus::Waiting(_) => "waiting",
         ThreadStatus::Unfinished => "unfinished",

@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use super::{
     desk::{Calls, Fixture, Page, finished, line, parked, question},
-    world::{MailNode, Saying, Wiring},
+    world::{MailNode, NamedNodesExt, WiringExt},
 };
 use crate::log::{LogFactory, Verdict, holds, same};
 

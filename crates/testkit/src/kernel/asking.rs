@@ -8,7 +8,7 @@ use fugato_state::{InterruptId, Question, Schema};
 
 use super::{
     desk::{Calls, Change, Fixture, Page, fails, finished, kind, line, parked, question},
-    world::{Saying, Wiring},
+    world::{NamedNodesExt, WiringExt},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
@@ -69,7 +69,7 @@ pub async fn k7_several_questions_are_open_at_once(factory: &dyn LogFactory) -> 
     same("the open questions", seen, expected)?;
     same(
         "how it stands",
-        runner.standing(&desk.thread).await?,
+        runner.status(&desk.thread).await?,
         ThreadStatus::Waiting(open.clone()),
     )?;
     let ids: Vec<_> = open.iter().map(|interrupt| interrupt.id.clone()).collect();

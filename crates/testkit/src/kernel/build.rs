@@ -3,7 +3,7 @@ use fugato_graph::{BuildIssue, Context, END, Graph, GraphBuilder, RunErrorKind};
 
 use super::{
     desk::{Calls, Fixture, Page, Switch, fails, finished, line},
-    world::{Saying, Wiring, texts},
+    world::{NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{LogFactory, Verdict, holds, same};
 

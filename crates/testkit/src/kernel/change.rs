@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::{
     AppendFault,
     desk::{Calls, Change, Fixture, NamedNode, Page, fails, finished, line, question, whole},
-    world::{Door, Saying, Wiring, texts},
+    world::{Door, NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 

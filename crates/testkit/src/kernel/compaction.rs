@@ -8,7 +8,7 @@ use fugato_store::{Snapshots, StoreErrorKind, ThreadAdmin, ThreadFilter};
 
 use super::{
     desk::{Calls, Fixture, NamedNode, Page, fails, finished, line, parked, question, thread},
-    world::{MailNode, Saying, Wiring, between, texts},
+    world::{MailNode, NamedNodesExt, WiringExt, between, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
@@ -93,7 +93,7 @@ pub async fn k17_compaction_keeps_what_lies_after(factory: &dyn LogFactory) -> V
         let text = |entry: &fugato_graph::HistoryEntry| format!("{} {:?}", entry.seq, entry.fact);
         let expected: Vec<_> = history.iter().skip(at).map(text).collect();
         same(&what, later.iter().map(text).collect(), expected)?;
-        let standing = runner.standing(&desk.thread).await?;
+        let standing = runner.status(&desk.thread).await?;
         same(&what, standing, ThreadStatus::Waiting(vec![asked.clone()]))?;
         let page = finished(runner.resume(&desk.thread, Answers::only(true)?).await)?;
         let said = [
@@ -187,7 +187,7 @@ pub async fn k17_removing_leaves_no_orphans(factory: &dyn LogFactory) -> Verdict
     ThreadAdmin::remove(&desk.log, &desk.thread).await?;
     same(
         "its standing",
-        runner.standing(&desk.thread).await?,
+        runner.status(&desk.thread).await?,
         ThreadStatus::New,
     )?;
     same(

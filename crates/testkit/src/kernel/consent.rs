@@ -9,7 +9,7 @@ use serde_json::json;
 
 use super::{
     desk::{Fixture, Page, fails, finished, line, parked, question, thread},
-    world::{Wiring, texts},
+    world::{WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
@@ -225,7 +225,7 @@ pub async fn k35_a_card_of_an_older_program_is_asked_anew(factory: &dyn LogFacto
             let waits = Status::Waiting { expires: None };
             desk.foreign(&old, body.into_bytes(), waits).await?;
         }
-        let ThreadStatus::Waiting(open) = runner.standing(&old).await? else {
+        let ThreadStatus::Waiting(open) = runner.status(&old).await? else {
             return Err(Failure::new("the thread waits"));
         };
         let ids: Vec<_> = open.iter().map(|asked| asked.id.as_str()).collect();

@@ -13,14 +13,14 @@ use super::{
     asking::midway,
     desk::{Calls, Change, Fixture, NamedNode, Page, line},
     steps::three,
-    world::{Saying, Wiring},
+    world::{NamedNodesExt, WiringExt},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 /// Continues a thread from any standing until it is idle; every question gets its answer.
 async fn carry_on(desk: &Fixture, runner: &Runner<Page>) -> Result<Page, RunError> {
     loop {
-        let ended = match runner.standing(&desk.thread).await? {
+        let ended = match runner.status(&desk.thread).await? {
             ThreadStatus::New => runner.start(&desk.thread, line("in")).await?,
             ThreadStatus::Waiting(open) => {
                 let answers = open.iter().try_fold(Answers::none(), |answers, interrupt| {
@@ -247,7 +247,7 @@ async fn dies_at(
         desk.log.cut(nth, cut);
         for process in 0..9 {
             let runner = desk.runner_with(&graph, options.clone());
-            let ended = match runner.standing(&desk.thread).await {
+            let ended = match runner.status(&desk.thread).await {
                 Ok(ThreadStatus::New) => runner.start(&desk.thread, ()).await,
                 Ok(ThreadStatus::Waiting(open)) => {
                     see(&world, &mut seen);

@@ -13,7 +13,7 @@ use super::{
         Calls, Change, FailingNode, Fixture, NamedNode, Page, Switch, fails, finished, line,
         parked, question,
     },
-    world::{Saying, Wiring, texts},
+    world::{NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 

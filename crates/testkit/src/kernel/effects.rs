@@ -12,7 +12,7 @@ use tokio::sync::Barrier;
 use super::{
     AppendFault,
     desk::{Calls, Fixture, Page, finished, kind, line, question, thread, whole},
-    world::{MailNode, Wiring, between, texts},
+    world::{MailNode, WiringExt, between, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 

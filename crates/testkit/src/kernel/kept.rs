@@ -7,7 +7,7 @@ use tokio::sync::Notify;
 use super::{
     AppendFault,
     desk::{Calls, FailingNode, Fixture, Page, Switch, fails, finished, kind, question, whole},
-    world::{Saying, Wiring, texts},
+    world::{NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 

@@ -6,7 +6,7 @@ use fugato_store::{LeaseOutcome, LeaseRequest, StoreErrorKind};
 
 use super::{
     desk::{Calls, Fixture, Page, fails, finished, kind, line, parked, question, thread},
-    world::{Door, Saying, Wiring, texts},
+    world::{Door, NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 

@@ -10,7 +10,7 @@ use super::{
     asking::midway,
     desk::{Calls, FailingNode, Fixture, Page, Switch, finished, kind, line, parked, question},
     steps::three,
-    world::{Saying, Wiring, texts},
+    world::{NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, same};
 

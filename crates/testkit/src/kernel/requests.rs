@@ -8,7 +8,7 @@ use super::{
     desk::{
         Calls, FailingNode, Fixture, Page, Switch, fails, finished, kind, line, parked, question,
     },
-    world::{Door, Saying, Wiring},
+    world::{Door, NamedNodesExt, WiringExt},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 

@@ -9,7 +9,7 @@ use fugato_store::LeaseRequest;
 
 use super::{
     desk::{Change, Fixture, Page, finished, kind, line, question, thread},
-    world::Wiring,
+    world::WiringExt,
 };
 use crate::log::{Failure, LogFactory, Verdict, same};
 
@@ -48,7 +48,7 @@ async fn retires(runner: &Runner<Page>, gone: &[&str], left: [bool; 3]) -> Verdi
     same("what is retired", runner.retire().await?, expected)?;
     let mut there = vec![];
     for name in ["ask", "fail", "work"] {
-        there.push(runner.standing(&thread(name)).await? != ThreadStatus::New);
+        there.push(runner.status(&thread(name)).await? != ThreadStatus::New);
     }
     same("what is there", there, left.to_vec())
 }

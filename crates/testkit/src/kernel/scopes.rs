@@ -14,7 +14,7 @@ use super::{
     desk::{
         Calls, FailingNode, Fixture, Page, Switch, fails, finished, kind, line, parked, question,
     },
-    world::{MailNode, Saying, Wiring, texts},
+    world::{MailNode, NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
@@ -235,7 +235,7 @@ pub async fn k21_a_retry_runs_only_the_inner_task(factory: &dyn LogFactory) -> V
         };
         let task = "worker#1[0]/two#1".to_owned();
         fails(run.await, RunErrorKind::Node { task })?;
-        let standing = desk.runner(&graph).standing(&desk.thread).await?;
+        let standing = desk.runner(&graph).status(&desk.thread).await?;
         let failed = matches!(&standing, ThreadStatus::Failed { error } if error.contains("boom"));
         holds(failed, || format!("it stands at {standing:?}"))?;
         desk.another_process();
@@ -263,7 +263,7 @@ pub async fn k21_a_crash_inside_keeps_inner_tasks(factory: &dyn LogFactory) -> V
             desk.another_process();
             calls.take();
             let runner = desk.runner(&graph);
-            match runner.standing(&desk.thread).await? {
+            match runner.status(&desk.thread).await? {
                 ThreadStatus::New => drop(finished(runner.start(&desk.thread, ()).await)?),
                 ThreadStatus::Unfinished => drop(finished(runner.recover(&desk.thread).await)?),
                 _ => {}
@@ -522,7 +522,7 @@ async fn survives(mut desk: Fixture, schedule: Schedule) -> Verdict {
         let state = runner.state(&name).await?;
         let lines = state.map(|page| page.lines.clone());
         same("its state", lines, Some(before.clone()))?;
-        let standing = runner.standing(&name).await?;
+        let standing = runner.status(&name).await?;
         same(
             "its standing",
             standing,

@@ -12,7 +12,7 @@ use futures::StreamExt;
 
 use super::{
     desk::{Calls, Change, Fixture, Page, finished, line, question},
-    world::{Door, Saying, Wiring, texts},
+    world::{Door, NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{Failure, Intercept, InterceptedLog, LogFactory, StoreCall, Verdict, holds, same};
 

@@ -11,7 +11,7 @@ use tokio::sync::{Barrier, Semaphore};
 
 use super::{
     desk::{Calls, Change, Fixture, Page, Switch, fails, finished, line},
-    world::{Saying, Wiring, texts},
+    world::{NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, same};
 

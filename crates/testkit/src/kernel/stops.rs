@@ -12,7 +12,7 @@ use tokio::sync::Semaphore;
 use super::{
     AppendFault,
     desk::{Calls, Change, Fixture, Page, fails, kind, line, parked},
-    world::{Door, Killer, Saying, Wiring, texts},
+    world::{Door, Killer, NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     desk::{Calls, Change, Fixture, Page, finished, kind, line, question, whole},
-    world::{Saying, Wiring},
+    world::{NamedNodesExt, WiringExt},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
@@ -158,7 +158,7 @@ pub async fn k16_what_is_too_large_is_an_error(factory: &dyn LogFactory) -> Verd
         whole(&failed).contains("are more than the allowed 1048576"),
         || whole(&failed),
     )?;
-    let standing = runner.standing(&desk.thread).await?;
+    let standing = runner.status(&desk.thread).await?;
     let failed = matches!(&standing, fugato_graph::ThreadStatus::Failed { .. });
     holds(failed, || format!("the thread stands as {standing:?}"))?;
     finished(

@@ -12,7 +12,7 @@ use futures::StreamExt as _;
 use super::{
     AppendFault,
     desk::{Calls, Fixture, Page, fails, finished, kind, line},
-    world::{Killer, MailNode, Saying, Wiring, texts},
+    world::{Killer, MailNode, NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 

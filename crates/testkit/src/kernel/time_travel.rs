@@ -11,7 +11,7 @@ use super::{
         Calls, Change, FailingNode, Fixture, Page, Switch, fails, finished, kind, line, parked,
         thread,
     },
-    world::{Door, Saying, Wiring, texts},
+    world::{Door, NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
@@ -115,7 +115,7 @@ pub async fn k18_a_fork_begins_at_a_checkpoint(factory: &dyn LogFactory) -> Verd
             continue;
         }
         let whole = texts(&["in", "open", "true", "works", "flaky", "last"]);
-        if runner.standing(&copy).await? == ThreadStatus::Unfinished {
+        if runner.status(&copy).await? == ThreadStatus::Unfinished {
             let ended = runner.recover(&copy).await?;
             if !ended.interrupts().is_empty() {
                 finished(runner.resume(&copy, Answers::only(true)?).await)?;
@@ -287,7 +287,7 @@ pub async fn k18_a_failed_run_stays_failed(factory: &dyn LogFactory) -> Verdict 
     let ended = runner.amend(&desk.thread, ada(&["noted"])).await;
     let success = matches!(ended, Ok(RunResult::Finished { .. }));
     holds(!success, || format!("a failed run ended as {ended:?}"))?;
-    let standing = runner.standing(&desk.thread).await?;
+    let standing = runner.status(&desk.thread).await?;
     let failed = matches!(standing, ThreadStatus::Failed { .. });
     holds(failed, || format!("it stands at {standing:?}"))?;
     broken.turn_off();

@@ -76,14 +76,14 @@ pub(crate) fn texts(texts: &[&str]) -> Vec<String> {
 }
 
 /// The wiring of graphs, in short.
-pub(crate) trait Wiring: Sized {
+pub(crate) trait WiringExt: Sized {
     /// Adds the edges from each of these nodes to the next.
     fn way(self, nodes: &[&str]) -> Self;
     /// Adds edges to several nodes at once, and their join.
     fn fork(self, from: &str, at_once: &[&str], to: &str) -> Self;
 }
 
-impl<S: State> Wiring for GraphBuilder<S> {
+impl<S: State> WiringExt for GraphBuilder<S> {
     fn way(self, nodes: &[&str]) -> Self {
         let pairs = nodes.iter().zip(nodes.iter().skip(1));
         pairs.fold(self, |graph, (from, to)| graph.edge(*from, *to))
@@ -97,12 +97,12 @@ impl<S: State> Wiring for GraphBuilder<S> {
 }
 
 /// Nodes that say their names.
-pub(crate) trait Saying: Sized {
+pub(crate) trait NamedNodesExt: Sized {
     /// Adds a [`NamedNode`] for each name.
     fn says(self, calls: &Calls, names: &[&'static str]) -> Self;
 }
 
-impl Saying for GraphBuilder<Page> {
+impl NamedNodesExt for GraphBuilder<Page> {
     fn says(self, calls: &Calls, names: &[&'static str]) -> Self {
         let add =
             |graph: Self, name: &&'static str| graph.node(*name, NamedNode(name, calls.clone()));
@@ -186,7 +186,7 @@ impl Fixture {
         let mut last = None;
         for _ in 0..9 {
             let runner = self.runner_with(graph, options.clone());
-            let ended = match runner.standing(&self.thread).await {
+            let ended = match runner.status(&self.thread).await {
                 Ok(ThreadStatus::New) => runner.start(&self.thread, ()).await,
                 Ok(ThreadStatus::Waiting(_)) => {
                     runner.resume(&self.thread, Answers::only(true)?).await

@@ -28,7 +28,7 @@ pub(crate) async fn run(app: &App, args: &Args, screen: &mut Screen) -> Result<(
         screen.progress(&text);
     }
     let (again, request) = (app.again(""), args.job.request.clone());
-    let standing = desk.agent.runner().standing(&desk.thread).await?;
+    let standing = desk.agent.runner().status(&desk.thread).await?;
     if request.is_some() && matches!(standing, ThreadStatus::Waiting(_)) {
         bail!(
             "the conversation waits for an answer, and cannot take a --request before; `{again}` shows the card"

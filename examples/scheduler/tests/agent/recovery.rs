@@ -86,7 +86,7 @@ async fn sch_w5_an_accepted_write_survives_a_crash_and_is_made_once() {
         match stage
             .service
             .runner()
-            .standing(&stage.thread)
+            .status(&stage.thread)
             .await
             .unwrap()
         {

@@ -274,7 +274,7 @@ impl Stage {
     }
 
     pub(crate) async fn pending(&self) -> Option<Interrupt> {
-        match self.clerk.runner().standing(&thread()).await.unwrap() {
+        match self.clerk.runner().status(&thread()).await.unwrap() {
             ThreadStatus::Waiting(open) => open.into_iter().next(),
             _ => None,
         }

@@ -325,7 +325,7 @@ async fn stw_16_only_whose_documents_they_are_agrees() -> Tested {
     office.ask(ann, "/threads/c1/runs", &body).await;
 
     let thread = fugato::ThreadId::new("firm/c1")?;
-    let card = async || match office.1.clerk.runner().standing(&thread).await {
+    let card = async || match office.1.clerk.runner().status(&thread).await {
         Ok(fugato::graph::ThreadStatus::Waiting(open)) => open.into_iter().next(),
         _ => None,
     };

@@ -299,7 +299,7 @@ impl Model {
     }
 
     async fn pending(&self, chat: u8) -> Option<Interrupt> {
-        match self.stage.clerk.runner().standing(&thread(chat)).await {
+        match self.stage.clerk.runner().status(&thread(chat)).await {
             Ok(ThreadStatus::Waiting(open)) => open.into_iter().next(),
             _ => None,
         }

@@ -74,7 +74,7 @@ async fn stw_c3_words_after_a_crash_agree_to_nothing_that_was_not_seen() {
         drop(begun.await);
         stage.now.fetch_add(11 * 60_000, Ordering::SeqCst);
         let stage = stage.reloaded();
-        let standing = stage.clerk.runner().standing(&thread()).await.unwrap();
+        let standing = stage.clerk.runner().status(&thread()).await.unwrap();
         assert_eq!(standing, ThreadStatus::Unfinished);
 
         // The answer was lost, and the client says the same again.

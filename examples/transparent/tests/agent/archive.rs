@@ -196,7 +196,7 @@ async fn act(stage: &Stage, act: Act, shown: &mut Vec<Event>) -> Done {
             // action.
             for _ in 0..10 {
                 if !matches!(
-                    stage.runner.standing(&stage.thread).await?,
+                    stage.runner.status(&stage.thread).await?,
                     ThreadStatus::Unfinished
                 ) {
                     break;

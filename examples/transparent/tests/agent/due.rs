@@ -94,7 +94,7 @@ async fn trn_8_a_job_that_nobody_answered_runs_again_the_next_day() -> Done {
     for day in 0..2 {
         let time = half_past(&stage, day);
         fire(&stage, &stage.runner).await?;
-        let standing = stage.runner.standing(&thread).await?;
+        let standing = stage.runner.status(&thread).await?;
         assert!(matches!(standing, ThreadStatus::Waiting(_)), "{standing:?}");
         let agent = stage.runner.state(&thread).await?.ok_or("it ran")?;
         assert_eq!(agent.turn.began_at, time);
@@ -113,7 +113,7 @@ async fn trn_8_what_a_crash_left_of_an_earlier_time_is_ended_first() -> Done {
     let died = log.runner(&stage).start(&thread, vec![earlier]).await;
     let kind = died.err().map(|error| error.kind);
     assert_eq!(kind, Some(RunErrorKind::Store(StoreErrorKind::Unavailable)));
-    let standing = stage.runner.standing(&thread).await?;
+    let standing = stage.runner.status(&thread).await?;
     assert!(matches!(standing, ThreadStatus::Unfinished), "{standing:?}");
 
     half_past(&stage, 0);
