@@ -18,7 +18,7 @@ use fugato_graph::{
     BoxError, BuildError, Context, END, Graph, GraphBuilder, IntoNode, Node, Outcome,
 };
 use fugato_llm::{ChatModel, Profile, Timeout};
-use fugato_memory::{ExecutionStatus, Waiting};
+use fugato_memory::{ExecutionStatus, PendingQuestion};
 use fugato_state::Millis;
 use fugato_stream::EventKind;
 use serde_json::json;
@@ -347,7 +347,7 @@ impl<S: Embeds<PlanProgress>> Node<S> for StepStart<S> {
                 let missing = step.draft.missing.clone();
                 let asked = waiting(question, cx.now());
                 let intent = work.execution.goal.clone();
-                updates.push(WorkUpdate::Asked(Waiting {
+                updates.push(WorkUpdate::Asked(PendingQuestion {
                     intent,
                     missing,
                     ..asked
@@ -370,8 +370,8 @@ impl<S: Embeds<PlanProgress>> Node<S> for StepStart<S> {
     }
 }
 
-fn waiting(question: &str, since: Millis) -> Waiting {
-    Waiting {
+fn waiting(question: &str, since: Millis) -> PendingQuestion {
+    PendingQuestion {
         question: question.to_owned(),
         intent: String::new(),
         missing: vec![],

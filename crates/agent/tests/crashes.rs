@@ -15,7 +15,7 @@ use fugato_tool::{
 use serde::Deserialize;
 use serde_json::json;
 
-type Tested = Result<(), BoxError>;
+type TestResult = Result<(), BoxError>;
 
 #[derive(Deserialize, schemars::JsonSchema)]
 struct Number {
@@ -89,7 +89,7 @@ fn react(world: &World) -> Result<Graph<React>, BoxError> {
 }
 
 #[tokio::test]
-async fn rct_w3_k24_no_write_of_a_loop_is_done_twice_wherever_it_dies() -> Tested {
+async fn rct_w3_k24_no_write_of_a_loop_is_done_twice_wherever_it_dies() -> TestResult {
     let report = CrashSim::new(react)
         .input(|| vec![ReactUpdate::user("Go.")])
         .answer(|asked| {

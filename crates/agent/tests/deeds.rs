@@ -14,7 +14,7 @@ use fugato_tool::{EffectClass, Registry, ToolSpec};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-type Tested = Result<(), BoxError>;
+type TestResult = Result<(), BoxError>;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct WriteState {
@@ -141,7 +141,7 @@ async fn agreed(
 }
 
 #[tokio::test]
-async fn pln_w9_the_loop_inherits_the_receipts_of_the_plan() -> Tested {
+async fn pln_w9_the_loop_inherits_the_receipts_of_the_plan() -> TestResult {
     let plan = json!({ "steps": [bought("5"), bought("5"), { "type": "respond" }] });
     let garbage = || ["no JSON"; 3].map(ScriptedReply::text);
     let replies = [
@@ -185,7 +185,7 @@ async fn pln_w9_the_loop_inherits_the_receipts_of_the_plan() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_t6_what_was_done_before_is_said_on_the_card() -> Tested {
+async fn pln_t6_what_was_done_before_is_said_on_the_card() -> TestResult {
     let plan = json!({ "steps": [bought("5"), { "type": "respond" }] });
     let finish = ScriptedReply::text(r#"{"action":"finish"}"#);
     let model = Scripted::new([

@@ -12,7 +12,7 @@ use fugato_stream::EventKind;
 use futures::StreamExt as _;
 use serde::{Deserialize, Serialize};
 
-type Tested = Result<(), BoxError>;
+type TestResult = Result<(), BoxError>;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Lines(Vec<String>);
@@ -81,7 +81,7 @@ fn one(node: FallbackChain<Lines>) -> Result<Runner<Lines>, BoxError> {
 }
 
 #[tokio::test]
-async fn pln_w9_the_next_node_inherits_the_receipts_of_the_one_that_failed() -> Tested {
+async fn pln_w9_the_next_node_inherits_the_receipts_of_the_one_that_failed() -> TestResult {
     let count = Count::default();
     let chain = FallbackChain::new(
         "planner",
@@ -105,7 +105,7 @@ async fn pln_w9_the_next_node_inherits_the_receipts_of_the_one_that_failed() -> 
 }
 
 #[tokio::test]
-async fn stw_6_a_rule_decides_when_the_node_fails_and_the_reason_is_kept() -> Tested {
+async fn stw_6_a_rule_decides_when_the_node_fails_and_the_reason_is_kept() -> TestResult {
     let fails = async |_: Context<Lines>| Err::<Say, BoxError>("timeout".into());
     let chain = FallbackChain::new("model", fails)
         .or_rule("rules", |_: &Lines, falls: &[FallbackStep]| {
@@ -119,7 +119,7 @@ async fn stw_6_a_rule_decides_when_the_node_fails_and_the_reason_is_kept() -> Te
 }
 
 #[tokio::test]
-async fn pln_w9_a_rule_is_refused_after_a_side_effect_that_it_cannot_see() -> Tested {
+async fn pln_w9_a_rule_is_refused_after_a_side_effect_that_it_cannot_see() -> TestResult {
     let count = Count::default();
     let chain = FallbackChain::new("model", pays_then(&count, false, Some("gone")))
         .or_rule("rules", |_: &Lines, _: &[FallbackStep]| {
@@ -138,7 +138,7 @@ async fn pln_w9_a_rule_is_refused_after_a_side_effect_that_it_cannot_see() -> Te
 }
 
 #[tokio::test]
-async fn when_all_nodes_fail_the_last_error_stands() -> Tested {
+async fn when_all_nodes_fail_the_last_error_stands() -> TestResult {
     let fails = |why: &'static str| async move |_: Context<Lines>| Err::<Say, BoxError>(why.into());
     let chain = FallbackChain::new("a", fails("first")).or("b", fails("second"));
     let error = one(chain)?.start(&thread(), vec![]).await.unwrap_err();
@@ -166,7 +166,7 @@ fn graphs(count: &Count, shared: bool, fails_first: bool) -> Result<[Runner<Line
 }
 
 #[tokio::test]
-async fn pln_w9_another_graph_inherits_the_receipts_of_the_thread() -> Tested {
+async fn pln_w9_another_graph_inherits_the_receipts_of_the_thread() -> TestResult {
     let count = Count::default();
     let [main, backup] = graphs(&count, true, false)?;
     let chain = GraphFallback::graph(main, "legacy", backup).record(fell);
@@ -185,7 +185,7 @@ async fn pln_w9_another_graph_inherits_the_receipts_of_the_thread() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_w9_another_graph_is_refused_after_an_effect_of_a_task() -> Tested {
+async fn pln_w9_another_graph_is_refused_after_an_effect_of_a_task() -> TestResult {
     let count = Count::default();
     let [main, backup] = graphs(&count, false, false)?;
     let chain = GraphFallback::graph(main, "legacy", backup);
@@ -199,7 +199,7 @@ async fn pln_w9_another_graph_is_refused_after_an_effect_of_a_task() -> Tested {
 }
 
 #[tokio::test]
-async fn stw_t12_without_a_side_effect_another_graph_or_a_function_takes_over() -> Tested {
+async fn stw_t12_without_a_side_effect_another_graph_or_a_function_takes_over() -> TestResult {
     let count = Count::default();
     let [main, backup] = graphs(&count, false, true)?;
     let chain = GraphFallback::graph(main, "legacy", backup);

@@ -7,7 +7,7 @@ use fugato_memory::{MemoryUpdate, PersonCopy, PersonLayers, PersonUpdate, TaskUp
 use fugato_state::ThreadId;
 use fugato_store::{MemoryDocs, MemoryLog};
 
-type Tested = Result<(), fugato_graph::BoxError>;
+type TestResult = Result<(), fugato_graph::BoxError>;
 
 fn learnt(fact: &str) -> PersonUpdate {
     let (fact, at) = (fact.to_owned(), 1);
@@ -29,7 +29,7 @@ fn runner(
 }
 
 #[tokio::test]
-async fn pln_3_pln_w3_what_one_session_learns_the_next_one_recalls() -> Tested {
+async fn pln_3_pln_w3_what_one_session_learns_the_next_one_recalls() -> TestResult {
     let layers = PersonLayers::new(Arc::new(MemoryDocs::default()));
     let (one, two) = (ThreadId::new("one")?, ThreadId::new("two")?);
     let runner = runner(&layers, "ada")?;
@@ -45,7 +45,7 @@ async fn pln_3_pln_w3_what_one_session_learns_the_next_one_recalls() -> Tested {
 }
 
 #[tokio::test]
-async fn what_cannot_be_stored_stays_and_the_run_goes_on() -> Tested {
+async fn what_cannot_be_stored_stays_and_the_run_goes_on() -> TestResult {
     let layers = PersonLayers::new(Arc::new(MemoryDocs::default()));
     // This name is not valid for a document.
     let runner = runner(&layers, "a\nb")?;

@@ -27,7 +27,7 @@ use fugato_tool::{
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-type Tested = Result<(), BoxError>;
+type TestResult = Result<(), BoxError>;
 
 #[derive(Deserialize, schemars::JsonSchema)]
 struct Of {
@@ -99,7 +99,7 @@ fn agree<S>(asked: &RunResult<S>, agrees: bool) -> Result<Answers, BoxError> {
 }
 
 #[tokio::test]
-async fn pln_12_a_plan_is_carried_out_step_by_step() -> Tested {
+async fn pln_12_a_plan_is_carried_out_step_by_step() -> TestResult {
     let think = json!({ "type": "reason", "instruction": "compare" });
     let model = Scripted::new([
         steps(&[price("tea"), think, respond()]),
@@ -126,7 +126,7 @@ async fn pln_12_a_plan_is_carried_out_step_by_step() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_13_pln_c2_the_policy_says_when_the_plan_is_looked_at_again() -> Tested {
+async fn pln_13_pln_c2_the_policy_says_when_the_plan_is_looked_at_again() -> TestResult {
     for (policy, replans) in [
         (Replan::Always, 2),
         (Replan::OnChange, 0),
@@ -150,7 +150,8 @@ async fn pln_13_pln_c2_the_policy_says_when_the_plan_is_looked_at_again() -> Tes
 }
 
 #[tokio::test]
-async fn pln_t5_pln_w8_after_a_failed_step_the_rest_is_replaced_and_what_ended_is_kept() -> Tested {
+async fn pln_t5_pln_w8_after_a_failed_step_the_rest_is_replaced_and_what_ended_is_kept()
+-> TestResult {
     let fail = json!({ "type": "tool", "tool_name": "fail" });
     let model = Scripted::new([
         steps(&[price("tea"), fail, price("milk"), respond()]),
@@ -172,7 +173,7 @@ async fn pln_t5_pln_w8_after_a_failed_step_the_rest_is_replaced_and_what_ended_i
 }
 
 #[tokio::test]
-async fn pln_t1_pln_t2_a_question_waits_in_the_log_and_its_answer_is_planned_for() -> Tested {
+async fn pln_t1_pln_t2_a_question_waits_in_the_log_and_its_answer_is_planned_for() -> TestResult {
     let ask = json!({ "type": "ask_user", "instruction": "" });
     let model = Scripted::new([
         steps(&[price("tea"), ask]),
@@ -219,7 +220,7 @@ async fn pln_t1_pln_t2_a_question_waits_in_the_log_and_its_answer_is_planned_for
 }
 
 #[tokio::test]
-async fn pln_w6_pln_w13_a_marked_step_and_a_gate_wait_for_consent() -> Tested {
+async fn pln_w6_pln_w13_a_marked_step_and_a_gate_wait_for_consent() -> TestResult {
     let marked = json!({ "type": "tool", "tool_name": "price", "tool_args": { "of": "tea" }, "requires_confirmation": true });
     let buy = json!({ "type": "tool", "tool_name": "buy", "tool_args": { "of": "tea" } });
     for step in [marked, buy] {
@@ -251,7 +252,7 @@ async fn pln_w6_pln_w13_a_marked_step_and_a_gate_wait_for_consent() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_w13_a_step_that_is_declined_is_not_done() -> Tested {
+async fn pln_w13_a_step_that_is_declined_is_not_done() -> TestResult {
     let buy = json!({ "type": "tool", "tool_name": "buy", "tool_args": { "of": "tea" }, "requires_confirmation": true });
     let model = Scripted::new([
         steps(&[buy, respond()]),
@@ -272,7 +273,8 @@ async fn pln_w13_a_step_that_is_declined_is_not_done() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_11_pln_15_a_malformed_plan_is_corrected_and_then_goes_to_the_failure_path() -> Tested {
+async fn pln_11_pln_15_a_malformed_plan_is_corrected_and_then_goes_to_the_failure_path()
+-> TestResult {
     let many: Vec<_> = (0..8)
         .map(|n| price(&n.to_string()))
         .chain([respond()])
@@ -327,7 +329,8 @@ async fn pln_11_pln_15_a_malformed_plan_is_corrected_and_then_goes_to_the_failur
 }
 
 #[tokio::test]
-async fn pln_16_batches_are_reads_or_one_step_and_new_results_are_not_fetched_again() -> Tested {
+async fn pln_16_batches_are_reads_or_one_step_and_new_results_are_not_fetched_again() -> TestResult
+{
     let model = Scripted::new([
         steps(&[price("tea"), respond()]),
         steps(&[price("tea"), price("milk")]),
@@ -360,7 +363,7 @@ async fn pln_16_batches_are_reads_or_one_step_and_new_results_are_not_fetched_ag
 }
 
 #[tokio::test]
-async fn pln_16_the_same_thought_again_is_a_loop() -> Tested {
+async fn pln_16_the_same_thought_again_is_a_loop() -> TestResult {
     let think = |text: &str| json!({ "type": "reason", "instruction": text });
     let model = Scripted::new([
         steps(&[think("Compare")]),
@@ -377,7 +380,7 @@ async fn pln_16_the_same_thought_again_is_a_loop() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_14_the_work_ends_after_twelve_steps() -> Tested {
+async fn pln_14_the_work_ends_after_twelve_steps() -> TestResult {
     let mut replies = vec![];
     for n in 0..12 {
         replies.push(steps(&[
@@ -409,7 +412,7 @@ impl PlanRules<PlanProgress> for Known {
 }
 
 #[tokio::test]
-async fn rules_plan_and_speak_without_a_model_and_where_it_cannot_be_reached() -> Tested {
+async fn rules_plan_and_speak_without_a_model_and_where_it_cannot_be_reached() -> TestResult {
     let alone = PlannedWork::by_rules(Known, PlanThenReplan::default(), toolbox()?);
     let down = ModelError::new(ModelErrorKind::Unavailable, "maintenance");
     let model = Scripted::new([down.clone(), down]);
@@ -432,7 +435,7 @@ async fn rules_plan_and_speak_without_a_model_and_where_it_cannot_be_reached() -
 }
 
 #[tokio::test]
-async fn somebody_looks_before_each_plan_and_each_answer() -> Tested {
+async fn somebody_looks_before_each_plan_and_each_answer() -> TestResult {
     let look = async |cx: Context<PlanProgress>| WorkUpdate::Noted {
         note: "looked".into(),
         at: cx.now(),
@@ -447,7 +450,7 @@ async fn somebody_looks_before_each_plan_and_each_answer() -> Tested {
 
 /// The age of a look counts from its end, so a long look is new.
 #[tokio::test(start_paused = true)]
-async fn pln_w4_however_long_a_look_takes_it_is_taken_once() -> Tested {
+async fn pln_w4_however_long_a_look_takes_it_is_taken_once() -> TestResult {
     let looks = Arc::new(AtomicU32::new(0));
     let counts = looks.clone();
     let look = move |_: Context<PlanProgress>| {
@@ -474,7 +477,7 @@ async fn pln_w4_however_long_a_look_takes_it_is_taken_once() -> Tested {
 /// The work reads a price, gets a refusal and asks a question. After the answer neither the result
 /// of the read nor the refusal is in a prompt; the price is not even in one before it.
 #[tokio::test]
-async fn pln_21_what_was_read_and_refused_is_not_found_again() -> Tested {
+async fn pln_21_what_was_read_and_refused_is_not_found_again() -> TestResult {
     let fail = json!({ "type": "tool", "tool_name": "fail" });
     let ask = json!({ "action": "ask_user", "question": "Which tea?" });
     let model = Scripted::new([

@@ -23,7 +23,7 @@ use fugato_tool::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-type Tested = Result<(), BoxError>;
+type TestResult = Result<(), BoxError>;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct SequenceState {
@@ -178,7 +178,7 @@ fn agree(asked: &RunResult<SequenceState>, agrees: bool) -> Result<Answers, BoxE
 }
 
 #[tokio::test]
-async fn stw_24_an_action_waits_for_consent_and_then_is_done_once() -> Tested {
+async fn stw_24_an_action_waits_for_consent_and_then_is_done_once() -> TestResult {
     let (count, submit) = counted();
     let runner = Runner::new(sequences(submit)?, Arc::new(MemoryLog::default()));
     let asked = runner
@@ -228,7 +228,7 @@ async fn stw_24_an_action_waits_for_consent_and_then_is_done_once() -> Tested {
 }
 
 #[tokio::test]
-async fn stw_24_what_is_not_allowed_calls_no_service() -> Tested {
+async fn stw_24_what_is_not_allowed_calls_no_service() -> TestResult {
     let cases = [
         ("pay_everybody", lunch(), "rejected"),
         ("delete_everything", lunch(), "rejected"),
@@ -255,7 +255,7 @@ async fn stw_24_what_is_not_allowed_calls_no_service() -> Tested {
 }
 
 #[tokio::test]
-async fn stw_c4_an_action_that_is_declined_ends() -> Tested {
+async fn stw_c4_an_action_that_is_declined_ends() -> TestResult {
     let (count, submit) = counted();
     let runner = Runner::new(sequences(submit)?, Arc::new(MemoryLog::default()));
     let asked = runner
@@ -273,7 +273,7 @@ async fn stw_c4_an_action_that_is_declined_ends() -> Tested {
 }
 
 #[tokio::test]
-async fn stw_25_a_repeated_request_replays_its_end() -> Tested {
+async fn stw_25_a_repeated_request_replays_its_end() -> TestResult {
     let (count, submit) = counted();
     let runner = Runner::new(sequences(submit)?, Arc::new(MemoryLog::default()));
     let start = || runner.start_keyed(&thread(), "r1/submit", request("r1", "submit", lunch()));
@@ -301,7 +301,7 @@ fn submits(world: &World) -> Result<Graph<SequenceState>, BoxError> {
 }
 
 #[tokio::test]
-async fn stw_t10_k24_a_submission_is_made_once_wherever_it_dies() -> Tested {
+async fn stw_t10_k24_a_submission_is_made_once_wherever_it_dies() -> TestResult {
     let report = CrashSim::new(submits)
         .input(|| vec![request("r1", "submit", lunch())])
         .answer(|asked| {
@@ -344,7 +344,7 @@ impl Tool<SequenceState, Change> for Loses {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_not_settled_has_no_result_and_is_tried_again() -> Tested {
+async fn a_call_that_is_not_settled_has_no_result_and_is_tried_again() -> TestResult {
     let registry = Registry::<SequenceState, Change>::builder().tool(Loses(3.into()));
     let sequences = GuardedSequences::new(Toolbox::new(registry.build()?));
     let sequences = sequences.action("submit", ["submit_application"]);
@@ -369,7 +369,7 @@ async fn a_call_that_is_not_settled_has_no_result_and_is_tried_again() -> Tested
 }
 
 #[tokio::test]
-async fn l9_a_wanted_call_goes_through_its_gates() -> Tested {
+async fn l9_a_wanted_call_goes_through_its_gates() -> TestResult {
     let (count, submit) = counted();
     let wanted = |_: &SequenceState| {
         let call = ToolCall::new("c1", "submit_application", json!({ "amount": 7 }));

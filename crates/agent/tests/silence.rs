@@ -17,7 +17,7 @@ use fugato_tool::{NoArguments, Registry, ToolSpec};
 use serde_json::json;
 use tokio::time::Instant;
 
-type Tested = Result<(), BoxError>;
+type TestResult = Result<(), BoxError>;
 
 fn toolbox() -> Result<Toolbox<React>, BoxError> {
     let looks = ToolSpec::read("look", "Looks.");
@@ -52,7 +52,7 @@ fn drips() -> ScriptedReply {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_takes_too_long_fails_the_run_in_time_and_a_retry_goes_on() -> Tested {
+async fn who_takes_too_long_fails_the_run_in_time_and_a_retry_goes_on() -> TestResult {
     for late in [
         ScriptedReply::hang(),
         drips(),
@@ -74,7 +74,7 @@ async fn who_takes_too_long_fails_the_run_in_time_and_a_retry_goes_on() -> Teste
 }
 
 #[tokio::test(start_paused = true)]
-async fn rct_8_silence_is_explained_to_the_person_in_their_language() -> Tested {
+async fn rct_8_silence_is_explained_to_the_person_in_their_language() -> TestResult {
     let down = || ScriptedReply::error(ModelError::new(ModelErrorKind::Unavailable, "maintenance"));
     let en = |why: &str| format!("I stopped before I was done: {why}. I used look.");
     let zh = |why: &str| format!("还没做完我就停下了：{why}。已用过look。");
@@ -101,7 +101,7 @@ async fn rct_8_silence_is_explained_to_the_person_in_their_language() -> Tested 
 }
 
 #[tokio::test]
-async fn rct_8_an_answer_without_words_is_corrected_and_no_reply_is_empty() -> Tested {
+async fn rct_8_an_answer_without_words_is_corrected_and_no_reply_is_empty() -> TestResult {
     let model = Scripted::new([
         ScriptedReply::text(" \n"),
         ScriptedReply::text("").reasoning("Hm."),
@@ -132,7 +132,7 @@ async fn rct_8_an_answer_without_words_is_corrected_and_no_reply_is_empty() -> T
 }
 
 #[tokio::test]
-async fn what_is_endless_is_cut_off_and_fits_into_the_log() -> Tested {
+async fn what_is_endless_is_cut_off_and_fits_into_the_log() -> TestResult {
     let much = || "much ".repeat(14_000);
     // Each answer has seventy thousand bytes: three of them fit the limit, four do not.
     let three = ScriptedReply::deltas((0..3).map(|_| ChatDelta::text(much())));
@@ -149,7 +149,7 @@ async fn what_is_endless_is_cut_off_and_fits_into_the_log() -> Tested {
 }
 
 #[tokio::test]
-async fn rct_11_who_only_calls_what_there_is_not_comes_to_an_end() -> Tested {
+async fn rct_11_who_only_calls_what_there_is_not_comes_to_an_end() -> TestResult {
     let model = Scripted::new((0..30).map(|n| call("nobody", n)));
     let told = assistant(&model, |it| it)?.chat(&thread()?, "Go.").await?;
     assert_eq!(told.metadata.stop_reason, "loop_detected");
@@ -158,7 +158,7 @@ async fn rct_11_who_only_calls_what_there_is_not_comes_to_an_end() -> Tested {
 }
 
 #[tokio::test]
-async fn what_is_told_of_a_stop_is_data() -> Tested {
+async fn what_is_told_of_a_stop_is_data() -> TestResult {
     const WORDS: StopWords = StopWords {
         stopped: "Halt: {why}!",
         used: "",

@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 
 use fugato_llm::{
     Allowance, ApiKey, ChatModel, CircuitBreaker, ContextWindow, Fallback, Retry, SizeLimit,
-    SpendLimit, Timeout, Traced,
+    SpendLimit, Timeout, TracedModel,
 };
 use fugato_openai::OpenAi;
 
@@ -95,7 +95,7 @@ impl Times {
 }
 
 impl Server<'_> {
-    fn open(&self, times: Times) -> Result<Option<Traced<ServerModel>>, CliError> {
+    fn open(&self, times: Times) -> Result<Option<TracedModel<ServerModel>>, CliError> {
         let (Some(base_url), Some(model)) = (self.base_url, self.model) else {
             return Ok(None);
         };
@@ -104,7 +104,7 @@ impl Server<'_> {
             Provider::Anthropic => "anthropic",
         };
         let model = times.hold(self.client(base_url, model)?);
-        Ok(Some(Traced::new(model, provider)))
+        Ok(Some(TracedModel::new(model, provider)))
     }
 
     fn client(&self, base_url: &str, model: &str) -> Result<Arc<dyn ChatModel>, CliError> {

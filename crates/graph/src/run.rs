@@ -48,7 +48,7 @@ pub enum RunResult<S> {
 
 impl<S> RunResult<S> {
     /// Creates the result of a thread that waits in its log, from
-    /// [`Runner::standing`](crate::Runner::standing).
+    /// [`Runner::status`](crate::Runner::status).
     pub fn parked(state: Arc<S>, interrupts: Vec<Interrupt>) -> Self {
         Self::Interrupted {
             state,

@@ -57,4 +57,4 @@ pub use spend::{Allowance, SpendLimit, SpendScope};
 pub use style::{Decision, DecisionStyle};
 pub use tag::{Tag, TagEnd, TagFound, TagPiece, TagSplitter, TaggedDelta, split_tag, visible_text};
 pub use timeout::Timeout;
-pub use traced::Traced;
+pub use traced::TracedModel;

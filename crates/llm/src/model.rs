@@ -17,7 +17,7 @@ pub type DeltaStream = BoxStream<'static, Result<ChatDelta, ModelError>>;
 /// [`CircuitBreaker`](crate::CircuitBreaker), [`RateLimit`](crate::RateLimit),
 /// [`SizeLimit`](crate::SizeLimit), [`SpendLimit`](crate::SpendLimit),
 /// [`ContextWindow`](crate::ContextWindow),
-/// [`Traced`](crate::Traced), [`Record`](crate::Recorder).
+/// [`TracedModel`](crate::TracedModel), [`Record`](crate::Recorder).
 ///
 /// # Example
 /// ```

@@ -30,12 +30,12 @@ use crate::{
 /// - Neither the messages nor the answer are in the span, because they may be private.
 /// - OpenTelemetry still develops these names; the table above is what this crate keeps to.
 #[derive(Debug, Clone)]
-pub struct Traced<M> {
+pub struct TracedModel<M> {
     model: M,
     provider: String,
 }
 
-impl<M: ChatModel> Traced<M> {
+impl<M: ChatModel> TracedModel<M> {
     /// Wraps a model. The provider is the service that runs it, such as `openai` or `anthropic`.
     pub fn new(model: M, provider: impl Into<String>) -> Self {
         Self {
@@ -77,7 +77,7 @@ impl<M: ChatModel> Traced<M> {
 }
 
 #[async_trait]
-impl<M: ChatModel> ChatModel for Traced<M> {
+impl<M: ChatModel> ChatModel for TracedModel<M> {
     async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
         let mut trace = Trace::new(self.span(&request));
         let asked = self.model.stream(request).instrument(trace.span.clone());

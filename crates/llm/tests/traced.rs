@@ -12,7 +12,7 @@ use std::{
 
 use fugato_llm::{
     ChatDelta, ChatModel as _, ChatModelExt as _, ChatRequest, FinishReason, ModelError,
-    ModelErrorKind, ResponseFormat, Retry, Traced, Usage,
+    ModelErrorKind, ResponseFormat, Retry, TracedModel, Usage,
 };
 use fugato_state::Message;
 use fugato_testkit::{Scripted, ScriptedReply};
@@ -117,7 +117,7 @@ async fn l16_a_span_tells_what_was_asked_and_what_it_cost() {
         ChatDelta::Usage(Usage::new(9, 3).cached(4).reasoning(2)),
     ]);
     let script = Scripted::new([ScriptedReply::error(down), reply]).named("small");
-    let model = Traced::new(Retry::new(script), "some");
+    let model = TracedModel::new(Retry::new(script), "some");
     let mut request = ChatRequest::new([Message::user("private")])
         .temperature(0.2)
         .max_tokens(800)
@@ -161,7 +161,7 @@ async fn a_failure_is_an_error_of_its_span_and_a_dropped_answer_ends_it() {
     let _guard = tracing::subscriber::set_default(spans.clone());
     let cut = ScriptedReply::chunks(["a"]).then_error(ModelError::new(ModelErrorKind::CutOff, ""));
     let slow = ScriptedReply::chunks(["a", "b"]).paced(Duration::from_secs(1));
-    let model = Traced::new(Scripted::new([cut, slow]), "some");
+    let model = TracedModel::new(Scripted::new([cut, slow]), "some");
     assert!(model.complete(ChatRequest::default()).await.is_err());
     let mut deltas = model.stream(ChatRequest::default()).await.unwrap();
     assert!(deltas.next().await.is_some());

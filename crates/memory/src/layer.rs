@@ -11,7 +11,8 @@ use serde::{Deserialize, Serialize};
 pub use self::{
     cut::cut,
     execution::{
-        Execution, ExecutionStatus, ExecutionUpdate, Observation, Reference, Waiting, WorldSnapshot,
+        Execution, ExecutionStatus, ExecutionUpdate, Observation, PendingQuestion, Reference,
+        WorldSnapshot,
     },
     history::{DialogueTurn, History, HistoryUpdate, Speaker},
     preference::{PreferenceUpdate, Preferences},

@@ -27,8 +27,8 @@ pub use hybrid::{HybridSearch, SearchResult, SyncReport};
 pub use importance::importance;
 pub use layer::{
     DialogueTurn, Execution, ExecutionStatus, ExecutionUpdate, History, HistoryUpdate, Memory,
-    MemoryUpdate, Observation, PreferenceUpdate, Preferences, Reference, Speaker, TaskDecision,
-    TaskState, TaskSummary, TaskUpdate, Waiting, WorldSnapshot, cut,
+    MemoryUpdate, Observation, PendingQuestion, PreferenceUpdate, Preferences, Reference, Speaker,
+    TaskDecision, TaskState, TaskSummary, TaskUpdate, WorldSnapshot, cut,
 };
 pub use long_term::{LongTermMemory, RememberError};
 pub use markdown::{Chunk, chunks};

@@ -1,8 +1,8 @@
 //! Tests of the memory layers: they stay separate and within their limits.
 use fugato_memory::{
     DialogueTurn, Execution, ExecutionStatus, ExecutionUpdate, HistoryUpdate, Memory, MemoryUpdate,
-    Observation, PreferenceUpdate, Speaker, TaskDecision, TaskState, TaskSummary, TaskUpdate,
-    Waiting, WorldSnapshot,
+    Observation, PendingQuestion, PreferenceUpdate, Speaker, TaskDecision, TaskState, TaskSummary,
+    TaskUpdate, WorldSnapshot,
 };
 use fugato_state::{Plan, PlanStep};
 use proptest::prelude::*;
@@ -12,8 +12,8 @@ fn said(text: &str, at: i64) -> HistoryUpdate {
     HistoryUpdate::Said(DialogueTurn::new(Speaker::User, text, at))
 }
 
-fn waiting() -> Waiting {
-    Waiting {
+fn waiting() -> PendingQuestion {
+    PendingQuestion {
         question: "which?".into(),
         intent: String::new(),
         missing: vec![],

@@ -7,7 +7,7 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use desk::{Tested, commit, connect, fresh, name, poke};
+use desk::{TestResult, commit, connect, fresh, name, poke};
 use fugato_postgres::{PostgresDocs, PostgresLog, PostgresOptions};
 use fugato_store::{DocKey, DocStore, DocStoreExt as _, DocWrite, Namespace, ThreadLog};
 use fugato_testkit::{
@@ -59,7 +59,7 @@ impl DocFactory for Schemas {
 fugato_testkit::doc_store_suite!(Schemas::default(), if Postgres::shared().is_some());
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn batches_that_cross_each_other_are_all_written() -> Tested {
+async fn batches_that_cross_each_other_are_all_written() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };
@@ -95,7 +95,7 @@ async fn batches_that_cross_each_other_are_all_written() -> Tested {
 }
 
 #[tokio::test]
-async fn what_has_expired_is_cleared_away() -> Tested {
+async fn what_has_expired_is_cleared_away() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };

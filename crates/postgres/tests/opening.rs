@@ -3,7 +3,7 @@ mod desk;
 
 use std::error::Error;
 
-use desk::{Tested, commit, connect, fresh, name, poke, why};
+use desk::{TestResult, commit, connect, fresh, name, poke, why};
 use fugato_postgres::{PostgresLog, PostgresOptions, Synchronous};
 use fugato_store::{StoreError, StoreErrorKind, ThreadLog};
 use futures::future::join_all;
@@ -21,7 +21,7 @@ fn told(error: &StoreError) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn of_many_that_start_at_once_one_makes_the_tables() -> Tested {
+async fn of_many_that_start_at_once_one_makes_the_tables() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };
@@ -45,7 +45,7 @@ async fn of_many_that_start_at_once_one_makes_the_tables() -> Tested {
 }
 
 #[tokio::test]
-async fn tables_of_a_newer_version_are_refused() -> Tested {
+async fn tables_of_a_newer_version_are_refused() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };
@@ -61,7 +61,7 @@ async fn tables_of_a_newer_version_are_refused() -> Tested {
 }
 
 #[tokio::test]
-async fn tables_of_others_are_left_alone() -> Tested {
+async fn tables_of_others_are_left_alone() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };
@@ -81,7 +81,7 @@ async fn tables_of_others_are_left_alone() -> Tested {
 }
 
 #[tokio::test]
-async fn a_name_of_a_schema_is_never_a_statement() -> Tested {
+async fn a_name_of_a_schema_is_never_a_statement() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };
@@ -102,7 +102,7 @@ async fn a_name_of_a_schema_is_never_a_statement() -> Tested {
 }
 
 #[tokio::test]
-async fn a_server_that_does_not_wait_for_its_disk_is_refused_unless_asked_for() -> Tested {
+async fn a_server_that_does_not_wait_for_its_disk_is_refused_unless_asked_for() -> TestResult {
     let Some(server) = Postgres::start_with(&["fsync=off"]) else {
         return Ok(());
     };
@@ -120,7 +120,7 @@ async fn a_server_that_does_not_wait_for_its_disk_is_refused_unless_asked_for() 
 }
 
 #[tokio::test]
-async fn a_database_of_another_encoding_is_refused() -> Tested {
+async fn a_database_of_another_encoding_is_refused() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };
@@ -138,7 +138,7 @@ async fn a_database_of_another_encoding_is_refused() -> Tested {
 }
 
 #[tokio::test]
-async fn the_password_is_never_told() -> Tested {
+async fn the_password_is_never_told() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };

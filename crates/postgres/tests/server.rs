@@ -3,14 +3,14 @@ mod desk;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use desk::{Tested, commit, connect, fresh, name, poke, why};
+use desk::{TestResult, commit, connect, fresh, name, poke, why};
 use fugato_postgres::{PostgresLog, PostgresOptions, Synchronous};
 use fugato_store::{Lease, LeaseOutcome, LeaseRequest, Record, Status, StoreErrorKind, ThreadLog};
 use futures::future::join_all;
 use servers::{Postgres, Wire};
 
 #[tokio::test]
-async fn d15_a_commit_of_which_the_server_was_cut_off_can_be_repeated() -> Tested {
+async fn d15_a_commit_of_which_the_server_was_cut_off_can_be_repeated() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };
@@ -34,7 +34,7 @@ async fn d15_a_commit_of_which_the_server_was_cut_off_can_be_repeated() -> Teste
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d15_an_answer_that_was_lost_is_given_again() -> Tested {
+async fn d15_an_answer_that_was_lost_is_given_again() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };
@@ -62,7 +62,7 @@ async fn d15_an_answer_that_was_lost_is_given_again() -> Tested {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn d15_what_was_acknowledged_survives_kill_9_of_the_server() -> Tested {
+async fn d15_what_was_acknowledged_survives_kill_9_of_the_server() -> TestResult {
     let Some(server) = Postgres::start() else {
         return Ok(());
     };
@@ -114,7 +114,7 @@ async fn append_until_it_fails(log: &PostgresLog, thread: &str, mut head: u64) -
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn d2_of_many_writers_exactly_one_wins_each_position() -> Tested {
+async fn d2_of_many_writers_exactly_one_wins_each_position() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };
@@ -151,7 +151,7 @@ async fn d2_of_many_writers_exactly_one_wins_each_position() -> Tested {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn k14_workers_share_the_queue_and_the_oldest_goes_first() -> Tested {
+async fn k14_workers_share_the_queue_and_the_oldest_goes_first() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };
@@ -215,7 +215,7 @@ async fn acquire(log: &PostgresLog, thread: &str) -> Result<Lease, fugato_store:
 }
 
 #[tokio::test]
-async fn when_all_connections_are_in_use_the_error_says_so() -> Tested {
+async fn when_all_connections_are_in_use_the_error_says_so() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };
@@ -246,7 +246,7 @@ async fn when_all_connections_are_in_use_the_error_says_so() -> Tested {
 }
 
 #[tokio::test]
-async fn a_dropped_request_keeps_no_connection() -> Tested {
+async fn a_dropped_request_keeps_no_connection() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };
@@ -269,7 +269,7 @@ async fn a_dropped_request_keeps_no_connection() -> Tested {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_says_nothing_is_given_up() -> Tested {
+async fn a_server_that_says_nothing_is_given_up() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };
@@ -291,7 +291,7 @@ async fn a_server_that_says_nothing_is_given_up() -> Tested {
 }
 
 #[tokio::test]
-async fn k14_a_status_that_gives_the_lease_back_lets_others_in() -> Tested {
+async fn k14_a_status_that_gives_the_lease_back_lets_others_in() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };

@@ -1,7 +1,7 @@
 //! Tests that waiting workers are notified, and working ones are not.
 mod desk;
 
-use desk::{Tested, commit, connect, fresh, name};
+use desk::{TestResult, commit, connect, fresh, name};
 use fugato_postgres::{PostgresLog, WakeReason};
 use fugato_state::Millis;
 use fugato_store::{Lease, LeaseOutcome, LeaseRequest, Signal, Status, StoreError, ThreadLog};
@@ -34,7 +34,7 @@ async fn cancel(log: &PostgresLog, thread: &str) -> Result<(), StoreError> {
 }
 
 #[tokio::test]
-async fn what_others_can_claim_is_announced_and_steps_are_not() -> Tested {
+async fn what_others_can_claim_is_announced_and_steps_are_not() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };
@@ -87,7 +87,7 @@ async fn what_others_can_claim_is_announced_and_steps_are_not() -> Tested {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_is_told_again_after_the_server_was_away() -> Tested {
+async fn who_waits_is_told_again_after_the_server_was_away() -> TestResult {
     let Some(server) = Postgres::start() else {
         return Ok(());
     };

@@ -21,7 +21,7 @@ use fugato_store::{
 };
 use futures::executor::block_on;
 
-type Tested = Result<(), Box<dyn Error>>;
+type TestResult = Result<(), Box<dyn Error>>;
 
 /// The variables that give a child its name and its file.
 const NAME: &str = "FUGATO_TEST_CHILD";
@@ -112,7 +112,7 @@ fn race(test: &str, path: &Path) -> Result<BTreeMap<Seq, Vec<String>>, Box<dyn E
     Ok(won)
 }
 
-fn wait_for_the_start() -> Tested {
+fn wait_for_the_start() -> TestResult {
     say("ready")?;
     let mut go = [0; 3];
     io::stdin().read_exact(&mut go)?;
@@ -132,7 +132,7 @@ fn authors(log: &SqliteLog) -> Result<BTreeMap<Seq, Vec<String>>, Box<dyn Error>
 const POSITIONS: Seq = 300;
 
 #[test]
-fn d2_of_two_processes_exactly_one_wins_each_position() -> Tested {
+fn d2_of_two_processes_exactly_one_wins_each_position() -> TestResult {
     if let Some((name, path)) = as_child() {
         return race_for_positions(&name, &path);
     }
@@ -147,7 +147,7 @@ fn d2_of_two_processes_exactly_one_wins_each_position() -> Tested {
     Ok(())
 }
 
-fn race_for_positions(name: &str, path: &Path) -> Tested {
+fn race_for_positions(name: &str, path: &Path) -> TestResult {
     let log = open(path)?;
     wait_for_the_start()?;
     let mut head = 0;
@@ -168,7 +168,7 @@ fn race_for_positions(name: &str, path: &Path) -> Tested {
 }
 
 #[test]
-fn d22_two_processes_never_hold_one_thread_at_once() -> Tested {
+fn d22_two_processes_never_hold_one_thread_at_once() -> TestResult {
     if let Some((name, path)) = as_child() {
         return race_for_the_lease(&name, &path);
     }
@@ -191,7 +191,7 @@ fn d22_two_processes_never_hold_one_thread_at_once() -> Tested {
 /// The number of records that an owner writes before it releases the lease.
 const TURN: Seq = 5;
 
-fn race_for_the_lease(name: &str, path: &Path) -> Tested {
+fn race_for_the_lease(name: &str, path: &Path) -> TestResult {
     let log = open(path)?;
     wait_for_the_start()?;
     loop {
@@ -216,7 +216,7 @@ fn race_for_the_lease(name: &str, path: &Path) -> Tested {
     }
 }
 
-fn take_a_turn(log: &SqliteLog, name: &str, lease: &Lease) -> Tested {
+fn take_a_turn(log: &SqliteLog, name: &str, lease: &Lease) -> TestResult {
     for head in lease.head..lease.head + TURN {
         let next = commit(name, head, lease.fence, 1);
         let appended = loop {
@@ -239,7 +239,7 @@ async fn release(log: &SqliteLog, lease: &Lease) -> Result<(), fugato_store::Sto
 }
 
 #[test]
-fn d15_what_was_acknowledged_survives_kill_9() -> Tested {
+fn d15_what_was_acknowledged_survives_kill_9() -> TestResult {
     if let Some((name, path)) = as_child() {
         return append_until_killed(&name, &path);
     }
@@ -294,7 +294,7 @@ fn kill_after(
     heard.into_iter().map(|seq| Ok(seq.parse()?)).collect()
 }
 
-fn append_until_killed(name: &str, path: &Path) -> Tested {
+fn append_until_killed(name: &str, path: &Path) -> TestResult {
     let log = open(path)?;
     let mut head = block_on(log.head(&desk()))?.map_or(0, |head| head.seq);
     loop {
@@ -305,7 +305,7 @@ fn append_until_killed(name: &str, path: &Path) -> Tested {
 }
 
 #[test]
-fn a_file_that_can_only_be_read_is_refused() -> Tested {
+fn a_file_that_can_only_be_read_is_refused() -> TestResult {
     if let Some((_, path)) = as_child() {
         let error = SqliteLog::open(path).expect_err("nobody may write it");
         return Ok(say(&error.to_string())?);

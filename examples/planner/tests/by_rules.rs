@@ -1,7 +1,7 @@
 //! Tests of the planner without a model.
 mod common;
 
-use common::{Tested, World, reply, say, session, status};
+use common::{TestResult, World, reply, say, session, status};
 use fugato::memory::ExecutionStatus;
 use planner::{
     desk::{Config, Kind},
@@ -18,7 +18,7 @@ fn config(name: &str) -> Config {
 
 /// The reference scenario: a look, a trader, an order, and a world that changes meanwhile.
 #[tokio::test]
-async fn the_reference_scenario_by_rules() -> Tested {
+async fn the_reference_scenario_by_rules() -> TestResult {
     for manner in [PlanningMode::default(), PlanningMode::NextBatch] {
         let world = World::new()?;
         let planner = world.in_manner(manner)?;
@@ -63,7 +63,7 @@ async fn the_reference_scenario_by_rules() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_19_pln_20_an_answer_belongs_to_its_question_and_leads_on() -> Tested {
+async fn pln_19_pln_20_an_answer_belongs_to_its_question_and_leads_on() -> TestResult {
     let world = World::new()?;
     let planner = world.planner()?;
     say(&planner, "create a trader").await?;
@@ -90,7 +90,7 @@ async fn pln_19_pln_20_an_answer_belongs_to_its_question_and_leads_on() -> Teste
 }
 
 #[tokio::test]
-async fn pln_20_another_request_interrupts_and_cancel_cancels() -> Tested {
+async fn pln_20_another_request_interrupts_and_cancel_cancels() -> TestResult {
     let world = World::new()?;
     let planner = world.planner()?;
     say(&planner, "create a trader").await?;
@@ -108,7 +108,7 @@ async fn pln_20_another_request_interrupts_and_cancel_cancels() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_w7_pln_w13_a_no_is_a_no() -> Tested {
+async fn pln_w7_pln_w13_a_no_is_a_no() -> TestResult {
     let world = World::new()?;
     let planner = world.planner()?;
     say(&planner, "sell 1 ETH").await?;
@@ -118,7 +118,7 @@ async fn pln_w7_pln_w13_a_no_is_a_no() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_t3_a_choice_that_is_gone_meanwhile_is_not_believed() -> Tested {
+async fn pln_t3_a_choice_that_is_gone_meanwhile_is_not_believed() -> TestResult {
     let world = World::new()?;
     let planner = world.planner()?;
     say(&planner, "create a trader named alpha").await?;
@@ -141,7 +141,7 @@ async fn pln_t3_a_choice_that_is_gone_meanwhile_is_not_believed() -> Tested {
 }
 
 #[tokio::test]
-async fn a_price_is_never_lost_and_a_card_says_where_there_is_none() -> Tested {
+async fn a_price_is_never_lost_and_a_card_says_where_there_is_none() -> TestResult {
     let world = World::new()?;
     let planner = world.planner()?;
     let said: [&[&str]; 4] = [
@@ -168,7 +168,7 @@ async fn a_price_is_never_lost_and_a_card_says_where_there_is_none() -> Tested {
 }
 
 #[tokio::test]
-async fn the_card_of_a_cancellation_says_what_the_order_is() -> Tested {
+async fn the_card_of_a_cancellation_says_what_the_order_is() -> TestResult {
     let world = World::new()?;
     let planner = world.planner()?;
     say(&planner, "buy 2 BTC at 10000").await?;

@@ -1,7 +1,7 @@
 //! The exchange: nothing is lost, nothing is done twice, and time fills what waits.
 mod common;
 
-use common::{Tested, World};
+use common::{TestResult, World};
 use fugato::words::Amount;
 use planner::desk::{ExchangeError, NewOrder, OrderStatus, Side};
 use proptest::prelude::*;
@@ -20,7 +20,7 @@ fn order(side: Side, quantity: &str, price: Option<&str>) -> NewOrder {
 }
 
 #[tokio::test]
-async fn an_order_with_the_same_key_is_placed_once() -> Tested {
+async fn an_order_with_the_same_key_is_placed_once() -> TestResult {
     let desk = World::new()?.desk;
     let first = desk.place("k", order(Side::Buy, "1", None)).await?;
     assert_eq!(
@@ -35,7 +35,8 @@ async fn an_order_with_the_same_key_is_placed_once() -> Tested {
 }
 
 #[tokio::test]
-async fn what_waits_is_filled_when_the_book_comes_to_it_and_what_is_left_is_given_back() -> Tested {
+async fn what_waits_is_filled_when_the_book_comes_to_it_and_what_is_left_is_given_back()
+-> TestResult {
     let world = World::new()?;
     let desk = &world.desk;
     let waits = desk
@@ -81,7 +82,7 @@ async fn what_waits_is_filled_when_the_book_comes_to_it_and_what_is_left_is_give
 }
 
 #[tokio::test]
-async fn what_is_not_possible_is_refused_in_words_and_changes_nothing() -> Tested {
+async fn what_is_not_possible_is_refused_in_words_and_changes_nothing() -> TestResult {
     let desk = World::new()?.desk;
     let before = desk.balances().await?;
     let refused = async |order: NewOrder| match desk.place("k", order).await {

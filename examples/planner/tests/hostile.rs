@@ -11,7 +11,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use common::{Tested, World, reply, say, session};
+use common::{TestResult, World, reply, say, session};
 use fugato::{
     BoxError, ChatModel, ChatRequest,
     llm::{ChatDelta, DeltaStream, ModelError},
@@ -192,7 +192,7 @@ fn unfinished(why: &str) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn pln_14_pln_t6_who_takes_too_long_at_any_stage_is_waited_for_as_long_as_that_may_take()
--> Tested {
+-> TestResult {
     for wrong in SLOW {
         let told = one_stage("direct_reply", wrong, "Good morning", false).await?;
         assert_eq!(told, ("Well.".into(), 8), "{wrong:?}");
@@ -207,7 +207,7 @@ async fn pln_14_pln_t6_who_takes_too_long_at_any_stage_is_waited_for_as_long_as_
 }
 
 #[tokio::test(start_paused = true)]
-async fn rct_8_pln_15_what_no_stage_can_use_comes_to_an_honest_end_at_once() -> Tested {
+async fn rct_8_pln_15_what_no_stage_can_use_comes_to_an_honest_end_at_once() -> TestResult {
     let by_rule = || FACTS.to_owned();
     for (at, wrong, expected) in [
         ("direct_reply", Pours, worded("Well.")),
@@ -229,7 +229,7 @@ async fn rct_8_pln_15_what_no_stage_can_use_comes_to_an_honest_end_at_once() -> 
 
 /// The planner fails, so the loop takes over, and its model fails too.
 #[tokio::test(start_paused = true)]
-async fn pln_15_the_loop_that_takes_over_comes_to_an_end_too() -> Tested {
+async fn pln_15_the_loop_that_takes_over_comes_to_an_end_too() -> TestResult {
     let silent = unfinished("the model did not answer");
     let useless = unfinished("I could not put the next step into a usable form");
     let endless = unfinished("it took more steps than I may take");
@@ -265,7 +265,7 @@ async fn pln_15_the_loop_that_takes_over_comes_to_an_end_too() -> Tested {
 /// The loop has placed an order when its model hangs.
 #[tokio::test(start_paused = true)]
 async fn pln_t6_pln_w9_what_the_loop_has_done_before_it_stopped_is_told_until_work_ends_well()
--> Tested {
+-> TestResult {
     let world = World::new()?;
     let garbage = || ["no JSON"; 3].map(ScriptedReply::text);
     let buys = |id| ScriptedReply::tool_calls([ToolCall::new(id, "place_order", order("0.25"))]);
@@ -321,8 +321,8 @@ async fn pln_t6_pln_w9_what_the_loop_has_done_before_it_stopped_is_told_until_wo
 }
 
 #[tokio::test(start_paused = true)]
-async fn pln_23_a_summary_that_nobody_writes_keeps_a_reply_waiting_for_a_minute_at_most() -> Tested
-{
+async fn pln_23_a_summary_that_nobody_writes_keeps_a_reply_waiting_for_a_minute_at_most()
+-> TestResult {
     let world = World::new()?;
     let long = "explain my balance, and at length ".repeat(40);
     for (wrong, seconds) in [(Hangs, 60), (Drips, 60), (Pours, 0), (Blank, 0)] {
@@ -361,7 +361,7 @@ fn any_wrong() -> impl Strategy<Value = Option<Flaw>> {
 
 /// Any failures in any order: each message has a text as its answer, within the timeouts of the
 /// stages.
-async fn any_stage(wrongs: Vec<Option<Flaw>>) -> Tested {
+async fn any_stage(wrongs: Vec<Option<Flaw>>) -> TestResult {
     let world = World::new()?;
     let asked = AtomicUsize::new(0);
     let many = wrongs.len();

@@ -3,7 +3,7 @@ mod common;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use common::{Tested, World, reply, say, session, status};
+use common::{TestResult, World, reply, say, session, status};
 use fugato::{
     ChatRequest,
     agent::plan::WorkUpdate,
@@ -58,7 +58,7 @@ fn stages(model: &Scripted) -> Vec<String> {
 
 /// The reference scenario: a model plans, a person agrees, and a model answers.
 #[tokio::test]
-async fn the_reference_scenario_with_a_scripted_model() -> Tested {
+async fn the_reference_scenario_with_a_scripted_model() -> TestResult {
     let world = World::new()?;
     let model = Scripted::new([
         plan(&[call("get_prices", &json!({})), order(), respond()]),
@@ -80,7 +80,7 @@ async fn the_reference_scenario_with_a_scripted_model() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_16_the_same_by_batches() -> Tested {
+async fn pln_16_the_same_by_batches() -> TestResult {
     let world = World::new()?;
     let model = Scripted::new([
         plan(&[
@@ -104,7 +104,8 @@ async fn pln_16_the_same_by_batches() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_16a_small_talk_is_answered_at_once_and_on_any_doubt_the_planner_is_asked() -> Tested {
+async fn pln_16a_small_talk_is_answered_at_once_and_on_any_doubt_the_planner_is_asked() -> TestResult
+{
     let world = World::new()?;
     let talk = json!({ "action": "direct_answer", "answer": "Good morning!" });
     let other = json!({ "action": "other" });
@@ -143,7 +144,7 @@ async fn pln_16a_small_talk_is_answered_at_once_and_on_any_doubt_the_planner_is_
 }
 
 #[tokio::test]
-async fn pln_7_pln_10_pln_24_what_the_planner_is_told_and_which_source_it_believes() -> Tested {
+async fn pln_7_pln_10_pln_24_what_the_planner_is_told_and_which_source_it_believes() -> TestResult {
     let world = World::new()?;
     let model = Scripted::new([
         plan(&[json!({ "type": "ask_user", "instruction": "How bold?" })]),
@@ -190,7 +191,7 @@ async fn pln_7_pln_10_pln_24_what_the_planner_is_told_and_which_source_it_believ
 }
 
 #[tokio::test]
-async fn pln_21_what_is_known_of_the_task_has_no_say_where_a_look_has() -> Tested {
+async fn pln_21_what_is_known_of_the_task_has_no_say_where_a_look_has() -> TestResult {
     let world = World::new()?;
     let model = Scripted::new([plan(&[respond()])]);
     let planner = world.with(model.clone())?;
@@ -210,7 +211,8 @@ async fn pln_21_what_is_known_of_the_task_has_no_say_where_a_look_has() -> Teste
 }
 
 #[tokio::test(start_paused = true)]
-async fn pln_14_pln_t6_a_planner_that_takes_too_long_has_a_message_and_loses_nothing() -> Tested {
+async fn pln_14_pln_t6_a_planner_that_takes_too_long_has_a_message_and_loses_nothing() -> TestResult
+{
     let world = World::new()?;
     let model = Scripted::new([
         ScriptedReply::hang(),
@@ -245,8 +247,8 @@ async fn pln_14_pln_t6_a_planner_that_takes_too_long_has_a_message_and_loses_not
 
 /// The model is late after the order was placed: when it looks at the plan again, or answers.
 #[tokio::test(start_paused = true)]
-async fn pln_t6_what_was_done_before_it_took_too_long_is_told_and_not_done_again_unseen() -> Tested
-{
+async fn pln_t6_what_was_done_before_it_took_too_long_is_told_and_not_done_again_unseen()
+-> TestResult {
     let order_again = || plan(&[order(), respond()]);
     for replies in [
         vec![ScriptedReply::hang()],
@@ -278,7 +280,7 @@ async fn pln_t6_what_was_done_before_it_took_too_long_is_told_and_not_done_again
 }
 
 #[tokio::test]
-async fn pln_15_pln_w9_the_loop_that_takes_over_inherits_what_the_plan_has_done() -> Tested {
+async fn pln_15_pln_w9_the_loop_that_takes_over_inherits_what_the_plan_has_done() -> TestResult {
     for written in ["0.25", "0.250"] {
         taken_over(written).await?;
     }
@@ -286,7 +288,7 @@ async fn pln_15_pln_w9_the_loop_that_takes_over_inherits_what_the_plan_has_done(
 }
 
 /// The loop repeats the plan's order, written in this way, and then places another one.
-async fn taken_over(written: &str) -> Tested {
+async fn taken_over(written: &str) -> TestResult {
     let world = World::new()?;
     let again = json!({ "symbol": "BTC-USDT", "side": "buy", "quantity": written });
     let more = json!({ "symbol": "BTC-USDT", "side": "buy", "quantity": "0.1" });
@@ -323,7 +325,7 @@ async fn taken_over(written: &str) -> Tested {
 }
 
 #[tokio::test]
-async fn pln_21_what_was_read_before_somebody_was_waited_for_is_not_told_again() -> Tested {
+async fn pln_21_what_was_read_before_somebody_was_waited_for_is_not_told_again() -> TestResult {
     let world = World::new()?;
     let new = json!({ "name": "alpha", "model": "glimmer", "exchange": "replay" });
     let model = Scripted::new([
@@ -371,7 +373,7 @@ async fn pln_21_what_was_read_before_somebody_was_waited_for_is_not_told_again()
 }
 
 #[tokio::test]
-async fn pln_21_neither_looks_nor_refusals_outlive_a_question() -> Tested {
+async fn pln_21_neither_looks_nor_refusals_outlive_a_question() -> TestResult {
     let ask = || json!({ "type": "ask_user", "instruction": "Shall I go on?" });
     let wrong = json!({ "name": "alpha", "model": "nothing", "exchange": "replay" });
     let asks = json!({ "action": "ask_user", "question": "Shall I go on?" });
@@ -410,7 +412,7 @@ async fn pln_21_neither_looks_nor_refusals_outlive_a_question() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_16_two_orders_that_are_alike_are_two() -> Tested {
+async fn pln_16_two_orders_that_are_alike_are_two() -> TestResult {
     let world = World::new()?;
     let model = Scripted::new([
         plan(&[order(), order(), respond()]),
@@ -428,7 +430,7 @@ async fn pln_16_two_orders_that_are_alike_are_two() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_w5_pln_t8_a_plan_for_other_tools_is_dropped_or_goes_on() -> Tested {
+async fn pln_w5_pln_t8_a_plan_for_other_tools_is_dropped_or_goes_on() -> TestResult {
     for (changed, survives) in [("get_balances", false), ("cancel_order", true)] {
         let world = World::new()?;
         let rest = json!({ "action": "continue" });
@@ -481,7 +483,7 @@ async fn pln_w5_pln_t8_a_plan_for_other_tools_is_dropped_or_goes_on() -> Tested 
 }
 
 #[tokio::test]
-async fn pln_23_pln_t4_old_turns_become_what_is_known_and_nothing_live_does() -> Tested {
+async fn pln_23_pln_t4_old_turns_become_what_is_known_and_nothing_live_does() -> TestResult {
     let world = World::new()?;
     let summary = json!({
         "goal": "learn to trade", "facts": ["is new to this", "there are two models"],
@@ -519,7 +521,7 @@ async fn pln_23_pln_t4_old_turns_become_what_is_known_and_nothing_live_does() ->
 }
 
 #[tokio::test]
-async fn pln_23_a_summary_that_fails_leaves_everything_as_it_is() -> Tested {
+async fn pln_23_a_summary_that_fails_leaves_everything_as_it_is() -> TestResult {
     let world = World::new()?;
     let long = format!("Tell me a story about {}", "caution ".repeat(200));
     let talk = json!({ "action": "direct_answer", "answer": "Once upon a time." });
@@ -536,7 +538,7 @@ async fn pln_23_a_summary_that_fails_leaves_everything_as_it_is() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_3_what_two_sessions_learn_at_once_is_kept_by_both() -> Tested {
+async fn pln_3_what_two_sessions_learn_at_once_is_kept_by_both() -> TestResult {
     let world = World::new()?;
     let users = world.deps().users().clone();
     let learnt = |fact: &str| {
@@ -565,7 +567,7 @@ async fn pln_3_what_two_sessions_learn_at_once_is_kept_by_both() -> Tested {
 }
 
 #[tokio::test]
-async fn rules_stand_in_where_the_model_cannot_be_reached() -> Tested {
+async fn rules_stand_in_where_the_model_cannot_be_reached() -> TestResult {
     let world = World::new()?;
     let down = || ScriptedReply::error(ModelError::new(ModelErrorKind::Unavailable, "maintenance"));
     let planner = world.with(Scripted::new([down(), down(), down()]))?;
@@ -582,7 +584,7 @@ async fn rules_stand_in_where_the_model_cannot_be_reached() -> Tested {
 
 /// A model's claim of a fill is not reported as one, in a step and in the loop that takes over.
 #[tokio::test]
-async fn pln_15_a_fill_without_a_receipt_is_not_told() -> Tested {
+async fn pln_15_a_fill_without_a_receipt_is_not_told() -> TestResult {
     let wishes = [
         (
             "Buy 0.1 BTC",
@@ -612,7 +614,7 @@ async fn pln_15_a_fill_without_a_receipt_is_not_told() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_21_what_there_is_is_read_out_whatever_a_model_says() -> Tested {
+async fn pln_21_what_there_is_is_read_out_whatever_a_model_says() -> TestResult {
     let asked = [
         (
             "what are my balances?",
@@ -642,7 +644,7 @@ async fn pln_21_what_there_is_is_read_out_whatever_a_model_says() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_11_words_for_programs_are_no_reply_and_rules_answer() -> Tested {
+async fn pln_11_words_for_programs_are_no_reply_and_rules_answer() -> TestResult {
     let raw = || ScriptedReply::text("{\"steps\":[{\"type\":\"respond\"");
     let other = || json_reply(&json!({ "action": "other" }));
     let world = World::new()?;

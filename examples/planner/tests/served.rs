@@ -7,7 +7,7 @@ use axum::{
     Router,
     http::{StatusCode, request::Parts},
 };
-use common::{Tested, World};
+use common::{TestResult, World};
 use fugato::{
     BoxError,
     axum::{AccessDenied, AgentRoutes, Caller},
@@ -51,7 +51,7 @@ async fn code(app: &Router, thread: &str) -> Result<String, BoxError> {
 }
 
 #[tokio::test]
-async fn pln_18_a_plan_is_told_as_it_is_carried_out() -> Tested {
+async fn pln_18_a_plan_is_told_as_it_is_carried_out() -> TestResult {
     let app = app()?;
     let (_, events) = post(&app, &json!({ "thread": "t", "text": "sell 0.25 BTC" })).await?;
     assert_eq!(
@@ -102,7 +102,7 @@ async fn at_once(app: &Router, body: &Value) -> Result<(), BoxError> {
 }
 
 #[tokio::test]
-async fn k35_six_copies_of_a_yes_place_one_order() -> Tested {
+async fn k35_six_copies_of_a_yes_place_one_order() -> TestResult {
     let world = World::new()?;
     let app = AgentRoutes::new(world.planner()?).router();
     let asked = json!({ "thread": "t", "text": "buy 0.01 BTC" });
@@ -116,7 +116,7 @@ async fn k35_six_copies_of_a_yes_place_one_order() -> Tested {
 }
 
 #[tokio::test]
-async fn k35_a_yes_under_a_card_that_was_replaced_buys_nothing() -> Tested {
+async fn k35_a_yes_under_a_card_that_was_replaced_buys_nothing() -> TestResult {
     let world = World::new()?;
     let app = AgentRoutes::new(world.planner()?).router();
     post(&app, &json!({ "thread": "t", "text": "buy 0.01 BTC" })).await?;
@@ -138,7 +138,7 @@ async fn k35_a_yes_under_a_card_that_was_replaced_buys_nothing() -> Tested {
 }
 
 #[tokio::test]
-async fn a_session_is_nobody_elses() -> Tested {
+async fn a_session_is_nobody_elses() -> TestResult {
     let by_user = |request: &Parts| {
         let user = request.headers.get("user").and_then(|it| it.to_str().ok());
         Ok::<_, AccessDenied>(Caller::default().user(user.unwrap_or_default()))
@@ -162,7 +162,7 @@ async fn a_session_is_nobody_elses() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_20_over_http_a_question_is_answered_dropped_or_left() -> Tested {
+async fn pln_20_over_http_a_question_is_answered_dropped_or_left() -> TestResult {
     let app = app()?;
     let asked = json!({ "thread": "t", "text": "create a trader named alpha" });
     let (_, events) = post(&app, &asked).await?;
@@ -221,7 +221,8 @@ async fn shown(app: &Router, thread: &str) -> Result<Vec<(String, String)>, BoxE
 }
 
 #[tokio::test]
-async fn pln_w3_the_page_lists_the_sessions_of_a_person_and_shows_all_that_was_said() -> Tested {
+async fn pln_w3_the_page_lists_the_sessions_of_a_person_and_shows_all_that_was_said() -> TestResult
+{
     let world = World::new()?;
     let app = AgentRoutes::new(world.planner()?).router();
     let say = async |thread: &str, text: &str| {

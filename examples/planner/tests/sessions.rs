@@ -3,14 +3,14 @@ mod common;
 
 use std::sync::Arc;
 
-use common::{START, Tested, World, reply, say, session, status};
+use common::{START, TestResult, World, reply, say, session, status};
 use fugato::{memory::ExecutionStatus, store::ThreadLog as _};
 use fugato_testkit::{Scripted, ScriptedReply};
 use planner::service::Planner;
 use serde_json::json;
 
 #[tokio::test]
-async fn pln_w3_pln_t7_two_sessions_of_a_person_do_not_meet() -> Tested {
+async fn pln_w3_pln_t7_two_sessions_of_a_person_do_not_meet() -> TestResult {
     let world = World::new()?;
     let planner = world.planner()?;
     let one = planner
@@ -45,7 +45,7 @@ async fn pln_w3_pln_t7_two_sessions_of_a_person_do_not_meet() -> Tested {
 }
 
 #[tokio::test(start_paused = true)]
-async fn pln_5_pln_6_pln_16c_how_far_the_work_is_has_the_names_that_others_know() -> Tested {
+async fn pln_5_pln_6_pln_16c_how_far_the_work_is_has_the_names_that_others_know() -> TestResult {
     let world = World::new()?;
     let planner = world.planner()?;
     say(&planner, "create a trader named alpha").await?;
@@ -109,7 +109,7 @@ async fn pln_5_pln_6_pln_16c_how_far_the_work_is_has_the_names_that_others_know(
 }
 
 #[tokio::test]
-async fn pln_t1_pln_t2_an_answer_finds_its_question_after_a_restart() -> Tested {
+async fn pln_t1_pln_t2_an_answer_finds_its_question_after_a_restart() -> TestResult {
     let world = World::new()?;
     say(&world.planner()?, "sell 1 ETH").await?;
     let done = say(&world.planner()?, "yes").await?;
@@ -119,7 +119,7 @@ async fn pln_t1_pln_t2_an_answer_finds_its_question_after_a_restart() -> Tested 
 
 /// A question that a crash kept from the person is shown before words can answer it.
 #[test]
-fn pln_t2_words_after_a_crash_do_not_answer_a_question_that_nobody_has_seen() -> Tested {
+fn pln_t2_words_after_a_crash_do_not_answer_a_question_that_nobody_has_seen() -> TestResult {
     let order = json!({ "symbol": "BTC-USDT", "side": "buy", "quantity": "0.25" });
     let step = json!({ "type": "tool", "tool_name": "place_order", "tool_args": order });
     for words in ["continue", "yes", "no"] {
@@ -133,7 +133,7 @@ fn pln_t2_words_after_a_crash_do_not_answer_a_question_that_nobody_has_seen() ->
                 tokio::task::yield_now().await;
             }
             saying.abort();
-            Tested::Ok(())
+            TestResult::Ok(())
         })?;
         // The process is gone, and its work with it.
         drop(first);
@@ -146,7 +146,7 @@ fn pln_t2_words_after_a_crash_do_not_answer_a_question_that_nobody_has_seen() ->
             assert!(card.text.starts_with("place_order: "), "{words}: {card:?}");
             assert!(card.waiting.is_some(), "{words}: {card:?}");
             assert_eq!(world.desk.trades(10).await?, [], "{words}");
-            Tested::Ok(())
+            TestResult::Ok(())
         })?;
     }
     Ok(())
@@ -159,7 +159,7 @@ fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
 }
 
 #[tokio::test]
-async fn pln_22_pln_c6_another_try_begins_the_work_anew_and_an_answer_never_does() -> Tested {
+async fn pln_22_pln_c6_another_try_begins_the_work_anew_and_an_answer_never_does() -> TestResult {
     let world = World::new()?;
     let planner = world.planner()?;
     assert_eq!(say(&planner, "继续").await?, "没有可以继续的事。");
@@ -188,7 +188,7 @@ async fn pln_22_pln_c6_another_try_begins_the_work_anew_and_an_answer_never_does
 }
 
 #[tokio::test]
-async fn pln_8_pln_t9_commands_come_first() -> Tested {
+async fn pln_8_pln_t9_commands_come_first() -> TestResult {
     let world = World::new()?;
     let planner = world.planner()?;
     say(&planner, "Remember that I trade by day.").await?;
@@ -236,7 +236,7 @@ async fn pln_8_pln_t9_commands_come_first() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_2_a_history_ages_and_is_bounded() -> Tested {
+async fn pln_2_a_history_ages_and_is_bounded() -> TestResult {
     let world = World::new()?;
     let planner = world.planner()?;
     for _ in 0..51 {
@@ -250,7 +250,7 @@ async fn pln_2_a_history_ages_and_is_bounded() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_17_pln_w6_the_status_goes_only_where_it_may() -> Tested {
+async fn pln_17_pln_w6_the_status_goes_only_where_it_may() -> TestResult {
     use ExecutionStatus::{Completed, Planning, Running, WaitingUser, WaitingUserConfirmation};
     let world = World::new()?;
     let planner = world.planner()?;
@@ -296,7 +296,7 @@ async fn pln_17_pln_w6_the_status_goes_only_where_it_may() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_9_a_stream_tells_what_happens_and_ends_in_a_reply() -> Tested {
+async fn pln_9_a_stream_tells_what_happens_and_ends_in_a_reply() -> TestResult {
     use futures::StreamExt as _;
     let world = World::new()?;
     let planner = world.planner()?;

@@ -16,7 +16,9 @@ use jiff::civil::{Date, DateTime};
 use serde::{Deserialize, Serialize};
 
 pub use compacted::{CompactedHistory, Part};
-pub use interaction::{Card, CardAction, CardReply, Pending, PendingWrite, QuestionTopic};
+pub use interaction::{
+    Card, CardAction, CardReply, PendingInteraction, PendingWrite, QuestionTopic,
+};
 pub use phase::{Mode, Phase, TerminalOutcome, TerminalStatus};
 pub use request::{BY_HAND, Request};
 pub use transition::{CURRENT_STEP, LOOP_CLOSED, PLAN, ROUGH_BUILD_DONE, STEP_ADVANCED};
@@ -54,7 +56,7 @@ pub struct AgentState {
     /// A write that waits for the person, or was accepted and waits for its execution.
     pub wanted: Option<PendingWrite>,
     /// The open question to the person.
-    pub pending: Option<Pending>,
+    pub pending: Option<PendingInteraction>,
     /// The classes that this conversation is about.
     pub task_class_ids: Vec<u32>,
     /// The current schedule; loaded when it is first needed.

@@ -44,12 +44,7 @@ fn stage(folder: &Path, script: impl IntoIterator<Item = Value>) -> Stage {
 }
 
 async fn approve(stage: &Stage) -> Scene {
-    let standing = stage
-        .service
-        .runner()
-        .status(&stage.thread)
-        .await
-        .unwrap();
+    let standing = stage.service.runner().status(&stage.thread).await.unwrap();
     let ThreadStatus::Waiting(open) = standing else {
         panic!("{standing:?}")
     };
@@ -100,12 +95,7 @@ async fn third(folder: &Path) {
 
 async fn fourth(folder: &Path, lang: Lang) {
     let stage = stage(folder, []);
-    let standing = stage
-        .service
-        .runner()
-        .status(&stage.thread)
-        .await
-        .unwrap();
+    let standing = stage.service.runner().status(&stage.thread).await.unwrap();
     assert_eq!(standing, ThreadStatus::Idle);
     let agent: AgentState = stage.state().await;
     assert_eq!(lies(&agent, FIRST), [Slot::new(8, 3, 4)]);

@@ -1,4 +1,4 @@
-use fugato_memory::{ExecutionStatus, Waiting};
+use fugato_memory::{ExecutionStatus, PendingQuestion};
 use serde_json::{Map, Value, json};
 
 use super::PlanProgress;
@@ -49,7 +49,7 @@ impl PlanProgress {
         fields.into_iter().collect()
     }
 
-    fn waited(&self, waiting: &Waiting) -> Value {
+    fn waited(&self, waiting: &PendingQuestion) -> Value {
         let confirms = self.status() == ExecutionStatus::WaitingUserConfirmation;
         let target = self.running().filter(|_| confirms);
         json!({

@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
-use fugato_memory::{Execution, ExecutionStatus, ExecutionUpdate, Observation, Waiting, cut};
+use fugato_memory::{
+    Execution, ExecutionStatus, ExecutionUpdate, Observation, PendingQuestion, cut,
+};
 use fugato_state::{Message, Millis, Plan, PlanStep, State};
 use serde::{Deserialize, Serialize};
 
@@ -100,7 +102,7 @@ pub enum WorkUpdate {
         id: String,
     },
     /// A person is asked to confirm the step that has begun.
-    AskedToConfirm(Waiting),
+    AskedToConfirm(PendingQuestion),
     /// The person has answered the confirmation.
     Confirmed,
     /// A step ended.
@@ -115,7 +117,7 @@ pub enum WorkUpdate {
     /// A wait for a person has ended: the reasons of earlier refusals may no longer hold.
     Expired,
     /// The step that has begun is a question to the person.
-    Asked(Waiting),
+    Asked(PendingQuestion),
     /// The person has answered the question.
     Replied {
         /// The answer.

@@ -17,7 +17,7 @@ use futures::StreamExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{Number, Tested, assistant, call, calls, run, state, thread, tools};
+use crate::{Number, TestResult, assistant, call, calls, run, state, thread, tools};
 
 /// Returns the results of the last run's calls.
 fn results(react: &React) -> Vec<String> {
@@ -26,7 +26,7 @@ fn results(react: &React) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rct_w4_whatever_goes_wrong_is_a_result_with_a_status() -> Tested {
+async fn rct_w4_whatever_goes_wrong_is_a_result_with_a_status() -> TestResult {
     let wrong = [
         ToolCall::new("a", "fail", json!({})),
         ToolCall::new("b", "hang", json!({})),
@@ -70,7 +70,7 @@ async fn rct_w4_whatever_goes_wrong_is_a_result_with_a_status() -> Tested {
 }
 
 #[tokio::test]
-async fn l8_the_tools_that_are_asked_for_become_visible() -> Tested {
+async fn l8_the_tools_that_are_asked_for_become_visible() -> TestResult {
     let add = ToolCall::new("a", "context_tools_add", json!({ "domain": "mail" }));
     let model = Scripted::new([
         calls([add]),
@@ -90,7 +90,7 @@ async fn l8_the_tools_that_are_asked_for_become_visible() -> Tested {
 }
 
 #[tokio::test]
-async fn l10_a_call_that_was_never_carried_out_is_cancelled() -> Tested {
+async fn l10_a_call_that_was_never_carried_out_is_cancelled() -> TestResult {
     let graph = Graph::<React>::starting_at("tell")
         .node("tell", async |_: Context<React>| {
             let hanging = Message::assistant("").with_tool_calls([call("a", "send", 1)]);
@@ -118,7 +118,7 @@ async fn l10_a_call_that_was_never_carried_out_is_cancelled() -> Tested {
 }
 
 #[tokio::test]
-async fn l9_what_a_gate_wants_confirmed_is_asked_before_anything_is_done() -> Tested {
+async fn l9_what_a_gate_wants_confirmed_is_asked_before_anything_is_done() -> TestResult {
     let round = [
         call("a", "look", 1),
         call("b", "send", 2),
@@ -185,7 +185,7 @@ fn frames(mut encoder: impl Encoder, events: &[Event]) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn k35_every_wire_shows_the_call_that_a_gate_asks_about() -> Tested {
+async fn k35_every_wire_shows_the_call_that_a_gate_asks_about() -> TestResult {
     let gated = tools()?.gates(GateChain::new().with(confirm_writes));
     let marked = tools()?.confirm_if(|_, call| call.name == "send");
     for events in [asked(gated).await?, asked(marked).await?] {
@@ -267,7 +267,7 @@ impl Embeds<React> for Counter {
 }
 
 #[tokio::test]
-async fn l11_a_write_sees_the_write_before_it() -> Tested {
+async fn l11_a_write_sees_the_write_before_it() -> TestResult {
     let add = ToolSpec::write("add", "Adds.").effect(EffectClass::Pure);
     let registry = Registry::<Counter, Change>::builder()
         .function(add, |cx, Number { n }| {
@@ -294,7 +294,7 @@ async fn l11_a_write_sees_the_write_before_it() -> Tested {
 }
 
 #[tokio::test(start_paused = true)]
-async fn l11_reads_of_a_round_run_at_the_same_time_and_keep_their_order() -> Tested {
+async fn l11_reads_of_a_round_run_at_the_same_time_and_keep_their_order() -> TestResult {
     let slow = ToolSpec::read("wait", "Waits so many seconds.");
     let registry = Registry::<React, ReactUpdate>::builder()
         .tool(async_tool_fn(slow, |_, Number { n }| {
@@ -345,7 +345,7 @@ async fn shown(model: Scripted) -> Result<Vec<(u64, &'static str, String)>, BoxE
 }
 
 #[tokio::test(start_paused = true)]
-async fn l13_arguments_are_shown_as_they_come() -> Tested {
+async fn l13_arguments_are_shown_as_they_come() -> TestResult {
     let piece = ChatDelta::ToolCall;
     // A name may come in pieces too, and a call without an id cannot be shown yet.
     let deltas = [
@@ -372,7 +372,7 @@ async fn l13_arguments_are_shown_as_they_come() -> Tested {
 }
 
 #[tokio::test]
-async fn l13_calls_are_not_shown_of_a_model_that_may_not_call() -> Tested {
+async fn l13_calls_are_not_shown_of_a_model_that_may_not_call() -> TestResult {
     let model = Scripted::new([calls([call("a", "look", 1)]), calls([call("b", "look", 2)])]);
     let graph = ReactLoop::new(model, tools()?).max_steps(1).build()?;
     let events = assistant(graph).chat_stream(&thread(), "Go.");
@@ -390,7 +390,7 @@ async fn l13_calls_are_not_shown_of_a_model_that_may_not_call() -> Tested {
 }
 
 #[tokio::test]
-async fn pln_21_what_was_read_before_a_write_is_not_told_after_it() -> Tested {
+async fn pln_21_what_was_read_before_a_write_is_not_told_after_it() -> TestResult {
     let rounds = [
         calls([call("a", "look", 1)]),
         calls([call("b", "look", 2), call("c", "send", 3)]),

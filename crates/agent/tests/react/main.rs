@@ -17,7 +17,7 @@ use fugato_tool::{
 use serde::Deserialize;
 use serde_json::json;
 
-pub(crate) type Tested = Result<(), BoxError>;
+pub(crate) type TestResult = Result<(), BoxError>;
 
 #[derive(Deserialize, schemars::JsonSchema)]
 pub(crate) struct Number {

@@ -13,14 +13,14 @@ use fugato_testkit::{Scripted, ScriptedReply};
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 
-use crate::{Tested, assistant, call, calls, run, state, thread, tools};
+use crate::{TestResult, assistant, call, calls, run, state, thread, tools};
 
 fn reply(text: &str, metadata: &Value) -> Value {
     json!({ "final_reply": text, "metadata": metadata })
 }
 
 #[tokio::test]
-async fn rct_t1_without_a_tool_the_model_is_asked_once() -> Tested {
+async fn rct_t1_without_a_tool_the_model_is_asked_once() -> TestResult {
     let model = Scripted::new(["Hello."]);
     let (said, react) = run(&model, |graph| graph.system("Be brief.")).await?;
     let metadata = json!({ "steps_taken": 0, "tools_used": [], "stop_reason": "", "llm_calls": 1 });
@@ -37,7 +37,7 @@ async fn rct_t1_without_a_tool_the_model_is_asked_once() -> Tested {
 }
 
 #[tokio::test]
-async fn rct_t2_two_rounds_and_an_answer() -> Tested {
+async fn rct_t2_two_rounds_and_an_answer() -> TestResult {
     let model = Scripted::new([
         calls([call("a", "look", 1), call("b", "look", 2)]),
         calls([call("a", "send", 3)]),
@@ -64,7 +64,7 @@ async fn rct_t2_two_rounds_and_an_answer() -> Tested {
 }
 
 #[tokio::test]
-async fn rct_t3_at_the_step_limit_the_model_is_asked_without_tools() -> Tested {
+async fn rct_t3_at_the_step_limit_the_model_is_asked_without_tools() -> TestResult {
     let model = Scripted::new([
         calls([call("a", "look", 1)]),
         calls([call("b", "look", 2)]).delta(ChatDelta::text("That is all I found.")),
@@ -84,7 +84,7 @@ async fn rct_t3_at_the_step_limit_the_model_is_asked_without_tools() -> Tested {
 }
 
 #[tokio::test]
-async fn rct_t4_a_loop_ends_with_a_reason_and_a_reply() -> Tested {
+async fn rct_t4_a_loop_ends_with_a_reason_and_a_reply() -> TestResult {
     let again = || calls([call("a", "look", 1)]);
     let model = Scripted::new([again(), again()]);
     let (said, react) = run(&model, |graph| graph).await?;
@@ -100,7 +100,7 @@ async fn rct_t4_a_loop_ends_with_a_reason_and_a_reply() -> Tested {
 }
 
 #[tokio::test]
-async fn rct_c4_after_a_loop_the_model_may_answer_without_tools() -> Tested {
+async fn rct_c4_after_a_loop_the_model_may_answer_without_tools() -> TestResult {
     let again = || calls([call("a", "look", 1)]);
     let model = Scripted::new([again(), again(), ScriptedReply::text("It is there.")]);
     let (said, _) = run(&model, ReactLoop::answer_after_loop).await?;
@@ -112,7 +112,7 @@ async fn rct_c4_after_a_loop_the_model_may_answer_without_tools() -> Tested {
 }
 
 #[test]
-fn rct_t5_an_old_thread_without_the_new_fields_loads() -> Tested {
+fn rct_t5_an_old_thread_without_the_new_fields_loads() -> TestResult {
     let old = json!({ "conversation": { "history": [] }, "run": { "current_step": 2 } });
     let read: React = serde_json::from_value(old)?;
     let mut expected = React::default();
@@ -122,7 +122,7 @@ fn rct_t5_an_old_thread_without_the_new_fields_loads() -> Tested {
 }
 
 #[tokio::test]
-async fn rct_t6_events_come_in_order() -> Tested {
+async fn rct_t6_events_come_in_order() -> TestResult {
     let model = Scripted::new([
         calls([call("a", "look", 1)]).reasoning("hm"),
         ScriptedReply::chunks(["All ", "well."]),
@@ -175,7 +175,7 @@ async fn rct_t6_events_come_in_order() -> Tested {
 }
 
 #[tokio::test]
-async fn rct_3_each_run_begins_anew() -> Tested {
+async fn rct_3_each_run_begins_anew() -> TestResult {
     let again = || calls([call("a", "look", 1)]);
     let model = Scripted::new([again(), again(), ScriptedReply::text("Yes?")]);
     let graph = ReactLoop::new(model, tools()?).max_steps(4).build()?;
@@ -190,7 +190,7 @@ async fn rct_3_each_run_begins_anew() -> Tested {
 }
 
 #[tokio::test]
-async fn l5_a_model_without_tool_calls_runs_the_same_loop() -> Tested {
+async fn l5_a_model_without_tool_calls_runs_the_same_loop() -> TestResult {
     let json = [
         r#"{"speak": "Looking.", "tool_call": {"name": "look", "arguments": {"n": 1}}}"#,
         r#"{"speak": "It is there."}"#,
@@ -227,7 +227,7 @@ async fn l5_a_model_without_tool_calls_runs_the_same_loop() -> Tested {
 }
 
 #[tokio::test]
-async fn l4_an_unusable_answer_is_corrected_and_too_many_end_the_run() -> Tested {
+async fn l4_an_unusable_answer_is_corrected_and_too_many_end_the_run() -> TestResult {
     let model = Scripted::new(["look 1", r#"{"speak": "It is there."}"#]);
     let (said, react) = run(&model, |graph| graph.style(DecisionStyle::JsonAction)).await?;
     assert_eq!(said.final_reply, "It is there.");
@@ -250,7 +250,7 @@ async fn l4_an_unusable_answer_is_corrected_and_too_many_end_the_run() -> Tested
 }
 
 #[tokio::test]
-async fn a_model_that_does_not_answer_fails_the_run_and_a_retry_goes_on() -> Tested {
+async fn a_model_that_does_not_answer_fails_the_run_and_a_retry_goes_on() -> TestResult {
     let down = ModelError::new(ModelErrorKind::Unavailable, "maintenance");
     let model = Scripted::new([
         calls([call("a", "send", 1)]),
@@ -271,7 +271,7 @@ async fn a_model_that_does_not_answer_fails_the_run_and_a_retry_goes_on() -> Tes
 }
 
 #[tokio::test]
-async fn a_claim_that_a_note_was_stored_needs_its_receipt() -> Tested {
+async fn a_claim_that_a_note_was_stored_needs_its_receipt() -> TestResult {
     let claim = "Okay, I have saved your note.";
     let nothing = "Nothing was written or changed in this run.";
     let stored = json!({ "note": "tea" });
@@ -296,7 +296,7 @@ async fn a_claim_that_a_note_was_stored_needs_its_receipt() -> Tested {
 }
 
 #[tokio::test]
-async fn rct_1_rct_4_the_memory_trigger_comes_first_and_cannot_stop_the_run() -> Tested {
+async fn rct_1_rct_4_the_memory_trigger_comes_first_and_cannot_stop_the_run() -> TestResult {
     let model = Scripted::new(["Hello."]);
     let (said, _) = run(&model, |graph| {
         graph.memory_trigger(async |_: Context<React>| Err::<(), BoxError>("no memory".into()))
@@ -329,7 +329,7 @@ async fn rct_1_rct_4_the_memory_trigger_comes_first_and_cannot_stop_the_run() ->
 }
 
 #[tokio::test(start_paused = true)]
-async fn l13_tokens_are_shown_as_they_come() -> Tested {
+async fn l13_tokens_are_shown_as_they_come() -> TestResult {
     let slow = ScriptedReply::chunks(["All ", "well."]).paced(Duration::from_secs(1));
     let assistant = assistant(ReactLoop::new(Scripted::new([slow]), tools()?).build()?);
     let began = tokio::time::Instant::now();

@@ -23,7 +23,7 @@ pub struct Execution {
     /// Short notes of older observations, oldest first: at most [`Self::MOST_NOTES`].
     pub notes: Vec<String>,
     /// The question that the work waits for.
-    pub waiting: Option<Waiting>,
+    pub waiting: Option<PendingQuestion>,
     /// The referents of words such as "this one", by kind.
     pub references: BTreeMap<String, Reference>,
     /// The last snapshots of the outside world, by kind.
@@ -89,7 +89,7 @@ pub struct Observation {
 
 /// A question that must be answered before the work can go on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Waiting {
+pub struct PendingQuestion {
     /// The question.
     pub question: String,
     /// The purpose of the question.
@@ -137,9 +137,9 @@ pub enum ExecutionUpdate {
     /// An observation was made.
     Observed(Observation),
     /// It waits for an answer.
-    Asked(Waiting),
+    Asked(PendingQuestion),
     /// It waits for a yes or a no.
-    AskedToConfirm(Waiting),
+    AskedToConfirm(PendingQuestion),
     /// The question was answered, and the work is planned again.
     Answered,
     /// The person confirmed.
@@ -245,7 +245,7 @@ impl Execution {
         may
     }
 
-    fn wait(&mut self, status: ExecutionStatus, waiting: Waiting) {
+    fn wait(&mut self, status: ExecutionStatus, waiting: PendingQuestion) {
         if self.become_now(status) {
             self.waiting = Some(waiting);
         }

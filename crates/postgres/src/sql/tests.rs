@@ -6,7 +6,7 @@ use tokio_postgres::types::ToSql;
 
 use crate::{PostgresOptions, connection::Connection, database::Database, row::get};
 
-type Tested = Result<(), Box<dyn Error>>;
+type TestResult = Result<(), Box<dyn Error>>;
 
 async fn open(url: &str, schema: &str) -> Result<Arc<Database>, Box<dyn Error>> {
     let options = PostgresOptions::default().schema(schema);
@@ -30,7 +30,7 @@ async fn plan(
 }
 
 #[tokio::test]
-async fn a_hundred_thousand_parked_threads_cost_a_claim_nothing() -> Tested {
+async fn a_hundred_thousand_parked_threads_cost_a_claim_nothing() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };
@@ -73,7 +73,7 @@ async fn a_hundred_thousand_parked_threads_cost_a_claim_nothing() -> Tested {
 }
 
 #[tokio::test]
-async fn nothing_is_read_but_by_an_index() -> Tested {
+async fn nothing_is_read_but_by_an_index() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };
@@ -110,7 +110,7 @@ async fn nothing_is_read_but_by_an_index() -> Tested {
 }
 
 #[tokio::test]
-async fn what_the_database_is_set_to_changes_nothing() -> Tested {
+async fn what_the_database_is_set_to_changes_nothing() -> TestResult {
     let Some(server) = Postgres::shared() else {
         return Ok(());
     };

@@ -14,7 +14,7 @@ use fugato_store::{Commit, Expect, Fence, Record, Status, StoreError, StoreError
 use servers::Server;
 use tokio_postgres::{Client, NoTls};
 
-pub(crate) type Tested = Result<(), Box<dyn Error>>;
+pub(crate) type TestResult = Result<(), Box<dyn Error>>;
 
 /// Returns the name of a schema that no other test uses.
 pub(crate) fn fresh() -> String {

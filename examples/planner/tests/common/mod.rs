@@ -17,7 +17,7 @@ use planner::{
     session::Session,
 };
 
-pub type Tested = Result<(), BoxError>;
+pub type TestResult = Result<(), BoxError>;
 
 /// The world outside of the planner, which outlives it.
 #[derive(Clone)]

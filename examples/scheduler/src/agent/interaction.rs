@@ -20,7 +20,7 @@ pub struct PendingWrite {
 
 /// The question to the person, and the phase in which the agent continues after the answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Pending {
+pub struct PendingInteraction {
     /// The subject of the question.
     pub topic: QuestionTopic,
     /// The card that the person sees.

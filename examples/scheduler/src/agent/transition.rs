@@ -10,9 +10,9 @@ use fugato::{
 use serde_json::Value;
 
 use super::{
-    AgentState, CardAction, CardReply, ContextHook, EvidenceSource, Health, Mode, Pending,
-    PendingWrite, Phase, QuestionTopic, Request, RouteDecision, RunScope, StepEvidence,
-    TerminalOutcome, TerminalStatus, Upserts,
+    AgentState, CardAction, CardReply, ContextHook, EvidenceSource, Health, Mode,
+    PendingInteraction, PendingWrite, Phase, QuestionTopic, Request, RouteDecision, RunScope,
+    StepEvidence, TerminalOutcome, TerminalStatus, Upserts,
 };
 use crate::{
     calendar::Lang,
@@ -189,7 +189,7 @@ impl AgentState {
         self.phase = Phase::Planning;
     }
 
-    pub(super) fn open(&mut self, pending: Pending) {
+    pub(super) fn open(&mut self, pending: PendingInteraction) {
         self.phase = Phase::Interrupted;
         self.pending = Some(pending);
     }

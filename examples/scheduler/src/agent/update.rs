@@ -7,8 +7,8 @@ use fugato::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentState, CardReply, ContextHook, Health, Mode, Part, Pending, PendingWrite, Request,
-    TerminalOutcome,
+    AgentState, CardReply, ContextHook, Health, Mode, Part, PendingInteraction, PendingWrite,
+    Request, TerminalOutcome,
 };
 use crate::{
     schedule::{Change, Difference, QueueUpdate, ScheduleState},
@@ -48,7 +48,7 @@ pub enum Update {
     /// The plan is accepted without asking.
     PlanConfirmed,
     /// The person is asked.
-    Asked(Pending),
+    Asked(PendingInteraction),
     /// The person has answered.
     Replied(CardReply),
     /// The schedule was loaded.

@@ -1,7 +1,7 @@
 use fugato::graph::{BoxError, Context};
 
 use crate::{
-    agent::{AgentState, Card, Pending, Phase, QuestionTopic, Update},
+    agent::{AgentState, Card, PendingInteraction, Phase, QuestionTopic, Update},
     llm_config::status,
     report,
 };
@@ -41,7 +41,7 @@ pub async fn confirm(cx: Context<AgentState>) -> Result<Vec<Update>, BoxError> {
         lang.pick("your consent is needed", "需要你的确认"),
     );
     let (topic, resume_phase) = (card.topic, Phase::WaitingConfirm);
-    Ok(vec![Update::Asked(Pending {
+    Ok(vec![Update::Asked(PendingInteraction {
         topic,
         card,
         resume_phase,

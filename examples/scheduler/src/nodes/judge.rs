@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::{asking, said};
 use crate::{
     agent::{
-        AgentState, Card, DecisionView, EvidenceSource, Pending, PendingWrite, Phase,
+        AgentState, Card, DecisionView, EvidenceSource, PendingInteraction, PendingWrite, Phase,
         QuestionTopic, TerminalOutcome, Update,
     },
     contract::{ActionKind, Call, ExecutorDecision},
@@ -151,7 +151,7 @@ impl DecisionCheck<'_> {
         let title = self.agent.lang.pick("A question", "请确认");
         let card = Card::question(title, text).streamed(!spoken.after.is_empty());
         let (topic, resume_phase) = (QuestionTopic::AskUser, Phase::Executing);
-        let asked = Update::Asked(Pending {
+        let asked = Update::Asked(PendingInteraction {
             topic,
             card,
             resume_phase,

@@ -8,7 +8,7 @@ use fugato::{
 use super::{announce, asking, check_notes, check_words, parsed, request_text, said};
 use crate::{
     agent::{
-        AgentState, Card, ContextHook, DecisionView, Pending, Phase, QuestionTopic,
+        AgentState, Card, ContextHook, DecisionView, PendingInteraction, Phase, QuestionTopic,
         ROUGH_BUILD_DONE, Update,
     },
     contract::{self, Complexity, PlanAction, PlanDecision},
@@ -159,7 +159,7 @@ impl PlanNode {
                 let card = Card::question(lang.pick("A question", "请确认"), text)
                     .streamed(!spoken.after.is_empty());
                 let (topic, resume_phase) = (QuestionTopic::AskUser, Phase::Planning);
-                updates.push(Update::Asked(Pending {
+                updates.push(Update::Asked(PendingInteraction {
                     topic,
                     card,
                     resume_phase,

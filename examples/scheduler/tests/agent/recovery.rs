@@ -83,13 +83,7 @@ async fn sch_w5_an_accepted_write_survives_a_crash_and_is_made_once() {
             service: Service::new(&deps, log, options, 30).unwrap(),
             ..stage
         };
-        match stage
-            .service
-            .runner()
-            .status(&stage.thread)
-            .await
-            .unwrap()
-        {
+        match stage.service.runner().status(&stage.thread).await.unwrap() {
             ThreadStatus::Unfinished => {
                 let scene = watch(stage.service.recover(&stage.thread)).await;
                 assert_eq!(scene.card().summary, "Well?", "after {survived} appends");

@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use fugato::state::{PlanStep, State as _, ToolCall};
 use scheduler::agent::{
-    AgentState, Card, CardReply, ContextHook, Health, PLAN, Pending, PendingWrite, Phase,
-    QuestionTopic, Request, RouteDecision, TerminalOutcome, Update,
+    AgentState, Card, CardReply, ContextHook, Health, PLAN, PendingInteraction, PendingWrite,
+    Phase, QuestionTopic, Request, RouteDecision, TerminalOutcome, Update,
 };
 use serde_json::json;
 
@@ -40,7 +40,7 @@ fn wanted(accepted: bool) -> PendingWrite {
 
 fn asks(topic: QuestionTopic, resume_phase: Phase) -> Update {
     let card = Card::confirm(topic, "Shall I?", String::new());
-    Update::Asked(Pending {
+    Update::Asked(PendingInteraction {
         topic,
         card,
         resume_phase,
@@ -226,7 +226,7 @@ fn sch_c6_the_next_run_finds_a_clean_state_and_the_same_conversation() {
 
 #[test]
 fn sch_18_a_pending_interaction_survives_a_round_trip() {
-    let pending = Pending {
+    let pending = PendingInteraction {
         topic: QuestionTopic::AskUser,
         card: Card::question("A question", "Mornings?").streamed(true),
         resume_phase: Phase::Planning,
@@ -240,7 +240,10 @@ fn sch_18_a_pending_interaction_survives_a_round_trip() {
             "resume_phase": "planning",
         })
     );
-    assert_eq!(serde_json::from_value::<Pending>(stored).unwrap(), pending);
+    assert_eq!(
+        serde_json::from_value::<PendingInteraction>(stored).unwrap(),
+        pending
+    );
 }
 
 #[test]

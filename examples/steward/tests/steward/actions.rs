@@ -11,7 +11,7 @@ use steward::{
 };
 
 use crate::common::{
-    CLAIM, Stage, TRIP, Tested, agreed, asked, claim, desk, fields, of, thread, trip, wants,
+    CLAIM, Stage, TRIP, TestResult, agreed, asked, claim, desk, fields, of, thread, trip, wants,
 };
 
 #[test]
@@ -515,7 +515,7 @@ async fn stw_t21_drafts_links_and_attachments_are_really_written() {
 }
 
 #[tokio::test]
-async fn stw_18_a_step_that_a_page_requests_ends_its_task() -> Tested {
+async fn stw_18_a_step_that_a_page_requests_ends_its_task() -> TestResult {
     let stage = Stage::new().await;
     let plan = stage.plan(CLAIM).await;
     let offered = &plan["tasks"][0]["suggested_actions"][0];

@@ -25,7 +25,7 @@ use steward::{
 };
 use tokio::sync::Notify;
 
-pub(crate) type Tested = Result<(), BoxError>;
+pub(crate) type TestResult = Result<(), BoxError>;
 
 /// A Wednesday.
 pub(crate) const TODAY: &str = "2026-02-25";

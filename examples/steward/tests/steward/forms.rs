@@ -1,10 +1,10 @@
 //! Tests of the reasons that are read from words.
 use steward::service::RuleData;
 
-use crate::common::Tested;
+use crate::common::TestResult;
 
 #[test]
-fn stw_32_facts_of_other_fields_are_kept_out_of_the_reason() -> Tested {
+fn stw_32_facts_of_other_fields_are_kept_out_of_the_reason() -> TestResult {
     let desk = RuleData::load()?;
     let cases = [
         ("拜访客户交通火车", Some("拜访客户")),

@@ -12,7 +12,7 @@ use steward::{
     served::ServedSteward,
 };
 
-use crate::common::{Stage, TODAY, TRIP, Tested, of, trip};
+use crate::common::{Stage, TODAY, TRIP, TestResult, of, trip};
 
 struct Wire(Router);
 
@@ -44,7 +44,7 @@ impl Wire {
 }
 
 #[tokio::test]
-async fn stw_28_five_endpoints_answer_in_their_forms() -> Tested {
+async fn stw_28_five_endpoints_answer_in_their_forms() -> TestResult {
     let (wire, stage) = Wire::new().await;
     let (status, plan) = wire
         .post(
@@ -318,7 +318,7 @@ async fn conversations_of_one_tenant_do_not_exist_for_another() {
 
 /// A colleague sees nothing of the conversation and answers nothing in it, through any endpoint.
 #[tokio::test]
-async fn stw_16_only_whose_documents_they_are_agrees() -> Tested {
+async fn stw_16_only_whose_documents_they_are_agrees() -> TestResult {
     let office = ByCaller::new().await;
     let (ann, bob) = (Some("firm/ann"), Some("firm/bob"));
     let body = json!({ "text": TRIP, "extra": { "base_date": TODAY } });
@@ -376,7 +376,7 @@ async fn stw_16_only_whose_documents_they_are_agrees() -> Tested {
 
 /// The timeline of the conversation is read from the log, with the card between the messages.
 #[tokio::test]
-async fn a_conversation_that_is_opened_again_shows_what_was_said_in_its_order() -> Tested {
+async fn a_conversation_that_is_opened_again_shows_what_was_said_in_its_order() -> TestResult {
     let (wire, stage) = Wire::new().await;
     let say = async |text: &str| {
         let body = json!({ "text": text, "extra": { "base_date": TODAY } });

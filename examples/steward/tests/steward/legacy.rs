@@ -8,10 +8,10 @@ use steward::{
     state::{RequestKind, Runtime},
 };
 
-use crate::common::{CLAIM, Stage, TRIP, Tested, agreed, asked, call, thread, trip};
+use crate::common::{CLAIM, Stage, TRIP, TestResult, agreed, asked, call, thread, trip};
 
 #[test]
-fn stw_7_the_switch_has_three_words() -> Tested {
+fn stw_7_the_switch_has_three_words() -> TestResult {
     for (word, runtime) in [
         ("graph", Runtime::Graph),
         ("langgraph", Runtime::Graph),

@@ -9,7 +9,7 @@ use steward::{
     state::{RequestKind, Runtime},
 };
 
-use crate::common::{Stage, TRIP, Tested, asked, call, thread, trip};
+use crate::common::{Stage, TRIP, TestResult, asked, call, thread, trip};
 
 const PLAN: &str = "plan_expense_tasks";
 
@@ -219,7 +219,7 @@ async fn stw_t16_what_is_certain_is_decided_before_a_model_is_asked() {
 }
 
 #[tokio::test]
-async fn stw_33_what_a_model_takes_for_a_consent_is_none() -> Tested {
+async fn stw_33_what_a_model_takes_for_a_consent_is_none() -> TestResult {
     let model = Scripted::new([
         call(PLAN, planned("submit")),
         call("decide_next", json!({ "decision": "confirm" })),
@@ -265,7 +265,7 @@ async fn stw_29_no_model_names_a_step_and_none_sees_a_key() {
 }
 
 #[tokio::test]
-async fn stw_w2_a_command_tells_who_answers() -> Tested {
+async fn stw_w2_a_command_tells_who_answers() -> TestResult {
     let (main, backup) = (
         Scripted::new([down()]).named("main"),
         Scripted::new([call(PLAN, planned("draft"))]).named("backup"),

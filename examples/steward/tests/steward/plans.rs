@@ -6,14 +6,14 @@ use steward::{
     state::RequestKind,
 };
 
-use crate::common::{CLAIM, Stage, TRIP, Tested, asked, claim, desk, thread, trip};
+use crate::common::{CLAIM, Stage, TRIP, TestResult, asked, claim, desk, thread, trip};
 
 fn names(graph: impl Iterator<Item = std::sync::Arc<str>>) -> Vec<String> {
     graph.map(|name| name.to_string()).collect()
 }
 
 #[tokio::test]
-async fn stw_1_to_5_the_graphs_have_their_nodes() -> Tested {
+async fn stw_1_to_5_the_graphs_have_their_nodes() -> TestResult {
     let stage = Stage::new().await;
     let deps = stage.clerk.deps();
     assert_eq!(
@@ -141,7 +141,7 @@ async fn stw_12_what_is_missing_is_data_of_each_form() {
 }
 
 #[tokio::test]
-async fn stw_8_the_state_survives_a_round_trip() -> Tested {
+async fn stw_8_the_state_survives_a_round_trip() -> TestResult {
     let stage = Stage::new().await;
     stage.chat(TRIP).await;
     let kept = stage.state().await;
@@ -445,7 +445,7 @@ async fn stw_23_steps_are_on_each_task_and_on_the_plan() {
 }
 
 #[tokio::test]
-async fn stw_w5_phases_are_told_in_order() -> Tested {
+async fn stw_w5_phases_are_told_in_order() -> TestResult {
     use fugato::stream::EventKind;
     use futures::StreamExt as _;
     let stage = Stage::new().await;
@@ -477,7 +477,7 @@ async fn stw_w5_phases_are_told_in_order() -> Tested {
 }
 
 #[tokio::test]
-async fn stw_w4_w7_the_log_tells_which_nodes_a_request_went_through() -> Tested {
+async fn stw_w4_w7_the_log_tells_which_nodes_a_request_went_through() -> TestResult {
     let stage = Stage::new().await;
     stage.chat(TRIP).await;
     stage.press(CardReply::approve()).await;
@@ -505,7 +505,7 @@ async fn stw_w4_w7_the_log_tells_which_nodes_a_request_went_through() -> Tested 
 }
 
 #[test]
-fn stw_20_no_file_of_a_node_is_long() -> Tested {
+fn stw_20_no_file_of_a_node_is_long() -> TestResult {
     let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     for folder in ["nodes", "graph", "action"] {
         for file in std::fs::read_dir(source.join(folder))? {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use servers::Postgres;
 use steward::ledger::{self, Ledger, LedgerError, LedgerWrite, Receipt, WriteKind};
 
-use crate::common::{self, Tested, claim, trip};
+use crate::common::{self, TestResult, claim, trip};
 
 fn write(deed: WriteKind, employee: &str, fields: &Value) -> LedgerWrite {
     LedgerWrite {
@@ -26,7 +26,7 @@ fn written(document: &str) -> Receipt {
 }
 
 /// Checks the contract of a ledger, which every database keeps.
-async fn keeps_to_the_contract(ledger: &dyn Ledger) -> Tested {
+async fn keeps_to_the_contract(ledger: &dyn Ledger) -> TestResult {
     let draft = write(WriteKind::Draft, "ann", &trip());
     assert_eq!(ledger.write("k1", &draft).await?, written("A-1"));
     // A repeat gets the same receipt; the same key with another write is an error.
@@ -79,7 +79,7 @@ async fn keeps_to_the_contract(ledger: &dyn Ledger) -> Tested {
 }
 
 /// Checks that simultaneous writes, under one key or under many, hand the application in once.
-async fn is_handed_in_once(ledgers: [Arc<dyn Ledger>; 2]) -> Tested {
+async fn is_handed_in_once(ledgers: [Arc<dyn Ledger>; 2]) -> TestResult {
     let writes = (0..8).map(|nth| {
         let ledger = if nth < 4 { &ledgers[0] } else { &ledgers[1] }.clone();
         tokio::spawn(async move { ledger.write(&format!("race-{}", nth % 2), &submit()).await })
@@ -97,7 +97,7 @@ async fn is_handed_in_once(ledgers: [Arc<dyn Ledger>; 2]) -> Tested {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stw_25_sqlite_writes_once_for_each_key() -> Tested {
+async fn stw_25_sqlite_writes_once_for_each_key() -> TestResult {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("steward.db").display().to_string();
     keeps_to_the_contract(&*ledger::open(&path).await?).await?;
@@ -110,7 +110,7 @@ async fn stw_25_sqlite_writes_once_for_each_key() -> Tested {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stw_25_postgres_writes_once_for_each_key() -> Tested {
+async fn stw_25_postgres_writes_once_for_each_key() -> TestResult {
     let Some(server) = Postgres::start() else {
         return Ok(());
     };
@@ -121,7 +121,7 @@ async fn stw_25_postgres_writes_once_for_each_key() -> Tested {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn postgres_is_found_again_after_it_was_killed() -> Tested {
+async fn postgres_is_found_again_after_it_was_killed() -> TestResult {
     let Some(server) = Postgres::start() else {
         return Ok(());
     };
