@@ -17,7 +17,7 @@ enum DoorFlaw {
     IgnoresTokens,
     /// A repeat agrees to the card that is open by now.
     RepeatsAnswers,
-    /// Whether a request is a repeat is looked up before its answer is committed: of copies that
+    /// The lookup of repeats comes before the commit of the answer: of copies that
     /// come at once each agrees to the card that it finds open.
     LooksUpKeysFirst,
 }

@@ -12,10 +12,10 @@ use tokio::sync::Semaphore;
 
 use crate::desk::{self, Change, PeerState};
 
-struct Served(Runner<PeerState>);
+struct PeerAgent(Runner<PeerState>);
 
 #[async_trait]
-impl Agent for Served {
+impl Agent for PeerAgent {
     type State = PeerState;
 
     fn name(&self) -> &'static str {
@@ -37,5 +37,5 @@ impl Agent for Served {
 /// Its slow runs wait for the same gate.
 pub(crate) fn routes(gate: &Arc<Semaphore>) -> Result<Router, BuildError> {
     let runner = Runner::new(desk::graph(gate.clone())?, Arc::new(MemoryLog::default()));
-    Ok(AgentRoutes::new(Served(runner)).router())
+    Ok(AgentRoutes::new(PeerAgent(runner)).router())
 }
