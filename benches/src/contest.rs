@@ -10,7 +10,7 @@ use std::{
 use crate::{
     BoxError,
     host::Hosts,
-    measure::{Answer, Measured, Setting, median},
+    measure::{Answer, Measurement, Setting, median},
     workload::Workload,
 };
 
@@ -51,7 +51,7 @@ pub struct Entry {
     /// The system.
     pub system: String,
     /// The medians, or why there are none.
-    pub result: Result<Measured, Missing>,
+    pub result: Result<Measurement, Missing>,
 }
 
 /// Why there is no measurement.
@@ -112,7 +112,7 @@ pub fn run(plan: &Plan, mut progress: impl FnMut(&str)) -> Vec<Entry> {
 
 #[derive(Default)]
 struct Timing {
-    measured: Vec<Measured>,
+    measured: Vec<Measurement>,
     missing: Option<Missing>,
     time: Duration,
 }
@@ -137,15 +137,15 @@ impl Timing {
         self.time += begin.elapsed();
     }
 
-    fn result(self) -> Result<Measured, Missing> {
+    fn result(self) -> Result<Measurement, Missing> {
         if let Some(missing) = self.missing {
             return Err(missing);
         }
         let all = self.measured;
-        let mid = |field: fn(&Measured) -> Option<f64>| {
+        let mid = |field: fn(&Measurement) -> Option<f64>| {
             median(&mut all.iter().filter_map(field).collect::<Vec<_>>())
         };
-        Ok(Measured {
+        Ok(Measurement {
             us_cpu: mid(|m| Some(m.us_cpu)).unwrap_or(f64::NAN),
             us_wall: mid(|m| Some(m.us_wall)).unwrap_or(f64::NAN),
             peak_rss_mb: mid(|m| m.peak_rss_mb),
@@ -198,7 +198,7 @@ fn one_process(
 mod tests {
     use super::*;
 
-    fn results_of(script: &str) -> Vec<Result<Measured, Missing>> {
+    fn results_of(script: &str) -> Vec<Result<Measurement, Missing>> {
         let program = ("sh".into(), vec!["-c".into(), script.into(), "sh".into()]);
         let entries = run(
             &Plan {
@@ -225,7 +225,7 @@ mod tests {
     fn a_program_is_told_what_to_measure() {
         let told =
             results_of(r#"test "$*" = "chain 10 7 here" && echo '{"us_cpu":1,"us_wall":2}'"#);
-        let expected = Measured {
+        let expected = Measurement {
             us_cpu: 1.0,
             us_wall: 2.0,
             peak_rss_mb: None,

@@ -16,14 +16,14 @@ use fugato_graph::EffectClass::{Idempotent, Keyed, Once};
 pub use self::recover::survive;
 use crate::{
     BoxError,
-    measure::{Measured, Setting},
+    measure::{Measurement, Setting},
     report::FUGATO,
     survivor,
     workload::Workload,
 };
 
 /// Runs a workload.
-pub fn run(workload: Workload, size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub fn run(workload: Workload, size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     use fugato_sqlite::Synchronous::{Full, Normal};
     match workload {
         Workload::Start => steps::start(size, setting),

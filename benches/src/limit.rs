@@ -18,14 +18,14 @@ mod steps;
 pub use self::rows::survive;
 use crate::{
     BoxError,
-    measure::{Measured, Setting},
+    measure::{Measurement, Setting},
     report::LIMIT,
     survivor,
     workload::Workload,
 };
 
 /// Runs a workload.
-pub fn run(workload: Workload, size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub fn run(workload: Workload, size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     match workload {
         Workload::Start => steps::start(size, setting),
         Workload::Build => steps::build(size, setting),

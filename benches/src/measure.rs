@@ -31,12 +31,12 @@ pub enum Answer {
         unsupported: String,
     },
     /// What was measured.
-    Measured(Measured),
+    Measured(Measurement),
 }
 
 /// What one process measured.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Measured {
+pub struct Measurement {
     /// CPU time of all threads, per unit, in microseconds: the median of the rounds.
     pub us_cpu: f64,
     /// Elapsed time per unit, in microseconds: the median of the rounds.
@@ -103,7 +103,7 @@ pub fn rounds(
     setting: &Setting,
     units: u64,
     mut round: impl FnMut() -> Result<Spent, BoxError>,
-) -> Result<Measured, BoxError> {
+) -> Result<Measurement, BoxError> {
     let begin = Instant::now();
     let first = round()?;
     // Of one round: what later rounds leave behind before it is freed is not what a user sees.
@@ -121,7 +121,7 @@ pub fn rounds(
         let mut micros: Vec<f64> = spent.iter().map(|s| clock(s).as_secs_f64() * 1e6).collect();
         median(&mut micros).unwrap_or(f64::NAN) / as_float(units)
     };
-    Ok(Measured {
+    Ok(Measurement {
         us_cpu: median_of(|s| s.cpu),
         us_wall: median_of(|s| s.wall),
         peak_rss_mb,
@@ -136,7 +136,7 @@ pub fn rounds(
 pub fn each_unit(
     mut unit: impl FnMut(u64) -> Result<(), BoxError>,
     units: u64,
-) -> Result<Measured, BoxError> {
+) -> Result<Measurement, BoxError> {
     let mut took = vec![];
     let (done, spent) = timed(|| {
         (0..units).try_for_each(|number| {
@@ -151,13 +151,13 @@ pub fn each_unit(
 }
 
 /// Measures units that were timed one by one, in microseconds each.
-pub fn ranked(mut took: Vec<f64>, spent: Spent, units: u64) -> Measured {
+pub fn ranked(mut took: Vec<f64>, spent: Spent, units: u64) -> Measurement {
     took.sort_by(f64::total_cmp);
     let below = |percent: usize| {
         took.get((took.len() * percent / 100).min(took.len().saturating_sub(1)))
             .copied()
     };
-    Measured {
+    Measurement {
         us_cpu: spent.cpu.as_secs_f64() * 1e6 / as_float(units),
         us_wall: spent.wall.as_secs_f64() * 1e6 / as_float(units),
         peak_rss_mb: peak_memory(),
@@ -237,7 +237,7 @@ mod tests {
         })
         .unwrap();
         let peak_rss_mb = measured.peak_rss_mb;
-        let expected = Measured {
+        let expected = Measurement {
             us_cpu: 3.0,
             us_wall: 5.0,
             peak_rss_mb,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::{
     contest::{Entry, Missing},
-    measure::{Measured, as_float},
+    measure::{Measurement, as_float},
     workload::{Goal, Measure, Workload},
 };
 
@@ -179,7 +179,7 @@ impl Report {
     }
 }
 
-fn quantity(measured: &Measured, measure: Measure) -> Option<f64> {
+fn quantity(measured: &Measurement, measure: Measure) -> Option<f64> {
     match measure {
         Measure::Cpu => Some(measured.us_cpu),
         Measure::Wall => Some(measured.us_wall),
@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     fn entry(system: &str, size: u64, us_cpu: f64) -> Entry {
-        let measured = Measured {
+        let measured = Measurement {
             us_cpu,
             us_wall: 9.0,
             peak_rss_mb: Some(4.5),

@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 pub use self::{
-    answers::{Answered, answers},
-    slogan::{Campaign, Campaigned, Number, Slogan, Written},
-    ticket::{Ticket, Ticketed},
+    answers::{JsonAnswer, answers},
+    slogan::{Campaign, CampaignUpdate, Number, Slogan, SloganUpdate},
+    ticket::{Ticket, TicketUpdate},
 };
 use crate::workload::{WIDE_KEYS, WIDE_NODES};
 
@@ -121,7 +121,7 @@ pub struct Tally {
 
 /// A change of a [`Tally`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Tallied {
+pub enum TallyUpdate {
     /// The square of one item.
     Square(u64),
     /// The sum of all squares.
@@ -129,11 +129,11 @@ pub enum Tallied {
 }
 
 impl State for Tally {
-    type Update = Tallied;
-    fn apply(&mut self, update: Tallied) {
+    type Update = TallyUpdate;
+    fn apply(&mut self, update: TallyUpdate) {
         match update {
-            Tallied::Square(square) => self.squares.push(square),
-            Tallied::Sum(sum) => self.sum = Some(sum),
+            TallyUpdate::Square(square) => self.squares.push(square),
+            TallyUpdate::Sum(sum) => self.sum = Some(sum),
         }
     }
 }
@@ -167,9 +167,9 @@ impl Wide {
     }
 
     /// The change that a node makes: each of its values plus one.
-    pub fn grown(&self, keys: &[Arc<str>], ends_round: bool) -> Widened {
+    pub fn grown(&self, keys: &[Arc<str>], ends_round: bool) -> WideUpdate {
         let grown = |key: &Arc<str>| (key.clone(), self.values.get(key).map_or(1, |old| old + 1));
-        Widened {
+        WideUpdate {
             values: keys.iter().map(grown).collect(),
             ends_round,
         }
@@ -182,7 +182,7 @@ fn key_name(key: u64) -> Arc<str> {
 
 /// A change of a [`Wide`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Widened {
+pub struct WideUpdate {
     /// The new values.
     pub values: Vec<(Arc<str>, u64)>,
     /// Whether a round is over with it.
@@ -190,8 +190,8 @@ pub struct Widened {
 }
 
 impl State for Wide {
-    type Update = Widened;
-    fn apply(&mut self, update: Widened) {
+    type Update = WideUpdate;
+    fn apply(&mut self, update: WideUpdate) {
         self.rounds += u64::from(update.ends_round);
         for (key, value) in update.values {
             self.values.insert(key, value);

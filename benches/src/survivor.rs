@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::{
     BoxError,
-    measure::{Measured, Setting, Spent, cpu_time, rounds},
+    measure::{Measurement, Setting, Spent, cpu_time, rounds},
 };
 
 /// How long the right to write outlives its owner. Only when it is over does another process begin.
@@ -18,7 +18,7 @@ pub const LEASE: Duration = Duration::from_secs(1);
 
 /// Measures the time from the start of a process of this program to the first step that it adds to
 /// a thread of `size` steps, whose process was killed.
-pub fn recover(system: &str, size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub fn recover(system: &str, size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let folder: TempDir = tempfile::tempdir_in(&setting.folder)?;
     let file = folder.path().join("threads.db");
     Survivor::until(system, &file, size)?.kill()?;

@@ -4,7 +4,7 @@ use std::{path::Path, process::Command};
 use clap::ValueEnum;
 use fugato_benches::{
     host::Hosts,
-    measure::{Answer, Measured},
+    measure::{Answer, Measurement},
     report::{FUGATO, LIMIT},
     workload::Workload,
 };
@@ -38,7 +38,7 @@ fn each_workload_runs_and_does_what_it_should() {
     assert!(left.is_empty(), "databases are removed: {left:?}");
 }
 
-fn measure(system: &str, workload: Workload, folder: &Path, server: Option<String>) -> Measured {
+fn measure(system: &str, workload: Workload, folder: &Path, server: Option<String>) -> Measurement {
     let output = Command::new(env!("CARGO_BIN_EXE_compare"))
         .args(["--run", system, workload.spec().name, "4", "0"])
         .arg(folder)

@@ -12,7 +12,7 @@ use futures::{StreamExt as _, future::try_join_all};
 use crate::{
     BoxError,
     host::chat::{self, BURST, PACED},
-    measure::{Measured, Setting, one_core, ranked, rounds, runtime, timed},
+    measure::{Measurement, Setting, one_core, ranked, rounds, runtime, timed},
     subject::Still,
     workload::PACED_WORDS,
 };
@@ -27,7 +27,7 @@ fn model(setting: &Setting, name: String) -> Result<OpenAi, BoxError> {
 }
 
 /// One answer over HTTP.
-pub(super) fn stream(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn stream(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let (runtime, model) = (one_core()?, model(setting, format!("{BURST}-{size}"))?);
     rounds(setting, size, || {
         let (said, spent) = timed(|| {
@@ -47,7 +47,7 @@ pub(super) fn stream(size: u64, setting: &Setting) -> Result<Measured, BoxError>
 }
 
 /// The same bytes in memory.
-pub(super) fn decode(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn decode(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let (events, body) = chat::kilobytes(size);
     rounds(setting, size, || {
         let (said, spent) = timed(|| {
@@ -75,7 +75,7 @@ pub(super) fn decode(size: u64, setting: &Setting) -> Result<Measured, BoxError>
 }
 
 /// Many answers at once, each through a node to a reader of another protocol.
-pub(super) fn relay(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn relay(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let runtime = runtime()?;
     let model = Arc::new(model(setting, format!("{PACED}-{PACED_WORDS}-{size}"))?);
     let graph = Graph::<Still>::starting_at("talk")

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::graphs;
 use crate::{
     BoxError,
-    measure::{Measured, Setting, Spent, each_unit, rounds, runtime, timed},
+    measure::{Measurement, Setting, Spent, each_unit, rounds, runtime, timed},
     subject::{Approval, Talk},
     workload::{AT_ONCE, GROUPED_TURNS, Workload},
 };
@@ -61,7 +61,7 @@ fn thread(number: u64) -> Result<ThreadId, BoxError> {
     Ok(ThreadId::new(format!("thread-{number}"))?)
 }
 
-pub(super) fn talk_in_memory(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn talk_in_memory(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let (runtime, graph, thread) = (runtime()?, graphs::talk(size)?, thread(1)?);
     rounds(setting, Workload::LoopMemory.units(size), || {
         let runner = Runner::new(graph.clone(), Arc::new(MemoryLog::default()));
@@ -86,7 +86,7 @@ pub(super) fn talk(
     size: u64,
     synchronous: Synchronous,
     setting: &Setting,
-) -> Result<Measured, BoxError> {
+) -> Result<Measurement, BoxError> {
     let (runtime, graph, thread) = (runtime()?, graphs::talk(size)?, thread(1)?);
     rounds(setting, Workload::LoopNormal.units(size), || {
         let database = Database::create(synchronous, setting)?;
@@ -100,7 +100,7 @@ pub(super) fn talk(
     })
 }
 
-pub(super) fn talks(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn talks(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let (runtime, graph) = (runtime()?, graphs::talk(GROUPED_TURNS)?);
     let threads = (0..size).map(thread).collect::<Result<Vec<_>, _>>()?;
     rounds(setting, Workload::Grouped.units(size), || {
@@ -123,7 +123,7 @@ pub(super) async fn say_all(runner: &Runner<Talk>, threads: &[ThreadId]) -> Resu
     Ok(())
 }
 
-pub(super) fn interrupts(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn interrupts(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let (runtime, graph) = (runtime()?, graphs::approval()?);
     rounds(setting, size, || {
         let database = Database::create(Synchronous::Full, setting)?;
@@ -176,7 +176,7 @@ async fn answer(runner: Runner<Approval>, thread: ThreadId) -> Result<(), BoxErr
     Ok(())
 }
 
-pub(super) fn parked(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn parked(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let (runtime, graph) = (runtime()?, graphs::approval()?);
     let database = Database::create(Synchronous::Normal, setting)?;
     runtime.block_on(each(&database.runner(graph.clone()), size, ask))?;
@@ -190,7 +190,7 @@ pub(super) fn parked(size: u64, setting: &Setting) -> Result<Measured, BoxError>
     each_unit(answer, units)
 }
 
-pub(super) fn open(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn open(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let (runtime, graph, thread) = (runtime()?, graphs::talk(size / 2)?, thread(1)?);
     let database = Database::create(Synchronous::Normal, setting)?;
     runtime.block_on(say(&database.runner(graph.clone()), &thread, size / 2))?;

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     BoxError,
-    measure::{Measured, Setting, rounds, runtime, timed},
+    measure::{Measurement, Setting, rounds, runtime, timed},
     subject::Count,
 };
 
@@ -20,7 +20,7 @@ pub(super) fn in_memory(
     class: EffectClass,
     size: u64,
     setting: &Setting,
-) -> Result<Measured, BoxError> {
+) -> Result<Measurement, BoxError> {
     let graph = graphs::effects(size, class)?;
     measure(size, setting, || {
         let runner = Runner::new(graph.clone(), Arc::new(MemoryLog::default()));
@@ -32,7 +32,7 @@ pub(super) fn on_disk(
     class: EffectClass,
     size: u64,
     setting: &Setting,
-) -> Result<Measured, BoxError> {
+) -> Result<Measurement, BoxError> {
     let graph = graphs::effects(size, class)?;
     measure(size, setting, || {
         let database = Database::create(Synchronous::Full, setting)?;
@@ -46,7 +46,7 @@ fn measure<K>(
     size: u64,
     setting: &Setting,
     mut runner: impl FnMut() -> Result<(K, Runner<Count>), BoxError>,
-) -> Result<Measured, BoxError> {
+) -> Result<Measurement, BoxError> {
     let (runtime, thread) = (runtime()?, ThreadId::new("thread-1")?);
     rounds(setting, size, || {
         let (_kept, runner) = runner()?;

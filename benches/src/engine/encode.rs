@@ -9,7 +9,7 @@ use fugato_stream::{
 
 use crate::{
     BoxError,
-    measure::{Measured, Setting, rounds, timed},
+    measure::{Measurement, Setting, rounds, timed},
 };
 
 /// How many events are encoded before a buffer is sent.
@@ -52,7 +52,11 @@ pub fn encode(encoder: &mut dyn Encoder, event: &Event, times: u64, frames: &mut
 }
 
 /// A frame for each event, in the protocol of this name.
-pub(super) fn chunks(protocol: &str, size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn chunks(
+    protocol: &str,
+    size: u64,
+    setting: &Setting,
+) -> Result<Measurement, BoxError> {
     let event = event(protocol)?;
     rounds(setting, size, || {
         let (mut encoder, mut frames) = (encoder(protocol, Fidelity::Strict)?, Frames::new());

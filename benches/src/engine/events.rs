@@ -9,11 +9,11 @@ use futures::StreamExt;
 
 use crate::{
     BoxError,
-    measure::{Measured, Setting, rounds, runtime, timed},
+    measure::{Measurement, Setting, rounds, runtime, timed},
     subject::Still,
 };
 
-pub(super) fn events(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn events(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let runtime = runtime()?;
     let graph = Graph::<Still>::starting_at("talk")
         .node("talk", move |cx: Context<Still>| async move {

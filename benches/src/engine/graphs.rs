@@ -4,8 +4,8 @@ use fugato_state::Message;
 
 use crate::{
     subject::{
-        Approval, Campaign, Campaigned, Count, Number, Slogan, Still, Talk, Tallied, Tally, Tick,
-        Ticket, Wide,
+        Approval, Campaign, CampaignUpdate, Count, Number, Slogan, Still, Talk, Tally, TallyUpdate,
+        Tick, Ticket, Wide,
     },
     workload::WIDE_NODES,
 };
@@ -92,10 +92,10 @@ pub fn fan_out() -> Result<Graph<Tally>, BuildError> {
         .node("plan", async |_: Context<Tally>| {})
         .node("worker", async |cx: Context<Tally>| {
             let item: u64 = cx.item()?;
-            Ok::<_, BoxError>(Tallied::Square(item * item))
+            Ok::<_, BoxError>(TallyUpdate::Square(item * item))
         })
         .node("join", async |cx: Context<Tally>| {
-            Tallied::Sum(cx.state().squares.iter().sum())
+            TallyUpdate::Sum(cx.state().squares.iter().sum())
         })
         .scatter("plan", "worker", |tally| 0..tally.items)
         .edge("worker", "join")
@@ -119,10 +119,10 @@ pub fn subgraph() -> Result<Graph<Tally>, BuildError> {
             "worker",
             &inner,
             |entering: SubgraphInput<'_, Tally>| entering.item().map(Number),
-            |_, number| Tallied::Square(number.0),
+            |_, number| TallyUpdate::Square(number.0),
         )
         .node("join", async |cx: Context<Tally>| {
-            Tallied::Sum(cx.state().squares.iter().sum())
+            TallyUpdate::Sum(cx.state().squares.iter().sum())
         })
         .scatter("plan", "worker", |tally| 0..tally.items)
         .edge("worker", "join")
@@ -150,10 +150,10 @@ pub fn campaign() -> Result<Graph<Campaign>, BuildError> {
             "write",
             &inner,
             |entering: SubgraphInput<'_, Campaign>| entering.item::<String>().map(Slogan::of),
-            |_, slogan| Campaigned::Slogan(slogan.text.clone()),
+            |_, slogan| CampaignUpdate::Slogan(slogan.text.clone()),
         )
         .node("join", async |cx: Context<Campaign>| {
-            Campaigned::Length(cx.state().slogans.iter().map(String::len).sum())
+            CampaignUpdate::Length(cx.state().slogans.iter().map(String::len).sum())
         })
         .scatter("plan", "write", |campaign| campaign.subjects.clone())
         .edge("write", "join")

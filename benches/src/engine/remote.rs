@@ -14,18 +14,18 @@ use super::{
 use crate::{
     BoxError,
     host::threads,
-    measure::{Measured, Setting, rounds, runtime, timed},
+    measure::{Measurement, Setting, rounds, runtime, timed},
     workload::{GROUPED_TURNS, Workload},
 };
 
-pub(super) fn postgres(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn postgres(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let options = PostgresOptions::default().pool_size(usize::try_from(size)?);
     talks(size, setting, async |url| {
         Ok(PostgresLog::connect_with(url, options).await?)
     })
 }
 
-pub(super) fn redis(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn redis(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     talks(size, setting, async |url| Ok(RedisLog::connect(url).await?))
 }
 
@@ -33,7 +33,7 @@ fn talks<L: ThreadStore + 'static>(
     size: u64,
     setting: &Setting,
     connect: impl AsyncFnOnce(&str) -> Result<L, BoxError>,
-) -> Result<Measured, BoxError> {
+) -> Result<Measurement, BoxError> {
     let (runtime, graph) = (runtime()?, graphs::talk(GROUPED_TURNS)?);
     let url = setting.server.as_deref().ok_or("a server is needed")?;
     let log = Arc::new(runtime.block_on(connect(url))?);

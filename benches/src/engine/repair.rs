@@ -5,11 +5,11 @@ use fugato_llm::extract;
 
 use crate::{
     BoxError,
-    measure::{Measured, Setting, rounds, timed},
+    measure::{Measurement, Setting, rounds, timed},
     subject,
 };
 
-pub(super) fn answers(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn answers(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let answers = subject::answers(size)?;
     for answer in &answers {
         let found = extract(&answer.raw)?.object;

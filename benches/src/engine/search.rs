@@ -7,7 +7,7 @@ use futures::executor::block_on;
 
 use crate::{
     BoxError,
-    measure::{Measured, Setting, each_unit},
+    measure::{Measurement, Setting, each_unit},
     subject::corpus,
     workload::SEARCHES,
 };
@@ -54,7 +54,7 @@ fn name(number: usize) -> String {
 }
 
 /// By text alone: two characters, and longer questions.
-pub(super) fn by_text(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn by_text(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let library = Library::fill(size, false, setting)?;
     check_recall(&library)?;
     let queries: Vec<_> = corpus::questions(&library.documents)
@@ -65,7 +65,7 @@ pub(super) fn by_text(size: u64, setting: &Setting) -> Result<Measured, BoxError
 }
 
 /// By vectors alone.
-pub(super) fn by_vectors(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn by_vectors(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let library = Library::fill(size, true, setting)?;
     let queries: Vec<_> = corpus::questions(&library.documents)
         .iter()
@@ -74,7 +74,7 @@ pub(super) fn by_vectors(size: u64, setting: &Setting) -> Result<Measured, BoxEr
     search(&library, &queries)
 }
 
-fn search(library: &Library, queries: &[SearchQuery]) -> Result<Measured, BoxError> {
+fn search(library: &Library, queries: &[SearchQuery]) -> Result<Measurement, BoxError> {
     let mut queries = queries.iter().cycle();
     // The first search for a vector reads all of them.
     let mut next = || -> Result<(), BoxError> {

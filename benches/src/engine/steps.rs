@@ -4,12 +4,12 @@ use fugato_graph::{Graph, Runner};
 use super::graphs;
 use crate::{
     BoxError,
-    measure::{Measured, Setting, rounds, runtime, timed},
+    measure::{Measurement, Setting, rounds, runtime, timed},
     subject::{Campaign, Count, Still, Talk, Tally, Ticket, Wide},
     workload::Workload,
 };
 
-pub(super) fn start(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn start(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let (runtime, runner) = (runtime()?, Runner::ephemeral(graphs::chain(1)?));
     rounds(setting, size, || {
         let (done, spent) = timed(|| {
@@ -25,7 +25,7 @@ pub(super) fn start(size: u64, setting: &Setting) -> Result<Measured, BoxError> 
     })
 }
 
-pub(super) fn chain(size: u64, weight: usize, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn chain(size: u64, weight: usize, setting: &Setting) -> Result<Measurement, BoxError> {
     let (runtime, runner) = (runtime()?, Runner::ephemeral(graphs::chain(size)?));
     rounds(setting, size, || {
         let state = Still {
@@ -37,7 +37,7 @@ pub(super) fn chain(size: u64, weight: usize, setting: &Setting) -> Result<Measu
     })
 }
 
-pub(super) fn build(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn build(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     rounds(setting, size, || {
         let (graph, spent) = timed(|| graphs::chain(size));
         graph?;
@@ -45,7 +45,7 @@ pub(super) fn build(size: u64, setting: &Setting) -> Result<Measured, BoxError> 
     })
 }
 
-pub(super) fn cycle(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn cycle(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let runtime = runtime()?;
     let runner = Runner::ephemeral(graphs::cycle()?).step_limit(u64::MAX);
     rounds(setting, size, || {
@@ -59,7 +59,11 @@ pub(super) fn cycle(size: u64, setting: &Setting) -> Result<Measured, BoxError> 
     })
 }
 
-pub(super) fn talk(workload: Workload, size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn talk(
+    workload: Workload,
+    size: u64,
+    setting: &Setting,
+) -> Result<Measurement, BoxError> {
     let runtime = runtime()?;
     let graph = match workload {
         Workload::React => graphs::react(size)?,
@@ -81,7 +85,7 @@ pub(super) fn fan_out(
     graph: Graph<Tally>,
     size: u64,
     setting: &Setting,
-) -> Result<Measured, BoxError> {
+) -> Result<Measurement, BoxError> {
     let (runtime, runner) = (runtime()?, Runner::ephemeral(graph));
     rounds(setting, size, || {
         let state = Tally {
@@ -98,7 +102,7 @@ pub(super) fn fan_out(
     })
 }
 
-pub(super) fn campaign(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn campaign(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let (runtime, runner) = (runtime()?, Runner::ephemeral(graphs::campaign()?));
     rounds(setting, Workload::FanOutSubgraph.units(size), || {
         let state = Campaign::of_subjects(size);
@@ -113,7 +117,7 @@ pub(super) fn campaign(size: u64, setting: &Setting) -> Result<Measured, BoxErro
     })
 }
 
-pub(super) fn ticket(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn ticket(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let (runtime, runner) = (runtime()?, Runner::ephemeral(graphs::ticket()?));
     rounds(setting, Workload::WideState.units(size), || {
         let state = Ticket::until(size);
@@ -129,7 +133,7 @@ pub(super) fn ticket(size: u64, setting: &Setting) -> Result<Measured, BoxError>
     })
 }
 
-pub(super) fn wide(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn wide(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let (runtime, runner) = (runtime()?, Runner::ephemeral(graphs::wide()?));
     rounds(setting, Workload::Wide.units(size), || {
         let state = Wide::of_rounds(size);

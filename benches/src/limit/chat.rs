@@ -14,7 +14,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use crate::{
     BoxError,
     host::chat::{self, BURST, HEAD, PACED, TAIL},
-    measure::{Measured, Setting, ranked, rounds, runtime, timed},
+    measure::{Measurement, Setting, ranked, rounds, runtime, timed},
     workload::PACED_WORDS,
 };
 
@@ -27,11 +27,11 @@ struct Chunk<'a> {
 #[derive(Deserialize)]
 struct Choice<'a> {
     #[serde(borrow)]
-    delta: Said<'a>,
+    delta: ChatSample<'a>,
 }
 
 #[derive(Deserialize)]
-struct Said<'a> {
+struct ChatSample<'a> {
     #[serde(borrow)]
     content: Option<Cow<'a, str>>,
 }
@@ -72,7 +72,7 @@ fn address(setting: &Setting) -> Result<String, BoxError> {
     Ok(url.trim_start_matches("http://").to_owned())
 }
 
-pub(super) fn stream(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn stream(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let mut connection = TcpStream::connect(address(setting)?)?;
     let (mut buffer, asked) = (vec![0; 64 << 10], request(&format!("{BURST}-{size}")));
     rounds(setting, size, || {
@@ -98,7 +98,7 @@ pub(super) fn stream(size: u64, setting: &Setting) -> Result<Measured, BoxError>
     })
 }
 
-pub(super) fn decode(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn decode(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let (events, body) = chat::kilobytes(size);
     rounds(setting, size, || {
         let mut said = 0;
@@ -109,7 +109,7 @@ pub(super) fn decode(size: u64, setting: &Setting) -> Result<Measured, BoxError>
     })
 }
 
-pub(super) fn relay(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn relay(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let (runtime, address) = (runtime()?, address(setting)?);
     let asked = request(&format!("{PACED}-{PACED_WORDS}-{size}"));
     let (relayed, spent) = timed(|| {

@@ -4,12 +4,16 @@ use fugato_stream::{Fidelity, Frames};
 use crate::{
     BoxError,
     engine::encode::{SENT_AT_ONCE, encoder, event},
-    measure::{Measured, Setting, rounds, timed},
+    measure::{Measurement, Setting, rounds, timed},
 };
 
 const TEXT: &str = "word ";
 
-pub(super) fn chunks(protocol: &str, size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn chunks(
+    protocol: &str,
+    size: u64,
+    setting: &Setting,
+) -> Result<Measurement, BoxError> {
     let (mut encoder, mut frames) = (encoder(protocol, Fidelity::Strict)?, Frames::new());
     // The first opens what the second goes on with.
     encoder.encode(&event(protocol)?, &mut frames);

@@ -3,13 +3,13 @@ use tokio::sync::mpsc;
 
 use crate::{
     BoxError,
-    measure::{Measured, Setting, rounds, runtime, timed},
+    measure::{Measurement, Setting, rounds, runtime, timed},
 };
 
 /// How many events wait for the reader at most, and are taken at once.
 const WAITING: usize = 1024;
 
-pub(super) fn events(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn events(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let runtime = runtime()?;
     rounds(setting, size, || {
         let (seen, spent) = timed(|| {

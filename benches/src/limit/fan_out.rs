@@ -6,19 +6,19 @@ use futures::future::BoxFuture;
 
 use crate::{
     BoxError,
-    measure::{Measured, Setting, rounds, runtime, timed},
-    subject::{Tallied, Tally},
+    measure::{Measurement, Setting, rounds, runtime, timed},
+    subject::{Tally, TallyUpdate},
 };
 
 /// How many workers one task of the runtime looks after.
 const CHUNK: u8 = 16;
 
-type Worker = Box<dyn Fn(u64) -> BoxFuture<'static, Tallied> + Send + Sync>;
+type Worker = Box<dyn Fn(u64) -> BoxFuture<'static, TallyUpdate> + Send + Sync>;
 
-pub(super) fn fan_out(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn fan_out(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let runtime = runtime()?;
     let worker: Arc<Worker> = Arc::new(Box::new(|item| {
-        Box::pin(async move { Tallied::Square(item * item) })
+        Box::pin(async move { TallyUpdate::Square(item * item) })
     }));
     rounds(setting, size, || {
         let mut state = Tally {
@@ -54,6 +54,6 @@ async fn share_out(state: &mut Tally, worker: &Arc<Worker>) -> Result<(), BoxErr
         }
     }
     let sum = state.squares.iter().sum();
-    state.apply(Tallied::Sum(sum));
+    state.apply(TallyUpdate::Sum(sum));
     Ok(())
 }

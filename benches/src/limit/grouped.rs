@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     BoxError,
-    measure::{Measured, Setting, Spent, rounds, runtime, timed},
+    measure::{Measurement, Setting, Spent, rounds, runtime, timed},
     subject::{Approval, Talk},
     workload::{AT_ONCE, GROUPED_TURNS, Workload},
 };
@@ -69,7 +69,7 @@ fn finish(writer: Writer, ended: JoinHandle<()>) -> Result<(), BoxError> {
         .map_err(|_| "the thread that writes panicked".into())
 }
 
-pub(super) fn talks(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn talks(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let runtime = runtime()?;
     rounds(setting, Workload::Grouped.units(size), || {
         let (writer, ended) = Writer::start(Rows::create(&setting.folder, Sync::Full)?);
@@ -100,7 +100,7 @@ async fn talk(thread: u64, writer: Writer) -> Result<(), BoxError> {
     Ok(())
 }
 
-pub(super) fn interrupts(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn interrupts(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let runtime = runtime()?;
     rounds(setting, size, || {
         let (writer, ended) = Writer::start(Rows::create(&setting.folder, Sync::Full)?);

@@ -7,8 +7,8 @@ use futures::future::{BoxFuture, join};
 use super::steps::Node;
 use crate::{
     BoxError,
-    measure::{Measured, Setting, rounds, runtime, timed},
-    subject::{Campaign, Campaigned, Number, Slogan, Tallied, Tally, Ticket},
+    measure::{Measurement, Setting, rounds, runtime, timed},
+    subject::{Campaign, CampaignUpdate, Number, Slogan, Tally, TallyUpdate, Ticket},
     workload::Workload,
 };
 
@@ -17,13 +17,13 @@ const CHUNK: usize = 16;
 
 type Work<I, U> = Arc<dyn Fn(I) -> BoxFuture<'static, U> + Send + Sync>;
 
-pub(super) fn squares(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn squares(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let runtime = runtime()?;
     let nodes: Arc<[Node<Number>; 2]> = Arc::new([
         node(|number: &Number| Number(number.0 * number.0)),
         node(|number: &Number| *number),
     ]);
-    let work: Work<u64, Tallied> = Arc::new(move |item| {
+    let work: Work<u64, TallyUpdate> = Arc::new(move |item| {
         let nodes = nodes.clone();
         Box::pin(async move {
             let mut number = Number(item);
@@ -31,7 +31,7 @@ pub(super) fn squares(size: u64, setting: &Setting) -> Result<Measured, BoxError
                 let update = node(&number).await;
                 number.apply(update);
             }
-            Tallied::Square(number.0)
+            TallyUpdate::Square(number.0)
         })
     });
     rounds(setting, size, || {
@@ -44,7 +44,7 @@ pub(super) fn squares(size: u64, setting: &Setting) -> Result<Measured, BoxError
                 for update in share_out(0..tally.items, &work).await? {
                     tally.apply(update);
                 }
-                tally.apply(Tallied::Sum(tally.squares.iter().sum()));
+                tally.apply(TallyUpdate::Sum(tally.squares.iter().sum()));
                 Ok::<_, BoxError>(())
             })
         });
@@ -58,14 +58,14 @@ pub(super) fn squares(size: u64, setting: &Setting) -> Result<Measured, BoxError
     })
 }
 
-pub(super) fn campaign(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn campaign(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let runtime = runtime()?;
     let nodes: Arc<[Node<Slogan>; 3]> = Arc::new([
         node(Slogan::edit),
         node(Slogan::generate),
         node(Slogan::bump),
     ]);
-    let work: Work<String, Campaigned> = Arc::new(move |subject| {
+    let work: Work<String, CampaignUpdate> = Arc::new(move |subject| {
         let nodes = nodes.clone();
         Box::pin(async move {
             let [edit, generate, bump] = &*nodes;
@@ -78,7 +78,7 @@ pub(super) fn campaign(size: u64, setting: &Setting) -> Result<Measured, BoxErro
                 let update = bump(&slogan).await;
                 slogan.apply(update);
             }
-            Campaigned::Slogan(slogan.text)
+            CampaignUpdate::Slogan(slogan.text)
         })
     });
     rounds(setting, Workload::FanOutSubgraph.units(size), || {
@@ -89,7 +89,7 @@ pub(super) fn campaign(size: u64, setting: &Setting) -> Result<Measured, BoxErro
                     campaign.apply(update);
                 }
                 let length = campaign.slogans.iter().map(String::len).sum();
-                campaign.apply(Campaigned::Length(length));
+                campaign.apply(CampaignUpdate::Length(length));
                 Ok::<_, BoxError>(())
             })
         });
@@ -99,7 +99,7 @@ pub(super) fn campaign(size: u64, setting: &Setting) -> Result<Measured, BoxErro
     })
 }
 
-pub(super) fn ticket(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn ticket(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let runtime = runtime()?;
     let [one, two, three, four, five, six] = [
         Ticket::one,

@@ -9,7 +9,7 @@ use super::steps::speakers;
 use crate::{
     BoxError,
     host::threads,
-    measure::{Measured, Setting, rounds, runtime, timed},
+    measure::{Measurement, Setting, rounds, runtime, timed},
     subject::Talk,
     workload::{GROUPED_TURNS, Workload},
 };
@@ -18,7 +18,7 @@ use crate::{
 type Append =
     Arc<dyn Fn(Arc<str>, u64, Vec<u8>) -> BoxFuture<'static, Result<(), BoxError>> + Send + Sync>;
 
-pub(super) fn postgres(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn postgres(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     talks(size, setting, async |url| {
         let mut connections = vec![];
         for _ in 0..size {
@@ -63,7 +63,7 @@ async fn connection(url: &str) -> Result<Append, BoxError> {
     }))
 }
 
-pub(super) fn redis(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn redis(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     talks(size, setting, async |url| {
         let client = redis::Client::open(url)?;
         let connection = client.get_multiplexed_async_connection().await?;
@@ -84,7 +84,7 @@ fn talks(
     size: u64,
     setting: &Setting,
     connect: impl AsyncFnOnce(String) -> Result<Vec<Append>, BoxError>,
-) -> Result<Measured, BoxError> {
+) -> Result<Measurement, BoxError> {
     let runtime = runtime()?;
     let url = setting.server.clone().ok_or("a server is needed")?;
     let connections = runtime.block_on(connect(url))?;

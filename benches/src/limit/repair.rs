@@ -5,11 +5,11 @@ use serde_json::Value;
 
 use crate::{
     BoxError,
-    measure::{Measured, Setting, rounds, timed},
+    measure::{Measurement, Setting, rounds, timed},
     subject,
 };
 
-pub(super) fn answers(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn answers(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let answers = subject::answers(size)?;
     rounds(setting, size, || {
         let (read, spent) = timed(|| {

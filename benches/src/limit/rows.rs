@@ -8,7 +8,7 @@ use tempfile::TempDir;
 use super::steps::{speakers, ticking};
 use crate::{
     BoxError,
-    measure::{Measured, Setting, each_unit, rounds, runtime, timed},
+    measure::{Measurement, Setting, each_unit, rounds, runtime, timed},
     subject::{Approval, Count, Talk},
     survivor,
     workload::Workload,
@@ -92,7 +92,7 @@ fn append(db: &Connection, thread: u64, seq: u64, body: &[u8]) -> Result<(), Box
 }
 
 /// Steps of a node that acts, with so many rows each.
-pub(super) fn acts(size: u64, each: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn acts(size: u64, each: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let (runtime, node) = (runtime()?, ticking());
     rounds(setting, size, || {
         let rows = Rows::create(&setting.folder, Sync::Full)?;
@@ -119,7 +119,7 @@ pub(super) fn acts(size: u64, each: u64, setting: &Setting) -> Result<Measured, 
 }
 
 /// Reads a row and adds one, thread by thread.
-pub(super) fn parked(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn parked(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let rows = Rows::create(&setting.folder, Sync::Full)?;
     let question = serde_json::to_vec(&Approval::default())?;
     rows.together(|| (0..size).try_for_each(|thread| rows.append(thread, 1, &question)))?;
@@ -154,7 +154,7 @@ pub fn survive(file: &Path, steps: u64) -> Result<(), BoxError> {
     Ok(survivor::wait()?)
 }
 
-pub(super) fn talk(size: u64, sync: Sync, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn talk(size: u64, sync: Sync, setting: &Setting) -> Result<Measurement, BoxError> {
     let (runtime, nodes) = (runtime()?, speakers());
     rounds(setting, Workload::LoopNormal.units(size), || {
         let rows = Rows::create(&setting.folder, sync)?;
@@ -180,7 +180,7 @@ pub(super) fn talk(size: u64, sync: Sync, setting: &Setting) -> Result<Measured,
     })
 }
 
-pub(super) fn open(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn open(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let rows = Rows::create(&setting.folder, Sync::Normal)?;
     let message = serde_json::to_vec(&Talk::agent_says())?;
     rows.together(|| (1..=size).try_for_each(|seq| rows.append(1, seq, &message)))?;

@@ -6,7 +6,7 @@ use fugato_memory::HashedNgrams;
 
 use crate::{
     BoxError,
-    measure::{Measured, each_unit},
+    measure::{Measurement, each_unit},
     subject::corpus,
     workload::SEARCHES,
 };
@@ -14,7 +14,7 @@ use crate::{
 /// How many of the best are kept.
 const BEST: usize = 10;
 
-pub(super) fn by_text(size: u64) -> Result<Measured, BoxError> {
+pub(super) fn by_text(size: u64) -> Result<Measurement, BoxError> {
     let documents = corpus::documents(size);
     let questions = corpus::questions(&documents);
     let mut questions = questions.iter().cycle();
@@ -31,7 +31,7 @@ pub(super) fn by_text(size: u64) -> Result<Measured, BoxError> {
     each_unit(next, SEARCHES)
 }
 
-pub(super) fn by_vectors(size: u64) -> Result<Measured, BoxError> {
+pub(super) fn by_vectors(size: u64) -> Result<Measurement, BoxError> {
     let (ngrams, documents) = (HashedNgrams::default(), corpus::documents(size));
     let vectors: Vec<f32> = documents
         .iter()

@@ -6,8 +6,8 @@ use futures::future::BoxFuture;
 
 use crate::{
     BoxError,
-    measure::{Measured, Setting, rounds, runtime, timed},
-    subject::{Count, Nothing, Still, Talk, Tick, Wide, Widened},
+    measure::{Measurement, Setting, rounds, runtime, timed},
+    subject::{Count, Nothing, Still, Talk, Tick, Wide, WideUpdate},
     workload::{WIDE_NODES, Workload},
 };
 
@@ -33,7 +33,7 @@ fn speakers_of(agent: Message, tool: Message) -> [Node<Talk>; 2] {
     [speak(agent), speak(tool)]
 }
 
-pub(super) fn start(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn start(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let (runtime, node) = (runtime()?, still());
     rounds(setting, size, || {
         let ((), spent) = timed(|| {
@@ -50,7 +50,7 @@ pub(super) fn start(size: u64, setting: &Setting) -> Result<Measured, BoxError> 
     })
 }
 
-pub(super) fn chain(size: u64, weight: usize, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn chain(size: u64, weight: usize, setting: &Setting) -> Result<Measurement, BoxError> {
     let runtime = runtime()?;
     let nodes: Vec<Node<Still>> = (0..size).map(|_| still()).collect();
     rounds(setting, size, || {
@@ -71,7 +71,7 @@ pub(super) fn chain(size: u64, weight: usize, setting: &Setting) -> Result<Measu
 }
 
 /// A table of nodes by name, and for each the position of the next.
-pub(super) fn build(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn build(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     rounds(setting, size, || {
         let (graph, spent) = timed(|| {
             let mut names: HashMap<Arc<str>, usize> = HashMap::new();
@@ -95,7 +95,7 @@ pub(super) fn acts_in_memory(
     size: u64,
     rows: u64,
     setting: &Setting,
-) -> Result<Measured, BoxError> {
+) -> Result<Measurement, BoxError> {
     let (runtime, node) = (runtime()?, ticking());
     rounds(setting, size, || {
         let mut state = Count {
@@ -126,7 +126,7 @@ pub(super) fn ticking() -> Node<Count> {
     Box::new(|_| Box::pin(async { Tick }))
 }
 
-pub(super) fn cycle(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn cycle(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let runtime = runtime()?;
     let node = ticking();
     rounds(setting, size, || {
@@ -146,7 +146,11 @@ pub(super) fn cycle(size: u64, setting: &Setting) -> Result<Measured, BoxError> 
     })
 }
 
-pub(super) fn talk(workload: Workload, size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn talk(
+    workload: Workload,
+    size: u64,
+    setting: &Setting,
+) -> Result<Measurement, BoxError> {
     let runtime = runtime()?;
     let nodes = match workload {
         Workload::React => speakers_of(Talk::agent_calls(), Talk::tool_returns()),
@@ -169,7 +173,7 @@ pub(super) fn talk(workload: Workload, size: u64, setting: &Setting) -> Result<M
     })
 }
 
-pub(super) fn talk_in_memory(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn talk_in_memory(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let (runtime, nodes) = (runtime()?, speakers());
     rounds(setting, Workload::LoopMemory.units(size), || {
         let mut state = Talk::of_turns(size);
@@ -192,13 +196,13 @@ pub(super) fn talk_in_memory(size: u64, setting: &Setting) -> Result<Measured, B
     })
 }
 
-pub(super) fn wide(size: u64, setting: &Setting) -> Result<Measured, BoxError> {
+pub(super) fn wide(size: u64, setting: &Setting) -> Result<Measurement, BoxError> {
     let runtime = runtime()?;
     let nodes: Vec<Node<Wide>> = (0..WIDE_NODES)
         .map(|number| -> Node<Wide> {
             let keys = Wide::keys_of(number);
             Box::new(move |state| {
-                let update: Widened = state.grown(&keys, number + 1 == WIDE_NODES);
+                let update: WideUpdate = state.grown(&keys, number + 1 == WIDE_NODES);
                 Box::pin(async move { update })
             })
         })

@@ -20,7 +20,7 @@ pub struct Campaign {
 
 /// A change of a [`Campaign`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Campaigned {
+pub enum CampaignUpdate {
     /// One slogan.
     Slogan(String),
     /// The sum of all.
@@ -45,11 +45,11 @@ impl Campaign {
 }
 
 impl State for Campaign {
-    type Update = Campaigned;
-    fn apply(&mut self, update: Campaigned) {
+    type Update = CampaignUpdate;
+    fn apply(&mut self, update: CampaignUpdate) {
         match update {
-            Campaigned::Slogan(slogan) => self.slogans.push(slogan),
-            Campaigned::Length(length) => self.length = Some(length),
+            CampaignUpdate::Slogan(slogan) => self.slogans.push(slogan),
+            CampaignUpdate::Length(length) => self.length = Some(length),
         }
     }
 }
@@ -65,7 +65,7 @@ pub struct Slogan {
 
 /// A change of a [`Slogan`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Written {
+pub enum SloganUpdate {
     /// Another subject.
     Subject(String),
     /// Another text.
@@ -82,18 +82,18 @@ impl Slogan {
     }
 
     /// Makes the subject polite.
-    pub fn edit(&self) -> Written {
-        Written::Subject(format!("{} - if you please", self.subject))
+    pub fn edit(&self) -> SloganUpdate {
+        SloganUpdate::Subject(format!("{} - if you please", self.subject))
     }
 
     /// Makes a text of it.
-    pub fn generate(&self) -> Written {
-        Written::Text(format!("A word on {}", self.subject))
+    pub fn generate(&self) -> SloganUpdate {
+        SloganUpdate::Text(format!("A word on {}", self.subject))
     }
 
     /// Makes the text longer.
-    pub fn bump(&self) -> Written {
-        Written::Text(format!("{}{SUFFIX}", self.text))
+    pub fn bump(&self) -> SloganUpdate {
+        SloganUpdate::Text(format!("{}{SUFFIX}", self.text))
     }
 
     /// Whether it is long enough.
@@ -103,11 +103,11 @@ impl Slogan {
 }
 
 impl State for Slogan {
-    type Update = Written;
-    fn apply(&mut self, update: Written) {
+    type Update = SloganUpdate;
+    fn apply(&mut self, update: SloganUpdate) {
         match update {
-            Written::Subject(subject) => self.subject = subject,
-            Written::Text(text) => self.text = text,
+            SloganUpdate::Subject(subject) => self.subject = subject,
+            SloganUpdate::Text(text) => self.text = text,
         }
     }
 }

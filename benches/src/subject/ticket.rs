@@ -47,7 +47,7 @@ pub struct Ticket {
 
 /// What one node changes of a [`Ticket`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub enum Ticketed {
+pub enum TicketUpdate {
     /// Node one.
     Events(Vec<Document>, String),
     /// Node two.
@@ -110,33 +110,33 @@ impl Ticket {
     }
 
     /// Node one reads the messages.
-    pub fn one(&self) -> Ticketed {
-        Ticketed::Events(self.messages.clone(), "mail".repeat(6))
+    pub fn one(&self) -> TicketUpdate {
+        TicketUpdate::Events(self.messages.clone(), "mail".repeat(6))
     }
 
     /// Node two reads what happened.
-    pub fn two(&self) -> Ticketed {
-        Ticketed::Issue(last(&self.events))
+    pub fn two(&self) -> TicketUpdate {
+        TicketUpdate::Issue(last(&self.events))
     }
 
     /// Node three reads what was answered at once.
-    pub fn three(&self) -> Ticketed {
-        Ticketed::Rules(self.autoresponse.iter().cloned().collect())
+    pub fn three(&self) -> TicketUpdate {
+        TicketUpdate::Rules(self.autoresponse.iter().cloned().collect())
     }
 
     /// Node four reads what happened.
-    pub fn four(&self) -> Ticketed {
-        Ticketed::Responses(self.events.clone())
+    pub fn four(&self) -> TicketUpdate {
+        TicketUpdate::Responses(self.events.clone())
     }
 
     /// Node five reads the kinds of things.
-    pub fn five(&self) -> Ticketed {
-        Ticketed::Person(last(&self.categories))
+    pub fn five(&self) -> TicketUpdate {
+        TicketUpdate::Person(last(&self.categories))
     }
 
     /// Node six reads what was answered.
-    pub fn six(&self) -> Ticketed {
-        Ticketed::Messages(self.responses.clone())
+    pub fn six(&self) -> TicketUpdate {
+        TicketUpdate::Messages(self.responses.clone())
     }
 }
 
@@ -154,24 +154,24 @@ fn merge(map: &mut BTreeMap<String, Document>, document: &Document) {
 }
 
 impl State for Ticket {
-    type Update = Ticketed;
-    fn apply(&mut self, update: Ticketed) {
+    type Update = TicketUpdate;
+    fn apply(&mut self, update: TicketUpdate) {
         match update {
-            Ticketed::Events(events, medium) => {
+            TicketUpdate::Events(events, medium) => {
                 self.events.extend(events);
                 self.medium = medium;
             }
-            Ticketed::Issue(issue) => {
+            TicketUpdate::Issue(issue) => {
                 self.autoresponse = Some(issue.clone());
                 self.issue = Some(issue);
             }
-            Ticketed::Rules(rules) => self.rules = rules,
-            Ticketed::Responses(responses) => {
+            TicketUpdate::Rules(rules) => self.rules = rules,
+            TicketUpdate::Responses(responses) => {
                 self.memories.clone_from(&responses);
                 self.categories.extend_from_slice(&responses);
                 self.responses.extend(responses);
             }
-            Ticketed::Person(person) => {
+            TicketUpdate::Person(person) => {
                 merge(&mut self.participants, &person);
                 merge(&mut self.notified, &person);
                 self.mail_thread = "thread".repeat(4);
@@ -179,7 +179,7 @@ impl State for Ticket {
                 self.customer = Some(person.clone());
                 self.user = Some(person);
             }
-            Ticketed::Messages(messages) => self.messages.extend(messages),
+            TicketUpdate::Messages(messages) => self.messages.extend(messages),
         }
     }
 }

@@ -12,7 +12,7 @@ use fugato_state::State;
 /// use serde::{Deserialize, Serialize};
 ///
 /// #[derive(Clone, Default, Serialize, Deserialize)]
-/// struct Desk {
+/// struct Office {
 ///     letters: u32,
 ///     talk: React,
 /// }
@@ -23,7 +23,7 @@ use fugato_state::State;
 ///     Talked(ReactUpdate),
 /// }
 ///
-/// impl State for Desk {
+/// impl State for Office {
 ///     type Update = Change;
 ///     fn apply(&mut self, change: Change) {
 ///         match change {
@@ -33,7 +33,7 @@ use fugato_state::State;
 ///     }
 /// }
 ///
-/// impl Embeds<React> for Desk {
+/// impl Embeds<React> for Office {
 ///     fn part(&self) -> &React {
 ///         &self.talk
 ///     }

@@ -15,11 +15,11 @@ use crate::{RoundOutcome, Toolbox, toolbox::finished};
 #[debug("ConfirmGate {{ toolbox: {toolbox:?}, .. }}")]
 pub struct ConfirmGate<S: State> {
     toolbox: Toolbox<S>,
-    wanted: Box<Wanted<S>>,
+    wanted: Box<CallSource<S>>,
     settled: Box<Settle<S>>,
 }
 
-type Wanted<S> = dyn Fn(&S) -> Option<ToolCall> + Send + Sync;
+type CallSource<S> = dyn Fn(&S) -> Option<ToolCall> + Send + Sync;
 type Settle<S> =
     dyn Fn(&AnsweredCall<<S as State>::Update>) -> Vec<<S as State>::Update> + Send + Sync;
 

@@ -399,9 +399,9 @@ async fn pln_14_the_work_ends_after_twelve_steps() -> TestResult {
 }
 
 /// Rules with one plan and its answer.
-struct Known;
+struct OnePlan;
 
-impl PlanRules<PlanProgress> for Known {
+impl PlanRules<PlanProgress> for OnePlan {
     fn decide(&self, _: &PlanProgress, asking: PlannerQuestion) -> Option<Value> {
         (asking == PlannerQuestion::Plan).then(|| json!({ "steps": [price("BTC"), respond()] }))
     }
@@ -413,10 +413,10 @@ impl PlanRules<PlanProgress> for Known {
 
 #[tokio::test]
 async fn rules_plan_and_speak_without_a_model_and_where_it_cannot_be_reached() -> TestResult {
-    let alone = PlannedWork::by_rules(Known, PlanThenReplan::default(), toolbox()?);
+    let alone = PlannedWork::by_rules(OnePlan, PlanThenReplan::default(), toolbox()?);
     let down = ModelError::new(ModelErrorKind::Unavailable, "maintenance");
     let model = Scripted::new([down.clone(), down]);
-    let backed = PlannedWork::new(model, PlanThenReplan::default(), toolbox()?).rules(Known);
+    let backed = PlannedWork::new(model, PlanThenReplan::default(), toolbox()?).rules(OnePlan);
     for work in [alone, backed] {
         let ended = runner(work)?.start(&thread(), goal()).await?;
         let state = ended.state();
@@ -428,7 +428,7 @@ async fn rules_plan_and_speak_without_a_model_and_where_it_cannot_be_reached() -
     }
     // After a timeout of the model no rule answers.
     let late = Scripted::new([ModelError::new(ModelErrorKind::TimedOut, "36 s")]);
-    let work = PlannedWork::new(late, PlanThenReplan::default(), toolbox()?).rules(Known);
+    let work = PlannedWork::new(late, PlanThenReplan::default(), toolbox()?).rules(OnePlan);
     let ended = runner(work)?.start(&thread(), goal()).await?;
     assert!(ended.state().timed_out && ended.state().planner_failure.is_some());
     Ok(())
@@ -440,7 +440,7 @@ async fn somebody_looks_before_each_plan_and_each_answer() -> TestResult {
         note: "looked".into(),
         at: cx.now(),
     };
-    let work = PlannedWork::by_rules(Known, PlanThenReplan::default(), toolbox()?).looking(look);
+    let work = PlannedWork::by_rules(OnePlan, PlanThenReplan::default(), toolbox()?).looking(look);
     let ended = runner(work)?.start(&thread(), goal()).await?;
     let observed = ended.state().execution.observed.iter();
     let kinds: Vec<_> = observed.map(|one| one.kind.as_str()).collect();

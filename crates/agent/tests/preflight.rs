@@ -22,7 +22,7 @@ use tokio::time::Instant;
 const KINDS: [&str; 3] = ["configs", "exchanges", "traders"];
 
 /// The snapshots that the planner saw in the state, one map for each turn.
-type Seen = Arc<Mutex<Vec<BTreeMap<String, Value>>>>;
+type Snapshots = Arc<Mutex<Vec<BTreeMap<String, Value>>>>;
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Trader {
@@ -118,12 +118,12 @@ struct CheckState {
     runner: Runner<Trader>,
     thread: ThreadId,
     world: World,
-    seen: Seen,
+    seen: Snapshots,
 }
 
 impl CheckState {
     fn new() -> Self {
-        let (world, seen) = (World::default(), Seen::default());
+        let (world, seen) = (World::default(), Snapshots::default());
         let eyes = seen.clone();
         let plan = move |cx: Context<Trader>| {
             let snapshots = cx.state().execution.snapshots.iter();

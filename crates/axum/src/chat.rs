@@ -11,7 +11,7 @@ macro_rules! files {
 }
 
 impl Page {
-    /// A page for conversations: the talk as it happens with its questions, a list of
+    /// A page for conversations: the conversation as it happens with its questions, a list of
     /// conversations, and the agent at work, in English and Chinese.
     ///
     /// An agent adds panels and styles of its own by `/agent.js` and `/agent.css`, which are empty
@@ -21,7 +21,7 @@ impl Page {
     /// ```
     /// use fugato_axum::{Asset, Page};
     ///
-    /// let panels = b"export default { title: 'Desk', panels: [] };";
+    /// let panels = b"export default { title: 'Weather', panels: [] };";
     /// let page = Page::chat().file("/agent.js", Asset::new("text/javascript", panels));
     /// ```
     pub fn chat() -> Self {

@@ -51,7 +51,7 @@ pub(crate) enum RunRest {
 }
 
 /// A thread at one position.
-pub(crate) struct Seen {
+pub(crate) struct ThreadView {
     pub(crate) head: Seq,
     pub(crate) standing: ThreadStatus,
     pub(crate) title: Option<String>,
@@ -88,7 +88,7 @@ pub(crate) trait DynAgent: Send + Sync {
     fn follow(&self, thread: &ThreadId, after: Seq) -> Events;
     fn is_live(&self, thread: &ThreadId) -> bool;
     async fn standing(&self, thread: &ThreadId) -> Result<ThreadStatus, RunError>;
-    async fn look(&self, thread: &ThreadId) -> Result<Option<Seen>, RunError>;
+    async fn look(&self, thread: &ThreadId) -> Result<Option<ThreadView>, RunError>;
     async fn title(&self, thread: &ThreadId, at: Seq) -> Result<Option<String>, RunError>;
     async fn timeline(
         &self,
@@ -212,9 +212,9 @@ impl<A: Agent> DynAgent for ErasedAgent<A> {
         self.runner().status(thread).await
     }
 
-    async fn look(&self, thread: &ThreadId) -> Result<Option<Seen>, RunError> {
+    async fn look(&self, thread: &ThreadId) -> Result<Option<ThreadView>, RunError> {
         let look = self.runner().look(thread).await?;
-        Ok(look.map(|look| Seen {
+        Ok(look.map(|look| ThreadView {
             head: look.head,
             title: self.0.title(&look.state),
             standing: look.standing,

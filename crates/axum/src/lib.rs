@@ -20,6 +20,7 @@ mod incoming;
 mod inspect;
 mod limits;
 mod load;
+mod messages;
 mod named;
 mod native;
 mod openai;
@@ -30,7 +31,6 @@ mod routes;
 mod send;
 mod serve;
 mod socket;
-mod talk;
 mod threads;
 mod timeline;
 
@@ -41,10 +41,10 @@ pub use caller::{AccessDenied, AllowAll, Authenticate, Caller, InvalidTenant, Te
 pub use consent::{Consent, consent};
 pub use error::ApiError;
 pub use limits::Limits;
+pub use messages::{timeline, title};
 pub use page::{Asset, Page};
 pub use progress::progress;
 pub use routes::AgentRoutes;
 pub use send::{SendError, SendOutcome, decide, say};
 pub use serve::serve;
-pub use talk::{timeline, title};
 pub use timeline::{Confirm, QuestionState, TimelineItem};

@@ -61,7 +61,7 @@ pub(crate) async fn open(
     let limit = office.limits.body;
     let upgrade = upgrade.max_message_size(limit).max_frame_size(limit);
     Ok(upgrade.on_upgrade(move |socket| async move {
-        let talk = SocketSession {
+        let session = SocketSession {
             events: follow(&office, &to, after),
             encoder: EnvelopeEncoder::new(now),
             frames: Frames::new(),
@@ -73,7 +73,7 @@ pub(crate) async fn open(
             open,
         };
         // A client that is gone needs no answer.
-        drop(talk.go_on().await);
+        drop(session.go_on().await);
     }))
 }
 

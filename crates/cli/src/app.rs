@@ -5,13 +5,13 @@ use fugato_graph::BoxError;
 use fugato_state::ThreadId;
 
 use crate::{
-    ChatSession, CliCommand, CliError, Flags, Folders, IntoService, Lang, Resources, Screen,
+    ChatSession, CliCommand, CliError, Flags, Folders, IntoService, Lang, Resources, Terminal,
     ThreadResources,
     archive::{self, Archive},
     inspect, model, observe,
-    screen::ToolWords,
     serve::ServeOptions,
     store::{self, Store},
+    terminal::ToolWords,
     threads, trace,
 };
 
@@ -83,7 +83,7 @@ impl App {
         };
         // A server shuts down in order instead: it hands its threads over first.
         let at_once = !matches!(command, CliCommand::Serve { .. });
-        let work = async |screen: &mut Screen| self.carry_out(command, build, screen).await;
+        let work = async |terminal: &mut Terminal| self.carry_out(command, build, terminal).await;
         self.to_its_end(rest, at_once, work).await
     }
 
@@ -91,7 +91,7 @@ impl App {
     /// line that goes on, and errors are printed with their causes.
     pub async fn job(
         &self,
-        work: impl AsyncFnOnce(&mut Screen) -> Result<(), BoxError>,
+        work: impl AsyncFnOnce(&mut Terminal) -> Result<(), BoxError>,
     ) -> ExitCode {
         self.to_its_end("", true, work).await
     }
@@ -100,28 +100,28 @@ impl App {
         &self,
         rest: &str,
         at_once: bool,
-        work: impl AsyncFnOnce(&mut Screen) -> Result<(), BoxError>,
+        work: impl AsyncFnOnce(&mut Terminal) -> Result<(), BoxError>,
     ) -> ExitCode {
-        let mut screen = self.screen();
+        let mut terminal = self.terminal();
         let watched = match observe::begin(&self.name, &self.flags, !at_once) {
             Ok(watched) => watched,
             Err(error) => {
-                screen.error(&error);
+                terminal.error(&error);
                 return ExitCode::FAILURE;
             }
         };
         let done = tokio::select! {
-            done = work(&mut screen) => Some(done),
+            done = work(&mut terminal) => Some(done),
             Ok(()) = tokio::signal::ctrl_c(), if at_once => None,
         };
         // The work is done, even if its last spans cannot be sent.
         if let Err(error) = watched.end() {
-            self.screen().error(&error);
+            self.terminal().error(&error);
         }
         match done.unwrap_or_else(|| self.interrupted(rest)) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
-                self.screen().error(&*error);
+                self.terminal().error(&*error);
                 ExitCode::FAILURE
             }
         }
@@ -130,7 +130,7 @@ impl App {
     /// Ends the process at once, since everything so far is stored: a thread that waits for a line
     /// of the terminal would hold a normal exit back.
     fn interrupted(&self, rest: &str) -> ! {
-        self.screen().interrupted(&self.again(rest));
+        self.terminal().interrupted(&self.again(rest));
         std::process::exit(INTERRUPTED)
     }
 
@@ -138,23 +138,23 @@ impl App {
         &self,
         command: CliCommand,
         build: impl AsyncFnOnce(Resources) -> Result<W, BoxError>,
-        screen: &mut Screen,
+        terminal: &mut Terminal,
     ) -> Result<(), BoxError> {
         let thread = self.thread()?;
         match command {
             CliCommand::Chat => {
                 let (agent, _) = build(self.open().await?).await?.parts();
-                self.speak_as_before(&agent, "", screen).await?;
+                self.speak_as_before(&agent, "", terminal).await?;
                 let again = self.again(" chat");
-                ChatSession::new(&agent, thread, again).chat(screen).await
+                ChatSession::new(&agent, thread, again).chat(terminal).await
             }
             CliCommand::Say(say) => {
                 let (agent, _) = build(self.open().await?).await?.parts();
                 let words = say.text.clone().unwrap_or_default();
-                self.speak_as_before(&agent, &words, screen).await?;
-                let talk = ChatSession::new(&agent, thread, self.again(" say"));
-                talk.refuse_silence(&say).await?;
-                talk.say(say, screen).await.map(drop)
+                self.speak_as_before(&agent, &words, terminal).await?;
+                let session = ChatSession::new(&agent, thread, self.again(" say"));
+                session.refuse_silence(&say).await?;
+                session.say(say, terminal).await.map(drop)
             }
             CliCommand::Serve {
                 listen,
@@ -162,30 +162,30 @@ impl App {
             } => {
                 let door = ServeOptions::new(listen, client_key_env.as_deref())?;
                 let wired = build(self.open().await?).await?;
-                door.serve(wired, self.page.clone(), screen).await
+                door.serve(wired, self.page.clone(), terminal).await
             }
             CliCommand::Graph { format } => {
                 let (agent, _) = build(self.opened(Store::in_memory(), true)?).await?.parts();
-                inspect::graph(agent.runner().graph(), format, screen);
+                inspect::graph(agent.runner().graph(), format, terminal);
                 Ok(())
             }
             CliCommand::Delete { name, agreed } => {
                 let (store, thread) = (self.stored().await?, ThreadId::new(name)?);
-                threads::delete(store, &*self.belongings, &thread, agreed, screen).await
+                threads::delete(store, &*self.belongings, &thread, agreed, terminal).await
             }
             CliCommand::Threads => {
                 let opened = self.open_to_read().await?;
                 let store = opened.store.clone();
                 let (agent, _) = build(opened).await?.parts();
-                threads::list(&agent, &*store, screen).await
+                threads::list(&agent, &*store, terminal).await
             }
             looks => {
                 let opened = self.open_to_read().await?;
                 archive::known(&*opened.store, &thread).await?;
                 let (agent, _) = build(opened).await?.parts();
-                self.speak_as_before(&agent, "", screen).await?;
+                self.speak_as_before(&agent, "", terminal).await?;
                 let agent = &agent;
-                self.look(looks, &Archive { agent, thread }, screen).await
+                self.look(looks, &Archive { agent, thread }, terminal).await
             }
         }
     }
@@ -194,27 +194,27 @@ impl App {
         &self,
         command: CliCommand,
         archive: &Archive<'_, A>,
-        screen: &mut Screen,
+        terminal: &mut Terminal,
     ) -> Result<(), BoxError> {
         let name = archive.thread.as_str();
         match command {
-            CliCommand::Trace { full } => trace::trace(archive, full, screen).await,
-            CliCommand::Card => inspect::cards(archive, screen).await,
-            CliCommand::Show { seq } => inspect::show(archive, seq, screen).await,
+            CliCommand::Trace { full } => trace::trace(archive, full, terminal).await,
+            CliCommand::Card => inspect::cards(archive, terminal).await,
+            CliCommand::Show { seq } => inspect::show(archive, seq, terminal).await,
             CliCommand::Fork { seq, new } => {
                 let new = ThreadId::new(new)?;
                 inspect::fork(archive, seq, &new).await?;
                 self.belongings.copy(&archive.thread, &new).await?;
                 let again = self.again_in(&new, "");
-                let text = screen.lang.pick("go on with", "继续");
-                screen.line(format!("{text}: {again}"));
+                let text = terminal.lang.pick("go on with", "继续");
+                terminal.line(format!("{text}: {again}"));
                 Ok(())
             }
             CliCommand::Export { to } => {
                 let folder = to.unwrap_or_else(|| PathBuf::from(format!("{name}-export")));
-                threads::export(archive, &*self.belongings, &folder, screen).await
+                threads::export(archive, &*self.belongings, &folder, terminal).await
             }
-            _ => inspect::history(archive, screen).await,
+            _ => inspect::history(archive, terminal).await,
         }
     }
 
@@ -276,9 +276,9 @@ impl App {
         &self,
         agent: &A,
         words: &str,
-        screen: &mut Screen,
+        terminal: &mut Terminal,
     ) -> Result<(), BoxError> {
-        screen.lang = match self.flags.lang {
+        terminal.lang = match self.flags.lang {
             Some(lang) => lang,
             None if !words.is_empty() => Lang::of(words),
             None => {
@@ -301,8 +301,8 @@ impl App {
         format!("{}{flags}{}{rest}", self.name, self.also)
     }
 
-    fn screen(&self) -> Screen {
+    fn terminal(&self) -> Terminal {
         let lang = self.flags.lang.unwrap_or_default();
-        Screen::new(lang, self.tools.clone(), self.again(" card"))
+        Terminal::new(lang, self.tools.clone(), self.again(" card"))
     }
 }

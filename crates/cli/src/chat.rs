@@ -4,39 +4,39 @@ use fugato_graph::{BoxError, RunResult, ThreadStatus};
 use fugato_state::Interrupt;
 use serde_json::Map;
 
-use crate::{ChatSession, CliError, Screen, drive::insist, reply};
+use crate::{ChatSession, CliError, Terminal, follow::insist, reply};
 
 impl<A: Agent> ChatSession<'_, A> {
     /// Talks until the person enters an empty line or ends the input.
-    pub async fn chat(&self, screen: &mut Screen) -> Result<(), BoxError> {
-        let hello = screen.lang.pick(
+    pub async fn chat(&self, terminal: &mut Terminal) -> Result<(), BoxError> {
+        let hello = terminal.lang.pick(
             "Say what you want; an empty line or Ctrl-D ends. Everything is stored.",
             "请说出需求；空行或 Ctrl-D 结束。一切都会保存。",
         );
-        screen.progress(hello);
-        let mut open = self.taken_up(screen).await?;
+        terminal.progress(hello);
+        let mut open = self.taken_up(terminal).await?;
         let mut read = false;
         loop {
             for asked in &open {
-                screen.card(asked, read);
+                terminal.card(asked, read);
             }
             read = true;
             let line = if open.is_empty() {
-                screen.ask("> ").await?
+                terminal.ask("> ").await?
             } else {
-                screen.ask_about_card("> ").await?
+                terminal.ask_about_card("> ").await?
             };
             let Some(said) = line.filter(|said| !said.is_empty()) else {
-                let go_on = screen.lang.pick("go on with: ", "继续：");
-                screen.progress(&format!("{go_on}{}", self.again));
+                let go_on = terminal.lang.pick("go on with: ", "继续：");
+                terminal.progress(&format!("{go_on}{}", self.again));
                 return Ok(());
             };
-            open = match self.turn(&open, said, screen).await {
+            open = match self.turn(&open, said, terminal).await {
                 Ok(ended) => interrupts(&ended),
                 Err(error) => {
                     // A refused answer has changed nothing: the open questions still are.
-                    screen.error(&*error);
-                    self.taken_up(screen).await?
+                    terminal.error(&*error);
+                    self.taken_up(terminal).await?
                 }
             };
         }
@@ -46,38 +46,38 @@ impl<A: Agent> ChatSession<'_, A> {
         &self,
         open: &[Interrupt],
         said: String,
-        screen: &mut Screen,
+        terminal: &mut Terminal,
     ) -> Result<RunResult<A::State>, BoxError> {
         let Some(asked) = open.first() else {
             let start = async || self.start(said.clone(), Map::new()).await;
-            return insist(screen, start).await;
+            return insist(terminal, start).await;
         };
         // A line from a pipe was not typed under the card, so it must name the card by its code.
-        let card = screen.is_interactive().then_some(asked);
-        if let Some(ended) = self.heard(&said, open, card, screen).await? {
+        let card = terminal.is_interactive().then_some(asked);
+        if let Some(ended) = self.heard(&said, open, card, terminal).await? {
             return Ok(ended);
         }
         let answered = reply::read(asked, &said).ok_or_else(|| {
-            let how = reply::prompt(asked, screen.lang).trim_end_matches([':', ' ']);
-            let told = screen
+            let how = reply::prompt(asked, terminal.lang).trim_end_matches([':', ' ']);
+            let told = terminal
                 .lang
                 .pick("is no answer here; allowed:", "不是这里的回答，可以是：");
             CliError::new(format!("{said:?} {told} {how}"))
         })?;
-        insist(screen, async || {
+        insist(terminal, async || {
             self.answer(asked, answered.clone(), None).await
         })
         .await
     }
 
     /// Returns the open questions of the thread, after the recovery of a run that a crash left.
-    async fn taken_up(&self, screen: &mut Screen) -> Result<Vec<Interrupt>, BoxError> {
+    async fn taken_up(&self, terminal: &mut Terminal) -> Result<Vec<Interrupt>, BoxError> {
         let runner = self.agent.runner();
         Ok(match runner.status(&self.thread).await? {
             ThreadStatus::Waiting(interrupts) => interrupts,
             ThreadStatus::Unfinished => {
                 let recover = async || Ok(runner.recover(&self.thread));
-                interrupts(&insist(screen, recover).await?)
+                interrupts(&insist(terminal, recover).await?)
             }
             _ => vec![],
         })

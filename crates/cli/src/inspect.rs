@@ -4,14 +4,14 @@ use fugato_graph::{BoxError, Graph, HistoryEntry, machine::Fact};
 use fugato_state::{State, ThreadId};
 use jiff::Timestamp;
 
-use crate::{Format, Screen, archive::Archive, error::ErrorContext as _};
+use crate::{Format, Terminal, archive::Archive, error::ErrorContext as _};
 
 /// The number of records that are read at once.
 pub(crate) const PAGE: usize = 500;
 
 pub(crate) async fn history<A: Agent>(
     archive: &Archive<'_, A>,
-    screen: &mut Screen,
+    terminal: &mut Terminal,
 ) -> Result<(), BoxError> {
     let mut from = 1;
     loop {
@@ -22,7 +22,7 @@ pub(crate) async fn history<A: Agent>(
                 .strftime("%F %T")
                 .to_string();
             let mark = if entry.is_checkpoint() { "*" } else { " " };
-            screen.line(format!(
+            terminal.line(format!(
                 "{:>5}{mark} {at}  run {}  {}",
                 entry.seq,
                 entry.run,
@@ -83,26 +83,26 @@ fn what(entry: &HistoryEntry) -> String {
 pub(crate) async fn show<A: Agent>(
     archive: &Archive<'_, A>,
     seq: u64,
-    screen: &mut Screen,
+    terminal: &mut Terminal,
 ) -> Result<(), BoxError> {
     let state = archive.runner().state_at(&archive.thread, seq).await;
     let state = state.tell(|| format!("there is no line {seq}; the history lists them"))?;
-    screen.line(serde_json::to_string_pretty(&*state)?);
+    terminal.line(serde_json::to_string_pretty(&*state)?);
     Ok(())
 }
 
 /// Shows the open cards in full.
 pub(crate) async fn cards<A: Agent>(
     archive: &Archive<'_, A>,
-    screen: &mut Screen,
+    terminal: &mut Terminal,
 ) -> Result<(), BoxError> {
     let open = archive.runner().interrupts(&archive.thread).await?;
     if open.is_empty() {
-        let nothing = screen.lang.pick("no card is open", "没有等待回答的卡片");
-        screen.progress(nothing);
+        let nothing = terminal.lang.pick("no card is open", "没有等待回答的卡片");
+        terminal.progress(nothing);
     }
     for asked in &open {
-        screen.whole_card(asked);
+        terminal.whole_card(asked);
     }
     Ok(())
 }
@@ -120,8 +120,8 @@ pub(crate) async fn fork<A: Agent>(
     Ok(())
 }
 
-pub(crate) fn graph<S: State>(graph: &Graph<S>, format: Format, screen: &mut Screen) {
-    screen.write(&match format {
+pub(crate) fn graph<S: State>(graph: &Graph<S>, format: Format, terminal: &mut Terminal) {
+    terminal.write(&match format {
         Format::Mermaid => graph.to_mermaid(),
         Format::Dot => graph.to_dot(),
     });

@@ -6,7 +6,7 @@ use fugato_axum::{AccessDenied, AgentRoutes, Authenticate, Caller, Page, Parts};
 use fugato_graph::BoxError;
 use tokio::net::TcpListener;
 
-use crate::{CliError, IntoService, Screen, error::ErrorContext as _};
+use crate::{CliError, IntoService, Terminal, error::ErrorContext as _};
 
 /// The address and the key of a server.
 pub(crate) struct ServeOptions {
@@ -31,7 +31,7 @@ impl ServeOptions {
         self,
         wired: impl IntoService,
         page: Page,
-        screen: &mut Screen,
+        terminal: &mut Terminal,
     ) -> Result<(), BoxError> {
         let listen = self.listen;
         let listener = TcpListener::bind(listen).await;
@@ -44,11 +44,11 @@ impl ServeOptions {
             // A foreign page can make its own name resolve to this machine.
             None => routes.hosts(["localhost", "127.0.0.1", "[::1]"]),
         };
-        let told = screen.lang.pick("open ", "请打开 ");
-        screen.line(format!("{told}http://{address}/"));
+        let told = terminal.lang.pick("open ", "请打开 ");
+        terminal.line(format!("{told}http://{address}/"));
         let left = fugato_axum::serve(listener, routes, stopped()).await?;
         if left > 0 {
-            screen.progress(&format!(
+            terminal.progress(&format!(
                 "{left} runs were given up; the next start goes on with them"
             ));
         }

@@ -9,7 +9,7 @@ use futures::TryStreamExt as _;
 use serde_json::json;
 
 use crate::{
-    CliError, Screen, ThreadResources, archive::Archive, error::ErrorContext as _, inspect::PAGE,
+    CliError, Terminal, ThreadResources, archive::Archive, error::ErrorContext as _, inspect::PAGE,
     store::Store,
 };
 
@@ -17,7 +17,7 @@ use crate::{
 pub(crate) async fn list<A: Agent>(
     agent: &A,
     store: &dyn ThreadStore,
-    screen: &mut Screen,
+    terminal: &mut Terminal,
 ) -> Result<(), BoxError> {
     let runner = agent.runner();
     let mut all = store.all(ThreadFilter::default());
@@ -26,7 +26,7 @@ pub(crate) async fn list<A: Agent>(
         let standing = runner.status(&thread).await?;
         let title = state.and_then(|state| agent.title(&state));
         let (stands, title) = (stands(&standing), title.unwrap_or_default());
-        screen.line(format!("{thread}  {stands}  {title}").trim_end());
+        terminal.line(format!("{thread}  {stands}  {title}").trim_end());
     }
     Ok(())
 }
@@ -46,7 +46,7 @@ pub(crate) async fn export<A: Agent>(
     archive: &Archive<'_, A>,
     belongings: &dyn ThreadResources,
     folder: &Path,
-    screen: &mut Screen,
+    terminal: &mut Terminal,
 ) -> Result<(), BoxError> {
     std::fs::create_dir_all(folder)
         .tell(|| format!("cannot make the folder {}", folder.display()))?;
@@ -54,8 +54,8 @@ pub(crate) async fn export<A: Agent>(
     std::fs::write(&path, log_lines(archive).await?)
         .tell(|| format!("cannot write {}", path.display()))?;
     belongings.export(&archive.thread, folder).await?;
-    let written = screen.lang.pick("written: ", "已写入：");
-    screen.line(format!("{written}{}", folder.display()));
+    let written = terminal.lang.pick("written: ", "已写入：");
+    terminal.line(format!("{written}{}", folder.display()));
     Ok(())
 }
 
@@ -86,7 +86,7 @@ pub(crate) async fn delete(
     belongings: &dyn ThreadResources,
     thread: &ThreadId,
     yes: bool,
-    screen: &mut Screen,
+    terminal: &mut Terminal,
 ) -> Result<(), BoxError> {
     let name = thread.as_str();
     let logged = match &store {
@@ -98,11 +98,12 @@ pub(crate) async fn delete(
             "there is nothing of a conversation {name:?}; the command `threads` lists them"
         )))?;
     }
-    let question = screen.lang.pick(
+    let question = terminal.lang.pick(
         format!("Delete the conversation {name:?} with everything that belongs to it? [y/n] "),
         format!("删除会话 {name:?} 及其全部内容？[y/n] "),
     );
-    let agreed = yes || screen.is_interactive() && is_yes(screen.ask(&question).await?.as_deref());
+    let agreed =
+        yes || terminal.is_interactive() && is_yes(terminal.ask(&question).await?.as_deref());
     if !agreed {
         Err(CliError::new(
             "nothing was deleted; --yes deletes without asking",
@@ -113,8 +114,8 @@ pub(crate) async fn delete(
     if let Some(store) = store {
         store.log.remove(thread).await?;
     }
-    let deleted = screen.lang.pick("deleted: ", "已删除：");
-    screen.line(format!("{deleted}{name}"));
+    let deleted = terminal.lang.pick("deleted: ", "已删除：");
+    terminal.line(format!("{deleted}{name}"));
     Ok(())
 }
 

@@ -6,19 +6,19 @@ use fugato_axum::Agent;
 use fugato_graph::{AttemptStatus, BoxError, RunStatus, RunTrace, TaskTrace};
 use jiff::Timestamp;
 
-use crate::{Lang, Screen, archive::Archive};
+use crate::{Lang, Terminal, archive::Archive};
 
 pub(crate) async fn trace<A: Agent>(
     archive: &Archive<'_, A>,
     full: bool,
-    screen: &mut Screen,
+    terminal: &mut Terminal,
 ) -> Result<(), BoxError> {
-    let lang = screen.lang;
+    let lang = terminal.lang;
     for run in archive.runner().trace(&archive.thread).await? {
         let at = Timestamp::from_millisecond(run.began)?.strftime("%F %T");
-        screen.line(format!("{at}  run {}  {}", run.run, ended(&run, lang)));
+        terminal.line(format!("{at}  run {}  {}", run.run, ended(&run, lang)));
         for line in run.tasks.iter().flat_map(|task| lines(task, full, lang)) {
-            screen.line(line);
+            terminal.line(line);
         }
     }
     Ok(())

@@ -24,9 +24,9 @@ use opentelemetry_proto::tonic::{
 use prost::Message as _;
 
 #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
-struct Received(String);
+struct SpanDump(String);
 
-impl State for Received {
+impl State for SpanDump {
     type Update = String;
 
     fn apply(&mut self, words: String) {
@@ -40,7 +40,7 @@ async fn run(line: &[&str]) -> ExitCode {
     let app = App::new("parrot", args.flags);
     app.run(args.command, async |open: Resources| {
         let model = open.model.clone().ok_or("a model is named")?;
-        let ask = move |cx: Context<Received>| {
+        let ask = move |cx: Context<SpanDump>| {
             let (model, words) = (model.clone(), cx.state().0.clone());
             async move {
                 let request = ChatRequest::new([Message::user(words)]);
@@ -50,7 +50,7 @@ async fn run(line: &[&str]) -> ExitCode {
                     .map(|said| said.message.content)
             }
         };
-        let graph = Graph::<Received>::starting_at("ask")
+        let graph = Graph::<SpanDump>::starting_at("ask")
             .node("ask", ask)
             .edge("ask", END)
             .output(|heard| heard.0.clone())

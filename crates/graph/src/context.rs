@@ -25,7 +25,7 @@ use crate::{
 )]
 pub struct Context<S> {
     pub(crate) state: Arc<S>,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<RunInner>,
     pub(crate) at: ScopeAddress,
     pub(crate) path: TaskPath,
     pub(crate) attempt: u32,
@@ -38,7 +38,7 @@ pub struct Context<S> {
 }
 
 /// The data that all tasks of a run share.
-pub(crate) struct Shared {
+pub(crate) struct RunInner {
     pub(crate) thread: ThreadId,
     pub(crate) run: RunId,
     pub(crate) names: Arc<Names>,
@@ -79,7 +79,7 @@ impl Heartbeat {
     }
 }
 
-impl Shared {
+impl RunInner {
     /// Returns the store's clock, continued by this machine's steady clock.
     pub(crate) fn now(&self) -> Millis {
         let passed = Millis::try_from(self.since.elapsed().as_millis()).unwrap_or(Millis::MAX);

@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::{
     Durability, RunError, RunErrorKind, RunnerOptions, Schedule,
-    context::Shared,
+    context::RunInner,
     effect::{BeginCall, Call, StartDecision},
     journal::Journal,
     machine::{BudgetUnit, BudgetUsage, EffectRecord, Fact, Machine, TaskPath},
@@ -18,7 +18,7 @@ use crate::{
 
 /// The state that the scopes of a run share.
 pub(crate) struct Engine {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<RunInner>,
     /// The number that no other thread of this name had, part of the ids of approvals.
     pub(crate) incarnation: u64,
     /// The open approvals to check again, because the values they ask about may have changed.
@@ -85,7 +85,7 @@ pub(crate) struct EffectAddress {
 
 impl Engine {
     pub(crate) fn new(
-        shared: Arc<Shared>,
+        shared: Arc<RunInner>,
         calls: mpsc::UnboundedReceiver<Call>,
         journal: Option<Journal>,
         options: Arc<RunnerOptions>,

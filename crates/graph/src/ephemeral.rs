@@ -5,7 +5,7 @@ use fugato_stream::Hub;
 
 use crate::{
     Answers, Events, Graph, IntoUpdates, RunError, RunResult, Runner, RunnerOptions, Suspended,
-    context::Shared,
+    context::RunInner,
     engine::Engine,
     fold::StateFold,
     machine::{Machine, ProgramVersion},
@@ -124,7 +124,7 @@ impl<S: State> Ephemeral<S> {
         }
         let (calls, heard) = tokio::sync::mpsc::unbounded_channel();
         let hub = self.hub.as_ref().map_or(&self.silent, |told| &told.0);
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(RunInner {
             thread: self.thread.clone(),
             run,
             names: scope.names.clone(),

@@ -21,19 +21,19 @@ use crate::{
 /// # #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
 /// # struct Letter { drafts: u32 }
 /// # #[derive(serde::Serialize, serde::Deserialize)]
-/// # struct Drafted;
+/// # struct DraftAdded;
 /// # impl State for Letter {
-/// #     type Update = Drafted;
-/// #     fn apply(&mut self, _: Drafted) { self.drafts += 1 }
+/// #     type Update = DraftAdded;
+/// #     fn apply(&mut self, _: DraftAdded) { self.drafts += 1 }
 /// # }
 ///
-/// async fn draft(_: Context<Letter>) -> Drafted {
-///     Drafted
+/// async fn draft(_: Context<Letter>) -> DraftAdded {
+///     DraftAdded
 /// }
 ///
 /// let graph = Graph::<Letter>::starting_at("draft")
 ///     .node("draft", draft)
-///     .branch("draft", ["draft", END], |desk| if desk.drafts < 3 { "draft" } else { END })
+///     .branch("draft", ["draft", END], |state| if state.drafts < 3 { "draft" } else { END })
 ///     .build()?;
 /// assert!(graph.to_mermaid().contains("draft"));
 ///

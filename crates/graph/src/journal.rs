@@ -17,7 +17,7 @@ use tokio::time::Instant;
 
 use crate::{
     RunError, codec,
-    context::Shared,
+    context::RunInner,
     control::Control,
     driver::explain,
     machine::{Fact, TaskPath},
@@ -116,7 +116,11 @@ impl Journal {
     }
 
     /// Stores the pending facts in one append, and then sends their events.
-    pub(crate) async fn flush(&mut self, status: Status, shared: &Shared) -> Result<(), RunError> {
+    pub(crate) async fn flush(
+        &mut self,
+        status: Status,
+        shared: &RunInner,
+    ) -> Result<(), RunError> {
         if self.facts.is_empty() {
             return Ok(());
         }
@@ -147,7 +151,7 @@ impl Journal {
     fn encode(
         facts: Vec<(ScopeAddress, Fact<TaskPath>)>,
         began: Option<Millis>,
-        shared: &Shared,
+        shared: &RunInner,
     ) -> Result<Vec<Record>, RunError> {
         let now = shared.now();
         let encode = |(at, fact): (ScopeAddress, _)| {
@@ -168,7 +172,7 @@ impl Journal {
         &mut self,
         mut records: Vec<Record>,
         at: usize,
-        shared: &Shared,
+        shared: &RunInner,
     ) -> Result<(), RunError> {
         let Some(large) = records.get(at) else {
             return Ok(());
@@ -200,7 +204,7 @@ impl Journal {
         &mut self,
         mut records: Vec<Record>,
         last: Status,
-        shared: &Shared,
+        shared: &RunInner,
     ) -> Result<(), RunError> {
         loop {
             let rest = overflow(&mut records);
@@ -229,7 +233,7 @@ impl Journal {
 
     /// Appends a commit. A store that did not answer may have written it: the same commit is
     /// repeated once, and its nonce lets the store recognise it.
-    async fn append(&self, commit: &Commit, shared: &Shared) -> Result<Seq, RunError> {
+    async fn append(&self, commit: &Commit, shared: &RunInner) -> Result<Seq, RunError> {
         let appended = match self.log.append(&self.thread, commit).await {
             Err(error) if error.kind == StoreErrorKind::Unavailable => {
                 self.log.append(&self.thread, commit).await?

@@ -5,7 +5,7 @@ use fugato_state::{RunId, Seq, ThreadId};
 use fugato_stream::{Event, EventKind, Origin};
 
 use crate::{
-    context::Shared,
+    context::RunInner,
     machine::{Fact, Names, TaskPath},
     scope::ScopeAddress,
 };
@@ -22,7 +22,7 @@ pub(crate) struct EventProjector<'a> {
 pub(crate) fn events(
     fact: &Fact<TaskPath>,
     at: &ScopeAddress,
-    shared: &Shared,
+    shared: &RunInner,
     seq: Option<Seq>,
 ) -> Vec<Event> {
     let sight = EventProjector {

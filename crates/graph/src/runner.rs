@@ -16,7 +16,7 @@ use tracing::Instrument as _;
 use crate::{
     Answers, Durability, Events, Graph, IntoUpdates, Retention, Run, RunError, RunErrorKind,
     RunResult, RunnerOptions, StateEdit,
-    context::Shared,
+    context::RunInner,
     control::{Control, StopReason},
     driver::{Driver, explain},
     engine::Engine,
@@ -476,7 +476,7 @@ impl<S: State> RunnerInner<S> {
             run = run.next();
         }
         let (calls, heard) = tokio::sync::mpsc::unbounded_channel();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(RunInner {
             thread: thread.clone(),
             run,
             names: opened.scope.names.clone(),

@@ -22,9 +22,9 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-struct Left(Millis);
+struct TimeLeft(Millis);
 
-impl State for Left {
+impl State for TimeLeft {
     type Update = Millis;
 
     fn apply(&mut self, left: Millis) {
@@ -81,7 +81,7 @@ async fn k10_a_late_renewal_does_not_shorten_the_lease_of_an_action() {
     // The store's clock stands still, so that nothing runs out: only what was granted counts.
     let log = Arc::new(MemoryLog::with_clock(|| NOW));
     let held = log.clone();
-    let act = move |cx: Context<Left>| {
+    let act = move |cx: Context<TimeLeft>| {
         let held = held.clone();
         async move {
             // By now the keeper's renewal is on its way.
@@ -92,7 +92,7 @@ async fn k10_a_late_renewal_does_not_shorten_the_lease_of_an_action() {
             cx.effect("look", minute, &(), look).await
         }
     };
-    let graph = Graph::<Left>::starting_at("act")
+    let graph = Graph::<TimeLeft>::starting_at("act")
         .node("act", act)
         .edge("act", END)
         .build()
@@ -129,9 +129,9 @@ impl Slow {
     /// Returns the result of a run that is cancelled after its end is stored.
     async fn cancelled(
         &self,
-        runner: &Runner<Left>,
-        by: &Runner<Left>,
-    ) -> Result<RunResult<Left>, RunError> {
+        runner: &Runner<TimeLeft>,
+        by: &Runner<TimeLeft>,
+    ) -> Result<RunResult<TimeLeft>, RunError> {
         let thread = thread();
         let run = runner.start(&thread, None).into_future();
         let cancel = async {
@@ -180,10 +180,10 @@ impl Intercept for Slow {
 }
 
 /// Returns a graph that stores a step, and then stops at a question, or before a wait of an hour.
-fn resting(asks: bool) -> Graph<Left> {
-    let graph = Graph::<Left>::starting_at("begin")
-        .node("begin", async |_: Context<Left>| 1)
-        .node("more", async |_: Context<Left>| 1)
+fn resting(asks: bool) -> Graph<TimeLeft> {
+    let graph = Graph::<TimeLeft>::starting_at("begin")
+        .node("begin", async |_: Context<TimeLeft>| 1)
+        .node("more", async |_: Context<TimeLeft>| 1)
         .edge("begin", "more")
         .edge("more", "rest");
     let graph = if asks {
@@ -194,7 +194,7 @@ fn resting(asks: bool) -> Graph<Left> {
         )
     } else {
         let hour = Duration::from_secs(3600);
-        let fail = async |_: Context<Left>| Err::<Millis, _>(BoxError::from("it is busy"));
+        let fail = async |_: Context<TimeLeft>| Err::<Millis, _>(BoxError::from("it is busy"));
         let again = NodePolicy::default().attempts(2).backoff(hour, hour);
         graph.node("rest", fail).policy("rest", again)
     };
@@ -222,12 +222,12 @@ async fn k14_who_cancels_while_a_run_comes_to_rest_is_heard() {
 #[tokio::test(start_paused = true)]
 async fn k14_who_cancels_while_a_run_is_left_to_others_is_heard() {
     let slow = Slow::new();
-    let graph = Graph::<Left>::starting_at("wait")
-        .node("wait", async |_: Context<Left>| {
+    let graph = Graph::<TimeLeft>::starting_at("wait")
+        .node("wait", async |_: Context<TimeLeft>| {
             tokio::time::sleep(LATE).await;
             1
         })
-        .node("more", async |_: Context<Left>| 1)
+        .node("more", async |_: Context<TimeLeft>| 1)
         .edge("wait", "more")
         .edge("more", END)
         .build();
@@ -302,15 +302,15 @@ async fn k14_who_cancels_too_late_does_not_stop_the_next_run() {
     let held = Arc::clone(&gate);
     let graph = move || {
         let held = Arc::clone(&held);
-        let wait = move |_: Context<Left>| {
+        let wait = move |_: Context<TimeLeft>| {
             let held = Arc::clone(&held);
             async move {
                 held.acquire().await?.forget();
                 Ok::<Millis, BoxError>(1)
             }
         };
-        let graph = Graph::<Left>::starting_at("begin")
-            .node("begin", async |_: Context<Left>| 1)
+        let graph = Graph::<TimeLeft>::starting_at("begin")
+            .node("begin", async |_: Context<TimeLeft>| 1)
             .node("wait", wait)
             .edge("begin", "wait")
             .edge("wait", END);

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use futures::{StreamExt as _, stream};
 use tokio::time::Instant;
 
-use self::circuit::{Circuit, Limits, Pass, Refused, Verdict};
+use self::circuit::{Circuit, CircuitRefusal, Limits, Pass, Verdict};
 use crate::{
     ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind, RetryAdvice, figure::seconds,
 };
@@ -55,7 +55,7 @@ struct CircuitEntry {
 }
 
 impl CircuitEntry {
-    fn refusal(&self, why: Refused, now: Instant) -> ModelError {
+    fn refusal(&self, why: CircuitRefusal, now: Instant) -> ModelError {
         let failed = match &self.failure {
             Some((at, why)) => {
                 let ago = Duration::from_secs(now.saturating_duration_since(*at).as_secs());
@@ -64,11 +64,11 @@ impl CircuitEntry {
             None => "it failed a short time ago".to_owned(),
         };
         let (context, advice) = match why {
-            Refused::Open(left) => (
+            CircuitRefusal::Open(left) => (
                 format!("{failed} and is asked again in {}", seconds(rounded(left))),
                 RetryAdvice::After(left),
             ),
-            Refused::Probing => (
+            CircuitRefusal::Probing => (
                 format!("{failed}, and another request finds out whether it is well again"),
                 RetryAdvice::Now,
             ),

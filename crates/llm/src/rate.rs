@@ -54,11 +54,11 @@ pub struct Quota {
     answer: u64,
     #[default(Arc::new(EstimatedTokens))]
     counter: Arc<dyn TokenCount>,
-    shared: Arc<Shared>,
+    shared: Arc<RateInner>,
 }
 
 #[derive(Debug, Default)]
-struct Shared {
+struct RateInner {
     /// The lock of the request whose turn it is. It is fair: requests get it in order of arrival.
     turn: tokio::sync::Mutex<()>,
     window: Mutex<Window>,

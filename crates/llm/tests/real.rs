@@ -13,13 +13,13 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 #[derive(Debug, Deserialize)]
-struct Said {
+struct Greeting {
     prompt: String,
     class: String,
     raw: String,
 }
 
-fn said() -> Vec<Said> {
+fn said() -> Vec<Greeting> {
     let lines = include_str!("data/model-outputs.jsonl").lines();
     lines
         .map(|line| serde_json::from_str(line).expect("a line is an answer"))
@@ -59,7 +59,7 @@ struct Call {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[expect(dead_code, reason = "only whether it can be read is of interest")]
-struct Decided {
+struct Verdict {
     speak: String,
     action: Action,
     #[serde(default)]
@@ -70,7 +70,7 @@ struct Decided {
 
 /// Returns the number of answers by their recorded class and their result.
 fn counts() -> BTreeMap<(String, String), usize> {
-    let contract = Contract::<Decided>::new("decision");
+    let contract = Contract::<Verdict>::new("decision");
     let mut counts = BTreeMap::new();
     for said in said() {
         let came = match contract.read(&said.raw) {
@@ -161,7 +161,7 @@ async fn sch_57_garbage_ends_in_a_typed_error_with_the_whole_story() {
         .filter(|said| said.class == "no_json")
         .collect();
     let model = Scripted::new(garbage.iter().map(|said| said.raw.as_str()));
-    let contract = Contract::<Decided>::new("decision");
+    let contract = Contract::<Verdict>::new("decision");
     let options = DecideOptions::default().failures(garbage.len());
     let request = fugato_llm::ChatRequest::new([fugato_state::Message::user("What now?")]);
     let why = decide(&model, request, &contract, options)

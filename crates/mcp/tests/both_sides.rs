@@ -303,9 +303,9 @@ async fn what_cannot_be_stored_is_a_failure() {
 }
 
 /// Says when it begins, and when it is stopped before it has ended.
-struct Stopped(mpsc::UnboundedSender<&'static str>);
+struct CancelProbe(mpsc::UnboundedSender<&'static str>);
 
-impl Drop for Stopped {
+impl Drop for CancelProbe {
     fn drop(&mut self) {
         let _ = self.0.send("stopped");
     }
@@ -320,7 +320,7 @@ async fn a_call_that_nobody_waits_for_is_taken_back() {
             move |_: ToolContext<'_>, NoArguments {}| {
                 let told = told.clone();
                 Box::pin(async move {
-                    let _guard = Stopped(told.clone());
+                    let _guard = CancelProbe(told.clone());
                     let _ = told.send("began");
                     pending::<Result<ToolOutput, ToolFailure>>().await
                 })

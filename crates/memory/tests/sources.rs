@@ -24,14 +24,14 @@ type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 /// An embedder that counts its requests, and fails on demand.
 #[derive(Debug, Default)]
-struct Watched {
+struct CountingEmbedder {
     ngrams: HashedNgrams,
     asked: AtomicUsize,
     fails: AtomicBool,
 }
 
 #[async_trait]
-impl Embedder for Watched {
+impl Embedder for CountingEmbedder {
     async fn embed(&self, texts: &[String]) -> Result<Embeddings, EmbedError> {
         self.asked.fetch_add(texts.len(), Ordering::Relaxed);
         if self.fails.load(Ordering::Relaxed) {
@@ -45,8 +45,8 @@ impl Embedder for Watched {
     }
 }
 
-fn fresh() -> (HybridSearch, Arc<Watched>) {
-    let watched = Arc::new(Watched::default());
+fn fresh() -> (HybridSearch, Arc<CountingEmbedder>) {
+    let watched = Arc::new(CountingEmbedder::default());
     let search = HybridSearch::new(Arc::new(MemoryIndex::default()));
     (search.embedded_by(watched.clone()), watched)
 }
@@ -256,13 +256,13 @@ fn what_was_written_before_is_found_after_a_refresh() -> Result<(), StoreError> 
 
 /// An index whose updates fail on demand.
 #[derive(Debug, Default)]
-struct Jammed {
+struct FailingIndex {
     index: MemoryIndex,
     jammed: AtomicBool,
 }
 
 #[async_trait]
-impl SearchIndex for Jammed {
+impl SearchIndex for FailingIndex {
     async fn update(&self, update: IndexUpdate) -> Result<(), StoreError> {
         if self.jammed.load(Ordering::Relaxed) {
             return Err(StoreError::new(StoreErrorKind::Full, "update"));
@@ -282,7 +282,7 @@ impl SearchIndex for Jammed {
 #[test]
 fn a_write_is_made_even_if_the_index_cannot_follow_and_found_once_it_can() -> Result<(), StoreError>
 {
-    let index = Arc::new(Jammed::default());
+    let index = Arc::new(FailingIndex::default());
     let docs = IndexedDocs::new(MemoryDocs::default(), HybridSearch::new(index.clone()));
     index.jammed.store(true, Ordering::Relaxed);
     block_on(docs.put(&space("user"), &key("a"), "报销"))?;

@@ -4,7 +4,7 @@ use fugato_store::{AppendResult, Commit, Snapshot, Status, StoreErrorKind};
 
 use crate::{
     clock::StoreClock,
-    row::{Read, Row},
+    row::{ReadResult, Row},
     sql::{Script, hex, status},
 };
 
@@ -110,7 +110,7 @@ pub(crate) fn answer(
     head: Seq,
     is_fork: bool,
     clock: &StoreClock,
-) -> Read<AppendResult> {
+) -> ReadResult<AppendResult> {
     let (again, go) = (row.is_true()?, row.is_true()?);
     let now = clock.see(row.number()?);
     let (found, fence, base) = (row.number()?, row.number()?, row.number()?);

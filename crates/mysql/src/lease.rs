@@ -4,7 +4,7 @@ use fugato_store::{Fence, Lease, LeaseOutcome, LeaseRequest, Signal, StoreError,
 
 use crate::{
     log::MySqlLog,
-    row::{Read, Row},
+    row::{ReadResult, Row},
     sql::{PIECE, Script, hex},
 };
 
@@ -94,7 +94,7 @@ impl MySqlLog {
         let owner = hex(owner.as_bytes());
         let take = |rows: &[Row]| {
             let ids = rows.iter().map(|row| row.clone().text());
-            let ids = ids.collect::<Read<Vec<_>>>()?.join(",");
+            let ids = ids.collect::<ReadResult<Vec<_>>>()?.join(",");
             let mut script = Script::default();
             if !ids.is_empty() {
                 script.add(&format!(
@@ -107,13 +107,13 @@ impl MySqlLog {
         };
         let rows = self.pool().run_then(&script, take, "claim").await?;
         let leases = rows.into_iter().map(|row| self.claimed(row));
-        let leases = leases.collect::<Read<_>>();
+        let leases = leases.collect::<ReadResult<_>>();
         leases
             .map(LeaseOutcome::Granted)
             .map_err(|kind| StoreError::new(kind, "claim"))
     }
 
-    fn claimed(&self, mut row: Row) -> Read<Lease> {
+    fn claimed(&self, mut row: Row) -> ReadResult<Lease> {
         row.text()?;
         Ok(Lease {
             thread: row.thread()?,

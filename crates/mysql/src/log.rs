@@ -12,7 +12,7 @@ use crate::{
     append::{answer, append, fits},
     clock::StoreClock,
     pool::Pool,
-    row::{Read, Row, damaged},
+    row::{ReadResult, Row, damaged},
     sql::{Script, hex},
 };
 
@@ -28,10 +28,10 @@ use crate::{
 #[derive(derive_more::Debug, Clone)]
 #[debug("MySqlLog {{ pool: {:?}, .. }}", self.shared.pool)]
 pub struct MySqlLog {
-    shared: Arc<Shared>,
+    shared: Arc<LogInner>,
 }
 
-struct Shared {
+struct LogInner {
     pool: Pool,
     clock: StoreClock,
 }
@@ -54,7 +54,7 @@ impl MySqlLog {
         let clock = StoreClock::new(options.clock.clone());
         let pool = Pool::open(url, options).await?;
         Ok(Self {
-            shared: Arc::new(Shared { pool, clock }),
+            shared: Arc::new(LogInner { pool, clock }),
         })
     }
 
@@ -78,7 +78,7 @@ impl MySqlLog {
         thread: &ThreadId,
         script: &Script,
         operation: &'static str,
-        read: impl FnOnce(Row) -> Read<T> + Send,
+        read: impl FnOnce(Row) -> ReadResult<T> + Send,
     ) -> Result<T, StoreError> {
         self.ask_all(thread, script, operation, |rows| {
             let row = rows.into_iter().next();
@@ -93,7 +93,7 @@ impl MySqlLog {
         thread: &ThreadId,
         script: &Script,
         operation: &'static str,
-        read: impl FnOnce(Vec<Row>) -> Read<T> + Send,
+        read: impl FnOnce(Vec<Row>) -> ReadResult<T> + Send,
     ) -> Result<T, StoreError> {
         let rows = self.pool().run(script, operation).await;
         let read = rows.and_then(|rows| {

@@ -15,7 +15,7 @@ use tokio::sync::Semaphore;
 use crate::{
     MySqlOptions, ServerDurability,
     error::{store_error, was_in_the_way},
-    row::{Read, Row},
+    row::{ReadResult, Row},
     server,
     sql::Script,
 };
@@ -86,7 +86,7 @@ impl Pool {
     pub(crate) async fn run_then(
         &self,
         script: &Script,
-        then: impl Fn(&[Row]) -> Read<Script> + Send + Sync,
+        then: impl Fn(&[Row]) -> ReadResult<Script> + Send + Sync,
         operation: &'static str,
     ) -> Result<Vec<Row>, StoreError> {
         let waits = AtomicBool::new(true);
@@ -195,7 +195,7 @@ enum RequestError {
 async fn both(
     conn: &mut Conn,
     script: &Script,
-    then: impl Fn(&[Row]) -> Read<Script>,
+    then: impl Fn(&[Row]) -> ReadResult<Script>,
 ) -> Result<Vec<Row>, RequestError> {
     let rows = execute(conn, script).await.map_err(RequestError::Server)?;
     let next = then(&rows).map_err(RequestError::Damaged)?;

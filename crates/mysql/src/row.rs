@@ -11,7 +11,7 @@ pub(crate) struct Row {
     columns: std::vec::IntoIter<Value>,
 }
 
-pub(crate) type Read<T> = Result<T, StoreErrorKind>;
+pub(crate) type ReadResult<T> = Result<T, StoreErrorKind>;
 
 pub(crate) fn damaged(what: impl std::fmt::Display) -> StoreErrorKind {
     StoreErrorKind::Corrupt(format!("unexpected column: {what}"))
@@ -32,7 +32,7 @@ impl From<mysql_async::Row> for Row {
 
 impl Row {
     /// Reads a column, which may be null.
-    pub(crate) fn maybe_bytes(&mut self) -> Read<Option<Vec<u8>>> {
+    pub(crate) fn maybe_bytes(&mut self) -> ReadResult<Option<Vec<u8>>> {
         match self.columns.next() {
             Some(Value::NULL) => Ok(None),
             Some(Value::Bytes(bytes)) => Ok(Some(bytes)),
@@ -42,20 +42,20 @@ impl Row {
         }
     }
 
-    pub(crate) fn bytes(&mut self) -> Read<Vec<u8>> {
+    pub(crate) fn bytes(&mut self) -> ReadResult<Vec<u8>> {
         self.maybe_bytes()?.ok_or_else(|| damaged("it is null"))
     }
 
-    pub(crate) fn maybe_text(&mut self) -> Read<Option<String>> {
+    pub(crate) fn maybe_text(&mut self) -> ReadResult<Option<String>> {
         let bytes = self.maybe_bytes()?;
         bytes.map(String::from_utf8).transpose().map_err(damaged)
     }
 
-    pub(crate) fn text(&mut self) -> Read<String> {
+    pub(crate) fn text(&mut self) -> ReadResult<String> {
         String::from_utf8(self.bytes()?).map_err(damaged)
     }
 
-    pub(crate) fn maybe_number<T: FromStr>(&mut self) -> Read<Option<T>> {
+    pub(crate) fn maybe_number<T: FromStr>(&mut self) -> ReadResult<Option<T>> {
         let text = self.maybe_text()?;
         let parse = |text: String| {
             text.parse()
@@ -64,28 +64,28 @@ impl Row {
         text.map(parse).transpose()
     }
 
-    pub(crate) fn number<T: FromStr>(&mut self) -> Read<T> {
+    pub(crate) fn number<T: FromStr>(&mut self) -> ReadResult<T> {
         self.maybe_number()?.ok_or_else(|| damaged("it is null"))
     }
 
     /// Reads a condition; null is false.
-    pub(crate) fn is_true(&mut self) -> Read<bool> {
+    pub(crate) fn is_true(&mut self) -> ReadResult<bool> {
         Ok(self
             .maybe_number::<i64>()?
             .is_some_and(|number| number != 0))
     }
 
-    pub(crate) fn nonce(&mut self) -> Read<u128> {
+    pub(crate) fn nonce(&mut self) -> ReadResult<u128> {
         let bytes = self.bytes()?;
         let bytes = bytes.try_into().map_err(|_| damaged("no nonce"))?;
         Ok(u128::from_be_bytes(bytes))
     }
 
-    pub(crate) fn thread(&mut self) -> Read<ThreadId> {
+    pub(crate) fn thread(&mut self) -> ReadResult<ThreadId> {
         ThreadId::new(self.text()?).map_err(damaged)
     }
 
-    pub(crate) fn status(&mut self) -> Read<Status> {
+    pub(crate) fn status(&mut self) -> ReadResult<Status> {
         match (self.number::<u8>()?, self.maybe_number()?) {
             (0, None) => Ok(Status::Runnable),
             (1, Some(until)) => Ok(Status::Sleeping { until }),
@@ -96,7 +96,7 @@ impl Row {
     }
 
     /// Reads signals, one in each line.
-    pub(crate) fn signals(&mut self) -> Read<Vec<Signal>> {
+    pub(crate) fn signals(&mut self) -> ReadResult<Vec<Signal>> {
         let lines = self.maybe_text()?.unwrap_or_default();
         let signals = lines.lines().map(serde_json::from_str);
         signals.collect::<Result<_, _>>().map_err(damaged)

@@ -9,7 +9,7 @@ use fugato_store::{
 use crate::{
     append::{answer, fits, fork},
     log::MySqlLog,
-    row::{Read, Row},
+    row::{ReadResult, Row},
     sql::{Script, hex},
 };
 
@@ -27,7 +27,7 @@ fn placed(script: &mut Script) {
         .add("SELECT @go,(@status IS NOT NULL AND @base>0),@head,@base");
 }
 
-fn read_placed(mut row: Row, seq: Seq) -> Read<()> {
+fn read_placed(mut row: Row, seq: Seq) -> ReadResult<()> {
     if row.is_true()? {
         return Ok(());
     }
@@ -124,7 +124,7 @@ impl ThreadAdmin for MySqlLog {
                 status: row.status()?,
             })
         });
-        let lines = lines.collect::<Read<_>>();
+        let lines = lines.collect::<ReadResult<_>>();
         lines.map_err(|kind| StoreError::new(kind, "list threads"))
     }
 

@@ -17,10 +17,10 @@
 /// ```
 #[derive(derive_more::Display, Debug, Clone, Default, PartialEq, Eq)]
 #[display("{}", self.lines(": for ", "; not "))]
-pub struct Trust(Vec<Trusted>);
+pub struct Trust(Vec<TrustSource>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Trusted {
+struct TrustSource {
     source: String,
     what_for: String,
     not_when: Option<String>,
@@ -36,7 +36,7 @@ impl Trust {
         /// Adds a source that is trusted less than those before it. The model reads what the source
         /// is good for, and when it is not.
         pub fn then(source: impl Into<String>, what_for: &str, not_when: Option<&str>) {
-            0.push(Trusted {
+            0.push(TrustSource {
                 source: source.into(),
                 what_for: what_for.to_owned(),
                 not_when: not_when.map(str::to_owned),
@@ -51,7 +51,7 @@ impl Trust {
     }
 
     pub(crate) fn lines(&self, what_for: &str, not_when: &str) -> String {
-        let line = |(n, trusted): (usize, &Trusted)| {
+        let line = |(n, trusted): (usize, &TrustSource)| {
             let not = trusted.not_when.as_ref();
             let not = not.map_or(String::new(), |not| format!("{not_when}{not}"));
             format!(

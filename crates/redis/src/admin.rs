@@ -8,7 +8,7 @@ use fugato_store::{
 use crate::{
     RedisLog,
     log::{fits, found},
-    reply::{Read, Reply, refused},
+    reply::{ReadResult, Reply, refused},
     request::{MAX_SEQ, range},
     script,
 };
@@ -61,7 +61,7 @@ impl ThreadAdmin for RedisLog {
             let lines = reply.and_then(|mut reply| {
                 let (looked_at, last) = (reply.number::<usize>()?, reply.text()?);
                 let lines = reply.lists()?.into_iter().map(line);
-                Ok((looked_at, last, lines.collect::<Read<Vec<_>>>()?))
+                Ok((looked_at, last, lines.collect::<ReadResult<Vec<_>>>()?))
             });
             let (looked_at, last, lines) =
                 lines.map_err(|refusal| refused(refusal, "list threads"))?;
@@ -103,7 +103,7 @@ impl ThreadAdmin for RedisLog {
     }
 }
 
-fn line(mut line: Reply) -> Read<ThreadSummary> {
+fn line(mut line: Reply) -> ReadResult<ThreadSummary> {
     Ok(ThreadSummary {
         thread: line.thread()?,
         head: line.number()?,

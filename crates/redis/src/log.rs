@@ -13,7 +13,7 @@ use fugato_store::{
 use crate::{
     RedisOptions, ServerDurability,
     connection::Connection,
-    reply::{Read, Refusal, Reply, refused},
+    reply::{ReadResult, Refusal, Reply, refused},
     request::{MAX_SEQ, Request},
     script::{self, Script},
 };
@@ -29,10 +29,10 @@ use crate::{
 #[derive(derive_more::Debug, Clone)]
 #[debug("RedisLog {{ connection: {:?}, .. }}", self.shared.connection)]
 pub struct RedisLog {
-    shared: Arc<Shared>,
+    shared: Arc<LogInner>,
 }
 
-struct Shared {
+struct LogInner {
     connection: Connection,
     /// The newest time that the server returned: even if it loses that, time does not run backwards
     /// here.
@@ -54,7 +54,7 @@ impl RedisLog {
 
     /// Connects with options; see [`connect`](Self::connect).
     pub async fn connect_with(url: &str, options: RedisOptions) -> Result<Self, StoreError> {
-        let shared = Shared {
+        let shared = LogInner {
             connection: Connection::open(url, options).await?,
             seen: AtomicI64::new(Millis::MIN),
         };
@@ -78,7 +78,7 @@ impl RedisLog {
         &self,
         request: &Request,
         operation: &'static str,
-    ) -> Result<Read<Reply>, StoreError> {
+    ) -> Result<ReadResult<Reply>, StoreError> {
         let answer = self
             .shared
             .connection
@@ -93,7 +93,7 @@ impl RedisLog {
         thread: &ThreadId,
         request: &Request,
         operation: &'static str,
-        read: impl FnOnce(Reply) -> Read<T>,
+        read: impl FnOnce(Reply) -> ReadResult<T>,
     ) -> Result<T, StoreError> {
         let ran = self.run(request, operation).await;
         let done = ran.and_then(|reply| {
@@ -108,7 +108,7 @@ impl RedisLog {
         now
     }
 
-    pub(crate) fn read_appended(&self, mut reply: Reply) -> Read<AppendResult> {
+    pub(crate) fn read_appended(&self, mut reply: Reply) -> ReadResult<AppendResult> {
         Ok(AppendResult {
             now: self.see(reply.number()?),
             head: reply.number()?,
@@ -116,7 +116,7 @@ impl RedisLog {
         })
     }
 
-    fn read_leases(&self, mut reply: Reply) -> Read<LeaseOutcome> {
+    fn read_leases(&self, mut reply: Reply) -> ReadResult<LeaseOutcome> {
         let lease = |mut lease: Reply| {
             Ok(Lease {
                 thread: lease.thread()?,
@@ -127,7 +127,7 @@ impl RedisLog {
             })
         };
         let leases = reply.lists()?.into_iter().map(lease);
-        Ok(LeaseOutcome::Granted(leases.collect::<Read<_>>()?))
+        Ok(LeaseOutcome::Granted(leases.collect::<ReadResult<_>>()?))
     }
 }
 
@@ -150,7 +150,7 @@ impl ThreadLog for RedisLog {
         fits(commit, commit.expect.head).map_err(failed)?;
         let mut request = self.request(&script::APPEND, thread.as_str());
         request.commit(commit, None);
-        let read = |reply: Read<Reply>| {
+        let read = |reply: ReadResult<Reply>| {
             let appended = reply.and_then(|reply| self.read_appended(reply));
             appended.map_err(|refusal| match refusal {
                 Refusal::Base { compacted, head } => {
@@ -248,7 +248,10 @@ impl ThreadLog for RedisLog {
 }
 
 /// Reads an optional answer: a missing value is no error.
-pub(crate) fn found<T>(read: Read<T>, operation: &'static str) -> Result<Option<T>, StoreError> {
+pub(crate) fn found<T>(
+    read: ReadResult<T>,
+    operation: &'static str,
+) -> Result<Option<T>, StoreError> {
     match read {
         Ok(found) => Ok(Some(found)),
         Err(Refusal::Nothing) => Ok(None),

@@ -23,7 +23,7 @@ pub(crate) enum Refusal {
     Nothing,
 }
 
-pub(crate) type Read<T> = Result<T, Refusal>;
+pub(crate) type ReadResult<T> = Result<T, Refusal>;
 
 /// Converts a refusal that has no special meaning for the caller.
 pub(crate) fn refused(refusal: Refusal, operation: &'static str) -> StoreError {
@@ -45,7 +45,7 @@ fn damaged(what: impl std::fmt::Display) -> Refusal {
 
 impl Reply {
     /// Reads the rest of an answer after `ok`, or the refusal.
-    pub(crate) fn of(answer: Value) -> Read<Self> {
+    pub(crate) fn of(answer: Value) -> ReadResult<Self> {
         let mut reply = Self::list(answer)?;
         let word = reply.text()?;
         Err(match word.as_str() {
@@ -78,7 +78,7 @@ impl Reply {
         })
     }
 
-    fn list(value: Value) -> Read<Self> {
+    fn list(value: Value) -> ReadResult<Self> {
         match value {
             Value::Array(values) => Ok(Self {
                 rest: values.into_iter(),
@@ -87,7 +87,7 @@ impl Reply {
         }
     }
 
-    pub(crate) fn bytes(&mut self) -> Read<Vec<u8>> {
+    pub(crate) fn bytes(&mut self) -> ReadResult<Vec<u8>> {
         match self.rest.next() {
             Some(Value::BulkString(bytes)) => Ok(bytes),
             Some(Value::Int(number)) => Ok(number.to_string().into_bytes()),
@@ -96,26 +96,26 @@ impl Reply {
         }
     }
 
-    pub(crate) fn text(&mut self) -> Read<String> {
+    pub(crate) fn text(&mut self) -> ReadResult<String> {
         String::from_utf8(self.bytes()?).map_err(damaged)
     }
 
-    pub(crate) fn number<T: FromStr>(&mut self) -> Read<T> {
+    pub(crate) fn number<T: FromStr>(&mut self) -> ReadResult<T> {
         let text = self.text()?;
         let number = text.parse();
         number.map_err(|_| damaged(format_args!("no number but {text:?}")))
     }
 
-    pub(crate) fn nonce(&mut self) -> Read<u128> {
+    pub(crate) fn nonce(&mut self) -> ReadResult<u128> {
         let text = self.text()?;
         u128::from_str_radix(&text, 16).map_err(damaged)
     }
 
-    pub(crate) fn thread(&mut self) -> Read<ThreadId> {
+    pub(crate) fn thread(&mut self) -> ReadResult<ThreadId> {
         ThreadId::new(self.text()?).map_err(damaged)
     }
 
-    pub(crate) fn status(&mut self) -> Read<Status> {
+    pub(crate) fn status(&mut self) -> ReadResult<Status> {
         let (word, till) = (self.text()?, self.text()?);
         let till = (!till.is_empty()).then(|| till.parse()).transpose();
         match (word.as_str(), till.map_err(damaged)?) {
@@ -128,19 +128,19 @@ impl Reply {
     }
 
     /// Reads signals, one in each line.
-    pub(crate) fn signals(&mut self) -> Read<Vec<Signal>> {
+    pub(crate) fn signals(&mut self) -> ReadResult<Vec<Signal>> {
         let lines = self.text()?;
         let signals = lines.lines().map(serde_json::from_str);
         signals.collect::<Result<_, _>>().map_err(damaged)
     }
 
     /// Reads a list of lists.
-    pub(crate) fn lists(&mut self) -> Read<Vec<Reply>> {
+    pub(crate) fn lists(&mut self) -> ReadResult<Vec<Reply>> {
         self.values()?.map(Self::list).collect()
     }
 
     /// Reads a list of texts.
-    pub(crate) fn texts(&mut self) -> Read<Vec<Vec<u8>>> {
+    pub(crate) fn texts(&mut self) -> ReadResult<Vec<Vec<u8>>> {
         let mut list = Self {
             rest: self.values()?,
         };
@@ -148,7 +148,7 @@ impl Reply {
         (0..left).map(|_| list.bytes()).collect()
     }
 
-    fn values(&mut self) -> Read<vec::IntoIter<Value>> {
+    fn values(&mut self) -> ReadResult<vec::IntoIter<Value>> {
         let list = self.rest.next().ok_or_else(|| damaged("it is too short"))?;
         Ok(Self::list(list)?.rest)
     }

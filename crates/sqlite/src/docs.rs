@@ -65,7 +65,7 @@ impl DocStore for SqliteDocs {
         filter: DocFilter,
     ) -> Result<Vec<DocEntry>, StoreError> {
         let space = space.clone();
-        let list = move |shared: &crate::log::Shared| {
+        let list = move |shared: &crate::log::LogInner| {
             let listed = shared.readers.docs(&space, &filter);
             listed.map_err(|refused| refused.into_store("list documents"))
         };

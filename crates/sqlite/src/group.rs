@@ -8,9 +8,9 @@
 //! Callers that were just served mostly come again at once. A new leader therefore lets them queue
 //! for as long as more come, up to the size of the last group. Otherwise it would wait for the disk
 //! alone, and they after it. A caller that is alone never waits.
-mod queue;
 #[cfg(test)]
-mod shuffled;
+mod interleavings;
+mod queue;
 #[cfg(test)]
 mod tests;
 

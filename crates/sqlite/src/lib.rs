@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod blocking;
+mod checksum;
 mod clock;
 mod docs;
 mod error;
@@ -13,7 +14,6 @@ mod request;
 mod row;
 mod schema;
 mod search;
-mod sum;
 mod tables;
 mod writer;
 

@@ -33,11 +33,11 @@ const MOST_IN_A_GROUP: usize = 512;
 /// Dropping the last clone closes the file; acknowledged commits are already written.
 #[derive(Debug, Clone)]
 pub struct SqliteLog {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) shared: Arc<LogInner>,
 }
 
 #[derive(Debug)]
-pub(crate) struct Shared {
+pub(crate) struct LogInner {
     group: Group<Request, Outcome>,
     writer: Mutex<Writer>,
     pub(crate) readers: Readers,
@@ -69,7 +69,7 @@ impl SqliteLog {
             options.synchronous,
         )
         .map_err(|error| Refusal::from(error).into_store("open"))?;
-        let shared = Shared {
+        let shared = LogInner {
             group: Group::new(MOST_IN_A_GROUP),
             writer: Mutex::new(writer),
             waits_for_disk: options.synchronous == Synchronous::Full,
@@ -125,7 +125,7 @@ impl SqliteLog {
 
     pub(crate) async fn read_with<T: Send + 'static>(
         &self,
-        read: impl FnOnce(&Shared) -> Result<T, StoreError> + Send + 'static,
+        read: impl FnOnce(&LogInner) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
         let shared = Arc::clone(&self.shared);
         match Place::current() {
@@ -153,7 +153,7 @@ impl SqliteLog {
     }
 }
 
-impl Shared {
+impl LogInner {
     fn commit(&self, requests: &[Request]) -> Vec<Outcome> {
         self.writer
             .lock()
@@ -184,7 +184,7 @@ impl ThreadLog for SqliteLog {
         limit: usize,
     ) -> Result<Vec<(Seq, Record)>, StoreError> {
         let name = thread.clone();
-        let read = move |shared: &Shared| {
+        let read = move |shared: &LogInner| {
             let read = shared.readers.read(&name, from, limit);
             read.map_err(|refused| refused.into_store("read").on(&name))
         };

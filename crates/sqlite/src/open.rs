@@ -12,11 +12,11 @@ use fugato_store::{StoreError, StoreErrorKind};
 use rusqlite::{Connection, Error, OpenFlags, config::DbConfig};
 
 use crate::{
+    checksum,
     error::kind_of,
     options::SqliteOptions,
     row::{number, stored},
     schema::{APPLICATION_ID, TABLES, VERSION, from_version_1, tables},
-    sum,
 };
 
 /// The greatest number of pages of a database that is read completely when it is opened.
@@ -193,7 +193,7 @@ fn add_sums(connection: &Connection, table: &str) -> Result<(), Error> {
     let mut rows = rows.query([])?;
     while let Some(row) = rows.next()? {
         let at = row.get(0)?;
-        update.execute((at, sum::of(at, row.get_ref(1)?.as_blob()?)))?;
+        update.execute((at, checksum::of(at, row.get_ref(1)?.as_blob()?)))?;
     }
     Ok(())
 }

@@ -15,13 +15,13 @@ use fugato_store::{
 use rusqlite::{Connection, Error, OptionalExtension, params};
 
 use crate::{
+    checksum,
     clock::StoreClock,
     error::Refusal,
     open::open_reader,
     options::SqliteOptions,
     row::{ThreadRow, damaged, number, status, stored},
     schema::{MAX_SEQ, seq_of},
-    sum,
 };
 
 /// The most idle connections that are kept.
@@ -130,7 +130,7 @@ impl Readers {
             let found =
                 statement.query_row(params![name.as_str(), stored(seq.min(MAX_SEQ))], |row| {
                     let (at, body): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
-                    sum::check(at, &body, row.get(2)?)?;
+                    checksum::check(at, &body, row.get(2)?)?;
                     let seq = seq_of(at);
                     Ok(Snapshot { seq, body })
                 });

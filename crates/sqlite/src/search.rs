@@ -14,7 +14,7 @@ use fugato_memory::{IndexUpdate, SearchHit, SearchIndex, SearchQuery, sought};
 use fugato_store::{StoreError, StoreErrorKind};
 use rusqlite::{Connection, Error};
 
-use self::{cached::Cached, text::Texts};
+use self::{cached::VectorCache, text::Texts};
 use crate::{
     blocking::Place,
     error::{Refusal, store_error},
@@ -38,7 +38,7 @@ pub struct SqliteSearch {
 #[derive(Debug)]
 struct OpenIndex {
     connection: Connection,
-    cached: Option<Cached>,
+    cached: Option<VectorCache>,
     texts: Option<Texts>,
 }
 
@@ -189,11 +189,11 @@ impl OpenIndex {
             .pragma_query_value(None, pragma, |row| row.get(0))
     }
 
-    fn cached(&mut self) -> Result<&mut Cached, Refusal> {
+    fn cached(&mut self) -> Result<&mut VectorCache, Refusal> {
         let seen = self.seen()?;
         match &mut self.cached {
             Some(cached) if cached.seen == seen => {}
-            stale => *stale = Some(Cached::load(&self.connection, seen)?),
+            stale => *stale = Some(VectorCache::load(&self.connection, seen)?),
         }
         let missing = || StoreErrorKind::Corrupt("the vectors are gone".into()).into();
         self.cached.as_mut().ok_or_else(missing)

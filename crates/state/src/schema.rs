@@ -19,14 +19,14 @@ pub struct Schema(Arc<Inner>);
 
 struct Inner {
     schema: Value,
-    compiled: OnceLock<Compiled>,
+    compiled: OnceLock<CompileResult>,
 }
 
-type Compiled = Result<Arc<jsonschema::Validator>, SchemaError>;
+type CompileResult = Result<Arc<jsonschema::Validator>, SchemaError>;
 
 /// The schemas that were compiled last, by their text. Those of a program are few, and come back:
 /// with each question that is read from a log, and each registry that is built.
-static COMPILED: LazyLock<Mutex<HashMap<String, Compiled>>> = LazyLock::new(Mutex::default);
+static COMPILED: LazyLock<Mutex<HashMap<String, CompileResult>>> = LazyLock::new(Mutex::default);
 
 /// So many are kept, and then they are compiled anew.
 const KEPT: usize = 256;
@@ -34,7 +34,7 @@ const KEPT: usize = 256;
 const LONG: usize = 64 * 1024;
 
 /// Compiles a schema, or finds the same one compiled.
-fn compile(schema: &Value) -> Compiled {
+fn compile(schema: &Value) -> CompileResult {
     let text = schema.to_string();
     let kept = || COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
     let known = kept().get(&text).cloned();
@@ -132,7 +132,7 @@ pub enum SchemaError {
     #[error("the schema is not a valid JSON Schema: {0}")]
     Invalid(String),
     /// The value breaks the schema at these places.
-    #[error("{}", Listed(.0))]
+    #[error("{}", ViolationList(.0))]
     Violated(Vec<Violation>),
 }
 
@@ -156,9 +156,9 @@ impl fmt::Display for Violation {
     }
 }
 
-struct Listed<'a>(&'a [Violation]);
+struct ViolationList<'a>(&'a [Violation]);
 
-impl fmt::Display for Listed<'_> {
+impl fmt::Display for ViolationList<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, violation) in self.0.iter().enumerate() {
             if n > 0 {

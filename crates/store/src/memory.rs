@@ -23,10 +23,10 @@ use crate::{
 #[derive(derive_more::Debug, Clone)]
 #[debug("MemoryLog {{ .. }}")]
 pub struct MemoryLog {
-    shared: Arc<Shared>,
+    shared: Arc<LogInner>,
 }
 
-struct Shared {
+struct LogInner {
     threads: RwLock<BTreeMap<ThreadId, Arc<Mutex<Thread>>>>,
     clock: Box<dyn Fn() -> Millis + Send + Sync>,
     /// The largest time seen, so that time never runs backwards.
@@ -54,7 +54,7 @@ impl MemoryLog {
     /// Creates a log that reads the time from `clock`, in milliseconds since the Unix epoch. While
     /// the clock is behind the largest time seen, that time is used.
     pub fn with_clock(clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
-        let shared = Shared {
+        let shared = LogInner {
             threads: RwLock::default(),
             clock: Box::new(clock),
             newest: AtomicI64::new(Millis::MIN),

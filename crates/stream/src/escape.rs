@@ -181,7 +181,7 @@ mod tests {
     use super::*;
 
     #[derive(Deserialize)]
-    struct Forged {
+    struct ForgedText {
         name: String,
         text: String,
         #[serde(default = "once")]
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn k35_forged_texts_are_marked() {
-        let forged: Vec<Forged> = serde_json::from_str(FORGED).unwrap();
+        let forged: Vec<ForgedText> = serde_json::from_str(FORGED).unwrap();
         assert!(forged.len() > 20);
         for it in forged {
             let text = it.text.repeat(it.times);

@@ -7,9 +7,9 @@
 //! use fugato_stream::{Encoder, Fidelity, NamedSseEncoder, Vocabulary};
 //! use fugato_testkit::encoder::{EncoderFactory, Wire};
 //!
-//! struct Named;
+//! struct NamedEvents;
 //!
-//! impl EncoderFactory for Named {
+//! impl EncoderFactory for NamedEvents {
 //!     fn encoder(&self, fidelity: Fidelity) -> Box<dyn Encoder> {
 //!         Box::new(NamedSseEncoder::new(Vocabulary::REACT).fidelity(fidelity))
 //!     }
@@ -23,7 +23,7 @@
 //!     }
 //! }
 //!
-//! fugato_testkit::encoder_suite!(Named);
+//! fugato_testkit::encoder_suite!(NamedEvents);
 //! ```
 //!
 //! Most scenarios feed random events: whole runs and what is left of them, blocks and calls that

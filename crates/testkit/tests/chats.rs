@@ -10,10 +10,10 @@ use fugato_testkit::{
 };
 
 /// A factory of scripted models, each wrapped by a function.
-struct Decorated<F>(F);
+struct DecoratedModels<F>(F);
 
 #[async_trait]
-impl<M, F> ChatFactory for Decorated<F>
+impl<M, F> ChatFactory for DecoratedModels<F>
 where
     M: ChatModel + 'static,
     F: Fn(WatchedModel) -> M + Send + Sync,
@@ -27,30 +27,30 @@ where
 
 mod scripted {
     use super::*;
-    fugato_testkit::chat_model_suite!(Decorated(|model| model));
+    fugato_testkit::chat_model_suite!(DecoratedModels(|model| model));
 }
 
 mod retry {
     use super::*;
-    fugato_testkit::chat_model_suite!(Decorated(|model| Retry::new(model).attempts(1)));
+    fugato_testkit::chat_model_suite!(DecoratedModels(|model| Retry::new(model).attempts(1)));
 }
 
 mod timeout {
     use super::*;
     const LONG: Duration = Duration::from_secs(3600);
-    fugato_testkit::chat_model_suite!(Decorated(|model| {
+    fugato_testkit::chat_model_suite!(DecoratedModels(|model| {
         Timeout::new(model).total(LONG).idle(LONG)
     }));
 }
 
 mod fallback {
     use super::*;
-    fugato_testkit::chat_model_suite!(Decorated(Fallback::new));
+    fugato_testkit::chat_model_suite!(DecoratedModels(Fallback::new));
 }
 
 mod shared {
     use super::*;
-    fugato_testkit::chat_model_suite!(Decorated(|model| {
+    fugato_testkit::chat_model_suite!(DecoratedModels(|model| {
         std::sync::Arc::new(model) as std::sync::Arc<dyn ChatModel>
     }));
 }

@@ -23,10 +23,10 @@ impl DocFactory for InMemory {
 fugato_testkit::doc_store_suite!(InMemory);
 
 /// Documents whose values hold a text, with a search over them.
-struct Searched(MemoryDocs);
+struct SearchedDocs(MemoryDocs);
 
 #[async_trait::async_trait]
-impl DocStore for Searched {
+impl DocStore for SearchedDocs {
     async fn get(&self, space: &Namespace, key: &DocKey) -> Result<Option<Doc>, StoreError> {
         self.0.get(space, key).await
     }
@@ -53,7 +53,7 @@ impl DocStore for Searched {
 }
 
 #[async_trait::async_trait]
-impl DocSearch for Searched {
+impl DocSearch for SearchedDocs {
     async fn search(&self, space: &Namespace, query: &DocQuery) -> Result<Vec<DocHit>, StoreError> {
         let listed = self.0.list(space, DocFilter::default().values()).await?;
         let holds = |entry: &DocEntry| {
@@ -87,7 +87,7 @@ async fn a_store_is_searched_if_it_can_be() -> Result<(), Box<dyn std::error::Er
         .map_err(|error| error.kind);
     assert_eq!(refused, Err(StoreErrorKind::Unsupported));
 
-    let searched: Arc<dyn DocStore> = Arc::new(Searched(docs));
+    let searched: Arc<dyn DocStore> = Arc::new(SearchedDocs(docs));
     let found = searched.search(&space, &query).await?;
     let found: Vec<_> = found.into_iter().map(|hit| hit.entry.key).collect();
     assert_eq!(found, [DocKey::new("2")?]);

@@ -16,20 +16,20 @@ use crate::{GatePolicy, GatedCall, Verdict};
 /// use fugato_tool::{Evidence, EvidenceUpdate, Finding, GatePolicy, GatedCall, NeedsEvidence, ToolSpec, Verdict};
 /// use serde_json::json;
 ///
-/// struct Desk { evidence: Evidence, now: i64 }
+/// struct Form { evidence: Evidence, now: i64 }
 ///
-/// let gate = NeedsEvidence::new("submit", "precheck", |desk: &Desk| (&desk.evidence, desk.now))
+/// let gate = NeedsEvidence::new("submit", "precheck", |form: &Form| (&form.evidence, form.now))
 ///     .about(["amount"]);
 /// let spec = ToolSpec::write("submit", "Submits.");
 /// let call = ToolCall::new("c1", "submit", json!({ "amount": 7, "note": "lunch" }));
 /// let call = GatedCall { spec: &spec, call: &call };
 ///
-/// let mut desk = Desk { evidence: Evidence::default(), now: 1_000 };
-/// assert!(matches!(gate.judge(&call, &desk), Verdict::Block(_)));
+/// let mut form = Form { evidence: Evidence::default(), now: 1_000 };
+/// assert!(matches!(gate.judge(&call, &form), Verdict::Block(_)));
 ///
-/// let found = Finding::new(json!({ "amount": 7 }), true, desk.now, Duration::from_secs(60));
-/// desk.evidence.apply(EvidenceUpdate::Found { check: "precheck".into(), finding: found });
-/// assert_eq!(gate.judge(&call, &desk), Verdict::Allow);
+/// let found = Finding::new(json!({ "amount": 7 }), true, form.now, Duration::from_secs(60));
+/// form.evidence.apply(EvidenceUpdate::Found { check: "precheck".into(), finding: found });
+/// assert_eq!(gate.judge(&call, &form), Verdict::Allow);
 /// ```
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
@@ -192,14 +192,14 @@ mod tests {
     use super::*;
     use crate::ToolSpec;
 
-    struct Desk {
+    struct Form {
         evidence: Evidence,
         now: Millis,
     }
 
-    fn verdict(desk: &Desk, arguments: Value) -> Verdict {
-        let gate = NeedsEvidence::new("submit", "precheck", |desk: &Desk| {
-            (&desk.evidence, desk.now)
+    fn verdict(form: &Form, arguments: Value) -> Verdict {
+        let gate = NeedsEvidence::new("submit", "precheck", |form: &Form| {
+            (&form.evidence, form.now)
         });
         let gate = gate.about(["amount", "day"]);
         let (spec, call) = (
@@ -211,7 +211,7 @@ mod tests {
                 spec: &spec,
                 call: &call,
             },
-            desk,
+            form,
         )
     }
 
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn l9_a_write_needs_a_fresh_finding_about_the_same_arguments() {
-        let mut desk = Desk {
+        let mut form = Form {
             evidence: Evidence::default(),
             now: 100,
         };
@@ -232,21 +232,21 @@ mod tests {
         let none = blocked("`submit` needs `precheck` about the same arguments first");
         // The call's own statements about a check do not count.
         let told = json!({ "amount": 7, "day": 1, "precheck": { "passed": true } });
-        assert_eq!(verdict(&desk, told.clone()), none);
-        desk.evidence
+        assert_eq!(verdict(&form, told.clone()), none);
+        form.evidence
             .apply(found(json!({ "day": 1, "amount": 7 }), true, 90));
-        assert_eq!(verdict(&desk, told.clone()), Verdict::Allow);
-        assert_eq!(verdict(&desk, json!({ "amount": 8, "day": 1 })), none);
-        assert_eq!(verdict(&desk, json!({ "amount": 7 })), none);
-        desk.now = 140;
+        assert_eq!(verdict(&form, told.clone()), Verdict::Allow);
+        assert_eq!(verdict(&form, json!({ "amount": 8, "day": 1 })), none);
+        assert_eq!(verdict(&form, json!({ "amount": 7 })), none);
+        form.now = 140;
         assert_eq!(
-            verdict(&desk, told.clone()),
+            verdict(&form, told.clone()),
             blocked("what `precheck` found is too old; call `precheck` again before `submit`")
         );
-        desk.evidence
+        form.evidence
             .apply(found(json!({ "amount": 7, "day": 1 }), false, 140));
         assert_eq!(
-            verdict(&desk, told),
+            verdict(&form, told),
             blocked("`precheck` has found something against it; repair that, then check again")
         );
     }

@@ -19,11 +19,11 @@ use crate::{Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
 ///     day: u16,
 /// }
 ///
-/// struct Desk {
+/// struct Week {
 ///     free: Vec<u16>,
 /// }
 ///
-/// let is_free = tool_fn::<Desk, (), _, _, _>(
+/// let is_free = tool_fn::<Week, (), _, _, _>(
 ///     ToolSpec::read("is_free", "Whether a day is free."),
 ///     |cx, range: Range| Ok(cx.state()?.free.contains(&range.day).to_string()),
 /// );

@@ -127,7 +127,7 @@ pub fn desk(clerk: OrderAgent) -> Result<Graph<Order>, BuildError> {
     // A trait object is no different from the struct itself.
     let clerk: Box<dyn Node<Order>> = Box::new(clerk);
     Graph::<Order>::starting_at("clerk")
-        .node("clerk", Boxed(clerk))
+        .node("clerk", BoxedNode(clerk))
         .pause(
             "approve",
             |order: &Order| json!({ "wish": order.wish, "cents": order.cost }),
@@ -141,10 +141,10 @@ pub fn desk(clerk: OrderAgent) -> Result<Graph<Order>, BuildError> {
         .build()
 }
 
-struct Boxed(Box<dyn Node<Order>>);
+struct BoxedNode(Box<dyn Node<Order>>);
 
 #[async_trait]
-impl Node<Order> for Boxed {
+impl Node<Order> for BoxedNode {
     async fn run(&self, cx: Context<Order>) -> Result<Outcome<Change>, BoxError> {
         self.0.run(cx).await
     }

@@ -6,7 +6,7 @@ use fugato::{Answers, Encoder, Frames, RunResult, Runner, ThreadId, ThreadLog};
 use futures::StreamExt as _;
 use serde_json::json;
 
-type Tested = Result<(), Box<dyn Error>>;
+type TestResult = Result<(), Box<dyn Error>>;
 
 fn service(path: &Path) -> Result<Runner<Order>, Box<dyn Error>> {
     let stock = Stock(vec![("tea".into(), 350), ("lamp".into(), 4900)]);
@@ -15,7 +15,7 @@ fn service(path: &Path) -> Result<Runner<Order>, Box<dyn Error>> {
 }
 
 #[tokio::test]
-async fn an_order_is_approved_after_the_service_was_opened_again() -> Tested {
+async fn an_order_is_approved_after_the_service_was_opened_again() -> TestResult {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("orders.jsonl");
     let thread = ThreadId::new("order-1")?;
@@ -50,7 +50,7 @@ async fn an_order_is_approved_after_the_service_was_opened_again() -> Tested {
 }
 
 #[tokio::test]
-async fn a_wrong_answer_changes_nothing() -> Tested {
+async fn a_wrong_answer_changes_nothing() -> TestResult {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("orders.jsonl");
     let (desk, thread) = (service(&path)?, ThreadId::new("order-1")?);
@@ -72,7 +72,7 @@ async fn a_wrong_answer_changes_nothing() -> Tested {
 }
 
 #[tokio::test]
-async fn the_encoder_tells_what_happened() -> Tested {
+async fn the_encoder_tells_what_happened() -> TestResult {
     let folder = tempfile::tempdir()?;
     let desk = service(&folder.path().join("orders.jsonl"))?;
     let mut encoder: Box<dyn Encoder> = Box::new(Telegram::default());
@@ -92,7 +92,7 @@ async fn the_encoder_tells_what_happened() -> Tested {
 }
 
 #[tokio::test]
-async fn of_two_services_one_is_told_to_wait() -> Tested {
+async fn of_two_services_one_is_told_to_wait() -> TestResult {
     let folder = tempfile::tempdir()?;
     let log: Arc<dyn ThreadLog> = Arc::new(JsonLines::open(&folder.path().join("orders.jsonl"))?);
     let thread = ThreadId::new("order-1")?;
@@ -110,7 +110,7 @@ async fn of_two_services_one_is_told_to_wait() -> Tested {
 }
 
 #[tokio::test]
-async fn half_a_line_was_never_acknowledged() -> Tested {
+async fn half_a_line_was_never_acknowledged() -> TestResult {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("orders.jsonl");
     let thread = ThreadId::new("order-1")?;

@@ -6,7 +6,7 @@ use fugato_state::State;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    BoxError, Tried,
+    BoxError, TrialResult,
     evidence::{Evidence, EvidenceKind},
     job::found,
 };
@@ -56,7 +56,7 @@ pub struct Walk {
 pub const TIMEOUT: Duration = Duration::from_millis(200);
 
 /// The chain.
-pub fn graph(walk: &Walk) -> Tried<Graph<Chain>> {
+pub fn graph(walk: &Walk) -> TrialResult<Graph<Chain>> {
     let walk = walk.clone();
     let step = move |cx: Context<Chain>| {
         let walk = walk.clone();
@@ -76,7 +76,7 @@ pub fn graph(walk: &Walk) -> Tried<Graph<Chain>> {
 }
 
 impl Walk {
-    async fn step(self, cx: Context<Chain>) -> Tried<Change> {
+    async fn step(self, cx: Context<Chain>) -> TrialResult<Change> {
         let (thread, task, attempt) = (cx.thread().to_string(), cx.task(), cx.attempt());
         if let Some(evidence) = &self.evidence {
             evidence.add(&thread, &task, EvidenceKind::Began { attempt })?;

@@ -12,7 +12,7 @@ use tokio::{
 };
 
 use crate::{
-    Tried,
+    TrialResult,
     evidence::Evidence,
     serve::{Mode, Order, ServedWork, ServerLine},
 };
@@ -54,7 +54,7 @@ impl Start {
     }
 
     /// Starts it. It ends when its handle is dropped, or the parent dies.
-    pub fn spawn(&self) -> Tried<Child> {
+    pub fn spawn(&self) -> TrialResult<Child> {
         let what = match self.what {
             ServedWork::Job => "job",
             ServedWork::Chain => "chain",
@@ -109,7 +109,7 @@ pub struct Child {
 
 impl Child {
     /// Tells it something. A process that is gone hears nothing.
-    pub async fn order(&mut self, order: &Order) -> Tried<()> {
+    pub async fn order(&mut self, order: &Order) -> TrialResult<()> {
         let mut line = serde_json::to_vec(order)?;
         line.push(b'\n');
         if let Some(orders) = &mut self.orders {
@@ -129,7 +129,7 @@ impl Child {
     }
 
     /// Waits until it works.
-    pub async fn ready(&mut self) -> Tried<()> {
+    pub async fn ready(&mut self) -> TrialResult<()> {
         match self.next().await {
             Some(ServerLine::Ready) => Ok(()),
             other => Err(format!("the process did not get ready: {other:?}").into()),
@@ -142,14 +142,14 @@ impl Child {
     }
 
     /// What ends it, or stops it, or lets it go on.
-    pub fn signal(&self, signal: Signal) -> Tried<()> {
+    pub fn signal(&self, signal: Signal) -> TrialResult<()> {
         let process = self.process.id().and_then(|id| i32::try_from(id).ok());
         let process = process.and_then(Pid::from_raw).ok_or("it is gone")?;
         Ok(kill_process(process, signal)?)
     }
 
     /// Waits for its end, and returns what it had still to say.
-    pub async fn end(mut self) -> Tried<Vec<ServerLine>> {
+    pub async fn end(mut self) -> TrialResult<Vec<ServerLine>> {
         self.process.wait().await?;
         let mut said = vec![];
         while let Some(last) = self.said.recv().await {
@@ -159,13 +159,13 @@ impl Child {
     }
 
     /// Kills it as nothing else can, and returns what it had said before.
-    pub async fn kill9(self) -> Tried<Vec<ServerLine>> {
+    pub async fn kill9(self) -> TrialResult<Vec<ServerLine>> {
         self.signal(Signal::KILL)?;
         self.end().await
     }
 
     /// Asks it to end in peace, and returns what it says to that.
-    pub async fn terminate(self) -> Tried<Vec<ServerLine>> {
+    pub async fn terminate(self) -> TrialResult<Vec<ServerLine>> {
         self.signal(Signal::TERM)?;
         self.end().await
     }

@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use crate::{
-    Tried,
+    TrialResult,
     visitor::{act, durable, get, reply},
 };
 
@@ -53,7 +53,7 @@ pub struct Verdict {
 
 /// What one conversation has seen.
 #[derive(Debug, Default)]
-struct Reported {
+struct ConversationReport {
     begun: bool,
     first: Vec<Duration>,
     events: usize,
@@ -70,7 +70,7 @@ const LOOK: Duration = Duration::from_millis(100);
 
 impl Crowd {
     /// Lets all of them talk to their ends.
-    pub async fn meet(&self) -> Tried<Verdict> {
+    pub async fn meet(&self) -> TrialResult<Verdict> {
         let (mut server, address) = start(&self.program, &self.folder, 0).await?;
         let crowd = Arc::new(self.clone());
         let talks: Vec<_> = (0..self.conversations)
@@ -97,10 +97,10 @@ impl Crowd {
         Ok(verdict)
     }
 
-    async fn talk(&self, to: SocketAddr, nth: usize) -> Tried<Reported> {
+    async fn talk(&self, to: SocketAddr, nth: usize) -> TrialResult<ConversationReport> {
         sleep(self.apart * u32::try_from(nth)?).await;
         let (name, began) = (format!("talk-{nth:05}"), Instant::now());
-        let mut told = Reported::default();
+        let mut told = ConversationReport::default();
         let all = loop {
             match self.next(to, &name, &mut told).await {
                 Ok(Some(all)) => break all,
@@ -121,8 +121,8 @@ impl Crowd {
         &self,
         to: SocketAddr,
         name: &str,
-        told: &mut Reported,
-    ) -> Tried<Option<Vec<Value>>> {
+        told: &mut ConversationReport,
+    ) -> TrialResult<Option<Vec<Value>>> {
         if !self.turn(to, name, told).await? {
             return Ok(None);
         }
@@ -130,7 +130,12 @@ impl Crowd {
     }
 
     /// Does what is next; true if nothing is.
-    async fn turn(&self, to: SocketAddr, name: &str, told: &mut Reported) -> Tried<bool> {
+    async fn turn(
+        &self,
+        to: SocketAddr,
+        name: &str,
+        told: &mut ConversationReport,
+    ) -> TrialResult<bool> {
         let (status, view) = get(to, &format!("/threads/{name}")).await?;
         let standing = view.get("status").and_then(Value::as_str);
         match (status, standing) {
@@ -158,15 +163,15 @@ impl Crowd {
     }
 }
 
-impl Reported {
-    fn acted(&mut self, acted: &crate::visitor::Acted) {
+impl ConversationReport {
+    fn acted(&mut self, acted: &crate::visitor::ActionOutcome) {
         self.begun = true;
         self.first.push(acted.first);
         self.events += acted.events;
     }
 
     /// The one card that is open: shown once, by the question and by the timeline.
-    fn is_asked(&mut self, name: &str, view: &Value) -> Tried<String> {
+    fn is_asked(&mut self, name: &str, view: &Value) -> TrialResult<String> {
         let open = view.get("interrupts").and_then(Value::as_array);
         let open = open.ok_or("a view has questions")?;
         let timeline = view.get("timeline").and_then(Value::as_array);
@@ -206,7 +211,7 @@ impl Reported {
 }
 
 impl Verdict {
-    fn take(&mut self, told: Reported) {
+    fn take(&mut self, told: ConversationReport) {
         self.first.extend(told.first);
         self.events += told.events;
         self.resumed += usize::from(told.cuts > 0 && told.begun);
@@ -234,7 +239,7 @@ impl fmt::Display for Verdict {
 }
 
 /// Starts the server, which says where it listens. It ends when its handle is dropped.
-async fn start(program: &Path, folder: &Path, port: u16) -> Tried<(Child, SocketAddr)> {
+async fn start(program: &Path, folder: &Path, port: u16) -> TrialResult<(Child, SocketAddr)> {
     let mut command = Command::new(program);
     command.args(["serve", "--listen", &format!("127.0.0.1:{port}"), "--dir"]);
     command.arg(folder).args(["--lang", "en"]);

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::{
-    BoxError, Tried,
+    BoxError, TrialResult,
     evidence::{Evidence, EvidenceKind},
 };
 
@@ -22,12 +22,12 @@ pub struct Job {
 /// Something was done.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Done(pub String);
+pub struct FinishedJob(pub String);
 
 impl State for Job {
-    type Update = Done;
+    type Update = FinishedJob;
 
-    fn apply(&mut self, Done(line): Done) {
+    fn apply(&mut self, FinishedJob(line): FinishedJob) {
         self.lines.push(line);
     }
 }
@@ -80,7 +80,7 @@ pub fn in_doubt(question: &Question) -> Option<&str> {
 
 /// What somebody who knows the evidence says about an action in doubt; none if it is another
 /// question.
-pub fn told(evidence: &Evidence, thread: &str, asked: &Interrupt) -> Tried<Option<Value>> {
+pub fn told(evidence: &Evidence, thread: &str, asked: &Interrupt) -> TrialResult<Option<Value>> {
     let Some(key) = in_doubt(&asked.question) else {
         return Ok(None);
     };
@@ -93,7 +93,7 @@ pub fn told(evidence: &Evidence, thread: &str, asked: &Interrupt) -> Tried<Optio
 }
 
 /// The job. What its nodes do to the world goes into the evidence.
-pub fn graph(evidence: &Evidence) -> Tried<Graph<Job>> {
+pub fn graph(evidence: &Evidence) -> TrialResult<Graph<Job>> {
     let node = |run: Run| {
         let scene = Scene(evidence.clone());
         move |cx: Context<Job>| {
@@ -113,7 +113,11 @@ pub fn graph(evidence: &Evidence) -> Tried<Graph<Job>> {
         .node("plan", node(Run::Idempotent))
         .node("work", node(Run::Work))
         .node("gather", node(Run::Plain))
-        .pause("approve", |_| "go on?", |_, by: u64| Done(approved(by)))
+        .pause(
+            "approve",
+            |_| "go on?",
+            |_, by: u64| FinishedJob(approved(by)),
+        )
         .node("mail", node(Run::Once))
         .node("wire", node(Run::Money))
         .node("flaky", node(Run::Flaky))
@@ -122,7 +126,14 @@ pub fn graph(evidence: &Evidence) -> Tried<Graph<Job>> {
             "deliver",
             &deliver,
             |_| Ok::<_, BoxError>(Job::default()),
-            |_, inner: &Job| inner.lines.iter().cloned().map(Done).collect::<Vec<_>>(),
+            |_, inner: &Job| {
+                inner
+                    .lines
+                    .iter()
+                    .cloned()
+                    .map(FinishedJob)
+                    .collect::<Vec<_>>()
+            },
         )
         .scatter("plan", "work", |_| 0..3)
         .edge("work", "gather")
@@ -155,7 +166,7 @@ enum Run {
 struct Scene(Evidence);
 
 impl Scene {
-    async fn run(self, cx: Context<Job>, run: Run) -> Tried<Done> {
+    async fn run(self, cx: Context<Job>, run: Run) -> TrialResult<FinishedJob> {
         let (task, attempt) = (cx.task(), cx.attempt());
         self.0
             .add(cx.thread().as_str(), &task, EvidenceKind::Began { attempt })?;
@@ -176,7 +187,7 @@ impl Scene {
                 self.act(&cx, "money", effect).await?
             }
         };
-        Ok(Done(format!("{task}: {said}")))
+        Ok(FinishedJob(format!("{task}: {said}")))
     }
 
     fn once(&self, cx: &Context<Job>, key: &'static str) -> Effect<String> {
@@ -197,7 +208,7 @@ impl Scene {
         cx: &Context<Job>,
         key: &'static str,
         effect: Effect<String>,
-    ) -> Tried<String> {
+    ) -> TrialResult<String> {
         let (evidence, thread, task) = (self.0.clone(), cx.thread().to_string(), cx.task());
         let input = task.clone();
         let did = cx.effect(key, effect, &input, move |idempotency| async move {

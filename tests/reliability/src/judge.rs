@@ -7,7 +7,7 @@ use fugato_store::MemoryLog;
 use serde_json::Value;
 
 use crate::{
-    Tried,
+    TrialResult,
     evidence::{Evidence, EvidenceKind, Line},
     job::{self, APPROVED, Job, ONCE, ORDER, in_doubt},
     serve::Mode,
@@ -75,7 +75,7 @@ pub struct Judge {
 
 impl Judge {
     /// Does a job in peace first, to know how it ends.
-    pub async fn new(evidence: &Evidence, durability: Mode) -> Tried<Self> {
+    pub async fn new(evidence: &Evidence, durability: Mode) -> TrialResult<Self> {
         let folder = tempfile::tempdir()?;
         let apart = Evidence::in_folder(folder.path())?;
         let runner = Runner::new(job::graph(&apart)?, MemoryLog::default().into());
@@ -96,7 +96,7 @@ impl Judge {
         runner: &Runner<Job>,
         thread: &ThreadId,
         acknowledged: &HashMap<String, Value>,
-    ) -> Tried<()> {
+    ) -> TrialResult<()> {
         let name = thread.as_str();
         let standing = runner.status(thread).await?;
         if standing != ThreadStatus::Idle {
@@ -175,17 +175,19 @@ impl Judge {
 
     /// Whoever takes over finds open intents in doubt, and says so before anything follows.
     fn doubts(&mut self, name: &str, history: &[HistoryEntry], seen: &[Line]) {
-        let mut open = BTreeMap::<Action, Doubted>::new();
+        let mut open = BTreeMap::<Action, DoubtState>::new();
         for entry in history {
             match &entry.fact {
                 Fact::Intended { task, key, .. } => {
-                    open.insert(action(entry, task.as_deref(), key), Doubted::No);
+                    open.insert(action(entry, task.as_deref(), key), DoubtState::No);
                 }
                 Fact::Resumed { tasks, .. } => {
                     self.verdict.again += tasks.len() as u64;
-                    let under_way = open.values_mut().filter(|doubted| **doubted == Doubted::No);
+                    let under_way = open
+                        .values_mut()
+                        .filter(|doubted| **doubted == DoubtState::No);
                     for doubted in under_way {
-                        *doubted = Doubted::Yes;
+                        *doubted = DoubtState::Yes;
                         self.verdict.doubtful += 1;
                     }
                 }
@@ -197,14 +199,14 @@ impl Judge {
                         .filter_map(|asked| in_doubt(&asked.question))
                     {
                         if let Some(doubted) = open.get_mut(&action(entry, Some(task), key)) {
-                            *doubted = Doubted::Reported;
+                            *doubted = DoubtState::Reported;
                             self.verdict.asked += 1;
                         }
                     }
                 }
                 Fact::Receipt { task, key, .. } | Fact::Undone { task, key, .. } => {
                     let action = action(entry, task.as_deref(), key);
-                    if open.remove(&action) == Some(Doubted::Yes) {
+                    if open.remove(&action) == Some(DoubtState::Yes) {
                         self.looked_after(name, &action, seen);
                     }
                 }
@@ -276,7 +278,7 @@ fn action(entry: &HistoryEntry, task: Option<&str>, key: &str) -> Action {
 
 /// Whether an open intent is known to be in doubt.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Doubted {
+enum DoubtState {
     No,
     Yes,
     Reported,
@@ -296,7 +298,9 @@ mod tests {
     use super::*;
 
     /// A job that was done in peace, and what is done to its evidence afterwards.
-    async fn judged(disturb: impl FnOnce(&Evidence, &str) -> Tried<()>) -> Tried<Verdict> {
+    async fn judged(
+        disturb: impl FnOnce(&Evidence, &str) -> TrialResult<()>,
+    ) -> TrialResult<Verdict> {
         let folder = tempfile::tempdir()?;
         let evidence = Evidence::in_folder(folder.path())?;
         let runner = Runner::new(job::graph(&evidence)?, MemoryLog::default().into());
@@ -318,7 +322,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_job_in_peace_is_found_right() -> Tried<()> {
+    async fn a_job_in_peace_is_found_right() -> TrialResult<()> {
         let verdict = judged(|_, _| Ok(())).await?;
         assert_eq!(verdict.problems, [""; 0]);
         assert_eq!((verdict.jobs, verdict.once, verdict.doubtful), (1, 6, 0));
@@ -326,7 +330,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_done_twice_is_found() -> Tried<()> {
+    async fn what_was_done_twice_is_found() -> TrialResult<()> {
         let verdict = judged(|evidence, job| {
             let (task, what) = did("mail#1", "send", "k");
             Ok(evidence.add(job, &task, what)?)
@@ -338,7 +342,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn another_idempotency_key_is_found() -> Tried<()> {
+    async fn another_idempotency_key_is_found() -> TrialResult<()> {
         let verdict = judged(|evidence, job| {
             let (task, what) = did("work#1[1]", "charge", "another");
             Ok(evidence.add(job, &task, what)?)
@@ -353,7 +357,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_step_that_is_taken_again_is_found() -> Tried<()> {
+    async fn a_step_that_is_taken_again_is_found() -> TrialResult<()> {
         let verdict = judged(|evidence, job| {
             Ok(evidence.add(job, "gather#1", EvidenceKind::Began { attempt: 2 })?)
         });
@@ -366,7 +370,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn evidence_that_is_missing_is_found() -> Tried<()> {
+    async fn evidence_that_is_missing_is_found() -> TrialResult<()> {
         let verdict = judged(|evidence, job| {
             let file = evidence.folder().join(format!("{job}.jsonl"));
             let text = std::fs::read_to_string(&file)?;

@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep, timeout};
 
 use crate::{
-    Tried,
+    TrialResult,
     child::{Child, Start},
     evidence::Evidence,
     job::{self, Job},
@@ -58,7 +58,7 @@ pub async fn kill(
     plan: &Plan,
     place: &Place,
     mut tell: impl FnMut(u32, &Verdict),
-) -> Tried<Verdict> {
+) -> TrialResult<Verdict> {
     let evidence = Evidence::in_folder(&place.folder.path().join("evidence"))?;
     let store = place.open().await?;
     let mut start = Start::new(&plan.program, &place.spec, &evidence);
@@ -126,7 +126,7 @@ impl Parent {
         mut child: Child,
         random: &mut Rng,
         longest: u64,
-    ) -> Tried<()> {
+    ) -> TrialResult<()> {
         self.asked.clear();
         self.told.clear();
         // Some die while they start.
@@ -150,7 +150,7 @@ impl Parent {
         Ok(())
     }
 
-    async fn finish(&mut self, mut child: Child) -> Tried<()> {
+    async fn finish(&mut self, mut child: Child) -> TrialResult<()> {
         self.asked.clear();
         self.told.clear();
         child.ready().await?;
@@ -178,7 +178,7 @@ impl Parent {
     }
 
     /// Hears what the process says, answers, and begins jobs.
-    async fn look(&mut self, child: &mut Child) -> Tried<()> {
+    async fn look(&mut self, child: &mut Child) -> TrialResult<()> {
         for said in child.heard() {
             self.hear(said);
         }
@@ -209,7 +209,7 @@ impl Parent {
     }
 
     /// The threads of the jobs that have not ended, as far as they exist.
-    async fn threads(&self) -> Tried<Vec<ThreadSummary>> {
+    async fn threads(&self) -> TrialResult<Vec<ThreadSummary>> {
         let Some(first) = self.open.first() else {
             return Ok(vec![]);
         };
@@ -228,7 +228,7 @@ impl Parent {
             .collect())
     }
 
-    async fn close(&mut self, thread: &ThreadId) -> Tried<()> {
+    async fn close(&mut self, thread: &ThreadId) -> TrialResult<()> {
         self.judge
             .job(&self.runner, thread, &self.acknowledged)
             .await?;
@@ -236,7 +236,7 @@ impl Parent {
         Ok(())
     }
 
-    async fn answer(&mut self, thread: &ThreadId, child: &mut Child) -> Tried<()> {
+    async fn answer(&mut self, thread: &ThreadId, child: &mut Child) -> TrialResult<()> {
         // What is acknowledged later may be open when it is looked for.
         let acknowledged: HashSet<String> = self.acknowledged.keys().cloned().collect();
         let ThreadStatus::Waiting(open) = self.runner.status(thread).await? else {
@@ -260,7 +260,7 @@ impl Parent {
     }
 
     /// A person who knows the evidence.
-    fn think(&mut self, thread: &ThreadId, interrupt: &Interrupt) -> Tried<Value> {
+    fn think(&mut self, thread: &ThreadId, interrupt: &Interrupt) -> TrialResult<Value> {
         if let Some(told) = job::told(&self.evidence, thread.as_str(), interrupt)? {
             return Ok(told);
         }

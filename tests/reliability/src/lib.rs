@@ -31,4 +31,4 @@ pub mod visitor;
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
 /// What a trial comes to.
-pub type Tried<T> = Result<T, BoxError>;
+pub type TrialResult<T> = Result<T, BoxError>;

@@ -7,7 +7,7 @@ use fugato_store::StoreErrorKind;
 use tokio::sync::watch;
 
 use crate::{
-    Tried,
+    TrialResult,
     evidence::Evidence,
     job::{self, Job},
     judge::{Judge, Verdict},
@@ -20,8 +20,8 @@ use crate::{
 pub async fn under_load(
     place: &Place,
     jobs: usize,
-    breaking: impl Future<Output = Tried<()>>,
-) -> Tried<Verdict> {
+    breaking: impl Future<Output = TrialResult<()>>,
+) -> TrialResult<Verdict> {
     let evidence = Evidence::in_folder(&place.folder.path().join("evidence"))?;
     let runner = place.open().await?.runner(job::graph(&evidence)?);
     let runner = runner.options(options(Duration::from_secs(2)));
@@ -54,14 +54,14 @@ pub async fn under_load(
     Ok(judge.verdict)
 }
 
-type Answered = Vec<(String, serde_json::Value)>;
+type AnswerList = Vec<(String, serde_json::Value)>;
 
 async fn one_after_the_other(
     runner: Runner<Job>,
     evidence: Evidence,
     lane: usize,
     over: watch::Receiver<bool>,
-) -> Tried<Vec<(ThreadId, Answered)>> {
+) -> TrialResult<Vec<(ThreadId, AnswerList)>> {
     let mut done = vec![];
     while done.is_empty() || !*over.borrow() {
         let thread = ThreadId::new(format!("lane-{lane}-{}", done.len()))?;
@@ -72,7 +72,11 @@ async fn one_after_the_other(
 }
 
 /// One job to its end, as a patient caller would do it.
-async fn one(runner: &Runner<Job>, evidence: &Evidence, thread: &ThreadId) -> Tried<Answered> {
+async fn one(
+    runner: &Runner<Job>,
+    evidence: &Evidence,
+    thread: &ThreadId,
+) -> TrialResult<AnswerList> {
     let mut acknowledged = vec![];
     let mut ended = runner.start(thread, ()).await;
     loop {

@@ -5,13 +5,13 @@ use fugato_graph::{Durability, RunnerOptions};
 use fugato_state::ThreadId;
 
 use crate::{
-    Tried,
+    TrialResult,
     chain::{self, Change, Walk},
     store::{Store, path_spec},
 };
 
 /// How much memory this process has, in KiB.
-pub fn resident() -> Tried<u64> {
+pub fn resident() -> TrialResult<u64> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let number = line.and_then(|line| line.split_whitespace().next());
@@ -41,7 +41,7 @@ pub struct Long {
 }
 
 /// Takes so many steps in one run, in batches.
-pub async fn long(folder: &Path, steps: u64) -> Tried<Long> {
+pub async fn long(folder: &Path, steps: u64) -> TrialResult<Long> {
     let path = folder.join("long.db");
     let store = Store::open(&path_spec(&path)).await?;
     let batched = Durability::Batched {

@@ -3,7 +3,7 @@ use std::{env, path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 use clap::{Parser, Subcommand};
 use reliability::{
-    BoxError, Tried,
+    BoxError, TrialResult,
     crowd::Crowd,
     kill::{Plan, kill},
     load::under_load,
@@ -116,7 +116,7 @@ async fn main() -> ExitCode {
 }
 
 /// What is wrong.
-async fn carry_out(trial: Trial) -> Tried<Vec<String>> {
+async fn carry_out(trial: Trial) -> TrialResult<Vec<String>> {
     match trial {
         Trial::Kill {
             store,
@@ -178,7 +178,7 @@ async fn carry_out(trial: Trial) -> Tried<Vec<String>> {
 }
 
 /// The same in a process that has done nothing before: only its memory tells what it costs.
-async fn again(arguments: &[&str], file: &std::path::Path) -> Tried<Vec<String>> {
+async fn again(arguments: &[&str], file: &std::path::Path) -> TrialResult<Vec<String>> {
     let mut command = tokio::process::Command::new(env::current_exe()?);
     command.args(arguments).arg("--file").arg(file);
     let status = command.status().await?;
@@ -189,7 +189,7 @@ async fn again(arguments: &[&str], file: &std::path::Path) -> Tried<Vec<String>>
     })
 }
 
-async fn server(store: Kind, kills: u32) -> Tried<Vec<String>> {
+async fn server(store: Kind, kills: u32) -> TrialResult<Vec<String>> {
     let place = Arc::new(place(store)?);
     let breaking = async {
         let mut random = fastrand::Rng::new();
@@ -207,7 +207,7 @@ async fn server(store: Kind, kills: u32) -> Tried<Vec<String>> {
     Ok(verdict.problems)
 }
 
-async fn share(steps: u64) -> Tried<Vec<String>> {
+async fn share(steps: u64) -> TrialResult<Vec<String>> {
     let place = place(Kind::Postgres)?;
     let program = env::current_exe()?;
     let mut queue = Queue::new(&program, &place).await?;
@@ -233,7 +233,7 @@ async fn share(steps: u64) -> Tried<Vec<String>> {
         .collect())
 }
 
-fn place(kind: Kind) -> Tried<Place> {
+fn place(kind: Kind) -> TrialResult<Place> {
     Place::new(kind)?.ok_or_else(|| BoxError::from("the server is not installed"))
 }
 

@@ -10,8 +10,8 @@ use fugato_state::ThreadId;
 use futures::{StreamExt, stream};
 
 use crate::{
-    Tried,
-    job::{Done, Job, approved},
+    TrialResult,
+    job::{FinishedJob, Job, approved},
     long::resident,
     store::{Store, path_spec},
 };
@@ -23,7 +23,7 @@ use crate::{
      answered, p50 {median:.2} ms, p99 {p99:.2} ms"
 )]
 #[non_exhaustive]
-pub struct Parked {
+pub struct ParkedThreads {
     /// How many wait.
     pub threads: u64,
     /// Memory of a process that works with a store without threads, in KiB.
@@ -39,19 +39,19 @@ pub struct Parked {
 }
 
 /// Asks once, and ends.
-pub fn graph() -> Tried<Graph<Job>> {
+pub fn graph() -> TrialResult<Graph<Job>> {
     Ok(Graph::<Job>::starting_at("ask")
-        .pause("ask", |_| "go on?", |_, by: u64| Done(approved(by)))
+        .pause("ask", |_| "go on?", |_, by: u64| FinishedJob(approved(by)))
         .edge("ask", END)
         .build()?)
 }
 
-fn name(number: u64) -> Tried<ThreadId> {
+fn name(number: u64) -> TrialResult<ThreadId> {
     Ok(ThreadId::new(format!("waits-{number:06}"))?)
 }
 
 /// Makes threads that wait, in a file.
-pub async fn park(file: &Path, threads: u64) -> Tried<()> {
+pub async fn park(file: &Path, threads: u64) -> TrialResult<()> {
     // Nobody relies on them yet, so that the disk need not confirm each.
     let options = SqliteOptions::default().synchronous(Synchronous::Normal);
     let runner = Store::Sqlite(SqliteLog::open_with(file, options)?).runner(graph()?);
@@ -68,7 +68,7 @@ pub async fn park(file: &Path, threads: u64) -> Tried<()> {
 
 /// Works with a file in which so many threads wait, in a process that did nothing before, and
 /// answers some of them.
-pub async fn parked(file: &Path, threads: u64, answers: u64) -> Tried<Parked> {
+pub async fn parked(file: &Path, threads: u64, answers: u64) -> TrialResult<ParkedThreads> {
     let empty = Store::open(&path_spec(&file.with_extension("empty"))).await?;
     work(&empty).await?;
     let without = resident()?;
@@ -88,7 +88,7 @@ pub async fn parked(file: &Path, threads: u64, answers: u64) -> Tried<Parked> {
     let with = resident()?;
     took.sort_by(f64::total_cmp);
     let at = |hundredths: usize| took.get(took.len() * hundredths / 100).copied();
-    Ok(Parked {
+    Ok(ParkedThreads {
         threads,
         without,
         with,
@@ -99,7 +99,7 @@ pub async fn parked(file: &Path, threads: u64, answers: u64) -> Tried<Parked> {
 }
 
 /// Looks for work for a moment, as a worker does that has none.
-async fn work(store: &Store) -> Tried<()> {
+async fn work(store: &Store) -> TrialResult<()> {
     let worker = Worker::new(store.runner(graph()?)).poll(Duration::from_millis(10));
     let did = worker
         .run_until(tokio::time::sleep(Duration::from_millis(300)))

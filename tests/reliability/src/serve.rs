@@ -15,7 +15,7 @@ use tokio::{
 };
 
 use crate::{
-    Tried,
+    TrialResult,
     chain::{self, Change, Walk},
     evidence::Evidence,
     job,
@@ -136,7 +136,7 @@ pub enum ServerLine {
 }
 
 /// Works until it is told to end by SIGTERM or by the end of its input.
-pub async fn serve(serve: &Serve) -> Tried<()> {
+pub async fn serve(serve: &Serve) -> TrialResult<()> {
     let evidence = Evidence::in_folder(&serve.evidence)?;
     let store = Store::open(&serve.store).await?;
     let walk = Walk {
@@ -165,7 +165,7 @@ async fn work<S: State>(
     store: &Store,
     runner: Runner<S>,
     input: fn(u64) -> Vec<S::Update>,
-) -> Tried<()> {
+) -> TrialResult<()> {
     let how = options(Duration::from_millis(serve.lease)).durability(serve.durability.into());
     let runner = runner.options(how);
     let mut terminated = signal(SignalKind::terminate())?;
@@ -205,7 +205,7 @@ async fn take_orders<S: State>(
     runner: Runner<S>,
     input: fn(u64) -> Vec<S::Update>,
     _ended: mpsc::Sender<()>,
-) -> Tried<()> {
+) -> TrialResult<()> {
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     while let Some(line) = lines.next_line().await? {
         let order: Order = serde_json::from_str(&line)?;
@@ -230,7 +230,7 @@ async fn carry_out<S: State>(
     runner: &Runner<S>,
     order: &Order,
     input: fn(u64) -> Vec<S::Update>,
-) -> Tried<Option<ServerLine>> {
+) -> TrialResult<Option<ServerLine>> {
     match order {
         Order::Submit { thread, steps } => {
             let id = ThreadId::new(thread.as_str())?;
@@ -262,7 +262,7 @@ async fn carry_out<S: State>(
 }
 
 /// One write a line: it arrives whole even if the process dies next.
-fn say(said: &ServerLine) -> Tried<()> {
+fn say(said: &ServerLine) -> TrialResult<()> {
     let mut line = serde_json::to_vec(said)?;
     line.push(b'\n');
     let mut out = std::io::stdout().lock();

@@ -10,7 +10,7 @@ use fugato_state::ThreadId;
 use fugato_store::{Status, ThreadFilter};
 
 use crate::{
-    Tried,
+    TrialResult,
     chain::{self, Chain, Change, Walk},
     child::{Child, Start},
     evidence::{Evidence, EvidenceKind},
@@ -33,7 +33,7 @@ pub struct Queue {
 
 impl Queue {
     /// A queue in which nothing is.
-    pub async fn new(program: &Path, place: &Place) -> Tried<Self> {
+    pub async fn new(program: &Path, place: &Place) -> TrialResult<Self> {
         let evidence = Evidence::in_folder(&place.folder.path().join("evidence"))?;
         let mut start = Start::new(program, &place.spec, &evidence);
         start.what = serve::ServedWork::Witnessed;
@@ -47,7 +47,7 @@ impl Queue {
     }
 
     /// Puts so many chains of so many steps into it, with names that begin so.
-    pub async fn fill(&mut self, prefix: &str, threads: usize, steps: u64) -> Tried<()> {
+    pub async fn fill(&mut self, prefix: &str, threads: usize, steps: u64) -> TrialResult<()> {
         let runner = self.store.runner(chain::graph(&Walk::default())?);
         self.threads.clear();
         self.steps = steps;
@@ -60,14 +60,14 @@ impl Queue {
     }
 
     /// Starts a process that works on it.
-    pub async fn worker(&self) -> Tried<Child> {
+    pub async fn worker(&self) -> TrialResult<Child> {
         let mut child = self.start.spawn()?;
         child.ready().await?;
         Ok(child)
     }
 
     /// How many of its threads have not come to their end.
-    pub async fn left(&self) -> Tried<usize> {
+    pub async fn left(&self) -> TrialResult<usize> {
         let Some(first) = self.threads.first() else {
             return Ok(0);
         };
@@ -83,7 +83,7 @@ impl Queue {
     }
 
     /// Waits until no more than so many are left, and returns how long that took.
-    pub async fn wait(&self, left: usize) -> Tried<Duration> {
+    pub async fn wait(&self, left: usize) -> TrialResult<Duration> {
         let begin = Instant::now();
         while self.left().await? > left {
             if begin.elapsed() > PATIENCE {
@@ -95,7 +95,7 @@ impl Queue {
     }
 
     /// What is wrong with how its threads came to their end.
-    pub async fn problems(&self) -> Tried<Vec<String>> {
+    pub async fn problems(&self) -> TrialResult<Vec<String>> {
         let runner = self.store.runner(chain::graph(&Walk::default())?);
         let mut wrong = vec![];
         for thread in &self.threads {
@@ -117,7 +117,7 @@ impl Queue {
     }
 
     /// Steps are taken in order, none is left out, and none that was stored is taken again.
-    fn disorder(&self, thread: &ThreadId) -> Tried<Vec<String>> {
+    fn disorder(&self, thread: &ThreadId) -> TrialResult<Vec<String>> {
         let lines = self.evidence.lines(thread.as_str())?;
         let began = lines
             .iter()
@@ -136,7 +136,7 @@ impl Queue {
     }
 
     /// The records of all its threads.
-    pub async fn history(&self) -> Tried<BTreeMap<String, Vec<HistoryEntry>>> {
+    pub async fn history(&self) -> TrialResult<BTreeMap<String, Vec<HistoryEntry>>> {
         let runner = self.store.runner(chain::graph(&Walk::default())?);
         let mut all = BTreeMap::new();
         for thread in &self.threads {
@@ -147,7 +147,7 @@ impl Queue {
     }
 
     /// The tasks that were begun again, as the logs tell it.
-    pub async fn begun_again(&self) -> Tried<Vec<String>> {
+    pub async fn begun_again(&self) -> TrialResult<Vec<String>> {
         let all = self.history().await?;
         let entries = all.values().flatten();
         let again = entries.filter_map(|entry| match &entry.fact {
@@ -174,7 +174,7 @@ pub struct HandOver {
 }
 
 /// Kills a worker in the midst of its threads, and lets another go on with them.
-pub async fn hand_over(queue: &mut Queue) -> Tried<HandOver> {
+pub async fn hand_over(queue: &mut Queue) -> TrialResult<HandOver> {
     (queue.start.pause, queue.start.concurrency) = (20, 8);
     queue.fill("killed", 8, 40).await?;
     let first = queue.worker().await?;
@@ -191,7 +191,7 @@ pub async fn hand_over(queue: &mut Queue) -> Tried<HandOver> {
 
 impl Queue {
     /// Waits until so many threads have taken a step, and tells in which process.
-    async fn begun(&self, threads: usize) -> Tried<BTreeMap<String, u32>> {
+    async fn begun(&self, threads: usize) -> TrialResult<BTreeMap<String, u32>> {
         let begin = Instant::now();
         loop {
             let mut seen = BTreeMap::new();
@@ -211,7 +211,7 @@ impl Queue {
     }
 
     /// Waits until every thread has taken a step in another process than before.
-    async fn gone_on(&self, held: &BTreeMap<String, u32>, begin: Instant) -> Tried<Duration> {
+    async fn gone_on(&self, held: &BTreeMap<String, u32>, begin: Instant) -> TrialResult<Duration> {
         loop {
             let now = self.begun(held.len()).await?;
             if held
@@ -231,7 +231,7 @@ impl Queue {
 /// What a worker said when it was asked to end in peace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Drained {
+pub struct DrainResult {
     /// Threads that it left to others.
     pub handed_over: u64,
     /// Tasks that were begun again for it.
@@ -241,7 +241,7 @@ pub struct Drained {
 }
 
 /// Asks a worker to end in the midst of its threads, and lets another go on with them.
-pub async fn drain(queue: &mut Queue) -> Tried<Drained> {
+pub async fn drain(queue: &mut Queue) -> TrialResult<DrainResult> {
     (queue.start.pause, queue.start.concurrency) = (20, 8);
     queue.fill("drained", 8, 30).await?;
     let first = queue.worker().await?;
@@ -253,7 +253,7 @@ pub async fn drain(queue: &mut Queue) -> Tried<Drained> {
     let second = queue.worker().await?;
     queue.wait(0).await?;
     second.terminate().await?;
-    Ok(Drained {
+    Ok(DrainResult {
         handed_over: *handed_over,
         again: queue.begun_again().await?,
         problems: queue.problems().await?,
@@ -261,7 +261,7 @@ pub async fn drain(queue: &mut Queue) -> Tried<Drained> {
 }
 
 /// How many durable steps a second so many workers take together, where each step waits 2 ms.
-pub async fn throughput(queue: &mut Queue, workers: usize, steps: u64) -> Tried<f64> {
+pub async fn throughput(queue: &mut Queue, workers: usize, steps: u64) -> TrialResult<f64> {
     queue.start.what = serve::ServedWork::Chain;
     (queue.start.pause, queue.start.concurrency) = (2, 4);
     let threads = 8 * workers;

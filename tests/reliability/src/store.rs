@@ -10,7 +10,7 @@ use fugato_state::State;
 use fugato_store::{ThreadAdmin, ThreadLog};
 use servers::{MariaDb, Postgres, Redis, Server};
 
-use crate::{BoxError, Tried};
+use crate::{BoxError, TrialResult};
 
 /// A store that is open.
 #[derive(Debug, Clone)]
@@ -50,7 +50,7 @@ pub struct Place {
 
 impl Place {
     /// A new, empty store; none if its server is not installed.
-    pub fn new(kind: Kind) -> Tried<Option<Self>> {
+    pub fn new(kind: Kind) -> TrialResult<Option<Self>> {
         let folder = tempfile::tempdir()?;
         let server = match kind {
             Kind::Sqlite => None,
@@ -80,7 +80,7 @@ impl Place {
     }
 
     /// Opens the store.
-    pub async fn open(&self) -> Tried<Store> {
+    pub async fn open(&self) -> TrialResult<Store> {
         Store::open(&self.spec).await
     }
 }
@@ -101,12 +101,12 @@ pub fn path_spec(path: &Path) -> String {
 
 impl Store {
     /// Opens `sqlite:<path>`, `postgres://…`, `redis://…` or `mysql://…`.
-    pub async fn open(spec: &str) -> Tried<Self> {
+    pub async fn open(spec: &str) -> TrialResult<Self> {
         Self::open_with(spec, 10).await
     }
 
     /// Opens a store with so many connections, if it has connections.
-    pub async fn open_with(spec: &str, connections: usize) -> Tried<Self> {
+    pub async fn open_with(spec: &str, connections: usize) -> TrialResult<Self> {
         match spec.split_once(':') {
             Some(("sqlite", path)) => Ok(Self::Sqlite(SqliteLog::open(path)?)),
             Some(("postgres", _)) => {

@@ -8,7 +8,7 @@ use tokio::{
     time::{Instant, timeout},
 };
 
-use crate::{BoxError, Tried};
+use crate::{BoxError, TrialResult};
 
 /// A server that says nothing for so long is taken for dead.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -23,7 +23,12 @@ pub struct Answer {
 }
 
 /// Asks for something.
-pub async fn ask(to: SocketAddr, method: &str, path: &str, body: Option<&Value>) -> Tried<Answer> {
+pub async fn ask(
+    to: SocketAddr,
+    method: &str,
+    path: &str,
+    body: Option<&Value>,
+) -> TrialResult<Answer> {
     let mut stream = TcpStream::connect(to).await?;
     let body = body.map_or(String::new(), Value::to_string);
     // The same words to the same thread are one request, however often they are sent.
@@ -53,13 +58,13 @@ pub async fn ask(to: SocketAddr, method: &str, path: &str, body: Option<&Value>)
 }
 
 /// What is at a path, as JSON, and with which status.
-pub async fn get(from: SocketAddr, path: &str) -> Tried<(u16, Value)> {
+pub async fn get(from: SocketAddr, path: &str) -> TrialResult<(u16, Value)> {
     let answer = ask(from, "GET", path, None).await?;
     Ok((answer.status, answer.json().await?))
 }
 
 impl Answer {
-    async fn line(&mut self) -> Tried<String> {
+    async fn line(&mut self) -> TrialResult<String> {
         let mut line = String::new();
         let read = timeout(PATIENCE, self.reader.read_line(&mut line)).await??;
         if read == 0 {
@@ -70,14 +75,14 @@ impl Answer {
     }
 
     /// The whole body.
-    pub async fn json(mut self) -> Tried<Value> {
+    pub async fn json(mut self) -> TrialResult<Value> {
         let mut body = vec![0; self.length];
         timeout(PATIENCE, self.reader.read_exact(&mut body)).await??;
         Ok(serde_json::from_slice(&body)?)
     }
 
     /// The next event. No event is cut by the pieces in which a body is sent.
-    pub async fn event(&mut self) -> Tried<Value> {
+    pub async fn event(&mut self) -> TrialResult<Value> {
         loop {
             if let Some(data) = self.line().await?.strip_prefix("data: ") {
                 let data: Value = serde_json::from_str(data)?;
@@ -89,7 +94,7 @@ impl Answer {
 
 /// What an action came to.
 #[derive(Debug)]
-pub struct Acted {
+pub struct ActionOutcome {
     /// How long it took until the first event.
     pub first: Duration,
     /// The durable events, in the order in which they came.
@@ -100,7 +105,12 @@ pub struct Acted {
 
 /// Begins a run, or answers, and reads its events until it comes to rest. What was read before the
 /// connection was cut is kept.
-pub async fn act(to: SocketAddr, path: &str, body: &Value, seen: &mut Vec<Value>) -> Tried<Acted> {
+pub async fn act(
+    to: SocketAddr,
+    path: &str,
+    body: &Value,
+    seen: &mut Vec<Value>,
+) -> TrialResult<ActionOutcome> {
     let began = Instant::now();
     let mut answer = ask(to, "POST", path, Some(body)).await?;
     if answer.status != 200 {
@@ -126,7 +136,7 @@ pub async fn act(to: SocketAddr, path: &str, body: &Value, seen: &mut Vec<Value>
             _ => {}
         }
     }
-    Ok(Acted {
+    Ok(ActionOutcome {
         first: first.unwrap_or_default(),
         durable,
         events,
@@ -134,7 +144,7 @@ pub async fn act(to: SocketAddr, path: &str, body: &Value, seen: &mut Vec<Value>
 }
 
 /// All durable events of a thread.
-pub async fn durable(from: SocketAddr, thread: &str) -> Tried<Vec<Value>> {
+pub async fn durable(from: SocketAddr, thread: &str) -> TrialResult<Vec<Value>> {
     let path = format!("/threads/{thread}/events?after=0&follow=false");
     let mut answer = ask(from, "GET", &path, None).await?;
     let mut all = vec![];

@@ -12,7 +12,7 @@ use fugato_sqlite::{SqliteLog, SqliteOptions};
 use fugato_state::{Millis, ThreadId};
 use reliability::{
     BoxError,
-    job::{Done, Job},
+    job::{FinishedJob, Job},
 };
 
 /// A clock that is wrong by so much.
@@ -44,7 +44,7 @@ fn graph(clock: &Clock) -> Result<Graph<Job>, BoxError> {
             clock.step_back();
             match cx.attempt() {
                 1 => Err(BoxError::from("not yet")),
-                n => Ok(Done(format!("try {n}"))),
+                n => Ok(FinishedJob(format!("try {n}"))),
             }
         }
     };
@@ -58,7 +58,7 @@ fn graph(clock: &Clock) -> Result<Graph<Job>, BoxError> {
         .pause(
             "ask",
             |_| "go on?",
-            |_, by: u64| Done(format!("answered {by}")),
+            |_, by: u64| FinishedJob(format!("answered {by}")),
         )
         .edge("flaky", "ask")
         .edge("ask", END)

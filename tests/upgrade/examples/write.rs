@@ -6,12 +6,12 @@ use fugato::{
     graph::{Answers, StateEdit},
     sqlite::{SqliteLog, SqliteOptions},
 };
-use upgrade::{Page, Seen, THEN, World, graph, old_graph, say, seen};
+use upgrade::{Page, THEN, ThreadReading, World, graph, old_graph, say, seen};
 
-type Written = Result<(), BoxError>;
+type WriteResult = Result<(), BoxError>;
 
 #[tokio::main]
-async fn main() -> Written {
+async fn main() -> WriteResult {
     let folder = std::env::args().nth(1).ok_or("say into which folder")?;
     let folder = Path::new(&folder);
     std::fs::create_dir_all(folder)?;
@@ -20,7 +20,7 @@ async fn main() -> Written {
     let threads = Threads::over(&log)?;
     threads.write().await?;
     old(&log).await?;
-    let mut all: BTreeMap<&str, Seen> = BTreeMap::new();
+    let mut all: BTreeMap<&str, ThreadReading> = BTreeMap::new();
     for (name, from) in NAMES {
         all.insert(
             name,
@@ -81,7 +81,7 @@ impl Threads {
         })
     }
 
-    async fn write(&self) -> Written {
+    async fn write(&self) -> WriteResult {
         let runner = &self.runner;
         for path in ["pause", "approve", "form", "memo", "each"] {
             runner.start(&id(path)?, say(path)).await?;
@@ -103,7 +103,7 @@ impl Threads {
         self.ended().await
     }
 
-    async fn ended(&self) -> Written {
+    async fn ended(&self) -> WriteResult {
         let runner = &self.runner;
         let done = id("done")?;
         runner
@@ -126,7 +126,7 @@ impl Threads {
     }
 
     /// Answers the first question that a thread asks.
-    async fn answer_one(&self, thread: &str, answer: impl serde::Serialize) -> Written {
+    async fn answer_one(&self, thread: &str, answer: impl serde::Serialize) -> WriteResult {
         let thread = id(thread)?;
         let asked = self.runner.interrupts(&thread).await?;
         let first = asked.first().ok_or("it asks nothing")?;
@@ -141,7 +141,7 @@ impl Threads {
 }
 
 /// Threads of version 1 of the state: one is left so, one went on under version 2.
-async fn old(log: &Arc<SqliteLog>) -> Written {
+async fn old(log: &Arc<SqliteLog>) -> WriteResult {
     let old = Runner::new(old_graph()?, Arc::clone(log));
     for thread in ["old", "migrated"] {
         old.start(&id(thread)?, "pause".to_owned()).await?;

@@ -8,7 +8,7 @@ mod seen;
 
 pub use page::{OldPage, Page, say};
 pub use paths::{World, graph, old_graph};
-pub use seen::{Seen, seen};
+pub use seen::{ThreadReading, seen};
 
 /// The store's clock when the threads were written, in milliseconds since the Unix epoch. Tests
 /// read them by a clock of their own, so it does not matter when they run.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 /// A thread as it reads.
 #[derive(Debug, Serialize, Deserialize)]
-pub struct Seen {
+pub struct ThreadReading {
     /// The first position of its log.
     pub from: u64,
     /// Its status.
@@ -32,7 +32,7 @@ pub async fn seen<S: State>(
     runner: &Runner<S>,
     thread: &ThreadId,
     from: u64,
-) -> Result<Seen, BoxError> {
+) -> Result<ThreadReading, BoxError> {
     let entries = runner.history(thread, from, 1000).await?;
     let mut states = BTreeMap::new();
     for entry in entries.iter().filter(|entry| entry.is_checkpoint()) {
@@ -56,7 +56,7 @@ pub async fn seen<S: State>(
         ThreadStatus::Sleeping { .. } => "sleeping",
         _ => "idle",
     };
-    Ok(Seen {
+    Ok(ThreadReading {
         from,
         stands: stands.to_owned(),
         asked: runner.interrupts(thread).await?,

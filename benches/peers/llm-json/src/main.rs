@@ -5,18 +5,18 @@ use llm_json::{RepairOptions, loads};
 use serde::Deserialize;
 
 #[derive(Debug, Clone, Deserialize)]
-struct Answered {
+struct JsonAnswer {
     raw: String,
     wanted: Option<serde_json::Value>,
 }
 
 /// The answers of which it is known what is meant, so often that they make so many KB.
-fn answers(kilobytes: u64) -> Result<Vec<Answered>, serde_json::Error> {
+fn answers(kilobytes: u64) -> Result<Vec<JsonAnswer>, serde_json::Error> {
     let lines = include_str!("../../../../crates/llm/tests/data/noisy.jsonl").lines();
-    let all: Vec<Answered> = lines.map(serde_json::from_str).collect::<Result<_, _>>()?;
+    let all: Vec<JsonAnswer> = lines.map(serde_json::from_str).collect::<Result<_, _>>()?;
     let mut left = kilobytes * 1000;
     let known = all.iter().filter(|answer| answer.wanted.is_some()).cycle();
-    let begins = |answer: &&Answered| {
+    let begins = |answer: &&JsonAnswer| {
         let begins = left > 0;
         left = left.saturating_sub(answer.raw.len() as u64);
         begins

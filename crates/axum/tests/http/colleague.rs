@@ -22,7 +22,7 @@ use tokio_tungstenite::{
 use crate::{
     hostile::answers,
     office::{Answer, Client},
-    wire::{PATIENCE, Served},
+    wire::{PATIENCE, TestServer},
 };
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -328,7 +328,7 @@ async fn nobody_else_sees_what_is_somebodys_own() {
             }
         }
     }
-    let served = Served::open(desk.routes()).await;
+    let served = TestServer::open(desk.routes()).await;
     for (user, expected) in [("bob", false), ("ada", true)] {
         let opened = connect_async(socket(&served, user)).await;
         assert_eq!(opened.is_ok(), expected, "{user}");
@@ -340,7 +340,7 @@ async fn who_came_to_an_empty_place_does_not_see_what_somebody_else_begins_there
     let gate = Arc::new(Semaphore::new(0));
     let mut desk = ColleagueState::opening(false, Arc::clone(&gate));
     desk.own = &[ThreadAccess::Read];
-    let served = Served::open(desk.routes()).await;
+    let served = TestServer::open(desk.routes()).await;
     let bob = connect_async(socket(&served, "bob")).await;
     let (mut bob, _) = bob.expect("it opens");
     let heard = tokio::spawn(async move {
@@ -391,7 +391,7 @@ async fn nobody_copies_a_thread_to_somebody_elses_place() {
     }
 }
 
-fn socket(served: &Served, user: &str) -> axum::http::Request<()> {
+fn socket(served: &TestServer, user: &str) -> axum::http::Request<()> {
     let url = format!("ws://{}/ws/chat?thread=desk", served.address);
     let mut request = url.into_client_request().expect("a request");
     let user = user.parse().expect("a name");
@@ -417,7 +417,7 @@ async fn a_socket_refuses_a_colleague() {
         let client = desk.client();
         begun(&client).await;
         let before = shown(&client).await;
-        let served = Served::open(desk.routes()).await;
+        let served = TestServer::open(desk.routes()).await;
         let opened = connect_async(socket(&served, "bob")).await;
         let (mut socket, _) = opened.expect("it opens");
         let said = Message::text(said.to_string());

@@ -3,10 +3,10 @@ use serde_json::{Value, json};
 
 use crate::{
     office::{LetterServer, kinds},
-    wire::{PATIENCE, Served, positions},
+    wire::{PATIENCE, TestServer, positions},
 };
 
-async fn json(served: &Served, path: &str) -> (u16, Value) {
+async fn json(served: &TestServer, path: &str) -> (u16, Value) {
     let mut reader = served.get(path).await;
     let line = reader.line().await.unwrap();
     (reader.status, serde_json::from_str(&line).unwrap())
@@ -15,7 +15,7 @@ async fn json(served: &Served, path: &str) -> (u16, Value) {
 #[tokio::test]
 async fn k14_a_server_that_ends_hands_its_runs_over() {
     let office = LetterServer::open();
-    let first = Served::open(office.routes()).await;
+    let first = TestServer::open(office.routes()).await;
     assert_eq!(
         json(&first, "/health").await,
         (200, json!({ "status": "ok" }))
@@ -53,7 +53,7 @@ async fn k14_a_server_that_ends_hands_its_runs_over() {
     assert_eq!(ended.unwrap().unwrap(), 0);
 
     // Another process goes on at once, and finished steps are not repeated.
-    let second = Served::open(office.routes().recovers()).await;
+    let second = TestServer::open(office.routes().recovers()).await;
     let after = positions(&rest).pop().unwrap();
     let mut back = second
         .get(&format!("/threads/desk/events?after={after}"))
@@ -72,7 +72,7 @@ async fn k14_a_server_that_ends_hands_its_runs_over() {
 #[tokio::test]
 async fn a_step_that_takes_too_long_is_given_up() {
     let office = LetterServer::open();
-    let served = Served::open(office.routes().grace(std::time::Duration::ZERO)).await;
+    let served = TestServer::open(office.routes().grace(std::time::Duration::ZERO)).await;
     served
         .post("/threads/desk/runs", &json!({ "text": "long" }))
         .await;

@@ -11,7 +11,7 @@ use tower::ServiceExt as _;
 
 use crate::{
     office::{Answer, Client, LetterServer, MANY, by_header, request},
-    wire::{PATIENCE, Served, positions},
+    wire::{PATIENCE, TestServer, positions},
 };
 
 /// An answer to a question in each protocol.
@@ -138,7 +138,7 @@ async fn an_approval_of_something_else_is_refused() {
 async fn a_socket_is_bound_to_its_tenant_and_its_size() {
     let office = LetterServer::open();
     let limits = fugato_axum::Limits::default().body(200);
-    let served = Served::open(office.routes().authenticate(by_header).limits(limits)).await;
+    let served = TestServer::open(office.routes().authenticate(by_header).limits(limits)).await;
     let open = async |user: &str| {
         let url = format!("ws://{}/ws/chat?thread=desk", served.address);
         let mut request = url.into_client_request().unwrap();

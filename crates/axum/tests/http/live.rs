@@ -7,7 +7,7 @@ use tower::ServiceExt as _;
 
 use crate::{
     office::{LetterServer, MANY, kinds, request},
-    wire::{Reader, Served, positions},
+    wire::{Reader, TestServer, positions},
 };
 
 fn text(events: &[Event]) -> String {
@@ -21,7 +21,7 @@ fn text(events: &[Event]) -> String {
 #[tokio::test]
 async fn k22_a_cut_connection_misses_and_repeats_nothing() {
     let office = LetterServer::open();
-    let served = Served::open(office.routes()).await;
+    let served = TestServer::open(office.routes()).await;
     let begun = served
         .post("/threads/desk/runs", &json!({ "text": "slow" }))
         .await;
@@ -54,7 +54,7 @@ async fn k22_a_cut_connection_misses_and_repeats_nothing() {
 #[tokio::test]
 async fn k22_two_readers_follow_a_thread_from_run_to_run() {
     let office = LetterServer::open();
-    let served = Served::open(office.routes()).await;
+    let served = TestServer::open(office.routes()).await;
     let mut first = served
         .post("/threads/desk/runs", &json!({ "text": "slow talk" }))
         .await;
@@ -83,7 +83,7 @@ async fn k22_two_readers_follow_a_thread_from_run_to_run() {
 #[tokio::test]
 async fn k22_a_client_that_goes_away_leaves_its_run_running() {
     let office = LetterServer::open();
-    let served = Served::open(office.routes()).await;
+    let served = TestServer::open(office.routes()).await;
     let body = json!({
         "messages": [{ "role": "user", "content": "slow talk" }],
         "stream": true,
@@ -167,7 +167,7 @@ async fn k22_a_reader_hears_of_runs_in_other_processes() {
 #[tokio::test]
 async fn a_run_is_cancelled_from_another_connection() {
     let office = LetterServer::open();
-    let served = Served::open(office.routes()).await;
+    let served = TestServer::open(office.routes()).await;
     let mut reader = served
         .post("/sse/react", &json!({ "thread": "desk", "text": "slow" }))
         .await;

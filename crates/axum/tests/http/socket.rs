@@ -9,13 +9,13 @@ use tokio_tungstenite::{
 
 use crate::{
     office::LetterServer,
-    wire::{PATIENCE, Served},
+    wire::{PATIENCE, TestServer},
 };
 
 struct Socket(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Socket {
-    async fn open(served: &Served, thread: &str) -> Self {
+    async fn open(served: &TestServer, thread: &str) -> Self {
         let url = format!("ws://{}/ws/chat?thread={thread}", served.address);
         let mut socket = Self(connect_async(url).await.unwrap().0);
         let first = socket.receive().await;
@@ -58,7 +58,7 @@ impl Socket {
 #[tokio::test]
 async fn trn_12_a_conversation_over_a_socket() {
     let office = LetterServer::open();
-    let served = Served::open(office.routes()).await;
+    let served = TestServer::open(office.routes()).await;
     let mut socket = Socket::open(&served, "desk").await;
     socket.say(json!({ "event": "ping", "data": {} })).await;
     let pong = socket.receive().await;
@@ -98,7 +98,7 @@ async fn trn_12_a_conversation_over_a_socket() {
 #[tokio::test]
 async fn trn_13_what_a_socket_cannot_use_is_told() {
     let office = LetterServer::open();
-    let served = Served::open(office.routes()).await;
+    let served = TestServer::open(office.routes()).await;
     let mut socket = Socket::open(&served, "desk").await;
     for message in [
         json!({ "event": "shout", "data": {} }),
@@ -129,7 +129,7 @@ async fn trn_13_what_a_socket_cannot_use_is_told() {
 
 #[tokio::test]
 async fn a_socket_of_a_page_of_elsewhere_is_refused() {
-    let served = Served::open(LetterServer::open().routes()).await;
+    let served = TestServer::open(LetterServer::open().routes()).await;
     let url = format!("ws://{}/ws/chat", served.address);
     let mut request = url.into_client_request().unwrap();
     request

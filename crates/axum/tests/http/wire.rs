@@ -15,13 +15,13 @@ use tokio::{
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A server on a free port of this machine.
-pub(crate) struct Served {
+pub(crate) struct TestServer {
     pub(crate) address: SocketAddr,
     stop: oneshot::Sender<()>,
     end: JoinHandle<std::io::Result<usize>>,
 }
 
-impl Served {
+impl TestServer {
     pub(crate) async fn open(routes: AgentRoutes<impl Agent>) -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -124,7 +124,7 @@ pub(crate) fn positions(events: &[Event]) -> Vec<u64> {
 async fn the_head_of_a_request_comes_in_time() {
     let office = crate::office::LetterServer::open();
     let limits = fugato_axum::Limits::default().head_timeout(Duration::from_millis(50));
-    let served = Served::open(office.routes().limits(limits)).await;
+    let served = TestServer::open(office.routes().limits(limits)).await;
     let mut slow = TcpStream::connect(served.address).await.unwrap();
     slow.write_all(b"GET /health HTTP/1.1\r\nhost: a.exam")
         .await
@@ -149,7 +149,7 @@ fn a_connection_lies_idle_for_longer_than_proxies_let_it() {
 async fn a_body_comes_in_time() {
     let office = crate::office::LetterServer::open();
     let limits = fugato_axum::Limits::default().body_timeout(Duration::from_millis(50));
-    let served = Served::open(office.routes().limits(limits)).await;
+    let served = TestServer::open(office.routes().limits(limits)).await;
     let mut slow = TcpStream::connect(served.address).await.unwrap();
     let head = "POST /threads/desk/runs HTTP/1.1\r\nhost: a.example\r\nconnection: close\r\n\
         content-type: application/json\r\ncontent-length: 20\r\n\r\n{\"te";

@@ -11,7 +11,7 @@ use fugato_tool::{GateChain, Registry, Visibility, confirm_writes};
 use jiff::tz::TimeZone;
 use proptest::prelude::*;
 use serde_json::json;
-use world::{Done, MINUTE, NOON, Process, World};
+use world::{MINUTE, NOON, Process, TestResult, World};
 
 const MINUTES: Duration = Duration::from_secs(60);
 
@@ -65,7 +65,7 @@ fn times(schedule: &str, after: Millis, until: Millis) -> Vec<Millis> {
     std::iter::successors(next(&after), next).collect()
 }
 
-async fn holds(acts: Vec<Act>, schedule: &str, catch_up: CatchUp) -> Done {
+async fn holds(acts: Vec<Act>, schedule: &str, catch_up: CatchUp) -> TestResult {
     let world = World::new().await?;
     let wish = JobSpec::new(schedule, "stretch").catch_up(catch_up);
     let job = world.process(None).jobs.create("k", "desk", wish).await?;
@@ -133,7 +133,7 @@ proptest! {
 }
 
 /// Returns what a job did after so many minutes without a process: its runs, as minutes after noon.
-async fn caught_up(wish: JobSpec, away: u32) -> Done<Vec<Millis>> {
+async fn caught_up(wish: JobSpec, away: u32) -> TestResult<Vec<Millis>> {
     let world = World::new().await?;
     let process = world.process(None);
     let job = process.jobs.create("k", "desk", wish).await?;
@@ -147,7 +147,7 @@ async fn caught_up(wish: JobSpec, away: u32) -> Done<Vec<Millis>> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn trn_8_times_that_nobody_was_there_for() -> Done {
+async fn trn_8_times_that_nobody_was_there_for() -> TestResult {
     let often = |catch_up| JobSpec::new("*/10 * * * *", "stretch").catch_up(catch_up);
     let each = |most| often(CatchUp::Each { most });
     let within = |seconds| often(CatchUp::Within { seconds });
@@ -168,7 +168,7 @@ async fn trn_8_times_that_nobody_was_there_for() -> Done {
 
 /// Returns the times that a job has done, as minutes after noon: every ten minutes, during forty
 /// minutes, and during two hours after the clock was set back by so many minutes.
-async fn set_back(by: Millis) -> Done<Vec<Millis>> {
+async fn set_back(by: Millis) -> TestResult<Vec<Millis>> {
     let world = World::new().await?;
     let wish = JobSpec::new("*/10 * * * *", "stretch");
     let job = world.process(None).jobs.create("k", "desk", wish).await?;
@@ -184,7 +184,7 @@ async fn set_back(by: Millis) -> Done<Vec<Millis>> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn trn_8_a_clock_that_is_set_back_does_nothing_twice_and_leaves_nothing_out() -> Done {
+async fn trn_8_a_clock_that_is_set_back_does_nothing_twice_and_leaves_nothing_out() -> TestResult {
     const DAY: Millis = 24 * 60;
     let hours =
         |from: Millis, until: Millis| -> Vec<Millis> { (from..=until).step_by(10).collect() };
@@ -199,7 +199,7 @@ async fn trn_8_a_clock_that_is_set_back_does_nothing_twice_and_leaves_nothing_ou
 }
 
 #[tokio::test(start_paused = true)]
-async fn trn_8_a_key_makes_one_job_and_owners_see_their_own() -> Done {
+async fn trn_8_a_key_makes_one_job_and_owners_see_their_own() -> TestResult {
     let world = World::new().await?;
     let jobs = world.process(None).jobs;
     let wish = || JobSpec::new("30 12 * * *", "stretch").extra(json!({ "lang": "en" }));
@@ -224,7 +224,7 @@ async fn trn_8_a_key_makes_one_job_and_owners_see_their_own() -> Done {
 }
 
 #[tokio::test(start_paused = true)]
-async fn k35_the_card_of_a_job_says_that_nobody_is_asked_again() -> Done {
+async fn k35_the_card_of_a_job_says_that_nobody_is_asked_again() -> TestResult {
     let world = World::new().await?;
     let tools = JobTools::new(world.process(None).jobs, |(): &()| Maker::new("desk"));
     let registry = Registry::<(), ()>::builder().tool(tools.create()).build()?;
@@ -252,7 +252,7 @@ async fn k35_the_card_of_a_job_says_that_nobody_is_asked_again() -> Done {
 }
 
 #[tokio::test(start_paused = true)]
-async fn trn_8_a_job_that_cannot_be_read_keeps_no_other_from_being_done() -> Done {
+async fn trn_8_a_job_that_cannot_be_read_keeps_no_other_from_being_done() -> TestResult {
     let world = World::new().await?;
     let process = world.process(None);
     let space = Namespace::new(["jobs"])?;

@@ -22,7 +22,7 @@ use fugato_testkit::{
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-pub(crate) type Done<T = ()> = Result<T, BoxError>;
+pub(crate) type TestResult<T = ()> = Result<T, BoxError>;
 
 /// Noon on Sunday, 22 November 2026.
 pub(crate) const NOON: Millis = 1_795_348_800_000;
@@ -61,7 +61,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    pub(crate) async fn new() -> Done<Self> {
+    pub(crate) async fn new() -> TestResult<Self> {
         let clock = VirtualClock::start(NOON);
         let (a, b) = (clock.store(), clock.store());
         let log = Arc::new(MemoryLog::with_clock(move || a.now()));
@@ -114,7 +114,7 @@ impl World {
     }
 
     /// Returns the finished runs of a job, and the number of runs that began.
-    pub(crate) async fn done(&self, place: &str) -> Done<(Vec<(Millis, Millis)>, usize)> {
+    pub(crate) async fn done(&self, place: &str) -> TestResult<(Vec<(Millis, Millis)>, usize)> {
         let (runner, _) = self.process(None).parts();
         let thread = ThreadId::new(place)?;
         let Some(desk) = runner.state(&thread).await? else {

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     BoxError, Context,
-    context::Shared,
+    context::RunInner,
     digest,
     machine::{BudgetUnit, Json},
     policy::millis,
@@ -101,7 +101,7 @@ struct EffectAttempt<'a> {
     input: Json,
     class: EffectClass,
     timeout: Duration,
-    shared: &'a Shared,
+    shared: &'a RunInner,
 }
 
 impl EffectAttempt<'_> {

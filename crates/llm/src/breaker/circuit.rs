@@ -65,7 +65,7 @@ pub(super) enum Verdict {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Refused {
+pub(super) enum CircuitRefusal {
     /// The circuit lets probes through after this time.
     Open(Duration),
     /// The allowed number of probes is already running.
@@ -81,10 +81,10 @@ impl Circuit {
         }
     }
 
-    pub(super) fn admit(&mut self, now: Instant, limits: &Limits) -> Result<Pass, Refused> {
+    pub(super) fn admit(&mut self, now: Instant, limits: &Limits) -> Result<Pass, CircuitRefusal> {
         if let BreakerState::Open { until } = self.phase {
             if now < until {
-                return Err(Refused::Open(until - now));
+                return Err(CircuitRefusal::Open(until - now));
             }
             self.go(BreakerState::HalfOpen {
                 probing: 0,
@@ -93,7 +93,7 @@ impl Circuit {
         }
         if let BreakerState::HalfOpen { probing, .. } = &mut self.phase {
             if *probing >= limits.probes.max(1) {
-                return Err(Refused::Probing);
+                return Err(CircuitRefusal::Probing);
             }
             *probing += 1;
         }
@@ -180,12 +180,12 @@ mod tests {
     }
 
     impl Rules {
-        fn admits(&mut self, id: usize, now: Duration) -> Result<(), Refused> {
+        fn admits(&mut self, id: usize, now: Duration) -> Result<(), CircuitRefusal> {
             if let Some(opened) = self.opened {
                 let until = opened + self.open_for();
                 let left = until.saturating_sub(now);
                 if !left.is_zero() {
-                    return Err(Refused::Open(left));
+                    return Err(CircuitRefusal::Open(left));
                 }
                 self.change(None, true);
             }
@@ -195,7 +195,7 @@ mod tests {
                 .filter(|(at, _)| *at == self.changes)
                 .count();
             if self.half_open && probing >= self.limits.probes as usize {
-                return Err(Refused::Probing);
+                return Err(CircuitRefusal::Probing);
             }
             self.on_their_way.insert(id, (self.changes, now));
             Ok(())

@@ -64,7 +64,7 @@ struct Track {
 }
 
 #[derive(Deserialize)]
-struct Versioned {
+struct VersionHeader {
     version: u32,
 }
 
@@ -134,7 +134,7 @@ impl ChatModel for Replay {
 impl Track {
     fn read(line: usize, text: &str) -> Result<Self, CassetteError> {
         let unreadable = |source| CassetteError::Line { line, source };
-        let Versioned { version } = serde_json::from_str(text).map_err(unreadable)?;
+        let VersionHeader { version } = serde_json::from_str(text).map_err(unreadable)?;
         if version != VERSION {
             return Err(CassetteError::Version { line, version });
         }

@@ -5,9 +5,9 @@ use serde_json::Value;
 
 use super::Readers;
 use crate::{
+    checksum,
     error::Refusal,
     row::{damaged, number},
-    sum,
 };
 
 impl Readers {
@@ -74,7 +74,7 @@ impl Readers {
 
 fn value(row: &Row<'_>, column: usize) -> Result<Value, rusqlite::Error> {
     let text = row.get_ref(column)?.as_str()?;
-    sum::check(row.get("written")?, text.as_bytes(), row.get("sum")?)?;
+    checksum::check(row.get("written")?, text.as_bytes(), row.get("sum")?)?;
     serde_json::from_str(text).map_err(damaged)
 }
 

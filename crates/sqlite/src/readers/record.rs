@@ -6,9 +6,9 @@ use fugato_store::Record;
 use rusqlite::{Connection, Result, Rows, params};
 
 use crate::{
+    checksum,
     row::damaged,
     schema::{MAX_SEQ, key, seq_of},
-    sum,
 };
 
 /// Returns up to `limit` records of a thread from a position on.
@@ -74,7 +74,7 @@ impl<'r> Side<'r> {
         let taken = self.next.take();
         if let Some(row) = self.rows.next()? {
             let (at, body): (i64, Vec<u8>) = (row.get(0)?, row.get(1)?);
-            sum::check(at, &body, row.get(2)?)?;
+            checksum::check(at, &body, row.get(2)?)?;
             self.next = Some((at, body));
         }
         Ok(taken)

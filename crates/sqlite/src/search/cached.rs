@@ -9,7 +9,7 @@ use crate::{error::Refusal, row::damaged};
 
 /// The vectors of an index, in memory because a search reads all of them.
 #[derive(Debug)]
-pub(super) struct Cached {
+pub(super) struct VectorCache {
     /// The `data_version` of `SQLite` when the vectors were read; it changes when another
     /// connection writes.
     pub(super) seen: i64,
@@ -19,7 +19,7 @@ pub(super) struct Cached {
     slots: BTreeMap<String, usize>,
 }
 
-impl Cached {
+impl VectorCache {
     pub(super) fn load(connection: &Connection, seen: i64) -> Result<Self, Error> {
         let mut cached = Self {
             seen,

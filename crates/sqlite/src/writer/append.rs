@@ -4,10 +4,10 @@ use rusqlite::{Error, params};
 
 use super::Writer;
 use crate::{
+    checksum,
     error::Refusal,
     row::{ThreadRow, signals},
     schema::key,
-    sum,
 };
 
 impl Writer {
@@ -115,7 +115,7 @@ impl Writer {
             let mark = (left == 0).then_some(&nonce[..]);
             let time = mark.map(|_| now);
             let at = key(thread, seq);
-            let sum = sum::of(at, &record.0);
+            let sum = checksum::of(at, &record.0);
             statement.execute(params![at, time, mark, record.0, sum])?;
         }
         Ok(())
@@ -127,7 +127,7 @@ impl Writer {
         self.connection.prepare_cached(sql)?.execute(params![
             at,
             snapshot.body,
-            sum::of(at, &snapshot.body)
+            checksum::of(at, &snapshot.body)
         ])?;
         Ok(())
     }

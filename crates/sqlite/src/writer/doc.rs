@@ -3,7 +3,7 @@ use fugato_store::{DocKey, DocWrite, Namespace, StoreError, Version};
 use rusqlite::{Error, OptionalExtension, params};
 
 use super::Writer;
-use crate::{error::Refusal, row::number, sum};
+use crate::{checksum, error::Refusal, row::number};
 
 /// The most expired documents that one write removes, so that no write waits for all of them.
 const MOST_SWEPT: i64 = 64;
@@ -54,7 +54,7 @@ impl Writer {
                    VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
         let expires = write.ttl.map(|ttl| now.saturating_add(ttl));
         let (space, key) = (write.space.as_str(), write.key.as_str());
-        let sum = sum::of(now, text.as_bytes());
+        let sum = checksum::of(now, text.as_bytes());
         self.connection
             .prepare_cached(sql)?
             .execute(params![space, key, now, expires, text, sum])?;

@@ -18,10 +18,10 @@ const MOST_SWEPT: usize = 64;
 #[derive(derive_more::Debug, Clone)]
 #[debug("MemoryDocs {{ .. }}")]
 pub struct MemoryDocs {
-    shared: Arc<Shared>,
+    shared: Arc<DocsInner>,
 }
 
-struct Shared {
+struct DocsInner {
     docs: Mutex<Docs>,
     clock: Box<dyn Fn() -> Millis + Send + Sync>,
 }
@@ -41,7 +41,7 @@ impl MemoryDocs {
     /// Creates a store that reads the time from `clock`, in milliseconds since the Unix epoch.
     /// While the clock is behind the largest time seen, that time is used.
     pub fn with_clock(clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
-        let shared = Shared {
+        let shared = DocsInner {
             docs: Mutex::default(),
             clock: Box::new(clock),
         };

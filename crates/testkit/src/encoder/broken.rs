@@ -98,7 +98,7 @@ impl EncoderFactory for BrokenEncoders {
             _ => 0,
         };
         let id = format!("run-{stream}");
-        Box::new(Broken {
+        Box::new(BrokenEncoder {
             flaw: self.flaw,
             inner: OpenAiEncoder::new(&id, "desk", 0).fidelity(fidelity),
         })
@@ -109,12 +109,12 @@ impl EncoderFactory for BrokenEncoders {
     }
 }
 
-struct Broken {
+struct BrokenEncoder {
     flaw: EncoderFlaw,
     inner: OpenAiEncoder,
 }
 
-impl Encoder for Broken {
+impl Encoder for BrokenEncoder {
     fn encode(&mut self, event: &Event, frames: &mut Frames) {
         match (self.flaw, &event.kind) {
             (EncoderFlaw::LooksAtFrames, _) if !frames.is_empty() => {}

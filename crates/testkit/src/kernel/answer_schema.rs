@@ -29,7 +29,7 @@ struct Decision {
 
 /// One with more, which need not be said.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct Considered {
+struct OptionalReason {
     yes: bool,
     why: Option<String>,
     #[serde(default)]
@@ -38,7 +38,7 @@ struct Considered {
 
 /// One with more, which must be said.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-struct Reasoned {
+struct RequiredReason {
     yes: bool,
     why: String,
 }
@@ -58,7 +58,7 @@ where
 pub async fn k20_an_answer_that_fits_both_schemas_is_taken(factory: &dyn LogFactory) -> Verdict {
     let today = [
         deciding(|decision: Decision| format!("decided {}", decision.yes))?,
-        deciding(|it: Considered| format!("considered {} {:?} {}", it.yes, it.why, it.sure))?,
+        deciding(|it: OptionalReason| format!("considered {} {:?} {}", it.yes, it.why, it.sure))?,
     ];
     let expected = ["decided true", "considered true None false"];
     for (today, expected) in today.iter().zip(expected) {
@@ -76,7 +76,7 @@ pub async fn k20_an_answer_that_fits_both_schemas_is_taken(factory: &dyn LogFact
 /// An answer that does not fit both schemas changes nothing. The question is asked again, under
 /// another id and in its present form, and an operator can finish it as before.
 pub async fn k20_an_answer_that_no_longer_fits_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
-    let today = deciding(|it: Reasoned| format!("{} because {}", it.yes, it.why))?;
+    let today = deciding(|it: RequiredReason| format!("{} because {}", it.yes, it.why))?;
     for by_hand in [false, true] {
         let mut desk = Fixture::of(factory).await?;
         let before = deciding(|choice: Choice| choice.yes.to_string())?;
@@ -98,12 +98,12 @@ pub async fn k20_an_answer_that_no_longer_fits_is_asked_anew(factory: &dyn LogFa
         same(
             "what is asked",
             &anew.question.schema,
-            &Schema::of::<Reasoned>(),
+            &Schema::of::<RequiredReason>(),
         )?;
         let open = vec![anew.id.clone()];
         let late = AnswerError::Unknown { id: asked.id, open };
         fails(desk.resume(&today, old).await, RunErrorKind::Answer(late))?;
-        let yes = Reasoned {
+        let yes = RequiredReason {
             yes: true,
             why: "it rains".into(),
         };
@@ -145,12 +145,12 @@ pub async fn k20_an_answer_that_a_node_cannot_read_fails_its_task(
         let before = reading(|choice: Choice| choice.yes.to_string())?;
         let asked = question(desk.start(&before).await)?;
         desk.another_process();
-        let today = reading(|it: Reasoned| format!("{} because {}", it.yes, it.why))?;
+        let today = reading(|it: RequiredReason| format!("{} because {}", it.yes, it.why))?;
         let answer = Answers::to(asked.id, Choice { yes: true })?;
         let failed = desk.resume(&today, answer).await.err();
         let why = failed.map(|error| whole(&error)).unwrap_or_default();
         holds(why.contains("missing field `why`"), || why.clone())?;
-        let both = reading(|it: Considered| format!("{} {:?} {}", it.yes, it.why, it.sure))?;
+        let both = reading(|it: OptionalReason| format!("{} {:?} {}", it.yes, it.why, it.sure))?;
         let (ended, said) = if by_hand {
             let none: [Change; 0] = [];
             let edit = StateEdit::new(none, "Ada", "no longer asked").finishing("ask#1");

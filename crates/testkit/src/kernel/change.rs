@@ -123,7 +123,7 @@ pub async fn k20_a_shape_that_changed_without_a_version_is_named(
         .pause("ask", |_| "how many?", |_, n: u32| n)
         .edge("ask", END)
         .build()?;
-    let after = Graph::<Unversioned>::starting_at("ask")
+    let after = Graph::<UnversionedState>::starting_at("ask")
         .pause("ask", |_| "how many?", |_, n: u32| n)
         .edge("ask", END)
         .build()?;
@@ -146,12 +146,12 @@ pub async fn k20_a_shape_that_changed_without_a_version_is_named(
 
 /// [`Old`] with another field, under the same version.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Unversioned {
+struct UnversionedState {
     apples: u32,
     pears: u32,
 }
 
-impl State for Unversioned {
+impl State for UnversionedState {
     type Update = u32;
 
     fn apply(&mut self, apples: u32) {

@@ -182,7 +182,7 @@ fn acting(world: &Calls) -> Result<Graph<Page>, Failure> {
 
 /// Returns the answer of a person who can see the world to the question whether this action
 /// happened.
-fn look(world: &Seen, interrupt: &Interrupt) -> InDoubt {
+fn look(world: &SeenCounts, interrupt: &Interrupt) -> InDoubt {
     let shown = |field| {
         let shown = interrupt.question.prompt.get(field);
         shown.and_then(|shown| shown.as_str()).unwrap_or_default()
@@ -195,9 +195,9 @@ fn look(world: &Seen, interrupt: &Interrupt) -> InDoubt {
     }
 }
 
-type Seen = BTreeMap<String, usize>;
+type SeenCounts = BTreeMap<String, usize>;
 
-fn see(world: &Calls, seen: &mut Seen) {
+fn see(world: &Calls, seen: &mut SeenCounts) {
     for key in world.take() {
         *seen.entry(key).or_default() += 1;
     }
@@ -238,7 +238,7 @@ async fn dies_at(
     let mut died = false;
     for cut in [AppendFault::DiesBefore, AppendFault::DiesAfter] {
         let mut desk = Fixture::of(factory).await?;
-        let (world, mut seen) = (Calls::default(), Seen::new());
+        let (world, mut seen) = (Calls::default(), SeenCounts::new());
         let graph = acting(&world)?;
         let what = format!(
             "{:?} {:?}, append {nth} {cut:?}",

@@ -53,7 +53,7 @@ pub async fn k1_d10_only_apply_changes_state(factory: &dyn LogFactory) -> Verdic
 
 /// A state of 100 KB that counts how often it was cloned and written.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Counted {
+struct CloneCounter {
     count: u32,
     text: String,
     #[serde(serialize_with = "written", skip_deserializing)]
@@ -71,7 +71,7 @@ fn written<S: Serializer>(copies: &Copies, serializer: S) -> Result<S::Ok, S::Er
     serializer.serialize_unit()
 }
 
-impl Clone for Counted {
+impl Clone for CloneCounter {
     fn clone(&self) -> Self {
         self.copies.clones.fetch_add(1, Ordering::SeqCst);
         let (text, copies) = (self.text.clone(), self.copies.clone());
@@ -83,7 +83,7 @@ impl Clone for Counted {
     }
 }
 
-impl State for Counted {
+impl State for CloneCounter {
     type Update = u32;
 
     fn apply(&mut self, by: u32) {
@@ -97,15 +97,15 @@ pub async fn k1_d32_d33_applying_in_place_copies_nothing(factory: &dyn LogFactor
     let desk = Fixture::of(factory).await?;
     let copies = Arc::new(Copies::default());
     let seen = copies.clone();
-    let initial = move || Counted {
+    let initial = move || CloneCounter {
         text: "x".repeat(100_000),
         copies: seen.clone(),
-        ..Counted::default()
+        ..CloneCounter::default()
     };
     let graph = Graph::with_initial("one", initial)
-        .node("one", async |_: Context<Counted>| 1)
-        .node("two", async |_: Context<Counted>| 1)
-        .node("three", async |_: Context<Counted>| {
+        .node("one", async |_: Context<CloneCounter>| 1)
+        .node("two", async |_: Context<CloneCounter>| 1)
+        .node("three", async |_: Context<CloneCounter>| {
             tokio::task::yield_now().await;
             1
         })
@@ -114,7 +114,7 @@ pub async fn k1_d32_d33_applying_in_place_copies_nothing(factory: &dyn LogFactor
         .branch(
             "two",
             ["one", END],
-            |s: &Counted| {
+            |s: &CloneCounter| {
                 if s.count < 600 { "one" } else { END }
             },
         )

@@ -197,7 +197,7 @@ pub async fn k16_many_large_outcomes_are_stored(factory: &dyn LogFactory) -> Ver
 
 /// A pair and a variant of every kind, at the limits of their types.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Typed(Vec<Kind>);
+struct TypedFields(Vec<Kind>);
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 enum Kind {
@@ -206,7 +206,7 @@ enum Kind {
     Mixed { of: (u8, u8), depth: Option<f64> },
 }
 
-impl State for Typed {
+impl State for TypedFields {
     type Update = Kind;
 
     fn apply(&mut self, kind: Kind) {
@@ -228,8 +228,8 @@ pub async fn k16_d11_types_survive_a_resume(factory: &dyn LogFactory) -> Verdict
         mixed(None),
     ];
     let said = values.to_vec();
-    let graph = Graph::<Typed>::starting_at("a")
-        .node("a", move |_: Context<Typed>| {
+    let graph = Graph::<TypedFields>::starting_at("a")
+        .node("a", move |_: Context<TypedFields>| {
             std::future::ready(said.clone())
         })
         .pause("ask", |_| "on?", |_, (): ()| Kind::Plain)

@@ -108,10 +108,10 @@ async fn k24_a_question_without_an_answer_is_told() {
 }
 
 /// A log that ignores the fence of a writer.
-struct Unfenced(Mutex<Option<BrokenLog>>);
+struct UnfencedLog(Mutex<Option<BrokenLog>>);
 
 #[async_trait]
-impl CrashStore for Unfenced {
+impl CrashStore for UnfencedLog {
     async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
         let log = BrokenLog::new(Flaw::IgnoresFence, clock);
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(log.clone());
@@ -126,7 +126,7 @@ impl CrashStore for Unfenced {
 
 #[tokio::test]
 async fn k24_a_log_that_ignores_the_fence_is_rejected() {
-    let text = rejected(|| sound().store(Unfenced(Mutex::default()))).await;
+    let text = rejected(|| sound().store(UnfencedLog(Mutex::default()))).await;
     let why = "the store took an append of an owner whose lease was over";
     assert!(text.starts_with(why), "{text}");
 }

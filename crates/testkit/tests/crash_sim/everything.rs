@@ -44,10 +44,15 @@ pub(crate) fn answer(interrupt: &Interrupt) -> Option<Value> {
     }
 }
 
-type Said = Result<Say, BoxError>;
+type SayResult = Result<Say, BoxError>;
 
 /// Does one action of a class.
-async fn does(cx: Context<Lines>, world: World, class: EffectClass, name: &'static str) -> Said {
+async fn does(
+    cx: Context<Lines>,
+    world: World,
+    class: EffectClass,
+    name: &'static str,
+) -> SayResult {
     let done: String = cx
         .effect(name, class, &name, move |key| async move {
             world.act_as(class, name, key).await
@@ -57,7 +62,7 @@ async fn does(cx: Context<Lines>, world: World, class: EffectClass, name: &'stat
 }
 
 /// Does two actions of class `Once`, one of which can be reconciled.
-async fn sends(cx: Context<Lines>, world: World) -> Said {
+async fn sends(cx: Context<Lines>, world: World) -> SayResult {
     let there = world.clone();
     let mail: String = cx
         .effect("mail", EffectClass::Once, &"all", move |key| async move {
@@ -79,7 +84,7 @@ async fn sends(cx: Context<Lines>, world: World) -> Said {
 }
 
 /// Does an action that the whole thread does once, in whichever task.
-async fn pays(cx: Context<Lines>, world: World) -> Said {
+async fn pays(cx: Context<Lines>, world: World) -> SayResult {
     let fee: String = cx
         .effect(
             "fee",
@@ -111,7 +116,7 @@ async fn asks(cx: Context<Lines>, world: World) -> Result<Outcome<Say>, BoxError
 }
 
 /// Does an action, and fails twice after it.
-async fn stumbles(cx: Context<Lines>, world: World) -> Said {
+async fn stumbles(cx: Context<Lines>, world: World) -> SayResult {
     let there = world.clone();
     let first: String = cx
         .effect("first", EffectClass::Once, &(), move |key| async move {

@@ -2,7 +2,7 @@
 use anyhow::{Context as _, Result, bail};
 use fugato::{
     axum::Agent as _,
-    cli::{App, ChatSession, SayArgs, Screen},
+    cli::{App, ChatSession, SayArgs, Terminal},
     graph::ThreadStatus,
 };
 use jiff::Timestamp;
@@ -18,14 +18,14 @@ use super::{
     desk::Session,
 };
 
-pub(crate) async fn run(app: &App, args: &Args, screen: &mut Screen) -> Result<()> {
+pub(crate) async fn run(app: &App, args: &Args, terminal: &mut Terminal) -> Result<()> {
     let answer = answer(&args.job)?;
     let open = app.open().await.map_err(anyhow::Error::from_boxed)?;
     let desk = Session::open(args, open).await?;
-    screen.lang = desk.lang;
+    terminal.lang = desk.lang;
     for remark in &desk.intake.remarks {
         let text = remark.say(desk.lang);
-        screen.progress(&text);
+        terminal.progress(&text);
     }
     let (again, request) = (app.again(""), args.job.request.clone());
     let standing = desk.agent.runner().status(&desk.thread).await?;
@@ -43,8 +43,8 @@ pub(crate) async fn run(app: &App, args: &Args, screen: &mut Screen) -> Result<(
     say.card.clone_from(&args.job.card);
     say.extra.insert("lang".into(), json!(desk.lang));
     let talk = ChatSession::new(&desk.agent, desk.thread.clone(), again);
-    match talk.say(say, screen).await {
-        Ok(Some(agent)) => finish(&desk, &agent, screen),
+    match talk.say(say, terminal).await {
+        Ok(Some(agent)) => finish(&desk, &agent, terminal),
         Ok(None) => Ok(()),
         Err(error) => Err(anyhow::Error::from_boxed(error)),
     }
@@ -65,7 +65,7 @@ fn answer(job: &Job) -> Result<Option<Value>> {
 }
 
 /// Shows the weeks, and writes the calendar and the picture.
-fn finish(desk: &Session, agent: &AgentState, screen: &mut Screen) -> Result<()> {
+fn finish(desk: &Session, agent: &AgentState, terminal: &mut Terminal) -> Result<()> {
     let (Some(original), Some(schedule)) = (&agent.original, &agent.schedule) else {
         return Ok(());
     };
@@ -75,24 +75,24 @@ fn finish(desk: &Session, agent: &AgentState, screen: &mut Screen) -> Result<()>
         width: 120,
     };
     for week in WeekTable::weeks(schedule) {
-        screen.line(table.draw(schedule, week));
+        terminal.line(table.draw(schedule, week));
     }
     if agent.run.unsaved {
         let draft = desk.lang.pick(
             "This is a draft: nothing is kept, and no file is written, until you agree to it.",
             "这只是草稿：在你同意之前不会保存，也不会写入文件。",
         );
-        screen.line(draft);
+        terminal.line(draft);
         return Ok(());
     }
-    write_results(desk, original, schedule, screen)
+    write_results(desk, original, schedule, terminal)
 }
 
 fn write_results(
     desk: &Session,
     before: &ScheduleState,
     after: &ScheduleState,
-    screen: &mut Screen,
+    terminal: &mut Terminal,
 ) -> Result<()> {
     let lang = desk.lang;
     let options = Export {
@@ -114,7 +114,7 @@ fn write_results(
     write_file(&svg, picture.draw(before, after).as_bytes())?;
     for path in [calendar, svg] {
         let text = lang.pick("written: ", "已写入：");
-        screen.line(format!("{text}{}", path.display()));
+        terminal.line(format!("{text}{}", path.display()));
     }
     Ok(())
 }

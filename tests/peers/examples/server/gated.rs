@@ -20,9 +20,9 @@ use serde::Deserialize;
 use serde_json::json;
 
 /// The number of writes of each file.
-type Written = Arc<Mutex<BTreeMap<String, u32>>>;
+type WriteCounts = Arc<Mutex<BTreeMap<String, u32>>>;
 
-struct Gated {
+struct GatedState {
     runner: Runner<React>,
     model: Scripted,
 }
@@ -37,7 +37,7 @@ struct WriteArgs {
 pub(crate) const TEXT: &str = "line one\nline two\nthe end of it";
 
 #[async_trait]
-impl Agent for Gated {
+impl Agent for GatedState {
     type State = React;
 
     fn name(&self) -> &'static str {
@@ -61,7 +61,7 @@ impl Agent for Gated {
 /// The agent, and beside it how often each file was written.
 pub(crate) fn routes() -> Result<Router, BoxError> {
     let (written, model) = (
-        Written::default(),
+        WriteCounts::default(),
         Scripted::new(Vec::<ScriptedReply>::new()),
     );
     let count = written.clone();
@@ -78,14 +78,14 @@ pub(crate) fn routes() -> Result<Router, BoxError> {
     let toolbox = Toolbox::new(registry).gates(GateChain::new().with(confirm_writes));
     let graph = ReactLoop::new(model.clone(), toolbox).build()?;
     let runner = Runner::new(graph, Arc::new(MemoryLog::default()));
-    let agent = AgentRoutes::new(Gated { runner, model }).router();
+    let agent = AgentRoutes::new(GatedState { runner, model }).router();
     let files = Router::new()
         .route("/files", get(files))
         .with_state(written);
     Ok(agent.merge(files))
 }
 
-async fn files(State(written): State<Written>) -> Json<BTreeMap<String, u32>> {
+async fn files(State(written): State<WriteCounts>) -> Json<BTreeMap<String, u32>> {
     Json(
         written
             .lock()

@@ -84,27 +84,27 @@ impl PeerOptions {
 }
 
 /// A request that cannot be served.
-struct Refused(BoxError);
+struct BadRequest(BoxError);
 
-impl<E: Into<BoxError>> From<E> for Refused {
+impl<E: Into<BoxError>> From<E> for BadRequest {
     fn from(error: E) -> Self {
         Self(error.into())
     }
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for BadRequest {
     fn into_response(self) -> Response {
         (StatusCode::BAD_REQUEST, self.0.to_string()).into_response()
     }
 }
 
-type Served = Result<Response, Refused>;
+type ServeResult = Result<Response, BadRequest>;
 
 async fn openai(
     State(office): State<PeerServer>,
     Query(wish): Query<PeerOptions>,
     Json(request): Json<Value>,
-) -> Served {
+) -> ServeResult {
     let thread = request.get("user").and_then(Value::as_str);
     let resume = Resume::openai(&request)?;
     let events = office.go_on(
@@ -123,7 +123,7 @@ async fn ag_ui(
     State(office): State<PeerServer>,
     Query(wish): Query<PeerOptions>,
     Json(request): Json<Value>,
-) -> Served {
+) -> ServeResult {
     let id = |name: &str| {
         let id = request.get(name).and_then(Value::as_str);
         id.ok_or_else(|| format!("there is no {name}"))
@@ -139,7 +139,7 @@ async fn ai_sdk(
     State(office): State<PeerServer>,
     Query(wish): Query<PeerOptions>,
     Json(request): Json<Value>,
-) -> Served {
+) -> ServeResult {
     let thread = request.get("id").and_then(Value::as_str);
     let resume = Resume::ai_sdk(&request)?;
     let mut encoder = AiSdkEncoder::new().fidelity(wish.fidelity());
@@ -151,7 +151,7 @@ async fn ai_sdk(
 }
 
 /// The run that is under way, from its beginning.
-async fn ai_sdk_again(State(office): State<PeerServer>, Path(thread): Path<String>) -> Served {
+async fn ai_sdk_again(State(office): State<PeerServer>, Path(thread): Path<String>) -> ServeResult {
     match office.again(&thread, None)? {
         Some(events) => respond(events, AiSdkEncoder::new()),
         None => Ok(StatusCode::NO_CONTENT.into_response()),
@@ -163,7 +163,7 @@ async fn named(
     Path(vocabulary): Path<String>,
     Query(wish): Query<PeerOptions>,
     headers: HeaderMap,
-) -> Served {
+) -> ServeResult {
     let names = match vocabulary.as_str() {
         "planner" => Vocabulary::PLANNER,
         _ => Vocabulary::REACT,
@@ -192,7 +192,7 @@ async fn go(State(office): State<PeerServer>) {
 async fn random(
     Path((protocol, seed)): Path<(String, u32)>,
     Query(wish): Query<PeerOptions>,
-) -> Served {
+) -> ServeResult {
     let mut bytes = [0; 32];
     bytes[..4].copy_from_slice(&seed.to_le_bytes());
     let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &bytes);
@@ -211,7 +211,7 @@ async fn random(
 fn respond(
     events: impl Stream<Item = Event> + Send + 'static,
     mut encoder: impl Encoder + 'static,
-) -> Served {
+) -> ServeResult {
     let mut response = Response::builder().header(header::CONTENT_TYPE, encoder.content_type());
     for (name, value) in encoder.headers() {
         response = response.header(*name, *value);

@@ -9,7 +9,7 @@ use fugato_testkit::TestProgram;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::{holds::holds, served::Served};
+use crate::{holds::holds, served::ServedFixture};
 
 /// A thread as described by the program that made it.
 #[derive(Debug, Deserialize)]
@@ -33,7 +33,7 @@ pub(crate) struct Fixture {
 }
 
 /// A program in a copy of the folder.
-pub(crate) struct Opened {
+pub(crate) struct FixtureCopy {
     pub(crate) program: TestProgram,
     flags: Vec<String>,
 }
@@ -80,7 +80,7 @@ impl Fixture {
     }
 
     /// A copy of its own, for one thread.
-    pub(crate) fn open(&self, thread: &str) -> Opened {
+    pub(crate) fn open(&self, thread: &str) -> FixtureCopy {
         let said = self.said();
         let said = said
             .get(thread)
@@ -88,7 +88,7 @@ impl Fixture {
         self.copied(thread, &said.flags)
     }
 
-    fn copied(&self, thread: &str, needs: &[String]) -> Opened {
+    fn copied(&self, thread: &str, needs: &[String]) -> FixtureCopy {
         let program = TestProgram::new(self.binary);
         let folder = format!("{}-data", self.program);
         copy(&data(&self.name).join("folder"), &program.path(&folder));
@@ -101,7 +101,7 @@ impl Fixture {
             flags.extend(["--store".to_owned(), store.clone()]);
         }
         flags.extend(needs.iter().cloned());
-        Opened { program, flags }
+        FixtureCopy { program, flags }
     }
 
     /// Checks that everything reads as it did.
@@ -133,7 +133,7 @@ impl Fixture {
 }
 
 impl Utterance {
-    fn check_states(&self, opened: &Opened, thread: &str) {
+    fn check_states(&self, opened: &FixtureCopy, thread: &str) {
         for (seq, then) in &self.states {
             let now = opened.ok(&["show", &seq.to_string()]);
             let now = serde_json::from_str(&now).unwrap();
@@ -149,7 +149,7 @@ impl Utterance {
         }
     }
 
-    fn check_served(&self, served: &Served, thread: &str) {
+    fn check_served(&self, served: &ServedFixture, thread: &str) {
         let log = served.log(thread, self.first());
         // What was interrupted may have gone on by now.
         let log = log.get(..self.log.len()).unwrap_or(&log);
@@ -190,7 +190,7 @@ fn without_ids(mut view: Value) -> Value {
     view
 }
 
-impl Opened {
+impl FixtureCopy {
     fn line<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {
         let flags = self.flags.iter().map(String::as_str);
         flags.chain(arguments.iter().copied()).collect()
@@ -206,7 +206,7 @@ impl Opened {
             .program
             .command(&self.line(&["serve", "--listen", "127.0.0.1:0"]));
         Serving {
-            served: Served::start(command),
+            served: ServedFixture::start(command),
             opened: self,
         }
     }
@@ -214,14 +214,14 @@ impl Opened {
 
 /// A program that serves, and its folder.
 pub(crate) struct Serving {
-    served: Served,
-    pub(crate) opened: Opened,
+    served: ServedFixture,
+    pub(crate) opened: FixtureCopy,
 }
 
 impl std::ops::Deref for Serving {
-    type Target = Served;
+    type Target = ServedFixture;
 
-    fn deref(&self) -> &Served {
+    fn deref(&self) -> &ServedFixture {
         &self.served
     }
 }

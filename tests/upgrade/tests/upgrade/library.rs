@@ -8,7 +8,7 @@ use fugato::{
     state::Interrupt,
 };
 use serde_json::{Value, json};
-use upgrade::{LATER, Page, Seen, World, graph, say, seen};
+use upgrade::{LATER, Page, ThreadReading, World, graph, say, seen};
 
 use crate::{
     fixture::{copy, data},
@@ -104,7 +104,7 @@ async fn library_threads_read_the_same() {
     assert!(said.len() > 10);
     for (thread, then) in said {
         let from = then["from"].as_u64().unwrap();
-        let now: Seen = seen(&threads.runner, &id(&thread), from).await.unwrap();
+        let now: ThreadReading = seen(&threads.runner, &id(&thread), from).await.unwrap();
         let now = serde_json::to_value(now).unwrap();
         holds(&then, &now).unwrap_or_else(|why| panic!("{thread}: {why}"));
     }

@@ -17,19 +17,19 @@ const LONG: Duration = Duration::from_secs(90);
 const ROUNDS: usize = 3;
 
 /// A process that ends with its test.
-pub(crate) struct Served {
+pub(crate) struct ServedFixture {
     process: Child,
     address: String,
 }
 
-impl Drop for Served {
+impl Drop for ServedFixture {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-impl Served {
+impl ServedFixture {
     pub(crate) fn start(mut command: Command) -> Self {
         let mut process = command.spawn().unwrap();
         let mut line = String::new();

@@ -30,19 +30,19 @@ impl Write for Output {
     }
 }
 
-/// Returns the output of an action on a screen.
-fn seen(act: impl FnOnce(&mut Screen)) -> String {
+/// Returns the output of an action on a terminal.
+fn seen(act: impl FnOnce(&mut Terminal)) -> String {
     let paper = Output::default();
-    let mut screen = Screen::new(Lang::En, Arc::new(|_| None), "react card".into());
-    screen.styled = false;
-    screen.out = Box::new(paper.clone());
-    screen.err = Box::new(paper.clone());
-    act(&mut screen);
+    let mut terminal = Terminal::new(Lang::En, Arc::new(|_| None), "react card".into());
+    terminal.styled = false;
+    terminal.out = Box::new(paper.clone());
+    terminal.err = Box::new(paper.clone());
+    act(&mut terminal);
     paper.text()
 }
 
 #[derive(Deserialize)]
-struct Forged {
+struct ForgedText {
     name: String,
     text: String,
     #[serde(default)]
@@ -51,11 +51,11 @@ struct Forged {
 }
 
 /// Texts that would act on a terminal, with the expected output.
-fn forged() -> Vec<Forged> {
+fn forged() -> Vec<ForgedText> {
     let forged = include_str!("../../../stream/tests/data/forged.json");
-    let forged: Vec<Forged> = serde_json::from_str(forged).unwrap();
+    let forged: Vec<ForgedText> = serde_json::from_str(forged).unwrap();
     assert!(forged.len() > 20);
-    let repeated = |it: Forged| Forged {
+    let repeated = |it: ForgedText| ForgedText {
         text: it.text.repeat(it.times.unwrap_or(1)),
         ..it
     };
@@ -86,11 +86,11 @@ fn event(kind: EventKind) -> Event {
 }
 
 /// Writes a text in every place where a person reads one.
-fn everywhere(screen: &mut Screen, text: &str) {
-    screen.line(text);
-    screen.write(text);
-    screen.progress(text);
-    screen.error(&crate::CliError::new(text).because(crate::CliError::new(text)));
+fn everywhere(terminal: &mut Terminal, text: &str) {
+    terminal.line(text);
+    terminal.write(text);
+    terminal.progress(text);
+    terminal.error(&crate::CliError::new(text).because(crate::CliError::new(text)));
     let (own, block) = (|| text.to_owned(), || "b".into());
     let (text, call) = (|| own().as_str().into(), || "c".to_owned());
     let kinds = [
@@ -122,14 +122,14 @@ fn everywhere(screen: &mut Screen, text: &str) {
         EventKind::RunFailed { error: own() },
     ];
     for kind in kinds {
-        screen.event(&event(kind));
+        terminal.event(&event(kind));
     }
 }
 
 #[test]
 fn k35_no_text_acts_on_the_terminal() {
     for it in forged() {
-        let shown = seen(|screen| everywhere(screen, &it.text));
+        let shown = seen(|terminal| everywhere(terminal, &it.text));
         assert!(!shown.chars().any(is_raw), "{}", it.name);
         assert!(
             !shown.contains(FRAME.trim()),
@@ -145,7 +145,7 @@ fn k35_no_text_acts_on_the_terminal() {
 
 #[test]
 fn k35_an_escape_that_comes_in_pieces_is_marked() {
-    let shown = seen(|screen| {
+    let shown = seen(|terminal| {
         for text in [
             "a\u{1b}",
             "[2J\u{301}",
@@ -154,7 +154,7 @@ fn k35_an_escape_that_comes_in_pieces_is_marked() {
             "31m",
         ] {
             let (block, text) = ("b".into(), text.into());
-            screen.event(&event(EventKind::TextDelta { block, text }));
+            terminal.event(&event(EventKind::TextDelta { block, text }));
         }
     });
     let accents = "\u{301}".repeat(4);
@@ -174,9 +174,9 @@ fn k35_a_forged_card_stays_in_its_frame() {
             "call": { "id": "c", "name": "pay", "arguments": arguments },
         }));
         for styled in [false, true] {
-            let shown = seen(|screen| {
-                screen.styled = styled;
-                screen.card(&asked, true);
+            let shown = seen(|terminal| {
+                terminal.styled = styled;
+                terminal.card(&asked, true);
             });
             let plain = shown.replace(BOLD, "").replace(PLAIN, "");
             assert!(!plain.chars().any(is_raw), "{}", it.name);
@@ -213,14 +213,14 @@ fn k35_a_card_shows_all_that_is_written() {
         "\n▌ [{code}] write_file\n▌ overwrites \"a.txt\", 534 bytes\n▌ path: a.txt\n▌ text:\n\
          ▌   line one\n▌   line two {long}EVIL AT THE END\n"
     );
-    assert_eq!(seen(|screen| screen.card(&asked, true)), expected);
+    assert_eq!(seen(|terminal| terminal.card(&asked, true)), expected);
 }
 
 #[test]
 fn k35_a_very_long_card_says_how_much_is_folded_and_where_it_is_whole() {
     let text = format!("begin\n{}EVIL AT THE END", "so on\n".repeat(10_000));
     let asked = asking(json!({ "title": "write_file", "summary": text }));
-    let shown = seen(|screen| screen.card(&asked, true));
+    let shown = seen(|terminal| terminal.card(&asked, true));
     for part in [
         "▌ begin",
         "▌ EVIL AT THE END",
@@ -229,7 +229,7 @@ fn k35_a_very_long_card_says_how_much_is_folded_and_where_it_is_whole() {
     ] {
         assert!(shown.contains(part), "{part}");
     }
-    let whole = seen(|screen| screen.whole_card(&asked));
+    let whole = seen(|terminal| terminal.whole_card(&asked));
     assert_eq!(whole.matches("▌ so on\n").count(), 10_000);
 }
 
@@ -238,7 +238,7 @@ fn a_question_that_was_just_read_is_not_repeated_and_a_card_is() {
     let prompt = json!({ "title": "A question", "summary": "When?", "streamed": true });
     let mut asked = asking(prompt);
     let code = asked.id.code();
-    let card = |asked: &Interrupt| seen(|screen| screen.card(asked, true));
+    let card = |asked: &Interrupt| seen(|terminal| terminal.card(asked, true));
     assert_eq!(card(&asked), format!("\n▌ [{code}] A question\n▌ When?\n"));
     asked.question.digest = None;
     assert_eq!(card(&asked), "\n▌ A question\n");

@@ -17,8 +17,8 @@ use crate::{Lang, reply};
 
 /// The terminal, or its replacement in a test.
 #[derive(derive_more::Debug)]
-#[debug("Screen {{ lang: {lang:?}, .. }}")]
-pub struct Screen {
+#[debug("Terminal {{ lang: {lang:?}, .. }}")]
+pub struct Terminal {
     /// The language of the output.
     pub lang: Lang,
     tools: Arc<ToolWords>,
@@ -43,7 +43,7 @@ const DIM: &str = "\u{1b}[2m";
 const BOLD: &str = "\u{1b}[1m";
 const PLAIN: &str = "\u{1b}[0m";
 
-impl Screen {
+impl Terminal {
     pub(crate) fn new(lang: Lang, tools: Arc<ToolWords>, whole: String) -> Self {
         Self {
             lang,

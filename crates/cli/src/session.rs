@@ -8,8 +8,8 @@ use fugato_stream::{QuestionAnswer, ReplyForm};
 use serde_json::{Map, Value};
 
 use crate::{
-    CliError, SayArgs, Screen,
-    drive::{LeaseWait, follow, insist, is_overtaken},
+    CliError, SayArgs, Terminal,
+    follow::{LeaseWait, follow, insist, is_overtaken},
     reply,
 };
 
@@ -34,7 +34,7 @@ enum ThreadRest<S> {
 }
 
 impl<'a, A: Agent> ChatSession<'a, A> {
-    /// Creates a talk in this thread. `again` is the command line that goes on with it, and is
+    /// Creates a session in this thread. `again` is the command line that goes on with it, and is
     /// shown where the thread waits.
     pub fn new(agent: &'a A, thread: ThreadId, again: impl Into<String>) -> Self {
         Self {
@@ -51,26 +51,26 @@ impl<'a, A: Agent> ChatSession<'a, A> {
     pub async fn say(
         &self,
         mut say: SayArgs,
-        screen: &mut Screen,
+        terminal: &mut Terminal,
     ) -> Result<Option<Arc<A::State>>, BoxError> {
         let mut patience = LeaseWait::default();
         let state = loop {
-            match self.work(&mut say, screen).await {
+            match self.work(&mut say, terminal).await {
                 Ok(ThreadRest::Parked) => return Ok(None),
                 Ok(ThreadRest::Ended(state)) => break state,
                 Err(error) => match error.downcast::<RunError>() {
-                    Ok(error) if is_overtaken(&error) && patience.wait(&error, screen).await => {}
+                    Ok(error) if is_overtaken(&error) && patience.wait(&error, terminal).await => {}
                     Ok(error) => return Err(error),
                     Err(error) => return Err(error),
                 },
             }
         };
         if say.answer.is_some() {
-            let unused = screen.lang.pick(
+            let unused = terminal.lang.pick(
                 "--answer was not used: no card is open",
                 "没有等待回答的卡片，--answer 未被使用",
             );
-            screen.progress(unused);
+            terminal.progress(unused);
         }
         Ok(state)
     }
@@ -93,20 +93,20 @@ impl<'a, A: Agent> ChatSession<'a, A> {
     async fn work(
         &self,
         say: &mut SayArgs,
-        screen: &mut Screen,
+        terminal: &mut Terminal,
     ) -> Result<ThreadRest<A::State>, BoxError> {
         let runner = self.agent.runner();
-        let mut ended = self.begin(say, screen).await?;
+        let mut ended = self.begin(say, terminal).await?;
         let mut read = false;
         while let Some(asked) = ended.as_ref().and_then(|ended| ended.interrupts().first()) {
-            screen.card(asked, std::mem::replace(&mut read, true));
-            let Some(answered) = reply_to(asked, say, screen).await? else {
-                self.park(asked, screen);
+            terminal.card(asked, std::mem::replace(&mut read, true));
+            let Some(answered) = reply_to(asked, say, terminal).await? else {
+                self.park(asked, terminal);
                 return Ok(ThreadRest::Parked);
             };
             let standing = say.yes.then_some("--yes");
             let run = self.answer(asked, answered, standing).await?;
-            ended = Some(follow(screen, run).await?);
+            ended = Some(follow(terminal, run).await?);
             (say.answer, say.text) = (None, None);
         }
         Ok(ThreadRest::Ended(runner.state(&self.thread).await?))
@@ -116,19 +116,19 @@ impl<'a, A: Agent> ChatSession<'a, A> {
     async fn begin(
         &self,
         say: &mut SayArgs,
-        screen: &mut Screen,
+        terminal: &mut Terminal,
     ) -> Result<Option<RunResult<A::State>>, BoxError> {
         let runner = self.agent.runner();
-        let go_on = screen
+        let go_on = terminal
             .lang
             .pick("going on where it was left", "从上次中断处继续");
         let words = match runner.status(&self.thread).await? {
             ThreadStatus::New => say.text.clone().or_else(|| say.first.clone()),
             ThreadStatus::Waiting(interrupts) => {
-                screen.progress(go_on);
+                terminal.progress(go_on);
                 // This process has not shown the card: words must name it by its code.
                 if let Some(words) = say.text.clone()
-                    && let Some(ended) = self.heard(&words, &interrupts, None, screen).await?
+                    && let Some(ended) = self.heard(&words, &interrupts, None, terminal).await?
                 {
                     say.text = None;
                     return Ok(Some(ended));
@@ -137,8 +137,8 @@ impl<'a, A: Agent> ChatSession<'a, A> {
                 return Ok(state.map(|state| RunResult::parked(state, interrupts)));
             }
             ThreadStatus::Unfinished | ThreadStatus::Sleeping { .. } => {
-                screen.progress(go_on);
-                let ended = follow(screen, runner.recover(&self.thread)).await?;
+                terminal.progress(go_on);
+                let ended = follow(terminal, runner.recover(&self.thread)).await?;
                 if say.text.is_none() || !ended.interrupts().is_empty() {
                     // Words for a new request do not answer a card that was raised meanwhile.
                     say.text = None;
@@ -147,19 +147,19 @@ impl<'a, A: Agent> ChatSession<'a, A> {
                 say.text.clone()
             }
             ThreadStatus::Failed { error } if say.text.is_none() => {
-                screen.progress(&error);
-                screen.progress(
-                    screen
+                terminal.progress(&error);
+                terminal.progress(
+                    terminal
                         .lang
                         .pick("trying again what failed", "重试失败的步骤"),
                 );
-                return Ok(Some(follow(screen, runner.retry(&self.thread)).await?));
+                return Ok(Some(follow(terminal, runner.retry(&self.thread)).await?));
             }
             _ => say.text.clone(),
         };
         let Some(words) = words else { return Ok(None) };
         let run = self.start(words, say.extra.clone()).await?;
-        let ended = follow(screen, run).await?;
+        let ended = follow(terminal, run).await?;
         say.text = None;
         Ok(Some(ended))
     }
@@ -195,24 +195,24 @@ impl<'a, A: Agent> ChatSession<'a, A> {
     }
 
     /// Reads words while questions are open: they decide an approval, or the agent understands
-    /// them; none if they are left to the form of the card. `card` is the card on the screen when
+    /// them; none if they are left to the form of the card. `card` is the card on the terminal when
     /// they were typed.
     pub(crate) async fn heard(
         &self,
         words: &str,
         open: &[Interrupt],
         card: Option<&Interrupt>,
-        screen: &mut Screen,
+        terminal: &mut Terminal,
     ) -> Result<Option<RunResult<A::State>>, BoxError> {
         let (runner, thread) = (self.agent.runner(), &self.thread);
         let mut said = UserMessage::new(Caller::default(), words);
         said.door = "terminal";
         said.card = card.map(|asked| asked.id.clone());
         match decide(self.agent, thread, &said).await? {
-            Some(SendOutcome::Run(run)) => return Ok(Some(follow(screen, run).await?)),
+            Some(SendOutcome::Run(run)) => return Ok(Some(follow(terminal, run).await?)),
             Some(SendOutcome::Unchanged(ended)) => return Ok(Some(ended)),
             Some(SendOutcome::Told(text)) => {
-                screen.line(text);
+                terminal.line(text);
                 let open = runner.interrupts(thread).await?;
                 let state = runner.state(thread).await?;
                 return Ok(state.map(|state| RunResult::parked(state, open)));
@@ -222,17 +222,17 @@ impl<'a, A: Agent> ChatSession<'a, A> {
         Ok(match self.agent.intent(thread, &said).await? {
             MessageIntent::Answer(answers) => {
                 let resume = async || Ok(runner.resume(thread, answers.clone()));
-                Some(insist(screen, resume).await?)
+                Some(insist(terminal, resume).await?)
             }
             MessageIntent::Instead => {
                 // Words that cannot be used cancel nothing.
                 self.agent.input(said).await?;
                 runner.cancel(thread, "terminal", INSTEAD).await?;
                 let start = async || self.start(words.to_owned(), Map::new()).await;
-                Some(insist(screen, start).await?)
+                Some(insist(terminal, start).await?)
             }
             MessageIntent::Told(text) => {
-                screen.line(text);
+                terminal.line(text);
                 let state = runner.state(thread).await?;
                 state.map(|state| RunResult::parked(state, open.to_vec()))
             }
@@ -241,16 +241,16 @@ impl<'a, A: Agent> ChatSession<'a, A> {
     }
 
     /// Shows how the waiting thread can be answered.
-    fn park(&self, asked: &Interrupt, screen: &mut Screen) {
+    fn park(&self, asked: &Interrupt, terminal: &mut Terminal) {
         let mut how = format!("{} --answer '{}'", self.again, reply::example(asked));
         if asked.question.digest.is_some() {
             how = format!("{how} --card {}", asked.id.code());
         }
-        let text = screen.lang.pick(
+        let text = terminal.lang.pick(
             format!("\nThe conversation waits for an answer to {}. Answer with:\n  {how}\nor agree to everything with --yes.", asked.id),
             format!("\n会话在等待对 {} 的回答。可以这样回答：\n  {how}\n或用 --yes 全部同意。", asked.id),
         );
-        screen.line(text);
+        terminal.line(text);
     }
 }
 
@@ -274,7 +274,7 @@ fn named(asked: &Interrupt, say: &SayArgs) -> Result<(), CliError> {
 async fn reply_to(
     asked: &Interrupt,
     say: &SayArgs,
-    screen: &mut Screen,
+    terminal: &mut Terminal,
 ) -> Result<Option<QuestionAnswer>, BoxError> {
     if let Some(value) = &say.answer {
         named(asked, say)?;
@@ -299,9 +299,9 @@ async fn reply_to(
     {
         return Ok(Some(agreed));
     }
-    while screen.is_interactive() {
-        let prompt = reply::prompt(asked, screen.lang);
-        let Some(said) = screen.ask_about_card(prompt).await? else {
+    while terminal.is_interactive() {
+        let prompt = reply::prompt(asked, terminal.lang);
+        let Some(said) = terminal.ask_about_card(prompt).await? else {
             break;
         };
         if let Some(answered) = reply::read(asked, &said) {

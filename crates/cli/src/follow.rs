@@ -7,7 +7,7 @@ use fugato_stream::EventKind;
 use futures::StreamExt as _;
 use serde_json::Value;
 
-use crate::Screen;
+use crate::Terminal;
 
 /// The number of attempts on a thread that another process holds, and the pause between two:
 /// together longer than the lease of a process that died.
@@ -20,17 +20,17 @@ pub(crate) struct LeaseWait(u32);
 
 impl LeaseWait {
     /// Waits for one pause; returns false after the last attempt. The first wait prints the holder.
-    pub(crate) async fn wait(&mut self, error: &RunError, screen: &mut Screen) -> bool {
+    pub(crate) async fn wait(&mut self, error: &RunError, terminal: &mut Terminal) -> bool {
         self.0 += 1;
         if self.0 > TRIES {
             return false;
         }
         if let (1, RunErrorKind::Busy { owner, .. }) = (self.0, &error.kind) {
-            let waiting = screen.lang.pick(
+            let waiting = terminal.lang.pick(
                 format!("waiting for {owner} to let go of the conversation"),
                 format!("等待 {owner} 释放会话"),
             );
-            screen.progress(&waiting);
+            terminal.progress(&waiting);
         }
         tokio::time::sleep(PAUSE).await;
         true
@@ -39,7 +39,7 @@ impl LeaseWait {
 
 /// Shows a run as it goes. A run that streams no text is shown by its output, if that is a text.
 pub(crate) async fn follow<S: State>(
-    screen: &mut Screen,
+    terminal: &mut Terminal,
     mut run: Run<S>,
 ) -> Result<RunResult<S>, RunError> {
     let mut spoke = false;
@@ -47,7 +47,7 @@ pub(crate) async fn follow<S: State>(
         // The event of a request that was refused before anything ran bears no run.
         if event.run.0 != 0 {
             spoke |= matches!(event.kind, EventKind::TextDelta { .. });
-            screen.event(&event);
+            terminal.event(&event);
         }
     }
     let ended = run.await?;
@@ -57,21 +57,21 @@ pub(crate) async fn follow<S: State>(
     } = &ended
         && !spoke
     {
-        screen.line(words);
+        terminal.line(words);
     }
     Ok(ended)
 }
 
 /// Does the same, and waits for a thread that another process has just left.
 pub(crate) async fn insist<S: State>(
-    screen: &mut Screen,
+    terminal: &mut Terminal,
     mut start: impl AsyncFnMut() -> Result<Run<S>, BoxError>,
 ) -> Result<RunResult<S>, BoxError> {
     let mut patience = LeaseWait::default();
     loop {
-        match follow(screen, start().await?).await {
+        match follow(terminal, start().await?).await {
             Err(error) if matches!(error.kind, RunErrorKind::Busy { .. }) => {
-                if !patience.wait(&error, screen).await {
+                if !patience.wait(&error, terminal).await {
                     return Err(error.into());
                 }
             }
