@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{Sandbox, SandboxError};
+use super::{Sandbox, SandboxError};
 
 /// The largest part of a file that is read at all, in bytes.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;

@@ -1,15 +1,15 @@
-#![doc = include_str!("../README.md")]
+#![doc = include_str!("web/README.md")]
 
 mod allowed;
-#[cfg(feature = "http")]
+mod client;
+#[cfg(feature = "web-http")]
 mod html;
-#[cfg(feature = "http")]
+#[cfg(feature = "web-http")]
 mod http;
 mod tool;
-mod web;
 
 pub use allowed::{AllowedHosts, NotAllowed};
-#[cfg(feature = "http")]
+pub use client::{FetchFailure, Web, WebHit};
+#[cfg(feature = "web-http")]
 pub use http::{BadSearchUrl, HttpWeb};
 pub use tool::{WebFetch, WebFetchArgs, WebSearch, WebSearchArgs};
-pub use web::{FetchFailure, Web, WebHit};

@@ -6,7 +6,7 @@ use reqwest::{Client, Response, Url, header, redirect::Policy};
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::{FetchFailure, Web, WebHit, html};
+use super::{FetchFailure, Web, WebHit, html};
 
 /// The time limit for a service or a page.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -20,14 +20,14 @@ const MOST_REDIRECTIONS: usize = 5;
 /// A search is `GET url?q=…&format=json`, and the service answers `{"results": [{"title", "url",
 /// "content"}]}`, as `SearXNG` does.
 ///
-/// It fetches any address, so it is best put into an [`AllowedHosts`](crate::AllowedHosts).
+/// It fetches any address, so it is best put into an [`AllowedHosts`](super::AllowedHosts).
 ///
 /// ```
-/// use fugato_web::{AllowedHosts, HttpWeb};
+/// use fugato_tools::web::{AllowedHosts, HttpWeb};
 ///
 /// let web = HttpWeb::new("http://localhost:8888/search")?;
 /// let web = AllowedHosts::new(web, ["en.wikipedia.org"]);
-/// # Ok::<(), fugato_web::BadSearchUrl>(())
+/// # Ok::<(), fugato_tools::web::BadSearchUrl>(())
 /// ```
 #[derive(derive_more::Debug, Clone)]
 #[debug("HttpWeb {{ search: {:?}, .. }}", self.search.as_str())]

@@ -1,4 +1,4 @@
-#![doc = include_str!("../README.md")]
+#![doc = include_str!("file/README.md")]
 
 mod list;
 mod read;

@@ -3,7 +3,7 @@ use fugato_tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolS
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Command;
+use super::Command;
 
 /// The name of the tool.
 pub const NOTIFY: &str = "notify";

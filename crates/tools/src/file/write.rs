@@ -3,7 +3,7 @@ use fugato_tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolS
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Sandbox, SandboxError};
+use super::{Sandbox, SandboxError};
 
 /// The tool `write_file`, which writes a file. Gates ask a person before it does.
 #[derive(Debug, Clone)]

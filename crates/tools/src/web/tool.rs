@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{FetchFailure, Web};
+use super::{FetchFailure, Web};
 
 /// The number of pages that a search asks for.
 const MOST_HITS: usize = 10;

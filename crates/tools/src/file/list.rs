@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{Sandbox, SandboxError};
+use super::{Sandbox, SandboxError};
 
 /// The number of entries that are visited.
 const MOST_SEEN: usize = 5_000;

@@ -2,7 +2,7 @@ use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
 
-use crate::{FetchFailure, Web, WebHit};
+use super::{FetchFailure, Web, WebHit};
 
 /// The error for an address that is not on an allowed host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -6,7 +6,7 @@ use axum::{
     response::{Html, Redirect},
     routing::get,
 };
-use fugato_web::{HttpWeb, Web as _, WebHit};
+use fugato_tools::web::{HttpWeb, Web as _, WebHit};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tokio::net::TcpListener;

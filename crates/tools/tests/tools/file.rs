@@ -1,9 +1,9 @@
 //! The results of the tools, and their refusals.
 use std::fs;
 
-use fugato_file::{ListFiles, ReadFile, Sandbox, WriteFile};
 use fugato_state::{ToolCall, ToolStatus};
 use fugato_tool::{GateChain, Registry, ToolContext, ToolResult, Visibility, confirm_writes};
+use fugato_tools::file::{ListFiles, ReadFile, Sandbox, WriteFile};
 use serde_json::{Value, json};
 
 struct FileState {
