@@ -2,7 +2,7 @@
 //! was shown. The card that was sent last is not proof of the card that was seen when the words
 //! were typed, so nothing is remembered here.
 use fugato_state::Interrupt;
-use fugato_words::{Phrases, ShortAnswer};
+use fugato_text::{Phrases, ShortAnswer};
 use serde_json::Value;
 
 use crate::{UserMessage, incoming};

@@ -28,7 +28,7 @@ pub use app::App;
 pub use command::{CliCommand, Format, SayArgs};
 pub use error::CliError;
 pub use flags::{Flags, Provider, thread_name};
-pub use fugato_words::{Lang, UnknownLang};
+pub use fugato_text::{Lang, UnknownLang};
 pub use open::Resources;
 pub use resources::{Folders, ThreadResources};
 pub use service::{IntoService, WithRoutes};

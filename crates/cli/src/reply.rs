@@ -2,7 +2,7 @@
 //! choices as buttons.
 use fugato_state::Interrupt;
 use fugato_stream::{QuestionAnswer, ReplyForm};
-use fugato_words::{Phrases, ShortAnswer};
+use fugato_text::{Phrases, ShortAnswer};
 use serde_json::{Value, json};
 
 use crate::Lang;

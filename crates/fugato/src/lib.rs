@@ -9,14 +9,8 @@ pub use fugato_archive as archive;
 pub use fugato_axum as axum;
 #[cfg(feature = "cli")]
 pub use fugato_cli as cli;
-#[cfg(feature = "command")]
-pub use fugato_command as command;
 #[cfg(feature = "cron")]
 pub use fugato_cron as cron;
-#[cfg(feature = "file")]
-pub use fugato_file as file;
-#[cfg(feature = "form")]
-pub use fugato_form as form;
 pub use fugato_graph as graph;
 pub use fugato_llm as llm;
 #[cfg(feature = "mcp")]
@@ -36,11 +30,17 @@ pub use fugato_sqlite as sqlite;
 pub use fugato_state as state;
 pub use fugato_store as store;
 pub use fugato_stream as stream;
-pub use fugato_tool as tool;
-#[cfg(feature = "web")]
-pub use fugato_web as web;
 #[cfg(feature = "words")]
-pub use fugato_words as words;
+pub use fugato_text as words;
+#[cfg(feature = "form")]
+pub use fugato_text::forms as form;
+pub use fugato_tool as tool;
+#[cfg(feature = "command")]
+pub use fugato_tools::command;
+#[cfg(feature = "file")]
+pub use fugato_tools::file;
+#[cfg(feature = "web")]
+pub use fugato_tools::web;
 
 // What nearly every agent names. The rest is one segment away, in the module of its crate, where
 // two crates may use the same word.

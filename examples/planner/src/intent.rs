@@ -2,7 +2,7 @@
 //! `words.toml` and `facts.toml`.
 use std::{collections::BTreeSet, sync::LazyLock};
 
-use fugato::words::{Figures, asks, denies, figures, has_word, named, number_after};
+use fugato::words::{OrderTerms, has_word, is_negated, is_question, named, number_after};
 use serde::Deserialize;
 
 use crate::{
@@ -18,7 +18,7 @@ pub enum UserWish {
     /// A trader, with the name that they gave.
     Trader(Option<String>),
     /// An order: how much, and at which price.
-    Order(Side, Figures),
+    Order(Side, OrderTerms),
     /// To give an order up, with its number.
     Cancellation(Option<i64>),
 }
@@ -68,13 +68,13 @@ pub fn topics(message: &str) -> BTreeSet<Topic> {
 /// Returns true if a message asks for something that can be looked up, with or without a question
 /// mark.
 pub fn asks_about(message: &str) -> bool {
-    let asks = asks(message) || asks_ability(message) || says(message, &WORDS.tell);
+    let asks = is_question(message) || asks_ability(message) || says(message, &WORDS.tell);
     asks && !topics(message).is_empty()
 }
 
 /// Returns true if a message asks whether a trader can be made, and does not ask for one.
 pub fn asks_ability(message: &str) -> bool {
-    let in_question = asks(message) && says(message, &WORDS.able_in_question);
+    let in_question = is_question(message) && says(message, &WORDS.able_in_question);
     (says(message, &WORDS.able) || in_question) && names_new_trader(message)
 }
 
@@ -92,7 +92,11 @@ pub fn wish(message: &str) -> UserWish {
     let number = order_number(message);
     let names_order = number.is_some() || says(message, &Topic::Orders.fact().words);
     let (wish, verbs, is_asked) = if says(message, &WORDS.cancel) && names_order {
-        (UserWish::Cancellation(number), &WORDS.cancel, asks(message))
+        (
+            UserWish::Cancellation(number),
+            &WORDS.cancel,
+            is_question(message),
+        )
     } else if names_new_trader(message) {
         let is_asked = asks_ability(message);
         (UserWish::Trader(named(message)), &WORDS.create, is_asked)
@@ -102,10 +106,10 @@ pub fn wish(message: &str) -> UserWish {
             (false, true) => (Side::Sell, &WORDS.sell),
             _ => return UserWish::Told,
         };
-        let order = UserWish::Order(side, figures(message, side.limit()));
-        (order, verbs, asks(message))
+        let order = UserWish::Order(side, OrderTerms::of(message, side.limit()));
+        (order, verbs, is_question(message))
     };
-    if is_asked || denies(message, verbs) {
+    if is_asked || is_negated(message, verbs) {
         UserWish::Told
     } else {
         wish

@@ -6,7 +6,7 @@ use fugato::{
     },
     cli::Lang,
     memory::ExecutionStatus,
-    words::{Figures, figures, mentioned, named},
+    words::{OrderTerms, mentioned, named},
 };
 use serde_json::{Map, Value, json};
 
@@ -216,7 +216,7 @@ fn chosen(
     }
 }
 
-fn order(session: &Session, side: Side, said: Figures) -> Arguments {
+fn order(session: &Session, side: Side, said: OrderTerms) -> Arguments {
     let offers: Vec<Price> = session.seen(Topic::Prices).unwrap_or_default();
     let symbols: Vec<&str> = offers.iter().map(|offer| &*offer.symbol).collect();
     let reply = replied(session, "symbol").and_then(|reply| traded(reply, &symbols));
@@ -227,8 +227,8 @@ fn order(session: &Session, side: Side, said: Figures) -> Arguments {
         return ask(session, "symbol", en, format!("交易哪一个？现在有：{list}"));
     };
     let replies = replies(session, &["symbol", "quantity", "figures"]).into_iter();
-    let read = replies.map(|reply| figures(reply, side.limit()));
-    let said = read.fold(said, Figures::then);
+    let read = replies.map(|reply| OrderTerms::of(reply, side.limit()));
+    let said = read.fold(said, OrderTerms::then);
     if said.is_unclear {
         let en = "I can read these numbers in more than one way. How much, and at which price? Such \
                   as \"0.5 at 70000\", or \"0.5\" to take the price that is there.";

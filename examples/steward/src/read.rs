@@ -2,7 +2,7 @@
 //! `words.toml`.
 use fugato::{
     form::Fields,
-    words::{clauses, days, has_one},
+    words::{clauses, dates, has_any_word},
 };
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
@@ -77,7 +77,7 @@ impl RuleReader {
     pub fn clauses(&self, desk: &RuleData, text: &str, base: Date) -> Vec<Clause> {
         let is_dated = |kind: &FormKind, part: &str| {
             let form = desk.forms.get(kind);
-            form.is_some_and(|form| !days(part, base, form.toward).days.is_empty())
+            form.is_some_and(|form| !dates(part, base, form.toward).dates.is_empty())
         };
         // A clause of the same kind continues the last one, unless it names a day of its own.
         let goes_on = |(last, _): &FormGuess, (next, _): &FormGuess, part: &str| {
@@ -85,7 +85,7 @@ impl RuleReader {
         };
         let parts = clauses(text, &self.breaks, |part| self.kind(part, true), goes_on);
         let read = |((kind, confidence), said): (FormGuess, String)| {
-            let is_draft = kind != FormKind::Application || has_one(&said, &self.draft);
+            let is_draft = kind != FormKind::Application || has_any_word(&said, &self.draft);
             Some(Clause {
                 form: kind,
                 goal: if is_draft { Goal::Draft } else { Goal::Submit },
@@ -114,14 +114,17 @@ impl RuleReader {
     /// may still be about one of them, if `guess` allows it.
     fn kind(&self, text: &str, guess: bool) -> Option<FormGuess> {
         let mut kinds = self.kind.iter();
-        let named = kinds.find(|kind| has_one(text, &kind.words));
+        let named = kinds.find(|kind| has_any_word(text, &kind.words));
         match named.map(|kind| kind.form) {
             Some(FormKind::Application) => {
-                let either = has_one(text, &self.either) && !has_one(text, &self.estimate);
+                let either =
+                    has_any_word(text, &self.either) && !has_any_word(text, &self.estimate);
                 Some((FormKind::Application, if either { UNSURE } else { SURE }))
             }
             Some(form) => Some((form, SURE)),
-            None if guess && has_one(text, &self.either) => Some((FormKind::Reimbursement, UNSURE)),
+            None if guess && has_any_word(text, &self.either) => {
+                Some((FormKind::Reimbursement, UNSURE))
+            }
             None => None,
         }
     }

@@ -4,7 +4,7 @@ mod words;
 
 use fugato::{
     memory::importance,
-    words::{keywords, path, period, when},
+    words::{CronSchedule, keywords, path, period},
 };
 use jiff::{Timestamp, tz::TimeZone};
 use serde_json::{Map, Value, json};
@@ -175,10 +175,10 @@ fn reminder(turn: &TurnState) -> Vec<TurnStep> {
     let text = &turn.request.text;
     let zone = TimeZone::get(&turn.zone).unwrap_or_else(|_| TimeZone::system());
     let now = Timestamp::from_millisecond(turn.began_at).unwrap_or_default();
-    let Some(when) = when(text, &now.to_zoned(zone)) else {
+    let Some(due) = CronSchedule::of(text, &now.to_zoned(zone)) else {
         return vec![];
     };
-    let wanted = json!({ "schedule": when.schedule, "task": words::task(text), "once": when.once });
+    let wanted = json!({ "schedule": due.expression, "task": words::task(text), "once": due.once });
     vec![TurnStep::tool("create_cron_job", wanted)]
 }
 

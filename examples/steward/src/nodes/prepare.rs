@@ -6,7 +6,7 @@ use fugato::{
     agent::{ActionEnd, ActionRequest, ActionsUpdate},
     form::{Fields, day},
     state::Millis,
-    words::tidy,
+    words::normalize_whitespace,
 };
 use jiff::{Timestamp, civil::Date, tz::TimeZone};
 use serde_json::Value;
@@ -42,7 +42,9 @@ impl Node<Steward> for Prepare {
         let request = state.request.as_ref().ok_or("nothing is requested")?;
         let base = day(&request.beside.base_date);
         let prepared = Update::Prepared {
-            message: tidy(&request.message.chars().take(LONGEST).collect::<String>()),
+            message: normalize_whitespace(
+                &request.message.chars().take(LONGEST).collect::<String>(),
+            ),
             client_trace_id: match request.client_trace_id.as_str() {
                 "" => format!("run-{}", cx.run().0),
                 named => named.to_owned(),

@@ -1,0 +1,87 @@
+//! The meaning of short utterances by rule, without a model: "好的" is a yes.
+mod phrase;
+
+pub use phrase::{Phrases, ShortAnswer};
+
+/// The state of the work that a message reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PendingWork {
+    /// A question waits for its answer.
+    Answer,
+    /// The last work is over, successful or not, and nothing waits.
+    Nothing,
+}
+
+/// The meaning of a message for the work that it reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MessageMeaning {
+    /// It answers the question. Contains the short answer if the whole message is one; otherwise
+    /// the answer is in the person's own words.
+    Continue(Option<ShortAnswer>),
+    /// The waiting work is cancelled.
+    Cancel,
+    /// It is about something else, and the question stays open.
+    Interrupt,
+    /// The last work is to be done again, from its beginning; its result is discarded.
+    Retry,
+    /// Everything is to start again; all work is discarded.
+    StartOver,
+    /// It is an ordinary request.
+    Request,
+}
+
+impl Phrases {
+    /// Returns the meaning of a message. An open question comes first: "continue" says yes to a
+    /// question, and asks for another attempt only if nothing is open.
+    ///
+    /// `is_new` returns true if a message is clearly about something else; it is only called if the
+    /// message is no short answer. Without such a detector, every message answers an open question.
+    pub fn meaning(
+        &self,
+        message: &str,
+        awaiting: PendingWork,
+        is_new: impl FnOnce(&str) -> bool,
+    ) -> MessageMeaning {
+        let short = self.read(message);
+        match (awaiting, short) {
+            (_, Some(ShortAnswer::StartOver)) => MessageMeaning::StartOver,
+            (PendingWork::Answer, Some(ShortAnswer::Cancel)) => MessageMeaning::Cancel,
+            (PendingWork::Answer, None) if is_new(message) => MessageMeaning::Interrupt,
+            (PendingWork::Answer, short) => MessageMeaning::Continue(short),
+            (PendingWork::Nothing, Some(ShortAnswer::Retry | ShortAnswer::Continue)) => {
+                MessageMeaning::Retry
+            }
+            (PendingWork::Nothing, _) => MessageMeaning::Request,
+        }
+    }
+
+    /// Returns whether words under an approval card agree to it or decline it; `None` if they do
+    /// neither.
+    ///
+    /// Only a whole utterance agrees. "Continue" answers questions but agrees to nothing, and
+    /// neither does a yes with a question mark. "Cancel" is about more than the card.
+    ///
+    /// ```
+    /// use fugato_text::Phrases;
+    ///
+    /// let phrases = Phrases::default();
+    /// for yes in ["yes", "OK!", "确定", "提交", "批准"] {
+    ///     assert_eq!(phrases.consent(yes), Some(true), "{yes}");
+    /// }
+    /// for no in ["no", "don't", "不要"] {
+    ///     assert_eq!(phrases.consent(no), Some(false), "{no}");
+    /// }
+    /// for neither in ["yes?", "嗯", "继续", "continue", "cancel", "ok but not on Friday", ""] {
+    ///     assert_eq!(phrases.consent(neither), None, "{neither}");
+    /// }
+    /// ```
+    pub fn consent(&self, words: &str) -> Option<bool> {
+        match self.read(words)? {
+            ShortAnswer::Yes => Some(true),
+            ShortAnswer::No => Some(false),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! Dates, and durations in days.
+use jiff::{
+    ToSpan as _,
+    civil::{Date, Weekday},
+};
+
+use crate::{
+    calendar::{month, near_day, week, weekday, weekday_sign},
+    number::{is_digit, number},
+    word::{after_word, is_inside},
+};
+
+/// The direction in which an unspecified year or week is resolved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DateDirection {
+    /// The future, for plans.
+    Ahead,
+    /// The past, for reports.
+    Back,
+}
+
+/// The dates in a text.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DatedText {
+    /// The dates, in the order of the text. A duration after a single day adds its last day.
+    pub dates: Vec<Date>,
+    /// The text without the dates.
+    pub rest: String,
+}
+
+/// Reads the dates of a text. Ambiguous ones stay in the text.
+pub fn dates(text: &str, today: Date, toward: DateDirection) -> DatedText {
+    let mut reader = Reader {
+        today,
+        toward,
+        seen: vec![],
+    };
+    // Lower case by ASCII keeps the byte positions.
+    let lower = text.to_ascii_lowercase();
+    let (mut rest, mut end) = (String::new(), 0);
+    for (at, _) in lower.char_indices() {
+        let (Some((before, here)), true) = (lower.split_at_checked(at), at >= end) else {
+            continue;
+        };
+        let gap = before.get(end..).unwrap_or_default();
+        if let Some(behind) = reader.read(before, gap, here) {
+            rest.push_str(text.get(end..at).unwrap_or_default());
+            rest.push(' ');
+            end = lower.len() - behind.len();
+        }
+    }
+    rest.push_str(text.get(end..).unwrap_or_default());
+    let (lasts, rest) = lasts(&rest);
+    let mut dates: Vec<Date> = reader.seen.into_iter().map(|(day, _)| day).collect();
+    if let (Some(lasts), [start]) = (lasts, dates.as_slice()) {
+        dates.extend(start.checked_add((lasts - 1).days()));
+    }
+    DatedText { dates, rest }
+}
+
+struct Reader {
+    today: Date,
+    toward: DateDirection,
+    /// Each day, and true if it was only the name of a weekday.
+    seen: Vec<(Date, bool)>,
+}
+
+impl Reader {
+    /// Reads the day at the beginning of `here`, and returns the rest of the text.
+    fn read<'a>(&mut self, before: &str, gap: &str, here: &'a str) -> Option<&'a str> {
+        let last = self.seen.last().map(|(day, _)| *day);
+        let (day, named, rest) = self
+            .date(before, here)
+            .or_else(|| self.near(before, here))
+            .map(|(day, rest)| (day, false, rest))
+            .or_else(|| range_end(last?, gap, here).map(|(day, rest)| (day, false, rest)))
+            .or_else(|| self.week(before, here))?;
+        let beside = gap
+            .trim_matches([' ', ',', '，', '(', '（', ')', '）'])
+            .is_empty();
+        match self.seen.last_mut() {
+            // The name of a day next to its date. If they contradict each other, both are dropped.
+            Some(last) if beside && (last.1 || named) && last.0.weekday() == day.weekday() => {
+                *last = if named { *last } else { (day, false) };
+            }
+            Some(last) if beside && last.1 != named => {
+                self.seen.pop();
+            }
+            _ => self.seen.push((day, named)),
+        }
+        Some(rest)
+    }
+
+    /// Reads 2026-03-02, 2026年3月2日, 3月2日, `March 2nd, 2026`, `2 March`.
+    fn date<'a>(&self, before: &str, here: &'a str) -> Option<(Date, &'a str)> {
+        if before.ends_with(is_digit) {
+            return None;
+        }
+        if let Some(found) = full(here) {
+            return Some(found);
+        }
+        if let Some((month, day, rest)) = chinese(here) {
+            return Some((self.without_year(month, day)?, rest));
+        }
+        let (month, day, rest) = english(here).filter(|_| !is_inside(before))?;
+        match year(rest) {
+            Some((year, rest)) => Some((Date::new(year, month, day).ok()?, rest)),
+            None => Some((self.without_year(month, day)?, rest)),
+        }
+    }
+
+    /// Returns the day in the year that fits the direction. The end of a period is after its
+    /// beginning.
+    fn without_year(&self, month: i8, day: i8) -> Option<Date> {
+        let from = self.seen.last().map_or(self.today, |(day, _)| *day);
+        let year = from.year();
+        let mut days = [year - 1, year, year + 1]
+            .into_iter()
+            .filter_map(|year| Date::new(year, month, day).ok());
+        match self.toward {
+            DateDirection::Ahead => days.find(|day| *day >= from),
+            DateDirection::Back => days.rfind(|day| *day <= from),
+        }
+    }
+
+    /// Reads 明天, 3天后, `in 3 days`, `3 days ago`.
+    fn near<'a>(&self, before: &str, here: &'a str) -> Option<(Date, &'a str)> {
+        if before.ends_with(is_digit) || is_inside(before) {
+            return None;
+        }
+        let (days, rest) = match near_day(here) {
+            // 然后天 and similar characters are the ends of other words.
+            Some((days, rest)) if !before.ends_with(['以', '之', '然', '今', '最', '随', '先']) => {
+                (days, rest)
+            }
+            Some(_) => return None,
+            None => counted(here)?,
+        };
+        Some((self.today.checked_add(days.days()).ok()?, rest))
+    }
+
+    /// Reads 下周三, 周三, `last Friday`, `Friday`; the flag is true for the bare name.
+    fn week<'a>(&self, before: &str, here: &'a str) -> Option<(Date, bool, &'a str)> {
+        const WHICH: [(&str, i64); 6] = [
+            ("上上", -2),
+            ("上", -1),
+            ("下下", 2),
+            ("下", 1),
+            ("这", 0),
+            ("本", 0),
+        ];
+        // 每周三 is more than one day, and so are three weeks.
+        let head = before.strip_suffix('个').unwrap_or(before);
+        if head.ends_with(['每', '几', '第']) || head.ends_with(is_digit) || is_inside(head) {
+            return None;
+        }
+        let told = ["last ", "next ", "this ", "上", "下", "这", "本"];
+        let told = || told.iter().any(|word| head.ends_with(word));
+        let mut words = ["last ", "next ", "this "].into_iter();
+        let word = words.find_map(|word| Some((word, here.strip_prefix(word)?.trim_start())));
+        if let Some((day, rest)) = weekday(word.map_or(here, |(_, rest)| rest)) {
+            let day = self.english(day, word.map_or("", |(word, _)| word))?;
+            let named = word.is_none();
+            return (!named || !told()).then_some((day, named, rest));
+        }
+        let which = WHICH.into_iter().find_map(|(word, weeks)| {
+            let rest = here.strip_prefix(word)?;
+            Some((weeks, rest.strip_prefix('个').unwrap_or(rest)))
+        });
+        let mut behind = week(which.map_or(here, |(_, rest)| rest))?.chars();
+        let day = weekday_sign(behind.next()?)?;
+        let rest = behind.as_str();
+        // 周三天 may be three days of a week.
+        if rest.starts_with('天') && !rest.starts_with("天气") {
+            return None;
+        }
+        let day = match which {
+            Some((weeks, _)) => self.of_week(day, weeks)?,
+            None => self.named(day).filter(|day| {
+                let is_seen = !self.seen.is_empty();
+                is_seen || self.of_week(day.weekday(), 0) == Some(*day)
+            })?,
+        };
+        let named = which.is_none();
+        (!named || !told()).then_some((day, named, rest))
+    }
+
+    /// Returns the last or next such day, if it is also in the last or next week; otherwise it is
+    /// ambiguous.
+    fn english(&self, day: Weekday, word: &str) -> Option<Date> {
+        let ahead = i64::from(self.today.weekday().until(day));
+        let days = match word {
+            "this " => return self.of_week(day, 0).filter(|day| self.lies_there(*day)),
+            "last " => ahead - 7,
+            "next " if ahead == 0 => 7,
+            "next " => ahead,
+            _ => return self.named(day),
+        };
+        let found = self.today.checked_add(days.days()).ok()?;
+        let week = if word == "last " { -1 } else { 1 };
+        (self.of_week(day, week) == Some(found)).then_some(found)
+    }
+
+    /// Returns the first such day from the last one read on, or else the nearest one in this
+    /// direction.
+    fn named(&self, day: Weekday) -> Option<Date> {
+        if let Some((last, _)) = self.seen.last() {
+            return last
+                .checked_add(i64::from(last.weekday().until(day)).days())
+                .ok();
+        }
+        let ahead = i64::from(self.today.weekday().until(day));
+        let days = match self.toward {
+            DateDirection::Ahead => ahead,
+            DateDirection::Back => ahead - 7,
+        };
+        // Today would be named as such.
+        (ahead != 0).then(|| self.today.checked_add(days.days()).ok())?
+    }
+
+    fn lies_there(&self, day: Date) -> bool {
+        match self.toward {
+            DateDirection::Ahead => day >= self.today,
+            DateDirection::Back => day <= self.today,
+        }
+    }
+
+    /// Returns a day of the week that is so many weeks from this one.
+    fn of_week(&self, day: Weekday, weeks: i64) -> Option<Date> {
+        let monday = i64::from(self.today.weekday().to_monday_zero_offset());
+        let ahead = 7 * weeks + i64::from(day.to_monday_zero_offset()) - monday;
+        self.today.checked_add(ahead.days()).ok()
+    }
+}
+
+/// Reads 2026-03-02, 2026年3月2日.
+fn full(here: &str) -> Option<(Date, &str)> {
+    let (year, rest) = digits(here, 4).filter(|(year, _)| *year >= 1000)?;
+    let rest = rest.trim_start().strip_prefix(['-', '/', '.', '年'])?;
+    let (month, rest) = number(rest.trim_start())?;
+    let rest = rest.trim_start().strip_prefix(['-', '/', '.', '月'])?;
+    let (day, rest) = number(rest.trim_start())?;
+    let (month, day) = (i8::try_from(month).ok()?, i8::try_from(day).ok()?);
+    Some((
+        Date::new(year, month, day).ok()?,
+        of_day(rest).unwrap_or(rest),
+    ))
+}
+
+/// Reads 3月2日, 三月二号, 3月2.
+fn chinese(here: &str) -> Option<(i8, i8, &str)> {
+    let (month, rest) = number(here)?;
+    let (day, rest) = number(rest.trim_start().strip_prefix('月')?.trim_start())?;
+    let counts =
+        rest.starts_with(|c: char| is_digit(c) || "人天次张个位份晚间件小分年点%".contains(c));
+    let rest = of_day(rest).or((!counts).then_some(rest))?;
+    Some((month.try_into().ok()?, day.try_into().ok()?, rest))
+}
+
+/// Reads `March 2nd`, `2nd of March`.
+fn english(here: &str) -> Option<(i8, i8, &str)> {
+    if let Some((month, rest)) = month(here) {
+        let (day, rest) = ordinal(rest.strip_prefix(' ')?.trim_start())?;
+        return Some((month, day, rest));
+    }
+    let (day, rest) = ordinal(here)?;
+    let rest = rest.strip_prefix(' ')?.trim_start();
+    let (month, rest) = month(rest.strip_prefix("of ").unwrap_or(rest))?;
+    Some((month, day, rest))
+}
+
+/// Reads `2`, `2nd`.
+fn ordinal(text: &str) -> Option<(i8, &str)> {
+    let (day, rest) = digits(text, 2)?;
+    let rest = after_word(rest, &["st", "nd", "rd", "th"]).unwrap_or(rest);
+    let goes_on = rest.starts_with(|c: char| c.is_alphanumeric());
+    (!goes_on).then_some((day.try_into().ok()?, rest))
+}
+
+/// Reads a year after a day.
+fn year(rest: &str) -> Option<(i16, &str)> {
+    let rest = rest.strip_prefix(',').unwrap_or(rest).strip_prefix(' ')?;
+    let (year, rest) = digits(rest.trim_start(), 4)?;
+    (year >= 1000 && !rest.starts_with(|c: char| c.is_alphanumeric())).then_some((year, rest))
+}
+
+/// Skips 日 or 号 after a number.
+fn of_day(rest: &str) -> Option<&str> {
+    rest.trim_start().strip_prefix(['日', '号'])
+}
+
+fn digits(text: &str, most: usize) -> Option<(i16, &str)> {
+    let (number, rest) = number(text).filter(|_| text.starts_with(|c: char| c.is_ascii_digit()))?;
+    (text.len() - rest.len() <= most).then_some((number.try_into().ok()?, rest))
+}
+
+/// Reads 至5日, `- 5`: a day of the month of the last day.
+fn range_end<'a>(last: Date, gap: &str, here: &'a str) -> Option<(Date, &'a str)> {
+    let rest = after_word(here, &["到", "至", "-", "–", "~", "～", "to", "until"])?.trim_start();
+    let (day, behind) = digits(rest, 2)?;
+    let at_once = || {
+        let (_, behind) = ordinal(rest).filter(|_| gap.trim().is_empty())?;
+        // It may begin a date of its own.
+        english(rest).is_none().then_some(behind)
+    };
+    let behind = of_day(behind).or_else(at_once)?;
+    let day = Date::new(last.year(), last.month(), day.try_into().ok()?).ok()?;
+    Some((day, behind))
+}
+
+/// Reads 3天后, 3天前, `in 3 days`, `3 days ago`, in days from now.
+fn counted(here: &str) -> Option<(i64, &str)> {
+    let ahead = here.strip_prefix("in ").map(str::trim_start);
+    let (count, rest) = number(ahead.unwrap_or(here))?;
+    let count = i64::from(i16::try_from(count).ok()?);
+    let rest = rest.trim_start();
+    let english = after_word(rest, &["days", "day"]);
+    match (ahead, english) {
+        (Some(_), Some(rest)) => Some((count, rest)),
+        (None, Some(rest)) => Some((-count, after_word(rest.trim_start(), &["ago"])?)),
+        (Some(_), None) => None,
+        (None, None) => {
+            let rest = rest.strip_prefix('天')?;
+            let later = after_word(rest, &["后", "之后", "以后"]).map(|rest| (count, rest));
+            later.or_else(|| Some((-count, after_word(rest, &["前", "之前", "以前"])?)))
+        }
+    }
+}
+
+/// Returns a duration in days, if there is exactly one, and the text without durations.
+fn lasts(text: &str) -> (Option<i64>, String) {
+    let lower = text.to_ascii_lowercase();
+    let (mut rest, mut end, mut found) = (String::new(), 0, vec![]);
+    for (at, _) in lower.char_indices() {
+        let (Some((before, here)), true) = (lower.split_at_checked(at), at >= end) else {
+            continue;
+        };
+        let within = before.ends_with(|c| is_digit(c) || "每第.".contains(c)) || is_inside(before);
+        if within {
+            continue;
+        }
+        let read = number(here).and_then(|(count, rest)| {
+            let rest = rest.trim_start();
+            Some((count, after_word(rest, &["天", "days", "day"])?))
+        });
+        if let Some((count, behind)) = read {
+            found.extend((1..=99).contains(&count).then_some(count));
+            rest.push_str(text.get(end..at).unwrap_or_default());
+            rest.push(' ');
+            end = lower.len() - behind.len();
+        }
+    }
+    rest.push_str(text.get(end..).unwrap_or_default());
+    found.dedup();
+    let lasts = match *found {
+        [count] => Some(count),
+        _ => None,
+    };
+    (lasts, rest)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+use jiff::civil::date;
+
+use super::*;
+
+/// Returns a Wednesday.
+fn today() -> Date {
+    date(2026, 2, 25)
+}
+
+fn ahead(text: &str) -> Vec<Date> {
+    dates(text, today(), DateDirection::Ahead).dates
+}
+
+#[test]
+fn days_are_read_in_both_languages() {
+    let (second, fifth) = (date(2026, 3, 2), date(2026, 3, 5));
+    let cases = [
+        ("2026-03-02 到 2026-03-05", vec![second, fifth]),
+        ("2026年3月2日", vec![second]),
+        ("3月2日至5日", vec![second, fifth]),
+        ("3月2-5日", vec![second, fifth]),
+        ("3月2日出发，到5日", vec![second, fifth]),
+        ("3月2号到3月5号", vec![second, fifth]),
+        ("三月二号到三月五号", vec![second, fifth]),
+        ("3月2日出差4天", vec![second, fifth]),
+        ("3月2日，出差三天", vec![second, date(2026, 3, 4)]),
+        ("March 2 to 5", vec![second, fifth]),
+        ("March 2nd, 2026", vec![second]),
+        ("from 2 March until 5 March 2026", vec![second, fifth]),
+        ("2nd of March - 5th of March", vec![second, fifth]),
+        ("Mar 2nd for 4 days", vec![second, fifth]),
+        ("Sept. 2", vec![date(2026, 9, 2)]),
+        ("明天", vec![date(2026, 2, 26)]),
+        ("大后天", vec![date(2026, 2, 28)]),
+        ("the day after tomorrow", vec![date(2026, 2, 27)]),
+        ("5天后去上海", vec![second]),
+        ("in 5 days", vec![second]),
+        ("5天后出差4天", vec![second, fifth]),
+        ("昨天打车", vec![date(2026, 2, 24)]),
+        ("大前天", vec![date(2026, 2, 22)]),
+        ("3天前", vec![date(2026, 2, 22)]),
+        ("3 days ago", vec![date(2026, 2, 22)]),
+        ("前天", vec![date(2026, 2, 23)]),
+        ("the day before yesterday", vec![date(2026, 2, 23)]),
+        ("3月2日出差十五天", vec![second, date(2026, 3, 16)]),
+        ("3月2日出差二十一天", vec![second, date(2026, 3, 22)]),
+        ("3月2日出差两天", vec![second, date(2026, 3, 3)]),
+        ("10月1日", vec![date(2026, 10, 1)]),
+        (
+            "12月31日到1月2日",
+            vec![date(2026, 12, 31), date(2027, 1, 2)],
+        ),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(ahead(text), expected, "{text}");
+    }
+    let back = [
+        ("12月31日", date(2025, 12, 31)),
+        ("10月1日", date(2025, 10, 1)),
+        ("2月25日", today()),
+        ("on Friday", date(2026, 2, 20)),
+        ("周一", date(2026, 2, 23)),
+    ];
+    for (text, expected) in back {
+        assert_eq!(
+            dates(text, today(), DateDirection::Back).dates,
+            [expected],
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn days_of_weeks_are_those_that_everybody_means() {
+    let (monday, friday) = (date(2026, 3, 2), date(2026, 3, 6));
+    let cases = [
+        ("下周一", vec![monday]),
+        ("下周一到周五", vec![monday, friday]),
+        ("next Monday", vec![monday]),
+        ("next Monday to Friday", vec![monday, friday]),
+        ("上周五", vec![date(2026, 2, 20)]),
+        ("上个星期天", vec![date(2026, 2, 22)]),
+        ("last Friday", vec![date(2026, 2, 20)]),
+        ("last Wednesday", vec![date(2026, 2, 18)]),
+        ("next Wednesday", vec![date(2026, 3, 4)]),
+        ("这周五", vec![date(2026, 2, 27)]),
+        ("周五", vec![date(2026, 2, 27)]),
+        ("Friday", vec![date(2026, 2, 27)]),
+        ("Monday", vec![monday]),
+        ("下周三天气好", vec![date(2026, 3, 4)]),
+        // A date and its weekday are one day.
+        ("3月2日（周一）", vec![monday]),
+        ("Monday, March 2", vec![monday]),
+        ("Monday, March 9", vec![date(2026, 3, 9)]),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(ahead(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_day_that_can_be_meant_in_two_ways_is_not_read() {
+    for text in [
+        "周一",
+        "周三",
+        "Wednesday",
+        "next Friday",
+        "last Monday",
+        "this Monday",
+        "下周三天",
+        "每周五",
+        "一周一次",
+        "3月2日（周二）",
+        "2月30日",
+        "3月2个人",
+        "3/4",
+        "12026-03-02",
+        "R 5 to 7 things",
+        "以后天天",
+        "随后天气",
+        "20第3天",
+    ] {
+        assert_eq!(ahead(text), [], "{text}");
+    }
+    let second = date(2026, 3, 2);
+    for text in [
+        "3月2日出差三五天",
+        "3月2日，去3天或者4天",
+        "3月2日，预算5到7百",
+    ] {
+        assert_eq!(ahead(text), [second], "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_day_stays_in_the_text() {
+    let rest = |text| dates(text, today(), DateDirection::Ahead).rest;
+    assert_eq!(rest("3月2日预算1200元").trim(), "预算1200元");
+    assert_eq!(
+        rest("Visit ACME on March 2 for 3 days"),
+        "Visit ACME on   for  "
+    );
+}

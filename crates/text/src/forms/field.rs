@@ -1,0 +1,197 @@
+//! The fields of a form, and their values.
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::{
+    Pattern,
+    value::{amount_text, amount_value, cents, day, strings},
+};
+use crate::{Lang, has_word};
+
+/// A field of a form.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Field {
+    /// The name that models and clients use.
+    pub name: String,
+    /// The kind of its values.
+    pub kind: FieldKind,
+    /// True if the form needs it; false if not set.
+    #[serde(default)]
+    pub required: bool,
+    /// The label in Chinese.
+    pub zh: String,
+    /// The label in English.
+    pub en: String,
+    /// The values of a choice.
+    #[serde(default)]
+    pub words: Vec<Choice>,
+    /// The name of another day of the form, which this one must not precede.
+    #[serde(default)]
+    pub not_before: Option<String>,
+    /// The prefix of the numbers of a document: `A` for `A-1`.
+    #[serde(default)]
+    pub prefix: Option<String>,
+    /// The patterns that find a text without a label.
+    #[serde(default)]
+    pub patterns: Vec<Pattern>,
+}
+
+/// The kind of a field's values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FieldKind {
+    /// Any text.
+    Text,
+    /// The name of a place.
+    Place,
+    /// A day, as `2026-03-02`.
+    Day,
+    /// A positive amount of money with at most two decimals.
+    Amount,
+    /// One of the values of the field's choices.
+    Choice,
+    /// The names of files, at least one.
+    Files,
+    /// The number of a document.
+    Document,
+}
+
+/// One of the values of a choice.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Choice {
+    /// The value.
+    pub means: String,
+    /// The words that people use for it.
+    pub words: Vec<String>,
+}
+
+/// A value that does not fit its field.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+#[error("{field:?} of the {form} cannot be {given}; {allowed}")]
+pub struct FieldError {
+    /// The form, in English.
+    pub form: String,
+    /// The name of the field.
+    pub field: String,
+    /// The given value, as JSON.
+    pub given: String,
+    /// A description of the allowed values.
+    pub allowed: String,
+}
+
+impl Field {
+    /// Returns the label of the field.
+    pub fn label(&self, lang: Lang) -> &str {
+        lang.pick(&self.en, &self.zh)
+    }
+
+    /// Formats a value for a person.
+    pub fn shown(&self, value: &Value) -> String {
+        match value {
+            Value::Array(_) => strings(Some(value)).collect::<Vec<_>>().join(", "),
+            Value::String(text) => text.clone(),
+            value if self.kind == FieldKind::Amount => amount_text(value),
+            value => value.to_string(),
+        }
+    }
+
+    /// Returns the value of a choice that a text means: that of the longest word in it.
+    pub fn chosen(&self, text: &str) -> Option<&str> {
+        let text = text.to_lowercase();
+        let found = self.words.iter().flat_map(|choice| {
+            let words = choice.words.iter().map(|word| word.to_lowercase());
+            let words = words.filter(|word| has_word(&text, word));
+            words.map(move |word| (word.chars().count(), choice.means.as_str()))
+        });
+        // Of words of the same length the first of the form counts.
+        let longest = found.reduce(|best, next| if next.0 > best.0 { next } else { best });
+        longest.map(|(_, means)| means)
+    }
+
+    /// Returns the canonical form of a value, or a description of the allowed values.
+    pub(crate) fn read(&self, value: &Value) -> Result<Value, String> {
+        let text = value.as_str().map(str::trim);
+        match self.kind {
+            FieldKind::Text | FieldKind::Place | FieldKind::Document => match text {
+                Some(text) => Ok(json!(text)),
+                None => Err("a text is allowed".into()),
+            },
+            FieldKind::Day => match text.and_then(day) {
+                Some(day) => Ok(json!(day.to_string())),
+                None => Err("a day is allowed, such as 2026-03-02".into()),
+            },
+            FieldKind::Amount => match cents(value) {
+                Some(cents) if cents > 0 => Ok(amount_value(cents)),
+                _ => Err("a positive amount with at most two decimals is allowed".into()),
+            },
+            FieldKind::Choice => self.choice(text),
+            FieldKind::Files => files(value),
+        }
+    }
+
+    /// Returns the JSON schema of the field, for a model.
+    pub(crate) fn schema(&self) -> Value {
+        let mut schema = match self.kind {
+            FieldKind::Text | FieldKind::Place | FieldKind::Document => json!({ "type": "string" }),
+            FieldKind::Day => json!({ "type": "string", "format": "date" }),
+            FieldKind::Amount => json!({ "type": "number", "exclusiveMinimum": 0 }),
+            FieldKind::Choice => json!({ "type": "string", "enum": self.choices() }),
+            FieldKind::Files => {
+                json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 })
+            }
+        };
+        if let Some(schema) = schema.as_object_mut() {
+            schema.insert("description".into(), json!(self.en));
+        }
+        schema
+    }
+
+    fn choice(&self, text: Option<&str>) -> Result<Value, String> {
+        let choices = self.choices();
+        let exact = text.filter(|text| choices.contains(text));
+        let meant = exact.or_else(|| self.chosen(text?));
+        let allowed = || format!("allowed are {}", choices.join(", "));
+        meant.map(|word| json!(word)).ok_or_else(allowed)
+    }
+
+    fn choices(&self) -> Vec<&str> {
+        let choices = self.words.iter();
+        choices.map(|choice| choice.means.as_str()).collect()
+    }
+}
+
+impl FieldKind {
+    /// Returns the name of the kind in the data.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Place => "place",
+            Self::Day => "day",
+            Self::Amount => "amount",
+            Self::Choice => "choice",
+            Self::Files => "files",
+            Self::Document => "document",
+        }
+    }
+}
+
+fn files(value: &Value) -> Result<Value, String> {
+    let listed = match value {
+        Value::Array(items) => items.as_slice(),
+        one => std::slice::from_ref(one),
+    };
+    let mut names: Vec<&str> = vec![];
+    for name in listed {
+        match name.as_str().map(str::trim) {
+            None | Some("") => return Err("a list of file names is allowed".into()),
+            Some(name) if names.contains(&name) => {}
+            Some(name) => names.push(name),
+        }
+    }
+    Ok(json!(names))
+}

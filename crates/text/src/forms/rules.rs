@@ -1,0 +1,71 @@
+//! Rules that find the facts of a form in a text, as data.
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use super::Pattern;
+
+/// The rules that find the facts of forms in a text. Each may be left out, and then finds nothing.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct TextRules {
+    /// The labels before an amount without a currency, in lower case.
+    pub amount: Vec<String>,
+    /// Matches the names of files.
+    pub files: Option<Pattern>,
+    /// The words that may precede a file name without a space; the longer ones first.
+    pub before_files: Vec<String>,
+    /// The patterns of labelled texts by field; their first group is the value. The value is taken
+    /// as a whole, while what a field's own [patterns](super::Field::patterns) find is cut.
+    pub labels: BTreeMap<String, Pattern>,
+    /// Removes the end of a text that is not labelled.
+    pub cut: Option<Pattern>,
+    /// Patterns of facts that belong to other fields, and are left out of texts. In them `{field}`
+    /// is any word of the choice of that name.
+    pub facts: Vec<String>,
+    /// The rules for places.
+    pub places: Places,
+}
+
+/// The names of places, and the rules that choose one.
+#[derive(Debug, Clone, Default, PartialEq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+#[non_exhaustive]
+pub struct Places {
+    /// The known places.
+    pub known: Vec<PlaceName>,
+    /// The words right before the place that is meant, if there are several; in lower case.
+    pub toward: Vec<String>,
+    /// The patterns of unknown places; their first group is the name.
+    pub elsewhere: Vec<Pattern>,
+}
+
+/// The name of a place in both languages.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PlaceName {
+    /// The name in Chinese.
+    pub zh: String,
+    /// The name in English.
+    pub en: String,
+}
+
+impl Places {
+    /// Returns the place that is meant: the one after such a word, or else the first one.
+    pub(crate) fn read(&self, text: &str) -> Option<String> {
+        let lower = text.to_lowercase();
+        let names = self.known.iter().flat_map(|place| [&place.zh, &place.en]);
+        let found = names.filter_map(|name| Some((lower.find(&name.to_lowercase())?, name)));
+        let goes = |at: usize| {
+            let before = lower.get(..at).unwrap_or_default();
+            self.toward.iter().any(|word| before.ends_with(word))
+        };
+        if let Some((_, name)) = found.min_by_key(|(at, _)| (!goes(*at), *at)) {
+            return Some(name.clone());
+        }
+        let mut elsewhere = self.elsewhere.iter();
+        let found = elsewhere.find_map(|pattern| pattern.first(text))?;
+        Some(found.to_owned())
+    }
+}

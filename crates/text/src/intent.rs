@@ -1,0 +1,192 @@
+//! Requests, refusals and questions, as far as words alone show them.
+use std::collections::BTreeSet;
+
+use crate::word::before_word;
+
+/// Returns true if a text is a question, by its end or by its first word.
+pub fn is_question(text: &str) -> bool {
+    const FIRST: [&str; 16] = [
+        "did", "do", "does", "have", "has", "had", "is", "are", "was", "were", "why", "when",
+        "how", "what", "which", "should",
+    ];
+    let lower = text.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric());
+    let first = words.find(|word| !word.is_empty());
+    let is_marked = lower.trim_end().ends_with(['?', '？', '吗', '么', '呢']);
+    is_marked || first.is_some_and(|word| FIRST.contains(&word))
+}
+
+/// Returns true if one of these verbs is negated. Each clause is checked separately.
+pub fn is_negated<W: AsRef<str>>(text: &str, verbs: &[W]) -> bool {
+    const NOT: [&str; 14] = [
+        "不", "别", "没", "勿", "未", "不要", "没有", "不想", "不用", "不必", "不能", "不会",
+        "不再", "别再",
+    ];
+    let lower = text.to_lowercase().replace('’', "'");
+    let is_denied = |before: &str| {
+        let before = before.trim_end();
+        let before = before.trim_end_matches("帮我").trim_end_matches("给我");
+        NOT.iter().any(|not| before.ends_with(not)) || ends_in_not(before)
+    };
+    let mut clauses = lower.split([',', ';', '!', '，', '；', '！', '。', '\n']);
+    clauses.any(|clause| {
+        let verbs = verbs.iter().map(AsRef::as_ref);
+        let verbs = verbs.flat_map(|verb| clause.match_indices(verb));
+        let before: Vec<&str> = verbs.filter_map(|(at, _)| clause.get(..at)).collect();
+        // A "not" before an earlier verb also comes before the last one.
+        let longest = before.iter().max_by_key(|before| before.len());
+        longest.is_some_and(|before| says_not(before)) || before.into_iter().any(is_denied)
+    })
+}
+
+/// The words for "not", besides every word that ends in "n't".
+const NOT_WORDS: [&str; 5] = ["not", "never", "dont", "cannot", "without"];
+
+/// Returns true if the last word is a "not".
+fn ends_in_not(before: &str) -> bool {
+    let is_word = |rest: &str| rest.is_empty() || rest.ends_with(char::is_whitespace);
+    let mut words = NOT_WORDS.iter();
+    before.ends_with("n't") || words.any(|not| before.strip_suffix(not).is_some_and(is_word))
+}
+
+/// Returns true if there is a "not", other than in "not below 3".
+fn says_not(before: &str) -> bool {
+    const BOUND: [&str; 7] = ["below", "above", "under", "over", "less", "more", "only"];
+    let words: Vec<&str> = before.split_whitespace().collect();
+    let mut pairs = words.iter().zip(words.iter().skip(1).chain([&""]));
+    pairs.any(|(word, next)| {
+        let is_not = NOT_WORDS.contains(word) || word.ends_with("n't");
+        is_not && !BOUND.contains(next)
+    })
+}
+
+/// Returns the whole number directly after one of these words, which are in lower case; `None` if
+/// there are several numbers.
+pub fn number_after<W: AsRef<str>>(text: &str, words: &[W]) -> Option<i64> {
+    let is_digit = |c: char| c.is_ascii_digit();
+    let lower = text.to_lowercase();
+    let (mut found, mut at) = (BTreeSet::new(), 0);
+    while let Some(from) = lower.get(at..).and_then(|rest| rest.find(is_digit)) {
+        let (before, rest) = lower.split_at(at + from);
+        let after = rest.trim_start_matches(is_digit);
+        at = lower.len() - after.len();
+        let goes_on = after.trim_start_matches(['.', ',']);
+        let is_whole = !goes_on.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '%');
+        let before = before.trim_end_matches(|c: char| c.is_whitespace() || ":：".contains(c));
+        if is_whole && before_word(before, words).is_some() {
+            found.insert(rest.get(..rest.len() - after.len())?.parse().ok()?);
+        }
+    }
+    found.pop_first().filter(|_| found.is_empty())
+}
+
+/// Returns the name that a text mentions as a whole word, regardless of case; the longest, if
+/// several.
+pub fn mentioned<'a>(text: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let lower = text.to_lowercase();
+    let inner = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric() || c == '_');
+    let is_mentioned = |name: &&str| {
+        let name = name.to_lowercase();
+        lower.match_indices(&name).any(|(at, found)| {
+            let before = lower.get(..at).and_then(|text| text.chars().next_back());
+            let rest = lower.get(at + found.len()..);
+            let after = rest.and_then(|text| text.chars().next());
+            !name.is_empty() && !inner(before) && !inner(after)
+        })
+    };
+    let mentioned = names.into_iter().filter(is_mentioned);
+    mentioned.max_by_key(|name| name.len())
+}
+
+/// Returns the name that a text gives to something: `named alpha`, `名叫小明`.
+pub fn named(text: &str) -> Option<String> {
+    const BEFORE: [&str; 8] = [
+        "named",
+        "called",
+        "名字是",
+        "名字叫",
+        "名为",
+        "名叫",
+        "叫做",
+        "叫",
+    ];
+    let lower = text.to_ascii_lowercase();
+    let after = BEFORE.iter().find_map(|word| {
+        let at = lower.find(word)?;
+        text.get(at + word.len()..)
+    })?;
+    let after = after.trim_start_matches(|c: char| c.is_whitespace() || "\"'“「:：".contains(c));
+    let is_name = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    let name: String = after.chars().take_while(is_name).collect();
+    (!name.is_empty()).then_some(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_ends_or_begins_as_one() {
+        for text in ["Buy now?", "did you buy it", "  Which one", "可以买吗"] {
+            assert!(is_question(text), "{text}");
+        }
+        for text in ["buy what is there", "don't do it", "买", ""] {
+            assert!(!is_question(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_wanted_is_denied_in_its_own_clause() {
+        let verbs = ["sell", "卖"];
+        for text in [
+            "don’t sell it",
+            "Please do not yet sell",
+            "先别卖",
+            "不要帮我卖",
+            "I never sell",
+        ] {
+            assert!(is_negated(text, &verbs), "{text}");
+        }
+        for text in [
+            "don't worry, sell it",
+            "not below 3 sell",
+            "不低于 3 就卖",
+            "buy",
+        ] {
+            assert!(!is_negated(text, &verbs), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_belongs_to_the_word_before_it() {
+        let words = ["order", "#", "订单", "号"];
+        for (text, expected) in [
+            ("cancel my 2 BTC order #7.", Some(7)),
+            ("订单：12 不要了", Some(12)),
+            ("order 7, and order 7 again", Some(7)),
+            ("order 7 and order 8", None),
+            ("orders 7", None),
+            ("order 0.5", None),
+            ("order 7%", None),
+            ("border 7", None),
+            ("order 99999999999999999999", None),
+        ] {
+            assert_eq!(number_after(text, &words), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_is_mentioned_as_a_whole_word() {
+        let names = ["grid", "grid-2", "trend"];
+        assert_eq!(mentioned("use Grid-2", names), Some("grid-2"));
+        assert_eq!(mentioned("用grid吧", names), Some("grid"));
+        assert_eq!(mentioned("gridlock", names), None);
+        assert_eq!(mentioned("nothing", [""]), None);
+        assert_eq!(
+            named("one called “alpha-1”, please").as_deref(),
+            Some("alpha-1")
+        );
+        assert_eq!(named("名叫小明，用它").as_deref(), Some("小明"));
+        assert_eq!(named("named "), None);
+    }
+}

@@ -1,0 +1,38 @@
+#![doc = include_str!("../README.md")]
+
+mod amount;
+mod answer;
+mod calendar;
+mod clause;
+mod date;
+#[cfg(feature = "forms")]
+pub mod forms;
+mod intent;
+mod keyword;
+mod lang;
+mod money;
+mod number;
+mod order;
+mod schedule;
+mod time;
+mod time_reference;
+mod word;
+
+pub use amount::{Amount, AmountError};
+pub use answer::{MessageMeaning, PendingWork, Phrases, ShortAnswer};
+pub use calendar::{WEEK_SIGNS, month, near_day, weekday, weekday_sign};
+pub use clause::clauses;
+pub use date::{DateDirection, DatedText, dates};
+pub use intent::{is_negated, is_question, mentioned, named, number_after};
+pub use keyword::{keywords, path, period};
+pub use lang::{Lang, UnknownLang};
+pub use money::{decimal, money, money_in};
+pub use number::{digit, number};
+pub use order::{Limit, OrderTerms};
+pub use schedule::CronSchedule;
+pub use time::Time;
+pub use time_reference::{Recurrence, TimeReference};
+pub use word::{
+    after_phrase, after_word, before_word, has_any_word, has_word, is_chinese,
+    normalize_whitespace, strip_phrase,
+};

@@ -1,0 +1,297 @@
+//! Amounts of money.
+use crate::word::is_inside;
+
+/// The words and signs of currencies before or after an amount. The longer ones come first.
+const CURRENCIES: [&str; 17] = [
+    "dollars", "dollar", "euros", "euro", "yuan", "rmb", "cny", "eur", "usd", "块钱", "元整", "元",
+    "块", "¥", "￥", "€", "$",
+];
+
+/// Reads a plain decimal number in its smallest unit, such as `12.5` in hundredths with two places;
+/// `None` if it has a sign, a separator or more places.
+pub fn decimal(text: &str, places: usize) -> Option<i64> {
+    let (whole, part) = text.split_once('.').unwrap_or((text, ""));
+    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || part.len() > places || !digits(whole) || !digits(part) {
+        return None;
+    }
+    format!("{whole}{part:0<places$}").parse().ok()
+}
+
+/// Reads the whole text as an amount, in hundredths, such as `¥1,200.50` or `1.2万`. A comma must
+/// come before three digits, and more than two decimals need a unit that makes whole hundredths of
+/// them.
+pub fn money(text: &str) -> Option<i64> {
+    let text = text.trim().to_lowercase();
+    let bare = |text: &'_ str| -> String {
+        let before = CURRENCIES.iter().find_map(|it| text.strip_prefix(it));
+        let text = before.unwrap_or(text);
+        let after = CURRENCIES.iter().find_map(|it| text.strip_suffix(it));
+        after.unwrap_or(text).trim().to_owned()
+    };
+    let text = bare(&text);
+    let unit = text.chars().next_back().and_then(times);
+    let digits = match unit {
+        Some(_) => text.trim_end_matches(|c| times(c).is_some()),
+        None => &text,
+    };
+    // Several units in a row are ambiguous.
+    let one = text.chars().filter(|c| times(*c).is_some()).count() <= 1;
+    let digits = ungrouped(digits.trim_end()).filter(|_| one && !text.ends_with('.'))?;
+    let millionths = decimal(&digits, if unit.is_some() { 6 } else { 2 })?;
+    match unit {
+        None => Some(millionths),
+        Some(times) => {
+            let parts = millionths.checked_mul(times)?;
+            (parts % 10_000 == 0).then_some(parts / 10_000)
+        }
+    }
+}
+
+/// Removes the separators between thousands; `None` if they are anywhere else.
+pub(crate) fn ungrouped(digits: &str) -> Option<String> {
+    const SIGNS: [char; 3] = [',', '\'', '_'];
+    let (whole, places) = digits.split_once('.').unwrap_or((digits, ""));
+    let mut groups = whole.split(SIGNS);
+    let first = groups.next()?;
+    // With a decimal comma, `0,500` is a half.
+    let begins = (1..=3).contains(&first.len()) && !first.starts_with('0');
+    let is_grouped = first.len() < whole.len();
+    let right = !is_grouped || begins && groups.all(|group| group.len() == 3);
+    (right && !places.contains(SIGNS)).then(|| digits.replace(SIGNS, ""))
+}
+
+/// The units of numbers, with their factors.
+pub(crate) const UNITS: [(&str, i64); 6] = [
+    ("thousand", 1_000),
+    ("k", 1_000),
+    ("百", 100),
+    ("千", 1_000),
+    ("万", 10_000),
+    ("萬", 10_000),
+];
+
+/// Returns the factor of a unit that is a single character.
+fn times(unit: char) -> Option<i64> {
+    let mut units = UNITS.iter();
+    let found = units.find(|(word, _)| word.chars().eq([unit]));
+    found.map(|(_, times)| *times)
+}
+
+/// Returns the amount that a text names, in hundredths: the one next to a currency or after one of
+/// these labels, which are in lower case. If several match, one that has both counts.
+pub fn money_in(text: &str, labels: &[&str]) -> Option<i64> {
+    let lower = text.to_ascii_lowercase();
+    let found = written(&lower);
+    let of = |is: &dyn Fn(&WrittenRun<'_>) -> bool| {
+        let all = found.iter().filter(|it| is(it)).map(WrittenRun::value);
+        all.collect::<Vec<_>>()
+    };
+    let tiers = [
+        of(&|it| it.has_currency() && it.has_label(labels)),
+        of(&|it| it.has_currency()),
+        of(&|it| it.has_label(labels)),
+    ];
+    let mut best = tiers.into_iter().find(|values| !values.is_empty())?;
+    best.dedup();
+    match *best {
+        [value] => value.filter(|hundredths| *hundredths > 0),
+        _ => None,
+    }
+}
+
+/// A group of characters that belong together, be it one amount or not.
+struct WrittenRun<'a> {
+    before: &'a str,
+    number: &'a str,
+    after: &'a str,
+}
+
+fn written(text: &str) -> Vec<WrittenRun<'_>> {
+    let mut found = vec![];
+    let mut seen = 0;
+    for (at, c) in text.char_indices() {
+        let Some((before, here)) = text.split_at_checked(at) else {
+            continue;
+        };
+        if at < seen || !c.is_ascii_digit() {
+            continue;
+        }
+        let bytes = here.len() - together(here).len();
+        if let Some((number, after)) = here.split_at_checked(bytes) {
+            found.push(WrittenRun {
+                before,
+                number,
+                after,
+            });
+        }
+        seen = at + bytes;
+    }
+    found
+}
+
+/// Returns the rest of a text after the numbers, units and joining signs at its beginning.
+fn together(text: &str) -> &str {
+    const JOINS: [&str; 8] = ["-", "–", "—", "~", "～", "至", "到", "to "];
+    let is_digit = |c: char| c.is_ascii_digit();
+    let mut rest = text;
+    loop {
+        rest = rest.trim_start_matches(is_digit);
+        if let Some(more) = rest
+            .strip_prefix(['.', ','])
+            .filter(|it| it.starts_with(is_digit))
+        {
+            rest = more;
+            continue;
+        }
+        let unit = rest.trim_start().strip_prefix(|c| times(c).is_some());
+        rest = unit.unwrap_or(rest);
+        let next = rest.trim_start();
+        let joined = JOINS.iter().find_map(|join| next.strip_prefix(join));
+        match joined.map_or(rest, str::trim_start) {
+            more if more.starts_with(is_digit) => rest = more,
+            _ => return rest,
+        }
+    }
+}
+
+impl WrittenRun<'_> {
+    fn has_currency(&self) -> bool {
+        let (before, after) = (self.before.trim_end(), self.after.trim_start());
+        let word = |it: &str| it.starts_with(|c: char| c.is_ascii_alphabetic());
+        CURRENCIES.iter().any(|it| {
+            let head = before.strip_suffix(it);
+            head.is_some_and(|head| !word(it) || !is_inside(head)) || after.starts_with(it)
+        })
+    }
+
+    /// Returns true if one of the labels comes shortly before it, with no other fact in between.
+    fn has_label(&self, labels: &[&str]) -> bool {
+        const FAR: usize = 8;
+        let between = |gap: &str| {
+            let other = |c: char| c.is_ascii_digit() || "，,。;；".contains(c);
+            gap.chars().count() <= FAR && !gap.contains(other)
+        };
+        let is_near = |label: &&str| {
+            let most = label.chars().count() + FAR;
+            let from = self.before.char_indices().rev().take(most).last();
+            let near = from.and_then(|(from, _)| self.before.get(from..));
+            let found = near.and_then(|near| near.get(near.rfind(*label)? + label.len()..));
+            found.is_some_and(between)
+        };
+        labels.iter().any(is_near)
+    }
+
+    /// Returns the amount, if it is unambiguous.
+    fn value(&self) -> Option<i64> {
+        let is_part = self
+            .before
+            .ends_with(['-', '−', '十', '百', '千', '万', '亿', '.', ',']);
+        if is_part || self.goes_on() {
+            return None;
+        }
+        money(self.number)
+    }
+
+    /// Returns true if the following text changes the number, or makes it count something else.
+    fn goes_on(&self) -> bool {
+        const MORE: &str = "一二三四五六七八九十百千万亿两零半";
+        const COUNTED: &str = "人天次张个位份晚间件小分月日号年点%％";
+        const WORDS: [&str; 6] = ["thousand", "million", "hundred", "grand", "people", "hours"];
+        let rest = self.after.trim_start();
+        if CURRENCIES.iter().any(|word| rest.starts_with(word)) {
+            return false;
+        }
+        let is_more = |c: char| c.is_ascii_alphabetic() || MORE.contains(c) || COUNTED.contains(c);
+        self.after.starts_with(is_more) || WORDS.iter().any(|word| rest.starts_with(word))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_amount_is_read_whole_or_not_at_all() {
+        let cases = [
+            ("1200", Some(120_000)),
+            ("¥1,200", Some(120_000)),
+            ("1,234,567.5", Some(123_456_750)),
+            ("12.5 yuan", Some(1_250)),
+            ("1.2万", Some(1_200_000)),
+            ("1.234万元", Some(1_234_000)),
+            ("3千元", Some(300_000)),
+            ("5百", Some(50_000)),
+            ("3k", Some(300_000)),
+            ("$3K", Some(300_000)),
+            ("-300", None),
+            ("86,50", None),
+            ("86,50 EUR", None),
+            ("300-500", None),
+            ("1.200,50", None),
+            ("1.200", None),
+            ("1234,567", None),
+            ("1,2345", None),
+            (",123", None),
+            ("0,500", None),
+            ("1'200", Some(120_000)),
+            ("3萬", Some(3_000_000)),
+            ("1.000001千", None),
+            ("1万2千", None),
+            ("万", None),
+            ("3千万", None),
+            ("1.", None),
+            ("", None),
+        ];
+        for (given, expected) in cases {
+            assert_eq!(money(given), expected, "{given:?}");
+        }
+        assert_eq!(money(&format!("{}万", "9".repeat(18))), None);
+    }
+
+    #[test]
+    fn an_amount_in_a_text_that_can_be_meant_in_two_ways_is_not_read() {
+        let labels = ["预算", "费用", "budget", "about", "paid"];
+        let cases = [
+            ("预算1200元", Some(120_000)),
+            ("打车费86.5元", Some(8_650)),
+            ("预算3千元", Some(300_000)),
+            ("预算5百元", Some(50_000)),
+            ("预算1.2万", Some(1_200_000)),
+            ("1.234万元", Some(1_234_000)),
+            ("Budget 3k", Some(300_000)),
+            ("budget 3k EUR", Some(300_000)),
+            ("€1,200.50 by train", Some(120_050)),
+            ("budget 1200, by train", Some(120_000)),
+            ("预算1200 天津", Some(120_000)),
+            ("预算1200元，定金300元", Some(120_000)),
+            ("酒店500元，打车500元", Some(50_000)),
+            ("酒店500元，打车300元", None),
+            ("86,50 EUR", None),
+            ("€1.200,50", None),
+            ("预算300-500", None),
+            ("300到500元", None),
+            ("-300元", None),
+            ("1万2千元", None),
+            ("三千5百元", None),
+            ("预算3千五百元", None),
+            ("budget 3m", None),
+            ("budget 2 million", None),
+            ("费用报销3张发票", None),
+            ("预算0元", None),
+            ("1200", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(money_in(text, &labels), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_decimal_number_is_one_of_its_smallest_unit() {
+        assert_eq!(decimal("12.5", 2), Some(1_250));
+        assert_eq!(decimal("0.25", 6), Some(250_000));
+        for bad in ["", ".5", "-1", "1e3", "0.125", "1,5", "1.2.3"] {
+            assert_eq!(decimal(bad, 2), None, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! Words in texts of two languages.
+
+/// Returns true if a text contains a Chinese character.
+pub fn is_chinese(text: &str) -> bool {
+    text.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c))
+}
+
+/// Returns a text without control characters, with one space between words, and without empty
+/// lines.
+///
+/// ```
+/// assert_eq!(fugato_text::normalize_whitespace(" to\u{0}  Oslo \n\n by\ttrain"), "to Oslo\nby train");
+/// ```
+pub fn normalize_whitespace(text: &str) -> String {
+    let seen = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
+    let seen: String = text.chars().map(seen).collect();
+    let lines = seen.lines().map(|line| {
+        let words: Vec<_> = line.split_whitespace().collect();
+        words.join(" ")
+    });
+    let lines: Vec<_> = lines.filter(|line| !line.is_empty()).collect();
+    lines.join("\n")
+}
+
+/// Returns true if a text contains a word; a Latin word must not be within another one. Endings
+/// such as a plural are allowed. The comparison is case-sensitive.
+pub fn has_word(text: &str, word: &str) -> bool {
+    let latin = |c: char| c.is_ascii_alphanumeric();
+    text.match_indices(word).any(|(at, _)| {
+        let before = text.get(..at).and_then(|before| before.chars().next_back());
+        let after = text.get(at + word.len()..).unwrap_or_default();
+        let ending: String = after.chars().take_while(|c| latin(*c)).collect();
+        !word.chars().next().is_some_and(latin)
+            || !before.is_some_and(latin)
+                && matches!(ending.as_str(), "" | "s" | "d" | "ed" | "ment" | "ing")
+    })
+}
+
+/// Returns true if a text contains one of these words, which are in lower case; the case of the
+/// text does not matter.
+///
+/// ```
+/// use fugato_text::has_any_word;
+///
+/// assert!(has_any_word("My Orders", &["trade", "order"]) && !has_any_word("at the border", &["order"]));
+/// ```
+pub fn has_any_word<W: AsRef<str>>(text: &str, words: &[W]) -> bool {
+    let text = text.to_lowercase();
+    words.iter().any(|word| has_word(&text, word.as_ref()))
+}
+
+/// Returns the rest of a text after the first of these phrases that it begins with, regardless of
+/// ASCII case.
+pub fn strip_phrase<'t>(text: &'t str, phrases: &[&str]) -> Option<&'t str> {
+    phrases.iter().find_map(|phrase| {
+        let (head, rest) = text.split_at_checked(phrase.len())?;
+        head.eq_ignore_ascii_case(phrase).then_some(rest)
+    })
+}
+
+/// Returns the rest of a text after the first of these phrases that it contains.
+pub fn after_phrase<'t>(text: &'t str, phrases: &[&str]) -> Option<&'t str> {
+    phrases.iter().find_map(|phrase| {
+        let mut places = text.char_indices().filter_map(|(at, _)| text.get(at..));
+        places.find_map(|here| strip_phrase(here, std::slice::from_ref(phrase)))
+    })
+}
+
+/// Returns the rest of a text after the first of these words that it begins with. A Latin word has
+/// to end there.
+pub fn after_word<'a, W: AsRef<str>>(text: &'a str, words: &[W]) -> Option<&'a str> {
+    words.iter().map(AsRef::as_ref).find_map(|word| {
+        let rest = text.strip_prefix(word)?;
+        let latin = word.ends_with(|c: char| c.is_ascii_alphabetic());
+        let goes_on = latin && rest.starts_with(|c: char| c.is_ascii_alphanumeric());
+        (!goes_on).then_some(rest)
+    })
+}
+
+/// Returns the text before the first of these words that it ends with. A Latin word has to begin
+/// there: "what" does not end in "at".
+pub fn before_word<'a, W: AsRef<str>>(text: &'a str, words: &[W]) -> Option<&'a str> {
+    words.iter().map(AsRef::as_ref).find_map(|word| {
+        let rest = text.strip_suffix(word)?;
+        let latin = word.starts_with(|c: char| c.is_ascii_alphabetic());
+        (!latin || !is_inside(rest)).then_some(rest)
+    })
+}
+
+/// Returns true if a text ends within a Latin word or a number, so that no other can begin after
+/// it.
+pub(crate) fn is_inside(before: &str) -> bool {
+    before.ends_with(|c: char| c.is_ascii_alphanumeric())
+}

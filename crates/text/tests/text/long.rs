@@ -1,0 +1,83 @@
+//! Tests that a long text neither blocks nor breaks a reader, because a server reads any input.
+use std::{sync::mpsc, thread, time::Duration};
+
+use fugato_text::{
+    DateDirection, Limit, OrderTerms, TimeReference, dates, is_negated, is_question, keywords,
+    mentioned, money_in, named, number_after, path,
+};
+use jiff::civil::date;
+
+/// Each reader takes about a second. A reader with quadratic time would take minutes.
+const LONGEST: Duration = Duration::from_secs(60);
+
+type Reader = fn(&str);
+
+/// Runs a reader on a thread of its own, with no larger stack than those of a server.
+fn read(name: &str, text: String, reader: Reader) {
+    let (ended, end) = mpsc::channel();
+
+    let reading = thread::spawn(move || {
+        reader(&text);
+        ended.send(())
+    });
+    let ended = end.recv_timeout(LONGEST);
+    assert!(ended.is_ok(), "{name} does not end");
+
+    assert!(reading.join().is_ok(), "{name} panics");
+}
+
+#[test]
+fn no_text_keeps_a_reader_for_long() {
+    let readers: [(&str, usize, Reader); 11] = [
+        ("time", 20, |text| drop(TimeReference::of(text))),
+        ("money_in", 20, |text| {
+            let _ = money_in(text, &["预算", "budget", "about"]);
+        }),
+        ("keywords", 50, |text| drop(keywords(text))),
+        ("order", 20, |text| {
+            let _ = OrderTerms::of(text, Limit::Least);
+        }),
+        ("number_after", 20, |text| {
+            let _ = number_after(text, &["order", "#"]);
+        }),
+        ("mentioned", 20, |text| {
+            let _ = mentioned(text, ["sell", "order"]);
+        }),
+        ("negated", 20, |text| {
+            let _ = is_negated(text, &["sell", "卖"]);
+        }),
+        ("question", 20, |text| {
+            let _ = is_question(text);
+        }),
+        ("named", 20, |text| drop(named(text))),
+        ("path", 20, |text| drop(path(text))),
+        // It tries many patterns at every letter.
+        ("dates", 5, |text| {
+            drop(dates(text, date(2026, 11, 22), DateDirection::Ahead));
+        }),
+    ];
+    let pieces = [
+        "1",
+        "1 ",
+        "1小时",
+        "$1 ",
+        "好一的",
+        "sell ",
+        " ",
+        "3月2日到",
+        "in ",
+        ".",
+        "个",
+    ];
+    let counted = |tens: usize| {
+        let words: Vec<_> = (0..tens * 1000).map(|n| format!("w{n}")).collect();
+        words.join(" ")
+    };
+    for (name, tens, reader) in readers {
+        for piece in pieces {
+            let text = piece.repeat(tens * 10_000 / piece.len());
+            read(&format!("{name} of {piece:?}"), text, reader);
+        }
+        read(&format!("{name} of other words"), counted(tens), reader);
+    }
+}

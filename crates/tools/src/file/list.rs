@@ -1,0 +1,260 @@
+use std::{
+    collections::VecDeque,
+    time::{Duration, SystemTime},
+};
+
+use async_trait::async_trait;
+use cap_std::fs::{Dir, DirEntry};
+use fugato_tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
+use regex::{Regex, RegexBuilder};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Sandbox, SandboxError};
+
+/// The number of entries that are visited.
+const MOST_SEEN: usize = 5_000;
+/// The number of files that are listed.
+const MOST_FOUND: usize = 100;
+/// The largest text that is searched, in bytes.
+const MOST_TEXT: u64 = 256 * 1024;
+/// The number of texts that are searched.
+const MOST_TEXTS: usize = 500;
+/// The largest compiled pattern, in bytes.
+const MOST_PATTERN: usize = 256 * 1024;
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// The tool `list_files`, which lists files.
+#[derive(Debug, Clone)]
+pub struct ListFiles {
+    sandbox: Sandbox,
+}
+
+/// Which files to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListFilesArgs {
+    /// The folder to look in, with all folders below it; everything if left out.
+    #[serde(default)]
+    pub path: String,
+    /// A regular expression that occurs in the name, or in the text of a small text file.
+    #[serde(default)]
+    pub pattern: Option<String>,
+    /// Only files that were changed within so many days.
+    #[serde(default)]
+    pub days: Option<u32>,
+}
+
+impl ListFiles {
+    /// Creates the tool for the files of this sandbox.
+    pub fn new(sandbox: Sandbox) -> Self {
+        Self { sandbox }
+    }
+}
+
+#[async_trait]
+impl<S: Sync, U> Tool<S, U> for ListFiles {
+    type Input = ListFilesArgs;
+
+    fn spec(&self) -> ToolSpec {
+        let text = "Lists files whose name or text matches, newest first.";
+        ToolSpec::read("list_files", text)
+            .effect(EffectClass::Idempotent)
+            .argument_alias("filter", "pattern")
+            .argument_alias("regex", "pattern")
+            .argument_alias("folder", "path")
+            .argument_alias("directory", "path")
+            .preview(["pattern", "path"])
+    }
+
+    async fn call(
+        &self,
+        _: ToolContext<'_, S>,
+        args: ListFilesArgs,
+    ) -> Result<ToolOutput<U>, ToolFailure> {
+        let sandbox = self.sandbox.clone();
+        let listed = tokio::task::spawn_blocking(move || list(&sandbox, &args));
+        let listed = listed.await.map_err(ToolFailure::internal)??;
+        Ok(output(&listed))
+    }
+}
+
+/// A file that was found.
+#[derive(Debug)]
+struct FoundFile {
+    path: String,
+    bytes: u64,
+    changed: Option<SystemTime>,
+    /// The line that matches, if the name does not.
+    line: Option<String>,
+}
+
+#[derive(Debug, Default)]
+struct Listing {
+    found: Vec<FoundFile>,
+    /// True if a limit was reached, so that there may be more files.
+    cut: bool,
+}
+
+fn output<U>(listed: &Listing) -> ToolOutput<U> {
+    let line = |file: &FoundFile| match &file.line {
+        Some(line) => format!("- {}: {line}", file.path),
+        None => format!("- {}", file.path),
+    };
+    let mut text = match listed.found.len() {
+        0 => "no file matches".to_owned(),
+        _ => listed.found.iter().map(line).collect::<Vec<_>>().join("\n"),
+    };
+    if listed.cut {
+        text.push_str("\nThere are more; ask for a folder or a narrower pattern.");
+    }
+    let files = listed.found.iter().map(|file| {
+        json!({ "path": file.path, "bytes": file.bytes, "changed": file.changed.and_then(seconds), "line": file.line })
+    });
+    let files: Vec<_> = files.collect();
+    ToolOutput::new(text)
+        .summary(format!("{} files", files.len()))
+        .data(json!({ "files": files, "complete": !listed.cut }))
+}
+
+/// Returns the seconds since the Unix epoch.
+fn seconds(time: SystemTime) -> Option<u64> {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).ok()?;
+    Some(since.as_secs())
+}
+
+fn list(sandbox: &Sandbox, args: &ListFilesArgs) -> Result<Listing, ToolFailure> {
+    let pattern = args.pattern.as_deref().map(compiled).transpose()?;
+    let since = args
+        .days
+        .and_then(|days| SystemTime::now().checked_sub(DAY * days));
+    let mut search = Search {
+        pattern,
+        since,
+        seen: 0,
+        texts: 0,
+        listed: Listing::default(),
+    };
+    search.walk(sandbox.folder(&args.path)?)?;
+    let mut listed = search.listed;
+    listed
+        .found
+        .sort_by(|a, b| (b.changed, &a.path).cmp(&(a.changed, &b.path)));
+    listed.cut |= listed.found.len() > MOST_FOUND;
+    listed.found.truncate(MOST_FOUND);
+    Ok(listed)
+}
+
+fn compiled(pattern: &str) -> Result<Regex, ToolFailure> {
+    let built = RegexBuilder::new(pattern)
+        .case_insensitive(true)
+        .size_limit(MOST_PATTERN)
+        .build();
+    built.map_err(|error| {
+        // The last line holds the error; those before show its place.
+        let why = error.to_string();
+        let why = why.lines().last().unwrap_or_default().trim().to_owned();
+        ToolFailure::failed(format!(
+            "the pattern {pattern:?} is no regular expression: {why}; plain words are one"
+        ))
+    })
+}
+
+struct Search {
+    pattern: Option<Regex>,
+    since: Option<SystemTime>,
+    seen: usize,
+    texts: usize,
+    listed: Listing,
+}
+
+impl Search {
+    /// Walks breadth first, so that files near the top are found before the limit is reached.
+    fn walk(&mut self, from: (Dir, String)) -> Result<(), SandboxError> {
+        let mut due = VecDeque::from([from]);
+        while let Some((dir, path)) = due.pop_front() {
+            let unreadable = |source| SandboxError::Unreadable {
+                path: path.clone(),
+                source,
+            };
+            for entry in dir.entries().map_err(unreadable)? {
+                if self.seen == MOST_SEEN {
+                    self.listed.cut = true;
+                    return Ok(());
+                }
+                self.seen += 1;
+                // A file may vanish meanwhile; hidden files are left out.
+                let Ok(entry) = entry else { continue };
+                let name = entry.file_name().to_string_lossy().into_owned();
+                if name.starts_with('.') {
+                    continue;
+                }
+                let path = if path.is_empty() {
+                    name
+                } else {
+                    format!("{path}/{name}")
+                };
+                match entry.file_type() {
+                    Ok(kind) if kind.is_dir() => {
+                        due.extend(entry.open_dir().ok().map(|dir| (dir, path)));
+                    }
+                    Ok(kind) if kind.is_file() => self.file(&entry, path),
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn file(&mut self, entry: &DirEntry, path: String) {
+        let Ok(metadata) = entry.metadata() else {
+            return;
+        };
+        let changed = metadata
+            .modified()
+            .ok()
+            .map(cap_std::time::SystemTime::into_std);
+        if self
+            .since
+            .is_some_and(|since| changed.is_none_or(|changed| changed < since))
+        {
+            return;
+        }
+        let mut line = None;
+        let named = self
+            .pattern
+            .as_ref()
+            .is_none_or(|pattern| pattern.is_match(&path));
+        if !named {
+            line = self.in_text(entry, metadata.len());
+            if line.is_none() {
+                return;
+            }
+        }
+        let bytes = metadata.len();
+        self.listed.found.push(FoundFile {
+            path,
+            bytes,
+            changed,
+            line,
+        });
+    }
+
+    /// Returns the first line of a text that matches.
+    fn in_text(&mut self, entry: &DirEntry, bytes: u64) -> Option<String> {
+        const LONGEST: usize = 120;
+        let pattern = self.pattern.as_ref()?;
+        if bytes > MOST_TEXT {
+            return None;
+        }
+        if self.texts == MOST_TEXTS {
+            self.listed.cut = true;
+            return None;
+        }
+        self.texts += 1;
+        let text = std::io::read_to_string(entry.open().ok()?).ok()?;
+        let line = text.lines().find(|line| pattern.is_match(line))?;
+        Some(line.trim().chars().take(LONGEST).collect())
+    }
+}

@@ -1,0 +1,88 @@
+use std::fmt::Write as _;
+
+use async_trait::async_trait;
+use fugato_tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::{Sandbox, SandboxError};
+
+/// The largest part of a file that is read at all, in bytes.
+const MOST_BYTES: u64 = 4 * 1024 * 1024;
+/// The length of the text for a model at once, in characters.
+const MOST_TEXT: usize = 10_000;
+
+/// The tool `read_file`, which reads a file.
+#[derive(Debug, Clone)]
+pub struct ReadFile {
+    sandbox: Sandbox,
+}
+
+/// Which file to read.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ReadFileArgs {
+    /// The file.
+    pub path: String,
+    /// How many characters to leave out at the beginning.
+    #[serde(default)]
+    pub from: usize,
+}
+
+impl ReadFile {
+    /// Creates the tool for the files of this sandbox.
+    pub fn new(sandbox: Sandbox) -> Self {
+        Self { sandbox }
+    }
+}
+
+#[async_trait]
+impl<S: Sync, U> Tool<S, U> for ReadFile {
+    type Input = ReadFileArgs;
+
+    fn spec(&self) -> ToolSpec {
+        ToolSpec::read("read_file", "Reads a text file.")
+            .effect(EffectClass::Idempotent)
+            .argument_alias("file", "path")
+            .argument_alias("filename", "path")
+            .preview(["path"])
+    }
+
+    async fn call(
+        &self,
+        _: ToolContext<'_, S>,
+        args: ReadFileArgs,
+    ) -> Result<ToolOutput<U>, ToolFailure> {
+        let sandbox = self.sandbox.clone();
+        let path = args.path.clone();
+        let read = tokio::task::spawn_blocking(move || sandbox.read(&path, MOST_BYTES));
+        let bytes = read.await.map_err(ToolFailure::internal)??;
+        let text = text(bytes).ok_or(SandboxError::NotText {
+            path: args.path.clone(),
+        })?;
+        let mut rest = text.chars().skip(args.from);
+        let mut shown: String = rest.by_ref().take(MOST_TEXT).collect();
+        let next = rest.next().map(|_| args.from + MOST_TEXT);
+        if let Some(next) = next {
+            // Writing to a string cannot fail.
+            let _ = write!(shown, "\n… it goes on; read on with \"from\": {next}");
+        }
+        let output = ToolOutput::new(shown).summary(args.path.clone());
+        Ok(output.data(json!({ "path": args.path, "next": next })))
+    }
+}
+
+/// Returns the text of a file, of which the last character may be cut off; none if it is not UTF-8.
+fn text(bytes: Vec<u8>) -> Option<String> {
+    match String::from_utf8(bytes) {
+        Ok(text) => Some(text),
+        Err(error) => {
+            let utf8 = error.utf8_error();
+            let cut_off = utf8.error_len().is_none();
+            let mut bytes = error.into_bytes();
+            bytes.truncate(utf8.valid_up_to());
+            cut_off.then(|| String::from_utf8(bytes).ok()).flatten()
+        }
+    }
+}

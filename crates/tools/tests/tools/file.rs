@@ -1,0 +1,221 @@
+//! The results of the tools, and their refusals.
+use std::fs;
+
+use fugato_state::{ToolCall, ToolStatus};
+use fugato_tool::{GateChain, Registry, ToolContext, ToolResult, Visibility, confirm_writes};
+use fugato_tools::file::{ListFiles, ReadFile, Sandbox, WriteFile};
+use serde_json::{Value, json};
+
+struct FileState {
+    folder: tempfile::TempDir,
+    registry: Registry<(), ()>,
+}
+
+impl FileState {
+    fn new(files: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        for (path, text) in files {
+            let path = folder.path().join(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
+            fs::write(path, text).expect("a file");
+        }
+        let sandbox = Sandbox::open(folder.path()).expect("it is there");
+        let registry = Registry::builder()
+            .tool(ListFiles::new(sandbox.clone()))
+            .tool(ReadFile::new(sandbox.clone()))
+            .tool(WriteFile::new(sandbox))
+            .build()
+            .expect("three tools");
+        Self { folder, registry }
+    }
+
+    async fn call(&self, name: &str, arguments: Value) -> ToolResult<()> {
+        let call = ToolCall::new("c", name, arguments);
+        self.registry.call(&call, ToolContext::new(&())).await
+    }
+
+    async fn paths(&self, arguments: Value) -> Vec<String> {
+        let listed = self.call("list_files", arguments).await;
+        let files = listed.data.get("files").and_then(Value::as_array).cloned();
+        let files = files.unwrap_or_default();
+        let path = |file: &Value| {
+            let path = file.get("path").and_then(Value::as_str);
+            path.unwrap_or_default().to_owned()
+        };
+        let mut paths: Vec<_> = files.iter().map(path).collect();
+        paths.sort();
+        paths
+    }
+}
+
+fn desk() -> FileState {
+    FileState::new(&[
+        ("Documents/plan_v1.md", "# 项目计划书\nweek 1"),
+        ("Documents/old/Proposal.txt", "x"),
+        ("music/song.txt", "la"),
+        (".hidden/plan.md", "计划书"),
+    ])
+}
+
+#[tokio::test]
+async fn trn_8_files_are_found_by_name_text_and_age() {
+    let desk = desk();
+    let wanted = json!({ "path": "~/Documents", "pattern": ".*(计划书|proposal).*" });
+    let both = ["Documents/old/Proposal.txt", "Documents/plan_v1.md"];
+    assert_eq!(desk.paths(wanted).await, both);
+    let everything = [
+        "Documents/old/Proposal.txt",
+        "Documents/plan_v1.md",
+        "music/song.txt",
+    ];
+    assert_eq!(desk.paths(json!({})).await, everything);
+    assert_eq!(desk.paths(json!({ "days": 1 })).await, everything);
+    let song = desk.folder.path().join("music/song.txt");
+    let long_ago = std::time::SystemTime::now() - std::time::Duration::from_hours(72);
+    let file = fs::File::options().append(true).open(song).expect("a file");
+    file.set_modified(long_ago).expect("a time");
+    assert_eq!(desk.paths(json!({ "days": 1 })).await, both);
+    let listed = desk
+        .call("list_files", json!({ "pattern": "计划书" }))
+        .await;
+    assert_eq!(listed.text, "- Documents/plan_v1.md: # 项目计划书");
+}
+
+#[tokio::test]
+async fn trn_c1_other_names_of_the_pattern_are_taken_for_it() {
+    let desk = desk();
+    for name in ["pattern", "filter", "regex"] {
+        assert_eq!(
+            desk.paths(json!({ name: "song" })).await,
+            ["music/song.txt"],
+            "{name}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_listed_or_read_says_what_can() {
+    let desk = desk();
+    let cases = [
+        (
+            "list_files",
+            json!({ "pattern": "(" }),
+            ToolStatus::Failed,
+            "plain words are one",
+        ),
+        (
+            "list_files",
+            json!({ "path": "none" }),
+            ToolStatus::Failed,
+            "there is no \"none\"",
+        ),
+        (
+            "list_files",
+            json!({ "path": "../" }),
+            ToolStatus::Blocked,
+            "outside of the folder",
+        ),
+        (
+            "read_file",
+            json!({ "path": "none.md" }),
+            ToolStatus::Failed,
+            "list_files tells",
+        ),
+        (
+            "read_file",
+            json!({ "path": "music" }),
+            ToolStatus::Failed,
+            "is no file",
+        ),
+    ];
+    for (tool, arguments, status, told) in cases {
+        let result = desk.call(tool, arguments.clone()).await;
+        assert_eq!(result.status, status, "{tool} {arguments}: {}", result.text);
+        assert!(result.text.contains(told), "{}", result.text);
+    }
+    fs::write(desk.folder.path().join("photo.jpg"), b"\xff\xd8\xff").expect("a file");
+    let photo = desk.call("read_file", json!({ "path": "photo.jpg" })).await;
+    assert_eq!(photo.text, "\"photo.jpg\" is no text in UTF-8");
+}
+
+#[tokio::test]
+async fn a_long_file_is_read_in_parts() {
+    let text = "报".repeat(10_001);
+    let desk = FileState::new(&[("long.md", &text)]);
+    let first = desk.call("read_file", json!({ "path": "long.md" })).await;
+    assert_eq!(first.data["next"], 10_000);
+    let last = desk
+        .call("read_file", json!({ "path": "long.md", "from": 10_000 }))
+        .await;
+    assert_eq!(
+        (last.text.as_str(), &last.data["next"]),
+        ("报", &Value::Null)
+    );
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_file_is_replaced_as_a_whole_and_a_link_stays_a_link() {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+    let desk = FileState::new(&[("list.md", "tea"), ("deep/far.md", "far")]);
+    let at = |path: &str| desk.folder.path().join(path);
+    let read = |path: &str| fs::read_to_string(at(path)).expect("it is there");
+    fs::set_permissions(at("list.md"), fs::Permissions::from_mode(0o640)).expect("it is ours");
+    fs::hard_link(at("list.md"), at("before.md")).expect("a link");
+    symlink("deep/far.md", at("near.md")).expect("a link");
+    for (path, told) in [
+        ("list.md", "list.md is written: 6 bytes"),
+        ("near.md", "near.md is written: 6 bytes"),
+        ("new.md", "new.md is written: 6 bytes"),
+        ("deep", "\"deep\" is no file"),
+        (
+            "none/x.md",
+            "there is no \"none/x.md\"; list_files tells what there is",
+        ),
+    ] {
+        let written = desk.call("write_file", json!({ "path": path, "text": "coffee" }));
+        assert_eq!(written.await.text, told);
+    }
+    // A reader during the writing sees the old text, and so does one after a full disk.
+    assert_eq!(
+        (read("list.md"), read("before.md")),
+        ("coffee".into(), "tea".into())
+    );
+    let mode = fs::metadata(at("list.md"))
+        .expect("it is there")
+        .permissions();
+    assert_eq!(mode.mode() & 0o777, 0o640);
+    assert!(at("near.md").is_symlink());
+    assert_eq!(read("deep/far.md"), "coffee");
+    let mut names: Vec<_> = fs::read_dir(desk.folder.path())
+        .expect("a folder")
+        .map(|entry| entry.expect("an entry").file_name())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["before.md", "deep", "list.md", "near.md", "new.md"]);
+}
+
+#[test]
+fn k35_a_card_says_what_a_write_replaces_and_shows_all_of_it() {
+    let desk = desk();
+    let card = |path: &str| {
+        let arguments = json!({ "path": path, "text": "line one\nline two\nthe end" });
+        let call = ToolCall::new("c", "write_file", arguments);
+        let round = desk.registry.round(&[call], &Visibility::new());
+        let round = round.judged(&GateChain::<()>::new().with(confirm_writes), &());
+        let card = round.cards().next().cloned();
+        let card = card.expect("a write is asked about");
+        (card.consequence, card.summary)
+    };
+    let text = "text:\n  line one\n  line two\n  the end";
+    assert_eq!(
+        card("music/song.txt"),
+        (
+            "overwrites \"music/song.txt\", 2 bytes".into(),
+            format!("path: music/song.txt\n{text}")
+        )
+    );
+    assert_eq!(card("new.txt").0, "makes a new file \"new.txt\"");
+    // It would be refused.
+    assert_eq!(card("../other.txt").0, "");
+}
