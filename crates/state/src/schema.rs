@@ -1,17 +1,21 @@
+mod form;
 mod normal;
+mod validate;
 
 use std::{
-    collections::HashMap,
     fmt,
-    sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
 };
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The JSON Schema of a value. Cheap to clone; compiled when it is first checked against, and once
-/// for all that are the same.
+/// The JSON Schema of a value. Cheap to clone.
+///
+/// The keywords of draft 2020-12 are checked, and the tuples and dependencies of draft 7; `format`
+/// and the keywords about contents are annotations. References lead within the schema. A `pattern`
+/// that needs looking around or references to groups allows every text.
 #[derive(derive_more::Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "Value", into = "Value")]
 #[debug("Schema({})", self.0.schema)]
@@ -19,46 +23,15 @@ pub struct Schema(Arc<Inner>);
 
 struct Inner {
     schema: Value,
-    compiled: OnceLock<CompileResult>,
-}
-
-type CompileResult = Result<Arc<jsonschema::Validator>, SchemaError>;
-
-/// The schemas that were compiled last, by their text. Those of a program are few, and come back:
-/// with each question that is read from a log, and each registry that is built.
-static COMPILED: LazyLock<Mutex<HashMap<String, CompileResult>>> = LazyLock::new(Mutex::default);
-
-/// So many are kept, and then they are compiled anew.
-const KEPT: usize = 256;
-/// A longer text is not kept.
-const LONG: usize = 64 * 1024;
-
-/// Compiles a schema, or finds the same one compiled.
-fn compile(schema: &Value) -> CompileResult {
-    let text = schema.to_string();
-    let kept = || COMPILED.lock().unwrap_or_else(PoisonError::into_inner);
-    let known = kept().get(&text).cloned();
-    if let Some(known) = known {
-        return known;
-    }
-    let compiled = jsonschema::validator_for(schema)
-        .map(Arc::new)
-        .map_err(|error| SchemaError::Invalid(error.to_string()));
-    if text.len() <= LONG {
-        let mut kept = kept();
-        if kept.len() >= KEPT {
-            kept.clear();
-        }
-        kept.insert(text, compiled.clone());
-    }
-    compiled
+    /// The flaw of the schema itself, found when it is first checked against.
+    flaw: OnceLock<Option<String>>,
 }
 
 impl From<Value> for Schema {
     fn from(schema: Value) -> Self {
         Self(Arc::new(Inner {
             schema,
-            compiled: OnceLock::new(),
+            flaw: OnceLock::new(),
         }))
     }
 }
@@ -84,7 +57,7 @@ impl Schema {
     /// Creates a schema from JSON; `Invalid` if it is not a valid JSON Schema.
     pub fn new(schema: Value) -> Result<Self, SchemaError> {
         let schema = Self::from(schema);
-        schema.compiled()?;
+        schema.well_formed()?;
         Ok(schema)
     }
 
@@ -104,14 +77,8 @@ impl Schema {
 
     /// Checks a value. Each violation names its place, so that a person or a model can correct it.
     pub fn check(&self, value: &Value) -> Result<(), SchemaError> {
-        let violations: Vec<_> = self
-            .compiled()?
-            .iter_errors(value)
-            .map(|error| Violation {
-                path: error.instance_path().to_string(),
-                message: error.to_string(),
-            })
-            .collect();
+        self.well_formed()?;
+        let violations = validate::violations(&self.0.schema, value);
         if violations.is_empty() {
             Ok(())
         } else {
@@ -119,9 +86,10 @@ impl Schema {
         }
     }
 
-    fn compiled(&self) -> Result<&jsonschema::Validator, SchemaError> {
-        let compiled = self.0.compiled.get_or_init(|| compile(&self.0.schema));
-        compiled.as_deref().map_err(Clone::clone)
+    fn well_formed(&self) -> Result<(), SchemaError> {
+        let flaw = self.0.flaw.get_or_init(|| form::flaw(&self.0.schema));
+        flaw.clone()
+            .map_or(Ok(()), |flaw| Err(SchemaError::Invalid(flaw)))
     }
 }
 
@@ -199,22 +167,42 @@ mod tests {
     }
 
     #[test]
-    fn the_same_schema_is_compiled_once() {
-        let schema = || Schema::new(json!({ "type": "integer", "maximum": 71 })).unwrap();
-        let (one, two) = (schema(), schema());
-        assert!(std::ptr::eq(
-            one.compiled().unwrap(),
-            two.compiled().unwrap()
-        ));
-        let other = Schema::new(json!({ "type": "integer", "maximum": 72 })).unwrap();
-        assert!(one.check(&json!(72)).is_err());
-        assert_eq!(other.check(&json!(72)), Ok(()));
-        // However many there are, each is checked against its own.
-        for most in 0..=2 * KEPT {
-            let schema = Schema::from(json!({ "maximum": most }));
-            assert_eq!(schema.check(&json!(most)), Ok(()));
-            assert!(schema.check(&json!(most + 1)).is_err());
-        }
+    fn a_schema_or_value_that_never_ends_costs_no_stack() {
+        let endless = Schema::new(json!({ "$ref": "#" })).unwrap();
+        assert!(endless.check(&json!(1)).is_err());
+        let both = json!({ "not": { "$ref": "#" }, "unevaluatedItems": false, "anyOf": [{ "$ref": "#" }] });
+        assert!(Schema::new(both).unwrap().check(&json!([[]])).is_err());
+
+        let tree = Schema::new(json!({ "items": { "$ref": "#" }, "type": "array" })).unwrap();
+        let deep = |levels| (0..levels).fold(json!([]), |inner, _| json!([inner]));
+        assert_eq!(tree.check(&deep(250)), Ok(()));
+        let SchemaError::Violated(found) = tree.check(&deep(300)).unwrap_err() else {
+            panic!("the schema is valid");
+        };
+        assert_eq!(
+            found[0].message,
+            "it is nested too deeply, or too large, to be checked"
+        );
+    }
+
+    #[test]
+    fn a_reference_leads_within_the_schema() {
+        let schema = Schema::new(json!({
+            "properties": { "a": { "$ref": "#/$defs/b~1c%20d" }, "e": { "$ref": "#whole" } },
+            "$defs": { "b/c d": { "type": "null" }, "f": { "$anchor": "whole", "type": "integer" } },
+        }));
+        let schema = schema.unwrap();
+        assert_eq!(schema.check(&json!({ "a": null, "e": 1.0 })), Ok(()));
+        let broken = schema.check(&json!({ "a": 1, "e": 1.5 })).unwrap_err();
+        assert_eq!(
+            broken.to_string(),
+            "/a: 1 is not of type \"null\"; /e: 1.5 is not of type \"integer\""
+        );
+        let abroad = Schema::new(json!({ "items": { "$ref": "https://example.org/tree" } }));
+        assert_eq!(
+            abroad.unwrap_err().to_string(),
+            "the schema is not a valid JSON Schema: /items/$ref: \"https://example.org/tree\" is not a reference within the schema"
+        );
     }
 
     #[test]

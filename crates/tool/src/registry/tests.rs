@@ -214,7 +214,7 @@ fn sch_58_wrong_arguments_are_told_with_their_places() {
             json!({ "limit": "3", "day": 1 }),
             vec![
                 "there is no argument `day`; allowed are `limit` and `status`",
-                r#"/limit: "3" is not of types "null", "integer""#,
+                r#"/limit: "3" is not of types "integer", "null""#,
             ],
         ),
         (json!([1]), vec!["the arguments must be a JSON object"]),

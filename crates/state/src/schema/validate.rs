@@ -1,0 +1,610 @@
+//! Checks of values against a JSON Schema: draft 2020-12, and the tuples and dependencies of draft
+//! 7. `format` and the keywords about contents are annotations. References are followed within the
+//! schema.
+use std::{cell::Cell, cmp::Ordering, collections::BTreeSet};
+
+use regex_lite::Regex;
+use serde_json::{Map, Number, Value};
+
+use super::Violation;
+
+/// The greatest number of schemas within each other, references included: a schema that refers to
+/// itself must not exhaust the stack.
+const DEEPEST: usize = 512;
+/// The greatest number of schemas that are applied, for one that refers to itself twice.
+const MOST: usize = 1_000_000;
+
+/// Returns the violations of a value, in the order of the schema's keywords.
+pub(super) fn violations(root: &Value, value: &Value) -> Vec<Violation> {
+    let left = Cell::new(MOST);
+    let mut checker = Checker::new(root, &left, 0);
+    checker.apply(root, value);
+    if left.get() > 0 {
+        return checker.found;
+    }
+    vec![Violation {
+        path: String::new(),
+        message: "it is nested too deeply, or too large, to be checked".to_owned(),
+    }]
+}
+
+/// Finds the schema of a reference within the root schema.
+pub(super) fn resolve<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
+    let name = percent_decoded(reference.strip_prefix('#')?)?;
+    if name.is_empty() || name.starts_with('/') {
+        return root.pointer(&name);
+    }
+    anchored(root, &name)
+}
+
+fn percent_decoded(text: &str) -> Option<String> {
+    let mut bytes = text.bytes();
+    let mut decoded = vec![];
+    while let Some(byte) = bytes.next() {
+        let mut digit = || char::from(bytes.next()?).to_digit(16);
+        decoded.push(match byte {
+            b'%' => u8::try_from(digit()? * 16 + digit()?).ok()?,
+            byte => byte,
+        });
+    }
+    String::from_utf8(decoded).ok()
+}
+
+fn anchored<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
+    match schema {
+        Value::Object(rules) if rules.get("$anchor").and_then(Value::as_str) == Some(name) => {
+            Some(schema)
+        }
+        Value::Object(rules) => rules.values().find_map(|rule| anchored(rule, name)),
+        Value::Array(rules) => rules.iter().find_map(|rule| anchored(rule, name)),
+        _ => None,
+    }
+}
+
+/// Returns true if a value has one of the types of a `type` keyword.
+fn has_type(value: &Value, name: &str) -> bool {
+    match (name, value) {
+        ("null", Value::Null)
+        | ("boolean", Value::Bool(_))
+        | ("string", Value::String(_))
+        | ("array", Value::Array(_))
+        | ("object", Value::Object(_))
+        | ("number", Value::Number(_)) => true,
+        ("integer", Value::Number(number)) => {
+            integer(number).is_some() || number.as_f64().is_some_and(|it| it.fract() == 0.0)
+        }
+        _ => false,
+    }
+}
+
+fn integer(number: &Number) -> Option<i128> {
+    let signed = number.as_i64().map(i128::from);
+    signed.or_else(|| number.as_u64().map(i128::from))
+}
+
+fn order(one: &Number, other: &Number) -> Option<Ordering> {
+    match (integer(one), integer(other)) {
+        (Some(one), Some(other)) => Some(one.cmp(&other)),
+        _ => one.as_f64()?.partial_cmp(&other.as_f64()?),
+    }
+}
+
+fn is_multiple(number: &Number, of: &Number) -> bool {
+    match (integer(number), integer(of)) {
+        (_, Some(0)) => false,
+        (Some(number), Some(of)) => number % of == 0,
+        _ => {
+            let parts = number.as_f64().zip(of.as_f64());
+            parts.is_some_and(|(number, of)| {
+                let times = number / of;
+                // 0.3 is a multiple of 0.1, whatever binary fractions make of it.
+                (times - times.round()).abs() <= 1e-9 * times.abs().max(1.0)
+            })
+        }
+    }
+}
+
+/// Returns true if two values are equal, where 1 and 1.0 are the same number.
+fn is_same(one: &Value, other: &Value) -> bool {
+    match (one, other) {
+        (Value::Number(one), Value::Number(other)) => order(one, other) == Some(Ordering::Equal),
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(a, b)| is_same(a, b))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            let has_same = |(key, a)| other.get(key).is_some_and(|b| is_same(a, b));
+            one.len() == other.len() && one.iter().all(has_same)
+        }
+        _ => one == other,
+    }
+}
+
+/// Returns true if a text matches a pattern. A pattern in a dialect that the engine does not know
+/// allows everything: whoever gave the schema checks it again.
+fn matches(pattern: &str, text: &str) -> bool {
+    Regex::new(pattern).map_or(true, |pattern| pattern.is_match(text))
+}
+
+fn strings(rule: &Value) -> impl Iterator<Item = &str> {
+    let list = rule.as_array().into_iter().flatten();
+    list.filter_map(Value::as_str)
+}
+
+fn quoted<'v>(values: impl IntoIterator<Item = &'v Value>, last: &str) -> String {
+    let mut texts: Vec<_> = values.into_iter().map(Value::to_string).collect();
+    match texts.pop() {
+        Some(end) if texts.is_empty() => end,
+        Some(end) => format!("{}{last}{end}", texts.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// A check of one value: the violations so far, and the place that is checked.
+struct Checker<'s> {
+    root: &'s Value,
+    /// The number of schemas that may still be applied; 0 ends the whole check.
+    left: &'s Cell<usize>,
+    found: Vec<Violation>,
+    path: String,
+    depth: usize,
+}
+
+impl<'s> Checker<'s> {
+    fn new(root: &'s Value, left: &'s Cell<usize>, depth: usize) -> Self {
+        Self {
+            root,
+            left,
+            found: vec![],
+            path: String::new(),
+            depth,
+        }
+    }
+
+    fn report(&mut self, message: String) {
+        let path = self.path.clone();
+        self.found.push(Violation { path, message });
+    }
+
+    fn demand(&mut self, holds: bool, message: impl FnOnce() -> String) {
+        if !holds {
+            self.report(message());
+        }
+    }
+
+    /// Returns true if a value fits a schema.
+    fn fits(&self, schema: &'s Value, value: &Value) -> bool {
+        let mut checker = Self::new(self.root, self.left, self.depth);
+        checker.apply(schema, value);
+        checker.found.is_empty()
+    }
+
+    /// Checks the value at a key or an index of the present one.
+    fn within(&mut self, key: &str, schema: &'s Value, value: &Value) {
+        let outer = self.path.len();
+        self.path.push('/');
+        self.path
+            .push_str(&key.replace('~', "~0").replace('/', "~1"));
+        self.apply(schema, value);
+        self.path.truncate(outer);
+    }
+
+    fn apply(&mut self, schema: &'s Value, value: &Value) {
+        let left = if self.depth < DEEPEST {
+            self.left.get()
+        } else {
+            0
+        };
+        self.left.set(left.saturating_sub(1));
+        let rules = match schema {
+            _ if left == 0 => return,
+            Value::Object(rules) => rules,
+            Value::Bool(false) => {
+                return self.report(format!("no value is allowed, and it is {value}"));
+            }
+            _ => return,
+        };
+        self.depth += 1;
+        for (keyword, rule) in rules {
+            match value {
+                Value::Number(number) => self.number(keyword, rule, number),
+                Value::String(text) => self.string(keyword, rule, text),
+                Value::Array(items) => self.array(keyword, rule, rules, items),
+                Value::Object(fields) => self.object(keyword, rule, rules, fields),
+                Value::Null | Value::Bool(_) => {}
+            }
+            self.any(keyword, rule, rules, value);
+        }
+        self.depth -= 1;
+    }
+
+    /// Checks the keywords for values of all types.
+    fn any(
+        &mut self,
+        keyword: &str,
+        rule: &'s Value,
+        rules: &'s Map<String, Value>,
+        value: &Value,
+    ) {
+        match (keyword, rule) {
+            ("$ref", Value::String(reference)) => match resolve(self.root, reference) {
+                Some(schema) => self.apply(schema, value),
+                None => self.report(format!("the schema has nothing at {reference}")),
+            },
+            ("type", Value::String(name)) => self.demand(has_type(value, name), || {
+                format!("{value} is not of type {rule}")
+            }),
+            ("type", Value::Array(names)) => {
+                let fits = strings(rule).any(|name| has_type(value, name));
+                self.demand(fits, || {
+                    format!("{value} is not of types {}", quoted(names, ", "))
+                });
+            }
+            ("enum", Value::Array(allowed)) => {
+                let fits = allowed.iter().any(|one| is_same(one, value));
+                self.demand(fits, || {
+                    format!("{value} is not one of {}", quoted(allowed, " or "))
+                });
+            }
+            ("const", _) => self.demand(is_same(rule, value), || format!("{rule} was expected")),
+            ("allOf", Value::Array(all)) => all.iter().for_each(|schema| self.apply(schema, value)),
+            ("anyOf", Value::Array(any)) => {
+                let fits = any.iter().any(|schema| self.fits(schema, value));
+                self.demand(fits, || no_branch(value, keyword));
+            }
+            ("oneOf", Value::Array(one)) => {
+                let fitting = one.iter().filter(|schema| self.fits(schema, value));
+                match fitting.take(2).count() {
+                    0 => self.report(no_branch(value, keyword)),
+                    1 => {}
+                    _ => self.report(format!(
+                        "{value} is valid under more than one of the schemas listed in the 'oneOf' keyword"
+                    )),
+                }
+            }
+            ("not", _) => self.demand(!self.fits(rule, value), || {
+                format!("{rule} is not allowed for {value}")
+            }),
+            ("if", _) => {
+                let branch = if self.fits(rule, value) {
+                    "then"
+                } else {
+                    "else"
+                };
+                if let Some(schema) = rules.get(branch) {
+                    self.apply(schema, value);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn number(&mut self, keyword: &str, rule: &Value, number: &Number) {
+        let Value::Number(limit) = rule else { return };
+        let ordered = || order(number, limit);
+        match keyword {
+            "minimum" => self.demand(ordered() != Some(Ordering::Less), || {
+                format!("{number} is less than the minimum of {limit}")
+            }),
+            "maximum" => self.demand(ordered() != Some(Ordering::Greater), || {
+                format!("{number} is greater than the maximum of {limit}")
+            }),
+            "exclusiveMinimum" => self.demand(ordered() == Some(Ordering::Greater), || {
+                format!("{number} is less than or equal to the minimum of {limit}")
+            }),
+            "exclusiveMaximum" => self.demand(ordered() == Some(Ordering::Less), || {
+                format!("{number} is greater than or equal to the maximum of {limit}")
+            }),
+            "multipleOf" => self.demand(is_multiple(number, limit), || {
+                format!("{number} is not a multiple of {limit}")
+            }),
+            _ => {}
+        }
+    }
+
+    fn string(&mut self, keyword: &str, rule: &Value, text: &str) {
+        let shown = || Value::from(text);
+        match (keyword, rule) {
+            ("minLength", Value::Number(least)) => {
+                self.demand(at_least(text.chars().count(), least), || {
+                    format!(
+                        "{} is shorter than {least} {}",
+                        shown(),
+                        plural(least, "character")
+                    )
+                });
+            }
+            ("maxLength", Value::Number(most)) => {
+                self.demand(at_most(text.chars().count(), most), || {
+                    format!(
+                        "{} is longer than {most} {}",
+                        shown(),
+                        plural(most, "character")
+                    )
+                });
+            }
+            ("pattern", Value::String(pattern)) => self.demand(matches(pattern, text), || {
+                format!("{} does not match {rule}", shown())
+            }),
+            _ => {}
+        }
+    }
+
+    fn array(
+        &mut self,
+        keyword: &str,
+        rule: &'s Value,
+        rules: &'s Map<String, Value>,
+        items: &[Value],
+    ) {
+        let shown = || Value::from(items);
+        match (keyword, rule) {
+            ("minItems", Value::Number(least)) => self.demand(at_least(items.len(), least), || {
+                format!(
+                    "{} has less than {least} {}",
+                    shown(),
+                    plural(least, "item")
+                )
+            }),
+            ("maxItems", Value::Number(most)) => self.demand(at_most(items.len(), most), || {
+                format!("{} has more than {most} {}", shown(), plural(most, "item"))
+            }),
+            ("uniqueItems", Value::Bool(true)) => {
+                let mut pairs = items.iter().enumerate();
+                let unique = pairs.all(|(n, one)| !items.iter().take(n).any(|it| is_same(it, one)));
+                self.demand(unique, || format!("{} has non-unique elements", shown()));
+            }
+            // In draft 7 a list of schemas is a tuple.
+            ("prefixItems" | "items", Value::Array(tuple)) => {
+                for (n, (schema, item)) in tuple.iter().zip(items).enumerate() {
+                    self.within(&n.to_string(), schema, item);
+                }
+            }
+            ("items" | "additionalItems", _) => {
+                let tuple = rules.get(if keyword == "items" {
+                    "prefixItems"
+                } else {
+                    "items"
+                });
+                let tuple = match (keyword, tuple.and_then(Value::as_array)) {
+                    // Without a tuple there are no additional items.
+                    ("additionalItems", None) => return,
+                    (_, tuple) => tuple.map_or(0, Vec::len),
+                };
+                for (n, item) in items.iter().enumerate().skip(tuple) {
+                    self.within(&n.to_string(), rule, item);
+                }
+            }
+            ("contains", _) => {
+                let fitting = items.iter().filter(|item| self.fits(rule, item)).count();
+                let least = rules.get("minContains").and_then(Value::as_number);
+                let most = rules.get("maxContains").and_then(Value::as_number);
+                let enough = least.map_or(fitting > 0, |least| at_least(fitting, least));
+                let fits = enough && most.is_none_or(|most| at_most(fitting, most));
+                self.demand(fits, || {
+                    format!(
+                        "{fitting} of {} are valid under the schema of 'contains'",
+                        shown()
+                    )
+                });
+            }
+            ("unevaluatedItems", _) => {
+                let known = self.evaluated(rules, &Value::from(items), keyword);
+                for (n, item) in items.iter().enumerate() {
+                    let n = n.to_string();
+                    if !known.contains(&n) {
+                        self.within(&n, rule, item);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn object(
+        &mut self,
+        keyword: &str,
+        rule: &'s Value,
+        rules: &'s Map<String, Value>,
+        fields: &Map<String, Value>,
+    ) {
+        let shown = || Value::from(fields.clone());
+        match (keyword, rule) {
+            ("required", _) => self.require(strings(rule), fields),
+            ("minProperties", Value::Number(least)) => {
+                self.demand(at_least(fields.len(), least), || {
+                    format!("{} has less than {least} properties", shown())
+                });
+            }
+            ("maxProperties", Value::Number(most)) => {
+                self.demand(at_most(fields.len(), most), || {
+                    format!("{} has more than {most} properties", shown())
+                });
+            }
+            ("properties", Value::Object(schemas)) => {
+                for (key, schema) in schemas {
+                    if let Some(value) = fields.get(key) {
+                        self.within(key, schema, value);
+                    }
+                }
+            }
+            ("patternProperties", Value::Object(schemas)) => {
+                for (pattern, schema) in schemas {
+                    for (key, value) in fields.iter().filter(|(key, _)| matches(pattern, key)) {
+                        self.within(key, schema, value);
+                    }
+                }
+            }
+            ("additionalProperties" | "unevaluatedProperties", _) => {
+                let known = if keyword == "additionalProperties" {
+                    declared(rules, fields)
+                } else {
+                    self.evaluated(rules, &shown(), keyword)
+                };
+                self.rest(
+                    keyword,
+                    rule,
+                    fields.iter().filter(|(key, _)| !known.contains(*key)),
+                );
+            }
+            ("propertyNames", _) => {
+                for key in fields.keys() {
+                    self.apply(rule, &Value::from(key.as_str()));
+                }
+            }
+            ("dependentRequired" | "dependentSchemas" | "dependencies", Value::Object(by_key)) => {
+                for (_, wanted) in by_key.iter().filter(|(key, _)| fields.contains_key(*key)) {
+                    match wanted {
+                        Value::Array(_) => self.require(strings(wanted), fields),
+                        schema => self.apply(schema, &shown()),
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn require<'k>(&mut self, keys: impl Iterator<Item = &'k str>, fields: &Map<String, Value>) {
+        for key in keys.filter(|key| !fields.contains_key(*key)) {
+            self.report(format!("{} is a required property", Value::from(key)));
+        }
+    }
+
+    /// Checks the fields that no other keyword names.
+    fn rest<'v>(
+        &mut self,
+        keyword: &str,
+        schema: &'s Value,
+        fields: impl Iterator<Item = (&'v String, &'v Value)>,
+    ) {
+        if schema != &Value::Bool(false) {
+            fields.for_each(|(key, value)| self.within(key, schema, value));
+            return;
+        }
+        let unexpected: Vec<_> = fields.map(|(key, _)| format!("'{key}'")).collect();
+        let kind = if keyword == "additionalProperties" {
+            "Additional"
+        } else {
+            "Unevaluated"
+        };
+        let were = if unexpected.len() == 1 { "was" } else { "were" };
+        self.demand(unexpected.is_empty(), || {
+            format!(
+                "{kind} properties are not allowed ({} {were} unexpected)",
+                unexpected.join(", ")
+            )
+        });
+    }
+
+    /// Returns the keys or indexes of a value that keywords other than `asking` have evaluated.
+    fn evaluated(
+        &self,
+        rules: &'s Map<String, Value>,
+        value: &Value,
+        asking: &str,
+    ) -> BTreeSet<String> {
+        let mut known = BTreeSet::new();
+        for (keyword, rule) in rules.iter().filter(|(keyword, _)| *keyword != asking) {
+            let branches: Vec<&'s Value> = match (keyword.as_str(), rule) {
+                ("$ref", Value::String(reference)) => {
+                    resolve(self.root, reference).into_iter().collect()
+                }
+                ("allOf", Value::Array(all)) => all.iter().collect(),
+                ("anyOf" | "oneOf", Value::Array(some)) => {
+                    some.iter().filter(|it| self.fits(it, value)).collect()
+                }
+                ("if", _) if self.fits(rule, value) => [Some(rule), rules.get("then")]
+                    .into_iter()
+                    .flatten()
+                    .collect(),
+                ("if", _) => rules.get("else").into_iter().collect(),
+                ("dependentSchemas", Value::Object(by_key)) => {
+                    let present = by_key.iter().filter(|(key, _)| value.get(*key).is_some());
+                    present.map(|(_, schema)| schema).collect()
+                }
+                _ => {
+                    known.extend(self.evaluated_by(keyword, rule, rules, value));
+                    continue;
+                }
+            };
+            let deeper = Self::new(self.root, self.left, self.depth + 1);
+            for rules in branches.into_iter().filter_map(Value::as_object) {
+                let left = if deeper.depth < DEEPEST {
+                    self.left.get()
+                } else {
+                    0
+                };
+                self.left.set(left.saturating_sub(1));
+                if left > 0 {
+                    known.extend(deeper.evaluated(rules, value, ""));
+                }
+            }
+        }
+        known
+    }
+
+    /// Returns the keys or indexes of a value that a keyword evaluates by itself.
+    fn evaluated_by(
+        &self,
+        keyword: &str,
+        rule: &'s Value,
+        rules: &'s Map<String, Value>,
+        value: &Value,
+    ) -> BTreeSet<String> {
+        match (keyword, value) {
+            ("properties" | "patternProperties", Value::Object(fields)) => {
+                let one = Map::from_iter([(keyword.to_owned(), rule.clone())]);
+                declared(&one, fields)
+            }
+            ("additionalProperties", Value::Object(fields)) => {
+                let known = declared(rules, fields);
+                fields
+                    .keys()
+                    .filter(|key| !known.contains(*key))
+                    .cloned()
+                    .collect()
+            }
+            ("unevaluatedProperties", Value::Object(fields)) => fields.keys().cloned().collect(),
+            ("prefixItems", Value::Array(items)) => {
+                let tuple = rule.as_array().map_or(0, Vec::len);
+                (0..tuple.min(items.len())).map(|n| n.to_string()).collect()
+            }
+            ("items" | "unevaluatedItems", Value::Array(items)) => {
+                (0..items.len()).map(|n| n.to_string()).collect()
+            }
+            ("contains", Value::Array(items)) => {
+                let items = items.iter().enumerate();
+                let fitting = items.filter(|(_, item)| self.fits(rule, item));
+                fitting.map(|(n, _)| n.to_string()).collect()
+            }
+            _ => BTreeSet::new(),
+        }
+    }
+}
+
+fn no_branch(value: &Value, keyword: &str) -> String {
+    format!("{value} is not valid under any of the schemas listed in the '{keyword}' keyword")
+}
+
+/// Returns the fields that `properties` and `patternProperties` name.
+fn declared(rules: &Map<String, Value>, fields: &Map<String, Value>) -> BTreeSet<String> {
+    let of = |keyword: &str| rules.get(keyword).and_then(Value::as_object);
+    let (named, patterns) = (of("properties"), of("patternProperties"));
+    let is_declared = |key: &&String| {
+        named.is_some_and(|named| named.contains_key(*key))
+            || patterns.is_some_and(|all| all.keys().any(|pattern| matches(pattern, key)))
+    };
+    fields.keys().filter(is_declared).cloned().collect()
+}
+
+fn at_least(count: usize, least: &Number) -> bool {
+    order(&Number::from(count), least) != Some(Ordering::Less)
+}
+
+fn at_most(count: usize, most: &Number) -> bool {
+    order(&Number::from(count), most) != Some(Ordering::Greater)
+}
+
+fn plural(count: &Number, one: &str) -> String {
+    let many = if count.as_u64() == Some(1) { "" } else { "s" };
+    format!("{one}{many}")
+}
