@@ -214,13 +214,13 @@ fn golden(encoder: impl Encoder, expected: &ExpectFile) {
 
 #[test]
 fn sch_118_openai_chunks() {
-    golden(openai(), &expect_file!["golden/openai_strict.sse"]);
+    golden(openai(), &expect_file!["../golden/openai_strict.sse"]);
     golden(
         openai()
             .fidelity(Fidelity::Full)
             .extension_as_extra()
             .include_usage(),
-        &expect_file!["golden/openai_full.sse"],
+        &expect_file!["../golden/openai_full.sse"],
     );
 }
 
@@ -228,11 +228,11 @@ fn sch_118_openai_chunks() {
 fn rct_10_named_events_of_a_loop() {
     golden(
         NamedSseEncoder::new(Vocabulary::REACT),
-        &expect_file!["golden/react_strict.sse"],
+        &expect_file!["../golden/react_strict.sse"],
     );
     golden(
         NamedSseEncoder::new(Vocabulary::REACT).fidelity(Fidelity::Full),
-        &expect_file!["golden/react_full.sse"],
+        &expect_file!["../golden/react_full.sse"],
     );
 }
 
@@ -261,7 +261,7 @@ fn rct_10_a_call_is_shown_with_its_arguments_even_if_the_run_is_told_to_begin_af
 fn pln_18_named_events_of_a_plan() {
     golden(
         NamedSseEncoder::new(Vocabulary::PLANNER),
-        &expect_file!["golden/planner_strict.sse"],
+        &expect_file!["../golden/planner_strict.sse"],
     );
 }
 
@@ -275,8 +275,8 @@ fn trn_13_envelopes() {
         let lines: Vec<_> = frames.iter().map(|frame| format!("{frame}\n")).collect();
         lines.concat()
     };
-    expect_file!["golden/envelope_strict.jsonl"].assert_eq(&lines(envelope()));
-    expect_file!["golden/envelope_full.jsonl"]
+    expect_file!["../golden/envelope_strict.jsonl"].assert_eq(&lines(envelope()));
+    expect_file!["../golden/envelope_full.jsonl"]
         .assert_eq(&lines(envelope().fidelity(Fidelity::Full)));
 }
 
@@ -355,10 +355,10 @@ fn trn_13_what_an_agent_tells_of_its_thoughts_keeps_its_name() {
 #[test]
 fn l12_events_of_ag_ui() {
     let ag_ui = || AgUiEncoder::new().named("t-1", "r-1");
-    golden(ag_ui(), &expect_file!["golden/ag_ui_strict.sse"]);
+    golden(ag_ui(), &expect_file!["../golden/ag_ui_strict.sse"]);
     golden(
         ag_ui().fidelity(Fidelity::Full),
-        &expect_file!["golden/ag_ui_full.sse"],
+        &expect_file!["../golden/ag_ui_full.sse"],
     );
 }
 
@@ -366,11 +366,11 @@ fn l12_events_of_ag_ui() {
 fn l12_the_stream_of_the_ai_sdk() {
     golden(
         AiSdkEncoder::new(),
-        &expect_file!["golden/ai_sdk_strict.sse"],
+        &expect_file!["../golden/ai_sdk_strict.sse"],
     );
     golden(
         AiSdkEncoder::new().fidelity(Fidelity::Full),
-        &expect_file!["golden/ai_sdk_full.sse"],
+        &expect_file!["../golden/ai_sdk_full.sse"],
     );
 }
 
