@@ -100,12 +100,12 @@ async fn written() -> Result<String, BoxError> {
 
 #[tokio::test]
 async fn a_log_of_format_1_is_read() -> Result<(), BoxError> {
-    is_read(include_str!("golden/format-1.log")).await
+    is_read(include_str!("../golden/format-1.log")).await
 }
 
 #[tokio::test]
 async fn a_log_of_format_2_is_read() -> Result<(), BoxError> {
-    is_read(include_str!("golden/format-2.log")).await
+    is_read(include_str!("../golden/format-2.log")).await
 }
 
 async fn is_read(golden: &str) -> Result<(), BoxError> {
@@ -161,6 +161,6 @@ async fn format_2_is_what_is_written() -> Result<(), BoxError> {
         lines.sort();
         lines
     };
-    assert_eq!(shape(&now), shape(include_str!("golden/format-2.log")));
+    assert_eq!(shape(&now), shape(include_str!("../golden/format-2.log")));
     Ok(())
 }
