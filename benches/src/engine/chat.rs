@@ -1,9 +1,9 @@
 //! Answers of a model, from the socket to whoever asked.
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
 use fugato_graph::{BoxError as NodeError, Context, END, Graph, Runner};
-use fugato_llm::{ChatDelta, ChatModel as _, ChatRequest, SseParser};
-use fugato_openai::{ChunkDecoder, OpenAi};
+use fugato_llm::{AnswerDecoder as _, ChatDelta, ChatModel as _, ChatRequest, SseParser};
+use fugato_providers::openai::{ChunkDecoder, OpenAi};
 use fugato_state::{Message, ThreadId};
 use fugato_store::MemoryLog;
 use fugato_stream::{Encoder as _, EventKind, Frames, OpenAiEncoder};
@@ -52,14 +52,15 @@ pub(super) fn decode(size: u64, setting: &Setting) -> Result<Measurement, BoxErr
     rounds(setting, size, || {
         let (said, spent) = timed(|| {
             let (mut parser, mut decoder) = (SseParser::default(), ChunkDecoder::default());
-            let (mut said, mut failure) = (0, None);
+            let (mut deltas, mut said, mut failure) = (VecDeque::new(), 0, None);
             for piece in body.as_bytes().chunks(chat::PIECE) {
                 parser.push(piece, |data| {
-                    let read = decoder.decode(data, |delta| {
+                    let read = decoder.decode(data, &mut deltas);
+                    for delta in deltas.drain(..) {
                         if let ChatDelta::Text(text) = delta {
                             said += text.len() as u64;
                         }
-                    });
+                    }
                     failure = failure.take().or(read.err());
                 })?;
             }

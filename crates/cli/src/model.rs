@@ -5,7 +5,7 @@ use fugato_llm::{
     Allowance, ApiKey, ChatModel, CircuitBreaker, ContextWindow, Fallback, Retry, SizeLimit,
     SpendLimit, Timeout, TracedModel,
 };
-use fugato_openai::OpenAi;
+use fugato_providers::openai::OpenAi;
 
 use crate::{CliError, Flags, Provider};
 
@@ -118,7 +118,7 @@ impl Server<'_> {
             }
             #[cfg(feature = "anthropic")]
             Provider::Anthropic => {
-                let client = fugato_anthropic::Anthropic::new(model).base_url(base_url);
+                let client = fugato_providers::anthropic::Anthropic::new(model).base_url(base_url);
                 Ok(match self.key("ANTHROPIC_API_KEY", base_url)? {
                     Some(key) => Arc::new(client.key(key)),
                     None => Arc::new(client),

@@ -1,8 +1,6 @@
 #![doc = include_str!("../README.md")]
 
 pub use fugato_agent as agent;
-#[cfg(feature = "anthropic")]
-pub use fugato_anthropic as anthropic;
 #[cfg(feature = "archive")]
 pub use fugato_archive as archive;
 #[cfg(feature = "axum")]
@@ -18,11 +16,13 @@ pub use fugato_mcp as mcp;
 pub use fugato_memory as memory;
 #[cfg(feature = "mysql")]
 pub use fugato_mysql as mysql;
-#[cfg(feature = "openai")]
-pub use fugato_openai as openai;
 #[cfg(feature = "postgres")]
 pub use fugato_postgres as postgres;
 pub use fugato_prompt as prompt;
+#[cfg(feature = "anthropic")]
+pub use fugato_providers::anthropic;
+#[cfg(feature = "openai")]
+pub use fugato_providers::openai;
 #[cfg(feature = "redis")]
 pub use fugato_redis as redis;
 #[cfg(feature = "sqlite")]
@@ -44,8 +44,6 @@ pub use fugato_tools::web;
 
 // What nearly every agent names. The rest is one segment away, in the module of its crate, where
 // two crates may use the same word.
-#[cfg(feature = "anthropic")]
-pub use fugato_anthropic::Anthropic;
 pub use fugato_graph::{
     Answers, BoxError, Context, Durability, END, Effect, EffectClass, Graph, Node, NodePolicy,
     Note, Outcome, RunError, RunResult, Runner, RunnerOptions, Worker,
@@ -55,11 +53,13 @@ pub use fugato_llm::{ChatModel, ChatModelExt, ChatRequest, Contract, DecideOptio
 pub use fugato_mcp::{McpOptions, McpServer, ToolServer};
 #[cfg(feature = "mysql")]
 pub use fugato_mysql::MySqlLog;
-#[cfg(feature = "openai")]
-pub use fugato_openai::OpenAi;
 #[cfg(feature = "postgres")]
 pub use fugato_postgres::PostgresLog;
 pub use fugato_prompt::{PromptBuilder, Stage};
+#[cfg(feature = "anthropic")]
+pub use fugato_providers::anthropic::Anthropic;
+#[cfg(feature = "openai")]
+pub use fugato_providers::openai::OpenAi;
 #[cfg(feature = "redis")]
 pub use fugato_redis::RedisLog;
 #[cfg(feature = "sqlite")]

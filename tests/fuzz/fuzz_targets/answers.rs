@@ -2,9 +2,10 @@
 //! either protocol.
 #![no_main]
 
-use fugato_anthropic::EventDecoder;
-use fugato_llm::SseParser;
-use fugato_openai::ChunkDecoder;
+use std::collections::VecDeque;
+
+use fugato_llm::{AnswerDecoder as _, SseParser};
+use fugato_providers::{anthropic::EventDecoder, openai::ChunkDecoder};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (&[u8], u8)| {
@@ -22,7 +23,7 @@ fuzz_target!(|input: (&[u8], u8)| {
     let (mut chunks, mut events) = (ChunkDecoder::default(), EventDecoder::default());
     for data in whole.iter().map(Vec::as_slice).chain([bytes]) {
         // What is malformed is an error; only a panic is a fault.
-        let _ = chunks.decode(data, |_| {});
-        let _ = events.decode(data, |_| {});
+        let _ = chunks.decode(data, &mut VecDeque::new());
+        let _ = events.decode(data, &mut VecDeque::new());
     }
 });

@@ -1,8 +1,0 @@
-mod event;
-mod request;
-
-pub use event::{EventDecoder, MalformedEvent};
-pub(crate) use request::body;
-
-/// The name under which the blocks of this protocol are kept with a message.
-const PROTOCOL: &str = "anthropic";

@@ -1,0 +1,7 @@
+//! Tests of graphs through their runner, in one binary.
+
+mod golden;
+mod late_actions;
+mod lease;
+mod stack;
+mod trace;

@@ -1,0 +1,5 @@
+//! Tests of MCP as a client and as a server, in one binary.
+
+mod both_sides;
+mod program;
+mod rough_servers;

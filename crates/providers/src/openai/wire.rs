@@ -1,0 +1,5 @@
+mod chunk;
+mod request;
+
+pub use chunk::ChunkDecoder;
+pub(super) use request::body;

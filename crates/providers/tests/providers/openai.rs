@@ -1,0 +1,4 @@
+mod client;
+mod embed;
+mod hostile;
+mod suite;

@@ -1,0 +1,4 @@
+//! Tests of encoders and decoders, in one binary.
+
+mod decode;
+mod encode;
