@@ -1,11 +1,7 @@
 //! The agent over a log in memory: turns, corrections, memory, archives, jobs, crashes.
-#[path = "../common/mod.rs"]
-mod common;
-
 mod archive;
 mod crashes;
 mod due;
-mod flaky;
 mod intents;
 mod jobs;
 mod memory;

@@ -1,7 +1,6 @@
 //! A folder with the sample, a log in memory, and a clock that is set by hand.
-#![allow(dead_code, reason = "each test binary uses a part of this")]
-
 use std::{
+    ops::Deref,
     path::Path,
     sync::{
         Arc,
@@ -10,17 +9,20 @@ use std::{
 };
 
 use fugato::{
-    Answers, BoxError, EventKind, Interrupt, MemoryLog, RunError, RunResult, Runner, ThreadId,
+    BoxError, EventKind, Runner, RunnerOptions,
     archive::Archives,
     cron::{JobClock, Jobs},
     llm::ChatModel,
     mcp::plugin::LoadedPlugins,
-    store::{DocStore, MemoryDocs, ThreadStore},
-    stream::Event,
+    store::{DocStore, MemoryDocs},
 };
-use futures::StreamExt as _;
+use fugato_testkit::{
+    Scripted, ScriptedReply,
+    consent::WorldStore,
+    session::{Session, Turn},
+};
 use jiff::tz::TimeZone;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use transparent::{
     agent::{AgentState, Request, Update},
@@ -50,102 +52,102 @@ pub(crate) const ORDER: [&str; 11] = [
     "final_answer",
 ];
 
-pub(crate) struct Stage {
-    pub(crate) folder: Arc<TempDir>,
+/// The folder of an agent, with a conversation about it.
+pub(crate) struct Home {
+    folder: Arc<TempDir>,
+    make: Arc<dyn Fn() -> Deps + Send + Sync>,
     pub(crate) deps: Deps,
-    pub(crate) runner: Runner<AgentState>,
-    pub(crate) thread: ThreadId,
     pub(crate) clock: Arc<AtomicI64>,
     pub(crate) docs: Arc<dyn DocStore>,
     pub(crate) archives: Archives,
-    pub(crate) log: Arc<dyn ThreadStore>,
+    session: Session<AgentState>,
 }
 
-/// The end of a request, with its events.
-pub(crate) struct Scene {
-    pub(crate) end: Result<RunResult<AgentState>, RunError>,
-    pub(crate) events: Vec<Event>,
+impl Deref for Home {
+    type Target = Session<AgentState>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.session
+    }
 }
 
-impl Stage {
-    pub(crate) fn new(model: Option<Arc<dyn ChatModel>>) -> Self {
-        Self::adjusted(model, |desk| desk)
+impl Home {
+    /// Creates an agent that decides by rule.
+    pub(crate) fn by_rule() -> Self {
+        Self::adjusted(None, |desk| desk)
     }
 
-    pub(crate) fn scripted<R: Into<fugato_testkit::ScriptedReply>>(
-        replies: impl IntoIterator<Item = R>,
-    ) -> Self {
-        Self::new(Some(Arc::new(fugato_testkit::Scripted::new(replies))))
+    pub(crate) fn scripted<R: Into<ScriptedReply>>(replies: impl IntoIterator<Item = R>) -> Self {
+        Self::with(Scripted::new(replies))
+    }
+
+    pub(crate) fn with(model: impl ChatModel + 'static) -> Self {
+        Self::adjusted(Some(Arc::new(model)), |desk| desk)
     }
 
     pub(crate) fn adjusted(
         model: Option<Arc<dyn ChatModel>>,
-        adjust: impl FnOnce(Workspace) -> Workspace,
+        adjust: impl Fn(Workspace) -> Workspace + Send + Sync + 'static,
     ) -> Self {
-        Self::on(Arc::new(MemoryLog::default()), model, adjust)
+        Self::over(WorldStore::in_memory(), model, adjust)
     }
 
-    /// Creates a stage on this log.
-    pub(crate) fn on(
-        log: Arc<dyn ThreadStore>,
+    /// Creates an agent over this store.
+    pub(crate) fn over(
+        store: WorldStore,
         model: Option<Arc<dyn ChatModel>>,
-        adjust: impl FnOnce(Workspace) -> Workspace,
+        adjust: impl Fn(Workspace) -> Workspace + Send + Sync + 'static,
     ) -> Self {
         let folder = Arc::new(tempfile::tempdir().expect("a folder"));
-        let desk = adjust(Workspace::open(folder.path()).expect("a new folder gets the sample"));
+        let docs = Arc::new(MemoryDocs::default());
         let clock = Arc::new(AtomicI64::new(NOON));
-        let docs: Arc<dyn DocStore> = Arc::new(MemoryDocs::default());
-        Self::over(folder, desk, model, clock, docs, log)
-    }
-
-    fn over(
-        folder: Arc<TempDir>,
-        desk: Workspace,
-        model: Option<Arc<dyn ChatModel>>,
-        clock: Arc<AtomicI64>,
-        docs: Arc<dyn DocStore>,
-        log: Arc<dyn ThreadStore>,
-    ) -> Self {
         let time = clock.clone();
         let time = JobClock::new(TimeZone::UTC, move || time.load(Ordering::SeqCst));
         let jobs = Jobs::new(docs.clone(), time);
-        let deps =
-            Deps::with(desk, jobs, LoadedPlugins::default(), None).expect("the tools fit together");
-        let deps = deps.model(model);
+        let path = folder.path().to_owned();
+        let make = move || {
+            let desk = adjust(Workspace::open(&path).expect("a new folder gets the sample"));
+            let deps = Deps::with(desk, jobs.clone(), LoadedPlugins::default(), None);
+            deps.expect("the tools fit together").model(model.clone())
+        };
+        Self::of(folder, Arc::new(make), clock, docs, store.into())
+    }
+
+    fn of(
+        folder: Arc<TempDir>,
+        make: Arc<dyn Fn() -> Deps + Send + Sync>,
+        clock: Arc<AtomicI64>,
+        docs: Arc<dyn DocStore>,
+        store: Arc<WorldStore>,
+    ) -> Self {
         let archives = archives(folder.path());
-        let store = Arc::new(archives.watching(log.clone()));
-        let runner = Runner::new(graph(&deps).expect("the wiring is checked"), store);
-        let runner = runner.options(budgets(fugato::RunnerOptions::default()));
-        let thread = ThreadId::new("desk").expect("a short name");
+        let (opened, watching) = (make.clone(), archives.clone());
+        let open = move |log| {
+            let graph = graph(&opened()).expect("the wiring is checked");
+            let runner = Runner::new(graph, Arc::new(watching.watching(log)));
+            runner.options(budgets(RunnerOptions::default()))
+        };
+        let words = |words: &str| Update::Asked(Request::new(words));
         Self {
             folder,
-            deps,
-            runner,
-            thread,
+            deps: make(),
+            make,
             clock,
             docs,
             archives,
-            log,
+            session: Session::new(open, words).thread_named("desk").over(store),
         }
     }
 
-    /// Returns another process over the same folder, log and documents.
-    pub(crate) fn restarted(&self) -> Self {
-        self.restarted_on(self.log.clone())
+    /// Returns another process over the same folder, log and documents, beside this one.
+    pub(crate) fn beside(&self) -> Self {
+        self.made_by(self.make.clone())
     }
 
-    /// The same on another log.
-    pub(crate) fn restarted_on(&self, log: Arc<dyn ThreadStore>) -> Self {
-        let desk = Workspace::open(self.folder.path()).expect("the folder is there");
+    /// The same with these dependencies.
+    pub(crate) fn made_by(&self, make: Arc<dyn Fn() -> Deps + Send + Sync>) -> Self {
         let (clock, docs) = (self.clock.clone(), self.docs.clone());
-        Self::over(
-            self.folder.clone(),
-            desk,
-            self.deps.model.clone(),
-            clock,
-            docs,
-            log,
-        )
+        Self::of(self.folder.clone(), make, clock, docs, self.store().clone())
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -157,77 +159,21 @@ impl Stage {
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         std::fs::write(path, text).expect("a file");
     }
-
-    pub(crate) async fn say(&self, text: &str) -> Scene {
-        let said = vec![Update::Asked(Request::new(text))];
-        Scene::of(self.runner.start(&self.thread, said)).await
-    }
-
-    pub(crate) async fn answer(&self, asked: &Interrupt, value: Value) -> Scene {
-        let answers = match &asked.question.digest {
-            Some(digest) => Answers::none().approving(asked.id.clone(), value, digest.clone()),
-            None => Answers::to(asked.id.clone(), value),
-        };
-        Scene::of(self.runner.resume(&self.thread, answers.expect("JSON"))).await
-    }
-
-    pub(crate) async fn state(&self) -> AgentState {
-        let state = self.runner.state(&self.thread).await.expect("it opens");
-        AgentState::clone(&state.expect("it exists"))
-    }
 }
 
-impl Scene {
-    pub(crate) async fn of(run: fugato::graph::Run<AgentState>) -> Self {
-        let (events, end) = run.split();
-        let events = events.collect().await;
-        let end = end.await;
-        Self { end, events }
-    }
-
-    /// Returns the answer to the person.
-    pub(crate) fn answer(&self) -> String {
-        match &self.end {
-            Ok(RunResult::Finished {
-                output: Some(Value::String(text)),
-                ..
-            }) => text.clone(),
-            other => panic!("{other:?}"),
+/// Returns the names of the durable events that the protocol shows.
+pub(crate) fn order(turn: &Turn<AgentState>) -> Vec<String> {
+    turn.map(|kind| match kind {
+        EventKind::Custom { name, .. } if name == "model_call" => None,
+        EventKind::Custom { name, .. } => Some(name.clone()),
+        EventKind::ToolCallProposed { name, .. } => Some(format!("tool_call {name}")),
+        EventKind::ToolFinished { status, .. } => {
+            Some(format!("tool_result {}", json!(status).as_str()?))
         }
-    }
-
-    /// Returns the open question.
-    pub(crate) fn asked(&self) -> Interrupt {
-        match &self.end {
-            Ok(ended) => ended.interrupts().first().expect("a question").clone(),
-            Err(error) => panic!("{error}"),
-        }
-    }
-
-    /// Returns the data of the agent's events of a name.
-    pub(crate) fn told(&self, name: &str) -> Vec<Value> {
-        let told = self.events.iter().filter_map(|event| match &event.kind {
-            EventKind::Custom { name: known, data } if known == name => Some(data.clone()),
-            _ => None,
-        });
-        told.collect()
-    }
-
-    /// Returns the names of the durable events that the protocol shows.
-    pub(crate) fn order(&self) -> Vec<String> {
-        let named = self.events.iter().filter_map(|event| match &event.kind {
-            EventKind::Custom { name, .. } if name == "model_call" => None,
-            EventKind::Custom { name, .. } => Some(name.clone()),
-            EventKind::ToolCallProposed { name, .. } => Some(format!("tool_call {name}")),
-            EventKind::ToolFinished { status, .. } => {
-                Some(format!("tool_result {}", json!(status).as_str()?))
-            }
-            EventKind::InterruptRaised(_) => Some("interrupt".to_owned()),
-            EventKind::RunFinished { .. } => Some("final_answer".to_owned()),
-            _ => None,
-        });
-        named.collect()
-    }
+        EventKind::InterruptRaised(_) => Some("interrupt".to_owned()),
+        EventKind::RunFinished { .. } => Some("final_answer".to_owned()),
+        _ => None,
+    })
 }
 
 pub(crate) fn searches() -> String {
@@ -253,13 +199,6 @@ pub(crate) fn use_tool(name: &str, params: &Value) -> String {
 
 pub(crate) fn finish() -> String {
     json!({ "thought": "找到了", "action": "finish" }).to_string()
-}
-
-pub(crate) fn object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(object) => object,
-        other => panic!("{other} is no object"),
-    }
 }
 
 pub(crate) type Done = Result<(), BoxError>;

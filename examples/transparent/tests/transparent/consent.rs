@@ -1,17 +1,14 @@
 //! K35 for this agent: in spite of arbitrary requests and crashes no job is created without a
 //! person's consent.
-#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
-mod common;
-
 use std::{
     future::ready,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
+use crate::common::Home;
 use async_trait::async_trait;
 use axum::Router;
-use common::Stage;
 use fugato::{
     BoxError,
     axum::AgentRoutes,
@@ -28,9 +25,8 @@ use serde_json::{Value, json};
 use transparent::{open::jobs, served::ServedTransparent};
 
 /// The agent over a folder with the sample.
-struct Home {
-    stage: Mutex<Option<Stage>>,
-    store: WorldStore,
+struct Served {
+    home: Home,
     router: Mutex<Router>,
 }
 
@@ -38,11 +34,10 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Home {
+impl Served {
     fn new(store: WorldStore) -> Self {
         Self {
-            stage: Mutex::default(),
-            store,
+            home: Home::over(store, None, |desk| desk),
             router: Mutex::default(),
         }
     }
@@ -58,17 +53,11 @@ impl Home {
 }
 
 #[async_trait]
-impl ConsentWorld for Home {
+impl ConsentWorld for Served {
     async fn restart(&self) -> Result<(), BoxError> {
-        let log = self.store.restart()?;
-        let mut stage = lock(&self.stage);
-        let next = match &*stage {
-            Some(stage) => stage.restarted_on(log),
-            None => Stage::on(log, None, |desk| desk),
-        };
-        let served = ServedTransparent::new(next.runner.clone(), None);
+        self.home.reopen().await;
+        let served = ServedTransparent::new(self.home.runner(), None);
         *lock(&self.router) = AgentRoutes::new(served).router();
-        *stage = Some(next);
         Ok(())
     }
 
@@ -78,8 +67,7 @@ impl ConsentWorld for Home {
     }
 
     async fn writes(&self) -> Vec<Value> {
-        let jobs = lock(&self.stage).as_ref().map(|it| it.deps.jobs.clone());
-        let jobs = jobs.unwrap().all().await.unwrap();
+        let jobs = self.home.deps.jobs.all().await.unwrap();
         jobs.iter().map(shown).collect()
     }
 
@@ -105,7 +93,7 @@ impl ConsentWorld for Home {
     }
 
     fn turn(&self) -> Duration {
-        self.store.turn()
+        self.home.store().turn()
     }
 }
 
@@ -136,7 +124,7 @@ fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
 
 #[tokio::test]
 async fn k35_no_job_is_made_without_a_consent() -> Result<(), Failure> {
-    let home = || Ok::<_, Failure>(Home::new(WorldStore::in_memory()));
+    let home = || Ok::<_, Failure>(Served::new(WorldStore::in_memory()));
     let report = ConsentSim::new(home).steps(14).run().await?;
     report.assert_tried();
     Ok(())
@@ -144,7 +132,7 @@ async fn k35_no_job_is_made_without_a_consent() -> Result<(), Failure> {
 
 #[tokio::test]
 async fn k35_nor_over_a_file() -> Result<(), Failure> {
-    let sim = ConsentSim::new(Home::on_file).cases(50).seed(20_000);
+    let sim = ConsentSim::new(Served::on_file).cases(50).seed(20_000);
     let report = sim.steps(14).run().await?;
     report.assert_tried();
     Ok(())
@@ -154,7 +142,7 @@ async fn k35_nor_over_a_file() -> Result<(), Failure> {
 async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
     let processes = || {
         let program = TestProgram::new(env!("CARGO_BIN_EXE_transparent"));
-        let like = Home::new(WorldStore::in_memory());
+        let like = Served::new(WorldStore::in_memory());
         Ok::<_, BoxError>(ServedProgram::new(like, (program, &[]), expire, written))
     };
     let report = ConsentSim::new(processes).cases(8).run().await?;

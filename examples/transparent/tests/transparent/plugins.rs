@@ -1,6 +1,4 @@
 //! Plugins: separate programs over standard input and output, with their grants.
-#[path = "../common/mod.rs"]
-mod common;
 mod failing;
 #[cfg(target_os = "linux")]
 mod locked;
@@ -9,15 +7,15 @@ use fugato::{ToolCall, tool::ToolContext};
 use serde_json::json;
 use transparent::{deps::Deps, desk::Workspace};
 
-use common::{Done, Stage};
+use crate::common::{Done, Home};
 
-fn desk(stage: &Stage) -> Workspace {
+fn desk(stage: &Home) -> Workspace {
     Workspace::open(stage.dir()).expect("the folder is there")
 }
 
 #[tokio::test]
 async fn trn_8_the_plugin_of_the_sample_is_a_tool_like_any_other() -> Done {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     let Some(loaded) = locked::locked_in(locked::loaded(&stage).await) else {
         return Ok(());
     };
@@ -37,7 +35,7 @@ async fn trn_8_the_plugin_of_the_sample_is_a_tool_like_any_other() -> Done {
 
 #[tokio::test]
 async fn trn_8_trn_w3_a_plugin_runs_only_with_what_it_was_granted() -> Done {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     let manifest = |name: &str, more: &str| {
         let text = format!(
             r#"{{ "name": "{name}", "version": "1", "entry": "main.py", "provides": ["count"], "auto_start": true{more} }}"#

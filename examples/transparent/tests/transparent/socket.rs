@@ -1,7 +1,5 @@
 //! The protocol of envelopes over a WebSocket, through the server: every event in its order, also
 //! after a lost connection.
-#[path = "../common/mod.rs"]
-mod common;
 mod servers;
 
 use fugato::axum::AgentRoutes;
@@ -14,15 +12,15 @@ use tokio::{
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async, tungstenite::Message};
 use transparent::served::ServedTransparent;
 
-use common::{Done, ORDER, Stage, WISH};
+use crate::common::{Done, Home, ORDER, WISH};
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
 /// Returns the address of the agent, served as long as the test runs.
-async fn server(stage: &Stage) -> std::io::Result<String> {
+async fn server(stage: &Home) -> std::io::Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("ws://{}/ws/chat?thread=desk", listener.local_addr()?);
-    let routes = AgentRoutes::new(ServedTransparent::new(stage.runner.clone(), None));
+    let routes = AgentRoutes::new(ServedTransparent::new(stage.runner(), None));
     tokio::spawn(fugato::axum::serve(
         listener,
         routes,
@@ -71,7 +69,7 @@ fn names(heard: &[Value]) -> Vec<&str> {
 
 #[tokio::test]
 async fn trn_12_trn_13_trn_14_the_reference_run_over_a_socket() -> Done {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     let (mut socket, _) = connect_async(server(&stage).await?).await?;
     say(
         &mut socket,
@@ -140,7 +138,7 @@ async fn trn_12_trn_13_trn_14_the_reference_run_over_a_socket() -> Done {
 
 #[tokio::test]
 async fn trn_w4_trn_13_who_comes_back_misses_nothing_and_an_interrupt_is_answered() -> Done {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     let url = server(&stage).await?;
     let (mut socket, _) = connect_async(&url).await?;
     say(
@@ -180,17 +178,17 @@ async fn trn_w4_trn_13_who_comes_back_misses_nothing_and_an_interrupt_is_answere
     let answer = json!({ "id": asked["id"], "answer": false, "digest": asked["digest"] });
     say(&mut socket, &json!({ "event": "answer", "data": answer })).await?;
     let end = until(&mut socket, "final_answer").await?;
-    assert!(names(&end).contains(&"tool_result"), "{:?}", names(&end));
+    assert!(names(&end).contains(&"tool_result"), "{end:?}");
     Ok(())
 }
 
 #[tokio::test]
 async fn trn_16_trn_14_a_page_that_is_opened_again_shows_everything() -> Done {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     let address = server(&stage).await?;
     stage.say(WISH).await;
-    let asked = stage.say("take a photo").await.asked();
-    stage.answer(&asked, json!(false)).await;
+    stage.say("take a photo").await;
+    stage.reject().await;
     let (_, rest) = address.split_once("//").ok_or("a URL")?;
     let (host, _) = rest.split_once('/').ok_or("a path")?;
     let mut page = TcpStream::connect(host).await?;

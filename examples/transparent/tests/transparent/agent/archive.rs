@@ -1,24 +1,19 @@
 //! Archives follow the log, and replay to the same events.
-use std::{io::Write as _, sync::Arc, time::Duration};
+use std::{io::Write as _, sync::Arc};
 
 use fugato::{MemoryLog, graph::ThreadStatus, stream::Event};
-use fugato_testkit::VirtualClock;
+use fugato_testkit::{VirtualClock, consent::WorldStore};
 use futures::StreamExt as _;
 use proptest::{
     prelude::{Just, ProptestConfig, any, prop, prop_oneof, proptest},
     strategy::{Strategy, ValueTree as _},
     test_runner::{Config, TestRunner},
 };
-use serde_json::json;
-use transparent::agent::{Request, Update};
 
-use crate::{
-    common::{Done, NOON, Scene, Stage, WISH},
-    flaky::Flaky,
-};
+use crate::common::{Done, Home, NOON, WISH};
 
-async fn logged(stage: &Stage) -> Vec<Event> {
-    let events = stage.runner.events(&stage.thread, 0);
+async fn logged(stage: &Home) -> Vec<Event> {
+    let events = stage.runner().events(stage.thread(), 0);
     events
         .filter(|event| std::future::ready(event.seq.is_some()))
         .collect()
@@ -27,18 +22,16 @@ async fn logged(stage: &Stage) -> Vec<Event> {
 
 #[tokio::test]
 async fn trn_16_trn_t7_an_archive_replays_to_the_events_that_were_shown() -> Done {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     let archives = &stage.archives;
     let mut shown = stage.say(WISH).await.events;
-    let asked = stage.say("take a photo").await;
-    let question = asked.asked();
-    shown.extend(asked.events);
-    archives.bring_up(&stage.runner, &stage.thread).await?;
-    shown.extend(stage.answer(&question, json!(false)).await.events);
-    archives.bring_up(&stage.runner, &stage.thread).await?;
-    assert_eq!(archives.bring_up(&stage.runner, &stage.thread).await?, 0);
+    shown.extend(stage.say("take a photo").await.events);
+    archives.bring_up(&stage.runner(), stage.thread()).await?;
+    shown.extend(stage.reject().await.events);
+    archives.bring_up(&stage.runner(), stage.thread()).await?;
+    assert_eq!(archives.bring_up(&stage.runner(), stage.thread()).await?, 0);
     shown.retain(|event| event.seq.is_some());
-    let archive = archives.read(&stage.thread)?;
+    let archive = archives.read(stage.thread())?;
     let replayed: Vec<Event> = archive.events().cloned().collect();
     assert_eq!(replayed, shown);
     assert_eq!(replayed, logged(&stage).await);
@@ -48,10 +41,10 @@ async fn trn_16_trn_t7_an_archive_replays_to_the_events_that_were_shown() -> Don
 
 #[tokio::test]
 async fn trn_11_whoever_dies_while_it_writes_leaves_nothing_out_and_nothing_twice() -> Done {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     stage.say(WISH).await;
-    let thread = &stage.thread;
-    stage.archives.bring_up(&stage.runner, thread).await?;
+    let thread = stage.thread();
+    stage.archives.bring_up(&stage.runner(), thread).await?;
     let path = stage.archives.path(thread);
     let whole = std::fs::read(&path)?;
     let mut runner = TestRunner::new(Config::default());
@@ -64,8 +57,8 @@ async fn trn_11_whoever_dies_while_it_writes_leaves_nothing_out_and_nothing_twic
         let mut file = std::fs::File::create(&path)?;
         file.write_all(whole.get(..cut).unwrap_or_default())?;
         // Another process goes on.
-        let again = stage.restarted();
-        again.archives.bring_up_all(&again.runner).await?;
+        let again = stage.beside();
+        again.archives.bring_up_all(&again.runner()).await?;
         assert_eq!(std::fs::read(&path)?, whole, "cut at {cut}");
     }
     Ok(())
@@ -73,10 +66,10 @@ async fn trn_11_whoever_dies_while_it_writes_leaves_nothing_out_and_nothing_twic
 
 #[tokio::test]
 async fn trn_11_an_archive_that_somebody_else_changed_is_mended() -> Done {
-    let stage = Stage::new(None);
-    let (archives, thread) = (&stage.archives, &stage.thread);
+    let stage = Home::by_rule();
+    let (archives, thread) = (&stage.archives, stage.thread());
     let path = archives.path(thread);
-    let follow = async || archives.bring_up(&stage.runner, thread).await;
+    let follow = async || archives.bring_up(&stage.runner(), thread).await;
     let whole = async || -> Result<bool, fugato::BoxError> {
         let archive = archives.read(thread)?;
         let there: Vec<Event> = archive.events().cloned().collect();
@@ -86,13 +79,13 @@ async fn trn_11_an_archive_that_somebody_else_changed_is_mended() -> Done {
     follow().await?;
 
     // Another process on the same folder has its own position of the archive.
-    let other = stage.restarted();
+    let other = stage.beside();
     stage.say("hello again").await;
-    other.archives.bring_up(&other.runner, thread).await?;
+    other.archives.bring_up(&other.runner(), thread).await?;
     stage.say("and again").await;
     follow().await?;
     assert!(whole().await?, "two write");
-    other.archives.bring_up(&other.runner, thread).await?;
+    other.archives.bring_up(&other.runner(), thread).await?;
     assert!(whole().await?, "the other writes, too");
 
     // Two processes wrote at the same time.
@@ -118,17 +111,17 @@ async fn trn_11_an_archive_that_somebody_else_changed_is_mended() -> Done {
 
 #[tokio::test]
 async fn trn_11_an_archive_that_could_not_be_written_is_made_anew() -> Done {
-    let stage = Stage::new(None);
-    let (archives, thread) = (&stage.archives, &stage.thread);
+    let stage = Home::by_rule();
+    let (archives, thread) = (&stage.archives, stage.thread());
     stage.say("hello").await;
-    archives.bring_up(&stage.runner, thread).await?;
+    archives.bring_up(&stage.runner(), thread).await?;
     let path = archives.path(thread);
     let begun = std::fs::read(&path)?;
     std::fs::remove_file(&path)?;
     std::fs::create_dir(&path)?;
-    assert!(archives.bring_up(&stage.runner, thread).await.is_err());
+    assert!(archives.bring_up(&stage.runner(), thread).await.is_err());
     std::fs::remove_dir(&path)?;
-    archives.bring_up(&stage.runner, thread).await?;
+    archives.bring_up(&stage.runner(), thread).await?;
     assert_eq!(std::fs::read(&path)?, begun);
     Ok(())
 }
@@ -143,7 +136,7 @@ enum Act {
     /// A turn with a question that is cancelled.
     Cancelled,
     /// A death of the process after this many appends, with another process that goes on.
-    Dies(&'static str, i64),
+    Dies(&'static str, usize),
     /// An update of the archive, in this process or in another one.
     Follow(bool),
     /// A cut of the file to this percentage of its length.
@@ -163,7 +156,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
         words().prop_map(Act::Say),
         any::<bool>().prop_map(Act::Asked),
         Just(Act::Cancelled),
-        (words(), 1_i64..12).prop_map(|(text, appends)| Act::Dies(text, appends)),
+        (words(), 1_usize..12).prop_map(|(text, appends)| Act::Dies(text, appends)),
         any::<bool>().prop_map(Act::Follow),
         (0_u64..100).prop_map(Act::Cut),
     ];
@@ -171,47 +164,34 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 }
 
 /// Carries out an act, and collects its events.
-async fn act(stage: &Stage, act: Act, shown: &mut Vec<Event>) -> Done {
-    let path = stage.archives.path(&stage.thread);
+async fn act(stage: &Home, act: Act, shown: &mut Vec<Event>) -> Done {
+    let path = stage.archives.path(stage.thread());
     match act {
         Act::Say(text) => shown.extend(stage.say(text).await.events),
         Act::Asked(answer) => {
-            let scene = stage.say("take a photo").await;
-            let question = scene.asked();
-            shown.extend(scene.events);
-            shown.extend(stage.answer(&question, json!(answer)).await.events);
+            shown.extend(stage.say("take a photo").await.events);
+            shown.extend(stage.answer(answer).await.events);
         }
         Act::Cancelled => {
             shown.extend(stage.say("take a photo").await.events);
             let why = "it is no longer wanted";
-            stage.runner.cancel(&stage.thread, "ada", why).await?;
+            stage.runner().cancel(stage.thread(), "ada", why).await?;
         }
         Act::Dies(text, appends) => {
-            let log = Flaky::new();
-            log.dies_after(appends);
-            let said = vec![Update::Asked(Request::new(text))];
-            let died = log.runner(stage).start(&stage.thread, said);
-            shown.extend(Scene::of(died).await.events);
-            // The dead process's lease expires after a while, and so does the timeout of its open
-            // action.
-            for _ in 0..10 {
-                if !matches!(
-                    stage.runner.status(&stage.thread).await?,
-                    ThreadStatus::Unfinished
-                ) {
-                    break;
-                }
-                tokio::time::sleep(Duration::from_mins(1)).await;
-                let recovered = Scene::of(stage.runner.recover(&stage.thread)).await;
-                shown.extend(recovered.events);
+            stage.kill_after(appends);
+            shown.extend(stage.say(text).await.events);
+            stage.reopen().await;
+            let status = stage.runner().status(stage.thread()).await?;
+            if status == ThreadStatus::Unfinished {
+                shown.extend(stage.recover().await.events);
             }
         }
         Act::Follow(here) if here => {
-            stage.archives.bring_up_due(&stage.runner).await;
+            stage.archives.bring_up_due(&stage.runner()).await;
         }
         Act::Follow(_) => {
-            let other = stage.restarted();
-            other.archives.bring_up_all(&other.runner).await?;
+            let other = stage.beside();
+            other.archives.bring_up_all(&other.runner()).await?;
         }
         Act::Cut(hundredths) => {
             if let Ok(file) = std::fs::OpenOptions::new().write(true).open(&path) {
@@ -227,17 +207,18 @@ async fn replays(acts: Vec<Act>) -> Done {
     let clock = VirtualClock::start(NOON);
     let time = clock.store();
     let log = Arc::new(MemoryLog::with_clock(move || time.now()));
-    let stage = Stage::on(log, None, |desk| desk);
+    let store = WorldStore::of(log, clock.store());
+    let stage = Home::over(store, None, |desk| desk);
     let mut shown = vec![];
     for step in acts {
         act(&stage, step, &mut shown).await?;
     }
     act(&stage, Act::Say("hello"), &mut shown).await?;
     assert!(
-        stage.archives.bring_up_due(&stage.runner).await,
+        stage.archives.bring_up_due(&stage.runner()).await,
         "it follows"
     );
-    let archive = stage.archives.read(&stage.thread)?;
+    let archive = stage.archives.read(stage.thread())?;
     let replayed: Vec<Event> = archive.events().cloned().collect();
     assert_eq!(replayed, logged(&stage).await);
     for event in shown.iter().filter(|event| event.seq.is_some()) {
@@ -261,13 +242,16 @@ proptest! {
 
 #[tokio::test]
 async fn trn_11_what_was_cancelled_is_archived_without_being_told_of() -> Done {
-    let stage = Stage::new(None);
-    let asked = stage.say("take a photo").await;
-    asked.asked();
-    stage.archives.bring_up_due(&stage.runner).await;
-    stage.runner.cancel(&stage.thread, "ada", "enough").await?;
-    stage.archives.bring_up_due(&stage.runner).await;
-    let archive = stage.archives.read(&stage.thread)?;
+    let stage = Home::by_rule();
+    stage.say("take a photo").await;
+    stage.card();
+    stage.archives.bring_up_due(&stage.runner()).await;
+    stage
+        .runner()
+        .cancel(stage.thread(), "ada", "enough")
+        .await?;
+    stage.archives.bring_up_due(&stage.runner()).await;
+    let archive = stage.archives.read(stage.thread())?;
     let replayed: Vec<Event> = archive.events().cloned().collect();
     assert_eq!(replayed, logged(&stage).await);
     Ok(())

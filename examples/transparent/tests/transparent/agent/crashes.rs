@@ -10,13 +10,12 @@ use fugato_testkit::{
     sim::{CrashSim, Fault},
 };
 use serde_json::{Value, json};
-use std::sync::Arc;
 use transparent::{
     agent::{AgentState, Request, Update},
     graph::graph,
 };
 
-use crate::common::{Stage, WISH, finds, finish, search, searches, use_tool};
+use crate::common::{Home, WISH, finds, finish, search, searches, use_tool};
 
 /// A deterministic model: its answers depend only on the request, in every process.
 struct Steady;
@@ -54,7 +53,7 @@ impl ChatModel for Steady {
 
 /// Returns a simulation that compares the state without times. Within a case all processes share
 /// the folder; the daily logs of other cases are removed.
-fn simulation(stage: Stage, text: &'static str) -> CrashSim<AgentState> {
+fn simulation(stage: Home, text: &'static str) -> CrashSim<AgentState> {
     let view = |agent: &AgentState| {
         let mut turn = agent.turn.clone();
         turn.began_at = 0;
@@ -106,23 +105,21 @@ fn held(report: &fugato_testkit::sim::SimReport) {
 
 #[tokio::test]
 async fn trn_15_k24_no_crash_changes_the_reference_run_with_a_model() -> Result<(), Failure> {
-    let report = simulation(Stage::new(Some(Arc::new(Steady))), WISH)
-        .run()
-        .await?;
+    let report = simulation(Home::with(Steady), WISH).run().await?;
     held(&report);
     Ok(())
 }
 
 #[tokio::test]
 async fn trn_15_k24_no_crash_changes_the_reference_run_by_rule() -> Result<(), Failure> {
-    let report = simulation(Stage::new(None), WISH).run().await?;
+    let report = simulation(Home::by_rule(), WISH).run().await?;
     held(&report);
     Ok(())
 }
 
 #[tokio::test]
 async fn trn_8_k24_no_crash_makes_a_job_twice() -> Result<(), Failure> {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     let jobs = stage.deps.jobs.clone();
     let report = simulation(stage, "每天8:30提醒我喝水").run().await?;
     held(&report);

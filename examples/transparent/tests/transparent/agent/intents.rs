@@ -1,4 +1,5 @@
 //! The model's answers about an intent that are accepted.
+use fugato_testkit::assert_contains;
 use serde_json::json;
 use transparent::intent::{Intent, IntentKind, Params, contract};
 
@@ -29,11 +30,7 @@ fn trn_2_an_intent_has_parameters() {
         assert!(contract().read(&said).is_ok(), "{kind}");
     }
     let wrong = contract().read(r#"{"intent": "sing"}"#).unwrap_err();
-    assert!(
-        wrong.correction().contains("ask_memory"),
-        "{}",
-        wrong.correction()
-    );
+    assert_contains(&wrong.correction(), "ask_memory");
     let wrong = contract()
         .read(r#"{"intent": "chat", "complexity": 7}"#)
         .unwrap_err();

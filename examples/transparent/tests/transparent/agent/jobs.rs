@@ -1,4 +1,5 @@
 //! Jobs: created, listed, cancelled, and carried out when they are due.
+use fugato_testkit::assert_contains;
 use std::{sync::atomic::Ordering, time::Duration};
 
 use fugato::{
@@ -14,27 +15,27 @@ use transparent::{
     open::clockwork as works,
 };
 
-use crate::common::{Done, NOON, Stage};
+use crate::common::{Done, Home, NOON};
 
-fn clockwork(stage: &Stage) -> JobRunner<AgentState> {
-    works(stage.runner.clone(), stage.deps.jobs.clone())
+fn clockwork(stage: &Home) -> JobRunner<AgentState> {
+    works(stage.runner(), stage.deps.jobs.clone())
 }
 
-async fn jobs(stage: &Stage) -> Vec<Job> {
+async fn jobs(stage: &Home) -> Vec<Job> {
     stage.deps.jobs.all().await.expect("the jobs")
 }
 
 /// Sends a message and confirms its question. Returns the answer.
-async fn agreed(stage: &Stage, text: &str) -> String {
-    let asked = stage.say(text).await.asked();
-    stage.answer(&asked, json!(true)).await.answer()
+async fn agreed(stage: &Home, text: &str) -> String {
+    stage.say(text).await;
+    stage.approve().await.answer()
 }
 
 #[tokio::test]
 async fn trn_8_a_job_fires_in_a_thread_of_its_own_and_survives_the_process() -> Done {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     let answer = agreed(&stage, "每天12:30提醒我喝水").await;
-    assert!(answer.contains("2026-11-22 12:30:00"), "{answer}");
+    assert_contains(&answer, "2026-11-22 12:30:00");
     let made = jobs(&stage).await;
     assert_eq!(made.len(), 1);
     let half_an_hour = 30 * 60 * 1000;
@@ -54,15 +55,15 @@ async fn trn_8_a_job_fires_in_a_thread_of_its_own_and_survives_the_process() -> 
 
     // Nothing is due yet; then another process starts, and the job is due.
     assert_eq!(clockwork(&stage).fire().await?, Duration::from_secs(30));
-    let again = stage.restarted();
+    let again = stage.beside();
     again.clock.store(NOON + half_an_hour + 5, Ordering::SeqCst);
     clockwork(&again).fire().await?;
     clockwork(&again).fire().await?;
     let thread = ThreadId::new(made[0].place())?;
-    let agent = again.runner.state(&thread).await?.ok_or("it ran")?;
+    let agent = again.runner().state(&thread).await?.ok_or("it ran")?;
     assert_eq!(agent.turn.request.job.as_ref(), Some(&made[0].id));
-    assert!(agent.turn.answer.contains("喝水"), "{}", agent.turn.answer);
-    let history = again.runner.history(&thread, 1, 1000).await?;
+    assert_contains(&agent.turn.answer, "喝水");
+    let history = again.runner().history(&thread, 1, 1000).await?;
     let started = history
         .iter()
         .filter(|entry| matches!(entry.fact, Fact::Started { .. }));
@@ -79,23 +80,23 @@ async fn trn_8_a_job_fires_in_a_thread_of_its_own_and_survives_the_process() -> 
         "{listed}"
     );
     let cancelled = again.say(&format!("取消任务 {id}")).await.answer();
-    assert!(cancelled.contains("is cancelled"), "{cancelled}");
+    assert_contains(&cancelled, "is cancelled");
     assert!(jobs(&again).await.is_empty());
     let missing = again.say(&format!("cancel job {id}")).await.answer();
-    assert!(missing.contains("there is no job"), "{missing}");
+    assert_contains(&missing, "there is no job");
     Ok(())
 }
 
 #[tokio::test]
 async fn trn_8_a_notification_of_a_job_needs_no_second_consent_and_one_job_makes_no_other() -> Done
 {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     agreed(&stage, "10分钟后提醒我每天12:30提醒我喝水").await;
     let made = jobs(&stage).await;
     stage.clock.store(made[0].due, Ordering::SeqCst);
     clockwork(&stage).fire().await?;
     let thread = ThreadId::new(made[0].place())?;
-    let agent = stage.runner.state(&thread).await?.ok_or("it ran")?;
+    let agent = stage.runner().state(&thread).await?.ok_or("it ran")?;
     let made: Vec<_> = agent
         .turn
         .uses
@@ -115,7 +116,7 @@ async fn trn_8_a_notification_of_a_job_needs_no_second_consent_and_one_job_makes
 
 #[tokio::test]
 async fn trn_8_a_job_does_what_it_says_and_who_dies_in_between_does_it_once() -> Done {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     agreed(&stage, "每天12:30提醒我帮我找出上周写的项目计划书").await;
     let job = jobs(&stage).await.remove(0);
     let (space, name) = (Namespace::new(["jobs"])?, DocKey::new(&*job.id)?);
@@ -130,20 +131,16 @@ async fn trn_8_a_job_does_what_it_says_and_who_dies_in_between_does_it_once() ->
     // The process died before the end of the job was stored, so the job is unchanged.
     stage.deps.jobs.cancel("desk", &job.id).await?;
     stage.docs.put(&space, &name, stored).await?;
-    clockwork(&stage.restarted()).fire().await?;
+    clockwork(&stage.beside()).fire().await?;
     let thread = ThreadId::new(job.place())?;
-    let agent = stage.runner.state(&thread).await?.ok_or("it ran")?;
+    let agent = stage.runner().state(&thread).await?.ok_or("it ran")?;
     assert_eq!(
         agent.conversation.history.len(),
         2,
         "{:?}",
         agent.conversation
     );
-    assert!(
-        agent.turn.answer.contains("plan_v1.md"),
-        "{}",
-        agent.turn.answer
-    );
+    assert_contains(&agent.turn.answer, "plan_v1.md");
     let next = jobs(&stage).await;
     assert_eq!(next[0].fired, 1);
     Ok(())
@@ -151,13 +148,13 @@ async fn trn_8_a_job_does_what_it_says_and_who_dies_in_between_does_it_once() ->
 
 #[tokio::test]
 async fn trn_8_a_job_speaks_the_language_in_which_it_was_made() -> Done {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     stage.say("hello").await;
     let wish = JobSpec::new("30 12 * * *", "喝水").extra(json!({ "lang": "en" }));
     let job = stage.deps.jobs.create("k", "desk", wish).await?;
     stage.clock.store(job.due, Ordering::SeqCst);
     clockwork(&stage).fire().await?;
-    let agent = stage.runner.state(&ThreadId::new(job.place())?).await?;
+    let agent = stage.runner().state(&ThreadId::new(job.place())?).await?;
     assert_eq!(agent.ok_or("it ran")?.lang, Lang::En);
     Ok(())
 }
@@ -172,24 +169,23 @@ async fn trn_8_a_schedule_that_cannot_be_used_is_told_and_others_keep_theirs() -
     };
     let fixed = json!({ "params": { "schedule": "0 8 * * *", "task": "x" } }).to_string();
     let remind = json!({ "intent": "remind", "complexity": 0.3 }).to_string();
-    let stage = Stage::scripted([
+    let stage = Home::scripted([
         remind,
         call("every morning"),
         fixed,
         crate::common::finish(),
         "Done.".into(),
     ]);
-    let first = stage.say("remind me").await.asked();
-    let failed = stage.answer(&first, json!(true)).await;
-    let cause = failed.told("correction")[0]["cause"].clone();
+    stage.say("remind me").await;
+    let failed = stage.approve().await;
+    let cause = failed.custom("correction")[0]["cause"].clone();
     assert!(
         cause
             .as_str()
             .is_some_and(|cause| cause.contains("five fields are one")),
         "{cause}"
     );
-    let second = failed.asked();
-    let told = stage.answer(&second, json!(true)).await.answer();
+    let told = stage.approve().await.answer();
     assert!(
         told.starts_with("Done: job-") && told.ends_with("\n\nDone."),
         "{told}"
@@ -205,7 +201,7 @@ async fn trn_8_a_schedule_that_cannot_be_used_is_told_and_others_keep_theirs() -
 
 #[tokio::test(start_paused = true)]
 async fn trn_8_the_clockwork_wakes_by_itself() -> Done {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     stage.say("hello").await;
     let begun = tokio::time::Instant::now();
     let docs = stage.docs.clone();
@@ -216,11 +212,12 @@ async fn trn_8_the_clockwork_wakes_by_itself() -> Done {
     let jobs = Jobs::new(docs, clock);
     let wish = JobSpec::new("*/10 * * * *", "stretch");
     let job = jobs.create("k", "desk", wish).await?;
-    let clockwork = works(stage.runner.clone(), jobs.clone());
+    let runner = stage.runner();
+    let clockwork = works(runner.clone(), jobs.clone());
     let over = || tokio::time::sleep(Duration::from_mins(25));
     tokio::join!(
         clockwork.run_until(over()),
-        stage.archives.run_until(&stage.runner, over())
+        stage.archives.run_until(&runner, over())
     );
     assert_eq!(jobs.all().await?[0].fired, 2);
     let thread = ThreadId::new(job.place())?;

@@ -1,4 +1,5 @@
 //! Notes: stored, found again, and summarised.
+use fugato_testkit::assert_contains;
 use std::sync::Arc;
 
 use fugato::{
@@ -16,7 +17,7 @@ use transparent::{
     desk::Workspace,
 };
 
-use crate::common::Stage;
+use crate::common::Home;
 
 /// An embedder with three directions: tea, trains, and everything else.
 struct Directions;
@@ -82,7 +83,7 @@ async fn trn_7_an_embedder_is_named_in_the_settings() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("it is bound");
     tokio::spawn(serve(listener));
-    let stage = Stage::adjusted(None, |desk| {
+    let stage = Home::adjusted(None, move |desk| {
         let text = format!("[embedding]\nurl = \"http://{address}\"\nmodel = \"directions\"\n");
         std::fs::write(desk.dir().join("config.toml"), text).expect("it is written");
         Workspace::open(desk.dir()).expect("the settings are sound")
@@ -92,14 +93,14 @@ async fn trn_7_an_embedder_is_named_in_the_settings() {
 
 #[tokio::test]
 async fn trn_7_trn_c8_trn_t4_the_numbers_of_the_ranking() {
-    let stage = Stage::adjusted(None, |desk| desk.embedded_by(Arc::new(Directions)));
+    let stage = Home::adjusted(None, |desk| desk.embedded_by(Arc::new(Directions)));
     shows_the_ranking(&stage).await;
 }
 
-async fn shows_the_ranking(stage: &Stage) {
+async fn shows_the_ranking(stage: &Home) {
     stage.write("notes/MEMORY.md", NOTES);
     let scene = stage.say("do you remember my tea?").await;
-    let (asked, told) = (scene.told("rag_query"), scene.told("rag_result"));
+    let (asked, told) = (scene.custom("rag_query"), scene.custom("rag_result"));
     let told = told.first().expect("it searched");
     let asked = asked.first().and_then(|query| query.get("query"));
     assert_eq!(
@@ -118,44 +119,40 @@ async fn shows_the_ranking(stage: &Stage) {
 
 #[tokio::test]
 async fn trn_t5_without_an_embedder_text_alone_answers() {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     stage.write("notes/MEMORY.md", NOTES);
     let scene = stage.say("do you remember the door code?").await;
-    let found = scores(&scene.told("rag_result")[0]);
+    let found = scores(&scene.custom("rag_result")[0]);
     assert_eq!(found, [("MEMORY.md#Memory/Other~1".to_owned(), 0.3)]);
-    assert!(
-        scene.answer().contains("the door code"),
-        "{}",
-        scene.answer()
-    );
+    assert_contains(&scene.answer(), "the door code");
 }
 
 #[tokio::test]
 async fn trn_w6_trn_c7_the_notes_are_the_source_and_the_index_is_one_file_that_follows() {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     stage.say("请记住我的门牌号是 1207").await;
     let scene = stage.say("还记得门牌号吗").await;
-    assert!(scene.answer().contains("1207"), "{}", scene.answer());
+    assert_contains(&scene.answer(), "1207");
     // A person edits the notes while the agent runs.
     let notes = std::fs::read_to_string(stage.dir().join("notes/MEMORY.md")).expect("notes");
     stage.write("notes/MEMORY.md", &notes.replace("1207", "1408"));
     let edited = stage.say("还记得门牌号吗").await;
-    let memories = edited.told("rag_result")[0].to_string();
-    assert!(memories.contains("1408"), "{memories}");
+    let memories = edited.custom("rag_result")[0].to_string();
+    assert_contains(&memories, "1408");
     // The index is lost and rebuilt.
     std::fs::remove_file(stage.dir().join("memory.db")).expect("one file");
-    let again = stage.restarted();
+    let again = stage.beside();
     let scene = again.say("还记得门牌号吗").await;
-    assert!(scene.answer().contains("1408"), "{}", scene.answer());
+    assert_contains(&scene.answer(), "1408");
     assert!(stage.dir().join("memory.db").exists());
 }
 
 #[tokio::test]
 async fn a_note_is_told_as_written_only_if_it_was() {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     let scene = stage.say("remember that I prefer mornings").await;
     assert_eq!(scene.answer(), "I have written it down.");
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     let blocked = stage.dir().join("notes/MEMORY.md");
     std::fs::remove_file(&blocked).expect("the file was there");
     std::fs::create_dir_all(blocked).expect("a folder in place of the file");
@@ -165,14 +162,11 @@ async fn a_note_is_told_as_written_only_if_it_was() {
 
 #[tokio::test]
 async fn trn_11_turns_are_logged_by_day_and_what_matters_is_kept() {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     stage.say("你好").await;
     stage.say("我决定用蓝色的封面").await;
     let kept = std::fs::read_to_string(stage.dir().join("notes/MEMORY.md")).expect("notes");
-    assert!(
-        kept.contains("## Noticed\n\n- 我决定用蓝色的封面"),
-        "{kept}"
-    );
+    assert_contains(&kept, "## Noticed\n\n- 我决定用蓝色的封面");
     assert!(!kept.contains("你好"), "{kept}");
     let day = std::fs::read_dir(stage.dir().join("notes/memory"))
         .expect("a folder")
@@ -187,7 +181,7 @@ async fn trn_11_turns_are_logged_by_day_and_what_matters_is_kept() {
 }
 
 /// Stores a conversation of this many turns, the last of which has only begun.
-async fn talked(stage: &Stage, turns: usize) {
+async fn talked(stage: &Home, turns: usize) {
     let mut updates = vec![];
     for n in 1..turns {
         let text = if n == 7 {
@@ -202,8 +196,8 @@ async fn talked(stage: &Stage, turns: usize) {
     }
     updates.push(Update::Asked(Request::new("hello")));
     stage
-        .runner
-        .start(&stage.thread, updates)
+        .runner()
+        .start(stage.thread(), updates)
         .await
         .expect("it runs");
 }
@@ -211,7 +205,7 @@ async fn talked(stage: &Stage, turns: usize) {
 #[tokio::test]
 async fn trn_4_trn_t6_trn_c5_trn_w5_a_conversation_is_compacted_at_turn_141() {
     for (turns, upto) in [(140, 0), (141, 242)] {
-        let stage = Stage::new(None);
+        let stage = Home::by_rule();
         talked(&stage, turns).await;
         let agent = stage.state().await;
         // A turn is a pair: 121 of them are summarised, and 20 are kept.
@@ -231,8 +225,8 @@ async fn trn_4_trn_t6_trn_c5_trn_w5_a_conversation_is_compacted_at_turn_141() {
             1
         );
         let events: Vec<_> = stage
-            .runner
-            .history(&stage.thread, 1, 1000)
+            .runner()
+            .history(stage.thread(), 1, 1000)
             .await
             .expect("a log")
             .into_iter()
@@ -250,7 +244,7 @@ async fn trn_4_a_model_sums_up_and_the_prompt_shows_that() {
         crate::common::finish(),
         "Hello.".into(),
     ]);
-    let stage = Stage::new(Some(Arc::new(model.clone())));
+    let stage = Home::with(model.clone());
     talked(&stage, 141).await;
     let agent = stage.state().await;
     assert_eq!(

@@ -1,7 +1,8 @@
 //! Failed calls: repaired, or honestly reported.
+use fugato_testkit::{assert_contains, assert_starts_with};
 use serde_json::{Value, json};
 
-use crate::common::{Stage, WISH, finish, searches, use_tool};
+use crate::common::{Home, WISH, finish, order, searches, use_tool};
 
 fn revision(params: &Value) -> String {
     json!({ "thought": "另一个路径", "params": params }).to_string()
@@ -10,7 +11,7 @@ fn revision(params: &Value) -> String {
 #[tokio::test]
 async fn trn_9_trn_t2_a_failing_call_is_corrected_and_succeeds() {
     let plan = json!({ "steps": [{ "type": "tool", "name": "read_file" }] }).to_string();
-    let stage = Stage::scripted([
+    let stage = Home::scripted([
         searches(),
         plan,
         use_tool("read_file", &json!({ "path": "plan.md" })),
@@ -19,7 +20,7 @@ async fn trn_9_trn_t2_a_failing_call_is_corrected_and_succeeds() {
         "第一周调研，第二周原型。".to_owned(),
     ]);
     let scene = stage.say(WISH).await;
-    let order = scene.order();
+    let order = order(&scene);
     assert_eq!(
         order.get(3..),
         Some(
@@ -38,7 +39,7 @@ async fn trn_9_trn_t2_a_failing_call_is_corrected_and_succeeds() {
         "{order:?}"
     );
     // TRN-W1: the note has old and new arguments and the cause, and the new ones are executed.
-    let told = &scene.told("correction")[0];
+    let told = &scene.custom("correction")[0];
     let expected = json!({
         "call": "c1", "name": "read_file", "attempt": 1, "old": { "path": "plan.md" },
         "new": { "path": "Documents/plan_v1.md" }, "thought": "另一个路径",
@@ -61,24 +62,20 @@ async fn trn_9_trn_t2_a_failing_call_is_corrected_and_succeeds() {
 
 #[tokio::test]
 async fn trn_9_trn_t2_rules_mend_calls_too() {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     let scene = stage.say("find the proposal in ~/Docs/plan_v1.md").await;
-    let told = &scene.told("correction")[0];
+    let told = &scene.custom("correction")[0];
     assert_eq!(
         (told["old"]["path"].as_str(), &told["new"]["path"]),
         (Some("~/Docs/plan_v1.md"), &Value::Null)
     );
-    assert!(
-        scene.answer().contains("Documents/plan_v1.md"),
-        "{}",
-        scene.answer()
-    );
+    assert_contains(&scene.answer(), "Documents/plan_v1.md");
 }
 
 #[tokio::test]
 async fn trn_w1_trn_t3_attempts_are_counted_per_call_and_the_answer_is_honest() {
     let plan = json!({ "steps": [{ "type": "tool", "name": "read_file" }] }).to_string();
-    let stage = Stage::scripted([
+    let stage = Home::scripted([
         searches(),
         plan.clone(),
         use_tool("read_file", &json!({ "path": "1" })),
@@ -108,14 +105,14 @@ async fn trn_w1_trn_t3_attempts_are_counted_per_call_and_the_answer_is_honest() 
     assert_eq!(failed, ["c1.3"]);
 
     // By rule there is nothing more to try, and the answer names the failure.
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     let scene = stage.say("read missing.md").await;
     let answer = scene.answer();
-    assert!(
-        answer.starts_with("I could not do this:\n- read_file: there is no \"missing.md\""),
-        "{answer}"
+    assert_starts_with(
+        &answer,
+        "I could not do this:\n- read_file: there is no \"missing.md\"",
     );
-    assert_eq!(scene.told("correction")[0]["new"], Value::Null);
+    assert_eq!(scene.custom("correction")[0]["new"], Value::Null);
 }
 
 #[tokio::test]
@@ -125,7 +122,7 @@ async fn trn_w7_a_reference_without_a_value_stops_its_step_and_calls_nothing() {
         { "type": "tool", "name": "read_file", "params": { "path": "{{selected_path}}" } },
     ] })
     .to_string();
-    let stage = Stage::scripted([
+    let stage = Home::scripted([
         searches(),
         plan,
         use_tool("list_files", &json!({ "pattern": "nothing like this" })),

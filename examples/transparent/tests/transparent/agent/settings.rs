@@ -11,7 +11,7 @@ fn trn_c6_the_turns_are_an_option() {
         (settings.compaction.turns, settings.compaction.tokens),
         (100, Some(2000))
     );
-    let sample: Settings = toml::from_str(include_str!("../../sample/config.toml")).unwrap();
+    let sample: Settings = toml::from_str(include_str!("../../../sample/config.toml")).unwrap();
     assert_eq!(sample.tools, ToolSettings::default());
     let error = toml::from_str::<Settings>("rot = 1")
         .unwrap_err()

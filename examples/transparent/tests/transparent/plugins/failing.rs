@@ -1,18 +1,17 @@
 //! Plugins that fail during a call: the failure is reported, and other calls go on.
+use fugato_testkit::assert_contains;
 use std::sync::Arc;
 
 use fugato::{BoxError, Registry};
 use serde_json::json;
 
-use crate::{
-    common::{Done, Stage, finish, use_tool},
-    locked::{loaded, probe, registry, tried},
-};
-use transparent::{deps::Deps, graph::graph};
+use super::locked::{loaded, probe, registry, tried};
+use crate::common::{Done, Home, finish, use_tool};
+use transparent::deps::Deps;
 
 /// Returns the stage of a probe that is not locked in, and its tools.
-async fn unlocked() -> Result<(Stage, Registry<(), ()>), BoxError> {
-    let stage = Stage::new(None);
+async fn unlocked() -> Result<(Home, Registry<(), ()>), BoxError> {
+    let stage = Home::by_rule();
     probe(&stage, &[], "unlocked = [\"probe\"]");
     let registry = registry(loaded(&stage).await)?;
     Ok((stage, registry))
@@ -22,10 +21,7 @@ async fn unlocked() -> Result<(Stage, Registry<(), ()>), BoxError> {
 async fn trn_9_a_plugin_that_dies_amid_a_call_is_told_and_started_again() -> Done {
     let (_stage, registry) = unlocked().await?;
     let told = tried(&registry, "die", "").await;
-    assert!(
-        told.contains("stopped before it answered; it is not known whether"),
-        "{told}"
-    );
+    assert_contains(&told, "stopped before it answered; it is not known whether");
     assert_eq!(tried(&registry, "variable", "PATH").await, "done");
     Ok(())
 }
@@ -36,7 +32,7 @@ async fn trn_9_a_plugin_that_hangs_is_given_up_and_started_again() -> Done {
     // The plugin is running; from here on its timeout takes no real time.
     tokio::time::pause();
     let told = tried(&registry, "hang", "").await;
-    assert!(told.contains("did not answer within 60s"), "{told}");
+    assert_contains(&told, "did not answer within 60s");
     // A new process of the plugin answers at once.
     tokio::time::resume();
     assert_eq!(tried(&registry, "variable", "PATH").await, "done");
@@ -67,17 +63,15 @@ async fn trn_9_trn_t3_a_turn_whose_plugin_dies_ends_with_an_honest_answer() -> D
         finish(),
         "It died once, and then it worked.".to_owned(),
     ]);
-    let mut stage = Stage::new(None);
+    let stage = Home::by_rule();
     probe(&stage, &[], "unlocked = [\"probe\"]");
     let loaded = loaded(&stage).await;
-    let deps = Deps::with(crate::desk(&stage), stage.deps.jobs.clone(), loaded, None)?;
+    let deps = Deps::with(super::desk(&stage), stage.deps.jobs.clone(), loaded, None)?;
     let deps = deps.model(Some(Arc::new(model)));
-    stage.runner = fugato::Runner::new(graph(&deps)?, Arc::new(stage.log.clone()));
+    let stage = stage.made_by(Arc::new(move || deps.clone()));
     let mut scene = stage.say("try it").await;
-    while let Ok(ended) = &scene.end
-        && let Some(asked) = ended.interrupts().first().cloned()
-    {
-        scene = stage.answer(&asked, json!(true)).await;
+    while !scene.is_finished() {
+        scene = stage.approve().await;
     }
     // The receipt comes first, and then the model's words.
     let answer = "Done: done\n\nIt died once, and then it worked.";

@@ -8,13 +8,11 @@ use fugato::{
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, UdpSocket};
 
-use crate::{
-    common::{Done, Stage},
-    desk,
-};
+use super::desk;
+use crate::common::{Done, Home};
 
 /// Puts the probe in the folder of the plugins, with these permissions, all of them granted.
-pub(crate) fn probe(stage: &Stage, permissions: &[&str], settings: &str) {
+pub(crate) fn probe(stage: &Home, permissions: &[&str], settings: &str) {
     let permissions = json!(permissions);
     let manifest = json!({
         "name": "probe", "version": "1", "entry": "main.py", "provides": ["try"],
@@ -26,7 +24,7 @@ pub(crate) fn probe(stage: &Stage, permissions: &[&str], settings: &str) {
     stage.write("config.toml", &granted);
 }
 
-pub(crate) async fn loaded(stage: &Stage) -> LoadedPlugins {
+pub(crate) async fn loaded(stage: &Home) -> LoadedPlugins {
     let launcher = env!("CARGO_BIN_EXE_transparent");
     desk(stage).plugins().launcher(launcher).load().await
 }
@@ -59,7 +57,7 @@ pub(crate) async fn tried(registry: &Registry<(), ()>, what: &str, with: &str) -
 async fn outcomes(
     permissions: &[&str],
 ) -> Result<Option<BTreeMap<&'static str, String>>, BoxError> {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     probe(&stage, permissions, "");
     stage.write("files/theirs.txt", "theirs");
     stage.write("threads.db", "what others said");
@@ -187,7 +185,7 @@ async fn trn_w3_each_permission_opens_what_it_names_and_nothing_else() -> Done {
 
 #[tokio::test]
 async fn trn_w3_what_is_not_locked_in_runs_only_where_somebody_said_so() -> Done {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     probe(&stage, &[], "unlocked = [\"probe\"]");
     let free = registry(loaded(&stage).await)?;
     assert_eq!(tried(&free, "read", "/etc/passwd").await, "done");
@@ -207,7 +205,7 @@ async fn trn_w3_what_is_not_locked_in_runs_only_where_somebody_said_so() -> Done
 
 #[tokio::test]
 async fn trn_w3_a_plugin_has_limits() -> Done {
-    let stage = Stage::new(None);
+    let stage = Home::by_rule();
     probe(&stage, &["write-file"], "");
     stage.write("files/theirs.txt", "theirs");
     let Some(loaded) = locked_in(loaded(&stage).await) else {

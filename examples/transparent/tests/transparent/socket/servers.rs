@@ -1,4 +1,5 @@
 //! The program itself: two servers on one folder, and none for a while.
+use fugato_testkit::{assert_contains, assert_starts_with};
 use std::{path::Path, process::Stdio, time::Duration};
 
 use fugato::{BoxError, EventKind, ThreadId, archive::Archives, stream::Event};
@@ -10,7 +11,8 @@ use tokio::{
 };
 use tokio_tungstenite::connect_async;
 
-use crate::{common::Done, say, until};
+use super::{say, until};
+use crate::common::Done;
 
 /// A timeout that is far longer than anything here takes.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -78,7 +80,7 @@ impl Server {
         let job = told
             .and_then(|told| told.split(' ').next())
             .ok_or("a job")?;
-        assert!(job.starts_with("job-"), "{job}");
+        assert_starts_with(&job, "job-");
         Ok(job.to_owned())
     }
 }
@@ -136,7 +138,7 @@ async fn trn_8_two_servers_on_one_folder_do_a_job_once() -> Done {
         .last()
         .map(|answer| answer["data"]["content"].clone());
     let answer = answer.as_ref().and_then(Value::as_str).ok_or("an answer")?;
-    assert!(answer.contains("there are no jobs"), "{answer}");
+    assert_contains(&answer, "there are no jobs");
     Ok(())
 }
 
