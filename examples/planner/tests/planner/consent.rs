@@ -1,21 +1,14 @@
 //! K35 for this agent: whatever callers send, and whenever it dies, no order is placed to which
 //! nobody has agreed.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a helper that fails fails its test"
-)]
-mod common;
-
 use std::{
     future::ready,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
+use crate::common::World;
 use async_trait::async_trait;
 use axum::{Router, http::request::Parts};
-use common::World;
 use fugato::{
     BoxError,
     axum::{AccessDenied, AgentRoutes, Caller},
@@ -36,15 +29,13 @@ use serde_json::{Value, json};
 /// The planner for two people at one desk.
 struct Room {
     world: World,
-    store: WorldStore,
     router: Mutex<Router>,
 }
 
 impl Room {
     fn new(store: WorldStore) -> Result<Self, BoxError> {
         Ok(Self {
-            world: World::new()?,
-            store,
+            world: World::over(store)?,
             router: Mutex::default(),
         })
     }
@@ -74,7 +65,7 @@ impl ConsentWorld for Room {
             let user = request.headers.get("user").and_then(|it| it.to_str().ok());
             Ok::<_, AccessDenied>(Caller::default().user(user.unwrap_or_default()))
         };
-        let planner = Planner::new(&self.world.deps(), Arc::new(self.store.restart()?))?;
+        let planner = Planner::new(&self.world.deps(), Arc::new(self.world.store.restart()?))?;
         let routes = AgentRoutes::new(planner).authenticate(by_user);
         *lock(&self.router) = routes.router();
         Ok(())
@@ -110,7 +101,7 @@ impl ConsentWorld for Room {
     }
 
     fn turn(&self) -> Duration {
-        self.store.turn()
+        self.world.store.turn()
     }
 
     fn separates_callers(&self) -> bool {

@@ -1,7 +1,5 @@
 //! The exchange: nothing is lost, nothing is done twice, and time fills what waits.
-mod common;
-
-use common::{TestResult, World};
+use crate::common::{TestResult, World};
 use fugato::words::Amount;
 use planner::desk::{ExchangeError, NewOrder, OrderStatus, Side};
 use proptest::prelude::*;

@@ -1,9 +1,7 @@
 //! Tests of the planner with a model.
-mod common;
-
 use std::{collections::BTreeMap, time::Duration};
 
-use common::{TestResult, World, reply, say, session, status};
+use crate::common::{TestResult, World, say, status};
 use fugato::{
     ChatRequest,
     agent::plan::WorkUpdate,
@@ -12,8 +10,8 @@ use fugato::{
     memory::{ExecutionStatus, MemoryUpdate, TaskUpdate},
     state::ToolCall,
 };
-use fugato_testkit::{Scripted, ScriptedReply};
-use planner::{desk::Kind, graph::PlanningMode, service::Planner, session::SessionUpdate};
+use fugato_testkit::{Scripted, ScriptedReply, assert_contains, assert_starts_with};
+use planner::{desk::Kind, graph::PlanningMode, session::SessionUpdate};
 use serde_json::{Value, json};
 
 fn json_reply(value: &Value) -> ScriptedReply {
@@ -65,17 +63,17 @@ async fn the_reference_scenario_with_a_scripted_model() -> TestResult {
         finish(),
         ScriptedReply::text("You have a quarter of a bitcoin more."),
     ]);
-    let planner = world.with(model.clone())?;
-    let card = reply(&planner, "Buy 0.25 BTC for me").await?;
-    assert!(card.text.starts_with("place_order: "), "{card:?}");
+    let planner = world.with(model.clone());
+    let card = say(&planner, "Buy 0.25 BTC for me").await;
+    assert_starts_with(&card, "place_order: ");
     assert_eq!(
-        say(&planner, "yes").await?,
+        say(&planner, "yes").await,
         "Done: order #1 is filled: buy 0.25 BTC-USDT, 0.25 done for 16002.5\n\n\
          You have a quarter of a bitcoin more."
     );
     assert_eq!(stages(&model), ["planner", "planner", "step"]);
     assert_eq!(world.desk.trades(10).await?.len(), 1);
-    assert_eq!(status(&planner).await?, ExecutionStatus::Completed);
+    assert_eq!(status(&planner).await, ExecutionStatus::Completed);
     Ok(())
 }
 
@@ -95,10 +93,10 @@ async fn pln_16_the_same_by_batches() -> TestResult {
         .deps()
         .model(model.clone())
         .manner(PlanningMode::NextBatch);
-    let planner = Planner::new(&deps, world.store.clone())?;
-    reply(&planner, "Buy 0.25 BTC for me").await?;
-    let told = say(&planner, "确定").await?;
-    assert!(told.starts_with("Done: order #1 is filled"), "{told}");
+    let planner = world.talk_with(deps);
+    say(&planner, "Buy 0.25 BTC for me").await;
+    let told = say(&planner, "确定").await;
+    assert_starts_with(&told, "Done: order #1 is filled");
     assert_eq!(world.desk.trades(10).await?.len(), 1);
     Ok(())
 }
@@ -120,12 +118,12 @@ async fn pln_16a_small_talk_is_answered_at_once_and_on_any_doubt_the_planner_is_
         ScriptedReply::text("Planned again."),
         plan(&[respond()]),
     ]);
-    let planner = world.with(model.clone())?;
-    assert_eq!(say(&planner, "Good morning").await?, "Good morning!");
-    assert_eq!(say(&planner, "Explain what a spread is").await?, "Planned.");
-    assert_eq!(say(&planner, "Hello again").await?, "Planned again.");
+    let planner = world.with(model.clone());
+    assert_eq!(say(&planner, "Good morning").await, "Good morning!");
+    assert_eq!(say(&planner, "Explain what a spread is").await, "Planned.");
+    assert_eq!(say(&planner, "Hello again").await, "Planned again.");
     // A message about the desk does not reach the gate.
-    let told = say(&planner, "Which models are there?").await?;
+    let told = say(&planner, "Which models are there?").await;
     assert_eq!(told, "Models: glimmer, harbour");
     let expected = [
         "direct_reply",
@@ -151,15 +149,15 @@ async fn pln_7_pln_10_pln_24_what_the_planner_is_told_and_which_source_it_believ
         plan(&[respond()]),
         ScriptedReply::text("I suggest patience."),
     ]);
-    let planner = world.with(model.clone())?;
-    say(&planner, "/prefer tone = short answers").await?;
+    let planner = world.with(model.clone());
+    say(&planner, "/prefer tone = short answers").await;
     say(
         &planner,
         "Remember that I never risk more than two percent.",
     )
-    .await?;
-    say(&planner, "show my balance and suggest something").await?;
-    let told = say(&planner, "是").await?;
+    .await;
+    say(&planner, "show my balance and suggest something").await;
+    let told = say(&planner, "是").await;
     assert_eq!(
         told,
         "Balances: 0.5 BTC; 4 ETH; 100000 USDT\nI suggest patience."
@@ -194,9 +192,9 @@ async fn pln_7_pln_10_pln_24_what_the_planner_is_told_and_which_source_it_believ
 async fn pln_21_what_is_known_of_the_task_has_no_say_where_a_look_has() -> TestResult {
     let world = World::new()?;
     let model = Scripted::new([plan(&[respond()])]);
-    let planner = world.with(model.clone())?;
-    say(&planner, "Remember that I like to be quick.").await?;
-    let told = say(&planner, "Which exchanges are there?").await?;
+    let planner = world.with(model.clone());
+    say(&planner, "Remember that I like to be quick.").await;
+    let told = say(&planner, "Which exchanges are there?").await;
     assert_eq!(told, "Exchanges: backtest (disabled), replay");
     let asked = model.requests().first().map(text_of).unwrap_or_default();
     assert!(!asked.contains("# What is known of the task"), "{asked}");
@@ -221,27 +219,24 @@ async fn pln_14_pln_t6_a_planner_that_takes_too_long_has_a_message_and_loses_not
         plan(&[respond()]),
         ScriptedReply::hang(),
     ]);
-    let planner = world.with(model.clone())?;
+    let planner = world.with(model.clone());
     let start = tokio::time::Instant::now();
-    let late = say(&planner, "explain my balance").await?;
-    assert!(
-        late.starts_with("This took longer than I may wait."),
-        "{late}"
-    );
+    let late = say(&planner, "explain my balance").await;
+    assert_starts_with(&late, "This took longer than I may wait.");
     assert_eq!(start.elapsed().as_secs(), 36);
     assert_eq!(
-        session(&planner).await?.work.execution.goal,
+        planner.state().await.work.execution.goal,
         "explain my balance"
     );
-    let told = say(&planner, "try again").await?;
+    let told = say(&planner, "try again").await;
     assert!(told.ends_with("\nHere I am."), "{told}");
     assert_eq!(
-        session(&planner).await?.work.execution.goal,
+        planner.state().await.work.execution.goal,
         "explain my balance"
     );
-    let late = say(&planner, "解释余额").await?;
-    assert!(late.starts_with("等待的时间太长了"), "{late}");
-    assert_eq!(status(&planner).await?, ExecutionStatus::Failed);
+    let late = say(&planner, "解释余额").await;
+    assert_starts_with(&late, "等待的时间太长了");
+    assert_eq!(status(&planner).await, ExecutionStatus::Failed);
     Ok(())
 }
 
@@ -257,24 +252,24 @@ async fn pln_t6_what_was_done_before_it_took_too_long_is_told_and_not_done_again
         let world = World::new()?;
         let replies = [order_again()].into_iter().chain(replies);
         let model = Scripted::new(replies.chain([order_again()]));
-        let planner = world.with(model.clone())?;
-        reply(&planner, "Buy 0.25 BTC").await?;
-        let late = say(&planner, "yes").await?;
+        let planner = world.with(model.clone());
+        say(&planner, "Buy 0.25 BTC").await;
+        let late = say(&planner, "yes").await;
         let done = "order #1 is filled: buy 0.25 BTC-USDT, 0.25 done for 16002.5";
         let expected = format!("Done: {done}\nThis took longer than I may wait.");
-        assert!(late.starts_with(&expected), "{late}");
-        let card = reply(&planner, "try again").await?;
+        assert_starts_with(&late, &expected);
+        let card = say(&planner, "try again").await;
         let told = model.requests().last().map(text_of).unwrap_or_default();
         assert!(
             told.contains("# Done already") && told.contains(done),
             "{told}"
         );
         let again = format!("place_order: done already: {done}; again? quantity 0.25");
-        assert!(card.text.starts_with(&again), "{card:?}");
+        assert_starts_with(&card, &again);
         assert_eq!(world.desk.trades(10).await?.len(), 1);
-        say(&planner, "cancel").await?;
-        say(&planner, "/clear").await?;
-        assert_eq!(session(&planner).await?.done, []);
+        say(&planner, "cancel").await;
+        say(&planner, "/clear").await;
+        assert_eq!(planner.state().await.done, []);
     }
     Ok(())
 }
@@ -301,13 +296,13 @@ async fn taken_over(written: &str) -> TestResult {
         ScriptedReply::tool_calls([ToolCall::new("c2", "place_order", more)]),
         ScriptedReply::text("You have bought a quarter, and a tenth."),
     ]);
-    let planner = world.with(model.clone())?;
-    reply(&planner, "Buy 0.25 BTC").await?;
+    let planner = world.with(model.clone());
+    say(&planner, "Buy 0.25 BTC").await;
     // The plan's order is not asked for nor placed again, however it is written; another one is.
-    let card = reply(&planner, "yes").await?;
-    assert!(card.text.contains("quantity 0.1"), "{card:?}");
+    let card = say(&planner, "yes").await;
+    assert_contains(&card, "quantity 0.1");
     assert_eq!(world.desk.trades(10).await?.len(), 1);
-    let told = say(&planner, "yes").await?;
+    let told = say(&planner, "yes").await;
     assert_eq!(told.matches("Done: order #").count(), 2, "{told}");
     assert!(
         told.ends_with("\n\nYou have bought a quarter, and a tenth."),
@@ -340,11 +335,11 @@ async fn pln_21_what_was_read_before_somebody_was_waited_for_is_not_told_again()
         plan(&[respond()]),
         ScriptedReply::text("Which one?"),
     ]);
-    let planner = world.with(model.clone())?;
-    reply(&planner, "create a trader named alpha and look around").await?;
+    let planner = world.with(model.clone());
+    say(&planner, "create a trader named alpha and look around").await;
     world.desk.unconfigure(Kind::Model, "harbour").await?;
-    let told = say(&planner, "yes").await?;
-    assert!(told.starts_with("Done: made the trader alpha"), "{told}");
+    let told = say(&planner, "yes").await;
+    assert_starts_with(&told, "Done: made the trader alpha");
     let requests = model.requests();
     let [.., before, after] = &requests[..] else {
         panic!("{} requests", requests.len())
@@ -360,14 +355,14 @@ async fn pln_21_what_was_read_before_somebody_was_waited_for_is_not_told_again()
         &planner,
         "Explain at length how well it might fare on my balance",
     )
-    .await?;
+    .await;
     assert!(spoken(&model));
     world.desk.remove_trader("alpha").await?;
     say(
         &planner,
         "Explain once more how well it might fare on my balance",
     )
-    .await?;
+    .await;
     assert!(!spoken(&model));
     Ok(())
 }
@@ -386,16 +381,16 @@ async fn pln_21_neither_looks_nor_refusals_outlive_a_question() -> TestResult {
         let world = World::new()?;
         let rest = [plan(&[respond()]), ScriptedReply::text("Done.")];
         let model = Scripted::new(replies.into_iter().chain(rest));
-        let planner = world.with(model.clone())?;
-        reply(&planner, "Look at my traders, and make one").await?;
+        let planner = world.with(model.clone());
+        say(&planner, "Look at my traders, and make one").await;
         if agrees {
-            let asked = say(&planner, "yes").await?;
+            let asked = say(&planner, "yes").await;
             assert_eq!(asked, "Shall I go on?");
             let told = model.requests().last().map(text_of).unwrap_or_default();
-            assert!(told.contains("there is: glimmer, harbour"), "{told}");
+            assert_contains(&told, "there is: glimmer, harbour");
         }
         world.desk.unconfigure(Kind::Model, "harbour").await?;
-        let told = say(&planner, "continue").await?;
+        let told = say(&planner, "continue").await;
         assert!(!told.contains("Done."), "nothing was made: {told}");
         let requests = model.requests();
         let [.., asked, answered] = &requests[..] else {
@@ -420,10 +415,10 @@ async fn pln_16_two_orders_that_are_alike_are_two() -> TestResult {
         finish(),
         ScriptedReply::text("Twice."),
     ]);
-    let planner = world.with(model)?;
-    reply(&planner, "Buy 0.25 BTC, twice").await?;
-    reply(&planner, "yes").await?;
-    let told = say(&planner, "yes").await?;
+    let planner = world.with(model);
+    say(&planner, "Buy 0.25 BTC, twice").await;
+    say(&planner, "yes").await;
+    let told = say(&planner, "yes").await;
     assert_eq!(told.matches("Done: order #").count(), 2, "{told}");
     assert_eq!(world.desk.trades(10).await?.len(), 2);
     Ok(())
@@ -447,10 +442,9 @@ async fn pln_w5_pln_t8_a_plan_for_other_tools_is_dropped_or_goes_on() -> TestRes
         }
         replies.push(ScriptedReply::text("Done."));
         let model = Scripted::new(replies);
-        let planner = world.with(model.clone())?;
-        reply(&planner, "Buy 0.25 BTC").await?;
-        let thread = Planner::thread("ada", "one")?;
-        let mut tools: BTreeMap<String, String> = session(&planner).await?.work.tools.clone();
+        let planner = world.with(model.clone());
+        say(&planner, "Buy 0.25 BTC").await;
+        let mut tools: BTreeMap<String, String> = planner.state().await.work.tools.clone();
         assert!(
             tools
                 .insert(changed.into(), "as it was before".into())
@@ -461,10 +455,10 @@ async fn pln_w5_pln_t8_a_plan_for_other_tools_is_dropped_or_goes_on() -> TestRes
             "an older program",
             "for the test",
         );
-        planner.runner().amend(&thread, older).await?;
-        let told = say(&planner, "yes").await?;
+        planner.runner().amend(planner.thread(), older).await?;
+        let told = say(&planner, "yes").await;
         assert!(told.starts_with("Done: order #1"), "{changed}: {told}");
-        let done = session(&planner).await?;
+        let done = planner.state().await;
         let steps: Vec<_> = done
             .work
             .steps
@@ -496,19 +490,16 @@ async fn pln_23_pln_t4_old_turns_become_what_is_known_and_nothing_live_does() ->
         [json_reply(&talk)].into_iter().chain(compacts)
     });
     let model = Scripted::new(replies);
-    let planner = world.with(model.clone())?;
+    let planner = world.with(model.clone());
     for _ in 0..4 {
-        say(&planner, &long).await?;
+        say(&planner, &long).await;
     }
-    let done = session(&planner).await?;
+    let done = planner.state().await;
     assert_eq!(done.history.turns().len(), 6);
     assert_eq!(done.person.task.facts, ["is new to this"]);
     assert_eq!(done.person.unsaved, []);
     // It is stored under the name that other programs use, without the live facts.
-    let stored = planner
-        .config("agent_task_state_ada")
-        .await?
-        .ok_or("it is not stored")?;
+    let stored = world.config("agent_task_state_ada").await?;
     assert_eq!(stored["current_goal"], "learn to trade");
     assert_eq!(stored["important_facts"], json!(["is new to this"]));
     assert_eq!(stored["open_loops"], json!(["which fee applies"]));
@@ -529,11 +520,11 @@ async fn pln_23_a_summary_that_fails_leaves_everything_as_it_is() -> TestResult 
     let talks = (0..4)
         .map(|_| json_reply(&talk))
         .chain([ScriptedReply::error(down)]);
-    let planner = world.with(Scripted::new(talks))?;
+    let planner = world.with(Scripted::new(talks));
     for _ in 0..4 {
-        say(&planner, &long).await?;
+        say(&planner, &long).await;
     }
-    assert_eq!(session(&planner).await?.history.turns().len(), 8);
+    assert_eq!(planner.state().await.history.turns().len(), 8);
     Ok(())
 }
 
@@ -570,15 +561,12 @@ async fn pln_3_what_two_sessions_learn_at_once_is_kept_by_both() -> TestResult {
 async fn rules_stand_in_where_the_model_cannot_be_reached() -> TestResult {
     let world = World::new()?;
     let down = || ScriptedReply::error(ModelError::new(ModelErrorKind::Unavailable, "maintenance"));
-    let planner = world.with(Scripted::new([down(), down(), down()]))?;
-    let told = say(&planner, "我的余额").await?;
+    let planner = world.with(Scripted::new([down(), down(), down()]));
+    let told = say(&planner, "我的余额").await;
     assert_eq!(told, "余额：0.5 BTC; 4 ETH; 100000 USDT");
     world.desk.unconfigure(Kind::Exchange, "replay").await?;
-    let able = say(&planner, "Can I create a trader?").await?;
-    assert!(
-        able.contains("No trader can be made now: no exchange is enabled."),
-        "{able}"
-    );
+    let able = say(&planner, "Can I create a trader?").await;
+    assert_contains(&able, "No trader can be made now: no exchange is enabled.");
     Ok(())
 }
 
@@ -603,8 +591,8 @@ async fn pln_15_a_fill_without_a_receipt_is_not_told() -> TestResult {
         let rescue = vec![rubbish(), rubbish(), rubbish(), ScriptedReply::text(lie)];
         for replies in [step, rescue] {
             let world = World::new()?;
-            let planner = world.with(Scripted::new(replies))?;
-            let told = say(&planner, wish).await?;
+            let planner = world.with(Scripted::new(replies));
+            let told = say(&planner, wish).await;
             assert!(told.starts_with(nothing), "{told}");
             assert!(!told.contains('7'), "{told}");
             assert!(world.desk.trades(10).await?.is_empty());
@@ -629,15 +617,15 @@ async fn pln_21_what_there_is_is_read_out_whatever_a_model_says() -> TestResult 
             let rest = [said, said, said, said].map(ScriptedReply::text);
             let step = [plan(&[respond()])].into_iter().chain(rest.clone());
             let world = World::new()?;
-            let planner = world.with(Scripted::new(step))?;
-            assert_eq!(say(&planner, wish).await?, expected);
+            let planner = world.with(Scripted::new(step));
+            assert_eq!(say(&planner, wish).await, expected);
             let rescued = ["no JSON"; 3]
                 .map(ScriptedReply::text)
                 .into_iter()
                 .chain(rest);
             let world = World::new()?;
-            let planner = world.with(Scripted::new(rescued))?;
-            assert_eq!(say(&planner, wish).await?, expected);
+            let planner = world.with(Scripted::new(rescued));
+            assert_eq!(say(&planner, wish).await, expected);
         }
     }
     Ok(())
@@ -648,11 +636,8 @@ async fn pln_11_words_for_programs_are_no_reply_and_rules_answer() -> TestResult
     let raw = || ScriptedReply::text("{\"steps\":[{\"type\":\"respond\"");
     let other = || json_reply(&json!({ "action": "other" }));
     let world = World::new()?;
-    let planner = world.with(Scripted::new([other(), plan(&[respond()]), raw()]))?;
-    let told = say(&planner, "Explain what a spread is").await?;
-    assert!(
-        told.starts_with("I look after a paper-trading desk."),
-        "{told}"
-    );
+    let planner = world.with(Scripted::new([other(), plan(&[respond()]), raw()]));
+    let told = say(&planner, "Explain what a spread is").await;
+    assert_starts_with(&told, "I look after a paper-trading desk.");
     Ok(())
 }

@@ -1,5 +1,5 @@
 //! The program itself: each line runs a process of its own.
-use fugato_testkit::{ModelServer, TestProgram};
+use fugato_testkit::{ModelServer, TestProgram, assert_contains};
 use planner::desk::Exchange;
 
 struct Folder(TestProgram);
@@ -67,12 +67,9 @@ fn pln_t2_pln_t3_each_message_is_a_process_and_the_desk_changes_between() {
     folder.says(&["trace"], "planner");
     folder.says(&["graph"], "look");
     let told = folder.0.err(&["desk", "set", "trader", "x"]);
-    assert!(
-        told.contains("a trader is made in a conversation"),
-        "{told}"
-    );
+    assert_contains(&told, "a trader is made in a conversation");
     let told = folder.0.err(&["desk", "pay", "BTC", "much"]);
-    assert!(told.contains("is no amount"), "{told}");
+    assert_contains(&told, "is no amount");
 }
 
 /// The order of one card is agreed to in two processes at the same time, in every possible way.

@@ -1,13 +1,12 @@
 //! The planner over HTTP, with its own words.
-mod common;
-
+use fugato_testkit::{assert_contains, assert_starts_with};
 use std::collections::BTreeSet;
 
+use crate::common::{TestResult, World};
 use axum::{
     Router,
     http::{StatusCode, request::Parts},
 };
-use common::{TestResult, World};
 use fugato::{
     BoxError,
     axum::{AccessDenied, AgentRoutes, Caller},
@@ -78,7 +77,7 @@ async fn pln_18_a_plan_is_told_as_it_is_carried_out() -> TestResult {
         .as_str()
         .unwrap_or_default()
         .to_owned();
-    assert!(output.starts_with("Done: order #1 is filled"), "{output}");
+    assert_starts_with(&output, "Done: order #1 is filled");
     Ok(())
 }
 
@@ -177,7 +176,7 @@ async fn pln_20_over_http_a_question_is_answered_dropped_or_left() -> TestResult
         .as_str()
         .unwrap_or_default()
         .to_owned();
-    assert!(told.contains("waits for an answer"), "{told}");
+    assert_contains(&told, "waits for an answer");
     // The page answers by the id of the question.
     let by_id = json!({ "thread": "t", "answers": { id: "glimmer" } });
     let (status, events) = post(&app, &by_id).await?;
@@ -192,7 +191,7 @@ async fn pln_20_over_http_a_question_is_answered_dropped_or_left() -> TestResult
         .as_str()
         .unwrap_or_default()
         .to_owned();
-    assert!(output.starts_with("Prices: "), "{output}");
+    assert_starts_with(&output, "Prices: ");
     let (status, _) = post(&app, &json!({ "thread": "t", "text": "  " })).await?;
     assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
     Ok(())

@@ -1,15 +1,13 @@
 //! No stale fact is used for an answer about what exists or what can be done, whatever changes
 //! between the turns, within one, under an open card, across restarts, by another session or in a
 //! copy of the thread, and whatever a model does with its context.
-mod common;
-
 use std::sync::{
     Arc, Mutex, PoisonError,
     atomic::{AtomicUsize, Ordering},
 };
 
+use crate::common::World;
 use async_trait::async_trait;
-use common::World;
 use fugato::{
     BoxError, ChatModel, ChatRequest, Interrupt,
     llm::{DeltaStream, ModelError, ModelErrorKind},
@@ -425,7 +423,7 @@ fn wired(world: &World, outside: &Arc<Outside>, manners: Manners) -> Result<Plan
             babbles: manners.babbles,
         });
     }
-    Ok(Planner::new(&deps, world.store.clone())?)
+    Ok(Planner::new(&deps, Arc::new(world.store.open()?))?)
 }
 
 async fn checked(script: &[Next], manners: Manners) -> Result<(), BoxError> {
