@@ -1,6 +1,5 @@
 //! The real binary with real tool servers, and a model server that calls their tools by a script.
 //! Where these are not installed there is nothing to call.
-#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
 use std::path::Path;
 
 use fugato_testkit::{FinishedProgram, TestProgram};

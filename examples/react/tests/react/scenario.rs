@@ -1,32 +1,38 @@
 //! The reference scenario: something to remember, a round of reads, a write that a person agrees
 //! to, and an answer; with a scripted model, and with rules.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a helper that fails fails its test"
-)]
-use std::{sync::Arc, time::Duration};
+use std::{ops::Deref, sync::Arc, time::Duration};
 
 use fugato::{
-    Answers, MemoryLog, Runner, ThreadId,
-    agent::{Assistant, React, ReactReply, ReactUpdate, ReplyError, StopReason},
+    Runner,
+    agent::{Assistant, React, ReactReply, ReactUpdate, StopReason},
     axum::{Agent as _, Caller, TimelineItem, UserMessage},
     llm::{ChatDelta, ChatModel, FinishReason, ModelError, ModelErrorKind},
-    state::{Interrupt, Message, Role, ToolCall},
-    stream::{EventKind, ToolStatus},
+    state::{Message, Role, ToolCall},
+    stream::EventKind,
 };
-use fugato_testkit::{Scripted, ScriptedReply};
-use futures::StreamExt as _;
+use fugato_testkit::{
+    Scripted, ScriptedReply,
+    session::{Session, Turn},
+};
 use react::{BuiltIn, ReactAgent, agent::graph, tools::ToolEnvironment};
 use serde_json::json;
+use tempfile::TempDir;
 
-struct Fixture {
-    companion: ReactAgent,
-    thread: ThreadId,
-    folder: tempfile::TempDir,
+/// A conversation with the assistant, over a folder.
+struct Desk {
+    session: Session<React>,
+    folder: TempDir,
 }
 
-impl Fixture {
+impl Deref for Desk {
+    type Target = Session<React>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.session
+    }
+}
+
+impl Desk {
     fn new(model: impl ChatModel + 'static, max_steps: u32) -> Self {
         Self::with(Some(Arc::new(model)), max_steps)
     }
@@ -39,15 +45,22 @@ impl Fixture {
         let folder = tempfile::tempdir().unwrap();
         let mut tools = ToolEnvironment::new(folder.path());
         tools.clock = Arc::new(|| "2026-11-22T09:30[Europe/London]".parse().unwrap());
-        let registry = tools.built_in(&BuiltIn::ALL).unwrap().build().unwrap();
-        let memory = Arc::new(tools.notebook.clone());
-        let graph = graph(model, registry, memory, max_steps).unwrap();
-        let runner = Runner::new(graph, Arc::new(MemoryLog::default()));
+        let open = move |log| {
+            let registry = tools.built_in(&BuiltIn::ALL).unwrap().build().unwrap();
+            let memory = Arc::new(tools.notebook.clone());
+            Runner::new(
+                graph(model.clone(), registry, memory, max_steps).unwrap(),
+                log,
+            )
+        };
         Self {
-            companion: ReactAgent::new(runner),
-            thread: ThreadId::new("desk").unwrap(),
+            session: Session::new(open, |words| ReactUpdate::user(words)),
             folder,
         }
+    }
+
+    fn agent(&self) -> ReactAgent {
+        ReactAgent::new(self.runner())
     }
 
     fn read(&self, path: &str) -> Option<String> {
@@ -55,30 +68,19 @@ impl Fixture {
     }
 
     async fn says(&self, text: &str) -> ReactReply {
-        let reply = self.companion.chat(&self.thread, text).await;
-        reply.unwrap()
-    }
-
-    async fn state(&self) -> Arc<React> {
-        let state = self.companion.runner().state(&self.thread).await.unwrap();
-        state.unwrap()
+        reply(&self.say(text).await)
     }
 
     /// Says something that a person has to agree to, and answers.
     async fn answers(&self, text: &str, agreed: bool) -> ReactReply {
-        let asked = self.companion.chat(&self.thread, text).await;
-        let Err(ReplyError::Asks(open)) = asked else {
-            panic!("nothing was asked: {asked:?}");
-        };
-        assert_eq!(open.len(), 1);
-        assert_eq!(open[0].question.prompt["title"], "write_file");
-        // The answer approves exactly what was shown.
-        let shown = open[0].question.digest.clone().unwrap();
-        let answer = Answers::none().approving(open[0].id.clone(), agreed, shown);
-        let runner = self.companion.runner();
-        let ended = runner.resume(&self.thread, answer.unwrap()).await;
-        Assistant::reply(ended.unwrap()).unwrap()
+        self.say(text).await;
+        assert_eq!(self.card().question.prompt["title"], "write_file");
+        reply(&self.answer(agreed).await)
     }
+}
+
+fn reply(turn: &Turn<React>) -> ReactReply {
+    Assistant::reply(turn.result().clone()).unwrap()
 }
 
 fn call(id: &str, name: &str, arguments: serde_json::Value) -> ToolCall {
@@ -106,7 +108,7 @@ const WISH: &str = "Remember that I drink tea. Then write how many bags 17 boxes
 #[tokio::test]
 async fn rct_t2_a_model_works_in_two_rounds_and_a_person_agrees_to_the_write() {
     let model = script();
-    let desk = Fixture::new(model.clone(), 8);
+    let desk = Desk::new(model.clone(), 8);
     let reply = desk.answers(WISH, true).await;
     let report = "Done: list.md is written: 14 bytes\n\nIt is in list.md.";
     assert_eq!(reply.final_reply, report);
@@ -153,7 +155,7 @@ async fn rct_t2_a_model_works_in_two_rounds_and_a_person_agrees_to_the_write() {
 
 #[tokio::test]
 async fn what_the_person_does_not_agree_to_is_not_written() {
-    let desk = Fixture::new(script(), 8);
+    let desk = Desk::new(script(), 8);
     let reply = desk.answers(WISH, false).await;
     assert_eq!(
         reply.final_reply,
@@ -169,23 +171,19 @@ async fn what_the_person_does_not_agree_to_is_not_written() {
 /// A card that said "makes a new file" is no consent to overwrite one that came meanwhile.
 #[tokio::test]
 async fn k35_a_file_that_came_meanwhile_is_asked_about_anew() {
-    let desk = Fixture::new(script(), 8);
-    let asked = desk.companion.chat(&desk.thread, WISH).await;
-    let Err(ReplyError::Asks(open)) = asked else {
-        panic!("nothing was asked: {asked:?}");
-    };
+    let desk = Desk::new(script(), 8);
+    desk.say(WISH).await;
+    let first = desk.card();
     let file = desk.folder.path().join("files/list.md");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     std::fs::write(&file, "precious").unwrap();
-    let runner = desk.companion.runner();
-    let yes = |open: &[Interrupt]| Answers::to(open[0].id.clone(), true).unwrap();
-    let ended = runner.resume(&desk.thread, yes(&open)).await.unwrap();
-    let anew = ended.interrupts().to_vec();
-    assert_ne!(anew[0].id, open[0].id);
-    let told = anew[0].question.prompt["consequence"].to_string();
+    desk.approve().await;
+    let anew = desk.card();
+    assert_ne!(anew.id, first.id);
+    let told = anew.question.prompt["consequence"].to_string();
     assert!(told.contains("overwrites"), "{told}");
     assert_eq!(desk.read("files/list.md").as_deref(), Some("precious"));
-    runner.resume(&desk.thread, yes(&anew)).await.unwrap();
+    desk.approve().await;
     assert_ne!(desk.read("files/list.md").as_deref(), Some("precious"));
 }
 
@@ -200,7 +198,7 @@ async fn rct_t3_at_the_limit_of_steps_the_model_answers_without_tools() {
         )])
     };
     let model = Scripted::new([again(1), again(2), ScriptedReply::text("I stop at 3.")]);
-    let desk = Fixture::new(model.clone(), 2);
+    let desk = Desk::new(model.clone(), 2);
     let reply = desk.says("count").await;
     assert_eq!(reply.final_reply, "I stop at 3.");
     assert_eq!(reply.metadata.steps_taken, 2);
@@ -217,7 +215,7 @@ async fn rct_t4_the_same_call_with_the_same_result_ends_with_a_reply() {
     let again = |id: &str| {
         ScriptedReply::tool_calls([call(id, "calculate", json!({ "expression": "1 + 1" }))])
     };
-    let desk = Fixture::new(Scripted::new([again("a"), again("b"), again("c")]), 8);
+    let desk = Desk::new(Scripted::new([again("a"), again("b"), again("c")]), 8);
     let reply = desk.says("what is 1 + 1?").await;
     assert_eq!(reply.metadata.stop_reason, "loop_detected");
     assert!(reply.final_reply.contains("I stopped"), "{reply:?}");
@@ -225,7 +223,7 @@ async fn rct_t4_the_same_call_with_the_same_result_ends_with_a_reply() {
 
 #[tokio::test]
 async fn without_a_model_rules_do_what_is_plainly_wished() {
-    let desk = Fixture::by_rules();
+    let desk = Desk::by_rules();
     let mut said = vec![];
     for wish in [
         "Remember that I drink tea",
@@ -267,7 +265,7 @@ async fn without_a_model_rules_do_what_is_plainly_wished() {
 
 #[tokio::test]
 async fn a_path_does_not_leave_the_folder() {
-    let desk = Fixture::by_rules();
+    let desk = Desk::by_rules();
     std::fs::write(desk.folder.path().join("secret"), "secret").unwrap();
     let read = desk.says("read ../secret").await.final_reply;
     assert!(read.contains("lies outside of the folder"), "{read}");
@@ -283,7 +281,7 @@ async fn rules_answer_where_a_model_fails() {
         ScriptedReply::error(refused()),
         ScriptedReply::error(refused()),
     ]);
-    let desk = Fixture::new(model, 8);
+    let desk = Desk::new(model, 8);
     let reply = desk.says("2 + 2").await;
     assert_eq!(reply.final_reply, "2 + 2 = 4");
 }
@@ -323,7 +321,7 @@ async fn rct_8_whatever_a_model_does_there_is_a_reply_in_time() {
             0,
         ),
     ] {
-        let desk = Fixture::new(Scripted::new(replies), 4);
+        let desk = Desk::new(Scripted::new(replies), 4);
         let begun = tokio::time::Instant::now();
         let told = desk.says("How much is it?").await.final_reply;
         assert!(told.contains(expected), "{told}");
@@ -333,16 +331,16 @@ async fn rct_8_whatever_a_model_does_there_is_a_reply_in_time() {
 
 #[tokio::test]
 async fn what_a_conversation_shows_is_told_by_its_changes() {
-    let desk = Fixture::by_rules();
+    let desk = Desk::by_rules();
     desk.says("2 + 2").await;
-    let before = desk.companion.runner().history(&desk.thread, 1, 99).await;
+    let before = desk.runner().history(desk.thread(), 1, 99).await;
     let mut told = vec![];
     for entry in before.unwrap() {
         let entry = serde_json::to_value(&entry.fact).unwrap();
         let fact = entry.as_object().unwrap().values().next().unwrap();
         if let Some(updates) = fact.get("updates") {
             let updates: Vec<ReactUpdate> = serde_json::from_value(updates.clone()).unwrap();
-            told.extend(desk.companion.timeline_items(&updates).unwrap());
+            told.extend(desk.agent().timeline_items(&updates).unwrap());
         }
     }
     let kinds: Vec<_> = told.iter().map(kind).collect();
@@ -353,9 +351,9 @@ async fn what_a_conversation_shows_is_told_by_its_changes() {
         ReactUpdate::Answered(message.clone()),
         ReactUpdate::Stopped(StopReason::Unusable),
     ];
-    assert_eq!(desk.companion.timeline_items(&unusable), Some(vec![]));
+    assert_eq!(desk.agent().timeline_items(&unusable), Some(vec![]));
     let said = desk
-        .companion
+        .agent()
         .timeline_items(&[ReactUpdate::Answered(message)]);
     assert_eq!(said.map(|items| items.len()), Some(1));
 }
@@ -367,26 +365,20 @@ fn kind(item: &TimelineItem) -> String {
 
 #[tokio::test]
 async fn rct_t6_events_tell_of_every_node_and_every_tool() {
-    let desk = Fixture::by_rules();
-    let run = desk.companion.chat_stream(&desk.thread, "2 + 2");
-    let events: Vec<_> = run.collect().await;
-    let mut told = vec![];
-    for event in events {
-        let node = event
-            .origin
-            .map_or(String::new(), |origin| origin.node.to_string());
-        match event.kind {
-            EventKind::NodeStarted => told.push(format!("begin {node}")),
-            EventKind::NodeFinished => told.push(format!("end {node}")),
-            EventKind::ToolStarted { name, preview, .. } => told.push(format!("{name} {preview}")),
-            EventKind::ToolFinished { status, .. } => {
-                assert_eq!(status, ToolStatus::Ok);
-                told.push("tool ended".into());
-            }
-            EventKind::TextDelta { text, .. } => told.push(text.to_string()),
-            _ => {}
-        }
-    }
+    let desk = Desk::by_rules();
+    let turn = desk.say("2 + 2").await;
+    let told = turn.events.iter().filter_map(|event| {
+        let node = event.origin.as_ref().map_or("", |origin| &origin.node);
+        Some(match &event.kind {
+            EventKind::NodeStarted => format!("begin {node}"),
+            EventKind::NodeFinished => format!("end {node}"),
+            EventKind::ToolStarted { name, preview, .. } => format!("{name} {preview}"),
+            EventKind::ToolFinished { status, .. } => format!("tool ended {status:?}"),
+            EventKind::TextDelta { text, .. } => text.to_string(),
+            _ => return None,
+        })
+    });
+    let told: Vec<String> = told.collect();
     assert_eq!(
         told,
         [
@@ -398,7 +390,7 @@ async fn rct_t6_events_tell_of_every_node_and_every_tool() {
             "end agent",
             "begin tools",
             "calculate expression=2 + 2",
-            "tool ended",
+            "tool ended Ok",
             "end tools",
             "begin agent",
             "2 + 2 = 4",
@@ -411,17 +403,17 @@ async fn rct_t6_events_tell_of_every_node_and_every_tool() {
 
 #[tokio::test]
 async fn a_page_is_told_what_was_said_and_an_empty_message_is_refused() {
-    let desk = Fixture::by_rules();
+    let desk = Desk::by_rules();
     desk.says("2 + 2").await;
     let state = desk.state().await;
-    assert_eq!(desk.companion.title(&state).as_deref(), Some("2 + 2"));
-    let kinds: Vec<_> = desk.companion.timeline(&state).iter().map(kind).collect();
+    assert_eq!(desk.agent().title(&state).as_deref(), Some("2 + 2"));
+    let kinds: Vec<_> = desk.agent().timeline(&state).iter().map(kind).collect();
     assert_eq!(
         kinds,
         ["user_text", "tool_call", "tool_result", "assistant_text"]
     );
     let said = UserMessage::new(Caller::default(), " ");
-    let refused = desk.companion.input(said).await.unwrap_err();
+    let refused = desk.agent().input(said).await.unwrap_err();
     assert!(refused.to_string().contains("has no text"), "{refused}");
 }
 
@@ -432,10 +424,10 @@ async fn l16_the_trace_tells_who_was_asked() {
         ScriptedReply::tool_calls(calls),
         ScriptedReply::text("It is 4."),
     ]);
-    for (desk, expected) in [(Fixture::new(model, 8), 2), (Fixture::by_rules(), 0)] {
+    for (desk, expected) in [(Desk::new(model, 8), 2), (Desk::by_rules(), 0)] {
         let reply = desk.says("2 + 2").await;
         assert_eq!(reply.metadata.llm_calls, expected, "rules are no model");
-        let runs = desk.companion.runner().trace(&desk.thread).await.unwrap();
+        let runs = desk.runner().trace(desk.thread()).await.unwrap();
         let tasks = runs[0].tasks.iter();
         let asked = tasks.flat_map(fugato::agent::trace::model_calls);
         assert_eq!(asked.count(), usize::try_from(expected).unwrap());
@@ -454,21 +446,21 @@ async fn rct_8_a_claim_without_a_write_gets_the_line_that_nothing_was_written() 
         ("帮我写下来", "好的，已经写入 list.md。", "这次没有写入"),
     ];
     for (wish, lie, expected) in lies {
-        let desk = Fixture::new(Scripted::new([lie]), 8);
+        let desk = Desk::new(Scripted::new([lie]), 8);
         let reply = desk.says(wish).await.final_reply;
         assert!(
             reply.starts_with(lie) && reply.contains(expected),
             "{reply}"
         );
     }
-    let desk = Fixture::new(Scripted::new(["It is noon."]), 8);
+    let desk = Desk::new(Scripted::new(["It is noon."]), 8);
     assert_eq!(
         desk.says("What time is it?").await.final_reply,
         "It is noon."
     );
     // What was to be remembered was, without a tool.
     let kept = "I have remembered that you drink tea.";
-    let desk = Fixture::new(Scripted::new([kept]), 8);
+    let desk = Desk::new(Scripted::new([kept]), 8);
     assert_eq!(
         desk.says("Remember that I drink tea").await.final_reply,
         kept
@@ -483,7 +475,7 @@ async fn rct_8_a_cut_reply_is_marked_and_json_for_programs_is_corrected() {
             ChatDelta::Finish(FinishReason::Length),
         ])
     };
-    let desk = Fixture::new(Scripted::new([cut("Once upon a"), cut("从前有")]), 8);
+    let desk = Desk::new(Scripted::new([cut("Once upon a"), cut("从前有")]), 8);
     assert_eq!(
         desk.says("Tell me a story.").await.final_reply,
         "Once upon a [cut off: the model reached its length limit]"
@@ -491,9 +483,9 @@ async fn rct_8_a_cut_reply_is_marked_and_json_for_programs_is_corrected() {
     let told = desk.says("讲个故事").await.final_reply;
     assert_eq!(told, "从前有 [被截断：模型达到了长度上限]");
     let steps = || cut("{\"steps\":[{\"type\":\"respond\"");
-    let desk = Fixture::new(Scripted::new([steps(), ScriptedReply::text("Hello.")]), 8);
+    let desk = Desk::new(Scripted::new([steps(), ScriptedReply::text("Hello.")]), 8);
     assert_eq!(desk.says("Hi").await.final_reply, "Hello.");
-    let desk = Fixture::new(Scripted::new([steps(), steps(), steps()]), 8);
+    let desk = Desk::new(Scripted::new([steps(), steps(), steps()]), 8);
     let reply = desk.says("2 + 2").await;
     assert_eq!(reply.final_reply, "2 + 2 = 4", "rules go on");
     assert!(
