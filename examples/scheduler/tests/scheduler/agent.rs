@@ -1,12 +1,4 @@
 //! The requirements of the agent, topic by topic.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a helper that fails fails its test"
-)]
-#[path = "../common/mod.rs"]
-mod common;
-
 mod anything;
 mod classification;
 mod compaction;

@@ -1,9 +1,4 @@
 //! The real binary, in folders of its own.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a helper that fails fails its test"
-)]
 mod answers;
 mod archive;
 mod crash;
@@ -15,17 +10,15 @@ mod stores;
 mod threads;
 mod work;
 
+use fugato_testkit::{assert_contains, assert_starts_with};
 use work::Work;
 
 #[test]
 fn the_whole_job_runs_and_writes_its_files() {
     let work = Work::new();
     let first = work.ok(&["--yes"]);
-    assert!(first.contains("21 items placed"), "{first}");
-    assert!(
-        first.contains("21 placed, 0 moved, 0 taken out, 0 still pending"),
-        "{first}"
-    );
+    assert_contains(&first, "21 items placed");
+    assert_contains(&first, "21 placed, 0 moved, 0 taken out, 0 still pending");
     let ics = work.read("scheduler-data/default/schedule.ics");
     assert_eq!(ics.matches("BEGIN:VEVENT").count(), 21);
     assert!(
@@ -41,7 +34,7 @@ fn the_whole_job_runs_and_writes_its_files() {
     assert_eq!(work.placed(), events(&ics));
     // It can be talked to further.
     let more = work.ok(&["--yes", "--request", "rearrange everything"]);
-    assert!(more.contains("diagnosing"), "{more}");
+    assert_contains(&more, "diagnosing");
 }
 
 #[test]
@@ -66,7 +59,7 @@ fn everything_is_said_once_and_in_the_language_of_the_person() {
     );
     let words = Work::new();
     let said = words.ok(&["--yes", "--request", "把任务都排一下"]);
-    assert!(said.contains("已安排 21 项"), "{said}");
+    assert_contains(&said, "已安排 21 项");
 }
 
 #[test]
@@ -83,7 +76,7 @@ fn the_help_shows_how_to_begin() {
         assert!(help.contains(word), "{word}: {help}");
     }
     let graph = work.ok(&["graph"]);
-    assert!(graph.starts_with("flowchart TD"), "{graph}");
+    assert_starts_with(&graph, "flowchart TD");
     assert!(
         work.ok(&["graph", "--format", "dot"])
             .starts_with("digraph")

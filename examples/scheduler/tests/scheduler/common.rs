@@ -1,20 +1,23 @@
 //! A small week, a scripted model, and an agent over a log, for tests.
-#![allow(dead_code, reason = "each test binary uses a part of this")]
 
-use std::sync::Arc;
+use std::{
+    ops::Deref,
+    sync::{Arc, OnceLock},
+};
 
 use async_trait::async_trait;
 use fugato::{
-    graph::{BoxError, RunError, RunResult, RunnerOptions},
+    graph::{BoxError, RunnerOptions},
     llm::{ChatModel, ChatRequest},
-    state::{Interrupt, ThreadId},
-    store::{MemoryLog, ThreadStore},
-    stream::{Event, EventKind},
+    state::ThreadId,
 };
-use fugato_testkit::{Scripted, ScriptedReply as Said};
-use futures::StreamExt as _;
+use fugato_testkit::{
+    Scripted, ScriptedReply as Said,
+    consent::WorldStore,
+    session::{self, Session},
+};
 use scheduler::{
-    agent::{AgentState, Card, CardReply, Request},
+    agent::{AgentState, Card, CardReply, Request, Update},
     deps::{Deps, ScheduleProvider},
     llm_config::{LlmConfig, OnFailure},
     schedule::{
@@ -129,180 +132,103 @@ pub(crate) fn strict(model: impl ChatModel + 'static) -> LlmConfig {
     }
 }
 
-/// The agent of a test, and the thread that it is about.
-pub(crate) struct Stage {
+/// A turn of a conversation with the agent.
+pub(crate) type Turn = session::Turn<AgentState>;
+
+/// A conversation with the agent, whose model has a script.
+pub(crate) struct Talk {
     pub(crate) model: Scripted,
-    pub(crate) service: Service,
-    pub(crate) thread: ThreadId,
+    service: Arc<OnceLock<Service>>,
+    session: Session<AgentState>,
 }
 
-/// The end of a request, and the events shown on the way.
-pub(crate) struct Scene {
-    pub(crate) end: Result<RunResult<AgentState>, RunError>,
-    pub(crate) events: Vec<Event>,
+impl Deref for Talk {
+    type Target = Session<AgentState>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.session
+    }
 }
 
-impl Stage {
-    /// Creates a stage with a script, in memory, over [`week`].
+impl Talk {
+    /// Begins a conversation in memory, over [`week`].
     pub(crate) fn new(script: impl IntoIterator<Item = Value>) -> Self {
         Self::about(week(), script)
     }
 
     pub(crate) fn about(schedule: ScheduleState, script: impl IntoIterator<Item = Value>) -> Self {
         let model = Scripted::new(script.into_iter().map(|said| Said::text(said.to_string())));
-        let deps = deps(schedule).mind(strict(model.clone()));
-        Self::with(&deps, model, Arc::new(MemoryLog::default()), 30)
+        Self::with(&deps(schedule).mind(strict(model.clone())), model)
     }
 
-    pub(crate) fn with<T: ThreadStore + 'static>(
+    pub(crate) fn with(deps: &Deps, model: Scripted) -> Self {
+        Self::over(WorldStore::in_memory(), deps, model, 30)
+    }
+
+    pub(crate) fn over(
+        store: impl Into<Arc<WorldStore>>,
         deps: &Deps,
         model: Scripted,
-        store: Arc<T>,
         max_rounds: u64,
     ) -> Self {
-        let service = Service::new(deps, store, RunnerOptions::default(), max_rounds)
-            .expect("the wiring is checked");
-        let thread = ThreadId::new("test").expect("a name");
+        let deps = deps.clone();
+        let service = Arc::new(OnceLock::new());
+        let first = service.clone();
+        let open = move |log| {
+            let opened = Service::new(&deps, log, RunnerOptions::default(), max_rounds);
+            let opened = opened.expect("the wiring is checked");
+            first.get_or_init(|| opened.clone());
+            opened.runner().clone()
+        };
+        let words = move |text: &str| {
+            let request = Request::new(text).classes([1]);
+            Update::Requested(request.max_rounds(max_rounds))
+        };
         Self {
             model,
             service,
-            thread,
+            session: Session::new(open, words)
+                .thread_named("test")
+                .over(store)
+                .button(press),
         }
+    }
+
+    /// Returns the service, as the first process opened it.
+    pub(crate) fn service(&self) -> Service {
+        self.runner();
+        self.service.get().expect("it is open").clone()
     }
 
     pub(crate) fn says(&self, said: &Value) {
         self.model.push(Said::text(said.to_string()));
     }
 
-    pub(crate) async fn request(&self, request: Request) -> Scene {
-        watch(self.service.request(&self.thread, request)).await
-    }
-
-    pub(crate) async fn ask(&self, text: &str) -> Scene {
-        self.request(Request::new(text).classes([1])).await
-    }
-
-    pub(crate) async fn reply(&self, card: &Interrupt, reply: &CardReply) -> Scene {
-        let run = self.service.reply(&self.thread, &card.id, reply);
-        watch(run.expect("a reply is JSON")).await
-    }
-
-    /// Returns the stored state.
-    pub(crate) async fn state(&self) -> AgentState {
-        let state = self.service.runner().state(&self.thread).await;
-        (*state.expect("a readable log").expect("a thread")).clone()
-    }
-
-    /// Returns the number of records in the log.
-    pub(crate) async fn records(&self) -> usize {
-        let history = self.service.runner().history(&self.thread, 1, 10_000).await;
-        history.expect("a readable log").len()
+    pub(crate) async fn request(&self, request: Request) -> Turn {
+        let input = self.service().input(request);
+        self.start(input).await
     }
 }
 
-/// Follows a run to its end.
-pub(crate) async fn watch(mut run: fugato::graph::Run<AgentState>) -> Scene {
-    let mut events = vec![];
-    while let Some(event) = run.next().await {
-        events.push(event);
-    }
-    Scene {
-        end: run.await,
-        events,
-    }
+fn press(agrees: bool) -> Value {
+    let reply = if agrees {
+        CardReply::approve()
+    } else {
+        CardReply::reject(None)
+    };
+    json!(reply)
 }
 
-impl Scene {
-    pub(crate) fn agent(&self) -> &AgentState {
-        self.end.as_ref().expect("the run came to rest").state()
-    }
+/// Returns the card that a turn ends with.
+pub(crate) fn card(turn: &Turn) -> Card {
+    serde_json::from_value(turn.card().question.prompt.clone()).expect("a card")
+}
 
-    /// Returns the only open question.
-    pub(crate) fn open(&self) -> &Interrupt {
-        let open = self
-            .end
-            .as_ref()
-            .expect("the run came to rest")
-            .interrupts();
-        assert_eq!(open.len(), 1, "{open:?}");
-        open.first().expect("one")
-    }
-
-    pub(crate) fn card(&self) -> Card {
-        serde_json::from_value(self.open().question.prompt.clone()).expect("a card")
-    }
-
-    pub(crate) fn is_finished(&self) -> bool {
-        matches!(self.end, Ok(RunResult::Finished { .. }))
-    }
-
-    /// Returns the whole chain of causes.
-    pub(crate) fn error(&self) -> String {
-        let error = self.end.as_ref().expect_err("the run failed");
-        let mut text = error.to_string();
-        let mut cause = std::error::Error::source(error);
-        while let Some(next) = cause {
-            text.push_str(": ");
-            text.push_str(&next.to_string());
-            cause = next.source();
-        }
-        text
-    }
-
-    pub(crate) fn statuses(&self) -> Vec<&str> {
-        let codes = self.events.iter().filter_map(|event| match &event.kind {
-            EventKind::Status { code, .. } => Some(code.as_str()),
-            _ => None,
-        });
-        codes.collect()
-    }
-
-    /// Returns everything that was shown as text, block by block.
-    pub(crate) fn texts(&self) -> Vec<String> {
-        let mut blocks: Vec<(String, String)> = vec![];
-        for event in &self.events {
-            match &event.kind {
-                EventKind::TextStarted { block } => blocks.push((block.to_string(), String::new())),
-                EventKind::TextDelta { block, text } => {
-                    let open = blocks.iter_mut().rfind(|(id, _)| **id == **block);
-                    open.expect("an open block").1.push_str(text);
-                }
-                _ => {}
-            }
-        }
-        blocks.into_iter().map(|(_, text)| text).collect()
-    }
-
-    /// Returns the tools that ended, with their status.
-    pub(crate) fn tools(&self) -> Vec<(String, fugato::stream::ToolStatus)> {
-        let tool = |event: &Event| match &event.kind {
-            EventKind::ToolFinished { name, status, .. } => Some((name.clone(), *status)),
-            _ => None,
-        };
-        self.events.iter().filter_map(tool).collect()
-    }
-
-    pub(crate) fn corrections(&self) -> Vec<&str> {
-        let found = self.events.iter().filter_map(|event| match &event.kind {
-            EventKind::Correction { message } => Some(message.as_str()),
-            _ => None,
-        });
-        found.collect()
-    }
-
-    /// Returns the corrections that the model got for its rejected answers.
-    pub(crate) fn refusals(&self) -> Vec<&str> {
-        let history = &self.agent().conversation.history;
-        let told = history
-            .iter()
-            .filter(|told| fugato::prompt::is_correction(told));
-        told.map(|told| told.content.as_str()).collect()
-    }
-
-    pub(crate) fn customs(&self, name: &str) -> usize {
-        let is = |event: &&Event| matches!(&event.kind, EventKind::Custom { name: of, .. } if of == name);
-        self.events.iter().filter(is).count()
-    }
+/// Returns the corrections that the model got for its rejected answers.
+pub(crate) fn refusals(turn: &Turn) -> Vec<&str> {
+    let history = turn.state().conversation.history.iter();
+    let told = history.filter(|told| fugato::prompt::is_correction(told));
+    told.map(|told| told.content.as_str()).collect()
 }
 
 pub(crate) fn deps(schedule: ScheduleState) -> Deps {

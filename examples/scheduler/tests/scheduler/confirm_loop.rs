@@ -1,10 +1,8 @@
 //! SCH-T1: the person is asked, and the agent continues from the answer. No service, a scripted
 //! model.
-#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
-mod common;
-
-use common::{FIRST, Stage, assert_paired, ends, lies, place, plan, task};
+use crate::common::{FIRST, Talk, Turn, assert_paired, card, ends, lies, place, plan, task};
 use fugato::state::Role;
+use fugato_testkit::{assert_contains, session::TurnEnd};
 use scheduler::{
     agent::{CardReply, Phase, QuestionTopic},
     schedule::{PlacementStatus, Slot},
@@ -22,68 +20,72 @@ fn resume(id: &str, action: &str) -> CardAnswer {
         .unwrap()
 }
 
+/// Returns the stable code of an answer that was not accepted.
+fn refusal(turn: &Turn) -> Option<&'static str> {
+    match &turn.end {
+        TurnEnd::Run(end) => answer_status(end),
+        _ => None,
+    }
+}
+
 #[tokio::test]
 async fn sch_t1_a_plan_is_accepted() {
-    let stage = Stage::new([task(), two_steps()]);
-    let asked = stage.ask("Place the first chapter").await;
-    assert_eq!(asked.card().topic, QuestionTopic::Plan);
+    let stage = Talk::new([task(), two_steps()]);
+    let asked = stage.say("Place the first chapter").await;
+    assert_eq!(card(&asked).topic, QuestionTopic::Plan);
     assert_eq!(
-        asked.card().summary,
+        card(&asked).summary,
         "1. Look for free time (done when: it is so)\n2. Place the first chapter (done when: it is so)"
     );
-    assert_eq!(asked.agent().phase, Phase::Interrupted);
+    assert_eq!(asked.state().phase, Phase::Interrupted);
     assert_eq!(stage.model.requests().len(), 2);
 
-    stage.says(&common::look("find_free", json!({ "duration": 2 })));
+    stage.says(&crate::common::look("find_free", json!({ "duration": 2 })));
     stage.says(&json!({ "action": "ask_user", "speak": "When?" }));
-    let went_on = stage.reply(asked.open(), &CardReply::approve()).await;
+    let went_on = stage.approve().await;
     let told = ["confirmed", "executing", "executing", "ask_user"];
     assert_eq!(went_on.statuses(), told);
     assert_eq!(
         went_on.tools(),
-        [("find_free".to_owned(), fugato::stream::ToolStatus::Ok)]
+        [("find_free", fugato::stream::ToolStatus::Ok)]
     );
-    assert_eq!(went_on.agent().plan.steps.len(), 2);
-    assert_eq!(went_on.card().summary, "When?");
+    assert_eq!(went_on.state().plan.steps.len(), 2);
+    assert_eq!(card(&went_on).summary, "When?");
 }
 
 #[tokio::test]
 async fn sch_t1_a_plan_is_rejected() {
-    let stage = Stage::new([task(), two_steps(), plan(["Only look"])]);
-    let asked = stage.ask("Place the first chapter").await;
+    let stage = Talk::new([task(), two_steps(), plan(["Only look"])]);
+    stage.say("Place the first chapter").await;
     let again = stage
-        .reply(asked.open(), &CardReply::reject(Some("just look".into())))
+        .answer(CardReply::reject(Some("just look".into())))
         .await;
     assert_eq!(again.statuses(), ["rejected", "planning", "plan_confirm"]);
-    assert_eq!(again.card().summary, "1. Only look (done when: it is so)");
+    assert_eq!(card(&again).summary, "1. Only look (done when: it is so)");
     // The planner saw the reason, and the old plan was gone when it planned again.
-    let seen = common::told(stage.model.requests().last().unwrap());
-    assert!(seen.contains("just look"), "{seen}");
+    let seen = crate::common::told(stage.model.requests().last().unwrap());
+    assert_contains(&seen, "just look");
     assert!(!seen.contains("Look for free time"), "{seen}");
 }
 
 /// Starts a conversation that waits for consent to a write.
-async fn writing(rest: impl IntoIterator<Item = Value>) -> (Stage, common::Scene) {
+async fn writing(rest: impl IntoIterator<Item = Value>) -> Talk {
     let script = [task(), two_steps(), place(FIRST, 1, 3)];
-    let stage = Stage::new(script.into_iter().chain(rest));
-    let asked = stage.ask("Place the first chapter").await;
-    let asked = stage.reply(asked.open(), &CardReply::approve()).await;
-    assert_eq!(asked.card().topic, QuestionTopic::Tool);
-    assert_eq!(lies(asked.agent(), FIRST), []);
-    (stage, asked)
+    let stage = Talk::new(script.into_iter().chain(rest));
+    stage.say("Place the first chapter").await;
+    let asked = stage.approve().await;
+    assert_eq!(card(&asked).topic, QuestionTopic::Tool);
+    assert_eq!(lies(asked.state(), FIRST), []);
+    stage
 }
 
 #[tokio::test]
 async fn sch_t1_a_write_is_accepted() {
-    let (stage, asked) = writing([]).await;
+    let stage = writing([]).await;
     let before = stage.model.requests().len();
     // The script is over, so the rest runs without a model.
-    let done = stage.reply(asked.open(), &CardReply::approve()).await;
-    assert!(
-        done.error().contains("call 4 of a script with 3 replies"),
-        "{}",
-        done.error()
-    );
+    let done = stage.approve().await;
+    assert_contains(&done.error(), "call 4 of a script with 3 replies");
     assert_eq!(stage.model.requests().len(), before + 1);
     let agent = stage.state().await;
     assert_eq!(lies(&agent, FIRST), [Slot::new(1, 3, 4)]);
@@ -92,25 +94,22 @@ async fn sch_t1_a_write_is_accepted() {
     assert_eq!(agent.wanted, None);
     assert_paired(&agent);
     // The pair was in the history before the model was asked again.
-    let seen = common::told(stage.model.requests().last().unwrap());
-    assert!(seen.contains("placed task 3"), "{seen}");
+    let seen = crate::common::told(stage.model.requests().last().unwrap());
+    assert_contains(&seen, "placed task 3");
 }
 
 #[tokio::test]
 async fn sch_t1_a_write_is_rejected() {
-    let (stage, asked) = writing([place(FIRST, 2, 5)]).await;
+    let stage = writing([place(FIRST, 2, 5)]).await;
     let other = stage
-        .reply(
-            asked.open(),
-            &CardReply::reject(Some("not on Monday".into())),
-        )
+        .answer(CardReply::reject(Some("not on Monday".into())))
         .await;
     assert_eq!(other.statuses(), ["rejected", "executing", "tool_confirm"]);
     assert_eq!(
-        other.card().summary,
+        card(&other).summary,
         "“Chapter 1” goes to Tue 2026-09-15, from section 5"
     );
-    let agent = other.agent();
+    let agent = other.state();
     assert_eq!(lies(agent, FIRST), []);
     assert_paired(agent);
     let said: Vec<_> = agent
@@ -136,25 +135,23 @@ async fn sch_t1_a_write_is_rejected() {
 #[tokio::test]
 async fn sch_t1_a_question_is_answered() {
     let question = json!({ "action": "ask_user", "speak": "Mornings or evenings?" });
-    let stage = Stage::new([
+    let stage = Talk::new([
         task(),
         two_steps(),
         question,
         ends("next_plan"),
         json!({ "action": "ask_user", "speak": "And then?" }),
     ]);
-    let asked = stage.ask("Place the first chapter").await;
-    let asked = stage.reply(asked.open(), &CardReply::approve()).await;
-    assert_eq!(asked.card().topic, QuestionTopic::AskUser);
-    assert_eq!(asked.card().summary, "Mornings or evenings?");
-    let went_on = stage
-        .reply(asked.open(), &CardReply::text("mornings"))
-        .await;
+    stage.say("Place the first chapter").await;
+    let asked = stage.approve().await;
+    assert_eq!(card(&asked).topic, QuestionTopic::AskUser);
+    assert_eq!(card(&asked).summary, "Mornings or evenings?");
+    let went_on = stage.answer(CardReply::text("mornings")).await;
     // The answer counts as evidence, so the step could be closed.
     let told = ["resumed", "executing", "executing", "ask_user"];
     assert_eq!(went_on.statuses(), told);
-    assert_eq!(went_on.agent().plan.current, 1);
-    let seen = common::told(stage.model.requests().get(3).unwrap());
+    assert_eq!(went_on.state().plan.current, 1);
+    let seen = crate::common::told(stage.model.requests().get(3).unwrap());
     assert!(
         seen.contains("Mornings or evenings?") && seen.contains("mornings"),
         "{seen}"
@@ -163,15 +160,15 @@ async fn sch_t1_a_question_is_answered() {
 
 #[tokio::test]
 async fn sch_t1_a_stale_id_changes_nothing() {
-    let (stage, asked) = writing([]).await;
+    let stage = writing([]).await;
     let (before, records) = (stage.state().await, stage.records().await);
     for id in ["interrupt#1~1", "nothing"] {
         let run = stage
-            .service
-            .resume(&stage.thread, &resume(id, "approve"), "")
+            .service()
+            .resume(stage.thread(), &resume(id, "approve"), "")
             .unwrap();
-        let refused = common::watch(run).await;
-        assert_eq!(answer_status(&refused.end), Some("stale_resume"), "{id}");
+        let refused = stage.follow(run).await;
+        assert_eq!(refusal(&refused), Some("stale_resume"), "{id}");
     }
     assert_eq!(
         (stage.state().await, stage.records().await),
@@ -179,32 +176,32 @@ async fn sch_t1_a_stale_id_changes_nothing() {
     );
     assert_eq!(stage.model.requests().len(), 3);
     // The card is still open, and can be answered.
-    let done = stage.reply(asked.open(), &CardReply::approve()).await;
+    let done = stage.approve().await;
     assert_eq!(done.tools().len(), 1);
 }
 
 #[tokio::test]
 async fn sch_t1_an_unknown_action_changes_nothing() {
-    let (stage, asked) = writing([]).await;
+    let stage = writing([]).await;
     let (before, records) = (stage.state().await, stage.records().await);
-    let id = asked.open().id.to_string();
+    let id = stage.card().id.to_string();
     let mut silent = resume(&id, "");
     silent.action = None;
     for answer in [resume(&id, "maybe"), silent] {
         let run = stage
-            .service
-            .resume(&stage.thread, &answer, "perhaps")
+            .service()
+            .resume(stage.thread(), &answer, "perhaps")
             .unwrap();
-        let refused = common::watch(run).await;
-        assert_eq!(answer_status(&refused.end), Some("invalid_confirm_action"));
+        let refused = stage.follow(run).await;
+        assert_eq!(refusal(&refused), Some("invalid_confirm_action"));
     }
     assert_eq!(
         (stage.state().await, stage.records().await),
         (before, records)
     );
     let run = stage
-        .service
-        .resume(&stage.thread, &resume(&id, "approve"), "")
+        .service()
+        .resume(stage.thread(), &resume(&id, "approve"), "")
         .unwrap();
-    assert_eq!(common::watch(run).await.tools().len(), 1);
+    assert_eq!(stage.follow(run).await.tools().len(), 1);
 }

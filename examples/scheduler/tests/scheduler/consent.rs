@@ -1,8 +1,5 @@
 //! K35 for this agent: whatever callers send, and whenever it dies, nothing in the calendar changes
 //! to which nobody has agreed, by a card or beforehand.
-#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
-mod common;
-
 use std::{
     collections::{BTreeMap, BTreeSet},
     future::ready,
@@ -10,9 +7,9 @@ use std::{
     time::Duration,
 };
 
+use crate::common::{CHOIR, GYM, deps, strict, week};
 use async_trait::async_trait;
 use axum::Router;
-use common::{CHOIR, GYM, deps, strict, week};
 use fugato::{
     BoxError, RunnerOptions, ThreadId,
     axum::AgentRoutes,

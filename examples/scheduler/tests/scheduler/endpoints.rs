@@ -1,15 +1,13 @@
 //! Files are uploaded and the schedule is downloaded, through the endpoints next to those of the
 //! agent.
-mod common;
-
 use std::sync::Arc;
 
+use crate::common::{deps, week};
 use axum::{
     Router,
     body::{Body, to_bytes},
     http::{Request, StatusCode},
 };
-use common::{deps, week};
 use fugato::{
     axum::{AgentRoutes, Limits},
     graph::RunnerOptions,

@@ -1,18 +1,17 @@
 //! SCH-T2: from the request to the summary, each request in a process of its own.
 //!
 //! The test runs its own binary again for each part; a variable of the environment says which.
-#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
-mod common;
-
 use std::{path::Path, process::Command, sync::Arc};
 
-use common::{
-    FIRST, Scene, Stage, assert_paired, deps, ends, lies, look, place, strict, task, week,
+use crate::common::{
+    FIRST, Talk, assert_paired, card, deps, ends, lies, look, place, strict, task, week,
 };
 use fugato::{graph::ThreadStatus, sqlite::SqliteLog};
-use fugato_testkit::{Scripted, ScriptedReply as Said};
+use fugato_testkit::{
+    Scripted, ScriptedReply as Said, assert_contains, consent::WorldStore, log::TestClock,
+};
 use scheduler::{
-    agent::{AgentState, CardReply, Phase, QuestionTopic, Request},
+    agent::{AgentState, Phase, QuestionTopic, Request},
     calendar::Lang,
     schedule::Slot,
 };
@@ -20,7 +19,7 @@ use serde_json::{Value, json};
 
 const PART: &str = "FULL_SEQUENCE_PART";
 const FOLDER: &str = "FULL_SEQUENCE_FOLDER";
-const CHILD: &str = "a_part_runs_in_its_own_process";
+const CHILD: &str = "full_sequence::a_part_runs_in_its_own_process";
 const ASKED: [(Lang, &str); 2] = [
     (Lang::Zh, "帮我安排下周的复习"),
     (Lang::En, "Arrange next week's revision"),
@@ -37,26 +36,17 @@ fn plan() -> Value {
 }
 
 /// Creates an agent that has only the data in the folder, and the rest of the script.
-fn stage(folder: &Path, script: impl IntoIterator<Item = Value>) -> Stage {
+fn stage(folder: &Path, script: impl IntoIterator<Item = Value>) -> Talk {
     let model = Scripted::new(script.into_iter().map(|said| Said::text(said.to_string())));
-    let store = Arc::new(SqliteLog::open(folder.join("threads.db")).unwrap());
-    Stage::with(&deps(week()).mind(strict(model.clone())), model, store, 30)
-}
-
-async fn approve(stage: &Stage) -> Scene {
-    let standing = stage.service.runner().status(&stage.thread).await.unwrap();
-    let ThreadStatus::Waiting(open) = standing else {
-        panic!("{standing:?}")
-    };
-    stage
-        .reply(open.first().unwrap(), &CardReply::approve())
-        .await
+    let log = Arc::new(SqliteLog::open(folder.join("threads.db")).unwrap());
+    let store = WorldStore::of(log, TestClock::at(0));
+    Talk::over(store, &deps(week()).mind(strict(model.clone())), model, 30)
 }
 
 async fn first(folder: &Path, text: &str) {
     let stage = stage(folder, [task(), plan()]);
     let asked = stage.request(Request::new(text).classes([1])).await;
-    let card = asked.card();
+    let card = card(&asked);
     assert_eq!(
         (card.topic, card.summary.lines().count()),
         (QuestionTopic::Plan, 2)
@@ -71,23 +61,23 @@ async fn second(folder: &Path) {
         ends("next_plan"),
     ];
     let stage = stage(folder, looks.into_iter().chain([place(FIRST, 8, 3)]));
-    let asked = approve(&stage).await;
+    let asked = stage.approve().await;
     let tools: Vec<_> = asked.tools().into_iter().map(|(name, _)| name).collect();
     assert_eq!(tools, ["get_overview", "find_free"]);
-    assert_eq!(asked.card().topic, QuestionTopic::Tool);
+    assert_eq!(card(&asked).topic, QuestionTopic::Tool);
     assert_eq!(
-        (stage.model.left(), lies(asked.agent(), FIRST)),
+        (stage.model.left(), lies(asked.state(), FIRST)),
         (0, vec![])
     );
 }
 
 async fn third(folder: &Path) {
     let stage = stage(folder, [ends("next_plan"), json!("All done.")]);
-    let done = approve(&stage).await;
+    let done = stage.approve().await;
     assert!(done.is_finished(), "{:?}", done.end);
     // The accepted call ran before the model was asked for the first time.
-    let seen = common::told(stage.model.requests().first().unwrap());
-    assert!(seen.contains("placed task 3"), "{seen}");
+    let seen = crate::common::told(stage.model.requests().first().unwrap());
+    assert_contains(&seen, "placed task 3");
     let tools: Vec<_> = done.tools().into_iter().map(|(name, _)| name).collect();
     assert_eq!(tools, ["place"]);
     assert_eq!(stage.model.left(), 0);
@@ -95,7 +85,7 @@ async fn third(folder: &Path) {
 
 async fn fourth(folder: &Path, lang: Lang) {
     let stage = stage(folder, []);
-    let standing = stage.service.runner().status(&stage.thread).await.unwrap();
+    let standing = stage.runner().status(stage.thread()).await.unwrap();
     assert_eq!(standing, ThreadStatus::Idle);
     let agent: AgentState = stage.state().await;
     assert_eq!(lies(&agent, FIRST), [Slot::new(8, 3, 4)]);

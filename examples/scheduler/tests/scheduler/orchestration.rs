@@ -1,29 +1,28 @@
 //! SCH-T1: real tools over a small week, one decision of a scripted model after the other.
-mod common;
-
-use common::{
-    CHOIR, FIRST, GYM, SECOND, SEMINAR, Scene, Stage, assert_paired, ends, lies, look, place, plan,
-    task, write,
+use crate::common::{
+    CHOIR, FIRST, GYM, SECOND, SEMINAR, Talk, Turn, assert_paired, ends, lies, look, place, plan,
+    refusals, task, write,
 };
 use fugato::stream::ToolStatus;
+use fugato_testkit::assert_contains;
 use scheduler::{
-    agent::{CardReply, Phase, Request, TerminalStatus},
+    agent::{Phase, Request, TerminalStatus},
     schedule::Slot,
 };
 use serde_json::{Value, json};
 
 /// Runs a request with consent to everything in advance, so that the run reaches its end.
-async fn play(script: impl IntoIterator<Item = Value>) -> (Stage, Scene) {
+async fn play(script: impl IntoIterator<Item = Value>) -> (Talk, Turn) {
     let begin = [task(), plan(["Arrange it"])];
-    let stage = Stage::new(begin.into_iter().chain(script));
+    let stage = Talk::new(begin.into_iter().chain(script));
     let scene = stage
         .request(Request::new("Arrange it").classes([1]).always_execute())
         .await;
     (stage, scene)
 }
 
-fn ok(name: &str) -> (String, ToolStatus) {
-    (name.to_owned(), ToolStatus::Ok)
+fn ok(name: &str) -> (&str, ToolStatus) {
+    (name, ToolStatus::Ok)
 }
 
 #[tokio::test]
@@ -37,7 +36,7 @@ async fn sch_t1_a_read_then_a_write() {
     .await;
     assert!(scene.is_finished(), "{:?}", scene.end);
     assert_eq!(scene.tools(), [ok("find_free"), ok("place")]);
-    let agent = scene.agent();
+    let agent = scene.state();
     assert_eq!(lies(agent, FIRST), [Slot::new(1, 3, 4)]);
     assert_eq!((agent.phase, &agent.run.outcome), (Phase::Done, &None));
     assert_paired(agent);
@@ -61,7 +60,7 @@ async fn sch_t1_two_reads_then_an_embedding() {
         scene.tools(),
         [ok("get_overview"), ok("find_free"), ok("place")]
     );
-    let schedule = scene.agent().schedule.as_ref().unwrap();
+    let schedule = scene.state().schedule.as_ref().unwrap();
     let (guest, host) = (
         schedule.task(FIRST).unwrap(),
         schedule.task(SEMINAR).unwrap(),
@@ -90,21 +89,18 @@ async fn sch_t1_a_swap_with_a_conflict() {
     .await;
     let tools = scene.tools();
     assert_eq!(
-        tools
-            .iter()
-            .map(|(name, _)| name.as_str())
-            .collect::<Vec<_>>(),
+        tools.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
         ["swap", "move"]
     );
     assert_ne!(tools.first().unwrap().1, ToolStatus::Ok);
-    assert_eq!(lies(scene.agent(), CHOIR), [Slot::new(4, 5, 6)]);
-    assert_eq!(lies(scene.agent(), GYM), [Slot::new(5, 1, 2)]);
+    assert_eq!(lies(scene.state(), CHOIR), [Slot::new(4, 5, 6)]);
+    assert_eq!(lies(scene.state(), GYM), [Slot::new(5, 1, 2)]);
     assert_eq!(scene.corrections().len(), 1);
-    let [corrected] = scene.refusals()[..] else {
-        panic!("{:?}", scene.refusals())
+    let [corrected] = refusals(&scene)[..] else {
+        panic!("{:?}", refusals(&scene))
     };
-    assert!(corrected.contains("the last write failed"), "{corrected}");
-    assert_paired(scene.agent());
+    assert_contains(&corrected, "the last write failed");
+    assert_paired(scene.state());
 }
 
 #[tokio::test]
@@ -120,7 +116,7 @@ async fn sch_t1_a_batch_is_rolled_back() {
     .await;
     assert_ne!(scene.tools().first().unwrap().1, ToolStatus::Ok);
     // The first move was possible, and was not made either.
-    let agent = scene.agent();
+    let agent = scene.state();
     assert_eq!(lies(agent, GYM), [Slot::new(3, 1, 2)]);
     assert_eq!(lies(agent, CHOIR), [Slot::new(4, 5, 6)]);
     assert_eq!(agent.schedule, agent.original);
@@ -138,14 +134,14 @@ async fn sch_t1_rounds_are_exhausted() {
     let script = [task(), plan(["Look at everything"])]
         .into_iter()
         .chain(looks);
-    let stage = Stage::new(script.chain([json!("I came as far as Wednesday.")]));
+    let stage = Talk::new(script.chain([json!("I came as far as Wednesday.")]));
     let request = Request::new("Look at everything")
         .classes([1])
         .max_rounds(3);
-    let asked = stage.request(request).await;
-    let scene = stage.reply(asked.open(), &CardReply::approve()).await;
+    stage.request(request).await;
+    let scene = stage.approve().await;
     assert!(scene.is_finished(), "{:?}", scene.end);
-    let outcome = scene.agent().run.outcome.as_ref().unwrap();
+    let outcome = scene.state().run.outcome.as_ref().unwrap();
     assert_eq!(
         (outcome.status, &*outcome.code),
         (TerminalStatus::Exhausted, "round_exhausted")
@@ -160,6 +156,6 @@ async fn sch_t1_rounds_are_exhausted() {
             "The model remarks: \"I came as far as Wednesday.\""
         ]
     );
-    assert_eq!(lies(scene.agent(), SECOND), []);
-    assert_eq!(scene.agent().run.rounds.used, 3);
+    assert_eq!(lies(scene.state(), SECOND), []);
+    assert_eq!(scene.state().run.rounds.used, 3);
 }

@@ -1,9 +1,8 @@
 //! Client requests become updates, and threads become page data.
-mod common;
-
+use fugato_testkit::assert_contains;
 use std::sync::Arc;
 
-use common::{GYM, Stage, deps, ends, look, plan, task, week};
+use crate::common::{GYM, Talk, deps, ends, look, plan, task, week};
 use fugato::{
     axum::{Agent as _, BadInput, Caller, UserMessage},
     graph::RunnerOptions,
@@ -113,11 +112,11 @@ async fn sch_136_what_cannot_be_used_is_refused_in_words() {
         "{unknown}"
     );
     let wrong = refused(json!({ "always_execute": "yes" })).await;
-    assert!(wrong.contains("always_execute (a boolean)"), "{wrong}");
+    assert_contains(&wrong, "always_execute (a boolean)");
     // Calls by hand are limited to the tools for places.
     let call = json!({ "name": "upsert_task_class", "arguments": {} });
     let other = refused(json!({ "change": call })).await;
-    assert!(other.contains("move, place, swap, unplace"), "{other}");
+    assert_contains(&other, "move, place, swap, unplace");
     let silent = served().await.input(said("  ", json!({}))).await;
     assert!(
         silent
@@ -210,7 +209,7 @@ async fn sch_23_answers_of_all_protocols_become_replies() {
 
 #[tokio::test]
 async fn a_timeline_tells_what_was_said_and_done_and_no_corrections() {
-    let stage = Stage::new([
+    let stage = Talk::new([
         json!("no JSON at all"),
         task(),
         plan(["Look"]),
@@ -218,8 +217,8 @@ async fn a_timeline_tells_what_was_said_and_done_and_no_corrections() {
         ends("done"),
         json!("That was it."),
     ]);
-    let asked = stage.ask("What does my week look like?").await;
-    stage.reply(asked.open(), &CardReply::approve()).await;
+    stage.say("What does my week look like?").await;
+    stage.approve().await;
     let agent = stage.state().await;
     let served = served().await;
     assert_eq!(

@@ -13,7 +13,7 @@ struct Replies {
 /// Each answer is a decision, or gets a correction that describes one.
 #[test]
 fn sch_41_what_small_models_say_is_a_decision_or_is_corrected() {
-    let lines = include_str!("../../../crates/llm/tests/data/model-outputs.jsonl").lines();
+    let lines = include_str!("../../../../crates/llm/tests/data/model-outputs.jsonl").lines();
     let (contract, mut counts) = (decision(true), BTreeMap::new());
     for line in lines {
         let said: Replies = serde_json::from_str(line).expect("a line is an answer");

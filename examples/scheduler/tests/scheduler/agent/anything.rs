@@ -2,8 +2,8 @@
 //! decides where nothing else helps, and the result is a valid schedule.
 use std::sync::Arc;
 
-use fugato::{graph::RunResult, store::MemoryLog};
-use fugato_testkit::{Scripted, ScriptedReply as Said};
+use fugato::graph::RunResult;
+use fugato_testkit::{Scripted, ScriptedReply as Said, consent::WorldStore};
 use proptest::prelude::*;
 use scheduler::{
     agent::{AgentState, CardReply, Phase, Request},
@@ -12,7 +12,7 @@ use scheduler::{
 };
 use serde_json::{Value, json};
 
-use crate::common::{CHOIR, FIRST, SECOND, Stage, assert_paired, deps, week};
+use crate::common::{CHOIR, FIRST, SECOND, Talk, assert_paired, deps, week};
 
 const TOOLS: [&str; 16] = [
     "get_overview",
@@ -220,22 +220,18 @@ async fn play(script: Vec<String>, replies: Vec<CardReply>, always: bool) {
         ..LlmConfig::default()
     };
     let deps = deps(calendar.clone()).mind(mind).existing_may_move(true);
-    let stage = Stage::with(&deps, model, Arc::new(MemoryLog::default()), 12);
+    let stage = Talk::over(WorldStore::in_memory(), &deps, model, 12);
     let mut request = Request::new("Place the chapters, and move the gym").classes([1]);
     request.always_execute = always;
     let mut scene = stage.request(request).await;
     for reply in replies {
-        let ended = scene
-            .end
-            .as_ref()
-            .unwrap_or_else(|error| panic!("{error:?}"));
-        assert_legal(&calendar, ended);
-        let Some(open) = ended.interrupts().first().cloned() else {
+        assert_legal(&calendar, scene.result());
+        if scene.is_finished() {
             return;
-        };
-        scene = stage.reply(&open, &reply).await;
+        }
+        scene = stage.answer(reply).await;
     }
-    assert_legal(&calendar, scene.end.as_ref().unwrap());
+    assert_legal(&calendar, scene.result());
 }
 
 #[test]

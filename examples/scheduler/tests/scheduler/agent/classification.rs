@@ -2,17 +2,14 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use fugato::{
-    llm::{
-        ChatDelta, ChatModel, ChatRequest, DeltaStream, Fallback, FinishReason, ModelError,
-        ModelErrorKind, Thinking,
-    },
-    store::MemoryLog,
+use fugato::llm::{
+    ChatDelta, ChatModel, ChatRequest, DeltaStream, Fallback, FinishReason, ModelError,
+    ModelErrorKind, Thinking,
 };
 use fugato_testkit::{Scripted, ScriptedReply as Said};
 use futures::StreamExt as _;
 use scheduler::{
-    agent::{AgentState, CardReply, Mode, Phase, ROUGH_BUILD_DONE, Request, Update},
+    agent::{AgentState, Mode, Phase, ROUGH_BUILD_DONE, Request, Update},
     contract::{Intent, IntentKind},
     llm_config::LlmConfig,
     route::{Route, RouteSet, RouteTo},
@@ -20,7 +17,7 @@ use scheduler::{
 };
 use serde_json::{Value, json};
 
-use crate::common::{Stage, deps, ends, look, plan, strict, task, told, week};
+use crate::common::{Talk, Turn, card, deps, ends, look, plan, strict, task, told, week};
 use fugato::state::State as _;
 
 #[tokio::test]
@@ -38,12 +35,12 @@ async fn sch_27_what_the_model_did_not_read_is_read_by_rules() {
     ] {
         let model = Scripted::new(script);
         let deps = deps(week()).mind(strict(model.clone()));
-        let stage = Stage::with(&deps, model, Arc::new(MemoryLog::default()), 30);
+        let stage = Talk::with(&deps, model);
         let scene = stage
             .request(Request::new(request).classes([1]).always_execute())
             .await;
         assert!(scene.is_finished(), "{:?}", scene.end);
-        assert_eq!(scene.agent().phase, Phase::Chatting);
+        assert_eq!(scene.state().phase, Phase::Chatting);
         let texts = scene.texts();
         assert!(texts[0].contains(why), "{texts:?}");
         let unread = ["nothing was changed", "没有改动任何内容"];
@@ -57,9 +54,9 @@ async fn sch_27_what_the_model_did_not_read_is_read_by_rules() {
 
 #[tokio::test]
 async fn sch_27_a_model_in_doubt_says_task() {
-    let stage = Stage::new([task(), plan(["Look"])]);
-    let scene = stage.ask("Hello").await;
-    assert_eq!(scene.card().summary, "1. Look (done when: it is so)");
+    let stage = Talk::new([task(), plan(["Look"])]);
+    let scene = stage.say("Hello").await;
+    assert_eq!(card(&scene).summary, "1. Look (done when: it is so)");
     assert!(told(&stage.model.requests()[0]).contains("when in doubt, choose this"));
 }
 
@@ -89,14 +86,9 @@ impl ChatModel for Tagging {
     }
 }
 
-fn tagging(script: Vec<(Value, &'static str)>) -> Stage {
+fn tagging(script: Vec<(Value, &'static str)>) -> Talk {
     let deps = deps(week()).mind(strict(Tagging(Mutex::new(script))));
-    Stage::with(
-        &deps,
-        Scripted::new([""; 0]),
-        Arc::new(MemoryLog::default()),
-        30,
-    )
+    Talk::with(&deps, Scripted::new([""; 0]))
 }
 
 #[tokio::test]
@@ -105,10 +97,10 @@ async fn sch_49_what_streams_is_shown_once_and_without_the_decision() {
         json!({ "intent": "chat", "reply": "Hi." }),
         "Good morning to you.",
     )]);
-    let scene = talk.ask("Hello").await;
+    let scene = talk.say("Hello").await;
     assert_eq!(scene.texts(), ["Good morning to you."]);
     assert_eq!(
-        scene.agent().conversation.history[1].content,
+        scene.state().conversation.history[1].content,
         "Good morning to you."
     );
 
@@ -121,14 +113,14 @@ async fn sch_49_what_streams_is_shown_once_and_without_the_decision() {
             "Which week do you mean?",
         ),
     ]);
-    let asked = work.ask("Look").await;
+    let asked = work.say("Look").await;
     assert_eq!(asked.texts(), ["Two looks will do."]);
-    let asked = work.reply(asked.open(), &CardReply::approve()).await;
+    let asked = work.approve().await;
     assert_eq!(
         asked.texts(),
         ["I look at everything.", "Which week do you mean?"]
     );
-    let card = asked.card();
+    let card = card(&asked);
     assert_eq!(
         (&*card.summary, card.streamed),
         ("Which week do you mean?", true)
@@ -170,10 +162,10 @@ async fn sch_49_words_that_are_cut_off_are_marked() {
     ] {
         let deps = deps(week()).mind(strict(CutOff(said)));
         let none = Scripted::new([""; 0]);
-        let stage = Stage::with(&deps, none, Arc::new(MemoryLog::default()), 30);
-        let scene = stage.ask(request).await;
+        let stage = Talk::with(&deps, none);
+        let scene = stage.say(request).await;
         assert_eq!(scene.texts(), [shown]);
-        assert_eq!(scene.agent().conversation.history[1].content, shown);
+        assert_eq!(scene.state().conversation.history[1].content, shown);
     }
 }
 
@@ -190,8 +182,8 @@ async fn sch_27_another_model_than_the_one_named_is_told() {
     let model = Fallback::new(named).or(Scripted::new([talk()]).named("second"));
     let deps = deps(week()).mind(strict(model));
     let none = Scripted::new([""; 0]);
-    let stage = Stage::with(&deps, none, Arc::new(MemoryLog::default()), 30);
-    let scene = stage.ask("Hello").await;
+    let stage = Talk::with(&deps, none);
+    let scene = stage.say("Hello").await;
     let told = "The model first did not answer (status 401: the key is wrong or missing), so the model second answers.";
     assert_eq!(scene.texts(), [told, "Hi."]);
 }
@@ -203,7 +195,7 @@ async fn sch_29_each_stage_asks_with_its_parameters() {
         plan["complexity"] = json!("complex");
         plan
     };
-    let stage = Stage::new([
+    let stage = Talk::new([
         task(),
         complex,
         plan(["Look"]),
@@ -296,11 +288,11 @@ async fn sch_31_a_plan_cannot_wish_for_a_second_rough_build() {
         task(),
         wish,
     ];
-    let stage = Stage::new(script);
-    stage.ask("place everything").await;
-    let again = stage.ask("Now the rest").await;
-    assert!(again.agent().has_step());
-    assert!(!again.agent().run.needs_rough_build);
+    let stage = Talk::new(script);
+    stage.say("place everything").await;
+    let again = stage.say("Now the rest").await;
+    assert!(again.state().has_step());
+    assert!(!again.state().run.needs_rough_build);
 }
 
 #[test]
@@ -362,9 +354,7 @@ impl ChatModel for Routing {
 }
 
 /// Runs a request with these answers; returns the scene and the requests to the model.
-async fn routed<const N: usize>(
-    script: [&'static str; N],
-) -> (crate::common::Scene, Vec<ChatRequest>) {
+async fn routed<const N: usize>(script: [&'static str; N]) -> (Turn, Vec<ChatRequest>) {
     let model = Routing {
         script: Arc::new(Mutex::new(script.to_vec())),
         asked: Arc::default(),
@@ -373,9 +363,8 @@ async fn routed<const N: usize>(
         routes: RouteSet::Five,
         ..strict(model.clone())
     };
-    let (deps, log) = (deps(week()).mind(mind), Arc::new(MemoryLog::default()));
-    let stage = Stage::with(&deps, Scripted::new([""; 0]), log, 30);
-    let scene = stage.ask("What about chapter 1?").await;
+    let stage = Talk::with(&deps(week()).mind(mind), Scripted::new([""; 0]));
+    let scene = stage.say("What about chapter 1?").await;
     assert_eq!(model.script.lock().unwrap().len(), 0);
     let asked = model.asked.lock().unwrap().clone();
     (scene, asked)
@@ -389,7 +378,7 @@ async fn sch_28_each_of_five_routes_leads_on() {
     assert!(reply.is_finished());
     assert_eq!(reply.texts(), ["It is short."]);
     assert_eq!(
-        reply.agent().conversation.history[1].content,
+        reply.state().conversation.history[1].content,
         "It is short."
     );
 
@@ -412,19 +401,19 @@ async fn sch_28_each_of_five_routes_leads_on() {
         (r#"<ROUTE to="execute" thinking="false">"#, Thinking::Off),
     ] {
         let (single, asked) = routed([script, ask]).await;
-        assert_eq!(single.card().summary, "Where to?");
-        assert!(single.agent().run.react, "there is no plan");
+        assert_eq!(card(&single).summary, "Where to?");
+        assert!(single.state().run.react, "there is no plan");
         assert_eq!(asked[1].thinking, thinks);
     }
 
     let (note, _) = routed([r#"<ROUTE to="quick_task">"#]).await;
-    assert_eq!(note.agent().notes, ["What about chapter 1?"]);
+    assert_eq!(note.state().notes, ["What about chapter 1?"]);
 
     let (built, _) = routed([r#"<ROUTE to="plan" rough_build>"#, ask]).await;
     assert!(
         built.statuses().contains(&"rough_build_done"),
         "{:?}",
-        built.statuses()
+        built.end
     );
 }
 
@@ -440,7 +429,7 @@ async fn sch_28_whatever_is_no_route_leads_to_a_plan() {
         late,
     ] {
         let (planned, _) = routed([said, PLAN]).await;
-        assert_eq!(planned.card().summary, "1. Look", "{said}");
+        assert_eq!(card(&planned).summary, "1. Look", "{said}");
         assert_eq!(planned.texts(), [""; 0], "{said}");
     }
 }

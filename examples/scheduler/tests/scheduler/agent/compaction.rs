@@ -6,18 +6,17 @@ use fugato::{
     llm::{ChatRequest, ModelError, ModelErrorKind},
     prompt::{EstimatedTokens, TokenCount as _},
     state::{Compaction, ConversationUpdate, Message, ToolCall},
-    store::MemoryLog,
     stream::EventKind,
 };
-use fugato_testkit::{Scripted, ScriptedReply as Said};
+use fugato_testkit::{Scripted, ScriptedReply as Said, consent::WorldStore};
 use scheduler::{
-    agent::{CardReply, CompactedHistory, Request, Update},
+    agent::{CompactedHistory, Request, Update},
     calendar::Lang,
 };
 use serde_json::{Value, json};
 
 use crate::common::{
-    FIRST, Scene, Stage, deps, ends, look, place, plan, strict, task, told, watch, week,
+    FIRST, Talk, Turn, card, deps, ends, look, place, plan, strict, task, told, week,
 };
 
 const SUMMARY: &str = "The person revises in the morning.";
@@ -30,10 +29,10 @@ fn closed() -> Said {
     Said::error(ModelError::new(ModelErrorKind::Unavailable, "closed"))
 }
 
-fn stage(store: &Arc<MemoryLog>, script: impl IntoIterator<Item = Said>) -> Stage {
+fn stage(store: &Arc<WorldStore>, script: impl IntoIterator<Item = Said>) -> Talk {
     let model = Scripted::new(script);
     let deps = deps(week()).mind(strict(model.clone()));
-    Stage::with(&deps, model, store.clone(), 30)
+    Talk::over(store.clone(), &deps, model, 30)
 }
 
 /// Returns four turns of 12,000 tokens each: more than half of the limit of a prompt.
@@ -63,11 +62,11 @@ fn looks() -> Vec<Message> {
 }
 
 /// Asks for something after all this.
-async fn ask(stage: &Stage, before: &[Message], request: Request) -> Scene {
+async fn ask(stage: &Talk, before: &[Message], request: Request) -> Turn {
     let said = |message: &Message| Update::Talked(ConversationUpdate::Said(message.clone()));
-    let requested = stage.service.input(request.classes([1]));
+    let requested = stage.service().input(request.classes([1]));
     let input: Vec<_> = before.iter().map(said).chain([requested]).collect();
-    watch(stage.service.runner().start(&stage.thread, input)).await
+    stage.start(input).await
 }
 
 fn request() -> Request {
@@ -75,7 +74,7 @@ fn request() -> Request {
 }
 
 /// Returns the model requests of the stages with this name.
-fn asked(stage: &Stage, name: &str) -> Vec<ChatRequest> {
+fn asked(stage: &Talk, name: &str) -> Vec<ChatRequest> {
     let mut asked = stage.model.requests();
     asked.retain(|request| {
         request
@@ -87,14 +86,14 @@ fn asked(stage: &Stage, name: &str) -> Vec<ChatRequest> {
 }
 
 /// Returns the statistics from the log.
-async fn statistics(stage: &Stage) -> Vec<CompactionStatistics> {
-    let runs = stage.service.runner().trace(&stage.thread).await.unwrap();
+async fn statistics(stage: &Talk) -> Vec<CompactionStatistics> {
+    let runs = stage.runner().trace(stage.thread()).await.unwrap();
     let tasks = runs.iter().flat_map(|run| &run.tasks);
     tasks.flat_map(compactions).collect()
 }
 
 /// Returns the statuses of the compaction that a person sees.
-fn statuses(scene: &Scene) -> Vec<(&str, &str)> {
+fn statuses(scene: &Turn) -> Vec<(&str, &str)> {
     let told = scene.events.iter().filter_map(|event| match &event.kind {
         EventKind::Status { code, summary } if code.starts_with("context_compact") => {
             Some((&**code, &**summary))
@@ -106,19 +105,19 @@ fn statuses(scene: &Scene) -> Vec<(&str, &str)> {
 
 #[tokio::test]
 async fn sch_116_a_long_conversation_is_summed_up_once_and_for_good() {
-    let store = Arc::new(MemoryLog::default());
+    let store = Arc::new(WorldStore::in_memory());
     let script = [says(&task()), says(&plan(["Place it"]))];
     let first = stage(&store, script);
-    let planned = ask(&first, &turns(), request()).await;
+    ask(&first, &turns(), request()).await;
     assert_eq!(first.state().await.compacted, CompactedHistory::default());
     first.model.push(Said::text(SUMMARY));
     first.says(&place(FIRST, 1, 3));
-    let wanted = first.reply(planned.open(), &CardReply::approve()).await;
+    let wanted = first.approve().await;
 
-    let compacted = wanted.agent().compacted.clone();
+    let compacted = wanted.state().compacted.clone();
     let done = &compacted.conversation;
     assert_eq!((&*done.summary, done.upto), (SUMMARY, 6));
-    assert_eq!(wanted.agent().conversation.history[..8], turns());
+    assert_eq!(wanted.state().conversation.history[..8], turns());
     assert_eq!(
         wanted.statuses()[1..4],
         ["executing", "context_compact_start", "context_compact_done"]
@@ -141,8 +140,8 @@ async fn sch_116_a_long_conversation_is_summed_up_once_and_for_good() {
 
     // Another process continues the thread.
     let second = stage(&store, [says(&ends("done")), says(&json!("Done."))]);
-    let scene = second.reply(wanted.open(), &CardReply::approve()).await;
-    assert_eq!(scene.agent().compacted, compacted);
+    let scene = second.approve().await;
+    assert_eq!(scene.state().compacted, compacted);
     assert!(asked(&second, "compact").is_empty());
     let shown = asked(&second, "execute").remove(0).messages;
     let said = &shown[1].content;
@@ -160,9 +159,9 @@ async fn sch_39_a_summary_is_made_before_anybody_decides() {
         Said::text(SUMMARY),
         says(&place(FIRST, 1, 3)),
     ];
-    let stage = stage(&Arc::new(MemoryLog::default()), script);
-    let planned = ask(&stage, &turns(), request()).await;
-    stage.reply(planned.open(), &CardReply::approve()).await;
+    let stage = stage(&Arc::new(WorldStore::in_memory()), script);
+    ask(&stage, &turns(), request()).await;
+    stage.approve().await;
     let requests = stage.model.requests();
     let stages: Vec<_> = requests
         .iter()
@@ -175,7 +174,7 @@ async fn sch_39_a_summary_is_made_before_anybody_decides() {
 /// The work is long, and the conversation is not.
 #[tokio::test]
 async fn sch_116_long_work_is_summed_up_by_itself() {
-    let store = Arc::new(MemoryLog::default());
+    let store = Arc::new(WorldStore::in_memory());
     let script = [
         says(&task()),
         says(&plan(["Place it"])),
@@ -186,7 +185,7 @@ async fn sch_116_long_work_is_summed_up_by_itself() {
     ];
     let stage = stage(&store, script);
     let scene = ask(&stage, &looks(), request().always_execute()).await;
-    assert!(scene.end.is_ok(), "{:?}", scene.end);
+    scene.result();
     let shown = asked(&stage, "execute").remove(0);
     let [_, said, work, _] = &shown.messages[..] else {
         panic!("a prompt has four messages");
@@ -200,12 +199,12 @@ async fn sch_116_long_work_is_summed_up_by_itself() {
         .map(|one| one.part)
         .collect();
     assert_eq!(parts, ["work"]);
-    assert_eq!(scene.agent().compacted.conversation, Compaction::default());
+    assert_eq!(scene.state().compacted.conversation, Compaction::default());
 }
 
 #[tokio::test]
 async fn sch_116_a_failure_leaves_the_text_and_is_not_tried_for_ever() {
-    let store = Arc::new(MemoryLog::default());
+    let store = Arc::new(WorldStore::in_memory());
     let script = [
         says(&task()),
         says(&plan(["Place it"])),
@@ -220,7 +219,7 @@ async fn sch_116_a_failure_leaves_the_text_and_is_not_tried_for_ever() {
     let scene = ask(&stage, &turns(), request().always_execute()).await;
     assert!(scene.is_finished(), "{:?}", scene.end);
     assert_eq!(
-        scene.agent().compacted,
+        scene.state().compacted,
         CompactedHistory {
             conversation_failures: 2,
             ..CompactedHistory::default()
@@ -256,7 +255,7 @@ async fn sch_116_a_failure_leaves_the_text_and_is_not_tried_for_ever() {
         stage.says(&said);
     }
     let scene = ask(&stage, &[], request().always_execute()).await;
-    assert_eq!(scene.agent().compacted.conversation.summary, SUMMARY);
+    assert_eq!(scene.state().compacted.conversation.summary, SUMMARY);
 }
 
 #[tokio::test]
@@ -268,9 +267,9 @@ async fn sch_116_its_statuses_are_in_the_language_of_the_person() {
             Said::text(SUMMARY),
             says(&place(FIRST, 1, 3)),
         ];
-        let stage = stage(&Arc::new(MemoryLog::default()), script);
-        let planned = ask(&stage, &turns(), request().in_lang(lang)).await;
-        let scene = stage.reply(planned.open(), &CardReply::approve()).await;
+        let stage = stage(&Arc::new(WorldStore::in_memory()), script);
+        ask(&stage, &turns(), request().in_lang(lang)).await;
+        let scene = stage.approve().await;
         statuses(&scene)
             .into_iter()
             .map(|(code, summary)| format!("{code}: {summary}"))
@@ -294,25 +293,25 @@ async fn sch_116_its_statuses_are_in_the_language_of_the_person() {
 
 #[tokio::test]
 async fn sch_116_nothing_is_summed_up_without_a_model_or_need() {
-    let store = Arc::new(MemoryLog::default());
-    let ruled = Stage::with(&deps(week()), Scripted::new([""; 0]), store, 30);
+    let store = Arc::new(WorldStore::in_memory());
+    let ruled = Talk::over(store, &deps(week()), Scripted::new([""; 0]), 30);
     let request_by_rule = Request::new("Plan my week").always_execute();
     let scene = ask(&ruled, &turns(), request_by_rule).await;
-    assert!(scene.agent().run.rounds.used > 0, "{:?}", scene.statuses());
+    assert!(scene.state().run.rounds.used > 0, "{:?}", scene.statuses());
     assert_eq!(statuses(&scene), []);
-    assert_eq!(scene.agent().compacted, CompactedHistory::default());
+    assert_eq!(scene.state().compacted, CompactedHistory::default());
 
     let short = stage(
-        &Arc::new(MemoryLog::default()),
+        &Arc::new(WorldStore::in_memory()),
         [task(), plan(["Place it"]), place(FIRST, 1, 3)]
             .iter()
             .map(says),
     );
     // Three of the four turns have less than half of the tokens.
-    let planned = ask(&short, &turns()[..6], request()).await;
-    let scene = short.reply(planned.open(), &CardReply::approve()).await;
+    ask(&short, &turns()[..6], request()).await;
+    let scene = short.approve().await;
     assert_eq!(
-        (scene.card().kind.as_str(), statuses(&scene)),
+        (card(&scene).kind.as_str(), statuses(&scene)),
         ("confirm", vec![])
     );
 }

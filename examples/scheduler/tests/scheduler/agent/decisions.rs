@@ -6,11 +6,11 @@ use std::sync::{
 
 use async_trait::async_trait;
 use fugato::{
-    graph::{BoxError, RunResult},
+    graph::BoxError,
     state::{Role, ThreadId},
     store::MemoryLog,
 };
-use fugato_testkit::{Scripted, ScriptedReply as Said};
+use fugato_testkit::{Scripted, ScriptedReply as Said, assert_contains};
 use scheduler::{
     agent::{
         CardAction, CardReply, Phase, QuestionTopic, ROUGH_BUILD_DONE, Request, TerminalStatus,
@@ -23,8 +23,8 @@ use scheduler::{
 use serde_json::{Value, json};
 
 use crate::common::{
-    CHOIR, FIRST, GYM, SECOND, Scene, Stage, assert_paired, call, deps, ends, lies, look, place,
-    plan, strict, task, told, watch, week,
+    CHOIR, FIRST, GYM, SECOND, Talk, Turn, assert_paired, call, card, deps, ends, lies, look,
+    place, plan, refusals, strict, task, told, week,
 };
 
 fn always() -> Request {
@@ -35,29 +35,24 @@ fn asking() -> Value {
     json!({ "action": "ask_user", "speak": "Well?" })
 }
 
-async fn play(script: impl IntoIterator<Item = Value>) -> (Stage, Scene) {
+async fn play(script: impl IntoIterator<Item = Value>) -> (Talk, Turn) {
     let begin = [task(), plan(["First", "Second"])];
-    let stage = Stage::new(begin.into_iter().chain(script));
+    let stage = Talk::new(begin.into_iter().chain(script));
     let scene = stage.request(always()).await;
     (stage, scene)
 }
 
 /// Returns an agent without a model.
-fn by_rule(schedule: ScheduleState) -> Stage {
+fn by_rule(schedule: ScheduleState) -> Talk {
     let deps = deps(schedule).mind(LlmConfig::default());
-    Stage::with(
-        &deps,
-        Scripted::new([""; 0]),
-        Arc::new(MemoryLog::default()),
-        30,
-    )
+    Talk::with(&deps, Scripted::new([""; 0]))
 }
 
 #[tokio::test]
 async fn sch_16_schemas_are_built_anew() {
     let (stage, scene) = play([look("get_overview", json!({})), asking()]).await;
     let asked = told(stage.model.requests().last().unwrap());
-    let stored = serde_json::to_string(scene.agent()).unwrap();
+    let stored = serde_json::to_string(scene.state()).unwrap();
     // The tool descriptions and instructions in the prompt are not part of the stored state.
     for text in [
         "You are a scheduling assistant",
@@ -95,64 +90,60 @@ async fn sch_17_the_schedule_is_loaded_once_with_its_original() {
         .unwrap()
         .provider(Counting(loads.clone()))
         .mind(strict(model.clone()));
-    let stage = Stage::with(&deps, model, Arc::new(MemoryLog::default()), 30);
-    let asked = stage.ask("Look").await;
+    let stage = Talk::with(&deps, model);
+    let asked = stage.say("Look").await;
     assert_eq!(
-        (loads.load(Ordering::Relaxed), &asked.agent().schedule),
+        (loads.load(Ordering::Relaxed), &asked.state().schedule),
         (0, &None)
     );
-    let card = stage.reply(asked.open(), &CardReply::approve()).await;
-    let scene = stage.reply(card.open(), &CardReply::approve()).await;
+    stage.approve().await;
+    let scene = stage.approve().await;
     assert_eq!(loads.load(Ordering::Relaxed), 1);
-    assert_eq!(scene.agent().original.as_deref(), Some(&week()));
-    assert_eq!(lies(scene.agent(), FIRST), [Slot::new(1, 3, 4)]);
+    assert_eq!(scene.state().original.as_deref(), Some(&week()));
+    assert_eq!(lies(scene.state(), FIRST), [Slot::new(1, 3, 4)]);
 }
 
 /// Starts a conversation that waits for consent to place the first chapter.
-async fn writing(rest: impl IntoIterator<Item = Value>) -> (Stage, Scene) {
+async fn writing(rest: impl IntoIterator<Item = Value>) -> Talk {
     let begin = [task(), plan(["First"]), place(FIRST, 1, 3)];
-    let stage = Stage::new(begin.into_iter().chain(rest));
-    let asked = stage.ask("Arrange it").await;
-    let asked = stage.reply(asked.open(), &CardReply::approve()).await;
-    (stage, asked)
+    let stage = Talk::new(begin.into_iter().chain(rest));
+    stage.say("Arrange it").await;
+    stage.approve().await;
+    stage
 }
 
 #[tokio::test]
 async fn sch_21_an_accepted_call_runs_without_the_model() {
-    let (stage, asked) = writing([asking()]).await;
-    let wanted = asked.agent().wanted.clone().unwrap();
+    let stage = writing([asking()]).await;
+    let wanted = stage.state().await.wanted.unwrap();
     assert_eq!(
         (wanted.call.name.as_str(), wanted.accepted),
         ("place", false)
     );
     let seen = stage.model.requests().len();
-    let scene = stage.reply(asked.open(), &CardReply::approve()).await;
-    assert_eq!(lies(scene.agent(), FIRST), [Slot::new(1, 3, 4)]);
-    assert_eq!(scene.agent().wanted, None);
+    let scene = stage.approve().await;
+    assert_eq!(lies(scene.state(), FIRST), [Slot::new(1, 3, 4)]);
+    assert_eq!(scene.state().wanted, None);
     // The one request after it already knew the result.
     assert_eq!(stage.model.requests().len(), seen + 1);
     assert!(told(stage.model.requests().last().unwrap()).contains("placed task 3"));
-    assert_paired(scene.agent());
+    assert_paired(scene.state());
 }
 
 #[tokio::test]
 async fn sch_23_resuming_asks_no_model() {
-    let (stage, asked) = writing([]).await;
+    let stage = writing([]).await;
     let before = stage.model.requests().len();
-    let id = asked.open().id.to_string();
+    let id = stage.card().id.to_string();
     let wire = json!({ "interaction_id": id, "type": "confirm", "action": "reject" });
     let resume: CardAnswer = serde_json::from_value(wire).unwrap();
     let run = stage
-        .service
-        .resume(&stage.thread, &resume, "not now")
+        .service()
+        .resume(stage.thread(), &resume, "not now")
         .unwrap();
-    let scene = watch(run).await;
+    let scene = stage.follow(run).await;
     // Only the next decision asks the model: the script is over, and it says which call it was.
-    assert!(
-        scene.error().contains("call 4 of a script with 3 replies"),
-        "{}",
-        scene.error()
-    );
+    assert_contains(&scene.error(), "call 4 of a script with 3 replies");
     assert_eq!(stage.model.requests().len(), before + 1);
     assert_eq!(stage.state().await.wanted, None);
     // The older form names no card.
@@ -163,14 +154,11 @@ async fn sch_23_resuming_asks_no_model() {
 
 #[tokio::test]
 async fn sch_25_a_reason_becomes_the_message_of_the_user() {
-    let (stage, asked) = writing([asking()]).await;
+    let stage = writing([asking()]).await;
     let scene = stage
-        .reply(
-            asked.open(),
-            &CardReply::reject(Some("Not on Mondays.".into())),
-        )
+        .answer(CardReply::reject(Some("Not on Mondays.".into())))
         .await;
-    let history = &scene.agent().conversation.history;
+    let history = &scene.state().conversation.history;
     let last = history
         .iter()
         .rfind(|message| message.role == Role::User)
@@ -195,22 +183,22 @@ async fn sch_26_always_execute_asks_nothing() {
             "done"
         ]
     );
-    assert_eq!(lies(scene.agent(), FIRST), [Slot::new(1, 3, 4)]);
+    assert_eq!(lies(scene.state(), FIRST), [Slot::new(1, 3, 4)]);
 }
 
 #[tokio::test]
 async fn sch_39_a_round_begins_in_order() {
-    let (stage, asked) = writing([asking()]).await;
-    let agent = asked.agent();
+    let stage = writing([asking()]).await;
+    let agent = &stage.state().await;
     // The hook was consumed, the schedule loaded, the context pinned, a round used.
     assert_eq!((&agent.hook, agent.run.rounds.used), (&None, 1));
     assert!(agent.schedule.is_some());
     let context = agent.conversation.pinned("execution_context");
     assert_eq!(context, Some("First (done when: it is so)"));
     // An accepted call comes before everything else, and uses no round of its own.
-    let scene = stage.reply(asked.open(), &CardReply::approve()).await;
+    let scene = stage.approve().await;
     assert_eq!(scene.statuses(), ["confirmed", "executing", "ask_user"]);
-    assert_eq!(scene.agent().run.rounds.used, 2);
+    assert_eq!(scene.state().run.rounds.used, 2);
 }
 
 #[tokio::test]
@@ -226,7 +214,7 @@ async fn sch_43_each_action_of_execution_leads_on() {
     ])
     .await;
     assert!(scene.is_finished(), "{:?}", scene.end);
-    assert_eq!((scene.agent().plan.current, scene.tools().len()), (2, 2));
+    assert_eq!((scene.state().plan.current, scene.tools().len()), (2, 2));
     // Reasoning without a text is in the history, so that the next round can continue from it.
     assert!(told(&stage.model.requests()[3]).contains("Both days look alike."));
 
@@ -235,27 +223,24 @@ async fn sch_43_each_action_of_execution_leads_on() {
         "abort": { "code": "exam_is_today", "user_message": "The exam is today." },
     });
     let (_, scene) = play([abort, json!("Sorry.")]).await;
-    let outcome = scene.agent().run.outcome.clone().unwrap();
+    let outcome = scene.state().run.outcome.clone().unwrap();
     assert_eq!(
         (outcome.status, &*outcome.code),
         (TerminalStatus::Aborted, "exam_is_today")
     );
-    let said = scene.agent().conversation.history.iter();
+    let said = scene.state().conversation.history.iter();
     assert_eq!(
         said.filter(|message| message.content.contains("I give up"))
             .count(),
         0
     );
-    let Ok(RunResult::Finished { output, .. }) = scene.end else {
-        panic!("{:?}", scene.end)
-    };
-    assert_eq!(output.unwrap()["code"], "exam_is_today");
+    assert_eq!(scene.output().unwrap()["code"], "exam_is_today");
 }
 
 #[tokio::test]
 async fn sch_44_execution_without_a_step_is_an_error() {
     let script = [task(), plan(["First"]), ends("next_plan")];
-    let stage = Stage::new(script);
+    let stage = Talk::new(script);
     let scene = stage.request(always()).await;
     // A step is not closed by a claim: it needs evidence, and so the run comes to no end here.
     assert!(scene.error().contains("call 4 of a script with 3 replies"));
@@ -268,12 +253,8 @@ async fn sch_44_execution_without_a_step_is_an_error() {
         .unwrap();
     let runner = fugato::Runner::new(graph, Arc::new(MemoryLog::default()));
     let update = scheduler::agent::Update::Requested(Request::new("Go"));
-    let scene = watch(runner.start(&stage.thread, update)).await;
-    assert!(
-        scene.error().contains("nothing to execute"),
-        "{}",
-        scene.error()
-    );
+    let scene = stage.follow(runner.start(stage.thread(), update)).await;
+    assert_contains(&scene.error(), "nothing to execute");
 }
 
 #[tokio::test]
@@ -287,7 +268,7 @@ async fn sch_48_words_with_a_context_call_are_dropped() {
     seen["speak"] = json!("I look at Monday.");
     let (_, scene) = play([more, seen, asking()]).await;
     assert_eq!(scene.texts(), ["Here is the plan.", "I look at Monday."]);
-    let history = &scene.agent().conversation.history;
+    let history = &scene.state().conversation.history;
     assert!(
         history
             .iter()
@@ -307,14 +288,14 @@ async fn sch_50_a_step_needs_evidence() {
         asking(),
     ])
     .await;
-    let corrections = scene.refusals();
+    let corrections = refusals(&scene);
     assert_eq!(corrections.len(), 2);
     assert!(
         corrections
             .iter()
             .all(|told| told.contains("nothing shows that this step is done"))
     );
-    assert_eq!(scene.agent().plan.current, 1);
+    assert_eq!(scene.state().plan.current, 1);
 }
 
 /// Returns a single day that is far too small, by length and by the rules of the classes.
@@ -341,7 +322,7 @@ fn cramped() -> ScheduleState {
 #[tokio::test]
 async fn sch_52_an_infeasible_schedule_asks_with_four_options() {
     let begin = [task(), plan(["First"]), look("analyze_health", json!({}))];
-    let stage = Stage::about(
+    let stage = Talk::about(
         cramped(),
         begin.into_iter().chain([
             place(FIRST, 1, 3),
@@ -352,7 +333,7 @@ async fn sch_52_an_infeasible_schedule_asks_with_four_options() {
         ]),
     );
     let scene = stage.request(always()).await;
-    let corrections = scene.refusals();
+    let corrections = refusals(&scene);
     assert_eq!(corrections.len(), 2, "a write and an end: {corrections:?}");
     for option in [
         "extend the window",
@@ -366,9 +347,7 @@ async fn sch_52_an_infeasible_schedule_asks_with_four_options() {
         );
     }
     // The person decides; then the agent may close.
-    let done = stage
-        .reply(scene.open(), &CardReply::text("close it"))
-        .await;
+    let done = stage.answer(CardReply::text("close it")).await;
     assert!(done.is_finished(), "{:?}", done.end);
 
     // A rule asks the same, with all four options.
@@ -376,15 +355,15 @@ async fn sch_52_an_infeasible_schedule_asks_with_four_options() {
     let asked = stage
         .request(Request::new("rearrange everything").classes([1]))
         .await;
-    assert_eq!(asked.card().topic, QuestionTopic::AskUser);
+    assert_eq!(card(&asked).topic, QuestionTopic::AskUser);
     assert!(
         ["(1)", "(2)", "(3)", "(4)"]
             .iter()
-            .all(|n| asked.card().summary.contains(n))
+            .all(|n| card(&asked).summary.contains(n))
     );
-    let ended = stage.reply(asked.open(), &CardReply::text("4")).await;
+    let ended = stage.answer(CardReply::text("4")).await;
     assert_eq!(
-        ended.agent().run.outcome.as_ref().unwrap().code,
+        ended.state().run.outcome.as_ref().unwrap().code,
         "infeasible"
     );
 }
@@ -398,14 +377,14 @@ async fn sch_64_a_draft_is_refined_unless_unwanted() {
     assert!(
         asked.statuses().contains(&"rough_build_done"),
         "{:?}",
-        asked.statuses()
+        asked.end
     );
-    assert_eq!(asked.card().topic, QuestionTopic::Schedule);
-    let agent = asked.agent();
+    assert_eq!(card(&asked).topic, QuestionTopic::Schedule);
+    let agent = asked.state();
     assert!(agent.run.unsaved && agent.conversation.pinned(ROUGH_BUILD_DONE).is_some());
-    let status = |scene: &Scene, id| {
+    let status = |scene: &Turn, id| {
         scene
-            .agent()
+            .state()
             .schedule
             .as_ref()
             .unwrap()
@@ -414,9 +393,9 @@ async fn sch_64_a_draft_is_refined_unless_unwanted() {
             .status
     };
     assert_eq!(status(&asked, FIRST), PlacementStatus::Suggested);
-    let kept = stage.reply(asked.open(), &CardReply::approve()).await;
+    let kept = stage.approve().await;
     assert_eq!(
-        (status(&kept, FIRST), kept.agent().run.unsaved),
+        (status(&kept, FIRST), kept.state().run.unsaved),
         (PlacementStatus::Existing, false)
     );
 
@@ -428,10 +407,10 @@ async fn sch_64_a_draft_is_refined_unless_unwanted() {
     assert!(
         draft.statuses().contains(&"rough_build_done_no_refine"),
         "{:?}",
-        draft.statuses()
+        draft.end
     );
     assert_eq!(
-        (status(&draft, SECOND), draft.agent().run.unsaved),
+        (status(&draft, SECOND), draft.state().run.unsaved),
         (PlacementStatus::Suggested, true)
     );
 }
@@ -448,34 +427,34 @@ async fn sch_63_what_cannot_be_placed_aborts_with_its_code() {
         let scene = stage
             .request(Request::new("place everything").classes([1]))
             .await;
-        let outcome = scene.agent().run.outcome.clone().unwrap();
+        let outcome = scene.state().run.outcome.clone().unwrap();
         assert_eq!(
             (outcome.status, &*outcome.code),
             (TerminalStatus::Aborted, code)
         );
         assert!(scene.statuses().contains(&"rough_build_failed"));
-        assert_eq!(scene.agent().conversation.pinned(ROUGH_BUILD_DONE), None);
+        assert_eq!(scene.state().conversation.pinned(ROUGH_BUILD_DONE), None);
     }
 }
 
 #[tokio::test]
 async fn a_rule_ends_when_its_draft_is_rejected() {
     let stage = by_rule(week());
-    let asked = stage
+    stage
         .request(Request::new("place everything").classes([1]))
         .await;
-    let ended = stage.reply(asked.open(), &CardReply::reject(None)).await;
+    let ended = stage.reject().await;
     assert!(ended.is_finished(), "{:?}", ended.end);
     assert_eq!(
-        ended.agent().run.outcome.as_ref().unwrap().code,
+        ended.state().run.outcome.as_ref().unwrap().code,
         "schedule_refused"
     );
-    assert!(ended.agent().run.unsaved);
+    assert!(ended.state().run.unsaved);
     // The next request can take it up again.
     let again = stage
         .request(Request::new("rearrange everything").classes([1]))
         .await;
-    assert_eq!(again.card().topic, QuestionTopic::Schedule);
+    assert_eq!(card(&again).topic, QuestionTopic::Schedule);
 }
 
 #[tokio::test]
@@ -493,7 +472,7 @@ async fn sch_c6_a_finished_run_leaves_a_thread_that_goes_on() {
     }
     let next = stage.request(always()).await;
     assert!(next.is_finished(), "{:?}", next.end);
-    let agent = next.agent();
+    let agent = next.state();
     assert_eq!(
         (agent.phase, lies(agent, FIRST), agent.plan.steps.len()),
         (Phase::Done, vec![], 1)

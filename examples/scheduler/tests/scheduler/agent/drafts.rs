@@ -1,16 +1,14 @@
 //! The draft that a person sees before anything is kept.
-use std::sync::Arc;
 
-use fugato::store::MemoryLog;
 use fugato_testkit::Scripted;
 use scheduler::{
-    agent::{CardReply, QuestionTopic, Request},
+    agent::{QuestionTopic, Request},
     schedule::{
         Level, PlacementStatus, Quality, ScheduleState, Strategy, SubjectType, polish, rough_build,
     },
 };
 
-use crate::common::{Stage, deps, term};
+use crate::common::{Talk, card, deps, term};
 
 /// Returns three demanding subjects, a dozen items each, in two weeks whose mornings are full.
 fn exams() -> ScheduleState {
@@ -38,16 +36,11 @@ async fn sch_64_a_refined_draft_is_polished_before_it_is_shown() {
         Quality::of(&state)
     };
     assert!(drafted.extra_switches > 0, "{drafted:?}");
-    let stage = Stage::with(
-        &deps(exams()),
-        Scripted::new([] as [&str; 0]),
-        Arc::new(MemoryLog::default()),
-        30,
-    );
+    let stage = Talk::with(&deps(exams()), Scripted::new([] as [&str; 0]));
     let request = Request::new("Plan my weeks: place everything.").classes([1, 2, 3]);
     let shown = stage.request(request).await;
-    assert_eq!(shown.card().topic, QuestionTopic::Schedule);
-    let schedule = shown.agent().schedule.clone().expect("a schedule");
+    assert_eq!(card(&shown).topic, QuestionTopic::Schedule);
+    let schedule = shown.state().schedule.clone().expect("a schedule");
     let quality = Quality::of(&schedule);
     assert_eq!(quality.score(), 0, "after {drafted:?}: {quality:?}");
     assert_eq!(polish(&schedule), []);
@@ -59,22 +52,17 @@ async fn sch_64_a_refined_draft_is_polished_before_it_is_shown() {
             .filter(|task| task.task_class_id.is_some())
     };
     assert!(items().all(|task| task.status == PlacementStatus::Suggested));
-    let kept = stage.reply(shown.open(), &CardReply::approve()).await;
+    let kept = stage.approve().await;
     assert!(kept.is_finished());
-    let after = kept.agent().schedule.clone().expect("a schedule");
+    let after = kept.state().schedule.clone().expect("a schedule");
     assert_eq!(Quality::of(&after), quality);
 }
 
 #[tokio::test]
 async fn sch_64_a_draft_that_is_wanted_as_it_is_is_not_polished() {
-    let stage = Stage::with(
-        &deps(exams()),
-        Scripted::new([] as [&str; 0]),
-        Arc::new(MemoryLog::default()),
-        30,
-    );
+    let stage = Talk::with(&deps(exams()), Scripted::new([] as [&str; 0]));
     let request = Request::new("Place everything, draft only").classes([1, 2, 3]);
     let shown = stage.request(request).await;
-    let schedule = shown.agent().schedule.clone().expect("a schedule");
+    let schedule = shown.state().schedule.clone().expect("a schedule");
     assert!(Quality::of(&schedule).score() > 0);
 }

@@ -1,7 +1,7 @@
 //! Calls by hand.
-use std::sync::Arc;
+use fugato_testkit::assert_contains;
 
-use fugato::{store::MemoryLog, stream::ToolStatus};
+use fugato::stream::ToolStatus;
 use fugato_testkit::Scripted;
 use scheduler::{
     agent::{CardAction, CardReply, Phase, QuestionTopic, Request},
@@ -11,7 +11,7 @@ use scheduler::{
 use serde_json::{Value, json};
 
 use crate::common::{
-    FIRST, GYM, Scene, Stage, assert_paired, deps, ends, lies, look, place, plan, strict, task,
+    FIRST, GYM, Talk, Turn, assert_paired, card, deps, ends, lies, look, place, plan, strict, task,
     told, week,
 };
 
@@ -19,11 +19,11 @@ fn call(name: &str, arguments: &Value) -> Call {
     serde_json::from_value(json!({ "name": name, "arguments": arguments })).expect("a call")
 }
 
-async fn drag(call: Call) -> (Stage, Scene) {
+async fn drag(call: Call) -> (Talk, Turn) {
     // The model has nothing to say, so asking it would fail the run.
     let model = Scripted::new([] as [&str; 0]);
     let deps = deps(week()).mind(strict(model.clone()));
-    let stage = Stage::with(&deps, model, Arc::new(MemoryLog::default()), 30);
+    let stage = Talk::with(&deps, model);
     let scene = stage.request(Request::new("Move it").by_hand(call)).await;
     (stage, scene)
 }
@@ -33,9 +33,9 @@ async fn an_item_is_moved_by_hand_without_asking_anybody() {
     let to = json!({ "task_id": GYM, "new_day": 5, "new_slot_start": 3 });
     let (stage, scene) = drag(call("move", &to)).await;
     assert!(scene.is_finished());
-    assert_eq!(scene.tools(), [("move".to_owned(), ToolStatus::Ok)]);
+    assert_eq!(scene.tools(), [("move", ToolStatus::Ok)]);
     assert_eq!(stage.model.requests().len(), 0);
-    let agent = scene.agent();
+    let agent = scene.state();
     let schedule = agent.schedule.as_ref().expect("a schedule");
     assert_eq!(schedule.task(GYM).unwrap().slots, [Slot::new(5, 3, 4)]);
     assert_eq!((agent.phase, agent.wanted.clone()), (Phase::Done, None));
@@ -51,7 +51,7 @@ async fn the_gates_hold_for_hands_too() {
     let (_, scene) = drag(call("move", &onto)).await;
     assert!(scene.is_finished());
     assert_ne!(scene.tools()[0].1, ToolStatus::Ok);
-    let schedule = scene.agent().schedule.as_ref().expect("a schedule");
+    let schedule = scene.state().schedule.as_ref().expect("a schedule");
     assert_eq!(schedule.task(GYM).unwrap().slots, [Slot::new(3, 1, 2)]);
     assert!(scene.texts()[0].starts_with("That is not possible"));
     // An item that has no place is placed, and not moved.
@@ -71,63 +71,58 @@ fn moved() -> CardReply {
 
 #[tokio::test]
 async fn who_moves_an_item_in_place_of_answering_is_asked_anew() {
-    let stage = Stage::new([
+    let stage = Talk::new([
         task(),
         plan(["Only look"]),
         look("get_overview", json!({})),
         ends("done"),
         json!("That was it."),
     ]);
-    let asked = stage.ask("Look at my week").await;
-    let again = stage.reply(asked.open(), &moved()).await;
+    let asked = stage.say("Look at my week").await;
+    let again = stage.answer(moved()).await;
     assert_eq!(again.statuses(), ["resumed", "plan_confirm"]);
-    assert_eq!(again.tools(), [("move".to_owned(), ToolStatus::Ok)]);
-    assert_eq!(lies(again.agent(), GYM), [Slot::new(5, 3, 4)]);
-    assert_eq!(again.agent().run.evidence, []);
-    assert_ne!(again.open().id, asked.open().id);
-    assert_eq!(again.card(), asked.card());
+    assert_eq!(again.tools(), [("move", ToolStatus::Ok)]);
+    assert_eq!(lies(again.state(), GYM), [Slot::new(5, 3, 4)]);
+    assert_eq!(again.state().run.evidence, []);
+    assert_ne!(again.card().id, asked.card().id);
+    assert_eq!(card(&again), card(&asked));
     assert_eq!(stage.model.requests().len(), 2, "no model was asked");
     // The plan is unchanged, and is carried out.
-    let end = stage.reply(again.open(), &CardReply::approve()).await;
+    let end = stage.approve().await;
     assert!(end.is_finished());
 }
 
 #[tokio::test]
 async fn a_suggested_schedule_is_asked_about_as_it_is_after_a_move() {
-    let stage = Stage::with(
-        &deps(week()),
-        Scripted::new([] as [&str; 0]),
-        Arc::new(MemoryLog::default()),
-        30,
-    );
-    let mut asked = stage.ask("Plan my weeks: place everything.").await;
-    while asked.card().topic != QuestionTopic::Schedule {
-        asked = stage.reply(asked.open(), &CardReply::approve()).await;
+    let stage = Talk::with(&deps(week()), Scripted::new([] as [&str; 0]));
+    let mut asked = stage.say("Plan my weeks: place everything.").await;
+    while card(&asked).topic != QuestionTopic::Schedule {
+        asked = stage.approve().await;
     }
-    let again = stage.reply(asked.open(), &moved()).await;
-    assert_eq!(again.card().topic, QuestionTopic::Schedule);
-    assert_eq!(lies(again.agent(), GYM), [Slot::new(5, 3, 4)]);
-    let end = stage.reply(again.open(), &CardReply::approve()).await;
+    let again = stage.answer(moved()).await;
+    assert_eq!(card(&again).topic, QuestionTopic::Schedule);
+    assert_eq!(lies(again.state(), GYM), [Slot::new(5, 3, 4)]);
+    let end = stage.approve().await;
     assert!(end.is_finished());
-    assert_eq!(lies(end.agent(), GYM), [Slot::new(5, 3, 4)]);
+    assert_eq!(lies(end.state(), GYM), [Slot::new(5, 3, 4)]);
 }
 
 #[tokio::test]
 async fn who_moves_an_item_while_a_write_asks_is_followed_by_the_rest_of_the_plan() {
-    let stage = Stage::new([
+    let stage = Talk::new([
         task(),
         plan(["Place the first chapter", "Place the second"]),
         place(FIRST, 1, 3),
         place(FIRST, 2, 5),
     ]);
-    let asked = stage.ask("Place the chapters").await;
-    let asked = stage.reply(asked.open(), &CardReply::approve()).await;
-    assert_eq!(asked.card().topic, QuestionTopic::Tool);
-    let again = stage.reply(asked.open(), &moved()).await;
-    assert_eq!(again.tools(), [("move".to_owned(), ToolStatus::Ok)]);
+    stage.say("Place the chapters").await;
+    let asked = stage.approve().await;
+    assert_eq!(card(&asked).topic, QuestionTopic::Tool);
+    let again = stage.answer(moved()).await;
+    assert_eq!(again.tools(), [("move", ToolStatus::Ok)]);
     assert_eq!(again.statuses(), ["resumed", "executing", "tool_confirm"]);
-    assert_eq!(again.card().topic, QuestionTopic::Tool);
-    let agent = again.agent();
+    assert_eq!(card(&again).topic, QuestionTopic::Tool);
+    let agent = again.state();
     assert_eq!(
         (lies(agent, GYM), lies(agent, FIRST)),
         (vec![Slot::new(5, 3, 4)], vec![])
@@ -136,20 +131,20 @@ async fn who_moves_an_item_while_a_write_asks_is_followed_by_the_rest_of_the_pla
     assert_paired(agent);
     // The next decision sees the refused call, and the call in its place.
     let seen = told(stage.model.requests().last().expect("a request"));
-    assert!(
-        seen.contains("not executed, the user rejected it: Move the gym to Friday."),
-        "{seen}"
+    assert_contains(
+        &seen,
+        "not executed, the user rejected it: Move the gym to Friday.",
     );
 }
 
 #[tokio::test]
 async fn hands_in_place_of_an_answer_reach_nothing_else() {
-    let stage = Stage::new([task(), plan(["Only look"]), plan(["Look again"])]);
-    let asked = stage.ask("Look at my week").await;
+    let stage = Talk::new([task(), plan(["Only look"]), plan(["Look again"])]);
+    stage.say("Look at my week").await;
     let forged = CardReply::reject(None).by_hand(call("upsert_task_class", &json!({})));
-    let again = stage.reply(asked.open(), &forged).await;
+    let again = stage.answer(forged).await;
     assert_eq!(
-        (again.tools(), again.agent().wanted.clone()),
+        (again.tools(), again.state().wanted.clone()),
         (vec![], None)
     );
     // An approval cannot have a call at the same time.

@@ -1,21 +1,17 @@
 //! Rounds, steps, corrections and failures.
-use std::sync::Arc;
 
-use fugato::{
-    llm::{ModelError, ModelErrorKind},
-    store::MemoryLog,
-};
-use fugato_testkit::{Scripted, ScriptedReply as Said};
+use fugato::llm::{ModelError, ModelErrorKind};
+use fugato_testkit::{Scripted, ScriptedReply as Said, assert_contains, consent::WorldStore};
 use scheduler::{
-    agent::{CardReply, Request, TerminalStatus},
+    agent::{Request, TerminalStatus},
     llm_config::{LlmConfig, OnFailure},
     schedule::Slot,
 };
 use serde_json::{Value, json};
 
 use crate::common::{
-    FIRST, GYM, Stage, assert_paired, call, deps, ends, lies, look, place, plan, strict, task,
-    week, write,
+    FIRST, GYM, Talk, assert_paired, call, card, deps, ends, lies, look, place, plan, refusals,
+    strict, task, week, write,
 };
 
 fn moving(day: u16) -> Value {
@@ -36,12 +32,12 @@ async fn sch_7_exhausted_rounds_are_delivered_and_the_step_limit_is_an_error() {
             .map(|v| Said::text(v.to_string())),
     );
     let deps_of = |model: &Scripted| deps(week()).mind(strict(model.clone()));
-    let stage = Stage::with(&deps_of(&model), model, Arc::new(MemoryLog::default()), 4);
-    let mut scene = stage.ask("Move it").await;
+    let stage = Talk::over(WorldStore::in_memory(), &deps_of(&model), model, 4);
+    let mut scene = stage.say("Move it").await;
     while !scene.is_finished() {
-        scene = stage.reply(scene.open(), &CardReply::approve()).await;
+        scene = stage.approve().await;
     }
-    let outcome = scene.agent().run.outcome.clone().unwrap();
+    let outcome = scene.state().run.outcome.clone().unwrap();
     assert_eq!(
         (outcome.status, &*outcome.code),
         (TerminalStatus::Exhausted, "round_exhausted")
@@ -51,26 +47,22 @@ async fn sch_7_exhausted_rounds_are_delivered_and_the_step_limit_is_an_error() {
     let more = json!({ "action": "continue", "speak": "Hm." });
     let endless = std::iter::once(task()).chain(std::iter::repeat_n(more, 50));
     let model = Scripted::new(endless.map(|said| Said::text(said.to_string())));
-    let stage = Stage::with(&deps_of(&model), model, Arc::new(MemoryLog::default()), 1);
-    let scene = stage.ask("Move it").await;
-    assert!(
-        scene.error().contains("limit of 16 steps"),
-        "{}",
-        scene.error()
-    );
+    let stage = Talk::over(WorldStore::in_memory(), &deps_of(&model), model, 1);
+    let scene = stage.say("Move it").await;
+    assert_contains(&scene.error(), "limit of 16 steps");
     assert_eq!(stage.state().await.run.outcome, None);
 }
 
 #[tokio::test]
 async fn sch_8_rounds_default_to_thirty() {
-    let stage = Stage::new([task(), plan(["Look"])]);
-    let asked = stage.ask("Look").await;
-    assert_eq!(asked.agent().run.rounds.limit, 30);
+    let stage = Talk::new([task(), plan(["Look"])]);
+    let asked = stage.say("Look").await;
+    assert_eq!(asked.state().run.rounds.limit, 30);
     // A request may lower the limit of the service, and not raise it.
     for (wanted, given) in [(5, 5), (1000, 30)] {
-        let stage = Stage::new([task(), plan(["Look"])]);
+        let stage = Talk::new([task(), plan(["Look"])]);
         let asked = stage.request(Request::new("Look").max_rounds(wanted)).await;
-        assert_eq!(asked.agent().run.rounds.limit, given);
+        assert_eq!(asked.state().run.rounds.limit, given);
     }
 }
 
@@ -85,16 +77,16 @@ async fn corrected(wrong: &str) -> String {
     let script = begin.into_iter().chain([Said::text(wrong)]).chain(rest);
     let model = Scripted::new(script);
     let deps = deps(week()).mind(strict(model.clone()));
-    let stage = Stage::with(&deps, model, Arc::new(MemoryLog::default()), 30);
+    let stage = Talk::with(&deps, model);
     let scene = stage.request(Request::new("Look").always_execute()).await;
-    assert_eq!(scene.card().summary, "Well?", "{wrong}");
+    assert_eq!(card(&scene).summary, "Well?", "{wrong}");
     assert_eq!(scene.corrections().len(), 1, "{wrong}");
     assert_eq!(
-        scene.agent().run.corrections,
+        scene.state().run.corrections,
         0,
         "a valid decision resets the counter"
     );
-    let history = &scene.agent().conversation.history;
+    let history = &scene.state().conversation.history;
     let at = history
         .iter()
         .position(fugato::prompt::is_correction)
@@ -105,7 +97,7 @@ async fn corrected(wrong: &str) -> String {
         wrong
     };
     assert_eq!(history[at - 1].content, placeholder);
-    assert_paired(scene.agent());
+    assert_paired(scene.state());
     history[at].content.clone()
 }
 
@@ -160,27 +152,24 @@ async fn sch_45_a_write_without_consent_is_corrected() {
         json!({ "task_id": FIRST, "day": 1, "slot_start": 3 }),
     );
     let read = call("confirm", "get_overview", json!({}));
-    let stage = Stage::new([
+    let stage = Talk::new([
         task(),
         plan(["Place it"]),
         unasked,
         read,
         place(FIRST, 1, 3),
     ]);
-    let asked = stage.ask("Place it").await;
-    let asked = stage.reply(asked.open(), &CardReply::approve()).await;
+    stage.say("Place it").await;
+    let asked = stage.approve().await;
     assert_eq!(asked.corrections().len(), 1);
-    let [correction] = asked.refusals()[..] else {
-        panic!("{:?}", asked.refusals())
+    let [correction] = refusals(&asked)[..] else {
+        panic!("{:?}", refusals(&asked))
     };
-    assert!(
-        correction.contains("`place` writes, so the action must be"),
-        "{correction}"
-    );
+    assert_contains(&correction, "`place` writes, so the action must be");
     // A read that asks for consent just runs.
     assert_eq!(asked.tools().len(), 1);
     assert_eq!(
-        asked.card().summary,
+        card(&asked).summary,
         "“Chapter 1” goes to Mon 2026-09-14, from section 3"
     );
 }
@@ -193,18 +182,9 @@ async fn sch_57_three_in_a_row_fail_the_run_or_leave_it_to_a_rule() {
     };
     let model = Scripted::new(script());
     let mind = strict(model.clone());
-    let stage = Stage::with(
-        &deps(week()).mind(mind),
-        model,
-        Arc::new(MemoryLog::default()),
-        30,
-    );
+    let stage = Talk::with(&deps(week()).mind(mind), model);
     let scene = stage.request(Request::new("Look").always_execute()).await;
-    assert!(
-        scene.error().contains("3 unusable answers in a row"),
-        "{}",
-        scene.error()
-    );
+    assert_contains(&scene.error(), "3 unusable answers in a row");
 
     let broken = || Said::error(ModelError::new(ModelErrorKind::Other, "gone"));
     let model = Scripted::new(script().chain((0..20).map(|_| broken())));
@@ -212,21 +192,16 @@ async fn sch_57_three_in_a_row_fail_the_run_or_leave_it_to_a_rule() {
         on_failure: OnFailure::Rules,
         ..strict(model.clone())
     };
-    let stage = Stage::with(
-        &deps(week()).mind(mind),
-        model,
-        Arc::new(MemoryLog::default()),
-        30,
-    );
+    let stage = Talk::with(&deps(week()).mind(mind), model);
     let scene = stage.request(Request::new("Look").always_execute()).await;
     assert!(scene.is_finished(), "{:?}", scene.end);
     let told = "The model scripted gave 3 answers in a row that cannot be used, so I go on by rules alone.";
     assert_eq!(scene.texts().iter().filter(|text| *text == told).count(), 1);
     // A request that rules do not understand ends here, and the model is not asked again.
     assert_eq!(stage.model.left(), 20);
-    let outcome = scene.agent().run.outcome.clone().unwrap();
+    let outcome = scene.state().run.outcome.clone().unwrap();
     assert_eq!(&*outcome.code, "not_understood");
-    assert_paired(scene.agent());
+    assert_paired(scene.state());
 }
 
 #[tokio::test]
@@ -244,25 +219,20 @@ async fn sch_61_a_failed_summary_is_made_by_rule() {
             .into_iter()
             .chain([failed]),
     );
-    let stage = Stage::with(
-        &deps(week()).mind(strict(model.clone())),
-        model,
-        Arc::new(MemoryLog::default()),
-        30,
-    );
+    let stage = Talk::with(&deps(week()).mind(strict(model.clone())), model);
     let scene = stage.request(Request::new("Look").always_execute()).await;
     assert!(scene.is_finished(), "{:?}", scene.end);
     let summary = "Nothing was changed.\n[x] Look\n- Look again (nothing was done for it)\n\
         0 placed, 0 moved, 0 taken out, 2 still pending";
     let why = "The model scripted did not answer (it failed), so these are the facts alone.";
     assert_eq!(scene.texts().split_off(1), [summary, why]);
-    let said = scene.agent().conversation.history.iter();
+    let said = scene.state().conversation.history.iter();
     assert_eq!(said.filter(|message| message.content == summary).count(), 1);
 }
 
 #[tokio::test]
 async fn sch_51_tomorrow_is_the_day_after_the_request() {
-    let stage = Stage::new([
+    let stage = Talk::new([
         task(),
         plan(["Place chapter 1 tomorrow"]),
         place(FIRST, 2, 1),
@@ -272,11 +242,11 @@ async fn sch_51_tomorrow_is_the_day_after_the_request() {
     ]);
     let mut request = Request::new("Tomorrow, please").classes([1]);
     request.now = Some("2026-09-23T08:30".parse().unwrap());
-    let asked = stage.request(request).await;
-    let first = stage.reply(asked.open(), &CardReply::approve()).await;
-    let second = stage.reply(first.open(), &CardReply::approve()).await;
-    assert_eq!(lies(second.agent(), FIRST), [], "day 2 is another day");
-    let done = stage.reply(second.open(), &CardReply::approve()).await;
+    stage.request(request).await;
+    stage.approve().await;
+    let second = stage.approve().await;
+    assert_eq!(lies(second.state(), FIRST), [], "day 2 is another day");
+    let done = stage.approve().await;
     assert!(done.is_finished(), "{:?}", done.end);
-    assert_eq!(lies(done.agent(), FIRST), [Slot::new(11, 3, 4)]);
+    assert_eq!(lies(done.state(), FIRST), [Slot::new(11, 3, 4)]);
 }

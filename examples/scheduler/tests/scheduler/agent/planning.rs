@@ -1,10 +1,6 @@
 //! Making a plan.
-use std::sync::Arc;
 
-use fugato::{
-    llm::{ModelError, ModelErrorKind, Thinking},
-    store::MemoryLog,
-};
+use fugato::llm::{ModelError, ModelErrorKind, Thinking};
 use fugato_testkit::{Scripted, ScriptedReply as Said};
 use scheduler::{
     agent::{CardReply, Phase, QuestionTopic, Request},
@@ -12,7 +8,7 @@ use scheduler::{
 };
 use serde_json::{Value, json};
 
-use crate::common::{Scene, Stage, deps, look, plan, strict, task, week};
+use crate::common::{Talk, Turn, card, deps, look, plan, strict, task, week};
 
 fn complex() -> Value {
     let mut plan = plan(["A quick step"]);
@@ -23,13 +19,13 @@ fn complex() -> Value {
 #[tokio::test]
 async fn sch_33_a_complex_request_gets_a_second_slower_look() {
     let deep = plan(["A careful step", "Another one"]);
-    let stage = Stage::new([task(), complex(), deep]);
-    let asked = stage.ask("Rebuild my month").await;
-    assert_eq!(asked.agent().plan.steps.len(), 2);
+    let stage = Talk::new([task(), complex(), deep]);
+    let asked = stage.say("Rebuild my month").await;
+    assert_eq!(asked.state().plan.steps.len(), 2);
     assert_eq!(stage.model.requests()[2].thinking, Thinking::On);
     // A simple one is planned in one call.
-    let simple = Stage::new([task(), plan(["One step"])]);
-    simple.ask("Move gym").await;
+    let simple = Talk::new([task(), plan(["One step"])]);
+    simple.say("Move gym").await;
     assert_eq!(simple.model.requests().len(), 2);
 }
 
@@ -46,15 +42,10 @@ async fn sch_33_a_quick_plan_stands_in_for_a_deep_one_that_fails() {
         on_failure: OnFailure::Rules,
         ..strict(model.clone())
     };
-    let stage = Stage::with(
-        &deps(week()).mind(mind),
-        model,
-        Arc::new(MemoryLog::default()),
-        30,
-    );
-    let asked = stage.ask("Rebuild my month").await;
+    let stage = Talk::with(&deps(week()).mind(mind), model);
+    let asked = stage.say("Rebuild my month").await;
     assert_eq!(
-        asked.card().summary,
+        card(&asked).summary,
         "1. A quick step (done when: it is so)"
     );
     assert!(!asked.texts().concat().contains("did not answer"));
@@ -66,14 +57,9 @@ async fn sch_34_a_plan_in_one_call() {
     let mut mind = strict(model.clone());
     mind.stages.plan.max_tokens = Some(60_000);
     mind.stages.deep_plan = None;
-    let stage = Stage::with(
-        &deps(week()).mind(mind),
-        model,
-        Arc::new(MemoryLog::default()),
-        30,
-    );
-    let asked = stage.ask("Rebuild my month").await;
-    assert_eq!(asked.card().topic, QuestionTopic::Plan);
+    let stage = Talk::with(&deps(week()).mind(mind), model);
+    let asked = stage.say("Rebuild my month").await;
+    assert_eq!(card(&asked).topic, QuestionTopic::Plan);
     let requests = stage.model.requests();
     assert_eq!(requests.len(), 2);
     assert_eq!(requests[1].sampling.temperature, Some(0.2));
@@ -84,18 +70,16 @@ async fn sch_34_a_plan_in_one_call() {
 async fn sch_36_each_action_of_a_plan_leads_on() {
     let more = json!({ "action": "continue", "speak": "Let me think." });
     let question = json!({ "action": "ask_user", "speak": "Which week?" });
-    let stage = Stage::new([task(), more, question, plan(["Look"])]);
-    let asked = stage.ask("Arrange it").await;
+    let stage = Talk::new([task(), more, question, plan(["Look"])]);
+    let asked = stage.say("Arrange it").await;
     assert_eq!(asked.texts(), ["Let me think."]);
     assert_eq!(
-        (asked.card().topic, asked.agent().phase),
+        (card(&asked).topic, asked.state().phase),
         (QuestionTopic::AskUser, Phase::Interrupted)
     );
-    let planned = stage
-        .reply(asked.open(), &CardReply::text("next week"))
-        .await;
-    assert_eq!(planned.card().topic, QuestionTopic::Plan);
-    let history = &planned.agent().conversation.history;
+    let planned = stage.answer(CardReply::text("next week")).await;
+    assert_eq!(card(&planned).topic, QuestionTopic::Plan);
+    let history = &planned.state().conversation.history;
     let said: Vec<_> = history
         .iter()
         .map(|message| message.content.as_str())
@@ -113,11 +97,11 @@ async fn sch_36_each_action_of_a_plan_leads_on() {
 }
 
 /// Carries out a plan with this hook until it asks.
-async fn hooked(hook: Value) -> Scene {
+async fn hooked(hook: Value) -> Turn {
     let mut planned = plan(["Look"]);
     planned["context_hook"] = hook;
     let question = json!({ "action": "ask_user", "speak": "Enough?" });
-    let stage = Stage::new([task(), planned, look("get_overview", json!({})), question]);
+    let stage = Talk::new([task(), planned, look("get_overview", json!({})), question]);
     stage.request(Request::new("Look").always_execute()).await
 }
 
@@ -132,11 +116,11 @@ async fn sch_95_execution_begins_with_tools_of_the_schedule() {
         let scene = hooked(hook.clone()).await;
         assert_eq!(scene.tools().len(), 1, "{hook}");
         assert_eq!(
-            scene.agent().tools.domain.as_deref(),
+            scene.state().tools.domain.as_deref(),
             Some("schedule"),
             "{hook}"
         );
-        assert!(scene.agent().tools.packs.contains("mutation"), "{hook}");
+        assert!(scene.state().tools.packs.contains("mutation"));
     }
 }
 
@@ -144,7 +128,7 @@ async fn sch_95_execution_begins_with_tools_of_the_schedule() {
 async fn a_plan_does_not_invent_classes() {
     let mut planned = plan(["Look"]);
     planned["task_class_ids"] = json!([1, 99]);
-    let stage = Stage::new([task(), planned]);
+    let stage = Talk::new([task(), planned]);
     let asked = stage.request(Request::new("Look").classes([1, 2])).await;
-    assert_eq!(asked.agent().task_class_ids, [1]);
+    assert_eq!(asked.state().task_class_ids, [1]);
 }

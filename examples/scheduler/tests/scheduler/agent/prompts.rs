@@ -1,7 +1,8 @@
 //! The prompts of the model.
 //!
 //! The files in `snapshots` are whole prompts. After an intended change,
-//! `UPDATE_EXPECT=1 cargo test -p scheduler --test agent prompts` rewrites them.
+//! `UPDATE_EXPECT=1 cargo test -p scheduler --test scheduler prompts` rewrites them.
+use fugato_testkit::assert_contains;
 use std::sync::Arc;
 
 use expect_test::{Expect, expect, expect_file};
@@ -314,7 +315,7 @@ fn sch_110_the_signal_has_no_day_numbers() {
         "operation",
         "capacity_gap",
     ] {
-        assert!(signal(0).contains(&format!("{key}=")), "{}", signal(0));
+        assert_contains(&signal(0), &format!("{key}="));
     }
 }
 

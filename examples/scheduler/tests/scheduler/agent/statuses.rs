@@ -1,37 +1,37 @@
 //! The statuses by which a reader follows the agent.
-use std::{collections::BTreeSet, sync::Arc};
+use std::collections::BTreeSet;
 
-use fugato::{store::MemoryLog, stream::EventKind};
+use fugato::stream::EventKind;
 use fugato_testkit::Scripted;
 use scheduler::agent::{CardReply, QuestionTopic, Request};
 use serde_json::json;
 
-use crate::common::{FIRST, Scene, Stage, deps, place, plan, task, week};
+use crate::common::{FIRST, Talk, Turn, card, deps, place, plan, task, week};
 
 /// Runs everything that rules can do, with consent to all questions, or to all but that about the
 /// schedule.
-async fn by_rule(agrees: bool) -> Vec<Scene> {
+async fn by_rule(agrees: bool) -> Vec<Turn> {
     let deps = deps(week());
     let model = Scripted::new([] as [&str; 0]);
-    let stage = Stage::with(&deps, model, Arc::new(MemoryLog::default()), 30);
-    let mut scenes = vec![stage.ask("Plan my weeks: place everything.").await];
+    let stage = Talk::with(&deps, model);
+    let mut scenes = vec![stage.say("Plan my weeks: place everything.").await];
     loop {
         let last = scenes.last().expect("it was asked");
         if last.is_finished() {
             return scenes;
         }
-        let reply = if agrees || last.card().topic != QuestionTopic::Schedule {
+        let reply = if agrees || card(last).topic != QuestionTopic::Schedule {
             CardReply::approve()
         } else {
             CardReply::reject(None)
         };
-        let next = stage.reply(last.open(), &reply).await;
+        let next = stage.answer(reply).await;
         scenes.push(next);
     }
 }
 
-fn codes(scenes: &[Scene]) -> BTreeSet<String> {
-    let codes = scenes.iter().flat_map(Scene::statuses);
+fn codes(scenes: &[Turn]) -> BTreeSet<String> {
+    let codes = scenes.iter().flat_map(Turn::statuses);
     codes.map(str::to_owned).collect()
 }
 
@@ -40,13 +40,11 @@ async fn sch_120_what_the_agent_is_at_is_told_by_stable_codes() {
     let mut told = codes(&by_rule(true).await);
     told.extend(codes(&by_rule(false).await));
     let question = json!({ "action": "ask_user", "speak": "Which week?" });
-    let stage = Stage::new([task(), plan(["Place it"]), question, place(FIRST, 1, 3)]);
+    let stage = Talk::new([task(), plan(["Place it"]), question, place(FIRST, 1, 3)]);
     let run = Request::new("Place the first chapter");
     let asked = stage.request(run).await;
-    let accepted = stage.reply(asked.open(), &CardReply::approve()).await;
-    let resumed = stage
-        .reply(accepted.open(), &CardReply::text("the first"))
-        .await;
+    let accepted = stage.approve().await;
+    let resumed = stage.answer(CardReply::text("the first")).await;
     told.extend(codes(&[asked, accepted, resumed]));
     let all = [
         "accepted",
@@ -94,6 +92,6 @@ async fn sch_127_the_card_at_the_end_carries_nothing_and_comes_after_what_it_sho
     // A reader of the card finds the stored result: the card is sent with its record, and not
     // before.
     assert!(seq.is_some());
-    let schedule = last.agent().schedule.as_ref().expect("a schedule");
+    let schedule = last.state().schedule.as_ref().expect("a schedule");
     assert!(!schedule.task(FIRST).expect("the item").slots.is_empty());
 }

@@ -1,20 +1,16 @@
 //! The order of the nodes.
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
-use fugato::{graph::RunnerOptions, state::ThreadId, store::MemoryLog};
-use fugato_testkit::{Scripted, ScriptedReply as Said};
+use fugato::state::ThreadId;
+use fugato_testkit::{Scripted, ScriptedReply as Said, assert_contains};
 use scheduler::{
     agent::{CardReply, Phase, QuestionTopic, Request},
     deps::Deps,
     graph::graph,
-    service::Service,
 };
 use serde_json::json;
 
-use crate::common::{self, Stage, call, deps, ends, look, place, plan, strict, task, watch, week};
+use crate::common::{self, Talk, call, card, deps, ends, look, place, plan, strict, task, week};
 
 /// Returns the edges of the picture, by name.
 fn edges() -> BTreeSet<(String, String)> {
@@ -137,13 +133,13 @@ async fn sch_1_one_graph_serves_many_threads() {
     let model = Scripted::new((0..3).flat_map(|_| {
         [json!({ "intent": "chat", "reply": "Good morning." })].map(|v| Said::text(v.to_string()))
     }));
-    let deps = deps(week()).mind(strict(model));
-    let store = Arc::new(MemoryLog::default());
-    let service = Service::new(&deps, store, RunnerOptions::default(), 30).unwrap();
+    let deps = deps(week()).mind(strict(model.clone()));
+    let stage = Talk::with(&deps, model);
     for name in ["one", "two", "three"] {
         let thread = ThreadId::new(name).unwrap();
-        let scene = watch(service.request(&thread, Request::new(name))).await;
-        assert_eq!(scene.agent().conversation.history.len(), 2, "{name}");
+        let run = stage.service().request(&thread, Request::new(name));
+        let scene = stage.follow(run).await;
+        assert_eq!(scene.state().conversation.history.len(), 2, "{name}");
         assert_eq!(scene.texts(), ["Good morning."]);
     }
 }
@@ -151,26 +147,20 @@ async fn sch_1_one_graph_serves_many_threads() {
 #[tokio::test]
 async fn sch_4_an_open_question_comes_first() {
     // The planner asks, so the phase does not indicate planning: the question wins.
-    let stage = Stage::new([
+    let stage = Talk::new([
         task(),
         json!({ "action": "ask_user", "speak": "Which week?" }),
     ]);
-    let asked = stage.ask("Arrange my revision").await;
-    assert_eq!(asked.agent().phase, Phase::Interrupted);
-    assert_eq!(asked.card().topic, QuestionTopic::AskUser);
+    let asked = stage.say("Arrange my revision").await;
+    assert_eq!(asked.state().phase, Phase::Interrupted);
+    assert_eq!(card(&asked).topic, QuestionTopic::AskUser);
     // While it is open no other run begins.
-    let other = stage.ask("Something else").await;
-    assert!(
-        other.error().contains("waits for answers"),
-        "{}",
-        other.error()
-    );
+    let other = stage.say("Something else").await;
+    assert_contains(&other.error(), "waits for answers");
     // Answering leads back to planning, not to execution.
     stage.says(&plan(["Look"]));
-    let planned = stage
-        .reply(asked.open(), &CardReply::text("next week"))
-        .await;
-    assert_eq!(planned.card().topic, QuestionTopic::Plan);
+    let planned = stage.answer(CardReply::text("next week")).await;
+    assert_eq!(card(&planned).topic, QuestionTopic::Plan);
 }
 
 #[tokio::test]
@@ -186,24 +176,24 @@ async fn sch_5_the_phase_routes() {
         }
         nodes
     };
-    let quick = Stage::new([task()]).ask("make a note: milk").await;
+    let quick = Talk::new([task()]).say("make a note: milk").await;
     assert_eq!(nodes(&quick.events), ["chat", "quick_task"]);
-    assert_eq!(quick.agent().notes, ["milk"]);
-    let talk = Stage::new([json!({ "intent": "chat", "reply": "Hi." })])
-        .ask("Hello")
+    assert_eq!(quick.state().notes, ["milk"]);
+    let talk = Talk::new([json!({ "intent": "chat", "reply": "Hi." })])
+        .say("Hello")
         .await;
     assert_eq!(nodes(&talk.events), ["chat"]);
-    let planned = Stage::new([task(), plan(["Look"])])
-        .ask("Look at my week")
+    let planned = Talk::new([task(), plan(["Look"])])
+        .say("Look at my week")
         .await;
     assert_eq!(nodes(&planned.events), ["chat", "plan", "confirm"]);
-    let built = Stage::new([
+    let built = Talk::new([
         task(),
         call("continue", "analyze_health", json!({})),
         json!({ "action": "abort", "abort": { "user_message": "enough" } }),
         json!("Over."),
     ]);
-    let built = built.ask("place everything").await;
+    let built = built.say("place everything").await;
     assert_eq!(
         nodes(&built.events),
         [
@@ -222,7 +212,7 @@ async fn sch_5_the_phase_routes() {
 #[tokio::test]
 async fn sch_6_planning_and_execution_loop() {
     let more = json!({ "action": "continue", "reason": "I have to think." });
-    let stage = Stage::new([
+    let stage = Talk::new([
         task(),
         more.clone(),
         plan(["Look", "Look again"]),
@@ -251,7 +241,7 @@ async fn sch_6_planning_and_execution_loop() {
             .count(),
         5
     );
-    let thought = scene.agent().conversation.history.iter();
+    let thought = scene.state().conversation.history.iter();
     assert_eq!(
         thought.filter(|m| m.content == "I have to think.").count(),
         2
@@ -260,12 +250,12 @@ async fn sch_6_planning_and_execution_loop() {
 
 #[tokio::test]
 async fn sch_38_a_call_is_confirmed_before_a_plan() {
-    let stage = Stage::new([task(), plan(["Place it"]), place(common::FIRST, 1, 3)]);
-    let asked = stage.ask("Place it").await;
-    let asked = stage.reply(asked.open(), &CardReply::approve()).await;
+    let stage = Talk::new([task(), plan(["Place it"]), place(common::FIRST, 1, 3)]);
+    stage.say("Place it").await;
+    let asked = stage.approve().await;
     // There is a plan too, and the question is about the call.
-    assert!(asked.agent().has_step());
-    let card = asked.card();
+    assert!(asked.state().has_step());
+    let card = card(&asked);
     assert_eq!((card.topic, &*card.kind), (QuestionTopic::Tool, "confirm"));
     assert_eq!(
         card.summary,
@@ -276,13 +266,13 @@ async fn sch_38_a_call_is_confirmed_before_a_plan() {
 
 #[tokio::test]
 async fn sch_60_an_interruption_shows_its_card() {
-    let stage = Stage::new([
+    let stage = Talk::new([
         task(),
         json!({ "action": "ask_user", "speak": "Which week?" }),
     ]);
-    let asked = stage.ask("Arrange my revision").await;
+    let asked = stage.say("Arrange my revision").await;
     assert_eq!(
-        asked.open().question.prompt,
+        asked.card().question.prompt,
         json!({ "type": "ask_user", "topic": "ask_user", "title": "A question", "summary": "Which week?", "streamed": false })
     );
     // The text of the card was not shown separately.

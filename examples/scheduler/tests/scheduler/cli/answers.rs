@@ -1,5 +1,5 @@
 //! Cards without a terminal.
-use crate::work::Work;
+use super::work::Work;
 
 /// Returns the code of the card from the program's hint for answering it.
 fn code(told: &str) -> &str {

@@ -1,5 +1,5 @@
 //! Reading the log, and continuing from a point in it.
-use crate::work::Work;
+use super::work::Work;
 
 #[test]
 fn history_show_and_fork_read_the_log() {

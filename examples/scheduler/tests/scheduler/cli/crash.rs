@@ -5,7 +5,7 @@ use std::{
     thread,
 };
 
-use crate::work::Work;
+use super::work::Work;
 
 /// Starts the job and kills it after this many lines of output.
 fn kill_after(work: &Work, lines: usize) {

@@ -3,7 +3,7 @@
 use fugato_testkit::{ModelAnswer, ModelServer};
 use serde_json::{Value, json};
 
-use crate::work::Work;
+use super::work::Work;
 
 /// Returns the address of a model server that gives these answers one after another, and repeats
 /// the last one.

@@ -1,5 +1,5 @@
 //! Input files of the person, and their errors.
-use crate::work::Work;
+use super::work::Work;
 
 const TASKS: &str = r#"
 zone = "Europe/London"

@@ -3,7 +3,7 @@ use std::time::{Duration, Instant};
 
 use fugato_testkit::{FaultyServer, FinishedProgram, ServerFault};
 
-use crate::work::Work;
+use super::work::Work;
 
 /// Runs against such a server; returns the run with its peak memory.
 fn run(fault: ServerFault, flags: &[&str]) -> (Work, FaultyServer, FinishedProgram, u64) {

@@ -1,7 +1,7 @@
 //! A model server without usable answers.
 use fugato_testkit::{ModelAnswer, ModelServer};
 
-use crate::work::Work;
+use super::work::Work;
 
 #[test]
 fn a_model_that_talks_nonsense_is_replaced_by_rules() {

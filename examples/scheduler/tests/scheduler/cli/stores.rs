@@ -1,7 +1,7 @@
 //! Conversations whose log is on a server, from one process to the next.
 use servers::{Postgres, Redis, Server};
 
-use crate::work::Work;
+use super::work::Work;
 
 /// Starts a conversation in one process, answers it in another, and lists, shows, copies, exports
 /// and removes it.

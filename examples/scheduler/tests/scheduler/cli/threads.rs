@@ -1,5 +1,5 @@
 //! The stored data of a person: listed, exported, removed.
-use crate::work::Work;
+use super::work::Work;
 
 #[test]
 fn conversations_are_listed_with_their_titles_and_states() {

@@ -1,10 +1,9 @@
 //! The calendar during conversations about it.
-use std::sync::Arc;
 
-use fugato::{graph::machine::Fact, state::ThreadId, store::MemoryLog};
-use fugato_testkit::{Scripted, ScriptedReply as Said};
+use fugato::{graph::machine::Fact, state::ThreadId};
+use fugato_testkit::{Scripted, ScriptedReply as Said, assert_contains};
 use scheduler::{
-    agent::{AgentState, CardReply, QuestionTopic, Request, TerminalStatus},
+    agent::{AgentState, QuestionTopic, Request, TerminalStatus},
     deps::Deps,
     llm_config::LlmConfig,
     schedule::{PlacementStatus, ScheduleState, Slot},
@@ -12,15 +11,15 @@ use scheduler::{
 };
 use serde_json::{Value, json};
 
-use crate::{
-    common::{FIRST, SECOND, Scene, Stage, ends, lies, place, plan, strict, task},
+use super::{
     scenarios::{NAME, Store, at, changed, filled},
     sqlite::fresh,
 };
+use crate::common::{FIRST, SECOND, Talk, Turn, card, ends, lies, place, plan, strict, task};
 
 /// An agent over a calendar that has been filled.
 struct Fixture {
-    stage: Stage,
+    stage: Talk,
     store: Store,
     before: ScheduleState,
     _folder: tempfile::TempDir,
@@ -33,7 +32,7 @@ impl Fixture {
         let model = Scripted::new(script.into_iter().map(|said| Said::text(said.to_string())));
         let deps = Deps::new().unwrap().mind(mind(&model));
         let deps = deps.calendars(Calendars::shared(store.clone(), NAME));
-        let stage = Stage::with(&deps, model, Arc::new(MemoryLog::default()), 30);
+        let stage = Talk::with(&deps, model);
         Self {
             stage,
             store,
@@ -43,21 +42,21 @@ impl Fixture {
     }
 
     /// Starts a run in which a model wants to place the first chapter, and the person is asked.
-    async fn writing(then: impl IntoIterator<Item = Value>) -> (Self, Scene) {
+    async fn writing(then: impl IntoIterator<Item = Value>) -> Self {
         let script = [task(), plan(["Place it"]), place(FIRST, 1, 3)];
         let script = script.into_iter().chain(then).collect();
         let desk = Self::new(|model| strict(model.clone()), script).await;
-        let asked = desk.stage.ask("Place it").await;
-        let asked = desk.stage.reply(asked.open(), &CardReply::approve()).await;
-        assert_eq!(asked.card().topic, QuestionTopic::Tool);
-        (desk, asked)
+        desk.stage.say("Place it").await;
+        let asked = desk.stage.approve().await;
+        assert_eq!(card(&asked).topic, QuestionTopic::Tool);
+        desk
     }
 
     /// Starts a run in which a rule places everything, and the person is asked whether to keep it.
-    async fn placing() -> (Self, Scene) {
+    async fn placing() -> (Self, Turn) {
         let desk = Self::new(|_| LlmConfig::default(), vec![]).await;
-        let asked = desk.stage.ask("plan my week").await;
-        assert_eq!(asked.card().topic, QuestionTopic::Schedule);
+        let asked = desk.stage.say("plan my week").await;
+        assert_eq!(card(&asked).topic, QuestionTopic::Schedule);
         (desk, asked)
     }
 
@@ -82,30 +81,27 @@ fn statuses(agent: &AgentState) -> Vec<PlacementStatus> {
 
 #[tokio::test]
 async fn sch_c17_a_confirmed_write_is_stored_at_once_and_the_log_tells_who_agreed() {
-    let (desk, asked) = Fixture::writing([ends("done"), json!("Done.")]).await;
+    let desk = Fixture::writing([ends("done"), json!("Done.")]).await;
     assert_eq!(desk.lying().await, desk.before, "nobody has agreed yet");
-    let done = desk.stage.reply(asked.open(), &CardReply::approve()).await;
+    let card = desk.stage.card().id.to_string();
+    let done = desk.stage.approve().await;
     assert!(done.is_finished());
-    let agent = done.agent();
+    let agent = done.state();
     assert_eq!(desk.lying().await, **agent.schedule.as_ref().unwrap());
     assert_eq!(lies(agent, FIRST), [Slot::new(1, 3, 4)]);
     assert_eq!(
         statuses(agent),
         [PlacementStatus::Existing, PlacementStatus::Pending]
     );
-    assert_eq!(done.customs("schedule_preview"), 1);
+    assert_eq!(done.custom("schedule_preview").len(), 1);
     // The answer to the card, and after it the stored records.
-    let history = desk
-        .stage
-        .service
-        .runner()
-        .history(&desk.stage.thread, 1, 100);
+    let runner = desk.stage.runner();
+    let history = runner.history(desk.stage.thread(), 1, 100);
     let history = history.await.unwrap();
     let told: Vec<String> = history
         .iter()
         .map(|entry| format!("{:?}", entry.fact))
         .collect();
-    let card = asked.open().id.to_string();
     let answered = history.iter().position(|entry| {
         matches!(&entry.fact, Fact::Answered { answers, .. } if format!("{answers:?}").contains(&card))
     });
@@ -118,21 +114,21 @@ async fn sch_c17_a_confirmed_write_is_stored_at_once_and_the_log_tells_who_agree
 #[tokio::test]
 async fn sch_c15_what_a_rule_placed_is_stored_when_the_person_accepts_it() {
     let (desk, asked) = Fixture::placing().await;
-    assert_eq!(asked.customs("schedule_preview"), 1);
-    assert_eq!(statuses(asked.agent()), [PlacementStatus::Suggested; 2]);
+    assert_eq!(asked.custom("schedule_preview").len(), 1);
+    assert_eq!(statuses(asked.state()), [PlacementStatus::Suggested; 2]);
     assert_eq!(
         desk.lying().await,
         desk.before,
         "suggestions are nobody's decision"
     );
-    let done = desk.stage.reply(asked.open(), &CardReply::approve()).await;
+    let done = desk.stage.approve().await;
     assert!(done.is_finished());
     assert!(
         done.statuses().contains(&"schedule_stored"),
         "{:?}",
-        done.statuses()
+        done.end
     );
-    let agent = done.agent();
+    let agent = done.state();
     assert_eq!(statuses(agent), [PlacementStatus::Existing; 2]);
     let places = |state: &ScheduleState| {
         let tasks = state.tasks.iter();
@@ -152,57 +148,54 @@ async fn sch_c15_what_a_rule_placed_is_stored_when_the_person_accepts_it() {
 
 #[tokio::test]
 async fn sch_c15_what_the_person_does_not_accept_is_not_stored() {
-    let (desk, asked) = Fixture::placing().await;
-    let refused = desk
-        .stage
-        .reply(asked.open(), &CardReply::reject(None))
-        .await;
+    let (desk, _) = Fixture::placing().await;
+    let refused = desk.stage.reject().await;
     assert!(refused.is_finished());
     assert_eq!(desk.lying().await, desk.before);
 }
 
 #[tokio::test]
 async fn sch_129_a_write_that_others_overtook_is_told_and_the_calendar_loaded_anew() {
-    let (desk, asked) = Fixture::writing([]).await;
+    let desk = Fixture::writing([]).await;
     let theirs = desk.overtake(Slot::new(1, 3, 4)).await;
     desk.stage
         .says(&json!({ "action": "ask_user", "speak": "Another time?" }));
-    let told = desk.stage.reply(asked.open(), &CardReply::approve()).await;
+    let told = desk.stage.approve().await;
     assert_eq!(desk.lying().await, theirs, "nothing was written");
     assert!(told.statuses().contains(&"schedule_conflict"));
     let [(name, status)] = &told.tools()[..] else {
         panic!("one call was made");
     };
     assert_eq!(
-        (name.as_str(), *status),
+        (*name, *status),
         ("place", fugato::stream::ToolStatus::Failed)
     );
-    let agent = told.agent();
+    let agent = told.state();
     assert_eq!(**agent.schedule.as_ref().unwrap(), theirs);
     assert!(agent.run.failed_write, "it cannot count as done");
     let seen = crate::common::told(desk.stage.model.requests().last().unwrap());
-    assert!(seen.contains("taken by \"Chapter 2\""), "{seen}");
+    assert_contains(&seen, "taken by \"Chapter 2\"");
 }
 
 #[tokio::test]
 async fn sch_129_a_whole_schedule_that_others_overtook_is_not_stored() {
-    let (desk, asked) = Fixture::placing().await;
+    let (desk, _) = Fixture::placing().await;
     let theirs = desk.overtake(Slot::new(12, 7, 8)).await;
-    let ended = desk.stage.reply(asked.open(), &CardReply::approve()).await;
+    let ended = desk.stage.approve().await;
     assert!(ended.is_finished());
-    let agent = ended.agent();
+    let agent = ended.state();
     let outcome = agent.run.outcome.as_ref().unwrap();
     assert_eq!(
         (outcome.status, outcome.code.as_str()),
         (TerminalStatus::Aborted, "schedule_conflict")
     );
     let texts = ended.texts().join("\n");
-    assert!(texts.contains("\"Chapter 2\" lies on day 12"), "{texts}");
+    assert_contains(&texts, "\"Chapter 2\" lies on day 12");
     assert_eq!(desk.lying().await, theirs);
     assert_eq!(**agent.schedule.as_ref().unwrap(), theirs);
     // Another request places the items that are still pending.
-    let again = desk.stage.ask("plan my week").await;
-    let done = desk.stage.reply(again.open(), &CardReply::approve()).await;
+    desk.stage.say("plan my week").await;
+    let done = desk.stage.approve().await;
     assert!(done.is_finished());
     assert!(desk.lying().await.task(FIRST).unwrap().is_placed());
 }
@@ -236,19 +229,10 @@ async fn sch_62_quick_notes_and_quick_tasks_are_stored() {
 async fn sch_133_a_calendar_that_is_not_there_is_named() {
     let (store, _folder) = fresh().await.unwrap();
     let deps = Deps::new().unwrap().calendars(Calendars::of_threads(store));
-    let stage = Stage::with(
-        &deps,
-        Scripted::new([""; 0]),
-        Arc::new(MemoryLog::default()),
-        30,
-    );
-    assert_eq!(stage.thread, ThreadId::new("test").unwrap());
-    let scene = stage.ask("plan my week").await;
-    assert!(
-        scene.error().contains("no calendar \"test\""),
-        "{}",
-        scene.error()
-    );
+    let stage = Talk::with(&deps, Scripted::new([""; 0]));
+    assert_eq!(*stage.thread(), ThreadId::new("test").unwrap());
+    let scene = stage.say("plan my week").await;
+    assert_contains(&scene.error(), "no calendar \"test\"");
 }
 
 /// Returns the decision of a model to write a class.
@@ -276,12 +260,12 @@ async fn sch_88_a_class_is_made_once_the_person_agrees() {
         json!({ "action": "ask_user", "speak": "Which class?" }),
     ];
     let desk = Fixture::new(|model| strict(model.clone()), script).await;
-    let asked = desk.stage.ask("Make a class").await;
-    let asked = desk.stage.reply(asked.open(), &CardReply::approve()).await;
-    assert_eq!(asked.card().topic, QuestionTopic::Tool);
+    desk.stage.say("Make a class").await;
+    let asked = desk.stage.approve().await;
+    assert_eq!(card(&asked).topic, QuestionTopic::Tool);
     assert_eq!(desk.lying().await, desk.before);
-    let made = desk.stage.reply(asked.open(), &CardReply::approve()).await;
-    let agent = made.agent();
+    let made = desk.stage.approve().await;
+    let agent = made.state();
     let stored = desk.lying().await;
     let essay = stored.class(4).unwrap();
     assert_eq!((essay.name.as_str(), essay.total_slots), ("Essay", 4));
@@ -289,14 +273,14 @@ async fn sch_88_a_class_is_made_once_the_person_agrees() {
     assert_eq!(agent.task_class_ids, [1, 4]);
     assert!(agent.run.upserts.last_success);
     let told = crate::common::told(desk.stage.model.requests().last().unwrap());
-    assert!(told.contains("none of its items has a place yet"), "{told}");
+    assert_contains(&told, "none of its items has a place yet");
     // The next one changes a class that is not there: it cannot count as done.
-    let refused = desk.stage.reply(made.open(), &CardReply::approve()).await;
-    let upserts = &refused.agent().run.upserts;
+    let refused = desk.stage.approve().await;
+    let upserts = &refused.state().run.upserts;
     assert!(!upserts.last_success);
     assert_eq!(upserts.consecutive_failures, 1);
     assert!(
-        scheduler::report::Receipts::of_request(refused.agent()).classes,
+        scheduler::report::Receipts::of_request(refused.state()).classes,
         "the first class has its receipt"
     );
     assert_eq!(upserts.last_issues.len(), 1, "{upserts:?}");
@@ -313,12 +297,12 @@ async fn sch_88_without_a_store_no_class_is_made() {
         essay(0, &json!(["Outline"])),
         json!({ "action": "ask_user", "speak": "What now?" }),
     ];
-    let stage = Stage::new(script);
-    let asked = stage.ask("Make a class").await;
-    let asked = stage.reply(asked.open(), &CardReply::approve()).await;
-    stage.reply(asked.open(), &CardReply::approve()).await;
+    let stage = Talk::new(script);
+    stage.say("Make a class").await;
+    stage.approve().await;
+    stage.approve().await;
     let told = crate::common::told(stage.model.requests().last().unwrap());
-    assert!(told.contains("dependency_missing"), "{told}");
+    assert_contains(&told, "dependency_missing");
 }
 
 #[tokio::test]
@@ -340,18 +324,18 @@ async fn sch_83_84_found_tasks_wait_in_the_queue_and_failures_are_counted() {
         json!({ "action": "ask_user", "speak": "Is that right?" }),
     ];
     let desk = Fixture::new(|model| strict(model.clone()), script).await;
-    let asked = desk.stage.ask("Place the chapters").await;
-    let first = desk.stage.reply(asked.open(), &CardReply::approve()).await;
-    assert_eq!(first.agent().run.queue.pending, [SECOND]);
-    let failed = desk.stage.reply(first.open(), &CardReply::approve()).await;
-    assert_eq!(failed.agent().run.queue.attempts, 1);
-    let end = desk.stage.reply(failed.open(), &CardReply::approve()).await;
-    let queue = &end.agent().run.queue;
+    desk.stage.say("Place the chapters").await;
+    let first = desk.stage.approve().await;
+    assert_eq!(first.state().run.queue.pending, [SECOND]);
+    let failed = desk.stage.approve().await;
+    assert_eq!(failed.state().run.queue.attempts, 1);
+    let end = desk.stage.approve().await;
+    let queue = &end.state().run.queue;
     assert_eq!(
         (&queue.completed[..], &queue.skipped[..]),
         (&[FIRST][..], &[SECOND][..])
     );
-    assert_eq!(lies(end.agent(), FIRST), [Slot::new(1, 3, 4)]);
+    assert_eq!(lies(end.state(), FIRST), [Slot::new(1, 3, 4)]);
     assert!(
         desk.lying().await.task(FIRST).unwrap().is_placed(),
         "it is stored as well"

@@ -17,7 +17,7 @@ use scheduler::{
     },
 };
 
-use crate::scenarios::{NAME, Store, filled};
+use crate::store::scenarios::{NAME, Store, filled};
 
 /// The logs of a simulation, each with a calendar whose final state is checked.
 #[derive(Clone, Default)]

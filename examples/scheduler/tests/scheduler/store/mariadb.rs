@@ -5,7 +5,7 @@ use mysql_async::{Conn, prelude::Queryable as _};
 use scheduler::store::open;
 use servers::MariaDb;
 
-use crate::scenarios::{Store, every_scenario};
+use crate::store::scenarios::{Store, every_scenario};
 
 /// Opens a store in a database of its own, on a server that the tests share.
 async fn fresh() -> Option<(Store, ())> {

@@ -339,7 +339,7 @@ pub(crate) async fn of_many_writers_one_gets_a_place(store: Store) {
 /// One test for each scenario, over the stores that `$open` makes.
 macro_rules! every_scenario {
     ($open:expr) => {
-        crate::scenarios::every_scenario!($open;
+        crate::store::scenarios::every_scenario!($open;
             a_schedule_is_read_as_it_was_imported
             all_kinds_of_changes_are_stored
             a_repeat_is_recognised_by_its_key
@@ -354,7 +354,7 @@ macro_rules! every_scenario {
             #[tokio::test]
             async fn $name() {
                 if let Some((store, _kept)) = $open.await {
-                    crate::scenarios::$name(store).await;
+                    crate::store::scenarios::$name(store).await;
                 }
             }
         )*

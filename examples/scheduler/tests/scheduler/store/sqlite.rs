@@ -1,7 +1,7 @@
 //! Calendars in SQLite.
 use scheduler::store::{ScheduleStoreError, open};
 
-use crate::scenarios::{NAME, Store, every_scenario, filled};
+use crate::store::scenarios::{NAME, Store, every_scenario, filled};
 
 pub(crate) async fn fresh() -> Option<(Store, tempfile::TempDir)> {
     let folder = tempfile::tempdir().unwrap();
