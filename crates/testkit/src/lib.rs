@@ -12,10 +12,13 @@ mod model;
 mod model_server;
 mod program;
 mod server;
+pub mod session;
 pub mod sim;
+mod text;
 
 pub use clock::VirtualClock;
 pub use model::{Scripted, ScriptedReply};
 pub use model_server::{ModelAnswer, ModelServer};
 pub use program::{FinishedProgram, Server, TestProgram};
 pub use server::{FaultyServer, ServerFault};
+pub use text::{assert_contains, assert_starts_with};

@@ -1,6 +1,8 @@
 //! The stable keys by which the events of a run are found in the log. A program of its own: a
 //! callsite that another thread reaches first, without a subscriber, is never enabled again.
 #![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+#[allow(dead_code, reason = "one test uses a part of it")]
+#[path = "scheduler/common.rs"]
 mod common;
 
 use std::{
@@ -8,7 +10,6 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use scheduler::agent::CardReply;
 use serde_json::json;
 use tracing::{
     Event, Metadata, Subscriber,
@@ -16,7 +17,7 @@ use tracing::{
     span::{Attributes, Id, Record},
 };
 
-use common::{FIRST, Stage, ends, place, plan, task};
+use common::{FIRST, Talk, ends, place, plan, task};
 
 /// A subscriber that keeps the lines of the agent, each with its fields.
 #[derive(Clone, Default)]
@@ -75,12 +76,12 @@ async fn sch_135_the_lines_of_a_run_are_found_by_their_keys() {
         json!({ "action": "next_plan" }),
         place(FIRST, 1, 3),
     ];
-    let stage = Stage::new(said);
-    let asked = stage.ask("Place the first chapter").await;
-    let asked = stage.reply(asked.open(), &CardReply::approve()).await;
+    let stage = Talk::new(said);
+    stage.say("Place the first chapter").await;
+    stage.approve().await;
     stage.says(&ends("done"));
     stage.says(&json!("That was it."));
-    let done = stage.reply(asked.open(), &CardReply::approve()).await;
+    let done = stage.approve().await;
     assert!(done.is_finished());
     drop(guard);
 

@@ -17,7 +17,8 @@ const BEGINNING: i64 = 1_800_000_000_000;
 /// Longer than any lease lasts.
 const AFTER_LEASES: i64 = 10 * 60_000;
 
-/// The store of the threads of a [`ConsentWorld`](super::ConsentWorld), which outlives its programs.
+/// The store of the threads of a [`ConsentWorld`](super::ConsentWorld) or of a
+/// [`Session`](crate::session::Session), which outlives its programs.
 ///
 /// Each restart opens it anew, at a time at which all leases of the program before have expired.
 pub struct WorldStore {
@@ -40,6 +41,16 @@ impl WorldStore {
         Self {
             clock: TestClock::at(BEGINNING),
             open: Box::new(open),
+            is_memory: true,
+        }
+    }
+
+    /// Creates a store that the caller keeps. If it is to let leases expire, it reads time from
+    /// this clock.
+    pub fn of(store: Arc<dyn ThreadStore>, clock: TestClock) -> Self {
+        Self {
+            clock,
+            open: Box::new(move |_| Ok(store.clone())),
             is_memory: true,
         }
     }
@@ -71,13 +82,21 @@ impl WorldStore {
         &self.clock
     }
 
+    /// Opens the store for the first program.
+    ///
+    /// # Errors
+    /// The store cannot be opened.
+    pub fn open(&self) -> Result<Arc<dyn ThreadStore>, BoxError> {
+        (self.open)(&self.clock)
+    }
+
     /// Opens the store for the next program.
     ///
     /// # Errors
     /// The store cannot be opened.
     pub fn restart(&self) -> Result<Arc<dyn ThreadStore>, BoxError> {
         self.clock.advance(AFTER_LEASES);
-        (self.open)(&self.clock)
+        self.open()
     }
 
     /// Returns the length of a turn for [`ConsentWorld::turn`](super::ConsentWorld::turn): zero in

@@ -1,4 +1,5 @@
 //! Tests of the writes: the allowed ones, the consent to each, and that each is done once.
+use fugato_testkit::assert_contains;
 use serde_json::{Value, json};
 use steward::{
     CardReply,
@@ -11,7 +12,7 @@ use steward::{
 };
 
 use crate::common::{
-    CLAIM, Stage, TRIP, TestResult, agreed, asked, claim, desk, fields, of, thread, trip, wants,
+    CLAIM, Office, TRIP, TestResult, agreed, asked, claim, desk, fields, of, thread, trip, wants,
 };
 
 #[test]
@@ -77,7 +78,7 @@ fn stw_t18_the_three_sequences() {
 
 #[tokio::test]
 async fn stw_t5_an_unknown_action_is_rejected_and_nothing_is_called() {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     for action in [
         "pay_everybody",
         "task:application:submit",
@@ -100,7 +101,7 @@ async fn stw_t5_an_unknown_action_is_rejected_and_nothing_is_called() {
 
 #[tokio::test]
 async fn stw_t6_a_missing_field_blocks() {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     let mut part = trip();
     part.as_object_mut().unwrap().remove("transport");
     for (action, arguments) in [
@@ -136,7 +137,7 @@ async fn stw_t6_a_missing_field_blocks() {
 
 #[tokio::test]
 async fn what_does_not_fit_is_named_with_what_is_allowed() {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     let mut cases = vec![];
     for (field, wrong, allowed) in [
         ("transport", json!("rocket"), "train, plane, car, bus, ship"),
@@ -174,7 +175,7 @@ async fn what_does_not_fit_is_named_with_what_is_allowed() {
 
 #[tokio::test]
 async fn stw_t7_without_a_confirmation_it_waits_and_nothing_is_written() {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     let waits = stage
         .does("d1", "save_application_draft", trip(), None)
         .await;
@@ -193,7 +194,7 @@ async fn stw_t7_without_a_confirmation_it_waits_and_nothing_is_written() {
 
 #[tokio::test]
 async fn stw_t8_without_a_passed_precheck_nothing_is_handed_in() {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     let answer = stage.does("s1", "submit_application", trip(), None).await;
     assert_eq!(answer["outcome"], "blocked", "{answer}");
     assert!(
@@ -210,7 +211,7 @@ async fn stw_t8_without_a_passed_precheck_nothing_is_handed_in() {
 
 #[tokio::test]
 async fn stw_27_a_page_prechecks_and_then_submits() {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     let checked = stage.precheck("p1", &trip()).await;
     assert_eq!(checked["outcome"], "succeeded", "{checked}");
     let found = checked["action_result"]["data"]["precheck_ref"]
@@ -242,7 +243,7 @@ async fn stw_27_a_page_prechecks_and_then_submits() {
 
 #[tokio::test]
 async fn stw_c6_what_a_client_says_of_a_precheck_is_only_a_reference() {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     let forged = |trace: &str, found: &str| {
         let mut request = wants(trace, "submit_application", &trip());
         let precheck_ref = Some(found.to_owned());
@@ -278,17 +279,16 @@ async fn stw_c6_what_a_client_says_of_a_precheck_is_only_a_reference() {
 
 #[tokio::test]
 async fn stw_c6_a_precheck_expires_also_while_a_person_thinks() {
-    use std::sync::atomic::Ordering;
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     stage.precheck("p1", &trip()).await;
-    stage.now.fetch_add(11 * 60_000, Ordering::SeqCst);
+    stage.now.advance(11 * 60_000);
     let late = stage.does("s1", "submit_application", trip(), None).await;
     assert_eq!(late["outcome"], "blocked", "{late}");
 
     stage.precheck("p2", &trip()).await;
     let waits = stage.does("s2", "submit_application", trip(), None).await;
     assert_eq!(waits["outcome"], "needs_confirmation");
-    stage.now.fetch_add(11 * 60_000, Ordering::SeqCst);
+    stage.now.advance(11 * 60_000);
     let late = stage
         .does("s2", "submit_application", trip(), agreed(&waits))
         .await;
@@ -304,7 +304,7 @@ async fn stw_c6_a_precheck_expires_also_while_a_person_thinks() {
 
 #[tokio::test]
 async fn stw_24_duplicates_block_and_overtake_an_older_finding() {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     stage.chat(TRIP).await;
     stage.press(CardReply::approve()).await;
     let checked = stage.precheck("p1", &trip()).await;
@@ -328,7 +328,7 @@ async fn stw_24_duplicates_block_and_overtake_an_older_finding() {
 
 #[tokio::test]
 async fn stw_t9_25_a_repeat_replays_and_other_arguments_are_an_error() {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     let waits = stage
         .does("d1", "save_application_draft", trip(), None)
         .await;
@@ -352,7 +352,7 @@ async fn stw_t9_25_a_repeat_replays_and_other_arguments_are_an_error() {
         .execute("d1", "save_application_draft", other, None)
         .await
         .unwrap_err();
-    assert!(changed.to_string().contains("d1"), "{changed}");
+    assert_contains(&changed.to_string(), "d1");
     assert_eq!(
         (stage.tried(), stage.documents().await.applications.len()),
         (1, 1)
@@ -361,7 +361,7 @@ async fn stw_t9_25_a_repeat_replays_and_other_arguments_are_an_error() {
 
 #[tokio::test]
 async fn stw_c4_what_was_declined_stays_so_under_its_name() {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     let waits = stage
         .does("d1", "save_application_draft", trip(), None)
         .await;
@@ -388,7 +388,7 @@ async fn stw_c4_what_was_declined_stays_so_under_its_name() {
 
 #[tokio::test]
 async fn forged_confirmations_confirm_nothing() {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     let forged = Confirmation {
         interrupt_id: "human_review#1~9".into(),
         digest: "0".into(),
@@ -416,7 +416,7 @@ async fn forged_confirmations_confirm_nothing() {
 
 #[tokio::test]
 async fn stw_t11_26_after_a_reload_the_action_still_waits() {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     stage.chat(TRIP).await;
     let before = stage.pending().await;
     let other = stage.reloaded();
@@ -429,7 +429,7 @@ async fn stw_t11_26_after_a_reload_the_action_still_waits() {
 
 #[tokio::test]
 async fn another_action_has_to_wait_for_the_one_that_waits() {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     stage
         .does("d1", "save_application_draft", trip(), None)
         .await;
@@ -455,7 +455,7 @@ async fn another_action_has_to_wait_for_the_one_that_waits() {
 
 #[tokio::test]
 async fn stw_16_a_policy_may_ask_less_but_never_for_handing_in() {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     let policy = ConsentPolicy::default()
         .without_asking("save_application_draft")
         .without_asking("submit_application");
@@ -483,7 +483,7 @@ async fn stw_16_a_policy_may_ask_less_but_never_for_handing_in() {
 
 #[tokio::test]
 async fn stw_t21_drafts_links_and_attachments_are_really_written() {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     stage
         .chat("申请出差存草稿：3月2日到3月5日去上海拜访客户，坐火车，预算1200元")
         .await;
@@ -516,7 +516,7 @@ async fn stw_t21_drafts_links_and_attachments_are_really_written() {
 
 #[tokio::test]
 async fn stw_18_a_step_that_a_page_requests_ends_its_task() -> TestResult {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     let plan = stage.plan(CLAIM).await;
     let offered = &plan["tasks"][0]["suggested_actions"][0];
     let action = offered["step"]["action"].as_str().ok_or("an action")?;

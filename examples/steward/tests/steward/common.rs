@@ -1,24 +1,29 @@
 //! A stage: the steward over tables in memory, with a clock that only tests move.
-use std::sync::{
-    Arc, LazyLock, Mutex, PoisonError,
-    atomic::{AtomicI64, Ordering},
+use std::{
+    ops::Deref,
+    sync::{
+        Arc, LazyLock, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicI64, Ordering},
+    },
 };
 
 use async_trait::async_trait;
 use fugato::{
-    Answers, BoxError, RunResult, RunnerOptions,
+    BoxError, RunnerOptions,
     form::Fields,
-    graph::ThreadStatus,
     llm::ChatModel,
     state::{Interrupt, ThreadId, ToolCall},
     store::MemoryLog,
 };
-use fugato_testkit::{Scripted, ScriptedReply as Said};
+use fugato_testkit::{
+    Scripted, ScriptedReply as Said, consent::WorldStore, log::TestClock, session::Session,
+};
 use serde_json::{Value, json};
 use steward::{
     CardReply,
     deps::{ConsentPolicy, Deps},
     ledger::{self, Documents, Ledger, LedgerError, LedgerWrite, Receipt},
+    response::Response,
     service::RuleData,
     state::{Request, RequestKind, Runtime, Steward, Update},
     steward_service::{ClerkError, Confirmation, StewardService},
@@ -34,13 +39,22 @@ pub(crate) const TRIP: &str = "申请出差：3月2日到3月5日去上海拜访
 /// A claim with everything that is required.
 pub(crate) const CLAIM: &str = "报销打车费86.5元，日期2月20日，附件发票.pdf";
 
-pub(crate) struct Stage {
+/// The steward as one process opens it, in a conversation with `ann`.
+pub(crate) struct Office {
     pub(crate) clerk: StewardService,
     pub(crate) store: Arc<MemoryLog>,
     pub(crate) books: Books,
-    pub(crate) now: Arc<AtomicI64>,
+    pub(crate) now: TestClock,
     pub(crate) model: Option<Arc<dyn ChatModel>>,
-    pub(crate) runtime: Runtime,
+    session: Session<Steward>,
+}
+
+impl Deref for Office {
+    type Target = Session<Steward>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.session
+    }
 }
 
 /// The tables, with every write that was tried and its key. Answers can be lost on the way.
@@ -57,7 +71,7 @@ pub(crate) struct Books {
     pub(crate) died: Arc<Notify>,
     /// The number of look-ups that never return.
     pub(crate) hangs: Arc<AtomicI64>,
-    pub(crate) now: Arc<AtomicI64>,
+    pub(crate) now: TestClock,
 }
 
 #[async_trait]
@@ -74,11 +88,7 @@ impl Ledger for Books {
     }
 
     async fn write(&self, key: &str, write: &LedgerWrite) -> Result<Receipt, LedgerError> {
-        let this = (
-            key.to_owned(),
-            write.clone(),
-            self.now.load(Ordering::SeqCst),
-        );
+        let this = (key.to_owned(), write.clone(), self.now.now());
         self.tried
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -140,7 +150,7 @@ pub(crate) fn call(name: &str, arguments: Value) -> Said {
     Said::tool_calls([ToolCall::new("f1", name, arguments)])
 }
 
-impl Stage {
+impl Office {
     pub(crate) async fn new() -> Self {
         Self::with(None::<Scripted>, Runtime::Graph).await
     }
@@ -155,11 +165,11 @@ impl Stage {
             dies: Arc::default(),
             died: Arc::default(),
             hangs: Arc::default(),
-            now: Arc::new(AtomicI64::new(1_772_000_000_000)),
+            now: TestClock::at(1_772_000_000_000),
         };
         let model = model.map(|model| Arc::new(model) as Arc<dyn ChatModel>);
         let now = books.now.clone();
-        let log = MemoryLog::with_clock(move || now.load(Ordering::SeqCst));
+        let log = MemoryLog::with_clock(move || now.now());
         Self::over(books, Arc::new(log), model, runtime)
     }
 
@@ -169,30 +179,37 @@ impl Stage {
         model: Option<Arc<dyn ChatModel>>,
         runtime: Runtime,
     ) -> Self {
-        let (clock, now) = (books.now.clone(), books.now.clone());
+        let now = books.now.clone();
+        let clock = now.clone();
         let deps = Deps::new(&desk(), Arc::new(books.clone()), model.clone());
         let deps = deps
-            .clock(move || clock.load(Ordering::SeqCst))
+            .clock(move || clock.now())
             .policy(ConsentPolicy::default());
-        let clerk = StewardService::new(&deps, &store, &RunnerOptions::default(), runtime).unwrap();
+        let opened = Arc::new(OnceLock::new());
+        let first = opened.clone();
+        let open = move |log| {
+            let clerk = StewardService::new(&deps, &log, &RunnerOptions::default(), runtime);
+            let clerk = first.get_or_init(|| clerk.unwrap());
+            clerk.runner().clone()
+        };
+        let words = |text: &str| requested(asked(RequestKind::Chat, text));
+        let world = WorldStore::of(store.clone(), now.clone());
+        let session = Session::new(open, words).thread_named("c1").over(world);
+        session.runner();
         Self {
-            clerk,
+            clerk: opened.get().expect("it is open").clone(),
             store,
             books,
             now,
             model,
-            runtime,
+            session,
         }
     }
 
-    /// Returns the stage of another process over the same tables and log.
+    /// Returns the same of another process over the same tables and log.
     pub(crate) fn reloaded(&self) -> Self {
-        Self::over(
-            self.books.clone(),
-            self.store.clone(),
-            self.model.clone(),
-            self.runtime,
-        )
+        let (books, store) = (self.books.clone(), self.store.clone());
+        Self::over(books, store, self.model.clone(), self.clerk.runtime())
     }
 
     pub(crate) async fn chat(&self, message: &str) -> Value {
@@ -241,31 +258,10 @@ impl Stage {
 
     /// A person presses a button of the card that is shown.
     pub(crate) async fn press(&self, reply: CardReply) -> Value {
-        let asked = self.pending().await.expect("a card is open");
-        let answers = Answers::none()
-            .approving(asked.id, reply, asked.question.digest.unwrap())
-            .unwrap();
-        let ended = self
-            .clerk
-            .runner()
-            .resume(&thread(), answers)
-            .await
-            .unwrap();
-        self.answer(&ended)
-    }
-
-    pub(crate) fn answer(&self, ended: &RunResult<Steward>) -> Value {
-        match ended {
-            RunResult::Finished {
-                output: Some(output),
-                ..
-            } => output.clone(),
-            ended => json!(steward::response::Response::of(
-                &self.clerk.deps().desk,
-                ended.state(),
-                ended.interrupts().first()
-            )),
-        }
+        let turn = self.answer(reply).await;
+        let card = turn.result().interrupts().first();
+        let response = || Response::of(&self.clerk.deps().desk, turn.state(), card);
+        turn.output().cloned().unwrap_or_else(|| json!(response()))
     }
 
     /// Returns the id of the card that is on the screen.
@@ -274,19 +270,8 @@ impl Stage {
     }
 
     pub(crate) async fn pending(&self) -> Option<Interrupt> {
-        match self.clerk.runner().status(&thread()).await.unwrap() {
-            ThreadStatus::Waiting(open) => open.into_iter().next(),
-            _ => None,
-        }
-    }
-
-    pub(crate) async fn state(&self) -> Arc<Steward> {
-        self.clerk
-            .runner()
-            .state(&thread())
-            .await
-            .unwrap()
-            .expect("it has begun")
+        let open = self.runner().interrupts(&thread()).await.unwrap();
+        open.into_iter().next()
     }
 
     pub(crate) async fn documents(&self) -> Documents {

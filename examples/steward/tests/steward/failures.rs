@@ -1,6 +1,6 @@
 //! Tests of models that are configured and do not answer, through the binary: the person gets the
 //! notice at once.
-use fugato_testkit::{ModelServer, TestProgram};
+use fugato_testkit::{ModelServer, TestProgram, assert_contains};
 
 #[test]
 fn stw_11_a_named_model_that_fails_is_said_at_once_with_the_reason() {
@@ -14,15 +14,12 @@ fn stw_11_a_named_model_that_fails_is_said_at_once_with_the_reason() {
             told.contains(en) && told.contains("I go on by rules."),
             "{told}"
         );
-        assert!(
-            told.contains("I could not read this request, and did nothing."),
-            "{told}"
-        );
+        assert_contains(&told, "I could not read this request, and did nothing.");
         let told = says("今天天气怎么样");
         assert!(
             told.contains(zh) && told.contains("我改按规则继续。"),
             "{told}"
         );
-        assert!(told.contains("这个请求没能读懂"), "{told}");
+        assert_contains(&told, "这个请求没能读懂");
     }
 }

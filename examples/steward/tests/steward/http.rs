@@ -1,6 +1,7 @@
 //! The endpoints over their wire.
 use axum::{Router, http::StatusCode};
 use fugato::axum::{AccessDenied, AgentRoutes, Caller, Page, Parts, Tenant};
+use fugato_testkit::assert_contains;
 use fugato_testkit::consent::{TestRequest, TestResponse};
 use serde_json::{Value, json};
 use steward::{
@@ -12,13 +13,13 @@ use steward::{
     served::ServedSteward,
 };
 
-use crate::common::{Stage, TODAY, TRIP, TestResult, of, trip};
+use crate::common::{Office, TODAY, TRIP, TestResult, of, trip};
 
 struct Wire(Router);
 
 impl Wire {
-    async fn new() -> (Self, Stage) {
-        let stage = Stage::new().await;
+    async fn new() -> (Self, Office) {
+        let stage = Office::new().await;
         let routes = AgentRoutes::new(ServedSteward(stage.clerk.clone()));
         let routes = routes
             .beside(http::routes(stage.clerk.clone()))
@@ -187,7 +188,7 @@ async fn what_cannot_be_served_is_told_with_what_is_allowed() {
     let body = json!({ "text": TRIP, "extra": { "base_date": "soon" } });
     let (status, refused) = wire.send("POST", "/threads/c1/runs", &body).await;
     assert_eq!(status.as_u16(), 422, "{refused}");
-    assert!(refused.contains("2026-03-02"), "{refused}");
+    assert_contains(&refused, "2026-03-02");
     wire.post("actions/execute", execute(trip())).await;
     let mut other = trip();
     other["destination"] = json!("北京");
@@ -254,11 +255,11 @@ pub(crate) fn by_name(request: &Parts) -> Result<Caller, AccessDenied> {
 }
 
 /// An office in which every request names its caller.
-struct ByCaller(Router, Stage);
+struct ByCaller(Router, Office);
 
 impl ByCaller {
     async fn new() -> Self {
-        let stage = Stage::new().await;
+        let stage = Office::new().await;
         let routes = AgentRoutes::new(ServedSteward(stage.clerk.clone()))
             .authenticate(by_name)
             .beside(http::routes(stage.clerk.clone()));

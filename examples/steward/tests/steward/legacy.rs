@@ -8,7 +8,7 @@ use steward::{
     state::{RequestKind, Runtime},
 };
 
-use crate::common::{CLAIM, Stage, TRIP, TestResult, agreed, asked, call, thread, trip};
+use crate::common::{CLAIM, Office, TRIP, TestResult, agreed, asked, call, thread, trip};
 
 #[test]
 fn stw_7_the_switch_has_three_words() -> TestResult {
@@ -72,8 +72,8 @@ async fn stw_t14_12_both_paths_say_the_same() {
     ] {
         for messages in turns {
             let (graph, legacy) = (
-                Stage::new().await,
-                Stage::with(None::<Scripted>, Runtime::Legacy).await,
+                Office::new().await,
+                Office::with(None::<Scripted>, Runtime::Legacy).await,
             );
             for (nth, message) in messages.iter().enumerate() {
                 let kind = if nth == 0 {
@@ -81,7 +81,7 @@ async fn stw_t14_12_both_paths_say_the_same() {
                 } else {
                     kind.clone()
                 };
-                let ask = async |stage: &Stage| {
+                let ask = async |stage: &Office| {
                     stage
                         .clerk
                         .request(&thread(), asked(kind.clone(), message))
@@ -111,8 +111,8 @@ async fn stw_t14_both_paths_say_the_same_with_a_model() {
         ])
     };
     let (graph, legacy) = (
-        Stage::with(Some(script()), Runtime::Graph).await,
-        Stage::with(Some(script()), Runtime::Legacy).await,
+        Office::with(Some(script()), Runtime::Graph).await,
+        Office::with(Some(script()), Runtime::Legacy).await,
     );
     for (kind, message) in [
         (RequestKind::Plan, "上海走一趟"),
@@ -134,7 +134,7 @@ async fn stw_t14_both_paths_say_the_same_with_a_model() {
     }
 }
 
-async fn stage_says(stage: &Stage, kind: RequestKind, message: &str) -> Value {
+async fn stage_says(stage: &Office, kind: RequestKind, message: &str) -> Value {
     stage
         .clerk
         .request(&thread(), asked(kind, message))
@@ -144,9 +144,9 @@ async fn stage_says(stage: &Stage, kind: RequestKind, message: &str) -> Value {
 
 #[tokio::test]
 async fn stw_t1_t2_the_graph_is_the_default_and_legacy_can_be_chosen() {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     assert_eq!(stage.plan(TRIP).await["runtime"], "graph");
-    let legacy = Stage::with(None::<Scripted>, Runtime::Legacy).await;
+    let legacy = Office::with(None::<Scripted>, Runtime::Legacy).await;
     let waits = legacy.chat(TRIP).await;
     assert_eq!(waits["runtime"], "legacy");
     let done = legacy.press(CardReply::approve()).await;
@@ -163,7 +163,7 @@ async fn stw_t1_t2_the_graph_is_the_default_and_legacy_can_be_chosen() {
 
 #[tokio::test]
 async fn stw_w6_one_request_can_choose_before_all_do() {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     let request = asked(RequestKind::Plan, TRIP);
     let legacy = stage
         .clerk
@@ -181,7 +181,7 @@ async fn stw_w6_one_request_can_choose_before_all_do() {
 
 #[tokio::test]
 async fn stw_t12_a_graph_that_breaks_is_stood_in_for_and_the_reason_is_kept() {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     stage.books.panics.store(1, Ordering::SeqCst);
     let request = asked(RequestKind::Chat, TRIP).trace("r1");
     let answer = stage
@@ -213,7 +213,7 @@ async fn stw_t12_a_graph_that_breaks_is_stood_in_for_and_the_reason_is_kept() {
 
 #[tokio::test]
 async fn stw_t12_t10_after_a_write_whose_answer_was_lost_nothing_is_written_twice() {
-    let stage = Stage::new().await;
+    let stage = Office::new().await;
     stage.precheck("p1", &trip()).await;
     let waits = stage.does("s1", "submit_application", trip(), None).await;
     // All tries of the graph lose the answer, and the legacy path asks again.

@@ -21,7 +21,7 @@ use steward::{
 };
 use tokio::runtime::{Builder, Runtime as Process};
 
-use crate::common::{CLAIM, Stage, TODAY, TRIP, fields, of, trip, wants};
+use crate::common::{CLAIM, Office, TODAY, TRIP, fields, of, trip, wants};
 
 /// An event in one of two conversations.
 #[derive(Debug, Clone)]
@@ -119,7 +119,7 @@ type Words = Option<(u8, Request)>;
 
 /// The steward, in a process that can die, and everything that was seen and agreed to.
 struct Model {
-    stage: Stage,
+    stage: Office,
     process: Rc<Process>,
     runtime: Runtime,
     /// The conversation, the employee and the call of every consent.
@@ -145,7 +145,7 @@ impl Model {
     fn new() -> Self {
         let process = process();
         Self {
-            stage: process.block_on(Stage::new()),
+            stage: process.block_on(Office::new()),
             process,
             runtime: Runtime::Graph,
             agreed: BTreeSet::new(),
@@ -187,7 +187,7 @@ impl Model {
         if let Some(dead) = Rc::into_inner(running) {
             dead.shutdown_background();
         }
-        self.stage.now.fetch_add(11_000, Ordering::SeqCst);
+        self.stage.now.advance(11_000);
         self.stage = self.stage.reloaded();
     }
 
@@ -266,7 +266,7 @@ impl Model {
                 .store(answers.into(), Ordering::SeqCst),
             Event::Break => self.stage.books.panics.store(1, Ordering::SeqCst),
             Event::Die(steps) => self.stage.books.dies.store(steps.into(), Ordering::SeqCst),
-            Event::Later => _ = self.stage.now.fetch_add(11 * 60_000, Ordering::SeqCst),
+            Event::Later => self.stage.now.advance(11 * 60_000),
             Event::Legacy => {
                 self.runtime = match self.runtime {
                     Runtime::Graph => Runtime::Legacy,
@@ -281,7 +281,7 @@ impl Model {
                     // A restored log has no record of the request, so that any repeat is new to
                     // it.
                     self.words = words;
-                    self.stage.now.fetch_add(11_000, Ordering::SeqCst);
+                    self.stage.now.advance(11_000);
                     self.stage = self.stage.reloaded();
                 }
             }
@@ -322,7 +322,7 @@ impl Model {
 
     async fn confirms(
         &self,
-        stage: &Stage,
+        stage: &Office,
         chat: u8,
         who: &str,
         card: Option<Interrupt>,
@@ -351,7 +351,7 @@ impl Model {
         self.requests(&self.stage, Some(forged)).await;
     }
 
-    async fn requests(&self, stage: &Stage, said: Option<Confirmation>) {
+    async fn requests(&self, stage: &Office, said: Option<Confirmation>) {
         let Some((chat, trace, what, told)) = self.last.clone() else {
             return;
         };
@@ -488,9 +488,9 @@ impl Model {
 }
 
 /// Returns a copy of the log. After a second it has no lease.
-async fn copied(stage: &Stage) -> Result<Arc<MemoryLog>, StoreError> {
+async fn copied(stage: &Office) -> Result<Arc<MemoryLog>, StoreError> {
     let now = stage.now.clone();
-    let copy = MemoryLog::with_clock(move || now.load(Ordering::SeqCst));
+    let copy = MemoryLog::with_clock(move || now.now());
     for thread in [thread(0), thread(1)] {
         let Some(head) = stage.store.head(&thread).await? else {
             continue;

@@ -1,0 +1,18 @@
+//! The planner, by requirement.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on has failed"
+)]
+mod by_rules;
+mod common;
+mod consent;
+mod crashes;
+mod desk;
+mod hostile;
+mod planned;
+mod program;
+mod served;
+mod sessions;
+mod stale;
+mod terminal;

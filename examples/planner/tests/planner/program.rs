@@ -1,0 +1,150 @@
+//! The program itself: each line runs a process of its own.
+use fugato_testkit::{ModelServer, TestProgram, assert_contains};
+use planner::desk::Exchange;
+
+struct Folder(TestProgram);
+
+impl Folder {
+    fn new() -> Self {
+        Self(TestProgram::new(env!("CARGO_BIN_EXE_planner")))
+    }
+
+    fn desk(&self) -> Exchange {
+        Exchange::open(self.0.path("planner-data/desk.db")).expect("a desk")
+    }
+
+    /// Returns the code of the open card, which the program shows after a bare yes.
+    fn code(&self) -> String {
+        let said = self.0.ok(&["say", "yes"]);
+        let (_, code) = said.split_once("--card ").expect("a card waits");
+        code.chars().take(4).collect()
+    }
+
+    fn says(&self, arguments: &[&str], expected: &str) {
+        let said = self.0.ok(arguments);
+        assert!(said.contains(expected), "{arguments:?} says {said}");
+    }
+}
+
+#[test]
+fn pln_t2_pln_t3_each_message_is_a_process_and_the_desk_changes_between() {
+    let folder = Folder::new();
+    folder.says(
+        &["say", "create a trader named alpha"],
+        "Which model? There is: glimmer, harbour",
+    );
+    folder.says(
+        &["desk", "remove", "model", "harbour"],
+        "harbour is removed",
+    );
+    folder.says(
+        &["say", "harbour"],
+        "That model is not there now. There is: glimmer",
+    );
+    folder.says(&["say", "/status"], "waits for an answer");
+    folder.says(&["say", "glimmer"], "create_trader");
+    let yes = format!("yes {}", folder.code());
+    folder.says(
+        &["say", &yes],
+        "made the trader alpha with glimmer on replay",
+    );
+    folder.says(&["desk", "show"], "\"name\": \"alpha\"");
+    folder.says(
+        &["config", "agent_execution_state_home"],
+        "\"status\": \"completed\"",
+    );
+    folder.says(&["say", "记住：我只做白天"], "记住了");
+    folder.says(&["config", "agent_task_state_home"], "我只做白天");
+    folder.says(
+        &["desk", "set", "exchange", "replay", "--disabled"],
+        "is configured",
+    );
+    folder.says(
+        &["say", "Can I create a trader?"],
+        "No trader can be made now: no exchange is enabled.",
+    );
+    folder.says(&["say", "buy 0.1 BTC", "--yes"], "order #1 is filled");
+    folder.says(&["trace"], "planner");
+    folder.says(&["graph"], "look");
+    let told = folder.0.err(&["desk", "set", "trader", "x"]);
+    assert_contains(&told, "a trader is made in a conversation");
+    let told = folder.0.err(&["desk", "pay", "BTC", "much"]);
+    assert_contains(&told, "is no amount");
+}
+
+/// The order of one card is agreed to in two processes at the same time, in every possible way.
+#[tokio::test]
+async fn k14_pln_w9_an_order_that_two_processes_confirm_at_once_is_placed_once() {
+    let folder = Folder::new();
+    let mut orders = vec![];
+    for n in 0..4 {
+        folder.says(&["say", "sell 0.05 BTC"], "place_order");
+        let code = folder.code();
+        let [yes, good, no] = ["yes", "好的", "no"].map(|word| format!("{word} {code}"));
+        let by_value: &[&str] = &["say", "--answer", "true", "--card", &code];
+        let ways: [[&[&str]; 2]; 4] = [
+            [&["say", &yes], &["say", &good]],
+            [by_value, by_value],
+            [&["say", &yes], &["say", "--yes"]],
+            // The second process may find that nothing waits, but does not sell on its own.
+            [&["say", &yes], &["say", &no]],
+        ];
+        let way = &ways[n];
+        let told = folder.0.at_once(way);
+        let desk = folder.desk();
+        let trades = desk.trades(10).await.expect("trades");
+        orders.extend(trades.first().map(|trade| trade.order));
+        // The process that said no may have been first.
+        let agreed = trades.len() == n + 1;
+        assert!(
+            agreed || (n == 3 && trades.len() == n),
+            "{way:?}: {told:?}, {trades:?}"
+        );
+        assert!(
+            told.iter().all(|ran| !ran.told().trim().is_empty()),
+            "{told:?}"
+        );
+        let done = told
+            .iter()
+            .filter(|ran| ran.told().contains("Done: order #"));
+        // A repeat of the same answer to the same card gets the result of the first.
+        assert!(done.count() >= usize::from(agreed), "{way:?}: {told:?}");
+        folder.says(&["say", "/status"], "work: ");
+    }
+}
+
+/// Two processes talk in two sessions of one folder, and about the same desk.
+#[tokio::test]
+async fn pln_w3_two_sessions_in_two_processes_do_not_meet() {
+    let folder = Folder::new();
+    let told = folder.0.at_once(&[
+        &["--thread", "one", "say", "--yes", "sell 0.05 BTC"],
+        &["--thread", "two", "say", "--yes", "sell 0.05 BTC"],
+        &["--thread", "three", "say", "记住：我只做白天"],
+        &["--thread", "four", "say", "remember that I drink tea"],
+    ]);
+    assert!(told.iter().all(|ran| ran.well), "{told:?}");
+    let desk = folder.desk();
+    assert_eq!(desk.trades(10).await.expect("trades").len(), 2);
+    folder.says(&["config", "agent_task_state_home"], "我只做白天");
+    folder.says(&["config", "agent_task_state_home"], "I drink tea");
+}
+
+#[test]
+fn pln_15_a_named_model_that_fails_is_said_at_once_with_the_reason() {
+    for (server, en, zh) in ModelServer::failing() {
+        let url = server.url();
+        let says = |words: &str| {
+            let named = ["--base-url", &url, "--model", "mini", "say", words];
+            Folder::new().0.ok(&named)
+        };
+        let told = says("what are my balances?");
+        assert!(told.contains(en) && told.contains("0.5 BTC"), "{told}");
+        assert_eq!(told.matches("I go on by rules.").count(), 1, "{told}");
+        let told = says("余额多少");
+        assert!(
+            told.contains(zh) && told.contains("我改按规则继续。"),
+            "{told}"
+        );
+    }
+}

@@ -1,0 +1,243 @@
+//! The real binary, in folders of its own.
+use std::{
+    io::{BufRead as _, BufReader, Read as _, Write as _},
+    net::TcpStream,
+    process::{Child, Command, Stdio},
+};
+
+use fugato_testkit::TestProgram;
+
+fn program() -> TestProgram {
+    TestProgram::new(env!("CARGO_BIN_EXE_react"))
+}
+
+#[test]
+fn one_thing_is_said_and_answered_and_can_be_looked_at() {
+    let work = program();
+    let said = work.ok(&["say", "(17 + 25) * 2"]);
+    assert!(
+        said.contains("· calculating: expression=(17 + 25) * 2"),
+        "{said}"
+    );
+    assert!(said.contains("\n(17 + 25) * 2 = 84\n"), "{said}");
+    let history = work.ok(&["history"]);
+    assert!(history.contains("agent#1 → tools#1"), "{history}");
+    let trace = work.ok(&["trace"]);
+    assert!(
+        trace.contains("ended after") && !trace.contains("model:"),
+        "{trace}"
+    );
+    let threads = work.ok(&["threads"]);
+    assert_eq!(threads, "default  finished  (17 + 25) * 2\n");
+    let silent = work.err(&["say"]);
+    assert!(
+        silent.contains("say what you want, as in: react say 'hello'"),
+        "{silent}"
+    );
+    let other = program();
+    assert!(other.ok(&["graph"]).starts_with("flowchart"));
+    assert!(!other.path("react-data").exists(), "looking makes nothing");
+}
+
+/// The code of the card, as the program says how to answer it.
+fn code(told: &str) -> &str {
+    let (_, after) = told.rsplit_once("--card ").expect("a card waits");
+    after.get(..4).expect("a code has four signs")
+}
+
+#[test]
+fn a_write_waits_until_the_person_agrees() {
+    let work = program();
+    let parked = work.ok(&["say", "write list.md: tea"]);
+    assert!(
+        parked.contains("list.md") && parked.contains("react say --answer 'true'"),
+        "{parked}"
+    );
+    let path = work.path("react-data/files/list.md");
+    assert!(!path.exists());
+    let unclear = work.err(&["say", "yes, but in another file"]);
+    assert!(unclear.contains("waits for an answer"), "{unclear}");
+    // An answer that does not name its card agrees to nothing.
+    let unnamed = work.err(&["say", "--answer", "true"]);
+    work.ok(&["say", "yes"]);
+    work.err(&["say", "--answer", "true", "--card", "Z9Z9"]);
+    assert!(!path.exists());
+    work.ok(&["say", "--answer", "true", "--card", code(&unnamed)]);
+    assert_eq!(std::fs::read_to_string(path).unwrap(), "tea");
+    // In another conversation it is still remembered, and agreed to beforehand.
+    work.ok(&["say", "记住我喝茶"]);
+    let known = work.ok(&["--thread", "other", "say", "你记得喝茶吗"]);
+    assert!(known.contains("我喝茶"), "{known}");
+    let at_once = work.ok(&["--thread", "other", "say", "--yes", "write b.md: coffee"]);
+    assert!(at_once.contains("b.md is written: 6 bytes"), "{at_once}");
+}
+
+#[test]
+fn deleting_leaves_what_all_conversations_share() {
+    let work = program();
+    work.ok(&["say", "--yes", "write list.md: tea"]);
+    work.ok(&["say", "记住我喝茶"]);
+    let shared = ["files", "memory"];
+    for name in shared {
+        let told = work.err(&["delete", name, "--yes"]);
+        assert!(told.contains("nothing of a conversation"), "{told}");
+    }
+    // Not even a conversation of such a name takes them along.
+    for name in shared {
+        work.ok(&["--thread", name, "say", "1 + 1"]);
+        let deleted = work.ok(&["delete", name, "--yes"]);
+        assert_eq!(deleted, format!("deleted: {name}\n"));
+        assert!(work.path("react-data").join(name).is_dir());
+    }
+    let known = work.ok(&["--thread", "other", "say", "你记得喝茶吗"]);
+    assert!(known.contains("我喝茶"), "{known}");
+    // An interrupted deletion is completed, with or without the log.
+    let own = work.path("react-data/conversations/default");
+    for _ in 0..2 {
+        std::fs::create_dir_all(&own).unwrap();
+        work.ok(&["delete", "default", "--yes"]);
+        assert!(!own.exists());
+    }
+    assert_eq!(work.ok(&["threads"]), "other  finished  你记得喝茶吗\n");
+}
+
+#[test]
+fn tools_and_steps_are_chosen_by_flags() {
+    let work = program();
+    let few = work.ok(&["--tools", "time", "say", "1 + 1"]);
+    assert!(
+        few.contains("takes the tool `calculate`, which is not there"),
+        "{few}"
+    );
+    let none = work.ok(&["--tools", "none", "say", "hello"]);
+    assert!(none.contains("there are no tools"), "{none}");
+    // Without a step there is no tool, only an answer.
+    let still = work.ok(&["--max-steps", "0", "say", "1 + 1"]);
+    assert!(!still.contains("= 2"), "{still}");
+    let wrong = work.err(&["--tools", "hammer", "say", "hello"]);
+    assert!(
+        wrong.contains("hammer") && wrong.contains("calculator"),
+        "{wrong}"
+    );
+    let folder = work.path("papers");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("a.md"), "Algebra").unwrap();
+    let read = work.ok(&["--files", "papers", "say", "read a.md"]);
+    assert!(read.contains("Algebra"), "{read}");
+    let missing = work.err(&["--mcp", "no-such-program-here", "say", "hello"]);
+    assert!(missing.contains("no-such-program-here"), "{missing}");
+    let quoted = work.err(&["--mcp", "server 'open", "say", "hello"]);
+    assert!(quoted.contains("is no command"), "{quoted}");
+}
+
+#[test]
+fn what_happens_inside_is_written_for_those_who_ask() {
+    let work = program();
+    let ran = work.run(&[
+        "--trace",
+        "fugato_graph=trace,fugato_llm=trace",
+        "say",
+        "1 + 1",
+    ]);
+    assert!(ran.well, "{ran:?}");
+    let wrong = work.err(&["--trace", "fugato=loud", "say", "1 + 1"]);
+    assert!(wrong.contains("is no filter"), "{wrong}");
+}
+
+#[test]
+fn a_talk_in_the_terminal_reads_lines_and_says_how_to_go_on() {
+    let work = program();
+    let lines = "2 + 2\nwrite a.md: hello\nmaybe\nyes\n";
+    let piped = work.typed(&["--thread", "tea"], lines);
+    // What comes from a pipe was not typed under the card.
+    assert!(!work.path("react-data/files/a.md").exists(), "{piped}");
+    let asked = work.ok(&["--thread", "tea", "say", "yes"]);
+    let lines = format!("yes {}\nread a.md\n", code(&asked));
+    let said = piped + &work.typed(&["--thread", "tea"], &lines);
+    for word in [
+        "2 + 2 = 4",
+        "▌ makes a new file \"a.md\"\n▌ path: a.md\n▌ text: hello\n",
+        "a.md is written",
+        "\nhello\n",
+        "react --thread 'tea' chat",
+    ] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+}
+
+/// A server of the binary, which is ended when it is dropped.
+struct Serving {
+    child: Child,
+    address: String,
+}
+
+impl Serving {
+    fn start(work: &TestProgram, args: &[&str]) -> Self {
+        let args = [&["serve", "--listen", "127.0.0.1:0"], args].concat();
+        let mut command = work.command(&args);
+        command.env("CLIENT_KEY", "s3cret").stderr(Stdio::inherit());
+        let mut child = command.spawn().unwrap();
+        let mut line = String::new();
+        let mut out = BufReader::new(child.stdout.take().unwrap());
+        out.read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("open http://").unwrap();
+        let address = address.trim_end_matches('/').to_owned();
+        Self { child, address }
+    }
+
+    fn ask(&self, request: &str) -> String {
+        let mut socket = TcpStream::connect(&self.address).unwrap();
+        socket.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        socket.read_to_string(&mut answer).unwrap();
+        answer
+    }
+
+    fn get(&self, path: &str, host: &str) -> String {
+        self.ask(&format!(
+            "GET {path} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n"
+        ))
+    }
+
+    fn complete(&self, words: &str, head: &str) -> String {
+        let body = format!(
+            r#"{{"model": "react", "messages": [{{"role": "user", "content": "{words}"}}]}}"#
+        );
+        self.ask(&format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n{head}content-length: {}\r\nconnection: close\r\n\r\n{body}",
+            body.len()
+        ))
+    }
+}
+
+impl Drop for Serving {
+    fn drop(&mut self) {
+        drop(self.child.kill());
+        drop(self.child.wait());
+    }
+}
+
+#[test]
+fn it_is_served_with_a_page_and_the_protocols_to_its_own_machine() {
+    let work = program();
+    let serving = Serving::start(&work, &[]);
+    assert!(serving.get("/", "localhost").contains("<!doctype html>"));
+    let answer = serving.complete("6 * 7", "");
+    assert!(answer.contains("6 * 7 = 42"), "{answer}");
+    // A foreign page whose name resolves to this machine is refused.
+    assert!(serving.get("/", "evil.example").starts_with("HTTP/1.1 421"));
+}
+
+#[cfg(unix)]
+#[test]
+fn a_server_with_a_key_lets_in_who_knows_it_and_ends_in_peace() {
+    let work = program();
+    let mut serving = Serving::start(&work, &["--client-key-env", "CLIENT_KEY"]);
+    let denied = serving.complete("6 * 7", "authorization: Bearer wrong\r\n");
+    assert!(denied.starts_with("HTTP/1.1 401"), "{denied}");
+    let answer = serving.complete("6 * 7", "authorization: Bearer s3cret\r\n");
+    assert!(answer.contains("6 * 7 = 42"), "{answer}");
+    let pid = serving.child.id().to_string();
+    let told = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
+    assert!(told.success() && serving.child.wait().unwrap().success());
+}

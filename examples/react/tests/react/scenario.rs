@@ -1,0 +1,495 @@
+//! The reference scenario: something to remember, a round of reads, a write that a person agrees
+//! to, and an answer; with a scripted model, and with rules.
+use std::{ops::Deref, sync::Arc, time::Duration};
+
+use fugato::{
+    Runner,
+    agent::{Assistant, React, ReactReply, ReactUpdate, StopReason},
+    axum::{Agent as _, Caller, TimelineItem, UserMessage},
+    llm::{ChatDelta, ChatModel, FinishReason, ModelError, ModelErrorKind},
+    state::{Message, Role, ToolCall},
+    stream::EventKind,
+};
+use fugato_testkit::{
+    Scripted, ScriptedReply,
+    session::{Session, Turn},
+};
+use react::{BuiltIn, ReactAgent, agent::graph, tools::ToolEnvironment};
+use serde_json::json;
+use tempfile::TempDir;
+
+/// A conversation with the assistant, over a folder.
+struct Desk {
+    session: Session<React>,
+    folder: TempDir,
+}
+
+impl Deref for Desk {
+    type Target = Session<React>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.session
+    }
+}
+
+impl Desk {
+    fn new(model: impl ChatModel + 'static, max_steps: u32) -> Self {
+        Self::with(Some(Arc::new(model)), max_steps)
+    }
+
+    fn by_rules() -> Self {
+        Self::with(None, 8)
+    }
+
+    fn with(model: Option<Arc<dyn ChatModel>>, max_steps: u32) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let mut tools = ToolEnvironment::new(folder.path());
+        tools.clock = Arc::new(|| "2026-11-22T09:30[Europe/London]".parse().unwrap());
+        let open = move |log| {
+            let registry = tools.built_in(&BuiltIn::ALL).unwrap().build().unwrap();
+            let memory = Arc::new(tools.notebook.clone());
+            Runner::new(
+                graph(model.clone(), registry, memory, max_steps).unwrap(),
+                log,
+            )
+        };
+        Self {
+            session: Session::new(open, |words| ReactUpdate::user(words)),
+            folder,
+        }
+    }
+
+    fn agent(&self) -> ReactAgent {
+        ReactAgent::new(self.runner())
+    }
+
+    fn read(&self, path: &str) -> Option<String> {
+        std::fs::read_to_string(self.folder.path().join(path)).ok()
+    }
+
+    async fn says(&self, text: &str) -> ReactReply {
+        reply(&self.say(text).await)
+    }
+
+    /// Says something that a person has to agree to, and answers.
+    async fn answers(&self, text: &str, agreed: bool) -> ReactReply {
+        self.say(text).await;
+        assert_eq!(self.card().question.prompt["title"], "write_file");
+        reply(&self.answer(agreed).await)
+    }
+}
+
+fn reply(turn: &Turn<React>) -> ReactReply {
+    Assistant::reply(turn.result().clone()).unwrap()
+}
+
+fn call(id: &str, name: &str, arguments: serde_json::Value) -> ToolCall {
+    ToolCall::new(id, name, arguments)
+}
+
+fn script() -> Scripted {
+    Scripted::new([
+        ScriptedReply::tool_calls([
+            call("c1", "calculate", json!({ "expression": "17 * 3" })),
+            call("c2", "time", json!({ "zone": "UTC" })),
+            call("c3", "recall", json!({ "query": "tea" })),
+        ]),
+        ScriptedReply::tool_calls([call(
+            "c4",
+            "write_file",
+            json!({ "path": "list.md", "text": "51 bags of tea" }),
+        )]),
+        ScriptedReply::text("It is in list.md."),
+    ])
+}
+
+const WISH: &str = "Remember that I drink tea. Then write how many bags 17 boxes of 3 are.";
+
+#[tokio::test]
+async fn rct_t2_a_model_works_in_two_rounds_and_a_person_agrees_to_the_write() {
+    let model = script();
+    let desk = Desk::new(model.clone(), 8);
+    let reply = desk.answers(WISH, true).await;
+    let report = "Done: list.md is written: 14 bytes\n\nIt is in list.md.";
+    assert_eq!(reply.final_reply, report);
+    assert_eq!(
+        (reply.metadata.steps_taken, reply.metadata.llm_calls),
+        (2, 3)
+    );
+    assert_eq!(
+        reply.metadata.tools_used,
+        ["calculate", "time", "recall", "write_file"]
+    );
+    assert_eq!(reply.metadata.stop_reason, "");
+    assert_eq!(
+        desk.read("files/list.md").as_deref(),
+        Some("51 bags of tea")
+    );
+    let notes = desk.read("memory/MEMORY.md").unwrap();
+    assert!(notes.contains("- I drink tea."), "{notes}");
+    // The results came in the order of the calls, and the note was found in the same run.
+    let results: Vec<String> = desk
+        .state()
+        .await
+        .conversation
+        .history
+        .iter()
+        .filter(|message| message.role == Role::Tool)
+        .map(|message| message.content.clone())
+        .collect();
+    let expected = [
+        "17 * 3 = 51",
+        "Sunday 2026-11-22, 09:30 (UTC)",
+        "I drink tea.",
+        "list.md is written: 14 bytes",
+    ];
+    assert_eq!(results.len(), expected.len());
+    for (result, expected) in results.iter().zip(expected) {
+        assert!(
+            result.starts_with(expected.trim_end_matches('.')),
+            "{result} {expected}"
+        );
+    }
+    assert_eq!(model.requests().len(), 3);
+}
+
+#[tokio::test]
+async fn what_the_person_does_not_agree_to_is_not_written() {
+    let desk = Desk::new(script(), 8);
+    let reply = desk.answers(WISH, false).await;
+    assert_eq!(
+        reply.final_reply,
+        "Not done: write_file: you did not agree\n\n\
+         The model's words, which no receipt confirms: It is in list.md."
+    );
+    assert_eq!(desk.read("files/list.md"), None);
+    let state = desk.state().await;
+    let last = state.run.uses.last().unwrap();
+    assert!(last.result.contains("does not agree"), "{last:?}");
+}
+
+/// A card that said "makes a new file" is no consent to overwrite one that came meanwhile.
+#[tokio::test]
+async fn k35_a_file_that_came_meanwhile_is_asked_about_anew() {
+    let desk = Desk::new(script(), 8);
+    desk.say(WISH).await;
+    let first = desk.card();
+    let file = desk.folder.path().join("files/list.md");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "precious").unwrap();
+    desk.approve().await;
+    let anew = desk.card();
+    assert_ne!(anew.id, first.id);
+    let told = anew.question.prompt["consequence"].to_string();
+    assert!(told.contains("overwrites"), "{told}");
+    assert_eq!(desk.read("files/list.md").as_deref(), Some("precious"));
+    desk.approve().await;
+    assert_ne!(desk.read("files/list.md").as_deref(), Some("precious"));
+}
+
+#[tokio::test]
+async fn rct_t3_at_the_limit_of_steps_the_model_answers_without_tools() {
+    let again = |n: u32| {
+        let expression = format!("{n} + 1");
+        ScriptedReply::tool_calls([call(
+            &format!("c{n}"),
+            "calculate",
+            json!({ "expression": expression }),
+        )])
+    };
+    let model = Scripted::new([again(1), again(2), ScriptedReply::text("I stop at 3.")]);
+    let desk = Desk::new(model.clone(), 2);
+    let reply = desk.says("count").await;
+    assert_eq!(reply.final_reply, "I stop at 3.");
+    assert_eq!(reply.metadata.steps_taken, 2);
+    let tools: Vec<usize> = model
+        .requests()
+        .iter()
+        .map(|asked| asked.tools.len())
+        .collect();
+    assert_eq!(tools, [6, 6, 0]);
+}
+
+#[tokio::test]
+async fn rct_t4_the_same_call_with_the_same_result_ends_with_a_reply() {
+    let again = |id: &str| {
+        ScriptedReply::tool_calls([call(id, "calculate", json!({ "expression": "1 + 1" }))])
+    };
+    let desk = Desk::new(Scripted::new([again("a"), again("b"), again("c")]), 8);
+    let reply = desk.says("what is 1 + 1?").await;
+    assert_eq!(reply.metadata.stop_reason, "loop_detected");
+    assert!(reply.final_reply.contains("I stopped"), "{reply:?}");
+}
+
+#[tokio::test]
+async fn without_a_model_rules_do_what_is_plainly_wished() {
+    let desk = Desk::by_rules();
+    let mut said = vec![];
+    for wish in [
+        "Remember that I drink tea",
+        "(17 + 25) × 2",
+        "1 / 0",
+        "Remember that I walk",
+        "what time is it in Asia/Tokyo?",
+        "what do you remember about tea?",
+        "read nothing.md",
+        "tell me a story",
+    ] {
+        said.push(desk.says(wish).await.final_reply);
+    }
+    let help = said.pop().unwrap();
+    assert_eq!(
+        said,
+        [
+            "In my notebook: I drink tea",
+            "(17 + 25) × 2 = 84",
+            "there is a division by zero",
+            "In my notebook: I walk\nI drink tea",
+            "Sunday 2026-11-22, 18:30 (Asia/Tokyo)",
+            "I drink tea",
+            "there is no \"nothing.md\"; list_files tells what there is",
+        ]
+    );
+    assert!(help.starts_with("Without a model"), "{help}");
+    let written = desk.answers("write list.md: tea", true).await;
+    assert_eq!(written.final_reply, "Done: list.md is written: 3 bytes");
+    assert_eq!(desk.says("read list.md").await.final_reply, "tea");
+    assert!(
+        desk.says("list files")
+            .await
+            .final_reply
+            .contains("list.md")
+    );
+    assert_eq!(desk.says("3×4等于多少？").await.final_reply, "3×4 = 12");
+}
+
+#[tokio::test]
+async fn a_path_does_not_leave_the_folder() {
+    let desk = Desk::by_rules();
+    std::fs::write(desk.folder.path().join("secret"), "secret").unwrap();
+    let read = desk.says("read ../secret").await.final_reply;
+    assert!(read.contains("lies outside of the folder"), "{read}");
+    let written = desk.answers("write ../secret: mine", true).await;
+    assert!(written.final_reply.contains("lies outside"), "{written:?}");
+    assert_eq!(desk.read("secret").as_deref(), Some("secret"));
+}
+
+#[tokio::test]
+async fn rules_answer_where_a_model_fails() {
+    let refused = || ModelError::new(ModelErrorKind::Unavailable, "status 503");
+    let model = Scripted::new([
+        ScriptedReply::error(refused()),
+        ScriptedReply::error(refused()),
+    ]);
+    let desk = Desk::new(model, 8);
+    let reply = desk.says("2 + 2").await;
+    assert_eq!(reply.final_reply, "2 + 2 = 4");
+}
+
+/// Neither a model that is late nor one that says nothing leaves the person without a reply.
+#[tokio::test(start_paused = true)]
+async fn rct_8_whatever_a_model_does_there_is_a_reply_in_time() {
+    let calls = |n: usize, name: &str| {
+        let call = ToolCall::new(
+            format!("c{n}"),
+            name,
+            json!({ "expression": format!("{n}") }),
+        );
+        ScriptedReply::tool_calls([call])
+    };
+    let endless = || ScriptedReply::chunked(&"x".repeat(1 << 20), 1 << 12);
+    let drips = || ScriptedReply::chunked(&"x".repeat(99), 1).paced(Duration::from_mins(1));
+    let ruled = "I could not read this by rules";
+    for (replies, expected, minutes) in [
+        (vec![ScriptedReply::hang()], ruled, 3),
+        (vec![drips()], ruled, 3),
+        (
+            vec![calls(1, "calculate"), ScriptedReply::hang()],
+            "1 = 1",
+            3,
+        ),
+        (vec![endless()], ruled, 0),
+        (vec![" ".into(), " ".into(), " ".into()], ruled, 0),
+        (
+            (0..9).map(|n| calls(n, "nobody")).collect(),
+            "more steps than I may take",
+            0,
+        ),
+        (
+            (0..9).map(|_| calls(0, "nobody")).collect(),
+            "the same steps came again",
+            0,
+        ),
+    ] {
+        let desk = Desk::new(Scripted::new(replies), 4);
+        let begun = tokio::time::Instant::now();
+        let told = desk.says("How much is it?").await.final_reply;
+        assert!(told.contains(expected), "{told}");
+        assert_eq!(begun.elapsed().as_secs(), minutes * 60, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_conversation_shows_is_told_by_its_changes() {
+    let desk = Desk::by_rules();
+    desk.says("2 + 2").await;
+    let before = desk.runner().history(desk.thread(), 1, 99).await;
+    let mut told = vec![];
+    for entry in before.unwrap() {
+        let entry = serde_json::to_value(&entry.fact).unwrap();
+        let fact = entry.as_object().unwrap().values().next().unwrap();
+        if let Some(updates) = fact.get("updates") {
+            let updates: Vec<ReactUpdate> = serde_json::from_value(updates.clone()).unwrap();
+            told.extend(desk.agent().timeline_items(&updates).unwrap());
+        }
+    }
+    let kinds: Vec<_> = told.iter().map(kind).collect();
+    assert_eq!(kinds, ["user_text", "tool_call", "assistant_text"]);
+    // Unusable words are not shown, in a stream or in a reply.
+    let message = Message::assistant("no use");
+    let unusable = [
+        ReactUpdate::Answered(message.clone()),
+        ReactUpdate::Stopped(StopReason::Unusable),
+    ];
+    assert_eq!(desk.agent().timeline_items(&unusable), Some(vec![]));
+    let said = desk
+        .agent()
+        .timeline_items(&[ReactUpdate::Answered(message)]);
+    assert_eq!(said.map(|items| items.len()), Some(1));
+}
+
+fn kind(item: &TimelineItem) -> String {
+    let item = serde_json::to_value(item).unwrap();
+    item["kind"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn rct_t6_events_tell_of_every_node_and_every_tool() {
+    let desk = Desk::by_rules();
+    let turn = desk.say("2 + 2").await;
+    let told = turn.events.iter().filter_map(|event| {
+        let node = event.origin.as_ref().map_or("", |origin| &origin.node);
+        Some(match &event.kind {
+            EventKind::NodeStarted => format!("begin {node}"),
+            EventKind::NodeFinished => format!("end {node}"),
+            EventKind::ToolStarted { name, preview, .. } => format!("{name} {preview}"),
+            EventKind::ToolFinished { status, .. } => format!("tool ended {status:?}"),
+            EventKind::TextDelta { text, .. } => text.to_string(),
+            _ => return None,
+        })
+    });
+    let told: Vec<String> = told.collect();
+    assert_eq!(
+        told,
+        [
+            "begin init_state",
+            "end init_state",
+            "begin memory_trigger",
+            "end memory_trigger",
+            "begin agent",
+            "end agent",
+            "begin tools",
+            "calculate expression=2 + 2",
+            "tool ended Ok",
+            "end tools",
+            "begin agent",
+            "2 + 2 = 4",
+            "end agent",
+            "begin finalize",
+            "end finalize",
+        ]
+    );
+}
+
+#[tokio::test]
+async fn a_page_is_told_what_was_said_and_an_empty_message_is_refused() {
+    let desk = Desk::by_rules();
+    desk.says("2 + 2").await;
+    let state = desk.state().await;
+    assert_eq!(desk.agent().title(&state).as_deref(), Some("2 + 2"));
+    let kinds: Vec<_> = desk.agent().timeline(&state).iter().map(kind).collect();
+    assert_eq!(
+        kinds,
+        ["user_text", "tool_call", "tool_result", "assistant_text"]
+    );
+    let said = UserMessage::new(Caller::default(), " ");
+    let refused = desk.agent().input(said).await.unwrap_err();
+    assert!(refused.to_string().contains("has no text"), "{refused}");
+}
+
+#[tokio::test]
+async fn l16_the_trace_tells_who_was_asked() {
+    let calls = [call("c1", "calculate", json!({ "expression": "2 + 2" }))];
+    let model = Scripted::new([
+        ScriptedReply::tool_calls(calls),
+        ScriptedReply::text("It is 4."),
+    ]);
+    for (desk, expected) in [(Desk::new(model, 8), 2), (Desk::by_rules(), 0)] {
+        let reply = desk.says("2 + 2").await;
+        assert_eq!(reply.metadata.llm_calls, expected, "rules are no model");
+        let runs = desk.runner().trace(desk.thread()).await.unwrap();
+        let tasks = runs[0].tasks.iter();
+        let asked = tasks.flat_map(fugato::agent::trace::model_calls);
+        assert_eq!(asked.count(), usize::try_from(expected).unwrap());
+    }
+}
+
+/// Words of a model without a tool result are not a result.
+#[tokio::test]
+async fn rct_8_a_claim_without_a_write_gets_the_line_that_nothing_was_written() {
+    let lies = [
+        (
+            "Write it down.",
+            "I have written it to list.md.",
+            "Nothing was written",
+        ),
+        ("帮我写下来", "好的，已经写入 list.md。", "这次没有写入"),
+    ];
+    for (wish, lie, expected) in lies {
+        let desk = Desk::new(Scripted::new([lie]), 8);
+        let reply = desk.says(wish).await.final_reply;
+        assert!(
+            reply.starts_with(lie) && reply.contains(expected),
+            "{reply}"
+        );
+    }
+    let desk = Desk::new(Scripted::new(["It is noon."]), 8);
+    assert_eq!(
+        desk.says("What time is it?").await.final_reply,
+        "It is noon."
+    );
+    // What was to be remembered was, without a tool.
+    let kept = "I have remembered that you drink tea.";
+    let desk = Desk::new(Scripted::new([kept]), 8);
+    assert_eq!(
+        desk.says("Remember that I drink tea").await.final_reply,
+        kept
+    );
+}
+
+#[tokio::test]
+async fn rct_8_a_cut_reply_is_marked_and_json_for_programs_is_corrected() {
+    let cut = |text: &str| {
+        ScriptedReply::deltas([
+            ChatDelta::text(text),
+            ChatDelta::Finish(FinishReason::Length),
+        ])
+    };
+    let desk = Desk::new(Scripted::new([cut("Once upon a"), cut("从前有")]), 8);
+    assert_eq!(
+        desk.says("Tell me a story.").await.final_reply,
+        "Once upon a [cut off: the model reached its length limit]"
+    );
+    let told = desk.says("讲个故事").await.final_reply;
+    assert_eq!(told, "从前有 [被截断：模型达到了长度上限]");
+    let steps = || cut("{\"steps\":[{\"type\":\"respond\"");
+    let desk = Desk::new(Scripted::new([steps(), ScriptedReply::text("Hello.")]), 8);
+    assert_eq!(desk.says("Hi").await.final_reply, "Hello.");
+    let desk = Desk::new(Scripted::new([steps(), steps(), steps()]), 8);
+    let reply = desk.says("2 + 2").await;
+    assert_eq!(reply.final_reply, "2 + 2 = 4", "rules go on");
+    assert!(
+        reply.metadata.notice.contains("did not answer usably"),
+        "{reply:?}"
+    );
+}

@@ -1,0 +1,68 @@
+//! The draft that a person sees before anything is kept.
+
+use fugato_testkit::Scripted;
+use scheduler::{
+    agent::{QuestionTopic, Request},
+    schedule::{
+        Level, PlacementStatus, Quality, ScheduleState, Strategy, SubjectType, polish, rough_build,
+    },
+};
+
+use crate::common::{Talk, card, deps, term};
+
+/// Returns three demanding subjects, a dozen items each, in two weeks whose mornings are full.
+fn exams() -> ScheduleState {
+    let mut exams = term(3, 12, 2);
+    for (class, subject) in exams.task_classes.iter_mut().zip([
+        SubjectType::Quantitative,
+        SubjectType::Memory,
+        SubjectType::Reading,
+    ]) {
+        class.subject_type = Some(subject);
+        class.difficulty_level = Some(Level::High);
+        class.strategy = Strategy::Steady;
+    }
+    exams
+}
+
+#[tokio::test]
+async fn sch_64_a_refined_draft_is_polished_before_it_is_shown() {
+    let drafted = {
+        let mut state = exams();
+        let built = rough_build::rough_build(&state, &[1, 2, 3]).expect("it fits");
+        for change in &built.changes {
+            state.apply(change);
+        }
+        Quality::of(&state)
+    };
+    assert!(drafted.extra_switches > 0, "{drafted:?}");
+    let stage = Talk::with(&deps(exams()), Scripted::new([] as [&str; 0]));
+    let request = Request::new("Plan my weeks: place everything.").classes([1, 2, 3]);
+    let shown = stage.request(request).await;
+    assert_eq!(card(&shown).topic, QuestionTopic::Schedule);
+    let schedule = shown.state().schedule.clone().expect("a schedule");
+    let quality = Quality::of(&schedule);
+    assert_eq!(quality.score(), 0, "after {drafted:?}: {quality:?}");
+    assert_eq!(polish(&schedule), []);
+    // Nothing is kept before the person agrees; then everything is.
+    let items = || {
+        schedule
+            .tasks
+            .iter()
+            .filter(|task| task.task_class_id.is_some())
+    };
+    assert!(items().all(|task| task.status == PlacementStatus::Suggested));
+    let kept = stage.approve().await;
+    assert!(kept.is_finished());
+    let after = kept.state().schedule.clone().expect("a schedule");
+    assert_eq!(Quality::of(&after), quality);
+}
+
+#[tokio::test]
+async fn sch_64_a_draft_that_is_wanted_as_it_is_is_not_polished() {
+    let stage = Talk::with(&deps(exams()), Scripted::new([] as [&str; 0]));
+    let request = Request::new("Place everything, draft only").classes([1, 2, 3]);
+    let shown = stage.request(request).await;
+    let schedule = shown.state().schedule.clone().expect("a schedule");
+    assert!(Quality::of(&schedule).score() > 0);
+}

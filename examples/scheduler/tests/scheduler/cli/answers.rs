@@ -1,0 +1,115 @@
+//! Cards without a terminal.
+use super::work::Work;
+
+/// Returns the code of the card from the program's hint for answering it.
+fn code(told: &str) -> &str {
+    let (_, after) = told.rsplit_once("--card ").expect("a card waits");
+    after.get(..4).expect("a code has four signs")
+}
+
+#[test]
+fn without_a_terminal_a_card_parks_and_says_how_to_answer() {
+    let work = Work::new();
+    let parked = work.ok(&[]);
+    assert!(parked.contains("Shall I keep this schedule?"), "{parked}");
+    assert!(
+        parked.contains(r#"scheduler --answer '{"action": "approve"}'"#),
+        "{parked}"
+    );
+    assert!(!work.path("scheduler-data/default/schedule.ics").exists());
+    // Asked again, it is the same card.
+    let again = work.ok(&[]);
+    assert!(again.contains("Shall I keep this schedule?"), "{again}");
+    // An answer that does not name its card agrees to none.
+    let unnamed = work.err(&["--answer", r#"{"action": "approve"}"#]);
+    assert!(unnamed.contains(code(&parked)), "{unnamed}");
+    let named = [
+        "--answer",
+        r#"{"action": "approve"}"#,
+        "--card",
+        code(&parked),
+    ];
+    let done = work.ok(&named);
+    assert!(done.contains("written: "), "{done}");
+    assert_eq!(
+        work.read("scheduler-data/default/schedule.ics")
+            .matches("BEGIN:VEVENT")
+            .count(),
+        21
+    );
+    // No card is open any more; the program says so, and nothing happens.
+    let unused = work.ok(&["--answer", r#"{"action": "approve"}"#]);
+    assert!(unused.contains("--answer was not used"), "{unused}");
+}
+
+#[test]
+fn the_hint_names_the_same_folder_and_conversation() {
+    let work = Work::new();
+    let parked = work.ok(&["--dir", "my data", "--thread", "spring"]);
+    assert!(
+        parked.contains("scheduler --dir 'my data' --thread 'spring' --answer"),
+        "{parked}"
+    );
+}
+
+#[test]
+fn a_rejected_draft_is_not_kept_and_can_be_taken_up() {
+    let work = Work::new();
+    let parked = work.ok(&[]);
+    let rejected = work.ok(&[
+        "--answer",
+        r#"{"action": "reject", "text": "not on Fridays"}"#,
+        "--card",
+        code(&parked),
+    ]);
+    assert!(rejected.contains("This is a draft"), "{rejected}");
+    assert!(!work.path("scheduler-data/default/schedule.ics").exists());
+    let history = work.ok(&["history"]);
+    assert!(history.contains("not on Fridays"), "{history}");
+    let kept = work.ok(&["--yes", "--request", "rearrange everything"]);
+    assert!(kept.contains("written: "), "{kept}");
+}
+
+#[test]
+fn a_bad_answer_is_refused_before_anything_begins() {
+    let work = Work::new();
+    for bad in ["yes", "{}", r#"{"action": "maybe"}"#, r#"{"reply": "yes"}"#] {
+        let error = work.err(&["--answer", bad]);
+        assert!(
+            error.contains("--answer") && error.contains("allowed are"),
+            "{error}"
+        );
+    }
+    assert!(!work.path("scheduler-data").exists());
+    let both = work.err(&["--yes", "--answer", "{}"]);
+    assert!(both.contains("cannot be used with"), "{both}");
+}
+
+#[test]
+fn a_request_waits_until_the_card_is_answered() {
+    let work = Work::new();
+    work.ok(&[]);
+    let error = work.err(&["--request", "rearrange everything"]);
+    assert!(error.contains("waits for an answer"), "{error}");
+}
+
+#[test]
+fn chat_without_a_terminal_reads_lines() {
+    let work = Work::new();
+    let lines = "hello\nmake a note: milk\nplan my week\nyes\n";
+    let piped = work.typed(&["chat"], lines);
+    // An answer from a pipe was not typed under the card, and has to name it by its code.
+    assert!(!piped.contains("Done."), "{piped}");
+    let asked = work.ok(&["say", "yes"]);
+    let more = work.typed(&["chat"], &format!("yes {}\n", code(&asked)));
+    let said = piped + &more;
+    for word in [
+        "Without a model I follow a few plain words",
+        "Noted: milk",
+        "21 items placed",
+        "Done.",
+        "go on with: scheduler chat",
+    ] {
+        assert!(said.contains(word), "{word}: {said}");
+    }
+}

@@ -1,0 +1,98 @@
+//! Reading the log, and continuing from a point in it.
+use super::work::Work;
+
+#[test]
+fn history_show_and_fork_read_the_log() {
+    let work = Work::new();
+    work.ok(&["--yes"]);
+    let history = work.ok(&["history"]);
+    assert!(
+        history.contains("a request came") && history.contains("rough_build#1 → execute#1"),
+        "{history}"
+    );
+    let state: serde_json::Value = serde_json::from_str(&work.ok(&["show", &work.last()])).unwrap();
+    assert_eq!(state["phase"], "done");
+    // Right after the rough build, in a conversation of its own.
+    let built = history
+        .lines()
+        .find(|line| line.contains("rough_build#1 →"))
+        .unwrap();
+    let seq = built.trim().split('*').next().unwrap();
+    let forked = work.ok(&["fork", seq, "other"]);
+    assert!(forked.contains("scheduler --thread 'other'"), "{forked}");
+    let went_on = work.ok(&["--thread", "other", "--yes"]);
+    assert!(
+        went_on.contains("diagnosing") && went_on.contains("written: "),
+        "{went_on}"
+    );
+    assert!(
+        !went_on.contains("items placed"),
+        "the rough build was not made again: {went_on}"
+    );
+    let taken = work.err(&["fork", seq, "other"]);
+    assert!(taken.contains("a name that is free"), "{taken}");
+}
+
+#[test]
+fn l16_a_trace_tells_what_every_request_went_through() {
+    let work = Work::new();
+    work.ok(&["--yes"]);
+    let trace = work.ok(&["trace"]);
+    let nodes: Vec<&str> = trace
+        .lines()
+        .filter_map(|line| line.split_once('#'))
+        .map(|(node, _)| node.trim())
+        .collect();
+    let first = ["chat", "rough_build", "execute", "decide", "act"];
+    assert!(nodes.starts_with(&first), "{trace}");
+    assert_eq!(nodes.last(), Some(&"deliver"), "{trace}");
+    assert!(
+        trace.contains("ended after") && trace.contains("placing by rule"),
+        "{trace}"
+    );
+    assert!(!trace.contains("in: "), "{trace}");
+    let full = work.ok(&["--lang", "zh", "trace", "--full"]);
+    assert!(
+        full.contains("粗排") && full.contains("输出: [{\"judged\":\"continue\"}"),
+        "{full}"
+    );
+}
+
+#[test]
+fn what_does_not_exist_is_named_and_not_made() {
+    let work = Work::new();
+    let none = work.err(&["history"]);
+    assert!(
+        none.contains("there are no conversations in scheduler-data"),
+        "{none}"
+    );
+    work.ok(&["--yes"]);
+    let unknown = work.err(&["history", "--thread", "spring"]);
+    assert!(
+        unknown.contains("no conversation \"spring\"; there are: default"),
+        "{unknown}"
+    );
+    assert!(!work.path("scheduler-data/spring").exists());
+    let line = work.err(&["show", "4711"]);
+    assert!(line.contains("there is no line 4711"), "{line}");
+    let name = work.err(&["--thread", "../x"]);
+    assert!(name.contains("letters, digits"), "{name}");
+}
+
+#[test]
+fn a_database_that_is_none_is_left_as_it_is() {
+    let work = Work::new();
+    std::fs::create_dir(work.path("scheduler-data")).unwrap();
+    let noise: Vec<u8> = (0..5000_u32)
+        .map(|n| (n.wrapping_mul(2_654_435_761) >> 24) as u8)
+        .collect();
+    std::fs::write(work.path("scheduler-data/threads.db"), &noise).unwrap();
+    for args in [&["--yes"][..], &["history"]] {
+        let error = work.err(args);
+        assert!(error.contains("threads.db"), "{error}");
+    }
+    assert_eq!(
+        std::fs::read(work.path("scheduler-data/threads.db")).unwrap(),
+        noise
+    );
+}

@@ -1,0 +1,100 @@
+//! The stored data of a person: listed, exported, removed.
+use super::work::Work;
+
+#[test]
+fn conversations_are_listed_with_their_titles_and_states() {
+    let work = Work::new();
+    let none = work.err(&["threads"]);
+    assert!(none.contains("there are no conversations"), "{none}");
+    work.ok(&["--yes"]);
+    work.ok(&["--thread", "spring", "--request", "plan my week"]);
+    let listed = work.ok(&["threads"]);
+    let lines: Vec<_> = listed.lines().collect();
+    assert_eq!(
+        lines,
+        [
+            "default  finished  Plan my weeks: place everything.",
+            "spring  waits for an answer  plan my week",
+        ]
+    );
+}
+
+#[test]
+fn everything_of_a_conversation_can_be_taken_along() {
+    let work = Work::new();
+    work.ok(&["--yes"]);
+    work.ok(&["--request", "make a note: buy milk"]);
+    let said = work.ok(&["export", "mine"]);
+    assert!(said.contains("written: mine"), "{said}");
+    let events = |ics: &str| ics.matches("BEGIN:VEVENT").count();
+    assert_eq!(events(&work.read("mine/schedule.ics")), 21);
+    assert_eq!(
+        work.read("mine/notes.jsonl"),
+        "{\"kind\":\"note\",\"text\":\"buy milk\"}\n"
+    );
+    let log = work.read("mine/log.jsonl");
+    let history = work.ok(&["history"]);
+    assert_eq!(log.lines().count(), history.lines().count());
+    for line in log.lines() {
+        let record: serde_json::Value = serde_json::from_str(line).unwrap();
+        assert!(
+            record["seq"].is_u64() && record["fact"].is_object(),
+            "{line}"
+        );
+    }
+    let schedule: serde_json::Value =
+        serde_json::from_str(&work.read("mine/schedule.json")).unwrap();
+    assert_eq!(schedule, work.calendar());
+    for input in ["courses.ics", "tasks.toml"] {
+        let copy = work.read(&format!("scheduler-data/default/{input}"));
+        assert_eq!(work.read(&format!("mine/{input}")), copy);
+    }
+}
+
+#[test]
+fn a_conversation_is_removed_as_a_whole_and_only_if_the_person_agrees() {
+    let work = Work::new();
+    work.ok(&["--yes"]);
+    work.ok(&["--thread", "spring", "--yes"]);
+    let kept = work.err(&["delete", "default"]);
+    assert!(kept.contains("nothing was deleted; --yes"), "{kept}");
+    assert!(work.ok(&["threads"]).contains("default"));
+    let deleted = work.ok(&["delete", "default", "--yes"]);
+    assert_eq!(deleted, "deleted: default\n");
+    let left = work.ok(&["threads"]);
+    assert!(
+        left.starts_with("spring  finished") && !left.contains("default"),
+        "{left}"
+    );
+    assert!(!work.path("scheduler-data/default").exists());
+    assert_eq!(work.calendars(&["default", "spring"]), [false, true]);
+    let again = work.err(&["delete", "default", "--yes"]);
+    assert!(
+        again.contains("nothing of a conversation \"default\""),
+        "{again}"
+    );
+    // A new conversation can have the same name.
+    assert!(work.ok(&["--yes"]).contains("21 items placed"));
+}
+
+#[test]
+fn conversations_can_share_a_calendar_and_a_copy_has_its_own() {
+    let work = Work::new();
+    let shared = ["--schedule", "terms.db", "--calendar", "term"];
+    work.ok(&[&["--yes"], &shared[..]].concat());
+    // The other one finds everything placed, and has nothing to do.
+    let other = [&["--thread", "other", "--yes"], &shared[..]].concat();
+    let said = work.ok(&other);
+    assert!(!said.contains("21 items placed"), "{said}");
+    assert!(work.path("terms.db").exists());
+    let bad = work.err(&["--schedule", "http://host/x"]);
+    assert!(
+        bad.contains("allowed are a path, sqlite:PATH and mysql://"),
+        "{bad}"
+    );
+    let bad = work.err(&["--store", "ftp://me:secret@host/x"]);
+    assert!(
+        bad.contains("postgres://") && !bad.contains("secret"),
+        "{bad}"
+    );
+}

@@ -1,0 +1,207 @@
+//! SCH-T1: the person is asked, and the agent continues from the answer. No service, a scripted
+//! model.
+use crate::common::{FIRST, Talk, Turn, assert_paired, card, ends, lies, place, plan, task};
+use fugato::state::Role;
+use fugato_testkit::{assert_contains, session::TurnEnd};
+use scheduler::{
+    agent::{CardReply, Phase, QuestionTopic},
+    schedule::{PlacementStatus, Slot},
+    service::{CardAnswer, answer_status},
+};
+use serde_json::{Value, json};
+
+/// Returns a plan whose steps name no day, so they limit none.
+fn two_steps() -> Value {
+    plan(["Look for free time", "Place the first chapter"])
+}
+
+fn resume(id: &str, action: &str) -> CardAnswer {
+    serde_json::from_value(json!({ "interaction_id": id, "type": "confirm", "action": action }))
+        .unwrap()
+}
+
+/// Returns the stable code of an answer that was not accepted.
+fn refusal(turn: &Turn) -> Option<&'static str> {
+    match &turn.end {
+        TurnEnd::Run(end) => answer_status(end),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn sch_t1_a_plan_is_accepted() {
+    let stage = Talk::new([task(), two_steps()]);
+    let asked = stage.say("Place the first chapter").await;
+    assert_eq!(card(&asked).topic, QuestionTopic::Plan);
+    assert_eq!(
+        card(&asked).summary,
+        "1. Look for free time (done when: it is so)\n2. Place the first chapter (done when: it is so)"
+    );
+    assert_eq!(asked.state().phase, Phase::Interrupted);
+    assert_eq!(stage.model.requests().len(), 2);
+
+    stage.says(&crate::common::look("find_free", json!({ "duration": 2 })));
+    stage.says(&json!({ "action": "ask_user", "speak": "When?" }));
+    let went_on = stage.approve().await;
+    let told = ["confirmed", "executing", "executing", "ask_user"];
+    assert_eq!(went_on.statuses(), told);
+    assert_eq!(
+        went_on.tools(),
+        [("find_free", fugato::stream::ToolStatus::Ok)]
+    );
+    assert_eq!(went_on.state().plan.steps.len(), 2);
+    assert_eq!(card(&went_on).summary, "When?");
+}
+
+#[tokio::test]
+async fn sch_t1_a_plan_is_rejected() {
+    let stage = Talk::new([task(), two_steps(), plan(["Only look"])]);
+    stage.say("Place the first chapter").await;
+    let again = stage
+        .answer(CardReply::reject(Some("just look".into())))
+        .await;
+    assert_eq!(again.statuses(), ["rejected", "planning", "plan_confirm"]);
+    assert_eq!(card(&again).summary, "1. Only look (done when: it is so)");
+    // The planner saw the reason, and the old plan was gone when it planned again.
+    let seen = crate::common::told(stage.model.requests().last().unwrap());
+    assert_contains(&seen, "just look");
+    assert!(!seen.contains("Look for free time"), "{seen}");
+}
+
+/// Starts a conversation that waits for consent to a write.
+async fn writing(rest: impl IntoIterator<Item = Value>) -> Talk {
+    let script = [task(), two_steps(), place(FIRST, 1, 3)];
+    let stage = Talk::new(script.into_iter().chain(rest));
+    stage.say("Place the first chapter").await;
+    let asked = stage.approve().await;
+    assert_eq!(card(&asked).topic, QuestionTopic::Tool);
+    assert_eq!(lies(asked.state(), FIRST), []);
+    stage
+}
+
+#[tokio::test]
+async fn sch_t1_a_write_is_accepted() {
+    let stage = writing([]).await;
+    let before = stage.model.requests().len();
+    // The script is over, so the rest runs without a model.
+    let done = stage.approve().await;
+    assert_contains(&done.error(), "call 4 of a script with 3 replies");
+    assert_eq!(stage.model.requests().len(), before + 1);
+    let agent = stage.state().await;
+    assert_eq!(lies(&agent, FIRST), [Slot::new(1, 3, 4)]);
+    let placed = agent.schedule.as_ref().unwrap().task(FIRST).unwrap();
+    assert_eq!(placed.status, PlacementStatus::Suggested);
+    assert_eq!(agent.wanted, None);
+    assert_paired(&agent);
+    // The pair was in the history before the model was asked again.
+    let seen = crate::common::told(stage.model.requests().last().unwrap());
+    assert_contains(&seen, "placed task 3");
+}
+
+#[tokio::test]
+async fn sch_t1_a_write_is_rejected() {
+    let stage = writing([place(FIRST, 2, 5)]).await;
+    let other = stage
+        .answer(CardReply::reject(Some("not on Monday".into())))
+        .await;
+    assert_eq!(other.statuses(), ["rejected", "executing", "tool_confirm"]);
+    assert_eq!(
+        card(&other).summary,
+        "“Chapter 1” goes to Tue 2026-09-15, from section 5"
+    );
+    let agent = other.state();
+    assert_eq!(lies(agent, FIRST), []);
+    assert_paired(agent);
+    let said: Vec<_> = agent
+        .conversation
+        .history
+        .iter()
+        .rev()
+        .take(2)
+        .map(|message| (message.role, message.content.as_str()))
+        .collect();
+    assert_eq!(
+        said,
+        [
+            (Role::User, "not on Monday"),
+            (
+                Role::Tool,
+                "not executed, the user rejected it: not on Monday"
+            ),
+        ]
+    );
+}
+
+#[tokio::test]
+async fn sch_t1_a_question_is_answered() {
+    let question = json!({ "action": "ask_user", "speak": "Mornings or evenings?" });
+    let stage = Talk::new([
+        task(),
+        two_steps(),
+        question,
+        ends("next_plan"),
+        json!({ "action": "ask_user", "speak": "And then?" }),
+    ]);
+    stage.say("Place the first chapter").await;
+    let asked = stage.approve().await;
+    assert_eq!(card(&asked).topic, QuestionTopic::AskUser);
+    assert_eq!(card(&asked).summary, "Mornings or evenings?");
+    let went_on = stage.answer(CardReply::text("mornings")).await;
+    // The answer counts as evidence, so the step could be closed.
+    let told = ["resumed", "executing", "executing", "ask_user"];
+    assert_eq!(went_on.statuses(), told);
+    assert_eq!(went_on.state().plan.current, 1);
+    let seen = crate::common::told(stage.model.requests().get(3).unwrap());
+    assert!(
+        seen.contains("Mornings or evenings?") && seen.contains("mornings"),
+        "{seen}"
+    );
+}
+
+#[tokio::test]
+async fn sch_t1_a_stale_id_changes_nothing() {
+    let stage = writing([]).await;
+    let (before, records) = (stage.state().await, stage.records().await);
+    for id in ["interrupt#1~1", "nothing"] {
+        let run = stage
+            .service()
+            .resume(stage.thread(), &resume(id, "approve"), "")
+            .unwrap();
+        let refused = stage.follow(run).await;
+        assert_eq!(refusal(&refused), Some("stale_resume"), "{id}");
+    }
+    assert_eq!(
+        (stage.state().await, stage.records().await),
+        (before, records)
+    );
+    assert_eq!(stage.model.requests().len(), 3);
+    // The card is still open, and can be answered.
+    let done = stage.approve().await;
+    assert_eq!(done.tools().len(), 1);
+}
+
+#[tokio::test]
+async fn sch_t1_an_unknown_action_changes_nothing() {
+    let stage = writing([]).await;
+    let (before, records) = (stage.state().await, stage.records().await);
+    let id = stage.card().id.to_string();
+    let mut silent = resume(&id, "");
+    silent.action = None;
+    for answer in [resume(&id, "maybe"), silent] {
+        let run = stage
+            .service()
+            .resume(stage.thread(), &answer, "perhaps")
+            .unwrap();
+        let refused = stage.follow(run).await;
+        assert_eq!(refusal(&refused), Some("invalid_confirm_action"));
+    }
+    assert_eq!(
+        (stage.state().await, stage.records().await),
+        (before, records)
+    );
+    let run = stage
+        .service()
+        .resume(stage.thread(), &resume(&id, "approve"), "")
+        .unwrap();
+    assert_eq!(stage.follow(run).await.tools().len(), 1);
+}

@@ -1,0 +1,420 @@
+//! K35 for this agent: whatever callers send, and whenever it dies, nothing in the calendar changes
+//! to which nobody has agreed, by a card or beforehand.
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::ready,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use crate::common::{CHOIR, GYM, deps, strict, week};
+use async_trait::async_trait;
+use axum::Router;
+use fugato::{
+    BoxError, RunnerOptions, ThreadId,
+    axum::AgentRoutes,
+    graph::machine::Fact,
+    llm::{ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError},
+    sqlite::{SqliteLog, SqliteOptions, Synchronous, rusqlite::Connection},
+};
+use fugato_testkit::{
+    ModelAnswer, ModelServer, TestProgram,
+    consent::{
+        ConsentAnswer, ConsentSim, ConsentWords, ConsentWorld, ServedProgram, TestRequest,
+        TestResponse, WorldStore,
+    },
+    log::Failure,
+};
+use futures::{FutureExt as _, StreamExt as _, future::BoxFuture};
+use scheduler::{
+    agent::Update,
+    llm_config::LlmConfig,
+    route::RouteSet,
+    served::ServedScheduler,
+    service::Service,
+    store::{
+        self, Calendar, Calendars, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite,
+    },
+};
+use serde_json::{Value, json};
+
+/// The days of the sample by name, as cards show them.
+const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
+
+/// A request for a place: the task, the day and the section.
+#[derive(Debug, Clone, Copy)]
+struct PlaceRequest {
+    task: u32,
+    day: u16,
+    section: u8,
+}
+
+impl PlaceRequest {
+    /// The last one in a text, such as "task 5 to day 9 section 3".
+    fn read(text: &str) -> Option<Self> {
+        let (_, rest) = text.rsplit_once("task ")?;
+        let mut words = rest.split(|c: char| !c.is_ascii_alphanumeric());
+        let task = words.next()?.parse().ok()?;
+        let mut after = |word| words.by_ref().skip_while(|it| *it != word).nth(1);
+        Some(Self {
+            task,
+            day: after("day")?.parse().ok()?,
+            section: after("section")?.parse().ok()?,
+        })
+    }
+
+    /// In the words of a card.
+    fn shown(self) -> Value {
+        let schedule = week();
+        let name = &schedule.task(self.task).unwrap().name;
+        let day = DAYS.get(usize::from((self.day - 1) % 7)).unwrap();
+        let (date, section) = (13 + self.day, self.section);
+        json!(format!(
+            "“{name}” goes to {day} 2026-09-{date}, from section {section}"
+        ))
+    }
+}
+
+/// A model that does what the request says, and asks before it.
+struct Obedient;
+
+#[async_trait]
+impl ChatModel for Obedient {
+    async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
+        tokio::task::yield_now().await;
+        let texts: Vec<_> = request.messages.iter().map(|it| &*it.content).collect();
+        let told = ChatDelta::text(said(&texts));
+        Ok(futures::stream::iter([Ok(told)]).boxed())
+    }
+}
+
+/// The answer of the model to these messages: each stage says at first what it is for.
+fn said(texts: &[&str]) -> String {
+    let is_stage = |words: &str| texts.iter().any(|text| text.contains(words));
+    if is_stage("You decide where a request leads") {
+        let all = texts.join("\n");
+        let (_, nonce) = all.rsplit_once("<route nonce=\"").unwrap_or_default();
+        let nonce = nonce.split('"').next().unwrap_or_default();
+        format!("<route nonce=\"{nonce}\" to=\"execute\">")
+    } else if is_stage("You decide whether a request is only talk") {
+        json!({ "intent": "task" }).to_string()
+    } else if is_stage("You plan how to carry out the request") {
+        let steps = json!([{ "content": "Move it", "done_when": "it is there" }]);
+        json!({ "action": "plan_done", "plan_steps": steps }).to_string()
+    } else if is_stage("You carry out the work") {
+        decided(texts).to_string()
+    } else {
+        "That was it.".to_owned()
+    }
+}
+
+fn decided(texts: &[&str]) -> Value {
+    let ends = json!({ "action": "done", "goal_check": "the result shows it" });
+    let part = |heading: &str| {
+        let mut texts = texts.iter();
+        texts
+            .find_map(|text| text.strip_prefix(heading))
+            .unwrap_or_default()
+    };
+    let (said, done) = (part("# Conversation"), part("# Work in this stage"));
+    let Some(wish) = PlaceRequest::read(said).filter(|_| done.contains("(nothing was done yet"))
+    else {
+        return ends;
+    };
+    json!({
+        "action": "confirm",
+        "tool_call": { "name": "move", "arguments": {
+            "task_id": wish.task, "new_day": wish.day, "new_slot_start": wish.section,
+        } },
+    })
+}
+
+/// The calendar, and what was written to it under which key.
+#[derive(Clone)]
+struct Counted {
+    store: Arc<dyn ScheduleStore>,
+    written: Arc<Mutex<BTreeMap<String, StoreWrite>>>,
+}
+
+#[async_trait]
+impl ScheduleStore for Counted {
+    async fn read(&self, calendar: &str) -> Result<Option<Calendar>, ScheduleStoreError> {
+        self.store.read(calendar).await
+    }
+
+    async fn write(
+        &self,
+        calendar: &str,
+        key: &str,
+        write: &StoreWrite,
+    ) -> Result<StoreReceipt, ScheduleStoreError> {
+        // Whether it is refused or not: nobody has agreed that it is tried.
+        lock(&self.written).insert(key.to_owned(), write.clone());
+        self.store.write(calendar, key, write).await
+    }
+
+    async fn delete(&self, calendar: &str) -> Result<(), ScheduleStoreError> {
+        self.store.delete(calendar).await
+    }
+}
+
+/// The agent about one calendar.
+struct Room {
+    folder: tempfile::TempDir,
+    books: Mutex<Option<Counted>>,
+    store: WorldStore,
+    open: Mutex<Option<(Router, Service)>>,
+    /// The consents given beforehand, by thread, position and time.
+    standing: Mutex<BTreeSet<(String, u64, i64, String)>>,
+}
+
+fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Room {
+    fn new(store: WorldStore) -> Result<Self, BoxError> {
+        Ok(Self {
+            folder: tempfile::tempdir()?,
+            books: Mutex::default(),
+            store,
+            open: Mutex::default(),
+            standing: Mutex::default(),
+        })
+    }
+
+    /// The same over a file.
+    fn on_file() -> Result<Self, BoxError> {
+        Self::new(WorldStore::in_file(|path, clock| {
+            let options = SqliteOptions::default().clock(move || clock.now());
+            SqliteLog::open_with(path, options.synchronous(Synchronous::Normal))
+        })?)
+    }
+
+    async fn books(&self) -> Result<Counted, BoxError> {
+        if let Some(books) = lock(&self.books).clone() {
+            return Ok(books);
+        }
+        let path = self.folder.path().join("schedule.db");
+        let store = store::open(&path.display().to_string()).await?;
+        let schedule = week();
+        let filled = StoreWrite::Import { schedule };
+        store.write("home", "import", &filled).await?;
+        let written = Arc::default();
+        let books = Counted { store, written };
+        *lock(&self.books) = Some(books.clone());
+        Ok(books)
+    }
+
+    /// Reads what the log says of requests that ask not to be asked.
+    async fn read_standing(&self) -> Result<(), BoxError> {
+        let Some((_, service)) = lock(&self.open).clone() else {
+            return Ok(());
+        };
+        for name in ["t1", "t2"] {
+            let thread = ThreadId::new(name)?;
+            let history = service.runner().history(&thread, 1, 10_000).await;
+            for entry in history.unwrap_or_default() {
+                let Fact::Started {
+                    updates: Some(updates),
+                    ..
+                } = &entry.fact
+                else {
+                    continue;
+                };
+                let updates: Vec<Update> = serde_json::from_str(updates.get())?;
+                for update in updates {
+                    let Update::Requested(request) = update else {
+                        continue;
+                    };
+                    let wish = PlaceRequest::read(&request.text).filter(|_| request.always_execute);
+                    if let Some(wish) = wish {
+                        let shown = wish.shown().to_string();
+                        let of = (name.to_owned(), entry.seq, entry.at, shown);
+                        lock(&self.standing).insert(of);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl ConsentWorld for Room {
+    async fn restart(&self) -> Result<(), BoxError> {
+        let books: Arc<dyn ScheduleStore> = Arc::new(self.books().await?);
+        let mind = LlmConfig {
+            routes: RouteSet::Five,
+            ..strict(Obedient)
+        };
+        let deps = deps(week()).mind(mind);
+        let deps = deps.calendars(Calendars::shared(books.clone(), "home"));
+        let (log, options) = (Arc::new(self.store.restart()?), RunnerOptions::default());
+        let service = Service::new(&deps, log, options, 30)?;
+        let router =
+            AgentRoutes::new(ServedScheduler::new(service.clone(), books, "home")).router();
+        *lock(&self.open) = Some((router, service));
+        Ok(())
+    }
+
+    async fn send(&self, _: &str, request: TestRequest) -> TestResponse {
+        if request.method == "DELETE" {
+            self.read_standing().await.unwrap();
+        }
+        let (router, _) = lock(&self.open).clone().unwrap();
+        request.call(router).await
+    }
+
+    async fn writes(&self) -> Vec<Value> {
+        let books = lock(&self.books).clone();
+        let Some(books) = books else { return vec![] };
+        let written = lock(&books.written);
+        written.values().map(shown).collect()
+    }
+
+    fn content(&self, prompt: &Value) -> Option<Value> {
+        let topics = ["tool", "plan"];
+        topics
+            .contains(&prompt["topic"].as_str()?)
+            .then(|| prompt["summary"].clone())
+    }
+
+    fn requests(&self) -> Vec<String> {
+        let wish = |task, day, section| format!("Move task {task} to day {day} section {section}");
+        vec![
+            wish(GYM, 8, 1),
+            wish(GYM, 9, 3),
+            wish(CHOIR, 10, 5),
+            wish(CHOIR, 11, 7),
+            wish(GYM, 12, 9),
+        ]
+    }
+
+    fn edits(&self) -> Vec<String> {
+        vec![
+            format!("Move task {GYM} to day 13 section 1"),
+            "not that".into(),
+        ]
+    }
+
+    fn turn(&self) -> Duration {
+        self.store.turn()
+    }
+
+    fn own_words(&self, words: &ConsentWords) -> Vec<TestRequest> {
+        let body = json!({
+            "thread": words.thread, "text": words.text, "extra": { "always_execute": true },
+        });
+        // Other words agree to what the model makes of them, which no test can tell beforehand; and
+        // of a program in other processes nobody here reads what its log records as agreed to.
+        let is_open = lock(&self.open).is_some();
+        let wish = PlaceRequest::read(&words.text).filter(|_| is_open);
+        let said = wish.map(|_| TestRequest::post("/sse/react", body));
+        said.into_iter().collect()
+    }
+
+    fn own_answers(&self, answer: &ConsentAnswer) -> Vec<TestRequest> {
+        let action = if answer.agrees { "approve" } else { "reject" };
+        let answers = json!({ answer.id.clone(): { "action": action } });
+        let path = format!("/threads/{}/resume", answer.thread);
+        vec![TestRequest::post(path, json!({ "answers": answers }))]
+    }
+
+    async fn standing(&self) -> Vec<Value> {
+        self.read_standing().await.unwrap();
+        let standing = lock(&self.standing);
+        let contents = standing.iter().map(|(.., content)| content);
+        contents
+            .map(|it| serde_json::from_str(it).unwrap())
+            .collect()
+    }
+}
+
+/// The change of a write, in the words of a card.
+fn shown(write: &StoreWrite) -> Value {
+    let StoreWrite::Changes { changes } = write else {
+        return json!(write);
+    };
+    let goes = changes.iter().filter_map(|change| {
+        let first = change.step.to()?.sections.first()?;
+        let (task, day, section) = (change.task, first.day, first.section);
+        Some(PlaceRequest { task, day, section }.shown())
+    });
+    let mut goes: Vec<_> = goes.collect();
+    match goes.pop() {
+        Some(one) if goes.is_empty() && changes.len() == 1 => one,
+        _ => json!(changes),
+    }
+}
+
+/// Lets the leases of the processes that died expire, as if ten seconds had passed; before the
+/// first ones start, fills the calendar.
+fn prepare(program: &TestProgram) -> BoxFuture<'_, Result<(), BoxError>> {
+    async {
+        let threads = program.path("scheduler-data/threads.db");
+        if threads.exists() {
+            let opened = Connection::open(threads)?;
+            opened.busy_timeout(Duration::from_secs(5))?;
+            opened.execute("UPDATE thread SET lease_until = 0", [])?;
+            return Ok(());
+        }
+        std::fs::create_dir(program.path("scheduler-data"))?;
+        let path = program.path("scheduler-data/schedule.db");
+        let store = store::open(&path.display().to_string()).await?;
+        let filled = StoreWrite::Import { schedule: week() };
+        store.write("home", "import", &filled).await?;
+        Ok(())
+    }
+    .boxed()
+}
+
+fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
+    let opened = Connection::open(program.path("scheduler-data/schedule.db")).unwrap();
+    opened.busy_timeout(Duration::from_secs(5)).unwrap();
+    let sql = "SELECT content FROM applied WHERE idempotency_key <> 'import'";
+    let mut select = opened.prepare(sql).unwrap();
+    let rows = select.query_map([], |row| row.get::<_, String>(0)).unwrap();
+    let written = rows.map(|row| serde_json::from_str(&row.unwrap()).unwrap());
+    ready(written.map(|write| shown(&write)).collect()).boxed()
+}
+
+/// The program itself, with a model on a server.
+fn processes() -> Result<ServedProgram<Room>, BoxError> {
+    let model = ModelServer::deciding(|request| {
+        let messages = request["messages"].as_array().unwrap();
+        let texts = messages.iter().filter_map(|it| it["content"].as_str());
+        ModelAnswer::text(&said(&texts.collect::<Vec<_>>()), "stop")
+    });
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_scheduler"));
+    let args = ["--base-url", &model.url(), "--model", "obedient"];
+    let like = Room::new(WorldStore::in_memory())?;
+    Ok(ServedProgram::new(like, (program, &args), prepare, written))
+}
+
+#[tokio::test]
+async fn k35_the_calendar_does_not_change_without_a_consent() -> Result<(), Failure> {
+    let report = ConsentSim::new(|| Room::new(WorldStore::in_memory()))
+        .steps(14)
+        .run()
+        .await?;
+    report.assert_tried();
+    Ok(())
+}
+
+#[tokio::test]
+async fn k35_nor_over_a_file() -> Result<(), Failure> {
+    let sim = ConsentSim::new(Room::on_file).cases(50).seed(20_000);
+    let report = sim.steps(14).run().await?;
+    report.assert_tried();
+    Ok(())
+}
+
+#[tokio::test]
+async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
+    let sim = ConsentSim::new(processes).cases(8);
+    // Each write takes two cards: one of the plan, and one of the change.
+    let report = sim.steps(60).run().await?;
+    report.assert_tried();
+    Ok(())
+}

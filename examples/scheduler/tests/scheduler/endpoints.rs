@@ -1,0 +1,396 @@
+//! Files are uploaded and the schedule is downloaded, through the endpoints next to those of the
+//! agent.
+use std::sync::Arc;
+
+use crate::common::{deps, week};
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{Request, StatusCode},
+};
+use fugato::{
+    axum::{AgentRoutes, Limits},
+    graph::RunnerOptions,
+    store::MemoryLog,
+};
+use scheduler::{
+    calendar::Lang,
+    schedule::{Change, PlacementStatus, ScheduleState, Slot, differences},
+    served::ServedScheduler,
+    service::Service,
+    store::{
+        self, Calendar, MemoryNote, NoteKind, ScheduleStore, ScheduleStoreError, StoreReceipt,
+        StoreWrite,
+    },
+    transfer::Transfer,
+};
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+const COURSES: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//x//EN\r\nBEGIN:VEVENT\r\nUID:1\r\n\
+    DTSTAMP:20260101T000000Z\r\nDTSTART:20260302T090000Z\r\nDTEND:20260302T104000Z\r\n\
+    SUMMARY:Logic\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n";
+const TASKS: &str = "zone = \"UTC\"\n[window]\nstart = 2026-03-02\nweeks = 2\n\
+    [[classes]]\nname = \"Reading\"\nitems = [\"One\", \"Two\"]\n";
+
+struct Fixture {
+    app: Router,
+    store: Arc<dyn ScheduleStore>,
+    folder: tempfile::TempDir,
+}
+
+async fn desk() -> Fixture {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("schedule.db").display().to_string();
+    let store = store::open(&path).await.expect("a database");
+    let schedule = week();
+    let filled = StoreWrite::Import { schedule };
+    store
+        .write("home", "import", &filled)
+        .await
+        .expect("a calendar");
+    let log = Arc::new(MemoryLog::default());
+    let service = Service::new(&deps(week()), log, RunnerOptions::default(), 30);
+    let service = service.expect("the wiring is checked");
+    let transfer = Transfer::new(store.clone(), "home", folder.path(), Lang::En);
+    let routes = AgentRoutes::new(ServedScheduler::new(service, store.clone(), "home"));
+    let limits = Limits::default().body(4000);
+    let app = routes.limits(limits).beside(transfer.routes()).router();
+    Fixture { app, store, folder }
+}
+
+impl Fixture {
+    async fn ask(&self, method: &str, path: &str, body: String) -> (StatusCode, String) {
+        let request = Request::builder().method(method).uri(path);
+        let request = request.header("content-type", "application/json");
+        let request = request.body(Body::from(body)).expect("a request");
+        let response = self.app.clone().oneshot(request).await.expect("an answer");
+        let status = response.status();
+        let body = to_bytes(response.into_body(), usize::MAX)
+            .await
+            .expect("a body");
+        (status, String::from_utf8_lossy(&body).into_owned())
+    }
+
+    async fn bring(&self, files: Value) -> (StatusCode, Value) {
+        let (status, told) = self.ask("PUT", "/calendar", files.to_string()).await;
+        (status, serde_json::from_str(&told).expect("JSON"))
+    }
+
+    async fn names(&self) -> Vec<String> {
+        let stored = self.store.read("home").await.expect("a store");
+        let tasks = stored.expect("a calendar").schedule.tasks;
+        tasks.into_iter().map(|task| task.name).collect()
+    }
+}
+
+#[tokio::test]
+async fn a_timetable_is_brought_and_the_schedule_taken_away() {
+    let desk = desk().await;
+    let note = MemoryNote {
+        kind: NoteKind::Note,
+        text: "tea".into(),
+    };
+    let noted = StoreWrite::Note(note.clone());
+    let noted = desk.store.write("home", "note", &noted).await;
+    noted.expect("a note");
+    let both = json!({ "courses": COURSES, "tasks": TASKS });
+    for _ in 0..2 {
+        let told = json!({ "courses": 1, "items": 2, "remarks": [] });
+        assert_eq!(desk.bring(both.clone()).await, (StatusCode::OK, told));
+        assert_eq!(desk.names().await, ["Logic", "One", "Two"]);
+    }
+    // Notes stay, and the classes are those of the file.
+    let stored = desk.store.read("home").await.expect("a store");
+    assert_eq!(stored.expect("a calendar").notes, [note]);
+    let (_, shown) = desk.ask("GET", "/calendar", String::new()).await;
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    assert_eq!(shown["schedule"]["task_classes"][0]["name"], "Reading");
+    // One file alone replaces its part.
+    let tasks = TASKS.replace("Two", "Three");
+    assert_eq!(
+        desk.bring(json!({ "tasks": tasks })).await.0,
+        StatusCode::OK
+    );
+    assert_eq!(desk.names().await, ["Logic", "One", "Three"]);
+    let (status, ics) = desk.ask("GET", "/calendar.ics", String::new()).await;
+    assert_eq!(status, StatusCode::OK);
+    assert!(
+        ics.starts_with("BEGIN:VCALENDAR\r\n") && ics.ends_with("END:VCALENDAR\r\n"),
+        "{ics}"
+    );
+}
+
+impl Fixture {
+    async fn schedule(&self) -> ScheduleState {
+        let stored = self.store.read("home").await.expect("a store");
+        stored.expect("a calendar").schedule
+    }
+
+    /// Returns the write that gives tasks these places, based on the current calendar.
+    async fn placing(&self, places: &[(&str, Slot)]) -> StoreWrite {
+        let before = self.schedule().await;
+        let mut after = before.clone();
+        for (name, slot) in places {
+            let task = before.tasks.iter().find(|task| task.name == *name);
+            after.apply(&Change::Place {
+                task: task.expect("a task").state_id,
+                slots: vec![*slot],
+                host: None,
+                status: PlacementStatus::Existing,
+            });
+        }
+        let changes = differences(&before, &after);
+        StoreWrite::Changes { changes }
+    }
+
+    async fn place(&self, places: &[(&str, Slot)]) {
+        let write = self.placing(places).await;
+        let written = self.store.write("home", "placed", &write).await;
+        assert_eq!(written.expect("a store"), StoreReceipt::Stored);
+    }
+
+    async fn lie(&self) -> Vec<(String, Vec<Slot>)> {
+        let tasks = self.schedule().await.tasks.into_iter();
+        tasks.map(|task| (task.name, task.slots)).collect()
+    }
+}
+
+#[tokio::test]
+async fn consent_is_for_the_item_that_was_shown_and_not_for_another_in_its_place() {
+    let desk = desk().await;
+    let both = json!({ "courses": COURSES, "tasks": TASKS });
+    assert_eq!(desk.bring(both).await.0, StatusCode::OK);
+    // The person is asked about the first item, and uploads other files before agreeing.
+    let asked = desk.placing(&[("One", Slot::new(2, 1, 2))]).await;
+    let other = TASKS.replace("\"One\", \"Two\"", "\"Another\", \"One\"");
+    assert_eq!(
+        desk.bring(json!({ "tasks": other })).await.0,
+        StatusCode::OK
+    );
+    let agreed = desk.store.write("home", "agreed", &asked).await;
+    let StoreReceipt::Conflict(conflict) = agreed.expect("a store") else {
+        panic!("the consent was written");
+    };
+    assert_eq!(conflict.to_string(), "\"One\" is no longer in the calendar");
+    let pending = vec![];
+    assert_eq!(desk.lie().await[1], ("Another".to_owned(), pending));
+}
+
+/// Returns a calendar with the lecture on this date, and a walk on the first Monday.
+fn week_of(lecture: &str) -> String {
+    let walk = "BEGIN:VEVENT\r\nUID:2\r\nDTSTAMP:20260101T000000Z\r\n\
+        DTSTART:20260302T140000Z\r\nDTEND:20260302T154000Z\r\nSUMMARY:Walk\r\n\
+        END:VEVENT\r\nEND:VCALENDAR\r\n";
+    let courses = COURSES.replace("20260302", lecture);
+    courses.replace("END:VCALENDAR\r\n", walk)
+}
+
+#[tokio::test]
+async fn what_was_agreed_to_outlives_an_import() {
+    let desk = desk().await;
+    let tasks = format!("embeddable = [\"Walk\"]\n{TASKS}");
+    let both = json!({ "courses": week_of("20260302"), "tasks": tasks });
+    assert_eq!(desk.bring(both).await.0, StatusCode::OK);
+    let lecture = desk.lie().await[0].1.clone();
+    let (one, two) = (
+        Slot::new(2, 1, 2),
+        Slot {
+            day: 3,
+            ..lecture[0]
+        },
+    );
+    let (walk, from) = (Slot::new(5, 1, 2), desk.lie().await[1].clone());
+    assert_eq!(from.0, "Walk");
+    desk.place(&[("One", one), ("Two", two), ("Walk", walk)])
+        .await;
+    let named = |name: &str, slots: &[Slot]| (name.to_owned(), slots.to_vec());
+    // Other tasks, and the same timetable: the remaining items keep their places.
+    let three = tasks.replace("\"Two\"]", "\"Two\", \"Three\"]");
+    assert_eq!(
+        desk.bring(json!({ "tasks": three })).await.0,
+        StatusCode::OK
+    );
+    let lies = desk.lie().await;
+    assert_eq!(
+        lies[1..],
+        [
+            named("Walk", &[walk]),
+            named("One", &[one]),
+            named("Two", &[two]),
+            named("Three", &[])
+        ]
+    );
+    // Another timetable: the remarks name the item that loses its place.
+    let moved = json!({ "courses": week_of("20260304") });
+    let (status, told) = desk.bring(moved).await;
+    assert_eq!(status, StatusCode::OK);
+    assert_eq!(
+        told["remarks"],
+        json!(["“Two” lost its place, which is no longer free."])
+    );
+    let mut lies = desk.lie().await;
+    lies.sort();
+    assert_eq!(
+        lies,
+        [
+            named("Logic", &[two]),
+            named("One", &[one]),
+            named("Three", &[]),
+            named("Two", &[]),
+            from,
+        ]
+    );
+}
+
+/// A store that refuses every write.
+struct Full(Arc<dyn ScheduleStore>);
+
+#[async_trait::async_trait]
+impl ScheduleStore for Full {
+    async fn read(&self, calendar: &str) -> Result<Option<Calendar>, ScheduleStoreError> {
+        self.0.read(calendar).await
+    }
+
+    async fn write(
+        &self,
+        _: &str,
+        _: &str,
+        _: &StoreWrite,
+    ) -> Result<StoreReceipt, ScheduleStoreError> {
+        let issues = vec!["it is full".to_owned()];
+        Ok(StoreReceipt::Refused { issues })
+    }
+
+    async fn delete(&self, calendar: &str) -> Result<(), ScheduleStoreError> {
+        self.0.delete(calendar).await
+    }
+}
+
+#[tokio::test]
+async fn files_that_are_not_stored_are_not_kept() {
+    let mut desk = desk().await;
+    let both = json!({ "courses": COURSES, "tasks": TASKS });
+    assert_eq!(desk.bring(both).await.0, StatusCode::OK);
+    let full = Arc::new(Full(desk.store.clone()));
+    let transfer = Transfer::new(full, "home", desk.folder.path(), Lang::En);
+    desk.app = transfer.routes();
+    let other = json!({ "tasks": TASKS.replace("Two", "Three") }).to_string();
+    let (status, _) = desk.ask("PUT", "/calendar", other).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    let kept = std::fs::read_to_string(desk.folder.path().join("tasks.toml"));
+    assert_eq!(kept.expect("the file"), TASKS);
+}
+
+#[tokio::test]
+async fn what_cannot_be_brought_is_refused_in_words_and_changes_nothing() {
+    let desk = desk().await;
+    let before = desk.names().await;
+    let broken = COURSES.replace("END:VEVENT\r\n", "");
+    let unknown = format!("embeddable = [\"Opera\"]\n{TASKS}");
+    for (files, why) in [
+        (json!({}), "nothing was sent"),
+        (
+            json!({ "courses": COURSES, "path": "/etc/passwd" }),
+            "unknown field `path`",
+        ),
+        (json!({ "courses": broken, "tasks": TASKS }), "courses.ics"),
+        (
+            json!({ "courses": COURSES, "tasks": "weeks = many" }),
+            "tasks.toml",
+        ),
+        (
+            json!({ "courses": COURSES, "tasks": unknown }),
+            "`Opera`, which is not in the calendar; its entries are \"Logic\"",
+        ),
+        // There is no class file yet that the timetable could go with.
+        (json!({ "courses": COURSES }), "cannot read"),
+    ] {
+        let (status, told) = desk.bring(files.clone()).await;
+        assert_eq!(
+            (status.as_u16(), &told["error"]["type"]),
+            (422, &json!("unusable")),
+            "{files}"
+        );
+        let message = told["error"]["message"].as_str().expect("a message");
+        assert!(message.contains(why), "{message}");
+    }
+    let large = json!({ "courses": "x".repeat(5000) });
+    let (status, told) = desk.bring(large).await;
+    assert_eq!(
+        (status.as_u16(), &told["error"]["type"]),
+        (413, &json!("too_large"))
+    );
+    assert_eq!(desk.names().await, before);
+    let left = std::fs::read_dir(desk.folder.path()).expect("the folder");
+    let names = left.map(|entry| entry.expect("an entry").file_name());
+    let names: Vec<_> = names
+        .map(|name| name.to_string_lossy().into_owned())
+        .collect();
+    assert!(
+        names.iter().all(|name| name.starts_with("schedule.db")),
+        "{names:?}"
+    );
+}
+
+#[tokio::test]
+async fn sch_131_a_request_is_served_in_order() {
+    let desk = desk().await;
+    let body = json!({
+        "model": "scheduler", "stream": true,
+        "messages": [{ "role": "user", "content": "Hello there" }],
+        "extra": { "conversation_id": "desk", "task_class_ids": [1], "thinking": "auto" },
+    });
+    let (status, told) = desk
+        .ask("POST", "/v1/chat/completions", body.to_string())
+        .await;
+    assert_eq!(status, StatusCode::OK);
+    let frames: Vec<_> = told
+        .lines()
+        .filter_map(|line| line.strip_prefix("data: "))
+        .collect();
+    let (last, chunks) = frames.split_last().expect("frames");
+    assert_eq!(*last, "[DONE]");
+    let chunks: Vec<Value> = chunks
+        .iter()
+        .map(|it| serde_json::from_str(it).expect("JSON"))
+        .collect();
+    let codes: Vec<_> = chunks
+        .iter()
+        .filter_map(|it| it.pointer("/ext/status/code"))
+        .collect();
+    assert!(codes.contains(&&json!("accepted")), "{codes:?}");
+    let end = chunks
+        .last()
+        .and_then(|it| it.pointer("/choices/0/finish_reason"));
+    assert_eq!(end, Some(&json!("stop")));
+    // The text is stored before the end is sent, and the conversation has its title then.
+    let (_, listed) = desk.ask("GET", "/threads", String::new()).await;
+    let listed: Value = serde_json::from_str(&listed).expect("JSON");
+    assert_eq!(listed["threads"][0]["title"], "Hello there");
+    let (_, shown) = desk
+        .ask("GET", "/threads/desk/timeline", String::new())
+        .await;
+    let shown: Value = serde_json::from_str(&shown).expect("JSON");
+    let kinds: Vec<_> = shown["timeline"]
+        .as_array()
+        .expect("items")
+        .iter()
+        .collect();
+    assert_eq!(kinds[0]["text"], "Hello there");
+    assert!(kinds.iter().any(|item| item["kind"] == "assistant_text"));
+}
+
+#[tokio::test]
+async fn sch_132_unknown_classes_have_an_error_code() {
+    let desk = desk().await;
+    let body = json!({ "text": "Plan", "extra": { "task_class_ids": [1, 9] } });
+    let (status, told) = desk
+        .ask("POST", "/threads/desk/runs", body.to_string())
+        .await;
+    let told: Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!(
+        (status.as_u16(), &told["error"]["type"]),
+        (422, &json!("unknown_task_class"))
+    );
+}

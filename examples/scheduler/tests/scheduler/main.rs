@@ -1,0 +1,17 @@
+//! The scheduler, by requirement.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on has failed"
+)]
+mod agent;
+mod cli;
+mod common;
+mod confirm_loop;
+mod consent;
+mod endpoints;
+mod full_sequence;
+mod orchestration;
+mod served;
+mod small_models;
+mod store;

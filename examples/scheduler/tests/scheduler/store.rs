@@ -1,0 +1,6 @@
+//! Calendars in databases: the same scenarios for each kind, and whole conversations over them.
+mod conversations;
+mod crashes;
+mod mariadb;
+mod scenarios;
+mod sqlite;

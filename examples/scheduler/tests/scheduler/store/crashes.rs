@@ -1,0 +1,138 @@
+//! Agreed changes are stored once, wherever a process dies and whatever its log does.
+use std::sync::{Arc, Mutex, PoisonError};
+
+use async_trait::async_trait;
+use fugato::{Durability, EffectClass, graph::BoxError};
+use fugato_testkit::{
+    log::{Failure, OpenError, OpenedLog, TestClock},
+    sim::{CrashSim, CrashStore, Fault, InMemory, World},
+};
+use scheduler::{
+    agent::{AgentState, Card, CardReply, Request, Update},
+    deps::Deps,
+    graph::graph,
+    schedule::{ScheduleState, ScheduleTask},
+    store::{
+        Calendar, Calendars, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite, open,
+    },
+};
+
+use crate::store::scenarios::{NAME, Store, filled};
+
+/// The logs of a simulation, each with a calendar whose final state is checked.
+#[derive(Clone, Default)]
+struct Shelf {
+    logs: Arc<InMemory>,
+    open: Arc<Mutex<Option<(Store, tempfile::TempDir)>>>,
+    ends: Arc<Mutex<Vec<ScheduleState>>>,
+}
+
+impl Shelf {
+    fn store(&self) -> Option<Store> {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        open.as_ref().map(|(store, _)| store.clone())
+    }
+
+    async fn look(&self) -> Result<(), OpenError> {
+        if let Some(store) = self.store() {
+            let end = store.read(NAME).await?.ok_or("the calendar is gone")?;
+            let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+            if !ends.contains(&end.schedule) {
+                ends.push(end.schedule);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl CrashStore for Shelf {
+    async fn fresh(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
+        self.look().await?;
+        let folder = tempfile::tempdir()?;
+        let path = folder.path().join("schedule.db");
+        let store = open(&path.display().to_string()).await?;
+        filled(&store).await;
+        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some((store, folder));
+        self.logs.fresh(clock).await
+    }
+
+    async fn reopen(&self, clock: &TestClock) -> Result<OpenedLog, OpenError> {
+        self.logs.reopen(clock).await
+    }
+}
+
+/// A store whose process may die before it writes, and after.
+struct Mortal {
+    store: Store,
+    world: World,
+}
+
+impl Mortal {
+    async fn passes(&self, moment: &str, key: &str) -> Result<(), ScheduleStoreError> {
+        let passed = self.world.act_as(EffectClass::Keyed, moment, key).await;
+        let failed = |source: BoxError| ScheduleStoreError::Unavailable {
+            operation: "live",
+            source,
+        };
+        passed.map(|_| ()).map_err(failed)
+    }
+}
+
+#[async_trait]
+impl ScheduleStore for Mortal {
+    async fn read(&self, calendar: &str) -> Result<Option<Calendar>, ScheduleStoreError> {
+        self.store.read(calendar).await
+    }
+
+    async fn write(
+        &self,
+        calendar: &str,
+        key: &str,
+        write: &StoreWrite,
+    ) -> Result<StoreReceipt, ScheduleStoreError> {
+        self.passes("before the commit", key).await?;
+        let receipt = self.store.write(calendar, key, write).await?;
+        self.passes("after the commit", key).await?;
+        Ok(receipt)
+    }
+
+    async fn delete(&self, calendar: &str) -> Result<(), ScheduleStoreError> {
+        self.store.delete(calendar).await
+    }
+}
+
+fn simulation(shelf: &Shelf) -> CrashSim<AgentState> {
+    let calendars = shelf.clone();
+    CrashSim::new(move |world: &World| {
+        let store = calendars.store().ok_or("no store was opened")?;
+        let world = world.clone();
+        let store = Arc::new(Mortal { store, world });
+        let deps = Deps::new()?.calendars(Calendars::shared(store, NAME));
+        Ok::<_, BoxError>(graph(&deps)?)
+    })
+    .store(shelf.clone())
+    .input(|| vec![Update::Requested(Request::new("plan my week").classes([1]))])
+    .input(|| vec![Update::Requested(Request::new("make a note: milk"))])
+    .answer(|interrupt| {
+        let card: Card = serde_json::from_value(interrupt.question.prompt.clone()).ok()?;
+        assert_eq!(card.kind, "confirm", "{card:?}");
+        serde_json::to_value(CardReply::approve()).ok()
+    })
+    .durability([Durability::Strict, Durability::AtPause])
+    .random(4)
+}
+
+#[tokio::test]
+async fn sch_w5_no_crash_loses_or_doubles_what_was_agreed_to() -> Result<(), Failure> {
+    let shelf = Shelf::default();
+    let report = simulation(&shelf).run().await?;
+    assert!(report.faults.contains_key(&Fault::DiesAfter), "{report}");
+    shelf.look().await.unwrap();
+    let ends = shelf.ends.lock().unwrap().clone();
+    assert_eq!(ends.len(), 1, "every calendar ended alike: {ends:#?}");
+    assert!(ends[0].tasks.iter().all(ScheduleTask::is_placed));
+    let calendar = shelf.store().unwrap().read(NAME).await.unwrap().unwrap();
+    assert_eq!(calendar.notes.len(), 1);
+    Ok(())
+}

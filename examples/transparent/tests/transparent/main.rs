@@ -1,0 +1,11 @@
+//! Transparent, by requirement.
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on has failed"
+)]
+mod agent;
+mod common;
+mod consent;
+mod plugins;
+mod socket;

@@ -1,0 +1,223 @@
+//! The limits that Linux sets to a plugin, tried by a plugin.
+use std::{collections::BTreeMap, error::Error as _, path::Path};
+
+use fugato::{
+    BoxError, Registry, ToolCall, ToolContext,
+    mcp::plugin::{LoadedPlugins, PluginError},
+};
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, UdpSocket};
+
+use super::desk;
+use crate::common::{Done, Home};
+
+/// Puts the probe in the folder of the plugins, with these permissions, all of them granted.
+pub(crate) fn probe(stage: &Home, permissions: &[&str], settings: &str) {
+    let permissions = json!(permissions);
+    let manifest = json!({
+        "name": "probe", "version": "1", "entry": "main.py", "provides": ["try"],
+        "permissions": permissions, "auto_start": true,
+    });
+    stage.write("plugins/probe/manifest.json", &manifest.to_string());
+    stage.write("plugins/probe/main.py", include_str!("probe.py"));
+    let granted = format!("[plugins]\n{settings}\n[plugins.granted]\nprobe = {permissions}\n");
+    stage.write("config.toml", &granted);
+}
+
+pub(crate) async fn loaded(stage: &Home) -> LoadedPlugins {
+    let launcher = env!("CARGO_BIN_EXE_transparent");
+    desk(stage).plugins().launcher(launcher).load().await
+}
+
+/// Returns the plugins if they are locked in; none, with a printed line, if this kernel cannot
+/// lock.
+pub(crate) fn locked_in(loaded: LoadedPlugins) -> Option<LoadedPlugins> {
+    let mut refused = loaded.refused.iter();
+    let Some((name, why)) = refused.find(|(_, why)| matches!(why, PluginError::Unlockable(_)))
+    else {
+        return Some(loaded);
+    };
+    let cause = why.source().map(ToString::to_string).unwrap_or_default();
+    servers::skipped(&format!("the plugin {name} does not run: {why}: {cause}"));
+    None
+}
+
+pub(crate) fn registry(loaded: LoadedPlugins) -> Result<Registry<(), ()>, BoxError> {
+    Ok(Registry::builder().tools(loaded.tools).build()?)
+}
+
+/// Returns the probe's report of an attempt.
+pub(crate) async fn tried(registry: &Registry<(), ()>, what: &str, with: &str) -> String {
+    let call = ToolCall::new("c1", "probe_try", json!({ "what": what, "with": with }));
+    registry.call(&call, ToolContext::new(&())).await.text
+}
+
+/// Tries everything that a plugin may want, with these permissions. Returns none if this kernel
+/// cannot lock a plugin in; the plugin does not run then.
+async fn outcomes(
+    permissions: &[&str],
+) -> Result<Option<BTreeMap<&'static str, String>>, BoxError> {
+    let stage = Home::by_rule();
+    probe(&stage, permissions, "");
+    stage.write("files/theirs.txt", "theirs");
+    stage.write("threads.db", "what others said");
+    let Some(loaded) = locked_in(loaded(&stage).await) else {
+        return Ok(None);
+    };
+    let registry = registry(loaded)?;
+    let tcp = TcpListener::bind("127.0.0.1:0").await?;
+    let udp = UdpSocket::bind("127.0.0.1:0").await?;
+    let (tcp, udp) = (tcp.local_addr()?.port(), udp.local_addr()?.port());
+    let unix = stage.dir().join("socket");
+    let _unix = std::os::unix::net::UnixListener::bind(&unix)?;
+    let at = |path: &str| stage.dir().join(path).display().to_string();
+    let tries = [
+        ("its own program", "read", at("plugins/probe/main.py")),
+        ("another plugin", "read", at("plugins/words/main.py")),
+        ("the settings", "read", at("config.toml")),
+        ("the log", "read", at("threads.db")),
+        ("the users", "read", "/etc/passwd".into()),
+        ("what else lies there", "list", at("")),
+        ("its own folder", "write", at("plugins/probe/more.py")),
+        (
+            "a temporary file",
+            "write",
+            std::env::temp_dir()
+                .join("fugato-probe")
+                .display()
+                .to_string(),
+        ),
+        ("a file of the root", "read", at("files/theirs.txt")),
+        ("a new file of the root", "write", at("files/new.txt")),
+        ("a link in the root", "link", at("files/link")),
+        ("out of the root", "write", at("files/../out.txt")),
+        ("deletes", "delete", at("files/theirs.txt")),
+        ("the notes", "read", at("notes/MEMORY.md")),
+        ("truncates the notes", "truncate", at("notes/MEMORY.md")),
+        ("changes the notes", "write", at("notes/MEMORY.md")),
+        ("tcp", "tcp", tcp.to_string()),
+        ("udp", "udp", udp.to_string()),
+        ("unix", "unix", unix.display().to_string()),
+        ("a command", "execute", "/bin/true".into()),
+        ("our environment", "environ", String::new()),
+        ("our variable", "variable", "CARGO_MANIFEST_DIR".into()),
+    ];
+    let mut outcomes = BTreeMap::new();
+    for (name, what, with) in tries {
+        outcomes.insert(name, tried(&registry, what, &with).await);
+    }
+    if scopes_signals() {
+        assert_eq!(tried(&registry, "signal", "").await, "EPERM");
+    }
+    Ok(Some(outcomes))
+}
+
+/// Returns true if Linux is 6.12 or later, which keeps a locked process from signalling others.
+fn scopes_signals() -> bool {
+    let release = std::fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+    let mut numbers = release
+        .split(['.', '-'])
+        .map_while(|part| part.parse::<u32>().ok());
+    (numbers.next(), numbers.next()) >= (Some(6), Some(12))
+}
+
+/// The outcomes for a plugin without any grant.
+const NOTHING: [(&str, &str); 22] = [
+    ("its own program", "done"),
+    ("another plugin", "EACCES"),
+    ("the settings", "EACCES"),
+    ("the log", "EACCES"),
+    ("the users", "EACCES"),
+    ("what else lies there", "EACCES"),
+    ("its own folder", "EACCES"),
+    ("a temporary file", "EACCES"),
+    ("a file of the root", "EACCES"),
+    ("a new file of the root", "EACCES"),
+    ("a link in the root", "EACCES"),
+    ("out of the root", "EACCES"),
+    ("deletes", "EACCES"),
+    ("the notes", "EACCES"),
+    ("truncates the notes", "EACCES"),
+    ("changes the notes", "EACCES"),
+    ("tcp", "EPERM"),
+    ("udp", "EPERM"),
+    ("unix", "EPERM"),
+    ("a command", "EACCES"),
+    ("our environment", "EACCES"),
+    ("our variable", "there is no 'CARGO_MANIFEST_DIR'"),
+];
+
+/// Returns these outcomes with some differences.
+fn but(different: &[(&'static str, &str)]) -> BTreeMap<&'static str, String> {
+    let all = NOTHING.iter().chain(different);
+    all.map(|(name, outcome)| (*name, (*outcome).to_owned()))
+        .collect()
+}
+
+#[tokio::test]
+async fn trn_w3_a_plugin_reaches_nothing_that_it_was_not_granted() -> Done {
+    if let Some(outcomes) = outcomes(&[]).await? {
+        assert_eq!(outcomes, but(&[]));
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn trn_w3_each_permission_opens_what_it_names_and_nothing_else() -> Done {
+    let files = [
+        ("a file of the root", "done"),
+        ("a new file of the root", "done"),
+        ("deletes", "done"),
+    ];
+    let cases: [(&str, &[(&str, &str)]); 4] = [
+        ("write-file", &files),
+        ("read-memory", &[("the notes", "done")]),
+        ("network-call", &[("tcp", "done"), ("udp", "done")]),
+        ("execute-command", &[("a command", "done")]),
+    ];
+    for (permission, opened) in cases {
+        if let Some(outcomes) = outcomes(&[permission]).await? {
+            assert_eq!(outcomes, but(opened), "{permission}");
+        }
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn trn_w3_what_is_not_locked_in_runs_only_where_somebody_said_so() -> Done {
+    let stage = Home::by_rule();
+    probe(&stage, &[], "unlocked = [\"probe\"]");
+    let free = registry(loaded(&stage).await)?;
+    assert_eq!(tried(&free, "read", "/etc/passwd").await, "done");
+    // The launcher is not ours: nothing runs, rather than run unlocked.
+    probe(&stage, &[], "");
+    let loaded = desk(&stage).plugins().launcher("/bin/false").load().await;
+    assert!(loaded.tools.is_empty());
+    let refused: Vec<_> = loaded
+        .refused
+        .iter()
+        .map(|(name, _)| name.as_str())
+        .collect();
+    assert_eq!(refused, ["probe", "words"]);
+    assert!(Path::new("/bin/false").exists());
+    Ok(())
+}
+
+#[tokio::test]
+async fn trn_w3_a_plugin_has_limits() -> Done {
+    let stage = Home::by_rule();
+    probe(&stage, &["write-file"], "");
+    stage.write("files/theirs.txt", "theirs");
+    let Some(loaded) = locked_in(loaded(&stage).await) else {
+        return Ok(());
+    };
+    let registry = registry(loaded)?;
+    let told: Value = serde_json::from_str(&tried(&registry, "limits", "").await)?;
+    let limits = json!({
+        "CORE": 0, "CPU": 3600, "DATA": 4_u64 << 30, "FSIZE": 1 << 30, "NOFILE": 1024, "NICE": 10,
+    });
+    assert_eq!(told, limits);
+    let path = stage.dir().join("files/theirs.txt").display().to_string();
+    assert_eq!(tried(&registry, "grow", &path).await, "EFBIG");
+    Ok(())
+}

@@ -1,0 +1,224 @@
+//! The protocol of envelopes over a WebSocket, through the server: every event in its order, also
+//! after a lost connection.
+mod servers;
+
+use fugato::axum::AgentRoutes;
+use futures::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async, tungstenite::Message};
+use transparent::served::ServedTransparent;
+
+use crate::common::{Done, Home, ORDER, WISH};
+
+type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+/// Returns the address of the agent, served as long as the test runs.
+async fn server(stage: &Home) -> std::io::Result<String> {
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let url = format!("ws://{}/ws/chat?thread=desk", listener.local_addr()?);
+    let routes = AgentRoutes::new(ServedTransparent::new(stage.runner(), None));
+    tokio::spawn(fugato::axum::serve(
+        listener,
+        routes,
+        std::future::pending(),
+    ));
+    Ok(url)
+}
+
+async fn say(socket: &mut Socket, message: &Value) -> Done {
+    Ok(socket.send(Message::text(message.to_string())).await?)
+}
+
+/// Returns the envelopes up to an event of this name, without keep-alives.
+async fn until(socket: &mut Socket, last: &str) -> Result<Vec<Value>, fugato::BoxError> {
+    let mut heard = vec![];
+    while let Some(message) = socket.next().await {
+        let Message::Text(text) = message? else {
+            continue;
+        };
+        let envelope: Value = serde_json::from_str(&text)?;
+        let field = |name: &str| envelope.get(name).and_then(Value::as_str);
+        let name = field("event").unwrap_or_default().to_owned();
+        if name == "ping" {
+            continue;
+        }
+        // The time is ISO 8601 in UTC.
+        let is_utc = field("timestamp").is_some_and(|time| time.ends_with('Z'));
+        assert!(is_utc, "{envelope}");
+        let is_status = name == "status" && last != "status";
+        if !is_status {
+            heard.push(envelope);
+        }
+        if name == last {
+            return Ok(heard);
+        }
+    }
+    Err("the server has closed the socket".into())
+}
+
+fn names(heard: &[Value]) -> Vec<&str> {
+    heard
+        .iter()
+        .filter_map(|envelope| envelope.get("event")?.as_str())
+        .collect()
+}
+
+#[tokio::test]
+async fn trn_12_trn_13_trn_14_the_reference_run_over_a_socket() -> Done {
+    let stage = Home::by_rule();
+    let (mut socket, _) = connect_async(server(&stage).await?).await?;
+    say(
+        &mut socket,
+        &json!({ "event": "user_input", "data": { "content": WISH } }),
+    )
+    .await?;
+    let heard = until(&mut socket, "final_answer").await?;
+    let named = ORDER.map(|told| told.split(' ').next().unwrap_or_default());
+    assert_eq!(names(&heard), named);
+    let of = |name: &str| {
+        heard
+            .iter()
+            .find(|envelope| envelope["event"] == name)
+            .map(|envelope| &envelope["data"])
+    };
+    assert_eq!(
+        of("user_input").map(|data| &data["content"]),
+        Some(&json!(WISH))
+    );
+    assert_eq!(
+        of("planning")
+            .and_then(|data| data["steps"].as_array())
+            .map(Vec::len),
+        Some(2)
+    );
+    assert_eq!(of("rag_query"), Some(&json!({ "query": "项目计划书" })));
+    assert!(
+        of("rag_result")
+            .is_some_and(|data| data["results"].is_array() && data["scores"].is_array())
+    );
+    let call = of("tool_call").ok_or("a call")?;
+    assert_eq!(
+        (&call["name"], &call["params"]["days"]),
+        (&json!("list_files"), &json!(14))
+    );
+    let result = of("tool_result").ok_or("a result")?;
+    assert_eq!(result["success"], true);
+    assert!(
+        result["output"]
+            .as_str()
+            .is_some_and(|output| output.contains("plan_v1.md")),
+        "{result}"
+    );
+    assert!(of("final_answer").is_some_and(|data| {
+        data["content"]
+            .as_str()
+            .is_some_and(|text| text.contains("draft.docx"))
+    }));
+    // An unusable message is reported, and the conversation goes on.
+    say(
+        &mut socket,
+        &json!({ "event": "user_input", "data": { "content": "  " } }),
+    )
+    .await?;
+    let refused = until(&mut socket, "error").await?;
+    assert_eq!(
+        refused
+            .last()
+            .map(|envelope| &envelope["data"]["recoverable"]),
+        Some(&json!(true))
+    );
+    say(&mut socket, &json!({ "event": "ping" })).await?;
+    until(&mut socket, "pong").await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn trn_w4_trn_13_who_comes_back_misses_nothing_and_an_interrupt_is_answered() -> Done {
+    let stage = Home::by_rule();
+    let url = server(&stage).await?;
+    let (mut socket, _) = connect_async(&url).await?;
+    say(
+        &mut socket,
+        &json!({ "event": "user_input", "data": { "content": "find missing.md" } }),
+    )
+    .await?;
+    let live = until(&mut socket, "final_answer").await?;
+    drop(socket);
+    let (mut socket, _) = connect_async(&url).await?;
+    say(
+        &mut socket,
+        &json!({ "event": "resume", "data": { "after": 0 } }),
+    )
+    .await?;
+    let again = until(&mut socket, "final_answer").await?;
+    let told = |heard: &[Value]| -> Vec<(Value, Value)> {
+        let plain = |envelope: &Value| {
+            let mut data = envelope["data"].clone();
+            // The preview of a call is only for the stream.
+            if let Some(data) = data.as_object_mut() {
+                data.remove("preview");
+            }
+            (envelope["event"].clone(), data)
+        };
+        heard.iter().map(plain).collect()
+    };
+    assert_eq!(told(&again), told(&live));
+
+    say(
+        &mut socket,
+        &json!({ "event": "user_input", "data": { "content": "take a photo" } }),
+    )
+    .await?;
+    let asked = until(&mut socket, "interrupt").await?;
+    let asked = &asked.last().ok_or("a question")?["data"];
+    let answer = json!({ "id": asked["id"], "answer": false, "digest": asked["digest"] });
+    say(&mut socket, &json!({ "event": "answer", "data": answer })).await?;
+    let end = until(&mut socket, "final_answer").await?;
+    assert!(names(&end).contains(&"tool_result"), "{end:?}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn trn_16_trn_14_a_page_that_is_opened_again_shows_everything() -> Done {
+    let stage = Home::by_rule();
+    let address = server(&stage).await?;
+    stage.say(WISH).await;
+    stage.say("take a photo").await;
+    stage.reject().await;
+    let (_, rest) = address.split_once("//").ok_or("a URL")?;
+    let (host, _) = rest.split_once('/').ok_or("a path")?;
+    let mut page = TcpStream::connect(host).await?;
+    let request =
+        format!("GET /threads/desk HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+    page.write_all(request.as_bytes()).await?;
+    let mut answer = String::new();
+    page.read_to_string(&mut answer).await?;
+    let (_, body) = answer.split_once("\r\n\r\n").ok_or("a body")?;
+    let shown: Value = serde_json::from_str(body)?;
+    let items = shown["timeline"].as_array().ok_or("a timeline")?.iter();
+    let shown: Vec<&str> = items
+        .filter_map(|item| item.get("name").or_else(|| item.get("kind"))?.as_str())
+        .collect();
+    let first = [
+        &["user_text"],
+        &ORDER[1..7],
+        &["list_files", "list_files", "thinking", "assistant_text"],
+    ]
+    .concat();
+    let second = [
+        "user_text",
+        "task_analysis",
+        "thinking",
+        "take_photo",
+        "confirm_request",
+        "take_photo",
+        "thinking",
+        "assistant_text",
+    ];
+    assert_eq!(shown, [first, second.to_vec()].concat());
+    Ok(())
+}
