@@ -26,6 +26,8 @@ impl Spans {
             let message = format!("no spans can be sent to {}", crate::without_password(url));
             CliError::new(message).because(error)
         };
+        // An error means that the application has set a provider.
+        let _ = rustls::crypto::ring::default_provider().install_default();
         let exporter = SpanExporter::builder()
             .with_http()
             .with_protocol(Protocol::HttpBinary)

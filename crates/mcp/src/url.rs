@@ -85,6 +85,11 @@ impl Url {
 #[async_trait]
 impl Connect for Url {
     async fn connect(&self, handler: Handler, era: Era) -> Result<RunningServer, BoxError> {
+        #[cfg(feature = "tls")]
+        {
+            // An error means that the application has set a provider.
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        }
         let config = self.config()?;
         let transport = match &self.options.client {
             Some(client) => StreamableHttpClientTransport::with_client(client.clone(), config),

@@ -25,6 +25,8 @@ pub(crate) fn opts(url: &str, options: &MySqlOptions) -> Result<Opts, StoreError
 
 #[cfg(feature = "tls")]
 fn with_tls(builder: OptsBuilder, opts: &Opts, options: &MySqlOptions) -> OptsBuilder {
+    // An error means that the application has set a provider.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let Some(roots) = &options.roots else {
         return builder;
     };

@@ -8,7 +8,7 @@ use fugato_llm::{
 };
 use futures::{StreamExt as _, stream};
 use reqwest::{
-    RequestBuilder, Response,
+    Client, RequestBuilder, Response,
     header::{CONTENT_TYPE, HeaderValue},
 };
 use serde_json::Value;
@@ -17,6 +17,17 @@ use serde_json::Value;
 const MESSAGE_CHARS: usize = 500;
 /// The number of bytes that are read of the body of a failure.
 const BODY_BYTES: usize = 16 << 10;
+
+/// Creates a client. TLS needs a provider of ciphers, which is `ring` unless the application has set
+/// another.
+pub(crate) fn client() -> Client {
+    #[cfg(feature = "tls")]
+    {
+        // An error means that the application has set a provider.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+    }
+    Client::new()
+}
 
 /// Returns the value of a header that carries a key.
 pub(crate) fn secret(value: &str) -> Result<HeaderValue, ModelError> {

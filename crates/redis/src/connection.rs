@@ -157,7 +157,7 @@ fn prepare_tls() {
     #[cfg(feature = "tls")]
     {
         // An error means that the application has set one.
-        let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+        let _ = rustls::crypto::ring::default_provider().install_default();
     }
 }
 

@@ -43,7 +43,7 @@ impl Anthropic {
     /// Creates a client of the model with this name at `https://api.anthropic.com`.
     pub fn new(model: impl Into<String>) -> Self {
         Self {
-            http: Client::new(),
+            http: http::client(),
             url: endpoint("https://api.anthropic.com", PATH),
             key: None,
             model: model.into(),

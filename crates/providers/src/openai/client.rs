@@ -53,7 +53,7 @@ impl OpenAi {
     /// unchanged: `https://example.org/v1`, `https://example.org/api/v3`.
     pub fn new(base_url: &str, model: impl Into<String>) -> Self {
         Self {
-            http: Client::new(),
+            http: http::client(),
             url: endpoint(base_url, "/chat/completions"),
             key: None,
             model: model.into(),

@@ -37,7 +37,7 @@ impl OpenAiEmbedder {
     pub fn new(base_url: &str, model: impl Into<String>) -> Self {
         let model = model.into();
         Self {
-            http: Client::new(),
+            http: http::client(),
             url: endpoint(base_url, "/embeddings"),
             key: None,
             name: model.clone(),

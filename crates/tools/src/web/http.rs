@@ -71,6 +71,11 @@ impl HttpWeb {
         if !matches!(url.scheme(), "http" | "https") {
             return Err(bad(None));
         }
+        #[cfg(feature = "tls")]
+        {
+            // An error means that the application has set a provider.
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        }
         let http = Client::builder()
             .timeout(PATIENCE)
             .user_agent(concat!("fugato/", env!("CARGO_PKG_VERSION")))

@@ -60,6 +60,8 @@ pub(crate) fn url() -> Option<&'static str> {
 }
 
 fn server() -> Option<&'static Server> {
+    // This test makes HTTP clients of its own.
+    let _ = rustls::crypto::ring::default_provider().install_default();
     static SHARED: OnceLock<Option<Server>> = OnceLock::new();
     let start = || Aimock::start(include_str!("fixtures.json"));
     SHARED.get_or_init(start).as_ref()
