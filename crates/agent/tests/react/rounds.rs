@@ -2,8 +2,7 @@
 use std::time::Duration;
 
 use fugato_agent::{
-    Assistant, Corrections, REMEMBERED, React, ReactLoop, ReactUpdate, ReplyError, StopReason,
-    ToolUse,
+    Assistant, REMEMBERED, React, ReactLoop, ReactUpdate, ReplyError, StopReason, ToolUse,
 };
 use fugato_graph::{BoxError, Context, Outcome};
 use fugato_llm::{ChatDelta, DecisionStyle, ModelError, ModelErrorKind};
@@ -234,12 +233,7 @@ async fn l4_an_unusable_answer_is_corrected_and_too_many_end_the_run() -> TestRe
     assert_eq!((said.metadata.llm_calls, react.run.corrections), (2, 0));
 
     let model = Scripted::new(["look 1", "look 2"]);
-    let twice = |graph: ReactLoop| {
-        let corrections = Corrections::after(2);
-        graph
-            .style(DecisionStyle::JsonAction)
-            .corrections(corrections)
-    };
+    let twice = |graph: ReactLoop| graph.style(DecisionStyle::JsonAction).rejections(2);
     let (said, _) = run(&model, twice).await?;
     assert_eq!(said.metadata.stop_reason, "unusable_answers");
     assert_eq!(

@@ -2,6 +2,7 @@ use std::fmt::{self, Write as _};
 
 use fugato_state::{Message, Violation};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::NoObject;
 
@@ -57,11 +58,17 @@ impl RejectedAnswer {
         path: impl Into<String>,
         message: impl Into<String>,
     ) -> Self {
+        Self::at(path, message).raw(&raw.into())
+    }
+
+    /// Creates a rejection of a part of an answer, for a reader that does not have the whole: an
+    /// [`Ask`](crate::Ask) adds it.
+    pub fn at(path: impl Into<String>, message: impl Into<String>) -> Self {
         let violation = Violation {
             path: path.into(),
             message: message.into(),
         };
-        Self::new(RejectedClass::Sense, vec![violation], "").raw(&raw.into())
+        Self::new(RejectedClass::Sense, vec![violation], "")
     }
 
     /// Creates a rejection of text that is meant for a person and that a person should not read.
@@ -103,6 +110,14 @@ impl RejectedAnswer {
 
     pub(crate) fn raw(mut self, raw: &str) -> Self {
         raw.clone_into(&mut self.raw);
+        self
+    }
+
+    /// Sets the arguments of a call as the answer, if it is not set.
+    pub(crate) fn raw_or(self, arguments: &Value) -> Self {
+        if self.raw.is_empty() {
+            return self.raw(&arguments.to_string());
+        }
         self
     }
 
@@ -164,3 +179,9 @@ impl fmt::Display for RejectedAnswer {
 }
 
 impl std::error::Error for RejectedAnswer {}
+
+impl From<serde_json::Error> for RejectedAnswer {
+    fn from(error: serde_json::Error) -> Self {
+        Self::at("", error.to_string())
+    }
+}
