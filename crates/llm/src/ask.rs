@@ -134,8 +134,9 @@ impl<'a, T> Ask<'a, T> {
         let name = function.name.clone();
         let reader = move |response: &ChatResponse| {
             let (source, call) = function::call(response, &name);
-            let read =
-                |arguments: Value| read(&arguments).map_err(|rejected| rejected.raw_or(&arguments));
+            let read = |arguments: Value| {
+                read(&arguments).map_err(|rejected| rejected.raw(&arguments.to_string()))
+            };
             (source, call.and_then(read))
         };
         Self {
@@ -168,7 +169,7 @@ impl<'a, T> Ask<'a, T> {
         let mut request = self.request(request);
         let mut asked = AskError::default();
         let mut why = loop {
-            let answer = complete(model, &request).await;
+            let answer = self.complete(model, &request).await;
             if let Ok(response) = &answer {
                 asked.usage += response.usage.unwrap_or_default();
                 let made = u32::try_from(response.attempts.len()).unwrap_or(1);
@@ -206,6 +207,25 @@ impl<'a, T> Ask<'a, T> {
         };
         tracing::info!(target: "fugato.llm", stage = self.stage, reason = %why, "decided_by_rule");
         Ok(Answer::by_rule(rule(&why), why))
+    }
+
+    /// Sends one request, and gives up a model that keeps no time of its own.
+    async fn complete<M>(
+        &self,
+        model: &M,
+        request: &ChatRequest,
+    ) -> Result<ChatResponse, ModelError>
+    where
+        M: ChatModel + ?Sized,
+    {
+        let answer = model.complete(request.clone());
+        let left = self.profile.attempts.and(request.attempts);
+        let (Some(time), Some(left)) = (self.profile.timeout, left) else {
+            return answer.await;
+        };
+        let late = |_| ModelError::new(ModelErrorKind::TimedOut, "no answer in time");
+        let in_time = tokio::time::timeout(time.saturating_mul(left.max(1)), answer).await;
+        in_time.map_err(late)?
     }
 }
 
@@ -302,18 +322,4 @@ impl<'a, T, A> Ask<'a, T, A> {
         };
         (source, settled)
     }
-}
-
-/// Sends one request. A model that keeps no time of its own is given up after that of all attempts.
-async fn complete<M: ChatModel + ?Sized>(
-    model: &M,
-    request: &ChatRequest,
-) -> Result<ChatResponse, ModelError> {
-    let answer = model.complete(request.clone());
-    let (Some(time), Some(attempts)) = (request.timeout, request.attempts) else {
-        return answer.await;
-    };
-    let late = |_| ModelError::new(ModelErrorKind::TimedOut, "no answer in time");
-    let in_time = tokio::time::timeout(time.saturating_mul(attempts.max(1)), answer).await;
-    in_time.map_err(late)?
 }

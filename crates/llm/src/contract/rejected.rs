@@ -2,7 +2,6 @@ use std::fmt::{self, Write as _};
 
 use fugato_state::{Message, Violation};
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 
 use crate::NoObject;
 
@@ -110,14 +109,6 @@ impl RejectedAnswer {
 
     pub(crate) fn raw(mut self, raw: &str) -> Self {
         raw.clone_into(&mut self.raw);
-        self
-    }
-
-    /// Sets the arguments of a call as the answer, if it is not set.
-    pub(crate) fn raw_or(self, arguments: &Value) -> Self {
-        if self.raw.is_empty() {
-            return self.raw(&arguments.to_string());
-        }
         self
     }
 
