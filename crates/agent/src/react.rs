@@ -129,9 +129,10 @@ impl<S: Embeds<React>> ReactLoop<S> {
 
     fugato_state::setters! {
         /// Sets the rules for the rest of a run in which the model gives no usable answer. They
-        /// need no model and no network, and return a text or a call for every request; the failure
-        /// of the named model is none if there is no model. It is announced at once, with the
-        /// reason. Rules do not count as calls of a model.
+        /// need no model and no network, and return a text or a call for every request, or say that
+        /// they do not understand it. The failure of the named model is none if there
+        /// is no model; it is announced at once, with the reason. Rules do not count as calls of a
+        /// model.
         pub fn rules(
             rules: impl Fn(&ChatRequest, Option<&ModelFailure>) -> Message + Send + Sync + 'static,
         ) {

@@ -141,9 +141,10 @@ impl<'a, T> Ask<'a, T> {
         };
         Self {
             function: Some(function),
-            profile: function::PROFILE,
             ..Self::with(stage.into(), Box::new(reader))
         }
+        .attempts(3)
+        .timeout(Duration::from_secs(30))
     }
 
     /// Returns the request of the first round: with the stage in its metadata, the settings of the

@@ -33,19 +33,19 @@ pub use slots::Slots;
 /// A decision in the making.
 pub type Deliberation<T> = judge::DecisionState<Situation, T>;
 
-/// The limits of a request: its attempts, counted over all models and corrections, and the time of
-/// each.
-const LIMITS: Profile = Profile {
-    temperature: None,
-    max_tokens: None,
-    thinking: None,
-    timeout: Some(Duration::from_secs(10)),
-    attempts: Some(3),
-};
+/// The number of attempts, counted over all models and corrections.
+const ATTEMPTS: u32 = 3;
+/// The timeout of one answer.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Returns a judge with the model, if there is one.
 pub(crate) fn inquiry<J: Judge>(deps: &Deps, judge: impl FnOnce(Arc<RuleData>) -> J) -> Inquiry<J> {
-    Inquiry::new(judge(deps.desk.clone()), deps.model.clone()).profile(LIMITS)
+    let limits = Profile {
+        timeout: Some(PATIENCE),
+        attempts: Some(ATTEMPTS),
+        ..Profile::default()
+    };
+    Inquiry::new(judge(deps.desk.clone()), deps.model.clone()).profile(limits)
 }
 
 /// The data of the rules, shared by the judges.

@@ -1,19 +1,8 @@
 //! The call of a function in an answer: the protocol's own, or one that was written as text.
-use std::time::Duration;
-
 use serde_json::Value;
 
 use super::DecisionSource;
-use crate::{ChatResponse, DecisionStyle, Profile, RejectedAnswer};
-
-/// The limits of the requests for a call.
-pub(super) const PROFILE: Profile = Profile {
-    temperature: None,
-    max_tokens: None,
-    thinking: None,
-    timeout: Some(Duration::from_secs(30)),
-    attempts: Some(3),
-};
+use crate::{ChatResponse, DecisionStyle, RejectedAnswer};
 
 /// Returns the form of the function's call and its arguments.
 pub(super) fn call(
