@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
-use fugato_llm::{ChatModel, ChatRequest, Contract, DecideOptions, Profile, decide};
+use fugato_llm::{Ask, ChatModel, ChatRequest, Contract, Profile};
 use fugato_state::{Message, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -100,9 +100,7 @@ impl<S: State> DirectReply<S> {
             (self.parts.told)(state),
         );
         let said = Message::user((self.parts.message)(state));
-        let request = ChatRequest::new([Message::system(told.trim_end()), said]);
-        self.profile
-            .apply(request.metadata("stage", "direct_reply"))
+        ChatRequest::new([Message::system(told.trim_end()), said])
     }
 }
 
@@ -113,10 +111,10 @@ impl<S: State> Node<S> for DirectReply<S> {
             return Ok(Outcome::done([]));
         }
         let contract = Contract::<Verdict>::new("direct_reply");
-        let options = DecideOptions::default().failures(1);
+        let ask = Ask::json("direct_reply", &contract).profile(self.profile);
         let request = self.request(cx.state(), &contract);
-        let decided = decide(&*self.model, request, &contract, options).await;
-        Ok(match decided.map(|decided| decided.value) {
+        let answer = ask.rejections(1).run(&*self.model, request).await;
+        Ok(match answer.map(|answer| answer.value) {
             Ok(Verdict {
                 action: Action::DirectAnswer,
                 answer,

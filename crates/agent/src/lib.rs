@@ -24,20 +24,18 @@ mod toolbox;
 pub mod trace;
 mod wording;
 
-pub use correction::{
-    CorrectionState, Corrections, DecisionFailure, OnFailure, Rejection, Settlement, spoken,
-};
+pub use correction::{CorrectionState, OnFailure, settle};
 pub use cycle::{Cycle, CycleDetector, Similarity, ToolUse};
 pub use direct::DirectReply;
 pub use embed::Embeds;
 pub use fallback::{FallbackChain, FallbackError, FallbackStep, GraphFallback, UnseenEffects};
 pub use gate::ConfirmGate;
 pub use ledger::{Takeover, WriteLedger, handover, written};
-pub use notice::ModelFailure;
+pub use notice::{ModelFailure, announce};
 pub use person::{PERSON_UNKNOWN, RecallPerson, SavePerson};
 pub use react::{
-    Assistant, React, ReactLoop, ReactMetadata, ReactReply, ReactRules, ReactRun, ReactUpdate,
-    ReplyError, StopReason, StopWords,
+    Assistant, React, ReactLoop, ReactMetadata, ReactReply, ReactRun, ReactUpdate, ReplyError,
+    StopReason, StopWords,
 };
 pub use remember::{
     MemoryTrigger, REMEMBERED, Recall, RecallArgs, log_once, to_remember, with_note_receipt,

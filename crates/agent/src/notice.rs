@@ -2,13 +2,15 @@
 use std::borrow::Cow;
 
 use fugato_graph::Context;
-use fugato_llm::{Attempt, ModelError, ModelErrorKind};
+use fugato_llm::{
+    AskError, AskRecord, Attempt, CallOutcome, DecisionSource, ModelError, ModelErrorKind,
+};
 use fugato_state::State;
 use fugato_stream::EventKind;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::{DecisionFailure, wording::is_chinese};
+use crate::wording::is_chinese;
 
 /// The failure of the named models, after which a backup or rules go on.
 ///
@@ -58,8 +60,8 @@ impl ModelFailure {
         }
     }
 
-    /// Returns the failure of a model that made no decision.
-    pub fn of_no_decision(model: &str, why: &DecisionFailure) -> Self {
+    /// Returns the failure of a model that gave no answer that was accepted.
+    pub fn of_no_answer(model: &str, why: &AskError) -> Self {
         match &why.unanswered {
             Some(error) => Self::of(model, error),
             None => Self::unusable(model),
@@ -180,6 +182,24 @@ impl ModelFailure {
             }),
         });
     }
+}
+
+/// Announces on the stream at once that a backup model or a rule decides instead of the named model,
+/// and why, in the language of `said`. Does nothing if no model was called.
+pub fn announce<S: State>(cx: &Context<S>, record: &AskRecord, said: &str) {
+    let Some(last) = record.traces.last() else {
+        return;
+    };
+    if record.source != DecisionSource::Rule {
+        return announce_backup(cx, &last.attempts, said);
+    }
+    let silent = last.outcome == CallOutcome::AllFailed;
+    let failure = silent.then(|| ModelFailure::of_attempts(&last.attempts));
+    let failure = failure.flatten().unwrap_or_else(|| {
+        let model = last.attempts.last().map_or("model", |it| &it.model);
+        ModelFailure::unusable(model)
+    });
+    failure.announce(cx, said);
 }
 
 /// Announces on the stream that a backup model answers, if the last attempt was by another model

@@ -23,7 +23,7 @@ use fugato_state::Millis;
 use fugato_stream::EventKind;
 use serde_json::json;
 
-use crate::{Corrections, Embeds, Toolbox, trace::recorded};
+use crate::{Embeds, Toolbox, trace::recorded};
 
 pub use executor::{AnswerContext, Executor, NextBatch, PlanThenReplan, PlannerQuestion, Replan};
 pub use rules::PlanRules;
@@ -84,7 +84,7 @@ struct Parts<S: Embeds<PlanProgress>> {
     toolbox: Toolbox<S>,
     looks: bool,
     context: Box<dyn Fn(&S) -> String + Send + Sync>,
-    corrections: Corrections,
+    rejections: u32,
     planning: Profile,
     replanning: Profile,
     thinking: Profile,
@@ -133,7 +133,7 @@ impl<S: Embeds<PlanProgress>> PlannedWork<S> {
                 toolbox: toolbox.confirm_if(marked),
                 looks: false,
                 context: Box::new(|_| String::new()),
-                corrections: Corrections::default(),
+                rejections: 3,
                 planning: within(36, None),
                 replanning: within(24, Some(500)),
                 thinking: within(30, None),
@@ -154,8 +154,9 @@ impl<S: Embeds<PlanProgress>> PlannedWork<S> {
             parts.context = Box::new(context)
         }
 
-        /// Sets how many unusable answers of the planner in a row end the planning.
-        pub fn corrections(corrections: Corrections) { parts.corrections = corrections }
+        /// Sets how many unusable answers of the planner in a row end the planning; at least one,
+        /// 3 by default.
+        pub fn rejections(rejections: u32) { parts.rejections = rejections }
 
         /// Sets the node that the thread goes to if there is no plan; by default the end. That node
         /// finds the reason in [`PlanProgress::planner_failure`].

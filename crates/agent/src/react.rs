@@ -5,7 +5,6 @@ mod entry;
 mod finish;
 mod init;
 mod receipts;
-mod rules;
 mod state;
 mod think;
 mod view;
@@ -17,16 +16,16 @@ use async_trait::async_trait;
 use fugato_graph::{
     BoxError, BuildError, Context, END, Graph, GraphBuilder, IntoNode, Node, Outcome,
 };
-use fugato_llm::{ChatModel, DecisionStyle, Profile, Timeout};
+use fugato_llm::{ChatModel, ChatRequest, DecisionStyle, Profile, Timeout};
+use fugato_state::Message;
 
 use crate::{
-    Corrections, CycleDetector, Embeds, Toolbox,
+    CycleDetector, Embeds, ModelFailure, Toolbox,
     trace::{RecordedModel, recorded},
     with_note_receipt,
 };
 
 pub use entry::{Assistant, ReplyError};
-pub use rules::ReactRules;
 pub use state::{React, ReactMetadata, ReactReply, ReactRun, ReactUpdate, StopReason};
 pub use words::StopWords;
 
@@ -64,12 +63,14 @@ const PATIENCE: Duration = Duration::from_secs(180);
 )]
 pub struct ReactLoop<S: Embeds<React> = React> {
     model: Option<Arc<dyn ChatModel>>,
-    rules: Option<Arc<dyn ReactRules>>,
+    rules: Option<Arc<Rules>>,
     toolbox: Toolbox<S>,
     memory: Option<Arc<dyn Node<S>>>,
     manner: LoopOptions<S>,
 }
 
+/// The rules that decide without a model.
+type Rules = dyn Fn(&ChatRequest, Option<&ModelFailure>) -> Message + Send + Sync;
 type Words = dyn Fn(&str) -> StopWords + Send + Sync;
 
 /// The options of the loop.
@@ -78,7 +79,7 @@ struct LoopOptions<S> {
     style: DecisionStyle,
     profile: Profile,
     max_steps: u32,
-    corrections: Corrections,
+    rejections: u32,
     detector: CycleDetector,
     answers_after_loop: bool,
     explains_silence: bool,
@@ -95,7 +96,10 @@ impl<S: Embeds<React>> ReactLoop<S> {
     }
 
     /// Creates a loop of these rules and tools: no model is asked.
-    pub fn by_rules(rules: impl ReactRules + 'static, toolbox: Toolbox<S>) -> Self {
+    pub fn by_rules(
+        rules: impl Fn(&ChatRequest, Option<&ModelFailure>) -> Message + Send + Sync + 'static,
+        toolbox: Toolbox<S>,
+    ) -> Self {
         Self::with(None, toolbox).rules(rules)
     }
 
@@ -113,7 +117,7 @@ impl<S: Embeds<React>> ReactLoop<S> {
                     ..Profile::default()
                 },
                 max_steps: 8,
-                corrections: Corrections::default(),
+                rejections: 3,
                 detector: CycleDetector::default(),
                 answers_after_loop: false,
                 explains_silence: false,
@@ -124,9 +128,16 @@ impl<S: Embeds<React>> ReactLoop<S> {
     }
 
     fugato_state::setters! {
-        /// Sets the rules for the rest of a run in which the model gives no usable answer. The
-        /// failure is announced at once, with the reason. Rules do not count as calls of a model.
-        pub fn rules(rules: impl ReactRules + 'static) { rules = Some(Arc::new(rules)) }
+        /// Sets the rules for the rest of a run in which the model gives no usable answer. They
+        /// need no model and no network, and return a text or a call for every request, or say that
+        /// they do not understand it. The failure of the named model is none if there
+        /// is no model; it is announced at once, with the reason. Rules do not count as calls of a
+        /// model.
+        pub fn rules(
+            rules: impl Fn(&ChatRequest, Option<&ModelFailure>) -> Message + Send + Sync + 'static,
+        ) {
+            rules = Some(Arc::new(rules))
+        }
 
         /// Sets a system prompt that is made from the state.
         pub fn system_of(text: impl Fn(&S) -> String + Send + Sync + 'static) {
@@ -144,8 +155,8 @@ impl<S: Embeds<React>> ReactLoop<S> {
         /// is asked once more, without tools.
         pub fn max_steps(steps: u32) { manner.max_steps = steps }
 
-        /// Sets how many unusable answers in a row end the run.
-        pub fn corrections(corrections: Corrections) { manner.corrections = corrections }
+        /// Sets how many unusable answers in a row end the run; at least one, 3 by default.
+        pub fn rejections(rejections: u32) { manner.rejections = rejections }
 
         /// Sets the detector of repeated calls.
         pub fn detector(detector: CycleDetector) { manner.detector = detector }

@@ -2,14 +2,13 @@
 use std::sync::Arc;
 
 use fugato_agent::{
-    judge::{
-        DecisionSource, DecisionState, DecisionUpdate, Inquiry, InvalidAnswer, Judge, Judgement,
-    },
+    judge::{DecisionState, DecisionUpdate, Inquiry, Judge},
     trace::{RecordedModel, model_calls},
 };
 use fugato_graph::{BoxError, END, Graph, Runner};
 use fugato_llm::{
-    CallOptions, CallOutcome, ChatModel, ChatRequest, ModelError, ModelErrorKind, ToolSchema,
+    AskRecord, CallOutcome, ChatModel, ChatRequest, DecisionSource, ModelError, ModelErrorKind,
+    Profile, RejectedAnswer, ToolSchema,
 };
 use fugato_state::{Message, Schema, ThreadId, ToolCall};
 use fugato_store::MemoryLog;
@@ -33,10 +32,10 @@ impl Judge for Waiter {
         (request.metadata("stage", "seats"), function)
     }
 
-    fn read(&self, _: &String, arguments: &Value) -> Result<Seats, InvalidAnswer> {
+    fn read(&self, _: &String, arguments: &Value) -> Result<Seats, RejectedAnswer> {
         match u32::deserialize(&arguments["seats"])? {
             seats @ 1..=9 => Ok(Seats(seats)),
-            _ => Err(InvalidAnswer::at("/seats", "1 to 9 are allowed")),
+            _ => Err(RejectedAnswer::at("/seats", "1 to 9 are allowed")),
         }
     }
 
@@ -53,7 +52,7 @@ fn inquiry(model: &Arc<Scripted>) -> Inquiry<Waiter> {
     Inquiry::new(Waiter, Some(model.clone()))
 }
 
-fn rule(traces: usize, how: &Judgement) -> Option<&str> {
+fn rule(traces: usize, how: &AskRecord) -> Option<&str> {
     assert_eq!(
         (how.source, how.traces.len()),
         (DecisionSource::Rule, traces)
@@ -68,8 +67,9 @@ async fn a_model_decides_and_what_does_not_fit_is_corrected() {
         books(&json!(12)),
         books(&json!(4)),
     ]));
-    let (seats, how) = inquiry(&model).ask(&"a table".to_owned()).await;
-    assert_eq!(seats, Some(Seats(4)));
+    let answer = inquiry(&model).ask(&"a table".to_owned()).await.unwrap();
+    let (seats, how) = (answer.value, answer.record);
+    assert_eq!(seats, Seats(4));
     assert_eq!(
         (how.source, how.fallback_reason),
         (DecisionSource::LlmFunctionCall, None)
@@ -94,28 +94,36 @@ async fn a_call_that_is_written_as_text_counts_and_is_known_as_such() {
     let text = r#"{"name": "book", "arguments": {"seats": 3}}"#;
     let text = format!("<tool_call>{text}</tool_call>");
     let model = Arc::new(Scripted::new([text.as_str()]));
-    let (seats, how) = inquiry(&model).judged(&"a table".to_owned()).await;
-    assert_eq!((seats, how.source), (Seats(3), DecisionSource::LlmTextCall));
+    let answer = inquiry(&model).judged(&"a table".to_owned()).await;
+    let expected = (Seats(3), DecisionSource::LlmTextCall);
+    assert_eq!((answer.value, answer.record.source), expected);
 }
 
 #[tokio::test]
 async fn rules_decide_where_no_model_does_and_it_is_known_why() {
     let words = "7".to_owned();
-    let (none, how) = Inquiry::new(Waiter, None).ask(&words).await;
-    assert_eq!((none, rule(0, &how)), (None, Some("there is no model")));
+    let none = Inquiry::new(Waiter, None).ask(&words).await.unwrap_err();
+    assert_eq!(rule(0, &none.into()), Some("there is no model"));
 
     let down = ModelError::new(ModelErrorKind::Unavailable, "maintenance");
     let model = Arc::new(Scripted::new([ScriptedReply::error(down)]));
-    let (seats, how) = inquiry(&model).judged(&words).await;
-    assert_eq!(seats, Seats(7));
-    let why = rule(1, &how).unwrap_or_default();
+    let answer = inquiry(&model).judged(&words).await;
+    assert_eq!(answer.value, Seats(7));
+    let why = rule(1, &answer.record).unwrap_or_default();
     assert!(why.contains("maintenance"), "{why}");
 
     let model = Arc::new(Scripted::new([books(&json!(12)), books(&json!(4))]));
-    let once = inquiry(&model).options(CallOptions::default().attempts(1));
-    let (seats, how) = once.judged(&words).await;
-    assert_eq!((seats, model.requests().len()), (Seats(7), 1));
-    assert!(rule(1, &how).unwrap_or_default().contains("1 to 9"));
+    let once = Profile {
+        attempts: Some(1),
+        ..Profile::default()
+    };
+    let answer = inquiry(&model).profile(once).judged(&words).await;
+    assert_eq!((answer.value, model.requests().len()), (Seats(7), 1));
+    assert!(
+        rule(1, &answer.record)
+            .unwrap_or_default()
+            .contains("1 to 9")
+    );
 }
 
 type Booking = DecisionState<String, Seats>;
@@ -163,7 +171,7 @@ async fn in_a_graph_the_log_tells_who_was_asked_and_who_decided() -> Result<(), 
 
 #[test]
 fn its_state_and_its_changes_are_stored_in_a_form_that_stays() -> Result<(), serde_json::Error> {
-    let how = Judgement::by_rule();
+    let how = AskRecord::by_rule();
     let stored = json!({
         "situation": "a table",
         "value": 4,
@@ -174,6 +182,7 @@ fn its_state_and_its_changes_are_stored_in_a_form_that_stays() -> Result<(), ser
     (expected.value, expected.how) = (Some(Seats(4)), Some(how));
     assert_eq!((&read, &serde_json::to_value(&read)?), (&expected, &stored));
     for source in [
+        DecisionSource::LlmAnswer,
         DecisionSource::LlmFunctionCall,
         DecisionSource::LlmTextCall,
         DecisionSource::Rule,

@@ -8,7 +8,7 @@ use std::{
 };
 
 use fugato_agent::{
-    Corrections, Toolbox,
+    Toolbox,
     plan::{
         Executor, NextBatch, PlanProgress, PlanRules, PlanThenReplan, PlannedWork, PlannerQuestion,
         Replan, StepStatus, WorkStep, WorkUpdate,
@@ -303,7 +303,7 @@ async fn pln_11_pln_15_a_malformed_plan_is_corrected_and_then_goes_to_the_failur
             .node("legacy", legacy)
             .edge("legacy", END);
         let work = work(&model, PlanThenReplan::default())?
-            .corrections(Corrections::after(2))
+            .rejections(2)
             .on_planner_failure("legacy");
         let runner = Runner::new(
             work.add_to(graph, END).build()?,

@@ -48,7 +48,7 @@ pub use fugato_graph::{
     Answers, BoxError, Context, Durability, END, Effect, EffectClass, Graph, Node, NodePolicy,
     Note, Outcome, RunError, RunResult, Runner, RunnerOptions, Worker,
 };
-pub use fugato_llm::{ChatModel, ChatModelExt, ChatRequest, Contract, DecideOptions, decide};
+pub use fugato_llm::{Ask, ChatModel, ChatModelExt, ChatRequest, Contract};
 #[cfg(feature = "mcp")]
 pub use fugato_mcp::{McpOptions, McpServer, ToolServer};
 #[cfg(feature = "mysql")]

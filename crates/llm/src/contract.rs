@@ -16,7 +16,7 @@ pub use rejected::{RejectedAnswer, RejectedClass};
 ///
 /// Reading is lenient in form (see [`extract()`]) and strict in content: a value that breaks the
 /// schema or a check is never returned. The [`RejectedAnswer`] error holds the violations in words that
-/// the model can act on; [`decide`](crate::decide()) sends them to the model until its answer fits.
+/// the model can act on; an [`Ask`](crate::Ask) sends them to the model until its answer fits.
 ///
 /// # Example
 /// ```
@@ -39,13 +39,13 @@ pub use rejected::{RejectedAnswer, RejectedClass};
 ///
 /// # Wrong
 /// ```text
-/// let decided = decide(&model, request, &Contract::<Move>::new("move"), options).await?;
-/// if decided.value.day > 7 {
+/// let answer = Ask::json("move", &Contract::<Move>::new("move")).run(&model, request).await?;
+/// if answer.value.day > 7 {
 ///     return Err("no such day".into());
 /// }
 /// ```
-/// The contract has accepted the answer, so the model gets no correction, and the rule of the
-/// options does not decide either: one wrong number fails the whole step. A condition on the answer
+/// The contract has accepted the answer, so the model gets no correction, and the rule of the ask
+/// does not decide either: one wrong number fails the whole step. A condition on the answer
 /// belongs in a [`check`](Self::check), or in the [`schema`](Self::schema).
 ///
 /// # Contract

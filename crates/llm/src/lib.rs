@@ -1,12 +1,11 @@
 #![doc = include_str!("../README.md")]
 
+mod ask;
 mod attempt;
 mod breaker;
-mod call;
 mod cassette;
 mod context;
 mod contract;
-mod decide;
 mod delta;
 mod error;
 mod extract;
@@ -26,15 +25,14 @@ mod tag;
 mod timeout;
 mod traced;
 
+pub use ask::{
+    Answer, Ask, AskError, AskRecord, CallOutcome, CallTrace, DecisionSource, Settlement,
+};
 pub use attempt::{Attempt, AttemptFailure};
 pub use breaker::{CircuitBreaker, CircuitState};
-pub use call::{CallOptions, CallOutcome, CallTrace, FunctionCallError, FunctionCallResult, call};
 pub use cassette::{CassetteError, Recorder, Replay, Secrets};
 pub use context::ContextWindow;
 pub use contract::{Contract, Objections, RejectedAnswer, RejectedClass};
-pub use decide::{
-    DecideError, DecideFailure, DecideOptions, DecidedBy, DecisionOutcome, DecisionTrace, decide,
-};
 pub use delta::{ChatDelta, FinishReason, ToolCallDelta, Usage};
 pub use error::{ModelError, ModelErrorKind, RetryAdvice};
 pub use extract::{

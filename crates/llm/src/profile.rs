@@ -34,6 +34,18 @@ impl Profile {
         request.attempts = self.attempts.or(request.attempts);
         request
     }
+
+    /// Returns these settings, and those of `other` that this profile leaves unchanged.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            temperature: self.temperature.or(other.temperature),
+            max_tokens: self.max_tokens.or(other.max_tokens),
+            thinking: self.thinking.or(other.thinking),
+            timeout: self.timeout.or(other.timeout),
+            attempts: self.attempts.or(other.attempts),
+        }
+    }
 }
 
 #[cfg(test)]

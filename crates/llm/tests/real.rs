@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use fugato_llm::{
-    ChatDelta, Contract, DecideOptions, Decision, DecisionStyle, ObjectReader, RejectedClass,
-    ResponseFold, decide, extract,
+    Ask, ChatDelta, Contract, Decision, DecisionStyle, ObjectReader, RejectedClass, ResponseFold,
+    extract,
 };
 use fugato_state::ToolCall;
 use fugato_testkit::Scripted;
@@ -162,12 +162,10 @@ async fn sch_57_garbage_ends_in_a_typed_error_with_the_whole_story() {
         .collect();
     let model = Scripted::new(garbage.iter().map(|said| said.raw.as_str()));
     let contract = Contract::<Verdict>::new("decision");
-    let options = DecideOptions::default().failures(garbage.len());
+    let ask = Ask::json("now", &contract).rejections(garbage.len().try_into().unwrap());
     let request = fugato_llm::ChatRequest::new([fugato_state::Message::user("What now?")]);
-    let why = decide(&model, request, &contract, options)
-        .await
-        .expect_err("there is no decision in it");
-    let story = why.story.rejected;
+    let asked = ask.run(&model, request).await;
+    let story = asked.expect_err("there is no decision in it").rejected;
     assert!(
         story
             .iter()

@@ -24,6 +24,16 @@ pub fn is_correction(message: &Message) -> bool {
     message.role == Role::User && message.kept.contains_key(MARK)
 }
 
+/// Returns the messages of a conversation that a person said or was meant to read, without rejected
+/// answers and their corrections.
+pub fn spoken(history: &[Message]) -> impl Iterator<Item = &Message> {
+    let next = history.iter().skip(1).map(Some).chain([None]);
+    let said = history.iter().zip(next);
+    let said =
+        said.filter(|(message, next)| !is_correction(message) && !next.is_some_and(is_correction));
+    said.map(|(message, _)| message)
+}
+
 /// Creates a message that marks a place in the history, such as the end of a loop. No view shows
 /// it.
 pub fn marker(name: &str) -> Message {

@@ -20,7 +20,8 @@ pub use budget::{Cut, FittedPrompt, Omission, PromptBudget, TooLong};
 pub use builder::{MEMORY, PromptBuilder};
 pub use fence::{FENCES, fenced};
 pub use history::{
-    conversation_view, correction, is_correction, is_marker, marker, since_marker, work_view,
+    conversation_view, correction, is_correction, is_marker, marker, since_marker, spoken,
+    work_view,
 };
 pub use rules::RulePacks;
 pub use stage::{AnsweredQuestion, Stage};

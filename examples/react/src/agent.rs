@@ -5,18 +5,19 @@ use async_trait::async_trait;
 use fugato::{
     agent::{
         Assistant, MemoryTrigger, React, ReactLoop, ReactReply, ReactUpdate, ReplyError,
-        StopReason, Toolbox, spoken,
+        StopReason, Toolbox,
     },
     axum::{Agent, BadInput, TimelineItem, UserMessage, timeline, title},
     cli::Resources,
     graph::{BoxError, BuildError, Graph, Run, Runner},
     llm::ChatModel,
     memory::LongTermMemory,
+    prompt::spoken,
     state::{ConversationUpdate, Role, ThreadId},
     tool::{GateChain, Registry, confirm_writes},
 };
 
-use crate::{ReplyRules, Settings, tools::ToolEnvironment};
+use crate::{Settings, rules, tools::ToolEnvironment};
 
 /// The system prompt of the model.
 const SYSTEM: &str = "You are an assistant with a few tools. \
@@ -70,7 +71,7 @@ impl ReactAgent {
 }
 
 /// Builds the loop. A note of the person is stored first, a person agrees to every write, and each
-/// end has a reply. Without a model, or if it does not answer, [`ReplyRules`] do.
+/// end has a reply. Without a model, or if it does not answer, rules do.
 pub fn graph(
     model: Option<Arc<dyn ChatModel>>,
     registry: Registry<React, ReactUpdate>,
@@ -79,8 +80,8 @@ pub fn graph(
 ) -> Result<Graph<React>, BuildError> {
     let toolbox = Toolbox::new(registry).gates(GateChain::new().with(confirm_writes));
     let agent = match model {
-        Some(model) => ReactLoop::new(model, toolbox).rules(ReplyRules),
-        None => ReactLoop::by_rules(ReplyRules, toolbox),
+        Some(model) => ReactLoop::new(model, toolbox).rules(rules::reply),
+        None => ReactLoop::by_rules(rules::reply, toolbox),
     };
     agent
         .system(SYSTEM)

@@ -8,5 +8,4 @@ pub mod tools;
 mod wishes;
 
 pub use agent::ReactAgent;
-pub use rules::ReplyRules;
 pub use settings::{BuiltIn, Settings};

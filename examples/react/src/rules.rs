@@ -1,6 +1,6 @@
 //! The rules that answer if no model does.
 use fugato::{
-    agent::{ModelFailure, ReactRules},
+    agent::ModelFailure,
     cli::Lang,
     llm::ChatRequest,
     state::{Message, Role, ToolCall},
@@ -8,17 +8,12 @@ use fugato::{
 
 use crate::wishes;
 
-/// Rules that read a few plain wishes, call the tool that fulfils one, and tell its result. They
-/// claim to understand nothing else, and say what they can do.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct ReplyRules;
-
-impl ReactRules for ReplyRules {
-    fn answer(&self, request: &ChatRequest, failure: Option<&ModelFailure>) -> Message {
-        match answer(request, failure.is_some()) {
-            Answer::Text(text) => Message::assistant(text),
-            Answer::Call(call) => Message::assistant("").with_tool_calls([call]),
-        }
+/// Answers by rules that read a few plain wishes, call the tool that fulfils one, and tell its
+/// result. They claim to understand nothing else, and say what they can do.
+pub(crate) fn reply(request: &ChatRequest, failure: Option<&ModelFailure>) -> Message {
+    match answer(request, failure.is_some()) {
+        Answer::Text(text) => Message::assistant(text),
+        Answer::Call(call) => Message::assistant("").with_tool_calls([call]),
     }
 }
 
@@ -110,7 +105,7 @@ mod tests {
     fn says(messages: Vec<Message>, tools: &[&str]) -> Message {
         let mut request = ChatRequest::new(messages);
         request.tools = tools.iter().map(|name| schema(name)).collect();
-        ReplyRules.answer(&request, None)
+        reply(&request, None)
     }
 
     fn schema(name: &str) -> ToolSchema {

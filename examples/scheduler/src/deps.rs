@@ -4,10 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato::{
-    agent::{
-        Corrections,
-        trace::{ModelCall, RecordedModel},
-    },
+    agent::trace::{ModelCall, RecordedModel},
     graph::BoxError,
     llm::ChatModel,
     state::ThreadId,
@@ -41,8 +38,8 @@ pub struct Deps {
     pub calendars: Option<Calendars>,
     /// True if items that were kept before may be moved again.
     pub existing_may_move: bool,
-    /// The correction of unusable answers, and the limit of them in a row.
-    pub corrections: Corrections,
+    /// The number of unusable answers in a row after which rules decide.
+    pub rejections: u32,
 }
 
 impl Deps {
@@ -55,7 +52,7 @@ impl Deps {
             provider: None,
             calendars: None,
             existing_may_move: false,
-            corrections: Corrections::default(),
+            rejections: 3,
         })
     }
 

@@ -1,10 +1,7 @@
 //! Failures of a model as sentences for the person: the model, the reason, and the replacement.
 use std::error::Error;
 
-use fugato::{
-    agent::DecisionFailure,
-    llm::{ModelError, ModelErrorKind, RejectedAnswer, RejectedClass},
-};
+use fugato::llm::{AskError, ModelError, ModelErrorKind, RejectedAnswer, RejectedClass};
 
 use crate::calendar::Lang;
 
@@ -59,18 +56,18 @@ pub(crate) fn sentence(
 }
 
 /// Returns the number of rejected answers in a row, if they are why there is no decision.
-fn unusable(why: &(dyn Error + 'static)) -> Option<usize> {
+fn unusable(why: &(dyn Error + 'static)) -> Option<u32> {
     if why.is::<RejectedAnswer>() {
         return Some(1);
     }
-    let undecided = why.downcast_ref::<DecisionFailure>()?;
+    let undecided = why.downcast_ref::<AskError>()?;
     let answered = undecided.unanswered.is_none();
-    answered.then_some(undecided.story.len())
+    answered.then_some(undecided.rejections)
 }
 
 /// Returns the failure in a few words, with the status of the server if it gave one.
 fn reason(why: &(dyn Error + 'static), lang: Lang) -> String {
-    let unanswered = why.downcast_ref::<DecisionFailure>();
+    let unanswered = why.downcast_ref::<AskError>();
     let error = unanswered
         .and_then(|undecided| undecided.unanswered.as_ref())
         .or_else(|| why.downcast_ref::<ModelError>());

@@ -14,11 +14,10 @@ mod rough_build;
 use fugato::{
     agent::CorrectionState,
     graph::Context,
-    llm::{Contract, RejectedAnswer},
+    llm::RejectedAnswer,
     prompt::is_correction,
     state::{ConversationUpdate, Message, Role},
 };
-use serde::de::DeserializeOwned;
 
 pub use act::Act;
 pub use chat::Chat;
@@ -81,10 +80,6 @@ impl CorrectionState for AgentState {
         self.run.corrections
     }
 
-    fn history(&self) -> &[Message] {
-        &self.conversation.history
-    }
-
     fn correction_words(&self, rejected: &RejectedAnswer) -> String {
         failure::corrected(rejected, self.lang)
     }
@@ -93,14 +88,6 @@ impl CorrectionState for AgentState {
         let told = pair.map(|message| Update::Talked(ConversationUpdate::Said(message)));
         told.into_iter().chain([Update::Corrected]).collect()
     }
-}
-
-/// Parses an answer under a contract.
-fn parsed<T: DeserializeOwned>(
-    spoken: TaggedAnswer,
-    contract: &Contract<T>,
-) -> Result<(T, TaggedAnswer), RejectedAnswer> {
-    Ok((contract.read(&spoken.decision)?, spoken))
 }
 
 /// Checks the texts of a decision for the person: no content outside of the contract, and no claim

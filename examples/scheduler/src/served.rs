@@ -1,9 +1,9 @@
 //! The agent behind endpoints: converts client requests into updates, and threads into page data.
 use async_trait::async_trait;
 use fugato::{
-    agent::spoken,
     axum::{BadInput, Caller, TimelineItem, UserMessage, timeline, title},
     graph::Runner,
+    prompt::spoken,
     state::{ConversationUpdate, Interrupt, Message, ThreadId},
     stream::{QuestionAnswer, ReplyForm as Answer},
 };

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome, State as _,
-    agent::judge::{Judge, Judgement},
+    agent::{announce, judge::Judge},
+    llm::AskRecord,
 };
 
 use crate::{
@@ -92,10 +93,9 @@ impl Progress<'_> {
     where
         J: Judge<Situation = Situation>,
     {
-        let inquiry = inquiry(self.deps, judge);
-        let (verdict, how) = inquiry.judged(situation).await;
-        self.push(Update::Judged(how));
-        verdict
+        let answer = inquiry(self.deps, judge).judged(situation).await;
+        self.push(Update::Judged(answer.record));
+        answer.value
     }
 
     /// Plans the request, and returns true if there is something to do.
@@ -121,7 +121,7 @@ impl Progress<'_> {
         let situation = Situation::of(&self.state);
         let decision = match NextStepJudge(self.deps.desk.clone()).certain(&situation) {
             Some(decision) => {
-                self.push(Update::Judged(Judgement::by_rule()));
+                self.push(Update::Judged(AskRecord::by_rule()));
                 decision
             }
             None => self.judged(NextStepJudge, &situation).await,
@@ -155,7 +155,7 @@ impl Node<Steward> for Sequence {
         let updates = self.understand(cx.state()).await?;
         for update in &updates {
             if let Update::Judged(how) = update {
-                how.announce(&cx, &cx.state().message);
+                announce(&cx, how, &cx.state().message);
             }
         }
         Ok(Outcome::done(updates))

@@ -1,6 +1,9 @@
 //! The answers to clients: one form for each kind of request, with the part that all of them have.
 use fugato::{
-    agent::judge::DecisionSource, form::strings, llm::CallTrace, state::Interrupt, tool::ToolStatus,
+    form::strings,
+    llm::{CallTrace, DecisionSource},
+    state::Interrupt,
+    tool::ToolStatus,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};

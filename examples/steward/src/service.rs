@@ -10,9 +10,9 @@ use std::{sync::Arc, time::Duration};
 
 use fugato::{
     BoxError,
-    agent::judge::{self, Inquiry, InvalidAnswer, Judge},
+    agent::judge::{self, Inquiry, Judge},
     form::{self, Fields},
-    llm::{CallOptions, ChatRequest, ToolSchema},
+    llm::{ChatRequest, Profile, RejectedAnswer, ToolSchema},
     state::{Message, Schema},
 };
 use jiff::civil::Date;
@@ -40,8 +40,12 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Returns a judge with the model, if there is one.
 pub(crate) fn inquiry<J: Judge>(deps: &Deps, judge: impl FnOnce(Arc<RuleData>) -> J) -> Inquiry<J> {
-    let options = CallOptions::default().attempts(ATTEMPTS).patience(PATIENCE);
-    Inquiry::new(judge(deps.desk.clone()), deps.model.clone()).options(options)
+    let limits = Profile {
+        timeout: Some(PATIENCE),
+        attempts: Some(ATTEMPTS),
+        ..Profile::default()
+    };
+    Inquiry::new(judge(deps.desk.clone()), deps.model.clone()).profile(limits)
 }
 
 /// The data of the rules, shared by the judges.
@@ -88,9 +92,9 @@ impl RuleData {
     }
 
     /// Returns the fields that a model has named, as the form takes them, or the errors in them.
-    fn taken(&self, kind: FormKind, path: &str, given: &Fields) -> Result<Fields, InvalidAnswer> {
+    fn taken(&self, kind: FormKind, path: &str, given: &Fields) -> Result<Fields, RejectedAnswer> {
         let fields = self.forms.read(&kind, given);
-        let mut fields = fields.map_err(|error| InvalidAnswer::at(path, error.to_string()))?;
+        let mut fields = fields.map_err(|error| RejectedAnswer::at(path, error.to_string()))?;
         // Models copy neighbouring facts into the reason, as people do.
         if let Some(Value::String(reason)) = fields.remove("reason")
             && let Some(clean) = self.facts.cleaned(&reason)

@@ -4,9 +4,9 @@ mod plan;
 mod request;
 
 use fugato::{
-    agent::{Actions, ActionsUpdate, Embeds, judge::DecisionSource},
+    agent::{Actions, ActionsUpdate, Embeds},
     form::Fields,
-    llm::CallTrace,
+    llm::{CallTrace, DecisionSource},
     state::{Message, State, ToolCall},
     tool::Evidence,
 };

@@ -125,10 +125,6 @@ impl CorrectionState for AgentState {
         u32::try_from(told.count()).unwrap_or(u32::MAX)
     }
 
-    fn history(&self) -> &[Message] {
-        &self.turn.corrected
-    }
-
     fn corrected(pair: [Message; 2]) -> Vec<Update> {
         vec![Update::Corrected(Box::new(pair))]
     }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use fugato::{
     agent::{
-        Corrections, OnFailure, Toolbox,
+        OnFailure, Toolbox,
         compact::Compact,
         trace::{ModelCall, RecordedModel},
     },
@@ -30,8 +30,8 @@ pub struct Deps {
     pub model: Option<Arc<dyn ChatModel>>,
     /// The policy for a model that cannot be used.
     pub on_failure: OnFailure,
-    /// The policy for unusable answers.
-    pub corrections: Corrections,
+    /// The number of unusable answers in a row after which rules decide.
+    pub rejections: u32,
     /// The folder of the agent.
     pub desk: Workspace,
     /// The jobs.
@@ -79,7 +79,7 @@ impl Deps {
         Ok(Self {
             model: None,
             on_failure: OnFailure::default(),
-            corrections: Corrections::default(),
+            rejections: 3,
             desk,
             jobs,
             toolbox,

@@ -12,8 +12,8 @@ mod think;
 
 use fugato::{
     BoxError, Context, EventKind, Note, Outcome,
-    agent::{Settlement, StreamedParts, ask},
-    llm::{ChatResponse, Contract},
+    agent::{StreamedParts, ask, settle},
+    llm::{Ask, Contract, Settlement},
     prompt::Stage,
 };
 use serde::de::DeserializeOwned;
@@ -63,11 +63,11 @@ async fn consult<T: DeserializeOwned>(
         Err(error) => return by_rule(deps, cx, error).map(ModelOutcome::ByRule),
     };
     let answer = ask(cx, &**model, request, StreamedParts::Reasoning).await;
-    let read = |response: ChatResponse| contract.read(&response.message.content);
-    Ok(match deps.corrections.settle(cx, answer, read) {
+    let asked = Ask::json(name, contract).rejections(deps.rejections);
+    Ok(match settle(cx, &asked, &answer) {
         Settlement::Decided(decision) => ModelOutcome::Decided(decision),
         Settlement::Again(outcome) => ModelOutcome::Again(outcome),
-        Settlement::Undecided(why) => ModelOutcome::ByRule(by_rule(deps, cx, why)?),
+        Settlement::Failed(why) => ModelOutcome::ByRule(by_rule(deps, cx, why)?),
     })
 }
 
@@ -82,7 +82,7 @@ fn by_rule(
     let told = why.to_string();
     let model = deps.model.as_ref().map_or("model", |model| model.name());
     let said = cx.state().in_language();
-    deps.on_failure.fall_back_from(cx, why, (model, said))?;
+    deps.on_failure.fall_back(cx, why, (model, said))?;
     Ok(vec![Update::ByRule { why: told }])
 }
 

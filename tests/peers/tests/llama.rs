@@ -8,9 +8,9 @@
 use std::{sync::LazyLock, time::Duration};
 
 use fugato::{
-    BoxError, ChatModel, ChatModelExt as _, ChatRequest, Contract, DecideOptions, OpenAi, decide,
+    Ask, BoxError, ChatModel, ChatModelExt as _, ChatRequest, Contract, OpenAi,
     llm::{
-        ApiKey, ChatDelta, DecideFailure, DecidedBy, FinishReason, ModelErrorKind, ObjectDelta,
+        ApiKey, CallOutcome, ChatDelta, DecisionSource, FinishReason, ModelErrorKind, ObjectDelta,
         RetryAdvice, read_object,
     },
     state::Message,
@@ -172,28 +172,29 @@ async fn decided(
     contract: &Contract<ExecutorDecision>,
     run: usize,
 ) -> Result<Came, BoxError> {
-    let mut options = DecideOptions::default().failures(3);
+    let mut ask = Ask::json("llama", contract);
     if run.is_multiple_of(2) {
-        options = options.or_rule(|_| ExecutorDecision::of(ActionKind::Continue));
+        ask = ask.or_rule(|_| ExecutorDecision::of(ActionKind::Continue));
     }
-    let came = match decide(model, request, contract, options).await {
-        Ok(decided) => {
-            let (came, rejected) = match decided.by {
-                DecidedBy::Model => (Came::Decided, 0..=2),
-                DecidedBy::Rule(DecideFailure::Rejected) => (Came::ByRule, 3..=3),
-                other => {
-                    println!("  {other:?}");
-                    (Came::ByRule, 0..=2)
-                }
+    let came = match ask.run(model, request).await {
+        Ok(answer) => {
+            let went = |outcome| {
+                let traces = answer.record.traces.iter();
+                traces.filter(|trace| trace.outcome == outcome).count()
             };
-            assert!(rejected.contains(&decided.story.rejected.len()));
-            let value = serde_json::to_value(&decided.value)?;
+            let (came, rejected) = match answer.record.source {
+                DecisionSource::Rule if went(CallOutcome::AllFailed) == 0 => (Came::ByRule, 3..=3),
+                DecisionSource::Rule => (Came::ByRule, 0..=2),
+                _ => (Came::Decided, 0..=2),
+            };
+            assert!(rejected.contains(&went(CallOutcome::Rejected)));
+            let value = serde_json::to_value(&answer.value)?;
             contract.json_schema().check(&value)?;
             came
         }
         Err(error) => {
-            match &error.why {
-                DecideFailure::Rejected => assert_eq!(error.story.rejected.len(), 3),
+            match &error.unanswered {
+                None => assert_eq!(error.rejected.len(), 3),
                 why => println!("  {why:?}"),
             }
             Came::Error

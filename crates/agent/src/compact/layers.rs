@@ -2,7 +2,7 @@ use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
-use fugato_llm::{ChatModel, ChatRequest, Contract, DecideOptions, Profile, Timeout, decide};
+use fugato_llm::{Ask, ChatModel, ChatRequest, Contract, Profile, Timeout};
 use fugato_memory::{History, HistoryUpdate, Speaker, TaskState, TaskSummary, TaskUpdate};
 use fugato_prompt::TokenCount;
 use fugato_state::{Message, State};
@@ -98,8 +98,8 @@ impl CompactLayers {
              `withdrawn`, word for word. Answer with one JSON object:\n{}",
             contract().outline()
         );
-        let request = ChatRequest::new([Message::system(task), Message::user(told)]);
-        Some(self.profile.apply(request.metadata("stage", "compact")))
+        let messages = [Message::system(task), Message::user(told)];
+        Some(ChatRequest::new(messages))
     }
 }
 
@@ -113,10 +113,10 @@ impl<S: LayeredMemory> Node<S> for CompactLayers {
         let Some(request) = self.request(cx.state()) else {
             return Ok(Outcome::done([]));
         };
-        let options = DecideOptions::default();
-        match decide(&*self.model, request, &contract(), options).await {
-            Ok(decided) => {
-                let (summary, at) = (decided.value, cx.now());
+        let ask = Ask::json("compact", &contract()).profile(self.profile);
+        match ask.run(&*self.model, request).await {
+            Ok(answer) => {
+                let (summary, at) = (answer.value, cx.now());
                 let task = TaskUpdate::Merged { summary, at };
                 let history = HistoryUpdate::KeptRecent(self.recent);
                 Ok(Outcome::done(S::compacted(task, history)))

@@ -1,11 +1,12 @@
 use std::{future::ready, sync::Arc};
 
 use fugato_graph::{Context, IntoNode as _, Node};
-use fugato_llm::{CallOptions, ChatModel, DecisionStyle, RejectedAnswer, call};
+use fugato_llm::{Answer, Ask, AskError, ChatModel, Profile};
 use fugato_state::Role;
+use serde_json::Value;
 
-use super::{DecisionSource, DecisionState, DecisionUpdate, Judge, Judgement};
-use crate::trace::recorded;
+use super::{DecisionState, DecisionUpdate, Judge};
+use crate::{announce, trace::recorded};
 
 /// A judge with an optional model. Cheap to clone.
 #[derive_where::derive_where(Clone)]
@@ -14,7 +15,7 @@ use crate::trace::recorded;
 pub struct Inquiry<J> {
     judge: Arc<J>,
     model: Option<Arc<dyn ChatModel>>,
-    options: CallOptions,
+    profile: Profile,
 }
 
 impl<J: Judge> Inquiry<J> {
@@ -23,13 +24,13 @@ impl<J: Judge> Inquiry<J> {
         Self {
             judge: Arc::new(judge),
             model,
-            options: CallOptions::default(),
+            profile: Profile::default(),
         }
     }
 
     fugato_state::setters! {
-        /// Sets the limits of attempts and time.
-        pub fn options(options: CallOptions) { options = options }
+        /// Sets the limits of attempts and time; see [`Ask::profile`].
+        pub fn profile(profile: Profile) { profile = profile }
     }
 
     /// Returns the judge.
@@ -37,56 +38,44 @@ impl<J: Judge> Inquiry<J> {
         &self.judge
     }
 
-    /// Asks the model. Returns its verdict, if there is one, and the record of the decision.
-    pub async fn ask(&self, situation: &J::Situation) -> (Option<J::Verdict>, Judgement) {
+    /// Asks the model, and returns its verdict.
+    pub async fn ask(&self, situation: &J::Situation) -> Result<Answer<J::Verdict>, AskError> {
         let Some(model) = &self.model else {
-            return (None, Judgement::instead(vec![], "there is no model"));
+            return Err(AskError::default());
         };
         let (request, function) = self.judge.question(situation);
         let stage = request.metadata.get("stage").cloned().unwrap_or_default();
-        let read = |arguments: &serde_json::Value| {
-            let read = self.judge.read(situation, arguments);
-            read.map_err(|wrong| {
-                RejectedAnswer::sense(arguments.to_string(), wrong.path, wrong.why)
-            })
-        };
-        match call(&**model, request, function, self.options, read).await {
-            Ok(called) => {
-                let source = match called.style {
-                    DecisionStyle::Native => DecisionSource::LlmFunctionCall,
-                    _ => DecisionSource::LlmTextCall,
-                };
-                let how = Judgement::by_model(source, called.traces);
-                (Some(called.value), how)
-            }
-            Err(none) => {
-                let reason = none.why().to_owned();
-                tracing::warn!(stage, reason, "decided by rule");
-                (None, Judgement::instead(none.traces, reason))
-            }
+        let read = |arguments: &Value| self.judge.read(situation, arguments);
+        let ask = Ask::function(stage.as_str(), function, read).profile(self.profile);
+        let answer = ask.run(&**model, request).await;
+        if let Err(why) = &answer {
+            tracing::warn!(stage, reason = why.reason(), "decided by rule");
         }
+        answer
     }
 
-    /// Returns the verdict of the model, or else that of the rules, with the record of the
-    /// decision.
-    pub async fn judged(&self, situation: &J::Situation) -> (J::Verdict, Judgement) {
-        let (verdict, how) = self.ask(situation).await;
-        let verdict = verdict.unwrap_or_else(|| self.judge.rules(situation));
-        (verdict, how)
+    /// Returns the verdict of the model, or else that of the rules.
+    pub async fn judged(&self, situation: &J::Situation) -> Answer<J::Verdict> {
+        let rules = |why| Answer::by_rule(self.judge.rules(situation), why);
+        self.ask(situation).await.unwrap_or_else(rules)
     }
 
-    /// Returns a node that asks the model. A missing verdict is not an error: the reason is in
-    /// [`Judgement::fallback_reason`]. The calls of the model are [recorded].
+    /// Returns a node that asks the model. A missing verdict is not an error: the record has the
+    /// reason. The calls of the model are [recorded].
     pub fn by_model(&self) -> impl Node<DecisionState<J::Situation, J::Verdict>> + use<J> {
         let inquiry = self.clone();
         let ask = move |cx: Context<DecisionState<J::Situation, J::Verdict>>| {
             let inquiry = inquiry.clone();
             async move {
-                let (value, how) = inquiry.ask(&cx.state().situation).await;
-                let (request, _) = inquiry.judge.question(&cx.state().situation);
+                let situation = &cx.state().situation;
+                let (value, how) = match inquiry.ask(situation).await {
+                    Ok(answer) => (Some(answer.value), answer.record),
+                    Err(why) => (None, why.into()),
+                };
+                let (request, _) = inquiry.judge.question(situation);
                 let mut asked = request.messages.iter().rev();
                 let asked = asked.find(|message| message.role == Role::User);
-                how.announce(&cx, asked.map_or("", |message| &message.content));
+                announce(&cx, &how, asked.map_or("", |message| &message.content));
                 let how = Some(how);
                 DecisionUpdate { value, how }
             }

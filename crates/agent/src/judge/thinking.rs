@@ -1,7 +1,6 @@
+use fugato_llm::AskRecord;
 use fugato_state::State;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-
-use super::{Judgement, PlainData};
 
 /// The state of a small graph that makes one decision.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -13,7 +12,7 @@ pub struct DecisionState<S, V> {
     /// The decision; none if there is none yet.
     pub value: Option<V>,
     /// The record of the decision; none if rules decided and no model was needed.
-    pub how: Option<Judgement>,
+    pub how: Option<AskRecord>,
 }
 
 /// An update of a decision.
@@ -23,7 +22,7 @@ pub struct DecisionUpdate<V> {
     /// The decision; none keeps the present one.
     pub value: Option<V>,
     /// The record of the decision; none keeps the present one.
-    pub how: Option<Judgement>,
+    pub how: Option<AskRecord>,
 }
 
 impl<V> From<V> for DecisionUpdate<V> {
@@ -47,7 +46,7 @@ impl<S, V> DecisionState<S, V> {
 
     /// Returns updates for another state: first of the record made by `how`, then of the decision
     /// made by `what`.
-    pub fn updates<U>(&self, how: impl FnOnce(Judgement) -> U, what: impl FnOnce(V) -> U) -> Vec<U>
+    pub fn updates<U>(&self, how: impl FnOnce(AskRecord) -> U, what: impl FnOnce(V) -> U) -> Vec<U>
     where
         V: Clone,
     {
@@ -63,7 +62,11 @@ impl<S: Default, V> Default for DecisionState<S, V> {
     }
 }
 
-impl<S: PlainData, V: PlainData> State for DecisionState<S, V> {
+impl<S, V> State for DecisionState<S, V>
+where
+    S: Clone + Serialize + DeserializeOwned + Send + Sync + 'static,
+    V: Clone + Serialize + DeserializeOwned + Send + Sync + 'static,
+{
     type Update = DecisionUpdate<V>;
 
     fn apply(&mut self, thought: DecisionUpdate<V>) {

@@ -2,7 +2,7 @@ use std::{fmt::Write as _, sync::Arc};
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
-use fugato_llm::{ChatModel, ChatRequest, ChatResponse, ModelErrorKind, RejectedAnswer};
+use fugato_llm::{Ask, ChatRequest, ChatResponse, ModelErrorKind, RejectedAnswer, Settlement};
 use fugato_state::Message;
 use fugato_stream::EventKind;
 use fugato_tool::CatalogueDetail;
@@ -12,7 +12,7 @@ use super::{
     AnswerContext, MOST_ITERATIONS, Parts, PlanProgress, PlannerQuestion, WorkUpdate, custom,
     executor::MOST_STEPS,
 };
-use crate::{Embeds, ModelFailure, StreamedParts, ask, correction::SettlementParts};
+use crate::{Embeds, ModelFailure, StreamedParts, correction::settle_part, speech};
 
 /// The node that asks the planner once.
 pub(super) struct Decide<S: Embeds<PlanProgress>>(pub(super) Arc<Parts<S>>);
@@ -33,64 +33,35 @@ impl<S: Embeds<PlanProgress>> Node<S> for Decide<S> {
             return Ok(done::<S>([WorkUpdate::failed(error)]));
         }
         cx.emit(custom("planning", json!({ "asked": asking })));
-        let taken = match &parts.model {
-            Some(model) if work.failure.is_none() => self.asked(&cx, asking, &**model).await,
-            _ => PlannerAnswer::Ruled(None),
+        let model = parts.model.as_deref().filter(|_| work.failure.is_none());
+        let Some(model) = model else {
+            return Ok(self.ruled(&cx, asking, None));
         };
-        Ok(match taken {
-            PlannerAnswer::Planned(updates) => {
-                done::<S>(updates.clone()).note(planned(asking, &updates))
+        let read = |response: &ChatResponse| self.read(&cx, asking, &response.message.content);
+        let ask = Ask::reading(super::DECIDE, read).rejections(parts.rejections);
+        let request = ask.request(parts.request(state, asking));
+        let answer = speech::ask(&cx, model, request, StreamedParts::Reasoning).await;
+        Ok(match settle_part(&cx, &ask, &answer) {
+            Settlement::Decided(updates) => {
+                let told = planned(asking, &updates);
+                done::<S>(updates).note(told)
             }
-            PlannerAnswer::Again(pair) => done::<S>([WorkUpdate::Corrected(pair)]),
-            PlannerAnswer::Failed { why, timed_out } => failed(&cx, why, timed_out),
-            PlannerAnswer::Ruled(failure) => self.ruled(&cx, asking, failure),
+            Settlement::Again(outcome) => outcome,
+            Settlement::Failed(why) => match why.unanswered.as_ref().map(|error| error.kind) {
+                Some(kind) if kind != ModelErrorKind::TimedOut && parts.rules.is_some() => {
+                    let failure = ModelFailure::of_no_answer(model.name(), &why);
+                    self.ruled(&cx, asking, Some(failure))
+                }
+                kind => {
+                    let timed_out = kind == Some(ModelErrorKind::TimedOut);
+                    failed(&cx, why.to_string(), timed_out)
+                }
+            },
         })
     }
 }
 
-/// The result of the planner's answer.
-enum PlannerAnswer {
-    Planned(Vec<WorkUpdate>),
-    Again(Box<[Message; 2]>),
-    Failed {
-        why: String,
-        timed_out: bool,
-    },
-    /// The model is not asked, or did not answer for this reason; a rule may decide.
-    Ruled(Option<ModelFailure>),
-}
-
 impl<S: Embeds<PlanProgress>> Decide<S> {
-    async fn asked(
-        &self,
-        cx: &Context<S>,
-        asking: PlannerQuestion,
-        model: &dyn ChatModel,
-    ) -> PlannerAnswer {
-        let (parts, work) = (&self.0, cx.state().part());
-        let request = parts.request(cx.state(), asking);
-        let answer = ask(cx, model, request, StreamedParts::Reasoning).await;
-        let so_far = u32::try_from(work.corrected.len() / 2).unwrap_or(u32::MAX);
-        let read = |response: ChatResponse| self.read(cx, asking, &response.message.content);
-        let taken = parts
-            .corrections
-            .take(cx, so_far, &work.corrected, answer, read);
-        match taken {
-            SettlementParts::Decided(updates) => PlannerAnswer::Planned(updates),
-            SettlementParts::Again(pair) => PlannerAnswer::Again(pair),
-            SettlementParts::Undecided(no_plan) => {
-                let why = no_plan.to_string();
-                let failure = ModelFailure::of_no_decision(model.name(), &no_plan);
-                let silence = no_plan.unanswered.map(|error| error.kind);
-                let timed_out = silence == Some(ModelErrorKind::TimedOut);
-                if silence.is_some() && !timed_out && parts.rules.is_some() {
-                    return PlannerAnswer::Ruled(Some(failure));
-                }
-                PlannerAnswer::Failed { why, timed_out }
-            }
-        }
-    }
-
     /// Reads a decision of a model or of a rule into updates, or rejects it.
     fn read(
         &self,
@@ -188,7 +159,7 @@ impl<S: Embeds<PlanProgress>> Parts<S> {
         } else {
             &self.replanning
         };
-        profile.apply(ChatRequest::new(messages).metadata("stage", super::DECIDE))
+        profile.apply(ChatRequest::new(messages))
     }
 
     /// Returns the whole situation as text, most trusted parts first.

@@ -6,7 +6,7 @@ use fugato_memory::{
 use fugato_state::{Message, Millis, Plan, PlanStep, State};
 use serde::{Deserialize, Serialize};
 
-use crate::ModelFailure;
+use crate::{CorrectionState, ModelFailure};
 
 use super::step::{StepDraft, StepKind, StepOutcome, StepStatus, WorkStep};
 
@@ -339,5 +339,15 @@ impl State for PlanProgress {
                 self.execution.apply(ExecutionUpdate::Failed { error });
             }
         }
+    }
+}
+
+impl CorrectionState for PlanProgress {
+    fn corrections(&self) -> u32 {
+        u32::try_from(self.corrected.len() / 2).unwrap_or(u32::MAX)
+    }
+
+    fn corrected(pair: [Message; 2]) -> Vec<WorkUpdate> {
+        vec![WorkUpdate::Corrected(Box::new(pair))]
     }
 }

@@ -1,8 +1,9 @@
 //! The report and the last message of the present run.
+use fugato_prompt::spoken;
 use fugato_state::Role;
 use fugato_tool::Access;
 
-use crate::{Embeds, React, RunReport, Toolbox, spoken};
+use crate::{Embeds, React, RunReport, Toolbox};
 
 /// Returns the report of the writes of the present run.
 pub(super) fn report<S: Embeds<React>>(toolbox: &Toolbox<S>, state: &S) -> RunReport {

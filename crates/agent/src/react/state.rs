@@ -256,10 +256,6 @@ impl CorrectionState for React {
         self.run.corrections
     }
 
-    fn history(&self) -> &[Message] {
-        &self.conversation.history
-    }
-
     fn corrected(pair: [Message; 2]) -> Vec<ReactUpdate> {
         vec![ReactUpdate::Corrected(Box::new(pair))]
     }

@@ -3,25 +3,25 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
 use fugato_llm::{
-    ChatModel, ChatRequest, DecisionStyle, ModelError, ModelErrorKind, RejectedAnswer,
+    Ask, ChatModel, ChatRequest, DecisionStyle, ModelError, ModelErrorKind, RejectedAnswer,
+    Settlement,
 };
+use fugato_prompt::spoken;
 use fugato_state::{Message, ToolCall};
 use fugato_stream::EventKind;
 use fugato_tool::CatalogueDetail;
 
 use super::{
-    LoopOptions,
+    LoopOptions, Rules,
     receipts::{last_said, report},
-    rules::ReactRules,
     state::CANCELLED,
     view::{flat, manual},
 };
 use crate::{
-    Corrections, Embeds, ModelFailure, React, ReactUpdate, StopReason, StreamedParts, Toolbox,
-    correction::SettlementParts,
+    Embeds, ModelFailure, React, ReactUpdate, StopReason, StreamedParts, Toolbox,
+    correction::settle_part,
     show,
     speech::{CallIds, SpeechOptions, StreamedAnswer, overhear},
-    spoken,
     wording::{cut_mark, for_people, is_chinese, is_cut},
 };
 
@@ -29,7 +29,7 @@ use crate::{
 /// rules decide.
 pub(super) struct Think<S: Embeds<React>> {
     pub(super) model: Option<Arc<dyn ChatModel>>,
-    pub(super) rules: Option<Arc<dyn ReactRules>>,
+    pub(super) rules: Option<Arc<Rules>>,
     pub(super) toolbox: Toolbox<S>,
     pub(super) manner: Arc<LoopOptions<S>>,
 }
@@ -67,26 +67,22 @@ impl<S: Embeds<React>> Think<S> {
         let request = self.request(cx.state(), true);
         let answer = self.ask(cx, model, request.clone(), true).await;
         let is_shown = answer.as_ref().is_ok_and(|answer| answer.is_shown);
-        let (so_far, history) = (react.run.corrections, &react.conversation.history);
-        let corrections = match &answer {
+        let rejections = match &answer {
             // A silent loop corrects no words: the node after it writes the reply, and the facts
             // that were read get old.
-            Ok(answer) if !self.manner.speaks && is_unfit(answer, &request) => {
-                Corrections::after(1)
-            }
-            _ => self.manner.corrections,
+            Ok(answer) if !self.manner.speaks && is_unfit(answer, &request) => 1,
+            _ => self.manner.rejections,
         };
-        let read = |answer: StreamedAnswer| self.read(cx, &answer, &request);
-        match corrections.take(cx, so_far, history, answer, read) {
-            SettlementParts::Decided(message) => Ok(self.answered(cx, message, is_shown)),
-            SettlementParts::Again(pair) => {
-                Ok(Outcome::done([S::embed(ReactUpdate::Corrected(pair))]))
-            }
-            SettlementParts::Undecided(why) if self.rules.is_some() => {
-                let failure = ModelFailure::of_no_decision(model.name(), &why);
+        let read = |answer: &StreamedAnswer| self.read(cx, answer, &request);
+        let ask = Ask::reading(super::AGENT, read).rejections(rejections);
+        match settle_part(cx, &ask, &answer) {
+            Settlement::Decided(message) => Ok(self.answered(cx, message, is_shown)),
+            Settlement::Again(outcome) => Ok(outcome),
+            Settlement::Failed(why) if self.rules.is_some() => {
+                let failure = ModelFailure::of_no_answer(model.name(), &why);
                 self.ruled(cx, Some(failure), true)
             }
-            SettlementParts::Undecided(why) => match &why.last {
+            Settlement::Failed(why) => match why.rejected.last() {
                 None => {
                     let kind = why.unanswered.as_ref().map(|error| error.kind);
                     self.unanswered(cx, kind, why.into())
@@ -175,7 +171,7 @@ impl<S: Embeds<React>> Think<S> {
             request = request.tools(self.toolbox.schemas(state));
         }
         let why = failure.as_ref().or(react.run.failure.as_ref());
-        let mut message = self.named(cx, rules.answer(&request, why));
+        let mut message = self.named(cx, rules(&request, why));
         let report = report(&self.toolbox, state);
         if message.tool_calls.is_empty() && !report.is_empty() && self.manner.speaks {
             message.content = report.lines(said);

@@ -1,13 +1,14 @@
 //! The number of the model's answers, the prompts, and the ends of a run.
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use fugato_agent::{
-    Assistant, Corrections, REMEMBERED, React, ReactLoop, ReactUpdate, ReplyError, StopReason,
-    ToolUse,
+    Assistant, ModelFailure, REMEMBERED, React, ReactLoop, ReactUpdate, ReplyError, StopReason,
+    ToolUse, trace::model_calls,
 };
-use fugato_graph::{BoxError, Context, Outcome};
-use fugato_llm::{ChatDelta, DecisionStyle, ModelError, ModelErrorKind};
+use fugato_graph::{BoxError, BudgetUnit, Context, Outcome, Runner, RunnerOptions};
+use fugato_llm::{ChatDelta, ChatRequest, DecisionStyle, ModelError, ModelErrorKind};
 use fugato_state::{Message, Role, ToolCall};
+use fugato_store::MemoryLog;
 use fugato_stream::EventKind;
 use fugato_testkit::{Scripted, ScriptedReply};
 use futures::StreamExt as _;
@@ -234,18 +235,45 @@ async fn l4_an_unusable_answer_is_corrected_and_too_many_end_the_run() -> TestRe
     assert_eq!((said.metadata.llm_calls, react.run.corrections), (2, 0));
 
     let model = Scripted::new(["look 1", "look 2"]);
-    let twice = |graph: ReactLoop| {
-        let corrections = Corrections::after(2);
-        graph
-            .style(DecisionStyle::JsonAction)
-            .corrections(corrections)
-    };
+    let twice = |graph: ReactLoop| graph.style(DecisionStyle::JsonAction).rejections(2);
     let (said, _) = run(&model, twice).await?;
     assert_eq!(said.metadata.stop_reason, "unusable_answers");
     assert_eq!(
         said.final_reply,
         "I stopped before I was done: I could not put the next step into a usable form."
     );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_rule_that_decides_is_no_call_of_a_model() -> TestResult {
+    let model = Scripted::new(["look 1", "look 2", "left"]);
+    let by_rule = |_: &ChatRequest, _: Option<&ModelFailure>| Message::assistant("By rule.");
+    let graph = ReactLoop::new(model.clone(), tools()?).style(DecisionStyle::JsonAction);
+    let graph = graph.rejections(2).rules(by_rule).build()?;
+    // A run that has used up a budget fails before its next step, which comes after the rule.
+    let options = RunnerOptions::default().budget(BudgetUnit::ModelCalls, 3);
+    let runner = Runner::new(graph, Arc::new(MemoryLog::default())).options(options);
+    let (events, end) = runner.start(&thread(), ReactUpdate::user("Go.")).split();
+    let (events, ended) = futures::join!(events.collect::<Vec<_>>(), end);
+    let run = ended?.state().run.clone();
+    assert_eq!((run.final_reply.as_str(), model.left()), ("By rule.", 1));
+    let told = events.into_iter().filter_map(|event| match event.kind {
+        EventKind::Correction { .. } => Some("corrected".to_owned()),
+        EventKind::Custom { name, .. } => Some(name),
+        _ => None,
+    });
+    let expected = [
+        "corrected",
+        "model_call",
+        "decided_by_rule",
+        "model_call",
+        "final",
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+    let runs = runner.trace(&thread()).await?;
+    let tasks = runs.iter().flat_map(|run| &run.tasks);
+    assert_eq!(tasks.flat_map(model_calls).count(), 2);
     Ok(())
 }
 

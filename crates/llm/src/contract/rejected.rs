@@ -57,11 +57,17 @@ impl RejectedAnswer {
         path: impl Into<String>,
         message: impl Into<String>,
     ) -> Self {
+        Self::at(path, message).raw(&raw.into())
+    }
+
+    /// Creates a rejection of a part of an answer, for a reader that does not have the whole: an
+    /// [`Ask`](crate::Ask) adds it.
+    pub fn at(path: impl Into<String>, message: impl Into<String>) -> Self {
         let violation = Violation {
             path: path.into(),
             message: message.into(),
         };
-        Self::new(RejectedClass::Sense, vec![violation], "").raw(&raw.into())
+        Self::new(RejectedClass::Sense, vec![violation], "")
     }
 
     /// Creates a rejection of text that is meant for a person and that a person should not read.
@@ -164,3 +170,9 @@ impl fmt::Display for RejectedAnswer {
 }
 
 impl std::error::Error for RejectedAnswer {}
+
+impl From<serde_json::Error> for RejectedAnswer {
+    fn from(error: serde_json::Error) -> Self {
+        Self::at("", error.to_string())
+    }
+}

@@ -1,11 +1,11 @@
 use async_trait::async_trait;
 use fugato::{
-    agent::Settlement,
+    agent::settle,
     graph::{BoxError, Context, Node, Outcome},
-    llm::{ChatModel, ModelError, RejectedAnswer, visible_text},
+    llm::{Ask, ChatModel, ModelError, RejectedAnswer, Settlement, visible_text},
 };
 
-use super::{announce, check_words, found, parsed, request_text, said};
+use super::{announce, check_words, found, request_text, said};
 use crate::{
     agent::{AgentState, Phase, RouteDecision, Update},
     contract::{self, Intent, IntentKind},
@@ -46,14 +46,13 @@ impl Node<AgentState> for Chat {
             Some(model) if self.0.mind.routes == RouteSet::Five => self.chosen(&cx, model).await?,
             Some(model) => {
                 let answer = self.classify(&cx, model).await;
-                match self
-                    .0
-                    .corrections
-                    .settle(&cx, answer, |spoken| read(&cx, spoken))
-                {
-                    Settlement::Decided((intent, spoken)) => ClassifiedRequest::of(&intent, spoken),
+                let ask = Ask::reading("chat", |spoken| read(&cx, spoken));
+                match settle(&cx, &ask.rejections(self.0.rejections), &answer) {
+                    Settlement::Decided(intent) => {
+                        ClassifiedRequest::of(&intent, answer.unwrap_or_default())
+                    }
                     Settlement::Again(outcome) => return Ok(outcome),
-                    Settlement::Undecided(why) => self.unread(&cx, why)?,
+                    Settlement::Failed(why) => self.unread(&cx, why)?,
                 }
             }
         };
@@ -112,12 +111,9 @@ impl ClassifiedRequest {
 }
 
 /// Reads a classification. Talk needs a text that the person may see.
-fn read(
-    cx: &Context<AgentState>,
-    spoken: TaggedAnswer,
-) -> Result<(Intent, TaggedAnswer), RejectedAnswer> {
-    let (intent, spoken) = parsed(spoken, &contract::intent())?;
-    check_words(cx.state(), &spoken, &[("/reply", &intent.reply)])?;
+fn read(cx: &Context<AgentState>, spoken: &TaggedAnswer) -> Result<Intent, RejectedAnswer> {
+    let intent = contract::intent().read(&spoken.decision)?;
+    check_words(cx.state(), spoken, &[("/reply", &intent.reply)])?;
     let is_silent = [&spoken.after, &intent.reply, &spoken.before]
         .iter()
         .all(|words| words.trim().is_empty());
@@ -125,7 +121,7 @@ fn read(
         let why = "talk needs the answer that the person reads";
         return Err(RejectedAnswer::sense(&spoken.decision, "/reply", why));
     }
-    Ok((intent, spoken))
+    Ok(intent)
 }
 
 impl Chat {

@@ -1,12 +1,12 @@
 use async_trait::async_trait;
 use fugato::{
-    agent::Settlement,
+    agent::settle,
     graph::{BoxError, Context, Node, Outcome},
-    llm::{ModelError, RejectedAnswer},
+    llm::{Ask, ModelError, RejectedAnswer, Settlement},
     tool::CatalogueDetail,
 };
 
-use super::{check_notes, check_words, judge::judge, parsed};
+use super::{check_notes, check_words, judge::judge};
 use crate::{
     agent::{AgentState, Update},
     contract::{self, ExecutorDecision},
@@ -27,24 +27,21 @@ impl Node<AgentState> for Decide {
             return self.by_rule(&cx, vec![]);
         };
         let thought = thought(Some(&answer));
-        let attempts = answer
-            .as_ref()
-            .map_or(vec![], |spoken| spoken.attempts.clone());
-        let judged = |spoken: TaggedAnswer| {
-            let (decision, spoken) = read(cx.state(), spoken)?;
+        let ask = Ask::reading("execute", |spoken: &TaggedAnswer| {
+            let decision = read(cx.state(), spoken)?;
             let (task, raw) = (cx.task(), &spoken.decision);
             tracing::debug!(task, raw, ?decision, "execute LLM");
-            judge(&self.0, &cx, &decision, &spoken)
-        };
-        match self.0.corrections.settle(&cx, answer, judged) {
+            judge(&self.0, &cx, &decision, spoken)
+        });
+        match settle(&cx, &ask.rejections(self.0.rejections), &answer) {
             Settlement::Decided(updates) => {
-                let mut told = stand_in(&cx, &attempts);
+                let mut told = stand_in(&cx, &answer.unwrap_or_default().attempts);
                 told.extend(updates);
                 let done = Outcome::done(told);
                 Ok(thought.into_iter().fold(done, Outcome::note))
             }
             Settlement::Again(outcome) => Ok(outcome),
-            Settlement::Undecided(why) => {
+            Settlement::Failed(why) => {
                 let (mind, policy) = (&self.0.mind, self.0.mind.on_failure);
                 let told = mind.fall_back(&cx, policy, why, Replacement::Rules)?;
                 self.by_rule(&cx, told)
@@ -54,20 +51,17 @@ impl Node<AgentState> for Decide {
 }
 
 /// Reads a decision. Its texts for the person are checked like all texts of a model.
-fn read(
-    agent: &AgentState,
-    spoken: TaggedAnswer,
-) -> Result<(ExecutorDecision, TaggedAnswer), RejectedAnswer> {
-    let (decision, spoken) = parsed(spoken, &contract::decision(agent.has_step()))?;
+fn read(agent: &AgentState, spoken: &TaggedAnswer) -> Result<ExecutorDecision, RejectedAnswer> {
+    let decision = contract::decision(agent.has_step()).read(&spoken.decision)?;
     let abort = decision.abort.as_ref();
     let abort = abort.map_or("", |abort| &abort.user_message);
     let words = [
         ("/speak", decision.speak.as_str()),
         ("/abort/user_message", abort),
     ];
-    check_words(agent, &spoken, &words)?;
-    check_notes(&spoken, &[("/reason", &decision.reason)])?;
-    Ok((decision, spoken))
+    check_words(agent, spoken, &words)?;
+    check_notes(spoken, &[("/reason", &decision.reason)])?;
+    Ok(decision)
 }
 
 impl Decide {

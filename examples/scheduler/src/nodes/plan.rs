@@ -1,11 +1,11 @@
 use async_trait::async_trait;
 use fugato::{
-    agent::Settlement,
+    agent::settle,
     graph::{BoxError, Context, Node, Outcome},
-    llm::{ChatModel, ModelError, Profile, RejectedAnswer, visible_text},
+    llm::{Ask, ChatModel, ModelError, Profile, RejectedAnswer, Settlement, visible_text},
 };
 
-use super::{announce, asking, check_notes, check_words, parsed, request_text, said};
+use super::{announce, asking, check_notes, check_words, request_text, said};
 use crate::{
     agent::{
         AgentState, Card, ContextHook, DecisionView, PendingInteraction, Phase, QuestionTopic,
@@ -41,11 +41,11 @@ impl Node<AgentState> for PlanNode {
         let (decision, spoken) = match answer {
             None => by_rule(),
             Some(answer) => {
-                let read = |spoken| read(cx.state(), spoken);
-                match self.0.corrections.settle(&cx, answer, read) {
-                    Settlement::Decided(heard) => heard,
+                let ask = Ask::reading("plan", |spoken| read(cx.state(), spoken));
+                match settle(&cx, &ask.rejections(self.0.rejections), &answer) {
+                    Settlement::Decided(plan) => (plan, answer.unwrap_or_default()),
                     Settlement::Again(outcome) => return Ok(outcome),
-                    Settlement::Undecided(why) => {
+                    Settlement::Failed(why) => {
                         let (mind, policy) = (&self.0.mind, self.0.mind.on_failure);
                         updates.extend(mind.fall_back(&cx, policy, why, Replacement::Rules)?);
                         if let Some(end) = rules::not_understood(cx.state(), "plan") {
@@ -185,12 +185,9 @@ impl PlanNode {
 }
 
 /// Reads a plan. Its texts for the person are checked like all texts of a model.
-fn read(
-    agent: &AgentState,
-    spoken: TaggedAnswer,
-) -> Result<(PlanDecision, TaggedAnswer), RejectedAnswer> {
-    let (plan, spoken) = parsed(spoken, &contract::plan())?;
-    check_words(agent, &spoken, &[("/speak", &plan.speak)])?;
+fn read(agent: &AgentState, spoken: &TaggedAnswer) -> Result<PlanDecision, RejectedAnswer> {
+    let plan = contract::plan().read(&spoken.decision)?;
+    check_words(agent, spoken, &[("/speak", &plan.speak)])?;
     let mut notes = vec![("/reason", plan.reason.as_str())];
     for step in &plan.plan_steps {
         notes.extend([
@@ -198,8 +195,8 @@ fn read(
             ("/plan_steps", &step.done_when),
         ]);
     }
-    check_notes(&spoken, &notes)?;
-    Ok((plan, spoken))
+    check_notes(spoken, &notes)?;
+    Ok(plan)
 }
 
 /// Returns the ids that the request has; a plan may narrow its classes, and not invent others.

@@ -2,9 +2,7 @@
 use std::future::ready;
 
 use fugato::{
-    Context, END, Graph,
-    agent::judge::{DecisionUpdate, Judgement},
-    graph::BuildError,
+    Context, END, Graph, agent::judge::DecisionUpdate, graph::BuildError, llm::AskRecord,
 };
 
 use super::phase;
@@ -97,7 +95,7 @@ pub fn runtime(deps: &Deps) -> Result<Graph<Deliberation<RuntimeDecision>>, Buil
         let decided = asked.judge().certain(&cx.state().situation);
         ready(decided.map(|decision| DecisionUpdate {
             value: Some(decision),
-            how: Some(Judgement::by_rule()),
+            how: Some(AskRecord::by_rule()),
         }))
     };
     Graph::<Deliberation<RuntimeDecision>>::starting_at("runtime_memory_context")

@@ -2,8 +2,8 @@
 use std::sync::Arc;
 
 use fugato::{
-    agent::judge::{InvalidAnswer, Judge},
-    llm::{ChatRequest, ToolSchema},
+    agent::judge::Judge,
+    llm::{ChatRequest, RejectedAnswer, ToolSchema},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -66,11 +66,11 @@ impl Judge for RequestPlanner {
         self.0.question(Self::STAGE, at, TOLD, function, arguments)
     }
 
-    fn read(&self, at: &Situation, arguments: &Value) -> Result<Intent, InvalidAnswer> {
+    fn read(&self, at: &Situation, arguments: &Value) -> Result<Intent, RejectedAnswer> {
         let called = PlannedArguments::deserialize(arguments)?;
         if !called.off_topic && called.tasks.is_empty() {
             let why = "give at least one task, or set off_topic";
-            return Err(InvalidAnswer::at("/tasks", why));
+            return Err(RejectedAnswer::at("/tasks", why));
         }
         let task = |(nth, said): (usize, Clause)| {
             let path = format!("/tasks/{nth}/fields");
@@ -80,7 +80,7 @@ impl Judge for RequestPlanner {
         let tasks = called.tasks.into_iter().enumerate().map(task);
         Ok(Intent {
             off_topic: called.off_topic,
-            tasks: tasks.collect::<Result<_, InvalidAnswer>>()?,
+            tasks: tasks.collect::<Result<_, RejectedAnswer>>()?,
         })
     }
 

@@ -2,9 +2,9 @@
 use std::sync::Arc;
 
 use fugato::{
-    agent::judge::{InvalidAnswer, Judge},
+    agent::judge::Judge,
     form::Fields,
-    llm::{ChatRequest, ToolSchema},
+    llm::{ChatRequest, RejectedAnswer, ToolSchema},
     words::ShortAnswer,
 };
 use serde::Deserialize as _;
@@ -132,7 +132,7 @@ impl Judge for NextStepJudge {
         self.0.question("decide", at, &told, function, arguments)
     }
 
-    fn read(&self, at: &Situation, arguments: &Value) -> Result<RuntimeDecision, InvalidAnswer> {
+    fn read(&self, at: &Situation, arguments: &Value) -> Result<RuntimeDecision, RejectedAnswer> {
         let called = RuntimeDecision::deserialize(arguments)?;
         let Some(task) = at.plan.current() else {
             return Ok(RuntimeDecision::NewRequest);
@@ -144,7 +144,7 @@ impl Judge for NextStepJudge {
         let fields = self.0.taken(kind, "/fields", &fields)?;
         if fields.is_empty() && form.is_none() {
             let why = "name at least one field, or choose another decision";
-            return Err(InvalidAnswer::at("/fields", why));
+            return Err(RejectedAnswer::at("/fields", why));
         }
         Ok(RuntimeDecision::Supplement { fields, form })
     }

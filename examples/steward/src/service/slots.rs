@@ -2,9 +2,9 @@
 use std::sync::Arc;
 
 use fugato::{
-    agent::judge::{InvalidAnswer, Judge},
+    agent::judge::Judge,
     form::Fields,
-    llm::{ChatRequest, ToolSchema},
+    llm::{ChatRequest, RejectedAnswer, ToolSchema},
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -47,7 +47,7 @@ impl Judge for Slots {
         self.0.question("slots", at, &told, function, arguments)
     }
 
-    fn read(&self, at: &Situation, arguments: &Value) -> Result<SlotDecision, InvalidAnswer> {
+    fn read(&self, at: &Situation, arguments: &Value) -> Result<SlotDecision, RejectedAnswer> {
         let FilledArguments { fields } = FilledArguments::deserialize(arguments)?;
         let said = form_of(at).map(|kind| self.0.taken(kind, "/fields", &fields));
         Ok(decided(&self.0, at, said.transpose()?.unwrap_or_default()))

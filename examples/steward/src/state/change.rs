@@ -1,8 +1,9 @@
 //! Every change of a conversation.
 use fugato::{
     State as _,
-    agent::{ActionEnd, Actions, ActionsUpdate, judge::Judgement},
+    agent::{ActionEnd, Actions, ActionsUpdate},
     form::{Fields, day},
+    llm::AskRecord,
     state::Message,
     tool::{Evidence, EvidenceUpdate},
 };
@@ -34,7 +35,7 @@ pub enum Update {
         runtime: Runtime,
     },
     /// The decider, the model calls, and the reason for a fallback.
-    Judged(Judgement),
+    Judged(AskRecord),
     /// The meaning of the request. Its tasks join the plan.
     Understood(Intent),
     /// The filled and the missing fields.

@@ -2,9 +2,8 @@
 use std::time::Duration;
 
 use fugato_llm::{
-    CallOptions, CallOutcome, ChatModel, ChatRequest, DecisionStyle, Fallback, FunctionCallError,
-    FunctionCallResult, ModelError, ModelErrorKind, RejectedAnswer, Retry, ToolChoice, ToolSchema,
-    call,
+    Answer, Ask, AskError, CallOutcome, ChatModel, ChatRequest, DecisionSource, Fallback,
+    ModelError, ModelErrorKind, RejectedAnswer, Retry, Settlement, ToolChoice, ToolSchema,
 };
 use fugato_state::{Message, Schema, ToolCall};
 use fugato_testkit::{Scripted, ScriptedReply};
@@ -26,12 +25,12 @@ fn read(arguments: &Value) -> Result<i64, RejectedAnswer> {
         .ok_or_else(wrong)
 }
 
-async fn ask(model: &dyn ChatModel) -> Result<FunctionCallResult<i64>, FunctionCallError> {
+async fn ask(model: &dyn ChatModel) -> Result<Answer<i64>, AskError> {
     let schema = Schema::of::<Value>();
     let function = ToolSchema::new("book", "Books seats.", schema);
-    let request = ChatRequest::new([Message::user("A table")]).metadata("stage", "table");
-    let options = CallOptions::default().patience(Duration::from_secs(10));
-    call(model, request, function, options, read).await
+    let ask = Ask::function("table", function, read).timeout(Duration::from_secs(10));
+    let request = ChatRequest::new([Message::user("A table")]);
+    ask.run(model, request).await
 }
 
 fn outcomes(traces: &[fugato_llm::CallTrace]) -> Vec<CallOutcome> {
@@ -42,10 +41,17 @@ fn outcomes(traces: &[fugato_llm::CallTrace]) -> Vec<CallOutcome> {
 async fn a_call_that_does_not_fit_is_corrected_until_it_does() {
     let model = Scripted::new([book(0), book(2)]);
     let called = ask(&model).await.unwrap();
-    assert_eq!((called.value, called.style), (2, DecisionStyle::Native));
+    let native = DecisionSource::LlmFunctionCall;
+    assert_eq!((called.value, called.record.source), (2, native));
     let went = [CallOutcome::Rejected, CallOutcome::MainSucceeded];
-    assert_eq!(outcomes(&called.traces), went);
-    assert!(called.traces.iter().all(|trace| trace.stage == "table"));
+    assert_eq!(outcomes(&called.record.traces), went);
+    assert!(
+        called
+            .record
+            .traces
+            .iter()
+            .all(|trace| trace.stage == "table")
+    );
     let [first, second] = &model.requests()[..] else {
         panic!("two questions")
     };
@@ -60,7 +66,7 @@ async fn after_the_last_attempt_nobody_is_asked() {
     let model = Scripted::new([book(0), book(0), book(0), book(2)]);
     let refused = ask(&model).await.unwrap_err();
     assert_eq!(outcomes(&refused.traces), [CallOutcome::Rejected; 3]);
-    assert!(refused.why().contains("1 to 9 are allowed"), "{refused}");
+    assert!(refused.reason().contains("1 to 9 are allowed"), "{refused}");
     assert_eq!(model.requests().len(), 3);
 }
 
@@ -74,14 +80,17 @@ async fn attempts_are_counted_over_all_models_and_corrections() {
     // last one.
     let went = [CallOutcome::Rejected, CallOutcome::AllFailed];
     assert_eq!(outcomes(&refused.traces), went);
-    assert!(refused.why().contains("maintenance"), "{refused}");
+    assert!(refused.reason().contains("maintenance"), "{refused}");
     assert_eq!((main.requests().len(), backup.requests().len()), (2, 1));
 
     let chain = Fallback::new(Scripted::new([down()]).named("main")).or(backup);
     let called = ask(&chain).await.unwrap();
-    assert_eq!(outcomes(&called.traces), [CallOutcome::BackupSucceeded]);
     assert_eq!(
-        called.traces[0].to_string(),
+        outcomes(&called.record.traces),
+        [CallOutcome::BackupSucceeded]
+    );
+    assert_eq!(
+        called.record.traces[0].to_string(),
         "table: backup_succeeded\n  main unavailable after 0 ms\n  backup answered after 0 ms"
     );
 }
@@ -102,12 +111,9 @@ async fn a_call_in_another_form_is_read_or_given_up_at_once() {
     let cases = [
         (
             "<tool_call>{\"name\": \"book\", \"arguments\": {\"seats\": 2}}</tool_call>",
-            Ok(DecisionStyle::Text),
+            Ok(2),
         ),
-        (
-            "{\"name\": \"book\", \"arguments\": {\"seats\": 2}}",
-            Ok(DecisionStyle::JsonAction),
-        ),
+        ("{\"name\": \"book\", \"arguments\": {\"seats\": 2}}", Ok(2)),
         ("[TOOL_CALLS] book(2)", Err(CallOutcome::ForeignFormat)),
         (
             "<function=book>2</function>",
@@ -118,13 +124,21 @@ async fn a_call_in_another_form_is_read_or_given_up_at_once() {
     for (said, expected) in cases {
         let model = Scripted::new([said, said]);
         match (ask(&model).await, expected) {
-            (Ok(called), Ok(style)) => {
-                assert_eq!((called.value, called.style), (2, style), "{said}");
-                assert_eq!(outcomes(&called.traces), [CallOutcome::ForeignFormat]);
+            (Ok(called), Ok(seats)) => {
+                let as_text = DecisionSource::LlmTextCall;
+                assert_eq!(
+                    (called.value, called.record.source),
+                    (seats, as_text),
+                    "{said}"
+                );
+                assert_eq!(
+                    outcomes(&called.record.traces),
+                    [CallOutcome::ForeignFormat]
+                );
             }
             (Err(refused), Err(outcome)) => {
                 assert_eq!(outcomes(&refused.traces), [outcome], "{said}");
-                assert!(refused.why().contains("call book"), "{refused}");
+                assert!(refused.reason().contains("call book"), "{refused}");
             }
             (asked, _) => panic!("{said}: {asked:?}"),
         }
@@ -144,4 +158,40 @@ fn an_outcome_is_called_as_it_is_stored() {
     ] {
         assert_eq!(json!(outcome), json!(outcome.as_str()));
     }
+}
+
+#[test]
+fn a_settlement_depends_on_the_count_and_the_answer_alone() {
+    let ask = Ask::reading("seats", read).rejections(2);
+    let unfit = Ok(json!({ "seats": 0 }));
+    for _ in 0..2 {
+        let Settlement::Again(rejected) = ask.settle(0, &unfit) else {
+            panic!("it is the first one")
+        };
+        assert!(rejected.messages()[1].content.contains("1 to 9"));
+    }
+    let fit = ask.settle(7, &Ok(json!({ "seats": 2 })));
+    assert!(matches!(fit, Settlement::Decided(2)));
+    for (settled, expected) in [
+        (
+            ask.settle(1, &unfit),
+            "2 unusable answers in a row, the last one: the answer is rejected: the JSON object \
+             is well-formed and not allowed here: /seats: 1 to 9 are allowed",
+        ),
+        (
+            ask.settle(1, &Err(down())),
+            "no answer after 1 unusable answers in a row: the model server is unavailable: \
+             maintenance",
+        ),
+        (
+            ask.settle(0, &Err(down())),
+            "the model server is unavailable: maintenance",
+        ),
+    ] {
+        let Settlement::Failed(why) = settled else {
+            panic!("{expected}")
+        };
+        assert_eq!(why.to_string(), expected);
+    }
+    assert_eq!(AskError::default().to_string(), "there is no model");
 }

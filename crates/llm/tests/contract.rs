@@ -2,8 +2,8 @@
 
 use fugato_llm::ChatModel as _;
 use fugato_llm::{
-    ChatRequest, Contract, DecideFailure, DecideOptions, DecidedBy, ModelError, ModelErrorKind,
-    ObjectDelta, ObjectPiece, RejectedClass, Tag, TagEnd, TagPiece, TaggedDelta, Usage, decide,
+    Ask, CallOutcome, ChatRequest, Contract, DecisionSource, ModelError, ModelErrorKind,
+    ObjectDelta, ObjectPiece, RejectedClass, Tag, TagEnd, TagPiece, TaggedDelta, Usage,
     read_object, split_tag,
 };
 use fugato_state::{Message, Role};
@@ -35,7 +35,11 @@ fn contract() -> Contract<Decision> {
     })
 }
 
-fn ask() -> ChatRequest {
+fn ask() -> Ask<'static, Decision> {
+    Ask::json("now", &contract())
+}
+
+fn request() -> ChatRequest {
     ChatRequest::new([Message::user("What now?")])
 }
 
@@ -53,19 +57,24 @@ async fn sch_57_the_model_is_told_what_was_wrong_until_it_fits() {
         ScriptedReply::text("{\"action\": \"done\"}").usage(Usage::new(20, 5)),
         ScriptedReply::text("{\"action\": \"done\", \"reason\": \"all placed\"}"),
     ]);
-    let decided = decide(&model, ask(), &contract(), DecideOptions::default())
-        .await
-        .unwrap();
-    assert_eq!(decided.value, done());
-    assert!(matches!(decided.by, DecidedBy::Model));
-    let classes: Vec<_> = decided
-        .story
-        .rejected
-        .iter()
-        .map(|rejected| rejected.class)
+    let answer = ask().run(&model, request()).await.unwrap();
+    assert_eq!((&answer.value, answer.usage), (&done(), Usage::new(30, 5)));
+    assert_eq!(answer.record.source, DecisionSource::LlmAnswer);
+    let went = answer.record.traces.iter();
+    let went: Vec<_> = went
+        .map(|trace| (trace.outcome, trace.error.as_deref()))
         .collect();
-    assert_eq!(classes, [RejectedClass::Empty, RejectedClass::Sense]);
-    assert_eq!(decided.story.usage, Usage::new(30, 5));
+    let unfit = "the answer is rejected: the JSON object is well-formed and not allowed here: \
+                 /reason: say why nothing is left to do";
+    let expected = [
+        (
+            CallOutcome::Rejected,
+            Some("the answer is rejected: it is empty"),
+        ),
+        (CallOutcome::Rejected, Some(unfit)),
+        (CallOutcome::MainSucceeded, None),
+    ];
+    assert_eq!(went, expected);
 
     let last = model.requests().pop().unwrap().messages;
     let roles: Vec<_> = last.iter().map(|message| message.role).collect();
@@ -96,12 +105,9 @@ async fn sch_57_three_failures_in_a_row_are_an_error_with_the_whole_story() {
         "{\"action\": \"continue|done\"}",
         "left",
     ]);
-    let why = decide(&model, ask(), &contract(), DecideOptions::default())
-        .await
-        .unwrap_err();
-    assert!(matches!(why.why, DecideFailure::Rejected));
+    let why = ask().run(&model, request()).await.unwrap_err();
+    assert!(why.unanswered.is_none() && why.rejections == 3, "{why}");
     let story: Vec<_> = why
-        .story
         .rejected
         .iter()
         .map(|r| (r.class, r.raw.as_str()))
@@ -120,30 +126,35 @@ async fn sch_57_three_failures_in_a_row_are_an_error_with_the_whole_story() {
 
 #[tokio::test]
 async fn l4_the_rule_decides_when_the_model_does_not() {
-    let options = || DecideOptions::default().failures(2).or_rule(|_| done());
-    let garbage = Scripted::new(["no", "no"]);
-    let decided = decide(&garbage, ask(), &contract(), options())
-        .await
-        .unwrap();
-    assert_eq!((decided.value, decided.story.rejected.len()), (done(), 2));
-    assert!(matches!(
-        decided.by,
-        DecidedBy::Rule(DecideFailure::Rejected)
-    ));
+    let ask = ask().rejections(2).or_rule(|_| done());
+    let garbage = Scripted::new(["no", "no", "left"]);
+    let answer = ask.run(&garbage, request()).await.unwrap();
+    assert_eq!((answer.value, garbage.left()), (done(), 1));
+    let record = answer.record;
+    assert_eq!(
+        (record.source, record.traces.len()),
+        (DecisionSource::Rule, 2)
+    );
+    let why = "the answer is rejected: it contains no valid JSON object";
+    assert_eq!(record.fallback_reason.as_deref(), Some(why));
 
     let down = Scripted::new([ModelError::new(ModelErrorKind::Unreachable, "")]);
-    let decided = decide(&down, ask(), &contract(), options()).await.unwrap();
-    let DecidedBy::Rule(DecideFailure::Model(error)) = decided.by else {
-        panic!("the model is down")
+    let record = ask.run(&down, request()).await.unwrap().record;
+    assert_eq!(record.source, DecisionSource::Rule);
+    // The rule is no request: the one trace is that of the model.
+    let [trace] = &record.traces[..] else {
+        panic!("{record:?}")
     };
-    assert_eq!(error.kind, ModelErrorKind::Unreachable);
+    assert_eq!(trace.outcome, CallOutcome::AllFailed);
+    let failure = trace.attempts[0].failure.as_ref();
+    assert_eq!(failure.map(|it| it.kind), Some(ModelErrorKind::Unreachable));
 }
 
 #[tokio::test]
 async fn l4_what_a_decision_says_streams_before_it_is_complete() {
     let said = "```json\n{\"reason\": \"looking\", \"action\": \"continue\"}\n```";
     let model = Scripted::new([ScriptedReply::chunked(said, 3)]);
-    let deltas = model.stream(ask()).await.unwrap();
+    let deltas = model.stream(request()).await.unwrap();
     let (mut shown, mut fields, mut end) = (vec![], vec![], None);
     for delta in read_object(deltas)
         .map(Result::unwrap)
@@ -178,7 +189,7 @@ async fn l4_what_a_decision_says_streams_before_it_is_complete() {
 async fn sch_49_a_tagged_answer_is_split_as_it_streams() {
     let said = "<decision nonce=\"n1\">{\"action\": \"continue\"}</decision>\nLooking.";
     let model = Scripted::new([ScriptedReply::chunked(said, 3)]);
-    let deltas = model.stream(ask()).await.unwrap();
+    let deltas = model.stream(request()).await.unwrap();
     let split = split_tag(deltas, Tag::around("decision", "n1"));
     let (mut text, mut action, mut end) = (String::new(), None, None);
     for delta in split.map(Result::unwrap).collect::<Vec<_>>().await {
