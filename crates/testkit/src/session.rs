@@ -94,6 +94,10 @@ impl<S: State> Session<S> {
 
     /// Creates a session with an agent that decides by itself what words do, such as to answer the
     /// open question: `open` returns it as a runner, and as a function that gets words.
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "the name of the thread is a constant"
+    )]
     pub fn with_handler(
         open: impl Fn(Arc<SessionLog>) -> (Runner<S>, WordHandler<S>) + Send + Sync + 'static,
     ) -> Self {

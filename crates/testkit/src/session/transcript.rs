@@ -55,7 +55,7 @@ impl Transcript {
                     summary,
                     ..
                 } => {
-                    let status = Value::from(serde_json::to_value(status).unwrap_or_default());
+                    let status = serde_json::to_value(status).unwrap_or_default();
                     let status = status.as_str().unwrap_or_default();
                     self.push(" ", &format!("tool {name} {status}: {summary}"));
                 }

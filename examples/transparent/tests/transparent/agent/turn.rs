@@ -6,7 +6,7 @@ use fugato::{
     agent::trace::model_calls,
     llm::{ModelError, ModelErrorKind},
 };
-use fugato_testkit::{Scripted, ScriptedReply, assert_contains};
+use fugato_testkit::{Scripted, ScriptedReply, assert_contains, assert_starts_with};
 use serde_json::{Value, json};
 
 use crate::common::{Home, ORDER, WISH, finds, finish, order, search, searches, use_tool};
@@ -95,11 +95,9 @@ async fn trn_3_trn_10_files_are_read_anew_for_every_request() {
         assert_eq!(scene.answer(), "Hello.");
         let last = model.requests().pop().expect("it was asked");
         let system = &last.messages[0].content;
-        assert!(
-            system.starts_with(&format!(
-                "You are {name}.\n\n# Profile\nThey call you {name}."
-            )),
-            "{system}"
+        assert_starts_with(
+            &system,
+            &format!("You are {name}.\n\n# Profile\nThey call you {name}."),
         );
         assert_contains(&system, "Search the memory before");
     }
@@ -107,12 +105,7 @@ async fn trn_3_trn_10_files_are_read_anew_for_every_request() {
     stage.write("SOUL.md", "You are {{nobody}}.");
     let scene = stage.say("hello").await;
     let why = scene.custom("decided_by_rule");
-    assert!(
-        why[0]["why"]
-            .as_str()
-            .is_some_and(|why| why.contains("{{nobody}}")),
-        "{why:?}"
-    );
+    assert_contains(&why[0]["why"], "{{nobody}}");
     assert!(!scene.answer().is_empty());
 }
 
