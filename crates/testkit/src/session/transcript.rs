@@ -121,7 +121,7 @@ fn replaced(word: &str) -> &str {
     let is_hex = word.chars().all(|char| char.is_ascii_hexdigit());
     match word.len() {
         13 if is_number => "<time>",
-        16.. if is_hex => "<id>",
+        16.. if is_hex && !is_number => "<id>",
         _ => word,
     }
 }
