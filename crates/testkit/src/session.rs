@@ -27,7 +27,7 @@ use crate::consent::WorldStore;
 ///
 /// The README shows how it is used.
 ///
-/// What is a service around a runner, and decides by itself what words do, is opened by
+/// An agent that decides by itself what words do, such as a service around a runner, is opened by
 /// [`with_handler`](Self::with_handler).
 ///
 /// # Cancellation safety
