@@ -27,7 +27,7 @@ use crate::consent::WorldStore;
 ///
 /// The README shows how it is used.
 ///
-/// What is a service around a runner, and decides by itself what words do, is opened by
+/// An agent that decides by itself what words do, such as a service around a runner, is opened by
 /// [`with_handler`](Self::with_handler).
 ///
 /// # Cancellation safety
@@ -37,7 +37,6 @@ pub struct Session<S: State> {
     store: Arc<WorldStore>,
     thread: ThreadId,
     button: fn(bool) -> Value,
-    hidden: Vec<&'static str>,
     shows_events: bool,
     now: Mutex<Option<Process<S>>>,
     transcript: Mutex<Transcript>,
@@ -94,6 +93,10 @@ impl<S: State> Session<S> {
 
     /// Creates a session with an agent that decides by itself what words do, such as to answer the
     /// open question: `open` returns it as a runner, and as a function that gets words.
+    #[expect(
+        clippy::missing_panics_doc,
+        reason = "the name of the thread is a constant"
+    )]
     pub fn with_handler(
         open: impl Fn(Arc<SessionLog>) -> (Runner<S>, WordHandler<S>) + Send + Sync + 'static,
     ) -> Self {
@@ -102,7 +105,6 @@ impl<S: State> Session<S> {
             store: Arc::new(WorldStore::in_memory()),
             thread: ThreadId::new("session").expect("a short name"),
             button: Value::from,
-            hidden: vec![],
             shows_events: true,
             now: Mutex::default(),
             transcript: Mutex::default(),
@@ -137,13 +139,6 @@ impl<S: State> Session<S> {
     #[must_use]
     pub fn without_events(mut self) -> Self {
         self.shows_events = false;
-        self
-    }
-
-    /// Leaves the agent's own events of these names out of the transcript.
-    #[must_use]
-    pub fn hide(mut self, names: impl IntoIterator<Item = &'static str>) -> Self {
-        self.hidden.extend(names);
         self
     }
 
@@ -333,8 +328,7 @@ impl<S: State> Session<S> {
         self.lines().text()
     }
 
-    /// Adds a remark to the transcript, about something that is done outside of the conversation.
-    pub fn note(&self, mark: &str, text: &str) {
+    fn note(&self, mark: &str, text: &str) {
         self.lines().push(mark, text);
     }
 
@@ -358,11 +352,7 @@ impl<S: State> Session<S> {
     }
 
     fn shows(&self, kind: &EventKind) -> bool {
-        match kind {
-            EventKind::InterruptRaised(_) => true,
-            EventKind::Custom { name, .. } if self.hidden.contains(&&**name) => false,
-            _ => self.shows_events,
-        }
+        self.shows_events || matches!(kind, EventKind::InterruptRaised(_))
     }
 
     /// Reads the open card from the log.

@@ -3,6 +3,7 @@ use std::time::Duration;
 use fugato_llm::{ChatDelta, DeltaStream, FinishReason, ModelError, ToolCallDelta, Usage};
 use fugato_state::ToolCall;
 use futures::{StreamExt as _, stream};
+use serde_json::Value;
 
 /// The answer of a [`Scripted`](crate::Scripted) model to one call.
 ///
@@ -150,6 +151,13 @@ impl From<&str> for ScriptedReply {
 impl From<String> for ScriptedReply {
     fn from(text: String) -> Self {
         Self::text(text)
+    }
+}
+
+impl From<Value> for ScriptedReply {
+    /// The text is the JSON of the value.
+    fn from(answer: Value) -> Self {
+        Self::text(answer.to_string())
     }
 }
 

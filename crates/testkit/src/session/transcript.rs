@@ -55,7 +55,7 @@ impl Transcript {
                     summary,
                     ..
                 } => {
-                    let status = Value::from(serde_json::to_value(status).unwrap_or_default());
+                    let status = serde_json::to_value(status).unwrap_or_default();
                     let status = status.as_str().unwrap_or_default();
                     self.push(" ", &format!("tool {name} {status}: {summary}"));
                 }
@@ -121,7 +121,7 @@ fn replaced(word: &str) -> &str {
     let is_hex = word.chars().all(|char| char.is_ascii_hexdigit());
     match word.len() {
         13 if is_number => "<time>",
-        16.. if is_hex => "<id>",
+        16.. if is_hex && !is_number => "<id>",
         _ => word,
     }
 }

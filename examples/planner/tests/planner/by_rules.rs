@@ -1,7 +1,8 @@
 //! Tests of the planner without a model.
 use crate::common::{TestResult, World, say, status};
+use expect_test::expect;
 use fugato::memory::ExecutionStatus;
-use fugato_testkit::{assert_contains, assert_starts_with};
+use fugato_testkit::assert_contains;
 use planner::{
     desk::{Config, Kind},
     graph::PlanningMode,
@@ -21,35 +22,47 @@ async fn the_reference_scenario_by_rules() -> TestResult {
     for manner in [PlanningMode::default(), PlanningMode::NextBatch] {
         let world = World::new()?;
         let planner = world.in_manner(manner);
-        let told = say(&planner, "Which models and traders are there?").await;
-        assert_eq!(told, "Models: glimmer, harbour\nTraders: none");
-
-        let asked = say(&planner, "Create a trader named alpha").await;
-        assert_eq!(asked, "Which model? There is: glimmer, harbour");
-        let card = say(&planner, "harbour").await;
-        assert!(
-            card.starts_with("create_trader: ") && card.contains("harbour"),
-            "{card}"
-        );
-        let done = say(&planner, "是").await;
-        assert_eq!(done, "Done: made the trader alpha with harbour on replay");
-
+        let said = [
+            "Which models and traders are there?",
+            "Create a trader named alpha",
+        ];
+        planner.say_all(said).await;
+        planner.say_all(["harbour", "是"]).await;
         world.desk.unconfigure(Kind::Model, "glimmer").await?;
         world.desk.unconfigure(Kind::Model, "harbour").await?;
-        let able = say(&planner, "现在可以创建交易员吗？").await;
-        assert_contains(&able, "现在不能创建交易员：没有可用的模型");
-
-        let card = say(&planner, "buy 0.25 BTC").await;
-        assert!(card.contains("0.25") && card.contains("BTC-USDT"), "{card}");
-        let done = say(&planner, "yes").await;
-        assert_eq!(
-            done,
-            "Done: order #1 is filled: buy 0.25 BTC-USDT, 0.25 done for 16002.5"
-        );
-        let balances = say(&planner, "我的余额").await;
-        assert_eq!(balances, "余额：0.75 BTC; 4 ETH; 83997.5 USDT");
-        let positions = say(&planner, "positions?").await;
-        assert_starts_with(&positions, "Positions: 0.25 BTC-USDT @ 64010 → ");
+        planner
+            .say_all(["现在可以创建交易员吗？", "buy 0.25 BTC"])
+            .await;
+        planner.say_all(["yes", "我的余额", "positions?"]).await;
+        expect![[r"
+            > Which models and traders are there?
+            = Models: glimmer, harbour
+              Traders: none
+            > Create a trader named alpha
+            ? Which model? There is: glimmer, harbour
+            > harbour
+            ? [<code 2>] create_trader
+              exchange replay, model harbour, name alpha
+              yes / no
+            > 是
+            = Done: made the trader alpha with harbour on replay
+            > 现在可以创建交易员吗？
+            = 现在不能创建交易员：没有可用的模型。
+              模型：没有
+              交易所：backtest（已停用）, replay
+              交易员：alpha (harbour, replay)
+            > buy 0.25 BTC
+            ? [<code 3>] place_order
+              quantity 0.25, side buy, symbol BTC-USDT, price: market
+              yes / no
+            > yes
+            = Done: order #1 is filled: buy 0.25 BTC-USDT, 0.25 done for 16002.5
+            > 我的余额
+            = 余额：0.75 BTC; 4 ETH; 83997.5 USDT
+            > positions?
+            = Positions: 0.25 BTC-USDT @ 64010 → 63990
+        "]]
+        .assert_eq(&planner.transcript());
         assert_eq!(status(&planner).await, ExecutionStatus::Completed);
     }
     Ok(())
@@ -57,25 +70,32 @@ async fn the_reference_scenario_by_rules() -> TestResult {
 
 #[tokio::test]
 async fn pln_19_pln_20_an_answer_belongs_to_its_question_and_leads_on() -> TestResult {
-    let world = World::new()?;
-    let planner = world.talk();
-    say(&planner, "create a trader").await;
+    let planner = World::new()?.talk();
     // PLN-C1, PLN-C3: a word for another try and a word about configurations are answers here.
-    let again = say(&planner, "continue").await;
-    assert_eq!(
-        again,
-        "That model is not there now. There is: glimmer, harbour"
-    );
-    let named = say(&planner, "the model glimmer").await;
-    assert_eq!(named, "What shall the trader be called?");
-    let card = say(&planner, "beta").await;
-    assert_contains(&card, "beta");
-    assert_eq!(
-        status(&planner).await,
-        ExecutionStatus::WaitingUserConfirmation
-    );
-    let done = say(&planner, "好的").await;
-    assert_eq!(done, "Done: made the trader beta with glimmer on replay");
+    planner.say_all(["create a trader", "continue"]).await;
+    planner.reopen().await;
+    planner.say_all(["the model glimmer", "beta"]).await;
+    let status = status(&planner).await;
+    assert_eq!(status, ExecutionStatus::WaitingUserConfirmation);
+    planner.reopen().await;
+    planner.say("好的").await;
+    expect![[r"
+        > create a trader
+        ? Which model? There is: glimmer, harbour
+        > continue
+        ? That model is not there now. There is: glimmer, harbour
+        ~ the process is gone, and another one opens the agent
+        > the model glimmer
+        ? What shall the trader be called?
+        > beta
+        ? [<code 4>] create_trader
+          exchange replay, model glimmer, name beta
+          yes / no
+        ~ the process is gone, and another one opens the agent
+        > 好的
+        = Done: made the trader beta with glimmer on replay
+    "]]
+    .assert_eq(&planner.transcript());
     Ok(())
 }
 
@@ -83,12 +103,23 @@ async fn pln_19_pln_20_an_answer_belongs_to_its_question_and_leads_on() -> TestR
 async fn pln_20_another_request_interrupts_and_cancel_cancels() -> TestResult {
     let world = World::new()?;
     let planner = world.talk();
-    say(&planner, "create a trader").await;
-    let prices = say(&planner, "What is the price of BTC?").await;
-    assert_starts_with(&prices, "Prices: BTC-USDT 63990 / 64010");
-    say(&planner, "sell 1 ETH").await;
-    planner.card();
-    assert_eq!(say(&planner, "取消").await, "已取消。");
+    planner
+        .say_all(["create a trader", "What is the price of BTC?"])
+        .await;
+    planner.say_all(["sell 1 ETH", "取消"]).await;
+    expect![[r"
+        > create a trader
+        ? Which model? There is: glimmer, harbour
+        > What is the price of BTC?
+        = Prices: BTC-USDT 63990 / 64010; ETH-USDT 3199 / 3201
+        > sell 1 ETH
+        ? [<code 2>] place_order
+          quantity 1, side sell, symbol ETH-USDT, price: market
+          yes / no
+        > 取消
+        = 已取消。
+    "]]
+    .assert_eq(&planner.transcript());
     assert_eq!(world.desk.trades(10).await?, []);
     assert_eq!(planner.state().await.work.execution.goal, "");
     Ok(())
@@ -108,18 +139,25 @@ async fn pln_w7_pln_w13_a_no_is_a_no() -> TestResult {
 async fn pln_t3_a_choice_that_is_gone_meanwhile_is_not_believed() -> TestResult {
     let world = World::new()?;
     let planner = world.talk();
-    say(&planner, "create a trader named alpha").await;
+    planner.say("create a trader named alpha").await;
     world.desk.unconfigure(Kind::Model, "harbour").await?;
     world.desk.configure(Kind::Model, config("meadow")).await?;
-    let asked = say(&planner, "harbour").await;
-    assert_eq!(
-        asked,
-        "That model is not there now. There is: glimmer, meadow"
-    );
-    say(&planner, "meadow").await;
+    planner.say_all(["harbour", "meadow"]).await;
     world.desk.unconfigure(Kind::Model, "meadow").await?;
-    let refused = say(&planner, "yes").await;
-    assert_starts_with(&refused, "Not done: there is no model \"meadow\"");
+    planner.say("yes").await;
+    expect![[r#"
+        > create a trader named alpha
+        ? Which model? There is: glimmer, harbour
+        > harbour
+        ? That model is not there now. There is: glimmer, meadow
+        > meadow
+        ? [<code 3>] create_trader
+          exchange replay, model meadow, name alpha
+          yes / no
+        > yes
+        = Not done: there is no model "meadow" that is enabled; there is: glimmer
+    "#]]
+    .assert_eq(&planner.transcript());
     assert_eq!(world.desk.traders().await?, []);
     Ok(())
 }
@@ -155,22 +193,36 @@ async fn a_price_is_never_lost_and_a_card_says_where_there_is_none() -> TestResu
 async fn the_card_of_a_cancellation_says_what_the_order_is() -> TestResult {
     let world = World::new()?;
     let planner = world.talk();
-    say(&planner, "buy 2 BTC at 10000").await;
-    say(&planner, "yes").await;
-    let asked = say(&planner, "cancel my 2 BTC order").await;
-    assert_eq!(asked, "Which order, by its number?");
-    let again = say(&planner, "the one of 2 BTC").await;
-    assert_eq!(again, asked);
-    let card = say(&planner, "#1").await;
-    let expected = "cancel_order: order #1 buy 0/2 BTC-USDT @ 10000? (yes / no)";
-    assert_eq!(card, expected);
-    let told = planner.say("Did you cancel order 1?").await;
-    assert!(told.is_finished(), "{told:?}");
-    let card = say(&planner, "cancel order 7").await;
-    assert_eq!(
-        card,
-        "cancel_order: order #7, which is not open? (yes / no)"
-    );
+    planner.say_all(["buy 2 BTC at 10000", "yes"]).await;
+    planner
+        .say_all(["cancel my 2 BTC order", "the one of 2 BTC", "#1"])
+        .await;
+    planner
+        .say_all(["Did you cancel order 1?", "cancel order 7"])
+        .await;
+    expect![[r"
+        > buy 2 BTC at 10000
+        ? [<code 1>] place_order
+          price 10000, quantity 2, side buy, symbol BTC-USDT
+          yes / no
+        > yes
+        = Done: order #1 is open: buy 2 BTC-USDT, 0 done for 0
+        > cancel my 2 BTC order
+        ? Which order, by its number?
+        > the one of 2 BTC
+        ? Which order, by its number?
+        > #1
+        ? [<code 4>] cancel_order
+          order #1 buy 0/2 BTC-USDT @ 10000
+          yes / no
+        > Did you cancel order 1?
+        = Open orders: #1 buy 0/2 BTC-USDT @ 10000
+        > cancel order 7
+        ? [<code 5>] cancel_order
+          order #7, which is not open
+          yes / no
+    "]]
+    .assert_eq(&planner.transcript());
     assert_eq!(world.desk.open_orders().await?.len(), 1);
     Ok(())
 }

@@ -10,6 +10,7 @@ use fugato::{
     words::Phrases,
 };
 use fugato_testkit::{
+    ScriptedReply,
     consent::WorldStore,
     session::{Session, Turn, TurnEnd, WordHandler, WordOutcome},
 };
@@ -20,7 +21,7 @@ use planner::{
     service::{Planner, PlannerReply},
     session,
 };
-use serde_json::Value;
+use serde_json::{Value, json};
 
 pub(crate) type TestResult = Result<(), BoxError>;
 
@@ -126,15 +127,13 @@ pub(crate) async fn handle(
 /// Returns the reply of a turn: an answer or a question. The codes of cards, which differ from run
 /// to run, are left out.
 pub(crate) fn reply(turn: &Turn<session::Session>) -> String {
-    match &turn.end {
-        TurnEnd::Told(text) => text.clone(),
-        _ => {
-            let ended = turn.result();
-            let codes = ended.interrupts().iter().map(|asked| asked.id.code());
-            let text = PlannerReply::of(ended).text;
-            codes.fold(text, |text, code| text.replace(&format!(" {code}"), ""))
-        }
+    if let TurnEnd::Told(text) = &turn.end {
+        return text.clone();
     }
+    let ended = turn.result();
+    let codes = ended.interrupts().iter().map(|asked| asked.id.code());
+    let text = PlannerReply::of(ended).text;
+    codes.fold(text, |text, code| text.replace(&format!(" {code}"), ""))
 }
 
 /// Says something, and returns the reply.
@@ -144,4 +143,13 @@ pub(crate) async fn say(talk: &Talk, words: &str) -> String {
 
 pub(crate) async fn status(talk: &Talk) -> ExecutionStatus {
     talk.state().await.work.status()
+}
+
+/// The plan of a model.
+pub(crate) fn plan(steps: &[Value]) -> ScriptedReply {
+    json!({ "goal": "", "steps": steps }).into()
+}
+
+pub(crate) fn respond() -> Value {
+    json!({ "type": "respond", "instruction": "Tell what came of it." })
 }

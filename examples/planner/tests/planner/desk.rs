@@ -1,6 +1,7 @@
 //! The exchange: nothing is lost, nothing is done twice, and time fills what waits.
 use crate::common::{TestResult, World};
 use fugato::words::Amount;
+use fugato_testkit::assert_contains;
 use planner::desk::{ExchangeError, NewOrder, OrderStatus, Side};
 use proptest::prelude::*;
 
@@ -96,11 +97,7 @@ async fn what_is_not_possible_is_refused_in_words_and_changes_nothing() -> TestR
         unknown,
         "nobody trades XRP-USDT; there is: BTC-USDT, ETH-USDT"
     );
-    assert!(
-        refused(order(Side::Buy, "0", None))
-            .await
-            .contains("above zero")
-    );
+    assert_contains(&refused(order(Side::Buy, "0", None)).await, "above zero");
     assert_eq!(desk.balances().await?, before);
     Ok(())
 }

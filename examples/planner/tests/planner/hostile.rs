@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use crate::common::{TestResult, World, say};
+use crate::common::{TestResult, World, plan, respond, say};
 use async_trait::async_trait;
 use fugato::{
     BoxError, ChatModel, ChatRequest,
@@ -121,16 +121,8 @@ impl ChatModel for Odd {
     }
 }
 
-fn plan(steps: &[Value]) -> ScriptedReply {
-    ScriptedReply::text(json!({ "goal": "", "steps": steps }).to_string())
-}
-
 fn order(quantity: &str) -> Value {
     json!({ "symbol": "BTC-USDT", "side": "buy", "quantity": quantity })
-}
-
-fn respond() -> Value {
-    json!({ "type": "respond", "instruction": "Tell what came of it." })
 }
 
 /// Returns the answer of a working model: a thought if there is one, and an answer.
@@ -252,10 +244,7 @@ async fn pln_15_the_loop_that_takes_over_comes_to_an_end_too() -> TestResult {
         );
         let planner = world.with(Odd::new(babbles, |stage| sound(stage, false)));
         let told = say(&planner, "分析我的余额").await;
-        assert!(
-            told.contains("\n没能做完：") && told.contains("再试一次"),
-            "{told}"
-        );
+        assert_contains(&told, ["\n没能做完：", "再试一次"]);
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Tests of the planner with a model.
 use std::{collections::BTreeMap, time::Duration};
 
-use crate::common::{TestResult, World, say, status};
+use crate::common::{TestResult, World, plan, respond, say, status};
 use fugato::{
     ChatRequest,
     agent::plan::WorkUpdate,
@@ -14,14 +14,6 @@ use fugato_testkit::{Scripted, ScriptedReply, assert_contains, assert_starts_wit
 use planner::{desk::Kind, graph::PlanningMode, session::SessionUpdate};
 use serde_json::{Value, json};
 
-fn json_reply(value: &Value) -> ScriptedReply {
-    ScriptedReply::text(value.to_string())
-}
-
-fn plan(steps: &[Value]) -> ScriptedReply {
-    json_reply(&json!({ "goal": "", "steps": steps }))
-}
-
 fn call(tool: &str, arguments: &Value) -> Value {
     json!({ "type": "tool", "tool_name": tool, "tool_args": arguments })
 }
@@ -33,12 +25,8 @@ fn order() -> Value {
     )
 }
 
-fn respond() -> Value {
-    json!({ "type": "respond", "instruction": "Tell what came of it." })
-}
-
 fn finish() -> ScriptedReply {
-    json_reply(&json!({ "action": "finish", "instruction": "Tell what came of it." }))
+    json!({ "action": "finish", "instruction": "Tell what came of it." }).into()
 }
 
 fn text_of(request: &ChatRequest) -> String {
@@ -109,8 +97,8 @@ async fn pln_16a_small_talk_is_answered_at_once_and_on_any_doubt_the_planner_is_
     let other = json!({ "action": "other" });
     let unavailable = ModelError::new(ModelErrorKind::Unavailable, "maintenance");
     let model = Scripted::new([
-        json_reply(&talk),
-        json_reply(&other),
+        talk.clone().into(),
+        other.clone().into(),
         plan(&[respond()]),
         ScriptedReply::text("Planned."),
         ScriptedReply::error(unavailable),
@@ -375,7 +363,7 @@ async fn pln_21_neither_looks_nor_refusals_outlive_a_question() -> TestResult {
     let looks = vec![plan(&[call("get_configs", &json!({})), ask()])];
     let refused = vec![
         plan(&[call("create_trader", &wrong), respond()]),
-        json_reply(&asks),
+        asks.clone().into(),
     ];
     for (replies, agrees) in [(looks, false), (refused, true)] {
         let world = World::new()?;
@@ -411,7 +399,7 @@ async fn pln_16_two_orders_that_are_alike_are_two() -> TestResult {
     let world = World::new()?;
     let model = Scripted::new([
         plan(&[order(), order(), respond()]),
-        json_reply(&json!({ "action": "continue" })),
+        json!({ "action": "continue" }).into(),
         finish(),
         ScriptedReply::text("Twice."),
     ]);
@@ -436,9 +424,9 @@ async fn pln_w5_pln_t8_a_plan_for_other_tools_is_dropped_or_goes_on() -> TestRes
             respond(),
         ])];
         if survives {
-            replies.push(json_reply(&rest));
+            replies.push(rest.clone().into());
         } else {
-            replies.extend([json_reply(&rest), json_reply(&new)]);
+            replies.extend([rest.clone().into(), new.clone().into()]);
         }
         replies.push(ScriptedReply::text("Done."));
         let model = Scripted::new(replies);
@@ -486,8 +474,8 @@ async fn pln_23_pln_t4_old_turns_become_what_is_known_and_nothing_live_does() ->
     let long = format!("Tell me a story about {}", "caution ".repeat(200));
     let talk = json!({ "action": "direct_answer", "answer": "Once upon a time." });
     let replies = (0..4).flat_map(|turn| {
-        let compacts = (turn == 3).then(|| json_reply(&summary));
-        [json_reply(&talk)].into_iter().chain(compacts)
+        let compacts = (turn == 3).then(|| summary.clone());
+        [talk.clone()].into_iter().chain(compacts)
     });
     let model = Scripted::new(replies);
     let planner = world.with(model.clone());
@@ -518,7 +506,7 @@ async fn pln_23_a_summary_that_fails_leaves_everything_as_it_is() -> TestResult 
     let talk = json!({ "action": "direct_answer", "answer": "Once upon a time." });
     let down = ModelError::new(ModelErrorKind::Unavailable, "maintenance");
     let talks = (0..4)
-        .map(|_| json_reply(&talk))
+        .map(|_| ScriptedReply::from(talk.clone()))
         .chain([ScriptedReply::error(down)]);
     let planner = world.with(Scripted::new(talks));
     for _ in 0..4 {
@@ -634,7 +622,7 @@ async fn pln_21_what_there_is_is_read_out_whatever_a_model_says() -> TestResult 
 #[tokio::test]
 async fn pln_11_words_for_programs_are_no_reply_and_rules_answer() -> TestResult {
     let raw = || ScriptedReply::text("{\"steps\":[{\"type\":\"respond\"");
-    let other = || json_reply(&json!({ "action": "other" }));
+    let other = || ScriptedReply::from(json!({ "action": "other" }));
     let world = World::new()?;
     let planner = world.with(Scripted::new([other(), plan(&[respond()]), raw()]));
     let told = say(&planner, "Explain what a spread is").await;

@@ -5,7 +5,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use fugato_testkit::TestProgram;
+use fugato_testkit::{TestProgram, assert_contains};
 
 fn program() -> TestProgram {
     TestProgram::new(env!("CARGO_BIN_EXE_react"))
@@ -15,10 +15,7 @@ fn program() -> TestProgram {
 fn one_thing_is_said_and_answered_and_can_be_looked_at() {
     let work = program();
     let said = work.ok(&["say", "(17 + 25) * 2"]);
-    assert!(
-        said.contains("· calculating: expression=(17 + 25) * 2"),
-        "{said}"
-    );
+    assert_contains(&said, "· calculating: expression=(17 + 25) * 2");
     assert!(said.contains("\n(17 + 25) * 2 = 84\n"), "{said}");
     let history = work.ok(&["history"]);
     assert!(history.contains("agent#1 → tools#1"), "{history}");
@@ -30,10 +27,7 @@ fn one_thing_is_said_and_answered_and_can_be_looked_at() {
     let threads = work.ok(&["threads"]);
     assert_eq!(threads, "default  finished  (17 + 25) * 2\n");
     let silent = work.err(&["say"]);
-    assert!(
-        silent.contains("say what you want, as in: react say 'hello'"),
-        "{silent}"
-    );
+    assert_contains(&silent, "say what you want, as in: react say 'hello'");
     let other = program();
     assert!(other.ok(&["graph"]).starts_with("flowchart"));
     assert!(!other.path("react-data").exists(), "looking makes nothing");
@@ -49,10 +43,7 @@ fn code(told: &str) -> &str {
 fn a_write_waits_until_the_person_agrees() {
     let work = program();
     let parked = work.ok(&["say", "write list.md: tea"]);
-    assert!(
-        parked.contains("list.md") && parked.contains("react say --answer 'true'"),
-        "{parked}"
-    );
+    assert_contains(&parked, ["list.md", "react say --answer 'true'"]);
     let path = work.path("react-data/files/list.md");
     assert!(!path.exists());
     let unclear = work.err(&["say", "yes, but in another file"]);
@@ -105,20 +96,14 @@ fn deleting_leaves_what_all_conversations_share() {
 fn tools_and_steps_are_chosen_by_flags() {
     let work = program();
     let few = work.ok(&["--tools", "time", "say", "1 + 1"]);
-    assert!(
-        few.contains("takes the tool `calculate`, which is not there"),
-        "{few}"
-    );
+    assert_contains(&few, "takes the tool `calculate`, which is not there");
     let none = work.ok(&["--tools", "none", "say", "hello"]);
     assert!(none.contains("there are no tools"), "{none}");
     // Without a step there is no tool, only an answer.
     let still = work.ok(&["--max-steps", "0", "say", "1 + 1"]);
     assert!(!still.contains("= 2"), "{still}");
     let wrong = work.err(&["--tools", "hammer", "say", "hello"]);
-    assert!(
-        wrong.contains("hammer") && wrong.contains("calculator"),
-        "{wrong}"
-    );
+    assert_contains(&wrong, ["hammer", "calculator"]);
     let folder = work.path("papers");
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("a.md"), "Algebra").unwrap();

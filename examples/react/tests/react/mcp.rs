@@ -2,7 +2,7 @@
 //! Where these are not installed there is nothing to call.
 use std::path::Path;
 
-use fugato_testkit::{FinishedProgram, TestProgram};
+use fugato_testkit::{FinishedProgram, TestProgram, assert_contains};
 use serde_json::{Value, json};
 use servers::{Aimock, Mcp, Server};
 
@@ -117,28 +117,16 @@ fn a_server_that_dies_amid_a_call_has_written_once_and_comes_back() {
     };
     let server = desk.rough("rough");
     let told = desk.says(&model, ["--mcp", &server], "Note milk");
-    assert!(
-        told.contains("rough_die failed: the server `rough` stopped"),
-        "{told}"
-    );
+    assert_contains(&told, "rough_die failed: the server `rough` stopped");
     desk.run(&["export", "kept"]);
     let kept = std::fs::read_dir(desk.program.path("kept")).unwrap();
     let kept = kept.map(|file| std::fs::read_to_string(file.unwrap().path()).unwrap_or_default());
     let kept: String = kept.collect();
-    assert!(
-        kept.contains("it is not known whether `die` was carried out"),
-        "{kept}"
-    );
-    assert!(
-        told.contains("Nobody knows whether it was noted."),
-        "{told}"
-    );
+    assert_contains(&kept, "it is not known whether `die` was carried out");
+    assert_contains(&told, "Nobody knows whether it was noted.");
     assert_eq!(desk.written(), "milk\n");
     let told = desk.says(&model, ["--mcp", &server], "Note tea");
-    assert!(
-        told.contains("wrote tea") && told.contains("It is noted."),
-        "{told}"
-    );
+    assert_contains(&told, ["wrote tea", "It is noted."]);
     assert_eq!(desk.written(), "milk\ntea\n");
 }
 

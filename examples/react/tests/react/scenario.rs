@@ -11,7 +11,7 @@ use fugato::{
     stream::EventKind,
 };
 use fugato_testkit::{
-    Scripted, ScriptedReply,
+    Scripted, ScriptedReply, assert_contains,
     session::{Session, Turn},
 };
 use react::{BuiltIn, ReactAgent, agent::graph, tools::ToolEnvironment};
@@ -254,12 +254,7 @@ async fn without_a_model_rules_do_what_is_plainly_wished() {
     let written = desk.answers("write list.md: tea", true).await;
     assert_eq!(written.final_reply, "Done: list.md is written: 3 bytes");
     assert_eq!(desk.says("read list.md").await.final_reply, "tea");
-    assert!(
-        desk.says("list files")
-            .await
-            .final_reply
-            .contains("list.md")
-    );
+    assert_contains(&desk.says("list files").await.final_reply, "list.md");
     assert_eq!(desk.says("3×4等于多少？").await.final_reply, "3×4 = 12");
 }
 
@@ -488,8 +483,5 @@ async fn rct_8_a_cut_reply_is_marked_and_json_for_programs_is_corrected() {
     let desk = Desk::new(Scripted::new([steps(), steps(), steps()]), 8);
     let reply = desk.says("2 + 2").await;
     assert_eq!(reply.final_reply, "2 + 2 = 4", "rules go on");
-    assert!(
-        reply.metadata.notice.contains("did not answer usably"),
-        "{reply:?}"
-    );
+    assert_contains(&reply.metadata.notice, "did not answer usably");
 }

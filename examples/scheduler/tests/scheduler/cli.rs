@@ -21,10 +21,7 @@ fn the_whole_job_runs_and_writes_its_files() {
     assert_contains(&first, "21 placed, 0 moved, 0 taken out, 0 still pending");
     let ics = work.read("scheduler-data/default/schedule.ics");
     assert_eq!(ics.matches("BEGIN:VEVENT").count(), 21);
-    assert!(
-        work.read("scheduler-data/default/schedule.svg")
-            .starts_with("<svg")
-    );
+    assert_starts_with(&work.read("scheduler-data/default/schedule.svg"), "<svg");
     // The second run shows the result, and decides nothing again.
     let second = work.ok(&[]);
     assert!(
@@ -77,10 +74,7 @@ fn the_help_shows_how_to_begin() {
     }
     let graph = work.ok(&["graph"]);
     assert_starts_with(&graph, "flowchart TD");
-    assert!(
-        work.ok(&["graph", "--format", "dot"])
-            .starts_with("digraph")
-    );
+    assert_starts_with(&work.ok(&["graph", "--format", "dot"]), "digraph");
     assert!(
         !work.path("scheduler-data").exists(),
         "looking changes nothing"

@@ -12,7 +12,7 @@ use fugato::{
     state::ThreadId,
 };
 use fugato_testkit::{
-    Scripted, ScriptedReply as Said,
+    Scripted,
     consent::WorldStore,
     session::{self, Session},
 };
@@ -157,7 +157,7 @@ impl Talk {
     }
 
     pub(crate) fn about(schedule: ScheduleState, script: impl IntoIterator<Item = Value>) -> Self {
-        let model = Scripted::new(script.into_iter().map(|said| Said::text(said.to_string())));
+        let model = Scripted::new(script);
         Self::with(&deps(schedule).mind(strict(model.clone())), model)
     }
 
@@ -201,7 +201,7 @@ impl Talk {
     }
 
     pub(crate) fn says(&self, said: &Value) {
-        self.model.push(Said::text(said.to_string()));
+        self.model.push(said.clone());
     }
 
     pub(crate) async fn request(&self, request: Request) -> Turn {

@@ -152,10 +152,7 @@ async fn sch_t1_a_question_is_answered() {
     assert_eq!(went_on.statuses(), told);
     assert_eq!(went_on.state().plan.current, 1);
     let seen = crate::common::told(stage.model.requests().get(3).unwrap());
-    assert!(
-        seen.contains("Mornings or evenings?") && seen.contains("mornings"),
-        "{seen}"
-    );
+    assert_contains(&seen, ["Mornings or evenings?", "mornings"]);
 }
 
 #[tokio::test]

@@ -7,9 +7,7 @@ use crate::common::{
     FIRST, Talk, assert_paired, card, deps, ends, lies, look, place, strict, task, week,
 };
 use fugato::{graph::ThreadStatus, sqlite::SqliteLog};
-use fugato_testkit::{
-    Scripted, ScriptedReply as Said, assert_contains, consent::WorldStore, log::TestClock,
-};
+use fugato_testkit::{Scripted, assert_contains, consent::WorldStore, log::TestClock};
 use scheduler::{
     agent::{AgentState, Phase, QuestionTopic, Request},
     calendar::Lang,
@@ -37,7 +35,7 @@ fn plan() -> Value {
 
 /// Creates an agent that has only the data in the folder, and the rest of the script.
 fn stage(folder: &Path, script: impl IntoIterator<Item = Value>) -> Talk {
-    let model = Scripted::new(script.into_iter().map(|said| Said::text(said.to_string())));
+    let model = Scripted::new(script);
     let log = Arc::new(SqliteLog::open(folder.join("threads.db")).unwrap());
     let store = WorldStore::of(log, TestClock::at(0));
     Talk::over(store, &deps(week()).mind(strict(model.clone())), model, 30)

@@ -118,12 +118,7 @@ async fn sch_136_what_cannot_be_used_is_refused_in_words() {
     let other = refused(json!({ "change": call })).await;
     assert_contains(&other, "move, place, swap, unplace");
     let silent = served().await.input(said("  ", json!({}))).await;
-    assert!(
-        silent
-            .expect_err("it is refused")
-            .to_string()
-            .contains("no text")
-    );
+    assert_contains(&silent.expect_err("it is refused").to_string(), "no text");
 }
 
 /// A memory that always fails.

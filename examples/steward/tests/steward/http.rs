@@ -363,11 +363,7 @@ async fn stw_16_only_whose_documents_they_are_agrees() -> TestResult {
     }
     let streamed = json!({ "conversation_id": "c1", "message": "好的" });
     let (_, told) = office.ask(bob, "/steward/plans/stream", &streamed).await;
-    assert!(
-        told.as_str()
-            .is_some_and(|told| told.contains("\"forbidden\"")),
-        "{told}"
-    );
+    assert_contains(&told, "\"forbidden\"");
     assert_eq!((card().await, office.1.tried()), (Some(asked.clone()), 0));
 
     let (status, told) = office.ask(ann, "/threads/c1/resume", &resume).await;

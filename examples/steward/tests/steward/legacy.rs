@@ -1,7 +1,7 @@
 //! Tests of the legacy path: it gives the same answers, it takes over, and it can be chosen.
 use std::sync::atomic::Ordering;
 
-use fugato_testkit::Scripted;
+use fugato_testkit::{Scripted, assert_contains};
 use serde_json::{Value, json};
 use steward::{
     CardReply,
@@ -21,11 +21,9 @@ fn stw_7_the_switch_has_three_words() -> TestResult {
         assert_eq!(word.parse::<Runtime>()?, runtime);
     }
     let unknown = "banana".parse::<Runtime>().unwrap_err();
-    assert!(
-        unknown
-            .to_string()
-            .contains("allowed are graph, langgraph and legacy"),
-        "{unknown}"
+    assert_contains(
+        &unknown.to_string(),
+        "allowed are graph, langgraph and legacy",
     );
     Ok(())
 }
@@ -190,12 +188,7 @@ async fn stw_t12_a_graph_that_breaks_is_stood_in_for_and_the_reason_is_kept() {
         .await
         .unwrap();
     assert_eq!(answer["runtime"], "legacy", "{answer}");
-    assert!(
-        answer["fallback_reason"]
-            .as_str()
-            .is_some_and(|why| why.contains("there is no model")),
-        "{answer}"
-    );
+    assert_contains(&answer["fallback_reason"], "there is no model");
     let reason = stage.state().await.fallback_reason.clone();
     assert!(reason.is_some());
     assert_eq!(

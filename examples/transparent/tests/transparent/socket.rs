@@ -3,6 +3,7 @@
 mod servers;
 
 use fugato::axum::AgentRoutes;
+use fugato_testkit::assert_contains;
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::{
@@ -31,6 +32,11 @@ async fn server(stage: &Home) -> std::io::Result<String> {
 
 async fn say(socket: &mut Socket, message: &Value) -> Done {
     Ok(socket.send(Message::text(message.to_string())).await?)
+}
+
+async fn ask(socket: &mut Socket, words: &str) -> Done {
+    let message = json!({ "event": "user_input", "data": { "content": words } });
+    say(socket, &message).await
 }
 
 /// Returns the envelopes up to an event of this name, without keep-alives.
@@ -71,11 +77,7 @@ fn names(heard: &[Value]) -> Vec<&str> {
 async fn trn_12_trn_13_trn_14_the_reference_run_over_a_socket() -> Done {
     let stage = Home::by_rule();
     let (mut socket, _) = connect_async(server(&stage).await?).await?;
-    say(
-        &mut socket,
-        &json!({ "event": "user_input", "data": { "content": WISH } }),
-    )
-    .await?;
+    ask(&mut socket, WISH).await?;
     let heard = until(&mut socket, "final_answer").await?;
     let named = ORDER.map(|told| told.split(' ').next().unwrap_or_default());
     assert_eq!(names(&heard), named);
@@ -107,23 +109,14 @@ async fn trn_12_trn_13_trn_14_the_reference_run_over_a_socket() -> Done {
     );
     let result = of("tool_result").ok_or("a result")?;
     assert_eq!(result["success"], true);
-    assert!(
-        result["output"]
-            .as_str()
-            .is_some_and(|output| output.contains("plan_v1.md")),
-        "{result}"
-    );
+    assert_contains(&result["output"], "plan_v1.md");
     assert!(of("final_answer").is_some_and(|data| {
         data["content"]
             .as_str()
             .is_some_and(|text| text.contains("draft.docx"))
     }));
     // An unusable message is reported, and the conversation goes on.
-    say(
-        &mut socket,
-        &json!({ "event": "user_input", "data": { "content": "  " } }),
-    )
-    .await?;
+    ask(&mut socket, "  ").await?;
     let refused = until(&mut socket, "error").await?;
     assert_eq!(
         refused
@@ -141,11 +134,7 @@ async fn trn_w4_trn_13_who_comes_back_misses_nothing_and_an_interrupt_is_answere
     let stage = Home::by_rule();
     let url = server(&stage).await?;
     let (mut socket, _) = connect_async(&url).await?;
-    say(
-        &mut socket,
-        &json!({ "event": "user_input", "data": { "content": "find missing.md" } }),
-    )
-    .await?;
+    ask(&mut socket, "find missing.md").await?;
     let live = until(&mut socket, "final_answer").await?;
     drop(socket);
     let (mut socket, _) = connect_async(&url).await?;
@@ -168,11 +157,7 @@ async fn trn_w4_trn_13_who_comes_back_misses_nothing_and_an_interrupt_is_answere
     };
     assert_eq!(told(&again), told(&live));
 
-    say(
-        &mut socket,
-        &json!({ "event": "user_input", "data": { "content": "take a photo" } }),
-    )
-    .await?;
+    ask(&mut socket, "take a photo").await?;
     let asked = until(&mut socket, "interrupt").await?;
     let asked = &asked.last().ok_or("a question")?["data"];
     let answer = json!({ "id": asked["id"], "answer": false, "digest": asked["digest"] });

@@ -10,7 +10,7 @@ use fugato::{
     state::{Role, ThreadId},
     store::MemoryLog,
 };
-use fugato_testkit::{Scripted, ScriptedReply as Said, assert_contains};
+use fugato_testkit::{Scripted, assert_contains};
 use scheduler::{
     agent::{
         CardAction, CardReply, Phase, QuestionTopic, ROUGH_BUILD_DONE, Request, TerminalStatus,
@@ -85,7 +85,7 @@ async fn sch_17_the_schedule_is_loaded_once_with_its_original() {
         place(FIRST, 1, 3),
         asking(),
     ];
-    let model = Scripted::new(script.map(|said| Said::text(said.to_string())));
+    let model = Scripted::new(script);
     let deps = Deps::new()
         .unwrap()
         .provider(Counting(loads.clone()))

@@ -26,11 +26,7 @@ async fn sch_7_exhausted_rounds_are_delivered_and_the_step_limit_is_an_error() {
     // Every round asks the person, which takes the most steps: the rounds run out first.
     let moves = (0..4).map(|n| moving(if n % 2 == 0 { 5 } else { 6 }));
     let script = [task(), plan(["Move it"])].into_iter().chain(moves);
-    let model = Scripted::new(
-        script
-            .chain([json!("Over.")])
-            .map(|v| Said::text(v.to_string())),
-    );
+    let model = Scripted::new(script.chain([json!("Over.")]).map(Said::from));
     let deps_of = |model: &Scripted| deps(week()).mind(strict(model.clone()));
     let stage = Talk::over(WorldStore::in_memory(), &deps_of(&model), model, 4);
     let mut scene = stage.say("Move it").await;
@@ -46,7 +42,7 @@ async fn sch_7_exhausted_rounds_are_delivered_and_the_step_limit_is_an_error() {
     // A planner that never ends has no rounds to use up; the engine stops it.
     let more = json!({ "action": "continue", "speak": "Hm." });
     let endless = std::iter::once(task()).chain(std::iter::repeat_n(more, 50));
-    let model = Scripted::new(endless.map(|said| Said::text(said.to_string())));
+    let model = Scripted::new(endless);
     let stage = Talk::over(WorldStore::in_memory(), &deps_of(&model), model, 1);
     let scene = stage.say("Move it").await;
     assert_contains(&scene.error(), "limit of 16 steps");
@@ -68,12 +64,12 @@ async fn sch_8_rounds_default_to_thirty() {
 
 /// Runs an executor that errs once, and then looks and asks.
 async fn corrected(wrong: &str) -> String {
-    let begin = [task(), plan(["Look"])].map(|said| Said::text(said.to_string()));
+    let begin = [task(), plan(["Look"])].map(Said::from);
     let rest = [
         look("get_overview", json!({})),
         json!({ "action": "ask_user", "speak": "Well?" }),
     ];
-    let rest = rest.map(|said| Said::text(said.to_string()));
+    let rest = rest.map(Said::from);
     let script = begin.into_iter().chain([Said::text(wrong)]).chain(rest);
     let model = Scripted::new(script);
     let deps = deps(week()).mind(strict(model.clone()));
@@ -177,7 +173,7 @@ async fn sch_45_a_write_without_consent_is_corrected() {
 #[tokio::test]
 async fn sch_57_three_in_a_row_fail_the_run_or_leave_it_to_a_rule() {
     let script = || {
-        let begin = [task(), plan(["Look"])].map(|said| Said::text(said.to_string()));
+        let begin = [task(), plan(["Look"])].map(Said::from);
         begin.into_iter().chain(["?", "??", "???"].map(Said::text))
     };
     let model = Scripted::new(script());
@@ -213,12 +209,7 @@ async fn sch_61_a_failed_summary_is_made_by_rule() {
         ends("done"),
     ];
     let failed = Said::error(ModelError::new(ModelErrorKind::Other, "gone"));
-    let model = Scripted::new(
-        script
-            .map(|v| Said::text(v.to_string()))
-            .into_iter()
-            .chain([failed]),
-    );
+    let model = Scripted::new(script.map(Said::from).into_iter().chain([failed]));
     let stage = Talk::with(&deps(week()).mind(strict(model.clone())), model);
     let scene = stage.request(Request::new("Look").always_execute()).await;
     assert!(scene.is_finished(), "{:?}", scene.end);

@@ -53,7 +53,7 @@ async fn sch_33_a_quick_plan_stands_in_for_a_deep_one_that_fails() {
 
 #[tokio::test]
 async fn sch_34_a_plan_in_one_call() {
-    let model = Scripted::new([task(), complex()].map(|said| Said::text(said.to_string())));
+    let model = Scripted::new([task(), complex()]);
     let mut mind = strict(model.clone());
     mind.stages.plan.max_tokens = Some(60_000);
     mind.stages.deep_plan = None;

@@ -130,9 +130,10 @@ fn sch_3_edges_are_as_declared() {
 
 #[tokio::test]
 async fn sch_1_one_graph_serves_many_threads() {
-    let model = Scripted::new((0..3).flat_map(|_| {
-        [json!({ "intent": "chat", "reply": "Good morning." })].map(|v| Said::text(v.to_string()))
-    }));
+    let model = Scripted::new(
+        (0..3)
+            .flat_map(|_| [json!({ "intent": "chat", "reply": "Good morning." })].map(Said::from)),
+    );
     let deps = deps(week()).mind(strict(model.clone()));
     let stage = Talk::with(&deps, model);
     for name in ["one", "two", "three"] {

@@ -1,5 +1,6 @@
 //! Cards without a terminal.
 use super::work::Work;
+use fugato_testkit::assert_contains;
 
 /// Returns the code of the card from the program's hint for answering it.
 fn code(told: &str) -> &str {
@@ -46,9 +47,9 @@ fn without_a_terminal_a_card_parks_and_says_how_to_answer() {
 fn the_hint_names_the_same_folder_and_conversation() {
     let work = Work::new();
     let parked = work.ok(&["--dir", "my data", "--thread", "spring"]);
-    assert!(
-        parked.contains("scheduler --dir 'my data' --thread 'spring' --answer"),
-        "{parked}"
+    assert_contains(
+        &parked,
+        "scheduler --dir 'my data' --thread 'spring' --answer",
     );
 }
 
@@ -75,10 +76,7 @@ fn a_bad_answer_is_refused_before_anything_begins() {
     let work = Work::new();
     for bad in ["yes", "{}", r#"{"action": "maybe"}"#, r#"{"reply": "yes"}"#] {
         let error = work.err(&["--answer", bad]);
-        assert!(
-            error.contains("--answer") && error.contains("allowed are"),
-            "{error}"
-        );
+        assert_contains(&error, ["--answer", "allowed are"]);
     }
     assert!(!work.path("scheduler-data").exists());
     let both = work.err(&["--yes", "--answer", "{}"]);

@@ -1,15 +1,13 @@
 //! Reading the log, and continuing from a point in it.
 use super::work::Work;
+use fugato_testkit::assert_contains;
 
 #[test]
 fn history_show_and_fork_read_the_log() {
     let work = Work::new();
     work.ok(&["--yes"]);
     let history = work.ok(&["history"]);
-    assert!(
-        history.contains("a request came") && history.contains("rough_build#1 → execute#1"),
-        "{history}"
-    );
+    assert_contains(&history, ["a request came", "rough_build#1 → execute#1"]);
     let state: serde_json::Value = serde_json::from_str(&work.ok(&["show", &work.last()])).unwrap();
     assert_eq!(state["phase"], "done");
     // Right after the rough build, in a conversation of its own.
@@ -21,10 +19,7 @@ fn history_show_and_fork_read_the_log() {
     let forked = work.ok(&["fork", seq, "other"]);
     assert!(forked.contains("scheduler --thread 'other'"), "{forked}");
     let went_on = work.ok(&["--thread", "other", "--yes"]);
-    assert!(
-        went_on.contains("diagnosing") && went_on.contains("written: "),
-        "{went_on}"
-    );
+    assert_contains(&went_on, ["diagnosing", "written: "]);
     assert!(
         !went_on.contains("items placed"),
         "the rough build was not made again: {went_on}"
@@ -46,32 +41,20 @@ fn l16_a_trace_tells_what_every_request_went_through() {
     let first = ["chat", "rough_build", "execute", "decide", "act"];
     assert!(nodes.starts_with(&first), "{trace}");
     assert_eq!(nodes.last(), Some(&"deliver"), "{trace}");
-    assert!(
-        trace.contains("ended after") && trace.contains("placing by rule"),
-        "{trace}"
-    );
+    assert_contains(&trace, ["ended after", "placing by rule"]);
     assert!(!trace.contains("in: "), "{trace}");
     let full = work.ok(&["--lang", "zh", "trace", "--full"]);
-    assert!(
-        full.contains("粗排") && full.contains("输出: [{\"judged\":\"continue\"}"),
-        "{full}"
-    );
+    assert_contains(&full, ["粗排", "输出: [{\"judged\":\"continue\"}"]);
 }
 
 #[test]
 fn what_does_not_exist_is_named_and_not_made() {
     let work = Work::new();
     let none = work.err(&["history"]);
-    assert!(
-        none.contains("there are no conversations in scheduler-data"),
-        "{none}"
-    );
+    assert_contains(&none, "there are no conversations in scheduler-data");
     work.ok(&["--yes"]);
     let unknown = work.err(&["history", "--thread", "spring"]);
-    assert!(
-        unknown.contains("no conversation \"spring\"; there are: default"),
-        "{unknown}"
-    );
+    assert_contains(&unknown, "no conversation \"spring\"; there are: default");
     assert!(!work.path("scheduler-data/spring").exists());
     let line = work.err(&["show", "4711"]);
     assert!(line.contains("there is no line 4711"), "{line}");

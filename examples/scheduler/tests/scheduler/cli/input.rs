@@ -1,5 +1,6 @@
 //! Input files of the person, and their errors.
 use super::work::Work;
+use fugato_testkit::assert_contains;
 
 const TASKS: &str = r#"
 zone = "Europe/London"
@@ -41,20 +42,14 @@ const MINE: [&str; 5] = ["--yes", "--courses", "my.ics", "--tasks", "my.toml"];
 fn input_of_ones_own_is_scheduled_and_remembered() {
     let work = with(&calendar(&[ALGEBRA]), TASKS);
     let said = work.ok(&MINE);
-    assert!(
-        said.contains("2 items placed") && said.contains("Algebra"),
-        "{said}"
-    );
+    assert_contains(&said, ["2 items placed", "Algebra"]);
     // Later commands need no input, and the same command is no contradiction.
     assert!(work.ok(&[]).contains("Algebra"));
     work.ok(&MINE);
     // Other input is another conversation: this one would not see it.
     work.write("my.toml", &TASKS.replace("Book 2", "Book 3"));
     let error = work.err(&MINE);
-    assert!(
-        error.contains("my.toml differs") && error.contains("--thread NAME"),
-        "{error}"
-    );
+    assert_contains(&error, ["my.toml differs", "--thread NAME"]);
     assert!(work.ok(&[]).contains("Book 2"));
 }
 
@@ -121,10 +116,7 @@ fn what_does_not_fit_is_said_and_nothing_is_placed() {
         .replace("\"Book 1\", \"Book 2\"", &many.join(", "));
     let work = with(&calendar(&[ALGEBRA]), &tasks);
     let said = work.ok(&MINE);
-    assert!(
-        said.contains("It cannot be placed") && said.contains("Reading"),
-        "{said}"
-    );
+    assert_contains(&said, ["It cannot be placed", "Reading"]);
     assert!(said.contains("60 still pending"), "{said}");
 }
 
@@ -133,13 +125,7 @@ fn a_folder_that_cannot_be_written_is_named() {
     let work = Work::new();
     work.write("file", "");
     let error = work.err(&["--yes", "--dir", "file/data"]);
-    assert!(
-        error.contains("cannot make the folder file/data"),
-        "{error}"
-    );
+    assert_contains(&error, "cannot make the folder file/data");
     let error = work.err(&["--yes", "--dir", "/proc/scheduler"]);
-    assert!(
-        error.contains("cannot make the folder /proc/scheduler"),
-        "{error}"
-    );
+    assert_contains(&error, "cannot make the folder /proc/scheduler");
 }

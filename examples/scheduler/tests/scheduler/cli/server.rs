@@ -1,5 +1,5 @@
 //! A model server without usable answers.
-use fugato_testkit::{ModelAnswer, ModelServer};
+use fugato_testkit::{ModelAnswer, ModelServer, assert_contains};
 
 use super::work::Work;
 
@@ -10,9 +10,9 @@ fn a_model_that_talks_nonsense_is_replaced_by_rules() {
     let url = ModelServer::in_turn([prose]).url();
     let said = work.ok(&["--yes", "--base-url", &url, "--model", "parrot"]);
     assert!(said.contains("the model is corrected"), "{said}");
-    assert!(
-        said.contains("The model parrot gave 3 answers in a row that cannot be used"),
-        "{said}"
+    assert_contains(
+        &said,
+        "The model parrot gave 3 answers in a row that cannot be used",
     );
     assert_eq!(
         work.read("scheduler-data/default/schedule.ics")

@@ -1,4 +1,5 @@
 //! Conversations whose log is on a server, from one process to the next.
+use fugato_testkit::assert_contains;
 use servers::{Postgres, Redis, Server};
 
 use super::work::Work;
@@ -9,10 +10,7 @@ fn converse(server: &Server) {
     let work = Work::new();
     let at = ["--store", server.url()];
     let none = work.err(&with(&["history"], &at));
-    assert!(
-        none.contains("there is no conversation \"default\""),
-        "{none}"
-    );
+    assert_contains(&none, "there is no conversation \"default\"");
     let asked = work.ok(&with(&["--request", "plan my week"], &at));
     assert!(asked.contains("21 items placed"), "{asked}");
     let listed = work.ok(&with(&["threads"], &at));
@@ -82,10 +80,7 @@ fn a_server_that_is_not_there_is_named_without_its_password() {
         "redis://me:secret@127.0.0.1:1/0",
     ] {
         let error = work.err(&["--yes", "--store", store]);
-        assert!(
-            error.contains("--store") && error.contains("127.0.0.1:1"),
-            "{error}"
-        );
+        assert_contains(&error, ["--store", "127.0.0.1:1"]);
         assert!(!error.contains("secret"), "{error}");
     }
 }

@@ -1,5 +1,6 @@
 //! The stored data of a person: listed, exported, removed.
 use super::work::Work;
+use fugato_testkit::assert_contains;
 
 #[test]
 fn conversations_are_listed_with_their_titles_and_states() {
@@ -69,10 +70,7 @@ fn a_conversation_is_removed_as_a_whole_and_only_if_the_person_agrees() {
     assert!(!work.path("scheduler-data/default").exists());
     assert_eq!(work.calendars(&["default", "spring"]), [false, true]);
     let again = work.err(&["delete", "default", "--yes"]);
-    assert!(
-        again.contains("nothing of a conversation \"default\""),
-        "{again}"
-    );
+    assert_contains(&again, "nothing of a conversation \"default\"");
     // A new conversation can have the same name.
     assert!(work.ok(&["--yes"]).contains("21 items placed"));
 }
@@ -88,10 +86,7 @@ fn conversations_can_share_a_calendar_and_a_copy_has_its_own() {
     assert!(!said.contains("21 items placed"), "{said}");
     assert!(work.path("terms.db").exists());
     let bad = work.err(&["--schedule", "http://host/x"]);
-    assert!(
-        bad.contains("allowed are a path, sqlite:PATH and mysql://"),
-        "{bad}"
-    );
+    assert_contains(&bad, "allowed are a path, sqlite:PATH and mysql://");
     let bad = work.err(&["--store", "ftp://me:secret@host/x"]);
     assert!(
         bad.contains("postgres://") && !bad.contains("secret"),

@@ -1,7 +1,7 @@
 //! The calendar during conversations about it.
 
 use fugato::{graph::machine::Fact, state::ThreadId};
-use fugato_testkit::{Scripted, ScriptedReply as Said, assert_contains};
+use fugato_testkit::{Scripted, assert_contains};
 use scheduler::{
     agent::{AgentState, QuestionTopic, Request, TerminalStatus},
     deps::Deps,
@@ -29,7 +29,7 @@ impl Fixture {
     async fn new(mind: impl FnOnce(&Scripted) -> LlmConfig, script: Vec<Value>) -> Self {
         let (store, folder) = fresh().await.unwrap();
         let before = filled(&store).await;
-        let model = Scripted::new(script.into_iter().map(|said| Said::text(said.to_string())));
+        let model = Scripted::new(script);
         let deps = Deps::new().unwrap().mind(mind(&model));
         let deps = deps.calendars(Calendars::shared(store.clone(), NAME));
         let stage = Talk::with(&deps, model);

@@ -174,10 +174,7 @@ async fn trn_11_turns_are_logged_by_day_and_what_matters_is_kept() {
     let day = std::fs::read_to_string(day.expect("a day").expect("a day").path()).expect("a log");
     let lines: Vec<&str> = day.lines().filter(|line| line.starts_with("- ")).collect();
     assert_eq!(lines.len(), 2, "{day}");
-    assert!(
-        lines[1].contains("[desk ") && lines[1].contains("我决定用蓝色的封面 → "),
-        "{day}"
-    );
+    assert_contains(&lines[1], ["[desk ", "我决定用蓝色的封面 → "]);
 }
 
 /// Stores a conversation of this many turns, the last of which has only begun.

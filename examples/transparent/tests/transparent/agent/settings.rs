@@ -1,4 +1,5 @@
 //! The settings of a person.
+use fugato_testkit::assert_contains;
 use transparent::settings::{Settings, ToolSettings};
 
 #[test]
@@ -16,8 +17,5 @@ fn trn_c6_the_turns_are_an_option() {
     let error = toml::from_str::<Settings>("rot = 1")
         .unwrap_err()
         .to_string();
-    assert!(
-        error.contains("rot") && error.contains("compaction"),
-        "{error}"
-    );
+    assert_contains(&error, ["rot", "compaction"]);
 }

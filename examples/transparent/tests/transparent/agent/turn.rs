@@ -1,12 +1,13 @@
 //! A request from the message to the answer, by rule and with a scripted model.
 use std::sync::Arc;
 
+use expect_test::expect;
 use fugato::{
     EventKind,
     agent::trace::model_calls,
     llm::{ModelError, ModelErrorKind},
 };
-use fugato_testkit::{Scripted, ScriptedReply, assert_contains};
+use fugato_testkit::{Scripted, ScriptedReply, assert_contains, assert_starts_with};
 use serde_json::{Value, json};
 
 use crate::common::{Home, ORDER, WISH, finds, finish, order, search, searches, use_tool};
@@ -95,11 +96,9 @@ async fn trn_3_trn_10_files_are_read_anew_for_every_request() {
         assert_eq!(scene.answer(), "Hello.");
         let last = model.requests().pop().expect("it was asked");
         let system = &last.messages[0].content;
-        assert!(
-            system.starts_with(&format!(
-                "You are {name}.\n\n# Profile\nThey call you {name}."
-            )),
-            "{system}"
+        assert_starts_with(
+            &system,
+            &format!("You are {name}.\n\n# Profile\nThey call you {name}."),
         );
         assert_contains(&system, "Search the memory before");
     }
@@ -107,12 +106,7 @@ async fn trn_3_trn_10_files_are_read_anew_for_every_request() {
     stage.write("SOUL.md", "You are {{nobody}}.");
     let scene = stage.say("hello").await;
     let why = scene.custom("decided_by_rule");
-    assert!(
-        why[0]["why"]
-            .as_str()
-            .is_some_and(|why| why.contains("{{nobody}}")),
-        "{why:?}"
-    );
+    assert_contains(&why[0]["why"], "{{nobody}}");
     assert!(!scene.answer().is_empty());
 }
 
@@ -234,18 +228,57 @@ async fn trn_17_another_plan_is_made_after_two_failures_and_at_most_twice() {
 async fn trn_w3_what_a_person_does_not_want_is_not_done_in_another_way() {
     let stage = Home::by_rule();
     stage.say("拍一张照片").await;
-    assert_eq!(stage.card().question.prompt["title"], "take_photo");
-    let scene = stage.reject().await;
-    let order = order(&scene);
-    assert!(!order.iter().any(|name| name == "correction"), "{order:?}");
-    assert_contains(&scene.answer(), "没能做到");
-    // After the confirmation the answer says that there is no camera.
+    stage.reject().await;
     stage.say("take a photo").await;
-    let scene = stage.approve().await;
-    assert_contains(&scene.answer(), "no camera is set up");
+    stage.reopen().await;
+    // After the confirmation the answer says that there is no camera.
+    stage.approve().await;
     // No path leads out of the folder.
-    let scene = stage.say("open ../MEMORY.md").await;
-    assert_contains(&scene.answer(), "outside of the folder");
+    stage.say("open ../MEMORY.md").await;
+    expect![[r#"
+        > 拍一张照片
+          user_input {"content":"拍一张照片","job":null}
+          task_analysis {"complexity":0.30000001192092896,"intent":"execute","params":{"keywords":["拍一张照片"],"location":"","q…
+          thinking {"content":"调用 take_photo。"}
+        ? [<code 1>] take_photo
+          call: {"arguments":{},"id":"c1","name":"take_photo"}
+          summary: ""
+          (The tool says of itself: Takes a photo with the camera of this machine.)
+          yes / no
+        < false
+          tool take_photo:
+          tool take_photo blocked: the person does not agree; do not try it again…
+          thinking {"content":"能查的都查了，现在回答。"}
+        = 没能做到：
+          - take_photo: 您没有同意
+        > take a photo
+          user_input {"content":"take a photo","job":null}
+          task_analysis {"complexity":0.30000001192092896,"intent":"execute","params":{"keywords":["take","photo"],"location…
+          thinking {"content":"I call take_photo."}
+        ? [<code 2>] take_photo
+          call: {"arguments":{},"id":"c2","name":"take_photo"}
+          summary: ""
+          (The tool says of itself: Takes a photo with the camera of this machine.)
+          yes / no
+        ~ the process is gone, and another one opens the agent
+        < true
+          tool take_photo:
+          tool take_photo blocked: no camera is set up: [photo] command in config.…
+          thinking {"content":"That is all I can look up; I answer now."}
+        = I could not do this:
+          - take_photo: no camera is set up: [photo] command in config.toml names none
+        > open ../MEMORY.md
+          user_input {"content":"open ../MEMORY.md","job":null}
+          task_analysis {"complexity":0.4000000059604645,"intent":"execute","params":{"keywords":["open","memory.md"],"locat…
+          thinking {"content":"I call read_file."}
+          tool read_file: path=../MEMORY.md
+          tool read_file blocked: "../MEMORY.md" lies outside of the folder; path…
+          correction {"attempt":1,"call":"c3","cause":"\"../MEMORY.md\" lies outside of the folder; paths are relative to…
+          thinking {"content":"That is all I can look up; I answer now."}
+        = I could not do this:
+          - read_file: "../MEMORY.md" lies outside of the folder; paths are relative to it, and `..` and links must not lead out of it
+    "#]]
+    .assert_eq(&stage.transcript());
 }
 
 #[tokio::test]
