@@ -6,6 +6,8 @@ use std::{
     fs::{self, File},
     io::{ErrorKind, Read},
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 use fugato_store::{StoreError, StoreErrorKind};
@@ -26,16 +28,31 @@ const WHOLLY_CHECKED_PAGES: u64 = 2048;
 /// more. Smaller pages waste more space, because the rest of a page holds no further record.
 const PAGE: i64 = 2048;
 
+/// The pause before a database that another process is opening is opened again.
+const PAUSE: Duration = Duration::from_millis(5);
+
 /// The length of the fixed header of a database file, in bytes.
 const HEADER: usize = 100;
 
 /// Opens the connection that writes. Creates the tables of a new file, and checks and migrates
 /// those of an old one.
 pub(crate) fn open_writer(path: &Path, options: &SqliteOptions) -> Result<Connection, StoreError> {
-    check_header(path)?;
-    let connection = connect(path, options).map_err(|error| refuse(path, error))?;
-    prepare(path, &connection, options)?;
-    Ok(connection)
+    let began = Instant::now();
+    loop {
+        check_header(path)?;
+        let connection = connect(path, options).map_err(|error| refuse(path, error))?;
+        match prepare(path, &connection, options) {
+            Ok(()) => return Ok(connection),
+            // Where two turn on the write-ahead log at once, SQLite gives up without waiting.
+            Err(error)
+                if error.kind == StoreErrorKind::Unavailable
+                    && began.elapsed() < options.busy_timeout =>
+            {
+                thread::sleep(PAUSE);
+            }
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// Opens a connection that only reads.

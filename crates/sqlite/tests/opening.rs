@@ -274,6 +274,26 @@ async fn a_database_locked_by_another_is_unavailable() -> Result<(), Box<dyn std
     Ok(())
 }
 
+#[test]
+fn many_may_open_a_new_file_at_once() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    for round in 0..40 {
+        let path = folder.path().join(format!("{round}.db"));
+        let together = std::sync::Barrier::new(8);
+        let opened: Result<Vec<_>, StoreError> = std::thread::scope(|scope| {
+            let open = || {
+                together.wait();
+                SqliteLog::open(&path)
+            };
+            let opening: Vec<_> = (0..8).map(|_| scope.spawn(open)).collect();
+            let opened = opening.into_iter().map(|it| it.join().expect("it opens"));
+            opened.collect()
+        });
+        opened.map_err(|error| format!("round {round}: {error}: {:?}", error.kind))?;
+    }
+    Ok(())
+}
+
 #[tokio::test]
 async fn d13_a_full_database_refuses_and_half_writes_nothing()
 -> Result<(), Box<dyn std::error::Error>> {
