@@ -1,13 +1,13 @@
 //! Runs the conformance tests of a document store on `PostgresDocs`, alone and in the schema of a
 //! log.
-mod desk;
+mod fixture;
 
 use std::sync::{
     Arc,
     atomic::{AtomicU32, Ordering},
 };
 
-use desk::{TestResult, commit, connect, fresh, name, poke};
+use fixture::{TestResult, commit, connect, fresh, name, poke};
 use fugato_postgres::{PostgresDocs, PostgresLog, PostgresOptions};
 use fugato_store::{DocKey, DocStore, DocStoreExt as _, DocWrite, Namespace, ThreadLog};
 use fugato_testkit::{

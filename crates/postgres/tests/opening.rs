@@ -1,9 +1,9 @@
 //! Tests of opening: created tables, refused servers, and errors that contain no password.
-mod desk;
+mod fixture;
 
 use std::error::Error;
 
-use desk::{TestResult, commit, connect, fresh, name, poke, why};
+use fixture::{TestResult, commit, connect, fresh, name, poke, why};
 use fugato_postgres::{PostgresLog, PostgresOptions, Synchronous};
 use fugato_store::{StoreError, StoreErrorKind, ThreadLog};
 use futures::future::join_all;

@@ -1,9 +1,9 @@
 //! Tests of failures of the server and the network, and of competing processes.
-mod desk;
+mod fixture;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use desk::{TestResult, commit, connect, fresh, name, poke, why};
+use fixture::{TestResult, commit, connect, fresh, name, poke, why};
 use fugato_postgres::{PostgresLog, PostgresOptions, Synchronous};
 use fugato_store::{Lease, LeaseOutcome, LeaseRequest, Record, Status, StoreErrorKind, ThreadLog};
 use futures::future::join_all;

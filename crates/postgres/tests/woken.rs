@@ -1,7 +1,7 @@
 //! Tests that waiting workers are notified, and working ones are not.
-mod desk;
+mod fixture;
 
-use desk::{TestResult, commit, connect, fresh, name};
+use fixture::{TestResult, commit, connect, fresh, name};
 use fugato_postgres::{PostgresLog, WakeReason};
 use fugato_state::Millis;
 use fugato_store::{Lease, LeaseOutcome, LeaseRequest, Signal, Status, StoreError, ThreadLog};

@@ -15,7 +15,7 @@ fn value() -> impl Strategy<Value = Value> {
         Just(Value::Null),
         any::<bool>().prop_map(Value::from),
         (-4_i64..8).prop_map(Value::from),
-        (-4_i64..8).prop_map(|n| Value::from(n as f64 / 2.0)),
+        (-4_i32..8).prop_map(|n| Value::from(f64::from(n) / 2.0)),
         select(vec![
             json!(u64::MAX),
             json!(i64::MIN),
@@ -67,7 +67,7 @@ fn assertion() -> impl Strategy<Value = (String, Value)> {
     ]);
     let number = prop_oneof![
         (-3_i64..6).prop_map(Value::from),
-        (-3_i64..6).prop_map(|n| json!(n as f64 / 2.0))
+        (-3_i32..6).prop_map(|n| json!(f64::from(n) / 2.0))
     ];
     let part = select(vec![json!(1), json!(2), json!(0.5), json!(3)]);
     let pattern = select(vec!["^a", "b$", "[0-9]+", "^.{2}$", "本", ""]);
@@ -164,10 +164,8 @@ proptest! {
     ) {
         if let Value::Object(rules) = &mut schema {
             // A definition refers to another, and not to itself.
-            let one = match one.to_string().contains("#/$defs/one") {
-                true => json!({ "$ref": "#/$defs/two" }),
-                false => one,
-            };
+            let refers = one.to_string().contains("#/$defs/one");
+            let one = if refers { json!({ "$ref": "#/$defs/two" }) } else { one };
             let defs = json!({ "one": one, "two": Map::from_iter([two]) });
             rules.insert("$defs".to_owned(), defs);
         }

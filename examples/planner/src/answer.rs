@@ -3,7 +3,7 @@ use fugato::{agent::StopWords, cli::Lang, words::Amount};
 use serde::de::DeserializeOwned;
 
 use crate::{
-    desk::{Balance, Config, Order, Position, Price, Trade, Trader},
+    exchange::{Balance, Config, Order, Position, Price, Trade, Trader},
     facts::Topic,
     session::Session,
 };

@@ -2,7 +2,7 @@
 use clap::Subcommand;
 use fugato::{BoxError, words::Amount};
 use planner::{
-    desk::{Config, Exchange, ExchangeError, Kind},
+    exchange::{Config, Exchange, ExchangeError, Kind},
     facts::looked_up,
 };
 use serde_json::Value;

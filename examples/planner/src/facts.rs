@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
-    desk::{Exchange, Kind},
+    exchange::{Exchange, Kind},
     intent,
 };
 

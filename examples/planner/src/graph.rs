@@ -21,7 +21,7 @@ use fugato::{
 use crate::{
     answer,
     context::{context, preferences},
-    desk::Exchange,
+    exchange::Exchange,
     facts,
     intent::{self, UserWish},
     nodes::{FinishNode, Understand},

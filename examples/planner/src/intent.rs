@@ -6,7 +6,7 @@ use fugato::words::{OrderTerms, has_word, is_negated, is_question, named, number
 use serde::Deserialize;
 
 use crate::{
-    desk::Side,
+    exchange::Side,
     facts::{self, Topic},
 };
 

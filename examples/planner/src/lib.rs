@@ -3,7 +3,7 @@
 pub mod answer;
 pub mod command;
 pub mod context;
-pub mod desk;
+pub mod exchange;
 pub mod facts;
 pub mod graph;
 pub mod intent;

@@ -10,7 +10,7 @@ use fugato::{
     cli::{App, CliCommand, Flags, Resources},
 };
 use planner::{
-    desk::Exchange,
+    exchange::Exchange,
     graph::{Deps, PlanningMode},
     service::Planner,
 };

@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 
 use crate::{
     answer::{ability, help, told},
-    desk::{Config, Price, Side, Trader},
+    exchange::{Config, Price, Side, Trader},
     facts::{self, Topic},
     intent::{self, UserWish},
     session::Session,

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use crate::{
     answer,
-    desk::{Exchange, ExchangeError, NewOrder, Order, Trader},
+    exchange::{Exchange, ExchangeError, NewOrder, Order, Trader},
     facts::{self, Topic, looked_up},
     session::{Session, SessionUpdate, referred},
 };

@@ -1,9 +1,9 @@
 //! The command line: its arguments and its commands.
 mod args;
 mod calendar;
-mod desk;
 mod kept;
 mod run;
+mod session;
 
 use std::process::ExitCode;
 
@@ -14,8 +14,8 @@ use fugato::{
 };
 
 pub(crate) use args::Args;
-use desk::Session;
 use kept::CalendarResources;
+use session::Session;
 
 /// Runs a command.
 pub(crate) async fn main(args: Args) -> ExitCode {
@@ -27,7 +27,10 @@ pub(crate) async fn main(args: Args) -> ExitCode {
     let serves = matches!(command, CliCommand::Serve { .. });
     app.run(Some(command), async |open| {
         if open.reads {
-            return Ok(WithRoutes::new(desk::to_read(&open).await?, Router::new()));
+            return Ok(WithRoutes::new(
+                session::to_read(&open).await?,
+                Router::new(),
+            ));
         }
         let args = if serves { args.for_all() } else { args };
         let desk = Session::open(&args, open).await?;

@@ -14,7 +14,7 @@ use fugato::{
     web::Web,
 };
 
-use crate::{agent::AgentState, desk::Workspace, tools};
+use crate::{agent::AgentState, tools, workspace::Workspace};
 
 /// The minimum importance of a line that is kept in a summary by rule.
 const LEAST: f32 = 0.3;

@@ -2,7 +2,6 @@
 
 pub mod agent;
 pub mod deps;
-pub mod desk;
 pub mod graph;
 pub mod intent;
 pub mod nodes;
@@ -14,3 +13,4 @@ pub mod rules;
 pub mod served;
 pub mod settings;
 pub mod tools;
+pub mod workspace;

@@ -14,9 +14,9 @@ use serde::Deserialize as _;
 use crate::{
     agent::{AgentState, Lang, Request, Update},
     deps::Deps,
-    desk::Workspace,
     graph::{budgets, graph},
     served::ServedTransparent,
+    workspace::Workspace,
 };
 
 /// Returns the archives of a folder.

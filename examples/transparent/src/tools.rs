@@ -16,7 +16,7 @@ use serde_json::json;
 
 use crate::{
     agent::{AgentState, Update},
-    desk::Workspace,
+    workspace::Workspace,
 };
 
 /// Returns the toolbox of this folder, with these jobs and plugins, and with this web if any.

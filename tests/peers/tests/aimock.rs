@@ -1,6 +1,6 @@
 //! Our clients against a model server of others, in each way in which it answers and fails.
-#[path = "aimock/desk.rs"]
-mod desk;
+#[path = "aimock/fixture.rs"]
+mod fixture;
 
 use std::{
     io::Write,
@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use desk::{SECRET, ask, desks, desks_of, failures, says};
+use fixture::{SECRET, ask, desks, desks_of, failures, says};
 use fugato::{
     BoxError, ChatModel, ChatModelExt as _,
     llm::{
@@ -290,7 +290,7 @@ impl Write for Tape {
 
 #[tokio::test]
 async fn embeddings_come_in_the_order_of_their_texts() -> Result<(), BoxError> {
-    let Some(url) = desk::url() else {
+    let Some(url) = fixture::url() else {
         return Ok(());
     };
     let embedder = OpenAiEmbedder::new(url, "text-embedding-3-small").batch(2);

@@ -8,7 +8,7 @@ use fugato::{
     llm::{ApiKey, DeltaStream, ModelError},
     store::MemoryDocs,
 };
-use planner::{desk::Exchange, graph::Deps, service::Planner};
+use planner::{exchange::Exchange, graph::Deps, service::Planner};
 use servers::{Aimock, Llama};
 use tokio::time::timeout;
 

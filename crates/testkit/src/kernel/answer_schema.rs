@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
-    desk::{Change, Fixture, Page, fails, finished, line, question, whole},
+    fixture::{Change, Fixture, Page, fails, finished, line, question, whole},
     world::texts,
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};

@@ -10,7 +10,7 @@ use fugato_store::{Head, Status};
 use tokio::sync::Notify;
 
 use super::{
-    desk::{Calls, Fixture, Page, finished, line, parked, question},
+    fixture::{Calls, Fixture, Page, finished, line, parked, question},
     world::{MailNode, NamedNodesExt, WiringExt},
 };
 use crate::log::{LogFactory, Verdict, holds, same};
@@ -333,7 +333,7 @@ pub async fn append_of_a_fork(factory: &dyn LogFactory) -> Verdict {
         .build()?;
     let runner = desk.runner(&graph);
     finished(runner.start(&desk.thread, ()).await)?;
-    let copy = super::desk::thread("copy");
+    let copy = super::fixture::thread("copy");
     runner.fork(&desk.thread, 3, &copy).await?;
     let head = desk.log_of().head(&copy).await?;
     let head = head.map(|head| (head.base, head.seq, head.status));

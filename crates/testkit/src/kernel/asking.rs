@@ -7,7 +7,7 @@ use fugato_graph::{
 use fugato_state::{InterruptId, Question, Schema};
 
 use super::{
-    desk::{Calls, Change, Fixture, Page, fails, finished, kind, line, parked, question},
+    fixture::{Calls, Change, Fixture, Page, fails, finished, kind, line, parked, question},
     world::{NamedNodesExt, WiringExt},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
@@ -284,7 +284,7 @@ pub async fn k8_d4_a_wrong_answer_changes_nothing(factory: &dyn LogFactory) -> V
         runner.resume(&desk.thread, Answers::only(1)?).await,
         RunErrorKind::Answer(AnswerError::NothingAsked),
     )?;
-    let nobody = super::desk::thread("nobody");
+    let nobody = super::fixture::thread("nobody");
     fails(
         runner.resume(&nobody, Answers::only(1)?).await,
         RunErrorKind::Answer(AnswerError::NothingAsked),

@@ -2,7 +2,7 @@
 use fugato_graph::{BuildIssue, Context, END, Graph, GraphBuilder, RunErrorKind};
 
 use super::{
-    desk::{Calls, Fixture, Page, Switch, fails, finished, line},
+    fixture::{Calls, Fixture, Page, Switch, fails, finished, line},
     world::{NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{LogFactory, Verdict, holds, same};
@@ -141,7 +141,7 @@ pub async fn k5_d8_an_undeclared_target_is_an_error(factory: &dyn LogFactory) ->
         .build()?;
     fails(
         desk.runner(&none)
-            .start(&super::desk::thread("none"), ())
+            .start(&super::fixture::thread("none"), ())
             .await,
         RunErrorKind::Router { node: "a".into() },
     )?;
@@ -189,7 +189,7 @@ pub async fn k5_d9_arrivals_at_one_node_are_one_task(factory: &dyn LogFactory) -
         .build()?;
     finished(
         desk.runner(&slow)
-            .start(&super::desk::thread("slow"), ())
+            .start(&super::fixture::thread("slow"), ())
             .await,
     )?;
     same(

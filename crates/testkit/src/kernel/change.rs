@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::{
     AppendFault,
-    desk::{Calls, Change, Fixture, NamedNode, Page, fails, finished, line, question, whole},
+    fixture::{Calls, Change, Fixture, NamedNode, Page, fails, finished, line, question, whole},
     world::{Door, NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};

@@ -7,7 +7,7 @@ use fugato_state::{Question, Seq};
 use fugato_store::{Snapshots, StoreErrorKind, ThreadAdmin, ThreadFilter};
 
 use super::{
-    desk::{Calls, Fixture, NamedNode, Page, fails, finished, line, parked, question, thread},
+    fixture::{Calls, Fixture, NamedNode, Page, fails, finished, line, parked, question, thread},
     world::{MailNode, NamedNodesExt, WiringExt, between, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};

@@ -8,7 +8,7 @@ use fugato_store::Status;
 use serde_json::json;
 
 use super::{
-    desk::{Fixture, Page, fails, finished, line, parked, question, thread},
+    fixture::{Fixture, Page, fails, finished, line, parked, question, thread},
     world::{WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};

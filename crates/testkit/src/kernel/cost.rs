@@ -1,7 +1,7 @@
 //! Scenarios of the cost of a step, counted: K6.
 use fugato_graph::{Context, END, Graph, RunnerOptions};
 
-use super::desk::{Change, Fixture, Page, finished, line};
+use super::fixture::{Change, Fixture, Page, finished, line};
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 fn counting(steps: i64, idle: usize) -> Result<Graph<Page>, Failure> {

@@ -11,7 +11,7 @@ use fugato_state::Interrupt;
 use super::{
     AppendFault,
     asking::midway,
-    desk::{Calls, Change, Fixture, NamedNode, Page, line},
+    fixture::{Calls, Change, Fixture, NamedNode, Page, line},
     steps::three,
     world::{NamedNodesExt, WiringExt},
 };

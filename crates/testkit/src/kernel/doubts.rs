@@ -11,7 +11,7 @@ use tokio::sync::Notify;
 
 use super::{
     AppendFault,
-    desk::{Calls, Change, Fixture, Page, fails, finished, kind, line, question},
+    fixture::{Calls, Change, Fixture, Page, fails, finished, kind, line, question},
     world::{MailNode, between, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};

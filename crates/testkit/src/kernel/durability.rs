@@ -8,7 +8,7 @@ use fugato_store::StoreErrorKind;
 
 use super::{
     AppendFault,
-    desk::{Calls, Change, Fixture, NamedNode, Page, finished, kind, line, question},
+    fixture::{Calls, Change, Fixture, NamedNode, Page, finished, kind, line, question},
     world::{Door, MailNode, NamedNodesExt, WiringExt, between, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};

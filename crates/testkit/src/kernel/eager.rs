@@ -9,7 +9,7 @@ use tokio::sync::Notify;
 
 use super::{
     AppendFault,
-    desk::{
+    fixture::{
         Calls, Change, FailingNode, Fixture, NamedNode, Page, Switch, fails, finished, line,
         parked, question,
     },

@@ -11,7 +11,7 @@ use tokio::sync::Barrier;
 
 use super::{
     AppendFault,
-    desk::{Calls, Fixture, Page, finished, kind, line, question, thread, whole},
+    fixture::{Calls, Fixture, Page, finished, kind, line, question, thread, whole},
     world::{MailNode, WiringExt, between, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
@@ -461,7 +461,7 @@ pub async fn k10_the_lease_outlives_the_action(factory: &dyn LogFactory) -> Verd
 /// retried, by a policy or an operator.
 pub async fn k10_what_did_not_happen_may_be_tried_again(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let (world, fails) = (Calls::default(), super::desk::Switch::on());
+    let (world, fails) = (Calls::default(), super::fixture::Switch::on());
     let (notes, refuses) = (world.clone(), fails.clone());
     let acts = move |cx: Context<Page>| {
         let (notes, refuses) = (notes.clone(), refuses.clone());

@@ -6,7 +6,7 @@ use tokio::sync::Notify;
 
 use super::{
     AppendFault,
-    desk::{Calls, FailingNode, Fixture, Page, Switch, fails, finished, kind, question, whole},
+    fixture::{Calls, FailingNode, Fixture, Page, Switch, fails, finished, kind, question, whole},
     world::{NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
@@ -52,7 +52,7 @@ pub async fn k4_siblings_finish_before_the_run_fails(factory: &dyn LogFactory) -
             let waits = waits.clone();
             async move {
                 waits.notified().await;
-                super::desk::line("slow")
+                super::fixture::line("slow")
             }
         })
         .node("fails", move |_: Context<Page>| {
@@ -87,7 +87,7 @@ pub async fn k4_a_question_keeps_finished_siblings(factory: &dyn LogFactory) -> 
         .pause(
             "ask",
             |_| "sure?",
-            |_, yes: bool| super::desk::line(yes.to_string()),
+            |_, yes: bool| super::fixture::line(yes.to_string()),
         )
         .fork("open", &["a", "ask"], "last")
         .edge("last", END)
@@ -117,7 +117,7 @@ pub async fn k4_a_crash_keeps_finished_siblings(factory: &dyn LogFactory) -> Ver
                 if cx.attempt() == 1 {
                     wait.notified().await;
                 }
-                super::desk::line("a")
+                super::fixture::line("a")
             }
         })
         .says(&calls, &["b"])
@@ -252,7 +252,7 @@ impl fugato_graph::Node<Page> for Early {
         cx: Context<Page>,
     ) -> futures::future::BoxFuture<
         'b,
-        Result<fugato_graph::Outcome<super::desk::Change>, fugato_graph::BoxError>,
+        Result<fugato_graph::Outcome<super::fixture::Change>, fugato_graph::BoxError>,
     >
     where
         'a: 'b,

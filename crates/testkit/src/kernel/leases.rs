@@ -5,7 +5,7 @@ use fugato_graph::{Answers, Context, END, Graph, RunErrorKind, RunnerOptions, St
 use fugato_store::{LeaseOutcome, LeaseRequest, StoreErrorKind};
 
 use super::{
-    desk::{Calls, Fixture, Page, fails, finished, kind, line, parked, question, thread},
+    fixture::{Calls, Fixture, Page, fails, finished, kind, line, parked, question, thread},
     world::{Door, NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};

@@ -8,7 +8,7 @@ use fugato_graph::{
 
 use super::{
     asking::midway,
-    desk::{Calls, FailingNode, Fixture, Page, Switch, finished, kind, line, parked, question},
+    fixture::{Calls, FailingNode, Fixture, Page, Switch, finished, kind, line, parked, question},
     steps::three,
     world::{NamedNodesExt, WiringExt, texts},
 };
@@ -48,7 +48,7 @@ pub async fn k23_a_machine_wakes_as_it_was(factory: &dyn LogFactory) -> Verdict 
     let runner = desk.runner(&three(&calls)?);
     finished(runner.start(&desk.thread, line("in")).await)?;
     finished(runner.start(&desk.thread, line("again")).await)?;
-    let asks = super::desk::thread("asks");
+    let asks = super::fixture::thread("asks");
     let runner = desk.runner(&midway(&calls)?);
     let open = parked(runner.start(&asks, ()).await)?;
     let first = open
@@ -57,7 +57,7 @@ pub async fn k23_a_machine_wakes_as_it_was(factory: &dyn LogFactory) -> Verdict 
         .ok_or_else(|| Failure::new("two are open"))?;
     parked(runner.resume(&asks, Answers::to(first, 1)?).await)?;
     finished(runner.resume(&asks, Answers::only(2)?).await)?;
-    let fails = super::desk::thread("fails");
+    let fails = super::fixture::thread("fails");
     let broken = Switch::on();
     let graph = Graph::<Page>::starting_at("plan")
         .says(&calls, &["plan"])

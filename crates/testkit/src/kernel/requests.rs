@@ -5,7 +5,7 @@ use fugato_graph::{Answers, Context, END, Graph, RunErrorKind, RunResult, Runner
 
 use super::{
     AppendFault,
-    desk::{
+    fixture::{
         Calls, FailingNode, Fixture, Page, Switch, fails, finished, kind, line, parked, question,
     },
     world::{Door, NamedNodesExt, WiringExt},

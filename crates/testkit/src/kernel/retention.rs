@@ -8,7 +8,7 @@ use fugato_state::ThreadId;
 use fugato_store::LeaseRequest;
 
 use super::{
-    desk::{Change, Fixture, Page, finished, kind, line, question, thread},
+    fixture::{Change, Fixture, Page, finished, kind, line, question, thread},
     world::WiringExt,
 };
 use crate::log::{Failure, LogFactory, Verdict, same};

@@ -11,7 +11,7 @@ use tokio::sync::Barrier;
 
 use super::{
     AppendFault,
-    desk::{
+    fixture::{
         Calls, FailingNode, Fixture, Page, Switch, fails, finished, kind, line, parked, question,
     },
     world::{MailNode, NamedNodesExt, WiringExt, texts},
@@ -36,7 +36,7 @@ fn enter(at: SubgraphInput<'_, Page>) -> Result<Page, BoxError> {
     })
 }
 
-fn leave(_: &Page, inner: &Page) -> super::desk::Change {
+fn leave(_: &Page, inner: &Page) -> super::fixture::Change {
     line(format!("({})", inner.lines.join(" ")))
 }
 
@@ -509,7 +509,7 @@ async fn survives(mut desk: Fixture, schedule: Schedule) -> Verdict {
         (texts(&["in", "noted"]), texts(&["beside", "out"]))
     };
     let head = desk.head().await?;
-    let copy = super::desk::thread("copy");
+    let copy = super::fixture::thread("copy");
     runner.fork(&desk.thread, head, &copy).await?;
     same(
         "compacted at",

@@ -11,7 +11,7 @@ use fugato_stream::{Event, EventKind};
 use futures::StreamExt;
 
 use super::{
-    desk::{Calls, Change, Fixture, Page, finished, line, question},
+    fixture::{Calls, Change, Fixture, Page, finished, line, question},
     world::{Door, NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{Failure, Intercept, InterceptedLog, LogFactory, StoreCall, Verdict, holds, same};

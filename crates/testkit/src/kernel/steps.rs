@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use tokio::sync::{Barrier, Semaphore};
 
 use super::{
-    desk::{Calls, Change, Fixture, Page, Switch, fails, finished, line},
+    fixture::{Calls, Change, Fixture, Page, Switch, fails, finished, line},
     world::{NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, same};

@@ -11,7 +11,7 @@ use tokio::sync::Semaphore;
 
 use super::{
     AppendFault,
-    desk::{Calls, Change, Fixture, Page, fails, kind, line, parked},
+    fixture::{Calls, Change, Fixture, Page, fails, kind, line, parked},
     world::{Door, Killer, NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};

@@ -6,7 +6,7 @@ use fugato_store::{Commit, Status, StoreErrorKind};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    desk::{Calls, Change, Fixture, Page, finished, kind, line, question, whole},
+    fixture::{Calls, Change, Fixture, Page, finished, kind, line, question, whole},
     world::{NamedNodesExt, WiringExt},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};

@@ -11,7 +11,7 @@ use futures::StreamExt as _;
 
 use super::{
     AppendFault,
-    desk::{Calls, Fixture, Page, fails, finished, kind, line},
+    fixture::{Calls, Fixture, Page, fails, finished, kind, line},
     world::{Killer, MailNode, NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};

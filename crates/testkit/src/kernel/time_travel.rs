@@ -7,7 +7,7 @@ use fugato_store::StoreErrorKind;
 
 use super::{
     AppendFault,
-    desk::{
+    fixture::{
         Calls, Change, FailingNode, Fixture, Page, Switch, fails, finished, kind, line, parked,
         thread,
     },

@@ -13,7 +13,7 @@ use tokio::sync::Notify;
 
 use super::{
     AppendFault, RecordingLog,
-    desk::{Calls, Change, Fixture, NamedNode, Page, line},
+    fixture::{Calls, Change, Fixture, NamedNode, Page, line},
 };
 use crate::log::{Failure, Verdict, same};
 

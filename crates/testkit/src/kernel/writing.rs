@@ -4,7 +4,7 @@ use fugato_store::{LeaseRequest, Status, StoreErrorKind};
 
 use super::{
     AppendFault,
-    desk::{Calls, Fixture, Page, finished, kind, line, question},
+    fixture::{Calls, Fixture, Page, finished, kind, line, question},
     world::{Door, NamedNodesExt, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};

@@ -4,7 +4,7 @@ use expect_test::expect;
 use fugato::memory::ExecutionStatus;
 use fugato_testkit::assert_contains;
 use planner::{
-    desk::{Config, Kind},
+    exchange::{Config, Kind},
     graph::PlanningMode,
 };
 

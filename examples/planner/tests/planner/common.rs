@@ -16,7 +16,7 @@ use fugato_testkit::{
 };
 use futures::FutureExt as _;
 use planner::{
-    desk::Exchange,
+    exchange::Exchange,
     graph::{Deps, PlanningMode},
     service::{Planner, PlannerReply},
     session,

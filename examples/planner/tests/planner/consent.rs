@@ -23,7 +23,7 @@ use fugato_testkit::{
     log::Failure,
 };
 use futures::{FutureExt as _, future::BoxFuture};
-use planner::{desk::Exchange, service::Planner};
+use planner::{exchange::Exchange, service::Planner};
 use serde_json::{Value, json};
 
 /// The planner for two people at one desk.

@@ -8,7 +8,7 @@ use fugato_testkit::{
     sim::{CrashSim, Fault, World},
 };
 use planner::{
-    desk::Exchange,
+    exchange::Exchange,
     graph::{Deps, PlanningMode, graph},
     session::{Session, SessionUpdate},
 };

@@ -8,7 +8,7 @@ mod by_rules;
 mod common;
 mod consent;
 mod crashes;
-mod desk;
+mod exchange;
 mod hostile;
 mod planned;
 mod program;

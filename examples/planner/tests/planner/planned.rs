@@ -11,7 +11,7 @@ use fugato::{
     state::ToolCall,
 };
 use fugato_testkit::{Scripted, ScriptedReply, assert_contains, assert_starts_with};
-use planner::{desk::Kind, graph::PlanningMode, session::SessionUpdate};
+use planner::{exchange::Kind, graph::PlanningMode, session::SessionUpdate};
 use serde_json::{Value, json};
 
 fn call(tool: &str, arguments: &Value) -> Value {

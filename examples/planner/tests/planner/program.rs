@@ -1,6 +1,6 @@
 //! The program itself: each line runs a process of its own.
 use fugato_testkit::{ModelServer, TestProgram, assert_contains};
-use planner::desk::Exchange;
+use planner::exchange::Exchange;
 
 struct Folder(TestProgram);
 

@@ -16,7 +16,7 @@ use fugato::{
 };
 use fugato_testkit::{Scripted, ScriptedReply};
 use planner::{
-    desk::{Config, Exchange, Kind, Trader},
+    exchange::{Config, Exchange, Kind, Trader},
     graph::{Deps, PlanningMode},
     service::Planner,
 };

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 
 use super::{
     args::{Args, Job},
-    desk::Session,
+    session::Session,
 };
 
 pub(crate) async fn run(app: &App, args: &Args, terminal: &mut Terminal) -> Result<()> {

@@ -27,9 +27,9 @@ use tempfile::TempDir;
 use transparent::{
     agent::{AgentState, Request, Update},
     deps::Deps,
-    desk::Workspace,
     graph::{budgets, graph},
     open::archives,
+    workspace::Workspace,
 };
 
 /// Noon on Sunday, 22 November 2026.

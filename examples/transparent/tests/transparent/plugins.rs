@@ -5,7 +5,7 @@ mod locked;
 
 use fugato::{ToolCall, tool::ToolContext};
 use serde_json::json;
-use transparent::{deps::Deps, desk::Workspace};
+use transparent::{deps::Deps, workspace::Workspace};
 
 use crate::common::{Done, Home};
 

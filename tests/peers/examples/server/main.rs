@@ -1,6 +1,6 @@
 //! A server for the clients of others: an agent behind each protocol, on a free port of this
 //! machine. It prints its address, and ends when its standard input does.
-mod desk;
+mod agent;
 mod gated;
 mod office;
 mod served;

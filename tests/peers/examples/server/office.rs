@@ -17,7 +17,7 @@ use futures::{
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use crate::desk::{self, Change, PeerState};
+use crate::agent::{self, Change, PeerState};
 
 /// The agent, its log, and which runs are under way.
 #[derive(Clone)]
@@ -30,7 +30,7 @@ pub(crate) struct PeerServer {
 impl PeerServer {
     pub(crate) fn open() -> Result<Self, BoxError> {
         let gate = Arc::new(Semaphore::new(0));
-        let graph = desk::graph(gate.clone())?;
+        let graph = agent::graph(gate.clone())?;
         Ok(Self {
             runner: Arc::new(Runner::new(graph, Arc::new(MemoryLog::default()))),
             gate,

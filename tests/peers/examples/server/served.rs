@@ -10,7 +10,7 @@ use fugato::{
 };
 use tokio::sync::Semaphore;
 
-use crate::desk::{self, Change, PeerState};
+use crate::agent::{self, Change, PeerState};
 
 struct PeerAgent(Runner<PeerState>);
 
@@ -36,6 +36,6 @@ impl Agent for PeerAgent {
 
 /// Its slow runs wait for the same gate.
 pub(crate) fn routes(gate: &Arc<Semaphore>) -> Result<Router, BuildError> {
-    let runner = Runner::new(desk::graph(gate.clone())?, Arc::new(MemoryLog::default()));
+    let runner = Runner::new(agent::graph(gate.clone())?, Arc::new(MemoryLog::default()));
     Ok(AgentRoutes::new(PeerAgent(runner)).router())
 }

@@ -1,4 +1,4 @@
-use planner::desk::Exchange;
+use planner::exchange::Exchange;
 use serde_json::{Value, json};
 
 use crate::{

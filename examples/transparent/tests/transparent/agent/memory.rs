@@ -14,7 +14,7 @@ use tokio::{
 };
 use transparent::{
     agent::{Request, Update},
-    desk::Workspace,
+    workspace::Workspace,
 };
 
 use crate::common::Home;

@@ -47,7 +47,7 @@ const NOTES: &str = "notes";
 
 /// The folder of the agent. The files that people write are the source, and the index is derived.
 #[derive(derive_more::Debug, Clone)]
-#[debug("Desk {{ dir: {dir:?}, settings: {settings:?}, .. }}")]
+#[debug("Workspace {{ dir: {dir:?}, settings: {settings:?}, .. }}")]
 pub struct Workspace {
     dir: PathBuf,
     /// The settings in `config.toml`.

@@ -2,7 +2,7 @@
 use crate::common::{TestResult, World};
 use fugato::words::Amount;
 use fugato_testkit::assert_contains;
-use planner::desk::{ExchangeError, NewOrder, OrderStatus, Side};
+use planner::exchange::{ExchangeError, NewOrder, OrderStatus, Side};
 use proptest::prelude::*;
 
 fn amount(text: &str) -> Amount {

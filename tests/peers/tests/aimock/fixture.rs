@@ -60,9 +60,9 @@ pub(crate) fn url() -> Option<&'static str> {
 }
 
 fn server() -> Option<&'static Server> {
+    static SHARED: OnceLock<Option<Server>> = OnceLock::new();
     // This test makes HTTP clients of its own.
     let _ = rustls::crypto::ring::default_provider().install_default();
-    static SHARED: OnceLock<Option<Server>> = OnceLock::new();
     let start = || Aimock::start(include_str!("fixtures.json"));
     SHARED.get_or_init(start).as_ref()
 }

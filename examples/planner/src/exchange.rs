@@ -33,7 +33,7 @@ pub use self::{
 
 /// A desk. Clones are the same desk.
 #[derive(derive_more::Debug, Clone)]
-#[debug("Desk {{ .. }}")]
+#[debug("Exchange {{ .. }}")]
 pub struct Exchange {
     tables: SqliteTables,
     replay: Arc<Replay>,
