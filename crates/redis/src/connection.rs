@@ -36,8 +36,7 @@ impl Connection {
             .check()
             .map_err(|kind| StoreError::new(kind, "open"))?;
         // The parse error does not quote the URL, which may contain a password.
-        prepare_tls();
-        let client = Client::open(url).map_err(|error| store_error(error, "open"))?;
+        let client = client(url, &options).map_err(|error| store_error(error, "open"))?;
         let connection = Self {
             client,
             options,
@@ -152,13 +151,23 @@ pub(crate) async fn evaluate(
     }
 }
 
-/// Sets the default crypto provider of TLS, unless the application has set one.
-fn prepare_tls() {
-    #[cfg(feature = "tls")]
-    {
-        // An error means that the application has set one.
-        let _ = rustls::crypto::ring::default_provider().install_default();
-    }
+#[cfg(feature = "tls")]
+fn client(url: &str, options: &RedisOptions) -> redis::RedisResult<Client> {
+    // An error means that the application has set a provider.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let Some(roots) = &options.roots else {
+        return Client::open(url);
+    };
+    let certificates = redis::TlsCertificates {
+        client_tls: None,
+        root_cert: Some(roots.clone()),
+    };
+    Client::build_with_tls(url, certificates)
+}
+
+#[cfg(not(feature = "tls"))]
+fn client(url: &str, _options: &RedisOptions) -> redis::RedisResult<Client> {
+    Client::open(url)
 }
 
 /// The error of a request that timed out.

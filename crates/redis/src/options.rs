@@ -17,6 +17,9 @@ pub struct RedisOptions {
     pub(crate) at_least: ServerDurability,
     pub(crate) keep_threads: Option<Duration>,
     pub(crate) keep_snapshots: Option<Duration>,
+    #[cfg(feature = "tls")]
+    #[debug(skip)]
+    pub(crate) roots: Option<Vec<u8>>,
     #[debug(skip)]
     pub(crate) clock: Option<Arc<dyn Fn() -> Millis + Send + Sync>>,
 }
@@ -48,6 +51,14 @@ impl RedisOptions {
         pub fn clock(clock: impl Fn() -> Millis + Send + Sync + 'static) {
             clock = Some(Arc::new(clock))
         }
+    }
+
+    /// Trusts servers whose certificate is signed by one of these authorities, as PEM, and not those
+    /// that the system trusts.
+    #[cfg(feature = "tls")]
+    pub fn root_certificates(mut self, pem: impl Into<Vec<u8>>) -> Self {
+        self.roots = Some(pem.into());
+        self
     }
 
     /// Checks the prefix. Braces would end the hash tag, the part of a key that selects its server.

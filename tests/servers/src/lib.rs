@@ -30,5 +30,5 @@ pub use mariadb::MariaDb;
 pub use mcp::Mcp;
 pub use postgres::Postgres;
 pub use redis::Redis;
-pub use server::Server;
+pub use server::{Server, free_port};
 pub use wire::Wire;

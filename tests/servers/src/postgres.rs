@@ -57,6 +57,15 @@ impl Postgres {
         }))
     }
 
+    /// The user that the server runs as, if that is another than the one who runs the tests.
+    ///
+    /// # Panics
+    /// If no folder can be made.
+    pub fn user() -> Option<u32> {
+        let folder = tempfile::tempdir().expect("a folder");
+        programs().and_then(|_| other_user(folder.path()))
+    }
+
     /// Whether the program is installed. Where the variable `CI` is set it must be.
     pub fn is_there() -> bool {
         programs().is_some()

@@ -173,7 +173,7 @@ pub(crate) fn folder(name: &str) -> PathBuf {
 }
 
 /// A port on which nobody listens now.
-pub(crate) fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     listener().1
 }
 
