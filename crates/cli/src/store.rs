@@ -118,13 +118,15 @@ fn beside(log: Arc<dyn ThreadStore>, folder: &Path) -> Result<Store, BoxError> {
 
 fn allowed() -> String {
     let servers = [
-        ("postgres://…", cfg!(feature = "postgres")),
-        ("redis://…", cfg!(feature = "redis")),
-        ("mysql://…", cfg!(feature = "mysql")),
+        ("postgres", cfg!(feature = "postgres")),
+        ("redis", cfg!(feature = "redis")),
+        ("mysql", cfg!(feature = "mysql")),
     ];
-    let mut allowed = vec!["a path", "sqlite:PATH"];
-    allowed.extend(servers.iter().filter(|(_, has)| *has).map(|(name, _)| name));
-    allowed.join(", ")
+    let servers = servers.map(|(name, has)| {
+        let lacks = format!(" (of a program that is built with `--features {name}`)");
+        format!("{name}://…{}", if has { "" } else { &lacks })
+    });
+    format!("a path, sqlite:PATH, {}", servers.join(", "))
 }
 
 /// Returns an address without its secrets: the user before the host and the query are left out, and

@@ -5,6 +5,7 @@
 mod check;
 mod class;
 mod database;
+#[cfg(feature = "mysql")]
 mod mysql;
 mod open;
 mod rows;

@@ -43,7 +43,6 @@ impl WeekTable<'_> {
         table
             .load_preset(UTF8_FULL)
             .apply_modifier(UTF8_SOLID_INNER_BORDERS)
-            .force_no_tty()
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_width(self.width);
         table.set_header(self.header(week, &days));

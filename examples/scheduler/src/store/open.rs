@@ -1,29 +1,22 @@
 //! The choice of a store by its address.
 use std::sync::Arc;
 
-use fugato::{cli::without_password, sqlite::SqliteTables};
-use mysql_async::Opts;
+use super::{ScheduleStore, ScheduleStoreError, sql::SqlStore};
+use fugato::{BoxError, cli::without_password, sqlite::SqliteTables};
 
-use super::{ScheduleStore, ScheduleStoreError, mysql::MySql, sql::SqlStore};
-
-const ALLOWED: &str = "allowed are a path, sqlite:PATH and mysql://USER:PASSWORD@HOST/DATABASE";
+const ALLOWED: &str = if cfg!(feature = "mysql") {
+    "allowed are a path, sqlite:PATH and mysql://USER:PASSWORD@HOST/DATABASE"
+} else {
+    "allowed are a path, sqlite:PATH and mysql://USER:PASSWORD@HOST/DATABASE, which needs a program \
+     that is built with `--features mysql`"
+};
 
 /// Opens a store: a path or `sqlite:PATH` is an SQLite database, which is made if it is not there;
 /// `mysql://` is a MySQL or MariaDB server.
 pub async fn open(address: &str) -> Result<Arc<dyn ScheduleStore>, ScheduleStoreError> {
-    let unavailable = |source| ScheduleStoreError::Unavailable {
-        operation: "be opened",
-        source,
-    };
     match address.split_once("://") {
-        Some(("mysql", _)) => {
-            let opts = Opts::from_url(address).map_err(|_| refused(address))?;
-            if opts.db_name().is_none_or(str::is_empty) {
-                return Err(refused(address));
-            }
-            let store = SqlStore::over(MySql::new(opts)).await;
-            Ok(Arc::new(store.map_err(unavailable)?))
-        }
+        #[cfg(feature = "mysql")]
+        Some(("mysql", _)) => mysql(address).await,
         // An address with a secret, such as a list of settings, is not a file name.
         None if !address.is_empty() && without_password(address) == address => {
             let path = address
@@ -38,6 +31,23 @@ pub async fn open(address: &str) -> Result<Arc<dyn ScheduleStore>, ScheduleStore
         }
         _ => Err(refused(address)),
     }
+}
+
+fn unavailable(source: BoxError) -> ScheduleStoreError {
+    ScheduleStoreError::Unavailable {
+        operation: "be opened",
+        source,
+    }
+}
+
+#[cfg(feature = "mysql")]
+async fn mysql(address: &str) -> Result<Arc<dyn ScheduleStore>, ScheduleStoreError> {
+    let opts = mysql_async::Opts::from_url(address).map_err(|_| refused(address))?;
+    if opts.db_name().is_none_or(str::is_empty) {
+        return Err(refused(address));
+    }
+    let store = SqlStore::over(super::mysql::MySql::new(opts)).await;
+    Ok(Arc::new(store.map_err(unavailable)?))
 }
 
 fn refused(address: &str) -> ScheduleStoreError {
