@@ -21,10 +21,10 @@ use common::{FIRST, Talk, ends, place, plan, task};
 
 /// A subscriber that keeps the lines of the agent, each with its fields.
 #[derive(Clone, Default)]
-struct Lines(Arc<Mutex<Vec<Found>>>);
+struct Lines(Arc<Mutex<Vec<FoundKey>>>);
 
 /// A key, and the names of the fields.
-type Found = (String, Vec<&'static str>);
+type FoundKey = (String, Vec<&'static str>);
 
 #[derive(Default)]
 struct Line {

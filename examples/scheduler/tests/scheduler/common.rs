@@ -114,10 +114,10 @@ fn class(id: u32, name: &str) -> TaskClass {
 
 /// A provider of the same schedule for all threads.
 #[derive(Debug, Clone)]
-pub(crate) struct Fixed(pub(crate) ScheduleState);
+pub(crate) struct FixedSchedule(pub(crate) ScheduleState);
 
 #[async_trait]
-impl ScheduleProvider for Fixed {
+impl ScheduleProvider for FixedSchedule {
     async fn load(&self, _: &ThreadId) -> Result<ScheduleState, BoxError> {
         Ok(self.0.clone())
     }
@@ -234,7 +234,7 @@ pub(crate) fn refusals(turn: &Turn) -> Vec<&str> {
 pub(crate) fn deps(schedule: ScheduleState) -> Deps {
     Deps::new()
         .expect("the tools are well-formed")
-        .provider(Fixed(schedule))
+        .provider(FixedSchedule(schedule))
 }
 
 // The answers of a model.

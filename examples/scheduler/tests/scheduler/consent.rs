@@ -131,13 +131,13 @@ fn decided(texts: &[&str]) -> Value {
 
 /// The calendar, and what was written to it under which key.
 #[derive(Clone)]
-struct Counted {
+struct CountedCalendar {
     store: Arc<dyn ScheduleStore>,
     written: Arc<Mutex<BTreeMap<String, StoreWrite>>>,
 }
 
 #[async_trait]
-impl ScheduleStore for Counted {
+impl ScheduleStore for CountedCalendar {
     async fn read(&self, calendar: &str) -> Result<Option<Calendar>, ScheduleStoreError> {
         self.store.read(calendar).await
     }
@@ -161,7 +161,7 @@ impl ScheduleStore for Counted {
 /// The agent about one calendar.
 struct Room {
     folder: tempfile::TempDir,
-    books: Mutex<Option<Counted>>,
+    books: Mutex<Option<CountedCalendar>>,
     store: WorldStore,
     open: Mutex<Option<(Router, Service)>>,
     /// The consents given beforehand, by thread, position and time.
@@ -191,7 +191,7 @@ impl Room {
         })?)
     }
 
-    async fn books(&self) -> Result<Counted, BoxError> {
+    async fn books(&self) -> Result<CountedCalendar, BoxError> {
         if let Some(books) = lock(&self.books).clone() {
             return Ok(books);
         }
@@ -201,7 +201,7 @@ impl Room {
         let filled = StoreWrite::Import { schedule };
         store.write("home", "import", &filled).await?;
         let written = Arc::default();
-        let books = Counted { store, written };
+        let books = CountedCalendar { store, written };
         *lock(&self.books) = Some(books.clone());
         Ok(books)
     }

@@ -244,7 +244,7 @@ async fn stw_t17_where_it_cannot_be_looked_up_nothing_goes_on() {
     let stage = Office::new().await;
     let request = asked(RequestKind::Chat, TRIP);
     let broken = crate::common::Books {
-        tables: std::sync::Arc::new(Broken),
+        tables: std::sync::Arc::new(FailingTable),
         ..stage.books.clone()
     };
     let deps = steward::deps::Deps::new(&desk(), std::sync::Arc::new(broken), None);
@@ -261,10 +261,10 @@ async fn stw_t17_where_it_cannot_be_looked_up_nothing_goes_on() {
     assert_contains(&answer["fallback_reason"], "down");
 }
 
-struct Broken;
+struct FailingTable;
 
 #[async_trait::async_trait]
-impl steward::ledger::Ledger for Broken {
+impl steward::ledger::Ledger for FailingTable {
     async fn documents(
         &self,
         _: &str,

@@ -201,4 +201,4 @@ pub(crate) fn finish() -> String {
     json!({ "thought": "找到了", "action": "finish" }).to_string()
 }
 
-pub(crate) type Done = Result<(), BoxError>;
+pub(crate) type TestResult = Result<(), BoxError>;

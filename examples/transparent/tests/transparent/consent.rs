@@ -25,7 +25,7 @@ use serde_json::{Value, json};
 use transparent::{open::jobs, served::ServedTransparent};
 
 /// The agent over a folder with the sample.
-struct Served {
+struct ServedProcess {
     home: Home,
     router: Mutex<Router>,
 }
@@ -34,7 +34,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Served {
+impl ServedProcess {
     fn new(store: WorldStore) -> Self {
         Self {
             home: Home::over(store, None, |desk| desk),
@@ -53,7 +53,7 @@ impl Served {
 }
 
 #[async_trait]
-impl ConsentWorld for Served {
+impl ConsentWorld for ServedProcess {
     async fn restart(&self) -> Result<(), BoxError> {
         self.home.reopen().await;
         let served = ServedTransparent::new(self.home.runner(), None);
@@ -124,7 +124,7 @@ fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
 
 #[tokio::test]
 async fn k35_no_job_is_made_without_a_consent() -> Result<(), Failure> {
-    let home = || Ok::<_, Failure>(Served::new(WorldStore::in_memory()));
+    let home = || Ok::<_, Failure>(ServedProcess::new(WorldStore::in_memory()));
     let report = ConsentSim::new(home).steps(14).run().await?;
     report.assert_tried();
     Ok(())
@@ -132,7 +132,9 @@ async fn k35_no_job_is_made_without_a_consent() -> Result<(), Failure> {
 
 #[tokio::test]
 async fn k35_nor_over_a_file() -> Result<(), Failure> {
-    let sim = ConsentSim::new(Served::on_file).cases(50).seed(20_000);
+    let sim = ConsentSim::new(ServedProcess::on_file)
+        .cases(50)
+        .seed(20_000);
     let report = sim.steps(14).run().await?;
     report.assert_tried();
     Ok(())
@@ -142,7 +144,7 @@ async fn k35_nor_over_a_file() -> Result<(), Failure> {
 async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
     let processes = || {
         let program = TestProgram::new(env!("CARGO_BIN_EXE_transparent"));
-        let like = Served::new(WorldStore::in_memory());
+        let like = ServedProcess::new(WorldStore::in_memory());
         Ok::<_, BoxError>(ServedProgram::new(like, (program, &[]), expire, written))
     };
     let report = ConsentSim::new(processes).cases(8).run().await?;

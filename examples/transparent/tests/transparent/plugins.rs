@@ -7,14 +7,14 @@ use fugato::{ToolCall, tool::ToolContext};
 use serde_json::json;
 use transparent::{deps::Deps, workspace::Workspace};
 
-use crate::common::{Done, Home};
+use crate::common::{Home, TestResult};
 
 fn desk(stage: &Home) -> Workspace {
     Workspace::open(stage.dir()).expect("the folder is there")
 }
 
 #[tokio::test]
-async fn trn_8_the_plugin_of_the_sample_is_a_tool_like_any_other() -> Done {
+async fn trn_8_the_plugin_of_the_sample_is_a_tool_like_any_other() -> TestResult {
     let stage = Home::by_rule();
     let Some(loaded) = locked::locked_in(locked::loaded(&stage).await) else {
         return Ok(());
@@ -34,7 +34,7 @@ async fn trn_8_the_plugin_of_the_sample_is_a_tool_like_any_other() -> Done {
 }
 
 #[tokio::test]
-async fn trn_8_trn_w3_a_plugin_runs_only_with_what_it_was_granted() -> Done {
+async fn trn_8_trn_w3_a_plugin_runs_only_with_what_it_was_granted() -> TestResult {
     let stage = Home::by_rule();
     let manifest = |name: &str, more: &str| {
         let text = format!(

@@ -13,7 +13,7 @@ use tokio::{
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream, connect_async, tungstenite::Message};
 use transparent::served::ServedTransparent;
 
-use crate::common::{Done, Home, ORDER, WISH};
+use crate::common::{Home, ORDER, TestResult, WISH};
 
 type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 
@@ -30,11 +30,11 @@ async fn server(stage: &Home) -> std::io::Result<String> {
     Ok(url)
 }
 
-async fn say(socket: &mut Socket, message: &Value) -> Done {
+async fn say(socket: &mut Socket, message: &Value) -> TestResult {
     Ok(socket.send(Message::text(message.to_string())).await?)
 }
 
-async fn ask(socket: &mut Socket, words: &str) -> Done {
+async fn ask(socket: &mut Socket, words: &str) -> TestResult {
     let message = json!({ "event": "user_input", "data": { "content": words } });
     say(socket, &message).await
 }
@@ -74,7 +74,7 @@ fn names(heard: &[Value]) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn trn_12_trn_13_trn_14_the_reference_run_over_a_socket() -> Done {
+async fn trn_12_trn_13_trn_14_the_reference_run_over_a_socket() -> TestResult {
     let stage = Home::by_rule();
     let (mut socket, _) = connect_async(server(&stage).await?).await?;
     ask(&mut socket, WISH).await?;
@@ -130,7 +130,7 @@ async fn trn_12_trn_13_trn_14_the_reference_run_over_a_socket() -> Done {
 }
 
 #[tokio::test]
-async fn trn_w4_trn_13_who_comes_back_misses_nothing_and_an_interrupt_is_answered() -> Done {
+async fn trn_w4_trn_13_who_comes_back_misses_nothing_and_an_interrupt_is_answered() -> TestResult {
     let stage = Home::by_rule();
     let url = server(&stage).await?;
     let (mut socket, _) = connect_async(&url).await?;
@@ -168,7 +168,7 @@ async fn trn_w4_trn_13_who_comes_back_misses_nothing_and_an_interrupt_is_answere
 }
 
 #[tokio::test]
-async fn trn_16_trn_14_a_page_that_is_opened_again_shows_everything() -> Done {
+async fn trn_16_trn_14_a_page_that_is_opened_again_shows_everything() -> TestResult {
     let stage = Home::by_rule();
     let address = server(&stage).await?;
     stage.say(WISH).await;

@@ -14,10 +14,10 @@ use crate::server::model::{ChatDouble, serve};
 const SECRET: &str = "sk-very-secret";
 
 /// A server that speaks the protocol, with a scripted model behind it.
-struct Served;
+struct ScriptedServer;
 
 #[async_trait::async_trait]
-impl ChatFactory for Served {
+impl ChatFactory for ScriptedServer {
     async fn says(&self, replies: Vec<ScriptedReply>) -> Result<ModelUnderTest, OpenError> {
         let model = WatchedModel::scripted(replies);
         let idle = model.idle();
@@ -76,4 +76,4 @@ fn frame(data: &Value) -> String {
     format!("data: {data}\n\n")
 }
 
-fugato_testkit::chat_model_suite!(Served);
+fugato_testkit::chat_model_suite!(ScriptedServer);

@@ -66,10 +66,10 @@ async fn sch_w5_an_accepted_write_survives_a_crash_and_is_made_once() {
 }
 
 /// A model that answers only after it is released.
-struct Gated(Arc<Notify>, Arc<Notify>, Scripted);
+struct GatedModel(Arc<Notify>, Arc<Notify>, Scripted);
 
 #[async_trait]
-impl ChatModel for Gated {
+impl ChatModel for GatedModel {
     async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
         self.0.notify_one();
         self.1.notified().await;
@@ -89,7 +89,7 @@ async fn sch_w14_of_two_requests_at_once_one_is_busy() {
         .as_str()]);
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("threads.db");
-    let model = Gated(asked.clone(), may.clone(), script.clone());
+    let model = GatedModel(asked.clone(), may.clone(), script.clone());
     let deps = deps(week()).mind(strict(model));
     let open = || {
         let log = Arc::new(SqliteLog::open(&path).unwrap());

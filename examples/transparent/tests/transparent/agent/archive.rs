@@ -10,7 +10,7 @@ use proptest::{
     test_runner::{Config, TestRunner},
 };
 
-use crate::common::{Done, Home, NOON, WISH};
+use crate::common::{Home, NOON, TestResult, WISH};
 
 async fn logged(stage: &Home) -> Vec<Event> {
     let events = stage.runner().events(stage.thread(), 0);
@@ -21,7 +21,7 @@ async fn logged(stage: &Home) -> Vec<Event> {
 }
 
 #[tokio::test]
-async fn trn_16_trn_t7_an_archive_replays_to_the_events_that_were_shown() -> Done {
+async fn trn_16_trn_t7_an_archive_replays_to_the_events_that_were_shown() -> TestResult {
     let stage = Home::by_rule();
     let archives = &stage.archives;
     let mut shown = stage.say(WISH).await.events;
@@ -40,7 +40,7 @@ async fn trn_16_trn_t7_an_archive_replays_to_the_events_that_were_shown() -> Don
 }
 
 #[tokio::test]
-async fn trn_11_whoever_dies_while_it_writes_leaves_nothing_out_and_nothing_twice() -> Done {
+async fn trn_11_whoever_dies_while_it_writes_leaves_nothing_out_and_nothing_twice() -> TestResult {
     let stage = Home::by_rule();
     stage.say(WISH).await;
     let thread = stage.thread();
@@ -65,7 +65,7 @@ async fn trn_11_whoever_dies_while_it_writes_leaves_nothing_out_and_nothing_twic
 }
 
 #[tokio::test]
-async fn trn_11_an_archive_that_somebody_else_changed_is_mended() -> Done {
+async fn trn_11_an_archive_that_somebody_else_changed_is_mended() -> TestResult {
     let stage = Home::by_rule();
     let (archives, thread) = (&stage.archives, stage.thread());
     let path = archives.path(thread);
@@ -110,7 +110,7 @@ async fn trn_11_an_archive_that_somebody_else_changed_is_mended() -> Done {
 }
 
 #[tokio::test]
-async fn trn_11_an_archive_that_could_not_be_written_is_made_anew() -> Done {
+async fn trn_11_an_archive_that_could_not_be_written_is_made_anew() -> TestResult {
     let stage = Home::by_rule();
     let (archives, thread) = (&stage.archives, stage.thread());
     stage.say("hello").await;
@@ -164,7 +164,7 @@ fn acts() -> impl Strategy<Value = Vec<Act>> {
 }
 
 /// Carries out an act, and collects its events.
-async fn act(stage: &Home, act: Act, shown: &mut Vec<Event>) -> Done {
+async fn act(stage: &Home, act: Act, shown: &mut Vec<Event>) -> TestResult {
     let path = stage.archives.path(stage.thread());
     match act {
         Act::Say(text) => shown.extend(stage.say(text).await.events),
@@ -203,7 +203,7 @@ async fn act(stage: &Home, act: Act, shown: &mut Vec<Event>) -> Done {
     Ok(())
 }
 
-async fn replays(acts: Vec<Act>) -> Done {
+async fn replays(acts: Vec<Act>) -> TestResult {
     let clock = VirtualClock::start(NOON);
     let time = clock.store();
     let log = Arc::new(MemoryLog::with_clock(move || time.now()));
@@ -241,7 +241,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn trn_11_what_was_cancelled_is_archived_without_being_told_of() -> Done {
+async fn trn_11_what_was_cancelled_is_archived_without_being_told_of() -> TestResult {
     let stage = Home::by_rule();
     stage.say("take a photo").await;
     stage.card();

@@ -24,7 +24,7 @@ use transparent::{
     resources::ConversationResources,
 };
 
-use crate::common::{Done, Home, NOON};
+use crate::common::{Home, NOON, TestResult};
 
 const HALF_PAST: &str = "30 12 * * *";
 const HALF_AN_HOUR: i64 = 30 * 60 * 1000;
@@ -74,7 +74,7 @@ async fn fire(stage: &Home, runner: &Runner<AgentState>) -> Result<Duration, Job
 }
 
 /// Asserts that the job did not run and was deleted.
-async fn is_gone(stage: &Home, thread: &ThreadId) -> Done {
+async fn is_gone(stage: &Home, thread: &ThreadId) -> TestResult {
     assert!(
         stage.runner().state(thread).await?.is_none(),
         "it did not run"
@@ -93,7 +93,7 @@ async fn begun(stage: &Home, thread: &ThreadId) -> Result<usize, BoxError> {
 }
 
 #[tokio::test]
-async fn trn_8_a_job_whose_store_is_down_is_done_when_it_is_back() -> Done {
+async fn trn_8_a_job_whose_store_is_down_is_done_when_it_is_back() -> TestResult {
     let (stage, job, thread) = made("0 30 12 22 11 * 2026", "stretch").await?;
     half_past(&stage, 0);
     let down = Arc::new(Down(true.into()));
@@ -110,7 +110,7 @@ async fn trn_8_a_job_whose_store_is_down_is_done_when_it_is_back() -> Done {
 }
 
 #[tokio::test]
-async fn trn_8_a_job_that_nobody_answered_runs_again_the_next_day() -> Done {
+async fn trn_8_a_job_that_nobody_answered_runs_again_the_next_day() -> TestResult {
     let (stage, _, thread) = made(HALF_PAST, "take a photo").await?;
     for day in 0..2 {
         let time = half_past(&stage, day);
@@ -126,7 +126,7 @@ async fn trn_8_a_job_that_nobody_answered_runs_again_the_next_day() -> Done {
 }
 
 #[tokio::test]
-async fn trn_8_what_a_crash_left_of_an_earlier_time_is_ended_first() -> Done {
+async fn trn_8_what_a_crash_left_of_an_earlier_time_is_ended_first() -> TestResult {
     let (stage, _, thread) = made(HALF_PAST, "stretch").await?;
     stage.kill_after(1);
     let earlier = Update::Asked(Request::of_job("job-of-yesterday", "drink"));
@@ -146,7 +146,7 @@ async fn trn_8_what_a_crash_left_of_an_earlier_time_is_ended_first() -> Done {
 }
 
 #[tokio::test]
-async fn trn_8_jobs_end_with_their_conversation() -> Done {
+async fn trn_8_jobs_end_with_their_conversation() -> TestResult {
     let (stage, _, thread) = made(HALF_PAST, "stretch").await?;
     let runner = stage.runner();
     runner
@@ -160,7 +160,7 @@ async fn trn_8_jobs_end_with_their_conversation() -> Done {
 }
 
 #[tokio::test]
-async fn trn_8_a_job_that_is_cancelled_while_another_runs_does_not_run() -> Done {
+async fn trn_8_a_job_that_is_cancelled_while_another_runs_does_not_run() -> TestResult {
     let (stage, job, thread) = made(HALF_PAST, "stretch").await?;
     let cancels = format!("cancel job {}", job.id);
     more(&stage, "c", "0 20 12 22 11 * 2026", &cancels).await?;
@@ -176,7 +176,7 @@ struct Args {
 }
 
 #[tokio::test]
-async fn trn_8_whoever_deletes_a_conversation_deletes_its_jobs_and_no_others() -> Done {
+async fn trn_8_whoever_deletes_a_conversation_deletes_its_jobs_and_no_others() -> TestResult {
     let folder = tempfile::tempdir()?;
     let dir = folder.path().to_string_lossy();
     let flags = Args::try_parse_from(["x", "--dir", &*dir])?.flags;

@@ -15,7 +15,7 @@ use transparent::{
     open::clockwork as works,
 };
 
-use crate::common::{Done, Home, NOON};
+use crate::common::{Home, NOON, TestResult};
 
 fn clockwork(stage: &Home) -> JobRunner<AgentState> {
     works(stage.runner(), stage.deps.jobs.clone())
@@ -32,7 +32,7 @@ async fn agreed(stage: &Home, text: &str) -> String {
 }
 
 #[tokio::test]
-async fn trn_8_a_job_fires_in_a_thread_of_its_own_and_survives_the_process() -> Done {
+async fn trn_8_a_job_fires_in_a_thread_of_its_own_and_survives_the_process() -> TestResult {
     let stage = Home::by_rule();
     let answer = agreed(&stage, "每天12:30提醒我喝水").await;
     assert_contains(&answer, "2026-11-22 12:30:00");
@@ -88,8 +88,8 @@ async fn trn_8_a_job_fires_in_a_thread_of_its_own_and_survives_the_process() -> 
 }
 
 #[tokio::test]
-async fn trn_8_a_notification_of_a_job_needs_no_second_consent_and_one_job_makes_no_other() -> Done
-{
+async fn trn_8_a_notification_of_a_job_needs_no_second_consent_and_one_job_makes_no_other()
+-> TestResult {
     let stage = Home::by_rule();
     agreed(&stage, "10分钟后提醒我每天12:30提醒我喝水").await;
     let made = jobs(&stage).await;
@@ -115,7 +115,7 @@ async fn trn_8_a_notification_of_a_job_needs_no_second_consent_and_one_job_makes
 }
 
 #[tokio::test]
-async fn trn_8_a_job_does_what_it_says_and_who_dies_in_between_does_it_once() -> Done {
+async fn trn_8_a_job_does_what_it_says_and_who_dies_in_between_does_it_once() -> TestResult {
     let stage = Home::by_rule();
     agreed(&stage, "每天12:30提醒我帮我找出上周写的项目计划书").await;
     let job = jobs(&stage).await.remove(0);
@@ -147,7 +147,7 @@ async fn trn_8_a_job_does_what_it_says_and_who_dies_in_between_does_it_once() ->
 }
 
 #[tokio::test]
-async fn trn_8_a_job_speaks_the_language_in_which_it_was_made() -> Done {
+async fn trn_8_a_job_speaks_the_language_in_which_it_was_made() -> TestResult {
     let stage = Home::by_rule();
     stage.say("hello").await;
     let wish = JobSpec::new("30 12 * * *", "喝水").extra(json!({ "lang": "en" }));
@@ -160,7 +160,7 @@ async fn trn_8_a_job_speaks_the_language_in_which_it_was_made() -> Done {
 }
 
 #[tokio::test]
-async fn trn_8_a_schedule_that_cannot_be_used_is_told_and_others_keep_theirs() -> Done {
+async fn trn_8_a_schedule_that_cannot_be_used_is_told_and_others_keep_theirs() -> TestResult {
     let call = |schedule: &str| {
         crate::common::use_tool(
             "create_cron_job",
@@ -174,7 +174,7 @@ async fn trn_8_a_schedule_that_cannot_be_used_is_told_and_others_keep_theirs() -
         call("every morning"),
         fixed,
         crate::common::finish(),
-        "Done.".into(),
+        "TestResult.".into(),
     ]);
     stage.say("remind me").await;
     let failed = stage.approve().await;
@@ -182,7 +182,7 @@ async fn trn_8_a_schedule_that_cannot_be_used_is_told_and_others_keep_theirs() -
     assert_contains(&cause, "five fields are one");
     let told = stage.approve().await.answer();
     assert!(
-        told.starts_with("Done: job-") && told.ends_with("\n\nDone."),
+        told.starts_with("TestResult: job-") && told.ends_with("\n\nDone."),
         "{told}"
     );
     let job = jobs(&stage).await.remove(0);
@@ -195,7 +195,7 @@ async fn trn_8_a_schedule_that_cannot_be_used_is_told_and_others_keep_theirs() -
 }
 
 #[tokio::test(start_paused = true)]
-async fn trn_8_the_clockwork_wakes_by_itself() -> Done {
+async fn trn_8_the_clockwork_wakes_by_itself() -> TestResult {
     let stage = Home::by_rule();
     stage.say("hello").await;
     let begun = tokio::time::Instant::now();

@@ -6,7 +6,7 @@ use fugato::{BoxError, Registry};
 use serde_json::json;
 
 use super::locked::{loaded, probe, registry, tried};
-use crate::common::{Done, Home, finish, use_tool};
+use crate::common::{Home, TestResult, finish, use_tool};
 use transparent::deps::Deps;
 
 /// Returns the stage of a probe that is not locked in, and its tools.
@@ -18,7 +18,7 @@ async fn unlocked() -> Result<(Home, Registry<(), ()>), BoxError> {
 }
 
 #[tokio::test]
-async fn trn_9_a_plugin_that_dies_amid_a_call_is_told_and_started_again() -> Done {
+async fn trn_9_a_plugin_that_dies_amid_a_call_is_told_and_started_again() -> TestResult {
     let (_stage, registry) = unlocked().await?;
     let told = tried(&registry, "die", "").await;
     assert_contains(&told, "stopped before it answered; it is not known whether");
@@ -27,7 +27,7 @@ async fn trn_9_a_plugin_that_dies_amid_a_call_is_told_and_started_again() -> Don
 }
 
 #[tokio::test]
-async fn trn_9_a_plugin_that_hangs_is_given_up_and_started_again() -> Done {
+async fn trn_9_a_plugin_that_hangs_is_given_up_and_started_again() -> TestResult {
     let (_stage, registry) = unlocked().await?;
     // The plugin is running; from here on its timeout takes no real time.
     tokio::time::pause();
@@ -40,7 +40,8 @@ async fn trn_9_a_plugin_that_hangs_is_given_up_and_started_again() -> Done {
 }
 
 #[tokio::test]
-async fn trn_9_what_a_plugin_says_too_much_is_cut_and_what_is_no_answer_is_left_out() -> Done {
+async fn trn_9_what_a_plugin_says_too_much_is_cut_and_what_is_no_answer_is_left_out() -> TestResult
+{
     let (_stage, registry) = unlocked().await?;
     let told = tried(&registry, "flood", "").await;
     assert!(
@@ -53,7 +54,7 @@ async fn trn_9_what_a_plugin_says_too_much_is_cut_and_what_is_no_answer_is_left_
 }
 
 #[tokio::test]
-async fn trn_9_trn_t3_a_turn_whose_plugin_dies_ends_with_an_honest_answer() -> Done {
+async fn trn_9_trn_t3_a_turn_whose_plugin_dies_ends_with_an_honest_answer() -> TestResult {
     let call = |what: &str| use_tool("probe_try", &json!({ "what": what }));
     let mended = json!({ "params": { "what": "variable", "with": "PATH" } }).to_string();
     let model = fugato_testkit::Scripted::new([
@@ -74,7 +75,7 @@ async fn trn_9_trn_t3_a_turn_whose_plugin_dies_ends_with_an_honest_answer() -> D
         scene = stage.approve().await;
     }
     // The receipt comes first, and then the model's words.
-    let answer = "Done: done\n\nIt died once, and then it worked.";
+    let answer = "TestResult: done\n\nIt died once, and then it worked.";
     assert_eq!(scene.answer(), answer);
     let uses = stage.state().await.turn.uses;
     let ended: Vec<_> = uses.iter().map(|made| json!(made.status)).collect();

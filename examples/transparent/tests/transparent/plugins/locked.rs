@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::net::{TcpListener, UdpSocket};
 
 use super::desk;
-use crate::common::{Done, Home};
+use crate::common::{Home, TestResult};
 
 /// Puts the probe in the folder of the plugins, with these permissions, all of them granted.
 pub(crate) fn probe(stage: &Home, permissions: &[&str], settings: &str) {
@@ -155,7 +155,7 @@ fn but(different: &[(&'static str, &str)]) -> BTreeMap<&'static str, String> {
 }
 
 #[tokio::test]
-async fn trn_w3_a_plugin_reaches_nothing_that_it_was_not_granted() -> Done {
+async fn trn_w3_a_plugin_reaches_nothing_that_it_was_not_granted() -> TestResult {
     if let Some(outcomes) = outcomes(&[]).await? {
         assert_eq!(outcomes, but(&[]));
     }
@@ -163,7 +163,7 @@ async fn trn_w3_a_plugin_reaches_nothing_that_it_was_not_granted() -> Done {
 }
 
 #[tokio::test]
-async fn trn_w3_each_permission_opens_what_it_names_and_nothing_else() -> Done {
+async fn trn_w3_each_permission_opens_what_it_names_and_nothing_else() -> TestResult {
     let files = [
         ("a file of the root", "done"),
         ("a new file of the root", "done"),
@@ -184,7 +184,7 @@ async fn trn_w3_each_permission_opens_what_it_names_and_nothing_else() -> Done {
 }
 
 #[tokio::test]
-async fn trn_w3_what_is_not_locked_in_runs_only_where_somebody_said_so() -> Done {
+async fn trn_w3_what_is_not_locked_in_runs_only_where_somebody_said_so() -> TestResult {
     let stage = Home::by_rule();
     probe(&stage, &[], "unlocked = [\"probe\"]");
     let free = registry(loaded(&stage).await)?;
@@ -204,7 +204,7 @@ async fn trn_w3_what_is_not_locked_in_runs_only_where_somebody_said_so() -> Done
 }
 
 #[tokio::test]
-async fn trn_w3_a_plugin_has_limits() -> Done {
+async fn trn_w3_a_plugin_has_limits() -> TestResult {
     let stage = Home::by_rule();
     probe(&stage, &["write-file"], "");
     stage.write("files/theirs.txt", "theirs");

@@ -12,7 +12,7 @@ use tokio::{
 use tokio_tungstenite::connect_async;
 
 use super::{say, until};
-use crate::common::Done;
+use crate::common::TestResult;
 
 /// A timeout that is far longer than anything here takes.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -55,7 +55,7 @@ impl Server {
     }
 
     /// Kills the process as `kill -9` does.
-    async fn killed(mut self) -> Done {
+    async fn killed(mut self) -> TestResult {
         Ok(self.process.kill().await?)
     }
 
@@ -117,7 +117,7 @@ fn told(events: &[Event]) -> (usize, usize) {
 }
 
 #[tokio::test]
-async fn trn_8_two_servers_on_one_folder_do_a_job_once() -> Done {
+async fn trn_8_two_servers_on_one_folder_do_a_job_once() -> TestResult {
     let folder = tempfile::tempdir()?;
     let dir = folder.path();
     let (a, b) = (Server::start(dir).await?, Server::start(dir).await?);
@@ -143,7 +143,7 @@ async fn trn_8_two_servers_on_one_folder_do_a_job_once() -> Done {
 }
 
 #[tokio::test]
-async fn trn_8_a_job_that_was_due_while_no_server_ran_is_done_by_the_next() -> Done {
+async fn trn_8_a_job_that_was_due_while_no_server_ran_is_done_by_the_next() -> TestResult {
     let folder = tempfile::tempdir()?;
     let dir = folder.path();
     let a = Server::start(dir).await?;
