@@ -210,7 +210,7 @@ fn the_readme_promises_the_two_commands() {
     let commands = markdown::cargo_commands(&file("README.md").text);
     assert_eq!(
         commands,
-        ["cargo run --release -p scheduler", "cargo test --workspace"]
+        ["cargo run -p scheduler", "cargo test --workspace"]
     );
 }
 
