@@ -174,7 +174,7 @@ async fn trn_8_a_schedule_that_cannot_be_used_is_told_and_others_keep_theirs() -
         call("every morning"),
         fixed,
         crate::common::finish(),
-        "TestResult.".into(),
+        "Done.".into(),
     ]);
     stage.say("remind me").await;
     let failed = stage.approve().await;
@@ -182,7 +182,7 @@ async fn trn_8_a_schedule_that_cannot_be_used_is_told_and_others_keep_theirs() -
     assert_contains(&cause, "five fields are one");
     let told = stage.approve().await.answer();
     assert!(
-        told.starts_with("TestResult: job-") && told.ends_with("\n\nDone."),
+        told.starts_with("Done: job-") && told.ends_with("\n\nDone."),
         "{told}"
     );
     let job = jobs(&stage).await.remove(0);

@@ -75,7 +75,7 @@ async fn trn_9_trn_t3_a_turn_whose_plugin_dies_ends_with_an_honest_answer() -> T
         scene = stage.approve().await;
     }
     // The receipt comes first, and then the model's words.
-    let answer = "TestResult: done\n\nIt died once, and then it worked.";
+    let answer = "Done: done\n\nIt died once, and then it worked.";
     assert_eq!(scene.answer(), answer);
     let uses = stage.state().await.turn.uses;
     let ended: Vec<_> = uses.iter().map(|made| json!(made.status)).collect();
