@@ -12,7 +12,7 @@ use fugato_state::State;
 /// use serde::{Deserialize, Serialize};
 ///
 /// #[derive(Clone, Default, Serialize, Deserialize)]
-/// struct Office {
+/// struct App {
 ///     letters: u32,
 ///     talk: React,
 /// }
@@ -23,7 +23,7 @@ use fugato_state::State;
 ///     Talked(ReactUpdate),
 /// }
 ///
-/// impl State for Office {
+/// impl State for App {
 ///     type Update = Change;
 ///     fn apply(&mut self, change: Change) {
 ///         match change {
@@ -33,7 +33,7 @@ use fugato_state::State;
 ///     }
 /// }
 ///
-/// impl Embeds<React> for Office {
+/// impl Embeds<React> for App {
 ///     fn part(&self) -> &React {
 ///         &self.talk
 ///     }

@@ -1,3 +1,5 @@
+mod compare;
+mod evaluated;
 mod form;
 mod normal;
 mod validate;

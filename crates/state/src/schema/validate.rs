@@ -1,16 +1,19 @@
 //! Checks of values against a JSON Schema: draft 2020-12, and the tuples and dependencies of draft
 //! 7. `format` and the keywords about contents are annotations. References are followed within the
 //! schema.
-use std::{cell::Cell, cmp::Ordering, collections::BTreeSet};
+use std::{cell::Cell, cmp::Ordering};
 
-use regex_lite::Regex;
 use serde_json::{Map, Number, Value};
 
-use super::Violation;
+use super::{
+    Violation,
+    compare::{has_type, is_multiple, is_same, matches, order},
+    evaluated::declared,
+};
 
 /// The greatest number of schemas within each other, references included: a schema that refers to
 /// itself must not exhaust the stack.
-const DEEPEST: usize = 512;
+pub(super) const DEEPEST: usize = 512;
 /// The greatest number of schemas that are applied, for one that refers to itself twice.
 const MOST: usize = 1_000_000;
 
@@ -61,70 +64,6 @@ fn anchored<'s>(schema: &'s Value, name: &str) -> Option<&'s Value> {
     }
 }
 
-/// Returns true if a value has one of the types of a `type` keyword.
-fn has_type(value: &Value, name: &str) -> bool {
-    match (name, value) {
-        ("null", Value::Null)
-        | ("boolean", Value::Bool(_))
-        | ("string", Value::String(_))
-        | ("array", Value::Array(_))
-        | ("object", Value::Object(_))
-        | ("number", Value::Number(_)) => true,
-        ("integer", Value::Number(number)) => {
-            integer(number).is_some() || number.as_f64().is_some_and(|it| it.fract() == 0.0)
-        }
-        _ => false,
-    }
-}
-
-fn integer(number: &Number) -> Option<i128> {
-    let signed = number.as_i64().map(i128::from);
-    signed.or_else(|| number.as_u64().map(i128::from))
-}
-
-fn order(one: &Number, other: &Number) -> Option<Ordering> {
-    match (integer(one), integer(other)) {
-        (Some(one), Some(other)) => Some(one.cmp(&other)),
-        _ => one.as_f64()?.partial_cmp(&other.as_f64()?),
-    }
-}
-
-fn is_multiple(number: &Number, of: &Number) -> bool {
-    match (integer(number), integer(of)) {
-        (_, Some(0)) => false,
-        (Some(number), Some(of)) => number % of == 0,
-        _ => {
-            let parts = number.as_f64().zip(of.as_f64());
-            parts.is_some_and(|(number, of)| {
-                let times = number / of;
-                // 0.3 is a multiple of 0.1, whatever binary fractions make of it.
-                (times - times.round()).abs() <= 1e-9 * times.abs().max(1.0)
-            })
-        }
-    }
-}
-
-/// Returns true if two values are equal, where 1 and 1.0 are the same number.
-fn is_same(one: &Value, other: &Value) -> bool {
-    match (one, other) {
-        (Value::Number(one), Value::Number(other)) => order(one, other) == Some(Ordering::Equal),
-        (Value::Array(one), Value::Array(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(a, b)| is_same(a, b))
-        }
-        (Value::Object(one), Value::Object(other)) => {
-            let has_same = |(key, a)| other.get(key).is_some_and(|b| is_same(a, b));
-            one.len() == other.len() && one.iter().all(has_same)
-        }
-        _ => one == other,
-    }
-}
-
-/// Returns true if a text matches a pattern. A pattern in a dialect that the engine does not know
-/// allows everything: whoever gave the schema checks it again.
-fn matches(pattern: &str, text: &str) -> bool {
-    Regex::new(pattern).map_or(true, |pattern| pattern.is_match(text))
-}
-
 fn strings(rule: &Value) -> impl Iterator<Item = &str> {
     let list = rule.as_array().into_iter().flatten();
     list.filter_map(Value::as_str)
@@ -140,17 +79,17 @@ fn quoted<'v>(values: impl IntoIterator<Item = &'v Value>, last: &str) -> String
 }
 
 /// A check of one value: the violations so far, and the place that is checked.
-struct Checker<'s> {
-    root: &'s Value,
+pub(super) struct Checker<'s> {
+    pub(super) root: &'s Value,
     /// The number of schemas that may still be applied; 0 ends the whole check.
-    left: &'s Cell<usize>,
+    pub(super) left: &'s Cell<usize>,
     found: Vec<Violation>,
     path: String,
-    depth: usize,
+    pub(super) depth: usize,
 }
 
 impl<'s> Checker<'s> {
-    fn new(root: &'s Value, left: &'s Cell<usize>, depth: usize) -> Self {
+    pub(super) fn new(root: &'s Value, left: &'s Cell<usize>, depth: usize) -> Self {
         Self {
             root,
             left,
@@ -172,7 +111,7 @@ impl<'s> Checker<'s> {
     }
 
     /// Returns true if a value fits a schema.
-    fn fits(&self, schema: &'s Value, value: &Value) -> bool {
+    pub(super) fn fits(&self, schema: &'s Value, value: &Value) -> bool {
         let mut checker = Self::new(self.root, self.left, self.depth);
         checker.apply(schema, value);
         checker.found.is_empty()
@@ -494,106 +433,10 @@ impl<'s> Checker<'s> {
             )
         });
     }
-
-    /// Returns the keys or indexes of a value that keywords other than `asking` have evaluated.
-    fn evaluated(
-        &self,
-        rules: &'s Map<String, Value>,
-        value: &Value,
-        asking: &str,
-    ) -> BTreeSet<String> {
-        let mut known = BTreeSet::new();
-        for (keyword, rule) in rules.iter().filter(|(keyword, _)| *keyword != asking) {
-            let branches: Vec<&'s Value> = match (keyword.as_str(), rule) {
-                ("$ref", Value::String(reference)) => {
-                    resolve(self.root, reference).into_iter().collect()
-                }
-                ("allOf", Value::Array(all)) => all.iter().collect(),
-                ("anyOf" | "oneOf", Value::Array(some)) => {
-                    some.iter().filter(|it| self.fits(it, value)).collect()
-                }
-                ("if", _) if self.fits(rule, value) => [Some(rule), rules.get("then")]
-                    .into_iter()
-                    .flatten()
-                    .collect(),
-                ("if", _) => rules.get("else").into_iter().collect(),
-                ("dependentSchemas", Value::Object(by_key)) => {
-                    let present = by_key.iter().filter(|(key, _)| value.get(*key).is_some());
-                    present.map(|(_, schema)| schema).collect()
-                }
-                _ => {
-                    known.extend(self.evaluated_by(keyword, rule, rules, value));
-                    continue;
-                }
-            };
-            let deeper = Self::new(self.root, self.left, self.depth + 1);
-            for rules in branches.into_iter().filter_map(Value::as_object) {
-                let left = if deeper.depth < DEEPEST {
-                    self.left.get()
-                } else {
-                    0
-                };
-                self.left.set(left.saturating_sub(1));
-                if left > 0 {
-                    known.extend(deeper.evaluated(rules, value, ""));
-                }
-            }
-        }
-        known
-    }
-
-    /// Returns the keys or indexes of a value that a keyword evaluates by itself.
-    fn evaluated_by(
-        &self,
-        keyword: &str,
-        rule: &'s Value,
-        rules: &'s Map<String, Value>,
-        value: &Value,
-    ) -> BTreeSet<String> {
-        match (keyword, value) {
-            ("properties" | "patternProperties", Value::Object(fields)) => {
-                let one = Map::from_iter([(keyword.to_owned(), rule.clone())]);
-                declared(&one, fields)
-            }
-            ("additionalProperties", Value::Object(fields)) => {
-                let known = declared(rules, fields);
-                fields
-                    .keys()
-                    .filter(|key| !known.contains(*key))
-                    .cloned()
-                    .collect()
-            }
-            ("unevaluatedProperties", Value::Object(fields)) => fields.keys().cloned().collect(),
-            ("prefixItems", Value::Array(items)) => {
-                let tuple = rule.as_array().map_or(0, Vec::len);
-                (0..tuple.min(items.len())).map(|n| n.to_string()).collect()
-            }
-            ("items" | "unevaluatedItems", Value::Array(items)) => {
-                (0..items.len()).map(|n| n.to_string()).collect()
-            }
-            ("contains", Value::Array(items)) => {
-                let items = items.iter().enumerate();
-                let fitting = items.filter(|(_, item)| self.fits(rule, item));
-                fitting.map(|(n, _)| n.to_string()).collect()
-            }
-            _ => BTreeSet::new(),
-        }
-    }
 }
 
 fn no_branch(value: &Value, keyword: &str) -> String {
     format!("{value} is not valid under any of the schemas listed in the '{keyword}' keyword")
-}
-
-/// Returns the fields that `properties` and `patternProperties` name.
-fn declared(rules: &Map<String, Value>, fields: &Map<String, Value>) -> BTreeSet<String> {
-    let of = |keyword: &str| rules.get(keyword).and_then(Value::as_object);
-    let (named, patterns) = (of("properties"), of("patternProperties"));
-    let is_declared = |key: &&String| {
-        named.is_some_and(|named| named.contains_key(*key))
-            || patterns.is_some_and(|all| all.keys().any(|pattern| matches(pattern, key)))
-    };
-    fields.keys().filter(is_declared).cloned().collect()
 }
 
 fn at_least(count: usize, least: &Number) -> bool {

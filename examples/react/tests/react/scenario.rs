@@ -19,12 +19,12 @@ use serde_json::json;
 use tempfile::TempDir;
 
 /// A conversation with the assistant, over a folder.
-struct Desk {
+struct ReactFixture {
     session: Session<React>,
     folder: TempDir,
 }
 
-impl Deref for Desk {
+impl Deref for ReactFixture {
     type Target = Session<React>;
 
     fn deref(&self) -> &Self::Target {
@@ -32,7 +32,7 @@ impl Deref for Desk {
     }
 }
 
-impl Desk {
+impl ReactFixture {
     fn new(model: impl ChatModel + 'static, max_steps: u32) -> Self {
         Self::with(Some(Arc::new(model)), max_steps)
     }
@@ -108,7 +108,7 @@ const WISH: &str = "Remember that I drink tea. Then write how many bags 17 boxes
 #[tokio::test]
 async fn rct_t2_a_model_works_in_two_rounds_and_a_person_agrees_to_the_write() {
     let model = script();
-    let desk = Desk::new(model.clone(), 8);
+    let desk = ReactFixture::new(model.clone(), 8);
     let reply = desk.answers(WISH, true).await;
     let report = "Done: list.md is written: 14 bytes\n\nIt is in list.md.";
     assert_eq!(reply.final_reply, report);
@@ -155,7 +155,7 @@ async fn rct_t2_a_model_works_in_two_rounds_and_a_person_agrees_to_the_write() {
 
 #[tokio::test]
 async fn what_the_person_does_not_agree_to_is_not_written() {
-    let desk = Desk::new(script(), 8);
+    let desk = ReactFixture::new(script(), 8);
     let reply = desk.answers(WISH, false).await;
     assert_eq!(
         reply.final_reply,
@@ -171,7 +171,7 @@ async fn what_the_person_does_not_agree_to_is_not_written() {
 /// A card that said "makes a new file" is no consent to overwrite one that came meanwhile.
 #[tokio::test]
 async fn k35_a_file_that_came_meanwhile_is_asked_about_anew() {
-    let desk = Desk::new(script(), 8);
+    let desk = ReactFixture::new(script(), 8);
     desk.say(WISH).await;
     let first = desk.card();
     let file = desk.folder.path().join("files/list.md");
@@ -198,7 +198,7 @@ async fn rct_t3_at_the_limit_of_steps_the_model_answers_without_tools() {
         )])
     };
     let model = Scripted::new([again(1), again(2), ScriptedReply::text("I stop at 3.")]);
-    let desk = Desk::new(model.clone(), 2);
+    let desk = ReactFixture::new(model.clone(), 2);
     let reply = desk.says("count").await;
     assert_eq!(reply.final_reply, "I stop at 3.");
     assert_eq!(reply.metadata.steps_taken, 2);
@@ -215,7 +215,7 @@ async fn rct_t4_the_same_call_with_the_same_result_ends_with_a_reply() {
     let again = |id: &str| {
         ScriptedReply::tool_calls([call(id, "calculate", json!({ "expression": "1 + 1" }))])
     };
-    let desk = Desk::new(Scripted::new([again("a"), again("b"), again("c")]), 8);
+    let desk = ReactFixture::new(Scripted::new([again("a"), again("b"), again("c")]), 8);
     let reply = desk.says("what is 1 + 1?").await;
     assert_eq!(reply.metadata.stop_reason, "loop_detected");
     assert!(reply.final_reply.contains("I stopped"), "{reply:?}");
@@ -223,7 +223,7 @@ async fn rct_t4_the_same_call_with_the_same_result_ends_with_a_reply() {
 
 #[tokio::test]
 async fn without_a_model_rules_do_what_is_plainly_wished() {
-    let desk = Desk::by_rules();
+    let desk = ReactFixture::by_rules();
     let mut said = vec![];
     for wish in [
         "Remember that I drink tea",
@@ -260,7 +260,7 @@ async fn without_a_model_rules_do_what_is_plainly_wished() {
 
 #[tokio::test]
 async fn a_path_does_not_leave_the_folder() {
-    let desk = Desk::by_rules();
+    let desk = ReactFixture::by_rules();
     std::fs::write(desk.folder.path().join("secret"), "secret").unwrap();
     let read = desk.says("read ../secret").await.final_reply;
     assert!(read.contains("lies outside of the folder"), "{read}");
@@ -276,7 +276,7 @@ async fn rules_answer_where_a_model_fails() {
         ScriptedReply::error(refused()),
         ScriptedReply::error(refused()),
     ]);
-    let desk = Desk::new(model, 8);
+    let desk = ReactFixture::new(model, 8);
     let reply = desk.says("2 + 2").await;
     assert_eq!(reply.final_reply, "2 + 2 = 4");
 }
@@ -316,7 +316,7 @@ async fn rct_8_whatever_a_model_does_there_is_a_reply_in_time() {
             0,
         ),
     ] {
-        let desk = Desk::new(Scripted::new(replies), 4);
+        let desk = ReactFixture::new(Scripted::new(replies), 4);
         let begun = tokio::time::Instant::now();
         let told = desk.says("How much is it?").await.final_reply;
         assert!(told.contains(expected), "{told}");
@@ -326,7 +326,7 @@ async fn rct_8_whatever_a_model_does_there_is_a_reply_in_time() {
 
 #[tokio::test]
 async fn what_a_conversation_shows_is_told_by_its_changes() {
-    let desk = Desk::by_rules();
+    let desk = ReactFixture::by_rules();
     desk.says("2 + 2").await;
     let before = desk.runner().history(desk.thread(), 1, 99).await;
     let mut told = vec![];
@@ -360,7 +360,7 @@ fn kind(item: &TimelineItem) -> String {
 
 #[tokio::test]
 async fn rct_t6_events_tell_of_every_node_and_every_tool() {
-    let desk = Desk::by_rules();
+    let desk = ReactFixture::by_rules();
     let turn = desk.say("2 + 2").await;
     let told = turn.events.iter().filter_map(|event| {
         let node = event.origin.as_ref().map_or("", |origin| &origin.node);
@@ -398,7 +398,7 @@ async fn rct_t6_events_tell_of_every_node_and_every_tool() {
 
 #[tokio::test]
 async fn a_page_is_told_what_was_said_and_an_empty_message_is_refused() {
-    let desk = Desk::by_rules();
+    let desk = ReactFixture::by_rules();
     desk.says("2 + 2").await;
     let state = desk.state().await;
     assert_eq!(desk.agent().title(&state).as_deref(), Some("2 + 2"));
@@ -419,7 +419,10 @@ async fn l16_the_trace_tells_who_was_asked() {
         ScriptedReply::tool_calls(calls),
         ScriptedReply::text("It is 4."),
     ]);
-    for (desk, expected) in [(Desk::new(model, 8), 2), (Desk::by_rules(), 0)] {
+    for (desk, expected) in [
+        (ReactFixture::new(model, 8), 2),
+        (ReactFixture::by_rules(), 0),
+    ] {
         let reply = desk.says("2 + 2").await;
         assert_eq!(reply.metadata.llm_calls, expected, "rules are no model");
         let runs = desk.runner().trace(desk.thread()).await.unwrap();
@@ -441,21 +444,21 @@ async fn rct_8_a_claim_without_a_write_gets_the_line_that_nothing_was_written() 
         ("帮我写下来", "好的，已经写入 list.md。", "这次没有写入"),
     ];
     for (wish, lie, expected) in lies {
-        let desk = Desk::new(Scripted::new([lie]), 8);
+        let desk = ReactFixture::new(Scripted::new([lie]), 8);
         let reply = desk.says(wish).await.final_reply;
         assert!(
             reply.starts_with(lie) && reply.contains(expected),
             "{reply}"
         );
     }
-    let desk = Desk::new(Scripted::new(["It is noon."]), 8);
+    let desk = ReactFixture::new(Scripted::new(["It is noon."]), 8);
     assert_eq!(
         desk.says("What time is it?").await.final_reply,
         "It is noon."
     );
     // What was to be remembered was, without a tool.
     let kept = "I have remembered that you drink tea.";
-    let desk = Desk::new(Scripted::new([kept]), 8);
+    let desk = ReactFixture::new(Scripted::new([kept]), 8);
     assert_eq!(
         desk.says("Remember that I drink tea").await.final_reply,
         kept
@@ -470,7 +473,7 @@ async fn rct_8_a_cut_reply_is_marked_and_json_for_programs_is_corrected() {
             ChatDelta::Finish(FinishReason::Length),
         ])
     };
-    let desk = Desk::new(Scripted::new([cut("Once upon a"), cut("从前有")]), 8);
+    let desk = ReactFixture::new(Scripted::new([cut("Once upon a"), cut("从前有")]), 8);
     assert_eq!(
         desk.says("Tell me a story.").await.final_reply,
         "Once upon a [cut off: the model reached its length limit]"
@@ -478,9 +481,9 @@ async fn rct_8_a_cut_reply_is_marked_and_json_for_programs_is_corrected() {
     let told = desk.says("讲个故事").await.final_reply;
     assert_eq!(told, "从前有 [被截断：模型达到了长度上限]");
     let steps = || cut("{\"steps\":[{\"type\":\"respond\"");
-    let desk = Desk::new(Scripted::new([steps(), ScriptedReply::text("Hello.")]), 8);
+    let desk = ReactFixture::new(Scripted::new([steps(), ScriptedReply::text("Hello.")]), 8);
     assert_eq!(desk.says("Hi").await.final_reply, "Hello.");
-    let desk = Desk::new(Scripted::new([steps(), steps(), steps()]), 8);
+    let desk = ReactFixture::new(Scripted::new([steps(), steps(), steps()]), 8);
     let reply = desk.says("2 + 2").await;
     assert_eq!(reply.final_reply, "2 + 2 = 4", "rules go on");
     assert_contains(&reply.metadata.notice, "did not answer usably");

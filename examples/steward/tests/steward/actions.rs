@@ -12,7 +12,8 @@ use steward::{
 };
 
 use crate::common::{
-    CLAIM, Office, TRIP, TestResult, agreed, asked, claim, desk, fields, of, thread, trip, wants,
+    CLAIM, StewardFixture, TRIP, TestResult, agreed, asked, claim, desk, fields, of, thread, trip,
+    wants,
 };
 
 #[test]
@@ -78,7 +79,7 @@ fn stw_t18_the_three_sequences() {
 
 #[tokio::test]
 async fn stw_t5_an_unknown_action_is_rejected_and_nothing_is_called() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     for action in [
         "pay_everybody",
         "task:application:submit",
@@ -96,7 +97,7 @@ async fn stw_t5_an_unknown_action_is_rejected_and_nothing_is_called() {
 
 #[tokio::test]
 async fn stw_t6_a_missing_field_blocks() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let mut part = trip();
     part.as_object_mut().unwrap().remove("transport");
     for (action, arguments) in [
@@ -127,7 +128,7 @@ async fn stw_t6_a_missing_field_blocks() {
 
 #[tokio::test]
 async fn what_does_not_fit_is_named_with_what_is_allowed() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let mut cases = vec![];
     for (field, wrong, allowed) in [
         ("transport", json!("rocket"), "train, plane, car, bus, ship"),
@@ -165,7 +166,7 @@ async fn what_does_not_fit_is_named_with_what_is_allowed() {
 
 #[tokio::test]
 async fn stw_t7_without_a_confirmation_it_waits_and_nothing_is_written() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let waits = stage
         .does("d1", "save_application_draft", trip(), None)
         .await;
@@ -184,7 +185,7 @@ async fn stw_t7_without_a_confirmation_it_waits_and_nothing_is_written() {
 
 #[tokio::test]
 async fn stw_t8_without_a_passed_precheck_nothing_is_handed_in() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let answer = stage.does("s1", "submit_application", trip(), None).await;
     assert_eq!(answer["outcome"], "blocked", "{answer}");
     assert_contains(&answer["message"], "run_duplicate_precheck");
@@ -196,7 +197,7 @@ async fn stw_t8_without_a_passed_precheck_nothing_is_handed_in() {
 
 #[tokio::test]
 async fn stw_27_a_page_prechecks_and_then_submits() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let checked = stage.precheck("p1", &trip()).await;
     assert_eq!(checked["outcome"], "succeeded", "{checked}");
     let found = checked["action_result"]["data"]["precheck_ref"]
@@ -228,7 +229,7 @@ async fn stw_27_a_page_prechecks_and_then_submits() {
 
 #[tokio::test]
 async fn stw_c6_what_a_client_says_of_a_precheck_is_only_a_reference() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let forged = |trace: &str, found: &str| {
         let mut request = wants(trace, "submit_application", &trip());
         let precheck_ref = Some(found.to_owned());
@@ -264,7 +265,7 @@ async fn stw_c6_what_a_client_says_of_a_precheck_is_only_a_reference() {
 
 #[tokio::test]
 async fn stw_c6_a_precheck_expires_also_while_a_person_thinks() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     stage.precheck("p1", &trip()).await;
     stage.now.advance(11 * 60_000);
     let late = stage.does("s1", "submit_application", trip(), None).await;
@@ -284,7 +285,7 @@ async fn stw_c6_a_precheck_expires_also_while_a_person_thinks() {
 
 #[tokio::test]
 async fn stw_24_duplicates_block_and_overtake_an_older_finding() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     stage.chat(TRIP).await;
     stage.press(CardReply::approve()).await;
     let checked = stage.precheck("p1", &trip()).await;
@@ -303,7 +304,7 @@ async fn stw_24_duplicates_block_and_overtake_an_older_finding() {
 
 #[tokio::test]
 async fn stw_t9_25_a_repeat_replays_and_other_arguments_are_an_error() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let waits = stage
         .does("d1", "save_application_draft", trip(), None)
         .await;
@@ -336,7 +337,7 @@ async fn stw_t9_25_a_repeat_replays_and_other_arguments_are_an_error() {
 
 #[tokio::test]
 async fn stw_c4_what_was_declined_stays_so_under_its_name() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let waits = stage
         .does("d1", "save_application_draft", trip(), None)
         .await;
@@ -363,7 +364,7 @@ async fn stw_c4_what_was_declined_stays_so_under_its_name() {
 
 #[tokio::test]
 async fn forged_confirmations_confirm_nothing() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let forged = Confirmation {
         interrupt_id: "human_review#1~9".into(),
         digest: "0".into(),
@@ -391,7 +392,7 @@ async fn forged_confirmations_confirm_nothing() {
 
 #[tokio::test]
 async fn stw_t11_26_after_a_reload_the_action_still_waits() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     stage.chat(TRIP).await;
     let before = stage.pending().await;
     let other = stage.reloaded();
@@ -404,7 +405,7 @@ async fn stw_t11_26_after_a_reload_the_action_still_waits() {
 
 #[tokio::test]
 async fn another_action_has_to_wait_for_the_one_that_waits() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     stage
         .does("d1", "save_application_draft", trip(), None)
         .await;
@@ -430,7 +431,7 @@ async fn another_action_has_to_wait_for_the_one_that_waits() {
 
 #[tokio::test]
 async fn stw_16_a_policy_may_ask_less_but_never_for_handing_in() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let policy = ConsentPolicy::default()
         .without_asking("save_application_draft")
         .without_asking("submit_application");
@@ -458,7 +459,7 @@ async fn stw_16_a_policy_may_ask_less_but_never_for_handing_in() {
 
 #[tokio::test]
 async fn stw_t21_drafts_links_and_attachments_are_really_written() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     stage
         .chat("申请出差存草稿：3月2日到3月5日去上海拜访客户，坐火车，预算1200元")
         .await;
@@ -491,7 +492,7 @@ async fn stw_t21_drafts_links_and_attachments_are_really_written() {
 
 #[tokio::test]
 async fn stw_18_a_step_that_a_page_requests_ends_its_task() -> TestResult {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let plan = stage.plan(CLAIM).await;
     let offered = &plan["tasks"][0]["suggested_actions"][0];
     let action = offered["step"]["action"].as_str().ok_or("an action")?;

@@ -40,7 +40,7 @@ pub(crate) const TRIP: &str = "申请出差：3月2日到3月5日去上海拜访
 pub(crate) const CLAIM: &str = "报销打车费86.5元，日期2月20日，附件发票.pdf";
 
 /// The steward as one process opens it, in a conversation with `ann`.
-pub(crate) struct Office {
+pub(crate) struct StewardFixture {
     pub(crate) clerk: StewardService,
     pub(crate) store: Arc<MemoryLog>,
     pub(crate) books: Books,
@@ -49,7 +49,7 @@ pub(crate) struct Office {
     session: Session<Steward>,
 }
 
-impl Deref for Office {
+impl Deref for StewardFixture {
     type Target = Session<Steward>;
 
     fn deref(&self) -> &Self::Target {
@@ -150,7 +150,7 @@ pub(crate) fn call(name: &str, arguments: Value) -> Said {
     Said::tool_calls([ToolCall::new("f1", name, arguments)])
 }
 
-impl Office {
+impl StewardFixture {
     pub(crate) async fn new() -> Self {
         Self::with(None::<Scripted>, Runtime::Graph).await
     }

@@ -13,13 +13,13 @@ use steward::{
     served::ServedSteward,
 };
 
-use crate::common::{Office, TODAY, TRIP, TestResult, of, trip};
+use crate::common::{StewardFixture, TODAY, TRIP, TestResult, of, trip};
 
 struct Wire(Router);
 
 impl Wire {
-    async fn new() -> (Self, Office) {
-        let stage = Office::new().await;
+    async fn new() -> (Self, StewardFixture) {
+        let stage = StewardFixture::new().await;
         let routes = AgentRoutes::new(ServedSteward(stage.clerk.clone()));
         let routes = routes
             .beside(http::routes(stage.clerk.clone()))
@@ -255,11 +255,11 @@ pub(crate) fn by_name(request: &Parts) -> Result<Caller, AccessDenied> {
 }
 
 /// An office in which every request names its caller.
-struct ByCaller(Router, Office);
+struct ByCaller(Router, StewardFixture);
 
 impl ByCaller {
     async fn new() -> Self {
-        let stage = Office::new().await;
+        let stage = StewardFixture::new().await;
         let routes = AgentRoutes::new(ServedSteward(stage.clerk.clone()))
             .authenticate(by_name)
             .beside(http::routes(stage.clerk.clone()));

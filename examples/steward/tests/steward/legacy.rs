@@ -8,7 +8,7 @@ use steward::{
     state::{RequestKind, Runtime},
 };
 
-use crate::common::{CLAIM, Office, TRIP, TestResult, agreed, asked, call, thread, trip};
+use crate::common::{CLAIM, StewardFixture, TRIP, TestResult, agreed, asked, call, thread, trip};
 
 #[test]
 fn stw_7_the_switch_has_three_words() -> TestResult {
@@ -70,8 +70,8 @@ async fn stw_t14_12_both_paths_say_the_same() {
     ] {
         for messages in turns {
             let (graph, legacy) = (
-                Office::new().await,
-                Office::with(None::<Scripted>, Runtime::Legacy).await,
+                StewardFixture::new().await,
+                StewardFixture::with(None::<Scripted>, Runtime::Legacy).await,
             );
             for (nth, message) in messages.iter().enumerate() {
                 let kind = if nth == 0 {
@@ -79,7 +79,7 @@ async fn stw_t14_12_both_paths_say_the_same() {
                 } else {
                     kind.clone()
                 };
-                let ask = async |stage: &Office| {
+                let ask = async |stage: &StewardFixture| {
                     stage
                         .clerk
                         .request(&thread(), asked(kind.clone(), message))
@@ -109,8 +109,8 @@ async fn stw_t14_both_paths_say_the_same_with_a_model() {
         ])
     };
     let (graph, legacy) = (
-        Office::with(Some(script()), Runtime::Graph).await,
-        Office::with(Some(script()), Runtime::Legacy).await,
+        StewardFixture::with(Some(script()), Runtime::Graph).await,
+        StewardFixture::with(Some(script()), Runtime::Legacy).await,
     );
     for (kind, message) in [
         (RequestKind::Plan, "上海走一趟"),
@@ -132,7 +132,7 @@ async fn stw_t14_both_paths_say_the_same_with_a_model() {
     }
 }
 
-async fn stage_says(stage: &Office, kind: RequestKind, message: &str) -> Value {
+async fn stage_says(stage: &StewardFixture, kind: RequestKind, message: &str) -> Value {
     stage
         .clerk
         .request(&thread(), asked(kind, message))
@@ -142,9 +142,9 @@ async fn stage_says(stage: &Office, kind: RequestKind, message: &str) -> Value {
 
 #[tokio::test]
 async fn stw_t1_t2_the_graph_is_the_default_and_legacy_can_be_chosen() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     assert_eq!(stage.plan(TRIP).await["runtime"], "graph");
-    let legacy = Office::with(None::<Scripted>, Runtime::Legacy).await;
+    let legacy = StewardFixture::with(None::<Scripted>, Runtime::Legacy).await;
     let waits = legacy.chat(TRIP).await;
     assert_eq!(waits["runtime"], "legacy");
     let done = legacy.press(CardReply::approve()).await;
@@ -161,7 +161,7 @@ async fn stw_t1_t2_the_graph_is_the_default_and_legacy_can_be_chosen() {
 
 #[tokio::test]
 async fn stw_w6_one_request_can_choose_before_all_do() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let request = asked(RequestKind::Plan, TRIP);
     let legacy = stage
         .clerk
@@ -179,7 +179,7 @@ async fn stw_w6_one_request_can_choose_before_all_do() {
 
 #[tokio::test]
 async fn stw_t12_a_graph_that_breaks_is_stood_in_for_and_the_reason_is_kept() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     stage.books.panics.store(1, Ordering::SeqCst);
     let request = asked(RequestKind::Chat, TRIP).trace("r1");
     let answer = stage
@@ -206,7 +206,7 @@ async fn stw_t12_a_graph_that_breaks_is_stood_in_for_and_the_reason_is_kept() {
 
 #[tokio::test]
 async fn stw_t12_t10_after_a_write_whose_answer_was_lost_nothing_is_written_twice() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     stage.precheck("p1", &trip()).await;
     let waits = stage.does("s1", "submit_application", trip(), None).await;
     // All tries of the graph lose the answer, and the legacy path asks again.

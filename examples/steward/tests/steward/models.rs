@@ -9,7 +9,7 @@ use steward::{
     state::{RequestKind, Runtime},
 };
 
-use crate::common::{Office, TRIP, TestResult, asked, call, thread, trip};
+use crate::common::{StewardFixture, TRIP, TestResult, asked, call, thread, trip};
 
 const PLAN: &str = "plan_expense_tasks";
 
@@ -29,7 +29,7 @@ fn limited(model: Scripted) -> Timeout<Scripted> {
 #[tokio::test]
 async fn stw_t13_w2_a_model_that_calls_the_function_plans() {
     let model = Scripted::new([call(PLAN, planned("draft"))]);
-    let stage = Office::with(Some(model.clone()), Runtime::Graph).await;
+    let stage = StewardFixture::with(Some(model.clone()), Runtime::Graph).await;
     let plan = stage.plan("帮我把下周的出差存个草稿").await;
     assert_eq!(plan["planning_source"], "llm_function_call", "{plan}");
     assert_eq!(
@@ -56,7 +56,7 @@ async fn stw_t4_30_the_backup_is_asked_at_once_when_the_main_model_hangs() {
         Scripted::new([call(PLAN, planned("submit"))]).named("backup"),
     );
     let chain = Fallback::new(limited(main)).or(limited(backup));
-    let stage = Office::with(Some(chain), Runtime::Graph).await;
+    let stage = StewardFixture::with(Some(chain), Runtime::Graph).await;
     let begin = tokio::time::Instant::now();
     let plan = stage.plan(TRIP).await;
     assert_eq!(plan["planning_source"], "llm_function_call", "{plan}");
@@ -83,7 +83,7 @@ async fn stw_11_c5_three_attempts_over_the_chain_and_then_the_rules() {
         Scripted::new([down(), down(), down()]).named("backup"),
     );
     let chain = Retry::new(Fallback::new(main.clone()).or(backup.clone())).attempts(9);
-    let stage = Office::with(Some(chain), Runtime::Graph).await;
+    let stage = StewardFixture::with(Some(chain), Runtime::Graph).await;
     let plan = stage.plan(TRIP).await;
     assert_eq!(
         (&plan["planning_source"], &plan["tasks"][0]["fields"]),
@@ -96,7 +96,7 @@ async fn stw_11_c5_three_attempts_over_the_chain_and_then_the_rules() {
 
 #[tokio::test(start_paused = true)]
 async fn stw_11_a_model_that_hangs_for_ever_does_not_hang_the_steward() {
-    let stage = Office::with(Some(Scripted::new([Said::hang()])), Runtime::Graph).await;
+    let stage = StewardFixture::with(Some(Scripted::new([Said::hang()])), Runtime::Graph).await;
     let begin = tokio::time::Instant::now();
     let plan = stage.plan(TRIP).await;
     assert_eq!(plan["planning_source"], "rule");
@@ -112,7 +112,7 @@ async fn a_call_that_does_not_fit_is_corrected_and_counted() {
     let mut wrong = planned("submit");
     wrong["tasks"][0]["fields"]["transport"] = json!("rocket");
     let model = Scripted::new([call(PLAN, wrong.clone()), call(PLAN, planned("submit"))]);
-    let stage = Office::with(Some(model.clone()), Runtime::Graph).await;
+    let stage = StewardFixture::with(Some(model.clone()), Runtime::Graph).await;
     let plan = stage.plan(TRIP).await;
     assert_eq!(plan["planning_source"], "llm_function_call");
     let outcomes: Vec<_> = plan["model_call_traces"]
@@ -130,7 +130,7 @@ async fn a_call_that_does_not_fit_is_corrected_and_counted() {
         call(PLAN, wrong.clone()),
         call(PLAN, wrong),
     ]);
-    let stage = Office::with(Some(stubborn.clone()), Runtime::Graph).await;
+    let stage = StewardFixture::with(Some(stubborn.clone()), Runtime::Graph).await;
     let plan = stage.plan(TRIP).await;
     assert_eq!(
         (&plan["planning_source"], stubborn.requests().len()),
@@ -145,7 +145,7 @@ async fn stw_t20_31_w1_a_foreign_call_is_traced_and_degrades() {
         "<tool_call>{}</tool_call>",
         json!({ "name": PLAN, "arguments": planned("submit") })
     );
-    let stage = Office::with(Some(Scripted::new([written.as_str()])), Runtime::Graph).await;
+    let stage = StewardFixture::with(Some(Scripted::new([written.as_str()])), Runtime::Graph).await;
     let plan = stage.plan(TRIP).await;
     assert_eq!(plan["planning_source"], "llm_text_call", "{plan}");
     assert_eq!(plan["model_call_traces"][0]["outcome"], "foreign_format");
@@ -158,7 +158,7 @@ async fn stw_t20_31_w1_a_foreign_call_is_traced_and_degrades() {
         "<invoke name=\"plan_expense_tasks\"></invoke>",
     ] {
         let model = Scripted::new([foreign]);
-        let stage = Office::with(Some(model.clone()), Runtime::Graph).await;
+        let stage = StewardFixture::with(Some(model.clone()), Runtime::Graph).await;
         let plan = stage.plan(TRIP).await;
         assert_eq!(plan["planning_source"], "rule", "{plan}");
         assert_eq!(
@@ -177,7 +177,8 @@ async fn stw_t20_31_w1_a_foreign_call_is_traced_and_degrades() {
 async fn stw_t19_a_model_that_pollutes_the_reason_is_cleaned() {
     let mut polluted = planned("submit");
     polluted["tasks"][0]["fields"]["reason"] = json!("拜访客户交通火车");
-    let stage = Office::with(Some(Scripted::new([call(PLAN, polluted)])), Runtime::Graph).await;
+    let stage =
+        StewardFixture::with(Some(Scripted::new([call(PLAN, polluted)])), Runtime::Graph).await;
     let plan = stage.plan(TRIP).await;
     assert_eq!(plan["tasks"][0]["fields"]["reason"], "拜访客户");
 }
@@ -185,7 +186,7 @@ async fn stw_t19_a_model_that_pollutes_the_reason_is_cleaned() {
 #[tokio::test]
 async fn stw_t16_what_is_certain_is_decided_before_a_model_is_asked() {
     let model = Scripted::new([call(PLAN, planned("submit"))]);
-    let stage = Office::with(Some(model.clone()), Runtime::Graph).await;
+    let stage = StewardFixture::with(Some(model.clone()), Runtime::Graph).await;
     stage.plan(TRIP).await;
     for (words, decision) in [
         ("好的", "confirm"),
@@ -211,7 +212,7 @@ async fn stw_33_what_a_model_takes_for_a_consent_is_none() -> TestResult {
         call(PLAN, planned("submit")),
         call("decide_next", json!({ "decision": "confirm" })),
     ]);
-    let stage = Office::with(Some(model), Runtime::Graph).await;
+    let stage = StewardFixture::with(Some(model), Runtime::Graph).await;
     stage.chat(TRIP).await;
     let again = stage.chat("嗯那就这么着呗").await;
     assert_ne!(again["pending_interrupt"], Value::Null, "{again}");
@@ -225,7 +226,7 @@ async fn stw_33_what_a_model_takes_for_a_consent_is_none() -> TestResult {
 async fn a_model_decides_where_rules_cannot() {
     let more = json!({ "decision": "supplement", "fields": { "estimated_amount": 900 } });
     let model = Scripted::new([call(PLAN, planned("submit")), call("decide_next", more)]);
-    let stage = Office::with(Some(model), Runtime::Graph).await;
+    let stage = StewardFixture::with(Some(model), Runtime::Graph).await;
     stage.plan(TRIP).await;
     let request = asked(RequestKind::Decide, "便宜点，九百吧");
     let decided = stage.clerk.request(&thread(), request).await.unwrap();
@@ -241,7 +242,7 @@ async fn stw_29_no_model_names_a_step_and_none_sees_a_key() {
     let mut wrong = planned("submit");
     wrong["tasks"][0]["action_steps"] = json!([{ "action": "submit_application" }]);
     let model = Scripted::new([call(PLAN, wrong)]);
-    let stage = Office::with(Some(model.clone()), Runtime::Graph).await;
+    let stage = StewardFixture::with(Some(model.clone()), Runtime::Graph).await;
     let plan = stage.plan(TRIP).await;
     assert_eq!(
         plan["action_steps"].as_array().map(Vec::len),

@@ -7,7 +7,7 @@ use steward::{
     state::RequestKind,
 };
 
-use crate::common::{CLAIM, Office, TRIP, TestResult, asked, claim, desk, thread, trip};
+use crate::common::{CLAIM, StewardFixture, TRIP, TestResult, asked, claim, desk, thread, trip};
 
 fn names(graph: impl Iterator<Item = std::sync::Arc<str>>) -> Vec<String> {
     graph.map(|name| name.to_string()).collect()
@@ -15,7 +15,7 @@ fn names(graph: impl Iterator<Item = std::sync::Arc<str>>) -> Vec<String> {
 
 #[tokio::test]
 async fn stw_1_to_5_the_graphs_have_their_nodes() -> TestResult {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let deps = stage.clerk.deps();
     assert_eq!(
         names(planner(deps)?.node_names()),
@@ -89,7 +89,7 @@ async fn a_trip_and_a_claim_are_read_in_both_languages() {
         (english_claim, "reimbursement", "draft", claim_en),
     ];
     for (message, form, goal, fields) in cases {
-        let plan = Office::new().await.plan(message).await;
+        let plan = StewardFixture::new().await.plan(message).await;
         let task = &plan["tasks"][0];
         assert_eq!(
             (&task["form"], &task["goal"]),
@@ -131,7 +131,7 @@ async fn stw_12_what_is_missing_is_data_of_each_form() {
         (CLAIM, &[]),
     ];
     for (message, missing) in cases {
-        let plan = Office::new().await.plan(message).await;
+        let plan = StewardFixture::new().await.plan(message).await;
         assert_eq!(plan["missing_fields"], json!(missing), "{message}");
         assert_eq!(
             plan["tasks"][0]["missing_fields"],
@@ -143,7 +143,7 @@ async fn stw_12_what_is_missing_is_data_of_each_form() {
 
 #[tokio::test]
 async fn stw_8_the_state_survives_a_round_trip() -> TestResult {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     stage.chat(TRIP).await;
     let kept = stage.state().await;
     let stored = serde_json::to_value(&kept)?;
@@ -176,7 +176,7 @@ async fn stw_8_the_state_survives_a_round_trip() -> TestResult {
 
 #[tokio::test]
 async fn stw_10_preparing_cleans_and_writes_nothing() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let plan = stage.plan("  申请\u{0} 出差  \n\n 去上海 ").await;
     let kept = stage.state().await;
     assert_eq!(kept.message, "申请 出差\n去上海");
@@ -189,7 +189,7 @@ async fn stw_10_preparing_cleans_and_writes_nothing() {
 
 #[tokio::test]
 async fn stw_t3_without_a_model_the_rules_plan_and_say_why() {
-    let plan = Office::new().await.plan(TRIP).await;
+    let plan = StewardFixture::new().await.plan(TRIP).await;
     assert_eq!(plan["planning_source"], "rule");
     assert_eq!(plan["fallback_reason"], "there is no model");
     assert_eq!(plan["model_call_traces"], json!([]));
@@ -197,7 +197,7 @@ async fn stw_t3_without_a_model_the_rules_plan_and_say_why() {
 
 #[tokio::test]
 async fn stw_14_what_is_about_something_else_has_no_tasks() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let plan = stage.chat("今天天气怎么样？").await;
     assert_eq!(
         (&plan["off_topic"], &plan["tasks"]),
@@ -208,7 +208,7 @@ async fn stw_14_what_is_about_something_else_has_no_tasks() {
 
 #[tokio::test]
 async fn stw_14_doubt_and_conflicts_never_go_on() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     // A trip or a claim?
     let unsure = stage
         .chat("3月2日到3月5日出差上海的费用1200元，坐火车，事由拜访客户")
@@ -241,7 +241,7 @@ async fn stw_14_doubt_and_conflicts_never_go_on() {
 
 #[tokio::test]
 async fn stw_t17_where_it_cannot_be_looked_up_nothing_goes_on() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let request = asked(RequestKind::Chat, TRIP);
     let broken = crate::common::Books {
         tables: std::sync::Arc::new(FailingTable),
@@ -287,7 +287,7 @@ impl steward::ledger::Ledger for FailingTable {
 
 #[tokio::test]
 async fn stw_13_words_add_what_is_missing() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let first = stage.chat("申请出差去上海拜访客户").await;
     assert_eq!(
         first["missing_fields"],
@@ -312,7 +312,7 @@ async fn stw_13_words_add_what_is_missing() {
 
 #[tokio::test]
 async fn stw_13_what_is_said_under_a_card_changes_it_confirms_it_or_cancels_it() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     stage.chat(TRIP).await;
     let changed = stage
         .press(CardReply {
@@ -349,7 +349,7 @@ async fn stw_13_what_is_said_under_a_card_changes_it_confirms_it_or_cancels_it()
 
 #[tokio::test]
 async fn stw_13_the_next_task_comes_when_one_is_done() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let first = stage.chat(&format!("{TRIP}。{CLAIM}")).await;
     assert_eq!(first["tasks"].as_array().map(Vec::len), Some(2), "{first}");
     let second = stage.press(CardReply::approve()).await;
@@ -367,7 +367,7 @@ async fn stw_13_the_next_task_comes_when_one_is_done() {
 
 #[tokio::test]
 async fn stw_t15_supplemented_fields_are_in_the_state_that_is_told() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     stage.plan("申请出差去上海拜访客户，坐火车").await;
     let request = asked(RequestKind::Decide, "3月2日到3月5日，预算1200元");
     let decided = stage.clerk.request(&thread(), request).await.unwrap();
@@ -383,7 +383,7 @@ async fn stw_t15_supplemented_fields_are_in_the_state_that_is_told() {
 
 #[tokio::test]
 async fn stw_12_slots_are_judged_for_a_form_that_is_named() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let kind = RequestKind::Slots {
         form: Some(steward::form::FormKind::Reimbursement),
     };
@@ -404,7 +404,7 @@ async fn stw_12_slots_are_judged_for_a_form_that_is_named() {
 
 #[tokio::test]
 async fn stw_23_steps_are_on_each_task_and_on_the_plan() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let plan = stage.plan(TRIP).await;
     let names = |steps: &Value| -> Vec<String> {
         let steps = steps.as_array().cloned().unwrap_or_default();
@@ -434,7 +434,7 @@ async fn stw_23_steps_are_on_each_task_and_on_the_plan() {
 async fn stw_w5_phases_are_told_in_order() -> TestResult {
     use fugato::stream::EventKind;
     use futures::StreamExt as _;
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let request = asked(RequestKind::Chat, TRIP);
     let events: Vec<_> = stage
         .clerk
@@ -464,7 +464,7 @@ async fn stw_w5_phases_are_told_in_order() -> TestResult {
 
 #[tokio::test]
 async fn stw_w4_w7_the_log_tells_which_nodes_a_request_went_through() -> TestResult {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     stage.chat(TRIP).await;
     stage.press(CardReply::approve()).await;
     let runs = stage.clerk.runner().trace(&thread()).await?;

@@ -21,7 +21,7 @@ use steward::{
 };
 use tokio::runtime::{Builder, Runtime as Process};
 
-use crate::common::{CLAIM, Office, TODAY, TRIP, fields, of, trip, wants};
+use crate::common::{CLAIM, StewardFixture, TODAY, TRIP, fields, of, trip, wants};
 
 /// An event in one of two conversations.
 #[derive(Debug, Clone)]
@@ -119,7 +119,7 @@ type Words = Option<(u8, Request)>;
 
 /// The steward, in a process that can die, and everything that was seen and agreed to.
 struct Model {
-    stage: Office,
+    stage: StewardFixture,
     process: Rc<Process>,
     runtime: Runtime,
     /// The conversation, the employee and the call of every consent.
@@ -145,7 +145,7 @@ impl Model {
     fn new() -> Self {
         let process = process();
         Self {
-            stage: process.block_on(Office::new()),
+            stage: process.block_on(StewardFixture::new()),
             process,
             runtime: Runtime::Graph,
             agreed: BTreeSet::new(),
@@ -322,7 +322,7 @@ impl Model {
 
     async fn confirms(
         &self,
-        stage: &Office,
+        stage: &StewardFixture,
         chat: u8,
         who: &str,
         card: Option<Interrupt>,
@@ -351,7 +351,7 @@ impl Model {
         self.requests(&self.stage, Some(forged)).await;
     }
 
-    async fn requests(&self, stage: &Office, said: Option<Confirmation>) {
+    async fn requests(&self, stage: &StewardFixture, said: Option<Confirmation>) {
         let Some((chat, trace, what, told)) = self.last.clone() else {
             return;
         };
@@ -488,7 +488,7 @@ impl Model {
 }
 
 /// Returns a copy of the log. After a second it has no lease.
-async fn copied(stage: &Office) -> Result<Arc<MemoryLog>, StoreError> {
+async fn copied(stage: &StewardFixture) -> Result<Arc<MemoryLog>, StoreError> {
     let now = stage.now.clone();
     let copy = MemoryLog::with_clock(move || now.now());
     for thread in [thread(0), thread(1)] {

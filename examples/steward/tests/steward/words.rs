@@ -10,13 +10,13 @@ use steward::{
     steward_service::ClerkError,
 };
 
-use crate::common::{CLAIM, Office, TRIP, agreed, asked, thread, trip, wants};
+use crate::common::{CLAIM, StewardFixture, TRIP, agreed, asked, thread, trip, wants};
 
 fn chat(trace: &str, message: &str) -> Request {
     asked(RequestKind::Chat, message).trace(trace)
 }
 
-async fn say(stage: &Office, request: Request) -> Value {
+async fn say(stage: &StewardFixture, request: Request) -> Value {
     stage.clerk.request(&thread(), request).await.unwrap()
 }
 
@@ -27,7 +27,7 @@ fn name(answer: &Value) -> &Value {
 #[tokio::test]
 async fn stw_25_words_that_are_repeated_answer_no_other_card() {
     for runtime in [Runtime::Graph, Runtime::Legacy] {
-        let stage = Office::with(None::<fugato_testkit::Scripted>, runtime).await;
+        let stage = StewardFixture::with(None::<fugato_testkit::Scripted>, runtime).await;
         say(&stage, chat("w1", &format!("{TRIP}。{CLAIM}"))).await;
         let bare = say(&stage, chat("w1b", "好的")).await;
         assert_eq!(name(&bare), "submit_application");
@@ -59,7 +59,7 @@ async fn stw_25_words_that_are_repeated_answer_no_other_card() {
 #[tokio::test]
 async fn stw_c3_words_after_a_crash_agree_to_nothing_that_was_not_seen() {
     for words in ["好的", "继续"] {
-        let mut stage = Office::new().await;
+        let mut stage = StewardFixture::new().await;
         let now = stage.now.clone();
         stage.store = Arc::new(MemoryLog::with_clock(move || now.now()));
         // The process dies before the card is shown.
@@ -94,7 +94,7 @@ async fn stw_c3_words_after_a_crash_agree_to_nothing_that_was_not_seen() {
 async fn k35_six_copies_of_a_yes_write_one_document() {
     for trace in ["y1", ""] {
         for runtime in [Runtime::Graph, Runtime::Legacy] {
-            let stage = Office::with(None::<fugato_testkit::Scripted>, runtime).await;
+            let stage = StewardFixture::with(None::<fugato_testkit::Scripted>, runtime).await;
             say(
                 &stage,
                 chat(
@@ -120,7 +120,7 @@ async fn k35_six_copies_of_a_yes_write_one_document() {
 /// A confirmation that was given in one conversation is none in another.
 #[tokio::test]
 async fn k35_a_copied_confirmation_writes_nothing_elsewhere() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let draft = || wants("d1", "save_application_draft", &trip());
     let elsewhere = fugato::state::ThreadId::new("c2").unwrap();
     let runtime = stage.clerk.runtime();
@@ -139,7 +139,7 @@ async fn k35_a_copied_confirmation_writes_nothing_elsewhere() {
 #[tokio::test]
 async fn k35_an_approval_that_says_no_is_none() {
     for words in ["no", "不要", "yes?", "嗯"] {
-        let stage = Office::new().await;
+        let stage = StewardFixture::new().await;
         stage.chat(TRIP).await;
         let reply = CardReply {
             text: Some(words.to_owned()),
@@ -152,7 +152,7 @@ async fn k35_an_approval_that_says_no_is_none() {
 
 #[tokio::test]
 async fn stw_16_nobody_goes_on_in_the_conversation_of_another_employee() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     let card = stage.chat(TRIP).await;
     let before = stage.state().await;
     for kind in [RequestKind::Chat, RequestKind::Plan, RequestKind::Decide] {
@@ -202,7 +202,7 @@ async fn stw_16_nobody_goes_on_in_the_conversation_of_another_employee() {
 
 #[tokio::test]
 async fn stw_13_what_comes_with_words_under_a_card_counts() {
-    let stage = Office::new().await;
+    let stage = StewardFixture::new().await;
     stage.chat(CLAIM).await;
     let mut request = chat("w2", "日期昨天").on("2026-02-24");
     request.beside.attachments = vec!["b.pdf".into()];
