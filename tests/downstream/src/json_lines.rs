@@ -1,5 +1,6 @@
 use std::{
     collections::HashMap,
+    fmt,
     fs::{File, OpenOptions},
     io::{self, BufRead, BufReader, Write},
     path::Path,
@@ -13,44 +14,72 @@ use fugato::{
     state::{Millis, Seq},
     store::{
         AppendResult, Commit, Fence, Head, Lease, LeaseOutcome, LeaseRequest, Record, Signal,
-        Status, StoreErrorKind,
+        Snapshot, Snapshots, Status, StoreErrorKind,
     },
 };
 use serde::{Deserialize, Serialize};
 
-/// A log: one line of JSON for each commit, in one file, for one process at a time.
+/// A log: one line of JSON for each change of a thread, in one file, for one process at a time.
 ///
-/// A commit is on the disk before it is acknowledged. It keeps no snapshots, so a runner opens
-/// threads from their first record.
-#[derive(Debug)]
+/// A line is on the disk before its change is acknowledged, and threads are what all lines make of
+/// them.
 pub struct JsonLines {
     cabinet: Mutex<Cabinet>,
+    clock: Box<dyn Fn() -> Millis + Send + Sync>,
 }
 
-#[derive(Debug)]
+impl fmt::Debug for JsonLines {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JsonLines").finish_non_exhaustive()
+    }
+}
+
 struct Cabinet {
     file: File,
     threads: HashMap<ThreadId, Thread>,
     now: Millis,
 }
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct Thread {
     records: Vec<Record>,
     last: Option<(Status, u128)>,
+    /// The time from which it can go on.
+    due: Option<Millis>,
     fence: Fence,
     lease: Option<(String, Millis)>,
     signals: Vec<Signal>,
     acknowledged: Vec<Signal>,
+    folds: Vec<Snapshot>,
 }
 
 #[derive(Serialize, Deserialize)]
 struct Line {
     thread: ThreadId,
-    fence: Fence,
-    nonce: String,
-    status: Status,
-    records: Vec<Vec<u8>>,
+    now: Millis,
+    change: Change,
+}
+
+#[derive(Serialize, Deserialize)]
+enum Change {
+    Committed {
+        /// In digits: JSON has no numbers of this size.
+        nonce: String,
+        status: Status,
+        records: Vec<Vec<u8>>,
+        base: Option<(Seq, Vec<u8>)>,
+    },
+    Granted {
+        owner: String,
+        until: Millis,
+    },
+    Renewed {
+        until: Millis,
+    },
+    Released,
+    Signalled(Signal),
+    Folded(Seq, Vec<u8>),
+    Unfolded(Seq),
 }
 
 impl JsonLines {
@@ -62,37 +91,85 @@ impl JsonLines {
             .append(true)
             .create(true)
             .open(path)?;
-        let (mut threads, mut whole) = (HashMap::<ThreadId, Thread>::new(), 0);
+        let (mut threads, mut whole, mut now) = (HashMap::<ThreadId, Thread>::new(), 0, 0);
         let mut reader = BufReader::new(&file);
         let mut text = Vec::new();
         while reader.read_until(b'\n', &mut text)? > 0 && text.ends_with(b"\n") {
             let line: Line = serde_json::from_slice(&text)?;
-            let nonce = line.nonce.parse().map_err(io::Error::other)?;
             let thread = threads.entry(line.thread).or_default();
-            thread.records.extend(line.records.into_iter().map(Record));
-            (thread.last, thread.fence) = (Some((line.status, nonce)), line.fence);
+            thread.apply(line.change, line.now)?;
+            now = now.max(line.now);
             whole += text.len() as u64;
             text.clear();
         }
         file.set_len(whole)?;
-        let cabinet = Cabinet {
-            file,
-            threads,
-            now: 0,
-        };
+        let cabinet = Cabinet { file, threads, now };
         Ok(Self {
             cabinet: Mutex::new(cabinet),
+            clock: Box::new(system_clock),
         })
+    }
+
+    /// Reads the time from `clock`, in milliseconds since the Unix epoch, as tests do.
+    #[must_use]
+    pub fn with_clock(mut self, clock: impl Fn() -> Millis + Send + Sync + 'static) -> Self {
+        self.clock = Box::new(clock);
+        self
     }
 
     fn cabinet(&self) -> MutexGuard<'_, Cabinet> {
         let mut cabinet = self.cabinet.lock().unwrap_or_else(PoisonError::into_inner);
-        let since = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        let clock = Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX);
-        cabinet.now = cabinet.now.max(clock);
+        cabinet.now = cabinet.now.max((self.clock)());
         cabinet
+    }
+}
+
+fn system_clock() -> Millis {
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    Millis::try_from(since.as_millis()).unwrap_or(Millis::MAX)
+}
+
+impl Cabinet {
+    /// Writes a change to the disk, then makes it.
+    fn change(&mut self, thread: &ThreadId, change: Change) -> Result<&mut Thread, StoreError> {
+        let (thread, now) = (thread.clone(), self.now);
+        let failed = |error: io::Error| {
+            StoreError::new(StoreErrorKind::Other, "write")
+                .on(&thread)
+                .because(error)
+        };
+        let stored = self.threads.entry(thread.clone()).or_default();
+        let line = Line {
+            thread: thread.clone(),
+            now,
+            change,
+        };
+        write(&mut self.file, &line).map_err(failed)?;
+        stored.apply(line.change, now).map_err(failed)?;
+        Ok(stored)
+    }
+
+    fn grant(&mut self, thread: ThreadId, owner: String, ttl: Millis) -> Result<Lease, StoreError> {
+        let now = self.now;
+        let held = self
+            .threads
+            .get(&thread)
+            .and_then(|stored| stored.held(now));
+        if let Some((owner, until)) = held.cloned() {
+            let busy = StoreErrorKind::Busy { owner, until };
+            return Err(StoreError::new(busy, "acquire").on(&thread));
+        }
+        let until = now.saturating_add(ttl);
+        let stored = self.change(&thread, Change::Granted { owner, until })?;
+        Ok(Lease {
+            fence: stored.fence,
+            head: stored.head(),
+            thread,
+            until,
+            now,
+        })
     }
 }
 
@@ -101,40 +178,28 @@ impl ThreadLog for JsonLines {
     async fn append(&self, thread: &ThreadId, commit: &Commit) -> Result<AppendResult, StoreError> {
         let refuse = |kind| StoreError::new(kind, "append").on(thread);
         let mut cabinet = self.cabinet();
-        let Cabinet { file, threads, now } = &mut *cabinet;
-        let stored = threads.entry(thread.clone()).or_default();
-        let head = stored.records.len() as Seq;
-        if stored.last.is_some_and(|(_, nonce)| nonce == commit.nonce) {
-            return Ok(AppendResult {
-                head,
-                now: *now,
-                signals: stored.acknowledged.clone(),
-            });
+        let stored = cabinet.threads.entry(thread.clone()).or_default();
+        let (head, fence) = (stored.head(), stored.fence);
+        if stored.last.is_none_or(|(_, nonce)| nonce != commit.nonce) {
+            commit.check_size().map_err(refuse)?;
+            if (head, fence) != (commit.expect.head, commit.expect.fence) {
+                return Err(refuse(StoreErrorKind::Conflict { head, fence }));
+            }
+            commit.check_base(0, head).map_err(refuse)?;
+            let records = commit.records.iter().map(|record| record.0.clone());
+            let committed = Change::Committed {
+                nonce: commit.nonce.to_string(),
+                status: commit.status,
+                records: records.collect(),
+                base: commit.base.clone().map(|base| (base.seq, base.body)),
+            };
+            cabinet.change(thread, committed)?;
         }
-        commit.check_size().map_err(refuse)?;
-        if commit.base.is_some() {
-            return Err(refuse(StoreErrorKind::Invalid(
-                "this log keeps no snapshots".into(),
-            )));
-        }
-        if (head, stored.fence) != (commit.expect.head, commit.expect.fence) {
-            return Err(refuse(StoreErrorKind::Conflict {
-                head,
-                fence: stored.fence,
-            }));
-        }
-        write(file, thread, commit)
-            .map_err(|error| refuse(StoreErrorKind::Other).because(error))?;
-        stored.records.extend(commit.records.iter().cloned());
-        stored.last = Some((commit.status, commit.nonce));
-        if commit.status.releases() {
-            stored.lease = None;
-        }
-        stored.acknowledged = std::mem::take(&mut stored.signals);
-        let head = stored.records.len() as Seq;
+        let now = cabinet.now;
+        let stored = cabinet.threads.entry(thread.clone()).or_default();
         Ok(AppendResult {
-            head,
-            now: *now,
+            head: stored.head(),
+            now,
             signals: stored.acknowledged.clone(),
         })
     }
@@ -146,24 +211,19 @@ impl ThreadLog for JsonLines {
         limit: usize,
     ) -> Result<Vec<(Seq, Record)>, StoreError> {
         let cabinet = self.cabinet();
-        let records = cabinet
-            .threads
-            .get(thread)
-            .map_or(&[][..], |stored| &stored.records);
+        let stored = cabinet.threads.get(thread);
+        let records = stored.map_or(&[][..], |stored| &stored.records);
         let numbered = (1..).zip(records.iter().cloned());
-        Ok(numbered
-            .skip_while(|(seq, _)| *seq < from)
-            .take(limit)
-            .collect())
+        let wanted = numbered.skip_while(|(seq, _)| *seq < from).take(limit);
+        Ok(wanted.collect())
     }
 
     async fn head(&self, thread: &ThreadId) -> Result<Option<Head>, StoreError> {
         let cabinet = self.cabinet();
         let head = |stored: &Thread| {
             let (status, nonce) = stored.last?;
-            let seq = stored.records.len() as Seq;
             Some(Head {
-                seq,
+                seq: stored.head(),
                 base: 0,
                 fence: stored.fence,
                 status,
@@ -179,108 +239,141 @@ impl ThreadLog for JsonLines {
         let now = cabinet.now;
         match request {
             LeaseRequest::Acquire { thread, owner, ttl } => {
-                let stored = cabinet.threads.entry(thread.clone()).or_default();
-                stored
-                    .grant(thread, owner, ttl, now)
-                    .map(|lease| LeaseOutcome::Granted(vec![lease]))
+                let lease = cabinet.grant(thread, owner, ttl)?;
+                Ok(LeaseOutcome::Granted(vec![lease]))
             }
             LeaseRequest::Claim { n, owner, ttl } => {
-                let due = cabinet
-                    .threads
-                    .iter_mut()
-                    .filter(|(_, stored)| stored.is_due(now));
-                let granted = due
-                    .take(n)
-                    .map(|(thread, stored)| stored.grant(thread.clone(), owner.clone(), ttl, now));
+                let due = |(thread, stored): (&ThreadId, &Thread)| {
+                    let due = stored.due.filter(|due| *due <= now)?;
+                    stored.held(now).is_none().then(|| (due, thread.clone()))
+                };
+                let mut due: Vec<_> = cabinet.threads.iter().filter_map(due).collect();
+                due.sort_by_key(|(due, _)| *due);
+                let granted = due.into_iter().take(n);
+                let granted = granted.map(|(_, thread)| cabinet.grant(thread, owner.clone(), ttl));
                 granted.collect::<Result<_, _>>().map(LeaseOutcome::Granted)
             }
             LeaseRequest::Renew { thread, fence, ttl } => {
                 let stored = cabinet.threads.get_mut(&thread);
-                let held = stored.filter(|stored| stored.is_held(now) && stored.fence == fence);
-                let lost = || StoreError::new(StoreErrorKind::LeaseLost, "renew").on(&thread);
-                held.ok_or_else(lost)
-                    .map(|stored| stored.renew(now.saturating_add(ttl)))
+                let held = stored.filter(|stored| stored.fence == fence);
+                let Some(held) = held.filter(|stored| stored.held(now).is_some()) else {
+                    return Err(StoreError::new(StoreErrorKind::LeaseLost, "renew").on(&thread));
+                };
+                let (signals, until) = (held.signals.clone(), now.saturating_add(ttl));
+                cabinet.change(&thread, Change::Renewed { until })?;
+                Ok(LeaseOutcome::Renewed { until, signals })
             }
             LeaseRequest::Release { thread, fence } => {
-                let stored = cabinet.threads.get_mut(&thread);
-                if let Some(stored) = stored.filter(|stored| stored.fence == fence) {
-                    stored.lease = None;
+                let stored = cabinet.threads.get(&thread);
+                if stored.is_some_and(|stored| stored.fence == fence) {
+                    cabinet.change(&thread, Change::Released)?;
                 }
                 Ok(LeaseOutcome::Done)
             }
             LeaseRequest::Signal { thread, signal } => {
-                let stored = cabinet.threads.get_mut(&thread);
-                let unknown = || StoreError::new(StoreErrorKind::NotFound, "signal").on(&thread);
-                stored.ok_or_else(unknown)?.signals.push(signal);
+                if !cabinet.threads.contains_key(&thread) {
+                    return Err(StoreError::new(StoreErrorKind::NotFound, "signal").on(&thread));
+                }
+                cabinet.change(&thread, Change::Signalled(signal))?;
                 Ok(LeaseOutcome::Done)
             }
         }
     }
 }
 
-impl Thread {
-    fn is_held(&self, now: Millis) -> bool {
-        self.lease.as_ref().is_some_and(|(_, until)| *until > now)
+#[async_trait]
+impl Snapshots for JsonLines {
+    async fn put(&self, thread: &ThreadId, snapshot: Snapshot) -> Result<(), StoreError> {
+        let mut cabinet = self.cabinet();
+        let stored = cabinet.threads.get(thread);
+        if stored.is_none_or(|stored| stored.last.is_none() || snapshot.seq > stored.head()) {
+            return Err(StoreError::new(StoreErrorKind::NotFound, "put a snapshot of").on(thread));
+        }
+        let folded = Change::Folded(snapshot.seq, snapshot.body);
+        cabinet.change(thread, folded).map(drop)
     }
 
-    fn is_due(&self, now: Millis) -> bool {
-        let due = match self.last {
-            Some((Status::Runnable, _)) => true,
-            Some((Status::Sleeping { until }, _)) => until <= now,
-            Some((Status::Waiting { expires }, _)) => expires.is_some_and(|at| at <= now),
-            Some((Status::Idle, _)) | None => false,
-        };
-        due && !self.is_held(now)
+    async fn latest_at(&self, thread: &ThreadId, seq: Seq) -> Result<Option<Snapshot>, StoreError> {
+        let cabinet = self.cabinet();
+        let folds = cabinet.threads.get(thread).map(|stored| &stored.folds);
+        let mut before = folds.into_iter().flatten().filter(|fold| fold.seq <= seq);
+        Ok(before.next_back().cloned())
     }
 
-    fn grant(
-        &mut self,
-        thread: ThreadId,
-        owner: String,
-        ttl: Millis,
-        now: Millis,
-    ) -> Result<Lease, StoreError> {
-        if let Some((owner, until)) = self.lease.clone().filter(|(_, until)| *until > now) {
-            let busy = StoreErrorKind::Busy { owner, until };
-            return Err(StoreError::new(busy, "acquire").on(&thread));
+    async fn delete(&self, thread: &ThreadId, seq: Seq) -> Result<(), StoreError> {
+        let mut cabinet = self.cabinet();
+        if cabinet.threads.contains_key(thread) {
+            cabinet.change(thread, Change::Unfolded(seq))?;
         }
-        self.fence += 1;
-        let until = now.saturating_add(ttl);
-        self.lease = Some((owner, until));
-        let head = self.records.len() as Seq;
-        Ok(Lease {
-            thread,
-            fence: self.fence,
-            head,
-            until,
-            now,
-        })
-    }
-
-    fn renew(&mut self, until: Millis) -> LeaseOutcome {
-        if let Some((_, end)) = &mut self.lease {
-            *end = until;
-        }
-        LeaseOutcome::Renewed {
-            until,
-            signals: std::mem::take(&mut self.signals),
-        }
+        Ok(())
     }
 }
 
-fn write(file: &mut File, thread: &ThreadId, commit: &Commit) -> io::Result<()> {
-    let line = Line {
-        thread: thread.clone(),
-        fence: commit.expect.fence,
-        nonce: commit.nonce.to_string(),
-        status: commit.status,
-        records: commit
-            .records
-            .iter()
-            .map(|record| record.0.clone())
-            .collect(),
-    };
-    let mut text = serde_json::to_vec(&line)?;
+impl Thread {
+    fn head(&self) -> Seq {
+        self.records.len() as Seq
+    }
+
+    fn held(&self, now: Millis) -> Option<&(String, Millis)> {
+        self.lease.as_ref().filter(|(_, until)| *until > now)
+    }
+
+    fn apply(&mut self, change: Change, now: Millis) -> io::Result<()> {
+        match change {
+            Change::Committed {
+                nonce,
+                status,
+                records,
+                base,
+            } => {
+                let nonce = nonce.parse().map_err(io::Error::other)?;
+                self.due = match status {
+                    // It is runnable since the first commit that said so.
+                    Status::Runnable if matches!(self.last, Some((Status::Runnable, _))) => {
+                        self.due
+                    }
+                    Status::Runnable => Some(now),
+                    Status::Sleeping { until } => Some(until),
+                    Status::Waiting { expires } => expires,
+                    Status::Idle => None,
+                };
+                self.records.extend(records.into_iter().map(Record));
+                self.last = Some((status, nonce));
+                if status.releases() {
+                    self.lease = None;
+                }
+                if let Some((seq, body)) = base {
+                    self.keep(Snapshot { seq, body });
+                }
+                self.acknowledged = std::mem::take(&mut self.signals);
+            }
+            Change::Granted { owner, until } => {
+                self.fence += 1;
+                self.lease = Some((owner, until));
+            }
+            Change::Renewed { until } => {
+                self.signals.clear();
+                if let Some((_, end)) = &mut self.lease {
+                    *end = until;
+                }
+            }
+            Change::Released => self.lease = None,
+            Change::Signalled(signal) => self.signals.push(signal),
+            Change::Folded(seq, body) => self.keep(Snapshot { seq, body }),
+            Change::Unfolded(seq) => self.folds.retain(|fold| fold.seq != seq),
+        }
+        Ok(())
+    }
+
+    fn keep(&mut self, fold: Snapshot) {
+        self.folds.retain(|kept| kept.seq != fold.seq);
+        let after = self.folds.partition_point(|kept| kept.seq < fold.seq);
+        self.folds.insert(after, fold);
+    }
+}
+
+fn write(file: &mut File, line: &Line) -> io::Result<()> {
+    let mut text = serde_json::to_vec(line)?;
     text.push(b'\n');
     let before = file.metadata()?.len();
     let written = file.write_all(&text).and_then(|()| file.sync_data());
