@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod agent;
 pub mod candidates;
 pub mod compact;
 mod correction;
@@ -24,6 +25,7 @@ mod toolbox;
 pub mod trace;
 mod wording;
 
+pub use agent::{Agent, agent};
 pub use correction::{CorrectionState, OnFailure, settle};
 pub use cycle::{Cycle, CycleDetector, Similarity, ToolUse};
 pub use direct::DirectReply;
