@@ -333,12 +333,8 @@ pub async fn k19_wall_time_is_a_budget(factory: &dyn LogFactory) -> Verdict {
             line("a")
         })
         .edge("ask", "a")
-        .edge("a", "ask")
-        .build();
-    let graph = match graph {
-        Ok(graph) => graph,
-        Err(error) => return Err(error.into()),
-    };
+        .branch("a", ["ask", END], |_| "ask")
+        .build()?;
     let limit = 100;
     let options = RunnerOptions::default().budget(BudgetUnit::WallTime, limit);
     let mut ended = desk

@@ -1,0 +1,8 @@
+//! Tests of the log on MariaDB, in one binary.
+mod breaking;
+mod common;
+mod conformance;
+mod durability;
+mod exact;
+mod kernel;
+mod refusing;

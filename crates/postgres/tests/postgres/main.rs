@@ -1,0 +1,9 @@
+//! Tests of the stores on PostgreSQL, in one binary.
+mod conformance;
+mod docs;
+mod fixture;
+mod kernel;
+mod opening;
+mod schemas;
+mod server;
+mod woken;

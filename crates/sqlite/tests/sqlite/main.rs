@@ -1,0 +1,11 @@
+//! Tests of the stores in files, in one binary.
+mod conformance;
+mod crashes;
+mod docs;
+mod full_disk;
+mod kernel;
+mod migration;
+mod opening;
+mod processes;
+mod search;
+mod torn;
