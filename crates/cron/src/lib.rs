@@ -8,6 +8,7 @@ mod schedule;
 mod tool;
 
 pub use clock::JobClock;
+pub use jiff::tz::TimeZone;
 pub use job::{CatchUp, Job, JobSpec};
 pub use jobs::{JobError, Jobs};
 pub use runner::JobRunner;
