@@ -1,11 +1,15 @@
 //! A search for small changes that help: each is tried, and a model only chooses among them.
+//!
+//! A [`SearchSpace`] enumerates changes against its problems and simulates each of them exactly.
+//! [`Search`] keeps those that help, the best first, and last the choice to change nothing.
+//! [`Stagnation`] counts how often a [`signal`] of the state stayed the same.
 mod effect;
 mod search;
 mod signal;
 
 pub use effect::ChangeEffect;
-pub use search::{Advice, Candidate, Findings, Search};
-pub use signal::{ProgressSignal, Stagnation};
+pub use search::{Candidate, Findings, Search};
+pub use signal::{Stagnation, signal};
 
 /// The space of small changes that a [`Search`] tries to repair: a schedule, a plan, a layout.
 ///

@@ -5,8 +5,8 @@ use std::{
 };
 
 use fugato_agent::{
-    Assistant, React, ReactLoop, ReactMetadata, ReactUpdate, ReplyError, StopReason, StopWords,
-    Toolbox,
+    Assistant, React, ReactLoop, ReactUpdate, Toolbox,
+    react::{ReactMetadata, ReplyError, StopReason},
 };
 use fugato_graph::{BoxError, RunErrorKind, Runner};
 use fugato_llm::{ChatDelta, ModelError, ModelErrorKind};
@@ -159,17 +159,12 @@ async fn rct_11_who_only_calls_what_there_is_not_comes_to_an_end() -> TestResult
 
 #[tokio::test]
 async fn what_is_told_of_a_stop_is_data() -> TestResult {
-    const WORDS: StopWords = StopWords {
-        stopped: "Halt: {why}!",
-        used: "",
-        ..StopWords::EN
-    };
     let heard = Arc::new(Mutex::new(vec![]));
     let ear = heard.clone();
-    let words = move |said: &str| {
+    let words = move |said: &str, reason: StopReason, _: &ReactMetadata| {
         let mut heard = ear.lock().unwrap_or_else(PoisonError::into_inner);
         heard.push(said.to_owned());
-        WORDS
+        format!("Halt: {}!", reason.why(said))
     };
     let model = Scripted::new([" "; 3]);
     let told = assistant(&model, |it| it.words(words))?;
@@ -188,13 +183,13 @@ async fn what_is_told_of_a_stop_is_data() -> TestResult {
         StopReason::TimedOut,
         StopReason::Unanswered,
     ] {
-        let [en, zh] = [StopWords::EN, StopWords::ZH].map(|words| words.told(reason, &metadata));
+        let [en, zh] = ["once more", "再来 once more"].map(|said| reason.told(said, &metadata));
         assert!(
             en.ends_with(". I used look, send.") && en.is_ascii(),
             "{en}"
         );
         assert!(zh.ends_with("。已用过look、send。"), "{zh}");
-        assert_eq!(StopWords::of("再来 once more"), StopWords::ZH);
+        assert!(zh.starts_with("还没做完我就停下了："), "{zh}");
     }
     Ok(())
 }

@@ -1,15 +1,15 @@
 //! The wiring of the agent.
 use fugato::{
     END, Graph, RunnerOptions,
-    agent::{MemoryTrigger, trace::recorded},
+    agent::{memory::remember, trace::recorded},
     graph::{BudgetUnit, BuildError},
 };
 
 use crate::{
-    agent::{AgentState, TurnPhase},
+    agent::{AgentState, TurnPhase, Update},
     deps::Deps,
     nodes::{
-        Act, Answer, BeginNode, KeepNode, PlanNode, Remember, Repair, Retrieve, Think, Understand,
+        Act, Answer, BeginNode, KeepNode, PlanNode, Repair, Retrieve, Think, Understand,
     },
 };
 
@@ -24,7 +24,7 @@ pub fn graph(deps: &Deps) -> Result<Graph<AgentState>, BuildError> {
     let [intent, plan, think, retrieve, act, repair, answer] = NODES.map(TurnPhase::node);
     Graph::<AgentState>::starting_at("begin")
         .node("begin", BeginNode(deps.clone()))
-        .node("remember", Remember(MemoryTrigger::new(notebook, said)))
+        .node("remember", remember(notebook, said, |_| Update::Remembered))
         .node("compact", recorded(deps.compact()))
         .node(intent, recorded(Understand(deps.clone())))
         .node(plan, recorded(PlanNode(deps.clone())))

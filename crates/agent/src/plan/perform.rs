@@ -1,4 +1,4 @@
-use std::sync::Arc;
+use std::{ops::ControlFlow, sync::Arc};
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
@@ -9,10 +9,13 @@ use fugato_stream::EventKind;
 use fugato_tool::{Access, AnsweredCall};
 use serde_json::json;
 
-use super::{Parts, PlanProgress, StepKind, StepOutcome, WorkStep, WorkUpdate, custom};
+use super::{Parts, PlanProgress, StepKind, StepOutcome, WorkStep, WorkUpdate};
 use crate::{
-    Embeds, ModelFailure, RoundOutcome, RunReport, StreamedParts, ask, claims_action, marked, show,
-    toolbox::finished, wording::for_people,
+    Embeds,
+    decision::ModelFailure,
+    reply::{RunReport, ask_unseen, claims_action, for_people, marked, show},
+    text::custom,
+    toolbox::finished,
 };
 
 /// The text that replaces the result of a read, if a look keeps the facts up to date.
@@ -56,11 +59,8 @@ impl<S: Embeds<PlanProgress>> Node<S> for StepNode<S> {
 impl<S: Embeds<PlanProgress>> StepNode<S> {
     async fn tool(&self, cx: &Context<S>, step: &WorkStep) -> Result<Outcome<S::Update>, BoxError> {
         let called = match self.0.toolbox.execute(cx, &[step.call()]).await? {
-            RoundOutcome::Asks(questions) => {
-                let memo = None;
-                return Ok(Outcome::Ask { memo, questions });
-            }
-            RoundOutcome::Done(called) => called,
+            ControlFlow::Continue(called) => called,
+            ControlFlow::Break(asks) => return Ok(asks),
         };
         let called = called.into_iter().next().ok_or("a call has no result")?;
         let note = finished(&called);
@@ -185,7 +185,7 @@ impl<S: Embeds<PlanProgress>> StepNode<S> {
         let mut request = profile.apply(request.metadata("stage", super::PERFORM));
         let mut corrected = false;
         loop {
-            let answer = ask(cx, model, request.clone(), StreamedParts::Reasoning).await?;
+            let answer = ask_unseen(cx, model, request.clone()).await?;
             let said = marked(&answer);
             if said.trim().is_empty() {
                 let why = "it says nothing";

@@ -5,8 +5,8 @@ use fugato_llm::{Answer, Ask, AskError, ChatModel, Profile};
 use fugato_state::Role;
 use serde_json::Value;
 
-use super::{DecisionState, DecisionUpdate, Judge};
-use crate::{announce, trace::recorded};
+use super::{DecisionState, DecisionUpdate, Judge, announce};
+use crate::trace::recorded;
 
 /// A judge with an optional model. Cheap to clone.
 #[derive_where::derive_where(Clone)]
