@@ -9,8 +9,9 @@ mod speech;
 mod wording;
 mod words;
 
-pub(crate) use speech::{CallIds, SpeechOptions, StreamedAnswer, overhear};
+pub(crate) use speech::{CallIds, SpeechOptions, StreamedAnswer, last_said, overhear};
 pub(crate) use wording::{cut_mark, for_people, is_chinese, is_cut};
+pub(crate) use words::{NoWords, ask_for_people, spoken};
 
 pub use report::RunReport;
 pub use speech::{Speech, ask, ask_unseen, show};

@@ -2,6 +2,7 @@
 use std::error::Error;
 
 use fugato_stream::EventKind;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 /// Returns the beginning of a text of at most `most` characters, on one line.
@@ -25,4 +26,12 @@ pub(crate) fn explain(error: &(dyn Error + 'static)) -> String {
 pub(crate) fn custom(name: &str, data: Value) -> EventKind {
     let name = name.to_owned();
     EventKind::Custom { name, data }
+}
+
+/// Returns the data of an event of this name; none if the event is another.
+pub(crate) fn told<T: DeserializeOwned>(name: &str, event: &EventKind) -> Option<T> {
+    match event {
+        EventKind::Custom { name: own, data } if own == name => T::deserialize(data).ok(),
+        _ => None,
+    }
 }

@@ -9,7 +9,7 @@ use fugato_agent::{
     react::{ReactMetadata, ReplyError, StopReason},
 };
 use fugato_graph::{BoxError, RunErrorKind, Runner};
-use fugato_llm::{ChatDelta, ModelError, ModelErrorKind};
+use fugato_llm::{Allowance, ChatDelta, ModelError, ModelErrorKind, SpendLimit};
 use fugato_state::{ThreadId, ToolCall};
 use fugato_store::MemoryLog;
 use fugato_testkit::{Scripted, ScriptedReply};
@@ -70,6 +70,32 @@ async fn who_takes_too_long_fails_the_run_in_time_and_a_retry_goes_on() -> TestR
         let reply = Assistant::reply(assistant.runner().retry(&thread()?).await?)?;
         assert_eq!(reply.final_reply, "Here I am.");
     }
+    Ok(())
+}
+
+/// The answers to one question are one decision, even if each correction is a step of the graph.
+#[tokio::test(start_paused = true)]
+async fn corrections_in_rounds_share_the_allowance_of_their_decision() -> TestResult {
+    let late = |reply: ScriptedReply| reply.after(Duration::from_secs(4));
+    let nothing = || late(ScriptedReply::text(" "));
+    let script = [nothing(), late(call("look", 1)), nothing(), nothing()];
+    let answers = [nothing(), late(ScriptedReply::text("Too late."))];
+    let model = SpendLimit::new(Scripted::new(script.into_iter().chain(answers)));
+    let model = model.stage(Allowance {
+        time: Duration::from_secs(9),
+        bytes: 1_000,
+    });
+    let graph = ReactLoop::new(model, toolbox()?).rejections(9).build()?;
+    let assistant = Assistant::new(Runner::new(graph, Arc::new(MemoryLog::default())));
+    let begun = Instant::now();
+    let failed = assistant.chat(&thread()?, "Go.").await;
+    let Err(ReplyError::Run(error)) = failed else {
+        panic!("{failed:?}")
+    };
+    let error = format!("{error:?}");
+    assert!(error.contains("longer than 9 s in this stage"), "{error}");
+    // 8 s until the tool is called, and then again 9 s.
+    assert_eq!(begun.elapsed(), Duration::from_secs(17));
     Ok(())
 }
 

@@ -2,7 +2,7 @@ use std::{ops::ControlFlow, sync::Arc};
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
-use fugato_llm::{ChatModel, ChatRequest, ModelError, ModelErrorKind, RejectedAnswer};
+use fugato_llm::{ChatModel, ChatRequest, ModelError, ModelErrorKind};
 use fugato_memory::ExecutionStatus;
 use fugato_state::{Message, ToolStatus};
 use fugato_stream::EventKind;
@@ -13,7 +13,9 @@ use super::{Parts, PlanProgress, StepKind, StepOutcome, WorkStep, WorkUpdate};
 use crate::{
     Embeds,
     decision::ModelFailure,
-    reply::{RunReport, ask_unseen, claims_action, for_people, marked, show},
+    reply::{
+        NoWords, RunReport, SpeechOptions, ask_for_people, claims_action, overhear, show, spoken,
+    },
     text::custom,
     toolbox::finished,
 };
@@ -182,30 +184,18 @@ impl<S: Embeds<PlanProgress>> StepNode<S> {
         let told = format!("{task}\n{}", step.draft.instruction);
         let situation = Message::user(parts.situation(cx.state()));
         let request = ChatRequest::new([Message::system(told), situation]);
-        let mut request = profile.apply(request.metadata("stage", super::PERFORM));
-        let mut corrected = false;
-        loop {
-            let answer = ask_unseen(cx, model, request.clone()).await?;
-            let said = marked(&answer);
-            if said.trim().is_empty() {
-                let why = "it says nothing";
-                return Err(ModelError::new(ModelErrorKind::Malformed, why).into());
-            }
-            match for_people(&answer.message.content, &request) {
-                // With a look there is no correction: rules read out the facts that were looked up.
-                Err(rejected) if answers && (corrected || parts.looks) => {
-                    return Err(NoWords::Unfit(rejected));
-                }
-                Err(rejected) if answers => {
-                    cx.emit(EventKind::Correction {
-                        message: rejected.to_string(),
-                    });
-                    request.messages.extend(rejected.messages());
-                    corrected = true;
-                }
-                _ => return Ok(said),
-            }
+        let request = profile.apply(request.metadata("stage", super::PERFORM));
+        let unseen = SpeechOptions {
+            unseen: true,
+            ..SpeechOptions::default()
+        };
+        if !answers {
+            return Ok(spoken(&overhear(cx, model, request, unseen).await?)?);
         }
+        // With a look there is no correction: rules read out the facts that were looked up.
+        let corrections = u32::from(!parts.looks);
+        let asked = ask_for_people(cx, model, request, unseen, corrections).await;
+        asked.map(|(words, _)| words)
     }
 }
 
@@ -213,14 +203,6 @@ impl<S: Embeds<PlanProgress>> StepNode<S> {
 struct StepText {
     text: String,
     failure: Option<ModelFailure>,
-}
-
-/// The reason why a model has no words for a person.
-#[derive(derive_more::From)]
-enum NoWords {
-    #[from]
-    Silent(ModelError),
-    Unfit(RejectedAnswer),
 }
 
 fn lines(lines: [&str; 2]) -> String {

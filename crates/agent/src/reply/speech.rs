@@ -71,11 +71,7 @@ pub(crate) async fn overhear<S: State>(
     guarded: SpeechOptions,
 ) -> Result<StreamedAnswer, ModelError> {
     cx.spend(BudgetUnit::ModelCalls, 1);
-    let asked = request.messages.iter().rev();
-    let mut asked = asked.filter(|message| message.role == Role::User);
-    let said = asked
-        .next()
-        .map_or_else(String::new, |it| it.content.clone());
+    let said = last_said(&request).to_owned();
     let heard = StreamingModel {
         cx,
         model,
@@ -92,6 +88,13 @@ pub(crate) async fn overhear<S: State>(
         response.message.content = marked(&response);
     }
     Ok(StreamedAnswer { response, is_shown })
+}
+
+/// Returns the last message of a user in a request.
+pub(crate) fn last_said(request: &ChatRequest) -> &str {
+    let mut asked = request.messages.iter().rev();
+    let asked = asked.find(|message| message.role == Role::User);
+    asked.map_or("", |message| &message.content)
 }
 
 /// Streams a complete text as one block.

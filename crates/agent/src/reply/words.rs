@@ -1,10 +1,10 @@
 //! The final words of a run, requested from a model and checked.
 use fugato_graph::Context;
-use fugato_llm::{ChatModel, ChatRequest, ModelError, ModelErrorKind};
+use fugato_llm::{ChatModel, ChatRequest, ModelError, ModelErrorKind, RejectedAnswer};
 use fugato_state::State;
 use fugato_stream::EventKind;
 
-use super::{RunReport, SpeechOptions, for_people, marked, overhear, show};
+use super::{RunReport, SpeechOptions, StreamedAnswer, for_people, marked, overhear, show};
 
 /// Asks a model for the reply of a run, and returns the text for the person.
 ///
@@ -15,43 +15,71 @@ use super::{RunReport, SpeechOptions, for_people, marked, overhear, show};
 pub async fn ask_reply<S: State>(
     cx: &Context<S>,
     model: &dyn ChatModel,
-    mut request: ChatRequest,
+    request: ChatRequest,
     (report, said): (&RunReport, &str),
 ) -> Result<String, ModelError> {
-    let mut corrected = false;
+    let guarded = SpeechOptions {
+        unseen: !report.is_empty(),
+        contracts: true,
+        ..SpeechOptions::default()
+    };
+    let asked = ask_for_people(cx, model, request, guarded, 1).await;
+    let (words, is_shown) = asked.map_err(|none| match none {
+        NoWords::Silent(error) => error,
+        NoWords::Unfit(last) => ModelError::new(ModelErrorKind::Malformed, last.to_string()),
+    })?;
+    Ok(replied(cx, words, is_shown, (report, said)))
+}
+
+/// The reason why a model has no words for a person.
+#[derive(derive_more::From)]
+pub(crate) enum NoWords {
+    #[from]
+    Silent(ModelError),
+    Unfit(RejectedAnswer),
+}
+
+/// Asks a model for words that are meant for people; others are corrected so many times. Returns
+/// them, marked if they reached the limit of tokens, and true if they were streamed.
+pub(crate) async fn ask_for_people<S: State>(
+    cx: &Context<S>,
+    model: &dyn ChatModel,
+    mut request: ChatRequest,
+    guarded: SpeechOptions,
+    corrections: u32,
+) -> Result<(String, bool), NoWords> {
+    let mut left = corrections;
     loop {
-        let guarded = SpeechOptions {
-            unseen: !report.is_empty(),
-            contracts: true,
-            ..SpeechOptions::default()
-        };
-        let answer = overhear(cx, model, request.clone(), guarded).await?;
-        let is_shown = answer.is_shown;
+        let answer = overhear(cx, model, request.clone(), guarded.clone()).await?;
         let raw = &answer.response.message.content;
-        if raw.trim().is_empty() {
-            return Err(ModelError::new(
-                ModelErrorKind::Malformed,
-                "it says nothing",
-            ));
-        }
         let Err(rejected) = for_people(raw, &request) else {
-            let words = if is_shown {
-                raw.clone()
-            } else {
-                marked(&answer.response)
-            };
-            return Ok(replied(cx, words, is_shown, (report, said)));
+            return Ok((spoken(&answer)?, answer.is_shown));
         };
-        if corrected {
-            let why = rejected.to_string();
-            return Err(ModelError::new(ModelErrorKind::Malformed, why));
+        if left == 0 {
+            return Err(NoWords::Unfit(rejected));
         }
+        left -= 1;
         cx.emit(EventKind::Correction {
             message: rejected.to_string(),
         });
         request.messages.extend(rejected.messages());
-        corrected = true;
     }
+}
+
+/// Returns the words of an answer, marked if they reached the limit of tokens; it is an error if
+/// there are none.
+pub(crate) fn spoken(answer: &StreamedAnswer) -> Result<String, ModelError> {
+    let raw = &answer.response.message.content;
+    if raw.trim().is_empty() {
+        let why = "it says nothing";
+        return Err(ModelError::new(ModelErrorKind::Malformed, why));
+    }
+    // Words that were streamed have their mark.
+    Ok(if answer.is_shown {
+        raw.clone()
+    } else {
+        marked(&answer.response)
+    })
 }
 
 fn replied<S: State>(

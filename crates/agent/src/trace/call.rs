@@ -3,7 +3,7 @@ use fugato_llm::{Attempt, Usage};
 use fugato_stream::EventKind;
 use serde::{Deserialize, Serialize};
 
-use crate::text::custom;
+use crate::text::{custom, told};
 
 /// The record of one request to a model: the models that were called, durations and errors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,10 +49,7 @@ impl ModelCall {
 
     /// Returns the call in an event; none if the event is of another kind.
     pub fn of(event: &EventKind) -> Option<Self> {
-        match event {
-            EventKind::Custom { name, data } if name == Self::NAME => Self::deserialize(data).ok(),
-            _ => None,
-        }
+        told(Self::NAME, event)
     }
 }
 

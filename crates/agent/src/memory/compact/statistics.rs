@@ -3,7 +3,7 @@ use fugato_memory::SummaryRequest;
 use fugato_stream::EventKind;
 use serde::{Deserialize, Serialize};
 
-use crate::text::custom;
+use crate::text::{custom, told};
 
 /// The statistics of compacting a part, stored in the log as a note and returned by
 /// [`compactions`].
@@ -51,10 +51,7 @@ impl CompactionStatistics {
 
     /// Returns the statistics in an event; none if the event is of another kind.
     pub fn of(event: &EventKind) -> Option<Self> {
-        match event {
-            EventKind::Custom { name, data } if name == Self::NAME => Self::deserialize(data).ok(),
-            _ => None,
-        }
+        told(Self::NAME, event)
     }
 }
 
