@@ -10,8 +10,8 @@ use std::{
 use fugato_agent::{
     Toolbox,
     plan::{
-        PlanProgress, PlanRules, PlannedWork, PlannerQuestion, PlanningMode, Replan, StepStatus,
-        WorkStep, WorkUpdate,
+        PlanProgress, PlanRules, PlannedWork, PlannerQuestion, PlanningMode, Replan, StepKind,
+        StepStatus, WorkStep, WorkUpdate,
     },
 };
 use fugato_graph::{Answers, BoxError, Context, END, Graph, RunResult, Runner};
@@ -357,6 +357,26 @@ async fn pln_16_batches_are_reads_or_one_step_and_new_results_are_not_fetched_ag
 }
 
 #[tokio::test]
+async fn pln_16_after_a_failed_step_the_rest_of_a_batch_is_replaced() -> TestResult {
+    let fail = json!({ "type": "tool", "tool_name": "fail" });
+    let model = Scripted::new([
+        steps(&[fail, price("tea")]),
+        steps(&[respond()]),
+        ScriptedReply::text("It failed."),
+    ]);
+    let ended = runner(work(&model, PlanningMode::NextBatch)?)?
+        .start(&thread(), goal())
+        .await?;
+    let expected = [("s1", StepStatus::Failed), ("s2", StepStatus::Completed)];
+    assert_eq!(statuses(ended.state()), expected);
+    assert_eq!(
+        (ended.state().steps[1].draft.kind, model.left()),
+        (StepKind::Respond, 0)
+    );
+    Ok(())
+}
+
+#[tokio::test]
 async fn pln_16_the_same_thought_again_is_a_loop() -> TestResult {
     let think = |text: &str| json!({ "type": "reason", "instruction": text });
     let model = Scripted::new([
@@ -370,6 +390,35 @@ async fn pln_16_the_same_thought_again_is_a_loop() -> TestResult {
     let state = ended.state();
     assert_eq!(state.status(), ExecutionStatus::Failed);
     assert_eq!(state.execution.error, "loop: the same thought came again");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_answer_for_programs_is_corrected_once_and_never_the_reply() -> TestResult {
+    let program = || ScriptedReply::text(r#"{"speak": "It costs"#);
+    let model = Scripted::new([
+        steps(&[respond()]),
+        program(),
+        ScriptedReply::text("It costs 5."),
+    ]);
+    let ended = runner(work(&model, PlanningMode::default())?)?
+        .start(&thread(), goal())
+        .await?;
+    assert_eq!(
+        (ended.state().answer.as_str(), model.left()),
+        ("It costs 5.", 0)
+    );
+    let model = Scripted::new([
+        steps(&[respond()]),
+        program(),
+        program(),
+        ScriptedReply::text("It costs 5."),
+    ]);
+    let ended = runner(work(&model, PlanningMode::default())?)?
+        .start(&thread(), goal())
+        .await?;
+    assert_eq!((ended.state().answer.as_str(), model.left()), ("", 1));
+    assert_eq!(ended.state().status(), ExecutionStatus::Failed);
     Ok(())
 }
 
