@@ -312,10 +312,10 @@ struct Disk {
 #[async_trait]
 impl LongTermMemory for Disk {
     async fn remember(&self, _: &str) -> Result<(), RememberError> {
-        match self.is_full {
-            false => Ok(()),
-            true => Err(RememberError::new("the disk is full")),
+        if self.is_full {
+            return Err(RememberError::new("the disk is full"));
         }
+        Ok(())
     }
 }
 
