@@ -8,9 +8,7 @@ use fugato::{
 use crate::{
     agent::{AgentState, TurnPhase, Update},
     deps::Deps,
-    nodes::{
-        Act, Answer, BeginNode, KeepNode, PlanNode, Repair, Retrieve, Think, Understand,
-    },
+    nodes::{Act, Answer, BeginNode, KeepNode, PlanNode, Repair, Retrieve, Think, Understand},
 };
 
 /// Returns the graph of the agent. It has no data of a conversation, so one graph serves all of

@@ -2,9 +2,7 @@ use std::ops::ControlFlow;
 
 use async_trait::async_trait;
 use fugato::{
-    BoxError, Context, EventKind, Node, Outcome,
-    agent::toolbox::finished,
-    command::NOTIFY,
+    BoxError, Context, EventKind, Node, Outcome, agent::toolbox::finished, command::NOTIFY,
     state::ToolStatus,
 };
 use serde_json::json;
