@@ -69,19 +69,15 @@ pub trait SearchSpace {
         0.0
     }
 
-    /// Returns the room for changes. It is called only if there are problems.
-    fn room(&self, _diagnosis: &Self::Diagnosis) -> ChangeCapacity {
-        ChangeCapacity::Tight
+    /// Returns true if there is no room for any change: nothing is tried. It is called only if
+    /// there are problems.
+    fn is_locked(&self, _diagnosis: &Self::Diagnosis) -> bool {
+        false
     }
-}
 
-/// The room for changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangeCapacity {
-    /// Enough that a person may find a way if no candidate helps.
-    Loose,
-    /// Some room.
-    Tight,
-    /// No room: nothing is tried.
-    Locked,
+    /// Returns true if there is enough room that a person may find a way if no candidate helps. It
+    /// is called only if none does.
+    fn is_loose(&self, _diagnosis: &Self::Diagnosis) -> bool {
+        false
+    }
 }

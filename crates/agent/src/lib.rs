@@ -15,5 +15,5 @@ pub mod trace;
 
 pub use embed::Embeds;
 pub use plan::PlannedWork;
-pub use react::{Assistant, React, ReactLoop, ReactReply, ReactUpdate};
+pub use react::{Agent, Assistant, React, ReactLoop, ReactReply, ReactUpdate, ReplyError, agent};
 pub use toolbox::Toolbox;

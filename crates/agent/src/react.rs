@@ -1,10 +1,11 @@
 //! The loop of model and tools: a node for one model call, a node for one round of tools, and the
 //! edges between them.
 //!
-//! [`ReactLoop`] builds the graph, [`Assistant`] talks to it with messages and replies, and
+//! [`agent`] makes all of it in one expression. [`ReactLoop`] builds the graph, [`Assistant`] talks to it with messages and replies, and
 //! [`React`] is its state, or the part of a larger one. A [`CycleDetector`] ends a run that only
 //! repeats itself.
 mod act;
+mod agent;
 mod cycle;
 mod entry;
 mod finish;
@@ -30,6 +31,7 @@ use crate::{
     trace::{RecordedModel, recorded},
 };
 
+pub use agent::{Agent, agent};
 pub use cycle::CycleDetector;
 pub use entry::{Assistant, ReplyError};
 pub use state::{React, ReactMetadata, ReactReply, ReactRun, ReactUpdate, StopReason};

@@ -1,6 +1,6 @@
 //! The candidate search in a domain of its own: boxes that are too heavy.
 use fugato_agent::candidates::{
-    Candidate, ChangeCapacity, ChangeEffect, Findings, Search, SearchSpace, Stagnation, signal,
+    Candidate, ChangeEffect, Findings, Search, SearchSpace, Stagnation, signal,
 };
 use proptest::prelude::*;
 
@@ -11,7 +11,8 @@ struct Boxes {
     weights: Vec<Vec<u32>>,
     sealed: Vec<usize>,
     most: u32,
-    room: ChangeCapacity,
+    is_locked: bool,
+    is_loose: bool,
 }
 
 /// The move of a weight from one box to another.
@@ -30,7 +31,8 @@ impl Boxes {
             weights: weights.into_iter().collect(),
             sealed: vec![],
             most,
-            room: ChangeCapacity::Tight,
+            is_locked: false,
+            is_loose: false,
         }
     }
 
@@ -91,8 +93,12 @@ impl SearchSpace for Boxes {
         f64::from(there.sum::<u32>())
     }
 
-    fn room(&self, _: &Sums) -> ChangeCapacity {
-        self.room
+    fn is_locked(&self, _: &Sums) -> bool {
+        self.is_locked
+    }
+
+    fn is_loose(&self, _: &Sums) -> bool {
+        self.is_loose
     }
 }
 
@@ -215,13 +221,14 @@ fn sch_109_changing_nothing_is_always_a_choice() {
 
 #[test]
 fn sch_109_what_cannot_be_repaired_is_forced_unless_there_is_room() {
-    for (room, is_forced) in [
-        (ChangeCapacity::Locked, true),
-        (ChangeCapacity::Tight, true),
-        (ChangeCapacity::Loose, false),
+    for (is_locked, is_loose, is_forced) in [
+        (true, false, true),
+        (false, false, true),
+        (false, true, false),
     ] {
         let mut stuck = Boxes {
-            room,
+            is_locked,
+            is_loose,
             ..Boxes::new(10, [vec![11], vec![10]])
         };
         let findings = search(&mut stuck);
@@ -234,7 +241,7 @@ fn sch_109_what_cannot_be_repaired_is_forced_unless_there_is_room() {
 #[test]
 fn sch_105_a_locked_terrain_is_not_searched() {
     let mut locked = Boxes {
-        room: ChangeCapacity::Locked,
+        is_locked: true,
         ..Boxes::new(10, [vec![8, 4], vec![]])
     };
     assert_eq!(carries(&search(&mut locked)), [None]);

@@ -24,7 +24,7 @@ use crate::{ApiError, address::Address};
 /// ```
 ///
 /// # Contract
-/// - Every request to the agent is asked about, sockets included; the page, health and metrics
+/// - Every request to the agent is asked about, sockets and metrics included; the page and health
 ///   are not.
 /// - What belongs to one tenant does not exist for another.
 #[async_trait]
@@ -40,6 +40,18 @@ where
 {
     async fn caller(&self, request: &Parts) -> Result<Caller, AccessDenied> {
         self(request)
+    }
+}
+
+/// Refuses every caller: what holds until a program says who may use its agent.
+pub(crate) struct DenyAll;
+
+#[async_trait]
+impl Authenticate for DenyAll {
+    async fn caller(&self, _: &Parts) -> Result<Caller, AccessDenied> {
+        let message = "this server lets nobody in, for its program does not say who may use it: \
+                       `AgentRoutes::authenticate` says so, and `AllowAll` lets everyone in";
+        Err(AccessDenied::forbidden(message))
     }
 }
 

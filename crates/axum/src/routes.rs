@@ -8,9 +8,10 @@ use axum::{
 };
 
 use crate::{
-    Agent, AllowAll, Authenticate, Limits, Page, ag_ui, ai_sdk,
+    Agent, Authenticate, Limits, Page, ag_ui, ai_sdk,
     app_state::AppState,
     body,
+    caller::DenyAll,
     erased::ErasedAgent,
     guard::{self, Guard},
     health, inspect, named, native, openai, socket, threads,
@@ -34,11 +35,13 @@ pub struct AgentRoutes<A> {
 }
 
 impl<A: Agent> AgentRoutes<A> {
-    /// Creates the endpoints of this agent, open to everyone who reaches the server.
+    /// Creates the endpoints of this agent. They refuse every request until
+    /// [`authenticate`](Self::authenticate) says who sends it; [`AllowAll`](crate::AllowAll) lets
+    /// everyone in who reaches the server.
     pub fn new(agent: A) -> Self {
         Self {
             agent,
-            who: Arc::new(AllowAll),
+            who: Arc::new(DenyAll),
             limits: Limits::default(),
             origins: vec![],
             hosts: vec![],
@@ -119,10 +122,10 @@ impl<A: Agent> AgentRoutes<A> {
         let mut paths = protocols()
             .merge(api())
             .merge(beside.with_state(()))
+            .route("/metrics", get(health::metrics))
             .fallback(native::no_such_path)
             .layer(from_fn_with_state(guard.clone(), guard::known))
-            .route("/health", get(health::health))
-            .route("/metrics", get(health::metrics));
+            .route("/health", get(health::health));
         if let Some(page) = self.page {
             paths = paths.merge(page.routes());
         }

@@ -2,7 +2,7 @@
 use std::net::SocketAddr;
 
 use async_trait::async_trait;
-use fugato_axum::{AccessDenied, AgentRoutes, Authenticate, Caller, Page, Parts};
+use fugato_axum::{AccessDenied, AgentRoutes, AllowAll, Authenticate, Caller, Page, Parts};
 use fugato_graph::BoxError;
 use tokio::net::TcpListener;
 
@@ -42,7 +42,9 @@ impl ServeOptions {
         let routes = match self.key {
             Some(key) => routes.authenticate(KeyAuth(key)),
             // A foreign page can make its own name resolve to this machine.
-            None => routes.hosts(["localhost", "127.0.0.1", "[::1]"]),
+            None => routes
+                .authenticate(AllowAll)
+                .hosts(["localhost", "127.0.0.1", "[::1]"]),
         };
         let told = terminal.lang.pick("open ", "请打开 ");
         terminal.line(format!("{told}http://{address}/"));

@@ -44,6 +44,7 @@ pub use fugato_tools::web;
 
 // What nearly every agent names. The rest is one segment away, in the module of its crate, where
 // two crates may use the same word.
+pub use fugato_agent::{Agent, agent};
 pub use fugato_graph::{
     Answers, BoxError, Context, Durability, END, Effect, EffectClass, Graph, Node, NodePolicy,
     Note, Outcome, RunError, RunResult, Runner, RunnerOptions, Worker,

@@ -1,11 +1,12 @@
-use std::{marker::PhantomData, sync::Arc, time::Duration};
+use std::{future::Future, marker::PhantomData, sync::Arc, time::Duration};
 
 use fugato_state::{Millis, State};
 use schemars::JsonSchema;
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::{
-    BoxError, Graph, IntoNode, IntoTargets, IntoUpdates, NodePolicy, SubgraphInput,
+    BoxError, Context, Graph, IntoNode, IntoOutcome, IntoTargets, IntoUpdates, NodePolicy,
+    SubgraphInput,
     check::{self, BuildIssue},
     graph::{Edge, EdgeKind, GraphInner, Join, NodeEntry, NodeWork, Outgoing, Output, PauseNode},
     machine::{Names, NodeIx},
@@ -94,6 +95,47 @@ impl<S: State> GraphBuilder<S> {
         self.nodes
             .push((name.into(), NodeWork::Node(Arc::new(node.into_node()))));
         self
+    }
+
+    /// Adds a node that is an async function of what it depends on, such as a client, and of a
+    /// [`Context`]. Each call gets a clone of `deps`; several are a tuple.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use fugato_graph::{BoxError, Context, END, Graph, Runner};
+    /// # use fugato_state::State;
+    /// # #[derive(Clone, Default, serde::Serialize, serde::Deserialize)]
+    /// # struct Text(String);
+    /// # impl State for Text {
+    /// #     type Update = String;
+    /// #     fn apply(&mut self, text: String) { self.0 = text }
+    /// # }
+    ///
+    /// async fn greet(greeting: Arc<str>, cx: Context<Text>) -> Result<String, BoxError> {
+    ///     Ok(format!("{greeting}, {}", cx.state().0))
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), BoxError> {
+    /// let graph = Graph::<Text>::starting_at("greet")
+    ///     .node_with("greet", Arc::from("Hello"), greet)
+    ///     .edge("greet", END)
+    ///     .build()?;
+    /// let ended = Runner::ephemeral(graph).run("Ada".to_owned()).await?;
+    /// assert_eq!(ended.state().0, "Hello, Ada");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn node_with<D, F, Fut, Shape>(self, name: impl Into<String>, deps: D, function: F) -> Self
+    where
+        D: Clone + Send + Sync + 'static,
+        F: Fn(D, Context<S>) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output: IntoOutcome<S::Update, Shape> + Send> + Send + 'static,
+        Shape: 'static,
+    {
+        self.node(name, move |cx: Context<S>| function(deps.clone(), cx))
     }
 
     /// Adds a node that is a graph with a state of its own: `enter` makes that state, and `leave`

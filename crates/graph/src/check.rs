@@ -37,6 +37,11 @@ pub enum BuildIssue {
     /// No way leads out of a node.
     #[error("nothing comes after {0:?}; if the run ends there, say so with an edge to END")]
     DeadEnd(String),
+    /// From these nodes no way leads to the end of the run.
+    #[error(
+        "a run that comes to {} can never end: no way leads on to END", .0.iter().map(|n| format!("{n:?}")).collect::<Vec<_>>().join(", ")
+    )]
+    Endless(Vec<String>),
     /// A node has more than one kind of way out.
     #[error("{0:?} has more than one kind of way out: edges and joins, one branch, or one scatter")]
     MixedWays(String),
@@ -109,6 +114,7 @@ pub(crate) fn check<S: State>(
         let guard = guards.first().and_then(|guard| names.find(guard));
         let edges = builder::edges(&builder.ways, names, guard);
         check_reach(builder, names, &edges, &mut problems);
+        check_end(builder, names, &edges, &mut problems);
     }
     problems
 }
@@ -307,5 +313,35 @@ fn check_reach<S: State>(
         if names.find(name).is_some_and(|ix| !reached.contains(&ix)) {
             problems.push(BuildIssue::Unreachable(name.clone()));
         }
+    }
+}
+
+/// Checks that from every node some way leads to END: a run on a cycle without one would end at
+/// its step limit.
+fn check_end<S: State>(
+    builder: &GraphBuilder<S>,
+    names: &Names,
+    edges: &[Edge],
+    problems: &mut Vec<BuildIssue>,
+) {
+    let mut ends: HashSet<NodeIx> = HashSet::new();
+    loop {
+        let before = ends.len();
+        let leads_on = |edge: &&Edge| edge.to.is_none_or(|to| ends.contains(&to));
+        let found: Vec<_> = edges
+            .iter()
+            .filter(leads_on)
+            .map(|edge| edge.from)
+            .collect();
+        ends.extend(found);
+        if ends.len() == before {
+            break;
+        }
+    }
+    let endless = |name: &&String| names.find(name).is_some_and(|ix| !ends.contains(&ix));
+    let nodes = builder.nodes.iter().map(|(name, _)| name);
+    let endless: Vec<_> = nodes.filter(endless).cloned().collect();
+    if !endless.is_empty() {
+        problems.push(BuildIssue::Endless(endless));
     }
 }

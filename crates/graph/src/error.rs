@@ -1,6 +1,6 @@
 use std::{error::Error, fmt, time::Duration};
 
-use fugato_state::{InterruptId, MigrateError, SchemaError, ThreadId};
+use fugato_state::{InterruptId, MigrateError, SchemaError, ThreadId, iso_8601};
 use fugato_store::{StoreError, StoreErrorKind};
 
 use crate::machine::BudgetUnit;
@@ -331,7 +331,7 @@ impl fmt::Display for RunErrorKind {
             Self::Stuck { tasks } => {
                 write!(f, "no attempt is under way of {}", tasks.join(", "))
             }
-            Self::Options(why) => f.write_str(why),
+            Self::Options(why) | Self::Store(StoreErrorKind::Invalid(why)) => f.write_str(why),
             Self::StepLimit { limit } => write!(f, "the run reached its limit of {limit} steps"),
             Self::CrashLimit { task, attempts } => {
                 write!(
@@ -340,7 +340,11 @@ impl fmt::Display for RunErrorKind {
                 )
             }
             Self::Busy { owner, until } => {
-                write!(f, "the thread is run by {owner} until {until} ms")
+                let until = iso_8601(*until);
+                write!(
+                    f,
+                    "the thread is run by {owner}, whose lease lasts until {until}"
+                )
             }
             Self::Waiting { open } => write!(f, "the thread waits for answers to {}", list(open)),
             Self::Unfinished => f.write_str("the last run of the thread is unfinished"),
@@ -354,6 +358,9 @@ impl fmt::Display for RunErrorKind {
                 )
             }
             Self::Question { task, problem } => write!(f, "task {task} asks badly: {problem}"),
+            Self::Store(StoreErrorKind::NotFound) => {
+                f.write_str("there is no such thread or position")
+            }
             Self::Store(_) => f.write_str("the log failed"),
             Self::Format => f.write_str("a value cannot be read or written as JSON"),
             Self::Migrate => f.write_str("an older value cannot be read"),

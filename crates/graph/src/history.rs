@@ -156,7 +156,10 @@ impl<S: State> Runner<S> {
         let base = self.must_exist(thread, seq).await?.base;
         // The base of a log is a checkpoint, or it would not have been compacted or forked there.
         if seq != base && !self.is_checkpoint(thread, seq).await? {
-            let kind = StoreErrorKind::Invalid(format!("position {seq} is no checkpoint"));
+            let kind = StoreErrorKind::Invalid(format!(
+                "position {seq} is no checkpoint: a thread is forked where a step has closed, which \
+                 its history shows"
+            ));
             return Err(StoreError::new(kind, "fork").on(thread).into());
         }
         let snapshots = shop.snapshots.as_deref();

@@ -120,71 +120,28 @@ impl<S: State, N: Node<S> + 'static> IntoNode<S, IsNode> for N {
 #[derive(derive_more::Debug)]
 #[doc(hidden)]
 #[debug("FnNode")]
-pub struct FnNode<F, Marker>(F, PhantomData<fn() -> Marker>);
-
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct Fallible<Fut, Shape>(PhantomData<(Fut, Shape)>);
+pub struct FnNode<F, Fut, Shape>(F, PhantomData<fn() -> (Fut, Shape)>);
 
 #[async_trait]
-impl<S, F, Fut, R, E, Shape> Node<S> for FnNode<F, Fallible<Fut, Shape>>
+impl<S, F, Fut, Shape> Node<S> for FnNode<F, Fut, Shape>
 where
     S: State,
     F: Fn(Context<S>) -> Fut + Send + Sync,
-    Fut: Future<Output = Result<R, E>> + Send,
-    R: IntoOutcome<S::Update, Shape> + Send,
-    E: Into<BoxError> + Send,
+    Fut: Future<Output: IntoOutcome<S::Update, Shape> + Send> + Send,
 {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
-        (self.0)(cx)
-            .await
-            .map(IntoOutcome::into_outcome)
-            .map_err(Into::into)
+        (self.0)(cx).await.into_outcome()
     }
 }
 
-impl<S, F, Fut, R, E, Shape> IntoNode<S, Fallible<Fut, Shape>> for F
+impl<S, F, Fut, Shape> IntoNode<S, (Fut, Shape)> for F
 where
     S: State,
     F: Fn(Context<S>) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = Result<R, E>> + Send + 'static,
-    R: IntoOutcome<S::Update, Shape> + Send + 'static,
-    E: Into<BoxError> + Send + 'static,
+    Fut: Future<Output: IntoOutcome<S::Update, Shape> + Send> + Send + 'static,
     Shape: 'static,
 {
-    type Node = FnNode<F, Fallible<Fut, Shape>>;
-
-    fn into_node(self) -> Self::Node {
-        FnNode(self, PhantomData)
-    }
-}
-
-#[doc(hidden)]
-#[derive(Debug)]
-pub struct Infallible<Fut, Shape>(PhantomData<(Fut, Shape)>);
-
-#[async_trait]
-impl<S, F, Fut, R, Shape> Node<S> for FnNode<F, Infallible<Fut, Shape>>
-where
-    S: State,
-    F: Fn(Context<S>) -> Fut + Send + Sync,
-    Fut: Future<Output = R> + Send,
-    R: IntoOutcome<S::Update, Shape> + Send,
-{
-    async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
-        Ok((self.0)(cx).await.into_outcome())
-    }
-}
-
-impl<S, F, Fut, R, Shape> IntoNode<S, Infallible<Fut, Shape>> for F
-where
-    S: State,
-    F: Fn(Context<S>) -> Fut + Send + Sync + 'static,
-    Fut: Future<Output = R> + Send + 'static,
-    R: IntoOutcome<S::Update, Shape> + Send + 'static,
-    Shape: 'static,
-{
-    type Node = FnNode<F, Infallible<Fut, Shape>>;
+    type Node = FnNode<F, Fut, Shape>;
 
     fn into_node(self) -> Self::Node {
         FnNode(self, PhantomData)

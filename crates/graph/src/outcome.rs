@@ -3,6 +3,8 @@ use fugato_stream::EventKind;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::BoxError;
+
 /// The outcome of a task.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
@@ -64,19 +66,22 @@ impl<U> Outcome<U> {
 }
 
 /// The conversion of a node's return value into an outcome: one update, several, none as an empty
-/// `Vec` or `None`, `()`, or a whole [`Outcome`]. `Shape` only tells the implementations apart.
+/// `Vec` or `None`, `()`, a whole [`Outcome`], or a `Result` of these. `Shape` only tells the
+/// implementations apart.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a node returns",
     note = "a node returns an update, a `Vec` or `Option` of updates, `()`, an `Outcome`, or a `Result` of these"
 )]
 pub trait IntoOutcome<U, Shape> {
-    /// Returns the outcome.
-    fn into_outcome(self) -> Outcome<U>;
+    /// Returns the outcome, or the error of the attempt.
+    fn into_outcome(self) -> Result<Outcome<U>, BoxError>;
 }
 
 /// The shapes of [`IntoOutcome`].
 #[doc(hidden)]
 pub(crate) mod shape {
+    use std::marker::PhantomData;
+
     #[derive(Debug)]
     pub struct One;
     #[derive(Debug)]
@@ -87,43 +92,46 @@ pub(crate) mod shape {
     pub struct Nothing;
     #[derive(Debug)]
     pub struct Whole;
+    #[derive(Debug)]
+    pub struct Tried<Shape>(PhantomData<Shape>);
 }
 
 impl<U> IntoOutcome<U, shape::One> for U {
-    fn into_outcome(self) -> Outcome<U> {
-        Outcome::Done {
-            updates: vec![self],
-            notes: vec![],
-        }
+    fn into_outcome(self) -> Result<Outcome<U>, BoxError> {
+        Ok(Outcome::done([self]))
     }
 }
 
 impl<U> IntoOutcome<U, shape::Many> for Vec<U> {
-    fn into_outcome(self) -> Outcome<U> {
-        Outcome::Done {
-            updates: self,
-            notes: vec![],
-        }
+    fn into_outcome(self) -> Result<Outcome<U>, BoxError> {
+        Ok(Outcome::done(self))
     }
 }
 
 impl<U> IntoOutcome<U, shape::Maybe> for Option<U> {
-    fn into_outcome(self) -> Outcome<U> {
-        Outcome::done(self)
+    fn into_outcome(self) -> Result<Outcome<U>, BoxError> {
+        Ok(Outcome::done(self))
     }
 }
 
 impl<U> IntoOutcome<U, shape::Nothing> for () {
-    fn into_outcome(self) -> Outcome<U> {
-        Outcome::Done {
-            updates: vec![],
-            notes: vec![],
-        }
+    fn into_outcome(self) -> Result<Outcome<U>, BoxError> {
+        Ok(Outcome::done([]))
     }
 }
 
 impl<U> IntoOutcome<U, shape::Whole> for Outcome<U> {
-    fn into_outcome(self) -> Outcome<U> {
-        self
+    fn into_outcome(self) -> Result<Outcome<U>, BoxError> {
+        Ok(self)
+    }
+}
+
+impl<U, R, E, Shape> IntoOutcome<U, shape::Tried<Shape>> for Result<R, E>
+where
+    R: IntoOutcome<U, Shape>,
+    E: Into<BoxError>,
+{
+    fn into_outcome(self) -> Result<Outcome<U>, BoxError> {
+        self.map_err(Into::into)?.into_outcome()
     }
 }

@@ -2,7 +2,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Message, Role};
+use crate::{Message, Role, State};
 
 /// The history of a conversation, and the blocks that every prompt shows.
 ///
@@ -41,9 +41,10 @@ pub enum ConversationUpdate {
     Cleared,
 }
 
-impl Conversation {
-    /// Applies one change.
-    pub fn apply(&mut self, update: ConversationUpdate) {
+impl State for Conversation {
+    type Update = ConversationUpdate;
+
+    fn apply(&mut self, update: ConversationUpdate) {
         match update {
             ConversationUpdate::Said(message) => self.history.push(message),
             ConversationUpdate::Pinned(block) => self.pin(block),
@@ -51,7 +52,9 @@ impl Conversation {
             ConversationUpdate::Cleared => *self = Self::default(),
         }
     }
+}
 
+impl Conversation {
     fn pin(&mut self, block: PinnedBlock) {
         match self.pinned.iter_mut().find(|b| b.key == block.key) {
             Some(old) => old.text = block.text,

@@ -11,6 +11,7 @@ mod plan;
 mod schema;
 mod setters;
 mod state;
+mod time;
 mod tokens;
 
 pub use budget::{Budget, BudgetExhausted};
@@ -23,4 +24,5 @@ pub use message::{Message, Role, ToolCall, ToolSchema, ToolStatus};
 pub use plan::{Plan, PlanStep};
 pub use schema::{Schema, SchemaError, Violation};
 pub use state::{MigrateError, State};
+pub use time::iso_8601;
 pub use tokens::{EstimatedTokens, TokenCount};

@@ -1,6 +1,6 @@
 use std::{error::Error, fmt};
 
-use fugato_state::{Millis, Seq, ThreadId};
+use fugato_state::{Millis, Seq, ThreadId, iso_8601};
 
 use crate::{DocKey, Fence, Namespace, Version};
 
@@ -137,7 +137,7 @@ impl fmt::Display for StoreError {
             }
             StoreErrorKind::Changed { version: None } => f.write_str("it is not there"),
             StoreErrorKind::Busy { owner, until } => {
-                write!(f, "{owner} holds its lease until {until} ms")
+                write!(f, "{owner} holds its lease until {}", iso_8601(*until))
             }
             StoreErrorKind::LeaseLost => f.write_str("the lease is no longer held"),
             StoreErrorKind::NotFound => f.write_str("there is no such thread or position"),

@@ -1,6 +1,6 @@
 use std::sync::Arc;
 
-use fugato_state::{Millis, ToolStatus};
+use fugato_state::{Millis, ToolStatus, iso_8601};
 use serde_json::Value;
 
 use crate::{
@@ -11,7 +11,6 @@ use crate::{
     open_questions::OpenQuestions,
     plan,
     prompt::card,
-    time::iso_8601,
 };
 
 /// Encodes a run as messages of a WebSocket: envelopes `{event, data, timestamp}`, one a frame.

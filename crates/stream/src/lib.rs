@@ -22,7 +22,6 @@ mod resume;
 mod splitter;
 mod sse;
 mod text;
-mod time;
 mod vocabulary;
 
 pub use ag_ui::AgUiEncoder;

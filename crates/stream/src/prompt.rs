@@ -1,8 +1,8 @@
 //! Interrupts as the cards of a protocol.
-use fugato_state::Interrupt;
+use fugato_state::{Interrupt, iso_8601};
 use serde_json::Value;
 
-use crate::{CardText, json::Object, time::iso_8601};
+use crate::{CardText, json::Object};
 
 /// The parts of an interrupt's prompt that wires have names for.
 ///

@@ -1,5 +1,6 @@
 use std::{
     collections::{BTreeMap, HashMap},
+    future::Future,
     sync::Arc,
     time::Duration,
 };
@@ -13,6 +14,7 @@ use crate::{
     Access, Domains, Registry, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec,
     VisibilityUpdate, context_tools,
     dynamic::{DynTool, ErasedTool},
+    function::async_tool_fn,
     registry::{Entry, Inner},
     schema::{Shape, closed},
     tool_fn,
@@ -68,6 +70,43 @@ impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {
         self.tool(tool_fn::<S, U, I, O, F>(spec, function))
     }
 
+    /// Adds a tool that is an async function of what it depends on, such as a client, and of its
+    /// arguments. Each call gets a clone of `deps`; several are a tuple. A tool that reads the
+    /// state, or asks who calls, implements [`Tool`].
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    ///
+    /// use fugato_tool::{Registry, ToolFailure, ToolSpec};
+    ///
+    /// #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// struct City {
+    ///     city: String,
+    /// }
+    ///
+    /// async fn weather(server: Arc<str>, City { city }: City) -> Result<String, ToolFailure> {
+    ///     Ok(format!("{city}, says {server}: sunny"))
+    /// }
+    ///
+    /// let spec = ToolSpec::read("weather", "The weather of a city.");
+    /// Registry::<(), ()>::builder().function_with(spec, Arc::from("the forecast"), weather).build()?;
+    /// # Ok::<(), fugato_tool::RegistryError>(())
+    /// ```
+    #[must_use]
+    pub fn function_with<D, I, O, F, Fut>(self, spec: ToolSpec, deps: D, function: F) -> Self
+    where
+        D: Clone + Send + Sync + 'static,
+        I: DeserializeOwned + JsonSchema + Send + 'static,
+        O: Into<ToolOutput<U>>,
+        F: Fn(D, I) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<O, ToolFailure>> + Send + 'static,
+    {
+        self.tool(async_tool_fn(spec, move |_: ToolContext<'_, S>, input| {
+            let called = function(deps.clone(), input);
+            Box::pin(async move { called.await.map(Into::into) })
+        }))
+    }
+
     fugato_state::setters! {
         /// Sets the domains and their packs.
         pub fn domains(domains: Domains) { domains = domains }
@@ -86,9 +125,10 @@ impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {
         context_tools::register(self.domains(domains.clone()), domains)
     }
 
-    /// Checks all tools and domains, and builds the registry.
+    /// Checks all tools and domains, and builds the registry. The error names all problems.
     pub fn build(self) -> Result<Registry<S, U>, RegistryError> {
-        check_domains(&self.domains)?;
+        let mut problems = vec![];
+        check_domains(&self.domains, &mut problems);
         let mut tools = BTreeMap::new();
         let mut names: HashMap<String, String> = HashMap::new();
         for Candidate {
@@ -98,27 +138,32 @@ impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {
         } in self.tools
         {
             spec.timeout = spec.timeout.or(self.timeout);
-            let name = spec.name.clone();
-            check_place(&spec, &self.domains)?;
+            problems.extend(misplaced(&spec, &self.domains));
             for name in std::iter::once(&spec.name).chain(&spec.aliases) {
-                check_name(name)?;
+                if !is_name(name) {
+                    problems.push(RegistryIssue::BadName { name: name.clone() });
+                }
                 if let Some(first) = names.insert(name.clone(), spec.name.clone()) {
-                    let tools = [first, spec.name.clone()];
-                    return Err(RegistryError::Duplicate {
+                    problems.push(RegistryIssue::Duplicate {
                         name: name.clone(),
-                        tools,
+                        tools: [first, spec.name.clone()],
                     });
                 }
             }
-            let parameters = check_schema(&spec, &schema)?;
-            tools.insert(
-                name,
-                Arc::new(Entry {
-                    spec,
-                    parameters,
-                    tool,
-                }),
-            );
+            match check_schema(&spec, &schema) {
+                Ok(parameters) => {
+                    let entry = Entry {
+                        spec,
+                        parameters,
+                        tool,
+                    };
+                    tools.insert(entry.spec.name.clone(), Arc::new(entry));
+                }
+                Err(found) => problems.extend(found),
+            }
+        }
+        if !problems.is_empty() {
+            return Err(RegistryError { problems });
         }
         let aliases = names
             .into_iter()
@@ -132,25 +177,14 @@ impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {
     }
 }
 
-fn check_domains(domains: &Domains) -> Result<(), RegistryError> {
+fn check_domains(domains: &Domains, problems: &mut Vec<RegistryIssue>) {
     for (name, domain) in domains.iter() {
         for pack in &domain.default_packs {
             if !domain.packs.contains(pack) {
                 let (domain, pack) = (name.to_owned(), pack.clone());
-                return Err(RegistryError::UnknownDefaultPack { domain, pack });
+                problems.push(RegistryIssue::UnknownDefaultPack { domain, pack });
             }
         }
-    }
-    Ok(())
-}
-
-fn check_name(name: &str) -> Result<(), RegistryError> {
-    if is_name(name) {
-        Ok(())
-    } else {
-        Err(RegistryError::BadName {
-            name: name.to_owned(),
-        })
     }
 }
 
@@ -160,66 +194,72 @@ pub(crate) fn is_name(name: &str) -> bool {
     (1..=64).contains(&name.len()) && name.chars().all(fits)
 }
 
-fn check_place(spec: &ToolSpec, domains: &Domains) -> Result<(), RegistryError> {
+/// Returns the problem of a tool whose domain or pack is not there.
+fn misplaced(spec: &ToolSpec, domains: &Domains) -> Option<RegistryIssue> {
     let tool = spec.name.clone();
-    match (&spec.domain, &spec.pack) {
-        (None, None) => Ok(()),
+    let (name, pack) = match (&spec.domain, &spec.pack) {
+        (None, None) => return None,
         (Some(_), _) if spec.access == Access::Context => {
-            Err(RegistryError::ContextToolInDomain { tool })
+            return Some(RegistryIssue::ContextToolInDomain { tool });
         }
-        (None, Some(pack)) => Err(RegistryError::PackWithoutDomain {
-            tool,
-            pack: pack.clone(),
-        }),
-        (Some(name), pack) => {
-            let Some(domain) = domains.get(name) else {
-                return Err(RegistryError::UnknownDomain {
-                    tool,
-                    domain: name.clone(),
-                });
-            };
-            match pack {
-                Some(pack) if !domain.has(pack) => {
-                    let (domain, pack) = (name.clone(), pack.clone());
-                    Err(RegistryError::UnknownPack { tool, domain, pack })
-                }
-                _ => Ok(()),
-            }
+        (None, Some(pack)) => {
+            let pack = pack.clone();
+            return Some(RegistryIssue::PackWithoutDomain { tool, pack });
         }
-    }
+        (Some(name), pack) => (name.clone(), pack.clone()),
+    };
+    let Some(domain) = domains.get(&name) else {
+        let domain = name;
+        return Some(RegistryIssue::UnknownDomain { tool, domain });
+    };
+    let pack = pack.filter(|pack| !domain.has(pack))?;
+    let domain = name;
+    Some(RegistryIssue::UnknownPack { tool, domain, pack })
 }
 
-fn check_schema(spec: &ToolSpec, schema: &Schema) -> Result<Schema, RegistryError> {
+fn check_schema(spec: &ToolSpec, schema: &Schema) -> Result<Schema, Vec<RegistryIssue>> {
     let tool = || spec.name.clone();
-    let parameters =
-        Schema::new(closed(schema.as_value().clone())).map_err(|source| RegistryError::Schema {
+    let parameters = Schema::new(closed(schema.as_value().clone())).map_err(|source| {
+        vec![RegistryIssue::Schema {
             tool: tool(),
             source,
-        })?;
+        }]
+    })?;
     let shape = Shape::of(parameters.as_value());
     if !shape.is_object() {
-        return Err(RegistryError::ArgumentsNotAnObject { tool: tool() });
+        return Err(vec![RegistryIssue::ArgumentsNotAnObject { tool: tool() }]);
     }
     let mentioned = spec
         .argument_aliases
         .values()
         .chain(spec.synonyms.keys())
         .chain(&spec.preview);
-    for argument in mentioned {
-        if !shape.names().any(|name| name == argument) {
-            return Err(RegistryError::UnknownArgument {
-                tool: tool(),
-                argument: argument.clone(),
-            });
-        }
+    let unknown = mentioned.filter(|argument| !shape.names().any(|name| name == *argument));
+    let unknown: Vec<_> = unknown
+        .map(|argument| RegistryIssue::UnknownArgument {
+            tool: tool(),
+            argument: argument.clone(),
+        })
+        .collect();
+    if unknown.is_empty() {
+        Ok(parameters)
+    } else {
+        Err(unknown)
     }
-    Ok(parameters)
 }
 
-/// The error if tools do not fit together.
+/// The error of tools that do not fit together.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("the tools do not fit together: {}", problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+pub struct RegistryError {
+    /// All problems, in the order of the tools.
+    pub problems: Vec<RegistryIssue>,
+}
+
+/// A problem of a registry.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum RegistryError {
+pub enum RegistryIssue {
     /// Two tools have the same name or alias.
     #[error("the name {name:?} is taken by the tool {:?} and by {:?}", .tools[0], .tools[1])]
     Duplicate {

@@ -28,7 +28,7 @@ mod words;
 
 pub use admitted::{AdmittedCall, UnknownOutcome};
 pub use async_trait::async_trait;
-pub use builder::{RegistryBuilder, RegistryError};
+pub use builder::{RegistryBuilder, RegistryError, RegistryIssue};
 pub use catalogue::CatalogueDetail;
 pub use choice::{ADD, AddTools, ChoiceAction, ChoiceError, ChosenTools, REMOVE, RemoveTools};
 pub use context::ToolContext;

@@ -1,5 +1,6 @@
 //! The tools: those that are built in, and those of MCP servers.
 mod clock;
+#[cfg(feature = "mcp")]
 mod mcp;
 
 use std::{path::PathBuf, sync::Arc};
@@ -68,11 +69,8 @@ impl ToolEnvironment {
         &self,
         settings: &Settings,
     ) -> Result<Registry<React, ReactUpdate>, BoxError> {
-        let mut builder = self.built_in(&settings.tools)?;
-        for server in mcp::servers(settings)? {
-            builder = builder.tools(mcp::tools(&server).await?);
-        }
-        Ok(builder.build()?)
+        let builder = self.built_in(&settings.tools)?;
+        Ok(of_servers(builder, settings).await?.build()?)
     }
 
     fn files(&self, builder: Builder) -> Result<Builder, BoxError> {
@@ -83,6 +81,29 @@ impl ToolEnvironment {
             .tool(ReadFile::new(sandbox.clone()))
             .tool(WriteFile::new(sandbox)))
     }
+}
+
+/// Adds the tools of the servers that the settings name.
+#[cfg(feature = "mcp")]
+async fn of_servers(mut builder: Builder, settings: &Settings) -> Result<Builder, BoxError> {
+    for server in mcp::servers(settings)? {
+        builder = builder.tools(mcp::tools(&server).await?);
+    }
+    Ok(builder)
+}
+
+#[cfg(not(feature = "mcp"))]
+fn of_servers(
+    builder: Builder,
+    settings: &Settings,
+) -> std::future::Ready<Result<Builder, BoxError>> {
+    let lacks = "--mcp and --mcp-url need a program that is built with `--features mcp`";
+    let named = !settings.mcp.is_empty() || !settings.mcp_url.is_empty();
+    std::future::ready(if named {
+        Err(lacks.into())
+    } else {
+        Ok(builder)
+    })
 }
 
 /// What is to be calculated.

@@ -10,12 +10,11 @@ use fugato::{
     },
     cron::Jobs,
     llm::ChatModel,
-    mcp::plugin::LoadedPlugins,
     tool::RegistryError,
     web::Web,
 };
 
-use crate::{agent::AgentState, tools, workspace::Workspace};
+use crate::{agent::AgentState, plugins::LoadedPlugins, tools, workspace::Workspace};
 
 /// The minimum importance of a line that is kept in a summary by rule.
 const LEAST: f32 = 0.3;

@@ -7,6 +7,7 @@ pub mod intent;
 pub mod nodes;
 pub mod open;
 pub mod plan;
+pub mod plugins;
 pub mod prompts;
 pub mod resources;
 pub mod rules;

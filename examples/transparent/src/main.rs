@@ -2,10 +2,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use fugato::{
-    cli::{App, CliCommand, Flags},
-    mcp::plugin,
-};
+use fugato::cli::{App, CliCommand, Flags};
 use transparent::resources::ConversationResources;
 
 /// Finds, remembers, reminds and calls tools, and shows every step of it.
@@ -23,7 +20,11 @@ struct Args {
 
 fn main() -> ExitCode {
     // A plugin is this program too: it locks itself in and then becomes the plugin.
-    plugin::locked().unwrap_or_else(run)
+    #[cfg(feature = "plugins")]
+    if let Some(ended) = fugato::mcp::plugin::locked() {
+        return ended;
+    }
+    run()
 }
 
 #[tokio::main]

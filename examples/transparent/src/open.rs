@@ -6,7 +6,6 @@ use fugato::{
     archive::Archives,
     cli::Resources,
     cron::{Job, JobClock, JobRunner, Jobs},
-    mcp::plugin::LoadedPlugins,
     store::DocStore,
 };
 use serde::Deserialize as _;
@@ -15,6 +14,7 @@ use crate::{
     agent::{AgentState, Lang, Request, Update},
     deps::Deps,
     graph::{budgets, graph},
+    plugins::{self, LoadedPlugins},
     served::ServedTransparent,
     workspace::Workspace,
 };
@@ -43,7 +43,7 @@ pub fn clockwork(runner: Runner<AgentState>, jobs: Jobs) -> JobRunner<AgentState
 /// Returns the dependencies from a folder, with its plugins, and with jobs in this store.
 pub async fn deps(dir: &Path, docs: Arc<dyn DocStore>) -> Result<Deps, BoxError> {
     let desk = Workspace::open(dir)?;
-    let (plugins, web) = (desk.plugins().load().await, desk.web()?);
+    let (plugins, web) = (plugins::load(&desk).await, desk.web()?);
     Ok(Deps::with(desk, jobs(docs), plugins, web)?)
 }
 

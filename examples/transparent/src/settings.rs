@@ -2,10 +2,10 @@
 //! lists the known ones.
 use std::collections::BTreeSet;
 
-use fugato::{llm::ApiKey, mcp::plugin::PluginSettings, openai::OpenAiEmbedder};
+use fugato::{llm::ApiKey, openai::OpenAiEmbedder};
 use serde::{Deserialize, Serialize};
 
-use crate::agent::HistoryPolicy;
+use crate::{agent::HistoryPolicy, plugins::PluginSettings};
 
 /// The settings.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -8,7 +8,6 @@ use fugato::{
     command::{Command, NOTIFY, Notify},
     cron::{CREATE, JobTools, Jobs, Maker},
     file::{ListFiles, ReadFile},
-    mcp::plugin::LoadedPlugins,
     tool::{GateChain, GatePolicy as _, GatedCall, Registry, ToolLists, Verdict},
     web::{Web, WebSearch},
 };
@@ -16,6 +15,7 @@ use serde_json::json;
 
 use crate::{
     agent::{AgentState, Update},
+    plugins::{self, LoadedPlugins},
     workspace::Workspace,
 };
 
@@ -46,18 +46,13 @@ pub fn toolbox(
             Command::new(&settings.photo.command),
             desk.sandbox.clone(),
         ))
-        .tool(Notify::new(Command::new(&settings.notify.command)))
-        .tools(plugins.tools)
-        .build()?;
+        .tool(Notify::new(Command::new(&settings.notify.command)));
+    let (registry, dangerous) = plugins::add_to(registry, plugins);
+    let registry = registry.build()?;
     let mut lists = ToolLists::default();
     lists.allow.clone_from(&settings.tools.allow);
     lists.block.clone_from(&settings.tools.block);
-    lists.confirm = settings
-        .tools
-        .confirm
-        .union(&plugins.dangerous)
-        .cloned()
-        .collect();
+    lists.confirm = settings.tools.confirm.union(&dangerous).cloned().collect();
     let gates = GateChain::new()
         .with(one_job_makes_no_other)
         .with(move |call: &GatedCall<'_>, agent: &AgentState| listed(&lists, call, agent));

@@ -7,7 +7,6 @@ use std::{
 
 use fugato::{
     file::{Sandbox, SandboxError},
-    mcp::plugin::Plugins,
     memory::{Embedder, Fusion, HybridSearch, Notebook},
     prompt::TemplateFolder,
     sqlite::SqliteSearch,
@@ -126,8 +125,9 @@ impl Workspace {
     }
 
     /// Returns the plugins in `plugins/`, with the places that they may be granted.
-    pub fn plugins(&self) -> Plugins {
-        Plugins::new(self.dir.join("plugins"))
+    #[cfg(feature = "plugins")]
+    pub fn plugins(&self) -> fugato::mcp::plugin::Plugins {
+        fugato::mcp::plugin::Plugins::new(self.dir.join("plugins"))
             .settings(self.settings.plugins.clone())
             .root(self.sandbox.root())
             .memory(self.dir.join(NOTES))

@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::{ChangeCapacity, ChangeEffect, SearchSpace};
+use super::{ChangeEffect, SearchSpace};
 
 /// The options of a search for candidates.
 #[derive(Debug, Clone, PartialEq)]
@@ -84,12 +84,12 @@ impl Search {
         let mut problems = terrain.problems(&before);
         problems.sort();
         problems.dedup();
-        let room = (!problems.is_empty()).then(|| terrain.room(&before));
-        let best = match room {
-            None | Some(ChangeCapacity::Locked) => None,
-            Some(_) => self.best(terrain, &before, &problems),
-        };
-        let is_forced = best.is_none() && room.is_some_and(|room| room != ChangeCapacity::Loose);
+        let is_searched = !problems.is_empty() && !terrain.is_locked(&before);
+        let best = is_searched
+            .then(|| self.best(terrain, &before, &problems))
+            .flatten();
+        let is_stuck = best.is_none() && !problems.is_empty();
+        let is_forced = is_stuck && !terrain.is_loose(&before);
         let (problem, mut candidates) = match best {
             Some(best) => (Some(best.problem), best.tried),
             None => (problems.into_iter().next(), vec![]),

@@ -1,5 +1,6 @@
-use fugato_graph::{Run, RunError, RunResult, Runner};
+use fugato_graph::{BuildError, Run, RunError, RunResult, Runner};
 use fugato_state::{Interrupt, ThreadId};
+use fugato_tool::RegistryError;
 
 use super::{React, ReactReply, ReactUpdate};
 use crate::Embeds;
@@ -15,6 +16,12 @@ pub struct Assistant<S: Embeds<React> = React> {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplyError {
+    /// The tools do not fit together.
+    #[error(transparent)]
+    Tools(#[from] RegistryError),
+    /// The graph cannot be built.
+    #[error(transparent)]
+    Graph(#[from] BuildError),
     /// The run failed.
     #[error("the run did not come to its end")]
     Run(#[from] RunError),

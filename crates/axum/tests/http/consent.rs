@@ -7,7 +7,7 @@ use std::{
 
 use async_trait::async_trait;
 use axum::Router;
-use fugato_axum::{Agent, AgentRoutes, BadInput, MessageIntent, UserMessage};
+use fugato_axum::{Agent, AgentRoutes, AllowAll, BadInput, MessageIntent, UserMessage};
 use fugato_graph::{Answers, BoxError, Context, END, Graph, Runner};
 use fugato_sqlite::{SqliteLog, SqliteOptions, Synchronous};
 use fugato_state::{EffectClass, State, ThreadId};
@@ -216,7 +216,9 @@ impl ConsentWorld for Small {
         let outside = self.outside.clone();
         let runner = Runner::new(outside.graph()?, Arc::new(self.store.restart()?));
         *lock(&self.runner) = Some(runner.clone());
-        *lock(&self.router) = AgentRoutes::new(Writer { runner, outside }).router();
+        *lock(&self.router) = AgentRoutes::new(Writer { runner, outside })
+            .authenticate(AllowAll)
+            .router();
         Ok(())
     }
 

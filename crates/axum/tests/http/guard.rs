@@ -5,13 +5,38 @@ use axum::{
     body::{Body, Bytes},
     http::{Method, Request, StatusCode},
 };
-use fugato_axum::{Asset, Limits, Page};
+use fugato_axum::{AgentRoutes, Asset, Limits, Page};
 use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
 use tower::ServiceExt as _;
 
 use crate::office::{Client, LetterServer, by_header, request};
+
+#[tokio::test]
+async fn nobody_is_let_in_until_the_program_says_who() {
+    let office = LetterServer::open();
+    let unsaid = Client(AgentRoutes::new(office.clerk()).router());
+    let asked = Client(office.routes().authenticate(by_header).router());
+    let begin = json!({ "text": "a free day" });
+    for (method, path, body) in [
+        (Method::GET, "/threads", Value::Null),
+        (Method::GET, "/metrics", Value::Null),
+        (Method::POST, "/threads/desk/runs", begin.clone()),
+        (Method::POST, "/v1/chat/completions", begin),
+    ] {
+        let refused = unsaid.with(method.clone(), path, &[], body.clone()).await;
+        assert_eq!(refused.error(), (403, "forbidden".into()), "{path}");
+        assert!(refused.body.contains("AgentRoutes::authenticate"), "{path}");
+        let refused = asked.with(method, path, &[], body).await;
+        assert_eq!(refused.error(), (401, "unauthorized".into()), "{path}");
+    }
+    assert_eq!(unsaid.get("/health").await.status, StatusCode::OK);
+    let shown = asked
+        .with(Method::GET, "/metrics", &[("user", "ada")], Value::Null)
+        .await;
+    assert_eq!(shown.status, StatusCode::OK);
+}
 
 #[tokio::test]
 async fn another_tenants_thread_does_not_exist() {

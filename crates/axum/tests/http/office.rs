@@ -8,8 +8,8 @@ use axum::{
     http::{HeaderMap, Method, Request, StatusCode},
 };
 use fugato_axum::{
-    AccessDenied, Agent, AgentRoutes, BadInput, Caller, MessageIntent, Tenant, TimelineItem,
-    UserMessage,
+    AccessDenied, Agent, AgentRoutes, AllowAll, BadInput, Caller, MessageIntent, Tenant,
+    TimelineItem, UserMessage,
 };
 use fugato_graph::{BoxError, Context, END, Graph, Outcome, Runner};
 use fugato_state::{Question, State, ThreadId};
@@ -232,7 +232,7 @@ impl LetterServer {
     }
 
     pub(crate) fn routes(&self) -> AgentRoutes<LetterAgent> {
-        AgentRoutes::new(self.clerk())
+        AgentRoutes::new(self.clerk()).authenticate(AllowAll)
     }
 
     pub(crate) fn client(&self) -> Client {

@@ -1,5 +1,5 @@
 use expect_test::{Expect, expect};
-use fugato_state::{Compaction, ConversationUpdate, PinnedBlock, Role, Segment};
+use fugato_state::{Compaction, ConversationUpdate, PinnedBlock, Role, Segment, State as _};
 
 use super::*;
 use crate::{correction, piped_alternatives};

@@ -1,5 +1,5 @@
 //! Single events of the protocol.
-use fugato_state::{Interrupt, RunId};
+use fugato_state::{Interrupt, RunId, iso_8601};
 use serde_json::Value;
 
 use crate::{
@@ -8,7 +8,6 @@ use crate::{
     json::{self, Object},
     prompt::{self, PromptParts},
     sse,
-    time::iso_8601,
 };
 
 /// The writer of the frames of one event. With full fidelity the first frame carries the event

@@ -86,6 +86,13 @@ fn problems() -> Vec<(GraphBuilder<Page>, BuildIssue)> {
             nodes(&["a/b"]).edge("a/b", END),
             BuildIssue::BadName(named("a/b")),
         ),
+        (
+            nodes(&["a", "b", "c"])
+                .branch("a", ["b", END], |_| "b")
+                .edge("b", "c")
+                .edge("c", "b"),
+            BuildIssue::Endless(vec![named("b"), named("c")]),
+        ),
     ]
 }
 

@@ -14,6 +14,11 @@ fn get() -> ToolSpec {
     ToolSpec::read("get", "Gets.")
 }
 
+/// Returns the text of the error.
+fn told(built: Result<Registry, RegistryError>) -> String {
+    built.unwrap_err().to_string()
+}
+
 #[test]
 fn a_name_or_other_name_is_taken_once() {
     let set = || ToolSpec::read("set", "Sets.");
@@ -24,72 +29,71 @@ fn a_name_or_other_name_is_taken_once() {
         vec![get().also_called("x"), set().also_called("x")],
         vec![get().also_called("get")],
     ] {
-        assert!(matches!(build(specs), Err(RegistryError::Duplicate { .. })));
+        let told = told(build(specs));
+        assert!(told.contains(" is taken by the tool "), "{told}");
     }
     assert!(build([get().also_called("fetch"), set()]).is_ok());
 }
 
 #[test]
 fn what_could_never_be_called_is_rejected() {
-    let name = "get".to_owned();
-    for (spec, error) in [
+    for (spec, problem) in [
         (
             ToolSpec::read("get it", ""),
-            RegistryError::BadName {
-                name: "get it".into(),
-            },
+            r#"the name "get it" is not allowed: 1 to 64 of A-Z a-z 0-9 _ - are"#,
         ),
         (
             get().domain("shop"),
-            RegistryError::UnknownDomain {
-                tool: name.clone(),
-                domain: "shop".into(),
-            },
+            r#"the tool "get" is in the domain "shop", which does not exist"#,
         ),
         (
             get().domain("desk").pack("less"),
-            RegistryError::UnknownPack {
-                tool: name.clone(),
-                domain: "desk".into(),
-                pack: "less".into(),
-            },
+            r#"the tool "get" is in the pack "less", which the domain "desk" does not have"#,
         ),
         (
             get().pack("more"),
-            RegistryError::PackWithoutDomain {
-                tool: name.clone(),
-                pack: "more".into(),
-            },
+            r#"the tool "get" is in the pack "more" of no domain"#,
         ),
         (
             ToolSpec::context("get", "").domain("desk"),
-            RegistryError::ContextToolInDomain { tool: name.clone() },
+            r#"the context tool "get" cannot be in a domain"#,
         ),
         (
-            get().preview(["day"]),
-            RegistryError::UnknownArgument {
-                tool: name.clone(),
-                argument: "day".into(),
-            },
+            get().preview(["day", "hour"]),
+            r#"the tool "get" has no argument "day"; the tool "get" has no argument "hour""#,
         ),
         (
             get().schema(Schema::of::<u8>()),
-            RegistryError::ArgumentsNotAnObject { tool: name.clone() },
+            r#"the arguments of the tool "get" are not an object"#,
         ),
     ] {
-        assert_eq!(build([spec]).err(), Some(error));
+        let expected = format!("the tools do not fit together: {problem}");
+        assert_eq!(told(build([spec])), expected);
     }
+}
+
+#[test]
+fn all_problems_of_all_tools_are_named_at_once() {
+    let error = build([
+        ToolSpec::read("get it", "").domain("shop"),
+        get(),
+        get().preview(["day"]),
+    ]);
+    let expected = [
+        r#"the tools do not fit together: the tool "get it" is in the domain "shop", which does not exist"#,
+        r#"the name "get it" is not allowed: 1 to 64 of A-Z a-z 0-9 _ - are"#,
+        r#"the name "get" is taken by the tool "get" and by "get""#,
+        r#"the tool "get" has no argument "day""#,
+    ];
+    assert_eq!(told(error), expected.join("; "));
 }
 
 #[test]
 fn a_default_pack_has_to_be_a_pack() {
     let domains = Domains::new().with("desk", Domain::new("core").default_packs(["more"]));
-    let error = Registry::<(), ()>::builder().domains(domains).build().err();
-    let (domain, pack) = ("desk".to_owned(), "more".to_owned());
-    assert_eq!(
-        error,
-        Some(RegistryError::UnknownDefaultPack { domain, pack })
-    );
+    let error = Registry::<(), ()>::builder().domains(domains).build();
+    let expected = r#"the tools do not fit together: the domain "desk" has no pack "more" to activate by default"#;
+    assert_eq!(told(error), expected);
 }
 
 #[test]

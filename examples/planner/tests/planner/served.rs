@@ -9,7 +9,7 @@ use axum::{
 };
 use fugato::{
     BoxError,
-    axum::{AccessDenied, AgentRoutes, Caller},
+    axum::{AccessDenied, AgentRoutes, AllowAll, Caller},
 };
 use fugato_testkit::consent::TestRequest;
 use serde_json::{Value, json};
@@ -30,7 +30,9 @@ async fn post(app: &Router, body: &Value) -> Result<(StatusCode, Vec<(String, Va
 }
 
 fn app() -> Result<Router, BoxError> {
-    Ok(AgentRoutes::new(World::new()?.planner()?).router())
+    Ok(AgentRoutes::new(World::new()?.planner()?)
+        .authenticate(AllowAll)
+        .router())
 }
 
 fn names(events: &[(String, Value)]) -> Vec<&str> {
@@ -103,7 +105,9 @@ async fn at_once(app: &Router, body: &Value) -> Result<(), BoxError> {
 #[tokio::test]
 async fn k35_six_copies_of_a_yes_place_one_order() -> TestResult {
     let world = World::new()?;
-    let app = AgentRoutes::new(world.planner()?).router();
+    let app = AgentRoutes::new(world.planner()?)
+        .authenticate(AllowAll)
+        .router();
     let asked = json!({ "thread": "t", "text": "buy 0.01 BTC" });
     post(&app, &asked).await?;
     at_once(&app, &json!({ "thread": "t", "text": "yes" })).await?;
@@ -117,7 +121,9 @@ async fn k35_six_copies_of_a_yes_place_one_order() -> TestResult {
 #[tokio::test]
 async fn k35_a_yes_under_a_card_that_was_replaced_buys_nothing() -> TestResult {
     let world = World::new()?;
-    let app = AgentRoutes::new(world.planner()?).router();
+    let app = AgentRoutes::new(world.planner()?)
+        .authenticate(AllowAll)
+        .router();
     post(&app, &json!({ "thread": "t", "text": "buy 0.01 BTC" })).await?;
     let view = get(&app, "/threads/t").await?;
     let card = view.pointer("/interrupts/0/id").cloned();
@@ -223,7 +229,9 @@ async fn shown(app: &Router, thread: &str) -> Result<Vec<(String, String)>, BoxE
 async fn pln_w3_the_page_lists_the_sessions_of_a_person_and_shows_all_that_was_said() -> TestResult
 {
     let world = World::new()?;
-    let app = AgentRoutes::new(world.planner()?).router();
+    let app = AgentRoutes::new(world.planner()?)
+        .authenticate(AllowAll)
+        .router();
     let say = async |thread: &str, text: &str| {
         post(&app, &json!({ "thread": thread, "text": text })).await
     };

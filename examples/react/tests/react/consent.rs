@@ -13,7 +13,7 @@ use axum::Router;
 use fugato::{
     BoxError, Runner,
     agent::{React, ReactUpdate},
-    axum::AgentRoutes,
+    axum::{AgentRoutes, AllowAll},
     file::WriteFileArgs,
     sqlite::{SqliteLog, SqliteOptions, Synchronous, rusqlite::Connection},
     tool::{EffectClass, Registry, ToolContext, ToolFailure, ToolOutput, ToolSpec, async_tool_fn},
@@ -84,7 +84,7 @@ impl ConsentWorld for Folder {
         let memory = Arc::new(ToolEnvironment::new(self.notes.path()).notebook);
         let graph = graph(None, self.registry()?, memory, 8)?;
         let companion = ReactAgent::new(Runner::new(graph, Arc::new(self.store.restart()?)));
-        *lock(&self.router) = AgentRoutes::new(companion).router();
+        *lock(&self.router) = AgentRoutes::new(companion).authenticate(AllowAll).router();
         Ok(())
     }
 

@@ -8,5 +8,6 @@ mod cli;
 mod consent;
 mod crashes;
 mod failures;
+#[cfg(feature = "mcp")]
 mod mcp;
 mod scenario;

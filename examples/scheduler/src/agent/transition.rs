@@ -4,7 +4,7 @@ use std::sync::Arc;
 use fugato::{
     agent::candidates::Stagnation,
     prompt,
-    state::{Budget, ConversationUpdate, Message, PinnedBlock, Plan, PlanStep, ToolCall},
+    state::{Budget, ConversationUpdate, Message, PinnedBlock, Plan, PlanStep, State, ToolCall},
     tool::{Visibility, VisibilityUpdate, call_pair},
 };
 use serde_json::Value;

@@ -12,7 +12,7 @@ use async_trait::async_trait;
 use axum::Router;
 use fugato::{
     BoxError, RunnerOptions, ThreadId,
-    axum::AgentRoutes,
+    axum::{AgentRoutes, AllowAll},
     graph::machine::Fact,
     llm::{ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError},
     sqlite::{SqliteLog, SqliteOptions, Synchronous, rusqlite::Connection},
@@ -252,8 +252,9 @@ impl ConsentWorld for Room {
         let deps = deps.calendars(Calendars::shared(books.clone(), "home"));
         let (log, options) = (Arc::new(self.store.restart()?), RunnerOptions::default());
         let service = Service::new(&deps, log, options, 30)?;
-        let router =
-            AgentRoutes::new(ServedScheduler::new(service.clone(), books, "home")).router();
+        let router = AgentRoutes::new(ServedScheduler::new(service.clone(), books, "home"))
+            .authenticate(AllowAll)
+            .router();
         *lock(&self.open) = Some((router, service));
         Ok(())
     }

@@ -9,7 +9,7 @@ use axum::{
     http::{Request, StatusCode},
 };
 use fugato::{
-    axum::{AgentRoutes, Limits},
+    axum::{AgentRoutes, AllowAll, Limits},
     graph::RunnerOptions,
     store::MemoryLog,
 };
@@ -55,7 +55,11 @@ async fn desk() -> Fixture {
     let transfer = Transfer::new(store.clone(), "home", folder.path(), Lang::En);
     let routes = AgentRoutes::new(ServedScheduler::new(service, store.clone(), "home"));
     let limits = Limits::default().body(4000);
-    let app = routes.limits(limits).beside(transfer.routes()).router();
+    let app = routes
+        .limits(limits)
+        .beside(transfer.routes())
+        .authenticate(AllowAll)
+        .router();
     Fixture { app, store, folder }
 }
 

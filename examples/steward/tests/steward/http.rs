@@ -1,6 +1,6 @@
 //! The endpoints over their wire.
 use axum::{Router, http::StatusCode};
-use fugato::axum::{AccessDenied, AgentRoutes, Caller, Page, Parts, Tenant};
+use fugato::axum::{AccessDenied, AgentRoutes, AllowAll, Caller, Page, Parts, Tenant};
 use fugato_testkit::assert_contains;
 use fugato_testkit::consent::{TestRequest, TestResponse};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ struct Wire(Router);
 impl Wire {
     async fn new() -> (Self, StewardFixture) {
         let stage = StewardFixture::new().await;
-        let routes = AgentRoutes::new(ServedSteward(stage.clerk.clone()));
+        let routes = AgentRoutes::new(ServedSteward(stage.clerk.clone())).authenticate(AllowAll);
         let routes = routes
             .beside(http::routes(stage.clerk.clone()))
             .page(Page::chat());

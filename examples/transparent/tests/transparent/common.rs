@@ -13,7 +13,6 @@ use fugato::{
     archive::Archives,
     cron::{JobClock, Jobs},
     llm::ChatModel,
-    mcp::plugin::LoadedPlugins,
     store::{DocStore, MemoryDocs},
 };
 use fugato_testkit::{
@@ -29,6 +28,7 @@ use transparent::{
     deps::Deps,
     graph::{budgets, graph},
     open::archives,
+    plugins::LoadedPlugins,
     workspace::Workspace,
 };
 

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use axum::Router;
 use fugato::{
     BoxError,
-    axum::AgentRoutes,
+    axum::{AgentRoutes, AllowAll},
     cron::Job,
     sqlite::{SqliteLog, SqliteOptions, Synchronous, rusqlite::Connection},
 };
@@ -57,7 +57,7 @@ impl ConsentWorld for ServedProcess {
     async fn restart(&self) -> Result<(), BoxError> {
         self.home.reopen().await;
         let served = ServedTransparent::new(self.home.runner(), None);
-        *lock(&self.router) = AgentRoutes::new(served).router();
+        *lock(&self.router) = AgentRoutes::new(served).authenticate(AllowAll).router();
         Ok(())
     }
 

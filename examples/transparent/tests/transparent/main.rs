@@ -3,5 +3,6 @@
 mod agent;
 mod common;
 mod consent;
+#[cfg(feature = "plugins")]
 mod plugins;
 mod socket;

@@ -2,7 +2,7 @@
 //! after a lost connection.
 mod servers;
 
-use fugato::axum::AgentRoutes;
+use fugato::axum::{AgentRoutes, AllowAll};
 use fugato_testkit::assert_contains;
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
@@ -21,7 +21,8 @@ type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
 async fn server(stage: &Home) -> std::io::Result<String> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("ws://{}/ws/chat?thread=desk", listener.local_addr()?);
-    let routes = AgentRoutes::new(ServedTransparent::new(stage.runner(), None));
+    let agent = ServedTransparent::new(stage.runner(), None);
+    let routes = AgentRoutes::new(agent).authenticate(AllowAll);
     tokio::spawn(fugato::axum::serve(
         listener,
         routes,

@@ -10,7 +10,7 @@ use axum::{Json, Router, extract::State, routing::get};
 use fugato::{
     BoxError, MemoryLog, Runner,
     agent::{React, ReactLoop, ReactUpdate, Toolbox},
-    axum::{Agent, AgentRoutes, BadInput, UserMessage},
+    axum::{Agent, AgentRoutes, AllowAll, BadInput, UserMessage},
     state::ToolCall,
     tool::{EffectClass, GateChain, Registry, ToolSpec, confirm_writes},
 };
@@ -78,7 +78,9 @@ pub(crate) fn routes() -> Result<Router, BoxError> {
     let toolbox = Toolbox::new(registry).gates(GateChain::new().with(confirm_writes));
     let graph = ReactLoop::new(model.clone(), toolbox).build()?;
     let runner = Runner::new(graph, Arc::new(MemoryLog::default()));
-    let agent = AgentRoutes::new(GatedState { runner, model }).router();
+    let agent = AgentRoutes::new(GatedState { runner, model })
+        .authenticate(AllowAll)
+        .router();
     let files = Router::new()
         .route("/files", get(files))
         .with_state(written);

@@ -1,5 +1,5 @@
 //! Points in time as protocols write them.
-use fugato_state::Millis;
+use crate::Millis;
 
 const DAY: i64 = 86_400_000;
 /// The first and the last millisecond of the years that have four digits.
@@ -8,7 +8,7 @@ const LAST: Millis = 253_402_300_799_999;
 
 /// Formats a point in time by ISO 8601 in UTC, to the millisecond. Years have four digits; a time
 /// outside them becomes the nearest that can be written.
-pub(crate) fn iso_8601(at: Millis) -> String {
+pub fn iso_8601(at: Millis) -> String {
     let at = at.clamp(FIRST, LAST);
     let (day, rest) = (at.div_euclid(DAY), at.rem_euclid(DAY));
     let (year, month, date) = civil(day);
