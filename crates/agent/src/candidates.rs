@@ -1,11 +1,15 @@
 //! A search for small changes that help: each is tried, and a model only chooses among them.
+//!
+//! A [`SearchSpace`] enumerates changes against its problems and simulates each of them exactly.
+//! [`Search`] keeps those that help, the best first, and last the choice to change nothing.
+//! [`Stagnation`] counts how often a [`signal`] of the state stayed the same.
 mod effect;
 mod search;
 mod signal;
 
 pub use effect::ChangeEffect;
-pub use search::{Advice, Candidate, Findings, Search};
-pub use signal::{ProgressSignal, Stagnation};
+pub use search::{Candidate, Findings, Search};
+pub use signal::{Stagnation, signal};
 
 /// The space of small changes that a [`Search`] tries to repair: a schedule, a plan, a layout.
 ///
@@ -65,19 +69,15 @@ pub trait SearchSpace {
         0.0
     }
 
-    /// Returns the room for changes. It is called only if there are problems.
-    fn room(&self, _diagnosis: &Self::Diagnosis) -> ChangeCapacity {
-        ChangeCapacity::Tight
+    /// Returns true if there is no room for any change: nothing is tried. It is called only if
+    /// there are problems.
+    fn is_locked(&self, _diagnosis: &Self::Diagnosis) -> bool {
+        false
     }
-}
 
-/// The room for changes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangeCapacity {
-    /// Enough that a person may find a way if no candidate helps.
-    Loose,
-    /// Some room.
-    Tight,
-    /// No room: nothing is tried.
-    Locked,
+    /// Returns true if there is enough room that a person may find a way if no candidate helps. It
+    /// is called only if none does.
+    fn is_loose(&self, _diagnosis: &Self::Diagnosis) -> bool {
+        false
+    }
 }

@@ -1,16 +1,21 @@
 //! Fallbacks: the replacements for a node or graph that fails, and their limits.
+//!
+//! A [`FallbackChain`] is a node that tries others in order, in the same task; a [`GraphFallback`]
+//! lets another graph or a function go on in the same thread. Both inherit the receipts of effects,
+//! and refuse a replacement that would not see them.
 mod graph;
 
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
-use fugato_graph::{BoxError, Context, IntoNode, IntoUpdates, Node, Note, Outcome};
+use fugato_graph::{BoxError, Context, IntoNode, IntoUpdates, Node, Outcome, RunError};
 use fugato_state::State;
-use fugato_stream::EventKind;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-pub use graph::{FallbackError, GraphFallback};
+use crate::text::{custom, explain};
+
+pub use graph::GraphFallback;
 
 /// A fall: the failure of one link, and the link that was tried instead.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,7 +41,7 @@ pub struct FallbackStep {
 /// *Contract*
 /// - **in order**: a node is tried if all before it have failed; after a success no other is tried.
 /// - **receipts are inherited**: an effect of one node is not repeated by the next one.
-/// - **no blind rule**: after a side effect a rule is refused, with [`UnseenEffects`].
+/// - **no blind rule**: after a side effect a rule is refused, with [`FallbackError::UnseenEffects`].
 /// - **asking is no failure**: a node that asks a question has not failed.
 pub struct FallbackChain<S: State> {
     links: Vec<(String, Link<S>)>,
@@ -53,19 +58,26 @@ type Rule<S> =
 pub(crate) type RecordFallback<S> =
     dyn Fn(&FallbackStep) -> Vec<<S as State>::Update> + Send + Sync;
 
-/// A refused fallback: effects were performed that it cannot see, so it might repeat them, or
-/// decide as if they had not happened.
+/// The error of a chain, or of a graph with a fallback.
 #[derive(Debug, thiserror::Error)]
-#[error("{to:?} cannot take over: it does not see that these effects were performed: {}", .effects.join(", "))]
 #[non_exhaustive]
-pub struct UnseenEffects {
-    /// The name of the refused fallback.
-    pub to: String,
-    /// The keys of the effects that were performed, or may have been.
-    pub effects: Vec<String>,
-    /// The error that led to the fallback.
-    #[source]
-    pub why: BoxError,
+pub enum FallbackError {
+    /// The error of a run that did not end well.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// A refused fallback: effects were performed that it cannot see, so it might repeat them, or
+    /// decide as if they had not happened.
+    #[error("{to:?} cannot take over: it does not see that these effects were performed: {}", .effects.join(", "))]
+    #[non_exhaustive]
+    UnseenEffects {
+        /// The name of the refused fallback.
+        to: String,
+        /// The keys of the effects that were performed, or may have been.
+        effects: Vec<String>,
+        /// The error that led to the fallback.
+        #[source]
+        why: BoxError,
+    },
 }
 
 impl<S: State> FallbackChain<S> {
@@ -129,7 +141,8 @@ impl<S: State> FallbackChain<S> {
                         name.clone(),
                         failed.unwrap_or_else(|| "it came first".into()),
                     );
-                    return Err(Failure::Last(UnseenEffects { to, effects, why }.into()));
+                    let refused = FallbackError::UnseenEffects { to, effects, why };
+                    return Err(Failure::Last(refused.into()));
                 }
                 let updates = rule(cx.state(), falls).map_err(Failure::Next)?;
                 Ok(Outcome::done(updates))
@@ -143,9 +156,10 @@ impl<S: State> FallbackChain<S> {
         };
         let record = |fall| self.record.as_ref().map_or(vec![], |record| record(fall));
         let recorded = falls.iter().flat_map(record);
+        let noted = falls.iter().map(|fall| custom("fell_back", json!(fall)));
         Outcome::Done {
             updates: recorded.chain(updates).collect(),
-            notes: falls.iter().map(fell_back).chain(notes).collect(),
+            notes: noted.map(Into::into).chain(notes).collect(),
         }
     }
 }
@@ -192,25 +206,11 @@ pub(crate) fn fell(
     to: &str,
     error: &(dyn std::error::Error + Send + Sync + 'static),
 ) -> FallbackStep {
-    let mut reason = error.to_string();
-    let mut source = error.source();
-    while let Some(cause) = source {
-        reason = format!("{reason}: {cause}");
-        source = cause.source();
-    }
     FallbackStep {
         from: from.to_owned(),
         to: to.to_owned(),
-        reason,
+        reason: explain(error),
     }
-}
-
-/// Returns the durable note of a fall.
-fn fell_back(fall: &FallbackStep) -> Note {
-    Note(EventKind::Custom {
-        name: "fell_back".into(),
-        data: json!(fall),
-    })
 }
 
 impl<S: State> fmt::Debug for FallbackChain<S> {

@@ -1,12 +1,19 @@
 //! Planned work: the planner, the steps, and the graph that carries the steps out.
 //!
-//! A [`PlannedWork`] asks a planner, carries out one step after the other, and asks again if its
-//! [`Executor`] requires it. A question to a person is an interrupt; a tool call goes through its
+//! A [`PlannedWork`] asks a planner, carries out one step after the other, and asks again when its
+//! [`PlanningMode`] says so. A question to a person is an interrupt; a tool call goes through its
 //! gates and its effect. A step is saved when it begins and when it ends.
+//!
+//! Around it: [`DirectReply`] answers small talk before anything is planned, [`Preflight`] looks up
+//! the [`LiveFacts`] that a plan needs, and [`WriteLedger`] lets a loop of model and tools take over
+//! from a plan without repeating its actions.
 mod decide;
+mod direct;
 mod document;
-mod executor;
+mod ledger;
+mod mode;
 mod perform;
+mod preflight;
 mod rules;
 mod step;
 mod work;
@@ -20,15 +27,19 @@ use fugato_graph::{
 use fugato_llm::{ChatModel, Profile, Timeout};
 use fugato_memory::{ExecutionStatus, PendingQuestion};
 use fugato_state::Millis;
-use fugato_stream::EventKind;
 use serde_json::json;
 
-use crate::{Embeds, Toolbox, trace::recorded};
+use crate::{Embeds, Toolbox, text::custom, trace::recorded};
 
-pub use executor::{AnswerContext, Executor, NextBatch, PlanThenReplan, PlannerQuestion, Replan};
+pub(crate) use ledger::ALREADY;
+
+pub use direct::DirectReply;
+pub use ledger::{WriteLedger, handover, written};
+pub use mode::{PlannerQuestion, PlanningMode, Replan};
+pub use preflight::{FACT_UNKNOWN, FactState, LiveFacts, Preflight};
 pub use rules::PlanRules;
 pub use step::{StepDraft, StepKind, StepOutcome, StepStatus, WorkStep};
-pub use work::{PlanProgress, WorkChange, WorkUpdate};
+pub use work::{PlanProgress, WorkUpdate};
 
 const LOOK: &str = "look";
 const DECIDE: &str = "planner";
@@ -60,7 +71,7 @@ const QUESTION: &str = "I need more to go on. What should I know?";
 ///   [`ExecutionStatus::may_become`] allows.
 /// - **finished steps are kept**: a new plan replaces only the steps that have not begun.
 /// - **consent is enforced**: a step that needs it, by its own mark or by a gate, waits for it.
-/// - **reports are receipts**: an answer begins with the [`RunReport`](crate::RunReport) of the writes
+/// - **reports are receipts**: an answer begins with the [`RunReport`](crate::reply::RunReport) of the writes
 ///   that were done and of those that were not; a model's words that claim more are left out.
 /// - **an honest end**: after 12 steps the work fails with an error. If there is no plan, the
 ///   thread goes to the node of [`on_planner_failure`](Self::on_planner_failure), with the reason.
@@ -80,7 +91,7 @@ pub struct PlannedWork<S: Embeds<PlanProgress>> {
 struct Parts<S: Embeds<PlanProgress>> {
     model: Option<Arc<dyn ChatModel>>,
     rules: Option<Arc<dyn PlanRules<S>>>,
-    executor: Arc<dyn Executor>,
+    mode: PlanningMode,
     toolbox: Toolbox<S>,
     looks: bool,
     context: Box<dyn Fn(&S) -> String + Send + Sync>,
@@ -92,30 +103,22 @@ struct Parts<S: Embeds<PlanProgress>> {
 }
 
 impl<S: Embeds<PlanProgress>> PlannedWork<S> {
-    /// Creates work that this model plans, with this executor and these tools.
-    pub fn new(
-        model: impl ChatModel + 'static,
-        executor: impl Executor + 'static,
-        toolbox: Toolbox<S>,
-    ) -> Self {
+    /// Creates work that this model plans, in this mode, with these tools.
+    pub fn new(model: impl ChatModel + 'static, mode: PlanningMode, toolbox: Toolbox<S>) -> Self {
         let model = Arc::new(Timeout::new(model));
-        Self::with(Some(model), Arc::new(executor), toolbox)
+        Self::with(Some(model), mode, toolbox)
     }
 
     /// Creates work that rules plan, reason and answer for: no model is asked.
     pub fn by_rules(
         rules: impl PlanRules<S> + 'static,
-        executor: impl Executor + 'static,
+        mode: PlanningMode,
         toolbox: Toolbox<S>,
     ) -> Self {
-        Self::with(None, Arc::new(executor), toolbox).rules(rules)
+        Self::with(None, mode, toolbox).rules(rules)
     }
 
-    fn with(
-        model: Option<Arc<dyn ChatModel>>,
-        executor: Arc<dyn Executor>,
-        toolbox: Toolbox<S>,
-    ) -> Self {
+    fn with(model: Option<Arc<dyn ChatModel>>, mode: PlanningMode, toolbox: Toolbox<S>) -> Self {
         let within = |seconds, max_tokens| Profile {
             timeout: Some(Duration::from_secs(seconds)),
             max_tokens,
@@ -129,7 +132,7 @@ impl<S: Embeds<PlanProgress>> PlannedWork<S> {
             parts: Parts {
                 model,
                 rules: None,
-                executor,
+                mode,
                 toolbox: toolbox.confirm_if(marked),
                 looks: false,
                 context: Box::new(|_| String::new()),
@@ -208,7 +211,7 @@ impl<S: Embeds<PlanProgress>> PlannedWork<S> {
         let parts = Arc::new(self.parts);
         let after = next.to_owned();
         let fallback = self.fallback.unwrap_or_else(|| after.clone());
-        let executor = Arc::clone(&parts.executor);
+        let mode = parts.mode;
         let toolbox = parts.toolbox.clone();
         let after_step = {
             let after = after.clone();
@@ -216,7 +219,7 @@ impl<S: Embeds<PlanProgress>> PlannedWork<S> {
                 ExecutionStatus::Completed | ExecutionStatus::Failed => after.clone(),
                 // The look of this step was too old.
                 _ if state.part().running().is_some() => again.to_owned(),
-                _ if executor.asks(state.part()).is_some() => again.to_owned(),
+                _ if mode.asks(state.part()).is_some() => again.to_owned(),
                 _ => BEGIN.to_owned(),
             }
         };
@@ -378,11 +381,6 @@ fn waiting(question: &str, since: Millis) -> PendingQuestion {
         missing: vec![],
         since,
     }
-}
-
-fn custom(name: &str, data: serde_json::Value) -> EventKind {
-    let name = name.to_owned();
-    EventKind::Custom { name, data }
 }
 
 /// The node that asks the person, and stores the answer.

@@ -1,6 +1,12 @@
 //! The loop of model and tools: a node for one model call, a node for one round of tools, and the
 //! edges between them.
+//!
+//! [`agent`] makes all of it in one expression. [`ReactLoop`] builds the graph, [`Assistant`] talks to it with messages and replies, and
+//! [`React`] is its state, or the part of a larger one. A [`CycleDetector`] ends a run that only
+//! repeats itself.
 mod act;
+mod agent;
+mod cycle;
 mod entry;
 mod finish;
 mod init;
@@ -20,14 +26,15 @@ use fugato_llm::{ChatModel, ChatRequest, DecisionStyle, Profile, Timeout};
 use fugato_state::Message;
 
 use crate::{
-    CycleDetector, Embeds, ModelFailure, Toolbox,
+    Embeds, Toolbox,
+    decision::ModelFailure,
     trace::{RecordedModel, recorded},
-    with_note_receipt,
 };
 
+pub use agent::{Agent, agent};
+pub use cycle::CycleDetector;
 pub use entry::{Assistant, ReplyError};
 pub use state::{React, ReactMetadata, ReactReply, ReactRun, ReactUpdate, StopReason};
-pub use words::StopWords;
 
 /// The names of the nodes.
 pub(crate) const INIT: &str = "init_state";
@@ -49,7 +56,7 @@ const PATIENCE: Duration = Duration::from_secs(180);
 /// `agent` asks the model once. `tools` carries out the calls of that answer, and nothing else.
 /// After the maximum number of rounds the model answers without tools. Repeated calls with the same
 /// results end the run, and so do repeated empty answers. Every end has a reply. If something was
-/// written, or was to be written and was not, the reply begins with the [`RunReport`](crate::RunReport)
+/// written, or was to be written and was not, the reply begins with the [`RunReport`](crate::reply::RunReport)
 /// of it.
 ///
 /// The crate's README has an example. [`build`](Self::build) makes a graph of the loop, and
@@ -71,7 +78,7 @@ pub struct ReactLoop<S: Embeds<React> = React> {
 
 /// The rules that decide without a model.
 type Rules = dyn Fn(&ChatRequest, Option<&ModelFailure>) -> Message + Send + Sync;
-type Words = dyn Fn(&str) -> StopWords + Send + Sync;
+type Words = dyn Fn(&str, StopReason, &ReactMetadata) -> String + Send + Sync;
 
 /// The options of the loop.
 struct LoopOptions<S> {
@@ -122,7 +129,7 @@ impl<S: Embeds<React>> ReactLoop<S> {
                 answers_after_loop: false,
                 explains_silence: false,
                 speaks: true,
-                words: Box::new(StopWords::of),
+                words: Box::new(|said, reason, metadata| reason.told(said, metadata)),
             },
         }
     }
@@ -162,8 +169,10 @@ impl<S: Embeds<React>> ReactLoop<S> {
         pub fn detector(detector: CycleDetector) { manner.detector = detector }
 
         /// Sets the explanation of a run that stops without words of the model. The function gets
-        /// the person's last message; the default is [`StopWords::of`].
-        pub fn words(words: impl Fn(&str) -> StopWords + Send + Sync + 'static) {
+        /// the person's last message; the default is [`StopReason::told`].
+        pub fn words(
+            words: impl Fn(&str, StopReason, &ReactMetadata) -> String + Send + Sync + 'static,
+        ) {
             manner.words = Box::new(words)
         }
     }
@@ -199,7 +208,9 @@ impl<S: Embeds<React>> ReactLoop<S> {
         self
     }
 
-    /// Sets a node that stores notes when a run begins. Its failure does not stop the run.
+    /// Sets a node that stores notes when a run begins, such as
+    /// [`remember`](crate::memory::remember). Its failure does not stop the run. Words that claim a
+    /// note need its [`ReactUpdate::Remembered`].
     #[must_use]
     pub fn memory_trigger<M>(mut self, node: impl IntoNode<S, M>) -> Self {
         self.memory = Some(Arc::new(node.into_node()));
@@ -262,21 +273,16 @@ fn after_agent(react: &React) -> &'static str {
     }
 }
 
-/// A node whose failure is logged and changes nothing. A note that it stored is noted in the state,
-/// as the receipt of words that claim it.
+/// A node whose failure is logged and changes nothing.
 struct OptionalNode<S: Embeds<React>>(Arc<dyn Node<S>>);
 
 #[async_trait]
 impl<S: Embeds<React>> Node<S> for OptionalNode<S> {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let task = cx.task();
-        let outcome = self.0.run(cx).await.unwrap_or_else(|error| {
+        Ok(self.0.run(cx).await.unwrap_or_else(|error| {
             tracing::warn!(task, %error, "optional node failed");
             Outcome::done([])
-        });
-        Ok(with_note_receipt(
-            outcome,
-            S::embed(ReactUpdate::Remembered),
-        ))
+        }))
     }
 }

@@ -1,7 +1,11 @@
 //! Actions in an order that the program fixes: neither a model nor a client can add one.
+//!
+//! [`GuardedSequences`] names the tools of each action, in order. An [`ActionRequest`] is carried
+//! out step by step, each behind the gates of its tool, and [`Actions`] is the part of the state
+//! that says how far it is.
 mod state;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, BuildError, Context, END, Graph, GraphBuilder, Node, Outcome};
@@ -9,7 +13,7 @@ use fugato_state::{ToolCall, ToolStatus};
 use fugato_tool::AnsweredCall;
 use serde_json::{Map, Value};
 
-use crate::{Embeds, RoundOutcome, Toolbox, toolbox::finished};
+use crate::{Embeds, Toolbox, toolbox::finished};
 
 pub use state::{ActionDone, ActionEnd, ActionRequest, Actions, ActionsUpdate};
 
@@ -167,11 +171,8 @@ impl<S: Embeds<Actions>> Node<S> for Act<S> {
             .execute(&cx, std::slice::from_ref(call))
             .await?
         {
-            RoundOutcome::Asks(questions) => {
-                let memo = None;
-                return Ok(Outcome::Ask { memo, questions });
-            }
-            RoundOutcome::Done(called) => called,
+            ControlFlow::Continue(called) => called,
+            ControlFlow::Break(asks) => return Ok(asks),
         };
         let is_last = actions.done.len() + 1 == actions.steps.len();
         let notes: Vec<_> = called.iter().map(finished).collect();

@@ -1,13 +1,21 @@
 //! The tools of an agent, and the execution of their calls.
+//!
+//! A [`Toolbox`] joins a registry of tools with gates, visibility and keys, and carries out rounds
+//! of calls in effects, so that a crash repeats nothing. Loops, plans and sequences call through
+//! it; a node of your own calls [`Toolbox::execute`], and [`Toolbox::one_call`] is a node for one
+//! call. A [`ToolUse`] is what a state keeps of a call.
+mod gate;
 mod receipt;
+mod tool_use;
 
 use std::{
     collections::{BTreeMap, HashSet},
+    ops::ControlFlow,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
-use fugato_graph::{BoxError, BudgetUnit, Context, Effect, EffectError, Note, digest};
+use fugato_graph::{BoxError, BudgetUnit, Context, Effect, EffectError, Note, Outcome, digest};
 use fugato_state::{Question, State, ToolCall, ToolSchema};
 use fugato_stream::EventKind;
 use fugato_tool::{
@@ -18,6 +26,8 @@ use fugato_tool::{
 use serde_json::Value;
 
 use receipt::Receipt;
+
+pub use tool_use::ToolUse;
 
 /// The tools of an agent, with the conditions for their calls.
 ///
@@ -46,17 +56,6 @@ pub struct Toolbox<S: State> {
 type Confirm<S> = dyn Fn(&S, &ToolCall) -> bool + Send + Sync;
 type VisibleTools<S> = dyn Fn(&S) -> Visibility + Send + Sync;
 type Key<S> = dyn Fn(&S, &ToolCall) -> String + Send + Sync;
-
-/// The progress of a round of calls.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum RoundOutcome<U> {
-    /// Nothing was done yet: a person has to confirm these calls first. The node returns the
-    /// questions as its outcome, and is called again with the answers.
-    Asks(Vec<Question>),
-    /// Every call has its result, in the order of the calls.
-    Done(Vec<AnsweredCall<U>>),
-}
 
 /// The default timeout of an action.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -184,7 +183,9 @@ impl<S: State> Toolbox<S> {
         visible.any(|spec| spec.access == Access::Write)
     }
 
-    /// Carries out the calls of a round, or returns the questions that come first.
+    /// Carries out the calls of a round, and continues with their results, in the order of the
+    /// calls. If a person has to confirm some of them first, nothing is done, and it breaks with
+    /// the questions: the outcome that the node returns. The node is called again with the answers.
     ///
     /// Effects are keyed within the node's own task: a repeated call of this method gets the
     /// receipts.
@@ -192,7 +193,7 @@ impl<S: State> Toolbox<S> {
         &self,
         cx: &Context<S>,
         calls: &[ToolCall],
-    ) -> Result<RoundOutcome<S::Update>, BoxError> {
+    ) -> Result<ControlFlow<Outcome<S::Update>, Vec<AnsweredCall<S::Update>>>, BoxError> {
         let mut round = self.round(calls, cx.state());
         let cards: Vec<ConfirmCard> = round.cards().cloned().collect();
         let mut questions = vec![];
@@ -206,14 +207,15 @@ impl<S: State> Toolbox<S> {
             }
         }
         if !questions.is_empty() {
-            return Ok(RoundOutcome::Asks(questions));
+            let memo = None;
+            return Ok(ControlFlow::Break(Outcome::Ask { memo, questions }));
         }
         let sight = RoundState::of(cx);
         let done = round.run(|admitted| self.act(cx, &sight, admitted)).await?;
         // Calls that were settled without an effect begin and end in the stream, too.
         let settled = done.iter().filter(|called| !sight.began(&called.call.id));
         settled.for_each(|called| began(cx, &called.call, String::new()));
-        Ok(RoundOutcome::Done(done))
+        Ok(ControlFlow::Continue(done))
     }
 
     /// Carries out one call, as often as the class of its tool allows.

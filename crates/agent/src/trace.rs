@@ -1,10 +1,14 @@
 //! The calls of models while a node runs, stored in the log of the thread.
+//!
+//! A [`RecordedModel`] in a node that is [`recorded`] leaves a [`ModelCall`] for each request: the
+//! models that were tried, their durations and errors, and the words if they are to be kept.
+//! [`model_calls`] reads them from the trace of a task.
 mod call;
 mod recorded;
 mod watched;
 
 pub use call::{ModelCall, model_calls};
-pub use recorded::{RecordCalls, recorded};
+pub use recorded::recorded;
 pub use watched::RecordedModel;
 
 use std::sync::{Arc, Mutex, PoisonError};

@@ -1,7 +1,6 @@
 //! The candidate search in a domain of its own: boxes that are too heavy.
 use fugato_agent::candidates::{
-    Advice, Candidate, ChangeCapacity, ChangeEffect, Findings, ProgressSignal, Search, SearchSpace,
-    Stagnation,
+    Candidate, ChangeEffect, Findings, Search, SearchSpace, Stagnation, signal,
 };
 use proptest::prelude::*;
 
@@ -12,7 +11,8 @@ struct Boxes {
     weights: Vec<Vec<u32>>,
     sealed: Vec<usize>,
     most: u32,
-    room: ChangeCapacity,
+    is_locked: bool,
+    is_loose: bool,
 }
 
 /// The move of a weight from one box to another.
@@ -31,7 +31,8 @@ impl Boxes {
             weights: weights.into_iter().collect(),
             sealed: vec![],
             most,
-            room: ChangeCapacity::Tight,
+            is_locked: false,
+            is_loose: false,
         }
     }
 
@@ -92,8 +93,12 @@ impl SearchSpace for Boxes {
         f64::from(there.sum::<u32>())
     }
 
-    fn room(&self, _: &Sums) -> ChangeCapacity {
-        self.room
+    fn is_locked(&self, _: &Sums) -> bool {
+        self.is_locked
+    }
+
+    fn is_loose(&self, _: &Sums) -> bool {
+        self.is_loose
     }
 }
 
@@ -115,7 +120,7 @@ fn sch_107_what_helps_is_kept_and_ranked() {
     let mut boxes = Boxes::new(10, [vec![8, 4], vec![1], vec![], vec![9]]);
     let findings = search(&mut boxes);
     assert_eq!(findings.problem, Some(0));
-    assert_eq!(findings.advice, Advice::Change);
+    assert!(!findings.is_forced);
     // The last box would become too heavy, and a shorter distance is better.
     assert_eq!(
         carries(&findings),
@@ -161,7 +166,7 @@ fn sch_108_only_the_best_are_kept_and_each_is_worth_something() {
     assert_eq!(carries(&kept), [Some((0, 0, 1)), Some((0, 1, 1)), None]);
     let dear = Search::default().least(100.0).run(&mut boxes);
     assert_eq!(carries(&dear), [None]);
-    assert_eq!(dear.advice, Advice::Forced);
+    assert!(dear.is_forced);
 }
 
 /// Both boxes are repaired by moving 6 over the same distance; the second one is worse.
@@ -204,7 +209,7 @@ fn sch_108_among_equals_the_worse_problem_goes_first_and_then_the_earlier() {
 fn sch_109_changing_nothing_is_always_a_choice() {
     let mut fine = Boxes::new(10, [vec![8], vec![4]]);
     let findings = search(&mut fine);
-    assert_eq!((findings.problem, findings.advice), (None, Advice::Close));
+    assert_eq!((findings.problem, findings.is_forced), (None, false));
     let close = Candidate {
         proposal: None,
         effect: ChangeEffect::Close,
@@ -216,17 +221,18 @@ fn sch_109_changing_nothing_is_always_a_choice() {
 
 #[test]
 fn sch_109_what_cannot_be_repaired_is_forced_unless_there_is_room() {
-    for (room, advice) in [
-        (ChangeCapacity::Locked, Advice::Forced),
-        (ChangeCapacity::Tight, Advice::Forced),
-        (ChangeCapacity::Loose, Advice::Close),
+    for (is_locked, is_loose, is_forced) in [
+        (true, false, true),
+        (false, false, true),
+        (false, true, false),
     ] {
         let mut stuck = Boxes {
-            room,
+            is_locked,
+            is_loose,
             ..Boxes::new(10, [vec![11], vec![10]])
         };
         let findings = search(&mut stuck);
-        assert_eq!((findings.problem, findings.advice), (Some(0), advice));
+        assert_eq!((findings.problem, findings.is_forced), (Some(0), is_forced));
         assert_eq!(carries(&findings), [None]);
     }
 }
@@ -235,7 +241,7 @@ fn sch_109_what_cannot_be_repaired_is_forced_unless_there_is_room() {
 #[test]
 fn sch_105_a_locked_terrain_is_not_searched() {
     let mut locked = Boxes {
-        room: ChangeCapacity::Locked,
+        is_locked: true,
         ..Boxes::new(10, [vec![8, 4], vec![]])
     };
     assert_eq!(carries(&search(&mut locked)), [None]);
@@ -255,21 +261,22 @@ fn sch_107_effects_by_hand() {
 
 #[test]
 fn sch_110_equal_signals_in_a_row_are_counted() {
-    let signal = |problems: u32, ratio: f64| {
-        let signal = ProgressSignal::new().with("problems", problems);
-        signal.with_share("ratio", ratio).with("room", "a;b=c")
+    let line = |problems: u32, ratio: f64| {
+        let ratio = format!("{ratio:.2}");
+        signal(&[
+            ("problems", &problems),
+            ("ratio", &ratio),
+            ("room", &"a;b=c"),
+        ])
     };
-    assert_eq!(
-        signal(2, 0.5).to_string(),
-        "problems=2;ratio=0.50;room=a_b_c"
-    );
+    assert_eq!(line(2, 0.5), "problems=2;ratio=0.50;room=a_b_c");
     let mut standing = Stagnation::default();
     let seen: Vec<u32> = [(2, 0.5), (2, 0.501), (2, 0.5), (1, 0.5), (2, 0.5)]
-        .map(|(problems, ratio)| standing.observe(signal(problems, ratio)))
+        .map(|(problems, ratio)| standing.observe(line(problems, ratio)))
         .to_vec();
     assert_eq!(seen, [0, 1, 2, 0, 0]);
     // An empty signal is no sign of stagnation.
-    assert_eq!(Stagnation::default().observe(ProgressSignal::new()), 0);
+    assert_eq!(Stagnation::default().observe(signal(&[])), 0);
 }
 
 fn boxes() -> impl Strategy<Value = Boxes> {
@@ -297,7 +304,7 @@ proptest! {
         let (close, changes) = findings.candidates.split_last().unwrap();
         prop_assert_eq!((close.proposal, close.effect), (None, ChangeEffect::Close));
         prop_assert!(changes.len() <= 5);
-        prop_assert_eq!(findings.advice == Advice::Change, !changes.is_empty());
+        prop_assert!(changes.is_empty() || !findings.is_forced);
         for change in changes {
             let mut followed = boxes.clone();
             prop_assert_eq!(followed.carry(change.proposal.unwrap()), Some(()));
@@ -343,6 +350,6 @@ proptest! {
             prop_assert!(now < problems);
             problems = now;
         }
-        prop_assert!(search(&mut boxes).advice != Advice::Change);
+        prop_assert_eq!(carries(&search(&mut boxes)), [None]);
     }
 }

@@ -1,7 +1,7 @@
 //! A summary takes the place of older messages, or everything stays as it is.
 use std::sync::Arc;
 
-use fugato_agent::compact::{
+use fugato_agent::memory::{
     Compact, CompactLayers, Compactable, CompactionInput, CompactionStatistics, LayeredMemory,
     compactions,
 };

@@ -2,9 +2,9 @@
 use std::sync::Arc;
 
 use fugato_agent::{
-    Embeds, React, ReactLoop, ReactUpdate, Takeover, ToolUse, Toolbox, WriteLedger, handover,
-    plan::{PlanProgress, PlanThenReplan, PlannedWork, WorkUpdate},
-    written,
+    Embeds, React, ReactLoop, ReactUpdate, Toolbox,
+    plan::{PlanProgress, PlannedWork, PlanningMode, WorkUpdate, WriteLedger, handover, written},
+    toolbox::ToolUse,
 };
 use fugato_graph::{Answers, BoxError, Context, END, Graph, RunResult, Runner};
 use fugato_state::{State, ThreadId, ToolCall};
@@ -62,16 +62,6 @@ impl Embeds<React> for WriteState {
     }
 }
 
-impl Takeover for WriteState {
-    fn request(&self) -> String {
-        "1".into()
-    }
-
-    fn done(&self) -> &[ToolUse] {
-        &self.done
-    }
-}
-
 #[derive(Deserialize, schemars::JsonSchema)]
 struct Much {
     much: String,
@@ -93,17 +83,21 @@ fn toolbox() -> Result<Toolbox<WriteState>, BoxError> {
             *much = text.trim_start_matches('0').into();
         }
     };
-    Ok(WriteLedger::new(registry).alike(whole).toolbox())
+    let ledger = WriteLedger::new(registry, |_: &WriteState| "1".into());
+    Ok(ledger.earlier(|state| &state.done).alike(whole).toolbox())
 }
 
 fn runner(model: &Scripted) -> Result<Runner<WriteState>, BoxError> {
     let toolbox = toolbox()?;
-    let work = PlannedWork::new(model.clone(), PlanThenReplan::default(), toolbox.clone());
+    let work = PlannedWork::new(model.clone(), PlanningMode::default(), toolbox.clone());
     let graph = Graph::<WriteState>::starting_at("planner");
     let graph = work.on_planner_failure("over").add_to(graph, END);
     let graph = graph
         .node("over", async |cx: Context<WriteState>| {
-            Change::Loop(ReactUpdate::user(handover(cx.state())))
+            Change::Loop(ReactUpdate::user(handover(
+                &cx.state().work,
+                &cx.state().done,
+            )))
         })
         .edge("over", "init_state");
     let graph = ReactLoop::new(model.clone(), toolbox).add_to(graph, END);

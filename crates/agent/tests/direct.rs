@@ -1,7 +1,7 @@
 //! A model answers at once, or leaves the message to the next node.
 use std::{sync::Arc, time::Duration};
 
-use fugato_agent::{DirectReply, React, ReactUpdate};
+use fugato_agent::{React, ReactUpdate, plan::DirectReply};
 use fugato_graph::{BoxError, END, Graph, Runner};
 use fugato_llm::Timeout;
 use fugato_state::ThreadId;

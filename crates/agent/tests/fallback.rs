@@ -4,7 +4,7 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use fugato_agent::{FallbackChain, FallbackError, FallbackStep, GraphFallback, UnseenEffects};
+use fugato_agent::fallback::{FallbackChain, FallbackError, FallbackStep, GraphFallback};
 use fugato_graph::{BoxError, Context, END, Effect, Graph, RunResult, Runner};
 use fugato_state::{State, ThreadId};
 use fugato_store::MemoryLog;
@@ -126,11 +126,13 @@ async fn pln_w9_a_rule_is_refused_after_a_side_effect_that_it_cannot_see() -> Te
             Say("by rule".into())
         });
     let error = one(chain)?.start(&thread(), vec![]).await.unwrap_err();
-    let source =
-        std::error::Error::source(&error).and_then(|error| error.downcast_ref::<UnseenEffects>());
-    let unseen = source.ok_or("another error")?;
+    let source = std::error::Error::source(&error);
+    let refused = source.and_then(|error| error.downcast_ref::<FallbackError>());
+    let Some(FallbackError::UnseenEffects { to, effects, .. }) = refused else {
+        panic!("another error: {error:?}");
+    };
     assert_eq!(
-        (unseen.to.as_str(), &unseen.effects[..]),
+        (to.as_str(), &effects[..]),
         ("rules", &["fee".to_owned()][..])
     );
     assert_eq!(count.load(Ordering::SeqCst), 1);
@@ -190,10 +192,10 @@ async fn pln_w9_another_graph_is_refused_after_an_effect_of_a_task() -> TestResu
     let [main, backup] = graphs(&count, false, false)?;
     let chain = GraphFallback::graph(main, "legacy", backup);
     let error = chain.start(&thread(), vec![]).await.unwrap_err();
-    let FallbackError::Unseen(unseen) = error else {
+    let FallbackError::UnseenEffects { effects, .. } = error else {
         panic!("another error: {error}");
     };
-    assert_eq!(unseen.effects, ["pay#1/fee"]);
+    assert_eq!(effects, ["pay#1/fee"]);
     assert_eq!(count.load(Ordering::SeqCst), 1);
     Ok(())
 }
@@ -220,7 +222,7 @@ async fn stw_t12_without_a_side_effect_another_graph_or_a_function_takes_over() 
     });
     let refused = chain.start(&thread(), vec![]).await;
     assert!(
-        matches!(refused, Err(FallbackError::Unseen(_))),
+        matches!(refused, Err(FallbackError::UnseenEffects { .. })),
         "{refused:?}"
     );
     Ok(())

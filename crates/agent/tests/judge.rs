@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use fugato_agent::{
-    judge::{DecisionState, DecisionUpdate, Inquiry, Judge},
+    decision::{DecisionState, DecisionUpdate, Inquiry, Judge},
     trace::{RecordedModel, model_calls},
 };
 use fugato_graph::{BoxError, END, Graph, Runner};

@@ -1,7 +1,7 @@
 //! Data of a person is recalled and stored, and changes that cannot be stored are kept.
 use std::sync::Arc;
 
-use fugato_agent::{RecallPerson, SavePerson};
+use fugato_agent::memory::{recall_person, save_person};
 use fugato_graph::{END, Graph, Runner};
 use fugato_memory::{MemoryUpdate, PersonCopy, PersonLayers, PersonUpdate, TaskUpdate};
 use fugato_state::ThreadId;
@@ -20,9 +20,9 @@ fn runner(
 ) -> Result<Runner<PersonCopy>, fugato_graph::BuildError> {
     let whose = move |_: &PersonCopy| whose.to_owned();
     let graph = Graph::<PersonCopy>::starting_at("recall")
-        .node("recall", RecallPerson::new(layers.clone(), whose))
+        .node("recall", recall_person(layers.clone(), whose))
         .edge("recall", "save")
-        .node("save", SavePerson::new(layers.clone(), whose))
+        .node("save", save_person(layers.clone(), whose))
         .edge("save", END)
         .build()?;
     Ok(Runner::new(graph, Arc::new(MemoryLog::default())))

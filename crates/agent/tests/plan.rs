@@ -1,4 +1,4 @@
-//! Planned work, with both executors.
+//! Planned work, in both modes.
 use std::{
     sync::{
         Arc,
@@ -10,8 +10,8 @@ use std::{
 use fugato_agent::{
     Toolbox,
     plan::{
-        Executor, NextBatch, PlanProgress, PlanRules, PlanThenReplan, PlannedWork, PlannerQuestion,
-        Replan, StepStatus, WorkStep, WorkUpdate,
+        PlanProgress, PlanRules, PlannedWork, PlannerQuestion, PlanningMode, Replan, StepKind,
+        StepStatus, WorkStep, WorkUpdate,
     },
 };
 use fugato_graph::{Answers, BoxError, Context, END, Graph, RunResult, Runner};
@@ -48,11 +48,8 @@ fn toolbox() -> Result<Toolbox<PlanProgress>, BoxError> {
     Ok(Toolbox::new(registry))
 }
 
-fn work(
-    model: &Scripted,
-    executor: impl Executor + 'static,
-) -> Result<PlannedWork<PlanProgress>, BoxError> {
-    Ok(PlannedWork::new(model.clone(), executor, toolbox()?))
+fn work(model: &Scripted, mode: PlanningMode) -> Result<PlannedWork<PlanProgress>, BoxError> {
+    Ok(PlannedWork::new(model.clone(), mode, toolbox()?))
 }
 
 fn runner(work: PlannedWork<PlanProgress>) -> Result<Runner<PlanProgress>, BoxError> {
@@ -106,7 +103,7 @@ async fn pln_12_a_plan_is_carried_out_step_by_step() -> TestResult {
         ScriptedReply::text("it is cheap"),
         ScriptedReply::text("Tea costs 5."),
     ]);
-    let ended = runner(work(&model, PlanThenReplan::default())?)?
+    let ended = runner(work(&model, PlanningMode::default())?)?
         .start(&thread(), goal())
         .await?;
     let RunResult::Finished { output, state } = ended else {
@@ -136,7 +133,7 @@ async fn pln_13_pln_c2_the_policy_says_when_the_plan_is_looked_at_again() -> Tes
         replies.extend((0..replans).map(|_| replan(&json!({ "action": "continue" }))));
         replies.push(ScriptedReply::text("5 and 5."));
         let model = Scripted::new(replies);
-        let ended = runner(work(&model, PlanThenReplan(policy))?)?
+        let ended = runner(work(&model, PlanningMode::PlanThenReplan(policy))?)?
             .start(&thread(), goal())
             .await?;
         assert_eq!(
@@ -158,7 +155,7 @@ async fn pln_t5_pln_w8_after_a_failed_step_the_rest_is_replaced_and_what_ended_i
         replan(&json!({ "action": "replace_remaining", "steps": [price("rice"), respond()] })),
         ScriptedReply::text("Rice costs 5."),
     ]);
-    let ended = runner(work(&model, PlanThenReplan::default())?)?
+    let ended = runner(work(&model, PlanningMode::default())?)?
         .start(&thread(), goal())
         .await?;
     let state = ended.state();
@@ -181,10 +178,7 @@ async fn pln_t1_pln_t2_a_question_waits_in_the_log_and_its_answer_is_planned_for
         ScriptedReply::text("Green tea it is."),
     ]);
     let log = Arc::new(MemoryLog::default());
-    let one = Runner::new(
-        work(&model, PlanThenReplan::default())?.build()?,
-        log.clone(),
-    );
+    let one = Runner::new(work(&model, PlanningMode::default())?.build()?, log.clone());
     let asked = one.start(&thread(), goal()).await?;
     assert_eq!(asked.state().status(), ExecutionStatus::WaitingUser);
     let question = &asked.interrupts()[0].question;
@@ -193,7 +187,7 @@ async fn pln_t1_pln_t2_a_question_waits_in_the_log_and_its_answer_is_planned_for
         json!("I need more to go on. What should I know?")
     );
 
-    let other = Runner::new(work(&model, PlanThenReplan::default())?.build()?, log);
+    let other = Runner::new(work(&model, PlanningMode::default())?.build()?, log);
     let ended = other
         .resume(&thread(), Answers::only("yes, green")?)
         .await?;
@@ -232,7 +226,7 @@ async fn pln_w6_pln_w13_a_marked_step_and_a_gate_wait_for_consent() -> TestResul
         let gated = toolbox()?.gates(GateChain::new().with(confirm_writes));
         let runner = runner(PlannedWork::new(
             model.clone(),
-            PlanThenReplan::default(),
+            PlanningMode::default(),
             gated,
         ))?;
         let asked = runner.start(&thread(), goal()).await?;
@@ -259,7 +253,7 @@ async fn pln_w13_a_step_that_is_declined_is_not_done() -> TestResult {
         replan(&json!({ "action": "finish", "instruction": "say that nothing was bought" })),
         ScriptedReply::text("Nothing was bought."),
     ]);
-    let runner = runner(work(&model, PlanThenReplan::default())?)?;
+    let runner = runner(work(&model, PlanningMode::default())?)?;
     let asked = runner.start(&thread(), goal()).await?;
     let ended = runner.resume(&thread(), agree(&asked, false)?).await?;
     let state = ended.state();
@@ -302,7 +296,7 @@ async fn pln_11_pln_15_a_malformed_plan_is_corrected_and_then_goes_to_the_failur
         let graph = Graph::<PlanProgress>::starting_at("planner")
             .node("legacy", legacy)
             .edge("legacy", END);
-        let work = work(&model, PlanThenReplan::default())?
+        let work = work(&model, PlanningMode::default())?
             .rejections(2)
             .on_planner_failure("legacy");
         let runner = Runner::new(
@@ -338,7 +332,7 @@ async fn pln_16_batches_are_reads_or_one_step_and_new_results_are_not_fetched_ag
         steps(&[respond()]),
         ScriptedReply::text("5 and 5."),
     ]);
-    let ended = runner(work(&model, NextBatch)?)?
+    let ended = runner(work(&model, PlanningMode::NextBatch)?)?
         .start(&thread(), goal())
         .await?;
     let state = ended.state();
@@ -363,6 +357,26 @@ async fn pln_16_batches_are_reads_or_one_step_and_new_results_are_not_fetched_ag
 }
 
 #[tokio::test]
+async fn pln_16_after_a_failed_step_the_rest_of_a_batch_is_replaced() -> TestResult {
+    let fail = json!({ "type": "tool", "tool_name": "fail" });
+    let model = Scripted::new([
+        steps(&[fail, price("tea")]),
+        steps(&[respond()]),
+        ScriptedReply::text("It failed."),
+    ]);
+    let ended = runner(work(&model, PlanningMode::NextBatch)?)?
+        .start(&thread(), goal())
+        .await?;
+    let expected = [("s1", StepStatus::Failed), ("s2", StepStatus::Completed)];
+    assert_eq!(statuses(ended.state()), expected);
+    assert_eq!(
+        (ended.state().steps[1].draft.kind, model.left()),
+        (StepKind::Respond, 0)
+    );
+    Ok(())
+}
+
+#[tokio::test]
 async fn pln_16_the_same_thought_again_is_a_loop() -> TestResult {
     let think = |text: &str| json!({ "type": "reason", "instruction": text });
     let model = Scripted::new([
@@ -370,12 +384,41 @@ async fn pln_16_the_same_thought_again_is_a_loop() -> TestResult {
         ScriptedReply::text("hm"),
         steps(&[think("compare ")]),
     ]);
-    let ended = runner(work(&model, NextBatch)?)?
+    let ended = runner(work(&model, PlanningMode::NextBatch)?)?
         .start(&thread(), goal())
         .await?;
     let state = ended.state();
     assert_eq!(state.status(), ExecutionStatus::Failed);
     assert_eq!(state.execution.error, "loop: the same thought came again");
+    Ok(())
+}
+
+#[tokio::test]
+async fn an_answer_for_programs_is_corrected_once_and_never_the_reply() -> TestResult {
+    let program = || ScriptedReply::text(r#"{"speak": "It costs"#);
+    let model = Scripted::new([
+        steps(&[respond()]),
+        program(),
+        ScriptedReply::text("It costs 5."),
+    ]);
+    let ended = runner(work(&model, PlanningMode::default())?)?
+        .start(&thread(), goal())
+        .await?;
+    assert_eq!(
+        (ended.state().answer.as_str(), model.left()),
+        ("It costs 5.", 0)
+    );
+    let model = Scripted::new([
+        steps(&[respond()]),
+        program(),
+        program(),
+        ScriptedReply::text("It costs 5."),
+    ]);
+    let ended = runner(work(&model, PlanningMode::default())?)?
+        .start(&thread(), goal())
+        .await?;
+    assert_eq!((ended.state().answer.as_str(), model.left()), ("", 1));
+    assert_eq!(ended.state().status(), ExecutionStatus::Failed);
     Ok(())
 }
 
@@ -389,7 +432,7 @@ async fn pln_14_the_work_ends_after_twelve_steps() -> TestResult {
         replies.push(ScriptedReply::text("hm"));
     }
     let model = Scripted::new(replies);
-    let ended = runner(work(&model, NextBatch)?)?
+    let ended = runner(work(&model, PlanningMode::NextBatch)?)?
         .start(&thread(), goal())
         .await?;
     let state = ended.state();
@@ -413,10 +456,10 @@ impl PlanRules<PlanProgress> for OnePlan {
 
 #[tokio::test]
 async fn rules_plan_and_speak_without_a_model_and_where_it_cannot_be_reached() -> TestResult {
-    let alone = PlannedWork::by_rules(OnePlan, PlanThenReplan::default(), toolbox()?);
+    let alone = PlannedWork::by_rules(OnePlan, PlanningMode::default(), toolbox()?);
     let down = ModelError::new(ModelErrorKind::Unavailable, "maintenance");
     let model = Scripted::new([down.clone(), down]);
-    let backed = PlannedWork::new(model, PlanThenReplan::default(), toolbox()?).rules(OnePlan);
+    let backed = PlannedWork::new(model, PlanningMode::default(), toolbox()?).rules(OnePlan);
     for work in [alone, backed] {
         let ended = runner(work)?.start(&thread(), goal()).await?;
         let state = ended.state();
@@ -428,7 +471,7 @@ async fn rules_plan_and_speak_without_a_model_and_where_it_cannot_be_reached() -
     }
     // After a timeout of the model no rule answers.
     let late = Scripted::new([ModelError::new(ModelErrorKind::TimedOut, "36 s")]);
-    let work = PlannedWork::new(late, PlanThenReplan::default(), toolbox()?).rules(OnePlan);
+    let work = PlannedWork::new(late, PlanningMode::default(), toolbox()?).rules(OnePlan);
     let ended = runner(work)?.start(&thread(), goal()).await?;
     assert!(ended.state().timed_out && ended.state().planner_failure.is_some());
     Ok(())
@@ -440,7 +483,7 @@ async fn somebody_looks_before_each_plan_and_each_answer() -> TestResult {
         note: "looked".into(),
         at: cx.now(),
     };
-    let work = PlannedWork::by_rules(OnePlan, PlanThenReplan::default(), toolbox()?).looking(look);
+    let work = PlannedWork::by_rules(OnePlan, PlanningMode::default(), toolbox()?).looking(look);
     let ended = runner(work)?.start(&thread(), goal()).await?;
     let observed = ended.state().execution.observed.iter();
     let kinds: Vec<_> = observed.map(|one| one.kind.as_str()).collect();
@@ -464,7 +507,7 @@ async fn pln_w4_however_long_a_look_takes_it_is_taken_once() -> TestResult {
         json!({ "steps": [respond()] }).to_string().into(),
         ScriptedReply::text("Well.").after(Duration::from_secs(20)),
     ]);
-    let work = work(&model, PlanThenReplan::default())?.looking(look);
+    let work = work(&model, PlanningMode::default())?.looking(look);
     let ended = Runner::new(work.build()?, log)
         .start(&thread(), goal())
         .await?;
@@ -488,7 +531,7 @@ async fn pln_21_what_was_read_and_refused_is_not_found_again() -> TestResult {
     ]);
     let look = async |cx: Context<PlanProgress>| WorkUpdate::Looked { at: cx.now() };
     let toolbox = toolbox()?.live_reads();
-    let work = PlannedWork::new(model.clone(), PlanThenReplan::default(), toolbox).looking(look);
+    let work = PlannedWork::new(model.clone(), PlanningMode::default(), toolbox).looking(look);
     let runner = runner(work)?;
     let parked = runner.start(&thread(), goal()).await?;
     let texts = |work: &PlanProgress| {

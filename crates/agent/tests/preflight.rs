@@ -1,14 +1,12 @@
 //! Live facts are declared as data, and the declared facts are looked up.
 use std::{
     collections::BTreeMap,
+    future::ready,
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
-use async_trait::async_trait;
-use fugato_agent::preflight::{
-    FACT_UNKNOWN, FactError, FactSource, FactState, LiveFacts, Preflight,
-};
+use fugato_agent::plan::{FACT_UNKNOWN, FactState, LiveFacts, Preflight};
 use fugato_graph::{BoxError, Context, END, Graph, Runner};
 use fugato_memory::{Execution, ExecutionUpdate, WorldSnapshot};
 use fugato_state::{Millis, State, ThreadId};
@@ -89,11 +87,8 @@ impl World {
             None => drop(facts.remove(kind)),
         });
     }
-}
 
-#[async_trait]
-impl FactSource for World {
-    async fn fetch(&self, kind: &str) -> Result<Value, BoxError> {
+    fn fetch(&self, kind: &str) -> Result<Value, BoxError> {
         self.with(|(facts, asked)| {
             asked.push(kind.to_owned());
             let value = facts.get(kind).map(|value| json!(value));
@@ -105,13 +100,13 @@ impl FactSource for World {
 /// Configurations may be a minute old; exchanges and traders are always looked up.
 fn declared() -> LiveFacts {
     LiveFacts::new()
-        .fact("configs", Duration::from_secs(60))
-        .fact("exchanges", Duration::ZERO)
-        .fact("traders", Duration::ZERO)
-        .needed_by("create_trader", KINDS)
-        .needed_by("show_configs", ["configs"])
-        .checked()
-        .expect("every fact is declared and needed")
+        .fact(
+            "configs",
+            Duration::from_secs(60),
+            ["create_trader", "show_configs"],
+        )
+        .fact("exchanges", Duration::ZERO, ["create_trader"])
+        .fact("traders", Duration::ZERO, ["create_trader"])
 }
 
 struct CheckState {
@@ -133,8 +128,10 @@ impl CheckState {
                 .push(values.collect());
             async {}
         };
+        let source = world.clone();
+        let fetch = move |kind: String| ready(source.fetch(&kind));
         let graph = Graph::<Trader>::starting_at("preflight")
-            .node("preflight", Preflight::new(declared(), world.clone()))
+            .node("preflight", Preflight::new(declared(), fetch))
             .node("plan", plan)
             .edge("preflight", "plan")
             .edge("plan", END)
@@ -223,15 +220,18 @@ async fn pln_16b_what_cannot_be_looked_up_is_missing_and_not_old() {
 }
 
 #[test]
-fn pln_w11_a_declaration_that_cannot_be_meant_is_refused() {
-    let (by, kind) = ("create_trader".to_owned(), "trader".to_owned());
-    let typo = LiveFacts::new()
-        .fact("traders", Duration::ZERO)
-        .needed_by(&by, [&kind]);
-    assert_eq!(typo.checked(), Err(FactError::Unknown { by, kind }));
-    let kind = "traders".to_owned();
-    let unneeded = LiveFacts::new().fact(&kind, Duration::ZERO);
-    assert_eq!(unneeded.checked(), Err(FactError::Unneeded { kind }));
+fn pln_w11_a_declared_fact_is_needed_by_what_it_names_and_by_its_own_name() {
+    let none: [&str; 0] = [];
+    let facts = declared().fact("prices", Duration::ZERO, none);
+    let due = |about: &str| facts.due(&[about], |_| None, 7);
+    assert_eq!(due("create_trader"), KINDS);
+    assert_eq!(due("show_configs"), ["configs"]);
+    // So no declared fact is one that nothing would look up.
+    for kind in facts.kinds() {
+        assert_eq!(due(kind), [kind]);
+    }
+    assert_eq!(facts.kinds().count(), 4);
+    assert!(due("chat").is_empty());
 }
 
 proptest! {

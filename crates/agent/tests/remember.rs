@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use fugato_agent::{MemoryTrigger, REMEMBERED, log_once, to_remember};
+use fugato_agent::memory::{REMEMBERED, log_once, remember, to_remember};
 use fugato_graph::{BoxError, Context, END, Graph, Outcome, Runner};
 use fugato_memory::{LongTermMemory, Notebook, RememberError};
 use fugato_state::{State, ThreadId};
@@ -69,7 +69,7 @@ fn rct_4_what_only_sounds_like_it_is_left_alone() {
 
 /// Returns the data of the events, and the state at the end.
 async fn run(memory: Arc<dyn LongTermMemory>, message: &str) -> (Vec<Value>, Transcript) {
-    let trigger = MemoryTrigger::new(memory, |said: &Transcript| Some(said.0.clone()));
+    let trigger = remember(memory, |said: &Transcript| Some(said.0.clone()), |_| ());
     let graph = Graph::<Transcript>::starting_at("memory_trigger")
         .node("memory_trigger", trigger)
         .edge("memory_trigger", END)

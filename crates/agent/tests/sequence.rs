@@ -9,8 +9,8 @@ use std::{
 
 use async_trait::async_trait;
 use fugato_agent::{
-    ActionEnd, ActionRequest, Actions, ActionsUpdate, ConfirmGate, Embeds, GuardedSequences,
-    Toolbox,
+    Embeds, Toolbox,
+    sequence::{ActionEnd, ActionRequest, Actions, ActionsUpdate, GuardedSequences},
 };
 use fugato_graph::{Answers, BoxError, END, Graph, RunResult, Runner};
 use fugato_state::{EffectClass, State, ThreadId, ToolCall};
@@ -375,7 +375,7 @@ async fn l9_a_wanted_call_goes_through_its_gates() -> TestResult {
         let call = ToolCall::new("c1", "submit_application", json!({ "amount": 7 }));
         Some(call)
     };
-    let gate = ConfirmGate::new(toolbox(submit)?, wanted, |called| {
+    let gate = toolbox(submit)?.one_call(wanted, |called| {
         let why = called.result.text.clone();
         let at = called.call.name.clone();
         let blocked = ActionsUpdate::Ended(ActionEnd::Blocked { at, why });

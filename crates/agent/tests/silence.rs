@@ -5,11 +5,11 @@ use std::{
 };
 
 use fugato_agent::{
-    Assistant, React, ReactLoop, ReactMetadata, ReactUpdate, ReplyError, StopReason, StopWords,
-    Toolbox,
+    Assistant, React, ReactLoop, ReactUpdate, Toolbox,
+    react::{ReactMetadata, ReplyError, StopReason},
 };
 use fugato_graph::{BoxError, RunErrorKind, Runner};
-use fugato_llm::{ChatDelta, ModelError, ModelErrorKind};
+use fugato_llm::{Allowance, ChatDelta, ModelError, ModelErrorKind, SpendLimit};
 use fugato_state::{ThreadId, ToolCall};
 use fugato_store::MemoryLog;
 use fugato_testkit::{Scripted, ScriptedReply};
@@ -70,6 +70,32 @@ async fn who_takes_too_long_fails_the_run_in_time_and_a_retry_goes_on() -> TestR
         let reply = Assistant::reply(assistant.runner().retry(&thread()?).await?)?;
         assert_eq!(reply.final_reply, "Here I am.");
     }
+    Ok(())
+}
+
+/// The answers to one question are one decision, even if each correction is a step of the graph.
+#[tokio::test(start_paused = true)]
+async fn corrections_in_rounds_share_the_allowance_of_their_decision() -> TestResult {
+    let late = |reply: ScriptedReply| reply.after(Duration::from_secs(4));
+    let nothing = || late(ScriptedReply::text(" "));
+    let script = [nothing(), late(call("look", 1)), nothing(), nothing()];
+    let answers = [nothing(), late(ScriptedReply::text("Too late."))];
+    let model = SpendLimit::new(Scripted::new(script.into_iter().chain(answers)));
+    let model = model.stage(Allowance {
+        time: Duration::from_secs(9),
+        bytes: 1_000,
+    });
+    let graph = ReactLoop::new(model, toolbox()?).rejections(9).build()?;
+    let assistant = Assistant::new(Runner::new(graph, Arc::new(MemoryLog::default())));
+    let begun = Instant::now();
+    let failed = assistant.chat(&thread()?, "Go.").await;
+    let Err(ReplyError::Run(error)) = failed else {
+        panic!("{failed:?}")
+    };
+    let error = format!("{error:?}");
+    assert!(error.contains("longer than 9 s in this stage"), "{error}");
+    // 8 s until the tool is called, and then again 9 s.
+    assert_eq!(begun.elapsed(), Duration::from_secs(17));
     Ok(())
 }
 
@@ -159,17 +185,12 @@ async fn rct_11_who_only_calls_what_there_is_not_comes_to_an_end() -> TestResult
 
 #[tokio::test]
 async fn what_is_told_of_a_stop_is_data() -> TestResult {
-    const WORDS: StopWords = StopWords {
-        stopped: "Halt: {why}!",
-        used: "",
-        ..StopWords::EN
-    };
     let heard = Arc::new(Mutex::new(vec![]));
     let ear = heard.clone();
-    let words = move |said: &str| {
+    let words = move |said: &str, reason: StopReason, _: &ReactMetadata| {
         let mut heard = ear.lock().unwrap_or_else(PoisonError::into_inner);
         heard.push(said.to_owned());
-        WORDS
+        format!("Halt: {}!", reason.why(said))
     };
     let model = Scripted::new([" "; 3]);
     let told = assistant(&model, |it| it.words(words))?;
@@ -188,13 +209,13 @@ async fn what_is_told_of_a_stop_is_data() -> TestResult {
         StopReason::TimedOut,
         StopReason::Unanswered,
     ] {
-        let [en, zh] = [StopWords::EN, StopWords::ZH].map(|words| words.told(reason, &metadata));
+        let [en, zh] = ["once more", "再来 once more"].map(|said| reason.told(said, &metadata));
         assert!(
             en.ends_with(". I used look, send.") && en.is_ascii(),
             "{en}"
         );
         assert!(zh.ends_with("。已用过look、send。"), "{zh}");
-        assert_eq!(StopWords::of("再来 once more"), StopWords::ZH);
+        assert!(zh.starts_with("还没做完我就停下了："), "{zh}");
     }
     Ok(())
 }

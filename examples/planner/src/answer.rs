@@ -1,5 +1,5 @@
 //! The answers without a model: the facts that were looked up, in the language of the person.
-use fugato::{agent::StopWords, cli::Lang, words::Amount};
+use fugato::{cli::Lang, words::Amount};
 use serde::de::DeserializeOwned;
 
 use crate::{
@@ -119,18 +119,13 @@ pub(crate) fn order(it: &Order) -> String {
     )
 }
 
-/// Returns the texts for the person when the loop that takes over stops, in the language of the
-/// request.
-pub fn stopped(asked: &str) -> StopWords {
-    let lang = Lang::of(asked);
-    StopWords {
-        stopped: lang.pick(
-            "I could not finish this: {why}. Nothing is lost: say \"try again\" to have me try once more.",
-            "没能做完：{why}。已有的进度都在：说“再试一次”我就重试。",
-        ),
-        used: "",
-        ..lang.pick(StopWords::EN, StopWords::ZH)
-    }
+/// Returns the text for the person when work stops for this reason, in the language of the request.
+pub fn stopped(asked: &str, why: &str) -> String {
+    let text = Lang::of(asked).pick(
+        "I could not finish this: {why}. Nothing is lost: say \"try again\" to have me try once more.",
+        "没能做完：{why}。已有的进度都在：说“再试一次”我就重试。",
+    );
+    text.replace("{why}", why)
 }
 
 /// Returns the help text, for a message that no rule understands.

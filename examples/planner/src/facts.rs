@@ -2,12 +2,7 @@
 //! `facts.toml`.
 use std::{collections::BTreeMap, sync::LazyLock, time::Duration};
 
-use async_trait::async_trait;
-use fugato::{
-    BoxError,
-    agent::preflight::{FactError, FactSource, LiveFacts},
-    memory::TaskUpdate,
-};
+use fugato::{BoxError, agent::plan::LiveFacts, memory::TaskUpdate};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -109,20 +104,16 @@ pub fn of_reference(kind: &str) -> Option<Topic> {
 }
 
 /// Returns the declared facts. No snapshot is reused: each is looked up again rather than dropped.
-pub fn declared() -> Result<LiveFacts, FactError> {
-    let mut facts = LiveFacts::new();
-    for fact in all().values() {
-        facts = facts.fact(&fact.kind, Duration::ZERO);
-        for name in [&fact.kind, &fact.tool].into_iter().chain(&fact.needed_by) {
-            facts = facts.needed_by(name, [&fact.kind]);
-        }
-    }
-    facts.checked()
+pub fn declared() -> LiveFacts {
+    all().values().fold(LiveFacts::new(), |facts, fact| {
+        let tools = fact.needed_by.iter().chain([&fact.tool]);
+        facts.fact(&fact.kind, Duration::ZERO, tools)
+    })
 }
 
-#[async_trait]
-impl FactSource for Exchange {
-    async fn fetch(&self, kind: &str) -> Result<Value, BoxError> {
+impl Exchange {
+    /// Looks up the present value of a declared kind of fact.
+    pub async fn fetch(&self, kind: &str) -> Result<Value, BoxError> {
         let mut facts = all().iter();
         let found = facts.find(|(_, fact)| fact.kind == kind);
         let (topic, _) = found.ok_or_else(|| format!("nobody looks up {kind:?}"))?;
@@ -188,7 +179,7 @@ mod tests {
     #[tokio::test]
     async fn pln_w11_every_declared_fact_can_be_looked_up() {
         let desk = Exchange::in_memory().expect("a desk");
-        let facts = declared().expect("they are meant");
+        let facts = declared();
         for kind in facts.kinds() {
             let found = desk.fetch(kind).await;
             assert!(found.is_ok_and(|value| value.is_array()), "{kind}");
@@ -202,7 +193,7 @@ mod tests {
 
     #[test]
     fn pln_16b_these_kinds_are_looked_up() {
-        let facts = declared().expect("they are meant");
+        let facts = declared();
         let kinds: Vec<&str> = facts.kinds().collect();
         for kind in [
             "current_model_configs",

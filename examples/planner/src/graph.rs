@@ -4,11 +4,9 @@ use std::{sync::Arc, time::Duration};
 use fugato::{
     ChatModel, Context, END, Graph,
     agent::{
-        DirectReply, ReactLoop, ReactUpdate, RecallPerson, SavePerson, Toolbox,
-        compact::CompactLayers,
-        handover,
-        plan::{Executor, NextBatch, PlanThenReplan, PlannedWork, Replan},
-        preflight::{FactError, Preflight},
+        PlannedWork, ReactLoop, ReactUpdate, Toolbox,
+        memory::{CompactLayers, recall_person, save_person},
+        plan::{DirectReply, Preflight, handover},
         trace::{ModelCall, RecordedModel, recorded},
     },
     graph::{BuildError, GraphBuilder},
@@ -30,6 +28,8 @@ use crate::{
     tools,
 };
 
+pub use fugato::agent::plan::PlanningMode;
+
 /// The dependencies of the planner.
 #[derive(derive_more::Debug, Clone)]
 #[debug(
@@ -43,21 +43,6 @@ pub struct Deps {
     manner: PlanningMode,
 }
 
-/// The manner in which work is planned.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PlanningMode {
-    /// A whole plan first, which is looked at again as the policy says.
-    PlanThenReplan(Replan),
-    /// The next few steps only.
-    NextBatch,
-}
-
-impl Default for PlanningMode {
-    fn default() -> Self {
-        Self::PlanThenReplan(Replan::default())
-    }
-}
-
 /// The planner cannot be wired.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -65,9 +50,6 @@ pub enum WiringError {
     /// The tools do not fit together.
     #[error("the tools do not fit together")]
     Tools(#[from] RegistryError),
-    /// The live facts are not declared as they are needed.
-    #[error("the live facts are not declared as they are needed")]
-    Facts(#[from] FactError),
     /// The nodes do not fit together.
     #[error("the nodes do not fit together")]
     Graph(#[from] BuildError),
@@ -113,8 +95,11 @@ const RESCUE_PATIENCE: Duration = Duration::from_secs(36);
 pub fn graph(deps: &Deps) -> Result<Graph<Session>, WiringError> {
     let toolbox = tools::toolbox(&deps.desk)?;
     let look = || {
-        let facts = facts::declared()?;
-        Ok::<_, FactError>(Preflight::new(facts, deps.desk.clone()))
+        let desk = deps.desk.clone();
+        Preflight::new(facts::declared(), move |kind: String| {
+            let desk = desk.clone();
+            async move { desk.fetch(&kind).await }
+        })
     };
     let whose = |session: &Session| session.user.clone();
     let (first, last) = match &deps.model {
@@ -128,24 +113,24 @@ pub fn graph(deps: &Deps) -> Result<Graph<Session>, WiringError> {
             let is_said = session.message.course == Course::Reply;
             if is_said { "settle" } else { "recall" }
         })
-        .node("recall", RecallPerson::new(deps.users.clone(), whose))
+        .node("recall", recall_person(deps.users.clone(), whose))
         .edge("recall", first)
-        .node("settle", FinishNode(look()?))
+        .node("settle", FinishNode(look()))
         .edge("settle", last)
-        .node("save", SavePerson::new(deps.users.clone(), whose))
+        .node("save", save_person(deps.users.clone(), whose))
         .edge("save", END)
         .output(|session: &Session| session.reply.clone());
-    let (executor, tools) = (executor(deps.manner), toolbox.clone());
+    let (mode, tools) = (deps.manner, toolbox.clone());
     let graph = match &deps.model {
-        None => PlannedWork::by_rules(PlannerRules, executor, tools)
+        None => PlannedWork::by_rules(PlannerRules, mode, tools)
             .context(context)
-            .looking(look()?)
+            .looking(look())
             .add_to(graph, "settle"),
         Some(model) => {
-            let work = PlannedWork::new(model.clone(), executor, tools)
+            let work = PlannedWork::new(model.clone(), mode, tools)
                 .rules(PlannerRules)
                 .context(context)
-                .looking(look()?)
+                .looking(look())
                 .on_planner_failure("rescue");
             with_model(work.add_to(graph, "settle"), model, toolbox)
         }
@@ -175,7 +160,7 @@ fn with_model(
         })
         .explain_silence()
         .silent()
-        .words(answer::stopped);
+        .words(|asked, reason, _| answer::stopped(asked, reason.why(asked)));
     let compact = CompactLayers::new(model.clone());
     let graph = graph
         .node("gate", recorded(gate))
@@ -184,7 +169,8 @@ fn with_model(
             if is_said { "settle" } else { "look" }
         })
         .node("rescue", async |cx: Context<Session>| {
-            SessionUpdate::Rescue(ReactUpdate::user(handover(cx.state())))
+            let told = handover(&cx.state().work, &cx.state().done);
+            SessionUpdate::Rescue(ReactUpdate::user(told))
         })
         .branch("rescue", ["init_state", "settle"], |session: &Session| {
             let is_late = session.work.timed_out;
@@ -201,11 +187,4 @@ fn may_be_talk(session: &Session) -> bool {
     session.message.course == Course::Work
         && intent::topics(text).is_empty()
         && intent::wish(text) == UserWish::Told
-}
-
-fn executor(manner: PlanningMode) -> Arc<dyn Executor> {
-    match manner {
-        PlanningMode::PlanThenReplan(replan) => Arc::new(PlanThenReplan(replan)),
-        PlanningMode::NextBatch => Arc::new(NextBatch),
-    }
 }

@@ -1,8 +1,8 @@
 //! Plans and answers without a model, for usual requests in English and in Chinese.
 use fugato::{
     agent::{
-        RunReport,
         plan::{PlanRules, PlannerQuestion, StepDraft, StepKind, StepStatus, WorkStep},
+        reply::RunReport,
     },
     cli::Lang,
     memory::ExecutionStatus,

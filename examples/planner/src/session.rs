@@ -5,11 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use fugato::{
     agent::{
-        Embeds, React, ReactUpdate, Takeover, ToolUse,
-        compact::LayeredMemory,
-        plan::{PlanProgress, WorkUpdate},
-        preflight::FactState,
-        written,
+        Embeds, React, ReactUpdate,
+        memory::LayeredMemory,
+        plan::{FactState, PlanProgress, WorkUpdate, written},
+        toolbox::ToolUse,
     },
     memory::{
         DialogueTurn, ExecutionStatus, ExecutionUpdate, History, HistoryUpdate, MemoryUpdate,
@@ -284,16 +283,6 @@ impl Embeds<PersonCopy> for Session {
 
     fn embed(update: PersonUpdate) -> SessionUpdate {
         SessionUpdate::Person(update)
-    }
-}
-
-impl Takeover for Session {
-    fn request(&self) -> String {
-        self.message.number.to_string()
-    }
-
-    fn done(&self) -> &[ToolUse] {
-        &self.done
     }
 }
 

@@ -1,7 +1,7 @@
 //! The tools of the desk. Read tools are declared as such; a write stores its idempotency key in
 //! the same transaction.
 use fugato::{
-    agent::{Toolbox, WriteLedger},
+    agent::{Toolbox, plan::WriteLedger},
     state::ToolCall,
     tool::{
         EffectClass, NoArguments, Registry, RegistryError, ToolContext, ToolFailure, ToolOutput,
@@ -132,7 +132,9 @@ pub fn toolbox(desk: &Exchange) -> Result<Toolbox<Session>, RegistryError> {
     let shown = |session: &Session, call: &ToolCall| {
         cancelled(session, call).unwrap_or_else(|| shown(call))
     };
-    let deeds = WriteLedger::new(registry(desk)?)
+    let request = |session: &Session| session.message.number.to_string();
+    let deeds = WriteLedger::new(registry(desk)?, request)
+        .earlier(|session| &session.done)
         .shown(shown)
         .alike(plainly);
     Ok(deeds.toolbox().live_reads())

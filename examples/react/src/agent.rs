@@ -4,8 +4,9 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use fugato::{
     agent::{
-        Assistant, MemoryTrigger, React, ReactLoop, ReactReply, ReactUpdate, ReplyError,
-        StopReason, Toolbox,
+        Assistant, React, ReactLoop, ReactReply, ReactUpdate, Toolbox,
+        memory::remember,
+        react::{ReplyError, StopReason},
     },
     axum::{Agent, BadInput, TimelineItem, UserMessage, timeline, title},
     cli::Resources,
@@ -86,7 +87,7 @@ pub fn graph(
     agent
         .system(SYSTEM)
         .max_steps(max_steps)
-        .memory_trigger(MemoryTrigger::new(memory, last_words))
+        .memory_trigger(remember(memory, last_words, |_| ReactUpdate::Remembered))
         .build()
 }
 

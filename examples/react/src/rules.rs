@@ -1,6 +1,6 @@
 //! The rules that answer if no model does.
 use fugato::{
-    agent::ModelFailure,
+    agent::decision::ModelFailure,
     cli::Lang,
     llm::ChatRequest,
     state::{Message, Role, ToolCall},
@@ -49,7 +49,7 @@ fn answer(request: &ChatRequest, instead: bool) -> Answer {
 
 /// Returns the result of a tool unchanged.
 fn told(said: &str, result: &Message) -> String {
-    if fugato::agent::to_remember(said).is_some() {
+    if fugato::agent::memory::to_remember(said).is_some() {
         let kept = Lang::of(said).pick("In my notebook: ", "我的记事本里有：");
         return format!("{kept}{}", result.content);
     }

@@ -6,7 +6,7 @@ mod mcp;
 use std::{path::PathBuf, sync::Arc};
 
 use fugato::{
-    agent::{React, ReactUpdate, Recall},
+    agent::{React, ReactUpdate, memory::recall},
     file::{ListFiles, ReadFile, Sandbox, WriteFile},
     graph::BoxError,
     memory::Notebook,
@@ -57,7 +57,7 @@ impl ToolEnvironment {
                 BuiltIn::Time => clock::add(builder, self.clock.clone()),
                 BuiltIn::Calculator => builder.function(calculate_spec(), calculate),
                 BuiltIn::Files => self.files(builder)?,
-                BuiltIn::Memory => builder.tool(Recall::new(self.notebook.clone())),
+                BuiltIn::Memory => builder.tool(recall(self.notebook.clone())),
                 BuiltIn::None => builder,
             };
         }

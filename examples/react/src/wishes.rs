@@ -1,5 +1,5 @@
 //! The wishes that rules can read in a message.
-use fugato::{agent::to_remember, state::ToolCall, words::strip_phrase};
+use fugato::{agent::memory::to_remember, state::ToolCall, words::strip_phrase};
 use serde_json::{Value, json};
 
 use crate::calculator::{CalculationError, calculate};

@@ -1,7 +1,7 @@
 //! Compaction: a model summarises the conversation or the work when it fills more than half of a
 //! prompt.
 use fugato::{
-    agent::compact::{Compact, CompactionInput},
+    agent::memory::{Compact, CompactionInput},
     graph::Context,
     memory::{CompactionPolicy, Trigger},
     prompt::{EstimatedTokens, TokenCount as _, conversation_view, is_correction, work_view},
@@ -57,12 +57,12 @@ pub(crate) async fn compact(cx: &Context<AgentState>, mind: &LlmConfig) -> Compa
                 .lang
                 .pick("what came before was summed up", "先前的内容整理完毕"),
         };
-        if let Some(compacted) = compact.part(cx, compacting).await {
-            room.updates.push(match compacted.update {
+        if let Some((update, statistics)) = compact.part(cx, compacting).await {
+            room.updates.push(match update {
                 Some(update) => Update::Compacted { part, update },
                 None => Update::NotCompacted(part),
             });
-            room.notes.push(compacted.statistics.to_event());
+            room.notes.push(statistics.to_event());
         }
     }
     room

@@ -2,7 +2,7 @@
 use std::{sync::Arc, time::Instant};
 
 use fugato::{
-    agent::{Speech, StreamedParts},
+    agent::reply::{Speech, ask_unseen},
     graph::{BoxError, Context},
     llm::{
         Attempt, ChatDelta, ChatModel, ChatRequest, ChatResponse, FinishReason, ModelError,
@@ -21,7 +21,7 @@ use crate::{
     route::RouteSet,
 };
 
-pub use fugato::agent::{OnFailure, show};
+pub use fugato::agent::{decision::OnFailure, reply::show};
 
 /// The model, its routes, and the profile of each stage; without a model, rules decide.
 #[derive(derive_more::Debug, Clone, Default)]
@@ -245,7 +245,7 @@ pub async fn tell(
     model: &dyn ChatModel,
     request: ChatRequest,
 ) -> Result<ChatResponse, ModelError> {
-    fugato::agent::ask(cx, model, request, StreamedParts::Reasoning).await
+    ask_unseen(cx, model, request).await
 }
 
 impl LlmConfig {

@@ -12,7 +12,7 @@ mod quick_task;
 mod rough_build;
 
 use fugato::{
-    agent::CorrectionState,
+    agent::decision::CorrectionState,
     graph::Context,
     llm::RejectedAnswer,
     prompt::is_correction,

@@ -3,7 +3,10 @@ mod gate;
 mod tool;
 
 use fugato::{
-    agent::{ActionRequest, GuardedSequences, Toolbox},
+    agent::{
+        Toolbox,
+        sequence::{ActionRequest, GuardedSequences},
+    },
     form::Fields,
     graph::{BoxError, digest},
     tool::{GateChain, Registry},

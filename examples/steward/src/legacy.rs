@@ -8,7 +8,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome, State as _,
-    agent::{announce, judge::Judge},
+    agent::decision::{Judge, announce},
     llm::AskRecord,
 };
 

@@ -10,7 +10,7 @@ use std::{sync::Arc, time::Duration};
 
 use fugato::{
     BoxError,
-    agent::judge::{self, Inquiry, Judge},
+    agent::decision::{self, Inquiry, Judge},
     form::{self, Fields},
     llm::{ChatRequest, Profile, RejectedAnswer, ToolSchema},
     state::{Message, Schema},
@@ -31,7 +31,7 @@ pub use runtime::NextStepJudge;
 pub use slots::Slots;
 
 /// A decision in the making.
-pub type Deliberation<T> = judge::DecisionState<Situation, T>;
+pub type Deliberation<T> = decision::DecisionState<Situation, T>;
 
 /// The number of attempts, counted over all models and corrections.
 const ATTEMPTS: u32 = 3;

@@ -4,7 +4,10 @@ mod plan;
 mod request;
 
 use fugato::{
-    agent::{Actions, ActionsUpdate, Embeds},
+    agent::{
+        Embeds,
+        sequence::{Actions, ActionsUpdate},
+    },
     form::Fields,
     llm::{CallTrace, DecisionSource},
     state::{Message, State, ToolCall},

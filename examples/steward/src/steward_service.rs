@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use fugato::{
     Answers, Graph, RunError, RunResult, Runner, RunnerOptions,
-    agent::{FallbackError, GraphFallback},
+    agent::fallback::{FallbackError, FallbackStep, GraphFallback},
     axum::{Caller, Consent, UserMessage, consent},
     graph::{Attribution, BoxError, RunErrorKind, ThreadStatus},
     state::{Interrupt, InterruptId, ThreadId},
@@ -111,7 +111,7 @@ impl StewardService {
         )]
         let legacy = run(graph::legacy(deps)?);
         let fallback = GraphFallback::graph(main.clone(), "legacy", legacy.clone()).record(
-            |fall: &fugato::agent::FallbackStep| Update::FellBack {
+            |fall: &FallbackStep| Update::FellBack {
                 reason: fall.reason.clone(),
             },
         );

@@ -4,8 +4,8 @@ mod update;
 
 use fugato::{
     agent::{
-        CorrectionState,
-        compact::{Compactable, CompactionInput},
+        decision::CorrectionState,
+        memory::{Compactable, CompactionInput},
     },
     memory::{Compaction, CompactionPolicy, CompactionUpdate, Trigger},
     prompt::is_correction,

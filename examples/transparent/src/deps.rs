@@ -3,8 +3,9 @@ use std::sync::Arc;
 
 use fugato::{
     agent::{
-        OnFailure, Toolbox,
-        compact::Compact,
+        Toolbox,
+        decision::OnFailure,
+        memory::Compact,
         trace::{ModelCall, RecordedModel},
     },
     cron::Jobs,

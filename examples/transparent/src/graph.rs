@@ -1,16 +1,14 @@
 //! The wiring of the agent.
 use fugato::{
     END, Graph, RunnerOptions,
-    agent::{MemoryTrigger, trace::recorded},
+    agent::{memory::remember, trace::recorded},
     graph::{BudgetUnit, BuildError},
 };
 
 use crate::{
-    agent::{AgentState, TurnPhase},
+    agent::{AgentState, TurnPhase, Update},
     deps::Deps,
-    nodes::{
-        Act, Answer, BeginNode, KeepNode, PlanNode, Remember, Repair, Retrieve, Think, Understand,
-    },
+    nodes::{Act, Answer, BeginNode, KeepNode, PlanNode, Repair, Retrieve, Think, Understand},
 };
 
 /// Returns the graph of the agent. It has no data of a conversation, so one graph serves all of
@@ -24,7 +22,7 @@ pub fn graph(deps: &Deps) -> Result<Graph<AgentState>, BuildError> {
     let [intent, plan, think, retrieve, act, repair, answer] = NODES.map(TurnPhase::node);
     Graph::<AgentState>::starting_at("begin")
         .node("begin", BeginNode(deps.clone()))
-        .node("remember", Remember(MemoryTrigger::new(notebook, said)))
+        .node("remember", remember(notebook, said, |_| Update::Remembered))
         .node("compact", recorded(deps.compact()))
         .node(intent, recorded(Understand(deps.clone())))
         .node(plan, recorded(PlanNode(deps.clone())))

@@ -5,14 +5,13 @@ mod begin;
 mod intent;
 mod keep;
 mod plan;
-mod remember;
 mod repair;
 mod retrieve;
 mod think;
 
 use fugato::{
     BoxError, Context, EventKind, Note, Outcome,
-    agent::{StreamedParts, ask, settle},
+    agent::{decision::settle, reply::ask_unseen},
     llm::{Ask, Contract, Settlement},
     prompt::Stage,
 };
@@ -25,7 +24,6 @@ pub use begin::BeginNode;
 pub use intent::Understand;
 pub use keep::KeepNode;
 pub use plan::PlanNode;
-pub use remember::Remember;
 pub use repair::{Repair, Revision};
 pub use retrieve::Retrieve;
 pub use think::{NextStep, Think, ThinkDecision};
@@ -62,7 +60,7 @@ async fn consult<T: DeserializeOwned>(
         Ok(request) => request.response_format(contract.response_format()),
         Err(error) => return by_rule(deps, cx, error).map(ModelOutcome::ByRule),
     };
-    let answer = ask(cx, &**model, request, StreamedParts::Reasoning).await;
+    let answer = ask_unseen(cx, &**model, request).await;
     let asked = Ask::json(name, contract).rejections(deps.rejections);
     Ok(match settle(cx, &asked, &answer) {
         Settlement::Decided(decision) => ModelOutcome::Decided(decision),

@@ -283,7 +283,7 @@ pub fn worth_keeping(turn: &TurnState) -> Option<&str> {
         .intent
         .as_ref()
         .is_some_and(|intent| matches!(intent.intent, IntentKind::Chat | IntentKind::Create));
-    let asked = fugato::agent::to_remember(text).is_some();
+    let asked = fugato::agent::memory::to_remember(text).is_some();
     let kept = told && !asks && !asked && turn.request.job.is_none() && importance(text) >= MATTERS;
     kept.then_some(text)
 }

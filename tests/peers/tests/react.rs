@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 
 use fugato::{
     Answers, BoxError, ChatModel, MemoryLog, OpenAi, Runner, ThreadId,
-    agent::{Assistant, ReactReply, ReplyError},
+    agent::{Assistant, ReactReply, react::ReplyError},
     axum::Agent as _,
     llm::{ApiKey, Timeout},
 };

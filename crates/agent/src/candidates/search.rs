@@ -1,6 +1,6 @@
 use std::collections::BTreeSet;
 
-use super::{ChangeCapacity, ChangeEffect, SearchSpace};
+use super::{ChangeEffect, SearchSpace};
 
 /// The options of a search for candidates.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,19 +32,8 @@ pub struct Findings<Problem, P, D> {
     pub problem: Option<Problem>,
     /// The changes that help, the best first, and last the choice to change nothing.
     pub candidates: Vec<Candidate<P, D>>,
-    /// The recommendation that follows from the candidates.
-    pub advice: Advice,
-}
-
-/// The recommendation after a search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Advice {
-    /// There is a change that helps.
-    Change,
-    /// There is no problem, or no change helps and there is room for a person's idea.
-    Close,
-    /// There is a problem that no change can repair.
-    Forced,
+    /// True if there is a problem that no change can repair, and no room for a person's idea.
+    pub is_forced: bool,
 }
 
 /// The result of a search in a terrain.
@@ -95,16 +84,12 @@ impl Search {
         let mut problems = terrain.problems(&before);
         problems.sort();
         problems.dedup();
-        let room = (!problems.is_empty()).then(|| terrain.room(&before));
-        let best = match room {
-            None | Some(ChangeCapacity::Locked) => None,
-            Some(_) => self.best(terrain, &before, &problems),
-        };
-        let advice = match (&best, room) {
-            (Some(_), _) => Advice::Change,
-            (None, Some(ChangeCapacity::Tight | ChangeCapacity::Locked)) => Advice::Forced,
-            (None, _) => Advice::Close,
-        };
+        let is_searched = !problems.is_empty() && !terrain.is_locked(&before);
+        let best = is_searched
+            .then(|| self.best(terrain, &before, &problems))
+            .flatten();
+        let is_stuck = best.is_none() && !problems.is_empty();
+        let is_forced = is_stuck && !terrain.is_loose(&before);
         let (problem, mut candidates) = match best {
             Some(best) => (Some(best.problem), best.tried),
             None => (problems.into_iter().next(), vec![]),
@@ -118,7 +103,7 @@ impl Search {
         Findings {
             problem,
             candidates,
-            advice,
+            is_forced,
         }
     }
 

@@ -1,54 +1,20 @@
-use std::fmt::{Display, Write as _};
+use std::fmt::Display;
 
 use serde::{Deserialize, Serialize};
 
-/// A state summed up in one line of `name=value`, made of everything that a change can improve and
-/// of nothing else. The place of a problem does not belong in it: the same problem in another place
-/// is no improvement.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ProgressSignal(String);
-
-impl ProgressSignal {
-    /// Returns an empty signal.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    /// Appends a value. Names keep the order in which they are given. The characters `;`, `=` and
-    /// line breaks become `_` in a name or a value, so different states do not share a line by
-    /// accident.
-    #[must_use]
-    pub fn with(mut self, name: &str, value: impl Display) -> Self {
-        if !self.0.is_empty() {
-            self.0.push(';');
-        }
-        // Writing to a String cannot fail.
-        let _ = write!(self.0, "{}={}", plain(name), plain(&value.to_string()));
-        self
-    }
-
-    /// Appends a share or another fraction, rounded to two decimal places: a smaller difference
-    /// does not count as an improvement.
-    #[must_use]
-    pub fn with_share(self, name: &str, value: f64) -> Self {
-        self.with(name, format_args!("{value:.2}"))
-    }
-}
-
-fn plain(text: &str) -> String {
-    text.replace([';', '=', '\n', '\r'], "_")
-}
-
-impl Display for ProgressSignal {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl From<ProgressSignal> for String {
-    fn from(signal: ProgressSignal) -> Self {
-        signal.0
-    }
+/// Sums up a state in one line of `name=value`, made of everything that a change can improve and of
+/// nothing else. The place of a problem does not belong in it: the same problem in another place is
+/// no improvement.
+///
+/// The characters `;`, `=` and line breaks become `_` in a name or a value, so different states do
+/// not share a line by accident. A fraction is best rounded, as in `format_args!("{share:.2}")`: a
+/// smaller difference then does not count as an improvement.
+pub fn signal(values: &[(&str, &dyn Display)]) -> String {
+    let plain = |text: &str| text.replace([';', '=', '\n', '\r'], "_");
+    let one = |(name, value): &(&str, &dyn Display)| {
+        format!("{}={}", plain(name), plain(&value.to_string()))
+    };
+    values.iter().map(one).collect::<Vec<_>>().join(";")
 }
 
 /// The last signal, and how often in a row it was repeated.

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use fugato_graph::{IntoUpdates, RunError, RunErrorKind, RunResult, Runner, machine::Fact};
 use fugato_state::{RunId, State, ThreadId};
 
-use super::{FallbackStep, RecordFallback, UnseenEffects, fell};
+use super::{FallbackError, FallbackStep, RecordFallback, fell};
 
 /// A graph with a fallback: another graph over the same state, or a function.
 ///
@@ -11,7 +11,7 @@ use super::{FallbackStep, RecordFallback, UnseenEffects, fell};
 /// that the failed run has left. Effects with a key of the whole thread keep their receipts, so an
 /// effect that both graphs perform under the same key is done once. An effect with a key of a task
 /// of the failed run cannot be shared: after one, the fallback graph is refused with
-/// [`UnseenEffects`]. A function is refused after any effect.
+/// [`FallbackError::UnseenEffects`]. A function is refused after any effect.
 ///
 /// Other errors are not failures of the graph and lead to no fallback: a thread that is busy,
 /// waiting or cancelled, or a store that is down.
@@ -30,18 +30,6 @@ enum Backup<S: State> {
 }
 
 type Function<S> = dyn Fn(Option<&S>, &FallbackStep) -> Vec<<S as State>::Update> + Send + Sync;
-
-/// The error of a graph with a fallback.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum FallbackError {
-    /// The error of a run that did not end well.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// The refusal of a fallback that would not see the effects of the failed run.
-    #[error(transparent)]
-    Unseen(#[from] UnseenEffects),
-}
 
 /// The name of the main graph in a [`FallbackStep`].
 const MAIN: &str = "graph";
@@ -120,7 +108,7 @@ impl<S: State> GraphFallback<S> {
         if !unseen.is_empty() {
             let effects = unseen.into_iter().map(|deed| deed.key).collect();
             let (to, why) = (self.name.clone(), error.into());
-            return Err(UnseenEffects { to, effects, why }.into());
+            return Err(FallbackError::UnseenEffects { to, effects, why });
         }
         tracing::warn!(%thread, to = fall.to, reason = fall.reason, "fallback used");
         let mut updates = self.record.as_ref().map_or(vec![], |record| record(&fall));

@@ -9,10 +9,15 @@ use fugato_tool::CatalogueDetail;
 use serde_json::json;
 
 use super::{
-    AnswerContext, MOST_ITERATIONS, Parts, PlanProgress, PlannerQuestion, WorkUpdate, custom,
-    executor::MOST_STEPS,
+    MOST_ITERATIONS, Parts, PlanProgress, PlannerQuestion, WorkUpdate,
+    mode::{AnswerContext, MOST_STEPS},
 };
-use crate::{Embeds, ModelFailure, StreamedParts, correction::settle_part, speech};
+use crate::{
+    Embeds,
+    decision::{ModelFailure, settle_part},
+    reply::ask_unseen,
+    text::custom,
+};
 
 /// The node that asks the planner once.
 pub(super) struct Decide<S: Embeds<PlanProgress>>(pub(super) Arc<Parts<S>>);
@@ -22,7 +27,7 @@ impl<S: Embeds<PlanProgress>> Node<S> for Decide<S> {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let (parts, state) = (&self.0, cx.state());
         let work = state.part();
-        let Some(asking) = parts.executor.asks(work) else {
+        let Some(asking) = parts.mode.asks(work) else {
             return Ok(Outcome::done([]));
         };
         if parts.is_late(&cx) {
@@ -40,7 +45,7 @@ impl<S: Embeds<PlanProgress>> Node<S> for Decide<S> {
         let read = |response: &ChatResponse| self.read(&cx, asking, &response.message.content);
         let ask = Ask::reading(super::DECIDE, read).rejections(parts.rejections);
         let request = ask.request(parts.request(state, asking));
-        let answer = speech::ask(&cx, model, request, StreamedParts::Reasoning).await;
+        let answer = ask_unseen(&cx, model, request).await;
         Ok(match settle_part(&cx, &ask, &answer) {
             Settlement::Decided(updates) => {
                 let told = planned(asking, &updates);
@@ -77,7 +82,7 @@ impl<S: Embeds<PlanProgress>> Decide<S> {
             now: cx.now(),
             access: &access,
         };
-        parts.executor.take(answer, &reading)
+        parts.mode.take(answer, &reading)
     }
 
     /// Lets a rule decide, in the same form as a model's answer.
@@ -140,7 +145,7 @@ impl<S: Embeds<PlanProgress>> Parts<S> {
     fn request(&self, state: &S, asking: PlannerQuestion) -> ChatRequest {
         let work = state.part();
         let catalogue = self.toolbox.catalogue(state, CatalogueDetail::Full);
-        let outline = self.executor.outline(asking);
+        let outline = self.mode.outline(asking);
         let task = match asking {
             PlannerQuestion::Plan => format!("Plan the work: at most {MOST_STEPS} steps, the last one asks the person or answers."),
             PlannerQuestion::Replan => "Say whether the plan still holds, after what was observed.".to_owned(),

@@ -1,18 +1,23 @@
-use std::sync::Arc;
+use std::{ops::ControlFlow, sync::Arc};
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
-use fugato_llm::{ChatModel, ChatRequest, ModelError, ModelErrorKind, RejectedAnswer};
+use fugato_llm::{ChatModel, ChatRequest, ModelError, ModelErrorKind};
 use fugato_memory::ExecutionStatus;
 use fugato_state::{Message, ToolStatus};
 use fugato_stream::EventKind;
 use fugato_tool::{Access, AnsweredCall};
 use serde_json::json;
 
-use super::{Parts, PlanProgress, StepKind, StepOutcome, WorkStep, WorkUpdate, custom};
+use super::{Parts, PlanProgress, StepKind, StepOutcome, WorkStep, WorkUpdate};
 use crate::{
-    Embeds, ModelFailure, RoundOutcome, RunReport, StreamedParts, ask, claims_action, marked, show,
-    toolbox::finished, wording::for_people,
+    Embeds,
+    decision::ModelFailure,
+    reply::{
+        NoWords, RunReport, SpeechOptions, ask_for_people, claims_action, overhear, show, spoken,
+    },
+    text::custom,
+    toolbox::finished,
 };
 
 /// The text that replaces the result of a read, if a look keeps the facts up to date.
@@ -56,11 +61,8 @@ impl<S: Embeds<PlanProgress>> Node<S> for StepNode<S> {
 impl<S: Embeds<PlanProgress>> StepNode<S> {
     async fn tool(&self, cx: &Context<S>, step: &WorkStep) -> Result<Outcome<S::Update>, BoxError> {
         let called = match self.0.toolbox.execute(cx, &[step.call()]).await? {
-            RoundOutcome::Asks(questions) => {
-                let memo = None;
-                return Ok(Outcome::Ask { memo, questions });
-            }
-            RoundOutcome::Done(called) => called,
+            ControlFlow::Continue(called) => called,
+            ControlFlow::Break(asks) => return Ok(asks),
         };
         let called = called.into_iter().next().ok_or("a call has no result")?;
         let note = finished(&called);
@@ -182,30 +184,18 @@ impl<S: Embeds<PlanProgress>> StepNode<S> {
         let told = format!("{task}\n{}", step.draft.instruction);
         let situation = Message::user(parts.situation(cx.state()));
         let request = ChatRequest::new([Message::system(told), situation]);
-        let mut request = profile.apply(request.metadata("stage", super::PERFORM));
-        let mut corrected = false;
-        loop {
-            let answer = ask(cx, model, request.clone(), StreamedParts::Reasoning).await?;
-            let said = marked(&answer);
-            if said.trim().is_empty() {
-                let why = "it says nothing";
-                return Err(ModelError::new(ModelErrorKind::Malformed, why).into());
-            }
-            match for_people(&answer.message.content, &request) {
-                // With a look there is no correction: rules read out the facts that were looked up.
-                Err(rejected) if answers && (corrected || parts.looks) => {
-                    return Err(NoWords::Unfit(rejected));
-                }
-                Err(rejected) if answers => {
-                    cx.emit(EventKind::Correction {
-                        message: rejected.to_string(),
-                    });
-                    request.messages.extend(rejected.messages());
-                    corrected = true;
-                }
-                _ => return Ok(said),
-            }
+        let request = profile.apply(request.metadata("stage", super::PERFORM));
+        let unseen = SpeechOptions {
+            unseen: true,
+            ..SpeechOptions::default()
+        };
+        if !answers {
+            return Ok(spoken(&overhear(cx, model, request, unseen).await?)?);
         }
+        // With a look there is no correction: rules read out the facts that were looked up.
+        let corrections = u32::from(!parts.looks);
+        let asked = ask_for_people(cx, model, request, unseen, corrections).await;
+        asked.map(|(words, _)| words)
     }
 }
 
@@ -213,14 +203,6 @@ impl<S: Embeds<PlanProgress>> StepNode<S> {
 struct StepText {
     text: String,
     failure: Option<ModelFailure>,
-}
-
-/// The reason why a model has no words for a person.
-#[derive(derive_more::From)]
-enum NoWords {
-    #[from]
-    Silent(ModelError),
-    Unfit(RejectedAnswer),
 }
 
 fn lines(lines: [&str; 2]) -> String {

@@ -6,7 +6,7 @@ use fugato_memory::{
 use fugato_state::{Message, Millis, Plan, PlanStep, State};
 use serde::{Deserialize, Serialize};
 
-use crate::{CorrectionState, ModelFailure};
+use crate::decision::{CorrectionState, ModelFailure};
 
 use super::step::{StepDraft, StepKind, StepOutcome, StepStatus, WorkStep};
 
@@ -27,7 +27,7 @@ pub struct PlanProgress {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tools: BTreeMap<String, String>,
     /// The result of the last step, if the planner has not been asked since.
-    pub turn: Option<WorkChange>,
+    pub(super) turn: Option<WorkChange>,
     /// The planner's unusable answers in a row, each with its correction.
     pub corrected: Vec<Message>,
     /// The reason why there is no plan; none if there is one.
@@ -45,8 +45,7 @@ pub struct PlanProgress {
 /// The result of a step since the planner was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum WorkChange {
+pub(super) enum WorkChange {
     /// A step ended as planned.
     AsPlanned,
     /// A step may have changed the basis of the plan.

@@ -1,8 +1,13 @@
+use std::ops::ControlFlow;
+
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
 use fugato_tool::{Access, AnsweredCall};
 
-use crate::{Embeds, React, ReactUpdate, RoundOutcome, ToolUse, Toolbox, toolbox::finished};
+use crate::{
+    Embeds, React, ReactUpdate, Toolbox,
+    toolbox::{ToolUse, finished},
+};
 
 /// The node that carries out the calls of the last answer.
 pub(super) struct Act<S: Embeds<React>>(pub(super) Toolbox<S>);
@@ -12,16 +17,12 @@ impl<S: Embeds<React>> Node<S> for Act<S> {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let last = cx.state().part().conversation.history.last();
         let calls = last.map_or(vec![], |message| message.tool_calls.clone());
-        match self.0.execute(&cx, &calls).await? {
-            RoundOutcome::Asks(questions) => Ok(Outcome::Ask {
-                memo: None,
-                questions,
-            }),
-            RoundOutcome::Done(called) => {
-                let expired = self.expired(cx.state(), &called);
-                Ok(outcome::<S>(called, expired))
-            }
-        }
+        let called = match self.0.execute(&cx, &calls).await? {
+            ControlFlow::Continue(called) => called,
+            ControlFlow::Break(asks) => return Ok(asks),
+        };
+        let expired = self.expired(cx.state(), &called);
+        Ok(outcome::<S>(called, expired))
     }
 }
 

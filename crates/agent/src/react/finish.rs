@@ -3,13 +3,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
 use fugato_state::{ConversationUpdate, Message, Role};
-use fugato_stream::EventKind;
 
 use super::{
-    LoopOptions,
+    LoopOptions, StopReason,
     receipts::{last_said, report},
 };
-use crate::{Embeds, React, ReactUpdate, StopReason, Toolbox, show};
+use crate::{Embeds, React, ReactUpdate, Toolbox, reply::show, text::custom};
 
 /// The node that ends a run with a reply, which is never empty.
 pub(super) struct Finish<S: Embeds<React>>(pub(super) Arc<LoopOptions<S>>, pub(super) Toolbox<S>);
@@ -25,7 +24,7 @@ impl<S: Embeds<React>> Node<S> for Finish<S> {
             && reply.final_reply.trim().is_empty()
         {
             let asked = last_said(react);
-            reply.final_reply = (self.0.words)(asked).told(reason, &reply.metadata);
+            reply.final_reply = (self.0.words)(asked, reason, &reply.metadata);
             if self.0.speaks {
                 let lines = report(&self.1, cx.state()).lines(asked);
                 let gap = if lines.is_empty() { "" } else { "\n\n" };
@@ -39,10 +38,7 @@ impl<S: Embeds<React>> Node<S> for Finish<S> {
         }
         let final_reply = reply.final_reply.clone();
         updates.push(S::embed(ReactUpdate::Finished { final_reply }));
-        let told = EventKind::Custom {
-            name: "final".into(),
-            data: serde_json::to_value(&reply)?,
-        };
+        let told = custom("final", serde_json::to_value(&reply)?);
         Ok(Outcome::done(updates).note(told))
     }
 }

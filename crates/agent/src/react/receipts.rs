@@ -3,7 +3,7 @@ use fugato_prompt::spoken;
 use fugato_state::Role;
 use fugato_tool::Access;
 
-use crate::{Embeds, React, RunReport, Toolbox};
+use crate::{Embeds, React, Toolbox, reply::RunReport};
 
 /// Returns the report of the writes of the present run.
 pub(super) fn report<S: Embeds<React>>(toolbox: &Toolbox<S>, state: &S) -> RunReport {

@@ -3,7 +3,10 @@ use fugato_tool::{Visibility, VisibilityUpdate};
 use serde::{Deserialize, Serialize};
 
 use super::receipts::last_said;
-use crate::{CorrectionState, ModelFailure, ToolUse};
+use crate::{
+    decision::{CorrectionState, ModelFailure},
+    toolbox::ToolUse,
+};
 
 /// The state of a `ReAct` agent: the conversation of the thread, and the progress of the present
 /// run.

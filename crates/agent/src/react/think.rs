@@ -12,17 +12,18 @@ use fugato_stream::EventKind;
 use fugato_tool::CatalogueDetail;
 
 use super::{
-    LoopOptions, Rules,
+    LoopOptions, Rules, StopReason,
     receipts::{last_said, report},
     state::CANCELLED,
     view::{flat, manual},
 };
 use crate::{
-    Embeds, ModelFailure, React, ReactUpdate, StopReason, StreamedParts, Toolbox,
-    correction::settle_part,
-    show,
-    speech::{CallIds, SpeechOptions, StreamedAnswer, overhear},
-    wording::{cut_mark, for_people, is_chinese, is_cut},
+    Embeds, React, ReactUpdate, Toolbox,
+    decision::{ModelFailure, settle_part},
+    reply::{
+        CallIds, SpeechOptions, StreamedAnswer, cut_mark, for_people, is_chinese, is_cut, overhear,
+        show,
+    },
 };
 
 /// The node that asks the model once for the next step. If there is no model or it does not answer,
@@ -260,16 +261,12 @@ impl<S: Embeds<React>> Think<S> {
         let native = self.manner.style == DecisionStyle::Native;
         // Once something was written, or was to be written, the words wait for the report.
         let speaks = self.manner.speaks && report(&self.toolbox, cx.state()).is_empty();
-        let shown = if native && speaks {
-            StreamedParts::All
-        } else {
-            StreamedParts::Reasoning
-        };
         let guarded = SpeechOptions {
+            unseen: !(native && speaks),
             ids: (native && calls).then(|| call_ids(cx.state())),
             contracts: true,
         };
-        overhear(cx, model, request, shown, guarded).await
+        overhear(cx, model, request, guarded).await
     }
 
     fn request(&self, state: &S, with_tools: bool) -> ChatRequest {

@@ -3,6 +3,8 @@ use fugato_llm::{Attempt, Usage};
 use fugato_stream::EventKind;
 use serde::{Deserialize, Serialize};
 
+use crate::text::{custom, told};
+
 /// The record of one request to a model: the models that were called, durations and errors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -42,18 +44,12 @@ impl ModelCall {
 
     /// Returns the call as an event, to be stored as a note.
     pub fn to_event(&self) -> EventKind {
-        EventKind::Custom {
-            name: Self::NAME.to_owned(),
-            data: serde_json::to_value(self).unwrap_or_default(),
-        }
+        custom(Self::NAME, serde_json::to_value(self).unwrap_or_default())
     }
 
     /// Returns the call in an event; none if the event is of another kind.
     pub fn of(event: &EventKind) -> Option<Self> {
-        match event {
-            EventKind::Custom { name, data } if name == Self::NAME => Self::deserialize(data).ok(),
-            _ => None,
-        }
+        told(Self::NAME, event)
     }
 }
 

@@ -6,30 +6,27 @@ use thiserror::Error;
 
 use super::{CALLS, Calls, ModelCall};
 
-/// A node that records the calls of [`RecordedModel`](super::RecordedModel) models while it runs: as notes of
-/// its outcome, and so in the log, or in its error. The cost of these calls counts towards the
-/// allowances of its stage and its run: see [`SpendLimit`](fugato_llm::SpendLimit).
+/// Returns a node that records the calls of [`RecordedModel`](super::RecordedModel) models while
+/// this node runs: as notes of its outcome, and so in the log, or in its error. The cost of these
+/// calls counts towards the allowances of its stage and its run: see
+/// [`SpendLimit`](fugato_llm::SpendLimit).
 ///
 /// # Notes
 /// - Calls before a question to a person are only recorded if the node makes them again after the
 ///   answer: an outcome that asks has no notes.
-#[derive(Debug, Clone)]
-pub struct RecordCalls<N> {
-    node: N,
+pub fn recorded<S: State>(node: impl Node<S>) -> impl Node<S> {
+    RecordedNode(node)
 }
 
-/// Records the calls of models while this node runs.
-pub fn recorded<N>(node: N) -> RecordCalls<N> {
-    RecordCalls { node }
-}
+struct RecordedNode<N>(N);
 
 #[async_trait]
-impl<S: State, N: Node<S>> Node<S> for RecordCalls<N> {
+impl<S: State, N: Node<S>> Node<S> for RecordedNode<N> {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let calls = Calls::default();
         let run = format!("{}/{}", cx.thread(), cx.run());
         let asks = SpendScope::new(run, stage(&cx.task()));
-        let work = CALLS.scope(calls.clone(), self.node.run(cx));
+        let work = CALLS.scope(calls.clone(), self.0.run(cx));
         let outcome = asks.hold(work).await;
         let calls = calls.take();
         match outcome {

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use super::{CALLS, Calls, ModelCall};
 
-/// A model whose calls are recorded by the [`RecordCalls`](super::RecordCalls) node that makes them.
+/// A model whose calls are recorded by the [`recorded`](super::recorded) node that makes them.
 ///
 /// It must be outermost, around retries and backups, to record all their attempts. A model that
 /// reports no attempts has one.

@@ -1,7 +1,7 @@
 //! The results of the calls of a round, and their events.
 use std::{sync::Arc, time::Duration};
 
-use fugato_agent::{Assistant, Embeds, React, ReactLoop, ReactUpdate, ReplyError, Toolbox};
+use fugato_agent::{Assistant, Embeds, React, ReactLoop, ReactUpdate, Toolbox, react::ReplyError};
 use fugato_graph::{Answers, BoxError, Context, END, Graph, RunResult, Runner};
 use fugato_llm::{ChatDelta, ToolCallDelta};
 use fugato_state::{Message, State, ToolCall, ToolStatus};

@@ -1,12 +1,18 @@
 //! The number of the model's answers, the prompts, and the ends of a run.
 use std::{sync::Arc, time::Duration};
 
+use async_trait::async_trait;
 use fugato_agent::{
-    Assistant, ModelFailure, REMEMBERED, React, ReactLoop, ReactUpdate, ReplyError, StopReason,
-    ToolUse, trace::model_calls,
+    Assistant, React, ReactLoop, ReactUpdate,
+    decision::ModelFailure,
+    memory::remember,
+    react::{ReplyError, StopReason},
+    toolbox::ToolUse,
+    trace::model_calls,
 };
-use fugato_graph::{BoxError, BudgetUnit, Context, Outcome, Runner, RunnerOptions};
+use fugato_graph::{BoxError, BudgetUnit, Context, Runner, RunnerOptions};
 use fugato_llm::{ChatDelta, ChatRequest, DecisionStyle, ModelError, ModelErrorKind};
+use fugato_memory::{LongTermMemory, RememberError};
 use fugato_state::{Message, Role, ToolCall};
 use fugato_store::MemoryLog;
 use fugato_stream::EventKind;
@@ -298,25 +304,32 @@ async fn a_model_that_does_not_answer_fails_the_run_and_a_retry_goes_on() -> Tes
     Ok(())
 }
 
+/// A memory on a disk.
+struct Disk {
+    is_full: bool,
+}
+
+#[async_trait]
+impl LongTermMemory for Disk {
+    async fn remember(&self, _: &str) -> Result<(), RememberError> {
+        if self.is_full {
+            return Err(RememberError::new("the disk is full"));
+        }
+        Ok(())
+    }
+}
+
 #[tokio::test]
 async fn a_claim_that_a_note_was_stored_needs_its_receipt() -> TestResult {
     let claim = "Okay, I have saved your note.";
     let nothing = "Nothing was written or changed in this run.";
-    let stored = json!({ "note": "tea" });
-    let failed = json!({ "note": "tea", "failure": "the disk is full" });
-    for (data, expected) in [
-        (stored, claim.to_owned()),
-        (failed, format!("{claim}\n\n{nothing}")),
+    for (disk, expected) in [
+        (Disk { is_full: false }, claim.to_owned()),
+        (Disk { is_full: true }, format!("{claim}\n\n{nothing}")),
     ] {
         let model = Scripted::new([claim]);
-        let trigger = move |_: Context<React>| {
-            let name = REMEMBERED.to_owned();
-            let note = EventKind::Custom {
-                name,
-                data: data.clone(),
-            };
-            async move { Outcome::<ReactUpdate>::done([]).note(note) }
-        };
+        let wish = |_: &React| Some("remember: tea".to_owned());
+        let trigger = remember(Arc::new(disk), wish, |_| ReactUpdate::Remembered);
         let (said, _) = run(&model, |graph| graph.memory_trigger(trigger)).await?;
         assert_eq!(said.final_reply, expected);
     }

@@ -2,10 +2,9 @@ use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
     agent::{
-        RunReport, ToolUse,
-        plan::{PlanRules as _, StepDraft, StepKind, StepStatus, WorkStep},
-        preflight::Preflight,
-        show,
+        plan::{PlanRules as _, Preflight, StepDraft, StepKind, StepStatus, WorkStep},
+        reply::{RunReport, show},
+        toolbox::ToolUse,
     },
     cli::Lang,
     memory::ExecutionStatus,
@@ -110,7 +109,7 @@ fn unfinished(session: &Session) -> String {
         let zh = "等待的时间太长了。已有的进度都在：说“再试一次”我就继续。";
         return Lang::of(text).pick(en, zh).to_owned();
     }
-    answer::stopped(text).stopped.replace("{why}", why)
+    answer::stopped(text, why)
 }
 
 /// Returns the reply after the loop: what was and was not done, followed by the loop's own words.

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
-    agent::{plan::WorkUpdate, to_remember},
+    agent::{memory::to_remember, plan::WorkUpdate},
     cli::Lang,
     memory::{ExecutionUpdate, HistoryUpdate, MemoryUpdate, TaskUpdate},
     state::Millis,

@@ -4,7 +4,7 @@ use std::{ops::Deref, sync::Arc, time::Duration};
 
 use fugato::{
     Runner,
-    agent::{Assistant, React, ReactReply, ReactUpdate, StopReason},
+    agent::{Assistant, React, ReactReply, ReactUpdate, react::StopReason},
     axum::{Agent as _, Caller, TimelineItem, UserMessage},
     llm::{ChatDelta, ChatModel, FinishReason, ModelError, ModelErrorKind},
     state::{Message, Role, ToolCall},

@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use fugato::{
-    agent::CorrectionState as _,
+    agent::decision::CorrectionState as _,
     graph::{BoxError, Context, Node, Outcome},
     llm::{ChatResponse, RejectedAnswer},
     prompt::correction,

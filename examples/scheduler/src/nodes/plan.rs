@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use fugato::{
-    agent::settle,
+    agent::decision::settle,
     graph::{BoxError, Context, Node, Outcome},
     llm::{Ask, ChatModel, ModelError, Profile, RejectedAnswer, Settlement, visible_text},
 };

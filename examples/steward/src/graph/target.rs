@@ -1,7 +1,7 @@
 //! The whole graph, with the others in it; and the legacy path in the same surroundings.
 use fugato::{
     END, Graph,
-    agent::FallbackChain,
+    agent::fallback::FallbackChain,
     graph::{BoxError, GraphBuilder, SubgraphInput},
 };
 use serde_json::json;

@@ -2,7 +2,7 @@
 use std::future::ready;
 
 use fugato::{
-    Context, END, Graph, agent::judge::DecisionUpdate, graph::BuildError, llm::AskRecord,
+    Context, END, Graph, agent::decision::DecisionUpdate, graph::BuildError, llm::AskRecord,
 };
 
 use super::phase;

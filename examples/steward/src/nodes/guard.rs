@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
-    agent::{ActionsUpdate, FallbackStep},
+    agent::{fallback::FallbackStep, sequence::ActionsUpdate},
     cli::Lang,
 };
 

@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
-    agent::{ActionEnd, ActionRequest, ActionsUpdate},
+    agent::sequence::{ActionEnd, ActionRequest, ActionsUpdate},
     form::{Fields, day},
     state::Millis,
     words::normalize_whitespace,

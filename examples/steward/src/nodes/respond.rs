@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use fugato::{BoxError, Context, Node, Outcome, agent::show};
+use fugato::{BoxError, Context, Node, Outcome, agent::reply::show};
 
 use crate::{
     response::Response,

@@ -1,7 +1,7 @@
 //! The result of an action, merged into the plan.
 use fugato::{
     Context,
-    agent::{ActionEnd, Actions},
+    agent::sequence::{ActionEnd, Actions},
 };
 use serde_json::{Value, json};
 

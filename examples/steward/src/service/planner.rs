@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use fugato::{
-    agent::judge::Judge,
+    agent::decision::Judge,
     llm::{ChatRequest, RejectedAnswer, ToolSchema},
 };
 use serde::Deserialize;

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use fugato::{
-    agent::judge::Judge,
+    agent::decision::Judge,
     form::Fields,
     llm::{ChatRequest, RejectedAnswer, ToolSchema},
     words::ShortAnswer,

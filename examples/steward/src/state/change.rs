@@ -1,7 +1,7 @@
 //! Every change of a conversation.
 use fugato::{
     State as _,
-    agent::{ActionEnd, Actions, ActionsUpdate},
+    agent::sequence::{ActionEnd, Actions, ActionsUpdate},
     form::{Fields, day},
     llm::AskRecord,
     state::Message,

@@ -1,8 +1,8 @@
+use std::ops::ControlFlow;
+
 use async_trait::async_trait;
 use fugato::{
-    BoxError, Context, EventKind, Node, Outcome,
-    agent::{RoundOutcome, finished},
-    command::NOTIFY,
+    BoxError, Context, EventKind, Node, Outcome, agent::toolbox::finished, command::NOTIFY,
     state::ToolStatus,
 };
 use serde_json::json;
@@ -27,14 +27,8 @@ impl Node<AgentState> for Act {
         let calls = [wanted.call.clone()];
         let asks = deps.toolbox.round(&calls, agent).cards().next().is_some();
         let called = match deps.toolbox.execute(&cx, &calls).await? {
-            RoundOutcome::Asks(questions) => {
-                return Ok(Outcome::Ask {
-                    memo: None,
-                    questions,
-                });
-            }
-            RoundOutcome::Done(mut called) => called.pop().ok_or("a call has a result")?,
-            _ => return Err("the call came to nothing that is known here".into()),
+            ControlFlow::Continue(mut called) => called.pop().ok_or("a call has a result")?,
+            ControlFlow::Break(asks) => return Ok(asks),
         };
         let told = finished(&called);
         let result = called.result;

@@ -1,7 +1,11 @@
 use async_trait::async_trait;
 use fugato::{
     BoxError, Context, Node, Outcome,
-    agent::{RunReport, ToolUse, ask_reply, show, to_remember},
+    agent::{
+        memory::to_remember,
+        reply::{RunReport, ask_reply, show},
+        toolbox::ToolUse,
+    },
     prompt::Stage,
     tool::Access,
 };

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use fugato::{
     BoxError, Context, EffectClass, Node, Outcome,
-    agent::{REMEMBERED, log_once},
+    agent::memory::{REMEMBERED, log_once},
     tool::clip,
 };
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! Changes that repair a problem day, found by trying them with the real write tools.
 use std::collections::BTreeSet;
 
-use fugato::agent::candidates::{ChangeCapacity, ChangeEffect, SearchSpace};
+use fugato::agent::candidates::{ChangeEffect, SearchSpace};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -271,12 +271,12 @@ impl SearchSpace for Repair<'_, '_> {
         priority(self.board, self.diagnosis, *day)
     }
 
-    fn room(&self, _: &ScheduleRank) -> ChangeCapacity {
-        match self.tightness {
-            TightnessLevel::Loose => ChangeCapacity::Loose,
-            TightnessLevel::Tight => ChangeCapacity::Tight,
-            TightnessLevel::Locked => ChangeCapacity::Locked,
-        }
+    fn is_locked(&self, _: &ScheduleRank) -> bool {
+        self.tightness == TightnessLevel::Locked
+    }
+
+    fn is_loose(&self, _: &ScheduleRank) -> bool {
+        self.tightness == TightnessLevel::Loose
     }
 }
 

@@ -1,5 +1,5 @@
 //! The decision that ends or continues the optimisation.
-use fugato::agent::candidates::{Advice, ChangeEffect, ProgressSignal, Search};
+use fugato::agent::candidates::{self, ChangeEffect, Search};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -121,7 +121,7 @@ pub(crate) fn decide(board: &mut Board<'_>, options: &WriteOptions) -> Verdict {
         problem_scope: day.map(|day| scope(board, day)),
         is_forced_imperfection,
         recommended_operation: operation,
-        improvement_signal: signal(&diagnosis, &facts, &tightness, operation).into(),
+        improvement_signal: signal(&diagnosis, &facts, &tightness, operation),
         candidates,
     };
     Verdict {
@@ -139,8 +139,7 @@ fn search(repair: &mut Repair<'_, '_>) -> (Option<u16>, Vec<(Proposal, ChangeEff
     let found = Search::default().run(repair);
     let tried = found.candidates.into_iter();
     let tried = tried.filter_map(|tried| Some((tried.proposal?, tried.effect)));
-    let forced = found.advice == Advice::Forced;
-    (found.problem, tried.collect(), forced)
+    (found.problem, tried.collect(), found.is_forced)
 }
 
 /// Returns the likely next operation, as far as it is known before any candidate is tried.
@@ -269,20 +268,22 @@ fn signal(
     facts: &Facts,
     tightness: &Tightness,
     operation: Operation,
-) -> ProgressSignal {
+) -> String {
     let totals = diagnosis.totals();
     let problems = u32::try_from(diagnosis.problem_days().len()).unwrap_or(u32::MAX);
     let free = problems.saturating_sub(tightness.forced_heavy_adjacent_days);
-    ProgressSignal::new()
-        .with("problem_days", problems)
-        .with("heavy_adjacent_days", totals.heavy_days)
-        .with("max_switch_count", totals.max_switches)
-        .with_share("same_type_ratio", totals.same_type_ratio())
-        .with("non_forced_heavy_days", free)
-        .with("local_moves", tightness.locally_movable_task_count)
-        .with("swap_options", tightness.cross_class_swap_options)
-        .with("tightness", tightness.tightness_level.as_str())
-        .with("operation", operation.as_str())
-        .with("missing_profile", facts.profile.missing())
-        .with("capacity_gap", facts.feasibility.capacity_gap)
+    let ratio = format!("{:.2}", totals.same_type_ratio());
+    candidates::signal(&[
+        ("problem_days", &problems),
+        ("heavy_adjacent_days", &totals.heavy_days),
+        ("max_switch_count", &totals.max_switches),
+        ("same_type_ratio", &ratio),
+        ("non_forced_heavy_days", &free),
+        ("local_moves", &tightness.locally_movable_task_count),
+        ("swap_options", &tightness.cross_class_swap_options),
+        ("tightness", &tightness.tightness_level.as_str()),
+        ("operation", &operation.as_str()),
+        ("missing_profile", &facts.profile.missing()),
+        ("capacity_gap", &facts.feasibility.capacity_gap),
+    ])
 }

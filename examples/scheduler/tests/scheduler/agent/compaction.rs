@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use fugato::{
-    agent::compact::{CompactionStatistics, compactions},
+    agent::memory::{CompactionStatistics, compactions},
     llm::{ChatRequest, ModelError, ModelErrorKind},
     prompt::{EstimatedTokens, TokenCount as _},
     state::{Compaction, ConversationUpdate, Message, ToolCall},

@@ -17,21 +17,8 @@ use fugato_state::{Role, State};
 use fugato_stream::{EventKind, Text};
 use futures::StreamExt as _;
 
-use crate::{
-    notice::announce_backup,
-    wording::{cut_mark, is_chinese, marked, may_be_contract},
-};
-
-/// The parts of an answer that are streamed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub enum StreamedParts {
-    /// Text and reasoning.
-    #[default]
-    All,
-    /// Only the reasoning: the text is not for people.
-    Reasoning,
-}
+use super::wording::{cut_mark, is_chinese, marked, may_be_contract};
+use crate::decision::announce_backup;
 
 /// Asks a model, and streams the answer as it comes. Its cost counts towards the run's budgets.
 /// Calls of tools are not streamed.
@@ -39,15 +26,30 @@ pub async fn ask<S: State>(
     cx: &Context<S>,
     model: &dyn ChatModel,
     request: ChatRequest,
-    shown: StreamedParts,
 ) -> Result<ChatResponse, ModelError> {
-    let heard = overhear(cx, model, request, shown, SpeechOptions::default()).await?;
+    let heard = overhear(cx, model, request, SpeechOptions::default()).await?;
+    Ok(heard.response)
+}
+
+/// Does the same as [`ask`], but streams only the reasoning, as the text is not for people.
+pub async fn ask_unseen<S: State>(
+    cx: &Context<S>,
+    model: &dyn ChatModel,
+    request: ChatRequest,
+) -> Result<ChatResponse, ModelError> {
+    let unseen = SpeechOptions {
+        unseen: true,
+        ..SpeechOptions::default()
+    };
+    let heard = overhear(cx, model, request, unseen).await?;
     Ok(heard.response)
 }
 
 /// The options for streaming an answer.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SpeechOptions {
+    /// True if only the reasoning is streamed.
+    pub(crate) unseen: bool,
     /// The ids that are taken; if given, the arguments of calls are streamed under fresh ids.
     pub(crate) ids: Option<CallIds>,
     /// True if text that may be for programs is held back until it is complete.
@@ -66,19 +68,13 @@ pub(crate) async fn overhear<S: State>(
     cx: &Context<S>,
     model: &dyn ChatModel,
     request: ChatRequest,
-    shown: StreamedParts,
     guarded: SpeechOptions,
 ) -> Result<StreamedAnswer, ModelError> {
     cx.spend(BudgetUnit::ModelCalls, 1);
-    let asked = request.messages.iter().rev();
-    let mut asked = asked.filter(|message| message.role == Role::User);
-    let said = asked
-        .next()
-        .map_or_else(String::new, |it| it.content.clone());
+    let said = last_said(&request).to_owned();
     let heard = StreamingModel {
         cx,
         model,
-        shown,
         guarded,
         held: Arc::default(),
     };
@@ -87,11 +83,18 @@ pub(crate) async fn overhear<S: State>(
     if let Some(usage) = response.usage {
         cx.spend(BudgetUnit::Tokens, usage.total());
     }
-    let is_shown = shown == StreamedParts::All && !heard.held.load(Ordering::Relaxed);
+    let is_shown = !heard.guarded.unseen && !heard.held.load(Ordering::Relaxed);
     if is_shown {
         response.message.content = marked(&response);
     }
     Ok(StreamedAnswer { response, is_shown })
+}
+
+/// Returns the last message of a user in a request.
+pub(crate) fn last_said(request: &ChatRequest) -> &str {
+    let mut asked = request.messages.iter().rev();
+    let asked = asked.find(|message| message.role == Role::User);
+    asked.map_or("", |message| &message.content)
 }
 
 /// Streams a complete text as one block.
@@ -105,7 +108,6 @@ pub fn show<S: State>(cx: &Context<S>, text: &str) {
 struct StreamingModel<'a, S> {
     cx: &'a Context<S>,
     model: &'a dyn ChatModel,
-    shown: StreamedParts,
     guarded: SpeechOptions,
     held: Arc<AtomicBool>,
 }
@@ -113,16 +115,16 @@ struct StreamingModel<'a, S> {
 #[async_trait]
 impl<S: State> ChatModel for StreamingModel<'_, S> {
     async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
-        let shown = self.shown;
+        let shown = !self.guarded.unseen;
         let mut speech = Speech::new(self.cx);
         let mut calls = self.guarded.ids.clone().map(CallStream::new);
         let mut text = Passage::new(self.guarded.contracts, Arc::clone(&self.held));
         let deltas = self.model.stream(request).await?;
         let heard = deltas.inspect(move |delta| match delta {
-            Ok(ChatDelta::Text(more)) if shown == StreamedParts::All => {
+            Ok(ChatDelta::Text(more)) if shown => {
                 text.more(more, &mut speech);
             }
-            Ok(ChatDelta::Finish(FinishReason::Length)) if shown == StreamedParts::All => {
+            Ok(ChatDelta::Finish(FinishReason::Length)) if shown => {
                 text.cut(&mut speech);
             }
             Ok(ChatDelta::Reasoning(text)) => speech.reasoning(text),

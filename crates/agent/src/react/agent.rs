@@ -13,7 +13,8 @@ use fugato_tool::{
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use crate::{Assistant, React, ReactLoop, ReactUpdate, ReplyError, Toolbox};
+use super::{Assistant, React, ReactLoop, ReactUpdate, ReplyError};
+use crate::Toolbox;
 
 /// An agent of a model and its tools, in the making.
 ///

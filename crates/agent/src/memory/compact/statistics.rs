@@ -3,6 +3,8 @@ use fugato_memory::SummaryRequest;
 use fugato_stream::EventKind;
 use serde::{Deserialize, Serialize};
 
+use crate::text::{custom, told};
+
 /// The statistics of compacting a part, stored in the log as a note and returned by
 /// [`compactions`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,18 +46,12 @@ impl CompactionStatistics {
 
     /// The statistics as an event, to be kept as a note.
     pub fn to_event(&self) -> EventKind {
-        EventKind::Custom {
-            name: Self::NAME.to_owned(),
-            data: serde_json::to_value(self).unwrap_or_default(),
-        }
+        custom(Self::NAME, serde_json::to_value(self).unwrap_or_default())
     }
 
     /// Returns the statistics in an event; none if the event is of another kind.
     pub fn of(event: &EventKind) -> Option<Self> {
-        match event {
-            EventKind::Custom { name, data } if name == Self::NAME => Self::deserialize(data).ok(),
-            _ => None,
-        }
+        told(Self::NAME, event)
     }
 }
 

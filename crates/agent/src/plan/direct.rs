@@ -8,7 +8,7 @@ use fugato_state::{Message, State};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{claims_action, show};
+use crate::reply::{claims_action, show};
 
 /// A node before planning that answers small talk immediately. The model gets only the message and
 /// the context of [`told`](Self::told), so it has no facts that could be out of date. On any doubt,

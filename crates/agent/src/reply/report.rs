@@ -2,12 +2,11 @@
 //! model's words.
 use fugato_state::ToolStatus;
 
+use super::wording::{claims_action, is_chinese};
 use crate::{
-    ToolUse,
-    ledger::ALREADY,
-    plan::{PlanProgress, StepKind, StepStatus},
-    toolbox::DECLINED,
-    wording::{claims_action, is_chinese},
+    plan::{ALREADY, PlanProgress, StepKind, StepStatus},
+    text::short,
+    toolbox::{DECLINED, ToolUse},
 };
 
 /// The writes of a run: those with a receipt, and those that were requested but not done.
@@ -23,7 +22,7 @@ use crate::{
 /// - **answers are kept**: words that claim nothing in a run that wrote nothing are the reply.
 ///
 /// ```
-/// use fugato_agent::{RunReport, ToolUse};
+/// use fugato_agent::{reply::RunReport, toolbox::ToolUse};
 /// use fugato_state::ToolStatus;
 /// use serde_json::json;
 ///
@@ -93,7 +92,7 @@ impl RunReport {
             if mended || text.starts_with(ALREADY) {
                 continue;
             }
-            let (tool, text) = ((*tool).to_owned(), short(text));
+            let (tool, text) = ((*tool).to_owned(), short(text, MOST));
             let entry = Entry { tool, text };
             let list = if *status == ToolStatus::Ok {
                 &mut report.done
@@ -188,14 +187,4 @@ fn why(text: &str, chinese: bool) -> &str {
         ("", true) => "失败了",
         (text, _) => text,
     }
-}
-
-/// Returns the beginning of a text, on one line.
-fn short(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= MOST {
-        return line;
-    }
-    let cut: String = line.chars().take(MOST).collect();
-    format!("{cut}…")
 }

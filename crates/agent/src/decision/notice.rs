@@ -6,11 +6,13 @@ use fugato_llm::{
     AskError, AskRecord, Attempt, CallOutcome, DecisionSource, ModelError, ModelErrorKind,
 };
 use fugato_state::State;
-use fugato_stream::EventKind;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::wording::is_chinese;
+use crate::{
+    reply::is_chinese,
+    text::{custom, short},
+};
 
 /// The failure of the named models, after which a backup or rules go on.
 ///
@@ -19,7 +21,7 @@ use crate::wording::is_chinese;
 /// - **no secrets**: it contains nothing that is not in the error of the model.
 ///
 /// ```
-/// use fugato_agent::ModelFailure;
+/// use fugato_agent::decision::ModelFailure;
 /// use fugato_llm::{ModelError, ModelErrorKind};
 ///
 /// let error = ModelError::new(ModelErrorKind::Denied, "status 401");
@@ -56,7 +58,7 @@ impl ModelFailure {
         Self {
             models: names(&error.attempts, model),
             kind: Some(error.kind),
-            detail: short(&error.context),
+            detail: short(&error.context, MOST),
         }
     }
 
@@ -87,7 +89,7 @@ impl ModelFailure {
             detail: last
                 .message
                 .split_once(": ")
-                .map_or_else(String::new, |(_, said)| short(said)),
+                .map_or_else(String::new, |(_, said)| short(said, MOST)),
         })
     }
 
@@ -175,12 +177,10 @@ impl ModelFailure {
         let (task, why) = (cx.task(), self.sentence(""));
         tracing::warn!(task, why, "decided by rule");
         let text = self.by_rules(said);
-        cx.emit(EventKind::Custom {
-            name: Self::BY_RULE.into(),
-            data: json!({
-                "task": task, "why": why, "text": text, "models": self.models, "kind": self.kind,
-            }),
+        let data = json!({
+            "task": task, "why": why, "text": text, "models": self.models, "kind": self.kind,
         });
+        cx.emit(custom(Self::BY_RULE, data));
     }
 }
 
@@ -221,10 +221,8 @@ pub(crate) fn announce_backup<S: State>(cx: &Context<S>, attempts: &[Attempt], s
     } else {
         format!("{failed} The backup `{by}` answers.")
     };
-    cx.emit(EventKind::Custom {
-        name: ModelFailure::BY_BACKUP.into(),
-        data: json!({ "task": cx.task(), "text": text, "models": failure.models, "by": by }),
-    });
+    let data = json!({ "task": cx.task(), "text": text, "models": failure.models, "by": by });
+    cx.emit(custom(ModelFailure::BY_BACKUP, data));
 }
 
 /// Returns the names of the models that were asked, each of them once; else `model`.
@@ -239,14 +237,4 @@ fn names(attempts: &[Attempt], model: &str) -> Vec<String> {
         names.push(model.to_owned());
     }
     names
-}
-
-/// Returns the beginning of a text, on one line.
-fn short(text: &str) -> String {
-    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= MOST {
-        return line;
-    }
-    let cut: String = line.chars().take(MOST).collect();
-    format!("{cut}…")
 }

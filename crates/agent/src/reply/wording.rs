@@ -20,7 +20,7 @@ pub(crate) fn cut_mark(chinese: bool) -> &'static str {
 /// Returns the text of an answer, with a mark if the model reached the limit of tokens.
 ///
 /// ```
-/// use fugato_agent::marked;
+/// use fugato_agent::reply::marked;
 /// use fugato_llm::{ChatDelta, FinishReason, ResponseFold};
 ///
 /// let mut fold = ResponseFold::default();
@@ -242,7 +242,7 @@ const OPEN: [&str; 20] = [
 /// a thing. In doubt it returns true, as the consequence is only an additional true line.
 ///
 /// ```
-/// use fugato_agent::claims_action;
+/// use fugato_agent::reply::claims_action;
 ///
 /// assert!(claims_action("Done: I bought 0.1 BTC at 64010. Order #7 is filled."));
 /// assert!(claims_action("All done, the boss was notified."));

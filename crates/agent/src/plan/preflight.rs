@@ -1,6 +1,5 @@
 //! Live facts that are looked up before planning, declared as data.
 mod declared;
-mod tools;
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -8,23 +7,12 @@ use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
 use fugato_memory::WorldSnapshot;
 use fugato_state::{Millis, State};
-use futures::future::join_all;
+use futures::future::{BoxFuture, join_all};
 use serde_json::Value;
 
-pub use declared::{FactError, LiveFacts};
-pub use tools::ToolFacts;
+use crate::text::custom;
 
-/// A source of live facts. A lookup has no side effects, so it may be repeated.
-#[async_trait]
-pub trait FactSource: Send + Sync {
-    /// Returns the present value of a declared kind of fact.
-    async fn fetch(&self, kind: &str) -> Result<Value, BoxError>;
-}
-
-const _: () = {
-    const fn object_safe(_: Option<&dyn FactSource>) {}
-    object_safe(None);
-};
+pub use declared::LiveFacts;
 
 /// A state whose facts a [`Preflight`] keeps up to date.
 pub trait FactState: State {
@@ -54,16 +42,22 @@ pub trait FactState: State {
 pub struct Preflight {
     facts: LiveFacts,
     #[debug(skip)]
-    source: Arc<dyn FactSource>,
+    source: Arc<FactSource>,
 }
+
+type FactSource = dyn Fn(String) -> BoxFuture<'static, Result<Value, BoxError>> + Send + Sync;
 
 /// The name of the event that a lookup failed.
 pub const FACT_UNKNOWN: &str = "fact_unknown";
 
 impl Preflight {
-    /// Creates a node that looks up these facts from a source.
-    pub fn new(facts: LiveFacts, source: impl FactSource + 'static) -> Self {
-        let source = Arc::new(source);
+    /// Creates a node that looks up these facts: `source` returns the present value of a declared
+    /// kind. A lookup has no side effects, so it may be repeated.
+    pub fn new<F>(facts: LiveFacts, source: impl Fn(String) -> F + Send + Sync + 'static) -> Self
+    where
+        F: Future<Output = Result<Value, BoxError>> + Send + 'static,
+    {
+        let source: Arc<FactSource> = Arc::new(move |kind| Box::pin(source(kind)));
         Self { facts, source }
     }
 
@@ -81,7 +75,7 @@ impl<S: FactState> Node<S> for Preflight {
         let (state, now) = (cx.state(), cx.now());
         let known = |kind: &str| state.snapshots().get(kind).map(|snapshot| snapshot.at);
         let due = self.facts.due(&state.about(), known, now);
-        let looks = due.iter().map(|kind| self.source.fetch(kind));
+        let looks = due.iter().map(|kind| (self.source)(kind.clone()));
         let found = join_all(looks).await;
         let mut old = self.old(state, now);
         old.retain(|kind| !due.contains(kind));
@@ -93,8 +87,7 @@ impl<S: FactState> Node<S> for Preflight {
                 Err(error) => {
                     tracing::warn!(task = cx.task(), kind, error, "fact lookup failed");
                     let data = serde_json::json!({ "kind": kind, "why": error.to_string() });
-                    let name = FACT_UNKNOWN.to_owned();
-                    notes.push(fugato_stream::EventKind::Custom { name, data });
+                    notes.push(custom(FACT_UNKNOWN, data));
                     old.push(kind);
                 }
             }

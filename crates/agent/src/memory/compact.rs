@@ -63,16 +63,6 @@ pub struct Compact {
     profile: Profile,
 }
 
-/// The result of compacting one part.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct CompactionResult {
-    /// The update; none if compaction failed.
-    pub update: Option<CompactionUpdate>,
-    /// The statistics of the compaction, with the failure if there was one.
-    pub statistics: CompactionStatistics,
-}
-
 /// The number of times that a model is asked for a usable summary.
 const TRIES: usize = 2;
 /// The summary by rule if no message is important enough.
@@ -117,12 +107,12 @@ impl Compact {
     }
 
     /// Compacts one part if that is due, and emits a status before and after; none if it is not
-    /// due.
+    /// due. Returns the update, none if compaction failed, and the statistics with the failure.
     pub async fn part<S: State>(
         &self,
         cx: &Context<S>,
         part: CompactionInput<'_>,
-    ) -> Option<CompactionResult> {
+    ) -> Option<(Option<CompactionUpdate>, CompactionStatistics)> {
         let tokens = |message: &Message| self.count.message(message);
         let request = part.policy.due(part.history, part.done, tokens)?;
         tell(cx, "context_compact_start", part.beginning);
@@ -144,8 +134,7 @@ impl Compact {
             tracing::warn!(task, part, error, "compaction failed");
         }
         tell(cx, "context_compact_done", part.over);
-        let update = made.map(|(update, _)| update);
-        Some(CompactionResult { update, statistics })
+        Some((made.map(|(update, _)| update), statistics))
     }
 
     async fn summary(
@@ -206,10 +195,9 @@ impl<S: Compactable> Node<S> for Compact {
         let (mut updates, mut notes) = (vec![], vec![]);
         for part in cx.state().compacting() {
             let name = part.part;
-            if let Some(compacted) = self.part(&cx, part).await {
-                let update = compacted.update;
+            if let Some((update, statistics)) = self.part(&cx, part).await {
                 updates.extend(update.map(|update| S::compacted(name, update)));
-                notes.push(compacted.statistics.to_event());
+                notes.push(statistics.to_event());
             }
         }
         Ok(notes

@@ -1,13 +1,6 @@
-//! Judgements by a model through a function call, with rules as a fallback.
-mod inquiry;
-mod thinking;
-
 use fugato_llm::{ChatRequest, RejectedAnswer, ToolSchema};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
-
-pub use inquiry::Inquiry;
-pub use thinking::{DecisionState, DecisionUpdate};
 
 /// A question that either a model or rules can answer.
 ///

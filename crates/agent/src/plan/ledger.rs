@@ -9,21 +9,8 @@ use fugato_tool::{
 };
 use serde_json::Value;
 
-use crate::{
-    Embeds, React, ToolUse, Toolbox,
-    plan::{PlanProgress, StepKind, StepStatus, WorkStep},
-};
-
-/// A state in which work is planned, with a loop of model and tools that takes over if there is no
-/// plan.
-pub trait Takeover: Embeds<PlanProgress> + Embeds<React> {
-    /// Returns the name of the request, unique in its thread.
-    fn request(&self) -> String;
-
-    /// Returns the writes of earlier requests whose work did not end well. A card that would repeat
-    /// one of them says so.
-    fn done(&self) -> &[ToolUse];
-}
+use super::{PlanProgress, StepKind, StepStatus, WorkStep};
+use crate::{Embeds, React, Toolbox, toolbox::ToolUse};
 
 /// The writes of a request: a person confirms each of them, and the loop that takes over does not
 /// repeat the writes of the plan.
@@ -40,6 +27,8 @@ pub trait Takeover: Embeds<PlanProgress> + Embeds<React> {
 #[debug("WriteLedger {{ registry: {registry:?}, .. }}")]
 pub struct WriteLedger<S: State> {
     registry: Registry<S, S::Update>,
+    request: Arc<RequestName<S>>,
+    earlier: Arc<EarlierWrites<S>>,
     shown: Arc<ShowWrite<S>>,
     alike: Arc<SameWrite>,
 }
@@ -47,20 +36,34 @@ pub struct WriteLedger<S: State> {
 /// The prefix of a refusal of a repeated action. A report does not count it as a failed action.
 pub(crate) const ALREADY: &str = "this was done already: ";
 
+type RequestName<S> = dyn Fn(&S) -> String + Send + Sync;
+type EarlierWrites<S> = dyn Fn(&S) -> &[ToolUse] + Send + Sync;
 type ShowWrite<S> = dyn Fn(&S, &ToolCall) -> String + Send + Sync;
 type SameWrite = dyn Fn(&mut Value) + Send + Sync;
 
-impl<S: Takeover> WriteLedger<S> {
-    /// Returns the writes of these tools.
-    pub fn new(registry: Registry<S, S::Update>) -> Self {
+impl<S: Embeds<PlanProgress> + Embeds<React>> WriteLedger<S> {
+    /// Returns the writes of these tools; `request` returns the name of the request, unique in its
+    /// thread.
+    pub fn new(
+        registry: Registry<S, S::Update>,
+        request: impl Fn(&S) -> String + Send + Sync + 'static,
+    ) -> Self {
         Self {
             registry,
+            request: Arc::new(request),
+            earlier: Arc::new(|_| &[]),
             shown: Arc::new(|_, call| argument_lines(&call.arguments)),
             alike: Arc::new(|_| {}),
         }
     }
 
     fugato_state::setters! {
+        /// Sets the writes of earlier requests whose work did not end well. A card that would repeat
+        /// one of them says so.
+        pub fn earlier(earlier: impl Fn(&S) -> &[ToolUse] + Send + Sync + 'static) {
+            earlier = Arc::new(earlier)
+        }
+
         /// Sets the text of a card. By default it lists the arguments of the call.
         pub fn shown(shown: impl Fn(&S, &ToolCall) -> String + Send + Sync + 'static) {
             shown = Arc::new(shown)
@@ -82,7 +85,7 @@ impl<S: Takeover> WriteLedger<S> {
     fn key(&self, state: &S, call: &ToolCall) -> String {
         let arguments = digest(self.normal(call).to_string().as_bytes());
         let n = before(state, call, |one| self.is_same(one, call));
-        format!("{}/{}/{arguments}/{n}", state.request(), call.name)
+        format!("{}/{}/{arguments}/{n}", (self.request)(state), call.name)
     }
 
     /// Returns the completed step of the plan that the loop's call repeats, if the loop has not
@@ -100,7 +103,7 @@ impl<S: Takeover> WriteLedger<S> {
     fn card(&self, state: &S, call: &ToolCall) -> String {
         let shown = (self.shown)(state, call);
         let same = |done: &&ToolUse| self.is_same(&call_of(done), call);
-        match state.done().iter().rev().find(same) {
+        match (self.earlier)(state).iter().rev().find(same) {
             Some(done) => format!("done already: {}; again? {shown}", done.result),
             None => shown,
         }
@@ -129,7 +132,7 @@ impl<S: Takeover> WriteLedger<S> {
     }
 }
 
-impl<S: Takeover> GatePolicy<S> for WriteLedger<S> {
+impl<S: Embeds<PlanProgress> + Embeds<React>> GatePolicy<S> for WriteLedger<S> {
     fn judge(&self, call: &GatedCall<'_>, state: &S) -> Verdict {
         if call.spec.access != Access::Write {
             return Verdict::Allow;
@@ -159,7 +162,11 @@ fn call_of(used: &ToolUse) -> ToolCall {
 
 /// Returns how many such calls came before this one, in the plan or in the loop, depending on which
 /// of them decides now.
-fn before<S: Takeover>(state: &S, call: &ToolCall, is_such: impl Fn(&ToolCall) -> bool) -> usize {
+fn before<S: Embeds<PlanProgress> + Embeds<React>>(
+    state: &S,
+    call: &ToolCall,
+    is_such: impl Fn(&ToolCall) -> bool,
+) -> usize {
     let (work, react): (&PlanProgress, &React) = (state.part(), state.part());
     if work.planner_failure.is_none() {
         let steps = work.steps.iter().take_while(|step| step.id != call.id);
@@ -170,7 +177,10 @@ fn before<S: Takeover>(state: &S, call: &ToolCall, is_such: impl Fn(&ToolCall) -
 
 /// Returns the completed calls of a request so far that do more than read, first those of the plan
 /// and then those of the loop that took over.
-pub fn written<S: Takeover>(state: &S, is_read: impl Fn(&str) -> bool) -> Vec<ToolUse> {
+pub fn written<S: Embeds<PlanProgress> + Embeds<React>>(
+    state: &S,
+    is_read: impl Fn(&str) -> bool,
+) -> Vec<ToolUse> {
     let (work, react): (&PlanProgress, &React) = (state.part(), state.part());
     let steps = completed(work).map(|step| {
         let call = step.call();
@@ -188,10 +198,10 @@ pub fn written<S: Takeover>(state: &S, is_read: impl Fn(&str) -> bool) -> Vec<To
     written
 }
 
-/// Returns the message for the loop that takes over: the goal, and what was done already.
-pub fn handover<S: Takeover>(state: &S) -> String {
-    let work: &PlanProgress = state.part();
-    let before = state.done().iter();
+/// Returns the message for the loop that takes over from this work: the goal, and what was done
+/// already, by `earlier` requests and by the plan.
+pub fn handover(work: &PlanProgress, earlier: &[ToolUse]) -> String {
+    let before = earlier.iter();
     let before = before.map(|done| format!("- {}: {}", done.name, done.result));
     let steps = work
         .steps

@@ -2,11 +2,10 @@ use std::{future::ready, sync::Arc};
 
 use fugato_graph::{Context, IntoNode as _, Node};
 use fugato_llm::{Answer, Ask, AskError, ChatModel, Profile};
-use fugato_state::Role;
 use serde_json::Value;
 
-use super::{DecisionState, DecisionUpdate, Judge};
-use crate::{announce, trace::recorded};
+use super::{DecisionState, DecisionUpdate, Judge, announce};
+use crate::{reply::last_said, trace::recorded};
 
 /// A judge with an optional model. Cheap to clone.
 #[derive_where::derive_where(Clone)]
@@ -73,9 +72,7 @@ impl<J: Judge> Inquiry<J> {
                     Err(why) => (None, why.into()),
                 };
                 let (request, _) = inquiry.judge.question(situation);
-                let mut asked = request.messages.iter().rev();
-                let asked = asked.find(|message| message.role == Role::User);
-                announce(&cx, &how, asked.map_or("", |message| &message.content));
+                announce(&cx, &how, last_said(&request));
                 let how = Some(how);
                 DecisionUpdate { value, how }
             }

@@ -1,5 +1,4 @@
-//! The executors: the questions to the planner, and the rules for its answers.
-
+//! The modes of planning: the questions to the planner, and the rules for its answers.
 use fugato_llm::{Contract, Objections, RejectedAnswer};
 use fugato_memory::ExecutionStatus;
 use fugato_state::Millis;
@@ -17,42 +16,6 @@ pub(crate) const MOST_STEPS: usize = 8;
 /// The time in which the result of a call is new, in milliseconds.
 const NEW: Millis = 60_000;
 
-/// A planning strategy: it decides when the planner is asked, and reads its answer.
-///
-/// An executor is pure. It says what to ask; the graph asks, and carries out the steps.
-pub trait Executor: Send + Sync {
-    /// Returns the question to the planner; none if the next step is due.
-    fn asks(&self, work: &PlanProgress) -> Option<PlannerQuestion>;
-
-    /// Reads an answer into updates, or rejects it.
-    fn take(
-        &self,
-        answer: &str,
-        reading: &AnswerContext<'_>,
-    ) -> Result<Vec<WorkUpdate>, RejectedAnswer>;
-
-    /// Returns the required form of an answer, one line per key.
-    fn outline(&self, asking: PlannerQuestion) -> String;
-}
-
-impl<E: Executor + ?Sized> Executor for std::sync::Arc<E> {
-    fn asks(&self, work: &PlanProgress) -> Option<PlannerQuestion> {
-        (**self).asks(work)
-    }
-
-    fn take(
-        &self,
-        answer: &str,
-        reading: &AnswerContext<'_>,
-    ) -> Result<Vec<WorkUpdate>, RejectedAnswer> {
-        (**self).take(answer, reading)
-    }
-
-    fn outline(&self, asking: PlannerQuestion) -> String {
-        (**self).outline(asking)
-    }
-}
-
 /// A question to the planner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -67,18 +30,15 @@ pub enum PlannerQuestion {
 }
 
 /// The context in which an answer is read.
-#[derive(derive_more::Debug)]
-#[non_exhaustive]
-#[debug("AnswerContext {{ asking: {asking:?}, .. }}")]
-pub struct AnswerContext<'a> {
+pub(super) struct AnswerContext<'a> {
     /// The question.
-    pub asking: PlannerQuestion,
+    pub(super) asking: PlannerQuestion,
     /// The progress of the work.
-    pub work: &'a PlanProgress,
+    pub(super) work: &'a PlanProgress,
     /// The time, in milliseconds since the Unix epoch.
-    pub now: Millis,
+    pub(super) now: Millis,
     /// Returns the access of a visible tool; none if there is no such tool.
-    pub access: &'a (dyn Fn(&str) -> Option<Access> + Sync),
+    pub(super) access: &'a (dyn Fn(&str) -> Option<Access> + Sync),
 }
 
 /// The policy for replanning.
@@ -94,13 +54,20 @@ pub enum Replan {
     Never,
 }
 
-/// An executor that asks for a whole plan first, and for its revision by the policy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct PlanThenReplan(pub Replan);
+/// The mode in which work is planned: when the planner is asked, and what for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlanningMode {
+    /// A whole plan first, and its revision by the policy.
+    PlanThenReplan(Replan),
+    /// The next batch when no step is left: one step, or several reads.
+    NextBatch,
+}
 
-/// An executor that asks for the next batch when no step is left: one step, or several reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct NextBatch;
+impl Default for PlanningMode {
+    fn default() -> Self {
+        Self::PlanThenReplan(Replan::default())
+    }
+}
 
 #[derive(Debug, Deserialize, JsonSchema)]
 struct PlanDraft {
@@ -138,83 +105,80 @@ enum ReplanAction {
     Finish,
 }
 
-impl Executor for PlanThenReplan {
-    fn asks(&self, work: &PlanProgress) -> Option<PlannerQuestion> {
-        let due = match (self.0, work.turn) {
-            (_, Some(WorkChange::Failed)) | (Replan::Always, Some(_)) => true,
-            (Replan::OnChange, Some(turn)) => turn == WorkChange::Changed,
-            _ => false,
+impl PlanningMode {
+    /// Returns the question to the planner; none if the next step is due.
+    pub(super) fn asks(self, work: &PlanProgress) -> Option<PlannerQuestion> {
+        let (status, turn) = (work.status(), work.turn);
+        let goes_on = matches!(status, ExecutionStatus::Planning | ExecutionStatus::Running);
+        let is_first = status == ExecutionStatus::Planning;
+        let (question, due) = match self {
+            Self::NextBatch => (PlannerQuestion::Batch, turn == Some(WorkChange::Failed)),
+            Self::PlanThenReplan(_) if is_first => (PlannerQuestion::Plan, true),
+            Self::PlanThenReplan(replan) => (PlannerQuestion::Replan, replan.is_due(turn)),
         };
-        match work.status() {
-            ExecutionStatus::Planning => Some(PlannerQuestion::Plan),
-            ExecutionStatus::Running if due || work.pending().is_none() => {
-                Some(PlannerQuestion::Replan)
-            }
-            _ => None,
-        }
+        (goes_on && (due || work.pending().is_none())).then_some(question)
     }
 
-    fn take(
-        &self,
+    /// Reads an answer into updates, or rejects it.
+    pub(super) fn take(
+        self,
         answer: &str,
         reading: &AnswerContext<'_>,
     ) -> Result<Vec<WorkUpdate>, RejectedAnswer> {
-        let updates = if reading.asking == PlannerQuestion::Plan {
-            let PlanDraft { goal, steps } = plan().read(answer)?;
-            known(answer, &steps, reading)?;
-            WorkUpdate::Planned { goal, steps }
-        } else {
-            replanned(answer, reading)?
-        };
-        Ok(vec![updates])
+        match (self, reading.asking) {
+            (Self::NextBatch, _) => next_batch(answer, reading),
+            (_, PlannerQuestion::Plan) => {
+                let PlanDraft { goal, steps } = plan().read(answer)?;
+                known(answer, &steps, reading)?;
+                Ok(vec![WorkUpdate::Planned { goal, steps }])
+            }
+            _ => Ok(vec![replanned(answer, reading)?]),
+        }
     }
 
-    fn outline(&self, asking: PlannerQuestion) -> String {
-        match asking {
-            PlannerQuestion::Replan => replan().outline().to_owned(),
+    /// Returns the required form of an answer, one line per key.
+    pub(super) fn outline(self, asking: PlannerQuestion) -> String {
+        match (self, asking) {
+            (Self::NextBatch, _) => batch().outline().to_owned(),
+            (_, PlannerQuestion::Replan) => replan().outline().to_owned(),
             _ => plan().outline().to_owned(),
         }
     }
 }
 
-impl Executor for NextBatch {
-    fn asks(&self, work: &PlanProgress) -> Option<PlannerQuestion> {
-        let goes_on = matches!(
-            work.status(),
-            ExecutionStatus::Planning | ExecutionStatus::Running
-        );
-        let failed = work.turn == Some(WorkChange::Failed);
-        (goes_on && (failed || work.pending().is_none())).then_some(PlannerQuestion::Batch)
+impl Replan {
+    /// Returns true if the plan is revised after the last step.
+    fn is_due(self, turn: Option<WorkChange>) -> bool {
+        match (self, turn) {
+            (_, Some(WorkChange::Failed)) | (Self::Always, Some(_)) => true,
+            (Self::OnChange, turn) => turn == Some(WorkChange::Changed),
+            _ => false,
+        }
     }
+}
 
-    fn take(
-        &self,
-        answer: &str,
-        reading: &AnswerContext<'_>,
-    ) -> Result<Vec<WorkUpdate>, RejectedAnswer> {
-        let PlanDraft { goal, steps } = batch().read(answer)?;
-        known(answer, &steps, reading)?;
-        alone_or_reads(answer, &steps, reading)?;
-        let mut updates = vec![];
-        let (fresh, again): (Vec<_>, Vec<_>) = steps
-            .into_iter()
-            .partition(|step| !is_repeated(step, reading));
-        let at = reading.now;
-        updates.extend(again.into_iter().map(|step| {
-            let name = step.tool_name;
-            let note = format!("{name} was not called again: its result is less than 60 s old");
-            WorkUpdate::Noted { note, at }
-        }));
-        let is_loop = is_same_thought(&fresh, reading.work);
-        let steps = if is_loop { vec![] } else { fresh };
-        updates.push(WorkUpdate::Planned { goal, steps });
-        updates.extend(is_loop.then(|| WorkUpdate::failed("loop: the same thought came again")));
-        Ok(updates)
-    }
-
-    fn outline(&self, _: PlannerQuestion) -> String {
-        batch().outline().to_owned()
-    }
+fn next_batch(
+    answer: &str,
+    reading: &AnswerContext<'_>,
+) -> Result<Vec<WorkUpdate>, RejectedAnswer> {
+    let PlanDraft { goal, steps } = batch().read(answer)?;
+    known(answer, &steps, reading)?;
+    alone_or_reads(answer, &steps, reading)?;
+    let mut updates = vec![];
+    let (fresh, again): (Vec<_>, Vec<_>) = steps
+        .into_iter()
+        .partition(|step| !is_repeated(step, reading));
+    let at = reading.now;
+    updates.extend(again.into_iter().map(|step| {
+        let name = step.tool_name;
+        let note = format!("{name} was not called again: its result is less than 60 s old");
+        WorkUpdate::Noted { note, at }
+    }));
+    let is_loop = is_same_thought(&fresh, reading.work);
+    let steps = if is_loop { vec![] } else { fresh };
+    updates.push(WorkUpdate::Planned { goal, steps });
+    updates.extend(is_loop.then(|| WorkUpdate::failed("loop: the same thought came again")));
+    Ok(updates)
 }
 
 fn plan() -> Contract<PlanDraft> {

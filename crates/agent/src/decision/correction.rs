@@ -8,7 +8,8 @@ use fugato_state::{Message, State};
 use fugato_stream::EventKind;
 use serde_json::json;
 
-use crate::{Embeds, ModelFailure};
+use super::ModelFailure;
+use crate::{Embeds, text::custom};
 
 /// A state that stores corrections: how many there were in a row, and their messages.
 pub trait CorrectionState: State {
@@ -99,8 +100,7 @@ impl OnFailure {
         } else {
             tracing::warn!(task = cx.task(), why, "decided by rule");
             let data = json!({ "task": cx.task(), "why": why.to_string() });
-            let name = ModelFailure::BY_RULE.into();
-            cx.emit(EventKind::Custom { name, data });
+            cx.emit(custom(ModelFailure::BY_RULE, data));
         }
         Ok(())
     }

@@ -5,31 +5,29 @@ use fugato_graph::BoxError;
 use fugato_memory::{HybridSearch, IndexEntry, MemoryIndex, Notebook};
 use fugato_tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
-/// The tool `recall`, which finds notes that people asked to remember.
-#[derive(Debug, Clone)]
-pub struct Recall {
+/// Returns the tool `recall`, which finds notes that people asked to remember in this notebook.
+pub fn recall<S: Sync, U>(notebook: Notebook) -> impl Tool<S, U> {
+    Recall { notebook }
+}
+
+struct Recall {
     notebook: Notebook,
 }
 
 /// What to look for.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct RecallArgs {
+struct RecallArgs {
     /// Words of what is looked for; left out for everything.
-    pub query: String,
+    query: String,
 }
 
 /// The maximum number of notes in a result.
 const MOST: usize = 10;
 
 impl Recall {
-    /// Creates a tool for the notes of this notebook.
-    pub fn new(notebook: Notebook) -> Self {
-        Self { notebook }
-    }
-
     /// Returns the matching notes, the best first. The notebook is small, and is read on each call.
     async fn notes(&self, query: &str) -> Result<Vec<String>, BoxError> {
         let files = self.notebook.files()?;

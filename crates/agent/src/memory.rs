@@ -1,0 +1,20 @@
+//! The parts of an agent that keep and recall: summaries, a person's data, notes.
+//!
+//! [`Compact`] and [`CompactLayers`] let a summary take the place of older messages or turns.
+//! [`recall_person`] and [`save_person`] are the first and the last node of a run that uses a
+//! person's preferences and tasks. [`remember`] stores what a message asks to remember, the tool
+//! [`recall`] finds it again, and [`log_once`] adds a line to the log of a day.
+mod compact;
+mod day;
+mod person;
+mod recall;
+mod remember;
+
+pub use compact::{
+    Compact, CompactLayers, Compactable, CompactionInput, CompactionStatistics, LayeredMemory,
+    compactions,
+};
+pub use day::log_once;
+pub use person::{PERSON_UNKNOWN, recall_person, save_person};
+pub use recall::recall;
+pub use remember::{REMEMBERED, remember, to_remember};

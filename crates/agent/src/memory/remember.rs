@@ -1,0 +1,124 @@
+//! Notes that a person explicitly asks to remember.
+use std::sync::Arc;
+
+use fugato_graph::{Context, EffectClass, IntoNode as _, IntoUpdates, Node, Outcome};
+use fugato_memory::LongTermMemory;
+use fugato_state::State;
+use serde_json::json;
+
+use crate::text::{custom, explain};
+
+/// The name of the event that a note was stored, or could not be stored.
+pub const REMEMBERED: &str = "remembered";
+
+/// Returns the note that a message asks to remember: 请记住……, "remember that …"; none if there is
+/// none. The instruction must begin the message or one of its sentences, and a question does not
+/// count.
+pub fn to_remember(message: &str) -> Option<&str> {
+    let ends = |c: char| matches!(c, '.' | '!' | '。' | '！' | '\n');
+    // The point in "3.5" does not end a sentence.
+    let begins = message
+        .char_indices()
+        .filter(|(_, c)| ends(*c))
+        .map(|(at, c)| at + c.len_utf8());
+    let begins = begins.filter(|at| {
+        let next = message.get(*at..).and_then(|rest| rest.chars().next());
+        next.is_some_and(|next| !next.is_ascii_digit())
+    });
+    std::iter::once(0)
+        .chain(begins)
+        .filter_map(|at| message.get(at..))
+        .find_map(wish)
+}
+
+/// The phrases before a note, with their polite forms.
+const OPENINGS: [&str; 24] = [
+    "please remember that ",
+    "please remember this:",
+    "please remember:",
+    "please remember my ",
+    "remember that ",
+    "remember this:",
+    "remember:",
+    "remember my ",
+    "remember, ",
+    "don't forget that ",
+    "do not forget that ",
+    "don’t forget that ",
+    "keep in mind that ",
+    "please keep in mind that ",
+    "make a note that ",
+    "请你记住",
+    "请帮我记住",
+    "请记住",
+    "帮我记住",
+    "你要记住",
+    "要记住",
+    "记住",
+    "请牢记",
+    "别忘了",
+];
+
+/// The end of a phrase that belongs to the note.
+const KEPT: &str = "my ";
+
+fn wish(sentence: &str) -> Option<&str> {
+    let sentence = sentence.trim_start();
+    if sentence.trim_end().ends_with(['?', '？', '吗', '么']) {
+        return None;
+    }
+    let opening = OPENINGS.iter().find(|opening| {
+        let head = sentence.get(..opening.len());
+        head.is_some_and(|head| head.eq_ignore_ascii_case(opening))
+    })?;
+    let kept = if opening.ends_with(KEPT) {
+        KEPT.len()
+    } else {
+        0
+    };
+    let rest = sentence.get(opening.len() - kept..)?;
+    let is_gap = |c: char| c.is_whitespace() || matches!(c, ':' | '：' | ',' | '，');
+    let wish = rest.trim_start_matches(is_gap).trim_end();
+    // In 记住了 it is the person who remembers.
+    let told = !matches!(wish, "" | "了" | "了。" | "了！");
+    told.then_some(wish)
+}
+
+/// Returns a node that stores in this memory a note that the person explicitly asks to remember;
+/// `message` returns the message to search, and `stored` makes updates of a note that was stored,
+/// the receipt for words that claim it.
+///
+/// A failure of the memory does not stop the run: the result is a note of the task, and a failure is
+/// also logged.
+pub fn remember<S: State, R, Shape>(
+    memory: Arc<dyn LongTermMemory>,
+    message: impl Fn(&S) -> Option<String> + Send + Sync + 'static,
+    stored: impl Fn(&str) -> R + Send + Sync + 'static,
+) -> impl Node<S>
+where
+    R: IntoUpdates<S::Update, Shape>,
+{
+    let receipt = Arc::new(move |note: &str| stored(note).into_updates());
+    let remember = move |cx: Context<S>| {
+        let (memory, receipt) = (memory.clone(), receipt.clone());
+        let message = message(cx.state());
+        async move {
+            let Some(wish) = message.as_deref().and_then(to_remember) else {
+                return Outcome::done([]);
+            };
+            let note = wish.to_owned();
+            let store = async move |_| memory.remember(&note).await;
+            let stored = cx.effect("remember", EffectClass::Idempotent, &wish, store);
+            let (updates, data) = match stored.await {
+                Ok(()) => (receipt(wish), json!({ "note": wish })),
+                Err(error) => {
+                    let why = explain(&error);
+                    tracing::warn!(task = cx.task(), why, "memory could not be stored");
+                    (vec![], json!({ "note": wish, "failure": why }))
+                }
+            };
+            Outcome::done(updates).note(custom(REMEMBERED, data))
+        }
+    };
+    remember.into_node()
+}
