@@ -45,12 +45,13 @@ impl World {
     }
 
     /// The same over this store, whose clock is that of the exchange, too.
-    pub(crate) fn over(store: WorldStore) -> Result<Self, BoxError> {
+    pub(crate) fn over(store: impl Into<Arc<WorldStore>>) -> Result<Self, BoxError> {
+        let store = store.into();
         let clock = store.clock().clone();
         Ok(Self {
             desk: Exchange::in_memory()?.clock(move || clock.now()),
             docs: Arc::default(),
-            store: Arc::new(store),
+            store,
         })
     }
 
