@@ -1,76 +1,44 @@
 //! Tests of the understanding by rule, and of the course of a conversation.
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use expect_test::expect;
+use fugato::RunnerOptions;
 use fugato_testkit::assert_contains;
 use serde_json::{Value, json};
 use steward::{
     CardReply,
+    deps::Deps,
+    form::FormKind,
     graph::{action, planner, runtime, slots, target},
-    state::RequestKind,
+    ledger::{Documents, Ledger, LedgerError, LedgerWrite, Receipt},
+    state::{RequestKind, Runtime, Steward},
+    steward_service::StewardService,
 };
 
 use crate::common::{CLAIM, StewardFixture, TRIP, TestResult, asked, claim, desk, thread, trip};
 
-fn names(graph: impl Iterator<Item = std::sync::Arc<str>>) -> Vec<String> {
-    graph.map(|name| name.to_string()).collect()
+fn names(nodes: impl Iterator<Item = Arc<str>>) -> String {
+    nodes.collect::<Vec<_>>().join(" ")
 }
 
 #[tokio::test]
 async fn stw_1_to_5_the_graphs_have_their_nodes() -> TestResult {
     let stage = StewardFixture::new().await;
     let deps = stage.clerk.deps();
-    assert_eq!(
+    let nodes = [
         names(planner(deps)?.node_names()),
-        [
-            "prepare_context",
-            "detect_model_intent",
-            "done",
-            "off_topic",
-            "rule_fallback",
-            "attach_action_steps"
-        ]
-    );
-    assert_eq!(
         names(slots(deps)?.node_names()),
-        [
-            "slot_prepare_context",
-            "slot_tool_decision",
-            "done",
-            "rule_fallback"
-        ]
-    );
-    assert_eq!(
         names(runtime(deps)?.node_names()),
-        [
-            "runtime_memory_context",
-            "runtime_action_decision",
-            "runtime_tool_decision",
-            "done",
-            "rule_fallback"
-        ]
-    );
-    let whole = target(deps)?;
-    assert_eq!(
-        names(whole.node_names()),
-        [
-            "prepare_context",
-            "model_intent",
-            "slot_decision",
-            "runtime_decision",
-            "flow_guard",
-            "action_plan",
-            "human_review",
-            "action_execute",
-            "persist_state",
-            "response_adapter",
-        ]
-    );
-    assert_eq!(
+        names(target(deps)?.node_names()),
         names(action(deps)?.node_names()),
-        [
-            "action_checkpoint_load",
-            "action_execute_node",
-            "action_checkpoint_persist"
-        ]
-    );
+    ];
+    expect![[r#"
+        prepare_context detect_model_intent done off_topic rule_fallback attach_action_steps
+        slot_prepare_context slot_tool_decision done rule_fallback
+        runtime_memory_context runtime_action_decision runtime_tool_decision done rule_fallback
+        prepare_context model_intent slot_decision runtime_decision flow_guard action_plan human_review action_execute persist_state response_adapter
+        action_checkpoint_load action_execute_node action_checkpoint_persist"#]].assert_eq(&nodes.join("\n"));
     Ok(())
 }
 
@@ -147,10 +115,7 @@ async fn stw_8_the_state_survives_a_round_trip() -> TestResult {
     stage.chat(TRIP).await;
     let kept = stage.state().await;
     let stored = serde_json::to_value(&kept)?;
-    assert_eq!(
-        serde_json::from_value::<steward::state::Steward>(stored.clone())?,
-        kept
-    );
+    assert_eq!(serde_json::from_value::<Steward>(stored.clone())?, kept);
     for field in [
         "request",
         "conversation_id",
@@ -169,8 +134,8 @@ async fn stw_8_the_state_survives_a_round_trip() -> TestResult {
         assert!(stored.get(field).is_some(), "{field}");
     }
     // Every field may be missing: an older state opens.
-    let old: steward::state::Steward = serde_json::from_value(json!({}))?;
-    assert_eq!(old, steward::state::Steward::default());
+    let old: Steward = serde_json::from_value(json!({}))?;
+    assert_eq!(old, Steward::default());
     Ok(())
 }
 
@@ -217,7 +182,7 @@ async fn stw_14_doubt_and_conflicts_never_go_on() {
     assert_eq!(unsure["pending_interrupt"], Value::Null);
     let sure = stage.chat("申请").await;
     assert_ne!(sure["pending_interrupt"], Value::Null, "{sure}");
-    stage.press(CardReply::approve()).await;
+    stage.agree().await;
     assert_eq!(stage.documents().await.applications.len(), 1);
 
     // The same days again.
@@ -230,7 +195,7 @@ async fn stw_14_doubt_and_conflicts_never_go_on() {
 
     // The same claim again.
     stage.chat(CLAIM).await;
-    stage.press(CardReply::approve()).await;
+    stage.agree().await;
     let twice = stage.chat(CLAIM).await;
     assert_eq!(twice["flow"]["verdict"], "block", "{twice}");
     assert_eq!(
@@ -242,19 +207,10 @@ async fn stw_14_doubt_and_conflicts_never_go_on() {
 #[tokio::test]
 async fn stw_t17_where_it_cannot_be_looked_up_nothing_goes_on() {
     let stage = StewardFixture::new().await;
+    let deps = Deps::new(&desk(), Arc::new(FailingTable), None);
+    let options = RunnerOptions::default();
+    let clerk = StewardService::new(&deps, &stage.store, &options, Runtime::Graph).unwrap();
     let request = asked(RequestKind::Chat, TRIP);
-    let broken = crate::common::Books {
-        tables: std::sync::Arc::new(FailingTable),
-        ..stage.books.clone()
-    };
-    let deps = steward::deps::Deps::new(&desk(), std::sync::Arc::new(broken), None);
-    let clerk = steward::steward_service::StewardService::new(
-        &deps,
-        &stage.store,
-        &fugato::RunnerOptions::default(),
-        steward::state::Runtime::Graph,
-    )
-    .unwrap();
     let answer = clerk.request(&thread(), request).await.unwrap();
     assert_eq!(answer["flow"]["verdict"], "block", "{answer}");
     assert_eq!(answer["pending_interrupt"], Value::Null);
@@ -263,25 +219,14 @@ async fn stw_t17_where_it_cannot_be_looked_up_nothing_goes_on() {
 
 struct FailingTable;
 
-#[async_trait::async_trait]
-impl steward::ledger::Ledger for FailingTable {
-    async fn documents(
-        &self,
-        _: &str,
-    ) -> Result<steward::ledger::Documents, steward::ledger::LedgerError> {
-        Err(steward::ledger::LedgerError::Unavailable(
-            "it is down".into(),
-        ))
+#[async_trait]
+impl Ledger for FailingTable {
+    async fn documents(&self, _: &str) -> Result<Documents, LedgerError> {
+        Err(LedgerError::Unavailable("it is down".into()))
     }
 
-    async fn write(
-        &self,
-        _: &str,
-        _: &steward::ledger::LedgerWrite,
-    ) -> Result<steward::ledger::Receipt, steward::ledger::LedgerError> {
-        Err(steward::ledger::LedgerError::Unavailable(
-            "it is down".into(),
-        ))
+    async fn write(&self, _: &str, _: &LedgerWrite) -> Result<Receipt, LedgerError> {
+        Err(LedgerError::Unavailable("it is down".into()))
     }
 }
 
@@ -306,7 +251,7 @@ async fn stw_13_words_add_what_is_missing() {
         trip(),
         "{card}"
     );
-    let done = stage.press(CardReply::approve()).await;
+    let done = stage.agree().await;
     assert_eq!(done["action_result"]["data"]["document"], "A-1", "{done}");
 }
 
@@ -352,12 +297,12 @@ async fn stw_13_the_next_task_comes_when_one_is_done() {
     let stage = StewardFixture::new().await;
     let first = stage.chat(&format!("{TRIP}。{CLAIM}")).await;
     assert_eq!(first["tasks"].as_array().map(Vec::len), Some(2), "{first}");
-    let second = stage.press(CardReply::approve()).await;
+    let second = stage.agree().await;
     assert_eq!(
         second["pending_interrupt"]["prompt"]["call"]["name"], "create_reimbursement_draft",
         "{second}"
     );
-    stage.press(CardReply::approve()).await;
+    stage.agree().await;
     let documents = stage.documents().await;
     assert_eq!(
         (documents.applications.len(), documents.reimbursements.len()),
@@ -369,8 +314,8 @@ async fn stw_13_the_next_task_comes_when_one_is_done() {
 async fn stw_t15_supplemented_fields_are_in_the_state_that_is_told() {
     let stage = StewardFixture::new().await;
     stage.plan("申请出差去上海拜访客户，坐火车").await;
-    let request = asked(RequestKind::Decide, "3月2日到3月5日，预算1200元");
-    let decided = stage.clerk.request(&thread(), request).await.unwrap();
+    let words = "3月2日到3月5日，预算1200元";
+    let decided = stage.says(RequestKind::Decide, words).await;
     assert_eq!(decided["runtime_decision"]["decision"], "supplement");
     assert_eq!(decided["missing_fields"], json!([]));
     assert_eq!(
@@ -385,13 +330,9 @@ async fn stw_t15_supplemented_fields_are_in_the_state_that_is_told() {
 async fn stw_12_slots_are_judged_for_a_form_that_is_named() {
     let stage = StewardFixture::new().await;
     let kind = RequestKind::Slots {
-        form: Some(steward::form::FormKind::Reimbursement),
+        form: Some(FormKind::Reimbursement),
     };
-    let judged = stage
-        .clerk
-        .request(&thread(), asked(kind, "打车费86.5元"))
-        .await
-        .unwrap();
+    let judged = stage.says(kind, "打车费86.5元").await;
     assert_eq!(
         judged["slot_decision"]["fields"],
         json!({ "amount": 86.5, "category": "transport" })
@@ -431,24 +372,10 @@ async fn stw_23_steps_are_on_each_task_and_on_the_plan() {
 }
 
 #[tokio::test]
-async fn stw_w5_phases_are_told_in_order() -> TestResult {
-    use fugato::stream::EventKind;
-    use futures::StreamExt as _;
+async fn stw_w5_phases_are_told_in_order() {
     let stage = StewardFixture::new().await;
-    let request = asked(RequestKind::Chat, TRIP);
-    let events: Vec<_> = stage
-        .clerk
-        .runner()
-        .start(&thread(), crate::common::requested(request))
-        .collect()
-        .await;
-    let mut phases: Vec<String> = events
-        .into_iter()
-        .filter_map(|event| match event.kind {
-            EventKind::Status { code, .. } => Some(code),
-            _ => None,
-        })
-        .collect();
+    let turn = stage.say(TRIP).await;
+    let mut phases = turn.statuses();
     phases.dedup();
     assert_eq!(
         phases,
@@ -459,14 +386,13 @@ async fn stw_w5_phases_are_told_in_order() -> TestResult {
             "waiting_for_confirmation"
         ]
     );
-    Ok(())
 }
 
 #[tokio::test]
 async fn stw_w4_w7_the_log_tells_which_nodes_a_request_went_through() -> TestResult {
     let stage = StewardFixture::new().await;
     stage.chat(TRIP).await;
-    stage.press(CardReply::approve()).await;
+    stage.agree().await;
     let runs = stage.clerk.runner().trace(&thread()).await?;
     let mut nodes: Vec<_> = runs[0]
         .tasks
