@@ -33,9 +33,7 @@ async fn sch_27_what_the_model_did_not_read_is_read_by_rules() {
             "3 answers in a row",
         ),
     ] {
-        let model = Scripted::new(script);
-        let deps = deps(week()).mind(strict(model.clone()));
-        let stage = Talk::with(&deps, model);
+        let stage = Talk::new(script);
         let scene = stage
             .request(Request::new(request).classes([1]).always_execute())
             .await;
@@ -160,9 +158,7 @@ async fn sch_49_words_that_are_cut_off_are_marked() {
         ),
         ("你好", "你好。今天天", "你好。今天天［未完］"),
     ] {
-        let deps = deps(week()).mind(strict(CutOff(said)));
-        let none = Scripted::new([""; 0]);
-        let stage = Talk::with(&deps, none);
+        let stage = Talk::minded(strict(CutOff(said)));
         let scene = stage.say(request).await;
         assert_eq!(scene.texts(), [shown]);
         assert_eq!(scene.state().conversation.history[1].content, shown);
@@ -180,9 +176,7 @@ async fn sch_27_another_model_than_the_one_named_is_told() {
     };
     let named = Scripted::new([denied()]).named("first");
     let model = Fallback::new(named).or(Scripted::new([talk()]).named("second"));
-    let deps = deps(week()).mind(strict(model));
-    let none = Scripted::new([""; 0]);
-    let stage = Talk::with(&deps, none);
+    let stage = Talk::minded(strict(model));
     let scene = stage.say("Hello").await;
     let told = "The model first did not answer (status 401: the key is wrong or missing), so the model second answers.";
     assert_eq!(scene.texts(), [told, "Hi."]);

@@ -137,11 +137,7 @@ async fn sch_23_resuming_asks_no_model() {
     let id = stage.card().id.to_string();
     let wire = json!({ "interaction_id": id, "type": "confirm", "action": "reject" });
     let resume: CardAnswer = serde_json::from_value(wire).unwrap();
-    let run = stage
-        .service()
-        .resume(stage.thread(), &resume, "not now")
-        .unwrap();
-    let scene = stage.follow(run).await;
+    let scene = stage.resume(&resume, "not now").await;
     // Only the next decision asks the model: the script is over, and it says which call it was.
     assert_contains(&scene.error(), "call 4 of a script with 3 replies");
     assert_eq!(stage.model.requests().len(), before + 1);
@@ -352,9 +348,7 @@ async fn sch_52_an_infeasible_schedule_asks_with_four_options() {
 
     // A rule asks the same, with all four options.
     let stage = by_rule(cramped());
-    let asked = stage
-        .request(Request::new("rearrange everything").classes([1]))
-        .await;
+    let asked = stage.say("rearrange everything").await;
     assert_eq!(card(&asked).topic, QuestionTopic::AskUser);
     assert!(
         ["(1)", "(2)", "(3)", "(4)"]
@@ -371,9 +365,7 @@ async fn sch_52_an_infeasible_schedule_asks_with_four_options() {
 #[tokio::test]
 async fn sch_64_a_draft_is_refined_unless_unwanted() {
     let stage = by_rule(week());
-    let asked = stage
-        .request(Request::new("place everything").classes([1]))
-        .await;
+    let asked = stage.say("place everything").await;
     assert!(
         asked.statuses().contains(&"rough_build_done"),
         "{:?}",
@@ -400,9 +392,7 @@ async fn sch_64_a_draft_is_refined_unless_unwanted() {
     );
 
     let stage = by_rule(week());
-    let draft = stage
-        .request(Request::new("place everything, draft only").classes([1]))
-        .await;
+    let draft = stage.say("place everything, draft only").await;
     assert!(draft.is_finished());
     assert!(
         draft.statuses().contains(&"rough_build_done_no_refine"),
@@ -424,9 +414,7 @@ async fn sch_63_what_cannot_be_placed_aborts_with_its_code() {
         (cramped(), "rough_build_pending_remaining"),
     ] {
         let stage = by_rule(schedule);
-        let scene = stage
-            .request(Request::new("place everything").classes([1]))
-            .await;
+        let scene = stage.say("place everything").await;
         let outcome = scene.state().run.outcome.clone().unwrap();
         assert_eq!(
             (outcome.status, &*outcome.code),
@@ -440,9 +428,7 @@ async fn sch_63_what_cannot_be_placed_aborts_with_its_code() {
 #[tokio::test]
 async fn a_rule_ends_when_its_draft_is_rejected() {
     let stage = by_rule(week());
-    stage
-        .request(Request::new("place everything").classes([1]))
-        .await;
+    stage.say("place everything").await;
     let ended = stage.reject().await;
     assert!(ended.is_finished(), "{:?}", ended.end);
     assert_eq!(
@@ -451,9 +437,7 @@ async fn a_rule_ends_when_its_draft_is_rejected() {
     );
     assert!(ended.state().run.unsaved);
     // The next request can take it up again.
-    let again = stage
-        .request(Request::new("rearrange everything").classes([1]))
-        .await;
+    let again = stage.say("rearrange everything").await;
     assert_eq!(card(&again).topic, QuestionTopic::Schedule);
 }
 

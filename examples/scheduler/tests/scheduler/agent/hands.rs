@@ -94,7 +94,7 @@ async fn who_moves_an_item_in_place_of_answering_is_asked_anew() {
 
 #[tokio::test]
 async fn a_suggested_schedule_is_asked_about_as_it_is_after_a_move() {
-    let stage = Talk::with(&deps(week()), Scripted::new([] as [&str; 0]));
+    let stage = Talk::by_rule(week());
     let mut asked = stage.say("Plan my weeks: place everything.").await;
     while card(&asked).topic != QuestionTopic::Schedule {
         asked = stage.approve().await;

@@ -71,9 +71,7 @@ async fn corrected(wrong: &str) -> String {
     ];
     let rest = rest.map(Said::from);
     let script = begin.into_iter().chain([Said::text(wrong)]).chain(rest);
-    let model = Scripted::new(script);
-    let deps = deps(week()).mind(strict(model.clone()));
-    let stage = Talk::with(&deps, model);
+    let stage = Talk::new(script);
     let scene = stage.request(Request::new("Look").always_execute()).await;
     assert_eq!(card(&scene).summary, "Well?", "{wrong}");
     assert_eq!(scene.corrections().len(), 1, "{wrong}");
