@@ -10,7 +10,7 @@ use fugato::{
     memory::{ExecutionStatus, MemoryUpdate, TaskUpdate},
     state::ToolCall,
 };
-use fugato_testkit::{Scripted, ScriptedReply, assert_contains, assert_starts_with};
+use fugato_testkit::{Scripted, ScriptedReply, assert_contains, assert_lacks, assert_starts_with};
 use planner::{exchange::Kind, graph::PlanningMode, session::SessionUpdate};
 use serde_json::{Value, json};
 
@@ -155,23 +155,21 @@ async fn pln_7_pln_10_pln_24_what_the_planner_is_told_and_which_source_it_believ
         panic!("{} requests", requests.len())
     };
     let told = text_of(first);
-    for part in [
-        "place_order",
-        "tone: short answers",
-        "I never risk more than two percent",
-        "person: show my balance",
-        "current_balances: ",
-        "1. Facts",
-        "# Goal",
-    ] {
-        assert!(told.contains(part), "{part} is not in {told}");
-    }
+    assert_contains(
+        &told,
+        [
+            "place_order",
+            "tone: short answers",
+            "I never risk more than two percent",
+            "person: show my balance",
+            "current_balances: ",
+            "1. Facts",
+            "# Goal",
+        ],
+    );
     // PLN-19: the question and its answer; PLN-7: what is known of the task reaches the answer.
     let resumed = text_of(resumed);
-    assert!(
-        resumed.contains(r#"{"question":"How bold?","reply":"是"}"#),
-        "{resumed}"
-    );
+    assert_contains(&resumed, r#"{"question":"How bold?","reply":"是"}"#);
     assert!(text_of(answer).contains("I never risk more than two percent"));
     Ok(())
 }
@@ -186,13 +184,14 @@ async fn pln_21_what_is_known_of_the_task_has_no_say_where_a_look_has() -> TestR
     assert_eq!(told, "Exchanges: backtest (disabled), replay");
     let asked = model.requests().first().map(text_of).unwrap_or_default();
     assert!(!asked.contains("# What is known of the task"), "{asked}");
-    for kind in [
-        "current_model_configs",
-        "current_exchange_configs",
-        "current_traders",
-    ] {
-        assert!(asked.contains(kind), "{kind} is not in {asked}");
-    }
+    assert_contains(
+        &asked,
+        [
+            "current_model_configs",
+            "current_exchange_configs",
+            "current_traders",
+        ],
+    );
     Ok(())
 }
 
@@ -248,10 +247,7 @@ async fn pln_t6_what_was_done_before_it_took_too_long_is_told_and_not_done_again
         assert_starts_with(&late, &expected);
         let card = say(&planner, "try again").await;
         let told = model.requests().last().map(text_of).unwrap_or_default();
-        assert!(
-            told.contains("# Done already") && told.contains(done),
-            "{told}"
-        );
+        assert_contains(&told, ["# Done already", done]);
         let again = format!("place_order: done already: {done}; again? quantity 0.25");
         assert_starts_with(&card, &again);
         assert_eq!(world.desk.trades(10).await?.len(), 1);
@@ -385,10 +381,8 @@ async fn pln_21_neither_looks_nor_refusals_outlive_a_question() -> TestResult {
             panic!("{} requests", requests.len())
         };
         for told in [text_of(asked), text_of(answered)] {
-            assert!(
-                told.contains("glimmer") && !told.contains("harbour"),
-                "{told}"
-            );
+            assert_contains(&told, "glimmer");
+            assert_lacks(&told, "harbour");
         }
     }
     Ok(())

@@ -6,7 +6,7 @@ use fugato::llm::{
     ChatDelta, ChatModel, ChatRequest, DeltaStream, Fallback, FinishReason, ModelError,
     ModelErrorKind, Thinking,
 };
-use fugato_testkit::{Scripted, ScriptedReply as Said};
+use fugato_testkit::{Scripted, ScriptedReply as Said, assert_contains, assert_lacks};
 use futures::StreamExt as _;
 use scheduler::{
     agent::{AgentState, Mode, Phase, ROUGH_BUILD_DONE, Request, Update},
@@ -434,9 +434,10 @@ async fn sch_28_a_model_that_fails_is_replaced_by_rules() {
     for (read, _) in [routed([""]).await, routed([deep, ""]).await] {
         assert!(read.is_finished(), "{:?}", read.end);
         let texts = read.texts().concat();
-        for word in ["did not answer", "nothing was changed", "Without a model"] {
-            assert!(texts.contains(word), "{texts}");
-        }
+        assert_contains(
+            &texts,
+            ["did not answer", "nothing was changed", "Without a model"],
+        );
     }
 }
 
@@ -457,9 +458,7 @@ async fn sch_28_a_reply_outside_of_its_contract_is_not_shown() {
         let (read, _) = routed([said]).await;
         let texts = read.texts().concat();
         assert!(texts.contains(shown), "{said}: {texts}");
-        for word in ["# Now", "action", "emailed"] {
-            assert!(!texts.contains(word), "{said}: {texts}");
-        }
+        assert_lacks(&texts, ["# Now", "action", "emailed"]);
     }
 }
 

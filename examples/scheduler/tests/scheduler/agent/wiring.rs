@@ -49,7 +49,8 @@ fn sch_2_the_graph_has_its_nodes_and_no_order_guard() {
         .lines()
         .filter_map(|line| Some(line.split_once(':')?.0.to_owned()))
         .collect();
-    expect!["act chat confirm decide deliver execute interrupt keep plan quick_task rough_build"].assert_eq(&nodes.join(" "));
+    expect!["act chat confirm decide deliver execute interrupt keep plan quick_task rough_build"]
+        .assert_eq(&nodes.join(" "));
 }
 
 /// Execution is three nodes here, and an interruption resumes in place: in addition to the edges of
@@ -68,7 +69,8 @@ fn sch_3_edges_are_as_declared() {
         plan: confirm deliver execute interrupt plan rough_build
         quick_task: END
         rough_build: deliver execute interrupt
-    "#]].assert_eq(&edges());
+    "#]]
+    .assert_eq(&edges());
 }
 
 #[tokio::test]

@@ -75,10 +75,7 @@ async fn trn_8_a_job_fires_in_a_thread_of_its_own_and_survives_the_process() -> 
     // The job is listed and cancelled in the conversation.
     let id = &made[0].id;
     let listed = again.say("有哪些定时任务").await.answer();
-    assert!(
-        listed.contains(id.as_str()) && listed.contains("喝水"),
-        "{listed}"
-    );
+    assert_contains(&listed, [id.as_str(), "喝水"]);
     let cancelled = again.say(&format!("取消任务 {id}")).await.answer();
     assert_contains(&cancelled, "is cancelled");
     assert!(jobs(&again).await.is_empty());

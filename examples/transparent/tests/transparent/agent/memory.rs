@@ -1,5 +1,5 @@
 //! Notes: stored, found again, and summarised.
-use fugato_testkit::assert_contains;
+use fugato_testkit::{assert_contains, assert_lacks};
 use std::sync::Arc;
 
 use fugato::{
@@ -250,10 +250,6 @@ async fn trn_4_a_model_sums_up_and_the_prompt_shows_that() {
     );
     let requests = model.requests();
     let told = &requests.last().expect("it was asked").messages[1].content;
-    assert!(
-        told.contains("allergic to peanuts")
-            && !told.contains("turn 100 ")
-            && told.contains("turn 130 "),
-        "{told}"
-    );
+    assert_contains(&told, ["allergic to peanuts", "turn 130 "]);
+    assert_lacks(&told, "turn 100 ");
 }

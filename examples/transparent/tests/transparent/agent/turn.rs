@@ -18,9 +18,7 @@ async fn trn_15_trn_t1_the_reference_run_by_rule() {
     let scene = stage.say(WISH).await;
     assert_eq!(order(&scene), ORDER);
     let answer = scene.answer();
-    for file in ["plan_v1.md", "draft.docx"] {
-        assert!(answer.contains(file), "{answer}");
-    }
+    assert_contains(&answer, ["plan_v1.md", "draft.docx"]);
     let english = stage.say("find the project plan I wrote last week").await;
     assert_eq!(order(&english), ORDER);
     assert_contains(&english.answer(), "Documents/plan_v1.md");
@@ -62,16 +60,17 @@ async fn trn_1_trn_15_trn_t1_the_reference_run_with_a_model() {
         .iter()
         .map(|message| message.content.clone() + "\n")
         .collect();
-    for part in [
-        "You are Iris",
-        "# Profile",
-        "- list_files (reads)",
-        WISH,
-        "Documents/draft.docx",
-        "ended \"ok\"",
-    ] {
-        assert!(told.contains(part), "{part} is not in\n{told}");
-    }
+    assert_contains(
+        &told,
+        [
+            "You are Iris",
+            "# Profile",
+            "- list_files (reads)",
+            WISH,
+            "Documents/draft.docx",
+            "ended \"ok\"",
+        ],
+    );
     assert_eq!(model.left(), 0);
     let runs = stage.runner().trace(stage.thread()).await.expect("a log");
     let calls: usize = runs
