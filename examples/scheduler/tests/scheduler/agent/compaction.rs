@@ -1,6 +1,7 @@
 //! Summaries replace long conversations and long work, or leave them unchanged.
 use std::sync::Arc;
 
+use expect_test::expect;
 use fugato::{
     agent::compact::{CompactionStatistics, compactions},
     llm::{ChatRequest, ModelError, ModelErrorKind},
@@ -8,7 +9,7 @@ use fugato::{
     state::{Compaction, ConversationUpdate, Message, ToolCall},
     stream::EventKind,
 };
-use fugato_testkit::{Scripted, ScriptedReply as Said, consent::WorldStore};
+use fugato_testkit::{Scripted, ScriptedReply as Said, assert_contains, consent::WorldStore};
 use scheduler::{
     agent::{CompactedHistory, Request, Update},
     calendar::Lang,
@@ -76,12 +77,7 @@ fn request() -> Request {
 /// Returns the model requests of the stages with this name.
 fn asked(stage: &Talk, name: &str) -> Vec<ChatRequest> {
     let mut asked = stage.model.requests();
-    asked.retain(|request| {
-        request
-            .metadata
-            .get("stage")
-            .is_some_and(|stage| *stage == name)
-    });
+    asked.retain(|request| request.metadata["stage"] == name);
     asked
 }
 
@@ -218,35 +214,32 @@ async fn sch_116_a_failure_leaves_the_text_and_is_not_tried_for_ever() {
     let stage = stage(&store, script);
     let scene = ask(&stage, &turns(), request().always_execute()).await;
     assert!(scene.is_finished(), "{:?}", scene.end);
-    assert_eq!(
-        scene.state().compacted,
-        CompactedHistory {
-            conversation_failures: 2,
-            ..CompactedHistory::default()
-        }
-    );
+    let failed = CompactedHistory {
+        conversation_failures: 2,
+        ..CompactedHistory::default()
+    };
+    assert_eq!(scene.state().compacted, failed);
     assert_eq!(statuses(&scene).len(), 4);
     let failed = statistics(&stage).await;
     assert_eq!(failed.len(), 2);
-    assert!(failed.iter().all(|one| one.failure.is_some()));
-    assert!(
-        failed
-            .iter()
-            .all(|one| one.tokens_after == one.tokens_before)
-    );
+    for one in failed {
+        assert!(one.failure.is_some());
+        assert_eq!(one.tokens_after, one.tokens_before);
+    }
     let execute = asked(&stage, "execute");
     assert_eq!(execute.len(), 3);
-    assert!(
-        execute
-            .iter()
-            .all(|request| told(request).contains("turn 0:"))
-    );
+    for request in execute {
+        assert_contains(&told(&request), "turn 0:");
+    }
 
     // The next run tries again.
-    for said in [task(), plan(["Place it"])] {
-        stage.says(&said);
+    for said in [
+        says(&task()),
+        says(&plan(["Place it"])),
+        Said::text(SUMMARY),
+    ] {
+        stage.model.push(said);
     }
-    stage.model.push(Said::text(SUMMARY));
     for said in [
         look("get_overview", json!({})),
         ends("done"),
@@ -270,25 +263,17 @@ async fn sch_116_its_statuses_are_in_the_language_of_the_person() {
         let stage = stage(&Arc::new(WorldStore::in_memory()), script);
         ask(&stage, &turns(), request().in_lang(lang)).await;
         let scene = stage.approve().await;
-        statuses(&scene)
-            .into_iter()
-            .map(|(code, summary)| format!("{code}: {summary}"))
-            .collect::<Vec<_>>()
+        let told = statuses(&scene).into_iter();
+        told.map(|(code, summary)| format!("{code}: {summary}\n"))
+            .collect::<String>()
     };
-    assert_eq!(
-        told(Lang::En).await,
-        [
-            "context_compact_start: summing up what came before",
-            "context_compact_done: what came before was summed up"
-        ]
-    );
-    assert_eq!(
-        told(Lang::Zh).await,
-        [
-            "context_compact_start: 正在整理先前的内容",
-            "context_compact_done: 先前的内容整理完毕"
-        ]
-    );
+    expect![[r#"
+        context_compact_start: summing up what came before
+        context_compact_done: what came before was summed up
+        context_compact_start: 正在整理先前的内容
+        context_compact_done: 先前的内容整理完毕
+    "#]]
+    .assert_eq(&(told(Lang::En).await + &told(Lang::Zh).await));
 }
 
 #[tokio::test]

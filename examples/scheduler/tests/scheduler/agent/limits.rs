@@ -97,44 +97,25 @@ async fn corrected(wrong: &str) -> String {
 
 #[tokio::test]
 async fn sch_58_each_class_of_error_is_corrected() {
-    let call = |action, name, arguments| call(action, name, arguments).to_string();
+    let decides = |action: &str| json!({ "action": action }).to_string();
+    let finds = |arguments| call("continue", "find_free", arguments).to_string();
+    let asks = call("ask_user", "find_free", json!({})).to_string();
+    let unknown = call("continue", "conjure", json!({})).to_string();
+    let hidden = call("continue", "query_range", json!({ "day": 1 })).to_string();
     for (wrong, hint) in [
-        (
-            "I think we should look first.".to_owned(),
-            "no valid JSON object",
-        ),
-        (String::new(), "it is empty"),
-        ("[NEXT_PLAN]".to_owned(), "no valid JSON object"),
-        (json!({ "action": "explode" }).to_string(), "action"),
-        (json!({ "action": "next_plan" }).to_string(), "/goal_check"),
-        (json!({ "action": "confirm" }).to_string(), "/tool_call"),
-        (
-            call("ask_user", "find_free", json!({})),
-            "must not have a tool call",
-        ),
-        (
-            call("continue", "conjure", json!({})),
-            "there is no tool `conjure`",
-        ),
-        (
-            call("continue", "query_range", json!({ "day": 1 })),
-            "packs [\"detail_read\"]",
-        ),
-        (
-            call("continue", "find_free", json!({ "duration": "long" })),
-            "duration",
-        ),
-        (
-            call(
-                "continue",
-                "find_free",
-                json!({ "duration": 2, "colour": "red" }),
-            ),
-            "colour",
-        ),
+        ("I think we should look first.", "no valid JSON object"),
+        ("", "it is empty"),
+        ("[NEXT_PLAN]", "no valid JSON object"),
+        (&decides("explode"), "action"),
+        (&decides("next_plan"), "/goal_check"),
+        (&decides("confirm"), "/tool_call"),
+        (&asks, "must not have a tool call"),
+        (&unknown, "there is no tool `conjure`"),
+        (&hidden, "packs [\"detail_read\"]"),
+        (&finds(json!({ "duration": "long" })), "duration"),
+        (&finds(json!({ "duration": 2, "colour": "red" })), "colour"),
     ] {
-        let told = corrected(&wrong).await;
-        assert!(told.contains(hint), "{wrong}: {told}");
+        assert_contains(&corrected(wrong).await, hint);
     }
 }
 
