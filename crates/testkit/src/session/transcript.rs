@@ -52,7 +52,7 @@ impl Transcript {
         for event in events {
             match &event.kind {
                 EventKind::Custom { name, data } => {
-                    self.push(" ", &format!("{name} {}", clipped(&data.to_string())));
+                    self.push(" ", &format!("{name} {}", clipped(&timeless(data))));
                 }
                 EventKind::Status { code, .. } => {
                     self.extend("status ", &format!(", {code}"), &format!("status {code}"));
@@ -72,7 +72,7 @@ impl Transcript {
                     self.extend(&format!("tool {name}:"), &more, &alone);
                 }
                 EventKind::Card { card, data } => {
-                    self.push(" ", &format!("card {card} {}", clipped(&data.to_string())));
+                    self.push(" ", &format!("card {card} {}", clipped(&timeless(data))));
                 }
                 EventKind::Correction { message } => {
                     self.push(" ", &format!("correction {message}"));
@@ -164,6 +164,23 @@ pub(super) fn plain(value: &Value) -> String {
     value
         .as_str()
         .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Returns JSON as text, without the durations of model calls, which differ from run to run.
+fn timeless(value: &Value) -> String {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(object) => {
+                object.remove("took");
+                object.values_mut().for_each(strip);
+            }
+            Value::Array(parts) => parts.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let mut value = value.clone();
+    strip(&mut value);
+    value.to_string()
 }
 
 fn clipped(text: &str) -> String {
