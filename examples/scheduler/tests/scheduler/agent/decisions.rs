@@ -5,7 +5,6 @@ use std::sync::{
 };
 
 use async_trait::async_trait;
-use expect_test::expect;
 use fugato::{
     graph::BoxError,
     state::{Role, ThreadId},
@@ -163,31 +162,11 @@ async fn sch_25_a_reason_becomes_the_message_of_the_user() {
 
 #[tokio::test]
 async fn sch_26_always_execute_asks_nothing() {
-    let (stage, scene) = play([place(FIRST, 1, 3), ends("done"), json!("Done.")]).await;
+    let (_, scene) = play([place(FIRST, 1, 3), ends("done"), json!("Done.")]).await;
+    assert!(scene.is_finished(), "{:?}", scene.end);
+    let statuses = "accepted planning plan_auto_confirmed executing executing summarizing done";
+    assert_eq!(scene.statuses().join(" "), statuses);
     assert_eq!(lies(scene.state(), FIRST), [Slot::new(1, 3, 4)]);
-    expect![[r#"
-        > (updates)
-          status accepted
-          model_call {"answer":"{\"intent\":\"task\"}","attempts":[{"failure":null,"model":"scripted","took":{"nanos":0,"…
-          status planning, plan_auto_confirmed
-          model_call {"answer":"{\"action\":\"plan_done\",\"plan_steps\":[{\"content\":\"First\",\"done_when\":\"it is so…
-          status executing
-          model_call {"answer":"{\"action\":\"confirm\",\"tool_call\":{\"arguments\":{\"day\":1,\"slot_start\":3,\"task_i…
-          tool place: “Chapter 1” goes to Mon 2026-09-14, from section 3
-          schedule_preview {"changes":[{"event_type":"task","name":"Chapter 1","source":"task_item","source_id":"item-3","statu…
-          tool place ok: placed task 3 "Chapter 1" at day 1, sections 3-4
-          status executing
-          model_call {"answer":"{\"action\":\"done\",\"goal_check\":\"the result shows it\"}","attempts":[{"failure":null…
-          status summarizing, done
-          card schedule_completed {}
-          model_call {"answer":"\"Done.\"","attempts":[{"failure":null,"model":"scripted","took":{"nanos":4000000,"secs":…
-        = Here is the plan.
-          Done.
-          [x] First
-          - Second (nothing was done for it)
-          1 placed, 0 moved, 0 taken out, 1 still pending
-          The model remarks: "Done."
-    "#]].assert_eq(&stage.transcript());
 }
 
 #[tokio::test]
