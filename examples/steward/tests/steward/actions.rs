@@ -1,6 +1,7 @@
 //! Tests of the writes: the allowed ones, the consent to each, and that each is done once.
 use std::sync::Arc;
 
+use expect_test::expect;
 use fugato::RunnerOptions;
 use fugato_testkit::assert_contains;
 use serde_json::{Value, json};
@@ -14,69 +15,47 @@ use steward::{
 };
 
 use crate::common::{
-    CLAIM, StewardFixture, TRIP, TestResult, agreed, asked, claim, desk, fields, of, thread, trip,
-    wants,
+    CLAIM, StewardFixture, TRIP, agreed, asked, assert_written, claim, desk, fields, of, thread,
+    trip, wants,
 };
 
 #[test]
 fn stw_21_c1_c2_five_of_eleven_actions_write() {
-    let named = |is: fn(&WhitelistedAction) -> bool| -> Vec<&str> {
+    let named = |is: fn(&WhitelistedAction) -> bool| -> String {
         let actions = WHITELIST.iter().filter(|action| is(action));
-        actions.map(|action| action.name).collect()
+        let names: Vec<_> = actions.map(|action| action.name).collect();
+        names.join(" ")
     };
-    assert_eq!(
-        named(|action| action.writes()),
-        [
-            "save_application_draft",
-            "submit_application",
-            "create_reimbursement_draft",
-            "link_existing_application",
-            "associate_attachments"
-        ]
-    );
+    expect!["save_application_draft submit_application create_reimbursement_draft link_existing_application associate_attachments"].assert_eq(&named(|action| action.writes()));
     // A preview only shows.
+    let previews = named(|action| action.work == ActionWork::Preview);
     assert_eq!(
-        named(|action| action.work == ActionWork::Preview),
-        ["build_application_preview", "build_reimbursement_preview"]
+        previews,
+        "build_application_preview build_reimbursement_preview"
     );
     assert_eq!(WHITELIST.len(), 11);
 }
 
 #[test]
 fn stw_t18_the_three_sequences() {
-    let application = [
-        "fill_application_fields",
-        "build_application_preview",
-        "validate_required_fields",
-    ];
-    let submit = sequence(FormKind::Application, Goal::Submit);
-    assert_eq!(submit[..3], application);
-    assert_eq!(
-        submit[3..],
-        ["run_duplicate_precheck", "submit_application"]
-    );
-    let draft = sequence(FormKind::Application, Goal::Draft);
-    assert_eq!(
-        (&draft[..3], &draft[3..]),
-        (&application[..], &["save_application_draft"][..])
-    );
-    let claims = [
-        "fill_reimbursement_fields",
-        "build_reimbursement_preview",
-        "validate_required_fields",
-        "create_reimbursement_draft",
-    ];
-    assert_eq!(sequence(FormKind::Reimbursement, Goal::Draft), claims);
-    for name in [
-        submit,
-        draft,
-        sequence(FormKind::Link, Goal::Draft),
-        sequence(FormKind::Attachment, Goal::Draft),
-    ]
-    .concat()
-    {
-        assert!(find(name).is_some(), "{name}");
+    let mut sequences = vec![];
+    for (form, goal) in [
+        (FormKind::Application, Goal::Submit),
+        (FormKind::Application, Goal::Draft),
+        (FormKind::Reimbursement, Goal::Draft),
+        (FormKind::Link, Goal::Draft),
+        (FormKind::Attachment, Goal::Draft),
+    ] {
+        let sequence = sequence(form, goal);
+        assert!(sequence.iter().all(|name| find(name).is_some()));
+        sequences.push(sequence.join(" "));
     }
+    expect![[r#"
+        fill_application_fields build_application_preview validate_required_fields run_duplicate_precheck submit_application
+        fill_application_fields build_application_preview validate_required_fields save_application_draft
+        fill_reimbursement_fields build_reimbursement_preview validate_required_fields create_reimbursement_draft
+        link_existing_application
+        associate_attachments"#]].assert_eq(&sequences.join("\n"));
 }
 
 #[tokio::test]
@@ -147,11 +126,7 @@ async fn stw_t7_without_a_confirmation_it_waits_and_nothing_is_written() {
     assert_eq!(waits["outcome"], "needs_confirmation", "{waits}");
     assert_eq!(stage.tried(), 0);
     // The same request name continues after a person has agreed.
-    let done = stage.drafts("d1", agreed(&waits)).await;
-    assert_eq!(
-        (&done["outcome"], &done["action_result"]["data"]["document"]),
-        (&json!("succeeded"), &json!("A-1"))
-    );
+    assert_written(&stage.drafts("d1", agreed(&waits)).await, "A-1");
     assert_eq!(stage.documents().await.applications.len(), 1);
 }
 
@@ -161,10 +136,8 @@ async fn stw_t8_without_a_passed_precheck_nothing_is_handed_in() {
     let answer = stage.does("s1", "submit_application", trip()).await;
     assert_eq!(answer["outcome"], "blocked", "{answer}");
     assert_contains(&answer["message"], "run_duplicate_precheck");
-    assert_eq!(
-        (answer["pending_interrupt"].clone(), stage.tried()),
-        (Value::Null, 0)
-    );
+    assert_eq!(answer["pending_interrupt"], Value::Null);
+    assert_eq!(stage.tried(), 0);
 }
 
 /// Returns a request to submit the trip with the reference of a precheck.
@@ -239,13 +212,8 @@ async fn stw_24_duplicates_block_and_overtake_an_older_finding() {
     stage.chat(TRIP).await;
     stage.agree().await;
     let checked = stage.precheck("p1", &trip()).await;
-    assert_eq!(
-        (
-            &checked["outcome"],
-            &checked["action_result"]["data"]["passed"]
-        ),
-        (&json!("blocked"), &json!(false))
-    );
+    assert_eq!(checked["outcome"], "blocked");
+    assert_eq!(checked["action_result"]["data"]["passed"], false);
     let submitted = stage.does("s1", "submit_application", trip()).await;
     assert_eq!(submitted["outcome"], "blocked", "{submitted}");
     assert_contains(&submitted["message"], "A-1");
@@ -271,10 +239,8 @@ async fn stw_t9_25_a_repeat_replays_and_other_arguments_are_an_error() {
         .await
         .unwrap_err();
     assert_contains(&changed.to_string(), "d1");
-    assert_eq!(
-        (stage.tried(), stage.documents().await.applications.len()),
-        (1, 1)
-    );
+    assert_eq!(stage.tried(), 1);
+    assert_eq!(stage.documents().await.applications.len(), 1);
 }
 
 #[tokio::test]
@@ -288,10 +254,8 @@ async fn stw_c4_what_was_declined_stays_so_under_its_name() {
     let again = stage.drafts("d1", agreed(&waits)).await;
     assert_eq!(again, declined);
     let new = stage.drafts("d2", None).await;
-    assert_eq!(
-        (&new["outcome"], stage.tried()),
-        (&json!("needs_confirmation"), 0)
-    );
+    assert_eq!(new["outcome"], "needs_confirmation");
+    assert_eq!(stage.tried(), 0);
 }
 
 #[tokio::test]
@@ -390,22 +354,15 @@ async fn stw_t21_drafts_links_and_attachments_are_really_written() {
 }
 
 #[tokio::test]
-async fn stw_18_a_step_that_a_page_requests_ends_its_task() -> TestResult {
+async fn stw_18_a_step_that_a_page_requests_ends_its_task() {
     let stage = StewardFixture::new().await;
     let plan = stage.plan(CLAIM).await;
     let offered = &plan["tasks"][0]["suggested_actions"][0];
-    let action = offered["step"]["action"].as_str().ok_or("an action")?;
-    let waits = stage
-        .execute("b1", action, offered["arguments"].clone(), None)
-        .await?;
-    let done = stage
-        .execute("b1", action, offered["arguments"].clone(), agreed(&waits))
-        .await?;
+    let action = offered["step"]["action"].as_str().unwrap();
+    let presses = |said| stage.execute("b1", action, offered["arguments"].clone(), said);
+    let waits = presses(None).await.unwrap();
+    let done = presses(agreed(&waits)).await.unwrap();
     let task = &done["steward_state"]["tasks"][0];
-    assert_eq!(
-        (&task["status"], &task["document"]),
-        (&json!("done"), &json!("R-1")),
-        "{done}"
-    );
-    Ok(())
+    assert_eq!(task["status"], "done", "{done}");
+    assert_eq!(task["document"], "R-1", "{done}");
 }

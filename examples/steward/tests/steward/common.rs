@@ -341,3 +341,16 @@ pub(crate) fn of(form: &str, fields: &Value) -> Value {
 pub(crate) fn requested(request: Request) -> Vec<Update> {
     vec![Update::Requested(Box::new(request))]
 }
+
+/// Asserts that a write was done, and became this document.
+#[track_caller]
+pub(crate) fn assert_written(answer: &Value, document: &str) {
+    let result = &answer["action_result"];
+    assert_eq!(result["outcome"], "succeeded", "{answer}");
+    assert_eq!(result["data"]["document"], document, "{answer}");
+}
+
+/// Returns the fields that the open card asks to write.
+pub(crate) fn asked_fields(answer: &Value) -> &Value {
+    &answer["pending_interrupt"]["prompt"]["call"]["arguments"]
+}

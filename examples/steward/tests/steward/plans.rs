@@ -16,7 +16,10 @@ use steward::{
     steward_service::StewardService,
 };
 
-use crate::common::{CLAIM, StewardFixture, TRIP, TestResult, asked, claim, desk, thread, trip};
+use crate::common::{
+    CLAIM, StewardFixture, TRIP, TestResult, asked, asked_fields, assert_written, claim, desk,
+    thread, trip,
+};
 
 fn names(nodes: impl Iterator<Item = Arc<str>>) -> String {
     nodes.collect::<Vec<_>>().join(" ")
@@ -59,11 +62,8 @@ async fn a_trip_and_a_claim_are_read_in_both_languages() {
     for (message, form, goal, fields) in cases {
         let plan = StewardFixture::new().await.plan(message).await;
         let task = &plan["tasks"][0];
-        assert_eq!(
-            (&task["form"], &task["goal"]),
-            (&json!(form), &json!(goal)),
-            "{message}"
-        );
+        assert_eq!(task["form"], form, "{message}");
+        assert_eq!(task["goal"], goal, "{message}");
         assert_eq!(task["fields"], fields, "{message}");
         assert_eq!(plan["planning_source"], "rule");
         assert_eq!(plan["missing_fields"], json!([]));
@@ -72,40 +72,19 @@ async fn a_trip_and_a_claim_are_read_in_both_languages() {
 
 #[tokio::test]
 async fn stw_12_what_is_missing_is_data_of_each_form() {
-    let cases: [(&str, &[&str]); 5] = [
-        (
-            "申请出差",
-            &[
-                "reason",
-                "start_date",
-                "end_date",
-                "destination",
-                "transport",
-                "estimated_amount",
-            ],
-        ),
-        (
-            "报销",
-            &[
-                "expense_date",
-                "category",
-                "amount",
-                "reason",
-                "attachments",
-            ],
-        ),
-        ("关联 R-1", &["application"]),
-        ("attach receipt.pdf", &["reimbursement"]),
-        (CLAIM, &[]),
-    ];
-    for (message, missing) in cases {
+    let trip = "reason start_date end_date destination transport estimated_amount";
+    for (message, missing) in [
+        ("申请出差", trip),
+        ("报销", "expense_date category amount reason attachments"),
+        ("关联 R-1", "application"),
+        ("attach receipt.pdf", "reimbursement"),
+        (CLAIM, ""),
+    ] {
         let plan = StewardFixture::new().await.plan(message).await;
-        assert_eq!(plan["missing_fields"], json!(missing), "{message}");
-        assert_eq!(
-            plan["tasks"][0]["missing_fields"],
-            json!(missing),
-            "{message}"
-        );
+        let missing: Vec<_> = missing.split_whitespace().collect();
+        for told in [&plan, &plan["tasks"][0]] {
+            assert_eq!(told["missing_fields"], json!(missing), "{message}");
+        }
     }
 }
 
@@ -146,10 +125,8 @@ async fn stw_10_preparing_cleans_and_writes_nothing() {
     let kept = stage.state().await;
     assert_eq!(kept.message, "申请 出差\n去上海");
     assert_eq!(kept.base_date, "2026-02-25");
-    assert_eq!(
-        (plan["pending_interrupt"].clone(), stage.tried()),
-        (Value::Null, 0)
-    );
+    assert_eq!(plan["pending_interrupt"], Value::Null);
+    assert_eq!(stage.tried(), 0);
 }
 
 #[tokio::test]
@@ -164,10 +141,8 @@ async fn stw_t3_without_a_model_the_rules_plan_and_say_why() {
 async fn stw_14_what_is_about_something_else_has_no_tasks() {
     let stage = StewardFixture::new().await;
     let plan = stage.chat("今天天气怎么样？").await;
-    assert_eq!(
-        (&plan["off_topic"], &plan["tasks"]),
-        (&json!(true), &json!([]))
-    );
+    assert_eq!(plan["off_topic"], true);
+    assert_eq!(plan["tasks"], json!([]));
     assert_contains(&plan["reply"], "出差");
 }
 
@@ -198,10 +173,8 @@ async fn stw_14_doubt_and_conflicts_never_go_on() {
     stage.agree().await;
     let twice = stage.chat(CLAIM).await;
     assert_eq!(twice["flow"]["verdict"], "block", "{twice}");
-    assert_eq!(
-        (stage.documents().await.reimbursements.len(), stage.tried()),
-        (1, 2)
-    );
+    assert_eq!(stage.documents().await.reimbursements.len(), 1);
+    assert_eq!(stage.tried(), 2);
 }
 
 #[tokio::test]
@@ -233,26 +206,18 @@ impl Ledger for FailingTable {
 #[tokio::test]
 async fn stw_13_words_add_what_is_missing() {
     let stage = StewardFixture::new().await;
-    let first = stage.chat("申请出差去上海拜访客户").await;
-    assert_eq!(
-        first["missing_fields"],
-        json!(["start_date", "end_date", "transport", "estimated_amount"])
-    );
-    stage.chat("3月2日到3月5日").await;
-    let third = stage.chat("火车").await;
-    assert_eq!(
-        third["missing_fields"],
-        json!(["estimated_amount"]),
-        "{third}"
-    );
+    let dates = json!(["start_date", "end_date", "transport", "estimated_amount"]);
+    for (words, missing) in [
+        ("申请出差去上海拜访客户", dates),
+        ("3月2日到3月5日", json!(["transport", "estimated_amount"])),
+        ("火车", json!(["estimated_amount"])),
+    ] {
+        let plan = stage.chat(words).await;
+        assert_eq!(plan["missing_fields"], missing, "{plan}");
+    }
     let card = stage.chat("预算1200元").await;
-    assert_eq!(
-        card["pending_interrupt"]["prompt"]["call"]["arguments"],
-        trip(),
-        "{card}"
-    );
-    let done = stage.agree().await;
-    assert_eq!(done["action_result"]["data"]["document"], "A-1", "{done}");
+    assert_eq!(asked_fields(&card), &trip(), "{card}");
+    assert_written(&stage.agree().await, "A-1");
 }
 
 #[tokio::test]
@@ -275,21 +240,15 @@ async fn stw_13_what_is_said_under_a_card_changes_it_confirms_it_or_cancels_it()
 
     let done = stage.chat("确认").await;
     assert_eq!(done["action_result"]["outcome"], "succeeded", "{done}");
-    assert_eq!(
-        stage.documents().await.applications[0].fields["estimated_amount"],
-        1500
-    );
+    let written = &stage.documents().await.applications[0].fields;
+    assert_eq!(written["estimated_amount"], 1500);
 
     stage.chat(CLAIM).await;
     let cancelled = stage.chat("取消").await;
-    assert_eq!(
-        cancelled["action_result"]["outcome"], "cancelled",
-        "{cancelled}"
-    );
-    assert_eq!(
-        (stage.documents().await.reimbursements.len(), stage.tried()),
-        (0, 1)
-    );
+    let outcome = &cancelled["action_result"]["outcome"];
+    assert_eq!(outcome, "cancelled", "{cancelled}");
+    assert_eq!(stage.documents().await.reimbursements.len(), 0);
+    assert_eq!(stage.tried(), 1);
 }
 
 #[tokio::test]
@@ -298,16 +257,12 @@ async fn stw_13_the_next_task_comes_when_one_is_done() {
     let first = stage.chat(&format!("{TRIP}。{CLAIM}")).await;
     assert_eq!(first["tasks"].as_array().map(Vec::len), Some(2), "{first}");
     let second = stage.agree().await;
-    assert_eq!(
-        second["pending_interrupt"]["prompt"]["call"]["name"], "create_reimbursement_draft",
-        "{second}"
-    );
+    let call = &second["pending_interrupt"]["prompt"]["call"];
+    assert_eq!(call["name"], "create_reimbursement_draft", "{second}");
     stage.agree().await;
     let documents = stage.documents().await;
-    assert_eq!(
-        (documents.applications.len(), documents.reimbursements.len()),
-        (1, 1)
-    );
+    assert_eq!(documents.applications.len(), 1);
+    assert_eq!(documents.reimbursements.len(), 1);
 }
 
 #[tokio::test]
@@ -318,11 +273,8 @@ async fn stw_t15_supplemented_fields_are_in_the_state_that_is_told() {
     let decided = stage.says(RequestKind::Decide, words).await;
     assert_eq!(decided["runtime_decision"]["decision"], "supplement");
     assert_eq!(decided["missing_fields"], json!([]));
-    assert_eq!(
-        decided["steward_state"]["tasks"][0]["fields"],
-        trip(),
-        "{decided}"
-    );
+    let task = &decided["steward_state"]["tasks"][0];
+    assert_eq!(task["fields"], trip(), "{decided}");
     assert_eq!(decided["planning_source"], "rule");
 }
 
@@ -333,14 +285,11 @@ async fn stw_12_slots_are_judged_for_a_form_that_is_named() {
         form: Some(FormKind::Reimbursement),
     };
     let judged = stage.says(kind, "打车费86.5元").await;
-    assert_eq!(
-        judged["slot_decision"]["fields"],
-        json!({ "amount": 86.5, "category": "transport" })
-    );
-    assert_eq!(
-        judged["slot_decision"]["missing_fields"],
-        json!(["expense_date", "reason", "attachments"])
-    );
+    let judged = &judged["slot_decision"];
+    let fields = json!({ "amount": 86.5, "category": "transport" });
+    assert_eq!(judged["fields"], fields);
+    let missing = json!(["expense_date", "reason", "attachments"]);
+    assert_eq!(judged["missing_fields"], missing);
 }
 
 #[tokio::test]
@@ -364,10 +313,8 @@ async fn stw_23_steps_are_on_each_task_and_on_the_plan() {
     assert_eq!(names(&plan["action_steps"]), whole);
     assert_eq!(names(&plan["tasks"][0]["action_steps"]), whole);
     let offered = &plan["tasks"][0]["suggested_actions"][0];
-    assert_eq!(
-        (&offered["step"]["action"], &offered["arguments"]),
-        (&json!("submit_application"), &trip())
-    );
+    assert_eq!(offered["step"]["action"], "submit_application");
+    assert_eq!(offered["arguments"], trip());
     assert_eq!(offered["step"]["confirmation_required"], true);
 }
 
@@ -377,15 +324,8 @@ async fn stw_w5_phases_are_told_in_order() {
     let turn = stage.say(TRIP).await;
     let mut phases = turn.statuses();
     phases.dedup();
-    assert_eq!(
-        phases,
-        [
-            "planning",
-            "judging_fields",
-            "executing",
-            "waiting_for_confirmation"
-        ]
-    );
+    let expected = "planning judging_fields executing waiting_for_confirmation";
+    assert_eq!(phases.join(" "), expected);
 }
 
 #[tokio::test]
