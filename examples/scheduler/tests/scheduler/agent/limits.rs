@@ -34,10 +34,8 @@ async fn sch_7_exhausted_rounds_are_delivered_and_the_step_limit_is_an_error() {
         scene = stage.approve().await;
     }
     let outcome = scene.state().run.outcome.clone().unwrap();
-    assert_eq!(
-        (outcome.status, &*outcome.code),
-        (TerminalStatus::Exhausted, "round_exhausted")
-    );
+    let ended = (outcome.status, &*outcome.code);
+    assert_eq!(ended, (TerminalStatus::Exhausted, "round_exhausted"));
 
     // A planner that never ends has no rounds to use up; the engine stops it.
     let more = json!({ "action": "continue", "speak": "Hm." });
@@ -75,22 +73,14 @@ async fn corrected(wrong: &str) -> String {
     let scene = stage.request(Request::new("Look").always_execute()).await;
     assert_eq!(card(&scene).summary, "Well?", "{wrong}");
     assert_eq!(scene.corrections().len(), 1, "{wrong}");
-    assert_eq!(
-        scene.state().run.corrections,
-        0,
-        "a valid decision resets the counter"
-    );
+    // A valid decision resets the counter.
+    assert_eq!(scene.state().run.corrections, 0);
     let history = &scene.state().conversation.history;
-    let at = history
-        .iter()
-        .position(fugato::prompt::is_correction)
-        .unwrap();
-    let placeholder = if wrong.is_empty() {
-        "(empty answer)"
-    } else {
-        wrong
-    };
-    assert_eq!(history[at - 1].content, placeholder);
+    let mut messages = history.iter();
+    let at = messages.position(fugato::prompt::is_correction).unwrap();
+    let said = &history[at - 1].content;
+    let is_empty = wrong.is_empty();
+    assert_eq!(said, if is_empty { "(empty answer)" } else { wrong });
     assert_paired(scene.state());
     history[at].content.clone()
 }
@@ -143,10 +133,8 @@ async fn sch_45_a_write_without_consent_is_corrected() {
     assert_contains(&correction, "`place` writes, so the action must be");
     // A read that asks for consent just runs.
     assert_eq!(asked.tools().len(), 1);
-    assert_eq!(
-        card(&asked).summary,
-        "“Chapter 1” goes to Mon 2026-09-14, from section 3"
-    );
+    let monday = "“Chapter 1” goes to Mon 2026-09-14, from section 3";
+    assert_eq!(card(&asked).summary, monday);
 }
 
 #[tokio::test]

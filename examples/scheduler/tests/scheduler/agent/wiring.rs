@@ -166,10 +166,8 @@ async fn sch_38_a_call_is_confirmed_before_a_plan() {
     assert!(asked.state().has_step());
     let card = card(&asked);
     assert_eq!((card.topic, &*card.kind), (QuestionTopic::Tool, "confirm"));
-    assert_eq!(
-        card.summary,
-        "“Chapter 1” goes to Mon 2026-09-14, from section 3"
-    );
+    let monday = "“Chapter 1” goes to Mon 2026-09-14, from section 3";
+    assert_eq!(card.summary, monday);
     assert_eq!(stage.model.requests().len(), 3, "confirming asks no model");
 }
 

@@ -29,12 +29,7 @@ fn without_a_terminal_a_card_parks_and_says_how_to_answer() {
     ];
     let done = work.ok(&named);
     assert!(done.contains("written: "), "{done}");
-    assert_eq!(
-        work.read("scheduler-data/default/schedule.ics")
-            .matches("BEGIN:VEVENT")
-            .count(),
-        21
-    );
+    assert_eq!(work.events(), 21);
     // No card is open any more; the program says so, and nothing happens.
     let unused = work.ok(&["--answer", r#"{"action": "approve"}"#]);
     assert!(unused.contains("--answer was not used"), "{unused}");
