@@ -50,12 +50,12 @@ fn stw_t18_the_three_sequences() {
         assert!(sequence.iter().all(|name| find(name).is_some()));
         sequences.push(sequence.join(" "));
     }
-    expect![[r#"
+    expect![[r"
         fill_application_fields build_application_preview validate_required_fields run_duplicate_precheck submit_application
         fill_application_fields build_application_preview validate_required_fields save_application_draft
         fill_reimbursement_fields build_reimbursement_preview validate_required_fields create_reimbursement_draft
         link_existing_application
-        associate_attachments"#]].assert_eq(&sequences.join("\n"));
+        associate_attachments"]].assert_eq(&sequences.join("\n"));
 }
 
 #[tokio::test]

@@ -116,7 +116,7 @@ async fn stw_28_a_stream_tells_phases_and_then_the_plan() {
 #[tokio::test]
 async fn what_cannot_be_served_is_told_with_what_is_allowed() {
     let (wire, _) = Wire::new().await;
-    let refuses = async |path, body, status, kind: &str| {
+    let check_refusal = async |path, body, status, kind: &str| {
         let (got, answer) = wire.post(path, body).await;
         assert_eq!(got.as_u16(), status, "{answer}");
         assert_eq!(answer["error"]["type"], kind, "{answer}");
@@ -136,7 +136,7 @@ async fn what_cannot_be_served_is_told_with_what_is_allowed() {
             "action",
         ),
     ] {
-        let answer = refuses(path, body, 422, "invalid_request").await;
+        let answer = check_refusal(path, body, 422, "invalid_request").await;
         assert_contains(&answer["error"]["message"], told);
     }
     let body = json!({ "text": TRIP, "extra": { "base_date": "soon" } });
@@ -147,11 +147,11 @@ async fn what_cannot_be_served_is_told_with_what_is_allowed() {
     wire.post("actions/execute", execute(trip())).await;
     let mut other = trip();
     other["destination"] = json!("北京");
-    refuses("actions/execute", execute(other), 422, "request_changed").await;
+    check_refusal("actions/execute", execute(other), 422, "request_changed").await;
     let mut forged = execute(trip());
     forged["confirmation"] = json!({ "interrupt_id": "human_review#7~7", "digest": "0" });
-    refuses("actions/execute", forged, 404, "unknown_interrupt").await;
-    let waits = refuses("slot-decisions", json!({}), 409, "waiting").await;
+    check_refusal("actions/execute", forged, 404, "unknown_interrupt").await;
+    let waits = check_refusal("slot-decisions", json!({}), 409, "waiting").await;
     assert!(waits["error"]["pending_interrupt"]["digest"].is_string());
 }
 

@@ -36,12 +36,12 @@ async fn stw_1_to_5_the_graphs_have_their_nodes() -> TestResult {
         names(target(deps)?.node_names()),
         names(action(deps)?.node_names()),
     ];
-    expect![[r#"
+    expect![[r"
         prepare_context detect_model_intent done off_topic rule_fallback attach_action_steps
         slot_prepare_context slot_tool_decision done rule_fallback
         runtime_memory_context runtime_action_decision runtime_tool_decision done rule_fallback
         prepare_context model_intent slot_decision runtime_decision flow_guard action_plan human_review action_execute persist_state response_adapter
-        action_checkpoint_load action_execute_node action_checkpoint_persist"#]].assert_eq(&nodes.join("\n"));
+        action_checkpoint_load action_execute_node action_checkpoint_persist"]].assert_eq(&nodes.join("\n"));
     Ok(())
 }
 

@@ -57,7 +57,7 @@ fn sch_2_the_graph_has_its_nodes_and_no_order_guard() {
 /// one node for execution there are those between the three, and those out of the interruption.
 #[test]
 fn sch_3_edges_are_as_declared() {
-    expect![[r#"
+    expect![[r"
         act: confirm deliver execute interrupt
         chat: END chat confirm deliver execute interrupt plan quick_task rough_build
         confirm: deliver execute interrupt plan rough_build
@@ -69,7 +69,7 @@ fn sch_3_edges_are_as_declared() {
         plan: confirm deliver execute interrupt plan rough_build
         quick_task: END
         rough_build: deliver execute interrupt
-    "#]]
+    "]]
     .assert_eq(&edges());
 }
 
