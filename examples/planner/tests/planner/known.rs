@@ -110,8 +110,8 @@ async fn taken_over(written: &str) -> TestResult {
     let more = json!({ "symbol": "BTC-USDT", "side": "buy", "quantity": "0.1" });
     let buys = |id, order| ScriptedReply::tool_calls([ToolCall::new(id, "place_order", order)]);
     let told = ScriptedReply::text("You have bought a quarter, and a tenth.");
-    let planned = [plan(&[order(), respond()])].into_iter().chain(no_json());
-    let script = planned.chain([buys("c1", again), buys("c2", more), told]);
+    let begin = [plan(&[order(), respond()])].into_iter().chain(no_json());
+    let script = begin.chain([buys("c1", again), buys("c2", more), told]);
     let (world, _, planner) = World::scripted(script)?;
     say(&planner, "Buy 0.25 BTC").await;
     // The plan's order is not asked for nor placed again, however it is written; another one is.
@@ -137,8 +137,8 @@ async fn pln_21_what_was_read_before_somebody_was_waited_for_is_not_told_again()
         calls("c2", "create_trader", new),
         "There it is.".into(),
     ];
-    let planned = ["It trades.", "Which one?"].map(|said| [plan(&[respond()]), said.into()]);
-    let script = no_json().into_iter().chain(looped).chain(planned.concat());
+    let rest = ["It trades.", "Which one?"].map(|said| [plan(&[respond()]), said.into()]);
+    let script = no_json().into_iter().chain(looped).chain(rest.concat());
     let (world, model, planner) = World::scripted(script)?;
     say(&planner, "create a trader named alpha and look around").await;
     world.desk.unconfigure(Kind::Model, "harbour").await?;
@@ -152,7 +152,7 @@ async fn pln_21_what_was_read_before_somebody_was_waited_for_is_not_told_again()
     assert!(!text_of(after).contains("harbour"), "{}", text_of(after));
     // The referent of "it" is in the context as long as it exists.
     let spoken = |model: &Scripted| {
-        let last = last(&model);
+        let last = last(model);
         last.contains("# What \"it\" may stand for") && last.contains("trader: alpha")
     };
     let wish = "Explain at length how well it might fare on my balance";
