@@ -260,11 +260,11 @@ async fn sch_116_its_statuses_are_in_the_language_of_the_person() {
         let told = told.map(|(code, summary)| format!("{code}: {summary}"));
         told.collect::<Vec<_>>().join("\n")
     };
-    expect![[r#"
+    expect![[r"
         context_compact_start: summing up what came before
         context_compact_done: what came before was summed up
         context_compact_start: 正在整理先前的内容
-        context_compact_done: 先前的内容整理完毕"#]]
+        context_compact_done: 先前的内容整理完毕"]]
     .assert_eq(&[told(Lang::En).await, told(Lang::Zh).await].join("\n"));
 }
 
