@@ -11,9 +11,11 @@ mod life;
 mod plan;
 mod random;
 mod report;
+#[cfg(feature = "sqlite")]
 mod served;
 mod store;
 mod world;
+mod writes;
 
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
@@ -23,9 +25,11 @@ use std::{
 use fugato_graph::BoxError;
 
 pub use report::ConsentReport;
+#[cfg(feature = "sqlite")]
 pub use served::ServedProgram;
 pub use store::WorldStore;
-pub use world::{ConsentAnswer, ConsentWords, ConsentWorld, TestRequest, TestResponse};
+pub use world::{ConsentAnswer, ConsentWords, ConsentWorld, Endpoints, TestRequest, TestResponse};
+pub use writes::KeyedWrites;
 
 use self::case::Case;
 use crate::log::Failure;
@@ -53,28 +57,42 @@ const CASES: &str = "FUGATO_CONSENT_CASES";
 /// - no card changes its content under its id.
 pub struct ConsentSim {
     open: Arc<Open>,
+    store: Arc<OpenStore>,
     cases: u64,
     steps: usize,
     seed: u64,
 }
 
-type Open = dyn Fn() -> Result<Arc<dyn ConsentWorld>, BoxError> + Send + Sync;
+type Open = dyn Fn(Arc<WorldStore>) -> Result<Arc<dyn ConsentWorld>, BoxError> + Send + Sync;
+type OpenStore = dyn Fn() -> Result<WorldStore, BoxError> + Send + Sync;
 
 impl ConsentSim {
-    /// A simulation of the worlds that `open` makes, one for each case.
+    /// A simulation of the worlds that `open` makes, one for each case, each over a store of its
+    /// own. The store is in memory, unless [`over`](Self::over) says otherwise.
     pub fn new<W: ConsentWorld + 'static, E: Into<BoxError>>(
-        open: impl Fn() -> Result<W, E> + Send + Sync + 'static,
+        open: impl Fn(Arc<WorldStore>) -> Result<W, E> + Send + Sync + 'static,
     ) -> Self {
-        let open = move || match open() {
+        let open = move |store| match open(store) {
             Ok(world) => Ok(Arc::new(world) as Arc<dyn ConsentWorld>),
             Err(error) => Err(error.into()),
         };
         Self {
             open: Arc::new(open),
+            store: Arc::new(|| Ok(WorldStore::in_memory())),
             cases: 200,
             steps: 24,
             seed: 0,
         }
+    }
+
+    /// Sets the store that each world gets, such as one in a file.
+    #[must_use]
+    pub fn over(
+        mut self,
+        store: impl Fn() -> Result<WorldStore, BoxError> + Send + Sync + 'static,
+    ) -> Self {
+        self.store = Arc::new(store);
+        self
     }
 
     /// Sets the number of cases: 200 by default. The environment variable `FUGATO_CONSENT_CASES`
@@ -140,8 +158,11 @@ impl ConsentSim {
     }
 
     fn case(&self, seed: u64) -> Result<ConsentReport, String> {
-        let world = (self.open)().map_err(|error| format!("there is no world: {error}"))?;
-        let mut case = Case::begin(&*world, seed)?;
+        let none = |error: BoxError| format!("there is no world: {error}");
+        let store = Arc::new((self.store)().map_err(none)?);
+        let world = (self.open)(store.clone()).map_err(none)?;
+        let turn = world.turn().unwrap_or(store.turn());
+        let mut case = Case::begin(&*world, turn, seed)?;
         let steps = self.steps;
         let ended = catch_unwind(AssertUnwindSafe(|| case.run(steps)));
         let broken = match ended {

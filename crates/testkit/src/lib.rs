@@ -21,4 +21,4 @@ pub use model::{Scripted, ScriptedReply};
 pub use model_server::{ModelAnswer, ModelServer};
 pub use program::{FinishedProgram, Server, TestProgram};
 pub use server::{FaultyServer, ServerFault};
-pub use text::{AsText, TextParts, assert_contains, assert_starts_with};
+pub use text::{AsText, TextParts, assert_contains, assert_lacks, assert_starts_with};

@@ -320,7 +320,9 @@ impl<S: State> Session<S> {
 
     /// Returns the conversation as text: after `>` what was said, after `?` a card with what is
     /// asked and the choices, after `<` its answer, after `=` the answer of the agent, after `!` a
-    /// failure, after `~` a [`reopen`](Self::reopen), and indented the events of tools, corrections, progress and of the agent's own.
+    /// failure, after `~` a [`reopen`](Self::reopen), and indented the events of tools, corrections,
+    /// progress and of the agent's own. Statuses in a row are one line, and a tool that ends next is
+    /// told where it began.
     ///
     /// Ids and codes of cards are replaced by their number; times in milliseconds since the epoch
     /// and long hexadecimal numbers by `<time>` and `<id>`.

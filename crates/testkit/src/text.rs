@@ -73,6 +73,22 @@ pub fn assert_contains(text: &(impl AsText + ?Sized), parts: impl TextParts) {
     }
 }
 
+/// Asserts that a text contains neither a part nor any of several.
+///
+/// # Panics
+/// If it does, or is none.
+#[track_caller]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "a list reads better where it is written than a reference to it"
+)]
+pub fn assert_lacks(text: &(impl AsText + ?Sized), parts: impl TextParts) {
+    let found = text.as_text().expect("a text");
+    for part in parts.parts() {
+        assert!(!found.contains(part), "{part:?} is in: {text:?}");
+    }
+}
+
 /// Asserts that a text begins with a part.
 ///
 /// # Panics

@@ -1,20 +1,14 @@
 //! K35 on a small agent that asks before it writes, through all of its doors.
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
-use axum::Router;
 use fugato_axum::{Agent, AgentRoutes, AllowAll, BadInput, MessageIntent, UserMessage};
 use fugato_graph::{Answers, BoxError, Context, END, Graph, Runner};
-use fugato_sqlite::{SqliteLog, SqliteOptions, Synchronous};
 use fugato_state::{EffectClass, State, ThreadId};
 use fugato_testkit::{
     consent::{
-        ConsentAnswer, ConsentSim, ConsentWords, ConsentWorld, TestRequest, TestResponse,
-        WorldStore,
+        ConsentAnswer, ConsentSim, ConsentWords, ConsentWorld, Endpoints, KeyedWrites, TestRequest,
+        TestResponse, WorldStore,
     },
     log::Failure,
 };
@@ -68,7 +62,7 @@ pub(crate) enum Defect {
 /// The part that outlives the program.
 #[derive(Clone)]
 pub(crate) struct Outside {
-    written: Arc<Mutex<BTreeMap<String, String>>>,
+    written: KeyedWrites,
     newest: Arc<Mutex<String>>,
     defect: Defect,
 }
@@ -89,7 +83,7 @@ impl Outside {
                     let (key, value) = (key.clone(), value);
                     async move {
                         tokio::task::yield_now().await;
-                        lock(&writes).insert(key, value);
+                        writes.note(key, value);
                         Ok::<_, BoxError>(())
                     }
                 });
@@ -152,87 +146,66 @@ impl Agent for Writer {
     }
 }
 
-/// The agent, served over a store in memory, or over a file.
+/// The agent, served over a store.
 pub(crate) struct Small {
     outside: Outside,
-    store: WorldStore,
-    router: Mutex<Router>,
-    runner: Mutex<Option<Runner<PendingLines>>>,
+    store: Arc<WorldStore>,
 }
 
 impl Small {
-    pub(crate) fn new(defect: Defect) -> Self {
-        Self::on(WorldStore::in_memory(), defect)
-    }
-
-    fn on(store: WorldStore, defect: Defect) -> Self {
-        Self {
-            outside: Outside {
-                written: Arc::default(),
-                newest: Arc::default(),
-                defect,
-            },
-            store,
-            router: Mutex::default(),
-            runner: Mutex::default(),
-        }
-    }
-
-    /// The same over a file.
-    fn on_file() -> Result<Self, BoxError> {
-        let store = WorldStore::in_file(|path, clock| {
-            let options = SqliteOptions::default().clock(move || clock.now());
-            SqliteLog::open_with(path, options.synchronous(Synchronous::Normal))
-        });
-        Ok(Self::on(store?, Defect::None))
+    #[expect(clippy::unnecessary_wraps, reason = "a world may have none")]
+    pub(crate) fn new(store: Arc<WorldStore>, defect: Defect) -> Result<Self, BoxError> {
+        let outside = Outside {
+            written: KeyedWrites::default(),
+            newest: Arc::default(),
+            defect,
+        };
+        Ok(Self { outside, store })
     }
 }
 
 /// A door of the program's own, which checks nothing itself.
 const DIRECT: &str = "/direct/";
 
-impl Small {
-    async fn direct(&self, thread: &str, body: &Value) -> TestResponse {
-        let runner = lock(&self.runner).clone().unwrap();
-        let agrees = body["agrees"] == true;
-        let answers = match (body["id"].as_str(), body["digest"].as_str()) {
-            (None, _) => Answers::only(agrees),
-            (Some(id), None) => Answers::to(id, agrees),
-            (Some(id), Some(digest)) => Answers::none().approving(id, agrees, digest),
-        };
-        let thread = ThreadId::new(thread).unwrap();
-        let (status, body) = match runner.resume(&thread, answers.unwrap()).await {
-            Ok(ended) => (200, json!(ended.interrupts())),
-            Err(error) => (409, json!(error.to_string())),
-        };
-        let body = body.to_string();
-        TestResponse { status, body }
-    }
+async fn direct(runner: &Runner<PendingLines>, thread: &str, body: &Value) -> TestResponse {
+    let agrees = body["agrees"] == true;
+    let answers = match (body["id"].as_str(), body["digest"].as_str()) {
+        (None, _) => Answers::only(agrees),
+        (Some(id), None) => Answers::to(id, agrees),
+        (Some(id), Some(digest)) => Answers::none().approving(id, agrees, digest),
+    };
+    let thread = ThreadId::new(thread).unwrap();
+    let (status, body) = match runner.resume(&thread, answers.unwrap()).await {
+        Ok(ended) => (200, json!(ended.interrupts())),
+        Err(error) => (409, json!(error.to_string())),
+    };
+    let body = body.to_string();
+    TestResponse { status, body }
 }
 
 #[async_trait]
 impl ConsentWorld for Small {
-    async fn restart(&self) -> Result<(), BoxError> {
+    async fn restart(&self) -> Result<Endpoints, BoxError> {
         let outside = self.outside.clone();
         let runner = Runner::new(outside.graph()?, Arc::new(self.store.restart()?));
-        *lock(&self.runner) = Some(runner.clone());
-        *lock(&self.router) = AgentRoutes::new(Writer { runner, outside })
-            .authenticate(AllowAll)
-            .router();
-        Ok(())
-    }
-
-    async fn send(&self, _: &str, request: TestRequest) -> TestResponse {
-        if let Some(thread) = request.path.strip_prefix(DIRECT) {
-            return self.direct(thread, &request.body).await;
-        }
-        let router = lock(&self.router).clone();
-        request.call(router).await
+        let writer = Writer {
+            runner: runner.clone(),
+            outside,
+        };
+        let router = AgentRoutes::new(writer).authenticate(AllowAll).router();
+        Ok(Endpoints::new(move |request| {
+            let (router, runner) = (router.clone(), runner.clone());
+            async move {
+                match request.path.strip_prefix(DIRECT) {
+                    Some(thread) => direct(&runner, thread, &request.body).await,
+                    None => request.call(router).await,
+                }
+            }
+        }))
     }
 
     async fn writes(&self) -> Vec<Value> {
-        let written = lock(&self.outside.written);
-        written.values().map(|it| json!(it)).collect()
+        self.outside.written.contents()
     }
 
     fn content(&self, prompt: &Value) -> Option<Value> {
@@ -260,10 +233,6 @@ impl ConsentWorld for Small {
         vec![TestRequest::post(format!("{DIRECT}{thread}"), body)]
     }
 
-    fn turn(&self) -> Duration {
-        self.store.turn()
-    }
-
     fn requests(&self) -> Vec<String> {
         let requests = ["write a", "write b and c", "write d and a and e"];
         requests.map(str::to_owned).to_vec()
@@ -276,9 +245,8 @@ impl ConsentWorld for Small {
 
 #[tokio::test]
 async fn k35_nothing_is_written_without_a_consent_of_its_own() -> Result<(), Failure> {
-    let report = ConsentSim::new(|| Ok::<_, BoxError>(Small::new(Defect::None)))
-        .run()
-        .await?;
+    let report = ConsentSim::new(|store| Small::new(store, Defect::None));
+    let report = report.run().await?;
     assert!(report.writes > report.cases, "{report}");
     assert!(3 * report.accepted > report.requests, "{report}");
     Ok(())
@@ -286,11 +254,8 @@ async fn k35_nothing_is_written_without_a_consent_of_its_own() -> Result<(), Fai
 
 #[tokio::test]
 async fn k35_nor_over_a_file() -> Result<(), Failure> {
-    let report = ConsentSim::new(Small::on_file)
-        .cases(50)
-        .seed(20_000)
-        .run()
-        .await?;
-    report.assert_tried();
+    let sim = ConsentSim::new(|store| Small::new(store, Defect::None));
+    let report = sim.over(WorldStore::in_sqlite).cases(50).seed(20_000);
+    report.run().await?.assert_tried();
     Ok(())
 }

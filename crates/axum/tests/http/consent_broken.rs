@@ -1,9 +1,12 @@
 //! Programs that do not keep K35: the simulation finds each of them.
-use std::{collections::BTreeSet, sync::Mutex};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+};
 
 use async_trait::async_trait;
 use fugato_graph::BoxError;
-use fugato_testkit::consent::{ConsentSim, ConsentWorld, TestRequest, TestResponse};
+use fugato_testkit::consent::{ConsentSim, ConsentWorld, Endpoints, TestRequest, TestResponse};
 use serde_json::{Value, json};
 
 use crate::consent::{Defect, Small, lock};
@@ -22,18 +25,35 @@ enum DoorFlaw {
     LooksUpKeysFirst,
 }
 
-/// A door before the small agent that rewrites what is sent.
-struct FlawedDoor {
+/// The small agent, behind a door that rewrites what is sent.
+struct FlawedProgram {
     small: Small,
     wrong: DoorFlaw,
-    seen: Mutex<BTreeSet<String>>,
+    seen: Arc<Mutex<BTreeSet<String>>>,
+}
+
+/// That door, as long as the agent is open.
+struct FlawedDoor {
+    inner: Endpoints,
+    wrong: DoorFlaw,
+    seen: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl FlawedDoor {
+    async fn send(&self, request: TestRequest) -> TestResponse {
+        let named = name_of(&request);
+        let request = self.rewritten(&request).await.unwrap_or(request);
+        if self.wrong != DoorFlaw::LooksUpKeysFirst {
+            lock(&self.seen).insert(named.clone());
+        }
+        let response = self.inner.send(request).await;
+        lock(&self.seen).insert(named);
+        response
+    }
+
     async fn open(&self, thread: &str) -> Option<String> {
-        let mut look = TestRequest::post(format!("/threads/{thread}"), Value::Null);
-        look.method = "GET";
-        let view = self.small.send("door", look).await;
+        let look = TestRequest::new("GET", format!("/threads/{thread}"), Value::Null);
+        let view = self.inner.send(look).await;
         let view: Value = serde_json::from_str(&view.body).ok()?;
         Some(view.pointer("/interrupts/0/id")?.as_str()?.to_owned())
     }
@@ -81,20 +101,17 @@ fn name_of(request: &TestRequest) -> String {
 }
 
 #[async_trait]
-impl ConsentWorld for FlawedDoor {
-    async fn restart(&self) -> Result<(), BoxError> {
-        self.small.restart().await
-    }
-
-    async fn send(&self, caller: &str, request: TestRequest) -> TestResponse {
-        let named = name_of(&request);
-        let request = self.rewritten(&request).await.unwrap_or(request);
-        if self.wrong != DoorFlaw::LooksUpKeysFirst {
-            lock(&self.seen).insert(named.clone());
-        }
-        let response = self.small.send(caller, request).await;
-        lock(&self.seen).insert(named);
-        response
+impl ConsentWorld for FlawedProgram {
+    async fn restart(&self) -> Result<Endpoints, BoxError> {
+        let door = Arc::new(FlawedDoor {
+            inner: self.small.restart().await?,
+            wrong: self.wrong,
+            seen: self.seen.clone(),
+        });
+        Ok(Endpoints::new(move |request| {
+            let door = door.clone();
+            async move { door.send(request).await }
+        }))
     }
 
     async fn writes(&self) -> Vec<Value> {
@@ -116,12 +133,9 @@ impl ConsentWorld for FlawedDoor {
 
 /// Returns the report of the simulation on a door, within its usual number of cases.
 async fn found(wrong: DoorFlaw) -> String {
-    let door = move || {
-        Ok::<_, BoxError>(FlawedDoor {
-            small: Small::new(Defect::None),
-            wrong,
-            seen: Mutex::default(),
-        })
+    let door = move |store| {
+        let (small, seen) = (Small::new(store, Defect::None)?, Arc::default());
+        Ok::<_, BoxError>(FlawedProgram { small, wrong, seen })
     };
     let failure = ConsentSim::new(door).run().await;
     failure.expect_err("it is found").to_string()
@@ -148,7 +162,7 @@ async fn a_door_whose_repeats_answer_what_is_open_is_found() {
 
 #[tokio::test]
 async fn an_agent_that_writes_another_value_is_found() {
-    let sim = ConsentSim::new(|| Ok::<_, BoxError>(Small::new(Defect::WritesOtherValue)));
+    let sim = ConsentSim::new(|store| Small::new(store, Defect::WritesOtherValue));
     let failure = sim.run().await.expect_err("it is found").to_string();
     assert!(failure.contains("was written"), "{failure}");
 }

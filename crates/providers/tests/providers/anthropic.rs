@@ -1,2 +1,2 @@
-mod client;
+pub(crate) mod client;
 mod suite;

@@ -3,6 +3,7 @@
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
+mod client;
 #[cfg(feature = "openai")]
 mod openai;
 mod server;

@@ -1,4 +1,4 @@
-mod client;
+pub(crate) mod client;
 mod embed;
 mod hostile;
 mod suite;

@@ -1,5 +1,8 @@
 //! One case: requests by chance, and what must hold after each.
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use serde_json::Value;
 
@@ -40,10 +43,16 @@ pub(super) struct Case<'a> {
     histories: BTreeMap<(String, String), Vec<Message>>,
     sent: Vec<PlannedRequest>,
     life: Life,
+    turn: Duration,
 }
 
 impl<'a> Case<'a> {
-    pub(super) fn begin(world: &'a dyn ConsentWorld, seed: u64) -> Result<Self, String> {
+    /// Begins a case in which a turn takes this long.
+    pub(super) fn begin(
+        world: &'a dyn ConsentWorld,
+        turn: Duration,
+        seed: u64,
+    ) -> Result<Self, String> {
         Ok(Self {
             world,
             random: Random::new(seed),
@@ -53,7 +62,8 @@ impl<'a> Case<'a> {
             transcript: vec![],
             histories: BTreeMap::new(),
             sent: vec![],
-            life: Life::begin(world)?,
+            life: Life::begin(world, turn)?,
+            turn,
         })
     }
 
@@ -120,7 +130,7 @@ impl<'a> Case<'a> {
         self.transcript.push("the program dies".to_owned());
         // Everything of the old one is gone before the new one is opened.
         self.life = Life::nothing()?;
-        self.life = Life::begin(self.world)?;
+        self.life = Life::begin(self.world, self.turn)?;
         Ok(())
     }
 
@@ -170,7 +180,7 @@ impl<'a> Case<'a> {
     /// that nobody can tell.
     fn open(&self, (caller, thread): (&str, &str)) -> Result<Option<BTreeSet<String>>, String> {
         let look = TestRequest::new("GET", format!("/threads/{thread}"), Value::Null);
-        let response = self.life.run(self.world.send(caller, look));
+        let response = self.life.run(self.life.ask(self.world, caller, look));
         if response.status >= 400 {
             // It is not there, or somebody else's by now.
             return Ok(Some(BTreeSet::new()));

@@ -6,7 +6,7 @@ use tokio::runtime::{Builder, Runtime};
 
 use super::{
     case::PlannedRequest,
-    world::{ConsentWorld, TestResponse},
+    world::{ConsentWorld, Endpoints, TestRequest, TestResponse},
 };
 
 /// Nothing here takes long; a request that hangs is a failure.
@@ -14,6 +14,8 @@ const LIMIT: Duration = Duration::from_secs(60);
 
 /// A program that runs.
 pub(super) struct Life {
+    /// None of a life in which nothing runs.
+    endpoints: Option<Endpoints>,
     runtime: Runtime,
     turn: Duration,
 }
@@ -22,26 +24,49 @@ pub(super) struct Life {
 pub(super) type Responses = Vec<Option<TestResponse>>;
 
 impl Life {
-    pub(super) fn begin(world: &dyn ConsentWorld) -> Result<Self, String> {
+    pub(super) fn begin(world: &dyn ConsentWorld, turn: Duration) -> Result<Self, String> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime.map_err(|error| format!("there is no runtime: {error}"))?;
         let opened = runtime.block_on(world.restart());
-        opened.map_err(|error| format!("the program cannot be opened: {error}"))?;
-        let turn = world.turn();
-        Ok(Self { runtime, turn })
+        let endpoints = opened.map_err(|error| format!("the program cannot be opened: {error}"))?;
+        Ok(Self {
+            endpoints: Some(endpoints),
+            runtime,
+            turn,
+        })
     }
 
     /// A life in which nothing runs.
     pub(super) fn nothing() -> Result<Self, String> {
         let runtime = Builder::new_current_thread().build();
         let runtime = runtime.map_err(|error| format!("there is no runtime: {error}"))?;
-        let turn = Duration::ZERO;
-        Ok(Self { runtime, turn })
+        Ok(Self {
+            endpoints: None,
+            runtime,
+            turn: Duration::ZERO,
+        })
     }
 
     /// Runs something of the world.
     pub(super) fn run<T>(&self, work: impl Future<Output = T>) -> T {
         self.runtime.block_on(work)
+    }
+
+    /// Sends a request in the name of a caller, and reads the whole response.
+    pub(super) async fn ask(
+        &self,
+        world: &dyn ConsentWorld,
+        caller: &str,
+        request: TestRequest,
+    ) -> TestResponse {
+        let request = world.signed(caller, request).await;
+        match &self.endpoints {
+            Some(endpoints) => endpoints.send(request).await,
+            None => TestResponse {
+                status: 502,
+                body: String::new(),
+            },
+        }
     }
 
     /// Lets tasks go on by themselves.
@@ -64,7 +89,7 @@ impl Life {
             async move {
                 ticks(turn, *delay).await;
                 let request = planned.request.clone();
-                let response = world.send(&planned.caller, request).await;
+                let response = self.ask(world, &planned.caller, request).await;
                 if let Some(place) = responses.borrow_mut().get_mut(at) {
                     *place = Some(response);
                 }

@@ -1,22 +1,28 @@
 //! A program that several processes serve from one folder.
-use std::sync::{
-    Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
-use std::time::Duration;
 
 use async_trait::async_trait;
 use fugato_graph::BoxError;
-use futures::future::BoxFuture;
+use fugato_sqlite::rusqlite::{Connection, Error};
+use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::Value;
 
-use super::world::{ConsentAnswer, ConsentWords, ConsentWorld, TestRequest, TestResponse};
+use super::world::{
+    ConsentAnswer, ConsentWords, ConsentWorld, Endpoints, TestRequest, TestResponse,
+};
 use crate::program::{Server, TestProgram};
 
 /// The processes that serve one folder side by side.
 const PROCESSES: usize = 2;
 
-type Between = dyn Fn(&TestProgram) -> BoxFuture<'_, Result<(), BoxError>> + Send + Sync;
+type Preparation = dyn Fn(&TestProgram) -> BoxFuture<'_, Result<(), BoxError>> + Send + Sync;
 type Writes = dyn Fn(&TestProgram) -> BoxFuture<'_, Vec<Value>> + Send + Sync;
 
 /// A program that two processes serve from one folder, as a world. Requests go to them in turn, and
@@ -28,20 +34,19 @@ pub struct ServedProgram<W> {
     like: W,
     program: TestProgram,
     args: Vec<String>,
-    between: Box<Between>,
+    threads: &'static str,
+    preparation: Box<Preparation>,
     writes: Box<Writes>,
-    servers: Mutex<Vec<Server>>,
-    sent: AtomicUsize,
 }
 
 impl<W: ConsentWorld> ServedProgram<W> {
-    /// Prepares a program that these arguments and `serve` let serve. `between` is called while no
-    /// process runs, before each start: it lets the leases of the dead ones expire. `writes` reads
-    /// what was written so far, as [`ConsentWorld::writes`] does.
+    /// Wraps a program that these arguments and `serve` let serve. Its threads are in the file
+    /// `threads` of `SQLite`, whose leases expire before each start. `writes` reads what was written
+    /// so far, as [`ConsentWorld::writes`] does.
     pub fn new(
         like: W,
         (program, args): (TestProgram, &[&str]),
-        between: impl Fn(&TestProgram) -> BoxFuture<'_, Result<(), BoxError>> + Send + Sync + 'static,
+        threads: &'static str,
         writes: impl Fn(&TestProgram) -> BoxFuture<'_, Vec<Value>> + Send + Sync + 'static,
     ) -> Self {
         let serve = ["serve", "--listen", "127.0.0.1:0"];
@@ -50,38 +55,59 @@ impl<W: ConsentWorld> ServedProgram<W> {
             like,
             program,
             args: args.map(|&it| it.to_owned()).collect(),
-            between: Box::new(between),
+            threads,
+            preparation: Box::new(|_| async { Ok(()) }.boxed()),
             writes: Box::new(writes),
-            servers: Mutex::default(),
-            sent: AtomicUsize::default(),
         }
     }
 
-    fn servers(&self) -> MutexGuard<'_, Vec<Server>> {
-        self.servers.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Prepares the folder before the first start.
+    #[must_use]
+    pub fn prepared_by(
+        mut self,
+        preparation: impl Fn(&TestProgram) -> BoxFuture<'_, Result<(), BoxError>>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Self {
+        self.preparation = Box::new(preparation);
+        self
     }
+}
+
+/// Lets the leases of the processes that died expire, as if ten seconds had passed.
+fn expire(threads: &Path) -> Result<(), Error> {
+    let opened = Connection::open(threads)?;
+    opened.busy_timeout(Duration::from_secs(5))?;
+    opened.execute("UPDATE thread SET lease_until = 0", [])?;
+    Ok(())
 }
 
 #[async_trait]
 impl<W: ConsentWorld> ConsentWorld for ServedProgram<W> {
-    async fn restart(&self) -> Result<(), BoxError> {
-        self.servers().clear();
-        (self.between)(&self.program).await?;
+    async fn restart(&self) -> Result<Endpoints, BoxError> {
+        let threads = self.program.path(self.threads);
+        if threads.exists() {
+            expire(&threads)?;
+        } else {
+            (self.preparation)(&self.program).await?;
+        }
         let args: Vec<_> = self.args.iter().map(String::as_str).collect();
         let server = |_| self.program.server(&args);
-        *self.servers() = (0..PROCESSES).map(server).collect();
-        Ok(())
-    }
-
-    async fn send(&self, _: &str, request: TestRequest) -> TestResponse {
-        let turn = self.sent.fetch_add(1, Ordering::Relaxed) % PROCESSES;
-        let address = self.servers().get(turn).map(|it| it.address().to_owned());
-        let (address, body) = (address.unwrap_or_default(), request.body.to_string());
-        let line = (request.method, &*request.path);
-        let came = Server::ask(&address, line, &request.headers, &body).await;
-        // A connection that broke off says nothing.
-        let (status, body) = came.unwrap_or((502, String::new()));
-        TestResponse { status, body }
+        let servers: Arc<[Server]> = (0..PROCESSES).map(server).collect();
+        let sent = AtomicUsize::default();
+        Ok(Endpoints::new(move |request: TestRequest| {
+            let turn = sent.fetch_add(1, Ordering::Relaxed) % PROCESSES;
+            let servers = servers.clone();
+            async move {
+                let address = servers.get(turn).map_or("", Server::address);
+                let (body, line) = (request.body.to_string(), (request.method, &*request.path));
+                let came = Server::ask(address, line, &request.headers, &body).await;
+                // A connection that broke off says nothing.
+                let (status, body) = came.unwrap_or((502, String::new()));
+                TestResponse { status, body }
+            }
+        }))
     }
 
     async fn writes(&self) -> Vec<Value> {
@@ -116,8 +142,8 @@ impl<W: ConsentWorld> ConsentWorld for ServedProgram<W> {
         self.like.own_answers(answer)
     }
 
-    fn turn(&self) -> Duration {
-        Duration::from_millis(1)
+    fn turn(&self) -> Option<Duration> {
+        Some(Duration::from_millis(1))
     }
 }
 

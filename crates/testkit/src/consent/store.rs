@@ -77,6 +77,20 @@ impl WorldStore {
         })
     }
 
+    /// Creates a store in a file of `SQLite`, which does not wait for the disk: a process may die in
+    /// a test, and the machine does not.
+    ///
+    /// # Errors
+    /// No folder can be made.
+    #[cfg(feature = "sqlite")]
+    pub fn in_sqlite() -> Result<Self, BoxError> {
+        use fugato_sqlite::{SqliteLog, SqliteOptions, Synchronous};
+        Self::in_file(|path, clock| {
+            let options = SqliteOptions::default().clock(move || clock.now());
+            SqliteLog::open_with(path, options.synchronous(Synchronous::Normal))
+        })
+    }
+
     /// Returns the clock.
     pub fn clock(&self) -> &TestClock {
         &self.clock
@@ -99,9 +113,9 @@ impl WorldStore {
         self.open()
     }
 
-    /// Returns the length of a turn for [`ConsentWorld::turn`](super::ConsentWorld::turn): zero in
-    /// memory, and the time of a short wait for the disk otherwise.
-    pub fn turn(&self) -> Duration {
+    /// Returns the length of a turn: zero in memory, and the time of a short wait for the disk
+    /// otherwise.
+    pub(super) fn turn(&self) -> Duration {
         if self.is_memory {
             Duration::ZERO
         } else {

@@ -1,8 +1,9 @@
 //! The program under test, as a simulation sees it.
-use std::{fmt, future::poll_fn, time::Duration};
+use std::{fmt, future::poll_fn, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use fugato_graph::BoxError;
+use futures::{FutureExt as _, future::BoxFuture};
 use http::{Request, Response};
 use http_body::Body;
 use http_body_util::BodyExt as _;
@@ -15,17 +16,20 @@ use tower_service::Service;
 /// - All state of the program that a crash would lose is made in [`restart`](Self::restart), and
 ///   all tasks that it spawns are spawned on the runtime that calls this. The store and what is
 ///   written outlive it.
-/// - The leases of the program before are over after a restart: move the clock of the store.
+/// - The store is opened by [`WorldStore::restart`](super::WorldStore::restart), so that the leases
+///   of the program before are over.
 /// - [`writes`](Self::writes) names each attempt once: one that is tried again under the same key
-///   is the same attempt.
+///   is the same attempt, as in [`KeyedWrites`](super::KeyedWrites).
 /// - A card and the write that it leads to have the same content.
 #[async_trait]
 pub trait ConsentWorld: Send + Sync {
     /// Opens the program, at first and after each crash of the one before.
-    async fn restart(&self) -> Result<(), BoxError>;
+    async fn restart(&self) -> Result<Endpoints, BoxError>;
 
-    /// Sends a request in the name of a caller, and reads the whole response.
-    async fn send(&self, caller: &str, request: TestRequest) -> TestResponse;
+    /// Returns a request as this caller sends it, such as with a header that names the caller.
+    async fn signed(&self, _caller: &str, request: TestRequest) -> TestRequest {
+        request
+    }
 
     /// Returns the contents of all writes so far, in the form of [`content`](Self::content).
     async fn writes(&self) -> Vec<Value>;
@@ -67,10 +71,10 @@ pub trait ConsentWorld: Send + Sync {
     }
 
     /// Returns how long a turn is, of which a program has up to 200 before it dies or the next
-    /// request comes; zero for a program that does all of its work on the runtime, whose turns are
-    /// those of the scheduler. One that is another process, or waits for a disk, needs time.
-    fn turn(&self) -> Duration {
-        Duration::ZERO
+    /// request comes. One that is another process needs time. By default the turns are those of the
+    /// scheduler or, for a store in a file, short waits for the disk.
+    fn turn(&self) -> Option<Duration> {
+        None
     }
 
     /// Returns the contents that the log records as agreed to beforehand, by a flag or a policy:
@@ -81,6 +85,43 @@ pub trait ConsentWorld: Send + Sync {
 }
 
 const _: Option<&dyn ConsentWorld> = None;
+
+/// The endpoints of a program that is open. It ends when they are dropped.
+#[derive(Clone)]
+pub struct Endpoints(Arc<dyn Fn(TestRequest) -> BoxFuture<'static, TestResponse> + Send + Sync>);
+
+impl Endpoints {
+    /// Creates endpoints that this function answers for.
+    pub fn new<F: Future<Output = TestResponse> + Send + 'static>(
+        answer: impl Fn(TestRequest) -> F + Send + Sync + 'static,
+    ) -> Self {
+        Self(Arc::new(move |request| answer(request).boxed()))
+    }
+
+    /// Creates the endpoints of a service, such as the router of a program.
+    pub fn of<S, B>(service: S) -> Self
+    where
+        S: Service<Request<String>, Response = Response<B>> + Clone + Send + Sync + 'static,
+        S::Error: fmt::Debug,
+        S::Future: Send,
+        B: Body + Send + 'static,
+        B::Data: Send,
+        B::Error: fmt::Debug,
+    {
+        Self::new(move |request| request.call(service.clone()))
+    }
+
+    /// Sends a request, and reads the whole response.
+    pub async fn send(&self, request: TestRequest) -> TestResponse {
+        (self.0)(request).await
+    }
+}
+
+impl fmt::Debug for Endpoints {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Endpoints").finish_non_exhaustive()
+    }
+}
 
 /// An HTTP request.
 #[derive(Debug, Clone, PartialEq)]

@@ -24,6 +24,15 @@ impl Transcript {
         self.lines.push(format!("{mark} {text}"));
     }
 
+    /// Adds to the last line if it is an event that begins with this, or else a line.
+    fn extend(&mut self, begins: &str, more: &str, otherwise: &str) {
+        let more = self.stable(more.trim_end());
+        match self.lines.last_mut() {
+            Some(last) if last.trim_start().starts_with(begins) => *last += &more,
+            _ => self.push(" ", otherwise),
+        }
+    }
+
     /// Gives cards a number, by which their ids and codes are replaced.
     pub(super) fn number(&mut self, cards: &[Interrupt]) {
         for card in cards {
@@ -43,9 +52,11 @@ impl Transcript {
         for event in events {
             match &event.kind {
                 EventKind::Custom { name, data } => {
-                    self.push(" ", &format!("{name} {}", clipped(&data.to_string())));
+                    self.push(" ", &format!("{name} {}", clipped(&timeless(data))));
                 }
-                EventKind::Status { code, .. } => self.push(" ", &format!("status {code}")),
+                EventKind::Status { code, .. } => {
+                    self.extend("status ", &format!(", {code}"), &format!("status {code}"));
+                }
                 EventKind::ToolStarted { name, preview, .. } => {
                     self.push(" ", &format!("tool {name}: {preview}"));
                 }
@@ -56,11 +67,12 @@ impl Transcript {
                     ..
                 } => {
                     let status = serde_json::to_value(status).unwrap_or_default();
-                    let status = status.as_str().unwrap_or_default();
-                    self.push(" ", &format!("tool {name} {status}: {summary}"));
+                    let told = format!("{}: {summary}", status.as_str().unwrap_or_default());
+                    let (more, alone) = (format!(" → {told}"), format!("tool {name} {told}"));
+                    self.extend(&format!("tool {name}:"), &more, &alone);
                 }
                 EventKind::Card { card, data } => {
-                    self.push(" ", &format!("card {card} {}", clipped(&data.to_string())));
+                    self.push(" ", &format!("card {card} {}", clipped(&timeless(data))));
                 }
                 EventKind::Correction { message } => {
                     self.push(" ", &format!("correction {message}"));
@@ -152,6 +164,23 @@ pub(super) fn plain(value: &Value) -> String {
     value
         .as_str()
         .map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// Returns JSON as text, without the durations of model calls, which differ from run to run.
+fn timeless(value: &Value) -> String {
+    fn strip(value: &mut Value) {
+        match value {
+            Value::Object(object) => {
+                object.remove("took");
+                object.values_mut().for_each(strip);
+            }
+            Value::Array(parts) => parts.iter_mut().for_each(strip),
+            _ => {}
+        }
+    }
+    let mut value = value.clone();
+    strip(&mut value);
+    value.to_string()
 }
 
 fn clipped(text: &str) -> String {

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use fugato::{
-    BoxError, ChatModel, ThreadId,
+    BoxError, ChatModel, ChatRequest, ThreadId,
     axum::{Caller, SendOutcome, UserMessage},
     memory::ExecutionStatus,
     state::Millis,
@@ -10,7 +10,7 @@ use fugato::{
     words::Phrases,
 };
 use fugato_testkit::{
-    ScriptedReply,
+    Scripted, ScriptedReply,
     consent::WorldStore,
     session::{Session, Turn, TurnEnd, WordHandler, WordOutcome},
 };
@@ -45,13 +45,24 @@ impl World {
     }
 
     /// The same over this store, whose clock is that of the exchange, too.
-    pub(crate) fn over(store: WorldStore) -> Result<Self, BoxError> {
+    pub(crate) fn over(store: impl Into<Arc<WorldStore>>) -> Result<Self, BoxError> {
+        let store = store.into();
         let clock = store.clock().clone();
         Ok(Self {
             desk: Exchange::in_memory()?.clock(move || clock.now()),
             docs: Arc::default(),
-            store: Arc::new(store),
+            store,
         })
+    }
+
+    /// Returns a new world, a model with this script, and a conversation with a planner that asks
+    /// it.
+    pub(crate) fn scripted<R: Into<ScriptedReply>>(
+        script: impl IntoIterator<Item = R>,
+    ) -> Result<(Self, Scripted, Talk), BoxError> {
+        let (world, model) = (Self::new()?, Scripted::new(script));
+        let talk = world.with(model.clone());
+        Ok((world, model, talk))
     }
 
     /// Advances the clock.
@@ -152,4 +163,34 @@ pub(crate) fn plan(steps: &[Value]) -> ScriptedReply {
 
 pub(crate) fn respond() -> Value {
     json!({ "type": "respond", "instruction": "Tell what came of it." })
+}
+
+pub(crate) fn call(tool: &str, arguments: &Value) -> Value {
+    json!({ "type": "tool", "tool_name": tool, "tool_args": arguments })
+}
+
+/// Returns a step that buys a quarter of a bitcoin.
+pub(crate) fn order() -> Value {
+    let order = json!({ "symbol": "BTC-USDT", "side": "buy", "quantity": "0.25" });
+    call("place_order", &order)
+}
+
+/// Returns three answers of which none can be used, so that the loop takes over.
+pub(crate) fn no_json() -> [ScriptedReply; 3] {
+    ["no JSON"; 3].map(ScriptedReply::text)
+}
+
+pub(crate) fn text_of(request: &ChatRequest) -> String {
+    let messages = request.messages.iter();
+    let texts: Vec<_> = messages.map(|message| &*message.content).collect();
+    texts.join("\n")
+}
+
+/// Returns the text of the last request to the model.
+pub(crate) fn last(model: &Scripted) -> String {
+    model.requests().last().map(text_of).unwrap_or_default()
+}
+
+pub(crate) fn finish() -> ScriptedReply {
+    json!({ "action": "finish", "instruction": "Tell what came of it." }).into()
 }

@@ -1,24 +1,18 @@
 //! K35 for this agent: whatever callers send, and whenever it dies, no order is placed to which
 //! nobody has agreed.
-use std::{
-    future::ready,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::sync::Arc;
 
 use crate::common::World;
 use async_trait::async_trait;
-use axum::{Router, http::request::Parts};
+use axum::http::request::Parts;
 use fugato::{
     BoxError,
     axum::{AccessDenied, AgentRoutes, Caller},
-    sqlite::{SqliteLog, SqliteOptions, Synchronous, rusqlite::Connection},
 };
 use fugato_testkit::{
     TestProgram,
     consent::{
-        ConsentSim, ConsentWords, ConsentWorld, ServedProgram, TestRequest, TestResponse,
-        WorldStore,
+        ConsentSim, ConsentWords, ConsentWorld, Endpoints, ServedProgram, TestRequest, WorldStore,
     },
     log::Failure,
 };
@@ -27,30 +21,12 @@ use planner::{exchange::Exchange, service::Planner};
 use serde_json::{Value, json};
 
 /// The planner for two people at one desk.
-struct Room {
-    world: World,
-    router: Mutex<Router>,
-}
+struct Room(World);
 
 impl Room {
-    fn new(store: WorldStore) -> Result<Self, BoxError> {
-        Ok(Self {
-            world: World::over(store)?,
-            router: Mutex::default(),
-        })
+    fn new(store: Arc<WorldStore>) -> Result<Self, BoxError> {
+        Ok(Self(World::over(store)?))
     }
-
-    /// The same over a file.
-    fn on_file() -> Result<Self, BoxError> {
-        Self::new(WorldStore::in_file(|path, clock| {
-            let options = SqliteOptions::default().clock(move || clock.now());
-            SqliteLog::open_with(path, options.synchronous(Synchronous::Normal))
-        })?)
-    }
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The content of an order, as cards and the exchange show it.
@@ -60,24 +36,22 @@ fn order(it: &Value) -> Value {
 
 #[async_trait]
 impl ConsentWorld for Room {
-    async fn restart(&self) -> Result<(), BoxError> {
+    async fn restart(&self) -> Result<Endpoints, BoxError> {
         let by_user = |request: &Parts| {
             let user = request.headers.get("user").and_then(|it| it.to_str().ok());
             Ok::<_, AccessDenied>(Caller::default().user(user.unwrap_or_default()))
         };
-        let planner = Planner::new(&self.world.deps(), Arc::new(self.world.store.restart()?))?;
+        let planner = Planner::new(&self.0.deps(), Arc::new(self.0.store.restart()?))?;
         let routes = AgentRoutes::new(planner).authenticate(by_user);
-        *lock(&self.router) = routes.router();
-        Ok(())
+        Ok(Endpoints::of(routes.router()))
     }
 
-    async fn send(&self, caller: &str, request: TestRequest) -> TestResponse {
-        let router = lock(&self.router).clone();
-        request.header("user", caller).call(router).await
+    async fn signed(&self, caller: &str, request: TestRequest) -> TestRequest {
+        request.header("user", caller)
     }
 
     async fn writes(&self) -> Vec<Value> {
-        orders(&self.world.desk).await
+        orders(&self.0.desk).await
     }
 
     fn content(&self, prompt: &Value) -> Option<Value> {
@@ -100,10 +74,6 @@ impl ConsentWorld for Room {
         edits.map(str::to_owned).to_vec()
     }
 
-    fn turn(&self) -> Duration {
-        self.world.store.turn()
-    }
-
     fn separates_callers(&self) -> bool {
         true
     }
@@ -123,20 +93,6 @@ async fn orders(desk: &Exchange) -> Vec<Value> {
     open.iter().map(|it| order(&json!(it))).collect()
 }
 
-/// Lets the leases of the processes that died expire, as if ten seconds had passed.
-fn expire(program: &TestProgram) -> BoxFuture<'_, Result<(), BoxError>> {
-    let threads = program.path("planner-data/threads.db");
-    let expired = || -> Result<(), BoxError> {
-        if threads.exists() {
-            let opened = Connection::open(threads)?;
-            opened.busy_timeout(Duration::from_secs(5))?;
-            opened.execute("UPDATE thread SET lease_until = 0", [])?;
-        }
-        Ok(())
-    };
-    ready(expired()).boxed()
-}
-
 fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
     let desk = Exchange::open(program.path("planner-data/desk.db")).unwrap();
     async move { orders(&desk).await }.boxed()
@@ -144,28 +100,27 @@ fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
 
 #[tokio::test]
 async fn k35_no_order_is_placed_without_a_consent() -> Result<(), Failure> {
-    let room = || Room::new(WorldStore::in_memory());
-    let report = ConsentSim::new(room).steps(14).run().await?;
-    report.assert_tried();
+    let sim = ConsentSim::new(Room::new).steps(14);
+    sim.run().await?.assert_tried();
     Ok(())
 }
 
 #[tokio::test]
 async fn k35_nor_over_a_file() -> Result<(), Failure> {
-    let sim = ConsentSim::new(Room::on_file).cases(50).seed(20_000);
-    let report = sim.steps(14).run().await?;
+    let sim = ConsentSim::new(Room::new).over(WorldStore::in_sqlite);
+    let report = sim.cases(50).seed(20_000).steps(14).run().await?;
     report.assert_tried();
     Ok(())
 }
 
 #[tokio::test]
 async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
-    let processes = || {
-        let program = TestProgram::new(env!("CARGO_BIN_EXE_planner"));
-        let like = Room::new(WorldStore::in_memory())?;
-        Ok::<_, BoxError>(ServedProgram::new(like, (program, &[]), expire, written))
+    let processes = |store| {
+        let program = (TestProgram::new(env!("CARGO_BIN_EXE_planner")), &[][..]);
+        Room::new(store)
+            .map(|like| ServedProgram::new(like, program, "planner-data/threads.db", written))
     };
-    let report = ConsentSim::new(processes).cases(8).run().await?;
-    report.assert_tried();
+    let sim = ConsentSim::new(processes).cases(8);
+    sim.run().await?.assert_tried();
     Ok(())
 }

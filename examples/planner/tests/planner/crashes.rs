@@ -39,11 +39,14 @@ impl Outsides {
         // Prices move with time, and a crash takes some.
         let desk = Exchange::in_memory()?.clock(|| 0);
         let docs = Arc::new(MemoryDocs::default());
-        self.all
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(desk.clone());
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.push(desk.clone());
         Ok(now.insert(Outside { desk, docs }).clone())
+    }
+
+    fn desks(&self) -> Vec<Exchange> {
+        let all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
+        all.clone()
     }
 }
 
@@ -110,11 +113,7 @@ async fn k24_no_crash_changes_what_comes_of_the_reference_scenario() -> Result<(
     let report = simulation.run().await?;
     assert!(report.faults.contains_key(&Fault::DiesAfter), "{report}");
     assert_eq!(report.most_in_flight, 1, "{report}");
-    let desks = outsides
-        .all
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .clone();
+    let desks = outsides.desks();
     assert!(desks.len() > 100, "{} cases", desks.len());
     for desk in desks {
         assert_eq!(once(&desk).await?, (1, 1));
@@ -130,11 +129,7 @@ async fn k24_nor_does_it_by_batches_and_lax_durability() -> Result<(), Failure> 
         .singles(false)
         .random(24);
     simulation.run().await?;
-    let desks = outsides
-        .all
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .clone();
+    let desks = outsides.desks();
     for desk in desks {
         assert_eq!(once(&desk).await?, (1, 1));
     }

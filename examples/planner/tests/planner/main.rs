@@ -10,6 +10,7 @@ mod consent;
 mod crashes;
 mod exchange;
 mod hostile;
+mod known;
 mod planned;
 mod program;
 mod served;

@@ -1,26 +1,18 @@
 //! K35 for this agent: whatever callers send, and whenever it dies, no file is written to which
 //! nobody has agreed.
-use std::{
-    collections::BTreeMap,
-    fs,
-    future::ready,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{fs, future::ready, sync::Arc};
 
 use async_trait::async_trait;
-use axum::Router;
 use fugato::{
     BoxError, Runner,
     agent::{React, ReactUpdate},
     axum::{AgentRoutes, AllowAll},
     file::WriteFileArgs,
-    sqlite::{SqliteLog, SqliteOptions, Synchronous, rusqlite::Connection},
     tool::{EffectClass, Registry, ToolContext, ToolFailure, ToolOutput, ToolSpec, async_tool_fn},
 };
 use fugato_testkit::{
     TestProgram,
-    consent::{ConsentSim, ConsentWorld, ServedProgram, TestRequest, TestResponse, WorldStore},
+    consent::{ConsentSim, ConsentWorld, Endpoints, KeyedWrites, ServedProgram, WorldStore},
     log::Failure,
 };
 use futures::{FutureExt as _, future::BoxFuture};
@@ -29,32 +21,18 @@ use serde_json::{Value, json};
 
 /// The agent over a folder in memory, which counts what is written.
 struct Folder {
-    written: Arc<Mutex<BTreeMap<String, Value>>>,
+    written: KeyedWrites,
     notes: tempfile::TempDir,
-    store: WorldStore,
-    router: Mutex<Router>,
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
+    store: Arc<WorldStore>,
 }
 
 impl Folder {
-    fn new(store: WorldStore) -> Result<Self, BoxError> {
+    fn new(store: Arc<WorldStore>) -> Result<Self, BoxError> {
         Ok(Self {
-            written: Arc::default(),
+            written: KeyedWrites::default(),
             notes: tempfile::tempdir()?,
             store,
-            router: Mutex::default(),
         })
-    }
-
-    /// The same over a file.
-    fn on_file() -> Result<Self, BoxError> {
-        Self::new(WorldStore::in_file(|path, clock| {
-            let options = SqliteOptions::default().clock(move || clock.now());
-            SqliteLog::open_with(path, options.synchronous(Synchronous::Normal))
-        })?)
     }
 
     fn registry(&self) -> Result<Registry<React, ReactUpdate>, BoxError> {
@@ -67,7 +45,7 @@ impl Folder {
                 async move {
                     let key = key.ok_or_else(|| ToolFailure::failed("there is no key"))?;
                     tokio::task::yield_now().await;
-                    lock(&written).insert(key, json!(["write_file", file]));
+                    written.note(key, json!(["write_file", file]));
                     tokio::task::yield_now().await;
                     Ok::<_, ToolFailure>(ToolOutput::<ReactUpdate>::new("it is written"))
                 }
@@ -80,21 +58,17 @@ impl Folder {
 
 #[async_trait]
 impl ConsentWorld for Folder {
-    async fn restart(&self) -> Result<(), BoxError> {
+    async fn restart(&self) -> Result<Endpoints, BoxError> {
         let memory = Arc::new(ToolEnvironment::new(self.notes.path()).notebook);
         let graph = graph(None, self.registry()?, memory, 8)?;
         let companion = ReactAgent::new(Runner::new(graph, Arc::new(self.store.restart()?)));
-        *lock(&self.router) = AgentRoutes::new(companion).authenticate(AllowAll).router();
-        Ok(())
-    }
-
-    async fn send(&self, _: &str, request: TestRequest) -> TestResponse {
-        let router = lock(&self.router).clone();
-        request.call(router).await
+        Ok(Endpoints::of(
+            AgentRoutes::new(companion).authenticate(AllowAll).router(),
+        ))
     }
 
     async fn writes(&self) -> Vec<Value> {
-        lock(&self.written).values().cloned().collect()
+        self.written.contents()
     }
 
     fn content(&self, prompt: &Value) -> Option<Value> {
@@ -111,24 +85,6 @@ impl ConsentWorld for Folder {
         let edits = ["write c.md: beer", "Remember that I drink tea"];
         edits.map(str::to_owned).to_vec()
     }
-
-    fn turn(&self) -> Duration {
-        self.store.turn()
-    }
-}
-
-/// Lets the leases of the processes that died expire, as if ten seconds had passed.
-fn expire(program: &TestProgram) -> BoxFuture<'_, Result<(), BoxError>> {
-    let threads = program.path("react-data/threads.db");
-    let expired = || -> Result<(), BoxError> {
-        if threads.exists() {
-            let opened = Connection::open(threads)?;
-            opened.busy_timeout(Duration::from_secs(5))?;
-            opened.execute("UPDATE thread SET lease_until = 0", [])?;
-        }
-        Ok(())
-    };
-    ready(expired()).boxed()
 }
 
 /// The files as they are now: of two writes to one file the newer.
@@ -145,28 +101,27 @@ fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
 
 #[tokio::test]
 async fn k35_no_file_is_written_without_a_consent() -> Result<(), Failure> {
-    let folder = || Folder::new(WorldStore::in_memory());
-    let report = ConsentSim::new(folder).steps(14).run().await?;
-    report.assert_tried();
+    let sim = ConsentSim::new(Folder::new).steps(14);
+    sim.run().await?.assert_tried();
     Ok(())
 }
 
 #[tokio::test]
 async fn k35_nor_over_a_file() -> Result<(), Failure> {
-    let sim = ConsentSim::new(Folder::on_file).cases(50).seed(20_000);
-    let report = sim.steps(14).run().await?;
+    let sim = ConsentSim::new(Folder::new).over(WorldStore::in_sqlite);
+    let report = sim.cases(50).seed(20_000).steps(14).run().await?;
     report.assert_tried();
     Ok(())
 }
 
 #[tokio::test]
 async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
-    let processes = || {
-        let program = TestProgram::new(env!("CARGO_BIN_EXE_react"));
-        let like = Folder::new(WorldStore::in_memory())?;
-        Ok::<_, BoxError>(ServedProgram::new(like, (program, &[]), expire, written))
+    let processes = |store| {
+        let program = (TestProgram::new(env!("CARGO_BIN_EXE_react")), &[][..]);
+        Folder::new(store)
+            .map(|like| ServedProgram::new(like, program, "react-data/threads.db", written))
     };
-    let report = ConsentSim::new(processes).cases(8).run().await?;
-    report.assert_tried();
+    let sim = ConsentSim::new(processes).cases(8);
+    sim.run().await?.assert_tried();
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Tests of models that are configured and do not answer, through the binary: the person gets the
 //! notice at once.
-use fugato_testkit::{ModelServer, TestProgram};
+use fugato_testkit::{ModelServer, TestProgram, assert_contains, assert_lacks};
 
 #[test]
 fn rct_8_a_named_model_that_fails_is_said_at_once_with_the_reason() {
@@ -16,20 +16,12 @@ fn rct_8_a_named_model_that_fails_is_said_at_once_with_the_reason() {
         let named = ["--base-url", &url, "--model", "mini", "say"];
         let says = |words: &str| program().ok(&[&named[..], &[words]].concat());
         let told = says("2 + 2");
-        assert!(
-            told.contains(en) && told.contains("I go on by rules."),
-            "{told}"
-        );
+        assert_contains(&told, [en, "I go on by rules."]);
         assert!(told.contains("2 + 2 = 4"), "{told}");
         assert_eq!(told.matches("I go on by rules.").count(), 1, "{told}");
         let told = says("讲个故事");
-        assert!(
-            told.contains(zh) && told.contains("我改按规则继续。"),
-            "{told}"
-        );
-        assert!(
-            told.contains("没能读懂") && !told.contains("没有模型时"),
-            "{told}"
-        );
+        assert_contains(&told, [zh, "我改按规则继续。"]);
+        assert_contains(&told, "没能读懂");
+        assert_lacks(&told, "没有模型时");
     }
 }

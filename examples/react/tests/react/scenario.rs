@@ -2,12 +2,13 @@
 //! to, and an answer; with a scripted model, and with rules.
 use std::{ops::Deref, sync::Arc, time::Duration};
 
+use expect_test::expect;
 use fugato::{
     Runner,
     agent::{Assistant, React, ReactReply, ReactUpdate, react::StopReason},
     axum::{Agent as _, Caller, TimelineItem, UserMessage},
     llm::{ChatDelta, ChatModel, FinishReason, ModelError, ModelErrorKind},
-    state::{Message, Role, ToolCall},
+    state::{Message, ToolCall},
     stream::EventKind,
 };
 use fugato_testkit::{
@@ -110,46 +111,40 @@ async fn rct_t2_a_model_works_in_two_rounds_and_a_person_agrees_to_the_write() {
     let model = script();
     let desk = ReactFixture::new(model.clone(), 8);
     let reply = desk.answers(WISH, true).await;
-    let report = "Done: list.md is written: 14 bytes\n\nIt is in list.md.";
-    assert_eq!(reply.final_reply, report);
-    assert_eq!(
-        (reply.metadata.steps_taken, reply.metadata.llm_calls),
-        (2, 3)
-    );
-    assert_eq!(
-        reply.metadata.tools_used,
-        ["calculate", "time", "recall", "write_file"]
-    );
-    assert_eq!(reply.metadata.stop_reason, "");
-    assert_eq!(
-        desk.read("files/list.md").as_deref(),
-        Some("51 bags of tea")
-    );
-    let notes = desk.read("memory/MEMORY.md").unwrap();
-    assert!(notes.contains("- I drink tea."), "{notes}");
-    // The results came in the order of the calls, and the note was found in the same run.
-    let results: Vec<String> = desk
-        .state()
-        .await
-        .conversation
-        .history
-        .iter()
-        .filter(|message| message.role == Role::Tool)
-        .map(|message| message.content.clone())
-        .collect();
-    let expected = [
-        "17 * 3 = 51",
-        "Sunday 2026-11-22, 09:30 (UTC)",
-        "I drink tea.",
-        "list.md is written: 14 bytes",
-    ];
-    assert_eq!(results.len(), expected.len());
-    for (result, expected) in results.iter().zip(expected) {
-        assert!(
-            result.starts_with(expected.trim_end_matches('.')),
-            "{result} {expected}"
-        );
-    }
+    let told = &reply.metadata;
+    assert_eq!((told.steps_taken, told.llm_calls), (2, 3));
+    let tools = "calculate time recall write_file";
+    assert_eq!(told.tools_used.join(" "), tools);
+    assert_eq!(told.stop_reason, "");
+    let written = desk.read("files/list.md");
+    assert_eq!(written.as_deref(), Some("51 bags of tea"));
+    assert_contains(&desk.read("memory/MEMORY.md").unwrap(), "- I drink tea.");
+    // The results come in the order of the calls, and the note is found in the same run.
+    expect![[r#"
+        > Remember that I drink tea. Then write how many bags 17 boxes of 3 are.
+          remembered {"note":"I drink tea. Then write how many bags 17 boxes of 3 are."}
+          model_call {"attempts":[{"failure":null,"model":"scripted"}],"stage":"agent"}
+          tool calculate: expression=17 * 3
+          tool time: zone=UTC
+          tool recall: query=tea
+          tool calculate ok: 17 * 3 = 51
+          tool time ok: Sunday 2026-11-22, 09:30 (UTC)
+          tool recall ok: I drink tea. Then write how many bags 17 boxes…
+          model_call {"attempts":[{"failure":null,"model":"scripted"}],"stage":"agent"}
+        ? [<code 1>] write_file
+          makes a new file "list.md"
+          path: list.md
+          text: 51 bags of tea
+          (The tool says of itself: Writes a text file, in the place of what is there.)
+          yes / no
+        < true
+          tool write_file: path=list.md, text=51 bags of tea → ok: list.md is written: 14 bytes
+          model_call {"attempts":[{"failure":null,"model":"scripted"}],"stage":"agent"}
+          final {"final_reply":"Done: list.md is written: 14 bytes\n\nIt is in list.md.","metadata":{"llm_calls":3,"…
+        = Done: list.md is written: 14 bytes
+  
+          It is in list.md.
+    "#]].assert_eq(&desk.transcript());
     assert_eq!(model.requests().len(), 3);
 }
 
@@ -157,11 +152,9 @@ async fn rct_t2_a_model_works_in_two_rounds_and_a_person_agrees_to_the_write() {
 async fn what_the_person_does_not_agree_to_is_not_written() {
     let desk = ReactFixture::new(script(), 8);
     let reply = desk.answers(WISH, false).await;
-    assert_eq!(
-        reply.final_reply,
-        "Not done: write_file: you did not agree\n\n\
-         The model's words, which no receipt confirms: It is in list.md."
-    );
+    let declined = "Not done: write_file: you did not agree\n\n\
+        The model's words, which no receipt confirms: It is in list.md.";
+    assert_eq!(reply.final_reply, declined);
     assert_eq!(desk.read("files/list.md"), None);
     let state = desk.state().await;
     let last = state.run.uses.last().unwrap();
@@ -190,24 +183,17 @@ async fn k35_a_file_that_came_meanwhile_is_asked_about_anew() {
 #[tokio::test]
 async fn rct_t3_at_the_limit_of_steps_the_model_answers_without_tools() {
     let again = |n: u32| {
-        let expression = format!("{n} + 1");
-        ScriptedReply::tool_calls([call(
-            &format!("c{n}"),
-            "calculate",
-            json!({ "expression": expression }),
-        )])
+        let sum = json!({ "expression": format!("{n} + 1") });
+        ScriptedReply::tool_calls([call(&format!("c{n}"), "calculate", sum)])
     };
     let model = Scripted::new([again(1), again(2), ScriptedReply::text("I stop at 3.")]);
     let desk = ReactFixture::new(model.clone(), 2);
     let reply = desk.says("count").await;
     assert_eq!(reply.final_reply, "I stop at 3.");
     assert_eq!(reply.metadata.steps_taken, 2);
-    let tools: Vec<usize> = model
-        .requests()
-        .iter()
-        .map(|asked| asked.tools.len())
-        .collect();
-    assert_eq!(tools, [6, 6, 0]);
+    let requests = model.requests();
+    let tools = requests.iter().map(|asked| asked.tools.len());
+    assert_eq!(tools.collect::<Vec<_>>(), [6, 6, 0]);
 }
 
 #[tokio::test]
@@ -224,38 +210,33 @@ async fn rct_t4_the_same_call_with_the_same_result_ends_with_a_reply() {
 #[tokio::test]
 async fn without_a_model_rules_do_what_is_plainly_wished() {
     let desk = ReactFixture::by_rules();
-    let mut said = vec![];
-    for wish in [
-        "Remember that I drink tea",
-        "(17 + 25) × 2",
-        "1 / 0",
-        "Remember that I walk",
-        "what time is it in Asia/Tokyo?",
-        "what do you remember about tea?",
-        "read nothing.md",
-        "tell me a story",
-    ] {
-        said.push(desk.says(wish).await.final_reply);
-    }
-    let help = said.pop().unwrap();
-    assert_eq!(
-        said,
-        [
-            "In my notebook: I drink tea",
-            "(17 + 25) × 2 = 84",
-            "there is a division by zero",
+    for (wish, expected) in [
+        ("Remember that I drink tea", "In my notebook: I drink tea"),
+        ("(17 + 25) × 2", "(17 + 25) × 2 = 84"),
+        ("1 / 0", "there is a division by zero"),
+        (
+            "Remember that I walk",
             "In my notebook: I walk\nI drink tea",
+        ),
+        (
+            "what time is it in Asia/Tokyo?",
             "Sunday 2026-11-22, 18:30 (Asia/Tokyo)",
-            "I drink tea",
+        ),
+        ("what do you remember about tea?", "I drink tea"),
+        (
+            "read nothing.md",
             "there is no \"nothing.md\"; list_files tells what there is",
-        ]
-    );
+        ),
+        ("3×4等于多少？", "3×4 = 12"),
+    ] {
+        assert_eq!(desk.says(wish).await.final_reply, expected);
+    }
+    let help = desk.says("tell me a story").await.final_reply;
     assert!(help.starts_with("Without a model"), "{help}");
     let written = desk.answers("write list.md: tea", true).await;
     assert_eq!(written.final_reply, "Done: list.md is written: 3 bytes");
     assert_eq!(desk.says("read list.md").await.final_reply, "tea");
     assert_contains(&desk.says("list files").await.final_reply, "list.md");
-    assert_eq!(desk.says("3×4等于多少？").await.final_reply, "3×4 = 12");
 }
 
 #[tokio::test]
@@ -285,36 +266,24 @@ async fn rules_answer_where_a_model_fails() {
 #[tokio::test(start_paused = true)]
 async fn rct_8_whatever_a_model_does_there_is_a_reply_in_time() {
     let calls = |n: usize, name: &str| {
-        let call = ToolCall::new(
-            format!("c{n}"),
-            name,
-            json!({ "expression": format!("{n}") }),
-        );
+        let arguments = json!({ "expression": format!("{n}") });
+        let call = ToolCall::new(format!("c{n}"), name, arguments);
         ScriptedReply::tool_calls([call])
     };
-    let endless = || ScriptedReply::chunked(&"x".repeat(1 << 20), 1 << 12);
-    let drips = || ScriptedReply::chunked(&"x".repeat(99), 1).paced(Duration::from_mins(1));
+    let endless = ScriptedReply::chunked(&"x".repeat(1 << 20), 1 << 12);
+    let drips = ScriptedReply::chunked(&"x".repeat(99), 1).paced(Duration::from_mins(1));
+    let hangs = ScriptedReply::hang;
+    let nobody = (0..9).map(|n| calls(n, "nobody")).collect();
+    let again = vec![calls(0, "nobody"); 9];
     let ruled = "I could not read this by rules";
     for (replies, expected, minutes) in [
-        (vec![ScriptedReply::hang()], ruled, 3),
-        (vec![drips()], ruled, 3),
-        (
-            vec![calls(1, "calculate"), ScriptedReply::hang()],
-            "1 = 1",
-            3,
-        ),
-        (vec![endless()], ruled, 0),
-        (vec![" ".into(), " ".into(), " ".into()], ruled, 0),
-        (
-            (0..9).map(|n| calls(n, "nobody")).collect(),
-            "more steps than I may take",
-            0,
-        ),
-        (
-            (0..9).map(|_| calls(0, "nobody")).collect(),
-            "the same steps came again",
-            0,
-        ),
+        (vec![hangs()], ruled, 3),
+        (vec![drips], ruled, 3),
+        (vec![calls(1, "calculate"), hangs()], "1 = 1", 3),
+        (vec![endless], ruled, 0),
+        (vec![" ".into(); 3], ruled, 0),
+        (nobody, "more steps than I may take", 0),
+        (again, "the same steps came again", 0),
     ] {
         let desk = ReactFixture::new(Scripted::new(replies), 4);
         let begun = tokio::time::Instant::now();
@@ -374,26 +343,7 @@ async fn rct_t6_events_tell_of_every_node_and_every_tool() {
         })
     });
     let told: Vec<String> = told.collect();
-    assert_eq!(
-        told,
-        [
-            "begin init_state",
-            "end init_state",
-            "begin memory_trigger",
-            "end memory_trigger",
-            "begin agent",
-            "end agent",
-            "begin tools",
-            "calculate expression=2 + 2",
-            "tool ended Ok",
-            "end tools",
-            "begin agent",
-            "2 + 2 = 4",
-            "end agent",
-            "begin finalize",
-            "end finalize",
-        ]
-    );
+    expect!["begin init_state, end init_state, begin memory_trigger, end memory_trigger, begin agent, end agent, begin tools, calculate expression=2 + 2, tool ended Ok, end tools, begin agent, 2 + 2 = 4, end agent, begin finalize, end finalize"].assert_eq(&told.join(", "));
 }
 
 #[tokio::test]
@@ -403,10 +353,8 @@ async fn a_page_is_told_what_was_said_and_an_empty_message_is_refused() {
     let state = desk.state().await;
     assert_eq!(desk.agent().title(&state).as_deref(), Some("2 + 2"));
     let kinds: Vec<_> = desk.agent().timeline(&state).iter().map(kind).collect();
-    assert_eq!(
-        kinds,
-        ["user_text", "tool_call", "tool_result", "assistant_text"]
-    );
+    let expected = "user_text tool_call tool_result assistant_text";
+    assert_eq!(kinds.join(" "), expected);
     let said = UserMessage::new(Caller::default(), " ");
     let refused = desk.agent().input(said).await.unwrap_err();
     assert!(refused.to_string().contains("has no text"), "{refused}");
@@ -435,34 +383,27 @@ async fn l16_the_trace_tells_who_was_asked() {
 /// Words of a model without a tool result are not a result.
 #[tokio::test]
 async fn rct_8_a_claim_without_a_write_gets_the_line_that_nothing_was_written() {
-    let lies = [
-        (
-            "Write it down.",
-            "I have written it to list.md.",
-            "Nothing was written",
-        ),
+    let says = async |said, wish| {
+        let desk = ReactFixture::new(Scripted::new([said]), 8);
+        desk.says(wish).await.final_reply
+    };
+    let (lie, nothing) = ("I have written it to list.md.", "Nothing was written");
+    for (wish, lie, expected) in [
+        ("Write it down.", lie, nothing),
         ("帮我写下来", "好的，已经写入 list.md。", "这次没有写入"),
-    ];
-    for (wish, lie, expected) in lies {
-        let desk = ReactFixture::new(Scripted::new([lie]), 8);
-        let reply = desk.says(wish).await.final_reply;
-        assert!(
-            reply.starts_with(lie) && reply.contains(expected),
-            "{reply}"
-        );
+    ] {
+        let reply = says(lie, wish).await;
+        assert!(reply.starts_with(lie), "{reply}");
+        assert_contains(&reply, expected);
     }
-    let desk = ReactFixture::new(Scripted::new(["It is noon."]), 8);
-    assert_eq!(
-        desk.says("What time is it?").await.final_reply,
-        "It is noon."
-    );
     // What was to be remembered was, without a tool.
     let kept = "I have remembered that you drink tea.";
-    let desk = ReactFixture::new(Scripted::new([kept]), 8);
-    assert_eq!(
-        desk.says("Remember that I drink tea").await.final_reply,
-        kept
-    );
+    for (wish, said) in [
+        ("What time is it?", "It is noon."),
+        ("Remember that I drink tea", kept),
+    ] {
+        assert_eq!(says(said, wish).await, said);
+    }
 }
 
 #[tokio::test]
@@ -474,10 +415,9 @@ async fn rct_8_a_cut_reply_is_marked_and_json_for_programs_is_corrected() {
         ])
     };
     let desk = ReactFixture::new(Scripted::new([cut("Once upon a"), cut("从前有")]), 8);
-    assert_eq!(
-        desk.says("Tell me a story.").await.final_reply,
-        "Once upon a [cut off: the model reached its length limit]"
-    );
+    let told = desk.says("Tell me a story.").await.final_reply;
+    let cut_off = "Once upon a [cut off: the model reached its length limit]";
+    assert_eq!(told, cut_off);
     let told = desk.says("讲个故事").await.final_reply;
     assert_eq!(told, "从前有 [被截断：模型达到了长度上限]");
     let steps = || cut("{\"steps\":[{\"type\":\"respond\"");

@@ -11,6 +11,7 @@ mod limits;
 mod planning;
 mod prompts;
 mod recovery;
+mod routes;
 mod state;
 mod statuses;
 mod wiring;

@@ -12,7 +12,7 @@ use fugato::{
     state::ThreadId,
 };
 use fugato_testkit::{
-    Scripted,
+    Scripted, ScriptedReply,
     consent::WorldStore,
     session::{self, Session},
 };
@@ -24,7 +24,7 @@ use scheduler::{
         DayMapping, EventType, Level, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source,
         Strategy, SubjectType, TaskClass, Window,
     },
-    service::Service,
+    service::{CardAnswer, Service},
 };
 use serde_json::{Value, json};
 
@@ -152,13 +152,26 @@ impl Deref for Talk {
 
 impl Talk {
     /// Begins a conversation in memory, over [`week`].
-    pub(crate) fn new(script: impl IntoIterator<Item = Value>) -> Self {
+    pub(crate) fn new<R: Into<ScriptedReply>>(script: impl IntoIterator<Item = R>) -> Self {
         Self::about(week(), script)
     }
 
-    pub(crate) fn about(schedule: ScheduleState, script: impl IntoIterator<Item = Value>) -> Self {
+    pub(crate) fn about<R: Into<ScriptedReply>>(
+        schedule: ScheduleState,
+        script: impl IntoIterator<Item = R>,
+    ) -> Self {
         let model = Scripted::new(script);
         Self::with(&deps(schedule).mind(strict(model.clone())), model)
+    }
+
+    /// Begins a conversation with a mind that has a script of its own.
+    pub(crate) fn minded(mind: LlmConfig) -> Self {
+        Self::with(&deps(week()).mind(mind), Scripted::new([""; 0]))
+    }
+
+    /// Begins a conversation without a model.
+    pub(crate) fn by_rule(schedule: ScheduleState) -> Self {
+        Self::with(&deps(schedule), Scripted::new([""; 0]))
     }
 
     pub(crate) fn with(deps: &Deps, model: Scripted) -> Self {
@@ -202,6 +215,11 @@ impl Talk {
 
     pub(crate) fn says(&self, said: &Value) {
         self.model.push(said.clone());
+    }
+
+    pub(crate) async fn resume(&self, answer: &CardAnswer, text: &str) -> Turn {
+        let run = self.service().resume(self.thread(), answer, text);
+        self.follow(run.expect("an answer")).await
     }
 
     pub(crate) async fn request(&self, request: Request) -> Turn {

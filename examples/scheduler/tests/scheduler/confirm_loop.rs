@@ -1,10 +1,13 @@
 //! SCH-T1: the person is asked, and the agent continues from the answer. No service, a scripted
 //! model.
-use crate::common::{FIRST, Talk, Turn, assert_paired, card, ends, lies, place, plan, task};
+use crate::common::{
+    FIRST, Talk, Turn, assert_paired, card, ends, lies, look, place, plan, task, told,
+};
+use expect_test::expect;
 use fugato::state::Role;
 use fugato_testkit::{assert_contains, session::TurnEnd};
 use scheduler::{
-    agent::{CardReply, Phase, QuestionTopic},
+    agent::{CardReply, QuestionTopic},
     schedule::{PlacementStatus, Slot},
     service::{CardAnswer, answer_status},
 };
@@ -30,40 +33,45 @@ fn refusal(turn: &Turn) -> Option<&'static str> {
 
 #[tokio::test]
 async fn sch_t1_a_plan_is_accepted() {
-    let stage = Talk::new([task(), two_steps()]);
-    let asked = stage.say("Place the first chapter").await;
-    assert_eq!(card(&asked).topic, QuestionTopic::Plan);
-    assert_eq!(
-        card(&asked).summary,
-        "1. Look for free time (done when: it is so)\n2. Place the first chapter (done when: it is so)"
-    );
-    assert_eq!(asked.state().phase, Phase::Interrupted);
+    let free = look("find_free", json!({ "duration": 2 }));
+    let question = json!({ "action": "ask_user", "speak": "When?" });
+    let stage = Talk::new([task(), two_steps(), free, question]);
+    stage.say("Place the first chapter").await;
     assert_eq!(stage.model.requests().len(), 2);
-
-    stage.says(&crate::common::look("find_free", json!({ "duration": 2 })));
-    stage.says(&json!({ "action": "ask_user", "speak": "When?" }));
-    let went_on = stage.approve().await;
-    let told = ["confirmed", "executing", "executing", "ask_user"];
-    assert_eq!(went_on.statuses(), told);
-    assert_eq!(
-        went_on.tools(),
-        [("find_free", fugato::stream::ToolStatus::Ok)]
-    );
-    assert_eq!(went_on.state().plan.steps.len(), 2);
-    assert_eq!(card(&went_on).summary, "When?");
+    stage.approve().await;
+    assert_eq!(stage.state().await.plan.steps.len(), 2);
+    expect![[r#"
+        > Place the first chapter
+          status accepted
+          model_call {"answer":"{\"intent\":\"task\"}","attempts":[{"failure":null,"model":"scripted"}],"prompt":"system:…
+          status planning
+          model_call {"answer":"{\"action\":\"plan_done\",\"plan_steps\":[{\"content\":\"Look for free time\",\"done_when…
+          status plan_confirm
+        ? [<code 1>] Shall I carry out this plan?
+          1. Look for free time (done when: it is so)
+          2. Place the first chapter (done when: it is so)
+        = Here is the plan.
+        < {"action":"approve"}
+          status confirmed, executing
+          model_call {"answer":"{\"action\":\"continue\",\"tool_call\":{\"arguments\":{\"duration\":2},\"name\":\"find_fr…
+          tool find_free: duration=2 → ok: 16 free ranges, 1 inside courses
+          status executing, ask_user
+          model_call {"answer":"{\"action\":\"ask_user\",\"speak\":\"When?\"}","attempts":[{"failure":null,"model":"scrip…
+        ? A question
+          When?
+    "#]].assert_eq(&stage.transcript());
 }
 
 #[tokio::test]
 async fn sch_t1_a_plan_is_rejected() {
     let stage = Talk::new([task(), two_steps(), plan(["Only look"])]);
     stage.say("Place the first chapter").await;
-    let again = stage
-        .answer(CardReply::reject(Some("just look".into())))
-        .await;
+    let rejected = CardReply::reject(Some("just look".into()));
+    let again = stage.answer(rejected).await;
     assert_eq!(again.statuses(), ["rejected", "planning", "plan_confirm"]);
     assert_eq!(card(&again).summary, "1. Only look (done when: it is so)");
     // The planner saw the reason, and the old plan was gone when it planned again.
-    let seen = crate::common::told(stage.model.requests().last().unwrap());
+    let seen = told(stage.model.requests().last().unwrap());
     assert_contains(&seen, "just look");
     assert!(!seen.contains("Look for free time"), "{seen}");
 }
@@ -94,53 +102,39 @@ async fn sch_t1_a_write_is_accepted() {
     assert_eq!(agent.wanted, None);
     assert_paired(&agent);
     // The pair was in the history before the model was asked again.
-    let seen = crate::common::told(stage.model.requests().last().unwrap());
+    let seen = told(stage.model.requests().last().unwrap());
     assert_contains(&seen, "placed task 3");
 }
 
 #[tokio::test]
 async fn sch_t1_a_write_is_rejected() {
     let stage = writing([place(FIRST, 2, 5)]).await;
-    let other = stage
-        .answer(CardReply::reject(Some("not on Monday".into())))
-        .await;
+    let rejected = CardReply::reject(Some("not on Monday".into()));
+    let other = stage.answer(rejected).await;
     assert_eq!(other.statuses(), ["rejected", "executing", "tool_confirm"]);
-    assert_eq!(
-        card(&other).summary,
-        "“Chapter 1” goes to Tue 2026-09-15, from section 5"
-    );
+    let tuesday = "“Chapter 1” goes to Tue 2026-09-15, from section 5";
+    assert_eq!(card(&other).summary, tuesday);
     let agent = other.state();
     assert_eq!(lies(agent, FIRST), []);
     assert_paired(agent);
-    let said: Vec<_> = agent
-        .conversation
-        .history
-        .iter()
-        .rev()
-        .take(2)
-        .map(|message| (message.role, message.content.as_str()))
-        .collect();
-    assert_eq!(
-        said,
-        [
-            (Role::User, "not on Monday"),
-            (
-                Role::Tool,
-                "not executed, the user rejected it: not on Monday"
-            ),
-        ]
-    );
+    let [.., result, said] = &agent.conversation.history[..] else {
+        panic!("a result and words")
+    };
+    let refused = "not executed, the user rejected it: not on Monday";
+    assert_eq!((result.role, &*result.content), (Role::Tool, refused));
+    assert_eq!((said.role, &*said.content), (Role::User, "not on Monday"));
 }
 
 #[tokio::test]
 async fn sch_t1_a_question_is_answered() {
-    let question = json!({ "action": "ask_user", "speak": "Mornings or evenings?" });
+    let asks = |speak: &str| json!({ "action": "ask_user", "speak": speak });
+    let question = asks("Mornings or evenings?");
     let stage = Talk::new([
         task(),
         two_steps(),
         question,
         ends("next_plan"),
-        json!({ "action": "ask_user", "speak": "And then?" }),
+        asks("And then?"),
     ]);
     stage.say("Place the first chapter").await;
     let asked = stage.approve().await;
@@ -148,29 +142,23 @@ async fn sch_t1_a_question_is_answered() {
     assert_eq!(card(&asked).summary, "Mornings or evenings?");
     let went_on = stage.answer(CardReply::text("mornings")).await;
     // The answer counts as evidence, so the step could be closed.
-    let told = ["resumed", "executing", "executing", "ask_user"];
-    assert_eq!(went_on.statuses(), told);
+    let expected = ["resumed", "executing", "executing", "ask_user"];
+    assert_eq!(went_on.statuses(), expected);
     assert_eq!(went_on.state().plan.current, 1);
-    let seen = crate::common::told(stage.model.requests().get(3).unwrap());
+    let seen = told(stage.model.requests().get(3).unwrap());
     assert_contains(&seen, ["Mornings or evenings?", "mornings"]);
 }
 
 #[tokio::test]
 async fn sch_t1_a_stale_id_changes_nothing() {
     let stage = writing([]).await;
-    let (before, records) = (stage.state().await, stage.records().await);
+    let before = (stage.state().await, stage.records().await);
     for id in ["interrupt#1~1", "nothing"] {
-        let run = stage
-            .service()
-            .resume(stage.thread(), &resume(id, "approve"), "")
-            .unwrap();
-        let refused = stage.follow(run).await;
+        let refused = stage.resume(&resume(id, "approve"), "").await;
         assert_eq!(refusal(&refused), Some("stale_resume"), "{id}");
     }
-    assert_eq!(
-        (stage.state().await, stage.records().await),
-        (before, records)
-    );
+    let now = (stage.state().await, stage.records().await);
+    assert_eq!(now, before);
     assert_eq!(stage.model.requests().len(), 3);
     // The card is still open, and can be answered.
     let done = stage.approve().await;
@@ -180,25 +168,16 @@ async fn sch_t1_a_stale_id_changes_nothing() {
 #[tokio::test]
 async fn sch_t1_an_unknown_action_changes_nothing() {
     let stage = writing([]).await;
-    let (before, records) = (stage.state().await, stage.records().await);
+    let before = (stage.state().await, stage.records().await);
     let id = stage.card().id.to_string();
     let mut silent = resume(&id, "");
     silent.action = None;
     for answer in [resume(&id, "maybe"), silent] {
-        let run = stage
-            .service()
-            .resume(stage.thread(), &answer, "perhaps")
-            .unwrap();
-        let refused = stage.follow(run).await;
+        let refused = stage.resume(&answer, "perhaps").await;
         assert_eq!(refusal(&refused), Some("invalid_confirm_action"));
     }
-    assert_eq!(
-        (stage.state().await, stage.records().await),
-        (before, records)
-    );
-    let run = stage
-        .service()
-        .resume(stage.thread(), &resume(&id, "approve"), "")
-        .unwrap();
-    assert_eq!(stage.follow(run).await.tools().len(), 1);
+    let now = (stage.state().await, stage.records().await);
+    assert_eq!(now, before);
+    let done = stage.resume(&resume(&id, "approve"), "").await;
+    assert_eq!(done.tools().len(), 1);
 }

@@ -1,27 +1,27 @@
 //! K35 for this agent: whatever callers send, and whenever it dies, nothing in the calendar changes
 //! to which nobody has agreed, by a card or beforehand.
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     future::ready,
+    path::Path,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
 use crate::common::{CHOIR, GYM, deps, strict, week};
 use async_trait::async_trait;
-use axum::Router;
 use fugato::{
     BoxError, RunnerOptions, ThreadId,
     axum::{AgentRoutes, AllowAll},
     graph::machine::Fact,
     llm::{ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError},
-    sqlite::{SqliteLog, SqliteOptions, Synchronous, rusqlite::Connection},
+    sqlite::rusqlite::Connection,
 };
 use fugato_testkit::{
     ModelAnswer, ModelServer, TestProgram,
     consent::{
-        ConsentAnswer, ConsentSim, ConsentWords, ConsentWorld, ServedProgram, TestRequest,
-        TestResponse, WorldStore,
+        ConsentAnswer, ConsentSim, ConsentWords, ConsentWorld, Endpoints, KeyedWrites,
+        ServedProgram, TestRequest, WorldStore,
     },
     log::Failure,
 };
@@ -37,6 +37,7 @@ use scheduler::{
     },
 };
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 /// The days of the sample by name, as cards show them.
 const DAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
@@ -133,7 +134,7 @@ fn decided(texts: &[&str]) -> Value {
 #[derive(Clone)]
 struct CountedCalendar {
     store: Arc<dyn ScheduleStore>,
-    written: Arc<Mutex<BTreeMap<String, StoreWrite>>>,
+    written: KeyedWrites,
 }
 
 #[async_trait]
@@ -149,7 +150,7 @@ impl ScheduleStore for CountedCalendar {
         write: &StoreWrite,
     ) -> Result<StoreReceipt, ScheduleStoreError> {
         // Whether it is refused or not: nobody has agreed that it is tried.
-        lock(&self.written).insert(key.to_owned(), write.clone());
+        self.written.note(key, shown(write));
         self.store.write(calendar, key, write).await
     }
 
@@ -161,54 +162,53 @@ impl ScheduleStore for CountedCalendar {
 /// The agent about one calendar.
 struct Room {
     folder: tempfile::TempDir,
-    books: Mutex<Option<CountedCalendar>>,
-    store: WorldStore,
-    open: Mutex<Option<(Router, Service)>>,
+    books: OnceCell<CountedCalendar>,
+    store: Arc<WorldStore>,
+    service: Mutex<Option<Service>>,
     /// The consents given beforehand, by thread, position and time.
     standing: Mutex<BTreeSet<(String, u64, i64, String)>>,
 }
 
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
+/// Opens the calendar in a folder, with the sample.
+async fn filled(folder: &Path) -> Result<Arc<dyn ScheduleStore>, BoxError> {
+    let store = store::open(&folder.join("schedule.db").display().to_string()).await?;
+    let schedule = week();
+    let filled = StoreWrite::Import { schedule };
+    store.write("home", "import", &filled).await?;
+    Ok(store)
 }
 
 impl Room {
-    fn new(store: WorldStore) -> Result<Self, BoxError> {
+    fn new(store: Arc<WorldStore>) -> Result<Self, BoxError> {
         Ok(Self {
             folder: tempfile::tempdir()?,
-            books: Mutex::default(),
+            books: OnceCell::new(),
             store,
-            open: Mutex::default(),
+            service: Mutex::default(),
             standing: Mutex::default(),
         })
     }
 
-    /// The same over a file.
-    fn on_file() -> Result<Self, BoxError> {
-        Self::new(WorldStore::in_file(|path, clock| {
-            let options = SqliteOptions::default().clock(move || clock.now());
-            SqliteLog::open_with(path, options.synchronous(Synchronous::Normal))
-        })?)
+    async fn books(&self) -> Result<&CountedCalendar, BoxError> {
+        let open = async || {
+            let (store, written) = (filled(self.folder.path()).await?, KeyedWrites::default());
+            Ok(CountedCalendar { store, written })
+        };
+        self.books.get_or_try_init(open).await
     }
 
-    async fn books(&self) -> Result<CountedCalendar, BoxError> {
-        if let Some(books) = lock(&self.books).clone() {
-            return Ok(books);
-        }
-        let path = self.folder.path().join("schedule.db");
-        let store = store::open(&path.display().to_string()).await?;
-        let schedule = week();
-        let filled = StoreWrite::Import { schedule };
-        store.write("home", "import", &filled).await?;
-        let written = Arc::default();
-        let books = CountedCalendar { store, written };
-        *lock(&self.books) = Some(books.clone());
-        Ok(books)
+    fn service(&self) -> Option<Service> {
+        let service = self.service.lock();
+        service.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn standing(&self) -> MutexGuard<'_, BTreeSet<(String, u64, i64, String)>> {
+        self.standing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads what the log says of requests that ask not to be asked.
     async fn read_standing(&self) -> Result<(), BoxError> {
-        let Some((_, service)) = lock(&self.open).clone() else {
+        let Some(service) = self.service() else {
             return Ok(());
         };
         for name in ["t1", "t2"] {
@@ -231,7 +231,7 @@ impl Room {
                     if let Some(wish) = wish {
                         let shown = wish.shown().to_string();
                         let of = (name.to_owned(), entry.seq, entry.at, shown);
-                        lock(&self.standing).insert(of);
+                        self.standing().insert(of);
                     }
                 }
             }
@@ -242,8 +242,8 @@ impl Room {
 
 #[async_trait]
 impl ConsentWorld for Room {
-    async fn restart(&self) -> Result<(), BoxError> {
-        let books: Arc<dyn ScheduleStore> = Arc::new(self.books().await?);
+    async fn restart(&self) -> Result<Endpoints, BoxError> {
+        let books: Arc<dyn ScheduleStore> = Arc::new(self.books().await?.clone());
         let mind = LlmConfig {
             routes: RouteSet::Five,
             ..strict(Obedient)
@@ -252,26 +252,22 @@ impl ConsentWorld for Room {
         let deps = deps.calendars(Calendars::shared(books.clone(), "home"));
         let (log, options) = (Arc::new(self.store.restart()?), RunnerOptions::default());
         let service = Service::new(&deps, log, options, 30)?;
-        let router = AgentRoutes::new(ServedScheduler::new(service.clone(), books, "home"))
-            .authenticate(AllowAll)
-            .router();
-        *lock(&self.open) = Some((router, service));
-        Ok(())
+        *self.service.lock().unwrap_or_else(PoisonError::into_inner) = Some(service.clone());
+        let routes = AgentRoutes::new(ServedScheduler::new(service, books, "home"));
+        Ok(Endpoints::of(routes.authenticate(AllowAll).router()))
     }
 
-    async fn send(&self, _: &str, request: TestRequest) -> TestResponse {
+    async fn signed(&self, _: &str, request: TestRequest) -> TestRequest {
         if request.method == "DELETE" {
             self.read_standing().await.unwrap();
         }
-        let (router, _) = lock(&self.open).clone().unwrap();
-        request.call(router).await
+        request
     }
 
     async fn writes(&self) -> Vec<Value> {
-        let books = lock(&self.books).clone();
-        let Some(books) = books else { return vec![] };
-        let written = lock(&books.written);
-        written.values().map(shown).collect()
+        self.books
+            .get()
+            .map_or(vec![], |books| books.written.contents())
     }
 
     fn content(&self, prompt: &Value) -> Option<Value> {
@@ -299,17 +295,13 @@ impl ConsentWorld for Room {
         ]
     }
 
-    fn turn(&self) -> Duration {
-        self.store.turn()
-    }
-
     fn own_words(&self, words: &ConsentWords) -> Vec<TestRequest> {
         let body = json!({
             "thread": words.thread, "text": words.text, "extra": { "always_execute": true },
         });
         // Other words agree to what the model makes of them, which no test can tell beforehand; and
         // of a program in other processes nobody here reads what its log records as agreed to.
-        let is_open = lock(&self.open).is_some();
+        let is_open = self.service().is_some();
         let wish = PlaceRequest::read(&words.text).filter(|_| is_open);
         let said = wish.map(|_| TestRequest::post("/sse/react", body));
         said.into_iter().collect()
@@ -324,7 +316,7 @@ impl ConsentWorld for Room {
 
     async fn standing(&self) -> Vec<Value> {
         self.read_standing().await.unwrap();
-        let standing = lock(&self.standing);
+        let standing = self.standing();
         let contents = standing.iter().map(|(.., content)| content);
         contents
             .map(|it| serde_json::from_str(it).unwrap())
@@ -349,23 +341,11 @@ fn shown(write: &StoreWrite) -> Value {
     }
 }
 
-/// Lets the leases of the processes that died expire, as if ten seconds had passed; before the
-/// first ones start, fills the calendar.
+/// Fills the calendar before the first process starts.
 fn prepare(program: &TestProgram) -> BoxFuture<'_, Result<(), BoxError>> {
     async {
-        let threads = program.path("scheduler-data/threads.db");
-        if threads.exists() {
-            let opened = Connection::open(threads)?;
-            opened.busy_timeout(Duration::from_secs(5))?;
-            opened.execute("UPDATE thread SET lease_until = 0", [])?;
-            return Ok(());
-        }
         std::fs::create_dir(program.path("scheduler-data"))?;
-        let path = program.path("scheduler-data/schedule.db");
-        let store = store::open(&path.display().to_string()).await?;
-        let filled = StoreWrite::Import { schedule: week() };
-        store.write("home", "import", &filled).await?;
-        Ok(())
+        filled(&program.path("scheduler-data")).await.map(drop)
     }
     .boxed()
 }
@@ -381,7 +361,7 @@ fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
 }
 
 /// The program itself, with a model on a server.
-fn processes() -> Result<ServedProgram<Room>, BoxError> {
+fn processes(store: Arc<WorldStore>) -> Result<ServedProgram<Room>, BoxError> {
     let model = ModelServer::deciding(|request| {
         let messages = request["messages"].as_array().unwrap();
         let texts = messages.iter().filter_map(|it| it["content"].as_str());
@@ -389,24 +369,22 @@ fn processes() -> Result<ServedProgram<Room>, BoxError> {
     });
     let program = TestProgram::new(env!("CARGO_BIN_EXE_scheduler"));
     let args = ["--base-url", &model.url(), "--model", "obedient"];
-    let like = Room::new(WorldStore::in_memory())?;
-    Ok(ServedProgram::new(like, (program, &args), prepare, written))
+    let threads = "scheduler-data/threads.db";
+    let served = ServedProgram::new(Room::new(store)?, (program, &args), threads, written);
+    Ok(served.prepared_by(prepare))
 }
 
 #[tokio::test]
 async fn k35_the_calendar_does_not_change_without_a_consent() -> Result<(), Failure> {
-    let report = ConsentSim::new(|| Room::new(WorldStore::in_memory()))
-        .steps(14)
-        .run()
-        .await?;
-    report.assert_tried();
+    let sim = ConsentSim::new(Room::new).steps(14);
+    sim.run().await?.assert_tried();
     Ok(())
 }
 
 #[tokio::test]
 async fn k35_nor_over_a_file() -> Result<(), Failure> {
-    let sim = ConsentSim::new(Room::on_file).cases(50).seed(20_000);
-    let report = sim.steps(14).run().await?;
+    let sim = ConsentSim::new(Room::new).over(WorldStore::in_sqlite);
+    let report = sim.cases(50).seed(20_000).steps(14).run().await?;
     report.assert_tried();
     Ok(())
 }
@@ -415,7 +393,6 @@ async fn k35_nor_over_a_file() -> Result<(), Failure> {
 async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
     let sim = ConsentSim::new(processes).cases(8);
     // Each write takes two cards: one of the plan, and one of the change.
-    let report = sim.steps(60).run().await?;
-    report.assert_tried();
+    sim.steps(60).run().await?.assert_tried();
     Ok(())
 }

@@ -13,6 +13,7 @@ use fugato::{
     graph::RunnerOptions,
     store::MemoryLog,
 };
+use fugato_testkit::{assert_contains, assert_starts_with};
 use scheduler::{
     calendar::Lang,
     schedule::{Change, PlacementStatus, ScheduleState, Slot, differences},
@@ -81,10 +82,27 @@ impl Fixture {
         (status, serde_json::from_str(&told).expect("JSON"))
     }
 
+    /// Brings files that can be used, and returns the remarks.
+    async fn brings(&self, files: Value) -> Value {
+        let (status, mut told) = self.bring(files).await;
+        assert_eq!(status, StatusCode::OK, "{told}");
+        told["remarks"].take()
+    }
+
+    /// Brings files that are refused, and returns the message.
+    async fn refused(&self, files: &Value, status: u16, kind: &str) -> String {
+        let (got, told) = self.bring(files.clone()).await;
+        assert_eq!(got.as_u16(), status, "{files}");
+        assert_eq!(told["error"]["type"], kind, "{files}");
+        told["error"]["message"]
+            .as_str()
+            .expect("a message")
+            .to_owned()
+    }
+
     async fn names(&self) -> Vec<String> {
-        let stored = self.store.read("home").await.expect("a store");
-        let tasks = stored.expect("a calendar").schedule.tasks;
-        tasks.into_iter().map(|task| task.name).collect()
+        let tasks = self.schedule().await.tasks.into_iter();
+        tasks.map(|task| task.name).collect()
     }
 }
 
@@ -112,10 +130,7 @@ async fn a_timetable_is_brought_and_the_schedule_taken_away() {
     assert_eq!(shown["schedule"]["task_classes"][0]["name"], "Reading");
     // One file alone replaces its part.
     let tasks = TASKS.replace("Two", "Three");
-    assert_eq!(
-        desk.bring(json!({ "tasks": tasks })).await.0,
-        StatusCode::OK
-    );
+    desk.brings(json!({ "tasks": tasks })).await;
     assert_eq!(desk.names().await, ["Logic", "One", "Three"]);
     let (status, ics) = desk.ask("GET", "/calendar.ics", String::new()).await;
     assert_eq!(status, StatusCode::OK);
@@ -164,14 +179,11 @@ impl Fixture {
 async fn consent_is_for_the_item_that_was_shown_and_not_for_another_in_its_place() {
     let desk = desk().await;
     let both = json!({ "courses": COURSES, "tasks": TASKS });
-    assert_eq!(desk.bring(both).await.0, StatusCode::OK);
+    desk.brings(both).await;
     // The person is asked about the first item, and uploads other files before agreeing.
     let asked = desk.placing(&[("One", Slot::new(2, 1, 2))]).await;
     let other = TASKS.replace("\"One\", \"Two\"", "\"Another\", \"One\"");
-    assert_eq!(
-        desk.bring(json!({ "tasks": other })).await.0,
-        StatusCode::OK
-    );
+    desk.brings(json!({ "tasks": other })).await;
     let agreed = desk.store.write("home", "agreed", &asked).await;
     let StoreReceipt::Conflict(conflict) = agreed.expect("a store") else {
         panic!("the consent was written");
@@ -195,15 +207,10 @@ async fn what_was_agreed_to_outlives_an_import() {
     let desk = desk().await;
     let tasks = format!("embeddable = [\"Walk\"]\n{TASKS}");
     let both = json!({ "courses": week_of("20260302"), "tasks": tasks });
-    assert_eq!(desk.bring(both).await.0, StatusCode::OK);
+    desk.brings(both).await;
     let lecture = desk.lie().await[0].1.clone();
-    let (one, two) = (
-        Slot::new(2, 1, 2),
-        Slot {
-            day: 3,
-            ..lecture[0]
-        },
-    );
+    let (one, day) = (Slot::new(2, 1, 2), 3);
+    let two = Slot { day, ..lecture[0] };
     let (walk, from) = (Slot::new(5, 1, 2), desk.lie().await[1].clone());
     assert_eq!(from.0, "Walk");
     desk.place(&[("One", one), ("Two", two), ("Walk", walk)])
@@ -211,40 +218,20 @@ async fn what_was_agreed_to_outlives_an_import() {
     let named = |name: &str, slots: &[Slot]| (name.to_owned(), slots.to_vec());
     // Other tasks, and the same timetable: the remaining items keep their places.
     let three = tasks.replace("\"Two\"]", "\"Two\", \"Three\"]");
-    assert_eq!(
-        desk.bring(json!({ "tasks": three })).await.0,
-        StatusCode::OK
-    );
+    desk.brings(json!({ "tasks": three })).await;
     let lies = desk.lie().await;
-    assert_eq!(
-        lies[1..],
-        [
-            named("Walk", &[walk]),
-            named("One", &[one]),
-            named("Two", &[two]),
-            named("Three", &[])
-        ]
-    );
+    let [kept, moved] = [named("One", &[one]), named("Two", &[two])];
+    let three = named("Three", &[]);
+    let expected = [named("Walk", &[walk]), kept.clone(), moved, three.clone()];
+    assert_eq!(lies[1..], expected);
     // Another timetable: the remarks name the item that loses its place.
     let moved = json!({ "courses": week_of("20260304") });
-    let (status, told) = desk.bring(moved).await;
-    assert_eq!(status, StatusCode::OK);
-    assert_eq!(
-        told["remarks"],
-        json!(["“Two” lost its place, which is no longer free."])
-    );
+    let remark = "“Two” lost its place, which is no longer free.";
+    assert_eq!(desk.brings(moved).await, json!([remark]));
     let mut lies = desk.lie().await;
     lies.sort();
-    assert_eq!(
-        lies,
-        [
-            named("Logic", &[two]),
-            named("One", &[one]),
-            named("Three", &[]),
-            named("Two", &[]),
-            from,
-        ]
-    );
+    let [logic, two] = [named("Logic", &[two]), named("Two", &[])];
+    assert_eq!(lies, [logic, kept, three, two, from]);
 }
 
 /// A store that refuses every write.
@@ -275,7 +262,7 @@ impl ScheduleStore for Full {
 async fn files_that_are_not_stored_are_not_kept() {
     let mut desk = desk().await;
     let both = json!({ "courses": COURSES, "tasks": TASKS });
-    assert_eq!(desk.bring(both).await.0, StatusCode::OK);
+    desk.brings(both).await;
     let full = Arc::new(Full(desk.store.clone()));
     let transfer = Transfer::new(full, "home", desk.folder.path(), Lang::En);
     desk.app = transfer.routes();
@@ -291,6 +278,7 @@ async fn what_cannot_be_brought_is_refused_in_words_and_changes_nothing() {
     let desk = desk().await;
     let before = desk.names().await;
     let broken = COURSES.replace("END:VEVENT\r\n", "");
+    let opera = "`Opera`, which is not in the calendar; its entries are \"Logic\"";
     let unknown = format!("embeddable = [\"Opera\"]\n{TASKS}");
     for (files, why) in [
         (json!({}), "nothing was sent"),
@@ -303,38 +291,20 @@ async fn what_cannot_be_brought_is_refused_in_words_and_changes_nothing() {
             json!({ "courses": COURSES, "tasks": "weeks = many" }),
             "tasks.toml",
         ),
-        (
-            json!({ "courses": COURSES, "tasks": unknown }),
-            "`Opera`, which is not in the calendar; its entries are \"Logic\"",
-        ),
+        (json!({ "courses": COURSES, "tasks": unknown }), opera),
         // There is no class file yet that the timetable could go with.
         (json!({ "courses": COURSES }), "cannot read"),
     ] {
-        let (status, told) = desk.bring(files.clone()).await;
-        assert_eq!(
-            (status.as_u16(), &told["error"]["type"]),
-            (422, &json!("unusable")),
-            "{files}"
-        );
-        let message = told["error"]["message"].as_str().expect("a message");
-        assert!(message.contains(why), "{message}");
+        assert_contains(&desk.refused(&files, 422, "unusable").await, why);
     }
     let large = json!({ "courses": "x".repeat(5000) });
-    let (status, told) = desk.bring(large).await;
-    assert_eq!(
-        (status.as_u16(), &told["error"]["type"]),
-        (413, &json!("too_large"))
-    );
+    desk.refused(&large, 413, "too_large").await;
     assert_eq!(desk.names().await, before);
     let left = std::fs::read_dir(desk.folder.path()).expect("the folder");
-    let names = left.map(|entry| entry.expect("an entry").file_name());
-    let names: Vec<_> = names
-        .map(|name| name.to_string_lossy().into_owned())
-        .collect();
-    assert!(
-        names.iter().all(|name| name.starts_with("schedule.db")),
-        "{names:?}"
-    );
+    for entry in left {
+        let name = entry.expect("an entry").file_name();
+        assert_starts_with(&name.to_str().expect("a name"), "schedule.db");
+    }
 }
 
 #[tokio::test]
@@ -349,25 +319,18 @@ async fn sch_131_a_request_is_served_in_order() {
         .ask("POST", "/v1/chat/completions", body.to_string())
         .await;
     assert_eq!(status, StatusCode::OK);
-    let frames: Vec<_> = told
-        .lines()
-        .filter_map(|line| line.strip_prefix("data: "))
-        .collect();
+    let frames = told.lines().filter_map(|line| line.strip_prefix("data: "));
+    let frames: Vec<_> = frames.collect();
     let (last, chunks) = frames.split_last().expect("frames");
     assert_eq!(*last, "[DONE]");
-    let chunks: Vec<Value> = chunks
+    let chunks = chunks
         .iter()
-        .map(|it| serde_json::from_str(it).expect("JSON"))
-        .collect();
-    let codes: Vec<_> = chunks
-        .iter()
-        .filter_map(|it| it.pointer("/ext/status/code"))
-        .collect();
-    assert!(codes.contains(&&json!("accepted")), "{codes:?}");
-    let end = chunks
-        .last()
-        .and_then(|it| it.pointer("/choices/0/finish_reason"));
-    assert_eq!(end, Some(&json!("stop")));
+        .map(|it| serde_json::from_str(it).expect("JSON"));
+    let chunks: Vec<Value> = chunks.collect();
+    let mut codes = chunks.iter().map(|it| &it["ext"]["status"]["code"]);
+    assert!(codes.any(|code| code == "accepted"));
+    let end = chunks.last().expect("a chunk");
+    assert_eq!(end["choices"][0]["finish_reason"], "stop");
     // The text is stored before the end is sent, and the conversation has its title then.
     let (_, listed) = desk.ask("GET", "/threads", String::new()).await;
     let listed: Value = serde_json::from_str(&listed).expect("JSON");
@@ -376,13 +339,9 @@ async fn sch_131_a_request_is_served_in_order() {
         .ask("GET", "/threads/desk/timeline", String::new())
         .await;
     let shown: Value = serde_json::from_str(&shown).expect("JSON");
-    let kinds: Vec<_> = shown["timeline"]
-        .as_array()
-        .expect("items")
-        .iter()
-        .collect();
-    assert_eq!(kinds[0]["text"], "Hello there");
-    assert!(kinds.iter().any(|item| item["kind"] == "assistant_text"));
+    let items = shown["timeline"].as_array().expect("items");
+    assert_eq!(items[0]["text"], "Hello there");
+    assert!(items.iter().any(|item| item["kind"] == "assistant_text"));
 }
 
 #[tokio::test]
@@ -393,8 +352,6 @@ async fn sch_132_unknown_classes_have_an_error_code() {
         .ask("POST", "/threads/desk/runs", body.to_string())
         .await;
     let told: Value = serde_json::from_str(&told).expect("JSON");
-    assert_eq!(
-        (status.as_u16(), &told["error"]["type"]),
-        (422, &json!("unknown_task_class"))
-    );
+    assert_eq!(status.as_u16(), 422);
+    assert_eq!(told["error"]["type"], "unknown_task_class");
 }

@@ -15,9 +15,8 @@ use serde_json::{Value, json};
 async fn play(script: impl IntoIterator<Item = Value>) -> (Talk, Turn) {
     let begin = [task(), plan(["Arrange it"])];
     let stage = Talk::new(begin.into_iter().chain(script));
-    let scene = stage
-        .request(Request::new("Arrange it").classes([1]).always_execute())
-        .await;
+    let request = Request::new("Arrange it").classes([1]).always_execute();
+    let scene = stage.request(request).await;
     (stage, scene)
 }
 
@@ -40,10 +39,8 @@ async fn sch_t1_a_read_then_a_write() {
     assert_eq!(lies(agent, FIRST), [Slot::new(1, 3, 4)]);
     assert_eq!((agent.phase, &agent.run.outcome), (Phase::Done, &None));
     assert_paired(agent);
-    assert_eq!(
-        agent.original.as_ref().unwrap().task(FIRST).unwrap().slots,
-        []
-    );
+    let original = agent.original.as_ref().unwrap();
+    assert_eq!(original.task(FIRST).unwrap().slots, []);
 }
 
 #[tokio::test]
@@ -56,43 +53,32 @@ async fn sch_t1_two_reads_then_an_embedding() {
         json!("It lies inside the seminar."),
     ])
     .await;
-    assert_eq!(
-        scene.tools(),
-        [ok("get_overview"), ok("find_free"), ok("place")]
-    );
+    let tools = ["get_overview", "find_free", "place"].map(ok);
+    assert_eq!(scene.tools(), tools);
     let schedule = scene.state().schedule.as_ref().unwrap();
-    let (guest, host) = (
-        schedule.task(FIRST).unwrap(),
-        schedule.task(SEMINAR).unwrap(),
-    );
-    assert_eq!(
-        (guest.embed_host, host.embedded_by),
-        (Some(SEMINAR), Some(FIRST))
-    );
+    let [guest, host] = [FIRST, SEMINAR].map(|id| schedule.task(id).unwrap());
+    assert_eq!(guest.embed_host, Some(SEMINAR));
+    assert_eq!(host.embedded_by, Some(FIRST));
     assert_eq!(guest.slots, [Slot::new(2, 3, 4)]);
 }
 
 #[tokio::test]
 async fn sch_t1_a_swap_with_a_conflict() {
+    let friday = json!({ "task_id": GYM, "new_day": 5, "new_slot_start": 1 });
     // The choir's place is overlapped by a lecture, so nothing else can go there.
     let (_, scene) = play([
         write("swap", json!({ "task_a": GYM, "task_b": CHOIR })),
         // A failed write leaves nothing that counts as done.
         ends("done"),
-        write(
-            "move",
-            json!({ "task_id": GYM, "new_day": 5, "new_slot_start": 1 }),
-        ),
+        write("move", friday),
         ends("done"),
         json!("The gym is on Friday now."),
     ])
     .await;
-    let tools = scene.tools();
-    assert_eq!(
-        tools.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
-        ["swap", "move"]
-    );
-    assert_ne!(tools.first().unwrap().1, ToolStatus::Ok);
+    let [("swap", swapped), ("move", _)] = scene.tools()[..] else {
+        panic!("{:?}", scene.tools())
+    };
+    assert_ne!(swapped, ToolStatus::Ok);
     assert_eq!(lies(scene.state(), CHOIR), [Slot::new(4, 5, 6)]);
     assert_eq!(lies(scene.state(), GYM), [Slot::new(5, 1, 2)]);
     assert_eq!(scene.corrections().len(), 1);
@@ -120,10 +106,8 @@ async fn sch_t1_a_batch_is_rolled_back() {
     assert_eq!(lies(agent, GYM), [Slot::new(3, 1, 2)]);
     assert_eq!(lies(agent, CHOIR), [Slot::new(4, 5, 6)]);
     assert_eq!(agent.schedule, agent.original);
-    assert_eq!(
-        agent.run.outcome.as_ref().unwrap().status,
-        TerminalStatus::Aborted
-    );
+    let outcome = agent.run.outcome.as_ref().unwrap();
+    assert_eq!(outcome.status, TerminalStatus::Aborted);
     assert_eq!(stage.model.left(), 0);
 }
 
@@ -135,17 +119,13 @@ async fn sch_t1_rounds_are_exhausted() {
         .into_iter()
         .chain(looks);
     let stage = Talk::new(script.chain([json!("I came as far as Wednesday.")]));
-    let request = Request::new("Look at everything")
-        .classes([1])
-        .max_rounds(3);
-    stage.request(request).await;
+    let request = Request::new("Look at everything").classes([1]);
+    stage.request(request.max_rounds(3)).await;
     let scene = stage.approve().await;
     assert!(scene.is_finished(), "{:?}", scene.end);
     let outcome = scene.state().run.outcome.as_ref().unwrap();
-    assert_eq!(
-        (outcome.status, &*outcome.code),
-        (TerminalStatus::Exhausted, "round_exhausted")
-    );
+    let ended = (outcome.status, &*outcome.code);
+    assert_eq!(ended, (TerminalStatus::Exhausted, "round_exhausted"));
     // The run is still summarised.
     assert_eq!(scene.statuses().last(), Some(&"done"));
     assert_eq!(

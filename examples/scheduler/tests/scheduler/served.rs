@@ -35,12 +35,8 @@ async fn stored() -> (ServedScheduler, Arc<dyn ScheduleStore>) {
         .write("home", "import", &StoreWrite::Import { schedule })
         .await;
     filled.expect("a calendar");
-    let service = Service::new(
-        &deps(week()),
-        Arc::new(MemoryLog::default()),
-        RunnerOptions::default(),
-        30,
-    );
+    let (log, options) = (Arc::new(MemoryLog::default()), RunnerOptions::default());
+    let service = Service::new(&deps(week()), log, options, 30);
     let service = service.expect("the wiring is checked");
     (ServedScheduler::new(service, store.clone(), "home"), store)
 }
@@ -150,14 +146,12 @@ async fn sch_132_what_was_noted_is_pinned_before_the_graph_runs() {
         }
     };
     let known = request(&served).await;
-    assert_eq!(
-        known.memory.as_deref(),
-        Some("- Never on a Friday afternoon\n")
-    );
+    let friday = Some("- Never on a Friday afternoon\n");
+    assert_eq!(known.memory.as_deref(), friday);
     let mut agent = scheduler::agent::AgentState::default();
     fugato::state::State::apply(&mut agent, Update::Requested(known));
     let pinned = agent.conversation.pinned("memory_context");
-    assert_eq!(pinned, Some("- Never on a Friday afternoon\n"));
+    assert_eq!(pinned, friday);
     // Without its memory the agent still works.
     let forgetful = request(&served.memory(Amnesia)).await;
     assert_eq!(forgetful.memory, None);
@@ -216,10 +210,8 @@ async fn a_timeline_tells_what_was_said_and_done_and_no_corrections() {
     stage.approve().await;
     let agent = stage.state().await;
     let served = served().await;
-    assert_eq!(
-        served.title(&agent).as_deref(),
-        Some("What does my week look like?")
-    );
+    let title = served.title(&agent);
+    assert_eq!(title.as_deref(), Some("What does my week look like?"));
     let timeline = serde_json::to_value(served.timeline(&agent)).expect("JSON");
     let items = timeline.as_array().expect("a list").iter();
     let kinds: Vec<_> = items.filter_map(|item| item["kind"].as_str()).collect();

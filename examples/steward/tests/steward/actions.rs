@@ -1,80 +1,61 @@
 //! Tests of the writes: the allowed ones, the consent to each, and that each is done once.
+use std::sync::Arc;
+
+use expect_test::expect;
+use fugato::RunnerOptions;
 use fugato_testkit::assert_contains;
 use serde_json::{Value, json};
 use steward::{
-    CardReply,
     action::{ActionWork, WHITELIST, WhitelistedAction, find, sequence},
     deps::{ConsentPolicy, Deps},
     form::FormKind,
     read::Goal,
-    state::{RequestKind, Runtime},
-    steward_service::{ClerkError, Confirmation},
+    state::{Request, RequestKind, Runtime},
+    steward_service::{ClerkError, Confirmation, StewardService},
 };
 
 use crate::common::{
-    CLAIM, StewardFixture, TRIP, TestResult, agreed, asked, claim, desk, fields, of, thread, trip,
-    wants,
+    CLAIM, StewardFixture, TRIP, agreed, asked, assert_written, claim, desk, fields, of, thread,
+    trip, wants,
 };
 
 #[test]
 fn stw_21_c1_c2_five_of_eleven_actions_write() {
-    let named = |is: fn(&WhitelistedAction) -> bool| -> Vec<&str> {
+    let named = |is: fn(&WhitelistedAction) -> bool| -> String {
         let actions = WHITELIST.iter().filter(|action| is(action));
-        actions.map(|action| action.name).collect()
+        let names: Vec<_> = actions.map(|action| action.name).collect();
+        names.join(" ")
     };
-    assert_eq!(
-        named(|action| action.writes()),
-        [
-            "save_application_draft",
-            "submit_application",
-            "create_reimbursement_draft",
-            "link_existing_application",
-            "associate_attachments"
-        ]
-    );
+    expect!["save_application_draft submit_application create_reimbursement_draft link_existing_application associate_attachments"].assert_eq(&named(|action| action.writes()));
     // A preview only shows.
+    let previews = named(|action| action.work == ActionWork::Preview);
     assert_eq!(
-        named(|action| action.work == ActionWork::Preview),
-        ["build_application_preview", "build_reimbursement_preview"]
+        previews,
+        "build_application_preview build_reimbursement_preview"
     );
     assert_eq!(WHITELIST.len(), 11);
 }
 
 #[test]
 fn stw_t18_the_three_sequences() {
-    let application = [
-        "fill_application_fields",
-        "build_application_preview",
-        "validate_required_fields",
-    ];
-    let submit = sequence(FormKind::Application, Goal::Submit);
-    assert_eq!(submit[..3], application);
-    assert_eq!(
-        submit[3..],
-        ["run_duplicate_precheck", "submit_application"]
-    );
-    let draft = sequence(FormKind::Application, Goal::Draft);
-    assert_eq!(
-        (&draft[..3], &draft[3..]),
-        (&application[..], &["save_application_draft"][..])
-    );
-    let claims = [
-        "fill_reimbursement_fields",
-        "build_reimbursement_preview",
-        "validate_required_fields",
-        "create_reimbursement_draft",
-    ];
-    assert_eq!(sequence(FormKind::Reimbursement, Goal::Draft), claims);
-    for name in [
-        submit,
-        draft,
-        sequence(FormKind::Link, Goal::Draft),
-        sequence(FormKind::Attachment, Goal::Draft),
-    ]
-    .concat()
-    {
-        assert!(find(name).is_some(), "{name}");
+    let mut sequences = vec![];
+    for (form, goal) in [
+        (FormKind::Application, Goal::Submit),
+        (FormKind::Application, Goal::Draft),
+        (FormKind::Reimbursement, Goal::Draft),
+        (FormKind::Link, Goal::Draft),
+        (FormKind::Attachment, Goal::Draft),
+    ] {
+        let sequence = sequence(form, goal);
+        assert!(sequence.iter().all(|name| find(name).is_some()));
+        sequences.push(sequence.join(" "));
     }
+    expect![[r"
+        fill_application_fields build_application_preview validate_required_fields run_duplicate_precheck submit_application
+        fill_application_fields build_application_preview validate_required_fields save_application_draft
+        fill_reimbursement_fields build_reimbursement_preview validate_required_fields create_reimbursement_draft
+        link_existing_application
+        associate_attachments"]].assert_eq(&sequences.join("\n"));
 }
 
 #[tokio::test]
@@ -86,9 +67,7 @@ async fn stw_t5_an_unknown_action_is_rejected_and_nothing_is_called() {
         "submit_application; drop table",
         "",
     ] {
-        let answer = stage
-            .does(&format!("x{action}"), action, trip(), None)
-            .await;
+        let answer = stage.does(&format!("x{action}"), action, trip()).await;
         assert_eq!(answer["outcome"], "rejected", "{answer}");
         assert_contains(&answer["message"], "submit_application");
     }
@@ -110,17 +89,12 @@ async fn stw_t6_a_missing_field_blocks() {
             json!({ "reimbursement": "R-1" }),
         ),
     ] {
-        let answer = stage.does(action, action, arguments, None).await;
+        let answer = stage.does(action, action, arguments).await;
         assert_eq!(answer["outcome"], "blocked", "{answer}");
         assert_contains(&answer["message"], "missing");
     }
     let validated = stage
-        .does(
-            "v",
-            "validate_required_fields",
-            of("application", &part),
-            None,
-        )
+        .does("v", "validate_required_fields", of("application", &part))
         .await;
     assert_eq!(validated["missing_fields"], json!(["transport"]));
     assert_eq!(stage.tried(), 0);
@@ -129,70 +103,56 @@ async fn stw_t6_a_missing_field_blocks() {
 #[tokio::test]
 async fn what_does_not_fit_is_named_with_what_is_allowed() {
     let stage = StewardFixture::new().await;
-    let mut cases = vec![];
+    let later = "that day or a later one is allowed";
     for (field, wrong, allowed) in [
         ("transport", json!("rocket"), "train, plane, car, bus, ship"),
         ("start_date", json!("soon"), "2026-03-02"),
-        (
-            "end_date",
-            json!("2026-01-01"),
-            "that day or a later one is allowed",
-        ),
+        ("end_date", json!("2026-01-01"), later),
         ("estimated_amount", json!(-5), "positive amount"),
         ("colour", json!("red"), "reason, start_date"),
     ] {
-        let mut arguments = trip();
-        arguments[field] = wrong;
-        cases.push((arguments, allowed));
-    }
-    for (nth, (arguments, allowed)) in cases.into_iter().enumerate() {
-        let answer = stage
-            .does(
-                &format!("w{nth}"),
-                "save_application_draft",
-                arguments,
-                None,
-            )
-            .await;
+        let mut wish = trip();
+        wish[field] = wrong;
+        let answer = stage.does(field, "save_application_draft", wish).await;
         assert_eq!(answer["outcome"], "blocked");
-        assert!(
-            answer["message"]
-                .as_str()
-                .is_some_and(|why| why.contains(allowed)),
-            "{answer}"
-        );
+        assert_contains(&answer["message"], allowed);
     }
 }
 
 #[tokio::test]
 async fn stw_t7_without_a_confirmation_it_waits_and_nothing_is_written() {
     let stage = StewardFixture::new().await;
-    let waits = stage
-        .does("d1", "save_application_draft", trip(), None)
-        .await;
+    let waits = stage.drafts("d1", None).await;
     assert_eq!(waits["outcome"], "needs_confirmation", "{waits}");
     assert_eq!(stage.tried(), 0);
     // The same request name continues after a person has agreed.
-    let done = stage
-        .does("d1", "save_application_draft", trip(), agreed(&waits))
-        .await;
-    assert_eq!(
-        (&done["outcome"], &done["action_result"]["data"]["document"]),
-        (&json!("succeeded"), &json!("A-1"))
-    );
+    assert_written(&stage.drafts("d1", agreed(&waits)).await, "A-1");
     assert_eq!(stage.documents().await.applications.len(), 1);
 }
 
 #[tokio::test]
 async fn stw_t8_without_a_passed_precheck_nothing_is_handed_in() {
     let stage = StewardFixture::new().await;
-    let answer = stage.does("s1", "submit_application", trip(), None).await;
+    let answer = stage.does("s1", "submit_application", trip()).await;
     assert_eq!(answer["outcome"], "blocked", "{answer}");
     assert_contains(&answer["message"], "run_duplicate_precheck");
-    assert_eq!(
-        (answer["pending_interrupt"].clone(), stage.tried()),
-        (Value::Null, 0)
-    );
+    assert_eq!(answer["pending_interrupt"], Value::Null);
+    assert_eq!(stage.tried(), 0);
+}
+
+/// Returns a request to submit the trip with the reference of a precheck.
+fn submits(trace: &str, precheck_ref: &Value) -> Request {
+    let mut request = wants(trace, "submit_application", &trip());
+    request.kind = RequestKind::Execute {
+        action: "submit_application".into(),
+        arguments: fields(&trip()),
+        precheck_ref: precheck_ref.as_str().map(str::to_owned),
+    };
+    request
+}
+
+fn reference(checked: &Value) -> &Value {
+    &checked["action_result"]["data"]["precheck_ref"]
 }
 
 #[tokio::test]
@@ -200,66 +160,30 @@ async fn stw_27_a_page_prechecks_and_then_submits() {
     let stage = StewardFixture::new().await;
     let checked = stage.precheck("p1", &trip()).await;
     assert_eq!(checked["outcome"], "succeeded", "{checked}");
-    let found = checked["action_result"]["data"]["precheck_ref"]
-        .as_str()
-        .unwrap()
-        .to_owned();
     // The same name: a precheck and the submit it belongs to may share it.
-    let mut request = wants("p1", "submit_application", &trip());
-    request.kind = RequestKind::Execute {
-        action: "submit_application".into(),
-        arguments: fields(&trip()),
-        precheck_ref: Some(found),
-    };
+    let request = submits("p1", reference(&checked));
     let thread = thread();
     let conversation = stage.clerk.on(Runtime::Graph, &thread);
     let waits = conversation.execute(&request, None).await.unwrap();
     assert_eq!(waits["outcome"], "needs_confirmation", "{waits}");
-    let done = conversation
-        .execute(&request, agreed(&waits))
-        .await
-        .unwrap();
-    assert_eq!(done["outcome"], "succeeded", "{done}");
+    let done = conversation.execute(&request, agreed(&waits));
+    assert_eq!(done.await.unwrap()["outcome"], "succeeded");
     let documents = stage.documents().await;
-    assert_eq!(
-        serde_json::to_value(&documents.applications[0].fields).unwrap(),
-        trip()
-    );
+    assert_eq!(json!(documents.applications[0].fields), trip());
 }
 
 #[tokio::test]
 async fn stw_c6_what_a_client_says_of_a_precheck_is_only_a_reference() {
     let stage = StewardFixture::new().await;
-    let forged = |trace: &str, found: &str| {
-        let mut request = wants(trace, "submit_application", &trip());
-        let precheck_ref = Some(found.to_owned());
-        request.kind = RequestKind::Execute {
-            action: "submit_application".into(),
-            arguments: fields(&trip()),
-            precheck_ref,
-        };
-        request
-    };
-    let answer = stage
-        .clerk
-        .request(&thread(), forged("f1", "passed"))
-        .await
-        .unwrap();
-    assert_eq!(answer["outcome"], "blocked", "{answer}");
     // A finding about other content is none about this.
     let mut other = trip();
     other["destination"] = json!("北京");
     let checked = stage.precheck("p1", &other).await;
-    let found = checked["action_result"]["data"]["precheck_ref"]
-        .as_str()
-        .unwrap();
-    let answer = stage
-        .clerk
-        .request(&thread(), forged("f2", found))
-        .await
-        .unwrap();
-    assert_eq!(answer["outcome"], "blocked", "{answer}");
-    let unnamed = stage.does("f3", "submit_application", trip(), None).await;
+    for (trace, found) in [("f1", &json!("passed")), ("f2", reference(&checked))] {
+        let answer = stage.ask(submits(trace, found)).await.unwrap();
+        assert_eq!(answer["outcome"], "blocked", "{answer}");
+    }
+    let unnamed = stage.does("f3", "submit_application", trip()).await;
     assert_eq!((&unnamed["outcome"], stage.tried()), (&json!("blocked"), 0));
 }
 
@@ -268,16 +192,15 @@ async fn stw_c6_a_precheck_expires_also_while_a_person_thinks() {
     let stage = StewardFixture::new().await;
     stage.precheck("p1", &trip()).await;
     stage.now.advance(11 * 60_000);
-    let late = stage.does("s1", "submit_application", trip(), None).await;
+    let late = stage.does("s1", "submit_application", trip()).await;
     assert_eq!(late["outcome"], "blocked", "{late}");
 
     stage.precheck("p2", &trip()).await;
-    let waits = stage.does("s2", "submit_application", trip(), None).await;
+    let waits = stage.does("s2", "submit_application", trip()).await;
     assert_eq!(waits["outcome"], "needs_confirmation");
     stage.now.advance(11 * 60_000);
-    let late = stage
-        .does("s2", "submit_application", trip(), agreed(&waits))
-        .await;
+    let late = stage.execute("s2", "submit_application", trip(), agreed(&waits));
+    let late = late.await.unwrap();
     assert_eq!(late["outcome"], "blocked", "{late}");
     assert_contains(&late["message"], "too old");
     assert_eq!(stage.tried(), 0);
@@ -287,16 +210,11 @@ async fn stw_c6_a_precheck_expires_also_while_a_person_thinks() {
 async fn stw_24_duplicates_block_and_overtake_an_older_finding() {
     let stage = StewardFixture::new().await;
     stage.chat(TRIP).await;
-    stage.press(CardReply::approve()).await;
+    stage.agree().await;
     let checked = stage.precheck("p1", &trip()).await;
-    assert_eq!(
-        (
-            &checked["outcome"],
-            &checked["action_result"]["data"]["passed"]
-        ),
-        (&json!("blocked"), &json!(false))
-    );
-    let submitted = stage.does("s1", "submit_application", trip(), None).await;
+    assert_eq!(checked["outcome"], "blocked");
+    assert_eq!(checked["action_result"]["data"]["passed"], false);
+    let submitted = stage.does("s1", "submit_application", trip()).await;
     assert_eq!(submitted["outcome"], "blocked", "{submitted}");
     assert_contains(&submitted["message"], "A-1");
     assert_eq!(stage.documents().await.applications.len(), 1);
@@ -305,21 +223,13 @@ async fn stw_24_duplicates_block_and_overtake_an_older_finding() {
 #[tokio::test]
 async fn stw_t9_25_a_repeat_replays_and_other_arguments_are_an_error() {
     let stage = StewardFixture::new().await;
-    let waits = stage
-        .does("d1", "save_application_draft", trip(), None)
-        .await;
+    let waits = stage.drafts("d1", None).await;
     // A double click while it waits asks the same question, not another one.
-    let again = stage
-        .does("d1", "save_application_draft", trip(), None)
-        .await;
+    let again = stage.drafts("d1", None).await;
     assert_eq!(again["pending_interrupt"], waits["pending_interrupt"]);
-    let done = stage
-        .does("d1", "save_application_draft", trip(), agreed(&waits))
-        .await;
+    let done = stage.drafts("d1", agreed(&waits)).await;
     for said in [None, agreed(&waits)] {
-        let repeated = stage
-            .does("d1", "save_application_draft", trip(), said)
-            .await;
+        let repeated = stage.drafts("d1", said).await;
         assert_eq!(repeated, done);
     }
     let mut other = trip();
@@ -329,63 +239,42 @@ async fn stw_t9_25_a_repeat_replays_and_other_arguments_are_an_error() {
         .await
         .unwrap_err();
     assert_contains(&changed.to_string(), "d1");
-    assert_eq!(
-        (stage.tried(), stage.documents().await.applications.len()),
-        (1, 1)
-    );
+    assert_eq!(stage.tried(), 1);
+    assert_eq!(stage.documents().await.applications.len(), 1);
 }
 
 #[tokio::test]
 async fn stw_c4_what_was_declined_stays_so_under_its_name() {
     let stage = StewardFixture::new().await;
-    let waits = stage
-        .does("d1", "save_application_draft", trip(), None)
-        .await;
-    let said = Confirmation {
-        approved: false,
-        ..agreed(&waits).unwrap()
-    };
-    let declined = stage
-        .does("d1", "save_application_draft", trip(), Some(said))
-        .await;
+    let waits = stage.drafts("d1", None).await;
+    let mut said = agreed(&waits).unwrap();
+    said.approved = false;
+    let declined = stage.drafts("d1", Some(said)).await;
     assert_eq!(declined["outcome"], "cancelled", "{declined}");
-    let again = stage
-        .does("d1", "save_application_draft", trip(), agreed(&waits))
-        .await;
+    let again = stage.drafts("d1", agreed(&waits)).await;
     assert_eq!(again, declined);
-    let new = stage
-        .does("d2", "save_application_draft", trip(), None)
-        .await;
-    assert_eq!(
-        (&new["outcome"], stage.tried()),
-        (&json!("needs_confirmation"), 0)
-    );
+    let new = stage.drafts("d2", None).await;
+    assert_eq!(new["outcome"], "needs_confirmation");
+    assert_eq!(stage.tried(), 0);
 }
 
 #[tokio::test]
 async fn forged_confirmations_confirm_nothing() {
     let stage = StewardFixture::new().await;
-    let forged = Confirmation {
-        interrupt_id: "human_review#1~9".into(),
+    let forged = |interrupt_id: &str| Confirmation {
+        interrupt_id: interrupt_id.to_owned(),
         digest: "0".into(),
         approved: true,
     };
-    // Too early, with a wrong question, and with another digest.
-    let early = stage
-        .execute("d1", "save_application_draft", trip(), Some(forged.clone()))
-        .await;
-    assert!(matches!(early, Err(ClerkError::Run(_))), "{early:?}");
-    let waits = stage
-        .does("d1", "save_application_draft", trip(), None)
-        .await;
-    let digest = Confirmation {
-        digest: "0".into(),
-        ..agreed(&waits).unwrap()
+    let tries = async |said| {
+        let refused = stage.execute("d1", "save_application_draft", trip(), Some(said));
+        let refused = refused.await;
+        assert!(matches!(refused, Err(ClerkError::Run(_))), "{refused:?}");
     };
-    let refused = stage
-        .execute("d1", "save_application_draft", trip(), Some(digest))
-        .await;
-    assert!(matches!(refused, Err(ClerkError::Run(_))), "{refused:?}");
+    // Too early, with a wrong question, and with another digest.
+    tries(forged("human_review#1~9")).await;
+    let waits = stage.drafts("d1", None).await;
+    tries(forged(&agreed(&waits).unwrap().interrupt_id)).await;
     assert_eq!(stage.tried(), 0);
     assert!(stage.pending().await.is_some());
 }
@@ -397,7 +286,7 @@ async fn stw_t11_26_after_a_reload_the_action_still_waits() {
     let before = stage.pending().await;
     let other = stage.reloaded();
     assert_eq!(other.pending().await, before);
-    let done = other.press(CardReply::approve()).await;
+    let done = other.agree().await;
     assert_eq!(done["action_result"]["outcome"], "succeeded");
     // A press on an outdated page changes nothing: no card is open any more.
     assert_eq!((stage.pending().await, stage.tried()), (None, 1));
@@ -406,21 +295,15 @@ async fn stw_t11_26_after_a_reload_the_action_still_waits() {
 #[tokio::test]
 async fn another_action_has_to_wait_for_the_one_that_waits() {
     let stage = StewardFixture::new().await;
-    stage
-        .does("d1", "save_application_draft", trip(), None)
-        .await;
-    let other = stage
-        .execute("d2", "create_reimbursement_draft", claim(), None)
-        .await;
+    stage.drafts("d1", None).await;
+    let other = stage.execute("d2", "create_reimbursement_draft", claim(), None);
+    let other = other.await;
     assert!(
         matches!(&other, Err(ClerkError::Waiting { pending }) if pending.len() == 1),
         "{other:?}"
     );
     // Words that are no answer do not decide about it.
-    let words = stage
-        .clerk
-        .request(&thread(), asked(RequestKind::Plan, CLAIM))
-        .await;
+    let words = stage.ask(asked(RequestKind::Plan, CLAIM)).await;
     assert!(
         matches!(words, Err(ClerkError::Waiting { .. })),
         "{words:?}"
@@ -435,78 +318,51 @@ async fn stw_16_a_policy_may_ask_less_but_never_for_handing_in() {
     let policy = ConsentPolicy::default()
         .without_asking("save_application_draft")
         .without_asking("submit_application");
-    let deps = Deps::new(&desk(), std::sync::Arc::new(stage.books.clone()), None).policy(policy);
-    let clerk = steward::steward_service::StewardService::new(
-        &deps,
-        &stage.store,
-        &fugato::RunnerOptions::default(),
-        Runtime::Graph,
-    )
-    .unwrap();
-    let saved = clerk
-        .request(&thread(), wants("d1", "save_application_draft", &trip()))
-        .await
-        .unwrap();
+    let deps = Deps::new(&desk(), Arc::new(stage.books.clone()), None).policy(policy);
+    let options = RunnerOptions::default();
+    let clerk = StewardService::new(&deps, &stage.store, &options, Runtime::Graph).unwrap();
+    let thread = thread();
+    let asks = async |request| clerk.request(&thread, request).await.unwrap();
+    let saved = asks(wants("d1", "save_application_draft", &trip())).await;
     assert_eq!(saved["outcome"], "succeeded", "{saved}");
-    let checked = wants("p1", "run_duplicate_precheck", &of("application", &trip()));
-    clerk.request(&thread(), checked).await.unwrap();
-    let waits = clerk
-        .request(&thread(), wants("s1", "submit_application", &trip()))
-        .await
-        .unwrap();
+    let checked = of("application", &trip());
+    asks(wants("p1", "run_duplicate_precheck", &checked)).await;
+    let waits = asks(wants("s1", "submit_application", &trip())).await;
     assert_eq!(waits["outcome"], "needs_confirmation", "{waits}");
 }
 
 #[tokio::test]
 async fn stw_t21_drafts_links_and_attachments_are_really_written() {
     let stage = StewardFixture::new().await;
-    stage
-        .chat("申请出差存草稿：3月2日到3月5日去上海拜访客户，坐火车，预算1200元")
-        .await;
-    stage.press(CardReply::approve()).await;
-    stage.chat(CLAIM).await;
-    stage.press(CardReply::approve()).await;
-    let linked = stage.chat("把 R-1 关联到 A-1").await;
-    assert_ne!(linked["pending_interrupt"], Value::Null, "{linked}");
-    stage.press(CardReply::approve()).await;
-    stage.chat("把行程单.pdf 附到 R-1").await;
-    stage.press(CardReply::approve()).await;
-    let documents = serde_json::to_value(stage.documents().await).unwrap();
+    let draft = "申请出差存草稿：3月2日到3月5日去上海拜访客户，坐火车，预算1200元";
+    for words in [draft, CLAIM, "把 R-1 关联到 A-1", "把行程单.pdf 附到 R-1"] {
+        stage.chat(words).await;
+        stage.agree().await;
+    }
     let mut claim = claim();
-    (claim["application"], claim["attachments"]) =
-        (json!("A-1"), json!(["发票.pdf", "行程单.pdf"]));
-    let expected = json!({
-        "applications": [{ "id": "A-1", "status": "draft", "fields": trip() }],
-        "reimbursements": [{ "id": "R-1", "status": "draft", "fields": claim }],
-    });
-    assert_eq!(documents, expected);
+    claim["application"] = json!("A-1");
+    claim["attachments"] = json!(["发票.pdf", "行程单.pdf"]);
+    let applied = |status| json!([{ "id": "A-1", "status": status, "fields": trip() }]);
+    let claimed = json!([{ "id": "R-1", "status": "draft", "fields": claim }]);
+    let expected = json!({ "applications": applied("draft"), "reimbursements": claimed });
+    assert_eq!(json!(stage.documents().await), expected);
     // Handing the same in makes the draft the application, and no second one.
     stage.chat(TRIP).await;
-    stage.press(CardReply::approve()).await;
-    let documents = serde_json::to_value(stage.documents().await).unwrap();
-    assert_eq!(
-        documents["applications"],
-        json!([{ "id": "A-1", "status": "submitted", "fields": trip() }])
-    );
+    stage.agree().await;
+    let documents = stage.documents().await;
+    assert_eq!(json!(documents.applications), applied("submitted"));
 }
 
 #[tokio::test]
-async fn stw_18_a_step_that_a_page_requests_ends_its_task() -> TestResult {
+async fn stw_18_a_step_that_a_page_requests_ends_its_task() {
     let stage = StewardFixture::new().await;
     let plan = stage.plan(CLAIM).await;
     let offered = &plan["tasks"][0]["suggested_actions"][0];
-    let action = offered["step"]["action"].as_str().ok_or("an action")?;
-    let waits = stage
-        .execute("b1", action, offered["arguments"].clone(), None)
-        .await?;
-    let done = stage
-        .execute("b1", action, offered["arguments"].clone(), agreed(&waits))
-        .await?;
+    let action = offered["step"]["action"].as_str().unwrap();
+    let presses = |said| stage.execute("b1", action, offered["arguments"].clone(), said);
+    let waits = presses(None).await.unwrap();
+    let done = presses(agreed(&waits)).await.unwrap();
     let task = &done["steward_state"]["tasks"][0];
-    assert_eq!(
-        (&task["status"], &task["document"]),
-        (&json!("done"), &json!("R-1")),
-        "{done}"
-    );
-    Ok(())
+    assert_eq!(task["status"], "done", "{done}");
+    assert_eq!(task["document"], "R-1", "{done}");
 }

@@ -173,6 +173,14 @@ impl StewardFixture {
         Self::over(books, Arc::new(log), model, runtime)
     }
 
+    pub(crate) async fn legacy() -> Self {
+        Self::with(None::<Scripted>, Runtime::Legacy).await
+    }
+
+    pub(crate) async fn modelled(model: impl ChatModel + 'static) -> Self {
+        Self::with(Some(model), Runtime::Graph).await
+    }
+
     fn over(
         books: Books,
         store: Arc<MemoryLog>,
@@ -214,12 +222,21 @@ impl StewardFixture {
 
     pub(crate) async fn chat(&self, message: &str) -> Value {
         let request = asked(RequestKind::Chat, message).under(self.shown().await);
-        self.clerk.request(&thread(), request).await.unwrap()
+        self.ask(request).await.unwrap()
     }
 
     pub(crate) async fn plan(&self, message: &str) -> Value {
         let request = asked(RequestKind::Plan, message).under(self.shown().await);
-        self.clerk.request(&thread(), request).await.unwrap()
+        self.ask(request).await.unwrap()
+    }
+
+    pub(crate) async fn says(&self, kind: RequestKind, message: &str) -> Value {
+        self.ask(asked(kind, message)).await.unwrap()
+    }
+
+    /// Sends a request.
+    pub(crate) async fn ask(&self, request: Request) -> Result<Value, ClerkError> {
+        self.clerk.request(&thread(), request).await
     }
 
     /// A page requests an action.
@@ -230,30 +247,26 @@ impl StewardFixture {
         arguments: Value,
         said: Option<Confirmation>,
     ) -> Result<Value, ClerkError> {
-        let request = wants(trace, action, &arguments);
-        let clerk = &self.clerk;
-        let thread = thread();
-        clerk
-            .on(clerk.runtime(), &thread)
-            .execute(&request, said)
-            .await
+        let (thread, request) = (thread(), wants(trace, action, &arguments));
+        let place = self.clerk.on(self.clerk.runtime(), &thread);
+        place.execute(&request, said).await
     }
 
     /// Carries an action out, in a test where nothing keeps it from being done.
-    pub(crate) async fn does(
-        &self,
-        trace: &str,
-        action: &str,
-        arguments: Value,
-        said: Option<Confirmation>,
-    ) -> Value {
-        self.execute(trace, action, arguments, said).await.unwrap()
+    pub(crate) async fn does(&self, trace: &str, action: &str, arguments: Value) -> Value {
+        let done = self.execute(trace, action, arguments, None);
+        done.await.unwrap()
+    }
+
+    /// Keeps the trip as a draft, with what a person said to its card.
+    pub(crate) async fn drafts(&self, trace: &str, said: Option<Confirmation>) -> Value {
+        let done = self.execute(trace, "save_application_draft", trip(), said);
+        done.await.unwrap()
     }
 
     pub(crate) async fn precheck(&self, trace: &str, application: &Value) -> Value {
         let arguments = of("application", application);
-        self.does(trace, "run_duplicate_precheck", arguments, None)
-            .await
+        self.does(trace, "run_duplicate_precheck", arguments).await
     }
 
     /// A person presses a button of the card that is shown.
@@ -262,6 +275,10 @@ impl StewardFixture {
         let card = turn.result().interrupts().first();
         let response = || Response::of(&self.clerk.deps().desk, turn.state(), card);
         turn.output().cloned().unwrap_or_else(|| json!(response()))
+    }
+
+    pub(crate) async fn agree(&self) -> Value {
+        self.press(CardReply::approve()).await
     }
 
     /// Returns the id of the card that is on the screen.
@@ -323,4 +340,17 @@ pub(crate) fn of(form: &str, fields: &Value) -> Value {
 
 pub(crate) fn requested(request: Request) -> Vec<Update> {
     vec![Update::Requested(Box::new(request))]
+}
+
+/// Asserts that a write was done, and became this document.
+#[track_caller]
+pub(crate) fn assert_written(answer: &Value, document: &str) {
+    let result = &answer["action_result"];
+    assert_eq!(result["outcome"], "succeeded", "{answer}");
+    assert_eq!(result["data"]["document"], document, "{answer}");
+}
+
+/// Returns the fields that the open card asks to write.
+pub(crate) fn asked_fields(answer: &Value) -> &Value {
+    &answer["pending_interrupt"]["prompt"]["call"]["arguments"]
 }

@@ -1,24 +1,14 @@
 //! K35 for this agent: whatever callers send, and whenever it dies, nothing is written to which
 //! nobody has agreed.
-use std::{
-    collections::BTreeMap,
-    future::ready,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{future::ready, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use axum::Router;
-use fugato::{
-    BoxError, RunnerOptions,
-    axum::AgentRoutes,
-    sqlite::{SqliteLog, SqliteOptions, Synchronous, rusqlite::Connection},
-};
+use fugato::{BoxError, RunnerOptions, axum::AgentRoutes, sqlite::rusqlite::Connection};
 use fugato_testkit::{
     TestProgram,
     consent::{
-        ConsentAnswer, ConsentSim, ConsentWords, ConsentWorld, ServedProgram, TestRequest,
-        TestResponse, WorldStore,
+        ConsentAnswer, ConsentSim, ConsentWords, ConsentWorld, Endpoints, KeyedWrites,
+        ServedProgram, TestRequest, WorldStore,
     },
     log::Failure,
 };
@@ -32,6 +22,7 @@ use steward::{
     state::Runtime,
     steward_service::StewardService,
 };
+use tokio::sync::OnceCell;
 
 use crate::{
     common::{CLAIM, TRIP, desk, trip},
@@ -42,7 +33,7 @@ use crate::{
 #[derive(Clone)]
 struct Books {
     tables: Arc<dyn Ledger>,
-    written: Arc<Mutex<BTreeMap<String, LedgerWrite>>>,
+    written: KeyedWrites,
 }
 
 #[async_trait]
@@ -53,7 +44,7 @@ impl Ledger for Books {
 
     async fn write(&self, key: &str, write: &LedgerWrite) -> Result<Receipt, LedgerError> {
         // Whether it is refused or not: nobody has agreed that it is tried.
-        lock(&self.written).insert(key.to_owned(), write.clone());
+        self.written.note(key, shown(write));
         self.tables.write(key, write).await
     }
 }
@@ -61,67 +52,52 @@ impl Ledger for Books {
 /// The agent for two employees of a firm.
 struct Employees {
     runtime: Runtime,
-    books: Mutex<Option<Books>>,
-    store: WorldStore,
-    router: Mutex<Router>,
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
+    books: OnceCell<Books>,
+    store: Arc<WorldStore>,
 }
 
 impl Employees {
-    fn new(runtime: Runtime, store: WorldStore) -> Self {
+    fn new(runtime: Runtime, store: Arc<WorldStore>) -> Self {
         Self {
             runtime,
-            books: Mutex::default(),
+            books: OnceCell::new(),
             store,
-            router: Mutex::default(),
         }
     }
 
-    /// The same over a file.
-    fn on_file() -> Result<Self, BoxError> {
-        let store = WorldStore::in_file(|path, clock| {
-            let options = SqliteOptions::default().clock(move || clock.now());
-            SqliteLog::open_with(path, options.synchronous(Synchronous::Normal))
-        });
-        Ok(Self::new(Runtime::Graph, store?))
+    #[expect(clippy::unnecessary_wraps, reason = "a world may have none")]
+    fn graph(store: Arc<WorldStore>) -> Result<Self, BoxError> {
+        Ok(Self::new(Runtime::Graph, store))
+    }
+
+    async fn books(&self) -> Result<&Books, BoxError> {
+        let open = async || {
+            let (tables, written) = (ledger::open(":memory:").await?, KeyedWrites::default());
+            Ok(Books { tables, written })
+        };
+        self.books.get_or_try_init(open).await
     }
 }
 
 #[async_trait]
 impl ConsentWorld for Employees {
-    async fn restart(&self) -> Result<(), BoxError> {
-        let known = lock(&self.books).clone();
-        let books = match known {
-            Some(books) => books,
-            None => Books {
-                tables: ledger::open(":memory:").await?,
-                written: Arc::default(),
-            },
-        };
-        *lock(&self.books) = Some(books.clone());
+    async fn restart(&self) -> Result<Endpoints, BoxError> {
+        let books = Arc::new(self.books().await?.clone());
         let (clock, log) = (self.store.clock().clone(), Arc::new(self.store.restart()?));
-        let deps = Deps::new(&desk(), Arc::new(books), None);
-        let deps = deps.clock(move || clock.now());
+        let deps = Deps::new(&desk(), books, None).clock(move || clock.now());
         let clerk = StewardService::new(&deps, &log, &RunnerOptions::default(), self.runtime)?;
         let routes = AgentRoutes::new(ServedSteward(clerk.clone())).authenticate(by_name);
-        *lock(&self.router) = routes.beside(http::routes(clerk)).router();
-        Ok(())
+        Ok(Endpoints::of(routes.beside(http::routes(clerk)).router()))
     }
 
-    async fn send(&self, caller: &str, request: TestRequest) -> TestResponse {
-        let router = lock(&self.router).clone();
-        let request = request.header("x-who", format!("firm/{caller}"));
-        request.call(router).await
+    async fn signed(&self, caller: &str, request: TestRequest) -> TestRequest {
+        request.header("x-who", format!("firm/{caller}"))
     }
 
     async fn writes(&self) -> Vec<Value> {
-        let books = lock(&self.books).clone();
-        let Some(books) = books else { return vec![] };
-        let written = lock(&books.written);
-        written.values().map(shown).collect()
+        self.books
+            .get()
+            .map_or(vec![], |books| books.written.contents())
     }
 
     fn content(&self, prompt: &Value) -> Option<Value> {
@@ -145,10 +121,6 @@ impl ConsentWorld for Employees {
     fn edits(&self) -> Vec<String> {
         let edits = ["预算1500元", "改成坐飞机", "金额99元", "取消"];
         edits.map(str::to_owned).to_vec()
-    }
-
-    fn turn(&self) -> Duration {
-        self.store.turn()
     }
 
     fn separates_callers(&self) -> bool {
@@ -205,20 +177,6 @@ fn action(thread: &str) -> TestRequest {
     TestRequest::post("/steward/actions/execute", body)
 }
 
-/// Lets the leases of the processes that died expire, as if ten seconds had passed.
-fn expire(program: &TestProgram) -> BoxFuture<'_, Result<(), BoxError>> {
-    let threads = program.path("steward-data/threads.db");
-    let expired = || -> Result<(), BoxError> {
-        if threads.exists() {
-            let opened = Connection::open(threads)?;
-            opened.busy_timeout(Duration::from_secs(5))?;
-            opened.execute("UPDATE thread SET lease_until = 0", [])?;
-        }
-        Ok(())
-    };
-    ready(expired()).boxed()
-}
-
 fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
     let opened = Connection::open(program.path("steward-data/steward.db")).unwrap();
     opened.busy_timeout(Duration::from_secs(5)).unwrap();
@@ -230,15 +188,14 @@ fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
 
 #[tokio::test]
 async fn k35_no_document_is_written_without_a_consent() -> Result<(), Failure> {
-    let office = || Ok::<_, Failure>(Employees::new(Runtime::Graph, WorldStore::in_memory()));
-    let report = ConsentSim::new(office).steps(14).run().await?;
-    report.assert_tried();
+    let sim = ConsentSim::new(Employees::graph).steps(14);
+    sim.run().await?.assert_tried();
     Ok(())
 }
 
 #[tokio::test]
 async fn k35_nor_on_the_legacy_path() -> Result<(), Failure> {
-    let office = || Ok::<_, Failure>(Employees::new(Runtime::Legacy, WorldStore::in_memory()));
+    let office = |store| Ok::<_, BoxError>(Employees::new(Runtime::Legacy, store));
     let report = ConsentSim::new(office).cases(25).steps(14).seed(10_000);
     let report = report.run().await?;
     assert!(2 * report.writes > report.cases, "{report}");
@@ -247,20 +204,20 @@ async fn k35_nor_on_the_legacy_path() -> Result<(), Failure> {
 
 #[tokio::test]
 async fn k35_nor_over_a_file() -> Result<(), Failure> {
-    let sim = ConsentSim::new(Employees::on_file).cases(50).seed(20_000);
-    let report = sim.steps(14).run().await?;
+    let sim = ConsentSim::new(Employees::graph).over(WorldStore::in_sqlite);
+    let report = sim.cases(50).seed(20_000).steps(14).run().await?;
     report.assert_tried();
     Ok(())
 }
 
 #[tokio::test]
 async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
-    let processes = || {
-        let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
-        let like = Employees::new(Runtime::Graph, WorldStore::in_memory());
-        Ok::<_, BoxError>(ServedProgram::new(like, (program, &[]), expire, written))
+    let processes = |store| {
+        let program = (TestProgram::new(env!("CARGO_BIN_EXE_steward")), &[][..]);
+        Employees::graph(store)
+            .map(|like| ServedProgram::new(like, program, "steward-data/threads.db", written))
     };
-    let report = ConsentSim::new(processes).cases(8).run().await?;
-    report.assert_tried();
+    let sim = ConsentSim::new(processes).cases(8);
+    sim.run().await?.assert_tried();
     Ok(())
 }

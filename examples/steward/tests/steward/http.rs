@@ -44,40 +44,33 @@ impl Wire {
     }
 }
 
+/// Returns the request with the consent to the card of an answer.
+fn confirmed(mut request: Value, waits: &Value) -> Value {
+    let pending = &waits["pending_interrupt"];
+    request["confirmation"] = json!({ "interrupt_id": pending["id"], "digest": pending["digest"] });
+    request
+}
+
 #[tokio::test]
 async fn stw_28_five_endpoints_answer_in_their_forms() -> TestResult {
     let (wire, stage) = Wire::new().await;
-    let (status, plan) = wire
-        .post(
-            "plans",
-            json!({ "message": "申请出差去上海拜访客户，坐火车", "base_date": TODAY }),
-        )
-        .await;
-    assert_eq!(status, StatusCode::OK, "{plan}");
+    let says = async |path, message| {
+        let body = json!({ "message": message, "base_date": TODAY });
+        let (status, answer) = wire.post(path, body).await;
+        assert_eq!(status, StatusCode::OK, "{answer}");
+        answer
+    };
+    let plan = says("plans", "申请出差去上海拜访客户，坐火车").await;
     let typed: StewardPlanResponse = serde_json::from_value(plan)?;
-    assert_eq!(
-        typed.missing_fields,
-        ["start_date", "end_date", "estimated_amount"]
-    );
+    let missing = ["start_date", "end_date", "estimated_amount"];
+    assert_eq!(typed.missing_fields, missing);
 
-    let (_, slots) = wire
-        .post(
-            "slot-decisions",
-            json!({ "message": "预算1200元", "base_date": TODAY }),
-        )
-        .await;
+    let slots = says("slot-decisions", "预算1200元").await;
     let typed: StewardSlotDecisionResponse = serde_json::from_value(slots)?;
-    assert_eq!(
-        typed.slot_decision.missing_fields,
-        ["start_date", "end_date"]
-    );
+    let missing = ["start_date", "end_date"];
+    assert_eq!(typed.slot_decision.missing_fields, missing);
 
-    let (_, decided) = wire
-        .post(
-            "runtime-decisions",
-            json!({ "message": "3月2日到3月5日", "base_date": TODAY }),
-        )
-        .await;
+    let decided = says("runtime-decisions", "3月2日到3月5日").await;
     let typed: StewardRuntimeDecisionResponse = serde_json::from_value(decided)?;
     assert_eq!(typed.missing_fields, [""; 0]);
 
@@ -88,10 +81,9 @@ async fn stw_28_five_endpoints_answer_in_their_forms() -> TestResult {
         json!({ "client_trace_id": "p1", "action": "submit_application", "arguments": trip() });
     let (_, waits) = wire.post("actions/execute", submit.clone()).await;
     assert_eq!(waits["outcome"], "needs_confirmation", "{waits}");
-    let pending = &waits["pending_interrupt"];
-    let mut agreed = submit;
-    agreed["confirmation"] = json!({ "interrupt_id": pending["id"], "digest": pending["digest"] });
-    let (status, done) = wire.post("actions/execute", agreed).await;
+    let (status, done) = wire
+        .post("actions/execute", confirmed(submit, &waits))
+        .await;
     assert_eq!(status, StatusCode::OK);
     let typed: StewardActionResponse = serde_json::from_value(done)?;
     assert_eq!(typed.outcome, "succeeded");
@@ -109,109 +101,57 @@ async fn stw_28_a_stream_tells_phases_and_then_the_plan() {
     let body = json!({ "conversation_id": "c1", "message": TRIP, "base_date": TODAY });
     let (status, text) = wire.send("POST", "/steward/plans/stream", &body).await;
     assert_eq!(status, StatusCode::OK);
-    let events: Vec<&str> = text
-        .lines()
-        .filter_map(|line| line.strip_prefix("event: "))
-        .collect();
+    let events = text.lines().filter_map(|line| line.strip_prefix("event: "));
+    let events: Vec<&str> = events.collect();
     assert_eq!(events.last(), Some(&"result"), "{text}");
     for told in ["node_start", "status", "node_end"] {
         assert!(events.contains(&told), "{told}: {events:?}");
     }
-    let data = text
-        .lines()
-        .rev()
-        .find_map(|line| line.strip_prefix("data: "))
-        .unwrap();
+    let mut lines = text.lines().rev();
+    let data = lines.find_map(|line| line.strip_prefix("data: ")).unwrap();
     let plan: StewardPlanResponse = serde_json::from_str(data).unwrap();
-    assert_eq!(
-        serde_json::to_value(&plan.tasks[0].task.fields).unwrap(),
-        trip()
-    );
+    assert_eq!(json!(plan.tasks[0].task.fields), trip());
 }
 
 #[tokio::test]
 async fn what_cannot_be_served_is_told_with_what_is_allowed() {
     let (wire, _) = Wire::new().await;
-    let execute = |arguments: Value| json!({ "client_trace_id": "d1", "action": "save_application_draft", "arguments": arguments });
-    let cases = [
-        ("plans", json!({}), 422, "invalid_request", "message"),
-        (
-            "plans",
-            json!({ "message": "出差", "base_date": "soon" }),
-            422,
-            "invalid_request",
-            "2026-03-02",
-        ),
-        (
-            "plans",
-            json!({ "message": "出差", "colour": 1 }),
-            422,
-            "invalid_request",
-            "conversation_id",
-        ),
-        (
-            "plans",
-            json!({ "message": "出差", "runtime": "x" }),
-            422,
-            "invalid_request",
-            "langgraph",
-        ),
-        (
-            "actions/execute",
-            json!({ "action": "save_application_draft" }),
-            422,
-            "invalid_request",
-            "client_trace_id",
-        ),
+    let check_refusal = async |path, body, status, kind: &str| {
+        let (got, answer) = wire.post(path, body).await;
+        assert_eq!(got.as_u16(), status, "{answer}");
+        assert_eq!(answer["error"]["type"], kind, "{answer}");
+        answer
+    };
+    let trip_to = |field: &str, value: &str| json!({ "message": "出差", field: value });
+    let unnamed = json!({ "action": "save_application_draft" });
+    for (path, body, told) in [
+        ("plans", json!({}), "message"),
+        ("plans", trip_to("base_date", "soon"), "2026-03-02"),
+        ("plans", trip_to("colour", "red"), "conversation_id"),
+        ("plans", trip_to("runtime", "x"), "langgraph"),
+        ("actions/execute", unnamed, "client_trace_id"),
         (
             "actions/execute",
             json!({ "client_trace_id": "d0" }),
-            422,
-            "invalid_request",
             "action",
         ),
-    ];
-    for (path, body, status, kind, told) in cases {
-        let (got, answer) = wire.post(path, body).await;
-        assert_eq!(
-            (got.as_u16(), &answer["error"]["type"]),
-            (status, &json!(kind)),
-            "{answer}"
-        );
-        assert!(
-            answer["error"]["message"]
-                .as_str()
-                .is_some_and(|said| said.contains(told)),
-            "{answer}"
-        );
+    ] {
+        let answer = check_refusal(path, body, 422, "invalid_request").await;
+        assert_contains(&answer["error"]["message"], told);
     }
     let body = json!({ "text": TRIP, "extra": { "base_date": "soon" } });
     let (status, refused) = wire.send("POST", "/threads/c1/runs", &body).await;
     assert_eq!(status.as_u16(), 422, "{refused}");
     assert_contains(&refused, "2026-03-02");
+    let execute = |arguments: Value| json!({ "client_trace_id": "d1", "action": "save_application_draft", "arguments": arguments });
     wire.post("actions/execute", execute(trip())).await;
     let mut other = trip();
     other["destination"] = json!("北京");
-    let (status, changed) = wire.post("actions/execute", execute(other)).await;
-    assert_eq!(
-        (status.as_u16(), &changed["error"]["type"]),
-        (422, &json!("request_changed")),
-        "{changed}"
-    );
+    check_refusal("actions/execute", execute(other), 422, "request_changed").await;
     let mut forged = execute(trip());
     forged["confirmation"] = json!({ "interrupt_id": "human_review#7~7", "digest": "0" });
-    let (status, refused) = wire.post("actions/execute", forged).await;
-    assert_eq!(
-        (status.as_u16(), &refused["error"]["type"]),
-        (404, &json!("unknown_interrupt")),
-        "{refused}"
-    );
-    let (status, waits) = wire.post("slot-decisions", json!({})).await;
-    assert_eq!(
-        (status.as_u16(), &waits["error"]["type"]),
-        (409, &json!("waiting")),
-        "{waits}"
-    );
+    check_refusal("actions/execute", forged, 404, "unknown_interrupt").await;
+    let waits = check_refusal("slot-decisions", json!({}), 409, "waiting").await;
     assert!(waits["error"]["pending_interrupt"]["digest"].is_string());
 }
 
@@ -224,11 +164,9 @@ async fn stw_w3_the_page_resumes_what_waits_by_its_button() {
     // The page is reloaded, and finds the card.
     let (_, view) = wire.send("GET", "/threads/c1", &json!({})).await;
     let view: Value = serde_json::from_str(&view).unwrap();
-    assert_eq!(
-        (&view["status"], &view["interrupts"][0]["prompt"]["type"]),
-        (&json!("waiting"), &json!("confirm"))
-    );
     let asked = &view["interrupts"][0];
+    assert_eq!(view["status"], "waiting");
+    assert_eq!(asked["prompt"]["type"], "confirm");
     let id = asked["id"].as_str().unwrap();
     let answer =
         json!({ "answers": { id: { "action": "approve" } }, "digests": { id: asked["digest"] } });
@@ -286,35 +224,21 @@ async fn conversations_of_one_tenant_do_not_exist_for_another() {
     assert_eq!(ask(None, TRIP).await.0, StatusCode::UNAUTHORIZED);
     ask(Some("ann"), TRIP).await;
     let (_, other) = ask(Some("bob"), "报销").await;
-    assert_eq!(
-        other["steward_state"]["tasks"].as_array().map(Vec::len),
-        Some(1),
-        "{other}"
-    );
+    let tasks = other["steward_state"]["tasks"].as_array();
+    assert_eq!(tasks.map(Vec::len), Some(1), "{other}");
     // The same user name in two tenants is two persons.
     let draft = json!({
         "conversation_id": "c2", "client_trace_id": "d1", "action": "save_application_draft",
         "arguments": trip(),
     });
-    let (_, waits) = office
-        .ask(Some("firm/ann"), "/steward/actions/execute", &draft)
-        .await;
-    let pending = &waits["pending_interrupt"];
-    let mut agreed = draft;
-    agreed["confirmation"] = json!({ "interrupt_id": pending["id"], "digest": pending["digest"] });
-    office
-        .ask(Some("firm/ann"), "/steward/actions/execute", &agreed)
-        .await;
-    let tables = &office.1.books.tables;
-    let count = async |who| tables.documents(who).await.unwrap().applications.len();
-    assert_eq!(
-        [
-            count("firm/ann").await,
-            count("other/ann").await,
-            count("ann").await
-        ],
-        [1, 0, 0]
-    );
+    let execute = "/steward/actions/execute";
+    let ann = Some("firm/ann");
+    let (_, waits) = office.ask(ann, execute, &draft).await;
+    office.ask(ann, execute, &confirmed(draft, &waits)).await;
+    for (who, count) in [("firm/ann", 1), ("other/ann", 0), ("ann", 0)] {
+        let documents = office.1.books.tables.documents(who).await.unwrap();
+        assert_eq!(documents.applications.len(), count, "{who}");
+    }
 }
 
 /// A colleague sees nothing of the conversation and answers nothing in it, through any endpoint.
@@ -354,12 +278,8 @@ async fn stw_16_only_whose_documents_they_are_agrees() -> TestResult {
         ("/steward/runtime-decisions", &words),
     ] {
         let (status, refused) = office.ask(bob, path, body).await;
-        let kind = &refused["error"]["type"];
-        assert_eq!(
-            (status, kind),
-            (StatusCode::FORBIDDEN, &json!("forbidden")),
-            "{path}: {refused}"
-        );
+        assert_eq!(status, StatusCode::FORBIDDEN, "{path}: {refused}");
+        assert_eq!(refused["error"]["type"], "forbidden", "{path}: {refused}");
     }
     let streamed = json!({ "conversation_id": "c1", "message": "好的" });
     let (_, told) = office.ask(bob, "/steward/plans/stream", &streamed).await;

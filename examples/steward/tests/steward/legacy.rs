@@ -1,14 +1,14 @@
 //! Tests of the legacy path: it gives the same answers, it takes over, and it can be chosen.
-use std::sync::atomic::Ordering;
+use std::{collections::BTreeSet, sync::atomic::Ordering};
 
 use fugato_testkit::{Scripted, assert_contains};
 use serde_json::{Value, json};
-use steward::{
-    CardReply,
-    state::{RequestKind, Runtime},
-};
+use steward::state::{RequestKind, Runtime};
 
-use crate::common::{CLAIM, StewardFixture, TRIP, TestResult, agreed, asked, call, thread, trip};
+use crate::common::{
+    CLAIM, StewardFixture, TRIP, TestResult, agreed, asked, asked_fields, assert_written, call,
+    thread, trip,
+};
 
 #[test]
 fn stw_7_the_switch_has_three_words() -> TestResult {
@@ -69,23 +69,15 @@ async fn stw_t14_12_both_paths_say_the_same() {
         RequestKind::Slots { form: None },
     ] {
         for messages in turns {
-            let (graph, legacy) = (
-                StewardFixture::new().await,
-                StewardFixture::with(None::<Scripted>, Runtime::Legacy).await,
-            );
+            let (graph, legacy) = (StewardFixture::new().await, StewardFixture::legacy().await);
             for (nth, message) in messages.iter().enumerate() {
                 let kind = if nth == 0 {
                     RequestKind::Chat
                 } else {
                     kind.clone()
                 };
-                let ask = async |stage: &StewardFixture| {
-                    stage
-                        .clerk
-                        .request(&thread(), asked(kind.clone(), message))
-                        .await
-                };
-                let (one, other) = (ask(&graph).await, ask(&legacy).await);
+                let request = || asked(kind.clone(), message);
+                let (one, other) = (graph.ask(request()).await, legacy.ask(request()).await);
                 match (one, other) {
                     (Ok(one), Ok(other)) => {
                         assert_eq!(same(one), same(other), "{kind:?} {message}");
@@ -117,8 +109,8 @@ async fn stw_t14_both_paths_say_the_same_with_a_model() {
         (RequestKind::Decide, "自己过去的话就这样吧，谢谢"),
     ] {
         let (one, other) = (
-            stage_says(&graph, kind.clone(), message).await,
-            stage_says(&legacy, kind, message).await,
+            graph.says(kind.clone(), message).await,
+            legacy.says(kind, message).await,
         );
         let timeless = |answer: Value| {
             let mut answer = same(answer);
@@ -132,31 +124,18 @@ async fn stw_t14_both_paths_say_the_same_with_a_model() {
     }
 }
 
-async fn stage_says(stage: &StewardFixture, kind: RequestKind, message: &str) -> Value {
-    stage
-        .clerk
-        .request(&thread(), asked(kind, message))
-        .await
-        .unwrap()
-}
-
 #[tokio::test]
 async fn stw_t1_t2_the_graph_is_the_default_and_legacy_can_be_chosen() {
     let stage = StewardFixture::new().await;
     assert_eq!(stage.plan(TRIP).await["runtime"], "graph");
-    let legacy = StewardFixture::with(None::<Scripted>, Runtime::Legacy).await;
+    let legacy = StewardFixture::legacy().await;
     let waits = legacy.chat(TRIP).await;
     assert_eq!(waits["runtime"], "legacy");
-    let done = legacy.press(CardReply::approve()).await;
-    assert_eq!(done["action_result"]["data"]["document"], "A-1", "{done}");
+    assert_written(&legacy.agree().await, "A-1");
     // No node of the graphs that understand was there.
     let runs = legacy.clerk.runner().trace(&thread()).await.unwrap();
-    assert!(
-        runs[0]
-            .tasks
-            .iter()
-            .all(|task| !task.node().contains("detect_model_intent"))
-    );
+    let mut tasks = runs[0].tasks.iter();
+    assert!(tasks.all(|task| !task.node().contains("detect_model_intent")));
 }
 
 #[tokio::test]
@@ -171,10 +150,8 @@ async fn stw_w6_one_request_can_choose_before_all_do() {
         .unwrap();
     assert_eq!(legacy["runtime"], "legacy");
     let graph = stage.plan(CLAIM).await;
-    assert_eq!(
-        (&graph["runtime"], &graph["tasks"][0]["form"]),
-        (&json!("graph"), &json!("reimbursement"))
-    );
+    assert_eq!(graph["runtime"], "graph");
+    assert_eq!(graph["tasks"][0]["form"], "reimbursement");
 }
 
 #[tokio::test]
@@ -182,24 +159,16 @@ async fn stw_t12_a_graph_that_breaks_is_stood_in_for_and_the_reason_is_kept() {
     let stage = StewardFixture::new().await;
     stage.books.panics.store(1, Ordering::SeqCst);
     let request = asked(RequestKind::Chat, TRIP).trace("r1");
-    let answer = stage
-        .clerk
-        .request(&thread(), request.clone())
-        .await
-        .unwrap();
+    let answer = stage.ask(request.clone()).await.unwrap();
     assert_eq!(answer["runtime"], "legacy", "{answer}");
     assert_contains(&answer["fallback_reason"], "there is no model");
     let reason = stage.state().await.fallback_reason.clone();
     assert!(reason.is_some());
-    assert_eq!(
-        answer["pending_interrupt"]["prompt"]["call"]["arguments"],
-        trip()
-    );
-    let done = stage.press(CardReply::approve()).await;
-    assert_eq!(done["action_result"]["outcome"], "succeeded", "{done}");
+    assert_eq!(asked_fields(&answer), &trip());
+    assert_written(&stage.agree().await, "A-1");
     assert_eq!(stage.documents().await.applications.len(), 1);
     // A repeat of the request at which the graph failed gets the answer of the legacy path.
-    let again = stage.clerk.request(&thread(), request).await.unwrap();
+    let again = stage.ask(request).await.unwrap();
     assert_eq!(again["action_result"]["data"]["document"], "A-1", "{again}");
     assert_eq!(stage.tried(), 1);
 }
@@ -208,7 +177,7 @@ async fn stw_t12_a_graph_that_breaks_is_stood_in_for_and_the_reason_is_kept() {
 async fn stw_t12_t10_after_a_write_whose_answer_was_lost_nothing_is_written_twice() {
     let stage = StewardFixture::new().await;
     stage.precheck("p1", &trip()).await;
-    let waits = stage.does("s1", "submit_application", trip(), None).await;
+    let waits = stage.does("s1", "submit_application", trip()).await;
     // All tries of the graph lose the answer, and the legacy path asks again.
     stage.books.lose.store(3, Ordering::SeqCst);
     let asks = stage
@@ -217,25 +186,13 @@ async fn stw_t12_t10_after_a_write_whose_answer_was_lost_nothing_is_written_twic
     assert_eq!(stage.documents().await.applications.len(), 1);
     let asks = asks.unwrap();
     let done = if asks["outcome"] == "needs_confirmation" {
-        stage.press(CardReply::approve()).await
+        stage.agree().await
     } else {
         asks
     };
-    assert_eq!(
-        (&done["outcome"], &done["action_result"]["data"]["document"]),
-        (&json!("succeeded"), &json!("A-1")),
-        "{done}"
-    );
-    let keys: std::collections::BTreeSet<_> = stage
-        .books
-        .tried
-        .lock()
-        .unwrap()
-        .iter()
-        .map(|(key, ..)| key.clone())
-        .collect();
-    assert_eq!(
-        (keys.len(), stage.documents().await.applications.len()),
-        (1, 1)
-    );
+    assert_written(&done, "A-1");
+    let tried = stage.books.tried.lock().unwrap().clone();
+    let keys: BTreeSet<_> = tried.iter().map(|(key, ..)| key).collect();
+    assert_eq!(keys.len(), 1);
+    assert_eq!(stage.documents().await.applications.len(), 1);
 }

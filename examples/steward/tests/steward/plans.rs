@@ -1,76 +1,47 @@
 //! Tests of the understanding by rule, and of the course of a conversation.
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use expect_test::expect;
+use fugato::RunnerOptions;
 use fugato_testkit::assert_contains;
 use serde_json::{Value, json};
 use steward::{
     CardReply,
+    deps::Deps,
+    form::FormKind,
     graph::{action, planner, runtime, slots, target},
-    state::RequestKind,
+    ledger::{Documents, Ledger, LedgerError, LedgerWrite, Receipt},
+    state::{RequestKind, Runtime, Steward},
+    steward_service::StewardService,
 };
 
-use crate::common::{CLAIM, StewardFixture, TRIP, TestResult, asked, claim, desk, thread, trip};
+use crate::common::{
+    CLAIM, StewardFixture, TRIP, TestResult, asked, asked_fields, assert_written, claim, desk,
+    thread, trip,
+};
 
-fn names(graph: impl Iterator<Item = std::sync::Arc<str>>) -> Vec<String> {
-    graph.map(|name| name.to_string()).collect()
+fn names(nodes: impl Iterator<Item = Arc<str>>) -> String {
+    nodes.collect::<Vec<_>>().join(" ")
 }
 
 #[tokio::test]
 async fn stw_1_to_5_the_graphs_have_their_nodes() -> TestResult {
     let stage = StewardFixture::new().await;
     let deps = stage.clerk.deps();
-    assert_eq!(
+    let nodes = [
         names(planner(deps)?.node_names()),
-        [
-            "prepare_context",
-            "detect_model_intent",
-            "done",
-            "off_topic",
-            "rule_fallback",
-            "attach_action_steps"
-        ]
-    );
-    assert_eq!(
         names(slots(deps)?.node_names()),
-        [
-            "slot_prepare_context",
-            "slot_tool_decision",
-            "done",
-            "rule_fallback"
-        ]
-    );
-    assert_eq!(
         names(runtime(deps)?.node_names()),
-        [
-            "runtime_memory_context",
-            "runtime_action_decision",
-            "runtime_tool_decision",
-            "done",
-            "rule_fallback"
-        ]
-    );
-    let whole = target(deps)?;
-    assert_eq!(
-        names(whole.node_names()),
-        [
-            "prepare_context",
-            "model_intent",
-            "slot_decision",
-            "runtime_decision",
-            "flow_guard",
-            "action_plan",
-            "human_review",
-            "action_execute",
-            "persist_state",
-            "response_adapter",
-        ]
-    );
-    assert_eq!(
+        names(target(deps)?.node_names()),
         names(action(deps)?.node_names()),
-        [
-            "action_checkpoint_load",
-            "action_execute_node",
-            "action_checkpoint_persist"
-        ]
-    );
+    ];
+    expect![[r"
+        prepare_context detect_model_intent done off_topic rule_fallback attach_action_steps
+        slot_prepare_context slot_tool_decision done rule_fallback
+        runtime_memory_context runtime_action_decision runtime_tool_decision done rule_fallback
+        prepare_context model_intent slot_decision runtime_decision flow_guard action_plan human_review action_execute persist_state response_adapter
+        action_checkpoint_load action_execute_node action_checkpoint_persist"]].assert_eq(&nodes.join("\n"));
     Ok(())
 }
 
@@ -91,11 +62,8 @@ async fn a_trip_and_a_claim_are_read_in_both_languages() {
     for (message, form, goal, fields) in cases {
         let plan = StewardFixture::new().await.plan(message).await;
         let task = &plan["tasks"][0];
-        assert_eq!(
-            (&task["form"], &task["goal"]),
-            (&json!(form), &json!(goal)),
-            "{message}"
-        );
+        assert_eq!(task["form"], form, "{message}");
+        assert_eq!(task["goal"], goal, "{message}");
         assert_eq!(task["fields"], fields, "{message}");
         assert_eq!(plan["planning_source"], "rule");
         assert_eq!(plan["missing_fields"], json!([]));
@@ -104,40 +72,19 @@ async fn a_trip_and_a_claim_are_read_in_both_languages() {
 
 #[tokio::test]
 async fn stw_12_what_is_missing_is_data_of_each_form() {
-    let cases: [(&str, &[&str]); 5] = [
-        (
-            "申请出差",
-            &[
-                "reason",
-                "start_date",
-                "end_date",
-                "destination",
-                "transport",
-                "estimated_amount",
-            ],
-        ),
-        (
-            "报销",
-            &[
-                "expense_date",
-                "category",
-                "amount",
-                "reason",
-                "attachments",
-            ],
-        ),
-        ("关联 R-1", &["application"]),
-        ("attach receipt.pdf", &["reimbursement"]),
-        (CLAIM, &[]),
-    ];
-    for (message, missing) in cases {
+    let trip = "reason start_date end_date destination transport estimated_amount";
+    for (message, missing) in [
+        ("申请出差", trip),
+        ("报销", "expense_date category amount reason attachments"),
+        ("关联 R-1", "application"),
+        ("attach receipt.pdf", "reimbursement"),
+        (CLAIM, ""),
+    ] {
         let plan = StewardFixture::new().await.plan(message).await;
-        assert_eq!(plan["missing_fields"], json!(missing), "{message}");
-        assert_eq!(
-            plan["tasks"][0]["missing_fields"],
-            json!(missing),
-            "{message}"
-        );
+        let missing: Vec<_> = missing.split_whitespace().collect();
+        for told in [&plan, &plan["tasks"][0]] {
+            assert_eq!(told["missing_fields"], json!(missing), "{message}");
+        }
     }
 }
 
@@ -147,10 +94,7 @@ async fn stw_8_the_state_survives_a_round_trip() -> TestResult {
     stage.chat(TRIP).await;
     let kept = stage.state().await;
     let stored = serde_json::to_value(&kept)?;
-    assert_eq!(
-        serde_json::from_value::<steward::state::Steward>(stored.clone())?,
-        kept
-    );
+    assert_eq!(serde_json::from_value::<Steward>(stored.clone())?, kept);
     for field in [
         "request",
         "conversation_id",
@@ -169,8 +113,8 @@ async fn stw_8_the_state_survives_a_round_trip() -> TestResult {
         assert!(stored.get(field).is_some(), "{field}");
     }
     // Every field may be missing: an older state opens.
-    let old: steward::state::Steward = serde_json::from_value(json!({}))?;
-    assert_eq!(old, steward::state::Steward::default());
+    let old: Steward = serde_json::from_value(json!({}))?;
+    assert_eq!(old, Steward::default());
     Ok(())
 }
 
@@ -181,10 +125,8 @@ async fn stw_10_preparing_cleans_and_writes_nothing() {
     let kept = stage.state().await;
     assert_eq!(kept.message, "申请 出差\n去上海");
     assert_eq!(kept.base_date, "2026-02-25");
-    assert_eq!(
-        (plan["pending_interrupt"].clone(), stage.tried()),
-        (Value::Null, 0)
-    );
+    assert_eq!(plan["pending_interrupt"], Value::Null);
+    assert_eq!(stage.tried(), 0);
 }
 
 #[tokio::test]
@@ -199,10 +141,8 @@ async fn stw_t3_without_a_model_the_rules_plan_and_say_why() {
 async fn stw_14_what_is_about_something_else_has_no_tasks() {
     let stage = StewardFixture::new().await;
     let plan = stage.chat("今天天气怎么样？").await;
-    assert_eq!(
-        (&plan["off_topic"], &plan["tasks"]),
-        (&json!(true), &json!([]))
-    );
+    assert_eq!(plan["off_topic"], true);
+    assert_eq!(plan["tasks"], json!([]));
     assert_contains(&plan["reply"], "出差");
 }
 
@@ -217,7 +157,7 @@ async fn stw_14_doubt_and_conflicts_never_go_on() {
     assert_eq!(unsure["pending_interrupt"], Value::Null);
     let sure = stage.chat("申请").await;
     assert_ne!(sure["pending_interrupt"], Value::Null, "{sure}");
-    stage.press(CardReply::approve()).await;
+    stage.agree().await;
     assert_eq!(stage.documents().await.applications.len(), 1);
 
     // The same days again.
@@ -230,31 +170,20 @@ async fn stw_14_doubt_and_conflicts_never_go_on() {
 
     // The same claim again.
     stage.chat(CLAIM).await;
-    stage.press(CardReply::approve()).await;
+    stage.agree().await;
     let twice = stage.chat(CLAIM).await;
     assert_eq!(twice["flow"]["verdict"], "block", "{twice}");
-    assert_eq!(
-        (stage.documents().await.reimbursements.len(), stage.tried()),
-        (1, 2)
-    );
+    assert_eq!(stage.documents().await.reimbursements.len(), 1);
+    assert_eq!(stage.tried(), 2);
 }
 
 #[tokio::test]
 async fn stw_t17_where_it_cannot_be_looked_up_nothing_goes_on() {
     let stage = StewardFixture::new().await;
+    let deps = Deps::new(&desk(), Arc::new(FailingTable), None);
+    let options = RunnerOptions::default();
+    let clerk = StewardService::new(&deps, &stage.store, &options, Runtime::Graph).unwrap();
     let request = asked(RequestKind::Chat, TRIP);
-    let broken = crate::common::Books {
-        tables: std::sync::Arc::new(FailingTable),
-        ..stage.books.clone()
-    };
-    let deps = steward::deps::Deps::new(&desk(), std::sync::Arc::new(broken), None);
-    let clerk = steward::steward_service::StewardService::new(
-        &deps,
-        &stage.store,
-        &fugato::RunnerOptions::default(),
-        steward::state::Runtime::Graph,
-    )
-    .unwrap();
     let answer = clerk.request(&thread(), request).await.unwrap();
     assert_eq!(answer["flow"]["verdict"], "block", "{answer}");
     assert_eq!(answer["pending_interrupt"], Value::Null);
@@ -263,51 +192,32 @@ async fn stw_t17_where_it_cannot_be_looked_up_nothing_goes_on() {
 
 struct FailingTable;
 
-#[async_trait::async_trait]
-impl steward::ledger::Ledger for FailingTable {
-    async fn documents(
-        &self,
-        _: &str,
-    ) -> Result<steward::ledger::Documents, steward::ledger::LedgerError> {
-        Err(steward::ledger::LedgerError::Unavailable(
-            "it is down".into(),
-        ))
+#[async_trait]
+impl Ledger for FailingTable {
+    async fn documents(&self, _: &str) -> Result<Documents, LedgerError> {
+        Err(LedgerError::Unavailable("it is down".into()))
     }
 
-    async fn write(
-        &self,
-        _: &str,
-        _: &steward::ledger::LedgerWrite,
-    ) -> Result<steward::ledger::Receipt, steward::ledger::LedgerError> {
-        Err(steward::ledger::LedgerError::Unavailable(
-            "it is down".into(),
-        ))
+    async fn write(&self, _: &str, _: &LedgerWrite) -> Result<Receipt, LedgerError> {
+        Err(LedgerError::Unavailable("it is down".into()))
     }
 }
 
 #[tokio::test]
 async fn stw_13_words_add_what_is_missing() {
     let stage = StewardFixture::new().await;
-    let first = stage.chat("申请出差去上海拜访客户").await;
-    assert_eq!(
-        first["missing_fields"],
-        json!(["start_date", "end_date", "transport", "estimated_amount"])
-    );
-    stage.chat("3月2日到3月5日").await;
-    let third = stage.chat("火车").await;
-    assert_eq!(
-        third["missing_fields"],
-        json!(["estimated_amount"]),
-        "{third}"
-    );
+    let dates = json!(["start_date", "end_date", "transport", "estimated_amount"]);
+    for (words, missing) in [
+        ("申请出差去上海拜访客户", dates),
+        ("3月2日到3月5日", json!(["transport", "estimated_amount"])),
+        ("火车", json!(["estimated_amount"])),
+    ] {
+        let plan = stage.chat(words).await;
+        assert_eq!(plan["missing_fields"], missing, "{plan}");
+    }
     let card = stage.chat("预算1200元").await;
-    assert_eq!(
-        card["pending_interrupt"]["prompt"]["call"]["arguments"],
-        trip(),
-        "{card}"
-    );
-    let done = stage.press(CardReply::approve()).await;
-    assert_eq!(done["action_result"]["data"]["document"], "A-1", "{done}");
+    assert_eq!(asked_fields(&card), &trip(), "{card}");
+    assert_written(&stage.agree().await, "A-1");
 }
 
 #[tokio::test]
@@ -330,21 +240,15 @@ async fn stw_13_what_is_said_under_a_card_changes_it_confirms_it_or_cancels_it()
 
     let done = stage.chat("确认").await;
     assert_eq!(done["action_result"]["outcome"], "succeeded", "{done}");
-    assert_eq!(
-        stage.documents().await.applications[0].fields["estimated_amount"],
-        1500
-    );
+    let written = &stage.documents().await.applications[0].fields;
+    assert_eq!(written["estimated_amount"], 1500);
 
     stage.chat(CLAIM).await;
     let cancelled = stage.chat("取消").await;
-    assert_eq!(
-        cancelled["action_result"]["outcome"], "cancelled",
-        "{cancelled}"
-    );
-    assert_eq!(
-        (stage.documents().await.reimbursements.len(), stage.tried()),
-        (0, 1)
-    );
+    let outcome = &cancelled["action_result"]["outcome"];
+    assert_eq!(outcome, "cancelled", "{cancelled}");
+    assert_eq!(stage.documents().await.reimbursements.len(), 0);
+    assert_eq!(stage.tried(), 1);
 }
 
 #[tokio::test]
@@ -352,32 +256,25 @@ async fn stw_13_the_next_task_comes_when_one_is_done() {
     let stage = StewardFixture::new().await;
     let first = stage.chat(&format!("{TRIP}。{CLAIM}")).await;
     assert_eq!(first["tasks"].as_array().map(Vec::len), Some(2), "{first}");
-    let second = stage.press(CardReply::approve()).await;
-    assert_eq!(
-        second["pending_interrupt"]["prompt"]["call"]["name"], "create_reimbursement_draft",
-        "{second}"
-    );
-    stage.press(CardReply::approve()).await;
+    let second = stage.agree().await;
+    let call = &second["pending_interrupt"]["prompt"]["call"];
+    assert_eq!(call["name"], "create_reimbursement_draft", "{second}");
+    stage.agree().await;
     let documents = stage.documents().await;
-    assert_eq!(
-        (documents.applications.len(), documents.reimbursements.len()),
-        (1, 1)
-    );
+    assert_eq!(documents.applications.len(), 1);
+    assert_eq!(documents.reimbursements.len(), 1);
 }
 
 #[tokio::test]
 async fn stw_t15_supplemented_fields_are_in_the_state_that_is_told() {
     let stage = StewardFixture::new().await;
     stage.plan("申请出差去上海拜访客户，坐火车").await;
-    let request = asked(RequestKind::Decide, "3月2日到3月5日，预算1200元");
-    let decided = stage.clerk.request(&thread(), request).await.unwrap();
+    let words = "3月2日到3月5日，预算1200元";
+    let decided = stage.says(RequestKind::Decide, words).await;
     assert_eq!(decided["runtime_decision"]["decision"], "supplement");
     assert_eq!(decided["missing_fields"], json!([]));
-    assert_eq!(
-        decided["steward_state"]["tasks"][0]["fields"],
-        trip(),
-        "{decided}"
-    );
+    let task = &decided["steward_state"]["tasks"][0];
+    assert_eq!(task["fields"], trip(), "{decided}");
     assert_eq!(decided["planning_source"], "rule");
 }
 
@@ -385,21 +282,14 @@ async fn stw_t15_supplemented_fields_are_in_the_state_that_is_told() {
 async fn stw_12_slots_are_judged_for_a_form_that_is_named() {
     let stage = StewardFixture::new().await;
     let kind = RequestKind::Slots {
-        form: Some(steward::form::FormKind::Reimbursement),
+        form: Some(FormKind::Reimbursement),
     };
-    let judged = stage
-        .clerk
-        .request(&thread(), asked(kind, "打车费86.5元"))
-        .await
-        .unwrap();
-    assert_eq!(
-        judged["slot_decision"]["fields"],
-        json!({ "amount": 86.5, "category": "transport" })
-    );
-    assert_eq!(
-        judged["slot_decision"]["missing_fields"],
-        json!(["expense_date", "reason", "attachments"])
-    );
+    let judged = stage.says(kind, "打车费86.5元").await;
+    let judged = &judged["slot_decision"];
+    let fields = json!({ "amount": 86.5, "category": "transport" });
+    assert_eq!(judged["fields"], fields);
+    let missing = json!(["expense_date", "reason", "attachments"]);
+    assert_eq!(judged["missing_fields"], missing);
 }
 
 #[tokio::test]
@@ -423,50 +313,26 @@ async fn stw_23_steps_are_on_each_task_and_on_the_plan() {
     assert_eq!(names(&plan["action_steps"]), whole);
     assert_eq!(names(&plan["tasks"][0]["action_steps"]), whole);
     let offered = &plan["tasks"][0]["suggested_actions"][0];
-    assert_eq!(
-        (&offered["step"]["action"], &offered["arguments"]),
-        (&json!("submit_application"), &trip())
-    );
+    assert_eq!(offered["step"]["action"], "submit_application");
+    assert_eq!(offered["arguments"], trip());
     assert_eq!(offered["step"]["confirmation_required"], true);
 }
 
 #[tokio::test]
-async fn stw_w5_phases_are_told_in_order() -> TestResult {
-    use fugato::stream::EventKind;
-    use futures::StreamExt as _;
+async fn stw_w5_phases_are_told_in_order() {
     let stage = StewardFixture::new().await;
-    let request = asked(RequestKind::Chat, TRIP);
-    let events: Vec<_> = stage
-        .clerk
-        .runner()
-        .start(&thread(), crate::common::requested(request))
-        .collect()
-        .await;
-    let mut phases: Vec<String> = events
-        .into_iter()
-        .filter_map(|event| match event.kind {
-            EventKind::Status { code, .. } => Some(code),
-            _ => None,
-        })
-        .collect();
+    let turn = stage.say(TRIP).await;
+    let mut phases = turn.statuses();
     phases.dedup();
-    assert_eq!(
-        phases,
-        [
-            "planning",
-            "judging_fields",
-            "executing",
-            "waiting_for_confirmation"
-        ]
-    );
-    Ok(())
+    let expected = "planning judging_fields executing waiting_for_confirmation";
+    assert_eq!(phases.join(" "), expected);
 }
 
 #[tokio::test]
 async fn stw_w4_w7_the_log_tells_which_nodes_a_request_went_through() -> TestResult {
     let stage = StewardFixture::new().await;
     stage.chat(TRIP).await;
-    stage.press(CardReply::approve()).await;
+    stage.agree().await;
     let runs = stage.clerk.runner().trace(&thread()).await?;
     let mut nodes: Vec<_> = runs[0]
         .tasks

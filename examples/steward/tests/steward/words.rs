@@ -3,6 +3,7 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use fugato::{Answers, graph::ThreadStatus, store::MemoryLog};
+use fugato_testkit::Scripted;
 use serde_json::{Value, json};
 use steward::{
     CardReply,
@@ -10,14 +11,17 @@ use steward::{
     steward_service::ClerkError,
 };
 
-use crate::common::{CLAIM, StewardFixture, TRIP, agreed, asked, thread, trip, wants};
+use crate::common::{
+    CLAIM, StewardFixture, TRIP, agreed, asked, asked_fields, assert_written, fields, thread, trip,
+    wants,
+};
 
 fn chat(trace: &str, message: &str) -> Request {
     asked(RequestKind::Chat, message).trace(trace)
 }
 
 async fn say(stage: &StewardFixture, request: Request) -> Value {
-    stage.clerk.request(&thread(), request).await.unwrap()
+    stage.ask(request).await.unwrap()
 }
 
 fn name(answer: &Value) -> &Value {
@@ -27,7 +31,7 @@ fn name(answer: &Value) -> &Value {
 #[tokio::test]
 async fn stw_25_words_that_are_repeated_answer_no_other_card() {
     for runtime in [Runtime::Graph, Runtime::Legacy] {
-        let stage = StewardFixture::with(None::<fugato_testkit::Scripted>, runtime).await;
+        let stage = StewardFixture::with(None::<Scripted>, runtime).await;
         say(&stage, chat("w1", &format!("{TRIP}。{CLAIM}"))).await;
         let bare = say(&stage, chat("w1b", "好的")).await;
         assert_eq!(name(&bare), "submit_application");
@@ -43,16 +47,10 @@ async fn stw_25_words_that_are_repeated_answer_no_other_card() {
         assert_eq!(stage.tried(), 1, "nobody has agreed to the second card");
         let shown = stage.shown().await;
         let yes = || chat("w3", "好的").under(shown.clone());
-        let done = say(&stage, yes()).await;
-        assert_eq!(
-            (done["action_result"]["outcome"].as_str(), stage.tried()),
-            (Some("succeeded"), 2)
-        );
-        let again = say(&stage, yes()).await;
-        assert_eq!(
-            (again["action_result"]["outcome"].as_str(), stage.tried()),
-            (Some("succeeded"), 2)
-        );
+        for _ in 0..2 {
+            assert_written(&say(&stage, yes()).await, "R-1");
+            assert_eq!(stage.tried(), 2);
+        }
     }
 }
 
@@ -94,15 +92,9 @@ async fn stw_c3_words_after_a_crash_agree_to_nothing_that_was_not_seen() {
 async fn k35_six_copies_of_a_yes_write_one_document() {
     for trace in ["y1", ""] {
         for runtime in [Runtime::Graph, Runtime::Legacy] {
-            let stage = StewardFixture::with(None::<fugato_testkit::Scripted>, runtime).await;
-            say(
-                &stage,
-                chat(
-                    "w1",
-                    &format!("{CLAIM}。报销住宿费2001元，日期2月19日，附件r2.pdf"),
-                ),
-            )
-            .await;
+            let stage = StewardFixture::with(None::<Scripted>, runtime).await;
+            let two = format!("{CLAIM}。报销住宿费2001元，日期2月19日，附件r2.pdf");
+            say(&stage, chat("w1", &two)).await;
             let at_once = async |request: Request| {
                 let place = thread();
                 let six = std::iter::repeat_n(request, 6);
@@ -154,50 +146,33 @@ async fn k35_an_approval_that_says_no_is_none() {
 async fn stw_16_nobody_goes_on_in_the_conversation_of_another_employee() {
     let stage = StewardFixture::new().await;
     let card = stage.chat(TRIP).await;
-    let before = stage.state().await;
-    for kind in [RequestKind::Chat, RequestKind::Plan, RequestKind::Decide] {
-        let request = Request::new(kind, "c1", "bob").message("好的");
-        let refused = stage.clerk.request(&thread(), request).await;
-        assert!(
-            matches!(refused, Err(ClerkError::SomebodyElses)),
-            "{refused:?}"
-        );
-    }
     let said = agreed(&card).unwrap();
-    let thread = thread();
-    let conversation = stage.clerk.on(Runtime::Graph, &thread);
-    let refused = conversation.confirm("bob", said.clone()).await;
-    assert!(
-        matches!(refused, Err(ClerkError::SomebodyElses)),
-        "{refused:?}"
-    );
-    let mut action = wants("d1", "save_application_draft", &trip());
+    let mut action = wants("d2", "save_application_draft", &trip());
     action.employee = "bob".into();
-    let refused = conversation.execute(&action, Some(said.clone())).await;
-    assert!(
-        matches!(refused, Err(ClerkError::SomebodyElses)),
-        "{refused:?}"
-    );
-    assert_eq!((stage.state().await, stage.tried()), (before, 0));
-    let done = conversation.confirm("ann", said).await.unwrap();
-    assert_eq!(done["action_result"]["outcome"], "succeeded", "{done}");
-    // Another employee cannot go on when no card is open either.
-    let (before, tried) = (stage.state().await, stage.tried());
-    for kind in [
-        RequestKind::Chat,
-        RequestKind::Plan,
-        RequestKind::Decide,
-        action.kind.clone(),
-    ] {
-        let mut request = Request::new(kind, "c2", "bob").message(TRIP);
-        request.client_trace_id = "d2".into();
-        let refused = conversation.request(&request).await;
-        assert!(
-            matches!(refused, Err(ClerkError::SomebodyElses)),
-            "{refused:?}"
-        );
+    let kinds = [RequestKind::Chat, RequestKind::Plan, RequestKind::Decide];
+    let words = kinds.map(|kind| Request::new(kind, "c1", "bob").message("好的"));
+    let refuses = |refused: Result<Value, ClerkError>| {
+        let is_refused = matches!(refused, Err(ClerkError::SomebodyElses));
+        assert!(is_refused, "{refused:?}");
+    };
+    // With a card that is open, and when none is any more.
+    for is_open in [true, false] {
+        let (before, tried) = (stage.state().await, stage.tried());
+        for request in words.iter().chain([&action]) {
+            refuses(stage.ask(request.clone()).await);
+        }
+        let (thread, said) = (thread(), said.clone());
+        let conversation = stage.clerk.on(Runtime::Graph, &thread);
+        if is_open {
+            refuses(conversation.confirm("bob", said.clone()).await);
+            refuses(conversation.execute(&action, Some(said.clone())).await);
+        }
+        assert_eq!((stage.state().await, stage.tried()), (before, tried));
+        if is_open {
+            let done = conversation.confirm("ann", said).await.unwrap();
+            assert_eq!(done["action_result"]["outcome"], "succeeded", "{done}");
+        }
     }
-    assert_eq!((stage.state().await, stage.tried()), (before, tried));
 }
 
 #[tokio::test]
@@ -206,12 +181,9 @@ async fn stw_13_what_comes_with_words_under_a_card_counts() {
     stage.chat(CLAIM).await;
     let mut request = chat("w2", "日期昨天").on("2026-02-24");
     request.beside.attachments = vec!["b.pdf".into()];
-    request.beside.context = json!({ "category": "meals" })
-        .as_object()
-        .cloned()
-        .unwrap_or_default();
+    request.beside.context = fields(&json!({ "category": "meals" }));
     let changed = say(&stage, request).await;
-    let shown = &changed["pending_interrupt"]["prompt"]["call"]["arguments"];
+    let shown = asked_fields(&changed);
     assert_eq!(shown["expense_date"], "2026-02-23", "{changed}");
     assert_eq!(shown["attachments"], json!(["b.pdf"]), "{changed}");
     assert_eq!(shown["category"], "meals", "{changed}");
@@ -219,12 +191,8 @@ async fn stw_13_what_comes_with_words_under_a_card_counts() {
     let mut request = chat("w3", "好的").under(stage.shown().await);
     request.beside.attachments = vec!["c.pdf".into()];
     let changed = say(&stage, request).await;
-    let shown = &changed["pending_interrupt"]["prompt"]["call"]["arguments"];
-    assert_eq!(
-        (shown["attachments"].clone(), stage.tried()),
-        (json!(["c.pdf"]), 0),
-        "{changed}"
-    );
+    assert_eq!(asked_fields(&changed)["attachments"], json!(["c.pdf"]));
+    assert_eq!(stage.tried(), 0);
 }
 
 #[test]

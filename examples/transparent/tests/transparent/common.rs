@@ -94,7 +94,7 @@ impl Home {
 
     /// Creates an agent over this store.
     pub(crate) fn over(
-        store: WorldStore,
+        store: impl Into<Arc<WorldStore>>,
         model: Option<Arc<dyn ChatModel>>,
         adjust: impl Fn(Workspace) -> Workspace + Send + Sync + 'static,
     ) -> Self {

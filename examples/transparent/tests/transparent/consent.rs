@@ -1,23 +1,18 @@
 //! K35 for this agent: in spite of arbitrary requests and crashes no job is created without a
 //! person's consent.
-use std::{
-    future::ready,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::sync::Arc;
 
 use crate::common::Home;
 use async_trait::async_trait;
-use axum::Router;
 use fugato::{
     BoxError,
     axum::{AgentRoutes, AllowAll},
     cron::Job,
-    sqlite::{SqliteLog, SqliteOptions, Synchronous, rusqlite::Connection},
+    sqlite::SqliteLog,
 };
 use fugato_testkit::{
     TestProgram,
-    consent::{ConsentSim, ConsentWorld, ServedProgram, TestRequest, TestResponse, WorldStore},
+    consent::{ConsentSim, ConsentWorld, Endpoints, ServedProgram, WorldStore},
     log::Failure,
 };
 use futures::{FutureExt as _, future::BoxFuture};
@@ -25,49 +20,27 @@ use serde_json::{Value, json};
 use transparent::{open::jobs, served::ServedTransparent};
 
 /// The agent over a folder with the sample.
-struct ServedProcess {
-    home: Home,
-    router: Mutex<Router>,
-}
-
-fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
-    of.lock().unwrap_or_else(PoisonError::into_inner)
-}
+struct ServedProcess(Home);
 
 impl ServedProcess {
-    fn new(store: WorldStore) -> Self {
-        Self {
-            home: Home::over(store, None, |desk| desk),
-            router: Mutex::default(),
-        }
-    }
-
-    /// The same over a file.
-    fn on_file() -> Result<Self, BoxError> {
-        let store = WorldStore::in_file(|path, clock| {
-            let options = SqliteOptions::default().clock(move || clock.now());
-            SqliteLog::open_with(path, options.synchronous(Synchronous::Normal))
-        });
-        Ok(Self::new(store?))
+    #[expect(clippy::unnecessary_wraps, reason = "a world may have none")]
+    fn new(store: Arc<WorldStore>) -> Result<Self, BoxError> {
+        Ok(Self(Home::over(store, None, |desk| desk)))
     }
 }
 
 #[async_trait]
 impl ConsentWorld for ServedProcess {
-    async fn restart(&self) -> Result<(), BoxError> {
-        self.home.reopen().await;
-        let served = ServedTransparent::new(self.home.runner(), None);
-        *lock(&self.router) = AgentRoutes::new(served).authenticate(AllowAll).router();
-        Ok(())
-    }
-
-    async fn send(&self, _: &str, request: TestRequest) -> TestResponse {
-        let router = lock(&self.router).clone();
-        request.call(router).await
+    async fn restart(&self) -> Result<Endpoints, BoxError> {
+        self.0.reopen().await;
+        let served = ServedTransparent::new(self.0.runner(), None);
+        Ok(Endpoints::of(
+            AgentRoutes::new(served).authenticate(AllowAll).router(),
+        ))
     }
 
     async fn writes(&self) -> Vec<Value> {
-        let jobs = self.home.deps.jobs.all().await.unwrap();
+        let jobs = self.0.deps.jobs.all().await.unwrap();
         jobs.iter().map(shown).collect()
     }
 
@@ -91,29 +64,11 @@ impl ConsentWorld for ServedProcess {
     fn edits(&self) -> Vec<String> {
         vec!["每天7:30提醒我喝水".into(), "有哪些定时任务".into()]
     }
-
-    fn turn(&self) -> Duration {
-        self.home.store().turn()
-    }
 }
 
 fn shown(job: &Job) -> Value {
     let wish = &job.wish;
     json!([wish.schedule, wish.task, wish.once])
-}
-
-/// Lets the leases of the processes that died expire, as if ten seconds had passed.
-fn expire(program: &TestProgram) -> BoxFuture<'_, Result<(), BoxError>> {
-    let threads = program.path("transparent-data/threads.db");
-    let expired = || -> Result<(), BoxError> {
-        if threads.exists() {
-            let opened = Connection::open(threads)?;
-            opened.busy_timeout(Duration::from_secs(5))?;
-            opened.execute("UPDATE thread SET lease_until = 0", [])?;
-        }
-        Ok(())
-    };
-    ready(expired()).boxed()
 }
 
 fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
@@ -124,30 +79,27 @@ fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
 
 #[tokio::test]
 async fn k35_no_job_is_made_without_a_consent() -> Result<(), Failure> {
-    let home = || Ok::<_, Failure>(ServedProcess::new(WorldStore::in_memory()));
-    let report = ConsentSim::new(home).steps(14).run().await?;
-    report.assert_tried();
+    let sim = ConsentSim::new(ServedProcess::new).steps(14);
+    sim.run().await?.assert_tried();
     Ok(())
 }
 
 #[tokio::test]
 async fn k35_nor_over_a_file() -> Result<(), Failure> {
-    let sim = ConsentSim::new(ServedProcess::on_file)
-        .cases(50)
-        .seed(20_000);
-    let report = sim.steps(14).run().await?;
+    let sim = ConsentSim::new(ServedProcess::new).over(WorldStore::in_sqlite);
+    let report = sim.cases(50).seed(20_000).steps(14).run().await?;
     report.assert_tried();
     Ok(())
 }
 
 #[tokio::test]
 async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
-    let processes = || {
-        let program = TestProgram::new(env!("CARGO_BIN_EXE_transparent"));
-        let like = ServedProcess::new(WorldStore::in_memory());
-        Ok::<_, BoxError>(ServedProgram::new(like, (program, &[]), expire, written))
+    let processes = |store| {
+        let program = (TestProgram::new(env!("CARGO_BIN_EXE_transparent")), &[][..]);
+        ServedProcess::new(store)
+            .map(|like| ServedProgram::new(like, program, "transparent-data/threads.db", written))
     };
-    let report = ConsentSim::new(processes).cases(8).run().await?;
-    report.assert_tried();
+    let sim = ConsentSim::new(processes).cases(8);
+    sim.run().await?.assert_tried();
     Ok(())
 }

@@ -83,48 +83,27 @@ async fn trn_12_trn_13_trn_14_the_reference_run_over_a_socket() -> TestResult {
     let named = ORDER.map(|told| told.split(' ').next().unwrap_or_default());
     assert_eq!(names(&heard), named);
     let of = |name: &str| {
-        heard
-            .iter()
-            .find(|envelope| envelope["event"] == name)
-            .map(|envelope| &envelope["data"])
+        let mut heard = heard.iter();
+        let envelope = heard.find(|envelope| envelope["event"] == name);
+        &envelope.expect("it is told")["data"]
     };
-    assert_eq!(
-        of("user_input").map(|data| &data["content"]),
-        Some(&json!(WISH))
-    );
-    assert_eq!(
-        of("planning")
-            .and_then(|data| data["steps"].as_array())
-            .map(Vec::len),
-        Some(2)
-    );
-    assert_eq!(of("rag_query"), Some(&json!({ "query": "项目计划书" })));
-    assert!(
-        of("rag_result")
-            .is_some_and(|data| data["results"].is_array() && data["scores"].is_array())
-    );
-    let call = of("tool_call").ok_or("a call")?;
-    assert_eq!(
-        (&call["name"], &call["params"]["days"]),
-        (&json!("list_files"), &json!(14))
-    );
-    let result = of("tool_result").ok_or("a result")?;
+    assert_eq!(of("user_input")["content"], WISH);
+    assert_eq!(of("planning")["steps"].as_array().map(Vec::len), Some(2));
+    assert_eq!(of("rag_query"), &json!({ "query": "项目计划书" }));
+    let found = of("rag_result");
+    assert!(found["results"].is_array() && found["scores"].is_array());
+    let call = of("tool_call");
+    assert_eq!(call["name"], "list_files");
+    assert_eq!(call["params"]["days"], 14);
+    let result = of("tool_result");
     assert_eq!(result["success"], true);
     assert_contains(&result["output"], "plan_v1.md");
-    assert!(of("final_answer").is_some_and(|data| {
-        data["content"]
-            .as_str()
-            .is_some_and(|text| text.contains("draft.docx"))
-    }));
+    assert_contains(&of("final_answer")["content"], "draft.docx");
     // An unusable message is reported, and the conversation goes on.
     ask(&mut socket, "  ").await?;
     let refused = until(&mut socket, "error").await?;
-    assert_eq!(
-        refused
-            .last()
-            .map(|envelope| &envelope["data"]["recoverable"]),
-        Some(&json!(true))
-    );
+    let refused = refused.last().ok_or("an error")?;
+    assert_eq!(refused["data"]["recoverable"], true);
     say(&mut socket, &json!({ "event": "ping" })).await?;
     until(&mut socket, "pong").await?;
     Ok(())
@@ -139,11 +118,8 @@ async fn trn_w4_trn_13_who_comes_back_misses_nothing_and_an_interrupt_is_answere
     let live = until(&mut socket, "final_answer").await?;
     drop(socket);
     let (mut socket, _) = connect_async(&url).await?;
-    say(
-        &mut socket,
-        &json!({ "event": "resume", "data": { "after": 0 } }),
-    )
-    .await?;
+    let resume = json!({ "event": "resume", "data": { "after": 0 } });
+    say(&mut socket, &resume).await?;
     let again = until(&mut socket, "final_answer").await?;
     let told = |heard: &[Value]| -> Vec<(Value, Value)> {
         let plain = |envelope: &Value| {

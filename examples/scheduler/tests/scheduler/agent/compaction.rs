@@ -1,6 +1,7 @@
 //! Summaries replace long conversations and long work, or leave them unchanged.
 use std::sync::Arc;
 
+use expect_test::expect;
 use fugato::{
     agent::memory::{CompactionStatistics, compactions},
     llm::{ChatRequest, ModelError, ModelErrorKind},
@@ -8,7 +9,7 @@ use fugato::{
     state::{Compaction, ConversationUpdate, Message, ToolCall},
     stream::EventKind,
 };
-use fugato_testkit::{Scripted, ScriptedReply as Said, consent::WorldStore};
+use fugato_testkit::{Scripted, ScriptedReply as Said, assert_contains, consent::WorldStore};
 use scheduler::{
     agent::{CompactedHistory, Request, Update},
     calendar::Lang,
@@ -76,12 +77,7 @@ fn request() -> Request {
 /// Returns the model requests of the stages with this name.
 fn asked(stage: &Talk, name: &str) -> Vec<ChatRequest> {
     let mut asked = stage.model.requests();
-    asked.retain(|request| {
-        request
-            .metadata
-            .get("stage")
-            .is_some_and(|stage| *stage == name)
-    });
+    asked.retain(|request| request.metadata["stage"] == name);
     asked
 }
 
@@ -118,10 +114,8 @@ async fn sch_116_a_long_conversation_is_summed_up_once_and_for_good() {
     let done = &compacted.conversation;
     assert_eq!((&*done.summary, done.upto), (SUMMARY, 6));
     assert_eq!(wanted.state().conversation.history[..8], turns());
-    assert_eq!(
-        wanted.statuses()[1..4],
-        ["executing", "context_compact_start", "context_compact_done"]
-    );
+    let statuses = ["executing", "context_compact_start", "context_compact_done"];
+    assert_eq!(wanted.statuses()[1..4], statuses);
     let [compact] = &asked(&first, "compact")[..] else {
         panic!("one summary is asked for");
     };
@@ -129,14 +123,9 @@ async fn sch_116_a_long_conversation_is_summed_up_once_and_for_good() {
     let [only] = &statistics(&first).await[..] else {
         panic!("one summary is kept in the log");
     };
-    assert_eq!(
-        (&*only.part, only.upto, &only.failure),
-        ("conversation", 6, &None)
-    );
-    assert!(
-        only.tokens_before > 36_000 && only.tokens_after < 20,
-        "{only:?}"
-    );
+    let told = (&*only.part, only.upto, &only.failure);
+    assert_eq!(told, ("conversation", 6, &None));
+    assert!(only.tokens_before > 36_000 && only.tokens_after < 20);
 
     // Another process continues the thread.
     let second = stage(&store, [says(&ends("done")), says(&json!("Done."))]);
@@ -218,35 +207,32 @@ async fn sch_116_a_failure_leaves_the_text_and_is_not_tried_for_ever() {
     let stage = stage(&store, script);
     let scene = ask(&stage, &turns(), request().always_execute()).await;
     assert!(scene.is_finished(), "{:?}", scene.end);
-    assert_eq!(
-        scene.state().compacted,
-        CompactedHistory {
-            conversation_failures: 2,
-            ..CompactedHistory::default()
-        }
-    );
+    let failed = CompactedHistory {
+        conversation_failures: 2,
+        ..CompactedHistory::default()
+    };
+    assert_eq!(scene.state().compacted, failed);
     assert_eq!(statuses(&scene).len(), 4);
     let failed = statistics(&stage).await;
     assert_eq!(failed.len(), 2);
-    assert!(failed.iter().all(|one| one.failure.is_some()));
-    assert!(
-        failed
-            .iter()
-            .all(|one| one.tokens_after == one.tokens_before)
-    );
+    for one in failed {
+        assert!(one.failure.is_some());
+        assert_eq!(one.tokens_after, one.tokens_before);
+    }
     let execute = asked(&stage, "execute");
     assert_eq!(execute.len(), 3);
-    assert!(
-        execute
-            .iter()
-            .all(|request| told(request).contains("turn 0:"))
-    );
+    for request in execute {
+        assert_contains(&told(&request), "turn 0:");
+    }
 
     // The next run tries again.
-    for said in [task(), plan(["Place it"])] {
-        stage.says(&said);
+    for said in [
+        says(&task()),
+        says(&plan(["Place it"])),
+        Said::text(SUMMARY),
+    ] {
+        stage.model.push(said);
     }
-    stage.model.push(Said::text(SUMMARY));
     for said in [
         look("get_overview", json!({})),
         ends("done"),
@@ -270,25 +256,16 @@ async fn sch_116_its_statuses_are_in_the_language_of_the_person() {
         let stage = stage(&Arc::new(WorldStore::in_memory()), script);
         ask(&stage, &turns(), request().in_lang(lang)).await;
         let scene = stage.approve().await;
-        statuses(&scene)
-            .into_iter()
-            .map(|(code, summary)| format!("{code}: {summary}"))
-            .collect::<Vec<_>>()
+        let told = statuses(&scene).into_iter();
+        let told = told.map(|(code, summary)| format!("{code}: {summary}"));
+        told.collect::<Vec<_>>().join("\n")
     };
-    assert_eq!(
-        told(Lang::En).await,
-        [
-            "context_compact_start: summing up what came before",
-            "context_compact_done: what came before was summed up"
-        ]
-    );
-    assert_eq!(
-        told(Lang::Zh).await,
-        [
-            "context_compact_start: 正在整理先前的内容",
-            "context_compact_done: 先前的内容整理完毕"
-        ]
-    );
+    expect![[r"
+        context_compact_start: summing up what came before
+        context_compact_done: what came before was summed up
+        context_compact_start: 正在整理先前的内容
+        context_compact_done: 先前的内容整理完毕"]]
+    .assert_eq(&[told(Lang::En).await, told(Lang::Zh).await].join("\n"));
 }
 
 #[tokio::test]
@@ -310,8 +287,6 @@ async fn sch_116_nothing_is_summed_up_without_a_model_or_need() {
     // Three of the four turns have less than half of the tokens.
     ask(&short, &turns()[..6], request()).await;
     let scene = short.approve().await;
-    assert_eq!(
-        (card(&scene).kind.as_str(), statuses(&scene)),
-        ("confirm", vec![])
-    );
+    assert_eq!(card(&scene).kind, "confirm");
+    assert_eq!(statuses(&scene), []);
 }

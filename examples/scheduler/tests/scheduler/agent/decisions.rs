@@ -10,7 +10,7 @@ use fugato::{
     state::{Role, ThreadId},
     store::MemoryLog,
 };
-use fugato_testkit::{Scripted, assert_contains};
+use fugato_testkit::{Scripted, assert_contains, assert_lacks};
 use scheduler::{
     agent::{
         CardAction, CardReply, Phase, QuestionTopic, ROUGH_BUILD_DONE, Request, TerminalStatus,
@@ -40,6 +40,16 @@ async fn play(script: impl IntoIterator<Item = Value>) -> (Talk, Turn) {
     let stage = Talk::new(begin.into_iter().chain(script));
     let scene = stage.request(always()).await;
     (stage, scene)
+}
+
+/// Returns the text of the last request to the model.
+fn last(stage: &Talk) -> String {
+    told(stage.model.requests().last().unwrap())
+}
+
+/// Returns the code of the outcome.
+fn code(scene: &Turn) -> &str {
+    &scene.state().run.outcome.as_ref().unwrap().code
 }
 
 /// Returns an agent without a model.
@@ -78,24 +88,18 @@ impl ScheduleProvider for Counting {
 #[tokio::test]
 async fn sch_17_the_schedule_is_loaded_once_with_its_original() {
     let loads = Arc::new(AtomicUsize::new(0));
-    let script = [
+    let model = Scripted::new([
         task(),
         plan(["Look"]),
         look("get_overview", json!({})),
         place(FIRST, 1, 3),
         asking(),
-    ];
-    let model = Scripted::new(script);
-    let deps = Deps::new()
-        .unwrap()
-        .provider(Counting(loads.clone()))
-        .mind(strict(model.clone()));
-    let stage = Talk::with(&deps, model);
+    ]);
+    let deps = Deps::new().unwrap().provider(Counting(loads.clone()));
+    let stage = Talk::with(&deps.mind(strict(model.clone())), model);
     let asked = stage.say("Look").await;
-    assert_eq!(
-        (loads.load(Ordering::Relaxed), &asked.state().schedule),
-        (0, &None)
-    );
+    assert_eq!(loads.load(Ordering::Relaxed), 0);
+    assert_eq!(asked.state().schedule, None);
     stage.approve().await;
     let scene = stage.approve().await;
     assert_eq!(loads.load(Ordering::Relaxed), 1);
@@ -116,17 +120,14 @@ async fn writing(rest: impl IntoIterator<Item = Value>) -> Talk {
 async fn sch_21_an_accepted_call_runs_without_the_model() {
     let stage = writing([asking()]).await;
     let wanted = stage.state().await.wanted.unwrap();
-    assert_eq!(
-        (wanted.call.name.as_str(), wanted.accepted),
-        ("place", false)
-    );
+    assert_eq!((&*wanted.call.name, wanted.accepted), ("place", false));
     let seen = stage.model.requests().len();
     let scene = stage.approve().await;
     assert_eq!(lies(scene.state(), FIRST), [Slot::new(1, 3, 4)]);
     assert_eq!(scene.state().wanted, None);
     // The one request after it already knew the result.
     assert_eq!(stage.model.requests().len(), seen + 1);
-    assert!(told(stage.model.requests().last().unwrap()).contains("placed task 3"));
+    assert_contains(&last(&stage), "placed task 3");
     assert_paired(scene.state());
 }
 
@@ -137,11 +138,7 @@ async fn sch_23_resuming_asks_no_model() {
     let id = stage.card().id.to_string();
     let wire = json!({ "interaction_id": id, "type": "confirm", "action": "reject" });
     let resume: CardAnswer = serde_json::from_value(wire).unwrap();
-    let run = stage
-        .service()
-        .resume(stage.thread(), &resume, "not now")
-        .unwrap();
-    let scene = stage.follow(run).await;
+    let scene = stage.resume(&resume, "not now").await;
     // Only the next decision asks the model: the script is over, and it says which call it was.
     assert_contains(&scene.error(), "call 4 of a script with 3 replies");
     assert_eq!(stage.model.requests().len(), before + 1);
@@ -155,34 +152,20 @@ async fn sch_23_resuming_asks_no_model() {
 #[tokio::test]
 async fn sch_25_a_reason_becomes_the_message_of_the_user() {
     let stage = writing([asking()]).await;
-    let scene = stage
-        .answer(CardReply::reject(Some("Not on Mondays.".into())))
-        .await;
-    let history = &scene.state().conversation.history;
-    let last = history
-        .iter()
-        .rfind(|message| message.role == Role::User)
-        .unwrap();
-    assert_eq!(last.content, "Not on Mondays.");
-    assert!(told(stage.model.requests().last().unwrap()).contains("Not on Mondays."));
+    let rejected = CardReply::reject(Some("Not on Mondays.".into()));
+    let scene = stage.answer(rejected).await;
+    let mut history = scene.state().conversation.history.iter();
+    let said = history.rfind(|message| message.role == Role::User);
+    assert_eq!(said.unwrap().content, "Not on Mondays.");
+    assert_contains(&last(&stage), "Not on Mondays.");
 }
 
 #[tokio::test]
 async fn sch_26_always_execute_asks_nothing() {
     let (_, scene) = play([place(FIRST, 1, 3), ends("done"), json!("Done.")]).await;
     assert!(scene.is_finished(), "{:?}", scene.end);
-    assert_eq!(
-        scene.statuses(),
-        [
-            "accepted",
-            "planning",
-            "plan_auto_confirmed",
-            "executing",
-            "executing",
-            "summarizing",
-            "done"
-        ]
-    );
+    let statuses = "accepted planning plan_auto_confirmed executing executing summarizing done";
+    assert_eq!(scene.statuses().join(" "), statuses);
     assert_eq!(lies(scene.state(), FIRST), [Slot::new(1, 3, 4)]);
 }
 
@@ -223,17 +206,11 @@ async fn sch_43_each_action_of_execution_leads_on() {
         "abort": { "code": "exam_is_today", "user_message": "The exam is today." },
     });
     let (_, scene) = play([abort, json!("Sorry.")]).await;
-    let outcome = scene.state().run.outcome.clone().unwrap();
-    assert_eq!(
-        (outcome.status, &*outcome.code),
-        (TerminalStatus::Aborted, "exam_is_today")
-    );
-    let said = scene.state().conversation.history.iter();
-    assert_eq!(
-        said.filter(|message| message.content.contains("I give up"))
-            .count(),
-        0
-    );
+    let outcome = scene.state().run.outcome.as_ref().unwrap();
+    let ended = (outcome.status, &*outcome.code);
+    assert_eq!(ended, (TerminalStatus::Aborted, "exam_is_today"));
+    let mut said = scene.state().conversation.history.iter();
+    assert!(said.all(|message| !message.content.contains("I give up")));
     assert_eq!(scene.output().unwrap()["code"], "exam_is_today");
 }
 
@@ -259,21 +236,15 @@ async fn sch_44_execution_without_a_step_is_an_error() {
 
 #[tokio::test]
 async fn sch_48_words_with_a_context_call_are_dropped() {
-    let mut more = look(
-        "context_tools_add",
-        json!({ "domain": "schedule", "packs": ["detail_read"], "mode": "merge" }),
-    );
+    let packs = json!({ "domain": "schedule", "packs": ["detail_read"], "mode": "merge" });
+    let mut more = look("context_tools_add", packs);
     more["speak"] = json!("I fetch another tool.");
     let mut seen = look("query_range", json!({ "day": 1 }));
     seen["speak"] = json!("I look at Monday.");
     let (_, scene) = play([more, seen, asking()]).await;
     assert_eq!(scene.texts(), ["Here is the plan.", "I look at Monday."]);
-    let history = &scene.state().conversation.history;
-    assert!(
-        history
-            .iter()
-            .all(|message| !message.content.contains("another tool"))
-    );
+    let mut history = scene.state().conversation.history.iter();
+    assert!(history.all(|message| !message.content.contains("another tool")));
     assert_eq!(scene.tools().len(), 2);
 }
 
@@ -290,11 +261,9 @@ async fn sch_50_a_step_needs_evidence() {
     .await;
     let corrections = refusals(&scene);
     assert_eq!(corrections.len(), 2);
-    assert!(
-        corrections
-            .iter()
-            .all(|told| told.contains("nothing shows that this step is done"))
-    );
+    for told in corrections {
+        assert_contains(&told, "nothing shows that this step is done");
+    }
     assert_eq!(scene.state().plan.current, 1);
 }
 
@@ -306,12 +275,8 @@ fn cramped() -> ScheduleState {
         class.excluded_slots = vec![1, 2, 3, 4, 5];
     }
     for id in [FIRST, SECOND] {
-        let task = schedule
-            .tasks
-            .iter_mut()
-            .find(|task| task.state_id == id)
-            .unwrap();
-        task.duration = 8;
+        let mut tasks = schedule.tasks.iter_mut();
+        tasks.find(|task| task.state_id == id).unwrap().duration = 8;
     }
     schedule.tasks.retain(|task| {
         ![GYM, CHOIR].contains(&task.state_id) && task.slots.iter().all(|slot| slot.day == 1)
@@ -322,29 +287,20 @@ fn cramped() -> ScheduleState {
 #[tokio::test]
 async fn sch_52_an_infeasible_schedule_asks_with_four_options() {
     let begin = [task(), plan(["First"]), look("analyze_health", json!({}))];
-    let stage = Talk::about(
-        cramped(),
-        begin.into_iter().chain([
-            place(FIRST, 1, 3),
-            ends("done"),
-            asking(),
-            ends("done"),
-            json!("Closed."),
-        ]),
-    );
+    let then = [place(FIRST, 1, 3), ends("done"), asking(), ends("done")];
+    let script = begin.into_iter().chain(then).chain([json!("Closed.")]);
+    let stage = Talk::about(cramped(), script);
     let scene = stage.request(always()).await;
     let corrections = refusals(&scene);
     assert_eq!(corrections.len(), 2, "a write and an end: {corrections:?}");
-    for option in [
+    let options = [
         "extend the window",
         "relax constraints",
         "reduce the scope",
         "accept the risk and close",
-    ] {
-        assert!(
-            corrections.iter().all(|told| told.contains(option)),
-            "{corrections:?}"
-        );
+    ];
+    for told in corrections {
+        assert_contains(&told, options);
     }
     // The person decides; then the agent may close.
     let done = stage.answer(CardReply::text("close it")).await;
@@ -352,86 +308,49 @@ async fn sch_52_an_infeasible_schedule_asks_with_four_options() {
 
     // A rule asks the same, with all four options.
     let stage = by_rule(cramped());
-    let asked = stage
-        .request(Request::new("rearrange everything").classes([1]))
-        .await;
+    let asked = stage.say("rearrange everything").await;
     assert_eq!(card(&asked).topic, QuestionTopic::AskUser);
-    assert!(
-        ["(1)", "(2)", "(3)", "(4)"]
-            .iter()
-            .all(|n| card(&asked).summary.contains(n))
-    );
+    assert_contains(&card(&asked).summary, ["(1)", "(2)", "(3)", "(4)"]);
     let ended = stage.answer(CardReply::text("4")).await;
-    assert_eq!(
-        ended.state().run.outcome.as_ref().unwrap().code,
-        "infeasible"
-    );
+    assert_eq!(code(&ended), "infeasible");
 }
 
 #[tokio::test]
 async fn sch_64_a_draft_is_refined_unless_unwanted() {
-    let stage = by_rule(week());
-    let asked = stage
-        .request(Request::new("place everything").classes([1]))
-        .await;
-    assert!(
-        asked.statuses().contains(&"rough_build_done"),
-        "{:?}",
-        asked.end
-    );
-    assert_eq!(card(&asked).topic, QuestionTopic::Schedule);
-    let agent = asked.state();
-    assert!(agent.run.unsaved && agent.conversation.pinned(ROUGH_BUILD_DONE).is_some());
-    let status = |scene: &Turn, id| {
-        scene
-            .state()
-            .schedule
-            .as_ref()
-            .unwrap()
-            .task(id)
-            .unwrap()
-            .status
+    use PlacementStatus::{Existing, Suggested};
+    let now = |scene: &Turn, id| {
+        let agent = scene.state();
+        let task = agent.schedule.as_ref().unwrap().task(id).unwrap();
+        (task.status, agent.run.unsaved)
     };
-    assert_eq!(status(&asked, FIRST), PlacementStatus::Suggested);
-    let kept = stage.approve().await;
-    assert_eq!(
-        (status(&kept, FIRST), kept.state().run.unsaved),
-        (PlacementStatus::Existing, false)
-    );
-
     let stage = by_rule(week());
-    let draft = stage
-        .request(Request::new("place everything, draft only").classes([1]))
-        .await;
+    let asked = stage.say("place everything").await;
+    assert!(asked.statuses().contains(&"rough_build_done"));
+    assert_eq!(card(&asked).topic, QuestionTopic::Schedule);
+    let pinned = asked.state().conversation.pinned(ROUGH_BUILD_DONE);
+    assert!(pinned.is_some());
+    assert_eq!(now(&asked, FIRST), (Suggested, true));
+    assert_eq!(now(&stage.approve().await, FIRST), (Existing, false));
+
+    let draft = by_rule(week()).say("place everything, draft only").await;
     assert!(draft.is_finished());
-    assert!(
-        draft.statuses().contains(&"rough_build_done_no_refine"),
-        "{:?}",
-        draft.end
-    );
-    assert_eq!(
-        (status(&draft, SECOND), draft.state().run.unsaved),
-        (PlacementStatus::Suggested, true)
-    );
+    let statuses = draft.statuses();
+    assert!(statuses.contains(&"rough_build_done_no_refine"));
+    assert_eq!(now(&draft, SECOND), (Suggested, true));
 }
 
 #[tokio::test]
 async fn sch_63_what_cannot_be_placed_aborts_with_its_code() {
     let mut no_window = week();
     no_window.window.days.clear();
-    for (schedule, code) in [
+    for (schedule, expected) in [
         (no_window, "rough_build_window_missing"),
         (cramped(), "rough_build_pending_remaining"),
     ] {
-        let stage = by_rule(schedule);
-        let scene = stage
-            .request(Request::new("place everything").classes([1]))
-            .await;
-        let outcome = scene.state().run.outcome.clone().unwrap();
-        assert_eq!(
-            (outcome.status, &*outcome.code),
-            (TerminalStatus::Aborted, code)
-        );
+        let scene = by_rule(schedule).say("place everything").await;
+        let outcome = scene.state().run.outcome.as_ref().unwrap();
+        assert_eq!(outcome.status, TerminalStatus::Aborted);
+        assert_eq!(code(&scene), expected);
         assert!(scene.statuses().contains(&"rough_build_failed"));
         assert_eq!(scene.state().conversation.pinned(ROUGH_BUILD_DONE), None);
     }
@@ -440,20 +359,13 @@ async fn sch_63_what_cannot_be_placed_aborts_with_its_code() {
 #[tokio::test]
 async fn a_rule_ends_when_its_draft_is_rejected() {
     let stage = by_rule(week());
-    stage
-        .request(Request::new("place everything").classes([1]))
-        .await;
+    stage.say("place everything").await;
     let ended = stage.reject().await;
     assert!(ended.is_finished(), "{:?}", ended.end);
-    assert_eq!(
-        ended.state().run.outcome.as_ref().unwrap().code,
-        "schedule_refused"
-    );
+    assert_eq!(code(&ended), "schedule_refused");
     assert!(ended.state().run.unsaved);
     // The next request can take it up again.
-    let again = stage
-        .request(Request::new("rearrange everything").classes([1]))
-        .await;
+    let again = stage.say("rearrange everything").await;
     assert_eq!(card(&again).topic, QuestionTopic::Schedule);
 }
 
@@ -461,36 +373,23 @@ async fn a_rule_ends_when_its_draft_is_rejected() {
 async fn sch_c6_a_finished_run_leaves_a_thread_that_goes_on() {
     let (stage, scene) = play([place(FIRST, 1, 3), ends("done"), json!("Done.")]).await;
     assert!(scene.is_finished());
-    for said in [
-        task(),
-        plan(["Other"]),
-        call("confirm", "unplace", json!({ "task_id": FIRST })),
-        ends("done"),
-        json!("Undone."),
-    ] {
-        stage.says(&said);
+    let undo = call("confirm", "unplace", json!({ "task_id": FIRST }));
+    let undone = [undo, ends("done"), json!("Undone.")];
+    for said in [task(), plan(["Other"])].iter().chain(&undone) {
+        stage.says(said);
     }
     let next = stage.request(always()).await;
     assert!(next.is_finished(), "{:?}", next.end);
     let agent = next.state();
-    assert_eq!(
-        (agent.phase, lies(agent, FIRST), agent.plan.steps.len()),
-        (Phase::Done, vec![], 1)
-    );
+    assert_eq!((agent.phase, agent.plan.steps.len()), (Phase::Done, 1));
+    assert_eq!(lies(agent, FIRST), []);
     // The earlier messages are still known, but their loop has left the working area.
-    let seen = &stage.model.requests()[stage.model.requests().len() - 2];
-    assert!(
-        !seen.messages[2].content.contains("[call-1]"),
-        "{}",
-        seen.messages[2].content
+    let requests = stage.model.requests();
+    assert_lacks(
+        &requests[requests.len() - 2].messages[2].content,
+        "[call-1]",
     );
-    assert_eq!(
-        agent
-            .conversation
-            .history
-            .iter()
-            .filter(|m| m.role == Role::User)
-            .count(),
-        2
-    );
+    let history = agent.conversation.history.iter();
+    let words = history.filter(|message| message.role == Role::User);
+    assert_eq!(words.count(), 2);
 }

@@ -1,6 +1,5 @@
 //! The draft that a person sees before anything is kept.
 
-use fugato_testkit::Scripted;
 use scheduler::{
     agent::{QuestionTopic, Request},
     schedule::{
@@ -8,7 +7,7 @@ use scheduler::{
     },
 };
 
-use crate::common::{Talk, card, deps, term};
+use crate::common::{Talk, card, term};
 
 /// Returns three demanding subjects, a dozen items each, in two weeks whose mornings are full.
 fn exams() -> ScheduleState {
@@ -36,7 +35,7 @@ async fn sch_64_a_refined_draft_is_polished_before_it_is_shown() {
         Quality::of(&state)
     };
     assert!(drafted.extra_switches > 0, "{drafted:?}");
-    let stage = Talk::with(&deps(exams()), Scripted::new([] as [&str; 0]));
+    let stage = Talk::by_rule(exams());
     let request = Request::new("Plan my weeks: place everything.").classes([1, 2, 3]);
     let shown = stage.request(request).await;
     assert_eq!(card(&shown).topic, QuestionTopic::Schedule);
@@ -60,7 +59,7 @@ async fn sch_64_a_refined_draft_is_polished_before_it_is_shown() {
 
 #[tokio::test]
 async fn sch_64_a_draft_that_is_wanted_as_it_is_is_not_polished() {
-    let stage = Talk::with(&deps(exams()), Scripted::new([] as [&str; 0]));
+    let stage = Talk::by_rule(exams());
     let request = Request::new("Place everything, draft only").classes([1, 2, 3]);
     let shown = stage.request(request).await;
     let schedule = shown.state().schedule.clone().expect("a schedule");

@@ -1,8 +1,6 @@
 //! Calls by hand.
-use fugato_testkit::assert_contains;
-
 use fugato::stream::ToolStatus;
-use fugato_testkit::Scripted;
+use fugato_testkit::{Scripted, assert_contains, assert_starts_with};
 use scheduler::{
     agent::{CardAction, CardReply, Phase, QuestionTopic, Request},
     contract::Call,
@@ -36,8 +34,7 @@ async fn an_item_is_moved_by_hand_without_asking_anybody() {
     assert_eq!(scene.tools(), [("move", ToolStatus::Ok)]);
     assert_eq!(stage.model.requests().len(), 0);
     let agent = scene.state();
-    let schedule = agent.schedule.as_ref().expect("a schedule");
-    assert_eq!(schedule.task(GYM).unwrap().slots, [Slot::new(5, 3, 4)]);
+    assert_eq!(lies(agent, GYM), [Slot::new(5, 3, 4)]);
     assert_eq!((agent.phase, agent.wanted.clone()), (Phase::Done, None));
     // The call and its result are in the history like any other.
     let last = &agent.conversation.history;
@@ -51,15 +48,11 @@ async fn the_gates_hold_for_hands_too() {
     let (_, scene) = drag(call("move", &onto)).await;
     assert!(scene.is_finished());
     assert_ne!(scene.tools()[0].1, ToolStatus::Ok);
-    let schedule = scene.state().schedule.as_ref().expect("a schedule");
-    assert_eq!(schedule.task(GYM).unwrap().slots, [Slot::new(3, 1, 2)]);
-    assert!(scene.texts()[0].starts_with("That is not possible"));
+    assert_eq!(lies(scene.state(), GYM), [Slot::new(3, 1, 2)]);
+    assert_starts_with(&scene.texts()[0], "That is not possible");
     // An item that has no place is placed, and not moved.
-    let (_, scene) = drag(call(
-        "move",
-        &json!({ "task_id": FIRST, "new_day": 5, "new_slot_start": 3 }),
-    ))
-    .await;
+    let from = json!({ "task_id": FIRST, "new_day": 5, "new_slot_start": 3 });
+    let (_, scene) = drag(call("move", &from)).await;
     assert_ne!(scene.tools()[0].1, ToolStatus::Ok);
 }
 
@@ -94,7 +87,7 @@ async fn who_moves_an_item_in_place_of_answering_is_asked_anew() {
 
 #[tokio::test]
 async fn a_suggested_schedule_is_asked_about_as_it_is_after_a_move() {
-    let stage = Talk::with(&deps(week()), Scripted::new([] as [&str; 0]));
+    let stage = Talk::by_rule(week());
     let mut asked = stage.say("Plan my weeks: place everything.").await;
     while card(&asked).topic != QuestionTopic::Schedule {
         asked = stage.approve().await;
@@ -123,18 +116,14 @@ async fn who_moves_an_item_while_a_write_asks_is_followed_by_the_rest_of_the_pla
     assert_eq!(again.statuses(), ["resumed", "executing", "tool_confirm"]);
     assert_eq!(card(&again).topic, QuestionTopic::Tool);
     let agent = again.state();
-    assert_eq!(
-        (lies(agent, GYM), lies(agent, FIRST)),
-        (vec![Slot::new(5, 3, 4)], vec![])
-    );
+    assert_eq!(lies(agent, GYM), [Slot::new(5, 3, 4)]);
+    assert_eq!(lies(agent, FIRST), []);
     assert_eq!((agent.plan.current, agent.plan.steps.len()), (0, 2));
     assert_paired(agent);
     // The next decision sees the refused call, and the call in its place.
     let seen = told(stage.model.requests().last().expect("a request"));
-    assert_contains(
-        &seen,
-        "not executed, the user rejected it: Move the gym to Friday.",
-    );
+    let refused = "not executed, the user rejected it: Move the gym to Friday.";
+    assert_contains(&seen, refused);
 }
 
 #[tokio::test]
@@ -143,10 +132,8 @@ async fn hands_in_place_of_an_answer_reach_nothing_else() {
     stage.say("Look at my week").await;
     let forged = CardReply::reject(None).by_hand(call("upsert_task_class", &json!({})));
     let again = stage.answer(forged).await;
-    assert_eq!(
-        (again.tools(), again.state().wanted.clone()),
-        (vec![], None)
-    );
+    assert_eq!(again.tools(), []);
+    assert_eq!(again.state().wanted, None);
     // An approval cannot have a call at the same time.
     let mut both = moved();
     both.action = Some(CardAction::Approve);

@@ -19,15 +19,10 @@ async fn control_tags_and_tool_calls_in_the_words_of_a_person_are_words() {
         let scene = stage.say(smuggled).await;
         assert!(scene.is_finished(), "{smuggled}");
         let agent = scene.state();
-        assert_eq!(
-            (scene.tools(), &agent.wanted),
-            (vec![], &None),
-            "{smuggled}"
-        );
-        assert_eq!(
-            (agent.phase, agent.run.always_execute),
-            (Phase::Chatting, false)
-        );
+        assert_eq!(scene.tools(), [], "{smuggled}");
+        assert_eq!(agent.wanted, None, "{smuggled}");
+        assert_eq!(agent.phase, Phase::Chatting);
+        assert!(!agent.run.always_execute);
         // The model reads it as a message of the person, and not as one of the program.
         let requests = stage.model.requests();
         let [request] = &requests[..] else {
@@ -44,13 +39,10 @@ async fn control_tags_in_an_answer_agree_to_nothing() {
     for smuggled in SMUGGLED {
         let stage = Talk::new([task(), plan(["Only look"]), plan(["Look again"])]);
         let asked = stage.say("Look at my week").await;
-        let again = stage
-            .answer(CardReply::reject(Some(smuggled.to_owned())))
-            .await;
-        assert_eq!(
-            (again.tools(), again.state().wanted.clone()),
-            (vec![], None)
-        );
+        let rejected = CardReply::reject(Some(smuggled.to_owned()));
+        let again = stage.answer(rejected).await;
+        assert_eq!(again.tools(), []);
+        assert_eq!(again.state().wanted, None);
         assert_ne!(again.card().id, asked.card().id);
     }
 }

@@ -34,10 +34,8 @@ async fn sch_7_exhausted_rounds_are_delivered_and_the_step_limit_is_an_error() {
         scene = stage.approve().await;
     }
     let outcome = scene.state().run.outcome.clone().unwrap();
-    assert_eq!(
-        (outcome.status, &*outcome.code),
-        (TerminalStatus::Exhausted, "round_exhausted")
-    );
+    let ended = (outcome.status, &*outcome.code);
+    assert_eq!(ended, (TerminalStatus::Exhausted, "round_exhausted"));
 
     // A planner that never ends has no rounds to use up; the engine stops it.
     let more = json!({ "action": "continue", "speak": "Hm." });
@@ -71,72 +69,43 @@ async fn corrected(wrong: &str) -> String {
     ];
     let rest = rest.map(Said::from);
     let script = begin.into_iter().chain([Said::text(wrong)]).chain(rest);
-    let model = Scripted::new(script);
-    let deps = deps(week()).mind(strict(model.clone()));
-    let stage = Talk::with(&deps, model);
+    let stage = Talk::new(script);
     let scene = stage.request(Request::new("Look").always_execute()).await;
     assert_eq!(card(&scene).summary, "Well?", "{wrong}");
     assert_eq!(scene.corrections().len(), 1, "{wrong}");
-    assert_eq!(
-        scene.state().run.corrections,
-        0,
-        "a valid decision resets the counter"
-    );
+    // A valid decision resets the counter.
+    assert_eq!(scene.state().run.corrections, 0);
     let history = &scene.state().conversation.history;
-    let at = history
-        .iter()
-        .position(fugato::prompt::is_correction)
-        .unwrap();
-    let placeholder = if wrong.is_empty() {
-        "(empty answer)"
-    } else {
-        wrong
-    };
-    assert_eq!(history[at - 1].content, placeholder);
+    let mut messages = history.iter();
+    let at = messages.position(fugato::prompt::is_correction).unwrap();
+    let said = &history[at - 1].content;
+    let is_empty = wrong.is_empty();
+    assert_eq!(said, if is_empty { "(empty answer)" } else { wrong });
     assert_paired(scene.state());
     history[at].content.clone()
 }
 
 #[tokio::test]
 async fn sch_58_each_class_of_error_is_corrected() {
-    let call = |action, name, arguments| call(action, name, arguments).to_string();
+    let decides = |action: &str| json!({ "action": action }).to_string();
+    let finds = |arguments| call("continue", "find_free", arguments).to_string();
+    let asks = call("ask_user", "find_free", json!({})).to_string();
+    let unknown = call("continue", "conjure", json!({})).to_string();
+    let hidden = call("continue", "query_range", json!({ "day": 1 })).to_string();
     for (wrong, hint) in [
-        (
-            "I think we should look first.".to_owned(),
-            "no valid JSON object",
-        ),
-        (String::new(), "it is empty"),
-        ("[NEXT_PLAN]".to_owned(), "no valid JSON object"),
-        (json!({ "action": "explode" }).to_string(), "action"),
-        (json!({ "action": "next_plan" }).to_string(), "/goal_check"),
-        (json!({ "action": "confirm" }).to_string(), "/tool_call"),
-        (
-            call("ask_user", "find_free", json!({})),
-            "must not have a tool call",
-        ),
-        (
-            call("continue", "conjure", json!({})),
-            "there is no tool `conjure`",
-        ),
-        (
-            call("continue", "query_range", json!({ "day": 1 })),
-            "packs [\"detail_read\"]",
-        ),
-        (
-            call("continue", "find_free", json!({ "duration": "long" })),
-            "duration",
-        ),
-        (
-            call(
-                "continue",
-                "find_free",
-                json!({ "duration": 2, "colour": "red" }),
-            ),
-            "colour",
-        ),
+        ("I think we should look first.", "no valid JSON object"),
+        ("", "it is empty"),
+        ("[NEXT_PLAN]", "no valid JSON object"),
+        (&decides("explode"), "action"),
+        (&decides("next_plan"), "/goal_check"),
+        (&decides("confirm"), "/tool_call"),
+        (&asks, "must not have a tool call"),
+        (&unknown, "there is no tool `conjure`"),
+        (&hidden, "packs [\"detail_read\"]"),
+        (&finds(json!({ "duration": "long" })), "duration"),
+        (&finds(json!({ "duration": 2, "colour": "red" })), "colour"),
     ] {
-        let told = corrected(&wrong).await;
-        assert!(told.contains(hint), "{wrong}: {told}");
+        assert_contains(&corrected(wrong).await, hint);
     }
 }
 
@@ -164,10 +133,8 @@ async fn sch_45_a_write_without_consent_is_corrected() {
     assert_contains(&correction, "`place` writes, so the action must be");
     // A read that asks for consent just runs.
     assert_eq!(asked.tools().len(), 1);
-    assert_eq!(
-        card(&asked).summary,
-        "“Chapter 1” goes to Mon 2026-09-14, from section 3"
-    );
+    let monday = "“Chapter 1” goes to Mon 2026-09-14, from section 3";
+    assert_eq!(card(&asked).summary, monday);
 }
 
 #[tokio::test]

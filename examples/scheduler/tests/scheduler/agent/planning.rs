@@ -32,22 +32,13 @@ async fn sch_33_a_complex_request_gets_a_second_slower_look() {
 #[tokio::test]
 async fn sch_33_a_quick_plan_stands_in_for_a_deep_one_that_fails() {
     let failed = Said::error(ModelError::new(ModelErrorKind::Other, "gone"));
-    let script = [
-        Said::text(task().to_string()),
-        Said::text(complex().to_string()),
-        failed,
-    ];
-    let model = Scripted::new(script);
     let mind = LlmConfig {
         on_failure: OnFailure::Rules,
-        ..strict(model.clone())
+        ..strict(Scripted::new([task().into(), complex().into(), failed]))
     };
-    let stage = Talk::with(&deps(week()).mind(mind), model);
-    let asked = stage.say("Rebuild my month").await;
-    assert_eq!(
-        card(&asked).summary,
-        "1. A quick step (done when: it is so)"
-    );
+    let asked = Talk::minded(mind).say("Rebuild my month").await;
+    let quick = "1. A quick step (done when: it is so)";
+    assert_eq!(card(&asked).summary, quick);
     assert!(!asked.texts().concat().contains("did not answer"));
 }
 
@@ -73,27 +64,14 @@ async fn sch_36_each_action_of_a_plan_leads_on() {
     let stage = Talk::new([task(), more, question, plan(["Look"])]);
     let asked = stage.say("Arrange it").await;
     assert_eq!(asked.texts(), ["Let me think."]);
-    assert_eq!(
-        (card(&asked).topic, asked.state().phase),
-        (QuestionTopic::AskUser, Phase::Interrupted)
-    );
+    assert_eq!(card(&asked).topic, QuestionTopic::AskUser);
+    assert_eq!(asked.state().phase, Phase::Interrupted);
     let planned = stage.answer(CardReply::text("next week")).await;
     assert_eq!(card(&planned).topic, QuestionTopic::Plan);
-    let history = &planned.state().conversation.history;
-    let said: Vec<_> = history
-        .iter()
-        .map(|message| message.content.as_str())
-        .collect();
-    assert_eq!(
-        said,
-        [
-            "Arrange it",
-            "Let me think.",
-            "Which week?",
-            "next week",
-            "Here is the plan."
-        ]
-    );
+    let history = planned.state().conversation.history.iter();
+    let said: Vec<_> = history.map(|message| &*message.content).collect();
+    let expected = "Arrange it | Let me think. | Which week? | next week | Here is the plan.";
+    assert_eq!(said.join(" | "), expected);
 }
 
 /// Carries out a plan with this hook until it asks.
@@ -115,12 +93,9 @@ async fn sch_95_execution_begins_with_tools_of_the_schedule() {
     ] {
         let scene = hooked(hook.clone()).await;
         assert_eq!(scene.tools().len(), 1, "{hook}");
-        assert_eq!(
-            scene.state().tools.domain.as_deref(),
-            Some("schedule"),
-            "{hook}"
-        );
-        assert!(scene.state().tools.packs.contains("mutation"));
+        let active = &scene.state().tools;
+        assert_eq!(active.domain.as_deref(), Some("schedule"), "{hook}");
+        assert!(active.packs.contains("mutation"));
     }
 }
 

@@ -47,20 +47,12 @@ async fn sch_w5_an_accepted_write_survives_a_crash_and_is_made_once() {
             standing => assert!(!crashed, "after {survived} appends: {standing:?}"),
         }
         let agent = stage.state().await;
-        assert_eq!(
-            lies(&agent, FIRST),
-            [Slot::new(1, 3, 4)],
-            "after {survived} appends"
-        );
-        let placed = agent.conversation.history.iter();
-        let placed = placed
-            .filter(|message| message.content.contains("placed task 3"))
-            .count();
-        assert_eq!(
-            (placed, agent.calls, &agent.wanted),
-            (1, 1, &None),
-            "after {survived} appends"
-        );
+        let after = format!("after {survived} appends");
+        assert_eq!(lies(&agent, FIRST), [Slot::new(1, 3, 4)], "{after}");
+        let history = agent.conversation.history.iter();
+        let placed = history.filter(|message| message.content.contains("placed task 3"));
+        let made = (placed.count(), agent.calls, &agent.wanted);
+        assert_eq!(made, (1, 1, &None), "{after}");
         assert_paired(&agent);
     }
 }

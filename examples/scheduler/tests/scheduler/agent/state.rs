@@ -50,34 +50,23 @@ fn asks(topic: QuestionTopic, resume_phase: Phase) -> Update {
 #[test]
 fn sch_10_phases_are_stored_by_name() {
     use Phase::{Chatting, Done, Executing, Interrupted, Planning, QuickTask, WaitingConfirm};
-    let all = [
-        Chatting,
-        Planning,
-        WaitingConfirm,
-        Executing,
-        QuickTask,
-        Interrupted,
-        Done,
-    ];
-    assert_eq!(
-        json!(all),
-        json!([
-            "chatting",
-            "planning",
-            "waiting_confirm",
-            "executing",
-            "quick_task",
-            "interrupted",
-            "done"
-        ])
-    );
+    for (phase, name) in [
+        (Chatting, "chatting"),
+        (Planning, "planning"),
+        (WaitingConfirm, "waiting_confirm"),
+        (Executing, "executing"),
+        (QuickTask, "quick_task"),
+        (Interrupted, "interrupted"),
+        (Done, "done"),
+    ] {
+        assert_eq!(json!(phase), name);
+    }
 }
 
 #[test]
 fn sch_11_transitions_change_the_phase() {
     use Phase::{Chatting, Done, Executing, Interrupted, Planning, WaitingConfirm};
     let mut agent = AgentState::default();
-    let mut phases = vec![agent.phase];
     let routed = RouteDecision {
         phase: Planning,
         rough_build: false,
@@ -92,31 +81,19 @@ fn sch_11_transitions_change_the_phase() {
         task_class_ids: vec![],
         hook: ContextHook::schedule("plan"),
     };
-    for update in [
-        Update::Routed(routed),
-        planned,
-        asks(QuestionTopic::Plan, WaitingConfirm),
-        Update::Replied(CardReply::approve()),
-        asks(QuestionTopic::AskUser, Executing),
-        Update::Replied(CardReply::text("yes")),
-        Update::Advanced,
+    assert_eq!(agent.phase, Chatting);
+    for (update, phase) in [
+        (Update::Routed(routed), Planning),
+        (planned, WaitingConfirm),
+        (asks(QuestionTopic::Plan, WaitingConfirm), Interrupted),
+        (Update::Replied(CardReply::approve()), Executing),
+        (asks(QuestionTopic::AskUser, Executing), Interrupted),
+        (Update::Replied(CardReply::text("yes")), Executing),
+        (Update::Advanced, Done),
     ] {
         agent.apply(update);
-        phases.push(agent.phase);
+        assert_eq!(agent.phase, phase);
     }
-    assert_eq!(
-        phases,
-        [
-            Chatting,
-            Planning,
-            WaitingConfirm,
-            Interrupted,
-            Executing,
-            Interrupted,
-            Executing,
-            Done
-        ]
-    );
 }
 
 /// Returns an agent with a value in every field.
@@ -154,41 +131,35 @@ fn sch_14_done_keeps_an_outcome_that_was_set() {
         agent.apply(Update::Ended(TerminalOutcome::exhausted(1)));
         agent.apply(Update::Done);
         agent.apply(Update::Delivered);
-        assert_eq!(
-            (agent.phase, agent.run.outcome),
-            (Phase::Done, Some(outcome))
-        );
+        assert_eq!(agent.phase, Phase::Done);
+        assert_eq!(agent.run.outcome, Some(outcome));
     }
 }
 
 #[test]
 fn sch_15_each_transition_is_one_change() {
+    let is_at = |agent: &AgentState, phase, step| {
+        assert_eq!((agent.phase, agent.plan.current), (phase, step));
+    };
     let mut agent = planned();
-    assert_eq!(
-        (agent.phase, agent.plan.current),
-        (Phase::WaitingConfirm, 0)
-    );
+    is_at(&agent, Phase::WaitingConfirm, 0);
     assert_eq!(agent.hook, Some(ContextHook::schedule("plan")));
     agent.confirm_plan();
     assert_eq!(agent.phase, Phase::Executing);
     // An old plan must not be mistaken for one by a run without a plan.
     let mut direct = agent.clone();
     direct.start_direct_execute();
-    assert_eq!(
-        (direct.phase, direct.has_step(), direct.run.react),
-        (Phase::Executing, false, true)
-    );
+    assert_eq!(direct.phase, Phase::Executing);
+    assert!(!direct.has_step() && direct.run.react);
     assert_eq!(direct.conversation.pinned(PLAN), None);
     let mut rejected = agent.clone();
     rejected.reject_plan();
-    assert_eq!(
-        (rejected.phase, rejected.has_step(), &rejected.hook),
-        (Phase::Planning, false, &None)
-    );
+    assert_eq!(rejected.phase, Phase::Planning);
+    assert!(!rejected.has_step() && rejected.hook.is_none());
     agent.advance_step();
-    assert_eq!((agent.phase, agent.plan.current), (Phase::Executing, 1));
+    is_at(&agent, Phase::Executing, 1);
     agent.advance_step();
-    assert_eq!((agent.phase, agent.plan.current), (Phase::Done, 2));
+    is_at(&agent, Phase::Done, 2);
     assert_eq!((&agent.hook, &agent.tools.domain), (&None, &None));
 }
 
@@ -199,28 +170,14 @@ fn sch_c6_the_next_run_finds_a_clean_state_and_the_same_conversation() {
     let once = agent.clone();
     agent.reset_for_next_run();
     assert_eq!(agent, once, "resetting twice is resetting once");
-    assert_eq!(
-        (&agent.wanted, &agent.pending, &agent.hook),
-        (&None, &None, &None)
-    );
-    assert_eq!((agent.has_step(), agent.phase), (false, Phase::Chatting));
+    assert_eq!((&agent.wanted, &agent.pending), (&None, &None));
+    assert_eq!((&agent.hook, agent.phase), (&None, Phase::Chatting));
+    assert!(!agent.has_step());
     let before = full();
-    assert_eq!(
-        (
-            agent.schedule,
-            agent.original,
-            agent.task_class_ids,
-            agent.notes,
-            agent.calls
-        ),
-        (
-            before.schedule,
-            before.original,
-            before.task_class_ids,
-            before.notes,
-            before.calls
-        )
-    );
+    assert_eq!(agent.schedule, before.schedule);
+    assert_eq!(agent.original, before.original);
+    assert_eq!(agent.task_class_ids, before.task_class_ids);
+    assert_eq!((agent.notes, agent.calls), (before.notes, before.calls));
     assert_eq!(agent.conversation.history, before.conversation.history);
 }
 
@@ -231,19 +188,14 @@ fn sch_18_a_pending_interaction_survives_a_round_trip() {
         card: Card::question("A question", "Mornings?").streamed(true),
         resume_phase: Phase::Planning,
     };
-    let stored = serde_json::to_value(&pending).unwrap();
-    assert_eq!(
-        stored,
-        json!({
-            "topic": "ask_user",
-            "card": { "type": "ask_user", "topic": "ask_user", "title": "A question", "summary": "Mornings?", "streamed": true },
-            "resume_phase": "planning",
-        })
-    );
-    assert_eq!(
-        serde_json::from_value::<PendingInteraction>(stored).unwrap(),
-        pending
-    );
+    let stored = json!({
+        "topic": "ask_user",
+        "card": { "type": "ask_user", "topic": "ask_user", "title": "A question", "summary": "Mornings?", "streamed": true },
+        "resume_phase": "planning",
+    });
+    assert_eq!(json!(pending), stored);
+    let read: PendingInteraction = serde_json::from_value(stored).unwrap();
+    assert_eq!(read, pending);
 }
 
 #[test]
@@ -260,15 +212,10 @@ fn sch_19_an_answer_restores_the_phase() {
 #[test]
 fn sch_37_the_plan_is_pinned() {
     let agent = planned();
-    assert_eq!(
-        agent.conversation.pinned(PLAN),
-        Some("1. Look (done when: it is so)\n2. Place (done when: it is so)")
-    );
-    let current = scheduler::agent::CURRENT_STEP;
-    assert_eq!(
-        agent.conversation.pinned(current),
-        Some("step 1 of 2: Look")
-    );
+    let plan = "1. Look (done when: it is so)\n2. Place (done when: it is so)";
+    assert_eq!(agent.conversation.pinned(PLAN), Some(plan));
+    let current = agent.conversation.pinned(scheduler::agent::CURRENT_STEP);
+    assert_eq!(current, Some("step 1 of 2: Look"));
 }
 
 #[test]
@@ -315,8 +262,6 @@ fn sch_c20_a_cancel_of_the_user_is_a_reject() {
         agent
     };
     assert_eq!(end("cancel"), end("reject"));
-    assert_eq!(
-        (end("cancel").phase, end("cancel").wanted),
-        (Phase::Executing, None)
-    );
+    assert_eq!(end("cancel").phase, Phase::Executing);
+    assert_eq!(end("cancel").wanted, None);
 }

@@ -12,8 +12,7 @@ use crate::common::{FIRST, Talk, Turn, card, deps, place, plan, task, week};
 /// schedule.
 async fn by_rule(agrees: bool) -> Vec<Turn> {
     let deps = deps(week());
-    let model = Scripted::new([] as [&str; 0]);
-    let stage = Talk::with(&deps, model);
+    let stage = Talk::with(&deps, Scripted::new([""; 0]));
     let mut scenes = vec![stage.say("Plan my weeks: place everything.").await];
     loop {
         let last = scenes.last().expect("it was asked");

@@ -13,10 +13,7 @@ fn without_a_terminal_a_card_parks_and_says_how_to_answer() {
     let work = Work::new();
     let parked = work.ok(&[]);
     assert!(parked.contains("Shall I keep this schedule?"), "{parked}");
-    assert!(
-        parked.contains(r#"scheduler --answer '{"action": "approve"}'"#),
-        "{parked}"
-    );
+    assert_contains(&parked, r#"scheduler --answer '{"action": "approve"}'"#);
     assert!(!work.path("scheduler-data/default/schedule.ics").exists());
     // Asked again, it is the same card.
     let again = work.ok(&[]);
@@ -32,12 +29,7 @@ fn without_a_terminal_a_card_parks_and_says_how_to_answer() {
     ];
     let done = work.ok(&named);
     assert!(done.contains("written: "), "{done}");
-    assert_eq!(
-        work.read("scheduler-data/default/schedule.ics")
-            .matches("BEGIN:VEVENT")
-            .count(),
-        21
-    );
+    assert_eq!(work.events(), 21);
     // No card is open any more; the program says so, and nothing happens.
     let unused = work.ok(&["--answer", r#"{"action": "approve"}"#]);
     assert!(unused.contains("--answer was not used"), "{unused}");
@@ -101,13 +93,14 @@ fn chat_without_a_terminal_reads_lines() {
     let asked = work.ok(&["say", "yes"]);
     let more = work.typed(&["chat"], &format!("yes {}\n", code(&asked)));
     let said = piped + &more;
-    for word in [
-        "Without a model I follow a few plain words",
-        "Noted: milk",
-        "21 items placed",
-        "Done.",
-        "go on with: scheduler chat",
-    ] {
-        assert!(said.contains(word), "{word}: {said}");
-    }
+    assert_contains(
+        &said,
+        [
+            "Without a model I follow a few plain words",
+            "Noted: milk",
+            "21 items placed",
+            "Done.",
+            "go on with: scheduler chat",
+        ],
+    );
 }

@@ -1,6 +1,6 @@
 //! A model that fails, or makes false claims: only requested actions are done, and the report
 //! matches them.
-use fugato_testkit::{ModelAnswer, ModelServer, assert_contains};
+use fugato_testkit::{ModelAnswer, ModelServer, assert_contains, assert_lacks};
 use serde_json::{Value, json};
 
 use super::work::Work;
@@ -40,18 +40,19 @@ fn asked(work: &Work, url: &str, lang: &str, request: &str) -> String {
 }
 
 fn assert_untouched(work: &Work, said: &str) {
-    for word in [
-        "Shall I",
-        "Done.",
-        "stored",
-        "items placed",
-        "要执行",
-        "已完成",
-        "已保存",
-        "已安排",
-    ] {
-        assert!(!said.contains(word), "{word}: {said}");
-    }
+    assert_lacks(
+        &said,
+        [
+            "Shall I",
+            "Done.",
+            "stored",
+            "items placed",
+            "要执行",
+            "已完成",
+            "已保存",
+            "已安排",
+        ],
+    );
     assert!(!work.path("scheduler-data/default/schedule.ics").exists());
 }
 
@@ -83,17 +84,16 @@ fn sch_27_a_failed_model_is_replaced_by_rules_and_places_nothing() {
         let work = Work::new();
         let said = asked(&work, &url, "en", request);
         assert_untouched(&work, &said);
-        for word in [
-            "The model parrot",
-            reason,
-            "nothing was changed",
-            "Without a model I follow",
-        ] {
-            assert!(said.contains(word), "{word}: {said}");
-        }
-        for word in ["SECRET WORDS", "decided by rule"] {
-            assert!(!said.contains(word), "{word}: {said}");
-        }
+        assert_contains(
+            &said,
+            [
+                "The model parrot",
+                reason,
+                "nothing was changed",
+                "Without a model I follow",
+            ],
+        );
+        assert_lacks(&said, ["SECRET WORDS", "decided by rule"]);
     }
 }
 
@@ -106,17 +106,16 @@ fn sch_27_a_failed_model_is_told_in_chinese_too() {
         let work = Work::new();
         let said = asked(&work, &url, "zh", "你好，今天天气怎么样");
         assert_untouched(&work, &said);
-        for word in [
-            "模型 parrot",
-            reason,
-            "没有改动任何内容",
-            "没有模型时我只听懂",
-        ] {
-            assert!(said.contains(word), "{word}: {said}");
-        }
-        for word in ["the ", "SECRET", "按规则决定"] {
-            assert!(!said.contains(word), "{word}: {said}");
-        }
+        assert_contains(
+            &said,
+            [
+                "模型 parrot",
+                reason,
+                "没有改动任何内容",
+                "没有模型时我只听懂",
+            ],
+        );
+        assert_lacks(&said, ["the ", "SECRET", "按规则决定"]);
     }
 }
 
@@ -124,15 +123,16 @@ fn sch_27_a_failed_model_is_told_in_chinese_too() {
 fn sch_27_words_that_rules_know_are_obeyed_when_the_model_fails() {
     let work = Work::new();
     let said = asked(&work, &serving([fails(401)]), "en", "plan my week");
-    for word in [
-        "The model parrot",
-        "status 401",
-        "21 items placed",
-        "21 placed",
-        "Done.",
-    ] {
-        assert!(said.contains(word), "{word}: {said}");
-    }
+    assert_contains(
+        &said,
+        [
+            "The model parrot",
+            "status 401",
+            "21 items placed",
+            "21 placed",
+            "Done.",
+        ],
+    );
     assert_eq!(said.matches("status 401").count(), 1, "said once: {said}");
 }
 
@@ -165,22 +165,19 @@ fn sch_61_a_wish_that_rules_cannot_read_ends_with_nothing_changed() {
         for word in words {
             assert!(said.contains(word), "{word}: {said}");
         }
-        for word in [
-            "Done.",
-            "已完成",
-            "stored",
-            "items placed",
-            "Place everything",
-        ] {
-            assert!(!said.contains(word), "{word}: {said}");
-        }
-        // The file has the calendar of the beginning, without any placement.
-        assert!(
-            !work.path("scheduler-data/default/schedule.ics").exists()
-                || !work
-                    .read("scheduler-data/default/schedule.ics")
-                    .contains("BEGIN:VEVENT")
+        assert_lacks(
+            &said,
+            [
+                "Done.",
+                "已完成",
+                "stored",
+                "items placed",
+                "Place everything",
+            ],
         );
+        // The file has the calendar of the beginning, without any placement.
+        let ics = work.path("scheduler-data/default/schedule.ics");
+        assert!(!ics.exists() || work.events() == 0);
     }
 }
 
@@ -190,10 +187,7 @@ fn sch_61_a_request_that_does_nothing_reports_nothing() {
     work.ok(&["--yes"]);
     let said = work.ok(&["--yes", "--request", "place everything again"]);
     assert!(said.contains("0 placed, 0 moved, 0 taken out"), "{said}");
-    assert!(
-        !said.contains("21 placed") && !said.contains("Done."),
-        "{said}"
-    );
+    assert_lacks(&said, ["21 placed", "Done."]);
     let zh = work.ok(&["--yes", "--lang", "zh", "--request", "重新粗排"]);
     assert_contains(&zh, ["新安排 0 项", "没有改动任何内容"]);
     assert!(!zh.contains("已完成。"), "{zh}");
@@ -270,10 +264,7 @@ fn sch_61_what_is_outside_of_the_contract_is_no_summary() {
         let said = asked(&Work::new(), &url, "en", "look at my week");
         let first = echo.lines().next().unwrap();
         assert!(!said.contains(first), "{first}: {said}");
-        assert!(
-            !said.contains("\"speak\"") && !said.contains("nonce"),
-            "{said}"
-        );
+        assert_lacks(&said, ["\"speak\"", "nonce"]);
         assert!(said.contains("0 placed, 0 moved"), "{said}");
     }
     // One that was cut off at the limit of tokens is none either.
@@ -313,10 +304,8 @@ fn sch_58_what_is_outside_of_the_contract_is_no_talk() {
 #[test]
 fn sch_57_corrections_are_told_in_the_language_of_the_person() {
     let said = asked(&Work::new(), &serving([says("Hm.")]), "zh", "你好");
-    assert!(
-        said.contains("纠正模型") && !said.contains("the answer is rejected"),
-        "{said}"
-    );
+    assert_contains(&said, "纠正模型");
+    assert_lacks(&said, "the answer is rejected");
     let said = asked(&Work::new(), &serving([says("Hm.")]), "en", "hello");
     assert!(!said.contains("JSON"), "{said}");
 }

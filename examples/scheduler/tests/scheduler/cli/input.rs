@@ -97,14 +97,15 @@ fn overlapping_events_are_named_with_what_can_be_done() {
     let overlap = ("Physics", "20260302T085000", "20260302T101500");
     let work = with(&calendar(&[ALGEBRA, overlap]), TASKS);
     let error = work.err(&MINE);
-    for word in [
-        "\"Algebra\" (line 3)",
-        "\"Physics\" (line 9)",
-        "08:50–09:35",
-        "ignore",
-    ] {
-        assert!(error.contains(word), "{word}: {error}");
-    }
+    assert_contains(
+        &error,
+        [
+            "\"Algebra\" (line 3)",
+            "\"Physics\" (line 9)",
+            "08:50–09:35",
+            "ignore",
+        ],
+    );
     assert!(!work.path("scheduler-data/default/schedule.ics").exists());
 }
 

@@ -26,6 +26,12 @@ impl Work {
         std::fs::write(self.path(name), text).unwrap();
     }
 
+    /// Returns the number of events in the calendar file.
+    pub(crate) fn events(&self) -> usize {
+        let ics = self.read("scheduler-data/default/schedule.ics");
+        ics.matches("BEGIN:VEVENT").count()
+    }
+
     /// Returns the events of the calendar file without the time at which it was made.
     pub(crate) fn placed(&self) -> Vec<String> {
         let ics = self.read("scheduler-data/default/schedule.ics");
@@ -52,10 +58,8 @@ impl Work {
         let path = self.path("scheduler-data/schedule.db");
         let runtime = tokio::runtime::Runtime::new().unwrap();
         let calendar = runtime.block_on(async {
-            let store = scheduler::store::open(path.to_str().unwrap())
-                .await
-                .unwrap();
-            store.read("default").await.unwrap().unwrap()
+            let store = scheduler::store::open(path.to_str().unwrap()).await;
+            store.unwrap().read("default").await.unwrap().unwrap()
         });
         serde_json::to_value(calendar.schedule).unwrap()
     }

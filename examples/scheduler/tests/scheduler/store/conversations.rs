@@ -1,6 +1,6 @@
 //! The calendar during conversations about it.
 
-use fugato::{graph::machine::Fact, state::ThreadId};
+use fugato::{graph::machine::Fact, state::ThreadId, stream::ToolStatus};
 use fugato_testkit::{Scripted, assert_contains};
 use scheduler::{
     agent::{AgentState, QuestionTopic, Request, TerminalStatus},
@@ -89,10 +89,8 @@ async fn sch_c17_a_confirmed_write_is_stored_at_once_and_the_log_tells_who_agree
     let agent = done.state();
     assert_eq!(desk.lying().await, **agent.schedule.as_ref().unwrap());
     assert_eq!(lies(agent, FIRST), [Slot::new(1, 3, 4)]);
-    assert_eq!(
-        statuses(agent),
-        [PlacementStatus::Existing, PlacementStatus::Pending]
-    );
+    let expected = [PlacementStatus::Existing, PlacementStatus::Pending];
+    assert_eq!(statuses(agent), expected);
     assert_eq!(done.custom("schedule_preview").len(), 1);
     // The answer to the card, and after it the stored records.
     let runner = desk.stage.runner();
@@ -123,11 +121,7 @@ async fn sch_c15_what_a_rule_placed_is_stored_when_the_person_accepts_it() {
     );
     let done = desk.stage.approve().await;
     assert!(done.is_finished());
-    assert!(
-        done.statuses().contains(&"schedule_stored"),
-        "{:?}",
-        done.end
-    );
+    assert!(done.statuses().contains(&"schedule_stored"));
     let agent = done.state();
     assert_eq!(statuses(agent), [PlacementStatus::Existing; 2]);
     let places = |state: &ScheduleState| {
@@ -139,10 +133,8 @@ async fn sch_c15_what_a_rule_placed_is_stored_when_the_person_accepts_it() {
     };
     let stored = desk.lying().await;
     assert_eq!(places(&stored), places(agent.schedule.as_ref().unwrap()));
-    assert_eq!(
-        stored.task(FIRST).unwrap().status,
-        PlacementStatus::Existing
-    );
+    let first = stored.task(FIRST).unwrap();
+    assert_eq!(first.status, PlacementStatus::Existing);
     assert!(!agent.agreed);
 }
 
@@ -163,13 +155,7 @@ async fn sch_129_a_write_that_others_overtook_is_told_and_the_calendar_loaded_an
     let told = desk.stage.approve().await;
     assert_eq!(desk.lying().await, theirs, "nothing was written");
     assert!(told.statuses().contains(&"schedule_conflict"));
-    let [(name, status)] = &told.tools()[..] else {
-        panic!("one call was made");
-    };
-    assert_eq!(
-        (*name, *status),
-        ("place", fugato::stream::ToolStatus::Failed)
-    );
+    assert_eq!(told.tools(), [("place", ToolStatus::Failed)]);
     let agent = told.state();
     assert_eq!(**agent.schedule.as_ref().unwrap(), theirs);
     assert!(agent.run.failed_write, "it cannot count as done");
@@ -185,10 +171,8 @@ async fn sch_129_a_whole_schedule_that_others_overtook_is_not_stored() {
     assert!(ended.is_finished());
     let agent = ended.state();
     let outcome = agent.run.outcome.as_ref().unwrap();
-    assert_eq!(
-        (outcome.status, outcome.code.as_str()),
-        (TerminalStatus::Aborted, "schedule_conflict")
-    );
+    let told = (outcome.status, &*outcome.code);
+    assert_eq!(told, (TerminalStatus::Aborted, "schedule_conflict"));
     let texts = ended.texts().join("\n");
     assert_contains(&texts, "\"Chapter 2\" lies on day 12");
     assert_eq!(desk.lying().await, theirs);
@@ -216,13 +200,8 @@ async fn sch_62_quick_notes_and_quick_tasks_are_stored() {
         kind,
         text: text.into(),
     };
-    assert_eq!(
-        notes,
-        [
-            note(NoteKind::Note, "buy milk"),
-            note(NoteKind::Task, "交作业")
-        ]
-    );
+    let expected = [(NoteKind::Note, "buy milk"), (NoteKind::Task, "交作业")];
+    assert_eq!(notes, expected.map(|(kind, text)| note(kind, text)));
 }
 
 #[tokio::test]
@@ -331,10 +310,8 @@ async fn sch_83_84_found_tasks_wait_in_the_queue_and_failures_are_counted() {
     assert_eq!(failed.state().run.queue.attempts, 1);
     let end = desk.stage.approve().await;
     let queue = &end.state().run.queue;
-    assert_eq!(
-        (&queue.completed[..], &queue.skipped[..]),
-        (&[FIRST][..], &[SECOND][..])
-    );
+    assert_eq!(queue.completed, [FIRST]);
+    assert_eq!(queue.skipped, [SECOND]);
     assert_eq!(lies(end.state(), FIRST), [Slot::new(1, 3, 4)]);
     assert!(
         desk.lying().await.task(FIRST).unwrap().is_placed(),

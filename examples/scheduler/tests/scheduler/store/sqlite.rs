@@ -1,4 +1,5 @@
 //! Calendars in SQLite.
+use fugato_testkit::assert_contains;
 use scheduler::store::{ScheduleStoreError, open};
 
 use crate::store::scenarios::{NAME, Store, every_scenario, filled};
@@ -34,10 +35,7 @@ async fn an_address_that_is_none_is_named_without_its_password() {
             panic!("{address:?} is no store");
         };
         let text = error.to_string();
-        assert!(
-            text.contains(shown) && text.contains("sqlite:PATH"),
-            "{text}"
-        );
+        assert_contains(&text, [shown, "sqlite:PATH"]);
         assert!(!text.contains("secret"), "{text}");
     }
     let folder = tempfile::tempdir().unwrap();

@@ -23,11 +23,8 @@ struct Steady;
 #[async_trait]
 impl ChatModel for Steady {
     async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
-        let told: String = request
-            .messages
-            .iter()
-            .map(|message| message.content.as_str())
-            .collect();
+        let told = request.messages.iter().map(|message| &*message.content);
+        let told: String = told.collect();
         let has = |text: &str| told.contains(text);
         let reply = match request.metadata.get("stage").map(String::as_str) {
             Some("intent") => searches(),

@@ -39,10 +39,8 @@ async fn trn_8_a_job_fires_in_a_thread_of_its_own_and_survives_the_process() -> 
     let made = jobs(&stage).await;
     assert_eq!(made.len(), 1);
     let half_an_hour = 30 * 60 * 1000;
-    assert_eq!(
-        (made[0].due, made[0].wish.task.as_str()),
-        (NOON + half_an_hour, "喝水")
-    );
+    assert_eq!(made[0].due, NOON + half_an_hour);
+    assert_eq!(made[0].wish.task, "喝水");
 
     // The same key gives the same job.
     let wish = made[0].wish.clone();
@@ -75,10 +73,7 @@ async fn trn_8_a_job_fires_in_a_thread_of_its_own_and_survives_the_process() -> 
     // The job is listed and cancelled in the conversation.
     let id = &made[0].id;
     let listed = again.say("有哪些定时任务").await.answer();
-    assert!(
-        listed.contains(id.as_str()) && listed.contains("喝水"),
-        "{listed}"
-    );
+    assert_contains(&listed, [id.as_str(), "喝水"]);
     let cancelled = again.say(&format!("取消任务 {id}")).await.answer();
     assert_contains(&cancelled, "is cancelled");
     assert!(jobs(&again).await.is_empty());
@@ -134,12 +129,7 @@ async fn trn_8_a_job_does_what_it_says_and_who_dies_in_between_does_it_once() ->
     clockwork(&stage.beside()).fire().await?;
     let thread = ThreadId::new(job.place())?;
     let agent = stage.runner().state(&thread).await?.ok_or("it ran")?;
-    assert_eq!(
-        agent.conversation.history.len(),
-        2,
-        "{:?}",
-        agent.conversation
-    );
+    assert_eq!(agent.conversation.history.len(), 2);
     assert_contains(&agent.turn.answer, "plan_v1.md");
     let next = jobs(&stage).await;
     assert_eq!(next[0].fired, 1);
@@ -162,10 +152,8 @@ async fn trn_8_a_job_speaks_the_language_in_which_it_was_made() -> TestResult {
 #[tokio::test]
 async fn trn_8_a_schedule_that_cannot_be_used_is_told_and_others_keep_theirs() -> TestResult {
     let call = |schedule: &str| {
-        crate::common::use_tool(
-            "create_cron_job",
-            &json!({ "schedule": schedule, "task": "x" }),
-        )
+        let job = json!({ "schedule": schedule, "task": "x" });
+        crate::common::use_tool("create_cron_job", &job)
     };
     let fixed = json!({ "params": { "schedule": "0 8 * * *", "task": "x" } }).to_string();
     let remind = json!({ "intent": "remind", "complexity": 0.3 }).to_string();

@@ -1,5 +1,5 @@
 //! Notes: stored, found again, and summarised.
-use fugato_testkit::assert_contains;
+use fugato_testkit::{assert_contains, assert_lacks};
 use std::sync::Arc;
 
 use fugato::{
@@ -103,18 +103,12 @@ async fn shows_the_ranking(stage: &Home) {
     let (asked, told) = (scene.custom("rag_query"), scene.custom("rag_result"));
     let told = told.first().expect("it searched");
     let asked = asked.first().and_then(|query| query.get("query"));
-    assert_eq!(
-        (asked, told.get("text_alone")),
-        (Some(&json!("tea")), Some(&Value::Null))
-    );
-    let found = scores(told);
+    assert_eq!(asked, Some(&json!("tea")));
+    assert_eq!(told.get("text_alone"), Some(&Value::Null));
     // 0.7 · vector + 0.3 · text, each from 0 for the worst to 1 for the best that matches.
-    let expected = [
-        ("MEMORY.md#Memory/Drinks~1", 1.0),
-        ("MEMORY.md#Memory/Travel~1", 0.56),
-    ]
-    .map(|(id, score)| (id.to_owned(), score));
-    assert_eq!(found.get(..2), Some(&expected[..]), "{found:?}");
+    let drinks = ("MEMORY.md#Memory/Drinks~1".to_owned(), 1.0);
+    let travel = ("MEMORY.md#Memory/Travel~1".to_owned(), 0.56);
+    assert_eq!(scores(told).get(..2), Some(&[drinks, travel][..]));
 }
 
 #[tokio::test]
@@ -167,11 +161,10 @@ async fn trn_11_turns_are_logged_by_day_and_what_matters_is_kept() {
     stage.say("我决定用蓝色的封面").await;
     let kept = std::fs::read_to_string(stage.dir().join("notes/MEMORY.md")).expect("notes");
     assert_contains(&kept, "## Noticed\n\n- 我决定用蓝色的封面");
-    assert!(!kept.contains("你好"), "{kept}");
-    let day = std::fs::read_dir(stage.dir().join("notes/memory"))
-        .expect("a folder")
-        .next();
-    let day = std::fs::read_to_string(day.expect("a day").expect("a day").path()).expect("a log");
+    assert_lacks(&kept, "你好");
+    let mut days = std::fs::read_dir(stage.dir().join("notes/memory")).expect("a folder");
+    let day = days.next().expect("a day").expect("a day");
+    let day = std::fs::read_to_string(day.path()).expect("a log");
     let lines: Vec<&str> = day.lines().filter(|line| line.starts_with("- ")).collect();
     assert_eq!(lines.len(), 2, "{day}");
     assert_contains(&lines[1], ["[desk ", "我决定用蓝色的封面 → "]);
@@ -207,29 +200,16 @@ async fn trn_4_trn_t6_trn_c5_trn_w5_a_conversation_is_compacted_at_turn_141() {
         let agent = stage.state().await;
         // A turn is a pair: 121 of them are summarised, and 20 are kept.
         assert_eq!(agent.compaction.upto, upto, "{turns}");
-        assert_eq!(
-            agent.conversation.history.len(),
-            turns * 2,
-            "what was said stays"
-        );
+        let history = &agent.conversation.history;
+        assert_eq!(history.len(), turns * 2, "what was said stays");
         assert_eq!(agent.compaction.summary.contains("花生"), upto > 0);
-        let (_, shown) = agent.compaction.view(&agent.conversation.history);
-        assert_eq!(
-            shown
-                .iter()
-                .filter(|message| **message == Message::user("hello"))
-                .count(),
-            1
-        );
-        let events: Vec<_> = stage
-            .runner()
-            .history(stage.thread(), 1, 1000)
-            .await
-            .expect("a log")
-            .into_iter()
-            .collect();
-        let audited = format!("{events:?}").contains("context_compaction");
-        assert_eq!(audited, upto > 0);
+        let (_, shown) = agent.compaction.view(history);
+        let hello = Message::user("hello");
+        let greetings = shown.iter().filter(|message| **message == hello);
+        assert_eq!(greetings.count(), 1);
+        let entries = stage.runner().history(stage.thread(), 1, 1000).await;
+        let entries = format!("{:?}", entries.expect("a log"));
+        assert_eq!(entries.contains("context_compaction"), upto > 0);
     }
 }
 
@@ -243,17 +223,11 @@ async fn trn_4_a_model_sums_up_and_the_prompt_shows_that() {
     ]);
     let stage = Home::with(model.clone());
     talked(&stage, 141).await;
-    let agent = stage.state().await;
-    assert_eq!(
-        (agent.compaction.upto, agent.compaction.summary.as_str()),
-        (242, "They are allergic to peanuts.")
-    );
+    let compacted = stage.state().await.compaction;
+    assert_eq!(compacted.upto, 242);
+    assert_eq!(compacted.summary, "They are allergic to peanuts.");
     let requests = model.requests();
     let told = &requests.last().expect("it was asked").messages[1].content;
-    assert!(
-        told.contains("allergic to peanuts")
-            && !told.contains("turn 100 ")
-            && told.contains("turn 130 "),
-        "{told}"
-    );
+    assert_contains(&told, ["allergic to peanuts", "turn 130 "]);
+    assert_lacks(&told, "turn 100 ");
 }

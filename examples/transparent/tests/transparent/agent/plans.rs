@@ -1,5 +1,6 @@
 //! Plans: rejection before anything is executed, and the values of references.
 use fugato::state::{State as _, ToolStatus};
+use fugato_testkit::assert_contains;
 use serde_json::{Map, Value, json};
 use transparent::{
     agent::{AgentState, Move, Request, TurnState, Update},
@@ -56,62 +57,44 @@ fn trn_5_a_plan_searches_first_and_its_parameters_are_templates() {
         { "type": "tool", "name": "read_file", "params": { "path": "{{selected_path}}" } },
     ]);
     let steps = read(&steps).unwrap();
-    let filled: Vec<TurnStep> = steps
-        .iter()
-        .map(|step| filled(step, &turn()).unwrap())
-        .collect();
+    let filled = steps.iter().map(|step| filled(step, &turn()).unwrap());
+    let filled: Vec<TurnStep> = filled.collect();
     assert_eq!(filled[0].query, "项目 计划书");
     assert_eq!(filled[1], steps[1]);
     assert_eq!(
-        Value::Object(filled[2].params.clone()),
+        json!(filled[2].params),
         json!({ "path": "Documents/plan_v1.md" })
     );
 }
 
 #[test]
 fn trn_w7_references_are_checked_before_anything_is_executed() {
+    let reads =
+        |path: &str| json!({ "type": "tool", "name": "read_file", "params": { "path": path } });
+    let sings = json!({ "type": "tool", "name": "sing" });
+    let guesses = json!({ "type": "rag", "query": "x", "action": "guess" });
+    let nothing = json!({ "type": "rag", "query": "" });
     for (step, told) in [
-        (
-            json!({ "type": "tool", "name": "read_file", "params": { "path": "{{the_path}}" } }),
-            "{{the_path}} is not known",
-        ),
-        (
-            json!({ "type": "tool", "name": "read_file", "params": { "path": "{{selected_path}}" } }),
-            "search or list first",
-        ),
-        (
-            json!({ "type": "tool", "name": "sing" }),
-            "there is no tool \"sing\"",
-        ),
-        (
-            json!({ "type": "rag", "query": "" }),
-            "it says what to look for",
-        ),
-        (
-            json!({ "type": "rag", "query": "x", "action": "guess" }),
-            "or left out",
-        ),
+        (reads("{{the_path}}"), "{{the_path}} is not known"),
+        (reads("{{selected_path}}"), "search or list first"),
+        (sings, "there is no tool \"sing\""),
+        (nothing, "it says what to look for"),
+        (guesses, "or left out"),
     ] {
-        let why = read(&json!([step.clone()])).unwrap_err();
-        assert!(why.contains(told), "{step}: {why}");
+        assert_contains(&read(&json!([step])).unwrap_err(), told);
     }
     assert!(read(&json!([])).is_err());
     // A reference without a value stops the step, and nothing is called.
     let step = TurnStep::tool("read_file", json!({ "path": "{{selected_path}}" }));
     let missing = filled(&step, &TurnState::default()).unwrap_err();
-    assert_eq!(
-        missing.to_string(),
-        "read_file needs {{selected_path}}, and no step before it has found that"
-    );
+    let expected = "read_file needs {{selected_path}}, and no step before it has found that";
+    assert_eq!(missing.to_string(), expected);
 }
 
 #[test]
 fn trn_w7_a_reference_that_is_a_whole_value_keeps_its_type() {
-    let step = TurnStep::tool(
-        "t",
-        json!({ "words": "{{keywords}}", "text": "about {{ keywords }}", "n": 3 }),
-    );
-    let filled = filled(&step, &turn()).unwrap();
+    let params = json!({ "words": "{{keywords}}", "text": "about {{ keywords }}", "n": 3 });
+    let filled = filled(&TurnStep::tool("t", params), &turn()).unwrap();
     let expected = json!({ "words": ["项目", "计划书"], "text": "about 项目 计划书", "n": 3 });
     assert_eq!(Value::Object(filled.params), expected);
 }
@@ -130,9 +113,7 @@ fn trn_c4_a_step_may_have_keywords() {
         json!({ "type": "rag", "keywords": ["项目", "计划书"] }),
         json!({ "type": "rag", "query": ["项目", "计划书"], "name": null }),
     ] {
-        assert_eq!(
-            read(&json!([step])).unwrap(),
-            [TurnStep::rag("项目 计划书")]
-        );
+        let read = read(&json!([step])).unwrap();
+        assert_eq!(read, [TurnStep::rag("项目 计划书")]);
     }
 }

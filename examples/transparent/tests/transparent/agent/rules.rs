@@ -42,20 +42,12 @@ fn trn_2_words_become_intents_in_both_languages() {
 fn trn_15_the_reference_wish_becomes_a_search_and_a_listing() {
     let agent = asked("帮我找出上周写的项目计划书");
     let pattern = json!({ "pattern": ".*(计划书|proposal|plan).*", "days": 14 });
-    assert_eq!(
-        steps(&agent.turn),
-        [
-            TurnStep::rag("项目计划书"),
-            TurnStep::tool("list_files", pattern)
-        ]
-    );
+    let listing = TurnStep::tool("list_files", pattern);
+    assert_eq!(steps(&agent.turn), [TurnStep::rag("项目计划书"), listing]);
     assert_eq!(agent.turn.phase.node(), "plan");
     let agent = asked("find the proposal in ~/Documents");
     let wanted = json!({ "path": "~/Documents", "pattern": ".*(计划书|proposal|plan).*" });
-    assert_eq!(
-        steps(&agent.turn).get(1),
-        Some(&TurnStep::tool("list_files", wanted))
-    );
+    assert_eq!(steps(&agent.turn)[1], TurnStep::tool("list_files", wanted));
 }
 
 fn failed(name: &str, arguments: Value, cause: &str) -> PendingCall {
@@ -90,24 +82,13 @@ fn trn_9_arguments_are_mended_by_rule() {
         let new = repair(&turn, &failed("list_files", arguments, cause));
         assert_eq!(new.map(Value::Object), Some(mended), "{cause}");
     }
-    assert_eq!(
-        repair(
-            &turn,
-            &failed("list_files", json!({}), "the disk is broken")
-        ),
-        None
-    );
-    assert_eq!(
-        repair(
-            &turn,
-            &failed(
-                "read_file",
-                json!({ "path": "a.md" }),
-                "there is no \"a.md\""
-            )
-        ),
-        None
-    );
+    let missing = json!({ "path": "a.md" });
+    for hopeless in [
+        failed("list_files", json!({}), "the disk is broken"),
+        failed("read_file", missing, "there is no \"a.md\""),
+    ] {
+        assert_eq!(repair(&turn, &hopeless), None);
+    }
 }
 
 #[test]

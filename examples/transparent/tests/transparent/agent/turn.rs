@@ -8,7 +8,8 @@ use fugato::{
     llm::{ModelError, ModelErrorKind},
 };
 use fugato_testkit::{Scripted, ScriptedReply, assert_contains, assert_starts_with};
-use serde_json::{Value, json};
+use serde_json::json;
+use transparent::agent::TurnStop;
 
 use crate::common::{Home, ORDER, WISH, finds, finish, order, search, searches, use_tool};
 
@@ -18,9 +19,7 @@ async fn trn_15_trn_t1_the_reference_run_by_rule() {
     let scene = stage.say(WISH).await;
     assert_eq!(order(&scene), ORDER);
     let answer = scene.answer();
-    for file in ["plan_v1.md", "draft.docx"] {
-        assert!(answer.contains(file), "{answer}");
-    }
+    assert_contains(&answer, ["plan_v1.md", "draft.docx"]);
     let english = stage.say("find the project plan I wrote last week").await;
     assert_eq!(order(&english), ORDER);
     assert_contains(&english.answer(), "Documents/plan_v1.md");
@@ -44,10 +43,8 @@ async fn trn_1_trn_15_trn_t1_the_reference_run_with_a_model() {
     let scene = stage.say(WISH).await;
     assert_eq!(order(&scene), ORDER);
     assert_eq!(scene.answer(), "找到两份：plan_v1.md 和 draft.docx。");
-    assert_eq!(
-        scene.custom("thinking")[0],
-        json!({ "content": "先查记忆" })
-    );
+    let thought = &scene.custom("thinking")[0];
+    assert_eq!(thought, &json!({ "content": "先查记忆" }));
     assert!(scene.custom("plan_adjustment").is_empty());
     let proposed = scene.events.iter().find_map(|event| match &event.kind {
         EventKind::ToolStarted { call, preview, .. } => Some((call.clone(), preview.clone())),
@@ -57,29 +54,26 @@ async fn trn_1_trn_15_trn_t1_the_reference_run_with_a_model() {
     // TRN-10: identity, profile, tools, conversation, memories and results are in the answer's
     // prompt.
     let last = model.requests().pop().expect("it was asked");
-    let told: String = last
+    let told = last
         .messages
         .iter()
-        .map(|message| message.content.clone() + "\n")
-        .collect();
-    for part in [
-        "You are Iris",
-        "# Profile",
-        "- list_files (reads)",
-        WISH,
-        "Documents/draft.docx",
-        "ended \"ok\"",
-    ] {
-        assert!(told.contains(part), "{part} is not in\n{told}");
-    }
+        .map(|message| message.content.clone() + "\n");
+    let told: String = told.collect();
+    assert_contains(
+        &told,
+        [
+            "You are Iris",
+            "# Profile",
+            "- list_files (reads)",
+            WISH,
+            "Documents/draft.docx",
+            "ended \"ok\"",
+        ],
+    );
     assert_eq!(model.left(), 0);
     let runs = stage.runner().trace(stage.thread()).await.expect("a log");
-    let calls: usize = runs
-        .iter()
-        .flat_map(|run| &run.tasks)
-        .map(|task| model_calls(task).len())
-        .sum();
-    assert_eq!(calls, 6);
+    let tasks = runs.iter().flat_map(|run| &run.tasks);
+    assert_eq!(tasks.flat_map(model_calls).count(), 6);
 }
 
 #[tokio::test]
@@ -96,10 +90,8 @@ async fn trn_3_trn_10_files_are_read_anew_for_every_request() {
         assert_eq!(scene.answer(), "Hello.");
         let last = model.requests().pop().expect("it was asked");
         let system = &last.messages[0].content;
-        assert_starts_with(
-            &system,
-            &format!("You are {name}.\n\n# Profile\nThey call you {name}."),
-        );
+        let begins = format!("You are {name}.\n\n# Profile\nThey call you {name}.");
+        assert_starts_with(&system, &begins);
         assert_contains(&system, "Search the memory before");
     }
     // An unknown placeholder is named in the reason, and rules decide.
@@ -137,18 +129,10 @@ async fn trn_2_an_unusable_answer_is_corrected_and_a_hopeless_model_is_replaced_
         "no".into(),
     ]);
     let scene = stage.say(WISH).await;
-    assert_eq!(
-        order(&scene),
-        ["user_input", "task_analysis", "decided_by_rule"]
-            .into_iter()
-            .chain(ORDER.into_iter().skip(2))
-            .collect::<Vec<_>>()
-    );
-    let corrections = scene
-        .events
-        .iter()
-        .filter(|event| matches!(event.kind, EventKind::Correction { .. }));
-    assert_eq!(corrections.count(), 3);
+    let mut expected = ORDER.to_vec();
+    expected.insert(2, "decided_by_rule");
+    assert_eq!(order(&scene), expected);
+    assert_eq!(scene.corrections().len(), 3);
     let turn = stage.state().await.turn;
     assert!(turn.by_rule.is_some() && scene.answer().contains("plan_v1.md"));
     // A model that cannot be reached does not end the turn either.
@@ -167,31 +151,19 @@ async fn trn_17_trn_w2_a_turn_has_an_end() {
     let scene = stage.say("look").await;
     assert_eq!(scene.answer(), "Nothing.");
     let turn = stage.state().await.turn;
-    assert_eq!(
-        (turn.moves, turn.stop, turn.uses.len()),
-        (5, Some(transparent::agent::TurnStop::Moves), 5)
-    );
+    assert_eq!((turn.moves, turn.uses.len()), (5, 5));
+    assert_eq!(turn.stop, Some(TurnStop::Moves));
     // The same call a third time is rejected, with the reason.
     let same = use_tool("list_files", &json!({ "pattern": "x" }));
     let asked = json!({ "intent": "search", "complexity": 0.2 }).to_string();
-    let stage = Home::scripted([
-        asked,
-        same.clone(),
-        same.clone(),
-        same,
-        finish(),
-        "Nothing.".into(),
-    ]);
+    let script = [
+        vec![asked],
+        vec![same; 3],
+        vec![finish(), "Nothing.".into()],
+    ];
+    let stage = Home::scripted(script.concat());
     let scene = stage.say("look").await;
-    let told = scene.events.iter().find_map(|event| match &event.kind {
-        EventKind::Correction { message } => Some(message.clone()),
-        _ => None,
-    });
-    assert!(
-        told.is_some_and(|told| told.contains("was called 2 times")),
-        "{:?}",
-        order(&scene)
-    );
+    assert_contains(&scene.corrections()[0], "was called 2 times");
     assert_eq!(stage.state().await.turn.uses.len(), 2);
 }
 
@@ -216,12 +188,9 @@ async fn trn_17_another_plan_is_made_after_two_failures_and_at_most_twice() {
     assert_eq!(scene.answer(), "Found by listing.");
     let turn = stage.state().await.turn;
     assert_eq!((turn.replans, turn.failures, turn.plan.len()), (1, 0, 1));
-    let adjusted: Vec<Value> = scene
-        .custom("plan_adjustment")
-        .into_iter()
-        .filter(|told| told.get("steps").is_some())
-        .collect();
-    assert_eq!(adjusted.len(), 1);
+    let adjusted = scene.custom("plan_adjustment").into_iter();
+    let adjusted = adjusted.filter(|told| told.get("steps").is_some());
+    assert_eq!(adjusted.count(), 1);
 }
 
 #[tokio::test]
@@ -246,8 +215,7 @@ async fn trn_w3_what_a_person_does_not_want_is_not_done_in_another_way() {
           (The tool says of itself: Takes a photo with the camera of this machine.)
           yes / no
         < false
-          tool take_photo:
-          tool take_photo blocked: the person does not agree; do not try it again…
+          tool take_photo: → blocked: the person does not agree; do not try it again…
           thinking {"content":"能查的都查了，现在回答。"}
         = 没能做到：
           - take_photo: 您没有同意
@@ -262,8 +230,7 @@ async fn trn_w3_what_a_person_does_not_want_is_not_done_in_another_way() {
           yes / no
         ~ the process is gone, and another one opens the agent
         < true
-          tool take_photo:
-          tool take_photo blocked: no camera is set up: [photo] command in config.…
+          tool take_photo: → blocked: no camera is set up: [photo] command in config.…
           thinking {"content":"That is all I can look up; I answer now."}
         = I could not do this:
           - take_photo: no camera is set up: [photo] command in config.toml names none
@@ -271,8 +238,7 @@ async fn trn_w3_what_a_person_does_not_want_is_not_done_in_another_way() {
           user_input {"content":"open ../MEMORY.md","job":null}
           task_analysis {"complexity":0.4000000059604645,"intent":"execute","params":{"keywords":["open","memory.md"],"locat…
           thinking {"content":"I call read_file."}
-          tool read_file: path=../MEMORY.md
-          tool read_file blocked: "../MEMORY.md" lies outside of the folder; path…
+          tool read_file: path=../MEMORY.md → blocked: "../MEMORY.md" lies outside of the folder; path…
           correction {"attempt":1,"call":"c3","cause":"\"../MEMORY.md\" lies outside of the folder; paths are relative to…
           thinking {"content":"That is all I can look up; I answer now."}
         = I could not do this:
@@ -291,10 +257,9 @@ async fn trn_8_a_photo_is_taken_by_a_command_and_a_notification_is_a_card() {
         desk
     });
     let scene = stage.say("take a photo").await;
-    let photo = stage.state().await.turn.uses[0].data["path"]
-        .as_str()
-        .map(str::to_owned);
-    let photo = stage.dir().join("files").join(photo.expect("a path"));
+    let uses = stage.state().await.turn.uses;
+    let photo = uses[0].data["path"].as_str().expect("a path");
+    let photo = stage.dir().join("files").join(photo);
     assert_eq!(std::fs::read(photo).expect("a photo"), b"jpeg");
     assert_contains(&scene.answer(), "the photo is photo-");
     let scene = stage.say("notify me that lunch is ready").await;
@@ -313,19 +278,15 @@ async fn trn_8_a_photo_is_taken_by_a_command_and_a_notification_is_a_card() {
 /// A model's claim is left out: a declined call is not reported as done.
 #[tokio::test]
 async fn trn_w3_a_declined_call_is_not_told_as_done() {
-    let wishes = [
-        (
-            "notify my boss",
-            "All done, the boss was notified.",
-            "Not done: notify: you did not agree",
-        ),
-        (
-            "通知老板",
-            "已经通知老板了。",
-            "没有完成：notify：您没有同意",
-        ),
-    ];
-    for (wish, lie, expected) in wishes {
+    let (lie, declined) = (
+        "All done, the boss was notified.",
+        "Not done: notify: you did not agree",
+    );
+    let chinese = "没有完成：notify：您没有同意";
+    for (wish, lie, expected) in [
+        ("notify my boss", lie, declined),
+        ("通知老板", "已经通知老板了。", chinese),
+    ] {
         let intent = json!({ "intent": "execute", "complexity": 0.3 }).to_string();
         let notify = |text: &str| use_tool("notify", &json!({ "text": text }));
         let script = [intent, notify("1"), notify("2"), finish(), lie.to_owned()];
