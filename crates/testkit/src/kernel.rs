@@ -27,12 +27,15 @@ mod replay;
 mod requests;
 mod retention;
 mod scopes;
+mod script;
 mod sight;
 mod steps;
 mod stops;
 mod stored;
 mod time;
 mod time_travel;
+mod transcript;
+mod wiring;
 mod world;
 mod writing;
 

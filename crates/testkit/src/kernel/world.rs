@@ -13,9 +13,59 @@ use tokio::sync::Notify;
 
 use super::{
     AppendFault, RecordingLog,
-    fixture::{Calls, Change, Fixture, NamedNode, Page, line},
+    fixture::{Calls, Change, FailingNode, Fixture, NamedNode, Page, Switch, line},
+    script::Built,
 };
 use crate::log::{Failure, Verdict, same};
+
+/// What a script gives to its graphs: a log with one thread, the notes of nodes, a switch and a
+/// door. The nodes of one script share it, in all of its processes.
+pub(crate) struct Stage {
+    pub(crate) desk: Fixture,
+    /// The tasks that ran.
+    pub(crate) calls: Calls,
+    /// The external actions that were done.
+    pub(crate) world: Calls,
+    /// The switch of nodes that fail, which is on until the script mends it.
+    pub(crate) broken: Switch,
+    pub(crate) door: Door,
+    /// The name of the program that runs now.
+    pub(crate) program: String,
+}
+
+impl Stage {
+    pub(crate) fn of(desk: Fixture, program: &str) -> Self {
+        Self {
+            desk,
+            calls: Calls::default(),
+            world: Calls::default(),
+            broken: Switch::on(),
+            door: Door::default(),
+            program: program.to_owned(),
+        }
+    }
+
+    /// Builds nodes that say their names, and starts at the first.
+    pub(crate) fn says(&self, names: &[&'static str]) -> GraphBuilder<Page> {
+        let first = names.first().copied().unwrap_or_default();
+        Graph::starting_at(first).says(&self.calls, names)
+    }
+
+    /// Returns a node that fails until the script mends it.
+    pub(crate) fn failing(&self, name: &'static str) -> FailingNode {
+        FailingNode(name, self.calls.clone(), self.broken.clone())
+    }
+
+    /// Returns a node that sends a mail.
+    pub(crate) fn mails(&self, class: EffectClass) -> MailNode {
+        MailNode::of(&self.world, class)
+    }
+
+    /// Returns true if this program runs.
+    pub(crate) fn is(&self, program: &str) -> bool {
+        self.program == program
+    }
+}
 
 /// A node that sends a mail and returns the result. The world records the idempotency key.
 #[derive(Clone)]
@@ -63,12 +113,18 @@ impl Node<Page> for MailNode {
 }
 
 /// Builds a, then a node that acts, then b.
-pub(crate) fn between<M>(acts: impl IntoNode<Page, M>) -> Result<Graph<Page>, Failure> {
-    Ok(Graph::<Page>::starting_at("a")
-        .says(&Calls::default(), &["a", "b"])
-        .node("send", acts)
-        .way(&["a", "send", "b", END])
-        .build()?)
+pub(crate) fn between<M>(acts: impl IntoNode<Page, M>) -> Built {
+    let graph = Graph::<Page>::starting_at("a").says(&Calls::default(), &["a", "b"]);
+    let graph = graph.node("send", acts);
+    graph.way(&["a", "send", "b", END]).build()
+}
+
+/// Builds a graph of one node.
+pub(crate) fn alone<M>(name: &str, node: impl IntoNode<Page, M>) -> Built {
+    Graph::<Page>::starting_at(name)
+        .node(name, node)
+        .edge(name, END)
+        .build()
 }
 
 pub(crate) fn texts(texts: &[&str]) -> Vec<String> {
@@ -100,6 +156,8 @@ impl<S: State> WiringExt for GraphBuilder<S> {
 pub(crate) trait NamedNodesExt: Sized {
     /// Adds a [`NamedNode`] for each name.
     fn says(self, calls: &Calls, names: &[&'static str]) -> Self;
+    /// Adds a pause that asks `ok?`, and says the answer.
+    fn asks(self, name: &'static str) -> Self;
 }
 
 impl NamedNodesExt for GraphBuilder<Page> {
@@ -107,6 +165,10 @@ impl NamedNodesExt for GraphBuilder<Page> {
         let add =
             |graph: Self, name: &&'static str| graph.node(*name, NamedNode(name, calls.clone()));
         names.iter().fold(self, add)
+    }
+
+    fn asks(self, name: &'static str) -> Self {
+        self.pause(name, |_| "ok?", |_, ok: bool| line(ok.to_string()))
     }
 }
 

@@ -1,0 +1,383 @@
+//! The words of a transcript, which are the same on every store and in every run.
+use std::collections::BTreeMap;
+
+use fugato_graph::RunErrorKind;
+use fugato_state::{Interrupt, InterruptId};
+use fugato_store::{Commit, Record, Status};
+use serde_json::{Map, Value};
+
+use super::{
+    fixture::{Calls, Page},
+    recording::entry,
+};
+
+/// The width of a line that several appends share.
+const WIDTH: usize = 100;
+
+/// The ids of questions. One that is bound to what it shows differs from run to run, and is written
+/// as a letter after its task's part.
+#[derive(Default)]
+pub(super) struct Ids {
+    bound: Vec<(InterruptId, String)>,
+    digests: BTreeMap<InterruptId, String>,
+}
+
+impl Ids {
+    pub(super) fn learn(&mut self, asked: &Interrupt) {
+        let id = asked.id.as_str();
+        if let Some(digest) = &asked.question.digest {
+            self.digests.insert(asked.id.clone(), digest.clone());
+        }
+        let (task, number) = id.rsplit_once('~').unwrap_or((id, ""));
+        let plain = number.chars().all(|char| char.is_ascii_digit());
+        if plain || self.bound.iter().any(|(known, _)| *known == asked.id) {
+            return;
+        }
+        let letter = char::from(b'A' + u8::try_from(self.bound.len() % 26).unwrap_or(0));
+        self.bound
+            .push((asked.id.clone(), format!("{task}~{letter}")));
+    }
+
+    /// Returns the id that a script means.
+    pub(super) fn whole(&self, written: &str) -> InterruptId {
+        let mut bound = self.bound.iter();
+        let found = bound.find(|(_, short)| short == written);
+        found.map_or_else(|| written.into(), |(id, _)| id.clone())
+    }
+
+    /// Returns the digest of what a question shows.
+    pub(super) fn digest(&self, id: &InterruptId) -> String {
+        self.digests.get(id).cloned().unwrap_or_default()
+    }
+
+    /// Replaces what differs from run to run: bound ids, times of the store and digests.
+    pub(super) fn stable(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for (id, short) in &self.bound {
+            text = text.replace(id.as_str(), short);
+        }
+        let mut stable = String::with_capacity(text.len());
+        let mut rest = &*text;
+        while let Some(begin) = rest.find(|char: char| char.is_ascii_alphanumeric()) {
+            let (before, from) = rest.split_at(begin);
+            let end = from.find(|char: char| !char.is_ascii_alphanumeric());
+            let (word, after) = from.split_at(end.unwrap_or(from.len()));
+            let number = word.chars().all(|char| char.is_ascii_digit());
+            let hex = word.chars().all(|char| char.is_ascii_hexdigit());
+            stable.push_str(before);
+            stable.push_str(match word.len() {
+                13 if number => "<time>",
+                16.. if hex => "<digest>",
+                _ => word,
+            });
+            rest = after;
+        }
+        stable + rest
+    }
+}
+
+/// Returns a question as one line.
+pub(super) fn question(asked: &Interrupt) -> String {
+    let question = &asked.question;
+    let key = match question.key.as_str() {
+        "answer" => String::new(),
+        key => format!(" {key}:"),
+    };
+    let mut text = format!(
+        "{}{key} {} {}",
+        asked.id,
+        prompt(&question.prompt),
+        schema(&Value::from(question.schema.clone()))
+    );
+    if question.digest.is_some() {
+        text += ", to approve";
+    }
+    if question.expires_at.is_some() {
+        text += ", expires";
+    }
+    text
+}
+
+/// Returns a prompt without the fields that differ from run to run, or say nothing.
+fn prompt(prompt: &Value) -> Value {
+    let mut prompt = prompt.clone();
+    if let Some(fields) = prompt.as_object_mut() {
+        fields.retain(|name, value| name != "not_after" && !value.is_null());
+    }
+    prompt
+}
+
+/// Returns a schema in short: its format or type, or its fields.
+fn schema(schema: &Value) -> String {
+    let text = |name| schema.get(name).and_then(Value::as_str).map(str::to_owned);
+    if let Some(fields) = schema.get("properties").and_then(Value::as_object) {
+        let required = schema.get("required").and_then(Value::as_array);
+        let is_required = |name: &String| {
+            required.is_some_and(|required| required.contains(&Value::from(name.as_str())))
+        };
+        let fields = fields.keys();
+        let fields = fields.map(|name| match is_required(name) {
+            true => name.clone(),
+            false => format!("{name}?"),
+        });
+        return format!("{{{}}}", fields.collect::<Vec<_>>().join(", "));
+    }
+    if let Some(types) = schema.get("type").and_then(Value::as_array) {
+        let types = types.iter().filter_map(Value::as_str);
+        return types.collect::<Vec<_>>().join("|");
+    }
+    let short = text("format")
+        .or_else(|| text("type"))
+        .or_else(|| text("title"));
+    short.unwrap_or_else(|| schema.to_string())
+}
+
+/// Returns the names of an error's variants, such as `Answer(Unknown`.
+pub(super) fn kind(kind: &RunErrorKind) -> String {
+    let text = format!("{kind:?}");
+    let end = text.find(|char: char| !char.is_ascii_alphanumeric() && char != '(');
+    let name = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
+    name.trim_end_matches('(').replace('(', " ")
+}
+
+/// Returns what a page has gained, or the whole page if it is no continuation.
+pub(super) fn gained(before: &Page, now: &Page) -> Vec<String> {
+    let mut parts = match now.lines.strip_prefix(before.lines.as_slice()) {
+        Some([]) => vec![],
+        Some(new) => vec![format!("+ {}", new.join(" | "))],
+        None => vec![format!("the lines are {}", now.lines.join(" | "))],
+    };
+    if now.count != before.count {
+        parts.push(format!("count {}", now.count));
+    }
+    if now.route != before.route {
+        parts.push(format!("route {}", now.route));
+    }
+    parts
+}
+
+/// Returns the notes that were made meanwhile. An idempotency key is written without its thread
+/// and incarnation.
+pub(super) fn notes(what: &str, notes: &Calls) -> String {
+    let notes = notes.take();
+    let action = |note: &String| match note.split_once('/') {
+        Some((thread, action)) if thread.contains('@') => action.to_owned(),
+        None if note.is_empty() => "unkeyed".into(),
+        _ => note.clone(),
+    };
+    let notes: Vec<_> = notes.iter().map(action).collect();
+    match notes.as_slice() {
+        [] => String::new(),
+        notes => format!("{what} {}", notes.join(" ")),
+    }
+}
+
+/// The way in which appends are written down.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Appends {
+    /// Each in its brackets.
+    Each,
+    /// All in braces, with the records sorted that tasks of one step may write in any order.
+    InAnyOrder,
+    /// Not at all.
+    Hidden,
+}
+
+/// Returns appends, several on a line where there is room.
+pub(super) fn appends(commits: &[Commit], how: Appends) -> String {
+    let status = |commit: &Commit| match commit.status {
+        Status::Runnable => String::new(),
+        Status::Waiting { expires: None } => " waiting".into(),
+        Status::Waiting { .. } => " waiting for a time".into(),
+        Status::Sleeping { .. } => " sleeping".into(),
+        Status::Idle => " idle".into(),
+    };
+    let text = |record: &Record| fact(record).unwrap_or_else(|| "unreadable".into());
+    if how == Appends::Each {
+        let mut lines: Vec<String> = vec![];
+        for commit in commits {
+            let facts: Vec<_> = commit.records.iter().map(text).collect();
+            let append = format!("[{}]{}", facts.join(", "), status(commit));
+            match lines.last_mut() {
+                Some(line) if line.len() + append.len() < WIDTH => {
+                    *line += &(" ".to_owned() + &append)
+                }
+                _ => lines.push(append),
+            }
+        }
+        return lines.join("\n");
+    }
+    let records = commits.iter().flat_map(|commit| &commit.records);
+    let (mut facts, mut sorted) = (vec![], 0);
+    for record in records.map(text) {
+        let name = record.split(' ').next().unwrap_or_default();
+        let of_a_task = [
+            "finished", "failed", "asked", "intended", "receipt", "undone", "spent",
+        ];
+        let is_free = of_a_task.contains(&name) || name.contains('@');
+        facts.push(record);
+        if !is_free {
+            let last = facts.len() - 1;
+            facts
+                .get_mut(sorted..last)
+                .into_iter()
+                .for_each(<[String]>::sort);
+            sorted = facts.len();
+        }
+    }
+    facts
+        .get_mut(sorted..)
+        .into_iter()
+        .for_each(<[String]>::sort);
+    match commits.last() {
+        Some(last) if how != Appends::Hidden => {
+            format!("{{{}}}{}\n", facts.join(", "), status(last))
+        }
+        _ => String::new(),
+    }
+}
+
+/// Returns the number of tasks that failed for good: the run fails with the first of them.
+pub(super) fn failures(commits: &[Commit]) -> usize {
+    let records = commits.iter().flat_map(|commit| &commit.records);
+    let facts = records.filter_map(fact);
+    let failed = facts.filter(|fact| fact.starts_with("failed ") && !fact.ends_with("again later"));
+    failed.count()
+}
+
+/// Returns a record in short: its name, `@` its scope, its task, and its contents.
+fn fact(record: &Record) -> Option<String> {
+    let (fact, scope) = entry(record).ok()?;
+    let (name, fields) = fact.as_object()?.iter().next()?;
+    let empty = Map::new();
+    let fields = fields.as_object().unwrap_or(&empty);
+    let mut text = name.clone();
+    if !scope.is_empty() {
+        text += &format!("@{scope}");
+    }
+    let first = ["task", "id", "key", "tasks"];
+    let order = first.iter().filter_map(|name| fields.get_key_value(*name));
+    let others = fields
+        .iter()
+        .filter(|(name, _)| !first.contains(&name.as_str()));
+    for (part, value) in order.chain(others) {
+        match (&**name, part.as_str()) {
+            // An id begins with its task, and the result of the run tells its error.
+            ("asked", "task") | ("run_failed", "error") => {}
+            _ => text += &field(part, value),
+        }
+    }
+    Some(text)
+}
+
+fn plain(value: &Value) -> String {
+    let text = value.as_str().map(str::to_owned);
+    text.unwrap_or_else(|| value.to_string())
+}
+
+fn field(name: &str, value: &Value) -> String {
+    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    match (name, value) {
+        ("under" | "birth" | "digest" | "version" | "run" | "not_after", _) => String::new(),
+        ("attempt", attempt) if attempt == 1 => String::new(),
+        ("attempt", attempt) => format!(" try {attempt}"),
+        ("task" | "id", value) => format!(" {}", plain(value)),
+        ("key", Value::Object(key)) => {
+            format!(" {}", key.get("key").map(plain).unwrap_or_default())
+        }
+        ("key", value) => format!(" {}", plain(value)),
+        ("tasks", tasks) => {
+            let tasks = list(tasks);
+            let names = tasks
+                .iter()
+                .map(|task| match task.as_array().map(Vec::as_slice) {
+                    Some([task, attempt]) => format!(" {} try {attempt}", plain(task)),
+                    _ => format!(" {task}"),
+                });
+            names.collect()
+        }
+        ("retry_at", _) => ", again later".into(),
+        ("error", error) => format!(": {}", plain(error)),
+        ("state", state) => {
+            let lines = state.get("lines").map(list).unwrap_or_default();
+            match lines.as_slice() {
+                [] => String::new(),
+                lines => format!(
+                    " of {}",
+                    lines.iter().map(plain).collect::<Vec<_>>().join("+")
+                ),
+            }
+        }
+        ("by", Value::Object(by)) => {
+            let key = by.get("key").and_then(|key| key.get("key"));
+            let caller = by
+                .get("caller")
+                .map(plain)
+                .filter(|caller| !caller.is_empty());
+            let caller = caller
+                .map(|caller| format!(" by {caller}"))
+                .unwrap_or_default();
+            caller
+                + &key
+                    .map(|key| format!(" as {}", plain(key)))
+                    .unwrap_or_default()
+        }
+        ("by", by) => format!(" by {}", plain(by)),
+        ("why", why) => format!(" because {}", plain(why)),
+        ("dropped", dropped) => {
+            let mut dropped: Vec<_> = list(dropped).iter().map(plain).collect();
+            dropped.sort();
+            format!(" dropped {}", dropped.join(" "))
+        }
+        ("updates", updates) => {
+            let lines = list(updates);
+            let lines = lines.iter().map(|update| match update.get("line") {
+                Some(line) => format!(" +{}", plain(line)),
+                None => format!(" {update}"),
+            });
+            lines.collect()
+        }
+        ("next", next) => {
+            let tasks = list(next);
+            let tasks = tasks.iter().map(|next| {
+                let task = next.get("task").map(plain).unwrap_or_default();
+                match next.get("items") {
+                    Some(items) => format!(" {task}{items}"),
+                    None => format!(" {task}"),
+                }
+            });
+            format!(" ->{}", tasks.collect::<String>())
+        }
+        ("routes", routes) => {
+            let routes = routes.as_object().cloned().unwrap_or_default();
+            routes
+                .iter()
+                .map(|(name, value)| field(name, value))
+                .collect()
+        }
+        ("arrived", arrived) => {
+            let pairs = list(arrived);
+            let pairs = pairs.iter().filter_map(Value::as_array);
+            let pairs = pairs.map(|pair| pair.iter().map(plain).collect::<Vec<_>>().join("<"));
+            pairs.map(|pair| format!(" {pair}")).collect()
+        }
+        ("joined", joined) => list(joined)
+            .iter()
+            .map(|join| format!(" joined {}", plain(join)))
+            .collect(),
+        ("questions", questions) => {
+            let ids = list(questions);
+            let ids = ids.iter().filter_map(|asked| asked.get("id"));
+            ids.map(|id| format!(" {}", plain(id))).collect()
+        }
+        ("answers", answers) => {
+            let answers = list(answers);
+            let pairs = answers.iter().filter_map(Value::as_array);
+            let pairs = pairs.filter_map(|pair| Some((plain(pair.first()?), pair.get(1)?)));
+            pairs
+                .map(|(id, answer)| format!(" {id}={answer}"))
+                .collect()
+        }
+        (name, value) => format!(" {name}={value}"),
+    }
+}
