@@ -62,7 +62,7 @@ pub async fn k19_cancelling_waits_for_an_action(factory: &dyn LogFactory) -> Ver
     "#]];
     let graph = |stage: &Stage| {
         let door = stage.door.clone();
-        let time = if stage.is("late") { 40 } else { 60_000 };
+        let time = if stage.is("late") { 300 } else { 60_000 };
         let send = move |cx: Context<Page>| {
             let door = door.clone();
             async move {
