@@ -216,7 +216,12 @@ impl ThreadLog for RecordingLog {
         };
         let mut seen = self.seen();
         seen.in_flight -= 1;
-        if appended.is_ok() {
+        // A commit whose acknowledgement was lost is sent again, and stored once.
+        let again = seen
+            .commits
+            .last()
+            .is_some_and(|last| last.nonce == commit.nonce);
+        if appended.is_ok() && !again {
             seen.commits.push(commit.clone());
         }
         match cut {

@@ -2,7 +2,7 @@
 //!
 //! A line such as `open -> a b -> last -> again` has an edge between the parts beside each arrow,
 //! and joins several nodes before an arrow; `plan -> worker*3` is a scatter over 0, 1 and 2. A node
-//! from which no arrow leaves ends the graph.
+//! from which no arrow leaves ends the graph, unless it has a `!`: the caller adds its branch.
 //!
 //! A node notes its task, and says its name. A line such as `a: fail on try 1, once mail` adds what
 //! it does before that, in order:
@@ -187,7 +187,7 @@ impl Stage {
                 chains.push(parts.collect::<Vec<Vec<_>>>());
             }
         }
-        let name = |part: &str| part.split('*').next().unwrap_or_default().to_owned();
+        let name = |part: &str| part.split(['*', '!']).next().unwrap_or_default().to_owned();
         let mut names: Vec<String> = vec![];
         for part in chains.iter().flatten().flatten() {
             if !names.contains(&name(part)) {
@@ -202,6 +202,12 @@ impl Stage {
             };
         }
         let mut leaves = names;
+        let parts = chains.iter().flatten().flatten();
+        let branching: Vec<_> = parts
+            .filter(|part| part.ends_with('!'))
+            .map(|part| name(part))
+            .collect();
+        leaves.retain(|leaf| !branching.contains(leaf));
         for pair in chains.iter().flat_map(|chain| chain.windows(2)) {
             let [from, to] = pair else { continue };
             leaves.retain(|leaf| !from.iter().any(|from| name(from) == *leaf));
@@ -212,8 +218,8 @@ impl Stage {
                         let items: u64 = items.parse().unwrap_or_default();
                         graph.scatter(one.clone(), worker, move |_| 0..items)
                     }
-                    ([one], None) => graph.edge(one.clone(), *to),
-                    _ => graph.join(sources, *to),
+                    ([one], None) => graph.edge(one.clone(), name(to)),
+                    _ => graph.join(sources, name(to)),
                 };
             }
         }

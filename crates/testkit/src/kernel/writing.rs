@@ -1,17 +1,18 @@
 //! Scenarios of a single writer, and of durability: K13 and K15.
-use fugato_graph::{Answers, Context, END, Graph, RunErrorKind};
+use expect_test::expect;
+use fugato_graph::{Context, END, Graph, RunErrorKind};
 use fugato_store::{LeaseRequest, Status, StoreErrorKind};
 
 use super::{
     AppendFault,
-    fixture::{Calls, Fixture, Page, finished, kind, line, question},
-    world::{Door, NamedNodesExt, WiringExt, texts},
+    fixture::{Calls, Fixture, Page, finished, kind, line},
+    script::check,
+    world::{Door, NamedNodesExt, WiringExt, alone, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 fn held(door: &Door) -> Result<Graph<Page>, Failure> {
-    let graph = Graph::<Page>::starting_at("a").node("a", door.node("a"));
-    Ok(graph.edge("a", END).build()?)
+    Ok(alone("a", door.node("a"))?)
 }
 
 /// Of two runs of one thread at the same time, one is refused and has changed nothing.
@@ -89,22 +90,21 @@ pub async fn k13_a_moved_head_is_a_conflict(factory: &dyn LogFactory) -> Verdict
 
 /// After a lost acknowledgement the append is repeated: no record is written twice.
 pub async fn k13_a_lost_answer_writes_nothing_twice(factory: &dyn LogFactory) -> Verdict {
-    let expected = texts(&["a", "b", "c"]);
-    for nth in 1..=3 {
-        let desk = Fixture::of(factory).await?;
-        let graph = chain(&Calls::default())?;
-        desk.log.cut(nth, AppendFault::LosesAnswer);
-        let page = finished(desk.start(&graph).await)?;
-        same("what was said", page.lines, expected.clone())?;
-        let stored = desk.runner(&graph).state(&desk.thread).await?;
-        same(
-            "what is stored",
-            stored.map(|page| page.lines.clone()),
-            Some(expected.clone()),
-        )?;
-        same("the head", desk.head().await?, 6)?;
-    }
-    Ok(())
+    let expected = expect![[r#"
+        > lose 1 then start
+        = + a | b | c; ran a#1 b#1 c#1
+        [created, started -> a#1, stepped a#1 -> b#1 +a] [stepped b#1 -> c#1 +b]
+        [stepped c#1 +c, run_ended] idle
+        > fresh then lose 2 then start
+        = + a | b | c; ran a#1 b#1 c#1
+        [created, started -> a#1, stepped a#1 -> b#1 +a] [stepped b#1 -> c#1 +b]
+        [stepped c#1 +c, run_ended] idle
+        > fresh then lose 3 then start
+        = + a | b | c; ran a#1 b#1 c#1
+        [created, started -> a#1, stepped a#1 -> b#1 +a] [stepped b#1 -> c#1 +b]
+        [stepped c#1 +c, run_ended] idle
+    "#]];
+    check(factory, "a -> b -> c", expected).await
 }
 
 fn chain(calls: &Calls) -> Result<Graph<Page>, Failure> {
@@ -158,16 +158,16 @@ pub async fn k15_a_step_is_durable_before_the_next(factory: &dyn LogFactory) -> 
 pub async fn k15_start_to_pause_and_answer_to_end_are_one_append_each(
     factory: &dyn LogFactory,
 ) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let graph = Graph::<Page>::starting_at("draft")
-        .says(&Calls::default(), &["draft"])
-        .pause("confirm", |_| "sure?", |_, yes: bool| line(yes.to_string()))
-        .way(&["draft", "confirm", END])
-        .build()?;
-    question(desk.start(&graph).await)?;
-    same("appends to the pause", desk.log.commits().len(), 1)?;
-    finished(desk.resume(&graph, Answers::only(true)?).await)?;
-    same("appends to the end", desk.log.commits().len(), 2)
+    let expected = expect![[r#"
+        > start
+        ? confirm#1~1 "ok?" boolean
+        + draft; ran draft#1
+        [created, started -> draft#1, stepped draft#1 -> confirm#1 +draft, asked confirm#1~1] waiting
+        > answer true
+        = + true
+        [answered confirm#1~1=true, stepped confirm#1 +true, run_ended] idle
+    "#]];
+    check(factory, "draft -> confirm; confirm: pause", expected).await
 }
 
 /// A failed write stops the run before the next node, the readers get an error, and the thread can
