@@ -248,7 +248,7 @@ pub async fn k8_an_approval_of_something_else_is_refused(factory: &dyn LogFactor
         + delete 3 files
         [created, started -> confirm#1 +delete 3 files, asked confirm#1~A] waiting
         > answer confirm#1~A=true @0123
-        ! what confirm#1~A asks to approve has changed: it has digest <digest>, the answer 0123 (Answer Digest; waiting)
+        ! what confirm#1~A asks to approve has changed: it has digest <digest 1>, the answer 0123 (Answer Digest; waiting)
         > answer confirm#1~A=true @shown
         = + approved true
         [answered confirm#1~A=true, stepped confirm#1 +approved true, run_ended] idle

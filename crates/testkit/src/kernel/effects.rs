@@ -369,11 +369,11 @@ pub async fn k11_d12_another_input_is_an_error(factory: &dyn LogFactory) -> Verd
 pub async fn k11_the_error_names_both_inputs(factory: &dyn LogFactory) -> Verdict {
     let expected = expect![[r#"
         > start
-        ! after 1 steps: task send#1 failed: the effect "mail" was done with another input: its digest was <digest>, now it is <digest> (Node; failed)
+        ! after 1 steps: task send#1 failed: the effect "mail" was done with another input: its digest was <digest 1>, now it is <digest 2> (Node; failed)
         + a
         [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input="one"]
         [receipt send#1 mail value=null]
-        [failed send#1: task send#1 failed: the effect "mail" was done with another input: its digest was <digest>, now it is <digest>, run_failed] idle
+        [failed send#1: task send#1 failed: the effect "mail" was done with another input: its digest was <digest 1>, now it is <digest 2>, run_failed] idle
     "#]];
     let acts = async |cx: Context<Page>| {
         for input in ["one", "two"] {

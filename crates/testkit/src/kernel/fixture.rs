@@ -161,16 +161,6 @@ impl Fixture {
         self.runner(graph).resume(&self.thread, answers).await
     }
 
-    /// Answers one question of the thread.
-    pub(crate) async fn answer<S: State>(
-        &self,
-        runner: &Runner<S>,
-        id: impl Into<InterruptId>,
-        answer: impl Serialize,
-    ) -> Result<RunResult<S>, RunError> {
-        runner.resume(&self.thread, Answers::to(id, answer)?).await
-    }
-
     /// Continues the run that a dead process has left.
     pub(crate) async fn recover<S: State>(
         &self,

@@ -209,6 +209,7 @@ impl<G: Program> Script<G> {
             ("thread", name) => stage.desk.thread = thread(name),
             ("another", "process") => stage.desk.another_process(),
             ("in", "any order") => self.appends = Appends::InAnyOrder,
+            ("as", "json") => self.appends = Appends::Json,
             ("without", "appends") => self.appends = Appends::Hidden,
             ("mend", "") => stage.broken.turn_off(),
             ("break", "") => stage.broken.turn_on(),
@@ -451,8 +452,11 @@ impl<G: Program> Script<G> {
         parts.retain(|part| !part.is_empty());
         self.say(&parts.join("; ").replacen("=; ", "= ", 1));
         let commits = self.stage.desk.log.commits();
+        let wrote = match self.appends {
+            Appends::Json => self.stage.desk.log.brackets(),
+            how => transcript::appends(&commits, how),
+        };
         self.stage.desk.log.forget();
-        let wrote = transcript::appends(&commits, self.appends);
         let wrote = self.ids.stable(&wrote);
         self.say(&wrote);
         // Nothing was written but what was recorded, and that once.

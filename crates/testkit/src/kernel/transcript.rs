@@ -50,8 +50,10 @@ impl Ids {
         self.digests.get(id).cloned().unwrap_or_default()
     }
 
-    /// Replaces what differs from run to run: bound ids, times of the store and digests.
+    /// Replaces what differs from run to run: bound ids, times of the store, and digests by their
+    /// number in this text.
     pub(super) fn stable(&self, text: &str) -> String {
+        let mut digests: Vec<&str> = vec![];
         let mut text = text.to_owned();
         for (id, short) in &self.bound {
             text = text.replace(id.as_str(), short);
@@ -65,11 +67,18 @@ impl Ids {
             let number = word.chars().all(|char| char.is_ascii_digit());
             let hex = word.chars().all(|char| char.is_ascii_hexdigit());
             stable.push_str(before);
-            stable.push_str(match word.len() {
-                13 if number => "<time>",
-                16.. if hex => "<digest>",
-                _ => word,
-            });
+            match word.len() {
+                13 if number => stable.push_str("<time>"),
+                16.. if hex => {
+                    let known = digests.iter().position(|known| *known == word);
+                    let number = known.unwrap_or(digests.len());
+                    if known.is_none() {
+                        digests.push(word);
+                    }
+                    stable += &format!("<digest {}>", number + 1);
+                }
+                _ => stable.push_str(word),
+            }
             rest = after;
         }
         stable + rest
@@ -179,6 +188,8 @@ pub(super) enum Appends {
     Each,
     /// All in braces, with the records sorted that tasks of one step may write in any order.
     InAnyOrder,
+    /// Each in its brackets, as JSON.
+    Json,
     /// Not at all.
     Hidden,
 }

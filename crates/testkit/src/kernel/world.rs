@@ -51,11 +51,6 @@ impl Stage {
         Graph::starting_at(first).says(&self.calls, names)
     }
 
-    /// Returns a node that fails until the script mends it.
-    pub(crate) fn failing(&self, name: &'static str) -> FailingNode {
-        FailingNode(name, self.calls.clone(), self.broken.clone())
-    }
-
     /// Returns a node that sends a mail.
     pub(crate) fn mails(&self, class: EffectClass) -> MailNode {
         MailNode::of(&self.world, class)
@@ -156,8 +151,6 @@ impl<S: State> WiringExt for GraphBuilder<S> {
 pub(crate) trait NamedNodesExt: Sized {
     /// Adds a [`NamedNode`] for each name.
     fn says(self, calls: &Calls, names: &[&'static str]) -> Self;
-    /// Adds a pause that asks `ok?`, and says the answer.
-    fn asks(self, name: &'static str) -> Self;
 }
 
 impl NamedNodesExt for GraphBuilder<Page> {
@@ -165,10 +158,6 @@ impl NamedNodesExt for GraphBuilder<Page> {
         let add =
             |graph: Self, name: &&'static str| graph.node(*name, NamedNode(name, calls.clone()));
         names.iter().fold(self, add)
-    }
-
-    fn asks(self, name: &'static str) -> Self {
-        self.pause(name, |_| "ok?", |_, ok: bool| line(ok.to_string()))
     }
 }
 
@@ -311,22 +300,5 @@ impl Door {
                 line(name)
             })
         }
-    }
-}
-
-/// Kills its process from inside a node: the later results of that node are never stored.
-#[derive(Clone, Default)]
-pub(crate) struct Killer(Arc<Mutex<Option<RecordingLog>>>);
-
-impl Killer {
-    /// Aims at the process that is about to run.
-    pub(crate) fn aim(&self, desk: &Fixture) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(desk.log.clone());
-    }
-
-    pub(crate) fn kill(&self) {
-        let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        log.iter()
-            .for_each(|log| log.cut(1, AppendFault::DiesBefore));
     }
 }
