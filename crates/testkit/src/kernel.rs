@@ -5,6 +5,11 @@
 //! of other engines, D1 to D35, that cannot happen where it holds.
 //! [`kernel_suite!`](crate::kernel_suite) makes a test of each, on the logs of a
 //! [`LogFactory`].
+#![expect(
+    clippy::needless_raw_string_hashes,
+    reason = "expect-test writes snapshots like this"
+)]
+
 mod answer_schema;
 mod appends;
 mod asking;

@@ -180,15 +180,16 @@ pub async fn k7_a_malformed_question_is_an_error(factory: &dyn LogFactory) -> Ve
     let expected = expect![[r#"
         > start
         ! task ask#1 asks badly: it asks without a question: it asks without a question (Question; failed)
-        [created, started -> ask#1, failed ask#1: task ask#1 asks badly: it asks without a question: it asks without a question, run_failed] idle
+        [created, started -> ask#1, failed ask#1 (task ask#1 asks badly: it asks without a question: it asks without a question), run_failed] idle
         > program the same key twice then start
         ! task ask#2 asks badly: it asks two questions with the key "a": it asks two questions with the key "a" (Question; failed)
-        [started -> ask#2, failed ask#2: task ask#2 asks badly: it asks two questions with the key "a": it asks two questions with the key "a", run_failed] idle
+        [started -> ask#2, failed ask#2 (task ask#2 asks badly: it asks two questions with the key "a": it asks two questions with the key "a"), run_failed] idle
     "#]];
     let graph = |stage: &Stage| {
-        let questions = match stage.is("") {
-            true => vec![],
-            false => ["1", "2"].map(|it| Question::new::<u8>("a", it)).to_vec(),
+        let questions = if stage.is("") {
+            vec![]
+        } else {
+            ["1", "2"].map(|it| Question::new::<u8>("a", it)).to_vec()
         };
         let asks = move |_: Context<Page>| {
             let (memo, questions) = (None, questions.clone());

@@ -27,10 +27,10 @@ fn asking(stage: &Stage) -> Built {
     };
     let words = format!("open -> {pause} a b; {pause} b -> meet; {pause}: pause");
     let graph = stage.wire(&(words + "; @grown meet -> new"))?;
-    match stage.is("followed") {
-        true => graph.renamed("ask", pause).build(),
-        false => graph.build(),
+    if stage.is("followed") {
+        return graph.renamed("ask", pause).build();
     }
+    graph.build()
 }
 
 /// A thread that waits in a removed node is refused with the list of what is missing, and nothing
@@ -68,16 +68,18 @@ pub async fn k20_half_filled_joins_follow_a_rename(factory: &dyn LogFactory) -> 
         {resumed, answered ask#1~1=true, stepped ask#1 gather<ask joined gather -> gather#1 +true, stepped gather#1 +gather, run_ended} idle
     "#]];
     let graph = |stage: &Stage| {
-        let (meet, source) = match stage.is("") {
-            true => ("meet", "a"),
-            false => ("gather", "first"),
+        let is_old = stage.is("");
+        let (meet, source) = if is_old {
+            ("meet", "a")
+        } else {
+            ("gather", "first")
         };
         let words = format!("open -> {source} b; b -> ask; {source} ask -> {meet}; ask: pause");
         let graph = stage.wire(&words)?;
-        match stage.is("followed") {
-            true => graph.renamed("a", source).renamed("meet", meet).build(),
-            false => graph.build(),
+        if stage.is("followed") {
+            return graph.renamed("a", source).renamed("meet", meet).build();
         }
+        graph.build()
     };
     check(factory, graph, expected).await
 }

@@ -9,7 +9,7 @@ use fugato_graph::{
     Answers, BoxError, BuildError, Context, Graph, Node, Outcome, RunError, RunErrorKind,
     RunResult, Runner,
 };
-use fugato_state::{Interrupt, InterruptId, Seq, State, ThreadId};
+use fugato_state::{Interrupt, Seq, State, ThreadId};
 use fugato_store::ThreadLog;
 use serde::{Deserialize, Serialize};
 

@@ -3,10 +3,9 @@ use std::sync::Arc;
 
 use expect_test::expect;
 use fugato_graph::{
-    Context, END, Graph, RunnerOptions, Schedule, SubgraphInput, ThreadStatus, machine::Fact,
+    Context, Graph, RunnerOptions, Schedule, SubgraphInput, ThreadStatus, machine::Fact,
 };
 use fugato_stream::EventKind;
-use futures::StreamExt;
 use tokio::sync::Barrier;
 
 use super::{
@@ -175,11 +174,11 @@ pub async fn k21_a_retry_runs_only_the_inner_task(factory: &dyn LogFactory) -> V
         > in any order then start
         ! after 1 steps: task worker#1[0]/two#1 failed: boom (Node; failed)
         + plan; ran plan#1 worker#1[0]/one#1 worker#1[0]/two#1 worker#1[1]/one#1 worker#1[1]/two#1 worker#1[2]/one#1 worker#1[2]/two#1
-        {created, started -> plan#1, stepped plan#1 -> worker#1[0,1,2] +plan, entered@worker#1[0] -> one#1 of 0, entered@worker#1[1] -> one#1 of 1, entered@worker#1[2] -> one#1 of 2, failed worker#1[0]: task worker#1[0]/two#1 failed: boom, failed@worker#1[0] two#1: task worker#1[0]/two#1 failed: boom, finished worker#1[1] +(1 one two), finished worker#1[2] +(2 one two), stepped@worker#1[0] one#1 -> two#1 +one, stepped@worker#1[1] one#1 -> two#1 +one, stepped@worker#1[1] two#1 +two, stepped@worker#1[2] one#1 -> two#1 +one, stepped@worker#1[2] two#1 +two, run_failed} idle
+        {created, started -> plan#1, stepped plan#1 -> worker#1[0,1,2] +plan, entered@worker#1[0] -> one#1 of 0, entered@worker#1[1] -> one#1 of 1, entered@worker#1[2] -> one#1 of 2, failed worker#1[0] (task worker#1[0]/two#1 failed: boom), failed@worker#1[0] two#1 (task worker#1[0]/two#1 failed: boom), finished worker#1[1] +(1 one two), finished worker#1[2] +(2 one two), stepped@worker#1[0] one#1 -> two#1 +one, stepped@worker#1[1] one#1 -> two#1 +one, stepped@worker#1[1] two#1 +two, stepped@worker#1[2] one#1 -> two#1 +one, stepped@worker#1[2] two#1 +two, run_failed} idle
         > another process then retry
         ! after 1 steps: task worker#1[0]/two#1 failed: boom (Node; failed)
         ran worker#1[0]/two#1
-        {resumed worker#1[0] try 1, failed worker#1[0]: task worker#1[0]/two#1 failed: boom, failed@worker#1[0] two#1: task worker#1[0]/two#1 failed: boom, resumed@worker#1[0] two#1 try 1, run_failed} idle
+        {resumed worker#1[0] try 1, failed worker#1[0] (task worker#1[0]/two#1 failed: boom), failed@worker#1[0] two#1 (task worker#1[0]/two#1 failed: boom), resumed@worker#1[0] two#1 try 1, run_failed} idle
         > another process then mend then retry
         = + (0 one two) | (1 one two) | (2 one two) | last; ran last#1 worker#1[0]/two#1
         {resumed worker#1[0] try 1, finished worker#1[0] +(0 one two), resumed@worker#1[0] two#1 try 1, stepped@worker#1[0] two#1 +two, closed -> last#1, stepped last#1 +last, run_ended} idle
@@ -245,15 +244,15 @@ pub async fn k21_a_mapping_that_fails_is_an_error(factory: &dyn LogFactory) -> V
     let expected = expect![[r#"
         > start
         ! the routing after node sub#1 failed: cannot enter (Router; failed)
-        [created, started -> sub#1, failed sub#1: the routing after node sub#1 failed: cannot enter, run_failed] idle
+        [created, started -> sub#1, failed sub#1 (the routing after node sub#1 failed: cannot enter), run_failed] idle
         > retry
         ! the routing after node sub#1 failed: cannot enter (Router; failed)
-        [resumed sub#1 try 1, failed sub#1: the routing after node sub#1 failed: cannot enter, run_failed] idle
+        [resumed sub#1 try 1, failed sub#1 (the routing after node sub#1 failed: cannot enter), run_failed] idle
         > fresh enters then start
         ! the routing after node sub#1 failed: panicked: cannot leave (Router; failed)
         ran sub#1/one#1 sub#1/two#1
         [created, started -> sub#1, entered@sub#1 -> one#1] [stepped@sub#1 one#1 -> two#1 +one]
-        [stepped@sub#1 two#1 +two, failed sub#1: the routing after node sub#1 failed: panicked: cannot leave, run_failed] idle
+        [stepped@sub#1 two#1 +two, failed sub#1 (the routing after node sub#1 failed: panicked: cannot leave), run_failed] idle
         > mend then retry
         = + left
         [resumed sub#1 try 1, resumed@sub#1, stepped sub#1 +left, run_ended] idle
@@ -261,9 +260,9 @@ pub async fn k21_a_mapping_that_fails_is_an_error(factory: &dyn LogFactory) -> V
     let graph = |stage: &Stage| {
         let (broken, enters) = (stage.broken.clone(), stage.is("enters"));
         let leaves = broken.clone();
-        let enter = move |_: SubgraphInput<'_, Page>| match enters || !broken.is_on() {
-            true => Ok(Page::default()),
-            false => Err("cannot enter"),
+        let enter = move |_: SubgraphInput<'_, Page>| {
+            let may = enters || !broken.is_on();
+            may.then(Page::default).ok_or("cannot enter")
         };
         let leave = move |_: &Page, _: &Page| {
             if leaves.is_on() {
@@ -280,50 +279,38 @@ pub async fn k21_a_mapping_that_fails_is_an_error(factory: &dyn LogFactory) -> V
 
 /// Events and history of a subgraph appear under its scope, live and from the log.
 pub async fn k21_events_and_history_bear_the_scope(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let inner = Graph::<Page>::starting_at("one")
-        .node("one", async |cx: Context<Page>| {
-            let (block, text) = ("b".into(), "x".into());
-            cx.emit(EventKind::TextDelta { block, text });
-            line("one")
-        })
-        .edge("one", END)
-        .build()?;
-    let outer = Stage::of(Fixture::of(factory).await?, "");
-    let graph = outer.wire("in -> sub -> out; sub: elsewhere")?;
-    let graph = graph.subgraph("sub", &inner, enter, leave).build()?;
-    let runner = desk.runner(&graph);
-    let live: Vec<_> = runner.start(&desk.thread, ()).collect().await;
-    let stored: Vec<_> = runner.events(&desk.thread, 0).collect().await;
-    let seen = |events: &[fugato_stream::Event], delta: bool| {
-        let from = events.iter().filter_map(|event| {
-            let wanted = match &event.kind {
-                EventKind::NodeFinished => !delta,
-                kind => delta && kind.is_delta(),
-            };
-            let origin = event.origin.as_ref().filter(|_| wanted)?;
-            Some(format!("{}:{}", origin.scope, origin.node))
-        });
-        from.collect::<Vec<_>>()
+    let expected = expect![[r#"
+        > live start
+        2 started, resumed false
+        3 in#1 try 1 done
+        - sub#1/one#1 try 1 text "x"
+        5 sub#1/one#1 try 1 done
+        6 sub#1 try 1 done
+        7 out#1 try 1 done
+        8 finished
+        = + in | (in one) | out; ran in#1 out#1
+        [created, started -> in#1, stepped in#1 -> sub#1 +in, entered@sub#1 -> one#1 of in]
+        [stepped@sub#1 one#1 +one, stepped sub#1 -> out#1 +(in one)] [stepped out#1 +out, run_ended] idle
+        > events 0
+        2 started, resumed false
+        3 in#1 try 1 done
+        5 sub#1/one#1 try 1 done
+        6 sub#1 try 1 done
+        7 out#1 try 1 done
+        8 finished
+    "#]];
+    let one = async |cx: Context<Page>| {
+        let (block, text) = ("b".into(), "x".into());
+        cx.emit(EventKind::TextDelta { block, text });
+        line("one")
     };
-    let nodes = [":in", "sub#1:one", ":sub", ":out"];
-    same("live", seen(&live, false), texts(&nodes))?;
-    same("from the log", seen(&stored, false), texts(&nodes))?;
-    same("deltas", seen(&live, true), texts(&["sub#1:one"]))?;
-    let history = runner.history(&desk.thread, 1, 100).await?;
-    let inside = history.iter().filter(|entry| entry.scope == "sub#1");
-    let facts: Vec<_> = inside
-        .map(|entry| match &entry.fact {
-            Fact::Entered { .. } => "entered".to_owned(),
-            Fact::Stepped { task, .. } => format!("stepped {task}"),
-            other => format!("{other:?}"),
-        })
-        .collect();
-    same(
-        "history inside",
-        facts,
-        texts(&["entered", "stepped one#1"]),
-    )
+    let graph = |stage: &Stage| {
+        let graph = stage.wire("in -> sub -> out; sub: elsewhere")?;
+        graph
+            .subgraph("sub", &alone("one", one)?, enter, leave)
+            .build()
+    };
+    check(factory, graph, expected).await
 }
 
 /// A renamed or removed node inside is refused with its name and scope, and followed if the graph
@@ -493,7 +480,7 @@ pub async fn k21_a_question_inside_keeps_its_siblings(factory: &dyn LogFactory) 
         > in any order then start
         ! after 1 steps: task flaky#1 failed: boom (Node; failed)
         + open; ran beside#1 flaky#1 open#1 sub#1/draft#1
-        {created, started -> open#1, stepped open#1 -> sub#1 beside#1 flaky#1 +open, asked@sub#1 sub#1/ask#1~1, entered@sub#1 -> draft#1 of open, failed flaky#1: task flaky#1 failed: boom, finished beside#1 +beside, stepped@sub#1 draft#1 -> ask#1 +draft, run_failed} idle
+        {created, started -> open#1, stepped open#1 -> sub#1 beside#1 flaky#1 +open, asked@sub#1 sub#1/ask#1~1, entered@sub#1 -> draft#1 of open, failed flaky#1 (task flaky#1 failed: boom), finished beside#1 +beside, stepped@sub#1 draft#1 -> ask#1 +draft, run_failed} idle
         > mend then retry
         ? sub#1/ask#1~1 "ok?" boolean
         ran flaky#1

@@ -3,6 +3,7 @@
 //!
 //! | below a line | |
 //! |---|---|
+//! | `3 a#1 try 1 …` | an event of a run after `live`, or of `events`: its position, origin and kind |
 //! | `? …` | a question is open: its id, prompt and schema |
 //! | `! …` | the error with its causes, its kind, and how the thread stands now |
 //! | `= …` | the run ended, with this output |
@@ -26,6 +27,8 @@ use fugato_graph::{
 };
 use fugato_state::{Interrupt, ThreadId};
 use fugato_store::{Commit, ThreadAdmin};
+use fugato_stream::{Event, EventKind};
+use futures::StreamExt;
 use serde_json::Value;
 use tokio::task::JoinHandle;
 
@@ -235,11 +238,27 @@ impl<G: Program> Script<G> {
                     tokio::task::yield_now().await;
                 }
             }
-            ("die", _) | ("full", _) | ("lose", _) => self.cut(line)?,
+            ("die" | "full" | "lose", _) => self.cut(line)?,
+            ("live", run) => {
+                let run = self.run(run)?;
+                let mut run = run.ok_or_else(|| Failure::new("no such run"))?;
+                while let Some(event) = run.next().await {
+                    self.tells(&event);
+                }
+                let ended = run.await;
+                self.ended(ended).await?;
+            }
+            ("events", cursor) => {
+                let cursor = number(cursor)?;
+                let mut events = self.runner()?.events(&self.stage.desk.thread, cursor);
+                while let Some(event) = events.next().await {
+                    self.tells(&event);
+                }
+            }
             ("begin", run) => {
                 let run = self.run(run)?;
                 let run = run.ok_or_else(|| Failure::new("no such run"))?;
-                self.pending = Some(tokio::spawn(run.into_future()));
+                self.pending = Some(tokio::spawn(async { run.await }));
             }
             ("end", "") => {
                 let run = self.pending.take();
@@ -251,6 +270,17 @@ impl<G: Program> Script<G> {
             _ => self.administer(verb, rest).await?,
         }
         Ok(())
+    }
+
+    fn tells(&mut self, event: &Event) {
+        if matches!(event.kind, EventKind::NodeStarted) {
+            return;
+        }
+        let text = self.ids.stable(&transcript::event(event));
+        self.say(&text);
+        if event.thread != self.stage.desk.thread {
+            self.say(&format!("but of thread {:?}", event.thread));
+        }
     }
 
     /// Makes a later append fail: `die before 2`, `die after 2`, `full 2` or `lose 2`.
@@ -275,7 +305,7 @@ impl<G: Program> Script<G> {
             ("cancel", "") => runner
                 .cancel(&name, "Ada", "enough")
                 .await
-                .map(|_| String::new()),
+                .map(|()| String::new()),
             ("status", "") => {
                 let status = runner.status(&name).await;
                 status.map(|status| format!("= {}", standing(&status)))

@@ -135,7 +135,7 @@ pub async fn k19_a_crash_in_a_back_off_loses_no_try(factory: &dyn LogFactory) ->
         ran flaky#2
         > another process then start
         = + flaky; ran flaky#2 flaky#2 try 2
-        [started -> flaky#2, failed flaky#2: task flaky#2 failed: boom, again later] sleeping
+        [started -> flaky#2, failed flaky#2 (task flaky#2 failed: boom) again later] sleeping
         [stepped flaky#2 try 2 +flaky, run_ended] idle
         > fresh then start
         = + flaky; ran flaky#1
@@ -143,7 +143,7 @@ pub async fn k19_a_crash_in_a_back_off_loses_no_try(factory: &dyn LogFactory) ->
         > program fails then die after 1 then start
         ! the log failed: cannot append thread "desk": the store failed (Store Other; sleeping)
         ran flaky#2
-        [started -> flaky#2, failed flaky#2: task flaky#2 failed: boom, again later] sleeping
+        [started -> flaky#2, failed flaky#2 (task flaky#2 failed: boom) again later] sleeping
         > another process then recover
         = + flaky; ran flaky#2 try 2
         [resumed flaky#2 try 2] [stepped flaky#2 try 2 +flaky, run_ended] idle
@@ -263,7 +263,7 @@ pub async fn k19_crashes_are_counted_apart_from_tries(factory: &dyn LogFactory) 
         > another process then recover
         = + sent try 4; ran flaky#1 try 3 flaky#1 try 4; did flaky#1/barrier
         [resumed flaky#1 try 3]
-        [receipt flaky#1 barrier value="sent", failed flaky#1 try 3: task flaky#1 failed: boom, again later] sleeping
+        [receipt flaky#1 barrier value="sent", failed flaky#1 try 3 (task flaky#1 failed: boom) again later] sleeping
         [stepped flaky#1 try 4 +sent try 4, run_ended] idle
     "#]];
     let graph =
@@ -423,8 +423,8 @@ pub async fn k19_a_time_limit_is_in_the_log(factory: &dyn LogFactory) -> Verdict
         > start
         ! task slow#1 took longer than 10ms: it took too long (Timeout; failed)
         ran dropped dropped slow#1 slow#1 try 2
-        [created, started -> slow#1, failed slow#1: task slow#1 took longer than 10ms: it took too long, again later] sleeping
-        [failed slow#1 try 2: task slow#1 took longer than 10ms: it took too long, run_failed] idle
+        [created, started -> slow#1, failed slow#1 (task slow#1 took longer than 10ms: it took too long) again later] sleeping
+        [failed slow#1 try 2 (task slow#1 took longer than 10ms: it took too long), run_failed] idle
     "#]];
     let graph = |stage: &Stage| {
         let graph = stage.wire("slow; slow: hang")?;

@@ -1,4 +1,6 @@
 //! Scenarios of history, forks and amendments: K18.
+use std::fmt::Write;
+
 use expect_test::expect;
 use fugato_graph::{Answers, RunnerOptions, ThreadStatus};
 
@@ -33,13 +35,13 @@ pub async fn k18_history_and_states_can_be_read(factory: &dyn LogFactory) -> Ver
         } else {
             "between"
         };
-        seen += &format!("{} {point}, {lines} lines\n", entry.seq);
+        writeln!(seen, "{} {point}, {lines} lines", entry.seq).ok();
     }
     let page = runner.history(&desk.thread, 3, 2).await?;
     let page: Vec<_> = page.iter().map(|entry| entry.seq).collect();
-    seen += &format!("two from 3 on: {page:?}\n");
+    writeln!(seen, "two from 3 on: {page:?}").ok();
     let past = runner.state_at(&desk.thread, 99).await.err();
-    seen += &format!("past the head: {:?}\n", past.map(|error| error.kind));
+    writeln!(seen, "past the head: {:?}", past.map(|error| error.kind)).ok();
     compare(
         &expect![[r#"
             1 between, 0 lines
@@ -191,7 +193,7 @@ pub async fn k18_an_operator_finishes_a_failed_task(factory: &dyn LogFactory) ->
         > in any order then start
         ! one of several tasks failed (Node; failed)
         + open; ran one#1 open#1 two#1
-        {created, started -> open#1, stepped open#1 -> one#1 two#1 +open, failed one#1: task one#1 failed: boom, failed two#1: task two#1 failed: boom, run_failed} idle
+        {created, started -> open#1, stepped open#1 -> one#1 two#1 +open, failed one#1 (task one#1 failed: boom), failed two#1 (task two#1 failed: boom), run_failed} idle
         > finish one#1 by hand
         ! after 1 steps: task two#1 failed: boom (Node; failed)
         {resumed, amended one#1 by Ada +by hand because by hand, run_failed} idle
@@ -201,7 +203,7 @@ pub async fn k18_an_operator_finishes_a_failed_task(factory: &dyn LogFactory) ->
         > fresh then start
         ! one of several tasks failed (Node; failed)
         + open; ran one#1 open#1 two#1
-        {created, started -> open#1, stepped open#1 -> one#1 two#1 +open, failed one#1: task one#1 failed: boom, failed two#1: task two#1 failed: boom, run_failed} idle
+        {created, started -> open#1, stepped open#1 -> one#1 two#1 +open, failed one#1 (task one#1 failed: boom), failed two#1 (task two#1 failed: boom), run_failed} idle
         > finish two#1 by hand
         ! after 1 steps: task one#1 failed: boom (Node; failed)
         {resumed, amended two#1 by Ada +by hand because by hand, run_failed} idle
@@ -223,7 +225,7 @@ pub async fn k18_a_failed_run_stays_failed(factory: &dyn LogFactory) -> Verdict 
         > start
         ! task flaky#1 failed: boom (Node; failed)
         ran flaky#1
-        [created, started -> flaky#1, failed flaky#1: task flaky#1 failed: boom, run_failed] idle
+        [created, started -> flaky#1, failed flaky#1 (task flaky#1 failed: boom), run_failed] idle
         > amend noted
         = amended; + noted
         [amended by Ada +noted because by hand] idle

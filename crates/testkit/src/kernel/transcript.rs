@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use fugato_graph::RunErrorKind;
 use fugato_state::{Interrupt, InterruptId};
 use fugato_store::{Commit, Record, Status};
+use fugato_stream::{Event, EventKind};
 use serde_json::{Map, Value};
 
 use super::{
@@ -67,18 +68,19 @@ impl Ids {
             let number = word.chars().all(|char| char.is_ascii_digit());
             let hex = word.chars().all(|char| char.is_ascii_hexdigit());
             stable.push_str(before);
-            match word.len() {
-                13 if number => stable.push_str("<time>"),
+            let kind = match word.len() {
+                13 if number => "<time>".to_owned(),
                 16.. if hex => {
                     let known = digests.iter().position(|known| *known == word);
                     let number = known.unwrap_or(digests.len());
                     if known.is_none() {
                         digests.push(word);
                     }
-                    stable += &format!("<digest {}>", number + 1);
+                    format!("<digest {}>", number + 1)
                 }
-                _ => stable.push_str(word),
-            }
+                _ => word.to_owned(),
+            };
+            stable.push_str(&kind);
             rest = after;
         }
         stable + rest
@@ -125,9 +127,9 @@ fn schema(schema: &Value) -> String {
             required.is_some_and(|required| required.contains(&Value::from(name.as_str())))
         };
         let fields = fields.keys();
-        let fields = fields.map(|name| match is_required(name) {
-            true => name.clone(),
-            false => format!("{name}?"),
+        let fields = fields.map(|name| {
+            let mark = if is_required(name) { "" } else { "?" };
+            format!("{name}{mark}")
         });
         return format!("{{{}}}", fields.collect::<Vec<_>>().join(", "));
     }
@@ -211,7 +213,7 @@ pub(super) fn appends(commits: &[Commit], how: Appends) -> String {
             let append = format!("[{}]{}", facts.join(", "), status(commit));
             match lines.last_mut() {
                 Some(line) if line.len() + append.len() < WIDTH => {
-                    *line += &(" ".to_owned() + &append)
+                    *line += &(" ".to_owned() + &append);
                 }
                 _ => lines.push(append),
             }
@@ -248,6 +250,38 @@ pub(super) fn appends(commits: &[Commit], how: Appends) -> String {
     }
 }
 
+/// Returns an event as one line: its position, its origin and its kind.
+pub(super) fn event(event: &Event) -> String {
+    let seq = event.seq.map_or("-".to_owned(), |seq| seq.to_string());
+    let origin = event.origin.as_ref().map(|origin| {
+        let scope = match &*origin.scope {
+            "" => String::new(),
+            scope => format!("{scope}/"),
+        };
+        format!(
+            " {scope}{}#{} try {}",
+            origin.node, origin.visit, origin.attempt
+        )
+    });
+    let kind = match &event.kind {
+        EventKind::RunStarted { resumed } => format!("started, resumed {resumed}"),
+        EventKind::RunFailed { .. } => "failed".into(),
+        EventKind::RunFinished { .. } => "finished".into(),
+        EventKind::RunParked { .. } => "parked".into(),
+        EventKind::NodeFinished => "done".into(),
+        EventKind::InterruptRaised(interrupt) => format!("asks {}", interrupt.id),
+        EventKind::InterruptAnswered { id, .. } => format!("answered {id}"),
+        EventKind::Card { card, .. } => format!("card {card}"),
+        EventKind::TextDelta { text, .. } => format!("text {text:?}"),
+        other => format!("{other:?}"),
+    };
+    let run = match event.run.0 {
+        1 => String::new(),
+        run => format!(" of run {run}"),
+    };
+    format!("{seq}{} {kind}{run}", origin.unwrap_or_default())
+}
+
 /// Returns the number of tasks that failed for good: the run fails with the first of them.
 pub(super) fn failures(commits: &[Commit]) -> usize {
     let records = commits.iter().flat_map(|commit| &commit.records);
@@ -262,10 +296,10 @@ fn fact(record: &Record) -> Option<String> {
     let (name, fields) = fact.as_object()?.iter().next()?;
     let empty = Map::new();
     let fields = fields.as_object().unwrap_or(&empty);
-    let mut text = name.clone();
-    if !scope.is_empty() {
-        text += &format!("@{scope}");
-    }
+    let mut words = vec![match &*scope {
+        "" => name.clone(),
+        scope => format!("{name}@{scope}"),
+    }];
     let first = ["task", "id", "key", "tasks"];
     let order = first.iter().filter_map(|name| fields.get_key_value(*name));
     let others = fields
@@ -275,120 +309,98 @@ fn fact(record: &Record) -> Option<String> {
         match (&**name, part.as_str()) {
             // An id begins with its task, and the result of the run tells its error.
             ("asked", "task") | ("run_failed", "error") => {}
-            _ => text += &field(part, value),
+            ("failed", "error") => words.push(format!("({})", plain(value))),
+            _ => field(part, value, &mut words),
         }
     }
-    Some(text)
+    Some(words.join(" "))
 }
 
+/// Returns a value as text; a string without its quotes.
 fn plain(value: &Value) -> String {
     let text = value.as_str().map(str::to_owned);
     text.unwrap_or_else(|| value.to_string())
 }
 
-fn field(name: &str, value: &Value) -> String {
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    match (name, value) {
-        ("under" | "birth" | "digest" | "version" | "run" | "not_after", _) => String::new(),
-        ("attempt", attempt) if attempt == 1 => String::new(),
-        ("attempt", attempt) => format!(" try {attempt}"),
-        ("task" | "id", value) => format!(" {}", plain(value)),
-        ("key", Value::Object(key)) => {
-            format!(" {}", key.get("key").map(plain).unwrap_or_default())
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
+}
+
+/// Adds the words of a field, without what differs from run to run.
+fn field(name: &str, value: &Value, words: &mut Vec<String>) {
+    match name {
+        "under" | "birth" | "digest" | "version" | "run" | "not_after" => {}
+        "attempt" if value == 1 => {}
+        "attempt" => words.push(format!("try {value}")),
+        "task" | "id" => words.push(plain(value)),
+        "key" => words.push(plain(value.get("key").unwrap_or(value))),
+        "tasks" => words.extend(list(value).iter().map(|task| match list(task) {
+            [task, attempt] => format!("{} try {attempt}", plain(task)),
+            _ => task.to_string(),
+        })),
+        "retry_at" => words.push("again later".into()),
+        "state" => {
+            let lines = list(value.get("lines").unwrap_or(&Value::Null));
+            let lines: Vec<_> = lines.iter().map(plain).collect();
+            words.extend((!lines.is_empty()).then(|| format!("of {}", lines.join("+"))));
         }
-        ("key", value) => format!(" {}", plain(value)),
-        ("tasks", tasks) => {
-            let tasks = list(tasks);
-            let names = tasks
-                .iter()
-                .map(|task| match task.as_array().map(Vec::as_slice) {
-                    Some([task, attempt]) => format!(" {} try {attempt}", plain(task)),
-                    _ => format!(" {task}"),
-                });
-            names.collect()
+        "by" if value.is_object() => {
+            let key = value.pointer("/key/key").map(plain);
+            let caller = value.get("caller").map(plain);
+            let caller = caller.filter(|caller| !caller.is_empty());
+            words.extend(caller.map(|caller| format!("by {caller}")));
+            words.extend(key.map(|key| format!("as {key}")));
         }
-        ("retry_at", _) => ", again later".into(),
-        ("error", error) => format!(": {}", plain(error)),
-        ("state", state) => {
-            let lines = state.get("lines").map(list).unwrap_or_default();
-            match lines.as_slice() {
-                [] => String::new(),
-                lines => format!(
-                    " of {}",
-                    lines.iter().map(plain).collect::<Vec<_>>().join("+")
-                ),
+        "by" => words.push(format!("by {}", plain(value))),
+        "why" => words.push(format!("because {}", plain(value))),
+        "dropped" => {
+            let mut dropped: Vec<_> = list(value).iter().map(plain).collect();
+            dropped.sort();
+            words.push(format!("dropped {}", dropped.join(" ")));
+        }
+        _ => parts(name, value, words),
+    }
+}
+
+/// Adds the words of a field of several parts: updates, tasks, routes, questions or answers.
+fn parts(name: &str, value: &Value, words: &mut Vec<String>) {
+    match name {
+        "updates" => words.extend(list(value).iter().map(|update| match update.get("line") {
+            Some(line) => format!("+{}", plain(line)),
+            None => update.to_string(),
+        })),
+        "next" => {
+            words.push("->".into());
+            words.extend(list(value).iter().map(|next| {
+                let task = next.get("task").map(plain).unwrap_or_default();
+                let items = next.get("items").map(Value::to_string);
+                task + &items.unwrap_or_default()
+            }));
+        }
+        "routes" => {
+            for (name, value) in value.as_object().into_iter().flatten() {
+                parts(name, value, words);
             }
         }
-        ("by", Value::Object(by)) => {
-            let key = by.get("key").and_then(|key| key.get("key"));
-            let caller = by
-                .get("caller")
-                .map(plain)
-                .filter(|caller| !caller.is_empty());
-            let caller = caller
-                .map(|caller| format!(" by {caller}"))
-                .unwrap_or_default();
-            caller
-                + &key
-                    .map(|key| format!(" as {}", plain(key)))
-                    .unwrap_or_default()
+        "arrived" => words.extend(list(value).iter().map(|pair| {
+            let pair: Vec<_> = list(pair).iter().map(plain).collect();
+            pair.join("<")
+        })),
+        "joined" => {
+            words.extend(
+                list(value)
+                    .iter()
+                    .map(|join| format!("joined {}", plain(join))),
+            );
         }
-        ("by", by) => format!(" by {}", plain(by)),
-        ("why", why) => format!(" because {}", plain(why)),
-        ("dropped", dropped) => {
-            let mut dropped: Vec<_> = list(dropped).iter().map(plain).collect();
-            dropped.sort();
-            format!(" dropped {}", dropped.join(" "))
+        "questions" => {
+            let ids = list(value).iter().filter_map(|asked| asked.get("id"));
+            words.extend(ids.map(plain));
         }
-        ("updates", updates) => {
-            let lines = list(updates);
-            let lines = lines.iter().map(|update| match update.get("line") {
-                Some(line) => format!(" +{}", plain(line)),
-                None => format!(" {update}"),
-            });
-            lines.collect()
-        }
-        ("next", next) => {
-            let tasks = list(next);
-            let tasks = tasks.iter().map(|next| {
-                let task = next.get("task").map(plain).unwrap_or_default();
-                match next.get("items") {
-                    Some(items) => format!(" {task}{items}"),
-                    None => format!(" {task}"),
-                }
-            });
-            format!(" ->{}", tasks.collect::<String>())
-        }
-        ("routes", routes) => {
-            let routes = routes.as_object().cloned().unwrap_or_default();
-            routes
-                .iter()
-                .map(|(name, value)| field(name, value))
-                .collect()
-        }
-        ("arrived", arrived) => {
-            let pairs = list(arrived);
-            let pairs = pairs.iter().filter_map(Value::as_array);
-            let pairs = pairs.map(|pair| pair.iter().map(plain).collect::<Vec<_>>().join("<"));
-            pairs.map(|pair| format!(" {pair}")).collect()
-        }
-        ("joined", joined) => list(joined)
-            .iter()
-            .map(|join| format!(" joined {}", plain(join)))
-            .collect(),
-        ("questions", questions) => {
-            let ids = list(questions);
-            let ids = ids.iter().filter_map(|asked| asked.get("id"));
-            ids.map(|id| format!(" {}", plain(id))).collect()
-        }
-        ("answers", answers) => {
-            let answers = list(answers);
-            let pairs = answers.iter().filter_map(Value::as_array);
-            let pairs = pairs.filter_map(|pair| Some((plain(pair.first()?), pair.get(1)?)));
-            pairs
-                .map(|(id, answer)| format!(" {id}={answer}"))
-                .collect()
-        }
-        (name, value) => format!(" {name}={value}"),
+        "answers" => words.extend(list(value).iter().map(|pair| match list(pair) {
+            [id, answer] => format!("{}={answer}", plain(id)),
+            _ => pair.to_string(),
+        })),
+        _ => words.push(format!("{name}={value}")),
     }
 }

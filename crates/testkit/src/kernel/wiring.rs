@@ -50,11 +50,10 @@ struct WordedNode {
 #[async_trait]
 impl Node<Page> for WordedNode {
     async fn run(&self, cx: Context<Page>) -> Result<Outcome<Change>, BoxError> {
-        let mut note = cx.task();
-        if cx.attempt() > 1 {
-            note += &format!(" try {}", cx.attempt());
-        }
-        self.calls.note(note);
+        self.calls.note(match cx.attempt() {
+            1 => cx.task(),
+            attempt => format!("{} try {attempt}", cx.task()),
+        });
         let mut said = vec![];
         for words in &self.words {
             let Some(words) = self.now(&cx, words) else {
@@ -67,20 +66,20 @@ impl Node<Page> for WordedNode {
                 "die" => self.log.cut(1, AppendFault::DiesBefore),
                 "hang" => {
                     let _note = DropNote(self.calls.clone());
-                    std::future::pending().await
+                    std::future::pending::<()>().await;
                 }
                 "door" => self.door.pass().await,
                 "nothing" => return Ok(Outcome::done([])),
                 "say" => said.push(rest.to_owned()),
                 "item" => said.push(cx.item::<u64>()?.to_string()),
                 "try" => said.push(format!("try {}", cx.attempt())),
-                "ask" => match cx.answer::<bool>(rest)? {
-                    Some(answer) => said.push(answer.to_string()),
-                    None => {
+                "ask" => {
+                    let Some(answer) = cx.answer::<bool>(rest)? else {
                         let asked = Question::new::<bool>(rest, format!("{rest}?"));
                         return Ok(Outcome::ask(asked));
-                    }
-                },
+                    };
+                    said.push(answer.to_string());
+                }
                 _ => said.push(self.act(&cx, verb, rest).await?),
             }
         }
@@ -156,70 +155,96 @@ pub(crate) fn leave(_: &Page, inner: &Page) -> Change {
     line(format!("({})", inner.lines.join(" ")))
 }
 
+/// The lines of a graph in words.
+#[derive(Default)]
+struct Lines<'t> {
+    chains: Vec<Vec<Vec<&'t str>>>,
+    words: BTreeMap<&'t str, Vec<String>>,
+    inner: BTreeMap<&'t str, String>,
+}
+
+impl<'t> Lines<'t> {
+    /// Reads the lines that belong to this program.
+    fn of(text: &'t str, stage: &Stage) -> Self {
+        let mut lines = Self::default();
+        for text in text.lines().flat_map(|line| line.split(';')) {
+            let text = text.trim();
+            match text.strip_prefix('@').map(|text| text.split_once(' ')) {
+                Some(Some((program, text))) if stage.is(program) => lines.read(text),
+                Some(_) => {}
+                None => lines.read(text),
+            }
+        }
+        lines
+    }
+
+    fn read(&mut self, text: &'t str) {
+        if let Some((name, text)) = text.split_once("/ ") {
+            let inner = match name.split_once('/') {
+                Some((name, deeper)) => (name, [deeper, "/ ", text, "\n"].concat()),
+                None => (name, [text, "\n"].concat()),
+            };
+            self.inner.entry(inner.0).or_default().push_str(&inner.1);
+        } else if let Some((name, does)) = text.split_once(':') {
+            let does = does.split(',').map(|word| word.trim().to_owned());
+            self.words.insert(name.trim(), does.collect());
+        } else if !text.is_empty() {
+            let parts = text
+                .split("->")
+                .map(|part| part.split_whitespace().collect());
+            self.chains.push(parts.collect());
+        }
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &&'t str> {
+        self.chains.iter().flatten().flatten()
+    }
+
+    /// Returns the names of the nodes, in the order of their first mention.
+    fn names(&self) -> Vec<String> {
+        let mut names = vec![];
+        for name in self.parts().map(|part| name(part)) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+}
+
+/// Returns the name of a part without its number of tasks or its mark of a branch.
+fn name(part: &str) -> String {
+    let name = part.split(['*', '!']).next();
+    name.unwrap_or_default().to_owned()
+}
+
 impl Stage {
     /// Wires the graph that these words describe.
     pub(crate) fn wire(&self, text: &str) -> Result<GraphBuilder<Page>, BuildError> {
-        let (mut chains, mut words) = (vec![], BTreeMap::new());
-        let mut inner: BTreeMap<&str, String> = BTreeMap::new();
-        for text in text.lines().flat_map(|line| line.split(';')) {
-            let text = match text.trim().strip_prefix('@') {
-                Some(text) => match text.split_once(' ') {
-                    Some((program, text)) if self.is(program) => text,
-                    _ => continue,
-                },
-                None => text,
-            };
-            if let Some((name, text)) = text.trim().split_once("/ ") {
-                let (name, deeper) = name.split_once('/').unwrap_or((name, ""));
-                let deeper = if deeper.is_empty() {
-                    String::new()
-                } else {
-                    format!("{deeper}/ ")
-                };
-                *inner.entry(name).or_default() += &format!("{deeper}{text}\n");
-            } else if let Some((name, does)) = text.split_once(':') {
-                let does: Vec<_> = does.split(',').map(|word| word.trim().to_owned()).collect();
-                words.insert(name.trim(), does);
-            } else if !text.trim().is_empty() {
-                let parts = text
-                    .split("->")
-                    .map(|part| part.split_whitespace().collect());
-                chains.push(parts.collect::<Vec<Vec<_>>>());
-            }
-        }
-        let name = |part: &str| part.split(['*', '!']).next().unwrap_or_default().to_owned();
-        let mut names: Vec<String> = vec![];
-        for part in chains.iter().flatten().flatten() {
-            if !names.contains(&name(part)) {
-                names.push(name(part));
-            }
-        }
-        let mut graph = Graph::starting_at(names.first().cloned().unwrap_or_default());
-        for name in &names {
-            graph = match inner.get(name.as_str()) {
+        let mut lines = Lines::of(text, self);
+        let mut leaves = lines.names();
+        let mut graph = Graph::starting_at(leaves.first().cloned().unwrap_or_default());
+        for name in &leaves {
+            graph = match lines.inner.get(name.as_str()) {
                 Some(inside) => graph.subgraph(name, &self.wire(inside)?.build()?, enter, leave),
-                None => self.add(graph, name, words.remove(name.as_str()).unwrap_or_default()),
+                None => self.add(graph, name, lines.words.remove(&**name).unwrap_or_default()),
             };
         }
-        let mut leaves = names;
-        let parts = chains.iter().flatten().flatten();
-        let branching: Vec<_> = parts
-            .filter(|part| part.ends_with('!'))
-            .map(|part| name(part))
-            .collect();
+        let branching = lines.parts().filter(|part| part.ends_with('!'));
+        let branching: Vec<_> = branching.map(|part| name(part)).collect();
         leaves.retain(|leaf| !branching.contains(leaf));
-        for pair in chains.iter().flat_map(|chain| chain.windows(2)) {
+        for pair in lines.chains.iter().flat_map(|chain| chain.windows(2)) {
             let [from, to] = pair else { continue };
-            leaves.retain(|leaf| !from.iter().any(|from| name(from) == *leaf));
+            let from: Vec<_> = from.iter().map(|from| name(from)).collect();
+            leaves.retain(|leaf| !from.contains(leaf));
             for to in to {
-                let sources: Vec<_> = from.iter().map(|from| name(from)).collect();
-                graph = match (sources.as_slice(), to.split_once('*')) {
+                graph = match (from.as_slice(), to.split_once('*')) {
                     ([one], Some((worker, items))) => {
                         let items: u64 = items.parse().unwrap_or_default();
                         graph.scatter(one.clone(), worker, move |_| 0..items)
                     }
                     ([one], None) => graph.edge(one.clone(), name(to)),
-                    _ => graph.join(sources, name(to)),
+                    _ => graph.join(from.clone(), name(to)),
                 };
             }
         }

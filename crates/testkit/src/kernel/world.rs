@@ -1,5 +1,5 @@
 //! A simulated outside world for scenarios, and readings of a log.
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato_graph::{
@@ -12,8 +12,7 @@ use futures::future::BoxFuture;
 use tokio::sync::Notify;
 
 use super::{
-    AppendFault, RecordingLog,
-    fixture::{Calls, Change, FailingNode, Fixture, NamedNode, Page, Switch, line},
+    fixture::{Calls, Change, Fixture, NamedNode, Page, Switch, line},
     script::Built,
 };
 use crate::log::{Failure, Verdict, same};

@@ -4,7 +4,6 @@ use fugato_graph::{Context, END, Graph, RunErrorKind};
 use fugato_store::{LeaseRequest, Status, StoreErrorKind};
 
 use super::{
-    AppendFault,
     fixture::{Calls, Fixture, Page, finished, kind, line},
     script::check,
     world::{Door, NamedNodesExt, WiringExt, alone, texts},
@@ -173,35 +172,38 @@ pub async fn k15_start_to_pause_and_answer_to_end_are_one_append_each(
 /// A failed write stops the run before the next node, the readers get an error, and the thread can
 /// go on when there is room again.
 pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> Verdict {
-    use futures::StreamExt;
-    for nth in 1..=3 {
-        let desk = Fixture::of(factory).await?;
-        let calls = Calls::default();
-        let graph = chain(&calls)?;
-        desk.log.cut(nth, AppendFault::Full);
-        let mut run = desk.runner(&graph).start(&desk.thread, line("in"));
-        let mut last = None;
-        while let Some(event) = run.next().await {
-            last = Some(event.kind);
-        }
-        let failed = kind(run.await)?;
-        same(
-            "the error",
-            failed,
-            RunErrorKind::Store(StoreErrorKind::Full),
-        )?;
-        let told = matches!(last, Some(fugato_stream::EventKind::RunFailed { .. }));
-        holds(told, || format!("the last event was {last:?}"))?;
-        same("tasks before the failed write", calls.take().len(), nth)?;
-        let page = if nth == 1 {
-            finished(desk.runner(&graph).start(&desk.thread, line("in")).await)?
-        } else {
-            finished(desk.recover(&graph).await)?
-        };
-        let expected = texts(&["in", "a", "b", "c"]);
-        same("what was said in the end", page.lines, expected)?;
-    }
-    Ok(())
+    let expected = expect![[r#"
+        > full 1 then live start in
+        - failed
+        ! after 1 steps: the log failed: cannot append thread "desk": no space is left (Store Full; new)
+        ran a#1
+        > start in
+        = + in | a | b | c; ran a#1 b#1 c#1
+        [created, started -> a#1 +in, stepped a#1 -> b#1 +a] [stepped b#1 -> c#1 +b]
+        [stepped c#1 +c, run_ended] idle
+        > fresh then full 2 then live start in
+        2 started, resumed false
+        3 a#1 try 1 done
+        - failed
+        ! after 2 steps: the log failed: cannot append thread "desk": no space is left (Store Full; unfinished)
+        + in | a; ran a#1 b#1
+        [created, started -> a#1 +in, stepped a#1 -> b#1 +a]
+        > recover
+        = + b | c; ran b#1 try 2 c#1
+        [resumed b#1 try 2] [stepped b#1 try 2 -> c#1 +b] [stepped c#1 +c, run_ended] idle
+        > fresh then full 3 then live start in
+        2 started, resumed false
+        3 a#1 try 1 done
+        4 b#1 try 1 done
+        - failed
+        ! after 3 steps: the log failed: cannot append thread "desk": no space is left (Store Full; unfinished)
+        + in | a | b; ran a#1 b#1 c#1
+        [created, started -> a#1 +in, stepped a#1 -> b#1 +a] [stepped b#1 -> c#1 +b]
+        > recover
+        = + c; ran c#1 try 2
+        [resumed c#1 try 2] [stepped c#1 try 2 +c, run_ended] idle
+    "#]];
+    check(factory, "a -> b -> c", expected).await
 }
 
 /// A thread at rest has no lease, so that any process can take it at once.
