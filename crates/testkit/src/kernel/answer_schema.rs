@@ -135,8 +135,7 @@ pub async fn k20_an_answer_that_a_node_cannot_read_fails_its_task(
         [created, started -> ask#1, asked ask#1~1] waiting
         > another process then program required then answer {"yes":true}
         ! task ask#1 failed: missing field `why` (Node; failed)
-        [answered ask#1~1={"yes":true}]
-        [failed ask#1 (task ask#1 failed: missing field `why`), run_failed] idle
+        [answered ask#1~1={"yes":true}] [failed ask#1 (missing field `why`), run_failed] idle
         > program optional then retry
         = + true None false
         [resumed ask#1 try 1] [stepped ask#1 +true None false, run_ended] idle
@@ -145,8 +144,7 @@ pub async fn k20_an_answer_that_a_node_cannot_read_fails_its_task(
         [created, started -> ask#1, asked ask#1~1] waiting
         > another process then program required then answer {"yes":true}
         ! task ask#1 failed: missing field `why` (Node; failed)
-        [answered ask#1~1={"yes":true}]
-        [failed ask#1 (task ask#1 failed: missing field `why`), run_failed] idle
+        [answered ask#1~1={"yes":true}] [failed ask#1 (missing field `why`), run_failed] idle
         > finish ask#1
         =
         [resumed, amended ask#1 by Ada because by hand, closed, run_ended] idle

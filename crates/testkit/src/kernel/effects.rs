@@ -59,13 +59,7 @@ pub async fn k10_a_receipt_rides_in_the_next_append(factory: &dyn LogFactory) ->
 
 /// An intent is durable before the action, its receipt immediately after: two commits, and no more.
 pub async fn k10_once_costs_two_commits(factory: &dyn LogFactory) -> Verdict {
-    let expected = expect![[r#"
-        > start
-        = + a | sent | b; ran a#1 b#1 send#1; did send#1/mail
-        [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input="to all"]
-        [receipt send#1 mail value="sent"] [stepped send#1 -> b#1 +sent] [stepped b#1 +b, run_ended] idle
-    "#]];
-    check(factory, "a -> send -> b; send: once mail", expected).await
+    super::append_of_an_effect(factory).await
 }
 
 /// In every durability mode all earlier records are stored before an action, unless the action is
@@ -373,7 +367,7 @@ pub async fn k11_the_error_names_both_inputs(factory: &dyn LogFactory) -> Verdic
         + a
         [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input="one"]
         [receipt send#1 mail value=null]
-        [failed send#1 (task send#1 failed: the effect "mail" was done with another input: its digest was <digest 1>, now it is <digest 2>), run_failed] idle
+        [failed send#1 (the effect "mail" was done with another input: its digest was <digest 1>, now it is <digest 2>), run_failed] idle
     "#]];
     let acts = async |cx: Context<Page>| {
         for input in ["one", "two"] {
@@ -461,7 +455,7 @@ pub async fn k10_what_did_not_happen_may_be_tried_again(factory: &dyn LogFactory
         ! after 1 steps: task send#1 failed: the effect "mail" failed: it did not happen: connection refused (Node; failed)
         + a; did send#1/mail
         [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input=null]
-        [undone send#1 mail because it did not happen: connection refused, failed send#1 (task send#1 failed: the effect "mail" failed: it did not happen: connection refused), run_failed] idle
+        [undone send#1 mail because it did not happen: connection refused, failed send#1 (the effect "mail" failed: it did not happen: connection refused), run_failed] idle
         > mend then retry
         = + sent | b; did send#1/mail
         [resumed send#1 try 1] [intended send#1 mail input=null] [receipt send#1 mail value="sent"]
@@ -469,7 +463,7 @@ pub async fn k10_what_did_not_happen_may_be_tried_again(factory: &dyn LogFactory
         > break then thread another then program with a policy then start
         = + sent; did send#1/mail send#1/mail
         [created, started -> send#1, intended send#1 mail input=null]
-        [undone send#1 mail because it did not happen: connection refused, failed send#1 (task send#1 failed: the effect "mail" failed: it did not happen: connection refused) again later] sleeping
+        [undone send#1 mail because it did not happen: connection refused, failed send#1 (the effect "mail" failed: it did not happen: connection refused) again later] sleeping
         [intended send#1 mail input=null] [receipt send#1 mail value="sent"]
         [stepped send#1 try 2 +sent, run_ended] idle
     "#]];
@@ -511,7 +505,7 @@ pub async fn k10_an_action_without_time_is_an_error(factory: &dyn LogFactory) ->
         ! after 1 steps: task send#1 failed: the effect "mail" failed: it did not happen: its timeout is 0 s, in which nothing can be done (Node; failed)
         + a
         [created, started -> a#1, stepped a#1 -> send#1 +a]
-        [failed send#1 (task send#1 failed: the effect "mail" failed: it did not happen: its timeout is 0 s, in which nothing can be done), run_failed] idle
+        [failed send#1 (the effect "mail" failed: it did not happen: its timeout is 0 s, in which nothing can be done), run_failed] idle
     "#]];
     let effect = || Effect::once().timeout(Duration::ZERO);
     let graph = |stage: &Stage| between(MailNode::with(&stage.world, effect));

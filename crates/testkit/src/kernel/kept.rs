@@ -21,11 +21,11 @@ pub async fn k4_d14_retry_runs_only_what_failed(factory: &dyn LogFactory) -> Ver
         > in any order then start
         ! after 1 steps: task c#1 failed: boom (Node; failed)
         + open; ran a#1 b#1 c#1 open#1
-        {created, started -> open#1, stepped open#1 -> a#1 b#1 c#1 +open, failed c#1 (task c#1 failed: boom), finished a#1 +a, finished b#1 +b, run_failed} idle
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 c#1 +open, failed c#1 (boom), finished a#1 +a, finished b#1 +b, run_failed} idle
         > retry
         ! after 1 steps: task c#1 failed: boom (Node; failed)
         ran c#1
-        {resumed c#1 try 1, failed c#1 (task c#1 failed: boom), run_failed} idle
+        {resumed c#1 try 1, failed c#1 (boom), run_failed} idle
         > mend then another process then retry
         = + a | b | c | last; ran c#1 last#1
         {resumed c#1 try 1, finished c#1 +c, closed last<a last<b last<c joined last -> last#1, stepped last#1 +last, run_ended} idle
@@ -38,7 +38,7 @@ pub async fn k4_siblings_finish_before_the_run_fails(factory: &dyn LogFactory) -
     let expected = expect![[r#"
         > in any order then start
         ! after 1 steps: task fails#1 failed: boom (Node; failed)
-        {created, started -> open#1, stepped open#1 -> slow#1 fails#1, failed fails#1 (task fails#1 failed: boom), finished slow#1 +slow, run_failed} idle
+        {created, started -> open#1, stepped open#1 -> slow#1 fails#1, failed fails#1 (boom), finished slow#1 +slow, run_failed} idle
     "#]];
     let graph = |_: &Stage| {
         let failed = Arc::new(Notify::new());
@@ -88,7 +88,7 @@ pub async fn k4_a_crash_keeps_finished_siblings(factory: &dyn LogFactory) -> Ver
         > in any order then begin start then written 5 then die before 1 then open then end
         ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
         + open; ran a#1 b#1 c#1 open#1
-        {created, started -> open#1, stepped open#1 -> a#1 b#1 c#1 +open, failed c#1 (task c#1 failed: boom), finished b#1 +b}
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 c#1 +open, failed c#1 (boom), finished b#1 +b}
         > another process then recover
         ! after 1 steps: task c#1 failed: boom (Node; failed)
         ran a#1 try 2
@@ -136,7 +136,7 @@ pub async fn k4_a_new_run_forgets_the_failed_one(factory: &dyn LogFactory) -> Ve
         > in any order then start
         ! after 1 steps: task c#1 failed: boom (Node; failed)
         + open; ran a#1 b#1 c#1 open#1
-        {created, started -> open#1, stepped open#1 -> a#1 b#1 c#1 +open, failed c#1 (task c#1 failed: boom), finished a#1 +a, finished b#1 +b, run_failed} idle
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 c#1 +open, failed c#1 (boom), finished a#1 +a, finished b#1 +b, run_failed} idle
         > mend then start
         = + open | a | b | c | last; ran a#2 b#2 c#2 last#1 open#2
         {started -> open#2, stepped open#2 -> a#2 b#2 c#2 +open, finished a#2 +a, finished b#2 +b, finished c#2 +c, closed last<a last<b last<c joined last -> last#1, stepped last#1 +last, run_ended} idle

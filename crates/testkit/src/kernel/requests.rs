@@ -58,7 +58,7 @@ pub async fn k12_a_failed_request_is_told_again(factory: &dyn LogFactory) -> Ver
         > program fails then request one
         ! task a#1 failed: boom (Node; failed)
         ran a#1
-        [created, started one -> a#1, failed a#1 (task a#1 failed: boom), run_failed] idle
+        [created, started one -> a#1, failed a#1 (boom), run_failed] idle
         > request one
         ! the same request was made before, and failed: task a#1 failed: boom (FailedBefore; failed)
         > request one

@@ -480,7 +480,7 @@ pub async fn k21_a_question_inside_keeps_its_siblings(factory: &dyn LogFactory) 
         > in any order then start
         ! after 1 steps: task flaky#1 failed: boom (Node; failed)
         + open; ran beside#1 flaky#1 open#1 sub#1/draft#1
-        {created, started -> open#1, stepped open#1 -> sub#1 beside#1 flaky#1 +open, asked@sub#1 sub#1/ask#1~1, entered@sub#1 -> draft#1 of open, failed flaky#1 (task flaky#1 failed: boom), finished beside#1 +beside, stepped@sub#1 draft#1 -> ask#1 +draft, run_failed} idle
+        {created, started -> open#1, stepped open#1 -> sub#1 beside#1 flaky#1 +open, asked@sub#1 sub#1/ask#1~1, entered@sub#1 -> draft#1 of open, failed flaky#1 (boom), finished beside#1 +beside, stepped@sub#1 draft#1 -> ask#1 +draft, run_failed} idle
         > mend then retry
         ? sub#1/ask#1~1 "ok?" boolean
         ran flaky#1

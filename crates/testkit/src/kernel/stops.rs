@@ -108,8 +108,7 @@ pub async fn k19_what_waits_is_cancelled_at_once(factory: &dyn LogFactory) -> Ve
         [cancelled by Ada dropped b#1 because enough] idle
         > fresh sleeping then start
         = sleeps; + a; ran a#1 b#1
-        [created, started -> a#1, stepped a#1 -> b#1 +a]
-        [failed b#1 (task b#1 failed: boom) again later] sleeping
+        [created, started -> a#1, stepped a#1 -> b#1 +a] [failed b#1 (boom) again later] sleeping
         > another process then cancel
         [cancelled by Ada dropped b#1 because enough] idle
         > fresh crashed then start

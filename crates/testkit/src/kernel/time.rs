@@ -135,7 +135,7 @@ pub async fn k19_a_crash_in_a_back_off_loses_no_try(factory: &dyn LogFactory) ->
         ran flaky#2
         > another process then start
         = + flaky; ran flaky#2 flaky#2 try 2
-        [started -> flaky#2, failed flaky#2 (task flaky#2 failed: boom) again later] sleeping
+        [started -> flaky#2, failed flaky#2 (boom) again later] sleeping
         [stepped flaky#2 try 2 +flaky, run_ended] idle
         > fresh then start
         = + flaky; ran flaky#1
@@ -143,7 +143,7 @@ pub async fn k19_a_crash_in_a_back_off_loses_no_try(factory: &dyn LogFactory) ->
         > program fails then die after 1 then start
         ! the log failed: cannot append thread "desk": the store failed (Store Other; sleeping)
         ran flaky#2
-        [started -> flaky#2, failed flaky#2 (task flaky#2 failed: boom) again later] sleeping
+        [started -> flaky#2, failed flaky#2 (boom) again later] sleeping
         > another process then recover
         = + flaky; ran flaky#2 try 2
         [resumed flaky#2 try 2] [stepped flaky#2 try 2 +flaky, run_ended] idle
@@ -263,7 +263,7 @@ pub async fn k19_crashes_are_counted_apart_from_tries(factory: &dyn LogFactory) 
         > another process then recover
         = + sent try 4; ran flaky#1 try 3 flaky#1 try 4; did flaky#1/barrier
         [resumed flaky#1 try 3]
-        [receipt flaky#1 barrier value="sent", failed flaky#1 try 3 (task flaky#1 failed: boom) again later] sleeping
+        [receipt flaky#1 barrier value="sent", failed flaky#1 try 3 (boom) again later] sleeping
         [stepped flaky#1 try 4 +sent try 4, run_ended] idle
     "#]];
     let graph =
@@ -351,66 +351,32 @@ pub async fn k4_a_hand_over_is_no_crash(factory: &dyn LogFactory) -> Verdict {
 pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Verdict {
     let total = || NodePolicy::default().timeout(ms(30));
     let idle = || NodePolicy::default().idle_timeout(ms(30));
-    let task = || "slow#1".to_owned();
-    let after = ms(30);
-    let late = RunErrorKind::Timeout {
-        task: task(),
+    let twice = |policy: NodePolicy| policy.attempts(2).backoff(ms(0), ms(0));
+    let (task, after) = ("slow#1".to_owned(), ms(30));
+    let late = Some(RunErrorKind::Timeout {
+        task: task.clone(),
         after,
-    };
-    let silent = RunErrorKind::Idle {
-        task: task(),
-        after,
-    };
-    let cases = [
-        (total(), "hangs", Some(late.clone())),
-        (total(), "beats", Some(late)),
-        (idle(), "hangs", Some(silent)),
-        (idle(), "beats", None),
-        (
-            total().attempts(2).backoff(ms(0), ms(0)),
-            "hangs once",
-            None,
-        ),
-        (idle().attempts(2).backoff(ms(0), ms(0)), "hangs once", None),
-    ];
-    for (policy, how, expected) in cases {
+    });
+    let silent = Some(RunErrorKind::Idle { task, after });
+    for (policy, how, expected) in [
+        (total(), "hang", &late),
+        (total(), "beat", &late),
+        (idle(), "hang", &silent),
+        (idle(), "beat", &None),
+        (twice(total()), "hang on try 1", &None),
+        (twice(idle()), "hang on try 1", &None),
+    ] {
         // Alone in its step, and in parallel to another.
-        for beside in [false, true] {
-            let desk = Fixture::of(factory).await?;
-            let graph = Graph::<Page>::starting_at("open")
-                .node("open", async |_: Context<Page>| ())
-                .node("slow", move |cx: Context<Page>| async move {
-                    match how {
-                        "beats" => {
-                            for _ in 0..12 {
-                                cx.heartbeat();
-                                tokio::time::sleep(ms(5)).await;
-                            }
-                        }
-                        "hangs once" if cx.attempt() == 2 => {}
-                        _ => std::future::pending().await,
-                    }
-                    line("slow")
-                })
-                .says(&Calls::default(), &["other"])
-                .policy("slow", policy.clone())
-                .branch("open", ["slow", "other"], move |_| {
-                    if beside {
-                        vec!["slow", "other"]
-                    } else {
-                        vec!["slow"]
-                    }
-                })
-                .edge("slow", END)
-                .edge("other", END)
-                .build()?;
-            let what = format!("{policy:?}, {how}, beside another: {beside}");
-            let ended = desk.start(&graph).await;
-            if let Some(expected) = &expected {
+        for chain in ["open -> slow", "open -> slow other"] {
+            let stage = Stage::of(Fixture::of(factory).await?, "");
+            let graph = stage.wire(&format!("{chain}; slow: {how}"))?;
+            let graph = graph.policy("slow", policy.clone()).build()?;
+            let ended = stage.desk.start(&graph).await;
+            if let Some(expected) = expected {
                 fails(ended, expected.clone())?;
             } else {
                 let said = finished(ended)?.lines.contains(&"slow".to_owned());
-                same(&what, said, true)?;
+                same(&format!("{policy:?}, {how}, {chain}"), said, true)?;
             }
         }
     }

@@ -193,7 +193,7 @@ pub async fn k18_an_operator_finishes_a_failed_task(factory: &dyn LogFactory) ->
         > in any order then start
         ! one of several tasks failed (Node; failed)
         + open; ran one#1 open#1 two#1
-        {created, started -> open#1, stepped open#1 -> one#1 two#1 +open, failed one#1 (task one#1 failed: boom), failed two#1 (task two#1 failed: boom), run_failed} idle
+        {created, started -> open#1, stepped open#1 -> one#1 two#1 +open, failed one#1 (boom), failed two#1 (boom), run_failed} idle
         > finish one#1 by hand
         ! after 1 steps: task two#1 failed: boom (Node; failed)
         {resumed, amended one#1 by Ada +by hand because by hand, run_failed} idle
@@ -203,7 +203,7 @@ pub async fn k18_an_operator_finishes_a_failed_task(factory: &dyn LogFactory) ->
         > fresh then start
         ! one of several tasks failed (Node; failed)
         + open; ran one#1 open#1 two#1
-        {created, started -> open#1, stepped open#1 -> one#1 two#1 +open, failed one#1 (task one#1 failed: boom), failed two#1 (task two#1 failed: boom), run_failed} idle
+        {created, started -> open#1, stepped open#1 -> one#1 two#1 +open, failed one#1 (boom), failed two#1 (boom), run_failed} idle
         > finish two#1 by hand
         ! after 1 steps: task one#1 failed: boom (Node; failed)
         {resumed, amended two#1 by Ada +by hand because by hand, run_failed} idle
@@ -225,7 +225,7 @@ pub async fn k18_a_failed_run_stays_failed(factory: &dyn LogFactory) -> Verdict 
         > start
         ! task flaky#1 failed: boom (Node; failed)
         ran flaky#1
-        [created, started -> flaky#1, failed flaky#1 (task flaky#1 failed: boom), run_failed] idle
+        [created, started -> flaky#1, failed flaky#1 (boom), run_failed] idle
         > amend noted
         = amended; + noted
         [amended by Ada +noted because by hand] idle

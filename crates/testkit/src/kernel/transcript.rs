@@ -309,7 +309,12 @@ fn fact(record: &Record) -> Option<String> {
         match (&**name, part.as_str()) {
             // An id begins with its task, and the result of the run tells its error.
             ("asked", "task") | ("run_failed", "error") => {}
-            ("failed", "error") => words.push(format!("({})", plain(value))),
+            ("failed", "error") => {
+                let error = plain(value);
+                let task = fields.get("task").map(plain).unwrap_or_default();
+                let short = error.strip_prefix(&format!("task {task} failed: "));
+                words.push(format!("({})", short.unwrap_or(&error)));
+            }
             _ => field(part, value, &mut words),
         }
     }

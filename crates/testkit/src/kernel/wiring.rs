@@ -10,7 +10,7 @@
 //! | | |
 //! |---|---|
 //! | `fail`, `panic`, `die`, `hang` | it fails, panics, kills its process, or never ends and notes its drop |
-//! | `door` | it waits at the script's door |
+//! | `door`, `beat` | it waits at the script's door, or for 60 ms with heartbeats |
 //! | `ask ok` | it asks midway, and says the answer |
 //! | `once mail`, `keyed mail`, `thread mail` | it acts, and says the result; the last is of the whole thread |
 //! | `say x`, `item`, `try`, `nothing` | it says that, its item, its attempt, or nothing |
@@ -67,6 +67,12 @@ impl Node<Page> for WordedNode {
                 "hang" => {
                     let _note = DropNote(self.calls.clone());
                     std::future::pending::<()>().await;
+                }
+                "beat" => {
+                    for _ in 0..12 {
+                        cx.heartbeat();
+                        tokio::time::sleep(Duration::from_millis(5)).await;
+                    }
                 }
                 "door" => self.door.pass().await,
                 "nothing" => return Ok(Outcome::done([])),

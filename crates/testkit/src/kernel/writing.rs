@@ -157,16 +157,7 @@ pub async fn k15_a_step_is_durable_before_the_next(factory: &dyn LogFactory) -> 
 pub async fn k15_start_to_pause_and_answer_to_end_are_one_append_each(
     factory: &dyn LogFactory,
 ) -> Verdict {
-    let expected = expect![[r#"
-        > start
-        ? confirm#1~1 "ok?" boolean
-        + draft; ran draft#1
-        [created, started -> draft#1, stepped draft#1 -> confirm#1 +draft, asked confirm#1~1] waiting
-        > answer true
-        = + true
-        [answered confirm#1~1=true, stepped confirm#1 +true, run_ended] idle
-    "#]];
-    check(factory, "draft -> confirm; confirm: pause", expected).await
+    super::append_of_a_pause(factory).await
 }
 
 /// A failed write stops the run before the next node, the readers get an error, and the thread can
