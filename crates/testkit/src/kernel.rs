@@ -3,6 +3,8 @@
 //!
 //! Each scenario is a public function whose name begins with its rule, and with the known defects
 //! of other engines, D1 to D35, that cannot happen where it holds.
+//! Most are scripts with one snapshot: its lines after `>` run on the log, and what is seen of them
+//! stands below each, down to the records of every append. It is the same on every log.
 //! [`kernel_suite!`](crate::kernel_suite) makes a test of each, on the logs of a
 //! [`LogFactory`].
 #![expect(

@@ -33,8 +33,8 @@ pub async fn k7_several_questions_are_open_at_once(factory: &dyn LogFactory) -> 
         ? size#1~1 "how large?" uint8
         ? colour#1~2 "which colour?" string|null
         + open; ran open#1 work#1
-        [created, started -> open#1, stepped open#1 -> size#1 colour#1 work#1 +open, asked size#1~1, asked colour#1~2]
-        [finished work#1 +work] waiting
+        [created, started -> open#1, stepped open#1 -> size#1 colour#1 work#1 +open, asked size#1~1,
+         asked colour#1~2] [finished work#1 +work] waiting
         > status
         = waiting
         > answer 3
@@ -46,7 +46,8 @@ pub async fn k7_several_questions_are_open_at_once(factory: &dyn LogFactory) -> 
         [answered size#1~1=3, finished size#1 +size 3] waiting
         > answer "red"
         = + size 3 | colour Some("red") | work | last; ran last#1
-        [answered colour#1~2="red", finished colour#1 +colour Some("red"), closed last<size last<colour last<work joined last -> last#1]
+        [answered colour#1~2="red", finished colour#1 +colour Some("red"),
+         closed last<size last<colour last<work joined last -> last#1]
         [stepped last#1 +last, run_ended] idle
     "#]];
     check(factory, two_pauses, expected).await
@@ -180,10 +181,14 @@ pub async fn k7_a_malformed_question_is_an_error(factory: &dyn LogFactory) -> Ve
     let expected = expect![[r#"
         > start
         ! task ask#1 asks badly: it asks without a question: it asks without a question (Question; failed)
-        [created, started -> ask#1, failed ask#1 (task ask#1 asks badly: it asks without a question: it asks without a question), run_failed] idle
+        [created, started -> ask#1,
+         failed ask#1 (task ask#1 asks badly: it asks without a question: it asks without a question),
+         run_failed] idle
         > program the same key twice then start
         ! task ask#2 asks badly: it asks two questions with the key "a": it asks two questions with the key "a" (Question; failed)
-        [started -> ask#2, failed ask#2 (task ask#2 asks badly: it asks two questions with the key "a": it asks two questions with the key "a"), run_failed] idle
+        [started -> ask#2,
+         failed ask#2 (task ask#2 asks badly: it asks two questions with the key "a": it asks two questions with the key "a"),
+         run_failed] idle
     "#]];
     let graph = |stage: &Stage| {
         let questions = if stage.is("") {
@@ -211,8 +216,8 @@ pub async fn k8_d4_a_wrong_answer_changes_nothing(factory: &dyn LogFactory) -> V
         ? size#1~1 "how large?" uint8
         ? colour#1~2 "which colour?" string|null
         + open; ran open#1 work#1
-        [created, started -> open#1, stepped open#1 -> size#1 colour#1 work#1 +open, asked size#1~1, asked colour#1~2]
-        [finished work#1 +work] waiting
+        [created, started -> open#1, stepped open#1 -> size#1 colour#1 work#1 +open, asked size#1~1,
+         asked colour#1~2] [finished work#1 +work] waiting
         > answer size#1~1=3
         ? colour#1~2 "which colour?" string|null
         [answered size#1~1=3, finished size#1 +size 3] waiting
@@ -230,7 +235,8 @@ pub async fn k8_d4_a_wrong_answer_changes_nothing(factory: &dyn LogFactory) -> V
         ! the thread waits for answers to colour#1~2 (Waiting; waiting)
         > answer null
         = + size 3 | colour None | work | last; ran last#1
-        [answered colour#1~2=null, finished colour#1 +colour None, closed last<size last<colour last<work joined last -> last#1]
+        [answered colour#1~2=null, finished colour#1 +colour None,
+         closed last<size last<colour last<work joined last -> last#1]
         [stepped last#1 +last, run_ended] idle
         > answer 1
         ! no question is open (Answer NothingAsked; idle)
@@ -318,14 +324,15 @@ pub async fn k9_d6_d17_an_answer_touches_only_its_task(factory: &dyn LogFactory)
         ? size#1~1 "how large?" uint8
         ? colour#1~2 "which colour?" string|null
         + open; ran open#1 work#1
-        [created, started -> open#1, stepped open#1 -> size#1 colour#1 work#1 +open, asked size#1~1, asked colour#1~2]
-        [finished work#1 +work] waiting
+        [created, started -> open#1, stepped open#1 -> size#1 colour#1 work#1 +open, asked size#1~1,
+         asked colour#1~2] [finished work#1 +work] waiting
         > another process then answer colour#1~2="red"
         ? size#1~1 "how large?" uint8
         [answered colour#1~2="red", finished colour#1 +colour Some("red")] waiting
         > answer 1
         = + size 1 | colour Some("red") | work | last; ran last#1
-        [answered size#1~1=1, finished size#1 +size 1, closed last<size last<colour last<work joined last -> last#1]
+        [answered size#1~1=1, finished size#1 +size 1,
+         closed last<size last<colour last<work joined last -> last#1]
         [stepped last#1 +last, run_ended] idle
     "#]];
     check(factory, two_pauses, expected).await

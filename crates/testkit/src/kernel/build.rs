@@ -163,10 +163,14 @@ pub async fn k5_d9_arrivals_at_one_node_are_one_task(factory: &dyn LogFactory) -
     let expected = expect![[r#"
         > in any order then start
         = + open | a | b | meet | detour | last; ran a#1 b#1 detour#1 last#1 meet#1 open#1
-        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b, closed -> meet#1 detour#1, finished detour#1 +detour, finished meet#1 +meet, closed last<meet last<detour joined last -> last#1, stepped last#1 +last, run_ended} idle
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b,
+         closed -> meet#1 detour#1, finished detour#1 +detour, finished meet#1 +meet,
+         closed last<meet last<detour joined last -> last#1, stepped last#1 +last, run_ended} idle
         > fresh slow then start
         = + open | a | b | later | last; ran a#1 b#1 last#1 later#1 open#1
-        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b, closed last<a -> later#1, stepped later#1 last<later joined last -> last#1 +later, stepped last#1 +last, run_ended} idle
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b,
+         closed last<a -> later#1, stepped later#1 last<later joined last -> last#1 +later,
+         stepped last#1 +last, run_ended} idle
     "#]];
     check(
         factory,
@@ -183,13 +187,18 @@ pub async fn k5_a_scatter_over_nothing_goes_on(factory: &dyn LogFactory) -> Verd
     let expected = expect![[r#"
         > in any order then start
         = + open | a | b | collect; ran a#1 b#1 collect#1 open#1
-        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b, closed -> collect#1, stepped collect#1 +collect, run_ended} idle
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b,
+         closed -> collect#1, stepped collect#1 +collect, run_ended} idle
         > fresh two then start
         = + open | a | b | worker | worker | collect; ran a#1 b#1 collect#1 open#1 worker#1[0] worker#1[1]
-        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b, closed -> worker#1[0,1], finished worker#1[0] +worker, finished worker#1[1] +worker, closed -> collect#1, stepped collect#1 +collect, run_ended} idle
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b,
+         closed -> worker#1[0,1], finished worker#1[0] +worker, finished worker#1[1] +worker,
+         closed -> collect#1, stepped collect#1 +collect, run_ended} idle
         > fresh one then start
         = + open | a | b | worker | worker | collect; ran a#1 b#1 collect#1 open#1 worker#1[0] worker#1[1]
-        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b, closed -> worker#1[0,0], finished worker#1[0] +worker, finished worker#1[1] +worker, closed -> collect#1, stepped collect#1 +collect, run_ended} idle
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b,
+         closed -> worker#1[0,0], finished worker#1[0] +worker, finished worker#1[1] +worker,
+         closed -> collect#1, stepped collect#1 +collect, run_ended} idle
     "#]];
     check(
         factory,

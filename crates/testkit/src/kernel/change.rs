@@ -40,7 +40,8 @@ pub async fn k20_d7_a_renamed_node_is_refused_or_followed(factory: &dyn LogFacto
         > in any order then start
         ? ask#1~1 "ok?" boolean
         + open; ran a#1 b#1 open#1
-        {created, started -> open#1, stepped open#1 -> ask#1 a#1 b#1 +open, asked ask#1~1, finished a#1 +a, finished b#1 +b} waiting
+        {created, started -> open#1, stepped open#1 -> ask#1 a#1 b#1 +open, asked ask#1~1, finished a#1 +a,
+         finished b#1 +b} waiting
         > another process then program gone then answer true
         ! the graph no longer has what the thread refers to: node "ask" (GraphChanged; waiting)
         > resume
@@ -49,7 +50,8 @@ pub async fn k20_d7_a_renamed_node_is_refused_or_followed(factory: &dyn LogFacto
         ! the graph no longer has what the thread refers to: node "ask" (GraphChanged; waiting)
         > program followed then answer true
         = + true | a | b | meet; ran meet#1
-        {resumed, answered ask#1~1=true, finished confirm#1 +true, closed meet<confirm meet<b joined meet -> meet#1, stepped meet#1 +meet, run_ended} idle
+        {resumed, answered ask#1~1=true, finished confirm#1 +true,
+         closed meet<confirm meet<b joined meet -> meet#1, stepped meet#1 +meet, run_ended} idle
     "#]];
     check(factory, asking, expected).await
 }
@@ -60,12 +62,14 @@ pub async fn k20_half_filled_joins_follow_a_rename(factory: &dyn LogFactory) -> 
         > in any order then start
         ? ask#1~1 "ok?" boolean
         + open | a | b; ran a#1 b#1 open#1
-        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b, closed meet<a -> ask#1, asked ask#1~1} waiting
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b,
+         closed meet<a -> ask#1, asked ask#1~1} waiting
         > program changed then answer true
         ! the graph no longer has what the thread refers to: the join into "meet" from a (GraphChanged; waiting)
         > program followed then answer true
         = + true | gather; ran gather#1
-        {resumed, answered ask#1~1=true, stepped ask#1 gather<ask joined gather -> gather#1 +true, stepped gather#1 +gather, run_ended} idle
+        {resumed, answered ask#1~1=true, stepped ask#1 gather<ask joined gather -> gather#1 +true,
+         stepped gather#1 +gather, run_ended} idle
     "#]];
     let graph = |stage: &Stage| {
         let is_old = stage.is("");

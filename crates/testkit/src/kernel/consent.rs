@@ -51,7 +51,8 @@ pub async fn k35_an_approval_needs_its_id(factory: &dyn LogFactory) -> Verdict {
         > answer first#1~A=true
         ? second#1~B ["delete","first true"] boolean, to approve
         + first true
-        [answered first#1~A=true, stepped first#1 -> second#1 +first true, asked second#1~B] waiting
+        [answered first#1~A=true, stepped first#1 -> second#1 +first true,
+         asked second#1~B] waiting
     "#]];
     check(factory, two_approvals, expected).await
 }
@@ -85,13 +86,15 @@ pub async fn k35_a_changed_value_is_asked_anew(factory: &dyn LogFactory) -> Verd
         > amend delete all
         ? first#1~B ["delete one","delete all"] boolean, to approve
         + delete all
-        [amended by Ada +delete all because by hand, withdrawn first#1~A, asked first#1~B] waiting
+        [amended by Ada +delete all because by hand, withdrawn first#1~A,
+         asked first#1~B] waiting
         > answer first#1~A=true
         ! no open question has the id first#1~A; open are first#1~B (Answer Unknown; waiting)
         > answer first#1~B=true
         ? second#1~C ["delete one","delete all","first true"] boolean, to approve
         + first true
-        [answered first#1~B=true, stepped first#1 -> second#1 +first true, asked second#1~C] waiting
+        [answered first#1~B=true, stepped first#1 -> second#1 +first true,
+         asked second#1~C] waiting
     "#]];
     check(factory, two_approvals, expected).await
 }
@@ -128,7 +131,8 @@ pub async fn k35_a_repeat_approves_nothing_else(factory: &dyn LogFactory) -> Ver
         > answer first#1~A=true as yes-1/yes
         ? second#1~B ["delete","first true"] boolean, to approve
         + first true
-        [answered first#1~A=true as yes-1, stepped first#1 -> second#1 +first true, asked second#1~B] waiting
+        [answered first#1~A=true as yes-1, stepped first#1 -> second#1 +first true,
+         asked second#1~B] waiting
         > answer first#1~A=true as yes-1/yes
         ? second#1~B ["delete","first true"] boolean, to approve
         > answer first#1~A=null again yes-1/yes
@@ -156,10 +160,13 @@ pub async fn k35_a_repeat_inside_a_subgraph_approves_nothing_else(
         > start delete
         ? inside#1/first#1~A ["delete"] boolean, to approve
         + delete
-        [created, started -> inside#1 +delete, entered@inside#1 -> first#1 of delete, asked@inside#1 inside#1/first#1~A] waiting
+        [created, started -> inside#1 +delete, entered@inside#1 -> first#1 of delete,
+         asked@inside#1 inside#1/first#1~A] waiting
         > answer inside#1/first#1~A=true as yes-1/yes
         ? inside#1/second#1~B ["delete","first true"] boolean, to approve
-        [answered as yes-1, answered@inside#1 inside#1/first#1~A=true, stepped@inside#1 first#1 -> second#1 +first true, asked@inside#1 inside#1/second#1~B] waiting
+        [answered as yes-1, answered@inside#1 inside#1/first#1~A=true,
+         stepped@inside#1 first#1 -> second#1 +first true,
+         asked@inside#1 inside#1/second#1~B] waiting
         > answer inside#1/first#1~A=true as yes-1/yes
         ? inside#1/second#1~B ["delete","first true"] boolean, to approve
         > answer inside#1/first#1~A=null again yes-1/yes
@@ -172,7 +179,9 @@ pub async fn k35_a_repeat_inside_a_subgraph_approves_nothing_else(
         ? inside#1/second#1~B ["delete","first true"] boolean, to approve
         > answer inside#1/second#1~B=false
         = + (delete first true second false)
-        [answered@inside#1 inside#1/second#1~B=false, stepped@inside#1 second#1 +second false, stepped inside#1 +(delete first true second false), run_ended] idle
+        [answered@inside#1 inside#1/second#1~B=false,
+         stepped@inside#1 second#1 +second false, stepped inside#1 +(delete first true second false),
+         run_ended] idle
         > answer inside#1/first#1~A=true as yes-1/yes
         =
     "#]];

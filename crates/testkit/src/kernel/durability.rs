@@ -120,8 +120,9 @@ pub async fn k15_at_pause_stores_at_pauses_effects_and_the_end(
         [created, started -> a#1, stepped a#1 -> b#1 +a, stepped b#1 -> ask#1 +b, asked ask#1~1] waiting
         > answer true
         = + true | c | sent | d; ran c#1 d#1 send#1; did send#1/mail
-        [answered ask#1~1=true, stepped ask#1 -> c#1 +true, stepped c#1 -> send#1 +c, intended send#1 mail input="to all"]
-        [receipt send#1 mail value="sent"] [stepped send#1 -> d#1 +sent, stepped d#1 +d, run_ended] idle
+        [answered ask#1~1=true, stepped ask#1 -> c#1 +true, stepped c#1 -> send#1 +c,
+         intended send#1 mail input="to all"] [receipt send#1 mail value="sent"]
+        [stepped send#1 -> d#1 +sent, stepped d#1 +d, run_ended] idle
     "#]];
     let options = RunnerOptions::default().durability(Durability::AtPause);
     let graph = "a -> b -> ask -> c -> send -> d; ask: pause; send: once mail";

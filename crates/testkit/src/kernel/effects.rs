@@ -237,7 +237,9 @@ pub async fn k10_actions_of_one_node_run_at_the_same_time(factory: &dyn LogFacto
     let expected = expect![[r#"
         > in any order then start
         = + a | one, two, two | b; did one two
-        {created, started -> a#1, stepped a#1 -> send#1 +a, intended send#1 one input=null, intended send#1 two input=null, receipt send#1 one value="one", receipt send#1 two value="two", stepped send#1 -> b#1 +one, two, two, stepped b#1 +b, run_ended} idle
+        {created, started -> a#1, stepped a#1 -> send#1 +a, intended send#1 one input=null,
+         intended send#1 two input=null, receipt send#1 one value="one", receipt send#1 two value="two",
+         stepped send#1 -> b#1 +one, two, two, stepped b#1 +b, run_ended} idle
     "#]];
     let meets = Arc::new(Barrier::new(2));
     let graph = |stage: &Stage| {
@@ -367,7 +369,8 @@ pub async fn k11_the_error_names_both_inputs(factory: &dyn LogFactory) -> Verdic
         + a
         [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input="one"]
         [receipt send#1 mail value=null]
-        [failed send#1 (the effect "mail" was done with another input: its digest was <digest 1>, now it is <digest 2>), run_failed] idle
+        [failed send#1 (the effect "mail" was done with another input: its digest was <digest 1>, now it is <digest 2>),
+         run_failed] idle
     "#]];
     let acts = async |cx: Context<Page>| {
         for input in ["one", "two"] {
@@ -455,7 +458,8 @@ pub async fn k10_what_did_not_happen_may_be_tried_again(factory: &dyn LogFactory
         ! after 1 steps: task send#1 failed: the effect "mail" failed: it did not happen: connection refused (Node; failed)
         + a; did send#1/mail
         [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input=null]
-        [undone send#1 mail because it did not happen: connection refused, failed send#1 (the effect "mail" failed: it did not happen: connection refused), run_failed] idle
+        [undone send#1 mail because it did not happen: connection refused,
+         failed send#1 (the effect "mail" failed: it did not happen: connection refused), run_failed] idle
         > mend then retry
         = + sent | b; did send#1/mail
         [resumed send#1 try 1] [intended send#1 mail input=null] [receipt send#1 mail value="sent"]
@@ -463,7 +467,8 @@ pub async fn k10_what_did_not_happen_may_be_tried_again(factory: &dyn LogFactory
         > break then thread another then program with a policy then start
         = + sent; did send#1/mail send#1/mail
         [created, started -> send#1, intended send#1 mail input=null]
-        [undone send#1 mail because it did not happen: connection refused, failed send#1 (the effect "mail" failed: it did not happen: connection refused) again later] sleeping
+        [undone send#1 mail because it did not happen: connection refused,
+         failed send#1 (the effect "mail" failed: it did not happen: connection refused) again later] sleeping
         [intended send#1 mail input=null] [receipt send#1 mail value="sent"]
         [stepped send#1 try 2 +sent, run_ended] idle
     "#]];
@@ -505,7 +510,8 @@ pub async fn k10_an_action_without_time_is_an_error(factory: &dyn LogFactory) ->
         ! after 1 steps: task send#1 failed: the effect "mail" failed: it did not happen: its timeout is 0 s, in which nothing can be done (Node; failed)
         + a
         [created, started -> a#1, stepped a#1 -> send#1 +a]
-        [failed send#1 (the effect "mail" failed: it did not happen: its timeout is 0 s, in which nothing can be done), run_failed] idle
+        [failed send#1 (the effect "mail" failed: it did not happen: its timeout is 0 s, in which nothing can be done),
+         run_failed] idle
     "#]];
     let effect = || Effect::once().timeout(Duration::ZERO);
     let graph = |stage: &Stage| between(MailNode::with(&stage.world, effect));
@@ -520,7 +526,9 @@ pub async fn k10_an_effect_that_its_node_drops_before_it_began_is_waited_for_by_
     let expected = expect![[r#"
         > in any order then start
         = + a | given up | b
-        {created, started -> a#1, stepped a#1 -> send#1 +a, intended send#1 mail input="to all", undone send#1 mail because it was given up before it began, stepped send#1 -> b#1 +given up, stepped b#1 +b, run_ended} idle
+        {created, started -> a#1, stepped a#1 -> send#1 +a, intended send#1 mail input="to all",
+         undone send#1 mail because it was given up before it began, stepped send#1 -> b#1 +given up,
+         stepped b#1 +b, run_ended} idle
     "#]];
     let graph = |stage: &Stage| {
         let mails = stage.mails(EffectClass::Once);

@@ -21,14 +21,16 @@ pub async fn k4_d14_retry_runs_only_what_failed(factory: &dyn LogFactory) -> Ver
         > in any order then start
         ! after 1 steps: task c#1 failed: boom (Node; failed)
         + open; ran a#1 b#1 c#1 open#1
-        {created, started -> open#1, stepped open#1 -> a#1 b#1 c#1 +open, failed c#1 (boom), finished a#1 +a, finished b#1 +b, run_failed} idle
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 c#1 +open, failed c#1 (boom), finished a#1 +a,
+         finished b#1 +b, run_failed} idle
         > retry
         ! after 1 steps: task c#1 failed: boom (Node; failed)
         ran c#1
         {resumed c#1 try 1, failed c#1 (boom), run_failed} idle
         > mend then another process then retry
         = + a | b | c | last; ran c#1 last#1
-        {resumed c#1 try 1, finished c#1 +c, closed last<a last<b last<c joined last -> last#1, stepped last#1 +last, run_ended} idle
+        {resumed c#1 try 1, finished c#1 +c, closed last<a last<b last<c joined last -> last#1,
+         stepped last#1 +last, run_ended} idle
     "#]];
     check(factory, FORK, expected).await
 }
@@ -38,7 +40,8 @@ pub async fn k4_siblings_finish_before_the_run_fails(factory: &dyn LogFactory) -
     let expected = expect![[r#"
         > in any order then start
         ! after 1 steps: task fails#1 failed: boom (Node; failed)
-        {created, started -> open#1, stepped open#1 -> slow#1 fails#1, failed fails#1 (boom), finished slow#1 +slow, run_failed} idle
+        {created, started -> open#1, stepped open#1 -> slow#1 fails#1, failed fails#1 (boom),
+         finished slow#1 +slow, run_failed} idle
     "#]];
     let graph = |_: &Stage| {
         let failed = Arc::new(Notify::new());
@@ -136,10 +139,12 @@ pub async fn k4_a_new_run_forgets_the_failed_one(factory: &dyn LogFactory) -> Ve
         > in any order then start
         ! after 1 steps: task c#1 failed: boom (Node; failed)
         + open; ran a#1 b#1 c#1 open#1
-        {created, started -> open#1, stepped open#1 -> a#1 b#1 c#1 +open, failed c#1 (boom), finished a#1 +a, finished b#1 +b, run_failed} idle
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 c#1 +open, failed c#1 (boom), finished a#1 +a,
+         finished b#1 +b, run_failed} idle
         > mend then start
         = + open | a | b | c | last; ran a#2 b#2 c#2 last#1 open#2
-        {started -> open#2, stepped open#2 -> a#2 b#2 c#2 +open, finished a#2 +a, finished b#2 +b, finished c#2 +c, closed last<a last<b last<c joined last -> last#1, stepped last#1 +last, run_ended} idle
+        {started -> open#2, stepped open#2 -> a#2 b#2 c#2 +open, finished a#2 +a, finished b#2 +b,
+         finished c#2 +c, closed last<a last<b last<c joined last -> last#1, stepped last#1 +last, run_ended} idle
     "#]];
     check(factory, FORK, expected).await
 }
@@ -150,7 +155,9 @@ pub async fn k4_a_panic_is_a_failure(factory: &dyn LogFactory) -> Verdict {
         > in any order then start
         ! one of several tasks failed (Panicked; failed)
         ran good#1
-        {created, started -> open#1, stepped open#1 -> early#1 late#1 good#1, failed early#1 (task early#1 panicked: panicked: early panics), failed late#1 (task late#1 panicked: panicked: late panics), finished good#1 +good, run_failed} idle
+        {created, started -> open#1, stepped open#1 -> early#1 late#1 good#1,
+         failed early#1 (task early#1 panicked: panicked: early panics),
+         failed late#1 (task late#1 panicked: panicked: late panics), finished good#1 +good, run_failed} idle
     "#]];
     let late = async |cx: Context<Page>| {
         tokio::task::yield_now().await;

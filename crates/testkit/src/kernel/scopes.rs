@@ -149,15 +149,13 @@ pub async fn k21_questions_inside_are_answered(factory: &dyn LogFactory) -> Verd
 /// A question inside that expires ends in its own update.
 pub async fn k21_questions_inside_expire(factory: &dyn LogFactory) -> Verdict {
     let expected = expect![[r#"
-        > in any order then start
+        > without appends then start
         ? worker#1[0]/ask#1~1 "ok?" boolean, expires
         ? worker#1[1]/ask#1~1 "ok?" boolean, expires
         ? worker#1[2]/ask#1~1 "ok?" boolean, expires
         + plan; ran plan#1
-        {created, started -> plan#1, stepped plan#1 -> worker#1[0,1,2] +plan, asked@worker#1[0] worker#1[0]/ask#1~1, asked@worker#1[1] worker#1[1]/ask#1~1, asked@worker#1[2] worker#1[2]/ask#1~1, entered@worker#1[0] -> ask#1 of 0, entered@worker#1[1] -> ask#1 of 1, entered@worker#1[2] -> ask#1 of 2} waiting for a time
         > another process then recover
         = + (0 nobody) | (1 nobody) | (2 nobody) | last; ran last#1
-        {expired@worker#1[0] worker#1[0]/ask#1~1, expired@worker#1[1] worker#1[1]/ask#1~1, expired@worker#1[2] worker#1[2]/ask#1~1, finished worker#1[0] +(0 nobody), finished worker#1[1] +(1 nobody), finished worker#1[2] +(2 nobody), stepped@worker#1[0] ask#1 +nobody, stepped@worker#1[1] ask#1 +nobody, stepped@worker#1[2] ask#1 +nobody, closed -> last#1, stepped last#1 +last, run_ended} idle
     "#]];
     check(
         factory,
@@ -171,17 +169,14 @@ pub async fn k21_questions_inside_expire(factory: &dyn LogFactory) -> Verdict {
 /// settled; a retry runs only that task.
 pub async fn k21_a_retry_runs_only_the_inner_task(factory: &dyn LogFactory) -> Verdict {
     let expected = expect![[r#"
-        > in any order then start
+        > without appends then start
         ! after 1 steps: task worker#1[0]/two#1 failed: boom (Node; failed)
         + plan; ran plan#1 worker#1[0]/one#1 worker#1[0]/two#1 worker#1[1]/one#1 worker#1[1]/two#1 worker#1[2]/one#1 worker#1[2]/two#1
-        {created, started -> plan#1, stepped plan#1 -> worker#1[0,1,2] +plan, entered@worker#1[0] -> one#1 of 0, entered@worker#1[1] -> one#1 of 1, entered@worker#1[2] -> one#1 of 2, failed worker#1[0] (task worker#1[0]/two#1 failed: boom), failed@worker#1[0] two#1 (task worker#1[0]/two#1 failed: boom), finished worker#1[1] +(1 one two), finished worker#1[2] +(2 one two), stepped@worker#1[0] one#1 -> two#1 +one, stepped@worker#1[1] one#1 -> two#1 +one, stepped@worker#1[1] two#1 +two, stepped@worker#1[2] one#1 -> two#1 +one, stepped@worker#1[2] two#1 +two, run_failed} idle
         > another process then retry
         ! after 1 steps: task worker#1[0]/two#1 failed: boom (Node; failed)
         ran worker#1[0]/two#1
-        {resumed worker#1[0] try 1, failed worker#1[0] (task worker#1[0]/two#1 failed: boom), failed@worker#1[0] two#1 (task worker#1[0]/two#1 failed: boom), resumed@worker#1[0] two#1 try 1, run_failed} idle
         > another process then mend then retry
         = + (0 one two) | (1 one two) | (2 one two) | last; ran last#1 worker#1[0]/two#1
-        {resumed worker#1[0] try 1, finished worker#1[0] +(0 one two), resumed@worker#1[0] two#1 try 1, stepped@worker#1[0] two#1 +two, closed -> last#1, stepped last#1 +last, run_ended} idle
     "#]];
     check(factory, SCATTER, expected).await
 }
@@ -244,7 +239,8 @@ pub async fn k21_a_mapping_that_fails_is_an_error(factory: &dyn LogFactory) -> V
     let expected = expect![[r#"
         > start
         ! the routing after node sub#1 failed: cannot enter (Router; failed)
-        [created, started -> sub#1, failed sub#1 (the routing after node sub#1 failed: cannot enter), run_failed] idle
+        [created, started -> sub#1, failed sub#1 (the routing after node sub#1 failed: cannot enter),
+         run_failed] idle
         > retry
         ! the routing after node sub#1 failed: cannot enter (Router; failed)
         [resumed sub#1 try 1, failed sub#1 (the routing after node sub#1 failed: cannot enter), run_failed] idle
@@ -252,7 +248,8 @@ pub async fn k21_a_mapping_that_fails_is_an_error(factory: &dyn LogFactory) -> V
         ! the routing after node sub#1 failed: panicked: cannot leave (Router; failed)
         ran sub#1/one#1 sub#1/two#1
         [created, started -> sub#1, entered@sub#1 -> one#1] [stepped@sub#1 one#1 -> two#1 +one]
-        [stepped@sub#1 two#1 +two, failed sub#1 (the routing after node sub#1 failed: panicked: cannot leave), run_failed] idle
+        [stepped@sub#1 two#1 +two, failed sub#1 (the routing after node sub#1 failed: panicked: cannot leave),
+         run_failed] idle
         > mend then retry
         = + left
         [resumed sub#1 try 1, resumed@sub#1, stepped sub#1 +left, run_ended] idle
@@ -320,15 +317,16 @@ pub async fn k21_what_is_gone_inside_is_named(factory: &dyn LogFactory) -> Verdi
         > start
         ? sub#1/ask#1~1 "ok?" boolean
         + in; ran in#1
-        [created, started -> in#1, stepped in#1 -> sub#1 +in, entered@sub#1 -> ask#1 of in, asked@sub#1 sub#1/ask#1~1] waiting
+        [created, started -> in#1, stepped in#1 -> sub#1 +in, entered@sub#1 -> ask#1 of in,
+         asked@sub#1 sub#1/ask#1~1] waiting
         > another process then program renamed then answer true
         ! the graph no longer has what the thread refers to: node "ask" in sub#1 (GraphChanged; waiting)
         > program flat then answer true
         ! the graph no longer has what the thread refers to: the subgraph of node "sub" (GraphChanged; unfinished)
         > program followed then answer true
         = + (in true) | out; ran out#1
-        [resumed, answered@sub#1 sub#1/ask#1~1=true, stepped@sub#1 confirm#1 +true, stepped sub#1 -> out#1 +(in true)]
-        [stepped out#1 +out, run_ended] idle
+        [resumed, answered@sub#1 sub#1/ask#1~1=true, stepped@sub#1 confirm#1 +true,
+         stepped sub#1 -> out#1 +(in true)] [stepped out#1 +out, run_ended] idle
     "#]];
     let graph = |stage: &Stage| {
         let inner = match &*stage.program {
@@ -355,8 +353,8 @@ pub async fn k21_an_operator_finishes_a_task_inside(factory: &dyn LogFactory) ->
         [stepped@sub#1 draft#1 -> ask#1 +draft, asked@sub#1 sub#1/ask#1~1] waiting
         > finish sub#1/ask#1 by hand
         = + (in draft by hand) | out; ran out#1
-        [amended@sub#1 ask#1 by Ada +by hand because by hand, closed@sub#1, stepped sub#1 -> out#1 +(in draft by hand)]
-        [stepped out#1 +out, run_ended] idle
+        [amended@sub#1 ask#1 by Ada +by hand because by hand, closed@sub#1,
+         stepped sub#1 -> out#1 +(in draft by hand)] [stepped out#1 +out, run_ended] idle
     "#]];
     check(factory, ASKING, expected).await
 }
@@ -403,7 +401,8 @@ pub async fn k21_d18_open_scopes_survive_snapshots(factory: &dyn LogFactory) -> 
         = waiting
         > answer true
         = + (in in (in+in sent true) out) | beside | last; ran last#1 sub#1/out#1
-        [answered@sub#1/sub#1 sub#1/sub#1/ask#1~1=true, stepped@sub#1/sub#1 ask#1 +true, stepped@sub#1 sub#1 -> out#1 +(in+in sent true)]
+        [answered@sub#1/sub#1 sub#1/sub#1/ask#1~1=true, stepped@sub#1/sub#1 ask#1 +true,
+         stepped@sub#1 sub#1 -> out#1 +(in+in sent true)]
         [stepped@sub#1 out#1 +out, finished sub#1 +(in in (in+in sent true) out), closed -> last#1]
         [stepped last#1 +last, run_ended] idle
         > thread copy then status
@@ -411,7 +410,8 @@ pub async fn k21_d18_open_scopes_survive_snapshots(factory: &dyn LogFactory) -> 
         + in | noted
         > answer true
         = + (in in (in+in sent true) out) | beside | last; ran last#1 sub#1/out#1
-        [answered@sub#1/sub#1 sub#1/sub#1/ask#1~1=true, stepped@sub#1/sub#1 ask#1 +true, stepped@sub#1 sub#1 -> out#1 +(in+in sent true)]
+        [answered@sub#1/sub#1 sub#1/sub#1/ask#1~1=true, stepped@sub#1/sub#1 ask#1 +true,
+         stepped@sub#1 sub#1 -> out#1 +(in+in sent true)]
         [stepped@sub#1 out#1 +out, finished sub#1 +(in in (in+in sent true) out), closed -> last#1]
         [stepped last#1 +last, run_ended] idle
     "#]];
@@ -433,7 +433,8 @@ pub async fn k21_d18_open_scopes_survive_snapshots(factory: &dyn LogFactory) -> 
         = waiting
         > answer true
         = + (in in (in+in sent true) out) | last; ran last#1 sub#1/out#1
-        [answered@sub#1/sub#1 sub#1/sub#1/ask#1~1=true, stepped@sub#1/sub#1 ask#1 +true, stepped@sub#1 sub#1 -> out#1 +(in+in sent true)]
+        [answered@sub#1/sub#1 sub#1/sub#1/ask#1~1=true, stepped@sub#1/sub#1 ask#1 +true,
+         stepped@sub#1 sub#1 -> out#1 +(in+in sent true)]
         [stepped@sub#1 out#1 +out, stepped sub#1 -> last#1 +(in in (in+in sent true) out)]
         [stepped last#1 +last, run_ended] idle
         > thread copy then status
@@ -441,7 +442,8 @@ pub async fn k21_d18_open_scopes_survive_snapshots(factory: &dyn LogFactory) -> 
         + in | beside
         > answer true
         = + (in in (in+in sent true) out) | last; ran last#1 sub#1/out#1
-        [answered@sub#1/sub#1 sub#1/sub#1/ask#1~1=true, stepped@sub#1/sub#1 ask#1 +true, stepped@sub#1 sub#1 -> out#1 +(in+in sent true)]
+        [answered@sub#1/sub#1 sub#1/sub#1/ask#1~1=true, stepped@sub#1/sub#1 ask#1 +true,
+         stepped@sub#1 sub#1 -> out#1 +(in+in sent true)]
         [stepped@sub#1 out#1 +out, stepped sub#1 -> last#1 +(in in (in+in sent true) out)]
         [stepped last#1 +last, run_ended] idle
     "#]];
@@ -480,14 +482,17 @@ pub async fn k21_a_question_inside_keeps_its_siblings(factory: &dyn LogFactory) 
         > in any order then start
         ! after 1 steps: task flaky#1 failed: boom (Node; failed)
         + open; ran beside#1 flaky#1 open#1 sub#1/draft#1
-        {created, started -> open#1, stepped open#1 -> sub#1 beside#1 flaky#1 +open, asked@sub#1 sub#1/ask#1~1, entered@sub#1 -> draft#1 of open, failed flaky#1 (boom), finished beside#1 +beside, stepped@sub#1 draft#1 -> ask#1 +draft, run_failed} idle
+        {created, started -> open#1, stepped open#1 -> sub#1 beside#1 flaky#1 +open,
+         asked@sub#1 sub#1/ask#1~1, entered@sub#1 -> draft#1 of open, failed flaky#1 (boom),
+         finished beside#1 +beside, stepped@sub#1 draft#1 -> ask#1 +draft, run_failed} idle
         > mend then retry
         ? sub#1/ask#1~1 "ok?" boolean
         ran flaky#1
         {resumed flaky#1 try 1, finished flaky#1 +flaky, resumed@sub#1} waiting
         > answer true
         = + (open draft true) | beside | flaky | last; ran last#1
-        {answered@sub#1 sub#1/ask#1~1=true, finished sub#1 +(open draft true), stepped@sub#1 ask#1 +true, closed last<sub last<beside last<flaky joined last -> last#1, stepped last#1 +last, run_ended} idle
+        {answered@sub#1 sub#1/ask#1~1=true, finished sub#1 +(open draft true), stepped@sub#1 ask#1 +true,
+         closed last<sub last<beside last<flaky joined last -> last#1, stepped last#1 +last, run_ended} idle
     "#]];
     check(factory, "open -> sub beside flaky -> last; flaky: fail until mended; sub/ draft -> ask; sub/ ask: pause", expected).await
 }

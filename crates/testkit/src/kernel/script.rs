@@ -484,6 +484,7 @@ impl<G: Program> Script<G> {
         let commits = self.stage.desk.log.commits();
         let wrote = match self.appends {
             Appends::Json => self.stage.desk.log.brackets(),
+            Appends::Hidden => String::new(),
             how => transcript::appends(&commits, how),
         };
         self.stage.desk.log.forget();

@@ -60,7 +60,9 @@ pub async fn k22_a_cursor_misses_nothing_durable(factory: &dyn LogFactory) -> Ve
         - parked
         ? confirm#1~1 "ok?" boolean
         + draft
-        [created, started -> draft#1, stepped draft#1 notes=[{"card":"one","data":null,"kind":"card"},{"card":"two","data":null,"kind":"card"}] -> confirm#1 +draft, asked confirm#1~1] waiting
+        [created, started -> draft#1,
+         stepped draft#1 notes=[{"card":"one","data":null,"kind":"card"},{"card":"two","data":null,"kind":"card"}] -> confirm#1 +draft,
+         asked confirm#1~1] waiting
         > live answer true
         5 answered confirm#1~1
         6 confirm#1 try 1 done
@@ -241,7 +243,9 @@ pub async fn k22_a_refusal_is_an_event(factory: &dyn LogFactory) -> Verdict {
         > start
         ? confirm#1~1 "ok?" boolean
         + draft
-        [created, started -> draft#1, stepped draft#1 notes=[{"card":"one","data":null,"kind":"card"},{"card":"two","data":null,"kind":"card"}] -> confirm#1 +draft, asked confirm#1~1] waiting
+        [created, started -> draft#1,
+         stepped draft#1 notes=[{"card":"one","data":null,"kind":"card"},{"card":"two","data":null,"kind":"card"}] -> confirm#1 +draft,
+         asked confirm#1~1] waiting
         > live start
         - failed of run 0
         ! the thread waits for answers to confirm#1~1 (Waiting; waiting)

@@ -23,7 +23,9 @@ pub async fn k1_d10_only_apply_changes_state(factory: &dyn LogFactory) -> Verdic
     let expected = expect![[r#"
         > in any order then start in
         = + in | open | a saw in open | b saw in open | close saw in open a saw in open b saw in open; ran open#1
-        {created, started -> open#1 +in, stepped open#1 -> a#1 b#1 +open, finished a#1 +a saw in open, finished b#1 +b saw in open, closed close<a close<b joined close -> close#1, stepped close#1 +close saw in open a saw in open b saw in open, run_ended} idle
+        {created, started -> open#1 +in, stepped open#1 -> a#1 b#1 +open, finished a#1 +a saw in open,
+         finished b#1 +b saw in open, closed close<a close<b joined close -> close#1,
+         stepped close#1 +close saw in open a saw in open b saw in open, run_ended} idle
     "#]];
     let sees = |name: &'static str| {
         move |cx: Context<Page>| async move {
@@ -275,7 +277,8 @@ pub async fn k3_d1_a_failing_router_leaves_the_step_open(factory: &dyn LogFactor
         > fresh several then in any order then start
         ! after 1 steps: the routing after node a failed: the router fails (Router; failed)
         + open; ran a#1 b#1 open#1
-        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b, run_failed} idle
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b,
+         run_failed} idle
         > another process then retry
         ! after 1 steps: the routing after node a failed: the router fails (Router; failed)
         {resumed, run_failed} idle
@@ -285,7 +288,8 @@ pub async fn k3_d1_a_failing_router_leaves_the_step_open(factory: &dyn LogFactor
         > fresh several panics then start
         ! after 1 steps: the routing after node a failed: panicked: the router panics (Router; failed)
         + open; ran a#1 b#1 open#1
-        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b, run_failed} idle
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b,
+         run_failed} idle
         > mend then retry
         = + a | b | c; ran c#1
         {resumed, closed -> c#1, stepped c#1 +c, run_ended} idle
@@ -317,7 +321,8 @@ pub async fn k3_routers_run_on_the_folded_state(factory: &dyn LogFactory) -> Ver
     let expected = expect![[r#"
         > in any order then start
         = + open | good; count 11; ran good#1 open#1
-        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 {"count":1}, finished b#1 {"count":10}, closed -> good#1, stepped good#1 +good, run_ended} idle
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 {"count":1},
+         finished b#1 {"count":10}, closed -> good#1, stepped good#1 +good, run_ended} idle
     "#]];
     let graph = |stage: &Stage| {
         let good = |page: &Page| if page.count == 11 { "good" } else { END };

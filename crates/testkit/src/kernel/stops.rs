@@ -22,7 +22,8 @@ pub async fn k19_d24_cancelling_keeps_what_was_finished(factory: &dyn LogFactory
         > written 5 then noted 4 then cancel then noted 5 then end
         ! after 1 steps: the run was cancelled by Ada: enough (Cancelled; idle)
         + open | quick; ran asks#1 dropped open#1 quick#1 slow#1
-        {created, started -> open#1, stepped open#1 -> quick#1 slow#1 asks#1 +open, asked asks#1~1, finished quick#1 +quick, cancelled by Ada dropped asks#1 slow#1 because enough} idle
+        {created, started -> open#1, stepped open#1 -> quick#1 slow#1 asks#1 +open, asked asks#1~1,
+         finished quick#1 +quick, cancelled by Ada dropped asks#1 slow#1 because enough} idle
         > answer true
         ! no question is open (Answer NothingAsked; idle)
         > retry
@@ -31,7 +32,8 @@ pub async fn k19_d24_cancelling_keeps_what_was_finished(factory: &dyn LogFactory
         > written 4 then noted 4 then cancel then noted 5 then end
         ! after 1 steps: the run was cancelled by Ada: enough (Cancelled; idle)
         + again | open | quick; ran asks#2 dropped open#2 quick#2 slow#2
-        {started -> open#2 +again, stepped open#2 -> quick#2 slow#2 asks#2 +open, asked asks#2~2, finished quick#2 +quick, cancelled by Ada dropped asks#2 slow#2 because enough} idle
+        {started -> open#2 +again, stepped open#2 -> quick#2 slow#2 asks#2 +open, asked asks#2~2,
+         finished quick#2 +quick, cancelled by Ada dropped asks#2 slow#2 because enough} idle
     "#]];
     check(
         factory,
@@ -86,7 +88,10 @@ pub async fn k19_cancelling_stops_subgraphs(factory: &dyn LogFactory) -> Verdict
         > noted 3 then cancel then noted 5 then end
         ! after 1 steps: the run was cancelled by Ada: enough (Cancelled; idle)
         + plan; ran dropped dropped plan#1 worker#1[0]/inner#1/slow#1 worker#1[1]/inner#1/slow#1
-        {created, started -> plan#1, stepped plan#1 -> worker#1[0,1] +plan, entered@worker#1[0] -> inner#1 of 0, entered@worker#1[0]/inner#1 -> slow#1 of 0, entered@worker#1[1] -> inner#1 of 1, entered@worker#1[1]/inner#1 -> slow#1 of 1, cancelled by Ada dropped worker#1[0] worker#1[0]/inner#1 worker#1[0]/inner#1/slow#1 worker#1[1] worker#1[1]/inner#1 worker#1[1]/inner#1/slow#1 because enough} idle
+        {created, started -> plan#1, stepped plan#1 -> worker#1[0,1] +plan,
+         entered@worker#1[0] -> inner#1 of 0, entered@worker#1[0]/inner#1 -> slow#1 of 0,
+         entered@worker#1[1] -> inner#1 of 1, entered@worker#1[1]/inner#1 -> slow#1 of 1,
+         cancelled by Ada dropped worker#1[0] worker#1[0]/inner#1 worker#1[0]/inner#1/slow#1 worker#1[1] worker#1[1]/inner#1 worker#1[1]/inner#1/slow#1 because enough} idle
     "#]];
     check(
         factory,

@@ -12,7 +12,7 @@ use futures::StreamExt as _;
 use super::{
     fixture::{Calls, Fixture, Page, fails, finished, kind, line},
     script::{check, check_with},
-    world::{NamedNodesExt, Stage, texts},
+    world::{Stage, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
@@ -389,7 +389,8 @@ pub async fn k19_a_time_limit_is_in_the_log(factory: &dyn LogFactory) -> Verdict
         > start
         ! task slow#1 took longer than 10ms: it took too long (Timeout; failed)
         ran dropped dropped slow#1 slow#1 try 2
-        [created, started -> slow#1, failed slow#1 (task slow#1 took longer than 10ms: it took too long) again later] sleeping
+        [created, started -> slow#1,
+         failed slow#1 (task slow#1 took longer than 10ms: it took too long) again later] sleeping
         [failed slow#1 try 2 (task slow#1 took longer than 10ms: it took too long), run_failed] idle
     "#]];
     let graph = |stage: &Stage| {

@@ -174,12 +174,14 @@ pub async fn k18_an_operator_finishes_an_open_task(factory: &dyn LogFactory) -> 
         > in any order then mend then start
         ? ask#1~1 "ok?" boolean
         + open; ran flaky#1 open#1 works#1
-        {created, started -> open#1, stepped open#1 -> ask#1 works#1 flaky#1 +open, asked ask#1~1, finished flaky#1 +flaky, finished works#1 +works} waiting
+        {created, started -> open#1, stepped open#1 -> ask#1 works#1 flaky#1 +open, asked ask#1~1,
+         finished flaky#1 +flaky, finished works#1 +works} waiting
         > finish ask#2
         ! the thread has no open task "ask#2" (NoSuchTask; waiting)
         > another process then finish ask#1 by hand
         = + by hand | works | flaky | last; ran last#1
-        {amended ask#1 by Ada +by hand because by hand, closed last<ask last<works last<flaky joined last -> last#1, stepped last#1 +last, run_ended} idle
+        {amended ask#1 by Ada +by hand because by hand,
+         closed last<ask last<works last<flaky joined last -> last#1, stepped last#1 +last, run_ended} idle
         > answer ask#1~1=true
         ! no question is open (Answer NothingAsked; idle)
     "#]];
@@ -193,23 +195,27 @@ pub async fn k18_an_operator_finishes_a_failed_task(factory: &dyn LogFactory) ->
         > in any order then start
         ! one of several tasks failed (Node; failed)
         + open; ran one#1 open#1 two#1
-        {created, started -> open#1, stepped open#1 -> one#1 two#1 +open, failed one#1 (boom), failed two#1 (boom), run_failed} idle
+        {created, started -> open#1, stepped open#1 -> one#1 two#1 +open, failed one#1 (boom),
+         failed two#1 (boom), run_failed} idle
         > finish one#1 by hand
         ! after 1 steps: task two#1 failed: boom (Node; failed)
         {resumed, amended one#1 by Ada +by hand because by hand, run_failed} idle
         > mend then retry
         = + by hand | two | last; ran last#1 two#1
-        {resumed two#1 try 1, finished two#1 +two, closed last<one last<two joined last -> last#1, stepped last#1 +last, run_ended} idle
+        {resumed two#1 try 1, finished two#1 +two, closed last<one last<two joined last -> last#1,
+         stepped last#1 +last, run_ended} idle
         > fresh then start
         ! one of several tasks failed (Node; failed)
         + open; ran one#1 open#1 two#1
-        {created, started -> open#1, stepped open#1 -> one#1 two#1 +open, failed one#1 (boom), failed two#1 (boom), run_failed} idle
+        {created, started -> open#1, stepped open#1 -> one#1 two#1 +open, failed one#1 (boom),
+         failed two#1 (boom), run_failed} idle
         > finish two#1 by hand
         ! after 1 steps: task one#1 failed: boom (Node; failed)
         {resumed, amended two#1 by Ada +by hand because by hand, run_failed} idle
         > mend then retry
         = + one | by hand | last; ran last#1 one#1
-        {resumed one#1 try 1, finished one#1 +one, closed last<one last<two joined last -> last#1, stepped last#1 +last, run_ended} idle
+        {resumed one#1 try 1, finished one#1 +one, closed last<one last<two joined last -> last#1,
+         stepped last#1 +last, run_ended} idle
     "#]];
     check(
         factory,

@@ -206,48 +206,64 @@ pub(super) fn appends(commits: &[Commit], how: Appends) -> String {
         Status::Idle => " idle".into(),
     };
     let text = |record: &Record| fact(record).unwrap_or_else(|| "unreadable".into());
+    let mut lines = vec![];
     if how == Appends::Each {
-        let mut lines: Vec<String> = vec![];
         for commit in commits {
             let facts: Vec<_> = commit.records.iter().map(text).collect();
-            let append = format!("[{}]{}", facts.join(", "), status(commit));
-            match lines.last_mut() {
-                Some(line) if line.len() + append.len() < WIDTH => {
-                    *line += &(" ".to_owned() + &append);
-                }
-                _ => lines.push(append),
-            }
+            add(&mut lines, ['[', ']'], &facts, &status(commit));
         }
-        return lines.join("\n");
+    } else if let Some(last) = commits.last() {
+        let records = commits.iter().flat_map(|commit| &commit.records);
+        let facts = settled(records.map(text));
+        add(&mut lines, ['{', '}'], &facts, &status(last));
     }
-    let records = commits.iter().flat_map(|commit| &commit.records);
+    lines.join("\n")
+}
+
+/// Sorts the records that tasks of one step may write in any order.
+fn settled(records: impl Iterator<Item = String>) -> Vec<String> {
+    const FREE: [&str; 7] = [
+        "finished", "failed", "asked", "intended", "receipt", "undone", "spent",
+    ];
     let (mut facts, mut sorted) = (vec![], 0);
-    for record in records.map(text) {
+    for record in records {
         let name = record.split(' ').next().unwrap_or_default();
-        let of_a_task = [
-            "finished", "failed", "asked", "intended", "receipt", "undone", "spent",
-        ];
-        let is_free = of_a_task.contains(&name) || name.contains('@');
+        let is_free = FREE.contains(&name) || name.contains('@');
         facts.push(record);
         if !is_free {
             let last = facts.len() - 1;
-            facts
-                .get_mut(sorted..last)
-                .into_iter()
-                .for_each(<[String]>::sort);
+            let step = facts.get_mut(sorted..last).into_iter();
+            step.for_each(<[String]>::sort);
             sorted = facts.len();
         }
     }
+    let rest = facts.get_mut(sorted..).into_iter();
+    rest.for_each(<[String]>::sort);
     facts
-        .get_mut(sorted..)
-        .into_iter()
-        .for_each(<[String]>::sort);
-    match commits.last() {
-        Some(last) if how != Appends::Hidden => {
-            format!("{{{}}}{}\n", facts.join(", "), status(last))
+}
+
+/// Adds an append to the last line if there is room, and else in lines of its own.
+fn add(lines: &mut Vec<String>, [open, close]: [char; 2], facts: &[String], status: &str) {
+    let whole = format!("{open}{}{close}{status}", facts.join(", "));
+    match lines.last_mut() {
+        Some(line) if line.len() + whole.len() < WIDTH => {
+            line.push(' ');
+            line.push_str(&whole);
+            return;
         }
-        _ => String::new(),
+        _ => {}
     }
+    let mut line = open.to_string();
+    for (n, fact) in facts.iter().enumerate() {
+        if n > 0 && line.len() + fact.len() > WIDTH {
+            lines.push(std::mem::replace(&mut line, " ".into()));
+        } else if n > 0 {
+            line.push(' ');
+        }
+        line.push_str(fact);
+        line.push_str(if n + 1 < facts.len() { "," } else { "" });
+    }
+    lines.push(format!("{line}{close}{status}"));
 }
 
 /// Returns an event as one line: its position, its origin and its kind.
