@@ -396,6 +396,10 @@ impl From<StoreError> for RunError {
                 owner: owner.clone(),
                 until: *until,
             },
+            // Their words say it all.
+            StoreErrorKind::Invalid(_) | StoreErrorKind::NotFound => {
+                return Self::new(RunErrorKind::Store(error.kind));
+            }
             other => RunErrorKind::Store(other.clone()),
         };
         Self::new(kind).because(error)

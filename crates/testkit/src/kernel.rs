@@ -3,8 +3,15 @@
 //!
 //! Each scenario is a public function whose name begins with its rule, and with the known defects
 //! of other engines, D1 to D35, that cannot happen where it holds.
+//! Most are scripts with one snapshot: its lines after `>` run on the log, and what is seen of them
+//! stands below each, down to the records of every append. It is the same on every log.
 //! [`kernel_suite!`](crate::kernel_suite) makes a test of each, on the logs of a
 //! [`LogFactory`].
+#![expect(
+    clippy::needless_raw_string_hashes,
+    reason = "expect-test writes snapshots like this"
+)]
+
 mod answer_schema;
 mod appends;
 mod asking;
@@ -27,12 +34,15 @@ mod replay;
 mod requests;
 mod retention;
 mod scopes;
+mod script;
 mod sight;
 mod steps;
 mod stops;
 mod stored;
 mod time;
 mod time_travel;
+mod transcript;
+mod wiring;
 mod world;
 mod writing;
 

@@ -1,18 +1,16 @@
 //! A question whose answer has another schema than when it was asked: K20.
-use std::sync::Arc;
-
-use fugato_graph::{
-    AnswerError, Answers, BoxError, Context, END, Graph, Outcome, RunErrorKind, StateEdit,
-};
-use fugato_state::{Question, Schema};
+use expect_test::expect;
+use fugato_graph::{Context, END, Graph, Outcome};
+use fugato_state::Question;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use super::{
-    fixture::{Change, Fixture, Page, fails, finished, line, question, whole},
-    world::texts,
+    fixture::{Page, line},
+    script::{Built, check},
+    world::{Stage, alone},
 };
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
+use crate::log::{LogFactory, Verdict};
 
 /// The answer as the program that asked knew it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
@@ -43,96 +41,87 @@ struct RequiredReason {
     why: String,
 }
 
-fn deciding<A>(said: impl Fn(A) -> String + Send + Sync + 'static) -> Result<Graph<Page>, Failure>
-where
-    A: JsonSchema + DeserializeOwned + 'static,
-{
-    let graph = Graph::<Page>::starting_at("ask")
-        .pause("ask", |_| "sure?", move |_, answer: A| line(said(answer)))
-        .edge("ask", END);
-    Ok(graph.build()?)
+fn deciding(stage: &Stage) -> Built {
+    let graph = Graph::<Page>::starting_at("ask");
+    let graph = match &*stage.program {
+        "" => graph.pause("ask", |_| "sure?", |_, it: Choice| line(it.yes.to_string())),
+        "decision" => graph.pause(
+            "ask",
+            |_| "sure?",
+            |_, it: Decision| line(format!("decided {}", it.yes)),
+        ),
+        "optional" => graph.pause(
+            "ask",
+            |_| "sure?",
+            |_, it: OptionalReason| line(format!("{} {:?} {}", it.yes, it.why, it.sure)),
+        ),
+        _ => graph.pause(
+            "ask",
+            |_| "sure?",
+            |_, it: RequiredReason| line(format!("{} because {}", it.yes, it.why)),
+        ),
+    };
+    graph.edge("ask", END).build()
 }
 
 /// A question whose answer schema now has other descriptions, another name, or a new optional field
 /// is answered as before.
 pub async fn k20_an_answer_that_fits_both_schemas_is_taken(factory: &dyn LogFactory) -> Verdict {
-    let today = [
-        deciding(|decision: Decision| format!("decided {}", decision.yes))?,
-        deciding(|it: OptionalReason| format!("considered {} {:?} {}", it.yes, it.why, it.sure))?,
-    ];
-    let expected = ["decided true", "considered true None false"];
-    for (today, expected) in today.iter().zip(expected) {
-        let mut desk = Fixture::of(factory).await?;
-        let before = deciding(|choice: Choice| choice.yes.to_string())?;
-        let asked = question(desk.start(&before).await)?;
-        desk.another_process();
-        let answer = Answers::to(asked.id, Choice { yes: true })?;
-        let page = finished(desk.resume(today, answer).await)?;
-        same("what was said", page.lines, vec![expected.to_owned()])?;
-    }
-    Ok(())
+    let expected = expect![[r#"
+        > start
+        ? ask#1~1 "sure?" {yes}
+        [created, started -> ask#1, asked ask#1~1] waiting
+        > another process then program decision then answer {"yes":true}
+        = + decided true
+        [answered ask#1~1={"yes":true}, stepped ask#1 +decided true, run_ended] idle
+        > fresh then start
+        ? ask#1~1 "sure?" {yes}
+        [created, started -> ask#1, asked ask#1~1] waiting
+        > another process then program optional then answer {"yes":true}
+        = + true None false
+        [answered ask#1~1={"yes":true}, stepped ask#1 +true None false, run_ended] idle
+    "#]];
+    check(factory, deciding, expected).await
 }
 
 /// An answer that does not fit both schemas changes nothing. The question is asked again, under
 /// another id and in its present form, and an operator can finish it as before.
 pub async fn k20_an_answer_that_no_longer_fits_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
-    let today = deciding(|it: RequiredReason| format!("{} because {}", it.yes, it.why))?;
-    for by_hand in [false, true] {
-        let mut desk = Fixture::of(factory).await?;
-        let before = deciding(|choice: Choice| choice.yes.to_string())?;
-        let asked = question(desk.start(&before).await)?;
-        desk.another_process();
-        if by_hand {
-            let none: [Change; 0] = [];
-            let amendment = StateEdit::new(none, "Ada", "no longer asked").finishing("ask#1");
-            let runner = desk.runner(&today);
-            let page = finished(runner.amend(&desk.thread, amendment).await)?;
-            same("what was said", page.lines, vec![])?;
-            continue;
-        }
-        let old = Answers::to(asked.id.clone(), Choice { yes: true })?;
-        let anew = question(desk.resume(&today, old.clone()).await)?;
-        holds(anew.id != asked.id, || {
-            format!("{} was asked again", anew.id)
-        })?;
-        same(
-            "what is asked",
-            &anew.question.schema,
-            &Schema::of::<RequiredReason>(),
-        )?;
-        let open = vec![anew.id.clone()];
-        let late = AnswerError::Unknown { id: asked.id, open };
-        fails(desk.resume(&today, old).await, RunErrorKind::Answer(late))?;
-        let yes = RequiredReason {
-            yes: true,
-            why: "it rains".into(),
-        };
-        let page = finished(desk.resume(&today, Answers::to(anew.id, yes)?).await)?;
-        let said = texts(&["true because it rains"]);
-        same("what was said", page.lines, said)?;
-    }
-    Ok(())
+    let expected = expect![[r#"
+        > start
+        ? ask#1~1 "sure?" {yes}
+        [created, started -> ask#1, asked ask#1~1] waiting
+        > another process then program required then answer ask#1~1={"yes":true}
+        ? ask#1~2 "sure?" {why, yes}
+        [withdrawn ask#1~1, asked ask#1~2] waiting
+        > answer ask#1~1={"yes":true}
+        ! no open question has the id ask#1~1; open are ask#1~2 (Answer Unknown; waiting)
+        > answer ask#1~2={"yes":true,"why":"it rains"}
+        = + true because it rains
+        [answered ask#1~2={"why":"it rains","yes":true}, stepped ask#1 +true because it rains, run_ended] idle
+        > fresh then start
+        ? ask#1~1 "sure?" {yes}
+        [created, started -> ask#1, asked ask#1~1] waiting
+        > another process then program required then finish ask#1
+        =
+        [amended ask#1 by Ada because by hand, closed, run_ended] idle
+    "#]];
+    check(factory, deciding, expected).await
 }
 
-/// A node that asks for an `A` and reads the answer itself.
-fn reading<A>(said: impl Fn(A) -> String + Send + Sync + 'static) -> Result<Graph<Page>, Failure>
+/// Builds a node that asks for an `A` and reads the answer itself.
+fn reading<A>(said: impl Fn(A) -> String + Send + Sync + 'static) -> Built
 where
     A: JsonSchema + DeserializeOwned + Send + 'static,
 {
-    let said = Arc::new(said);
-    let graph = Graph::<Page>::starting_at("ask")
-        .node("ask", move |cx: Context<Page>| {
-            let said = said.clone();
-            async move {
-                let answer = cx.answer::<A>("q")?;
-                Ok::<_, BoxError>(match answer {
-                    Some(answer) => Outcome::done([line(said(answer))]),
-                    None => Outcome::ask(Question::new::<A>("q", "sure?")),
-                })
-            }
-        })
-        .edge("ask", END);
-    Ok(graph.build()?)
+    alone("ask", move |cx: Context<Page>| {
+        let answer = cx.answer::<A>("q");
+        let outcome = answer.map(|answer| match answer {
+            Some(answer) => Outcome::done([line(said(answer))]),
+            None => Outcome::ask(Question::new::<A>("q", "sure?")),
+        });
+        std::future::ready(outcome)
+    })
 }
 
 /// A node that cannot read the answer to its own question any more fails, and nothing is lost: it is
@@ -140,26 +129,30 @@ where
 pub async fn k20_an_answer_that_a_node_cannot_read_fails_its_task(
     factory: &dyn LogFactory,
 ) -> Verdict {
-    for by_hand in [false, true] {
-        let mut desk = Fixture::of(factory).await?;
-        let before = reading(|choice: Choice| choice.yes.to_string())?;
-        let asked = question(desk.start(&before).await)?;
-        desk.another_process();
-        let today = reading(|it: RequiredReason| format!("{} because {}", it.yes, it.why))?;
-        let answer = Answers::to(asked.id, Choice { yes: true })?;
-        let failed = desk.resume(&today, answer).await.err();
-        let why = failed.map(|error| whole(&error)).unwrap_or_default();
-        holds(why.contains("missing field `why`"), || why.clone())?;
-        let both = reading(|it: OptionalReason| format!("{} {:?} {}", it.yes, it.why, it.sure))?;
-        let (ended, said) = if by_hand {
-            let none: [Change; 0] = [];
-            let edit = StateEdit::new(none, "Ada", "no longer asked").finishing("ask#1");
-            (desk.runner(&today).amend(&desk.thread, edit).await, vec![])
-        } else {
-            let said = texts(&["true None false"]);
-            (desk.runner(&both).retry(&desk.thread).await, said)
-        };
-        same("what was said", finished(ended)?.lines, said)?;
-    }
-    Ok(())
+    let expected = expect![[r#"
+        > start
+        ? ask#1~1 q: "sure?" {yes}
+        [created, started -> ask#1, asked ask#1~1] waiting
+        > another process then program required then answer {"yes":true}
+        ! task ask#1 failed: missing field `why` (Node; failed)
+        [answered ask#1~1={"yes":true}] [failed ask#1 (missing field `why`), run_failed] idle
+        > program optional then retry
+        = + true None false
+        [resumed ask#1 try 1] [stepped ask#1 +true None false, run_ended] idle
+        > fresh then start
+        ? ask#1~1 q: "sure?" {yes}
+        [created, started -> ask#1, asked ask#1~1] waiting
+        > another process then program required then answer {"yes":true}
+        ! task ask#1 failed: missing field `why` (Node; failed)
+        [answered ask#1~1={"yes":true}] [failed ask#1 (missing field `why`), run_failed] idle
+        > finish ask#1
+        =
+        [resumed, amended ask#1 by Ada because by hand, closed, run_ended] idle
+    "#]];
+    let graph = |stage: &Stage| match &*stage.program {
+        "" => reading(|it: Choice| it.yes.to_string()),
+        "required" => reading(|it: RequiredReason| format!("{} because {}", it.yes, it.why)),
+        _ => reading(|it: OptionalReason| format!("{} {:?} {}", it.yes, it.why, it.sure)),
+    };
+    check(factory, graph, expected).await
 }

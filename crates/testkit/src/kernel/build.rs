@@ -1,9 +1,11 @@
 //! Scenarios of graphs that must not end as a success by accident: K5.
-use fugato_graph::{BuildIssue, Context, END, Graph, GraphBuilder, RunErrorKind};
+use expect_test::expect;
+use fugato_graph::{BuildIssue, Context, END, Graph, GraphBuilder, RunnerOptions};
 
 use super::{
-    fixture::{Calls, Fixture, Page, Switch, fails, finished, line},
-    world::{NamedNodesExt, WiringExt, texts},
+    fixture::{Fixture, Page},
+    script::{check, check_with},
+    world::Stage,
 };
 use crate::log::{LogFactory, Verdict, holds, same};
 
@@ -122,132 +124,106 @@ pub async fn k5_build_rejects(factory: &dyn LogFactory) -> Verdict {
 /// A branch to an undeclared target stops the run with an error that names it; the run can go on
 /// with a corrected router.
 pub async fn k5_d8_an_undeclared_target_is_an_error(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let (calls, broken) = (Calls::default(), Switch::on());
-    let switch = broken.clone();
-    let graph = Graph::<Page>::starting_at("a")
-        .says(&calls, &["a"])
-        .branch("a", ["a", END], move |_| {
-            if switch.is_on() { "nowhere" } else { END }
-        })
-        .build()?;
-    let runner = desk.runner(&graph);
-    let error = runner.start(&desk.thread, ()).await.err();
-    let told = error.as_ref().map(ToString::to_string);
-    let text = "thread \"desk\", after 0 steps: the branch of node a chose \"nowhere\"; it declares a, END";
-    same("the text", told.as_deref(), Some(text))?;
-    let expected = RunErrorKind::UndeclaredTarget {
-        node: "a".into(),
-        target: "nowhere".into(),
-        declared: vec!["a".into(), "END".into()],
+    let expected = expect![[r#"
+        > start
+        ! the branch of node a chose "nowhere"; it declares a, END (UndeclaredTarget; failed)
+        ran a#1
+        [created, started -> a#1, finished a#1 +a, run_failed] idle
+        > mend then retry
+        = + a
+        [resumed, closed, run_ended] idle
+        > program none then thread none then start
+        ! the routing after node a failed: the router chose no target; to end, choose END (Router; failed)
+        ran a#1
+        [created, started -> a#1, finished a#1 +a, run_failed] idle
+    "#]];
+    let graph = |stage: &Stage| {
+        let (broken, none) = (stage.broken.clone(), stage.is("none"));
+        let route = move |_: &Page| match broken.is_on() {
+            _ if none => vec![],
+            true => vec!["nowhere"],
+            false => vec![END],
+        };
+        stage.wire("a!")?.branch("a", ["a", END], route).build()
     };
-    same("the error", error.map(|error| error.kind), Some(expected))?;
-    let none = Graph::<Page>::starting_at("a")
-        .node("a", idle)
-        .branch("a", ["a", END], |_| Vec::<&'static str>::new())
-        .build()?;
-    fails(
-        desk.runner(&none)
-            .start(&super::fixture::thread("none"), ())
-            .await,
-        RunErrorKind::Router { node: "a".into() },
-    )?;
-    broken.turn_off();
-    finished(runner.retry(&desk.thread).await)?;
-    same("tasks", calls.count(), 1)
+    check(factory, graph, expected).await
 }
 
 /// A join that is half filled when no task is left is an error.
 pub async fn k5_a_half_filled_join_is_an_error(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let graph = nodes(&["open", "a", "b", "last"])
-        .branch("open", ["a", "b"], |_| "a")
-        .join(["a", "b"], "last")
-        .edge("last", END)
-        .build()?;
-    let expected = RunErrorKind::HalfFilledJoin {
-        join: "last".into(),
-        arrived: vec!["a".into()],
+    let expected = expect![[r#"
+        > start
+        ! after 2 steps: the run ended while the join last had only arrivals from a (HalfFilledJoin; failed)
+        + open | a; ran a#1 open#1
+        [created, started -> open#1, stepped open#1 -> a#1 +open] [stepped a#1 last<a +a, run_failed] idle
+    "#]];
+    let graph = |stage: &Stage| {
+        let graph = stage.wire("open!; a b -> last")?;
+        graph.branch("open", ["a", "b"], |_| "a").build()
     };
-    fails(desk.start(&graph).await, expected)
+    check(factory, graph, expected).await
 }
 
 /// Arrivals at one node in one step are one task; a join is one task too, whenever its sources
 /// finish.
 pub async fn k5_d9_arrivals_at_one_node_are_one_task(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let calls = Calls::default();
-    let graph = nodes(&["open", "a", "b", "detour"])
-        .says(&calls, &["meet", "last"])
-        .way(&["open", "a", "meet"])
-        .way(&["open", "b", "meet"])
-        .edge("b", "detour")
-        .join(["detour", "meet"], "last")
-        .edge("last", END)
-        .build()?;
-    finished(desk.start(&graph).await)?;
-    calls.ran(&["last#1", "meet#1"])?;
-    let slow = nodes(&["open", "a", "b", "later"])
-        .says(&calls, &["last"])
-        .edge("open", "a")
-        .way(&["open", "b", "later"])
-        .join(["a", "later"], "last")
-        .edge("last", END)
-        .build()?;
-    finished(
-        desk.runner(&slow)
-            .start(&super::fixture::thread("slow"), ())
-            .await,
-    )?;
-    same(
-        "a join over several steps",
-        calls.take(),
-        texts(&["last#1"]),
+    let expected = expect![[r#"
+        > in any order then start
+        = + open | a | b | meet | detour | last; ran a#1 b#1 detour#1 last#1 meet#1 open#1
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b,
+         closed -> meet#1 detour#1, finished detour#1 +detour, finished meet#1 +meet,
+         closed last<meet last<detour joined last -> last#1, stepped last#1 +last, run_ended} idle
+        > fresh slow then start
+        = + open | a | b | later | last; ran a#1 b#1 last#1 later#1 open#1
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b,
+         closed last<a -> later#1, stepped later#1 last<later joined last -> last#1 +later,
+         stepped last#1 +last, run_ended} idle
+    "#]];
+    check(
+        factory,
+        "open -> a b; @ a -> meet; @ b -> meet detour; @ detour meet -> last
+        @slow b -> later; @slow a later -> last",
+        expected,
     )
+    .await
 }
 
 /// A scatter over nothing continues after its workers' node, once, when all workers of the step are
 /// done.
 pub async fn k5_a_scatter_over_nothing_goes_on(factory: &dyn LogFactory) -> Verdict {
-    for (one, other, expected) in [
-        (0, 0, vec!["collect#1"]),
-        (0, 2, vec!["collect#1", "w", "w"]),
-        (1, 1, vec!["collect#1", "w", "w"]),
-    ] {
-        let desk = Fixture::of(factory).await?;
-        let calls = Calls::default();
-        let works = calls.clone();
-        let graph = nodes(&["open", "a", "b"])
-            .node("worker", move |_: Context<Page>| {
-                works.note("w");
-                async { line("worked") }
-            })
-            .says(&calls, &["collect"])
-            .edge("open", "a")
-            .edge("open", "b")
-            .scatter("a", "worker", move |_| 0..one)
-            .scatter("b", "worker", move |_| 0..other)
-            .way(&["worker", "collect", END])
-            .build()?;
-        finished(desk.start(&graph).await)?;
-        let expected = expected.iter().map(|call| (*call).to_owned()).collect();
-        same(
-            &format!("tasks of {one} and {other} items"),
-            calls.take(),
-            expected,
-        )?;
-    }
-    Ok(())
+    let expected = expect![[r#"
+        > in any order then start
+        = + open | a | b | collect; ran a#1 b#1 collect#1 open#1
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b,
+         closed -> collect#1, stepped collect#1 +collect, run_ended} idle
+        > fresh two then start
+        = + open | a | b | worker | worker | collect; ran a#1 b#1 collect#1 open#1 worker#1[0] worker#1[1]
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b,
+         closed -> worker#1[0,1], finished worker#1[0] +worker, finished worker#1[1] +worker,
+         closed -> collect#1, stepped collect#1 +collect, run_ended} idle
+        > fresh one then start
+        = + open | a | b | worker | worker | collect; ran a#1 b#1 collect#1 open#1 worker#1[0] worker#1[1]
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b,
+         closed -> worker#1[0,0], finished worker#1[0] +worker, finished worker#1[1] +worker,
+         closed -> collect#1, stepped collect#1 +collect, run_ended} idle
+    "#]];
+    check(
+        factory,
+        "open -> a b; worker -> collect; @ a -> worker*0; @ b -> worker*0
+        @two a -> worker*0; @two b -> worker*2; @one a -> worker*1; @one b -> worker*1",
+        expected,
+    )
+    .await
 }
 
 /// A run that exceeds the step limit has an error of its own.
 pub async fn k5_the_step_limit_has_its_own_error(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let graph = nodes(&["a"]).branch("a", ["a", END], |_| "a").build()?;
-    let options = fugato_graph::RunnerOptions::default().step_limit(7);
-    let runner = desk.runner(&graph).options(options);
-    fails(
-        runner.start(&desk.thread, ()).await,
-        RunErrorKind::StepLimit { limit: 7 },
-    )
+    let expected = expect![[r#"
+        > without appends then start
+        ! after 7 steps: the run reached its limit of 7 steps (StepLimit; failed)
+        + a | a | a | a | a | a | a; ran a#1 a#2 a#3 a#4 a#5 a#6 a#7
+    "#]];
+    let options = RunnerOptions::default().step_limit(7);
+    let graph = |stage: &Stage| stage.wire("a!")?.branch("a", ["a", END], |_| "a").build();
+    check_with(factory, options, graph, expected).await
 }

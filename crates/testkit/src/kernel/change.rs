@@ -1,6 +1,7 @@
 //! A program that changed: K20.
 use std::time::Duration;
 
+use expect_test::expect;
 use fugato_graph::{
     Answers, BoxError, Context, END, Graph, RunErrorKind, StateEdit, SubgraphInput, machine::Fact,
 };
@@ -11,106 +12,80 @@ use serde_json::Value;
 
 use super::{
     AppendFault,
-    fixture::{Calls, Change, Fixture, NamedNode, Page, fails, finished, line, question, whole},
-    world::{Door, NamedNodesExt, WiringExt, texts},
+    fixture::{Calls, Change, Fixture, Page, fails, finished, line, question, whole},
+    script::{Built, check},
+    world::{Door, NamedNodesExt, Stage, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
-/// Builds open, then the pause and the node a, which meet.
-fn asking(
-    pause: &str,
-    meet: &str,
-    renamed: &[(&str, &str)],
-    more: bool,
-) -> Result<Graph<Page>, Failure> {
-    let calls = Calls::default();
-    let graph = Graph::<Page>::starting_at("open")
-        .says(&calls, &["open", "a", "b"])
-        .pause(pause, |_| "sure?", |_, yes: bool| line(yes.to_string()))
-        .node(meet, NamedNode("meet", calls.clone()))
-        .edge("open", pause)
-        .way(&["open", "a", END])
-        .join([pause, "b"], meet)
-        .edge("open", "b")
-        .edge(meet, END);
-    let graph = renamed
-        .iter()
-        .fold(graph, |graph, (old, new)| graph.renamed(*old, *new));
-    let graph = if more {
-        graph
-            .edge(meet, "new")
-            .says(&calls, &["new"])
-            .edge("new", END)
+/// Builds open, then the pause and the nodes a and b; the pause and b meet.
+fn asking(stage: &Stage) -> Built {
+    let pause = if stage.is("gone") || stage.is("followed") {
+        "confirm"
     } else {
-        graph
+        "ask"
     };
-    Ok(graph.build()?)
+    let words = format!("open -> {pause} a b; {pause} b -> meet; {pause}: pause");
+    let graph = stage.wire(&(words + "; @grown meet -> new"))?;
+    if stage.is("followed") {
+        return graph.renamed("ask", pause).build();
+    }
+    graph.build()
 }
 
 /// A thread that waits in a removed node is refused with the list of what is missing, and nothing
 /// changes; with the rename declared it continues.
 pub async fn k20_d7_a_renamed_node_is_refused_or_followed(factory: &dyn LogFactory) -> Verdict {
-    let mut desk = Fixture::of(factory).await?;
-    question(
-        desk.runner(&asking("ask", "meet", &[], false)?)
-            .start(&desk.thread, ())
-            .await,
-    )?;
-    desk.another_process();
-    let head = desk.head().await?;
-    let gone = asking("confirm", "meet", &[], false)?;
-    for refused in [
-        desk.resume(&gone, Answers::only(true)?).await,
-        desk.resume(&gone, Answers::none()).await,
-        desk.recover(&gone).await,
-    ] {
-        let expected = RunErrorKind::GraphChanged {
-            gone: vec!["node \"ask\"".into()],
-        };
-        fails(refused, expected)?;
-    }
-    same("the head", desk.head().await?, head)?;
-    let followed = asking("confirm", "meet", &[("ask", "confirm")], false)?;
-    let runner = desk.runner(&followed);
-    let page = finished(runner.resume(&desk.thread, Answers::only(true)?).await)?;
-    let said = texts(&["open", "true", "a", "b", "meet"]);
-    same("what was said", page.lines, said)
+    let expected = expect![[r#"
+        > in any order then start
+        ? ask#1~1 "ok?" boolean
+        + open; ran a#1 b#1 open#1
+        {created, started -> open#1, stepped open#1 -> ask#1 a#1 b#1 +open, asked ask#1~1, finished a#1 +a,
+         finished b#1 +b} waiting
+        > another process then program gone then answer true
+        ! the graph no longer has what the thread refers to: node "ask" (GraphChanged; waiting)
+        > resume
+        ! the graph no longer has what the thread refers to: node "ask" (GraphChanged; waiting)
+        > recover
+        ! the graph no longer has what the thread refers to: node "ask" (GraphChanged; waiting)
+        > program followed then answer true
+        = + true | a | b | meet; ran meet#1
+        {resumed, answered ask#1~1=true, finished confirm#1 +true,
+         closed meet<confirm meet<b joined meet -> meet#1, stepped meet#1 +meet, run_ended} idle
+    "#]];
+    check(factory, asking, expected).await
 }
 
 /// Half-filled joins follow a rename too, and are refused without it.
 pub async fn k20_half_filled_joins_follow_a_rename(factory: &dyn LogFactory) -> Verdict {
-    let graph = |meet: &str, source: &str, renamed: bool| -> Result<Graph<Page>, Failure> {
-        let calls = Calls::default();
-        let graph = Graph::<Page>::starting_at("open")
-            .says(&calls, &["open", "b"])
-            .node(source, NamedNode("a", calls.clone()))
-            .pause("ask", |_| "sure?", |_, yes: bool| line(yes.to_string()))
-            .node(meet, NamedNode("meet", calls))
-            .edge("open", source)
-            .way(&["open", "b", "ask"])
-            .join([source, "ask"], meet)
-            .edge(meet, END);
-        let graph = if renamed {
-            graph.renamed("a", source).renamed("meet", meet)
+    let expected = expect![[r#"
+        > in any order then start
+        ? ask#1~1 "ok?" boolean
+        + open | a | b; ran a#1 b#1 open#1
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b,
+         closed meet<a -> ask#1, asked ask#1~1} waiting
+        > program changed then answer true
+        ! the graph no longer has what the thread refers to: the join into "meet" from a (GraphChanged; waiting)
+        > program followed then answer true
+        = + true | gather; ran gather#1
+        {resumed, answered ask#1~1=true, stepped ask#1 gather<ask joined gather -> gather#1 +true,
+         stepped gather#1 +gather, run_ended} idle
+    "#]];
+    let graph = |stage: &Stage| {
+        let is_old = stage.is("");
+        let (meet, source) = if is_old {
+            ("meet", "a")
         } else {
-            graph
+            ("gather", "first")
         };
-        Ok(graph.build()?)
+        let words = format!("open -> {source} b; b -> ask; {source} ask -> {meet}; ask: pause");
+        let graph = stage.wire(&words)?;
+        if stage.is("followed") {
+            return graph.renamed("a", source).renamed("meet", meet).build();
+        }
+        graph.build()
     };
-    let desk = Fixture::of(factory).await?;
-    question(
-        desk.runner(&graph("meet", "a", false)?)
-            .start(&desk.thread, ())
-            .await,
-    )?;
-    let changed = graph("gather", "first", false)?;
-    let refused = desk.resume(&changed, Answers::only(true)?).await;
-    let gone = vec!["the join into \"meet\" from a".into()];
-    fails(refused, RunErrorKind::GraphChanged { gone })?;
-    let followed = graph("gather", "first", true)?;
-    let page = finished(desk.resume(&followed, Answers::only(true)?).await)?;
-    let said = texts(&["open", "a", "b", "true", "meet"]);
-    same("what was said", page.lines, said)
+    check(factory, graph, expected).await
 }
 
 /// A state whose shape changed without a new version is refused with the missing field, and nothing
@@ -162,13 +137,10 @@ impl State for UnversionedState {
 /// A change of nodes that the thread does not refer to is accepted: the thread continues, and the
 /// log records that the graph changed.
 pub async fn k20_other_changes_go_on_and_are_recorded(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    question(
-        desk.runner(&asking("ask", "meet", &[], false)?)
-            .start(&desk.thread, ())
-            .await,
-    )?;
-    let grown = asking("ask", "meet", &[], true)?;
+    let mut stage = Stage::of(Fixture::of(factory).await?, "");
+    question(stage.desk.start(&asking(&stage)?).await)?;
+    "grown".clone_into(&mut stage.program);
+    let (desk, grown) = (&stage.desk, asking(&stage)?);
     let runner = desk.runner(&grown);
     let head = desk.head().await?;
     let page = finished(runner.resume(&desk.thread, Answers::only(true)?).await)?;
@@ -218,8 +190,8 @@ pub async fn k20_a_repeated_request_goes_on_with_no_run_whose_nodes_are_gone(
 /// A log that closes a step twice is refused: it would open the same tasks again, and the run would
 /// wait for one of each for ever.
 pub async fn k20_a_log_that_opens_a_task_twice_is_refused(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let graph = asking("ask", "meet", &[], false)?;
+    let stage = Stage::of(Fixture::of(factory).await?, "");
+    let (desk, graph) = (&stage.desk, asking(&stage)?);
     question(desk.start(&graph).await)?;
     let records = desk.log_of().read(&desk.thread, 1, 10).await?;
     let opens = |record: &&Record| String::from_utf8_lossy(&record.0).contains("stepped");

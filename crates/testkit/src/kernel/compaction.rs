@@ -1,4 +1,5 @@
 //! Scenarios of compaction and removal: K17.
+use expect_test::expect;
 use fugato_graph::{
     Answers, BoxError, Context, END, EffectClass, Graph, Outcome, RunError, RunErrorKind, Runner,
     ThreadStatus,
@@ -7,8 +8,9 @@ use fugato_state::{Question, Seq};
 use fugato_store::{Snapshots, StoreErrorKind, ThreadAdmin, ThreadFilter};
 
 use super::{
-    fixture::{Calls, Fixture, NamedNode, Page, fails, finished, line, parked, question, thread},
-    world::{MailNode, NamedNodesExt, WiringExt, between, texts},
+    fixture::{Calls, Fixture, Page, fails, finished, line, parked, question, thread},
+    script::check,
+    world::{MailNode, NamedNodesExt, Stage, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
@@ -107,69 +109,55 @@ pub async fn k17_compaction_keeps_what_lies_after(factory: &dyn LogFactory) -> V
 
 /// Forks after the compacted position are the same as before the compaction.
 pub async fn k17_compaction_keeps_forks(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    if desk.opened.admin.is_none() {
-        return Ok(());
-    }
-    let graph = between(NamedNode("send", Calls::default()))?;
-    let runner = desk.runner(&graph);
-    finished(runner.start(&desk.thread, line("in")).await)?;
-    let early = thread("early");
-    runner.fork(&desk.thread, 3, &early).await?;
-    // a, send and b closed at 3, 4 and 5.
-    same("compacted at", runner.compact(&desk.thread, 4).await?, 4)?;
-    let late = thread("late");
-    runner.fork(&desk.thread, 4, &late).await?;
-    let refused = runner.fork(&desk.thread, 3, &thread("no")).await.err();
-    holds(refused.is_some(), || {
-        "a compacted position was forked".into()
-    })?;
-    for name in [&early, &late] {
-        let page = finished(runner.recover(name).await)?;
-        same("a fork", page.lines, texts(&["in", "a", "send", "b"]))?;
-    }
-    Ok(())
+    let expected = expect![[r#"
+        > start in
+        = + in | a | send | b; ran a#1 b#1 send#1
+        [created, started -> a#1 +in, stepped a#1 -> send#1 +a] [stepped send#1 -> b#1 +send]
+        [stepped b#1 +b, run_ended] idle
+        > fork 3 early
+        > compact 4
+        = at 4
+        > fork 4 late
+        > fork 3 no
+        ! the log failed: cannot read thread "desk": records up to 4 were compacted away (Store Compacted; idle)
+        > thread early then recover
+        = + in | a | send | b; ran b#1 send#1 try 2
+        [resumed send#1 try 2] [stepped send#1 try 2 -> b#1 +send] [stepped b#1 +b, run_ended] idle
+        > thread late then recover
+        = + in | a | send | b; ran b#1 try 2
+        [resumed b#1 try 2] [stepped b#1 try 2 +b, run_ended] idle
+    "#]];
+    check(factory, "a -> send -> b", expected).await
 }
 
 /// A compaction that is not possible is refused, and nothing changes.
 pub async fn k17_what_cannot_be_compacted_is_refused(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let graph = between(NamedNode("send", Calls::default()))?;
-    let alone = Runner::on_log(graph.clone(), desk.opened.log.clone());
-    finished(alone.start(&desk.thread, line("in")).await)?;
-    let refused = alone
-        .compact(&desk.thread, 5)
-        .await
-        .err()
-        .map(|error| error.kind);
+    let stage = Stage::of(Fixture::of(factory).await?, "");
+    let alone = Runner::on_log(stage.wire("a")?.build()?, stage.desk.opened.log.clone());
+    finished(alone.start(&stage.desk.thread, ()).await)?;
+    let refused = alone.compact(&stage.desk.thread, 3).await.err();
     let unsupported = RunErrorKind::Unsupported("administration");
+    let refused = refused.map(|error| error.kind);
     same("without administration", refused, Some(unsupported))?;
-    if desk.opened.admin.is_none() {
-        return Ok(());
-    }
-    let runner = desk.runner(&graph);
-    let never = stored(runner.compact(&thread("never"), 1).await.err());
-    same(
-        "a thread that never was",
-        never,
-        Some(StoreErrorKind::NotFound),
-    )?;
-    let past = stored(runner.compact(&desk.thread, 99).await.err());
-    same("past the head", past, Some(StoreErrorKind::NotFound))?;
-    let none = stored(runner.compact(&desk.thread, 1).await.err());
-    let invalid = matches!(none, Some(StoreErrorKind::Invalid(_)));
-    holds(invalid, || format!("before the first checkpoint: {none:?}"))?;
-    same("at a checkpoint", runner.compact(&desk.thread, 4).await?, 4)?;
-    for upto in [3, 4] {
-        let again = stored(runner.compact(&desk.thread, upto).await.err());
-        let refused = matches!(again, Some(StoreErrorKind::Invalid(_)));
-        holds(refused, || format!("up to {upto} again: {again:?}"))?;
-    }
-    same(
-        "the state",
-        desk.page(&graph).await?.lines,
-        texts(&["in", "a", "send", "b"]),
-    )
+    let expected = expect![[r#"
+        > start in
+        = + in | a | send | b; ran a#1 b#1 send#1
+        [created, started -> a#1 +in, stepped a#1 -> send#1 +a] [stepped send#1 -> b#1 +send]
+        [stepped b#1 +b, run_ended] idle
+        > thread never then compact 1
+        ! there is no such thread or position (Store NotFound; new)
+        > thread desk then compact 99
+        ! there is no such thread or position (Store NotFound; idle)
+        > compact 1
+        ! no checkpoint lies after 0, where the log begins, and at or before 1 (Store Invalid; idle)
+        > compact 4
+        = at 4
+        > compact 3
+        ! no checkpoint lies after 4, where the log begins, and at or before 3 (Store Invalid; idle)
+        > compact 4
+        ! no checkpoint lies after 4, where the log begins, and at or before 4 (Store Invalid; idle)
+    "#]];
+    check(factory, "a -> send -> b", expected).await
 }
 
 /// A removed thread leaves nothing behind: a new one under its name starts from the beginning.
@@ -218,27 +206,26 @@ pub async fn k17_removing_leaves_no_orphans(factory: &dyn LogFactory) -> Verdict
 
 /// A fork outlives its origin, and has none of the origin's later records.
 pub async fn k17_a_fork_stands_alone(factory: &dyn LogFactory) -> Verdict {
-    let mut desk = Fixture::of(factory).await?;
-    if desk.opened.admin.is_none() {
-        return Ok(());
-    }
-    let graph = between(NamedNode("send", Calls::default()))?;
-    let runner = desk.runner(&graph);
-    finished(runner.start(&desk.thread, line("in")).await)?;
-    let copy = thread("copy");
-    runner.fork(&desk.thread, 3, &copy).await?;
-    finished(runner.start(&desk.thread, line("more")).await)?;
-    ThreadAdmin::remove(&desk.log, &desk.thread).await?;
-    desk.another_process();
-    let runner = desk.runner(&graph);
-    let page = finished(runner.recover(&copy).await)?;
-    same("the fork", page.lines, texts(&["in", "a", "send", "b"]))?;
-    let head = desk.log_head(&copy).await?;
-    same(
-        "the fork, compacted",
-        runner.compact(&copy, head).await?,
-        head,
-    )?;
-    let page = finished(runner.start(&copy, ()).await)?;
-    same("the fork, later", page.lines.len(), 7)
+    let expected = expect![[r#"
+        > start in
+        = + in | a | send | b; ran a#1 b#1 send#1
+        [created, started -> a#1 +in, stepped a#1 -> send#1 +a] [stepped send#1 -> b#1 +send]
+        [stepped b#1 +b, run_ended] idle
+        > fork 3 copy
+        > start more
+        = + more | a | send | b; ran a#2 b#2 send#2
+        [started -> a#2 +more, stepped a#2 -> send#2 +a] [stepped send#2 -> b#2 +send]
+        [stepped b#2 +b, run_ended] idle
+        > remove
+        > another process then thread copy then recover
+        = + in | a | send | b; ran b#1 send#1 try 2
+        [resumed send#1 try 2] [stepped send#1 try 2 -> b#1 +send] [stepped b#1 +b, run_ended] idle
+        > compact 7
+        = at 7
+        > start
+        = + a | send | b; ran a#2 b#2 send#2
+        [started -> a#2, stepped a#2 -> send#2 +a] [stepped send#2 -> b#2 +send]
+        [stepped b#2 +b, run_ended] idle
+    "#]];
+    check(factory, "a -> send -> b", expected).await
 }

@@ -1,30 +1,32 @@
 //! Scenarios of consent: K35.
+use expect_test::expect;
 use fugato_graph::{
-    AnswerError, Answers, Attribution, BoxError, Context, END, Graph, Outcome, RunErrorKind,
-    StateEdit, SubgraphInput, ThreadStatus, machine::Fact,
+    Answers, Attribution, BoxError, Context, END, Graph, Outcome, ThreadStatus, machine::Fact,
 };
 use fugato_state::Question;
 use fugato_store::Status;
 use serde_json::json;
 
 use super::{
-    fixture::{Fixture, Page, fails, finished, line, parked, question, thread},
-    world::{WiringExt, texts},
+    fixture::{Fixture, Page, line, question, thread},
+    script::{Built, check},
+    wiring::{enter, leave},
+    world::{Stage, WiringExt, alone, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 /// Builds two approvals, one after the other, of the page's lines.
-fn two_approvals() -> Result<Graph<Page>, Failure> {
+fn two_approvals(_: &Stage) -> Built {
     let shown = |page: &Page| page.lines.clone();
-    Ok(Graph::<Page>::starting_at("first")
+    Graph::<Page>::starting_at("first")
         .approval("first", shown, |_, ok: bool| line(format!("first {ok}")))
         .approval("second", shown, |_, ok: bool| line(format!("second {ok}")))
         .way(&["first", "second", END])
-        .build()?)
+        .build()
 }
 
 /// Builds a node that asks midway for approval of the newest line.
-fn asking_node() -> Result<Graph<Page>, Failure> {
+fn asking_node(_: &Stage) -> Built {
     let act = |cx: Context<Page>| async move {
         let newest = cx.state().lines.last().cloned().unwrap_or_default();
         let mut asked = Question::new::<bool>("agree", newest.as_str());
@@ -34,152 +36,169 @@ fn asking_node() -> Result<Graph<Page>, Failure> {
             None => Outcome::ask(asked),
         })
     };
-    Ok(Graph::<Page>::starting_at("act")
-        .node("act", act)
-        .edge("act", END)
-        .build()?)
+    alone("act", act)
 }
 
 /// An answer without an id approves nothing, although only one question is open; only its id does.
 pub async fn k35_an_approval_needs_its_id(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let runner = desk.runner(&two_approvals()?);
-    let asked = question(runner.start(&desk.thread, line("delete")).await)?;
-    let head = desk.head().await?;
-    let id = asked.id.clone();
-    fails(
-        runner.resume(&desk.thread, Answers::only(true)?).await,
-        RunErrorKind::Answer(AnswerError::Unbound { id }),
-    )?;
-    same("the head", desk.head().await?, head)?;
-    let next = question(desk.answer(&runner, asked.id, true).await)?;
-    same("what is asked next", next.task.as_str(), "second#1")
+    let expected = expect![[r#"
+        > start delete
+        ? first#1~A ["delete"] boolean, to approve
+        + delete
+        [created, started -> first#1 +delete, asked first#1~A] waiting
+        > answer true
+        ! first#1~A asks for approval, so the answer must name it (Answer Unbound; waiting)
+        > answer first#1~A=true
+        ? second#1~B ["delete","first true"] boolean, to approve
+        + first true
+        [answered first#1~A=true, stepped first#1 -> second#1 +first true,
+         asked second#1~B] waiting
+    "#]];
+    check(factory, two_approvals, expected).await
 }
 
 /// The same question in another thread, or in a new incarnation of the thread, has another id: an
 /// answer to one does not answer the other.
 pub async fn k35_an_id_belongs_to_one_incarnation(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let runner = desk.runner(&two_approvals()?);
-    let other = thread("another");
-    let here = question(runner.start(&desk.thread, line("delete")).await)?;
-    let there = question(runner.start(&other, line("delete")).await)?;
-    holds(here.id != there.id, || format!("{} is used twice", here.id))?;
-    let (id, open) = (here.id.clone(), vec![there.id]);
-    fails(
-        runner
-            .resume(&other, Answers::to(here.id.clone(), true)?)
-            .await,
-        RunErrorKind::Answer(AnswerError::Unknown { id, open }),
-    )
+    let expected = expect![[r#"
+        > start delete
+        ? first#1~A ["delete"] boolean, to approve
+        + delete
+        [created, started -> first#1 +delete, asked first#1~A] waiting
+        > thread another then start delete
+        ? first#1~B ["delete"] boolean, to approve
+        + delete
+        [created, started -> first#1 +delete, asked first#1~B] waiting
+        > answer first#1~A=true
+        ! no open question has the id first#1~A; open are first#1~B (Answer Unknown; waiting)
+    "#]];
+    check(factory, two_approvals, expected).await
 }
 
 /// An amendment that changes the content of an open approval withdraws it, and the question is
 /// asked again.
 pub async fn k35_a_changed_value_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
-    changed(factory, two_approvals()?).await
+    let expected = expect![[r#"
+        > start delete one
+        ? first#1~A ["delete one"] boolean, to approve
+        + delete one
+        [created, started -> first#1 +delete one, asked first#1~A] waiting
+        > amend delete all
+        ? first#1~B ["delete one","delete all"] boolean, to approve
+        + delete all
+        [amended by Ada +delete all because by hand, withdrawn first#1~A,
+         asked first#1~B] waiting
+        > answer first#1~A=true
+        ! no open question has the id first#1~A; open are first#1~B (Answer Unknown; waiting)
+        > answer first#1~B=true
+        ? second#1~C ["delete one","delete all","first true"] boolean, to approve
+        + first true
+        [answered first#1~B=true, stepped first#1 -> second#1 +first true,
+         asked second#1~C] waiting
+    "#]];
+    check(factory, two_approvals, expected).await
 }
 
 /// The same for a node that has asked midway.
 pub async fn k35_a_changed_value_of_a_node_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
-    changed(factory, asking_node()?).await
-}
-
-async fn changed(factory: &dyn LogFactory, graph: Graph<Page>) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let runner = desk.runner(&graph);
-    let shown = question(runner.start(&desk.thread, line("delete one")).await)?;
-    let amendment = StateEdit::new([line("delete all")], "an operator", "a test");
-    let today = question(runner.amend(&desk.thread, amendment).await)?;
-    holds(today.id != shown.id, || format!("{} still waits", shown.id))?;
-    holds(
-        today.question.prompt.to_string().contains("delete all"),
-        || format!("an old card: {}", today.question.prompt),
-    )?;
-    let head = desk.head().await?;
-    let unknown = RunErrorKind::Answer(AnswerError::Unknown {
-        id: shown.id.clone(),
-        open: vec![today.id.clone()],
-    });
-    fails(desk.answer(&runner, shown.id.clone(), true).await, unknown)?;
-    same("the head", desk.head().await?, head)?;
-    // The thread can still go on.
-    match desk.answer(&runner, today.id, true).await {
-        Ok(_) => Ok(()),
-        Err(error) => Err(Failure::from(error)),
-    }
+    let expected = expect![[r#"
+        > start delete one
+        ? act#1~A agree: "delete one" boolean, to approve
+        + delete one
+        [created, started -> act#1 +delete one, asked act#1~A] waiting
+        > amend delete all
+        ? act#1~B agree: "delete all" boolean, to approve
+        + delete all
+        [amended by Ada +delete all because by hand, withdrawn act#1~A]
+        [asked act#1~B] waiting
+        > answer act#1~A=true
+        ! no open question has the id act#1~A; open are act#1~B (Answer Unknown; waiting)
+        > answer act#1~B=true
+        = + delete all: true
+        [answered act#1~B=true] [stepped act#1 +delete all: true, run_ended] idle
+    "#]];
+    check(factory, asking_node, expected).await
 }
 
 /// A repeated request gets the result of the first, whatever has opened since, and in another
 /// process too.
 pub async fn k35_a_repeat_approves_nothing_else(factory: &dyn LogFactory) -> Verdict {
-    repeats(factory, two_approvals()?).await
+    let expected = expect![[r#"
+        > start delete
+        ? first#1~A ["delete"] boolean, to approve
+        + delete
+        [created, started -> first#1 +delete, asked first#1~A] waiting
+        > answer first#1~A=true as yes-1/yes
+        ? second#1~B ["delete","first true"] boolean, to approve
+        + first true
+        [answered first#1~A=true as yes-1, stepped first#1 -> second#1 +first true,
+         asked second#1~B] waiting
+        > answer first#1~A=true as yes-1/yes
+        ? second#1~B ["delete","first true"] boolean, to approve
+        > answer first#1~A=null again yes-1/yes
+        ? second#1~B ["delete","first true"] boolean, to approve
+        > answer first#1~A=true as yes-1/no
+        ! the request "yes-1" was made before with another input (RequestChanged; waiting)
+        > answer second#1~B=true again yes-2/yes
+        ! the thread waits for answers to second#1~B (Waiting; waiting)
+        > another process then answer first#1~A=true as yes-1/yes
+        ? second#1~B ["delete","first true"] boolean, to approve
+        > answer second#1~B=false
+        = + second false
+        [answered second#1~B=false, stepped second#1 +second false, run_ended] idle
+        > answer first#1~A=true as yes-1/yes
+        =
+    "#]];
+    check(factory, two_approvals, expected).await
 }
 
 /// The same for the questions of a subgraph: the thread keeps the request names.
 pub async fn k35_a_repeat_inside_a_subgraph_approves_nothing_else(
     factory: &dyn LogFactory,
 ) -> Verdict {
-    let graph = Graph::<Page>::starting_at("inside")
-        .subgraph(
-            "inside",
-            &two_approvals()?,
-            |entering: SubgraphInput<'_, Page>| Ok::<_, BoxError>(entering.state().clone()),
-            |_, inside: &Page| inside.lines.last().map(line),
-        )
-        .edge("inside", END)
-        .build()?;
-    repeats(factory, graph).await
-}
-
-async fn repeats(factory: &dyn LogFactory, graph: Graph<Page>) -> Verdict {
-    let mut desk = Fixture::of(factory).await?;
-    let runner = desk.runner(&graph);
-    let first = question(runner.start(&desk.thread, line("delete")).await)?;
-    let yes = |what: &str| {
-        let (sent, id) = (what.to_owned(), first.id.clone());
-        Ok::<_, Failure>(Answers::to(id, true)?.keyed("yes-1", &sent)?)
+    let expected = expect![[r#"
+        > start delete
+        ? inside#1/first#1~A ["delete"] boolean, to approve
+        + delete
+        [created, started -> inside#1 +delete, entered@inside#1 -> first#1 of delete,
+         asked@inside#1 inside#1/first#1~A] waiting
+        > answer inside#1/first#1~A=true as yes-1/yes
+        ? inside#1/second#1~B ["delete","first true"] boolean, to approve
+        [answered as yes-1, answered@inside#1 inside#1/first#1~A=true,
+         stepped@inside#1 first#1 -> second#1 +first true,
+         asked@inside#1 inside#1/second#1~B] waiting
+        > answer inside#1/first#1~A=true as yes-1/yes
+        ? inside#1/second#1~B ["delete","first true"] boolean, to approve
+        > answer inside#1/first#1~A=null again yes-1/yes
+        ? inside#1/second#1~B ["delete","first true"] boolean, to approve
+        > answer inside#1/first#1~A=true as yes-1/no
+        ! the request "yes-1" was made before with another input (RequestChanged; waiting)
+        > answer inside#1/second#1~B=true again yes-2/yes
+        ! the thread waits for answers to inside#1/second#1~B (Waiting; waiting)
+        > another process then answer inside#1/first#1~A=true as yes-1/yes
+        ? inside#1/second#1~B ["delete","first true"] boolean, to approve
+        > answer inside#1/second#1~B=false
+        = + (delete first true second false)
+        [answered@inside#1 inside#1/second#1~B=false,
+         stepped@inside#1 second#1 +second false, stepped inside#1 +(delete first true second false),
+         run_ended] idle
+        > answer inside#1/first#1~A=true as yes-1/yes
+        =
+    "#]];
+    let graph = |stage: &Stage| {
+        let graph = stage.wire("inside; inside: elsewhere")?;
+        graph
+            .subgraph("inside", &two_approvals(stage)?, enter, leave)
+            .build()
     };
-    let second = question(runner.resume(&desk.thread, yes("yes")?).await)?;
-    let head = desk.head().await?;
-    for _ in 0..2 {
-        let again = question(runner.resume(&desk.thread, yes("yes")?).await)?;
-        same("what waits", &again.id, &second.id)?;
-        let only = Answers::to(first.id.clone(), ())?.repeating("yes-1", &"yes")?;
-        let open = parked(runner.resume(&desk.thread, only).await)?;
-        same("what waits", open.len(), 1)?;
-    }
-    let key = "yes-1".to_owned();
-    fails(
-        runner.resume(&desk.thread, yes("no")?).await,
-        RunErrorKind::RequestChanged { key },
-    )?;
-    let never = Answers::to(second.id.clone(), true)?.repeating("yes-2", &"yes")?;
-    let open = vec![second.id.clone()];
-    fails(
-        runner.resume(&desk.thread, never).await,
-        RunErrorKind::Waiting { open },
-    )?;
-    same("the head", desk.head().await?, head)?;
-    desk.another_process();
-    let runner = desk.runner(&graph);
-    let again = question(runner.resume(&desk.thread, yes("yes")?).await)?;
-    same("what waits elsewhere", &again.id, &second.id)?;
-    let page = finished(desk.answer(&runner, second.id, false).await)?;
-    let last = page.lines.last().map(String::as_str);
-    same("what was said", last, Some("second false"))?;
-    let page = finished(runner.resume(&desk.thread, yes("yes")?).await)?;
-    same(
-        "what was said then",
-        page.lines.last().map(String::as_str),
-        Some("second false"),
-    )
+    check(factory, graph, expected).await
 }
 
 /// The record of an answer has its author, its endpoint, its name and its standing consent.
 pub async fn k35_an_answer_records_its_origin(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let runner = desk.runner(&two_approvals()?);
+    let stage = Stage::of(Fixture::of(factory).await?, "");
+    let desk = &stage.desk;
+    let runner = desk.runner(&two_approvals(&stage)?);
     let asked = question(runner.start(&desk.thread, line("delete")).await)?;
     let by = Attribution::new("anna", "terminal").standing("--yes");
     let answers = Answers::to(asked.id.clone(), true)?.by(by).keyed("k", &1)?;
@@ -204,20 +223,25 @@ pub async fn k35_an_answer_records_its_origin(factory: &dyn LogFactory) -> Verdi
 /// A node that is called again with an answer acts only if its action is still the one that was
 /// shown.
 pub async fn k35_a_node_acts_on_what_was_shown(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let runner = desk.runner(&asking_node()?);
-    let asked = question(runner.start(&desk.thread, line("delete")).await)?;
-    let page = finished(desk.answer(&runner, asked.id, true).await)?;
-    let last = page.lines.last().map(String::as_str);
-    same("what was done", last, Some("delete: true"))
+    let expected = expect![[r#"
+        > start delete
+        ? act#1~A agree: "delete" boolean, to approve
+        + delete
+        [created, started -> act#1 +delete, asked act#1~A] waiting
+        > answer act#1~A=true
+        = + delete: true
+        [answered act#1~A=true] [stepped act#1 +delete: true, run_ended] idle
+    "#]];
+    check(factory, asking_node, expected).await
 }
 
 /// An approval that an older program asked, with an id that is not bound to what it shows, is asked
 /// anew, after an answer and after a crash; nothing is approved before.
 pub async fn k35_a_card_of_an_older_program_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
     for by_answer in [true, false] {
-        let (desk, old) = (Fixture::of(factory).await?, thread("old"));
-        let runner = desk.runner(&two_approvals()?);
+        let (stage, old) = (Stage::of(Fixture::of(factory).await?, ""), thread("old"));
+        let desk = &stage.desk;
+        let runner = desk.runner(&two_approvals(&stage)?);
         let asked = question(runner.start(&desk.thread, line("delete")).await)?;
         let (bound, plain) = (asked.id.as_str(), "first#1~1");
         for (_, record) in desk.log_of().read(&desk.thread, 1, 100).await? {

@@ -1,14 +1,16 @@
 //! Scenarios of the durability modes: K15.
 use std::time::Duration;
 
+use expect_test::expect;
 use fugato_graph::{
-    Answers, BoxError, Context, Durability, END, EffectClass, Graph, RunErrorKind, RunnerOptions,
+    BoxError, Context, Durability, END, EffectClass, Graph, RunErrorKind, RunnerOptions,
 };
 use fugato_store::StoreErrorKind;
 
 use super::{
     AppendFault,
-    fixture::{Calls, Change, Fixture, NamedNode, Page, finished, kind, line, question},
+    fixture::{Calls, Change, Fixture, Page, finished, kind, line},
+    script::check_with,
     world::{Door, MailNode, NamedNodesExt, WiringExt, between, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
@@ -89,7 +91,7 @@ pub async fn k15_a_batch_is_bounded_by_time(factory: &dyn LogFactory) -> Verdict
 /// Invalid batches are refused before anything is written or leased for longer.
 pub async fn k15_a_batch_waits_less_than_a_third_of_the_lease(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let graph = between(NamedNode("send", Calls::default()))?;
+    let graph = between(async |_: Context<Page>| line("send"))?;
     let lease = Duration::from_millis(900);
     for (records, delay) in [(10, 300), (10, 10_000), (0, 10)] {
         let options = batched(records, delay).lease(lease);
@@ -111,28 +113,20 @@ pub async fn k15_a_batch_waits_less_than_a_third_of_the_lease(factory: &dyn LogF
 pub async fn k15_at_pause_stores_at_pauses_effects_and_the_end(
     factory: &dyn LogFactory,
 ) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let (calls, world) = (Calls::default(), Calls::default());
-    let says = |name| NamedNode(name, calls.clone());
-    let graph = Graph::<Page>::starting_at("a")
-        .says(&calls, &["a", "b"])
-        .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
-        .node("c", says("c"))
-        .node("send", MailNode::of(&world, EffectClass::Once))
-        .node("d", says("d"))
-        .way(&["a", "b", "ask", "c", "send", "d", END])
-        .build()?;
+    let expected = expect![[r#"
+        > start
+        ? ask#1~1 "ok?" boolean
+        + a | b; ran a#1 b#1
+        [created, started -> a#1, stepped a#1 -> b#1 +a, stepped b#1 -> ask#1 +b, asked ask#1~1] waiting
+        > answer true
+        = + true | c | sent | d; ran c#1 d#1 send#1; did send#1/mail
+        [answered ask#1~1=true, stepped ask#1 -> c#1 +true, stepped c#1 -> send#1 +c,
+         intended send#1 mail input="to all"] [receipt send#1 mail value="sent"]
+        [stepped send#1 -> d#1 +sent, stepped d#1 +d, run_ended] idle
+    "#]];
     let options = RunnerOptions::default().durability(Durability::AtPause);
-    let runner = desk.runner_with(&graph, options);
-    question(runner.start(&desk.thread, ()).await)?;
-    desk.appended("to the pause", &["created started stepped stepped asked"])?;
-    finished(runner.resume(&desk.thread, Answers::only(true)?).await)?;
-    let expected = [
-        "answered stepped stepped intended",
-        "receipt",
-        "stepped stepped run_ended",
-    ];
-    desk.appended("to the end", &expected)
+    let graph = "a -> b -> ask -> c -> send -> d; ask: pause; send: once mail";
+    check_with(factory, options, graph, expected).await
 }
 
 /// In every mode a failed write stops the run before the next effect, and the thread continues from

@@ -1,18 +1,19 @@
 //! Scenarios of effects and their receipts: K10 and K11.
 use std::{sync::Arc, time::Duration};
 
+use expect_test::expect;
 use fugato_graph::{
-    Answers, BoxError, Context, Durability, END, Effect, EffectClass, EffectError, Graph,
-    NodePolicy, NotExecuted, Outcome, RunErrorKind, RunnerOptions,
+    BoxError, Context, Durability, END, Effect, EffectClass, EffectError, Graph, NodePolicy,
+    NotExecuted, RunnerOptions,
 };
-use fugato_state::Question;
 use fugato_store::{LeaseRequest, StoreErrorKind};
 use tokio::sync::Barrier;
 
 use super::{
     AppendFault,
-    fixture::{Calls, Fixture, Page, finished, kind, line, question, thread, whole},
-    world::{MailNode, WiringExt, between, texts},
+    fixture::{Calls, Fixture, Page, finished, kind, line, thread},
+    script::check,
+    world::{MailNode, Stage, WiringExt, between, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
@@ -25,49 +26,40 @@ const KEPT: [EffectClass; 3] = [
 
 /// A pure action is not recorded, and may be repeated.
 pub async fn k10_pure_writes_nothing(factory: &dyn LogFactory) -> Verdict {
-    let mut desk = Fixture::of(factory).await?;
-    let world = Calls::default();
-    let graph = between(MailNode::of(&world, EffectClass::Pure))?;
-    desk.log.cut(2, AppendFault::DiesBefore);
-    kind(desk.start(&graph).await)?;
-    desk.another_process();
-    finished(desk.recover(&graph).await)?;
-    desk.appended(
-        "a pure effect",
-        &["resumed", "stepped", "stepped run_ended"],
-    )?;
-    same("how often it was done", world.take().len(), 2)
+    let expected = expect![[r#"
+        > die before 2 then start
+        ! after 2 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        + a; ran a#1 send#1; did unkeyed
+        [created, started -> a#1, stepped a#1 -> send#1 +a]
+        > another process then recover
+        = + sent | b; ran b#1 send#1 try 2; did unkeyed
+        [resumed send#1 try 2] [stepped send#1 try 2 -> b#1 +sent] [stepped b#1 +b, run_ended] idle
+    "#]];
+    check(factory, "a -> send -> b; send: pure mail", expected).await
 }
 
 /// The receipt of a repeatable action is stored with the next append.
 pub async fn k10_a_receipt_rides_in_the_next_append(factory: &dyn LogFactory) -> Verdict {
-    for class in [EffectClass::Idempotent, EffectClass::Keyed] {
-        let desk = Fixture::of(factory).await?;
-        let graph = between(MailNode::of(&Calls::default(), class))?;
-        finished(desk.start(&graph).await)?;
-        let expected = [
-            "created started stepped",
-            "receipt stepped",
-            "stepped run_ended",
-        ];
-        desk.appended("an effect that may be repeated", &expected)?;
+    for class in ["idempotent", "keyed"] {
+        let expected = expect![[r#"
+            > start
+            = + a | sent | b; ran a#1 b#1 send#1; did send#1/mail
+            [created, started -> a#1, stepped a#1 -> send#1 +a]
+            [receipt send#1 mail value="sent", stepped send#1 -> b#1 +sent] [stepped b#1 +b, run_ended] idle
+        "#]];
+        check(
+            factory,
+            &*format!("a -> send -> b; send: {class} mail"),
+            expected,
+        )
+        .await?;
     }
     Ok(())
 }
 
 /// An intent is durable before the action, its receipt immediately after: two commits, and no more.
 pub async fn k10_once_costs_two_commits(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let graph = between(MailNode::of(&Calls::default(), EffectClass::Once))?;
-    finished(desk.start(&graph).await)?;
-    let expected = [
-        "created started stepped",
-        "intended",
-        "receipt",
-        "stepped",
-        "stepped run_ended",
-    ];
-    desk.appended("an effect that must not be done twice", &expected)
+    super::append_of_an_effect(factory).await
 }
 
 /// In every durability mode all earlier records are stored before an action, unless the action is
@@ -112,66 +104,38 @@ fn batched() -> Durability {
 
 /// A receipt is replayed when a policy or an operator retries the node.
 pub async fn k10_a_receipt_is_replayed_by_a_retry(factory: &dyn LogFactory) -> Verdict {
-    for class in KEPT {
-        let desk = Fixture::of(factory).await?;
-        let world = Calls::default();
-        let mails = MailNode::of(&world, class);
-        let acts = move |cx: Context<Page>| {
-            let mails = mails.clone();
-            async move {
-                let sent = mails.send(&cx, "mail").await?;
-                match cx.attempt() {
-                    1 => Err("boom".into()),
-                    _ => Ok::<_, BoxError>(line(sent)),
-                }
-            }
-        };
-        let build = |attempts| {
-            let policy = NodePolicy::default().attempts(attempts);
-            let policy = policy.backoff(Duration::ZERO, Duration::ZERO);
-            let graph = Graph::<Page>::starting_at("send").node("send", acts.clone());
-            graph.policy("send", policy).edge("send", END).build()
-        };
-        finished(desk.runner(&build(2)?).start(&desk.thread, ()).await)?.said(&["sent 1"])?;
-        same("what was done", world.count(), 1)?;
-        // A single attempt fails; an operator's retry starts with attempt 1 again, and fails
-        // too.
-        for _ in 0..2 {
-            let runner = desk.runner(&build(1)?);
-            let run = match world.count() {
-                1 => runner.start(&desk.thread, ()),
-                _ => runner.retry(&desk.thread),
-            };
-            kind(run.await)?;
-            same("what was done", world.count(), 2)?;
-        }
+    for class in ["idempotent", "keyed", "once"] {
+        let expected = expect![[r#"
+            > without appends then start
+            = + sent; ran send#1 send#1 try 2; did send#1/mail
+            > program single then start
+            ! task send#2 failed: boom (Node; failed)
+            ran send#2; did send#2/mail
+            > retry
+            ! task send#2 failed: boom (Node; failed)
+            ran send#2
+        "#]];
+        check(factory, &*format!("send; send: {class} mail, fail on try 1, tries 2; @single send: {class} mail, fail on try 1"), expected).await?;
     }
     Ok(())
 }
 
 /// A receipt is replayed when the node is called again with an answer.
 pub async fn k10_a_receipt_is_replayed_after_a_question(factory: &dyn LogFactory) -> Verdict {
-    for class in KEPT {
-        let mut desk = Fixture::of(factory).await?;
-        let world = Calls::default();
-        let mails = MailNode::of(&world, class);
-        let acts = move |cx: Context<Page>| {
-            let mails = mails.clone();
-            async move {
-                let sent = mails.send(&cx, "mail").await?;
-                Ok::<_, BoxError>(match cx.answer::<bool>("ok")? {
-                    Some(ok) => Outcome::done([line(format!("{sent} {ok}"))]),
-                    None => Outcome::ask(Question::new::<bool>("ok", "ok?")),
-                })
-            }
-        };
-        let graph = between(acts)?;
-        question(desk.start(&graph).await)?;
-        desk.another_process();
-        let ended = desk.resume(&graph, Answers::only(true)?);
-        let said = finished(ended.await)?.lines;
-        same("what was said", said, texts(&["a", "sent 1 true", "b"]))?;
-        same("what was done", world.count(), 1)?;
+    for class in ["idempotent", "keyed", "once"] {
+        let expected = expect![[r#"
+            > without appends then start
+            ? send#1~1 ok: "ok?" boolean
+            + a; ran a#1 send#1; did send#1/mail
+            > another process then answer true
+            = + sent true | b; ran b#1 send#1
+        "#]];
+        check(
+            factory,
+            &*format!("a -> send -> b; send: {class} mail, ask ok"),
+            expected,
+        )
+        .await?;
     }
     Ok(())
 }
@@ -179,36 +143,38 @@ pub async fn k10_a_receipt_is_replayed_after_a_question(factory: &dyn LogFactory
 /// A stored receipt is replayed after a crash. An action without a stored receipt has a repeatable
 /// class, and is repeated under the same idempotency key.
 pub async fn k10_a_receipt_is_replayed_after_a_crash(factory: &dyn LogFactory) -> Verdict {
-    for class in KEPT {
-        let mut desk = Fixture::of(factory).await?;
-        let world = Calls::default();
-        let mails = MailNode::of(&world, class);
-        let acts = move |cx: Context<Page>| {
-            let mails = mails.clone();
-            async move {
-                let first = mails.send(&cx, "first").await?;
-                let second = mails.send(&cx, "second").await?;
-                Ok::<_, BoxError>(line(format!("{first}, {second}")))
-            }
-        };
-        let graph = between(acts)?;
-        // The append of the step with both receipts dies.
-        let dies = if class == EffectClass::Once { 6 } else { 3 };
-        desk.log.cut(dies, AppendFault::DiesBefore);
-        kind(desk.start(&graph).await)?;
-        same("done before the crash", world.take().len(), 2)?;
-        desk.another_process();
-        finished(desk.recover(&graph).await)?;
-        let again = world.take();
-        let expected: &[&str] = if class == EffectClass::Once {
-            &[]
-        } else {
-            &["second"]
-        };
-        let keys = again.iter().filter_map(|key| key.rsplit('/').next());
-        same("done again", keys.collect::<Vec<_>>(), expected.to_vec())?;
+    // The append of the step with both receipts dies.
+    for class in ["idempotent", "keyed"] {
+        let expected = expect![[r#"
+            > die before 3 then start
+            ! after 2 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+            + a; ran a#1 send#1; did send#1/first send#1/second
+            [created, started -> a#1, stepped a#1 -> send#1 +a] [receipt send#1 first value="sent"]
+            > another process then recover
+            = + sent sent | b; ran b#1 send#1 try 2; did send#1/second
+            [resumed send#1 try 2] [receipt send#1 second value="sent", stepped send#1 try 2 -> b#1 +sent sent]
+            [stepped b#1 +b, run_ended] idle
+        "#]];
+        let graph = format!("a -> send -> b; send: {class} first, {class} second");
+        check(factory, &*graph, expected).await?;
     }
-    Ok(())
+    let expected = expect![[r#"
+        > die before 6 then start
+        ! after 2 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        + a; ran a#1 send#1; did send#1/first send#1/second
+        [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 first input="to all"]
+        [receipt send#1 first value="sent"] [intended send#1 second input="to all"]
+        [receipt send#1 second value="sent"]
+        > another process then recover
+        = + sent sent | b; ran b#1 send#1 try 2
+        [resumed send#1 try 2] [stepped send#1 try 2 -> b#1 +sent sent] [stepped b#1 +b, run_ended] idle
+    "#]];
+    check(
+        factory,
+        "a -> send -> b; send: once first, once second",
+        expected,
+    )
+    .await
 }
 
 /// An action's idempotency key is the same in every attempt, before and after a crash. It differs
@@ -268,38 +234,41 @@ pub async fn k10_keyed_has_the_same_key_in_every_attempt(factory: &dyn LogFactor
 /// once, and every caller gets its result. A copy of the context is the same attempt of the same
 /// task.
 pub async fn k10_actions_of_one_node_run_at_the_same_time(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let (world, meet) = (Calls::default(), Arc::new(Barrier::new(2)));
-    let (notes, meets) = (world.clone(), meet);
-    let acts = move |cx: Context<Page>| {
-        let (notes, meets) = (notes.clone(), meets.clone());
-        async move {
-            let act = |name: &'static str| {
-                let (notes, meets) = (notes.clone(), meets.clone());
-                move |_| async move {
-                    notes.note(name);
-                    meets.wait().await;
-                    Ok::<_, BoxError>(name.to_owned())
-                }
-            };
-            let class = || EffectClass::Once;
-            let copy = cx.clone();
-            let of = |cx: &Context<Page>| (cx.task(), cx.attempt(), cx.snapshot());
-            same("a copy", of(&copy), of(&cx))?;
-            let (one, two, again) = tokio::try_join!(
-                cx.effect("one", class(), &(), act("one")),
-                cx.effect("two", class(), &(), act("two")),
-                copy.effect("two", class(), &(), act("two again")),
-            )?;
-            Ok::<_, BoxError>(line(format!("{one}, {two}, {again}")))
-        }
+    let expected = expect![[r#"
+        > in any order then start
+        = + a | one, two, two | b; did one two
+        {created, started -> a#1, stepped a#1 -> send#1 +a, intended send#1 one input=null,
+         intended send#1 two input=null, receipt send#1 one value="one", receipt send#1 two value="two",
+         stepped send#1 -> b#1 +one, two, two, stepped b#1 +b, run_ended} idle
+    "#]];
+    let meets = Arc::new(Barrier::new(2));
+    let graph = |stage: &Stage| {
+        let (notes, meets) = (stage.world.clone(), meets.clone());
+        between(move |cx: Context<Page>| {
+            let (notes, meets) = (notes.clone(), meets.clone());
+            async move {
+                let act = |name: &'static str| {
+                    let (notes, meets) = (notes.clone(), meets.clone());
+                    move |_| async move {
+                        notes.note(name);
+                        meets.wait().await;
+                        Ok::<_, BoxError>(name.to_owned())
+                    }
+                };
+                let class = || EffectClass::Once;
+                let copy = cx.clone();
+                let of = |cx: &Context<Page>| (cx.task(), cx.attempt(), cx.snapshot());
+                same("a copy", of(&copy), of(&cx))?;
+                let (one, two, again) = tokio::try_join!(
+                    cx.effect("one", class(), &(), act("one")),
+                    cx.effect("two", class(), &(), act("two")),
+                    copy.effect("two", class(), &(), act("two again")),
+                )?;
+                Ok::<_, BoxError>(line(format!("{one}, {two}, {again}")))
+            }
+        })
     };
-    finished(desk.runner(&between(acts)?).start(&desk.thread, ()).await)?.said(&[
-        "a",
-        "one, two, two",
-        "b",
-    ])?;
-    world.ran(&["one", "two"])
+    check(factory, graph, expected).await
 }
 
 /// The tasks of a scatter act separately, unless the key belongs to the whole thread.
@@ -342,12 +311,10 @@ pub async fn k10_a_key_belongs_to_its_task_or_to_the_thread(factory: &dyn LogFac
 /// The same key with another input is an error, and never an old result: at once, in a retry, and
 /// after a crash. No action is done.
 pub async fn k11_d12_another_input_is_an_error(factory: &dyn LogFactory) -> Verdict {
-    for class in KEPT {
-        let mut desk = Fixture::of(factory).await?;
-        let world = Calls::default();
-        let (first, mut second) = (MailNode::of(&world, class), MailNode::of(&world, class));
+    let graph = |stage: &Stage, class: EffectClass| {
+        let (first, mut second) = (stage.mails(class), stage.mails(class));
         second.text = "to nobody";
-        let acts = move |cx: Context<Page>| {
+        between(move |cx: Context<Page>| {
             let (first, second) = (first.clone(), second.clone());
             async move {
                 if cx.attempt() == 1 {
@@ -361,21 +328,50 @@ pub async fn k11_d12_another_input_is_an_error(factory: &dyn LogFactory) -> Verd
                 cx.effect("on", EffectClass::Once, &(), act).await?;
                 Ok::<_, BoxError>(line(changed.to_string()))
             }
-        };
-        let graph = between(acts)?;
-        let last = if class == EffectClass::Once { 6 } else { 4 };
-        desk.log.cut(last, AppendFault::DiesBefore);
-        kind(desk.start(&graph).await)?;
-        desk.another_process();
-        finished(desk.recover(&graph).await)?.said(&["a", "true", "b"])?;
-        same("what was done", world.take().len(), 1)?;
+        })
+    };
+    for class in [EffectClass::Idempotent, EffectClass::Keyed] {
+        let expected = expect![[r#"
+            > die before 4 then start
+            ! after 2 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+            + a; did send#1/mail
+            [created, started -> a#1, stepped a#1 -> send#1 +a]
+            [receipt send#1 mail value="sent 1", intended send#1 on input=null] [receipt send#1 on value="on"]
+            > another process then recover
+            = + true | b
+            [resumed send#1 try 2] [stepped send#1 try 2 -> b#1 +true] [stepped b#1 +b, run_ended] idle
+        "#]];
+        check(factory, |stage: &Stage| graph(stage, class), expected).await?;
     }
-    Ok(())
+    let expected = expect![[r#"
+        > die before 6 then start
+        ! after 2 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        + a; did send#1/mail
+        [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input="to all"]
+        [receipt send#1 mail value="sent 1"] [intended send#1 on input=null] [receipt send#1 on value="on"]
+        > another process then recover
+        = + true | b
+        [resumed send#1 try 2] [stepped send#1 try 2 -> b#1 +true] [stepped b#1 +b, run_ended] idle
+    "#]];
+    check(
+        factory,
+        |stage: &Stage| graph(stage, EffectClass::Once),
+        expected,
+    )
+    .await
 }
 
 /// The error for another input reaches the caller of the run, with both digests.
 pub async fn k11_the_error_names_both_inputs(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
+    let expected = expect![[r#"
+        > start
+        ! after 1 steps: task send#1 failed: the effect "mail" was done with another input: its digest was <digest 1>, now it is <digest 2> (Node; failed)
+        + a
+        [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input="one"]
+        [receipt send#1 mail value=null]
+        [failed send#1 (the effect "mail" was done with another input: its digest was <digest 1>, now it is <digest 2>),
+         run_failed] idle
+    "#]];
     let acts = async |cx: Context<Page>| {
         for input in ["one", "two"] {
             let act = |_| async { Ok::<_, BoxError>(()) };
@@ -383,10 +379,7 @@ pub async fn k11_the_error_names_both_inputs(factory: &dyn LogFactory) -> Verdic
         }
         Ok::<_, BoxError>(())
     };
-    let failed = desk.runner(&between(acts)?).start(&desk.thread, ()).await;
-    let text = failed.err().map(|error| whole(&error)).unwrap_or_default();
-    let named = text.contains("the effect \"mail\" was done with another input: its digest was");
-    holds(named, || format!("the error was {text:?}"))
+    check(factory, |_: &Stage| between(acts), expected).await
 }
 
 /// A fork inherits the receipts up to its position, and no later ones.
@@ -460,66 +453,69 @@ pub async fn k10_the_lease_outlives_the_action(factory: &dyn LogFactory) -> Verd
 /// An action that certainly did not happen is recorded as not done, fails its node, and can be
 /// retried, by a policy or an operator.
 pub async fn k10_what_did_not_happen_may_be_tried_again(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let (world, fails) = (Calls::default(), super::fixture::Switch::on());
-    let (notes, refuses) = (world.clone(), fails.clone());
-    let acts = move |cx: Context<Page>| {
-        let (notes, refuses) = (notes.clone(), refuses.clone());
-        async move {
-            let act = move |key| async move {
-                notes.note(key);
-                if refuses.is_on() {
-                    Err(NotExecuted::because("connection refused"))
-                } else {
-                    Ok("sent".to_owned())
-                }
-            };
-            Ok::<_, BoxError>(line(cx.effect("mail", EffectClass::Once, &(), act).await?))
+    let expected = expect![[r#"
+        > start
+        ! after 1 steps: task send#1 failed: the effect "mail" failed: it did not happen: connection refused (Node; failed)
+        + a; did send#1/mail
+        [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input=null]
+        [undone send#1 mail because it did not happen: connection refused,
+         failed send#1 (the effect "mail" failed: it did not happen: connection refused), run_failed] idle
+        > mend then retry
+        = + sent | b; did send#1/mail
+        [resumed send#1 try 1] [intended send#1 mail input=null] [receipt send#1 mail value="sent"]
+        [stepped send#1 -> b#1 +sent] [stepped b#1 +b, run_ended] idle
+        > break then thread another then program with a policy then start
+        = + sent; did send#1/mail send#1/mail
+        [created, started -> send#1, intended send#1 mail input=null]
+        [undone send#1 mail because it did not happen: connection refused,
+         failed send#1 (the effect "mail" failed: it did not happen: connection refused) again later] sleeping
+        [intended send#1 mail input=null] [receipt send#1 mail value="sent"]
+        [stepped send#1 try 2 +sent, run_ended] idle
+    "#]];
+    let graph = |stage: &Stage| {
+        let (notes, refuses) = (stage.world.clone(), stage.broken.clone());
+        let acts = move |cx: Context<Page>| {
+            let (notes, refuses) = (notes.clone(), refuses.clone());
+            async move {
+                let act = move |key| async move {
+                    notes.note(key);
+                    if refuses.is_on() {
+                        Err(NotExecuted::because("connection refused"))
+                    } else {
+                        Ok("sent".to_owned())
+                    }
+                };
+                Ok::<_, BoxError>(line(cx.effect("mail", EffectClass::Once, &(), act).await?))
+            }
+        };
+        if stage.is("") {
+            return between(acts);
         }
+        let broken = stage.broken.clone();
+        let policy = NodePolicy::default().attempts(2).retry_if(move |_| {
+            broken.turn_off();
+            true
+        });
+        let policy = policy.backoff(Duration::ZERO, Duration::ZERO);
+        let graph = Graph::<Page>::starting_at("send").node("send", acts);
+        graph.policy("send", policy).edge("send", END).build()
     };
-    let graph = between(acts.clone())?;
-    let failed = kind(desk.start(&graph).await)?;
-    let task = "send#1".to_owned();
-    same("the error", failed, RunErrorKind::Node { task })?;
-    let expected = [
-        "created started stepped",
-        "intended",
-        "undone",
-        "failed run_failed",
-    ];
-    let shape = desk.log.shape();
-    holds(shape.join(" ") == expected.join(" "), || {
-        format!("appended {shape:?}")
-    })?;
-    fails.turn_off();
-    finished(desk.runner(&graph).retry(&desk.thread).await)?.said(&["a", "sent", "b"])?;
-    same("tries", world.take().len(), 2)?;
-    fails.turn_on();
-    let policy = NodePolicy::default().attempts(2).retry_if(move |_| {
-        fails.turn_off();
-        true
-    });
-    let graph = Graph::<Page>::starting_at("send")
-        .node("send", acts)
-        .policy("send", policy.backoff(Duration::ZERO, Duration::ZERO))
-        .edge("send", END)
-        .build()?;
-    let retried = desk.runner(&graph).start(&thread("policy"), ()).await;
-    finished(retried)?.said(&["sent"])?;
-    same("tries by the policy", world.take().len(), 2)
+    check(factory, graph, expected).await
 }
 
 /// Without time, an action would be over before it begins, at every attempt: it is an error.
 pub async fn k10_an_action_without_time_is_an_error(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let (world, timeout) = (Calls::default(), Duration::ZERO);
-    let mails = MailNode::with(&world, move || Effect::once().timeout(timeout));
-    let failed = kind(desk.start(&between(mails)?).await)?;
-    let task = "send#1".to_owned();
-    same("the error", failed, RunErrorKind::Node { task })?;
-    let expected = ["created started stepped", "failed run_failed"];
-    desk.appended("without an intent", &expected)?;
-    world.ran(&[])
+    let expected = expect![[r#"
+        > start
+        ! after 1 steps: task send#1 failed: the effect "mail" failed: it did not happen: its timeout is 0 s, in which nothing can be done (Node; failed)
+        + a
+        [created, started -> a#1, stepped a#1 -> send#1 +a]
+        [failed send#1 (the effect "mail" failed: it did not happen: its timeout is 0 s, in which nothing can be done),
+         run_failed] idle
+    "#]];
+    let effect = || Effect::once().timeout(Duration::ZERO);
+    let graph = |stage: &Stage| between(MailNode::with(&stage.world, effect));
+    check(factory, graph, expected).await
 }
 
 /// An effect that its node drops before it began never begins, and nobody waits for it: its intent
@@ -527,24 +523,26 @@ pub async fn k10_an_action_without_time_is_an_error(factory: &dyn LogFactory) ->
 pub async fn k10_an_effect_that_its_node_drops_before_it_began_is_waited_for_by_nobody(
     factory: &dyn LogFactory,
 ) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let world = Calls::default();
-    let mails = MailNode::of(&world, EffectClass::Once);
-    let acts = move |cx: Context<Page>| {
-        let mails = mails.clone();
-        async move {
-            tokio::select! {
-                biased;
-                () = tokio::task::yield_now() => line("given up"),
-                _ = mails.send(&cx, "mail") => line("sent"),
+    let expected = expect![[r#"
+        > in any order then start
+        = + a | given up | b
+        {created, started -> a#1, stepped a#1 -> send#1 +a, intended send#1 mail input="to all",
+         undone send#1 mail because it was given up before it began, stepped send#1 -> b#1 +given up,
+         stepped b#1 +b, run_ended} idle
+    "#]];
+    let graph = |stage: &Stage| {
+        let mails = stage.mails(EffectClass::Once);
+        between(move |cx: Context<Page>| {
+            let mails = mails.clone();
+            async move {
+                tokio::select! {
+                    biased;
+                    () = tokio::task::yield_now() => line("given up"),
+                    _ = mails.send(&cx, "mail") => line("sent"),
+                }
             }
-        }
+        })
     };
-    let run = desk.runner(&between(acts)?).start(&desk.thread, ());
-    let ended = tokio::time::timeout(Duration::from_secs(20), run.into_future()).await;
-    let ended = ended.map_err(|late| Failure::new(late.to_string()))?;
-    finished(ended)?.said(&["a", "given up", "b"])?;
-    let facts = "created started stepped intended undone stepped stepped run_ended";
-    same("what is stored", &*desk.log.shape().join(" "), facts)?;
-    world.ran(&[])
+    let ended = tokio::time::timeout(Duration::from_secs(20), check(factory, graph, expected));
+    ended.await.map_err(|late| Failure::new(late.to_string()))?
 }

@@ -9,7 +9,7 @@ use fugato_graph::{
     Answers, BoxError, BuildError, Context, Graph, Node, Outcome, RunError, RunErrorKind,
     RunResult, Runner,
 };
-use fugato_state::{Interrupt, InterruptId, Seq, State, ThreadId};
+use fugato_state::{Interrupt, Seq, State, ThreadId};
 use fugato_store::ThreadLog;
 use serde::{Deserialize, Serialize};
 
@@ -159,16 +159,6 @@ impl Fixture {
         answers: Answers,
     ) -> Result<RunResult<S>, RunError> {
         self.runner(graph).resume(&self.thread, answers).await
-    }
-
-    /// Answers one question of the thread.
-    pub(crate) async fn answer<S: State>(
-        &self,
-        runner: &Runner<S>,
-        id: impl Into<InterruptId>,
-        answer: impl Serialize,
-    ) -> Result<RunResult<S>, RunError> {
-        runner.resume(&self.thread, Answers::to(id, answer)?).await
     }
 
     /// Continues the run that a dead process has left.

@@ -1,53 +1,30 @@
 //! Scenarios of leases: K14.
 use std::time::Duration;
 
-use fugato_graph::{Answers, Context, END, Graph, RunErrorKind, RunnerOptions, StateEdit};
+use expect_test::expect;
+use fugato_graph::{Context, RunErrorKind, RunnerOptions};
 use fugato_store::{LeaseOutcome, LeaseRequest, StoreErrorKind};
 
 use super::{
-    fixture::{Calls, Fixture, Page, fails, finished, kind, line, parked, question, thread},
-    world::{Door, NamedNodesExt, WiringExt, texts},
+    fixture::{Fixture, Page, fails, finished, kind, line},
+    script::{Built, check, check_with},
+    wiring::DropNote,
+    world::{Stage, alone},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
-/// A node that waits at a door and notes its drop.
-#[derive(Default)]
-struct HeldNode {
-    door: Door,
-    calls: Calls,
-}
-
-/// A guard that notes its drop.
-struct Note(Calls);
-
-impl Drop for Note {
-    fn drop(&mut self) {
-        self.0.note("dropped");
-    }
-}
-
-impl HeldNode {
-    fn graph(&self) -> Result<Graph<Page>, Failure> {
-        let (waits, calls) = (self.door.node("held"), self.calls.clone());
-        Ok(Graph::<Page>::starting_at("a")
-            .says(&Calls::default(), &["a"])
-            .node("held", move |cx: Context<Page>| {
-                let (waiting, note) = (waits(cx), Note(calls.clone()));
-                async move {
-                    let _note = note;
-                    waiting.await
-                }
-            })
-            .way(&["a", "held", END])
-            .build()?)
-    }
-
-    /// Waits until its future was dropped.
-    async fn dropped(&self) {
-        while self.calls.count() == 0 {
-            tokio::task::yield_now().await;
+/// Builds a, then a node that waits at the door, and notes its drop.
+fn held(stage: &Stage) -> Built {
+    let (waits, calls) = (stage.door.node("held"), stage.calls.clone());
+    let held = move |cx: Context<Page>| {
+        let (waiting, note) = (waits(cx), DropNote(calls.clone()));
+        async move {
+            let _note = note;
+            waiting.await
         }
-    }
+    };
+    let graph = stage.wire("a -> held; held: elsewhere")?;
+    graph.node("held", held).build()
 }
 
 fn short() -> RunnerOptions {
@@ -57,40 +34,38 @@ fn short() -> RunnerOptions {
 /// While one process runs a thread, every request of another is refused as busy, with the owner;
 /// nothing is written.
 pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let waits = HeldNode::default();
-    let graph = waits.graph()?;
-    let options = RunnerOptions::default().owner("the first");
-    let run = desk.runner_with(&graph, options).start(&desk.thread, ());
-    waits.door.reached().await;
-    let head = desk.head().await?;
-    let other = desk.runner(&graph);
-    let amendment = StateEdit::new([line("x")], "Ada", "to see");
-    let refused = [
-        other.start(&desk.thread, line("x")).await,
-        other.resume(&desk.thread, Answers::only(true)?).await,
-        other.recover(&desk.thread).await,
-        other.retry(&desk.thread).await,
-        other.amend(&desk.thread, amendment).await,
-    ];
-    for refused in refused {
-        let refused = kind(refused)?;
-        let busy = matches!(&refused, RunErrorKind::Busy { owner, .. } if owner == "the first");
-        holds(busy, || format!("got {refused:?}"))?;
-    }
-    same("the head", desk.head().await?, head)?;
-    waits.door.open();
-    finished(run.await)?.said(&["a", "held"])
+    let expected = expect![[r#"
+        > begin start
+        > reached then start x
+        ! the thread is run by the first, whose lease lasts until <time>: cannot lease thread "desk": the first holds its lease until <time> (Busy; unfinished)
+        > answer true
+        ! the thread is run by the first, whose lease lasts until <time>: cannot lease thread "desk": the first holds its lease until <time> (Busy; unfinished)
+        > recover
+        ! the thread is run by the first, whose lease lasts until <time>: cannot lease thread "desk": the first holds its lease until <time> (Busy; unfinished)
+        > retry
+        ! the thread is run by the first, whose lease lasts until <time>: cannot lease thread "desk": the first holds its lease until <time> (Busy; unfinished)
+        > amend x
+        ! the thread is run by the first, whose lease lasts until <time>: cannot lease thread "desk": the first holds its lease until <time> (Busy; unfinished)
+        > open then end
+        = + a | held; ran a#1 held#1
+        [created, started -> a#1, stepped a#1 -> held#1 +a] [stepped held#1 +held, run_ended] idle
+    "#]];
+    check_with(
+        factory,
+        RunnerOptions::default().owner("the first"),
+        "a -> held; held: door",
+        expected,
+    )
+    .await
 }
 
 /// A process that lost its lease gets the error at its next renewal: its node is dropped, its run
 /// stops, and none of its later results is committed.
 pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let waits = HeldNode::default();
-    let graph = waits.graph()?;
+    let stage = Stage::of(Fixture::of(factory).await?, "");
+    let (desk, graph) = (&stage.desk, held(&stage)?);
     let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
-    waits.door.reached().await;
+    stage.door.reached().await;
     // The process is suspended for longer than its lease, and another one takes the thread.
     desk.clock.advance(120_000);
     let acquire = LeaseRequest::Acquire {
@@ -103,7 +78,10 @@ pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Verdict
     };
     let head = desk.head().await?;
     fails(run.await, RunErrorKind::Store(StoreErrorKind::LeaseLost))?;
-    waits.dropped().await;
+    // a, and the drop.
+    while stage.calls.count() < 2 {
+        tokio::task::yield_now().await;
+    }
     same("the head", desk.head().await?, head)?;
     for lease in leases {
         let (thread, fence) = (lease.thread, lease.fence);
@@ -117,11 +95,10 @@ pub async fn k14_a_lost_lease_stops_the_run(factory: &dyn LogFactory) -> Verdict
 
 /// A lease is renewed for the whole run, however short the lease is.
 pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let waits = HeldNode::default();
-    let graph = waits.graph()?;
+    let stage = Stage::of(Fixture::of(factory).await?, "");
+    let (desk, graph) = (&stage.desk, held(&stage)?);
     let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
-    waits.door.reached().await;
+    stage.door.reached().await;
     for _ in 0..4 {
         // The store's clock advances by less than a lease; a renewal is due after a third of it.
         desk.clock.advance(40);
@@ -130,84 +107,59 @@ pub async fn k14_a_lease_is_renewed(factory: &dyn LogFactory) -> Verdict {
     let other = kind(desk.start(&graph).await)?;
     let busy = matches!(other, RunErrorKind::Busy { .. });
     holds(busy, || format!("got {other:?}"))?;
-    waits.door.open();
+    stage.door.open();
     finished(run.await)?;
     Ok(())
 }
 
 /// A cancel request needs no lease. It reaches the owner with its next renewal, while a node runs.
 pub async fn k14_a_cancel_signal_arrives_by_renewal(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let waits = HeldNode::default();
-    let graph = waits.graph()?;
-    let run = desk.runner_with(&graph, short()).start(&desk.thread, ());
-    waits.door.reached().await;
-    desk.runner(&graph)
-        .cancel(&desk.thread, "Ada", "enough")
-        .await?;
-    let (by, why) = ("Ada".to_owned(), "enough".to_owned());
-    fails(run.await, RunErrorKind::Cancelled { by, why })?;
-    waits.dropped().await;
-    desk.stored(&graph, &["a"]).await
+    let expected = expect![[r#"
+        > begin start
+        > noted 2 then cancel then noted 3 then end
+        ! after 1 steps: the run was cancelled by Ada: enough (Cancelled; idle)
+        + a; ran a#1 dropped held#1
+        [created, started -> a#1, stepped a#1 -> held#1 +a]
+        [cancelled by Ada dropped held#1 because enough] idle
+    "#]];
+    check_with(factory, short(), "a -> held; held: hang", expected).await
 }
 
 /// A cancel request reaches the owner with its next append, long before a renewal.
 pub async fn k14_a_cancel_signal_arrives_by_append(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let door = Door::default();
-    let graph = Graph::<Page>::starting_at("a")
-        .node("a", door.node("a"))
-        .says(&Calls::default(), &["b"])
-        .way(&["a", "b", END])
-        .build()?;
     // The thread exists already: a thread that was never stored has no signals.
-    door.open();
-    finished(desk.start(&graph).await)?;
-    door.reached().await;
+    let expected = expect![[r#"
+        > open then start
+        = + a | b; ran a#1 b#1
+        [created, started -> a#1, stepped a#1 -> b#1 +a] [stepped b#1 +b, run_ended] idle
+        > reached then begin start
+        > reached then cancel then open then end
+        ! after 1 steps: the run was cancelled by Ada: enough (Cancelled; idle)
+        + a; ran a#2
+        [started -> a#2, stepped a#2 -> b#2 +a] [cancelled by Ada dropped b#2 because enough] idle
+    "#]];
     let hour = RunnerOptions::default().lease(Duration::from_secs(3_600));
-    let run = desk.runner_with(&graph, hour).start(&desk.thread, ());
-    door.reached().await;
-    desk.runner(&graph)
-        .cancel(&desk.thread, "Ada", "enough")
-        .await?;
-    door.open();
-    let (by, why) = ("Ada".to_owned(), "enough".to_owned());
-    fails(run.await, RunErrorKind::Cancelled { by, why })?;
-    let said = desk.page(&graph).await?.lines;
-    same("what is kept", said, texts(&["a", "b", "a"]))
+    check_with(factory, hour, "a -> b; a: door", expected).await
 }
 
 /// There is nothing to cancel in a thread that does not exist, or that is at rest.
 pub async fn k14_there_may_be_nothing_to_cancel(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let waits = HeldNode::default();
-    let graph = waits.graph()?;
-    let runner = desk.runner(&graph);
-    let never = runner.cancel(&thread("never"), "Ada", "enough").await;
-    same(
-        "a thread that never was",
-        never.err().map(|e| e.kind),
-        Some(RunErrorKind::NothingToDo),
-    )?;
-    waits.door.open();
-    finished(runner.start(&desk.thread, ()).await)?;
-    let head = desk.head().await?;
-    let ended = runner.cancel(&desk.thread, "Ada", "enough").await;
-    same(
-        "a thread at rest",
-        ended.err().map(|e| e.kind),
-        Some(RunErrorKind::NothingToDo),
-    )?;
-    same("the head", desk.head().await?, head)
+    let expected = expect![[r#"
+        > thread never then cancel
+        ! nothing in the thread can go on (NothingToDo; new)
+        > thread desk then start
+        = + a; ran a#1
+        [created, started -> a#1, stepped a#1 +a, run_ended] idle
+        > cancel
+        ! nothing in the thread can go on (NothingToDo; idle)
+    "#]];
+    check(factory, "a", expected).await
 }
 
 /// Time is the store's: this machine's clock has no effect on a node, a lease or a question.
 pub async fn k14_time_is_the_stores(factory: &dyn LogFactory) -> Verdict {
     let desk = Fixture::of(factory).await?;
-    let graph = Graph::<Page>::starting_at("a")
-        .node("a", async |cx: Context<Page>| line(cx.now().to_string()))
-        .edge("a", END)
-        .build()?;
+    let graph = alone("a", async |cx: Context<Page>| line(cx.now().to_string()))?;
     let runner = desk.runner(&graph);
     finished(runner.start(&desk.thread, ()).await)?;
     desk.clock.advance(86_400_000);
@@ -230,23 +182,19 @@ pub async fn k14_time_is_the_stores(factory: &dyn LogFactory) -> Verdict {
 pub async fn k14_d20_a_clock_that_steps_back_restores_nothing_old(
     factory: &dyn LogFactory,
 ) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let says = |name| move |_: &Page, more: bool| line(format!("{name} {more}"));
-    let graph = Graph::<Page>::starting_at("open")
-        .says(&Calls::default(), &["open", "last"])
-        .pause("a", |_| "a?", says("a"))
-        .pause("b", |_| "b?", says("b"))
-        .way(&["open", "a"])
-        .way(&["open", "b"])
-        .join(["a", "b"], "last")
-        .edge("last", END)
-        .build()?;
-    parked(desk.start(&graph).await)?;
-    desk.clock.advance(5 - desk.clock.now());
-    question(desk.resume(&graph, Answers::to("a#1~1", true)?).await)?;
-    desk.clock.advance(-4);
-    let page = finished(desk.resume(&graph, Answers::only(false)?).await)?;
-    let said = ["open", "a true", "b false", "last"];
-    page.said(&said)?;
-    desk.stored(&graph, &said).await
+    let expected = expect![[r#"
+        > start
+        ? a#1~1 "ok?" boolean
+        ? b#1~2 "ok?" boolean
+        + open; ran open#1
+        [created, started -> open#1, stepped open#1 -> a#1 b#1 +open, asked a#1~1, asked b#1~2] waiting
+        > wait -1999999999995 then answer a#1~1=true
+        ? b#1~2 "ok?" boolean
+        [answered a#1~1=true, finished a#1 +true] waiting
+        > wait -4 then answer false
+        = + true | false | last; ran last#1
+        [answered b#1~2=false, finished b#1 +false, closed last<a last<b joined last -> last#1]
+        [stepped last#1 +last, run_ended] idle
+    "#]];
+    check(factory, "open -> a b -> last; a: pause; b: pause", expected).await
 }

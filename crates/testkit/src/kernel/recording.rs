@@ -159,7 +159,7 @@ impl RecordingLog {
 }
 
 /// Returns the fact of a record, and its scope.
-fn entry(record: &Record) -> Result<(Value, String), serde_json::Error> {
+pub(super) fn entry(record: &Record) -> Result<(Value, String), serde_json::Error> {
     let body = record.0.get(1..).unwrap_or_default();
     let mut entry: Value = serde_json::from_slice(body)?;
     let fact = entry.get_mut("fact").map(Value::take).unwrap_or_default();
@@ -216,7 +216,12 @@ impl ThreadLog for RecordingLog {
         };
         let mut seen = self.seen();
         seen.in_flight -= 1;
-        if appended.is_ok() {
+        // A commit whose acknowledgement was lost is sent again, and stored once.
+        let again = seen
+            .commits
+            .last()
+            .is_some_and(|last| last.nonce == commit.nonce);
+        if appended.is_ok() && !again {
             seen.commits.push(commit.clone());
         }
         match cut {

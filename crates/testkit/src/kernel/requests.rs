@@ -1,23 +1,20 @@
 //! Scenarios of requests with keys: K12.
-use std::{collections::BTreeSet, time::Duration};
+use std::time::Duration;
 
-use fugato_graph::{Answers, Context, END, Graph, RunErrorKind, RunResult, RunnerOptions};
+use expect_test::expect;
+use fugato_graph::{Context, END, Graph, RunResult, RunnerOptions};
 
 use super::{
-    AppendFault,
-    fixture::{
-        Calls, FailingNode, Fixture, Page, Switch, fails, finished, kind, line, parked, question,
-    },
-    world::{Door, NamedNodesExt, WiringExt},
+    fixture::{Calls, Fixture, Page},
+    script::{Built, check, check_with},
+    world::{Door, Stage},
 };
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, same};
 
-fn counting(calls: &Calls) -> Result<Graph<Page>, Failure> {
-    Ok(Graph::<Page>::starting_at("a")
-        .says(calls, &["a"])
-        .edge("a", END)
-        .output(|page| page.lines.len())
-        .build()?)
+/// Builds a node that may fail, whose graph returns the number of lines.
+fn counting(stage: &Stage) -> Built {
+    let graph = stage.wire("a; @fails a: fail until mended; @asks a: pause")?;
+    graph.output(|page| page.lines.len()).build()
 }
 
 fn output(ended: RunResult<Page>) -> Result<serde_json::Value, Failure> {
@@ -32,108 +29,80 @@ fn output(ended: RunResult<Page>) -> Result<serde_json::Value, Failure> {
 /// Every repeat of a request gets the output of its run, even after other runs; nothing runs, and
 /// nothing is written.
 pub async fn k12_a_finished_request_is_told_again(factory: &dyn LogFactory) -> Verdict {
-    let mut desk = Fixture::of(factory).await?;
-    let calls = Calls::default();
-    let graph = counting(&calls)?;
-    let runner = desk.runner(&graph);
-    for (key, expected) in [("one", 2), ("two", 4)] {
-        let ended = runner.start_keyed(&desk.thread, key, line(key)).await?;
-        same(key, output(ended)?, expected.into())?;
-    }
-    finished(runner.start(&desk.thread, ()).await)?;
-    let head = desk.head().await?;
-    same("runs", calls.take().len(), 3)?;
-    desk.another_process();
-    for (key, expected) in [("one", 2), ("two", 4), ("one", 2)] {
-        let again = desk
-            .runner(&graph)
-            .start_keyed(&desk.thread, key, line(key));
-        same(key, output(again.await?)?, expected.into())?;
-    }
-    same("runs of repeats", calls.count(), 0)?;
-    same("the head", desk.head().await?, head)?;
-    // A thread whose request was repeated has no lease left.
-    finished(desk.start(&graph).await)?;
-    Ok(())
+    let expected = expect![[r#"
+        > request one one
+        = 2; + one | a; ran a#1
+        [created, started one -> a#1 +one, stepped a#1 +a, run_ended output=2] idle
+        > request two two
+        = 4; + two | a; ran a#2
+        [started two -> a#2 +two, stepped a#2 +a, run_ended output=4] idle
+        > start
+        = 5; + a; ran a#3
+        [started -> a#3, stepped a#3 +a, run_ended output=5] idle
+        > another process then request one one
+        = 2
+        > request two two
+        = 4
+        > request one one
+        = 2
+        > start
+        = 6; + a; ran a#4
+        [started -> a#4, stepped a#4 +a, run_ended output=6] idle
+    "#]];
+    check(factory, counting, expected).await
 }
 
 /// Every repeat gets the failure of its run, or the end of that run after a retry.
 pub async fn k12_a_failed_request_is_told_again(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let (calls, broken) = (Calls::default(), Switch::on());
-    let graph = Graph::<Page>::starting_at("a")
-        .node("a", FailingNode("a", calls.clone(), broken.clone()))
-        .edge("a", END)
-        .output(|page| page.lines.len())
-        .build()?;
-    let runner = desk.runner(&graph);
-    kind(runner.start_keyed(&desk.thread, "one", ()).await)?;
-    calls.take();
-    for _ in 0..2 {
-        let error = "task a#1 failed: boom".to_owned();
-        fails(
-            runner.start_keyed(&desk.thread, "one", ()).await,
-            RunErrorKind::FailedBefore { error },
-        )?;
-    }
-    same("runs of repeats", calls.count(), 0)?;
-    broken.turn_off();
-    finished(runner.retry(&desk.thread).await)?;
-    let ended = runner.start_keyed(&desk.thread, "one", ()).await?;
-    same("a repeat after the retry", output(ended)?, 1.into())?;
-    same("runs after all", calls.count(), 1)
+    let expected = expect![[r#"
+        > program fails then request one
+        ! task a#1 failed: boom (Node; failed)
+        ran a#1
+        [created, started one -> a#1, failed a#1 (boom), run_failed] idle
+        > request one
+        ! the same request was made before, and failed: task a#1 failed: boom (FailedBefore; failed)
+        > request one
+        ! the same request was made before, and failed: task a#1 failed: boom (FailedBefore; failed)
+        > mend then retry
+        = 1; + a; ran a#1
+        [resumed a#1 try 1] [stepped a#1 +a, run_ended output=1] idle
+        > request one
+        = 1
+    "#]];
+    check(factory, counting, expected).await
 }
 
 /// Every repeat gets the cancellation of its run.
 pub async fn k12_a_cancelled_request_is_told_again(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let runner = desk.runner(&asking()?);
-    parked(runner.start_keyed(&desk.thread, "one", ()).await)?;
-    runner.cancel(&desk.thread, "Ada", "not needed").await?;
-    let head = desk.head().await?;
-    for _ in 0..2 {
-        let (by, why) = ("Ada".to_owned(), "not needed".to_owned());
-        fails(
-            runner.start_keyed(&desk.thread, "one", ()).await,
-            RunErrorKind::Cancelled { by, why },
-        )?;
-    }
-    same("the head", desk.head().await?, head)
-}
-
-fn asking() -> Result<Graph<Page>, Failure> {
-    Ok(Graph::<Page>::starting_at("ask")
-        .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
-        .edge("ask", END)
-        .output(|page| page.lines.clone())
-        .build()?)
+    let expected = expect![[r#"
+        > program asks then request one
+        ? a#1~1 "ok?" boolean
+        [created, started one -> a#1, asked a#1~1] waiting
+        > cancel
+        [cancelled by Ada dropped a#1 because enough] idle
+        > request one
+        ! the run was cancelled by Ada: enough (Cancelled; idle)
+        > request one
+        ! the run was cancelled by Ada: enough (Cancelled; idle)
+    "#]];
+    check(factory, counting, expected).await
 }
 
 /// A repeat of a run that waits gets its questions; after its end, its output.
 pub async fn k12_a_parked_request_shows_its_questions(factory: &dyn LogFactory) -> Verdict {
-    let mut desk = Fixture::of(factory).await?;
-    let graph = asking()?;
-    let asked = question(
-        desk.runner(&graph)
-            .start_keyed(&desk.thread, "one", ())
-            .await,
-    )?;
-    let head = desk.head().await?;
-    desk.another_process();
-    let again = question(
-        desk.runner(&graph)
-            .start_keyed(&desk.thread, "one", ())
-            .await,
-    )?;
-    same("the question", again, asked)?;
-    same("the head", desk.head().await?, head)?;
-    finished(desk.resume(&graph, Answers::only(true)?).await)?;
-    let ended = desk
-        .runner(&graph)
-        .start_keyed(&desk.thread, "one", ())
-        .await?;
-    let expected = serde_json::json!(["true"]);
-    same("the output", output(ended)?, expected)
+    let expected = expect![[r#"
+        > program asks then request one
+        ? a#1~1 "ok?" boolean
+        [created, started one -> a#1, asked a#1~1] waiting
+        > another process then request one
+        ? a#1~1 "ok?" boolean
+        > answer true
+        = 1; + true
+        [answered a#1~1=true, stepped a#1 +true, run_ended output=1] idle
+        > request one
+        = 1
+    "#]];
+    check(factory, counting, expected).await
 }
 
 /// A repeat of a run that is under way, in this or another process, waits for its end, and starts
@@ -181,95 +150,77 @@ async fn repeated(desk: &Fixture, at_once: bool) -> Verdict {
 
 /// A repeat of a run that a crash left unfinished continues it.
 pub async fn k12_a_repeat_goes_on_after_a_crash(factory: &dyn LogFactory) -> Verdict {
-    let mut desk = Fixture::of(factory).await?;
-    let calls = Calls::default();
-    let graph = Graph::<Page>::starting_at("a")
-        .says(&calls, &["a", "b"])
-        .way(&["a", "b", END])
-        .output(|page| page.lines.clone())
-        .build()?;
-    desk.log.cut(2, AppendFault::DiesBefore);
-    let died = desk
-        .runner(&graph)
-        .start_keyed(&desk.thread, "one", line("in"));
-    kind(died.await)?;
-    desk.another_process();
-    let runner = desk.runner(&graph);
-    let ended = runner.start_keyed(&desk.thread, "one", line("in")).await?;
-    same(
-        "the output",
-        output(ended)?,
-        serde_json::json!(["in", "a", "b"]),
-    )?;
-    calls.ran(&["a#1", "b#1", "b#1"])?;
-    let history = runner.history(&desk.thread, 1, 100).await?;
-    let runs: BTreeSet<_> = history.iter().map(|entry| entry.run.0).collect();
-    same("the runs", runs, BTreeSet::from([1]))
+    let expected = expect![[r#"
+        > die before 2 then request one in
+        ! after 2 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        + in | a; ran a#1 b#1
+        [created, started one -> a#1 +in, stepped a#1 -> b#1 +a]
+        > another process then request one in
+        = ["in","a","b"]; + b; ran b#1 try 2
+        [resumed b#1 try 2] [stepped b#1 try 2 +b, run_ended output=["in","a","b"]] idle
+    "#]];
+    let graph = |stage: &Stage| {
+        stage
+            .wire("a -> b")?
+            .output(|page| page.lines.clone())
+            .build()
+    };
+    check(factory, graph, expected).await
 }
 
 /// The same key with another input is refused, and changes nothing.
 pub async fn k12_another_input_is_refused(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let calls = Calls::default();
-    let runner = desk.runner(&counting(&calls)?);
-    runner.start_keyed(&desk.thread, "one", line("in")).await?;
-    let head = desk.head().await?;
-    let other = runner.start_keyed(&desk.thread, "one", line("other"));
-    let key = "one".to_owned();
-    fails(other.await, RunErrorKind::RequestChanged { key })?;
-    same("the head", desk.head().await?, head)?;
-    same("runs", calls.count(), 1)?;
-    runner
-        .start_keyed(&desk.thread, "two", line("other"))
-        .await?;
-    same("runs under another key", calls.count(), 2)
+    let expected = expect![[r#"
+        > request one in
+        = 2; + in | a; ran a#1
+        [created, started one -> a#1 +in, stepped a#1 +a, run_ended output=2] idle
+        > request one other
+        ! the request "one" was made before with another input (RequestChanged; idle)
+        > request two other
+        = 4; + other | a; ran a#2
+        [started two -> a#2 +other, stepped a#2 +a, run_ended output=4] idle
+    "#]];
+    check(factory, counting, expected).await
 }
 
 /// Keys outlive the records that began their runs.
 pub async fn k12_keys_survive_compaction(factory: &dyn LogFactory) -> Verdict {
-    let mut desk = Fixture::of(factory).await?;
-    if desk.opened.admin.is_none() {
-        return Ok(());
-    }
-    let calls = Calls::default();
-    let graph = counting(&calls)?;
-    let runner = desk.runner(&graph);
-    runner.start_keyed(&desk.thread, "one", line("in")).await?;
-    finished(runner.start(&desk.thread, ()).await)?;
-    let head = desk.head().await?;
-    same(
-        "where it is compacted",
-        runner.compact(&desk.thread, head).await?,
-        head,
-    )?;
-    desk.another_process();
-    let again = desk
-        .runner(&graph)
-        .start_keyed(&desk.thread, "one", line("in"))
-        .await?;
-    same("the output", output(again)?, 2.into())?;
-    let other = desk
-        .runner(&graph)
-        .start_keyed(&desk.thread, "one", line("x"));
-    let key = "one".to_owned();
-    fails(other.await, RunErrorKind::RequestChanged { key })?;
-    same("runs", calls.count(), 2)
+    let expected = expect![[r#"
+        > request one in
+        = 2; + in | a; ran a#1
+        [created, started one -> a#1 +in, stepped a#1 +a, run_ended output=2] idle
+        > start
+        = 3; + a; ran a#2
+        [started -> a#2, stepped a#2 +a, run_ended output=3] idle
+        > compact 7
+        = at 7
+        > another process then request one in
+        = 2
+        > request one x
+        ! the request "one" was made before with another input (RequestChanged; idle)
+    "#]];
+    check(factory, counting, expected).await
 }
 
 /// Keys expire at a given age, by the clock of the store.
 pub async fn k12_keys_expire_by_age(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let calls = Calls::default();
-    let options = RunnerOptions::default().key_age(Duration::from_secs(100));
-    let runner = desk.runner_with(&counting(&calls)?, options);
-    runner.start_keyed(&desk.thread, "one", ()).await?;
-    for (advance, runs) in [(99_000, 1), (900, 1), (200, 2)] {
-        desk.clock.advance(advance);
-        runner.start_keyed(&desk.thread, "one", ()).await?;
-        let what = format!("runs {advance} ms later");
-        holds(calls.count() == runs, || {
-            format!("{what}: {}", calls.count())
-        })?;
-    }
-    Ok(())
+    let expected = expect![[r#"
+        > request one
+        = 1; + a; ran a#1
+        [created, started one -> a#1, stepped a#1 +a, run_ended output=1] idle
+        > wait 99000 then request one
+        = 1
+        > wait 900 then request one
+        = 1
+        > wait 200 then request one
+        = 2; + a; ran a#2
+        [started one -> a#2, stepped a#2 +a, run_ended output=2] idle
+    "#]];
+    check_with(
+        factory,
+        RunnerOptions::default().key_age(Duration::from_secs(100)),
+        counting,
+        expected,
+    )
+    .await
 }

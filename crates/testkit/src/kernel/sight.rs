@@ -4,38 +4,19 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use fugato_graph::{Answers, Context, END, Graph, Outcome, Runner};
-use fugato_state::Seq;
+use expect_test::expect;
+use fugato_graph::{Context, END, Graph, Outcome, Runner};
 use fugato_store::{Status, StoreError, ThreadLog};
-use fugato_stream::{Event, EventKind};
+use fugato_stream::EventKind;
 use futures::StreamExt;
 
 use super::{
-    fixture::{Calls, Change, Fixture, Page, finished, line, question},
-    world::{Door, NamedNodesExt, WiringExt, texts},
+    fixture::{Calls, Change, Fixture, Page, finished, line},
+    script::{Built, check, compare},
+    transcript,
+    world::{Door, NamedNodesExt, Stage, WiringExt, texts},
 };
 use crate::log::{Failure, Intercept, InterceptedLog, LogFactory, StoreCall, Verdict, holds, same};
-
-/// Returns the durable events, in short.
-fn durable(events: &[Event]) -> Vec<(Seq, String)> {
-    let short = |event: &Event| {
-        let origin = event
-            .origin
-            .as_ref()
-            .map(|o| format!("{}#{}", o.node, o.visit));
-        let kind = match &event.kind {
-            EventKind::RunStarted { resumed } => format!("started {resumed}"),
-            EventKind::RunFinished { .. } => "finished".into(),
-            EventKind::NodeFinished => "done".into(),
-            EventKind::InterruptRaised(interrupt) => format!("asks {}", interrupt.id),
-            EventKind::InterruptAnswered { id, .. } => format!("answered {id}"),
-            EventKind::Card { card, .. } => format!("card {card}"),
-            other => format!("{other:?}"),
-        };
-        Some((event.seq?, format!("{} {kind}", origin.unwrap_or_default())))
-    };
-    events.iter().filter_map(short).collect()
-}
 
 fn text(block: &str, text: &str) -> EventKind {
     EventKind::TextDelta {
@@ -51,79 +32,64 @@ fn card(name: &str) -> EventKind {
     }
 }
 
-fn letter() -> Result<Graph<Page>, Failure> {
-    Ok(Graph::<Page>::starting_at("draft")
-        .node("draft", async |cx: Context<Page>| {
-            cx.emit(EventKind::TextStarted { block: "b".into() });
-            cx.emit(text("b", "Dear"));
-            cx.emit(EventKind::TextFinished { block: "b".into() });
-            Outcome::done([line("draft")])
-                .note(card("one"))
-                .note(card("two"))
-        })
-        .pause("confirm", |_| "send?", |_, yes: bool| line(yes.to_string()))
-        .way(&["draft", "confirm", END])
-        .build()?)
+fn letter(stage: &Stage) -> Built {
+    let draft = async |cx: Context<Page>| {
+        cx.emit(EventKind::TextStarted { block: "b".into() });
+        cx.emit(text("b", "Dear"));
+        cx.emit(EventKind::TextFinished { block: "b".into() });
+        let done = Outcome::done([line("draft")]);
+        done.note(card("one")).note(card("two"))
+    };
+    let graph = stage.wire("draft -> confirm; draft: elsewhere; confirm: pause")?;
+    graph.node("draft", draft).build()
 }
 
 /// Events carry their origin; durable ones have a position, which never decreases. A reader that
 /// reconnects with a cursor misses no durable event and gets none twice.
 pub async fn k22_a_cursor_misses_nothing_durable(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let graph = letter()?;
-    let runner = desk.runner(&graph);
-    let mut live: Vec<_> = runner.start(&desk.thread, ()).collect().await;
-    let parked = matches!(
-        live.last().map(|e| &e.kind),
-        Some(EventKind::RunParked { .. })
-    );
-    holds(parked, || {
-        format!("a pause is the last event, not {:?}", live.last())
-    })?;
-    let deltas = live.iter().filter(|event| event.kind.is_delta());
-    holds(
-        deltas.clone().count() == 1 && deltas.clone().all(|e| e.seq.is_none()),
-        || "one delta, and not durable".into(),
-    )?;
-    let delta = deltas.clone().next().and_then(|event| event.origin.clone());
-    let delta = delta.map(|origin| (origin.node.to_string(), origin.visit, origin.attempt));
-    same(
-        "the origin of a delta",
-        delta,
-        Some(("draft".to_owned(), 1, 1)),
-    )?;
-    let answered: Vec<_> = runner
-        .resume(&desk.thread, Answers::only(true)?)
-        .collect()
-        .await;
-    live.extend(answered);
-    let whole = live
-        .iter()
-        .all(|event| event.thread == desk.thread && event.run.0 == 1);
-    holds(whole, || "every event names its thread and run".into())?;
-    let all = durable(&live);
-    let expected = [
-        (2, " started false"),
-        (3, "draft#1 card one"),
-        (3, "draft#1 card two"),
-        (3, "draft#1 done"),
-        (4, "confirm#1 asks confirm#1~1"),
-        (5, " answered confirm#1~1"),
-        (6, "confirm#1 done"),
-        (7, " finished"),
-    ];
-    let expected = expected.map(|(seq, text)| (seq, text.to_owned())).to_vec();
-    same("the durable events", all.clone(), expected)?;
-    for cursor in 0..=8 {
-        let again: Vec<_> = runner.events(&desk.thread, cursor).collect().await;
-        let rest: Vec<_> = all
-            .iter()
-            .filter(|(seq, _)| *seq > cursor)
-            .cloned()
-            .collect();
-        same(&format!("from {cursor} on"), durable(&again), rest)?;
-    }
-    Ok(())
+    let expected = expect![[r#"
+        > live start
+        - draft#1 try 1 TextStarted { block: "b" }
+        - draft#1 try 1 text "Dear"
+        - draft#1 try 1 TextFinished { block: "b" }
+        2 started, resumed false
+        3 draft#1 try 1 card one
+        3 draft#1 try 1 card two
+        3 draft#1 try 1 done
+        4 confirm#1 try 1 asks confirm#1~1
+        - parked
+        ? confirm#1~1 "ok?" boolean
+        + draft
+        [created, started -> draft#1,
+         stepped draft#1 notes=[{"card":"one","data":null,"kind":"card"},{"card":"two","data":null,"kind":"card"}] -> confirm#1 +draft,
+         asked confirm#1~1] waiting
+        > live answer true
+        5 answered confirm#1~1
+        6 confirm#1 try 1 done
+        7 finished
+        = + true
+        [answered confirm#1~1=true, stepped confirm#1 +true, run_ended] idle
+        > events 0
+        2 started, resumed false
+        3 draft#1 try 1 card one
+        3 draft#1 try 1 card two
+        3 draft#1 try 1 done
+        4 confirm#1 try 1 asks confirm#1~1
+        5 answered confirm#1~1
+        6 confirm#1 try 1 done
+        7 finished
+        > events 3
+        4 confirm#1 try 1 asks confirm#1~1
+        5 answered confirm#1~1
+        6 confirm#1 try 1 done
+        7 finished
+        > events 4
+        5 answered confirm#1~1
+        6 confirm#1 try 1 done
+        7 finished
+        > events 8
+    "#]];
+    check(factory, letter, expected).await
 }
 
 /// Durable events are sent after their append: a reader of one finds it in the log.
@@ -251,17 +217,16 @@ pub async fn k22_dropping_detaches_and_late_readers_catch_up(factory: &dyn LogFa
         })
         .collect();
     same("the text", deltas.concat(), "so far, so good".to_owned())?;
-    let seen = durable(&events);
-    let expected = [
-        (2, " started false"),
-        (3, "a#1 done"),
-        (4, "b#1 done"),
-        (5, " finished"),
-    ];
-    same(
-        "the durable events",
-        seen,
-        expected.map(|(n, text)| (n, text.to_owned())).to_vec(),
+    let durable = events.iter().filter(|event| event.seq.is_some());
+    let durable: String = durable.map(|it| transcript::event(it) + "\n").collect();
+    compare(
+        &expect![[r#"
+            2 started, resumed false
+            3 a#1 try 1 done
+            4 b#1 try 1 done
+            5 finished
+        "#]],
+        &durable,
     )?;
     let stored = runner.state(&desk.thread).await?;
     let said = texts(&["a", "b"]);
@@ -274,18 +239,18 @@ pub async fn k22_dropping_detaches_and_late_readers_catch_up(factory: &dyn LogFa
 
 /// A refused request sends its reader an event too, and the stream ends.
 pub async fn k22_a_refusal_is_an_event(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let runner = desk.runner(&letter()?);
-    question(runner.start(&desk.thread, ()).await)?;
-    let events: Vec<_> = runner.start(&desk.thread, ()).collect().await;
-    let refused = matches!(
-        events.as_slice(),
-        [Event {
-            kind: EventKind::RunFailed { .. },
-            ..
-        }]
-    );
-    holds(refused, || format!("got {events:?}"))
+    let expected = expect![[r#"
+        > start
+        ? confirm#1~1 "ok?" boolean
+        + draft
+        [created, started -> draft#1,
+         stepped draft#1 notes=[{"card":"one","data":null,"kind":"card"},{"card":"two","data":null,"kind":"card"}] -> confirm#1 +draft,
+         asked confirm#1~1] waiting
+        > live start
+        - failed of run 0
+        ! the thread waits for answers to confirm#1~1 (Waiting; waiting)
+    "#]];
+    check(factory, letter, expected).await
 }
 
 /// A store whose second append waits at a door.

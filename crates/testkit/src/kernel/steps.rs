@@ -4,21 +4,29 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use fugato_graph::{Context, END, Graph, RunErrorKind};
+use expect_test::expect;
+use fugato_graph::{Context, END, Graph};
 use fugato_state::State;
 use serde::{Deserialize, Serialize, Serializer};
 use tokio::sync::{Barrier, Semaphore};
 
 use super::{
-    fixture::{Calls, Change, Fixture, Page, Switch, fails, finished, line},
-    world::{NamedNodesExt, WiringExt, texts},
+    fixture::{Calls, Change, Fixture, Page, finished, line},
+    script::check,
+    world::{NamedNodesExt, Stage, WiringExt, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, same};
 
 /// Only `apply` changes state: siblings see the start of the step, and a task's local changes are
 /// in no state.
 pub async fn k1_d10_only_apply_changes_state(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
+    let expected = expect![[r#"
+        > in any order then start in
+        = + in | open | a saw in open | b saw in open | close saw in open a saw in open b saw in open; ran open#1
+        {created, started -> open#1 +in, stepped open#1 -> a#1 b#1 +open, finished a#1 +a saw in open,
+         finished b#1 +b saw in open, closed close<a close<b joined close -> close#1,
+         stepped close#1 +close saw in open a saw in open b saw in open, run_ended} idle
+    "#]];
     let sees = |name: &'static str| {
         move |cx: Context<Page>| async move {
             let mut own = cx.state().clone();
@@ -26,29 +34,13 @@ pub async fn k1_d10_only_apply_changes_state(factory: &dyn LogFactory) -> Verdic
             line(format!("{name} saw {}", cx.state().lines.join(" ")))
         }
     };
-    let graph = Graph::<Page>::starting_at("open")
-        .node("open", async |_: Context<Page>| line("open"))
-        .node("a", sees("a"))
-        .node("b", sees("b"))
-        .node("close", sees("close"))
-        .fork("open", &["a", "b"], "close")
-        .edge("close", END)
-        .build()?;
-    let runner = desk.runner(&graph);
-    let page = finished(runner.start(&desk.thread, line("in")).await)?;
-    let last = "close saw in open a saw in open b saw in open";
-    let expected = ["in", "open", "a saw in open", "b saw in open", last];
-    same(
-        "what was seen",
-        page.lines.clone(),
-        expected.map(str::to_owned).to_vec(),
-    )?;
-    let stored = runner.state(&desk.thread).await?;
-    same(
-        "the state by the log",
-        stored.map(|stored| (*stored).clone()),
-        Some(page),
-    )
+    let graph = |stage: &Stage| {
+        let graph =
+            stage.wire("open -> a b -> close; a: elsewhere; b: elsewhere; close: elsewhere");
+        let graph = graph?.node("a", sees("a")).node("b", sees("b"));
+        graph.node("close", sees("close")).build()
+    };
+    check(factory, graph, expected).await
 }
 
 /// A state of 100 KB that counts how often it was cloned and written.
@@ -264,83 +256,83 @@ pub(super) fn three(calls: &Calls) -> Result<Graph<Page>, Failure> {
 /// A router that fails leaves the step open: a retry runs routers again, never the nodes, both with
 /// one task in the step and with several.
 pub async fn k3_d1_a_failing_router_leaves_the_step_open(factory: &dyn LogFactory) -> Verdict {
-    for (several, panics) in [(false, false), (false, true), (true, false), (true, true)] {
-        let mut desk = Fixture::of(factory).await?;
-        let (calls, broken) = (Calls::default(), Switch::on());
-        let switch = broken.clone();
-        let mut graph = Graph::<Page>::starting_at("open")
-            .node("open", async |_: Context<Page>| ())
-            .says(&calls, &["a", "c"])
-            .branch("a", ["c", END], move |page| {
-                if switch.is_on() && panics {
-                    std::panic::panic_any("the router panics");
-                }
-                if switch.is_on() {
-                    Err("the router fails")
-                } else {
-                    Ok(if page.lines.is_empty() { END } else { "c" })
-                }
-            })
-            .edge("c", END)
-            .edge("open", "a");
-        if several {
-            graph = graph.says(&calls, &["b"]).edge("open", "b").edge("b", END);
-        }
-        let graph = graph.build()?;
-        fails(
-            desk.start(&graph).await,
-            RunErrorKind::Router { node: "a".into() },
-        )?;
-        let once = if several {
-            vec!["a#1", "b#1"]
+    let expected = expect![[r#"
+        > start
+        ! after 1 steps: the routing after node a failed: the router fails (Router; failed)
+        + open; ran a#1 open#1
+        [created, started -> open#1, stepped open#1 -> a#1 +open] [finished a#1 +a, run_failed] idle
+        > another process then retry
+        ! after 1 steps: the routing after node a failed: the router fails (Router; failed)
+        [resumed, run_failed] idle
+        > mend then retry
+        = + a | c; ran c#1
+        [resumed, closed -> c#1] [stepped c#1 +c, run_ended] idle
+        > fresh panics then start
+        ! after 1 steps: the routing after node a failed: panicked: the router panics (Router; failed)
+        + open; ran a#1 open#1
+        [created, started -> open#1, stepped open#1 -> a#1 +open] [finished a#1 +a, run_failed] idle
+        > mend then retry
+        = + a | c; ran c#1
+        [resumed, closed -> c#1] [stepped c#1 +c, run_ended] idle
+        > fresh several then in any order then start
+        ! after 1 steps: the routing after node a failed: the router fails (Router; failed)
+        + open; ran a#1 b#1 open#1
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b,
+         run_failed} idle
+        > another process then retry
+        ! after 1 steps: the routing after node a failed: the router fails (Router; failed)
+        {resumed, run_failed} idle
+        > mend then retry
+        = + a | b | c; ran c#1
+        {resumed, closed -> c#1, stepped c#1 +c, run_ended} idle
+        > fresh several panics then start
+        ! after 1 steps: the routing after node a failed: panicked: the router panics (Router; failed)
+        + open; ran a#1 b#1 open#1
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 +a, finished b#1 +b,
+         run_failed} idle
+        > mend then retry
+        = + a | b | c; ran c#1
+        {resumed, closed -> c#1, stepped c#1 +c, run_ended} idle
+    "#]];
+    let graph = |stage: &Stage| {
+        let (broken, panics) = (stage.broken.clone(), stage.program.ends_with("panics"));
+        let several = stage.program.starts_with("several");
+        let words = if several {
+            "open -> a! b; c"
         } else {
-            vec!["a#1"]
+            "open -> a!; c"
         };
-        same(
-            "the tasks of the first try",
-            calls.take(),
-            once.iter().map(|c| (*c).into()).collect(),
-        )?;
-        desk.another_process();
-        fails(
-            desk.runner(&graph).retry(&desk.thread).await,
-            RunErrorKind::Router { node: "a".into() },
-        )?;
-        broken.turn_off();
-        let page = finished(desk.runner(&graph).retry(&desk.thread).await)?;
-        calls.ran(&["c#1"])?;
-        let said = if several {
-            vec!["a", "b", "c"]
-        } else {
-            vec!["a", "c"]
+        let route = move |page: &Page| match broken.is_on() {
+            true if panics => std::panic::panic_any("the router panics"),
+            true => Err("the router fails"),
+            false => Ok(if page.lines.contains(&"a".to_owned()) {
+                "c"
+            } else {
+                END
+            }),
         };
-        same(
-            "what was said",
-            page.lines,
-            said.iter().map(|c| (*c).into()).collect(),
-        )?;
-    }
-    Ok(())
+        stage.wire(words)?.branch("a", ["c", END], route).build()
+    };
+    check(factory, graph, expected).await
 }
 
 /// All routers of a step see the same state, with all updates of the step.
 pub async fn k3_routers_run_on_the_folded_state(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let graph = Graph::<Page>::starting_at("open")
-        .node("open", async |_: Context<Page>| ())
-        .node("a", async |_: Context<Page>| Change::Count(1))
-        .node("b", async |_: Context<Page>| Change::Count(10))
-        .node("good", async |_: Context<Page>| line("good"))
-        .edge("open", "a")
-        .edge("open", "b")
-        .branch("a", ["good", END], |page| {
-            if page.count == 11 { "good" } else { END }
-        })
-        .branch("b", ["good", END], |page| {
-            if page.count == 11 { "good" } else { END }
-        })
-        .edge("good", END)
-        .build()?;
-    let page = finished(desk.start(&graph).await)?;
-    same("what both routers chose", page.lines, texts(&["good"]))
+    let expected = expect![[r#"
+        > in any order then start
+        = + open | good; count 11; ran good#1 open#1
+        {created, started -> open#1, stepped open#1 -> a#1 b#1 +open, finished a#1 {"count":1},
+         finished b#1 {"count":10}, closed -> good#1, stepped good#1 +good, run_ended} idle
+    "#]];
+    let graph = |stage: &Stage| {
+        let good = |page: &Page| if page.count == 11 { "good" } else { END };
+        let graph = stage.wire("open -> a! b!; good; a: elsewhere; b: elsewhere")?;
+        graph
+            .node("a", async |_: Context<Page>| Change::Count(1))
+            .node("b", async |_: Context<Page>| Change::Count(10))
+            .branch("a", ["good", END], good)
+            .branch("b", ["good", END], good)
+            .build()
+    };
+    check(factory, graph, expected).await
 }

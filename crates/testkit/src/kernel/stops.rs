@@ -1,271 +1,135 @@
 //! Scenarios of cancelled runs and of runs over their budget: K19.
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
+use expect_test::expect;
 use fugato_graph::{
-    AnswerError, Answers, BoxError, BudgetUnit, Context, END, Effect, Graph, NodePolicy, Outcome,
-    RunErrorKind, RunnerOptions, machine::Fact,
+    Answers, BoxError, BudgetUnit, Context, END, Effect, Graph, RunErrorKind, RunnerOptions,
 };
-use fugato_state::Question;
-use fugato_store::Status;
-use tokio::sync::Semaphore;
 
 use super::{
     AppendFault,
-    fixture::{Calls, Change, Fixture, Page, fails, kind, line, parked},
-    world::{Door, Killer, NamedNodesExt, WiringExt, texts},
+    fixture::{Fixture, Page, fails, kind, line, parked},
+    script::{check, check_with},
+    world::{Stage, alone},
 };
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
-
-/// A guard that notes its drop.
-struct DropNote(Calls, &'static str);
-
-impl Drop for DropNote {
-    fn drop(&mut self) {
-        self.0.note(self.1);
-    }
-}
-
-/// Builds a node that never ends, and notes its drop.
-fn hangs(
-    calls: &Calls,
-    entered: &Arc<Semaphore>,
-) -> impl Fn(Context<Page>) -> futures::future::BoxFuture<'static, Change> + Send + Sync + 'static + use<>
-{
-    let (calls, entered) = (calls.clone(), entered.clone());
-    move |_| {
-        let (note, entered) = (DropNote(calls.clone(), "dropped"), entered.clone());
-        Box::pin(async move {
-            let _note = note;
-            entered.add_permits(1);
-            std::future::pending::<()>().await;
-            line("never")
-        })
-    }
-}
-
-/// Waits until a node has started.
-async fn enters(entered: &Semaphore) -> Verdict {
-    let begun = entered.acquire().await;
-    begun
-        .map_err(|error| Failure::new(error.to_string()))?
-        .forget();
-    Ok(())
-}
-
-/// Waits until this many nodes were dropped: on other threads that takes a moment.
-async fn settles(calls: &Calls, dropped: usize) {
-    while calls.count() < dropped {
-        tokio::task::yield_now().await;
-    }
-}
-
-fn ada() -> RunErrorKind {
-    let (by, why) = ("Ada".to_owned(), "enough".to_owned());
-    RunErrorKind::Cancelled { by, why }
-}
-
-/// Returns the contents of the cancellation in the thread's log: dropped tasks, and effects in
-/// doubt.
-async fn cancelled(
-    desk: &Fixture,
-    graph: &Graph<Page>,
-) -> Result<(Vec<String>, Vec<String>), Failure> {
-    let history = desk.runner(graph).history(&desk.thread, 1, 1_000).await?;
-    let last = history.into_iter().next_back().map(|entry| entry.fact);
-    match last {
-        Some(Fact::Cancelled {
-            by,
-            why,
-            dropped,
-            in_doubt,
-        }) => {
-            same("by whom and why", (&*by, &*why), ("Ada", "enough"))?;
-            Ok((dropped, in_doubt))
-        }
-        other => Err(Failure::new(format!(
-            "the log should end in a cancellation, not {other:?}"
-        ))),
-    }
-}
+use crate::log::{LogFactory, Verdict, holds, same};
 
 /// Cancelling drops running tasks, keeps finished ones, and records the dropped tasks and the
 /// reason; another run can start.
 pub async fn k19_d24_cancelling_keeps_what_was_finished(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let (calls, entered) = (Calls::default(), Arc::new(Semaphore::new(0)));
-    let graph = Graph::<Page>::starting_at("open")
-        .says(&Calls::default(), &["open", "quick"])
-        .node("slow", hangs(&calls, &entered))
-        .node("asks", async |_: Context<Page>| {
-            Outcome::<Change>::ask(Question::new::<bool>("ok", "ok?"))
-        })
-        .way(&["open", "quick", END])
-        .way(&["open", "slow", END])
-        .way(&["open", "asks", END])
-        .build()?;
-    let runner = desk.runner(&graph);
-    let run = runner.start(&desk.thread, ());
-    enters(&entered).await?;
-    while !desk.log.shape().join(" ").contains("asked")
-        || !desk.log.shape().join(" ").contains("finished")
-    {
-        tokio::task::yield_now().await;
-    }
-    runner.cancel(&desk.thread, "Ada", "enough").await?;
-    fails(run.await, ada())?;
-    settles(&calls, 1).await;
-    let (dropped, in_doubt) = cancelled(&desk, &graph).await?;
-    same("what was dropped", dropped, texts(&["slow#1", "asks#1"]))?;
-    same("what is in doubt", in_doubt, vec![])?;
-    desk.stored(&graph, &["open", "quick"]).await?;
-    fails(
-        runner.resume(&desk.thread, Answers::only(true)?).await,
-        RunErrorKind::Answer(AnswerError::NothingAsked),
-    )?;
-    fails(runner.retry(&desk.thread).await, RunErrorKind::NothingToDo)?;
-    let again = runner.start(&desk.thread, line("again"));
-    enters(&entered).await?;
-    runner.cancel(&desk.thread, "Ada", "enough").await?;
-    fails(again.await, ada())
+    let expected = expect![[r#"
+        > in any order then begin start
+        > written 5 then noted 4 then cancel then noted 5 then end
+        ! after 1 steps: the run was cancelled by Ada: enough (Cancelled; idle)
+        + open | quick; ran asks#1 dropped open#1 quick#1 slow#1
+        {created, started -> open#1, stepped open#1 -> quick#1 slow#1 asks#1 +open, asked asks#1~1,
+         finished quick#1 +quick, cancelled by Ada dropped asks#1 slow#1 because enough} idle
+        > answer true
+        ! no question is open (Answer NothingAsked; idle)
+        > retry
+        ! nothing in the thread can go on (NothingToDo; idle)
+        > begin start again
+        > written 4 then noted 4 then cancel then noted 5 then end
+        ! after 1 steps: the run was cancelled by Ada: enough (Cancelled; idle)
+        + again | open | quick; ran asks#2 dropped open#2 quick#2 slow#2
+        {started -> open#2 +again, stepped open#2 -> quick#2 slow#2 asks#2 +open, asked asks#2~2,
+         finished quick#2 +quick, cancelled by Ada dropped asks#2 slow#2 because enough} idle
+    "#]];
+    check(
+        factory,
+        "open -> quick slow asks; slow: hang; asks: ask ok",
+        expected,
+    )
+    .await
 }
 
 /// Cancelling waits for an action of class `Once` until its timeout: its receipt is kept, or it is
 /// recorded as in doubt.
 pub async fn k19_cancelling_waits_for_an_action(factory: &dyn LogFactory) -> Verdict {
-    for ends in [true, false] {
-        let desk = Fixture::of(factory).await?;
-        let door = Door::default();
-        let waits = door.clone();
-        let graph = Graph::<Page>::starting_at("send")
-            .node("send", move |cx: Context<Page>| {
-                let waits = waits.clone();
-                async move {
-                    let act = move |_| async move {
-                        waits.pass().await;
-                        Ok::<_, BoxError>("sent".to_owned())
-                    };
-                    let time = if ends { 60_000 } else { 40 };
-                    let effect = Effect::once().timeout(Duration::from_millis(time));
-                    Ok::<_, BoxError>(line(cx.effect("mail", effect, &(), act).await?))
-                }
-            })
-            .edge("send", END)
-            .build()?;
-        let runner = desk.runner(&graph);
-        let run = tokio::spawn(runner.start(&desk.thread, ()).into_future());
-        door.reached().await;
-        runner.cancel(&desk.thread, "Ada", "enough").await?;
-        tokio::time::sleep(Duration::from_millis(20)).await;
-        holds(!run.is_finished(), || {
-            "the run ended before its action".into()
-        })?;
-        if ends {
-            door.open();
-        }
-        let ended = run.await.map_err(|error| Failure::new(error.to_string()))?;
-        fails(ended, ada())?;
-        let receipts = desk.log.shape().join(" ").matches("receipt").count();
-        same("receipts", receipts, usize::from(ends))?;
-        let (dropped, in_doubt) = cancelled(&desk, &graph).await?;
-        same("what was dropped", dropped, texts(&["send#1"]))?;
-        let doubts: &[&str] = if ends { &[] } else { &["send#1: mail"] };
-        same("what is in doubt", in_doubt, texts(doubts))?;
-    }
-    Ok(())
+    let expected = expect![[r#"
+        > begin start
+        > reached then cancel then running
+        = running
+        > open then end
+        ! the run was cancelled by Ada: enough (Cancelled; idle)
+        [created, started -> send#1, intended send#1 mail input=null] [receipt send#1 mail value="sent"]
+        [cancelled by Ada dropped send#1 because enough] idle
+        > fresh late then begin start
+        > reached then cancel then running
+        = running
+        > end
+        ! the run was cancelled by Ada: enough (Cancelled; idle)
+        [created, started -> send#1, intended send#1 mail input=null] [asked send#1~1] waiting
+        [cancelled by Ada dropped send#1 in_doubt=["send#1: mail"] because enough] idle
+    "#]];
+    let graph = |stage: &Stage| {
+        let door = stage.door.clone();
+        let time = if stage.is("late") { 300 } else { 60_000 };
+        let send = move |cx: Context<Page>| {
+            let door = door.clone();
+            async move {
+                let act = move |_| async move {
+                    door.pass().await;
+                    Ok::<_, BoxError>("sent".to_owned())
+                };
+                let effect = Effect::once().timeout(Duration::from_millis(time));
+                Ok::<_, BoxError>(line(cx.effect("mail", effect, &(), act).await?))
+            }
+        };
+        alone("send", send)
+    };
+    check(factory, graph, expected).await
 }
 
 /// Subgraphs of any depth stop with the run: their nodes are dropped, and named.
 pub async fn k19_cancelling_stops_subgraphs(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let (calls, entered) = (Calls::default(), Arc::new(Semaphore::new(0)));
-    let deepest = Graph::<Page>::starting_at("slow")
-        .node("slow", hangs(&calls, &entered))
-        .edge("slow", END)
-        .build()?;
-    let enter = |_: fugato_graph::SubgraphInput<'_, Page>| Ok::<_, BoxError>(Page::default());
-    let leave = |_: &Page, _: &Page| line("left");
-    let inner = Graph::<Page>::starting_at("inner")
-        .subgraph("inner", &deepest, enter, leave)
-        .edge("inner", END)
-        .build()?;
-    let graph = Graph::<Page>::starting_at("plan")
-        .says(&Calls::default(), &["plan"])
-        .subgraph("worker", &inner, enter, leave)
-        .scatter("plan", "worker", |_| 0..2)
-        .edge("worker", END)
-        .build()?;
-    let runner = desk.runner(&graph);
-    let run = runner.start(&desk.thread, ());
-    for _ in 0..2 {
-        enters(&entered).await?;
-    }
-    runner.cancel(&desk.thread, "Ada", "enough").await?;
-    fails(run.await, ada())?;
-    settles(&calls, 2).await;
-    let (mut dropped, _) = cancelled(&desk, &graph).await?;
-    dropped.sort();
-    let expected = [
-        "worker#1[0]",
-        "worker#1[0]/inner#1",
-        "worker#1[0]/inner#1/slow#1",
-        "worker#1[1]",
-        "worker#1[1]/inner#1",
-        "worker#1[1]/inner#1/slow#1",
-    ];
-    same("what was dropped", dropped, texts(&expected))?;
-    desk.stored(&graph, &["plan"]).await
+    let expected = expect![[r#"
+        > in any order then begin start
+        > noted 3 then cancel then noted 5 then end
+        ! after 1 steps: the run was cancelled by Ada: enough (Cancelled; idle)
+        + plan; ran dropped dropped plan#1 worker#1[0]/inner#1/slow#1 worker#1[1]/inner#1/slow#1
+        {created, started -> plan#1, stepped plan#1 -> worker#1[0,1] +plan,
+         entered@worker#1[0] -> inner#1 of 0, entered@worker#1[0]/inner#1 -> slow#1 of 0,
+         entered@worker#1[1] -> inner#1 of 1, entered@worker#1[1]/inner#1 -> slow#1 of 1,
+         cancelled by Ada dropped worker#1[0] worker#1[0]/inner#1 worker#1[0]/inner#1/slow#1 worker#1[1] worker#1[1]/inner#1 worker#1[1]/inner#1/slow#1 because enough} idle
+    "#]];
+    check(
+        factory,
+        "plan -> worker*2; worker/ inner; worker/inner/ slow; worker/inner/ slow: hang",
+        expected,
+    )
+    .await
 }
 
 /// A thread that waits for an answer, for a time, or for recovery after a crash is cancelled at
 /// once, by any process.
 pub async fn k19_what_waits_is_cancelled_at_once(factory: &dyn LogFactory) -> Verdict {
-    for how in ["parked", "sleeping", "crashed"] {
-        let mut desk = Fixture::of(factory).await?;
-        let killer = Killer::default();
-        let kills = killer.clone();
-        let policy = NodePolicy::default().attempts(2);
-        let graph = Graph::<Page>::starting_at("a")
-            .says(&Calls::default(), &["a"])
-            .node("b", move |_: Context<Page>| {
-                if how == "crashed" {
-                    kills.kill();
-                }
-                async move {
-                    match how {
-                        "parked" => Ok(Outcome::ask(Question::new::<bool>("ok", "ok?"))),
-                        "sleeping" => Err("boom"),
-                        _ => Ok(Outcome::done([line("b")])),
-                    }
-                }
-            })
-            .policy(
-                "b",
-                policy.backoff(Duration::from_secs(99), Duration::from_secs(99)),
-            )
-            .way(&["a", "b", END])
-            .build()?;
-        killer.aim(&desk);
-        let options = RunnerOptions::default().longest_sleep(Duration::ZERO);
-        let ended = desk
-            .runner_with(&graph, options)
-            .start(&desk.thread, ())
-            .await;
-        match how {
-            "parked" => drop(parked(ended)?),
-            "crashed" => drop(kind(ended)?),
-            _ => drop(ended?),
-        }
-        desk.another_process();
-        desk.runner(&graph)
-            .cancel(&desk.thread, "Ada", "enough")
-            .await?;
-        let (dropped, _) = cancelled(&desk, &graph).await?;
-        same(how, dropped, texts(&["b#1"]))?;
-        same(how, desk.page(&graph).await?.lines, texts(&["a"]))?;
-        let head = desk.log_of().head(&desk.thread).await?;
-        same(how, head.map(|head| head.status), Some(Status::Idle))?;
-    }
-    Ok(())
+    let expected = expect![[r#"
+        > start
+        ? b#1~1 ok: "ok?" boolean
+        + a; ran a#1 b#1
+        [created, started -> a#1, stepped a#1 -> b#1 +a] [asked b#1~1] waiting
+        > another process then cancel
+        [cancelled by Ada dropped b#1 because enough] idle
+        > fresh sleeping then start
+        = sleeps; + a; ran a#1 b#1
+        [created, started -> a#1, stepped a#1 -> b#1 +a] [failed b#1 (boom) again later] sleeping
+        > another process then cancel
+        [cancelled by Ada dropped b#1 because enough] idle
+        > fresh crashed then start
+        ! after 2 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        + a; ran a#1 b#1
+        [created, started -> a#1, stepped a#1 -> b#1 +a]
+        > another process then cancel
+        [cancelled by Ada dropped b#1 because enough] idle
+    "#]];
+    check_with(
+        factory,
+        RunnerOptions::default().longest_sleep(Duration::ZERO),
+        "a -> b; b: ask ok; @sleeping b: fail, tries 2 after 99000; @crashed b: die",
+        expected,
+    )
+    .await
 }
 
 /// Each budget has an error of its own. A run that has used one up fails before its next step. The

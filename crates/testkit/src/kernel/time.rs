@@ -1,18 +1,18 @@
 //! Scenarios of retries, timeouts and crash limits: K19, and the part of K4 about tasks that kill.
 use std::time::Duration;
 
+use expect_test::expect;
 use fugato_graph::{
-    BoxError, Context, Durability, END, EffectClass, Graph, NodePolicy, RunErrorKind, RunResult,
-    RunnerOptions, Worker,
+    Context, Durability, END, Graph, NodePolicy, RunErrorKind, RunResult, RunnerOptions, Worker,
 };
 use fugato_store::{LeaseOutcome, LeaseRequest, Status};
 use fugato_stream::EventKind;
 use futures::StreamExt as _;
 
 use super::{
-    AppendFault,
     fixture::{Calls, Fixture, Page, fails, finished, kind, line},
-    world::{Killer, MailNode, NamedNodesExt, WiringExt, texts},
+    script::{check, check_with},
+    world::{Stage, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
@@ -126,58 +126,72 @@ async fn claimable(desk: &Fixture) -> Result<usize, Failure> {
 
 /// If a process dies during a back-off, the next one waits for the rest of the time.
 pub async fn k19_a_crash_in_a_back_off_loses_no_try(factory: &dyn LogFactory) -> Verdict {
-    for cut in [AppendFault::DiesBefore, AppendFault::DiesAfter] {
-        let mut desk = Fixture::of(factory).await?;
-        let calls = Calls::default();
-        let policy = NodePolicy::default().attempts(2).backoff(ms(10), ms(10));
-        let first = flaky(&calls, 0, policy.clone())?;
-        finished(desk.start(&first).await)?;
-        calls.take();
-        let graph = flaky(&calls, 1, policy)?;
-        desk.log.cut(1, cut);
-        kind(desk.start(&graph).await)?;
-        desk.another_process();
-        let runner = desk.runner(&graph);
-        let ended = match cut {
-            // Nothing of the run was stored.
-            AppendFault::DiesBefore => runner.start(&desk.thread, ()).await,
-            _ => runner.recover(&desk.thread).await,
-        };
-        finished(ended)?;
-        let attempt = if cut == AppendFault::DiesBefore { 1 } else { 2 };
-        let tries = [
-            "flaky#2 attempt 1".to_owned(),
-            format!("flaky#2 attempt {attempt}"),
-        ];
-        same("the tries", calls.take(), tries.to_vec())?;
-    }
-    Ok(())
+    let expected = expect![[r#"
+        > start
+        = + flaky; ran flaky#1
+        [created, started -> flaky#1, stepped flaky#1 +flaky, run_ended] idle
+        > program fails then die before 1 then start
+        ! the log failed: cannot append thread "desk": the store failed (Store Other; idle)
+        ran flaky#2
+        > another process then start
+        = + flaky; ran flaky#2 flaky#2 try 2
+        [started -> flaky#2, failed flaky#2 (boom) again later] sleeping
+        [stepped flaky#2 try 2 +flaky, run_ended] idle
+        > fresh then start
+        = + flaky; ran flaky#1
+        [created, started -> flaky#1, stepped flaky#1 +flaky, run_ended] idle
+        > program fails then die after 1 then start
+        ! the log failed: cannot append thread "desk": the store failed (Store Other; sleeping)
+        ran flaky#2
+        [started -> flaky#2, failed flaky#2 (boom) again later] sleeping
+        > another process then recover
+        = + flaky; ran flaky#2 try 2
+        [resumed flaky#2 try 2] [stepped flaky#2 try 2 +flaky, run_ended] idle
+    "#]];
+    let graph = "flaky; flaky: tries 2 after 10; @fails flaky: fail on try 1, tries 2 after 10";
+    check(factory, graph, expected).await
 }
 
 /// An error that the policy does not retry fails at once; one that it retries fails after the last
 /// attempt.
 pub async fn k19_a_policy_says_what_is_tried_again(factory: &dyn LogFactory) -> Verdict {
-    let task = || "flaky#1".to_owned();
-    let hopeless = at_once(5).retry_if(|error| error.to_string() != "boom");
-    let hopeful = at_once(5).retry_if(|error| error.to_string() == "boom");
-    for (policy, tries) in [
-        (hopeless, 1),
-        (hopeful, 5),
-        (at_once(3), 3),
-        (at_once(0), 1),
-    ] {
-        let desk = Fixture::of(factory).await?;
-        let calls = Calls::default();
-        let graph = flaky(&calls, 100, policy)?;
-        fails(
-            desk.start(&graph).await,
-            RunErrorKind::Node { task: task() },
-        )?;
-        same("tries", calls.take().len(), tries)?;
-        kind(desk.runner(&graph).retry(&desk.thread).await)?;
-        same("tries of an operator's retry", calls.take().len(), tries)?;
-    }
-    Ok(())
+    let expected = expect![[r#"
+        > without appends then start
+        ! task flaky#1 failed: boom (Node; failed)
+        ran flaky#1
+        > retry
+        ! task flaky#1 failed: boom (Node; failed)
+        ran flaky#1
+        > program hopeful then start
+        ! task flaky#2 failed: boom (Node; failed)
+        ran flaky#2 flaky#2 try 2 flaky#2 try 3 flaky#2 try 4 flaky#2 try 5
+        > retry
+        ! task flaky#2 failed: boom (Node; failed)
+        ran flaky#2 flaky#2 try 2 flaky#2 try 3 flaky#2 try 4 flaky#2 try 5
+        > program three then start
+        ! task flaky#3 failed: boom (Node; failed)
+        ran flaky#3 flaky#3 try 2 flaky#3 try 3
+        > retry
+        ! task flaky#3 failed: boom (Node; failed)
+        ran flaky#3 flaky#3 try 2 flaky#3 try 3
+        > program none then start
+        ! task flaky#4 failed: boom (Node; failed)
+        ran flaky#4
+        > retry
+        ! task flaky#4 failed: boom (Node; failed)
+        ran flaky#4
+    "#]];
+    let graph = |stage: &Stage| {
+        let policy = match &*stage.program {
+            "" => at_once(5).retry_if(|error| error.to_string() != "boom"),
+            "hopeful" => at_once(5).retry_if(|error| error.to_string() == "boom"),
+            "three" => at_once(3),
+            _ => at_once(0),
+        };
+        let graph = stage.wire("flaky; flaky: fail")?;
+        graph.policy("flaky", policy).build()
+    };
+    check(factory, graph, expected).await
 }
 
 /// Every failure is an event with the time of the next try, if there is one; tries come after their
@@ -237,46 +251,25 @@ pub async fn k19_a_failure_is_told_and_its_retry_can_be_cancelled(
 
 /// Attempts that ended with their process do not count among a policy's attempts.
 pub async fn k19_crashes_are_counted_apart_from_tries(factory: &dyn LogFactory) -> Verdict {
-    let mut desk = Fixture::of(factory).await?;
-    let (calls, killer, world) = (Calls::default(), Killer::default(), Calls::default());
-    let (notes, kills, mails) = (
-        calls.clone(),
-        killer.clone(),
-        MailNode::of(&world, EffectClass::Idempotent),
-    );
-    let graph = Graph::<Page>::starting_at("flaky")
-        .node("flaky", move |cx: Context<Page>| {
-            let (notes, kills, mails) = (notes.clone(), kills.clone(), mails.clone());
-            async move {
-                mails.send(&cx, "barrier").await?;
-                notes.note("try");
-                match notes.count() {
-                    1 | 2 => kills.kill(),
-                    3 => return Err("boom".into()),
-                    _ => {}
-                }
-                Ok::<_, BoxError>(line(format!("attempt {}", cx.attempt())))
-            }
-        })
-        .policy("flaky", at_once(2))
-        .edge("flaky", END)
-        .build()?;
+    let expected = expect![[r#"
+        > start
+        ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ran flaky#1; did flaky#1/barrier
+        [created, started -> flaky#1]
+        > another process then recover
+        ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ran flaky#1 try 2; did flaky#1/barrier
+        [resumed flaky#1 try 2]
+        > another process then recover
+        = + sent try 4; ran flaky#1 try 3 flaky#1 try 4; did flaky#1/barrier
+        [resumed flaky#1 try 3]
+        [receipt flaky#1 barrier value="sent", failed flaky#1 try 3 (boom) again later] sleeping
+        [stepped flaky#1 try 4 +sent try 4, run_ended] idle
+    "#]];
+    let graph =
+        "flaky; flaky: idempotent barrier, die on try 1, die on try 2, fail on try 3, try, tries 2";
     let options = RunnerOptions::default().crash_limit(3);
-    for process in 0..3 {
-        killer.aim(&desk);
-        let runner = desk.runner_with(&graph, options.clone());
-        let ended = match process {
-            0 => runner.start(&desk.thread, ()).await,
-            _ => runner.recover(&desk.thread).await,
-        };
-        if process == 2 {
-            finished(ended)?.said(&["attempt 4"])?;
-        } else {
-            kind(ended)?;
-            desk.another_process();
-        }
-    }
-    Ok(())
+    check_with(factory, options, graph, expected).await
 }
 
 /// A task that kills its process reaches its limit in every durability mode, also if it dies in a
@@ -290,49 +283,30 @@ pub async fn k4_a_task_that_kills_meets_its_limit(factory: &dyn LogFactory) -> V
         },
         Durability::AtPause,
     ] {
-        for fails_first in [false, true] {
-            let mut desk = Fixture::of(factory).await?;
-            let (killer, calls) = (Killer::default(), Calls::default());
-            let (kills, tries) = (killer.clone(), calls.clone());
-            let graph = Graph::<Page>::starting_at("acts")
-                .node("acts", MailNode::of(&Calls::default(), EffectClass::Once))
-                .node("deadly", move |_: Context<Page>| {
-                    tries.note("try");
-                    let fails = fails_first && tries.count() == 1;
-                    if !fails {
-                        kills.kill();
-                    }
-                    async move {
-                        if fails {
-                            Err("boom")
-                        } else {
-                            Ok(line("never"))
-                        }
-                    }
-                })
-                .policy("deadly", at_once(9))
-                .way(&["acts", "deadly", END])
-                .build()?;
-            let options = RunnerOptions::default()
-                .durability(durability)
-                .crash_limit(3);
+        for dies in ["die", "fail on try 1, die"] {
+            let mut stage = Stage::of(Fixture::of(factory).await?, "");
+            let words = format!("acts -> deadly; acts: once mail; deadly: {dies}, tries 9");
+            let options = RunnerOptions::default();
+            let options = options.durability(durability).crash_limit(3);
             let mut last = None;
             for process in 0..9 {
-                killer.aim(&desk);
-                let runner = desk.runner_with(&graph, options.clone());
+                let runner = stage
+                    .desk
+                    .runner_with(&stage.wire(&words)?.build()?, options.clone());
                 let ended = match process {
-                    0 => runner.start(&desk.thread, ()).await,
-                    _ => runner.recover(&desk.thread).await,
+                    0 => runner.start(&stage.desk.thread, ()).await,
+                    _ => runner.recover(&stage.desk.thread).await,
                 };
                 last = Some(kind(ended)?);
                 if matches!(last, Some(RunErrorKind::CrashLimit { .. })) {
                     break;
                 }
-                desk.another_process();
+                stage.desk.another_process();
             }
-            let what = format!("{durability:?}, fails first: {fails_first}");
             let limit = matches!(last, Some(RunErrorKind::CrashLimit { .. }));
-            holds(limit, || format!("{what}: after 9 deaths {last:?}"))?;
+            holds(limit, || {
+                format!("{durability:?}, {dies}: after 9 deaths {last:?}")
+            })?;
         }
     }
     Ok(())
@@ -377,66 +351,32 @@ pub async fn k4_a_hand_over_is_no_crash(factory: &dyn LogFactory) -> Verdict {
 pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Verdict {
     let total = || NodePolicy::default().timeout(ms(30));
     let idle = || NodePolicy::default().idle_timeout(ms(30));
-    let task = || "slow#1".to_owned();
-    let after = ms(30);
-    let late = RunErrorKind::Timeout {
-        task: task(),
+    let twice = |policy: NodePolicy| policy.attempts(2).backoff(ms(0), ms(0));
+    let (task, after) = ("slow#1".to_owned(), ms(30));
+    let late = Some(RunErrorKind::Timeout {
+        task: task.clone(),
         after,
-    };
-    let silent = RunErrorKind::Idle {
-        task: task(),
-        after,
-    };
-    let cases = [
-        (total(), "hangs", Some(late.clone())),
-        (total(), "beats", Some(late)),
-        (idle(), "hangs", Some(silent)),
-        (idle(), "beats", None),
-        (
-            total().attempts(2).backoff(ms(0), ms(0)),
-            "hangs once",
-            None,
-        ),
-        (idle().attempts(2).backoff(ms(0), ms(0)), "hangs once", None),
-    ];
-    for (policy, how, expected) in cases {
+    });
+    let silent = Some(RunErrorKind::Idle { task, after });
+    for (policy, how, expected) in [
+        (total(), "hang", &late),
+        (total(), "beat", &late),
+        (idle(), "hang", &silent),
+        (idle(), "beat", &None),
+        (twice(total()), "hang on try 1", &None),
+        (twice(idle()), "hang on try 1", &None),
+    ] {
         // Alone in its step, and in parallel to another.
-        for beside in [false, true] {
-            let desk = Fixture::of(factory).await?;
-            let graph = Graph::<Page>::starting_at("open")
-                .node("open", async |_: Context<Page>| ())
-                .node("slow", move |cx: Context<Page>| async move {
-                    match how {
-                        "beats" => {
-                            for _ in 0..12 {
-                                cx.heartbeat();
-                                tokio::time::sleep(ms(5)).await;
-                            }
-                        }
-                        "hangs once" if cx.attempt() == 2 => {}
-                        _ => std::future::pending().await,
-                    }
-                    line("slow")
-                })
-                .says(&Calls::default(), &["other"])
-                .policy("slow", policy.clone())
-                .branch("open", ["slow", "other"], move |_| {
-                    if beside {
-                        vec!["slow", "other"]
-                    } else {
-                        vec!["slow"]
-                    }
-                })
-                .edge("slow", END)
-                .edge("other", END)
-                .build()?;
-            let what = format!("{policy:?}, {how}, beside another: {beside}");
-            let ended = desk.start(&graph).await;
-            if let Some(expected) = &expected {
+        for chain in ["open -> slow", "open -> slow other"] {
+            let stage = Stage::of(Fixture::of(factory).await?, "");
+            let graph = stage.wire(&format!("{chain}; slow: {how}"))?;
+            let graph = graph.policy("slow", policy.clone()).build()?;
+            let ended = stage.desk.start(&graph).await;
+            if let Some(expected) = expected {
                 fails(ended, expected.clone())?;
             } else {
                 let said = finished(ended)?.lines.contains(&"slow".to_owned());
-                same(&what, said, true)?;
+                same(&format!("{policy:?}, {how}, {chain}"), said, true)?;
             }
         }
     }
@@ -445,17 +385,17 @@ pub async fn k19_nodes_have_time_limits(factory: &dyn LogFactory) -> Verdict {
 
 /// A timeout bounds each attempt: a late task is retried with its full time.
 pub async fn k19_a_time_limit_is_in_the_log(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let graph = Graph::<Page>::starting_at("slow")
-        .node("slow", async |_: Context<Page>| {
-            std::future::pending::<()>().await;
-        })
-        .policy("slow", at_once(2).timeout(ms(10)))
-        .edge("slow", END)
-        .build()?;
-    kind(desk.start(&graph).await)?;
-    desk.appended(
-        "two tries",
-        &["created started failed", "failed run_failed"],
-    )
+    let expected = expect![[r#"
+        > start
+        ! task slow#1 took longer than 10ms: it took too long (Timeout; failed)
+        ran dropped dropped slow#1 slow#1 try 2
+        [created, started -> slow#1,
+         failed slow#1 (task slow#1 took longer than 10ms: it took too long) again later] sleeping
+        [failed slow#1 try 2 (task slow#1 took longer than 10ms: it took too long), run_failed] idle
+    "#]];
+    let graph = |stage: &Stage| {
+        let graph = stage.wire("slow; slow: hang")?;
+        graph.policy("slow", at_once(2).timeout(ms(10))).build()
+    };
+    check(factory, graph, expected).await
 }

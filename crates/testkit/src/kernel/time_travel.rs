@@ -1,103 +1,75 @@
 //! Scenarios of history, forks and amendments: K18.
-use fugato_graph::{
-    AnswerError, Answers, END, Graph, RunErrorKind, RunResult, Runner, StateEdit, ThreadStatus,
-    machine::Fact,
-};
-use fugato_store::StoreErrorKind;
+use std::fmt::Write;
+
+use expect_test::expect;
+use fugato_graph::{Answers, RunnerOptions, ThreadStatus};
 
 use super::{
-    AppendFault,
-    fixture::{
-        Calls, Change, FailingNode, Fixture, Page, Switch, fails, finished, kind, line, parked,
-        thread,
-    },
-    world::{Door, NamedNodesExt, WiringExt, texts},
+    fixture::{Fixture, finished, line, parked, thread},
+    script::{check, check_with, compare},
+    world::{Stage, texts},
 };
-use crate::log::{Failure, LogFactory, Verdict, holds, same};
+use crate::log::{LogFactory, Verdict, holds, same};
 
-/// Builds open, then a pause and two nodes of which one may fail, joined into last.
-fn desk_graph(calls: &Calls, broken: &Switch) -> Result<Graph<Page>, Failure> {
-    Ok(Graph::<Page>::starting_at("open")
-        .says(calls, &["open", "works", "last"])
-        .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
-        .node("flaky", FailingNode("flaky", calls.clone(), broken.clone()))
-        .fork("open", &["ask", "works", "flaky"], "last")
-        .edge("last", END)
-        .build()?)
-}
-
-fn ada(lines: &[&str]) -> StateEdit<Change> {
-    let updates = lines.iter().map(|text| line(*text));
-    StateEdit::new(updates.collect::<Vec<_>>(), "Ada", "by hand")
-}
-
-/// Checks that the state read from the first record on is that of the run.
-async fn replayed(runner: &Runner<Page>, desk: &Fixture, expected: &[&str]) -> Verdict {
-    let stored = runner.state(&desk.thread).await?;
-    let lines = stored.map(|page| page.lines.clone());
-    same("the state by the log", lines, Some(texts(expected)))
-}
+const DESK: &str = "open -> ask works flaky -> last; ask: pause; flaky: fail until mended";
 
 /// History returns each record with its position, time, run and scope; the state at each position
 /// is that of the last checkpoint.
 pub async fn k18_history_and_states_can_be_read(factory: &dyn LogFactory) -> Verdict {
-    let mut desk = Fixture::of(factory).await?;
-    let (calls, broken) = (Calls::default(), Switch::on());
-    broken.turn_off();
-    let graph = desk_graph(&calls, &broken)?;
-    parked(desk.runner(&graph).start(&desk.thread, line("in")).await)?;
-    desk.another_process();
-    finished(desk.resume(&graph, Answers::only(true)?).await)?;
+    let stage = Stage::of(Fixture::of(factory).await?, "");
+    stage.broken.turn_off();
+    let (desk, graph) = (&stage.desk, stage.wire(DESK)?.build()?);
     let runner = desk.runner(&graph);
+    parked(runner.start(&desk.thread, line("in")).await)?;
+    finished(runner.resume(&desk.thread, Answers::only(true)?).await)?;
     let history = runner.history(&desk.thread, 1, 100).await?;
     let positions: Vec<_> = history.iter().map(|entry| entry.seq).collect();
     same("positions", positions, (1..=desk.head().await?).collect())?;
     let ordered = history.is_sorted_by_key(|entry| entry.at);
     holds(ordered, || "times go backwards".into())?;
-    let mut counts = vec![];
+    let mut seen = String::new();
     for entry in &history {
-        let page = runner.state_at(&desk.thread, entry.seq).await?;
-        counts.push((entry.is_checkpoint(), page.lines.len()));
+        let lines = runner.state_at(&desk.thread, entry.seq).await?.lines.len();
+        let point = if entry.is_checkpoint() {
+            "checkpoint"
+        } else {
+            "between"
+        };
+        writeln!(seen, "{} {point}, {lines} lines", entry.seq).ok();
     }
-    // Created; started; open; then outcomes, until the step closes.
-    let between = counts.iter().skip(3).filter(|(checkpoint, _)| !checkpoint);
-    holds(
-        between.clone().count() == 5 && between.clone().all(|(_, n)| *n == 2),
-        || format!("states are {counts:?}"),
-    )?;
-    let checkpoints: Vec<_> = counts
-        .iter()
-        .filter(|(at, _)| *at)
-        .map(|(_, n)| *n)
-        .collect();
-    same("lines at checkpoints", checkpoints, vec![1, 2, 5, 6, 6])?;
     let page = runner.history(&desk.thread, 3, 2).await?;
-    same(
-        "a page",
-        page.iter().map(|entry| entry.seq).collect(),
-        vec![3, 4],
-    )?;
-    let past = runner
-        .state_at(&desk.thread, 99)
-        .await
-        .err()
-        .map(|error| error.kind);
-    same(
-        "past the head",
-        past,
-        Some(RunErrorKind::Store(StoreErrorKind::NotFound)),
+    let page: Vec<_> = page.iter().map(|entry| entry.seq).collect();
+    writeln!(seen, "two from 3 on: {page:?}").ok();
+    let past = runner.state_at(&desk.thread, 99).await.err();
+    writeln!(seen, "past the head: {:?}", past.map(|error| error.kind)).ok();
+    compare(
+        &expect![[r#"
+            1 between, 0 lines
+            2 checkpoint, 1 lines
+            3 checkpoint, 2 lines
+            4 between, 2 lines
+            5 between, 2 lines
+            6 between, 2 lines
+            7 between, 2 lines
+            8 between, 2 lines
+            9 checkpoint, 5 lines
+            10 checkpoint, 6 lines
+            11 checkpoint, 6 lines
+            two from 3 on: [3, 4]
+            past the head: Some(Store(NotFound))
+        "#]],
+        &seen,
     )
 }
 
 /// A fork starts at a checkpoint and nowhere else, runs separately, and asks its questions again.
 pub async fn k18_a_fork_begins_at_a_checkpoint(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
+    let stage = Stage::of(Fixture::of(factory).await?, "");
+    stage.broken.turn_off();
+    let (desk, graph) = (&stage.desk, stage.wire(DESK)?.build()?);
     if desk.opened.admin.is_none() {
         return Ok(());
     }
-    let (calls, broken) = (Calls::default(), Switch::on());
-    broken.turn_off();
-    let graph = desk_graph(&calls, &broken)?;
     let runner = desk.runner(&graph);
     parked(runner.start(&desk.thread, line("in")).await)?;
     finished(runner.resume(&desk.thread, Answers::only(true)?).await)?;
@@ -136,161 +108,136 @@ pub async fn k18_a_fork_begins_at_a_checkpoint(factory: &dyn LogFactory) -> Verd
 /// An operator can change the state while the thread is parked, failed, cancelled or ended. The
 /// change is a record like any other, with author and reason.
 pub async fn k18_an_operator_amends_what_rests(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let graph = Graph::<Page>::starting_at("ask")
-        .pause("ask", |_| "ok?", |_, ok: bool| line(ok.to_string()))
-        .edge("ask", END)
-        .build()?;
-    let runner = desk.runner(&graph);
-    fails(
-        runner.amend(&desk.thread, ada(&["x"])).await,
-        RunErrorKind::NothingToDo,
-    )?;
-    same("its head", desk.head().await?, 0)?;
-    let open = parked(runner.start(&desk.thread, ()).await)?;
-    let still = parked(runner.amend(&desk.thread, ada(&["one", "two"])).await)?;
-    same("the questions", still, open)?;
-    finished(runner.resume(&desk.thread, Answers::only(true)?).await)?;
-    runner.amend(&desk.thread, ada(&["three"])).await?;
-    parked(runner.start(&desk.thread, ()).await)?;
-    runner.cancel(&desk.thread, "Ada", "enough").await?;
-    runner.amend(&desk.thread, ada(&["four"])).await?;
-    replayed(&runner, &desk, &["one", "two", "true", "three", "four"]).await?;
-    let history = runner.history(&desk.thread, 1, 100).await?;
-    let amended = history.iter().filter_map(|entry| match &entry.fact {
-        Fact::Amended { by, why, task, .. } => Some((by.as_str(), why.as_str(), task.is_some())),
-        _ => None,
-    });
-    same(
-        "who and why",
-        amended.collect(),
-        vec![("Ada", "by hand", false); 3],
-    )?;
-    finished({
-        parked(runner.start(&desk.thread, ()).await)?;
-        runner.resume(&desk.thread, Answers::only(false)?).await
-    })?;
-    Ok(())
+    let expected = expect![[r#"
+        > amend x
+        ! nothing in the thread can go on (NothingToDo; new)
+        > start
+        ? ask#1~1 "ok?" boolean
+        [created, started -> ask#1, asked ask#1~1] waiting
+        > amend one | two
+        ? ask#1~1 "ok?" boolean
+        + one | two
+        [amended by Ada +one +two because by hand] waiting
+        > answer true
+        = + true
+        [answered ask#1~1=true, stepped ask#1 +true, run_ended] idle
+        > amend three
+        = + three
+        [amended by Ada +three because by hand] idle
+        > start
+        ? ask#2~2 "ok?" boolean
+        [started -> ask#2, asked ask#2~2] waiting
+        > cancel
+        [cancelled by Ada dropped ask#2 because enough] idle
+        > amend four
+        = amended; + four
+        [amended by Ada +four because by hand] idle
+        > start
+        ? ask#3~3 "ok?" boolean
+        [started -> ask#3, asked ask#3~3] waiting
+        > answer false
+        = + false
+        [answered ask#3~3=false, stepped ask#3 +false, run_ended] idle
+    "#]];
+    check(factory, "ask; ask: pause", expected).await
 }
 
 /// Nothing is amended while a run is under way, in this process or left behind by a crash.
 pub async fn k18_nothing_is_amended_in_a_run(factory: &dyn LogFactory) -> Verdict {
-    let mut desk = Fixture::of(factory).await?;
-    let door = Door::default();
-    let graph = Graph::<Page>::starting_at("a")
-        .says(&Calls::default(), &["a"])
-        .node("b", door.node("b"))
-        .way(&["a", "b", END])
-        .build()?;
-    let runner = desk.runner(&graph);
-    let run = runner.start(&desk.thread, ());
-    door.reached().await;
-    let refused = kind(runner.amend(&desk.thread, ada(&["x"])).await)?;
-    let busy = matches!(refused, RunErrorKind::Busy { .. });
-    holds(busy, || format!("got {refused:?}"))?;
-    desk.log.cut(1, AppendFault::DiesBefore);
-    door.open();
-    kind(run.await)?;
-    desk.another_process();
-    let runner = desk.runner(&graph);
-    fails(
-        runner.amend(&desk.thread, ada(&["x"])).await,
-        RunErrorKind::Unfinished,
-    )?;
-    door.open();
-    finished(runner.recover(&desk.thread).await)?;
-    replayed(&runner, &desk, &["a", "b"]).await
+    let expected = expect![[r#"
+        > begin start
+        > reached then amend x
+        ! the thread is run by the first, whose lease lasts until <time>: cannot lease thread "desk": the first holds its lease until <time> (Busy; unfinished)
+        > die before 1 then open then end
+        ! after 2 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        + a; ran a#1 b#1
+        [created, started -> a#1, stepped a#1 -> b#1 +a]
+        > another process then amend x
+        ! the last run of the thread is unfinished (Unfinished; unfinished)
+        > recover
+        = + b; ran b#1 try 2
+        [resumed b#1 try 2] [stepped b#1 try 2 +b, run_ended] idle
+    "#]];
+    check_with(
+        factory,
+        RunnerOptions::default().owner("the first"),
+        "a -> b; b: door on try 1",
+        expected,
+    )
+    .await
 }
 
 /// An operator can finish an open task: its updates are folded in its place, routes and joins are
 /// followed, and its question is no longer open.
 pub async fn k18_an_operator_finishes_an_open_task(factory: &dyn LogFactory) -> Verdict {
-    let mut desk = Fixture::of(factory).await?;
-    let (calls, broken) = (Calls::default(), Switch::on());
-    broken.turn_off();
-    let graph = desk_graph(&calls, &broken)?;
-    let runner = desk.runner(&graph);
-    parked(runner.start(&desk.thread, ()).await)?;
-    let head = desk.head().await?;
-    let task = "ask#2".to_owned();
-    fails(
-        runner
-            .amend(&desk.thread, ada(&[]).finishing("ask#2"))
-            .await,
-        RunErrorKind::NoSuchTask { task },
-    )?;
-    same("the head", desk.head().await?, head)?;
-    calls.take();
-    desk.another_process();
-    let runner = desk.runner(&graph);
-    let page = finished(
-        runner
-            .amend(&desk.thread, ada(&["by hand"]).finishing("ask#1"))
-            .await,
-    )?;
-    let said = ["open", "by hand", "works", "flaky", "last"];
-    page.said(&said)?;
-    calls.ran(&["last#1"])?;
-    replayed(&runner, &desk, &said).await?;
-    fails(
-        desk.answer(&runner, "ask#1~1", true).await,
-        RunErrorKind::Answer(AnswerError::NothingAsked),
-    )
+    let expected = expect![[r#"
+        > in any order then mend then start
+        ? ask#1~1 "ok?" boolean
+        + open; ran flaky#1 open#1 works#1
+        {created, started -> open#1, stepped open#1 -> ask#1 works#1 flaky#1 +open, asked ask#1~1,
+         finished flaky#1 +flaky, finished works#1 +works} waiting
+        > finish ask#2
+        ! the thread has no open task "ask#2" (NoSuchTask; waiting)
+        > another process then finish ask#1 by hand
+        = + by hand | works | flaky | last; ran last#1
+        {amended ask#1 by Ada +by hand because by hand,
+         closed last<ask last<works last<flaky joined last -> last#1, stepped last#1 +last, run_ended} idle
+        > answer ask#1~1=true
+        ! no question is open (Answer NothingAsked; idle)
+    "#]];
+    check(factory, DESK, expected).await
 }
 
 /// An operator can finish a task that has failed for good. If another task failed too, the run
 /// still reports it, and a retry runs only that one.
 pub async fn k18_an_operator_finishes_a_failed_task(factory: &dyn LogFactory) -> Verdict {
-    for first in ["one#1", "two#1"] {
-        let desk = Fixture::of(factory).await?;
-        let (calls, broken) = (Calls::default(), Switch::on());
-        let failing = |name| FailingNode(name, calls.clone(), broken.clone());
-        let graph = Graph::<Page>::starting_at("open")
-            .says(&Calls::default(), &["open", "last"])
-            .node("one", failing("one"))
-            .node("two", failing("two"))
-            .fork("open", &["one", "two"], "last")
-            .edge("last", END)
-            .build()?;
-        let runner = desk.runner(&graph);
-        kind(runner.start(&desk.thread, ()).await)?;
-        let failed = runner
-            .amend(&desk.thread, ada(&["by hand"]).finishing(first))
-            .await;
-        let other = if first == "one#1" { "two#1" } else { "one#1" };
-        let task = other.to_owned();
-        fails(failed, RunErrorKind::Node { task })?;
-        calls.take();
-        broken.turn_off();
-        let page = finished(runner.retry(&desk.thread).await)?;
-        calls.ran(&[other])?;
-        let said = match first {
-            "one#1" => ["open", "by hand", "two", "last"],
-            _ => ["open", "one", "by hand", "last"],
-        };
-        page.said(&said)?;
-        replayed(&runner, &desk, &said).await?;
-    }
-    Ok(())
+    let expected = expect![[r#"
+        > in any order then start
+        ! one of several tasks failed (Node; failed)
+        + open; ran one#1 open#1 two#1
+        {created, started -> open#1, stepped open#1 -> one#1 two#1 +open, failed one#1 (boom),
+         failed two#1 (boom), run_failed} idle
+        > finish one#1 by hand
+        ! after 1 steps: task two#1 failed: boom (Node; failed)
+        {resumed, amended one#1 by Ada +by hand because by hand, run_failed} idle
+        > mend then retry
+        = + by hand | two | last; ran last#1 two#1
+        {resumed two#1 try 1, finished two#1 +two, closed last<one last<two joined last -> last#1,
+         stepped last#1 +last, run_ended} idle
+        > fresh then start
+        ! one of several tasks failed (Node; failed)
+        + open; ran one#1 open#1 two#1
+        {created, started -> open#1, stepped open#1 -> one#1 two#1 +open, failed one#1 (boom),
+         failed two#1 (boom), run_failed} idle
+        > finish two#1 by hand
+        ! after 1 steps: task one#1 failed: boom (Node; failed)
+        {resumed, amended two#1 by Ada +by hand because by hand, run_failed} idle
+        > mend then retry
+        = + one | by hand | last; ran last#1 one#1
+        {resumed one#1 try 1, finished one#1 +one, closed last<one last<two joined last -> last#1,
+         stepped last#1 +last, run_ended} idle
+    "#]];
+    check(
+        factory,
+        "open -> one two -> last; one: fail until mended; two: fail until mended",
+        expected,
+    )
+    .await
 }
 
 /// The state of a failed run can be amended; the failed task still has to be retried.
 pub async fn k18_a_failed_run_stays_failed(factory: &dyn LogFactory) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let (calls, broken) = (Calls::default(), Switch::on());
-    let graph = Graph::<Page>::starting_at("flaky")
-        .node("flaky", FailingNode("flaky", calls.clone(), broken.clone()))
-        .edge("flaky", END)
-        .build()?;
-    let runner = desk.runner(&graph);
-    kind(runner.start(&desk.thread, ()).await)?;
-    let ended = runner.amend(&desk.thread, ada(&["noted"])).await;
-    let success = matches!(ended, Ok(RunResult::Finished { .. }));
-    holds(!success, || format!("a failed run ended as {ended:?}"))?;
-    let standing = runner.status(&desk.thread).await?;
-    let failed = matches!(standing, ThreadStatus::Failed { .. });
-    holds(failed, || format!("it stands at {standing:?}"))?;
-    broken.turn_off();
-    finished(runner.retry(&desk.thread).await)?.said(&["noted", "flaky"])?;
-    replayed(&runner, &desk, &["noted", "flaky"]).await
+    let expected = expect![[r#"
+        > start
+        ! task flaky#1 failed: boom (Node; failed)
+        ran flaky#1
+        [created, started -> flaky#1, failed flaky#1 (boom), run_failed] idle
+        > amend noted
+        = amended; + noted
+        [amended by Ada +noted because by hand] idle
+        > mend then retry
+        = + flaky; ran flaky#1
+        [resumed flaky#1 try 1] [stepped flaky#1 +flaky, run_ended] idle
+    "#]];
+    check(factory, "flaky; flaky: fail until mended", expected).await
 }

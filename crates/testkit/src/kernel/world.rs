@@ -1,5 +1,5 @@
 //! A simulated outside world for scenarios, and readings of a log.
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato_graph::{
@@ -12,10 +12,54 @@ use futures::future::BoxFuture;
 use tokio::sync::Notify;
 
 use super::{
-    AppendFault, RecordingLog,
-    fixture::{Calls, Change, Fixture, NamedNode, Page, line},
+    fixture::{Calls, Change, Fixture, NamedNode, Page, Switch, line},
+    script::Built,
 };
 use crate::log::{Failure, Verdict, same};
+
+/// What a script gives to its graphs: a log with one thread, the notes of nodes, a switch and a
+/// door. The nodes of one script share it, in all of its processes.
+pub(crate) struct Stage {
+    pub(crate) desk: Fixture,
+    /// The tasks that ran.
+    pub(crate) calls: Calls,
+    /// The external actions that were done.
+    pub(crate) world: Calls,
+    /// The switch of nodes that fail, which is on until the script mends it.
+    pub(crate) broken: Switch,
+    pub(crate) door: Door,
+    /// The name of the program that runs now.
+    pub(crate) program: String,
+}
+
+impl Stage {
+    pub(crate) fn of(desk: Fixture, program: &str) -> Self {
+        Self {
+            desk,
+            calls: Calls::default(),
+            world: Calls::default(),
+            broken: Switch::on(),
+            door: Door::default(),
+            program: program.to_owned(),
+        }
+    }
+
+    /// Builds nodes that say their names, and starts at the first.
+    pub(crate) fn says(&self, names: &[&'static str]) -> GraphBuilder<Page> {
+        let first = names.first().copied().unwrap_or_default();
+        Graph::starting_at(first).says(&self.calls, names)
+    }
+
+    /// Returns a node that sends a mail.
+    pub(crate) fn mails(&self, class: EffectClass) -> MailNode {
+        MailNode::of(&self.world, class)
+    }
+
+    /// Returns true if this program runs.
+    pub(crate) fn is(&self, program: &str) -> bool {
+        self.program == program
+    }
+}
 
 /// A node that sends a mail and returns the result. The world records the idempotency key.
 #[derive(Clone)]
@@ -63,12 +107,18 @@ impl Node<Page> for MailNode {
 }
 
 /// Builds a, then a node that acts, then b.
-pub(crate) fn between<M>(acts: impl IntoNode<Page, M>) -> Result<Graph<Page>, Failure> {
-    Ok(Graph::<Page>::starting_at("a")
-        .says(&Calls::default(), &["a", "b"])
-        .node("send", acts)
-        .way(&["a", "send", "b", END])
-        .build()?)
+pub(crate) fn between<M>(acts: impl IntoNode<Page, M>) -> Built {
+    let graph = Graph::<Page>::starting_at("a").says(&Calls::default(), &["a", "b"]);
+    let graph = graph.node("send", acts);
+    graph.way(&["a", "send", "b", END]).build()
+}
+
+/// Builds a graph of one node.
+pub(crate) fn alone<M>(name: &str, node: impl IntoNode<Page, M>) -> Built {
+    Graph::<Page>::starting_at(name)
+        .node(name, node)
+        .edge(name, END)
+        .build()
 }
 
 pub(crate) fn texts(texts: &[&str]) -> Vec<String> {
@@ -249,22 +299,5 @@ impl Door {
                 line(name)
             })
         }
-    }
-}
-
-/// Kills its process from inside a node: the later results of that node are never stored.
-#[derive(Clone, Default)]
-pub(crate) struct Killer(Arc<Mutex<Option<RecordingLog>>>);
-
-impl Killer {
-    /// Aims at the process that is about to run.
-    pub(crate) fn aim(&self, desk: &Fixture) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(desk.log.clone());
-    }
-
-    pub(crate) fn kill(&self) {
-        let log = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        log.iter()
-            .for_each(|log| log.cut(1, AppendFault::DiesBefore));
     }
 }

@@ -1,17 +1,17 @@
 //! Scenarios of a single writer, and of durability: K13 and K15.
-use fugato_graph::{Answers, Context, END, Graph, RunErrorKind};
+use expect_test::expect;
+use fugato_graph::{Context, END, Graph, RunErrorKind};
 use fugato_store::{LeaseRequest, Status, StoreErrorKind};
 
 use super::{
-    AppendFault,
-    fixture::{Calls, Fixture, Page, finished, kind, line, question},
-    world::{Door, NamedNodesExt, WiringExt, texts},
+    fixture::{Calls, Fixture, Page, finished, kind, line},
+    script::check,
+    world::{Door, NamedNodesExt, WiringExt, alone, texts},
 };
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 fn held(door: &Door) -> Result<Graph<Page>, Failure> {
-    let graph = Graph::<Page>::starting_at("a").node("a", door.node("a"));
-    Ok(graph.edge("a", END).build()?)
+    Ok(alone("a", door.node("a"))?)
 }
 
 /// Of two runs of one thread at the same time, one is refused and has changed nothing.
@@ -89,22 +89,21 @@ pub async fn k13_a_moved_head_is_a_conflict(factory: &dyn LogFactory) -> Verdict
 
 /// After a lost acknowledgement the append is repeated: no record is written twice.
 pub async fn k13_a_lost_answer_writes_nothing_twice(factory: &dyn LogFactory) -> Verdict {
-    let expected = texts(&["a", "b", "c"]);
-    for nth in 1..=3 {
-        let desk = Fixture::of(factory).await?;
-        let graph = chain(&Calls::default())?;
-        desk.log.cut(nth, AppendFault::LosesAnswer);
-        let page = finished(desk.start(&graph).await)?;
-        same("what was said", page.lines, expected.clone())?;
-        let stored = desk.runner(&graph).state(&desk.thread).await?;
-        same(
-            "what is stored",
-            stored.map(|page| page.lines.clone()),
-            Some(expected.clone()),
-        )?;
-        same("the head", desk.head().await?, 6)?;
-    }
-    Ok(())
+    let expected = expect![[r#"
+        > lose 1 then start
+        = + a | b | c; ran a#1 b#1 c#1
+        [created, started -> a#1, stepped a#1 -> b#1 +a] [stepped b#1 -> c#1 +b]
+        [stepped c#1 +c, run_ended] idle
+        > fresh then lose 2 then start
+        = + a | b | c; ran a#1 b#1 c#1
+        [created, started -> a#1, stepped a#1 -> b#1 +a] [stepped b#1 -> c#1 +b]
+        [stepped c#1 +c, run_ended] idle
+        > fresh then lose 3 then start
+        = + a | b | c; ran a#1 b#1 c#1
+        [created, started -> a#1, stepped a#1 -> b#1 +a] [stepped b#1 -> c#1 +b]
+        [stepped c#1 +c, run_ended] idle
+    "#]];
+    check(factory, "a -> b -> c", expected).await
 }
 
 fn chain(calls: &Calls) -> Result<Graph<Page>, Failure> {
@@ -158,50 +157,44 @@ pub async fn k15_a_step_is_durable_before_the_next(factory: &dyn LogFactory) -> 
 pub async fn k15_start_to_pause_and_answer_to_end_are_one_append_each(
     factory: &dyn LogFactory,
 ) -> Verdict {
-    let desk = Fixture::of(factory).await?;
-    let graph = Graph::<Page>::starting_at("draft")
-        .says(&Calls::default(), &["draft"])
-        .pause("confirm", |_| "sure?", |_, yes: bool| line(yes.to_string()))
-        .way(&["draft", "confirm", END])
-        .build()?;
-    question(desk.start(&graph).await)?;
-    same("appends to the pause", desk.log.commits().len(), 1)?;
-    finished(desk.resume(&graph, Answers::only(true)?).await)?;
-    same("appends to the end", desk.log.commits().len(), 2)
+    super::append_of_a_pause(factory).await
 }
 
 /// A failed write stops the run before the next node, the readers get an error, and the thread can
 /// go on when there is room again.
 pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> Verdict {
-    use futures::StreamExt;
-    for nth in 1..=3 {
-        let desk = Fixture::of(factory).await?;
-        let calls = Calls::default();
-        let graph = chain(&calls)?;
-        desk.log.cut(nth, AppendFault::Full);
-        let mut run = desk.runner(&graph).start(&desk.thread, line("in"));
-        let mut last = None;
-        while let Some(event) = run.next().await {
-            last = Some(event.kind);
-        }
-        let failed = kind(run.await)?;
-        same(
-            "the error",
-            failed,
-            RunErrorKind::Store(StoreErrorKind::Full),
-        )?;
-        let told = matches!(last, Some(fugato_stream::EventKind::RunFailed { .. }));
-        holds(told, || format!("the last event was {last:?}"))?;
-        same("tasks before the failed write", calls.take().len(), nth)?;
-        let page = if nth == 1 {
-            finished(desk.runner(&graph).start(&desk.thread, line("in")).await)?
-        } else {
-            finished(desk.recover(&graph).await)?
-        };
-        let expected = texts(&["in", "a", "b", "c"]);
-        same("what was said in the end", page.lines, expected)?;
-    }
-    Ok(())
+    let expected = expect![[r#"
+        > full 1 then live start in
+        - failed
+        ! after 1 steps: the log failed: cannot append thread "desk": no space is left (Store Full; new)
+        ran a#1
+        > start in
+        = + in | a | b | c; ran a#1 b#1 c#1
+        [created, started -> a#1 +in, stepped a#1 -> b#1 +a] [stepped b#1 -> c#1 +b]
+        [stepped c#1 +c, run_ended] idle
+        > fresh then full 2 then live start in
+        2 started, resumed false
+        3 a#1 try 1 done
+        - failed
+        ! after 2 steps: the log failed: cannot append thread "desk": no space is left (Store Full; unfinished)
+        + in | a; ran a#1 b#1
+        [created, started -> a#1 +in, stepped a#1 -> b#1 +a]
+        > recover
+        = + b | c; ran b#1 try 2 c#1
+        [resumed b#1 try 2] [stepped b#1 try 2 -> c#1 +b] [stepped c#1 +c, run_ended] idle
+        > fresh then full 3 then live start in
+        2 started, resumed false
+        3 a#1 try 1 done
+        4 b#1 try 1 done
+        - failed
+        ! after 3 steps: the log failed: cannot append thread "desk": no space is left (Store Full; unfinished)
+        + in | a | b; ran a#1 b#1 c#1
+        [created, started -> a#1 +in, stepped a#1 -> b#1 +a] [stepped b#1 -> c#1 +b]
+        > recover
+        = + c; ran c#1 try 2
+        [resumed c#1 try 2] [stepped c#1 try 2 +c, run_ended] idle
+    "#]];
+    check(factory, "a -> b -> c", expected).await
 }
 
 /// A thread at rest has no lease, so that any process can take it at once.
