@@ -8,11 +8,11 @@ use fugato::{
     agent::{Assistant, React, ReactReply, ReactUpdate, react::StopReason},
     axum::{Agent as _, Caller, TimelineItem, UserMessage},
     llm::{ChatDelta, ChatModel, FinishReason, ModelError, ModelErrorKind},
-    state::{Message, ToolCall},
+    state::{Message, Role, ToolCall},
     stream::EventKind,
 };
 use fugato_testkit::{
-    Scripted, ScriptedReply, assert_contains,
+    Scripted, ScriptedReply, assert_contains, assert_starts_with,
     session::{Session, Turn},
 };
 use react::{BuiltIn, ReactAgent, agent::graph, tools::ToolEnvironment};
@@ -119,32 +119,22 @@ async fn rct_t2_a_model_works_in_two_rounds_and_a_person_agrees_to_the_write() {
     let written = desk.read("files/list.md");
     assert_eq!(written.as_deref(), Some("51 bags of tea"));
     assert_contains(&desk.read("memory/MEMORY.md").unwrap(), "- I drink tea.");
-    // The results come in the order of the calls, and the note is found in the same run.
-    expect![[r#"
-        > Remember that I drink tea. Then write how many bags 17 boxes of 3 are.
-          remembered {"note":"I drink tea. Then write how many bags 17 boxes of 3 are."}
-          model_call {"attempts":[{"failure":null,"model":"scripted"}],"stage":"agent"}
-          tool calculate: expression=17 * 3
-          tool time: zone=UTC
-          tool recall: query=tea
-          tool calculate ok: 17 * 3 = 51
-          tool time ok: Sunday 2026-11-22, 09:30 (UTC)
-          tool recall ok: I drink tea. Then write how many bags 17 boxes…
-          model_call {"attempts":[{"failure":null,"model":"scripted"}],"stage":"agent"}
-        ? [<code 1>] write_file
-          makes a new file "list.md"
-          path: list.md
-          text: 51 bags of tea
-          (The tool says of itself: Writes a text file, in the place of what is there.)
-          yes / no
-        < true
-          tool write_file: path=list.md, text=51 bags of tea → ok: list.md is written: 14 bytes
-          model_call {"attempts":[{"failure":null,"model":"scripted"}],"stage":"agent"}
-          final {"final_reply":"Done: list.md is written: 14 bytes\n\nIt is in list.md.","metadata":{"llm_calls":3,"…
-        = Done: list.md is written: 14 bytes
-  
-          It is in list.md.
-    "#]].assert_eq(&desk.transcript());
+    let report = "Done: list.md is written: 14 bytes\n\nIt is in list.md.";
+    assert_eq!(reply.final_reply, report);
+    // The results came in the order of the calls, and the note was found in the same run.
+    let history = desk.state().await.conversation.history;
+    let results = history.iter().filter(|message| message.role == Role::Tool);
+    let results: Vec<_> = results.map(|message| &*message.content).collect();
+    let expected = [
+        "17 * 3 = 51",
+        "Sunday 2026-11-22, 09:30 (UTC)",
+        "I drink tea",
+        "list.md is written: 14 bytes",
+    ];
+    assert_eq!(results.len(), expected.len());
+    for (result, expected) in results.iter().zip(expected) {
+        assert_starts_with(result, expected);
+    }
     assert_eq!(model.requests().len(), 3);
 }
 
