@@ -125,6 +125,8 @@ impl EffectAttempt<'_> {
             return Err(self.failed(NotExecuted::because(why).into()));
         }
         let mut act = Some(act);
+        // The reason of a doubt, for the person who is asked.
+        let mut problem = None;
         let mut permit = self.begin().await;
         loop {
             permit = match permit {
@@ -149,7 +151,9 @@ impl EffectAttempt<'_> {
                         EffectClass::Once => {
                             let within = self.within(not_after);
                             let act = move || act(idempotency_key);
-                            self.act_once(within, ticket, act).await?
+                            let (permit, failure) = self.act_once(within, ticket, act).await?;
+                            problem = failure;
+                            permit
                         }
                         _ => return self.act_again(act(idempotency_key)).await,
                     }
@@ -163,23 +167,25 @@ impl EffectAttempt<'_> {
                     Err(error) => self.ask_person(Some(crate::driver::explain(&error))).await,
                 },
                 StartDecision::Changed { recorded } => return Err(self.changed(recorded)),
-                StartDecision::Doubt { wait } => match self.look(wait, reconcile.take()).await {
-                    Reconciliation::Happened(value) => {
-                        let written = self.write(&value)?;
-                        self.end(EffectEnd::Happened(written)).await;
-                        return Ok(value);
-                    }
-                    Reconciliation::DidNotHappen => {
-                        let why = "looking after it showed so".to_owned();
-                        self.end(EffectEnd::DidNotHappen(why)).await;
-                        if act.is_none() {
-                            let why = "looking after it showed that it did not happen";
-                            return Err(self.failed(NotExecuted::because(why).into()));
+                StartDecision::Doubt { wait } => {
+                    match self.look(wait, reconcile.take(), &mut problem).await {
+                        Reconciliation::Happened(value) => {
+                            let written = self.write(&value)?;
+                            self.end(EffectEnd::Happened(written)).await;
+                            return Ok(value);
                         }
-                        self.begin().await
+                        Reconciliation::DidNotHappen => {
+                            let why = "looking after it showed so".to_owned();
+                            self.end(EffectEnd::DidNotHappen(why)).await;
+                            if act.is_none() {
+                                let why = "looking after it showed that it did not happen";
+                                return Err(self.failed(NotExecuted::because(why).into()));
+                            }
+                            self.begin().await
+                        }
+                        Reconciliation::Unknown => self.ask_person(problem.take()).await,
                     }
-                    Reconciliation::Unknown => self.ask_person(None).await,
-                },
+                }
             }
         }
     }
@@ -195,12 +201,13 @@ impl EffectAttempt<'_> {
     }
 
     /// Performs a once-only action in a task of its own: dropping the node does not break it off.
+    /// Returns its error, too, if that leaves it in doubt.
     async fn act_once<T, Fut>(
         &self,
         within: Duration,
         ticket: Option<StartGuard>,
         act: impl FnOnce() -> Fut + Send + 'static,
-    ) -> Result<StartDecision, EffectError>
+    ) -> Result<(StartDecision, Option<String>), EffectError>
     where
         T: Serialize + Send + 'static,
         Fut: Future<Output = Result<T, BoxError>> + Send,
@@ -245,30 +252,35 @@ impl EffectAttempt<'_> {
             (Some(error), StartDecision::Noted) => Err(self.failed(error)),
             (Some(error), permit) => {
                 tracing::warn!(effect = self.key, %error, "effect in doubt");
-                Ok(permit)
+                Ok((permit, Some(crate::driver::explain(&*error))))
             }
-            (None, permit) => Ok(permit),
+            (None, permit) => Ok((permit, None)),
         }
     }
 
     /// Reconciles an action in doubt, when it is certainly over.
-    async fn look<T>(&self, wait: Duration, reconcile: Option<Reconcile<T>>) -> Reconciliation<T> {
+    async fn look<T>(
+        &self,
+        wait: Duration,
+        reconcile: Option<Reconcile<T>>,
+        problem: &mut Option<String>,
+    ) -> Reconciliation<T> {
         tokio::time::sleep(wait).await;
         let Some(reconcile) = reconcile else {
             return Reconciliation::Unknown;
         };
-        match AssertUnwindSafe(reconcile()).catch_unwind().await {
-            Ok(Ok(found)) => found,
-            Ok(Err(error)) => {
-                tracing::warn!(effect = self.key, %error, "effect could not be reconciled");
-                Reconciliation::Unknown
-            }
-            Err(panic) => {
-                let error = panic_text(&*panic);
-                tracing::warn!(effect = self.key, error, "effect could not be reconciled");
-                Reconciliation::Unknown
-            }
-        }
+        let error = match AssertUnwindSafe(reconcile()).catch_unwind().await {
+            Ok(Ok(found)) => return found,
+            Ok(Err(error)) => crate::driver::explain(&*error),
+            Err(panic) => panic_text(&*panic),
+        };
+        tracing::warn!(effect = self.key, error, "effect could not be reconciled");
+        let looked = format!("looking after it failed: {error}");
+        *problem = Some(match problem.take() {
+            Some(before) => format!("{before}; {looked}"),
+            None => looked,
+        });
+        Reconciliation::Unknown
     }
 
     /// Returns the time limit of the action: shorter than set if storing its intent took long.

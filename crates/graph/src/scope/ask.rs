@@ -169,7 +169,10 @@ impl<S: State> Scope<S> {
         };
         let input: Option<Value> = serde_json::from_str(input.get()).ok();
         let asked = doubt_key(known);
+        let why = problem.map_or_else(String::new, |problem| format!(" ({problem})"));
         let prompt = json!({
+            "title": format!("Did {:?} happen?", known.key),
+            "summary": format!("It was begun, and its end is not known{why}. Look, and say whether it happened."),
             "in_doubt": known.key,
             "task": self.name(position),
             "input": input,

@@ -30,7 +30,7 @@ pub async fn k10_d21_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -
         + a; ran a#1 send#1; did send#1/mail
         [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input="to all"]
         > another process then recover
-        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","task":"send#1"} Doubt
+        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","summary":"It was begun, and its end is not known. Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
         ran send#1 try 2
         [resumed send#1 try 2] [asked try 2 send#1~1] waiting
         > answer {"happened":"told"}
@@ -41,7 +41,7 @@ pub async fn k10_d21_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -
         ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
         + a; ran a#1 send#1; did send#1/mail
         [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input="to all"]
-        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","task":"send#1"} Doubt
+        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","summary":"It was begun, and its end is not known. Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
         ran send#1 try 2
         [resumed send#1 try 2] [asked try 2 send#1~1] waiting
         > answer "did_not_happen"
@@ -62,11 +62,11 @@ pub async fn k10_an_answer_of_another_type_is_asked_anew(factory: &dyn LogFactor
         ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
         + a; ran a#1 send#1; did send#1/mail
         [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input="to all"]
-        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","task":"send#1"} Doubt
+        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","summary":"It was begun, and its end is not known. Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
         ran send#1 try 2
         [resumed send#1 try 2] [asked try 2 send#1~1] waiting
         > answer {"happened":7}
-        ? send#1~2 in doubt: mail #1: {"in_doubt":"mail","input":"to all","problem":"the input or result of the effect \"mail\" cannot be written or read as JSON: invalid type: integer `7`, expected a string at line 1 column 1","task":"send#1"} Doubt
+        ? send#1~2 in doubt: mail #1: {"in_doubt":"mail","input":"to all","problem":"the input or result of the effect \"mail\" cannot be written or read as JSON: invalid type: integer `7`, expected a string at line 1 column 1","summary":"It was begun, and its end is not known (the input or result of the effect \"mail\" cannot be written or read as JSON: invalid type: integer `7`, expected a string at line 1 column 1). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
         ran send#1 try 2
         [answered send#1~1={"happened":7}] [asked try 2 send#1~2] waiting
         > answer {"happened":"told"}
@@ -113,7 +113,7 @@ pub async fn k10_reconcile_is_asked_first(factory: &dyn LogFactory) -> Verdict {
         ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
         + a; did send#1/mail
         > another process then recover
-        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","task":"send#1"} Doubt
+        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","summary":"It was begun, and its end is not known. Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
         ran reconcile
         > answer {"happened":"told"}
         = + told | b
@@ -121,7 +121,7 @@ pub async fn k10_reconcile_is_asked_first(factory: &dyn LogFactory) -> Verdict {
         ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
         + a; did send#1/mail
         > another process then recover
-        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","task":"send#1"} Doubt
+        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","problem":"looking after it failed: no connection","summary":"It was begun, and its end is not known (looking after it failed: no connection). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
         ran reconcile
         > answer {"happened":"told"}
         = + told | b
@@ -129,7 +129,7 @@ pub async fn k10_reconcile_is_asked_first(factory: &dyn LogFactory) -> Verdict {
         ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
         + a; did send#1/mail
         > another process then recover
-        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","task":"send#1"} Doubt
+        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","problem":"looking after it failed: panicked: reconcile panics","summary":"It was begun, and its end is not known (looking after it failed: panicked: reconcile panics). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
         ran reconcile
         > answer {"happened":"told"}
         = + told | b
@@ -192,7 +192,7 @@ pub async fn k10_the_same_doubt_again_is_asked_anew(factory: &dyn LogFactory) ->
         + a; ran a#1 send#1; did send#1/mail
         [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input="to all"]
         > another process then recover
-        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","task":"send#1"} Doubt
+        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","summary":"It was begun, and its end is not known. Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
         ran send#1 try 2
         [resumed send#1 try 2] [asked try 2 send#1~1] waiting
         > die before 3 then answer "did_not_happen"
@@ -201,7 +201,7 @@ pub async fn k10_the_same_doubt_again_is_asked_anew(factory: &dyn LogFactory) ->
         [answered send#1~1="did_not_happen"]
         [undone send#1 mail because a person said so, intended send#1 mail input="to all"]
         > another process then recover
-        ? send#1~2 in doubt: mail #2: {"in_doubt":"mail","input":"to all","task":"send#1"} Doubt
+        ? send#1~2 in doubt: mail #2: {"in_doubt":"mail","input":"to all","summary":"It was begun, and its end is not known. Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
         ran send#1 try 3
         [resumed send#1 try 3] [asked try 3 send#1~2] waiting
         > answer send#1~1="did_not_happen"
@@ -291,7 +291,7 @@ pub async fn k10_no_node_can_lose_a_doubt(factory: &dyn LogFactory) -> Verdict {
     };
     let expected = expect![[r#"
         > without appends then start
-        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","task":"send#1"} Doubt
+        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","problem":"the connection was lost","summary":"It was begun, and its end is not known (the connection was lost). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
         + a; did act
         > answer {"happened":"told"}
         = + done | b
@@ -305,7 +305,7 @@ pub async fn k10_no_node_can_lose_a_doubt(factory: &dyn LogFactory) -> Verdict {
     for how in [Careless::Selects, Careless::TimesOut, Careless::Spawns] {
         let expected = expect![[r#"
             > without appends then start
-            ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","problem":"the task went on without waiting for its result","task":"send#1"} Doubt
+            ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","problem":"the task went on without waiting for its result","summary":"It was begun, and its end is not known (the task went on without waiting for its result). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
             + a; did act
             > answer {"happened":"told"}
             = + done | b
@@ -314,7 +314,7 @@ pub async fn k10_no_node_can_lose_a_doubt(factory: &dyn LogFactory) -> Verdict {
     }
     let expected = expect![[r#"
         > without appends then start
-        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","task":"send#1"} Doubt
+        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","problem":"the connection was lost","summary":"It was begun, and its end is not known (the connection was lost). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
         + a; did act
         > answer {"happened":"told"}
         ? send#1~2 ok: "ok?" boolean
@@ -395,7 +395,7 @@ pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> Verdic
     for how in ["late", "panics", "fails"] {
         let asked = expect![[r#"
             > start
-            ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","task":"send#1"} Doubt
+            ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","problem":"deadline has elapsed","summary":"It was begun, and its end is not known (deadline has elapsed). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
             + a; did act
             [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input=null]
             [asked send#1~1] waiting
@@ -420,7 +420,7 @@ pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> Verdic
 pub async fn k10_no_task_can_lose_a_doubt_of_the_thread(factory: &dyn LogFactory) -> Verdict {
     let expected = expect![[r#"
         > without appends then start
-        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","problem":"the task went on without waiting for its result","task":"send#1"} Doubt
+        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","problem":"the task went on without waiting for its result","summary":"It was begun, and its end is not known (the task went on without waiting for its result). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
         + a; did act
         > answer {"happened":"told"}
         = + done | b
@@ -455,12 +455,12 @@ pub async fn k10_no_task_can_lose_a_doubt_of_the_thread(factory: &dyn LogFactory
 pub async fn k10_a_settled_doubt_needs_no_further_call(factory: &dyn LogFactory) -> Verdict {
     let expected = expect![[r#"
         > without appends then start
-        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","task":"send#1"} Doubt
+        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","problem":"the connection was lost","summary":"It was begun, and its end is not known (the connection was lost). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
         + a; did act
         > answer {"happened":"told"}
         = + done | b
         > fresh then start
-        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","task":"send#1"} Doubt
+        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","problem":"the connection was lost","summary":"It was begun, and its end is not known (the connection was lost). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
         + a; did act
         > answer "did_not_happen"
         = + done | b
@@ -490,7 +490,7 @@ pub async fn k10_an_operator_settles_a_doubt_of_the_thread(factory: &dyn LogFact
         ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
         + a; ran a#1 send#1; did /mail
         [created, started -> a#1, stepped a#1 -> send#1 +a] [intended mail input="to all"]
-        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","task":"send#1"} Doubt
+        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","summary":"It was begun, and its end is not known. Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
         ran send#1 try 2
         [resumed send#1 try 2] [asked try 2 send#1~1] waiting
         > another process then finish send#1 by hand
