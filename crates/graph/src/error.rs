@@ -391,18 +391,14 @@ impl Error for RunError {
 
 impl From<StoreError> for RunError {
     fn from(error: StoreError) -> Self {
-        let kind = match &error.kind {
-            StoreErrorKind::Busy { owner, until } => RunErrorKind::Busy {
-                owner: owner.clone(),
-                until: *until,
-            },
+        match error.kind {
             // Their words say it all.
+            StoreErrorKind::Busy { owner, until } => Self::new(RunErrorKind::Busy { owner, until }),
             StoreErrorKind::Invalid(_) | StoreErrorKind::NotFound => {
-                return Self::new(RunErrorKind::Store(error.kind));
+                Self::new(RunErrorKind::Store(error.kind))
             }
-            other => RunErrorKind::Store(other.clone()),
-        };
-        Self::new(kind).because(error)
+            _ => Self::new(RunErrorKind::Store(error.kind.clone())).because(error),
+        }
     }
 }
 

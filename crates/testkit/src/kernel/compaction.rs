@@ -119,7 +119,7 @@ pub async fn k17_compaction_keeps_forks(factory: &dyn LogFactory) -> Verdict {
         = at 4
         > fork 4 late
         > fork 3 no
-        ! the log failed: cannot read thread "desk": records up to 4 were compacted away (Store Compacted; idle)
+        ! the log failed (Store Compacted; idle)
         > thread early then recover
         = + in | a | send | b; ran b#1 send#1 try 2
         [resumed send#1 try 2] [stepped send#1 try 2 -> b#1 +send] [stepped b#1 +b, run_ended] idle

@@ -26,7 +26,7 @@ const MAIL: &str = "a -> send -> b; send: once mail";
 pub async fn k10_d21_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -> Verdict {
     let expected = expect![[r#"
         > die before 3 then start
-        ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 1 steps: the log failed (Store Other; unfinished)
         + a; ran a#1 send#1; did send#1/mail
         [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input="to all"]
         > another process then recover
@@ -38,7 +38,7 @@ pub async fn k10_d21_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -
         [answered send#1~1={"happened":"told"}] [receipt send#1 mail value="told"]
         [stepped send#1 try 2 -> b#1 +told] [stepped b#1 +b, run_ended] idle
         > fresh then die before 3 then start then another process then recover
-        ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 1 steps: the log failed (Store Other; unfinished)
         + a; ran a#1 send#1; did send#1/mail
         [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input="to all"]
         ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","summary":"It was begun, and its end is not known. Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
@@ -59,7 +59,7 @@ pub async fn k10_d21_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -
 pub async fn k10_an_answer_of_another_type_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
     let expected = expect![[r#"
         > die before 3 then start then another process then recover
-        ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 1 steps: the log failed (Store Other; unfinished)
         + a; ran a#1 send#1; did send#1/mail
         [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input="to all"]
         ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","summary":"It was begun, and its end is not known. Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
@@ -100,17 +100,17 @@ pub async fn k10_reconcile_is_asked_first(factory: &dyn LogFactory) -> Verdict {
     let expected = expect![[r#"
         > without appends
         > fresh happened then die before 3 then start
-        ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 1 steps: the log failed (Store Other; unfinished)
         + a; did send#1/mail
         > another process then recover
         = + found | b; ran reconcile
         > fresh did not then die before 3 then start
-        ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 1 steps: the log failed (Store Other; unfinished)
         + a; did send#1/mail
         > another process then recover
         = + sent 1 | b; ran reconcile; did send#1/mail
         > fresh unknown then die before 3 then start
-        ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 1 steps: the log failed (Store Other; unfinished)
         + a; did send#1/mail
         > another process then recover
         ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","summary":"It was begun, and its end is not known. Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
@@ -118,7 +118,7 @@ pub async fn k10_reconcile_is_asked_first(factory: &dyn LogFactory) -> Verdict {
         > answer {"happened":"told"}
         = + told | b
         > fresh fails then die before 3 then start
-        ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 1 steps: the log failed (Store Other; unfinished)
         + a; did send#1/mail
         > another process then recover
         ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","problem":"looking after it failed: no connection","summary":"It was begun, and its end is not known (looking after it failed: no connection). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
@@ -126,7 +126,7 @@ pub async fn k10_reconcile_is_asked_first(factory: &dyn LogFactory) -> Verdict {
         > answer {"happened":"told"}
         = + told | b
         > fresh panics then die before 3 then start
-        ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 1 steps: the log failed (Store Other; unfinished)
         + a; did send#1/mail
         > another process then recover
         ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","problem":"looking after it failed: panicked: reconcile panics","summary":"It was begun, and its end is not known (looking after it failed: panicked: reconcile panics). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
@@ -188,7 +188,7 @@ pub async fn k10_the_same_doubt_again_is_asked_anew(factory: &dyn LogFactory) ->
     // before the receipt: the answer is stored, then the new intent, and the receipt is not.
     let expected = expect![[r#"
         > die before 3 then start
-        ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 1 steps: the log failed (Store Other; unfinished)
         + a; ran a#1 send#1; did send#1/mail
         [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input="to all"]
         > another process then recover
@@ -196,7 +196,7 @@ pub async fn k10_the_same_doubt_again_is_asked_anew(factory: &dyn LogFactory) ->
         ran send#1 try 2
         [resumed send#1 try 2] [asked try 2 send#1~1] waiting
         > die before 3 then answer "did_not_happen"
-        ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 1 steps: the log failed (Store Other; unfinished)
         ran send#1 try 2; did send#1/mail
         [answered send#1~1="did_not_happen"]
         [undone send#1 mail because a person said so, intended send#1 mail input="to all"]
@@ -392,18 +392,51 @@ pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> Verdic
             }
         })
     };
-    for how in ["late", "panics", "fails"] {
-        let asked = expect![[r#"
-            > start
-            ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","problem":"deadline has elapsed","summary":"It was begun, and its end is not known (deadline has elapsed). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
-            + a; did act
-            [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input=null]
-            [asked send#1~1] waiting
-            > answer {"happened":"told"}
-            = + told | b
-            [answered send#1~1={"happened":"told"}] [receipt send#1 mail value="told"]
-            [stepped send#1 -> b#1 +told] [stepped b#1 +b, run_ended] idle
-        "#]];
+    let asked = [
+        (
+            "late",
+            expect![[r#"
+                > start
+                ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","problem":"deadline has elapsed","summary":"It was begun, and its end is not known (deadline has elapsed). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
+                + a; did act
+                [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input=null]
+                [asked send#1~1] waiting
+                > answer {"happened":"told"}
+                = + told | b
+                [answered send#1~1={"happened":"told"}] [receipt send#1 mail value="told"]
+                [stepped send#1 -> b#1 +told] [stepped b#1 +b, run_ended] idle
+            "#]],
+        ),
+        (
+            "panics",
+            expect![[r#"
+                > start
+                ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","problem":"panicked: the action panics","summary":"It was begun, and its end is not known (panicked: the action panics). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
+                + a; did act
+                [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input=null]
+                [asked send#1~1] waiting
+                > answer {"happened":"told"}
+                = + told | b
+                [answered send#1~1={"happened":"told"}] [receipt send#1 mail value="told"]
+                [stepped send#1 -> b#1 +told] [stepped b#1 +b, run_ended] idle
+            "#]],
+        ),
+        (
+            "fails",
+            expect![[r#"
+                > start
+                ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","problem":"the connection was lost","summary":"It was begun, and its end is not known (the connection was lost). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
+                + a; did act
+                [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input=null]
+                [asked send#1~1] waiting
+                > answer {"happened":"told"}
+                = + told | b
+                [answered send#1~1={"happened":"told"}] [receipt send#1 mail value="told"]
+                [stepped send#1 -> b#1 +told] [stepped b#1 +b, run_ended] idle
+            "#]],
+        ),
+    ];
+    for (how, asked) in asked {
         check(factory, |stage: &Stage| acts(stage, how, false), asked).await?;
         let reconciled = expect![[r#"
             > start
@@ -487,7 +520,7 @@ pub async fn k10_a_settled_doubt_needs_no_further_call(factory: &dyn LogFactory)
 pub async fn k10_an_operator_settles_a_doubt_of_the_thread(factory: &dyn LogFactory) -> Verdict {
     let expected = expect![[r#"
         > die before 3 then start then another process then recover
-        ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 1 steps: the log failed (Store Other; unfinished)
         + a; ran a#1 send#1; did /mail
         [created, started -> a#1, stepped a#1 -> send#1 +a] [intended mail input="to all"]
         ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","summary":"It was begun, and its end is not known. Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt

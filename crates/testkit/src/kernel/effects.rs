@@ -28,7 +28,7 @@ const KEPT: [EffectClass; 3] = [
 pub async fn k10_pure_writes_nothing(factory: &dyn LogFactory) -> Verdict {
     let expected = expect![[r#"
         > die before 2 then start
-        ! after 2 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 2 steps: the log failed (Store Other; unfinished)
         + a; ran a#1 send#1; did unkeyed
         [created, started -> a#1, stepped a#1 -> send#1 +a]
         > another process then recover
@@ -147,7 +147,7 @@ pub async fn k10_a_receipt_is_replayed_after_a_crash(factory: &dyn LogFactory) -
     for class in ["idempotent", "keyed"] {
         let expected = expect![[r#"
             > die before 3 then start
-            ! after 2 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+            ! after 2 steps: the log failed (Store Other; unfinished)
             + a; ran a#1 send#1; did send#1/first send#1/second
             [created, started -> a#1, stepped a#1 -> send#1 +a] [receipt send#1 first value="sent"]
             > another process then recover
@@ -160,7 +160,7 @@ pub async fn k10_a_receipt_is_replayed_after_a_crash(factory: &dyn LogFactory) -
     }
     let expected = expect![[r#"
         > die before 6 then start
-        ! after 2 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 2 steps: the log failed (Store Other; unfinished)
         + a; ran a#1 send#1; did send#1/first send#1/second
         [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 first input="to all"]
         [receipt send#1 first value="sent"] [intended send#1 second input="to all"]
@@ -333,7 +333,7 @@ pub async fn k11_d12_another_input_is_an_error(factory: &dyn LogFactory) -> Verd
     for class in [EffectClass::Idempotent, EffectClass::Keyed] {
         let expected = expect![[r#"
             > die before 4 then start
-            ! after 2 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+            ! after 2 steps: the log failed (Store Other; unfinished)
             + a; did send#1/mail
             [created, started -> a#1, stepped a#1 -> send#1 +a]
             [receipt send#1 mail value="sent 1", intended send#1 on input=null] [receipt send#1 on value="on"]
@@ -345,7 +345,7 @@ pub async fn k11_d12_another_input_is_an_error(factory: &dyn LogFactory) -> Verd
     }
     let expected = expect![[r#"
         > die before 6 then start
-        ! after 2 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 2 steps: the log failed (Store Other; unfinished)
         + a; did send#1/mail
         [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input="to all"]
         [receipt send#1 mail value="sent 1"] [intended send#1 on input=null] [receipt send#1 on value="on"]

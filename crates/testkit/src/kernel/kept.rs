@@ -89,7 +89,7 @@ pub async fn k4_a_question_keeps_finished_siblings(factory: &dyn LogFactory) -> 
 pub async fn k4_a_crash_keeps_finished_siblings(factory: &dyn LogFactory) -> Verdict {
     let expected = expect![[r#"
         > in any order then begin start then written 5 then die before 1 then open then end
-        ! after 1 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 1 steps: the log failed (Store Other; unfinished)
         + open; ran a#1 b#1 c#1 open#1
         {created, started -> open#1, stepped open#1 -> a#1 b#1 c#1 +open, failed c#1 (boom), finished b#1 +b}
         > another process then recover
@@ -111,15 +111,15 @@ pub async fn k4_the_crash_limit_has_its_own_error(factory: &dyn LogFactory) -> V
     // The step of a is stored, and the process dies in b, before the outcome of b is stored.
     let expected = expect![[r#"
         > die before 2 then start
-        ! after 2 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 2 steps: the log failed (Store Other; unfinished)
         + a; ran a#1 b#1
         [created, started -> a#1, stepped a#1 -> b#1 +a]
         > another process then die before 2 then recover
-        ! after 2 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 2 steps: the log failed (Store Other; unfinished)
         ran b#1 try 2
         [resumed b#1 try 2]
         > another process then die before 2 then recover
-        ! after 2 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 2 steps: the log failed (Store Other; unfinished)
         ran b#1 try 3
         [resumed b#1 try 3]
         > another process then recover

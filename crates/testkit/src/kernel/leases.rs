@@ -37,15 +37,15 @@ pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> Verdi
     let expected = expect![[r#"
         > begin start
         > reached then start x
-        ! the thread is run by the first, whose lease lasts until <time>: cannot lease thread "desk": the first holds its lease until <time> (Busy; unfinished)
+        ! the thread is run by the first, whose lease lasts until <time> (Busy; unfinished)
         > answer true
-        ! the thread is run by the first, whose lease lasts until <time>: cannot lease thread "desk": the first holds its lease until <time> (Busy; unfinished)
+        ! the thread is run by the first, whose lease lasts until <time> (Busy; unfinished)
         > recover
-        ! the thread is run by the first, whose lease lasts until <time>: cannot lease thread "desk": the first holds its lease until <time> (Busy; unfinished)
+        ! the thread is run by the first, whose lease lasts until <time> (Busy; unfinished)
         > retry
-        ! the thread is run by the first, whose lease lasts until <time>: cannot lease thread "desk": the first holds its lease until <time> (Busy; unfinished)
+        ! the thread is run by the first, whose lease lasts until <time> (Busy; unfinished)
         > amend x
-        ! the thread is run by the first, whose lease lasts until <time>: cannot lease thread "desk": the first holds its lease until <time> (Busy; unfinished)
+        ! the thread is run by the first, whose lease lasts until <time> (Busy; unfinished)
         > open then end
         = + a | held; ran a#1 held#1
         [created, started -> a#1, stepped a#1 -> held#1 +a] [stepped held#1 +held, run_ended] idle

@@ -462,7 +462,7 @@ pub async fn k21_effects_inside_belong_to_their_task(factory: &dyn LogFactory) -
     // The step of in, the intent and the receipt are stored; the append of the step inside dies.
     let chained = expect![[r#"
         > die before 4 then start
-        ! after 2 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 2 steps: the log failed (Store Other; unfinished)
         + in; ran in#1 sub#1/acts#1; did sub#1/acts#1/mail
         [created, started -> in#1, stepped in#1 -> sub#1 +in, entered@sub#1 -> acts#1 of in]
         [intended@sub#1 acts#1 mail input="to all"] [receipt@sub#1 acts#1 mail value="sent"]

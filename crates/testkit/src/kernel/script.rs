@@ -22,8 +22,8 @@ use std::{
 
 use expect_test::Expect;
 use fugato_graph::{
-    Answers, BuildError, Graph, InDoubt, Run, RunError, RunResult, Runner, RunnerOptions,
-    StateEdit, ThreadStatus,
+    Answers, BuildError, Graph, InDoubt, Run, RunError, RunErrorKind, RunResult, Runner,
+    RunnerOptions, StateEdit, ThreadStatus,
 };
 use fugato_state::{Interrupt, ThreadId};
 use fugato_store::{Commit, ThreadAdmin};
@@ -444,7 +444,12 @@ impl<G: Program> Script<G> {
     async fn fails(&mut self, error: &RunError) -> Verdict {
         let status = self.reader()?.status(&self.stage.desk.thread).await;
         let standing = status.as_ref().map_or("unreadable", standing);
-        let (text, name) = (whole(error), self.stage.desk.thread.as_str());
+        let name = self.stage.desk.thread.as_str();
+        // Each store has words of its own for what it was doing.
+        let text = match &error.kind {
+            RunErrorKind::Store(_) => error.to_string(),
+            _ => whole(error),
+        };
         let text = text.replace(&format!("thread {name:?}, after "), "after ");
         let text = text.replace("after 0 steps: ", "");
         let commits = self.stage.desk.log.commits();

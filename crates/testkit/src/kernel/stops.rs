@@ -117,7 +117,7 @@ pub async fn k19_what_waits_is_cancelled_at_once(factory: &dyn LogFactory) -> Ve
         > another process then cancel
         [cancelled by Ada dropped b#1 because enough] idle
         > fresh crashed then start
-        ! after 2 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 2 steps: the log failed (Store Other; unfinished)
         + a; ran a#1 b#1
         [created, started -> a#1, stepped a#1 -> b#1 +a]
         > another process then cancel

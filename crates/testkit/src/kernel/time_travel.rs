@@ -147,9 +147,9 @@ pub async fn k18_nothing_is_amended_in_a_run(factory: &dyn LogFactory) -> Verdic
     let expected = expect![[r#"
         > begin start
         > reached then amend x
-        ! the thread is run by the first, whose lease lasts until <time>: cannot lease thread "desk": the first holds its lease until <time> (Busy; unfinished)
+        ! the thread is run by the first, whose lease lasts until <time> (Busy; unfinished)
         > die before 1 then open then end
-        ! after 2 steps: the log failed: cannot append thread "desk": the store failed (Store Other; unfinished)
+        ! after 2 steps: the log failed (Store Other; unfinished)
         + a; ran a#1 b#1
         [created, started -> a#1, stepped a#1 -> b#1 +a]
         > another process then amend x

@@ -166,7 +166,7 @@ pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> Verdi
     let expected = expect![[r#"
         > full 1 then live start in
         - failed
-        ! after 1 steps: the log failed: cannot append thread "desk": no space is left (Store Full; new)
+        ! after 1 steps: the log failed (Store Full; new)
         ran a#1
         > start in
         = + in | a | b | c; ran a#1 b#1 c#1
@@ -176,7 +176,7 @@ pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> Verdi
         2 started, resumed false
         3 a#1 try 1 done
         - failed
-        ! after 2 steps: the log failed: cannot append thread "desk": no space is left (Store Full; unfinished)
+        ! after 2 steps: the log failed (Store Full; unfinished)
         + in | a; ran a#1 b#1
         [created, started -> a#1 +in, stepped a#1 -> b#1 +a]
         > recover
@@ -187,7 +187,7 @@ pub async fn k15_a_failed_write_stops_the_run(factory: &dyn LogFactory) -> Verdi
         3 a#1 try 1 done
         4 b#1 try 1 done
         - failed
-        ! after 3 steps: the log failed: cannot append thread "desk": no space is left (Store Full; unfinished)
+        ! after 3 steps: the log failed (Store Full; unfinished)
         + in | a | b; ran a#1 b#1 c#1
         [created, started -> a#1 +in, stepped a#1 -> b#1 +a] [stepped b#1 -> c#1 +b]
         > recover
