@@ -35,4 +35,4 @@ pub use service::{IntoService, WithRoutes};
 pub use session::ChatSession;
 pub use store::without_password;
 pub use tables::{Tables, TablesError};
-pub use terminal::Terminal;
+pub use terminal::{Terminal, notice};

@@ -43,6 +43,17 @@ const DIM: &str = "\u{1b}[2m";
 const BOLD: &str = "\u{1b}[1m";
 const PLAIN: &str = "\u{1b}[0m";
 
+/// Writes a line about something that a program goes on without, with its causes, to standard error.
+pub fn notice(about: &str, cause: &dyn Error) {
+    let mut text = format!("{about}: {cause}");
+    let mut cause = cause.source();
+    while let Some(error) = cause {
+        text = format!("{text}: {error}");
+        cause = error.source();
+    }
+    let _ = writeln!(stderr(), "note: {}", EscapedText::block(&text));
+}
+
 impl Terminal {
     pub(crate) fn new(lang: Lang, tools: Arc<ToolWords>, whole: String) -> Self {
         Self {

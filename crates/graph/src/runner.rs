@@ -320,10 +320,12 @@ impl<S: State> Runner<S> {
         lease: Option<Lease>,
     ) -> Run<S> {
         let hub = Arc::new(Hub::default());
-        // A repeated request gets the events of the run that it began.
-        let running = request.is_keyed().then(|| self.shop.hub(thread)).flatten();
-        let heard = running.unwrap_or_else(|| hub.clone());
-        let events = Events::live(heard.subscribe(), Some(self.shop.source(thread)));
+        let events = Events::live(hub.subscribe(), Some(self.shop.source(thread)));
+        // A repeated request gets the events of the run that it began. A new one may find a run that
+        // has told its end and not left yet: it gets what that one still says, and then its own.
+        if let Some(running) = request.is_keyed().then(|| self.shop.hub(thread)).flatten() {
+            running.relay(&hub);
+        }
         let (shop, thread) = (self.shop.clone(), thread.clone());
         // All log lines within the span carry the thread.
         let span = tracing::info_span!(target: "fugato.graph", "run", fugato.thread = %thread);

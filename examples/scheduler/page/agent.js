@@ -30,7 +30,15 @@ function mount(root, desk) {
   let [thread, state, week, target] = [null, null, 1, null];
 
   // What the conversation knows; before it has looked at the calendar, the calendar itself.
-  async function look() {
+  // Of several that look at once the last one draws: an answer that comes late is an old one.
+  let looking;
+  function look() {
+    const own = read(() => own);
+    looking = own;
+    return own;
+  }
+
+  async function read(self) {
     const of = thread;
     const read = of ? await desk.get(`threads/${encodeURIComponent(of)}/state`).catch(() => null) : null;
     let found = read?.state ?? null;
@@ -38,6 +46,7 @@ function mount(root, desk) {
       const { schedule } = await desk.get('calendar').catch(() => ({ schedule: null }));
       found = { ...found, schedule, original: schedule };
     }
+    if (looking !== self()) return looking;
     if (of !== thread) return;
     state = found;
     draw();

@@ -1,7 +1,9 @@
 //! The plugins of a folder, in a program that is built with them.
 use std::collections::BTreeSet;
 
-use fugato::tool::RegistryBuilder;
+#[cfg(not(feature = "plugins"))]
+use fugato::cli::CliError;
+use fugato::{cli::notice, tool::RegistryBuilder};
 
 use crate::{
     agent::{AgentState, Update},
@@ -13,10 +15,14 @@ type Builder = RegistryBuilder<AgentState, Update>;
 #[cfg(feature = "plugins")]
 pub use fugato::mcp::plugin::{LoadedPlugins, PluginSettings};
 
-/// Loads the plugins of a folder that it grants what they want.
+/// Loads the plugins of a folder that it grants what they want, and says which do not run.
 #[cfg(feature = "plugins")]
 pub async fn load(desk: &Workspace) -> LoadedPlugins {
-    desk.plugins().load().await
+    let loaded = desk.plugins().load().await;
+    for (name, why) in &loaded.refused {
+        notice(&format!("the plugin {name} does not run"), why);
+    }
+    loaded
 }
 
 /// Adds their tools, and returns the names of those that need a person's agreement.
@@ -34,14 +40,14 @@ pub type PluginSettings = serde_json::Map<String, serde_json::Value>;
 #[derive(Debug, Default, Clone, Copy)]
 pub struct LoadedPlugins(());
 
-/// Loads nothing, and says so if the folder grants something to a plugin.
+/// Loads nothing, and says so of each plugin to which the folder grants something.
 #[cfg(not(feature = "plugins"))]
 pub fn load(desk: &Workspace) -> std::future::Ready<LoadedPlugins> {
-    if !desk.settings.plugins.is_empty() {
-        tracing::warn!(
-            "the plugins of this folder do not run: they need a program that is built with \
-             `--features plugins`"
-        );
+    let granted = desk.settings.plugins.get("granted");
+    let granted = granted.and_then(serde_json::Value::as_object);
+    for name in granted.into_iter().flat_map(serde_json::Map::keys) {
+        let lacks = CliError::new("it needs a program that is built with `--features plugins`");
+        notice(&format!("the plugin {name} does not run"), &lacks);
     }
     std::future::ready(LoadedPlugins::default())
 }

@@ -203,8 +203,15 @@ impl ConversationReport {
             self.seen.iter().all(|event| rest.any(|it| it == event))
         };
         if !same {
+            let missing = all.iter().filter(|event| !self.seen.contains(event));
+            let missing: Vec<_> = missing
+                .map(|event| format!("{} {}", event["seq"], event["kind"]))
+                .collect();
             let (seen, all) = (self.seen.len(), all.len());
-            let what = format!("{name}: {seen} durable events were read, and {all} are stored");
+            let what = format!(
+                "{name}: {seen} durable events were read, and {all} are stored; missing are {}",
+                missing.join(", ")
+            );
             self.problems.push(what);
         }
     }

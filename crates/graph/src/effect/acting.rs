@@ -229,7 +229,7 @@ impl EffectAttempt<'_> {
             let done = match tokio::time::timeout_at(until, act.catch_unwind()).await {
                 Ok(Ok(done)) => done,
                 Ok(Err(panic)) => Err(panic_text(&*panic).into()),
-                Err(late) => Err(late.into()),
+                Err(_) => Err("it did not end within its time limit".into()),
             };
             let (end, failure) = judge(done);
             let ending = EndCall {

@@ -3,5 +3,6 @@
 mod golden;
 mod late_actions;
 mod lease;
+mod repeats;
 mod stack;
 mod trace;

@@ -397,7 +397,7 @@ pub async fn k10_what_ends_badly_is_in_doubt(factory: &dyn LogFactory) -> Verdic
             "late",
             expect![[r#"
                 > start
-                ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","problem":"deadline has elapsed","summary":"It was begun, and its end is not known (deadline has elapsed). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
+                ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","problem":"it did not end within its time limit","summary":"It was begun, and its end is not known (it did not end within its time limit). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
                 + a; did act
                 [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input=null]
                 [asked send#1~1] waiting
