@@ -17,7 +17,7 @@ use super::{
 };
 use crate::log::{Failure, Verdict, same};
 
-/// What a script gives to its graphs: a log with one thread, the notes of nodes, a switch and a
+/// The equipment of a script's graphs: a log with one thread, the notes of nodes, a switch and a
 /// door. The nodes of one script share it, in all of its processes.
 pub(crate) struct Stage {
     pub(crate) desk: Fixture,
