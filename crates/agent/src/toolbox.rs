@@ -20,8 +20,8 @@ use fugato_state::{Question, State, ToolCall, ToolSchema};
 use fugato_stream::EventKind;
 use fugato_tool::{
     Access, AdmittedCall, AnsweredCall, CatalogueDetail, ConfirmCard, GateChain, GatePolicy,
-    GatedCall, Registry, Round, ToolContext, ToolFailure, ToolResult, UnknownOutcome, Verdict,
-    Visibility,
+    GatedCall, Refusal, Registry, Round, ToolContext, ToolFailure, ToolResult, UnknownOutcome,
+    Verdict, Visibility,
 };
 use serde_json::Value;
 
@@ -50,10 +50,12 @@ pub struct Toolbox<S: State> {
     visible: Option<Arc<VisibleTools<S>>>,
     key: Option<Arc<Key<S>>>,
     confirm: Option<Arc<Confirm<S>>>,
+    preview: Option<Arc<Preview<S>>>,
     live: bool,
 }
 
 type Confirm<S> = dyn Fn(&S, &ToolCall) -> bool + Send + Sync;
+type Preview<S> = dyn Fn(&S, &ToolCall) -> Option<String> + Send + Sync;
 type VisibleTools<S> = dyn Fn(&S) -> Visibility + Send + Sync;
 type Key<S> = dyn Fn(&S, &ToolCall) -> String + Send + Sync;
 
@@ -71,6 +73,7 @@ impl<S: State> Toolbox<S> {
             visible: None,
             key: None,
             confirm: None,
+            preview: None,
             live: false,
         }
     }
@@ -103,6 +106,14 @@ impl<S: State> Toolbox<S> {
         /// the gates.
         pub fn confirm_if(confirm: impl Fn(&S, &ToolCall) -> bool + Send + Sync + 'static) {
             confirm = Some(Arc::new(confirm))
+        }
+
+        /// Sets the line about a call that begins, for the person. Without it, or if it returns
+        /// none, the line is that of the tool.
+        pub fn preview(
+            preview: impl Fn(&S, &ToolCall) -> Option<String> + Send + Sync + 'static,
+        ) {
+            preview = Some(Arc::new(preview))
         }
     }
 
@@ -155,6 +166,25 @@ impl<S: State> Toolbox<S> {
             Ok(admitted) => admitted.call().clone(),
             Err(_) => call,
         }
+    }
+
+    /// Returns a call as it would be carried out on this state, and the verdict of the gates, before
+    /// anything is asked or done. A node that asks the person by the wiring keeps the call in its
+    /// state with the answer, and a gate that knows the answer allows it later.
+    ///
+    /// # Errors
+    /// The reason why the call is invalid as it is, for the model.
+    pub fn admit(
+        &self,
+        call: &ToolCall,
+        state: &S,
+    ) -> Result<(AdmittedCall<S, S::Update>, Verdict), Refusal> {
+        let admitted = self.registry.admit(call, &self.visibility(state))?;
+        let verdict = match (admitted.judged(&*self.gates, state), &self.confirm) {
+            (Verdict::Allow, Some(confirm)) => admitted.judged(&asks(&**confirm), state),
+            (verdict, _) => verdict,
+        };
+        Ok((admitted, verdict))
     }
 
     /// Returns the calls as judged on this state, before anything is asked or done.
@@ -228,7 +258,9 @@ impl<S: State> Toolbox<S> {
         let call = admitted.call().clone();
         cx.spend(BudgetUnit::ToolCalls, 1);
         sight.begin(&call.id);
-        began(cx, &call, admitted.preview());
+        let preview = self.preview.as_ref();
+        let preview = preview.and_then(|preview| preview(cx.state(), &call));
+        began(cx, &call, preview.unwrap_or_else(|| admitted.preview()));
         let limit = admitted.spec().timeout.map(|limit| limit + GRACE);
         let mut effect = Effect::from(admitted.spec().effect).timeout(limit.unwrap_or(PATIENCE));
         let state = sight.now();

@@ -5,8 +5,8 @@ use futures::FutureExt as _;
 use tracing::{Instrument as _, field::Empty};
 
 use crate::{
-    ConfirmCard, ToolContext, ToolFailure, ToolResult, ToolSpec, dynamic::PreparedCall,
-    preview::preview, registry::Entry,
+    ConfirmCard, GatePolicy, GatedCall, ToolContext, ToolFailure, ToolResult, ToolSpec, Verdict,
+    dynamic::PreparedCall, preview::preview, registry::Entry,
 };
 
 /// A checked call that may be executed: the tool is visible and the arguments fit.
@@ -35,8 +35,20 @@ impl<S, U> AdmittedCall<S, U> {
         preview(self.spec(), &self.call.arguments)
     }
 
+    /// Returns the verdict of a gate on this call. A card gets the consequence of the call.
+    pub fn judged<G>(&self, gates: &impl GatePolicy<G>, state: &G) -> Verdict {
+        let call = GatedCall {
+            spec: self.spec(),
+            call: self.call(),
+        };
+        match gates.judge(&call, state) {
+            Verdict::NeedConfirm(card) => Verdict::NeedConfirm(self.on(card)),
+            other => other,
+        }
+    }
+
     /// Returns the card with the consequence of this call, unless the card already has one.
-    pub(crate) fn on(&self, mut card: ConfirmCard) -> ConfirmCard {
+    fn on(&self, mut card: ConfirmCard) -> ConfirmCard {
         if card.consequence.is_empty() {
             card.consequence = self.prepared.consequence().unwrap_or_default();
         }

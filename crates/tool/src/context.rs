@@ -55,6 +55,20 @@ impl<'a, S> ToolContext<'a, S> {
         pub(crate) fn call(id: &'a str) { call = id }
     }
 
+    /// Returns the same context with another state.
+    pub(crate) fn over<'b, V>(self, state: Option<&'b V>) -> ToolContext<'b, V>
+    where
+        'a: 'b,
+    {
+        ToolContext {
+            state,
+            visibility: self.visibility,
+            call: self.call,
+            user: self.user,
+            key: self.key,
+        }
+    }
+
     pub(crate) fn has_state(&self) -> bool {
         self.state.is_some()
     }

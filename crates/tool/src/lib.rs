@@ -23,6 +23,7 @@ mod round;
 mod schema;
 mod spec;
 mod tool;
+mod view;
 mod visibility;
 mod words;
 

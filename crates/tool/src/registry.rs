@@ -49,6 +49,11 @@ impl<S, U> Registry<S, U> {
         &self.0.domains
     }
 
+    /// Returns the specs of all tools, visible or not, by name.
+    pub fn all(&self) -> impl Iterator<Item = &ToolSpec> {
+        self.0.tools.values().map(|entry| &entry.spec)
+    }
+
     /// Returns the specs of the visible tools, by name.
     pub fn visible(&self, visibility: &Visibility) -> impl Iterator<Item = &ToolSpec> {
         self.visible_entries(visibility).map(|entry| &entry.spec)

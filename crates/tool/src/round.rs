@@ -4,8 +4,8 @@ use fugato_state::ToolCall;
 use futures::{StreamExt as _, stream};
 
 use crate::{
-    Access, AdmittedCall, ConfirmCard, GatePolicy, GatedCall, Registry, ToolContext, ToolFailure,
-    ToolResult, Verdict, Visibility,
+    Access, AdmittedCall, ConfirmCard, GatePolicy, Registry, ToolContext, ToolFailure, ToolResult,
+    Verdict, Visibility,
 };
 
 /// The number of reads of a round that run at once.
@@ -101,20 +101,11 @@ impl<S, U> Round<S, U> {
     #[must_use]
     pub fn judged<G>(self, gates: &impl GatePolicy<G>, state: &G) -> Self {
         let judge = |turn| match turn {
-            Turn::Due(admitted) => {
-                let call = GatedCall {
-                    spec: admitted.spec(),
-                    call: admitted.call(),
-                };
-                match gates.judge(&call, state) {
-                    Verdict::Allow => Turn::Due(admitted),
-                    Verdict::NeedConfirm(card) => {
-                        let card = admitted.on(card);
-                        Turn::Waiting(admitted, card)
-                    }
-                    Verdict::Block(reason) => blocked(&admitted, reason),
-                }
-            }
+            Turn::Due(admitted) => match admitted.judged(gates, state) {
+                Verdict::Allow => Turn::Due(admitted),
+                Verdict::NeedConfirm(card) => Turn::Waiting(admitted, card),
+                Verdict::Block(reason) => blocked(&admitted, reason),
+            },
             other => other,
         };
         Self(self.0.into_iter().map(judge).collect())

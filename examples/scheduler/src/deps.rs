@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato::{
-    agent::trace::{ModelCall, RecordedModel},
+    agent::{
+        Toolbox,
+        trace::{ModelCall, RecordedModel},
+    },
     graph::BoxError,
     llm::ChatModel,
     state::ThreadId,
@@ -13,7 +16,11 @@ use fugato::{
 };
 
 use crate::{
-    agent::Update, llm_config::LlmConfig, schedule::ScheduleState, store::Calendars,
+    agent::{AgentState, Update},
+    gates::toolbox,
+    llm_config::LlmConfig,
+    schedule::ScheduleState,
+    store::Calendars,
     tools::ToolView,
 };
 
@@ -30,14 +37,14 @@ pub trait ScheduleProvider: Send + Sync {
 pub struct Deps {
     /// The rules or the model that decides.
     pub mind: LlmConfig,
-    /// The tools.
-    pub registry: Registry<ToolView, Update>,
+    /// The tools behind their gates.
+    pub toolbox: Toolbox<AgentState>,
+    registry: Registry<ToolView, Update>,
+    existing_may_move: bool,
     /// The source of the schedule; without one there is only talk.
     pub provider: Option<Arc<dyn ScheduleProvider>>,
     /// The store of agreed changes; without it, they stay in the conversation.
     pub calendars: Option<Calendars>,
-    /// True if items that were kept before may be moved again.
-    pub existing_may_move: bool,
     /// The number of unusable answers in a row after which rules decide.
     pub rejections: u32,
 }
@@ -48,10 +55,11 @@ impl Deps {
         let registry = crate::tools::registry()?;
         Ok(Self {
             mind: LlmConfig::default(),
+            toolbox: toolbox(&registry, false),
             registry,
+            existing_may_move: false,
             provider: None,
             calendars: None,
-            existing_may_move: false,
             rejections: 3,
         })
     }
@@ -61,9 +69,18 @@ impl Deps {
         pub fn provider(provider: impl ScheduleProvider + 'static) {
             provider = Some(Arc::new(provider))
         }
+    }
 
-        /// Sets whether items that were kept before may be moved again.
-        pub fn existing_may_move(allowed: bool) { existing_may_move = allowed }
+    /// Lets items that were kept before be moved again.
+    #[must_use]
+    pub fn existing_may_move(mut self, allowed: bool) -> Self {
+        self.existing_may_move = allowed;
+        self.equipped()
+    }
+
+    fn equipped(mut self) -> Self {
+        self.toolbox = toolbox(&self.registry, self.existing_may_move);
+        self
     }
 
     /// Loads schedules from here, and stores agreed changes here.
@@ -77,7 +94,7 @@ impl Deps {
     /// Lets tools ask the web, most likely through [`AllowedHosts`](fugato::web::AllowedHosts).
     pub fn web(mut self, web: impl Web + 'static) -> Result<Self, fugato::tool::RegistryError> {
         self.registry = crate::tools::registry_with(Some(Arc::new(web)))?;
-        Ok(self)
+        Ok(self.equipped())
     }
 
     /// Sets the mind that decides. The prompts of its model are kept in the log.

@@ -6,6 +6,7 @@ mod compact;
 pub mod contract;
 pub mod deps;
 mod failure;
+mod gates;
 pub mod graph;
 pub mod keywords;
 pub mod llm_config;

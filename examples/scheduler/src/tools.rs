@@ -8,8 +8,8 @@ mod web;
 use std::sync::Arc;
 
 use fugato::tool::{
-    Domain, Domains, Registry, RegistryBuilder, RegistryError, ToolContext, ToolFailure,
-    ToolOutput, ToolSpec,
+    Domain, Domains, EffectClass, Registry, RegistryBuilder, RegistryError, ToolContext,
+    ToolFailure, ToolOutput, ToolSpec,
 };
 use fugato::web::Web;
 use serde_json::json;
@@ -120,6 +120,7 @@ fn basic() -> RegistryBuilder<ToolView, Update> {
     let analyze = |spec: ToolSpec| spec.domain("schedule").pack("analyze").requires_state();
     let write = |name: &str, text: &str| {
         ToolSpec::write(name, text)
+            .effect(EffectClass::Pure)
             .domain("schedule")
             .pack("mutation")
             .requires_state()

@@ -68,10 +68,7 @@ impl Decide {
     async fn think(&self, cx: &Context<AgentState>) -> Option<Result<TaggedAnswer, ModelError>> {
         let agent = cx.state();
         let model = self.0.mind.answering(agent)?;
-        let catalogue = self
-            .0
-            .registry
-            .catalogue(&agent.active_tools(), CatalogueDetail::LITE);
+        let catalogue = self.0.toolbox.catalogue(agent, CatalogueDetail::LITE);
         let tag = decision_tag(cx);
         let messages = prompts::execute(agent, &tag, &catalogue);
         let mut request = request(agent, &self.0.mind.stages.execute, messages);

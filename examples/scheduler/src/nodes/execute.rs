@@ -75,10 +75,7 @@ impl Execute {
             let text = format!("{} (done when: {})", step.content, step.done_when);
             pins.push(pin("execution_context", text));
         }
-        let tools = self
-            .0
-            .registry
-            .catalogue(&agent.active_tools(), CatalogueDetail::LITE);
+        let tools = self.0.toolbox.catalogue(agent, CatalogueDetail::LITE);
         pins.push(pin(
             "tool_summary",
             format!("{} tools are active", tools.lines().count()),

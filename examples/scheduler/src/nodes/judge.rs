@@ -4,7 +4,7 @@ use fugato::{
     llm::{RejectedAnswer, visible_text},
     prompt::one_of,
     state::ToolCall,
-    tool::Access,
+    tool::{Access, Verdict},
 };
 use serde_json::Value;
 
@@ -16,6 +16,7 @@ use crate::{
     },
     contract::{ActionKind, Call, ExecutorDecision},
     deps::Deps,
+    gates::CLOSED,
     llm_config::{TaggedAnswer, show},
     schedule::polish,
     wish::in_words,
@@ -87,28 +88,23 @@ impl DecisionCheck<'_> {
     fn call(&self, call: &Call, text: &str) -> Result<Vec<Update>, RejectedAnswer> {
         let id = format!("call-{}", self.agent.calls + 1);
         let call = ToolCall::new(id, call.name.clone(), Value::Object(call.arguments.clone()));
-        let admitted = self
-            .deps
-            .registry
-            .admit(&call, &self.agent.active_tools())
-            .map_err(|refusal| self.refuse("/tool_call", refusal.to_string()))?;
-        let access = admitted.spec().access;
-        let free = self.agent.run.always_execute || self.agent.run.optimize_only;
-        // A class may be the change that makes everything fit again.
-        let schedules = admitted.spec().domain.as_deref() == Some("schedule");
-        if access == Access::Write && schedules && self.agent.is_gate_closed() {
-            return Err(self.refuse("/tool_call", CLOSED));
-        }
-        let confirmed = self.decision.action == ActionKind::Confirm;
-        if access == Access::Write && !confirmed && !free {
-            let name = &admitted.spec().name;
-            let confirm = one_of(["confirm"]);
-            let why = format!("`{name}` writes, so the action must be {confirm}, not continue");
-            return Err(self.refuse("/action", why));
-        }
-        let accepted = access != Access::Write || free;
+        let admitted = self.deps.toolbox.admit(&call, self.agent);
+        let (admitted, verdict) =
+            admitted.map_err(|refusal| self.refuse("/tool_call", refusal.to_string()))?;
+        let accepted = match verdict {
+            Verdict::Allow => true,
+            Verdict::Block(why) => return Err(self.refuse("/tool_call", why)),
+            Verdict::NeedConfirm(_) if self.decision.action == ActionKind::Confirm => false,
+            Verdict::NeedConfirm(_) => {
+                let name = &admitted.spec().name;
+                let confirm = one_of(["confirm"]);
+                let why = format!("`{name}` writes, so the action must be {confirm}, not continue");
+                return Err(self.refuse("/action", why));
+            }
+        };
         // A tool that only changes the active tools is of no interest to the person.
-        let speak = if access == Access::Context { "" } else { text };
+        let is_context = admitted.spec().access == Access::Context;
+        let speak = if is_context { "" } else { text };
         let summary = self.summary(admitted.call(), admitted.preview(), text);
         let (call, speak) = (admitted.call().clone(), speak.to_owned());
         let judged = if accepted {
@@ -256,7 +252,3 @@ impl DecisionCheck<'_> {
         Ok(())
     }
 }
-
-/// The reason why nothing may be written, with the allowed alternatives.
-const CLOSED: &str = "not everything fits, so nothing may be written; use ask_user and offer four \
-    options: extend the window, relax constraints, reduce the scope, accept the risk and close";

@@ -115,7 +115,7 @@ impl PlanNode {
     /// Returns the tools with which execution begins. Invented names are replaced.
     fn hook(&self, plan: &PlanDecision) -> ContextHook {
         let exists = |hook: &&ContextHook| {
-            let domain = self.0.registry.domains().get(&hook.domain);
+            let domain = self.0.toolbox.registry().domains().get(&hook.domain);
             domain.is_some_and(|domain| hook.packs.iter().all(|pack| domain.has(pack)))
         };
         let hook = plan.context_hook.as_ref().filter(exists);

@@ -1,5 +1,5 @@
 //! The tool that makes and changes classes.
-use fugato::tool::{RegistryBuilder, ToolFailure, ToolOutput, ToolSpec};
+use fugato::tool::{EffectClass, RegistryBuilder, ToolFailure, ToolOutput, ToolSpec};
 use serde_json::{Value, json};
 
 use super::{Cx, ToolView};
@@ -20,7 +20,10 @@ pub(super) fn register(
         "Makes a class of things to do, or changes one, with all its items. It schedules nothing.",
     );
     builder.function(
-        spec.domain("taskclass").pack("core").preview(["id"]),
+        spec.effect(EffectClass::Pure)
+            .domain("taskclass")
+            .pack("core")
+            .preview(["id"]),
         |_: Cx<'_>, args: UpsertTaskClassArgs| match normalised(&args) {
             Ok(write) => {
                 // The class to store, for the node that executes the call.

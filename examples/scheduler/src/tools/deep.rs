@@ -1,6 +1,6 @@
 //! Analyses for explanations, and planners by rule. Most of them are switched off: the diagnosis
 //! and its candidates do better.
-use fugato::tool::{NoArguments, RegistryBuilder, ToolOutput, ToolSpec};
+use fugato::tool::{EffectClass, NoArguments, RegistryBuilder, ToolOutput, ToolSpec};
 
 use super::{Cx, ToolView, written};
 use crate::{
@@ -41,6 +41,7 @@ pub(super) fn register(
 ) -> RegistryBuilder<ToolView, Update> {
     let planner = |name: &str, text: &str| {
         ToolSpec::write(name, text)
+            .effect(EffectClass::Pure)
             .domain("schedule")
             .pack("mutation")
             .requires_state()

@@ -1,5 +1,5 @@
 //! Tools over the queue of tasks that a request is about.
-use fugato::tool::{NoArguments, RegistryBuilder, ToolSpec};
+use fugato::tool::{EffectClass, NoArguments, RegistryBuilder, ToolSpec};
 
 use super::{Cx, ToolView, seen, written};
 use crate::{
@@ -39,6 +39,7 @@ pub(super) fn register(
                 QUEUE_APPLY_HEAD_MOVE,
                 "Places or moves the task of the queue that is worked on.",
             ))
+            .effect(EffectClass::Pure)
             .preview(["new_day", "new_slot_start"]),
             |cx: Cx<'_>, args: QueueApplyHeadMoveArgs| {
                 let output = written(cx, |view| {
