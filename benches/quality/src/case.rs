@@ -1,5 +1,5 @@
 //! Timetables: made ones, the same for the same number, and some by hand.
-use scheduler::schedule::{
+use timetable::schedule::{
     DayMapping, EventType, Level, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source,
     Strategy, SubjectType, TaskClass, Window,
 };

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Parser;
-use scheduler::schedule::rough_build::rough_build;
-use scheduler::schedule::{Quality, ScheduleState, WriteOptions, polish, refine};
 use serde::Deserialize;
+use timetable::schedule::rough_build::rough_build;
+use timetable::schedule::{Quality, ScheduleState, WriteOptions, polish, refine};
 
 use case::{Case, by_hand, made, term};
 use problem::Problem;

@@ -1,8 +1,8 @@
 //! A timetable as an exact solver sees it.
 use std::collections::BTreeMap;
 
-use scheduler::schedule::{Board, EventType, Level, ScheduleState, Slot, Strategy, TaskClass};
 use serde::Serialize;
+use timetable::schedule::{Board, EventType, Level, ScheduleState, Slot, Strategy, TaskClass};
 
 /// Which blocks are open to whom, and what lies there already.
 #[derive(Serialize)]
@@ -112,7 +112,7 @@ fn open(
             let items = drafted.tasks.iter();
             let items = items.filter(|task| task.task_class_id == Some(class.id));
             items
-                .filter_map(scheduler::schedule::ScheduleTask::start)
+                .filter_map(timetable::schedule::ScheduleTask::start)
                 .max()
         });
     let mut open = vec![];

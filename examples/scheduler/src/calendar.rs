@@ -1,20 +1,11 @@
-//! Real input and output: calendars, task classes, tables and pictures.
-mod classes;
-mod export;
-mod file;
-mod ics;
-mod import;
-mod lang;
-mod sections;
-mod svg;
-mod table;
+//! Calendars, and the language in which a conversation speaks of them.
+pub use fugato::cli::Lang;
+pub use timetable::calendar::{
+    Calendar, Classes, Export, ImportError, Intake, Picture, Remark, Sections, WeekTable, export,
+    import, open, read_file, write_file,
+};
 
-pub use classes::{Class, Classes, ClassesError, Item};
-pub use export::{Export, ExportError, export};
-pub use file::{FileError, read_file, write_file};
-pub use ics::{Calendar, IcsError, IcsProblem, Occurrence};
-pub use import::{ImportError, Intake, Overlap, Remark, import, open};
-pub use lang::{Lang, UnknownLang};
-pub use sections::{Sections, SectionsError};
-pub use svg::Picture;
-pub use table::WeekTable;
+/// Returns the language for texts of a timetable.
+pub fn language(lang: Lang) -> timetable::calendar::Lang {
+    lang.pick(timetable::calendar::Lang::En, timetable::calendar::Lang::Zh)
+}

@@ -17,7 +17,7 @@ pub mod recall;
 pub mod report;
 pub mod route;
 pub mod rules;
-pub mod schedule;
+mod scope;
 pub mod served;
 pub mod service;
 pub mod store;
@@ -25,3 +25,5 @@ pub mod task_class;
 pub mod tools;
 pub mod transfer;
 mod wish;
+
+pub use timetable::schedule;

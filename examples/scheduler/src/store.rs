@@ -3,7 +3,6 @@
 //! Every change that the agent stores is a [`StoreWrite`]. A store carries it out in one transaction,
 //! together with its idempotency key, so that a repeat is recognised and writes nothing.
 mod check;
-mod class;
 mod database;
 #[cfg(feature = "mysql")]
 mod mysql;
@@ -20,8 +19,8 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use check::decided;
 pub use check::{Conflict, StaleFact};
-pub use class::{ClassItem, ClassWrite, WrittenClass};
 pub use open::open;
+pub use timetable::schedule::{ClassItem, ClassWrite, WrittenClass};
 
 use crate::{
     deps::ScheduleProvider,

@@ -19,7 +19,6 @@ use crate::{
     schedule::{
         Queue, ScheduleState, WriteOptions, WriteRefusal,
         health::{AnalyzeHealthArgs, Envelope, analyze_health},
-        scope::DayScope,
         tools::{
             BatchMoveArgs, FindFreeArgs, GetOverviewArgs, GetTaskInfoArgs, ListTasksArgs, MoveArgs,
             PlaceArgs, QueryRangeArgs, ReadResult, SwapArgs, UnplaceArgs, WritePreview, batch_move,
@@ -27,6 +26,7 @@ use crate::{
             swap, unplace,
         },
     },
+    scope::day_scope,
 };
 
 pub use class::{UPSERT_TASK_CLASS, class_refused, class_stored, class_wanted};
@@ -67,11 +67,7 @@ impl ToolView {
             // The optimisation moves only suggested items: the person has not seen them yet.
             options = options.batch_limit(OPTIMIZE_BATCH);
         } else if let Some(step) = agent.plan.current_step() {
-            options = options.scope(DayScope::read(
-                &step.content,
-                &schedule.window,
-                agent.today(),
-            ));
+            options = options.scope(day_scope(&step.content, &schedule.window, agent.today()));
         }
         let options = options.existing_may_move(existing_may_move && !agent.run.optimize_only);
         Some(Self {

@@ -16,7 +16,9 @@ use serde_json::json;
 use tokio::sync::Mutex;
 
 use crate::{
-    calendar::{Calendar, Classes, Export, Intake, Lang, export, import, read_file, write_file},
+    calendar::{
+        Calendar, Classes, Export, Intake, Lang, export, import, language, read_file, write_file,
+    },
     schedule::{EventType, PlacementStatus, ScheduleState, ScheduleTask},
     store::{ScheduleStore, StoreReceipt, StoreWrite},
 };
@@ -79,7 +81,12 @@ impl Transfer {
         let tasks = kept(brought.tasks, TASKS)?;
         let calendar = Calendar::parse(COURSES, &courses).map_err(refused)?;
         let classes = Classes::parse(TASKS, &tasks).map_err(refused)?;
-        let intake = import(&calendar, &classes, &TimeZone::system(), self.lang);
+        let intake = import(
+            &calendar,
+            &classes,
+            &TimeZone::system(),
+            language(self.lang),
+        );
         Ok((intake.map_err(refused)?, [courses, tasks]))
     }
 
@@ -171,7 +178,10 @@ async fn replace(
     let keeping = this.clone();
     let kept = tokio::task::spawn_blocking(move || keeping.keep(&files)).await;
     kept.map_err(|error| BadInput::new("the files cannot be kept").because(error))??;
-    let remarks = intake.remarks.iter().map(|remark| remark.say(this.lang));
+    let remarks = intake
+        .remarks
+        .iter()
+        .map(|remark| remark.say(language(this.lang)));
     let mut remarks: Vec<_> = remarks.collect();
     let after = this.stored().await?;
     remarks.extend(this.lost(&before, &after));
@@ -196,7 +206,7 @@ async fn take_away(State(this): State<Arc<Transfer>>) -> Result<Response, BadInp
         zone: &intake.zone,
         stamp: Timestamp::now(),
         schedule: &this.calendar,
-        lang: this.lang,
+        lang: language(this.lang),
     };
     let text = export(&stored.schedule, &options).map_err(refused)?;
     let headers = [

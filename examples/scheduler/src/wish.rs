@@ -99,10 +99,34 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::schedule::fixture::{item, state};
+    use crate::schedule::{EventType, PlacementStatus, ScheduleTask, Source, Window};
+
+    fn item(state_id: u32) -> ScheduleTask {
+        ScheduleTask {
+            state_id,
+            source: Source::TaskItem,
+            source_id: state_id.to_string(),
+            name: format!("Item {state_id}"),
+            category: "Items".into(),
+            status: PlacementStatus::Pending,
+            locked: false,
+            slots: vec![],
+            duration: 2,
+            task_class_id: None,
+            task_order: state_id,
+            can_embed: false,
+            embedded_by: None,
+            embed_host: None,
+            event_type: EventType::Task,
+        }
+    }
 
     fn words(name: &str, arguments: Value, lang: Lang) -> Option<String> {
-        let schedule = state(7, vec![item(1, 1, 1), item(2, 1, 2)]);
+        let schedule = ScheduleState {
+            window: Window::starting(jiff::civil::date(2026, 9, 14), 7),
+            tasks: vec![item(1), item(2)],
+            task_classes: vec![],
+        };
         in_words(&ToolCall::new("c", name, arguments), &schedule, lang)
     }
 

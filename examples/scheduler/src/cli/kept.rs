@@ -10,7 +10,9 @@ use fugato::{
 use jiff::{Timestamp, tz::TimeZone};
 use scheduler::{
     agent::AgentState,
-    calendar::{Export, export as to_calendar, open as read_input, read_file, write_file},
+    calendar::{
+        Export, export as to_calendar, language, open as read_input, read_file, write_file,
+    },
     deps::Deps,
     graph::graph,
     store::Calendar,
@@ -71,7 +73,7 @@ impl CalendarResources {
             return Ok(());
         }
         let lang = self.agent(thread).await?.map(|agent| agent.lang);
-        let lang = lang.unwrap_or_default();
+        let lang = language(lang.unwrap_or_default());
         let intake = read_input(courses, tasks, &TimeZone::system(), lang)?;
         let options = Export {
             sections: &intake.sections,

@@ -8,7 +8,7 @@ use fugato::{
 use jiff::Timestamp;
 use scheduler::{
     agent::{AgentState, CardReply},
-    calendar::{Export, Picture, WeekTable, export, write_file},
+    calendar::{Export, Picture, WeekTable, export, language, write_file},
     schedule::ScheduleState,
 };
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub(crate) async fn run(app: &App, args: &Args, terminal: &mut Terminal) -> Resu
     let desk = Session::open(args, open).await?;
     terminal.lang = desk.lang;
     for remark in &desk.intake.remarks {
-        let text = remark.say(desk.lang);
+        let text = remark.say(language(desk.lang));
         terminal.progress(&text);
     }
     let (again, request) = (app.again(""), args.job.request.clone());
@@ -71,7 +71,7 @@ fn finish(desk: &Session, agent: &AgentState, terminal: &mut Terminal) -> Result
     };
     let table = WeekTable {
         sections: &desk.intake.sections,
-        lang: desk.lang,
+        lang: language(desk.lang),
         width: 120,
     };
     for week in WeekTable::weeks(schedule) {
@@ -100,13 +100,13 @@ fn write_results(
         zone: &desk.intake.zone,
         stamp: Timestamp::now(),
         schedule: desk.thread.as_str(),
-        lang,
+        lang: language(lang),
     };
     let title = lang.pick("The weeks before and after", "安排前后的各周");
     let picture = Picture {
         title,
         sections: &desk.intake.sections,
-        lang,
+        lang: language(lang),
     };
     let calendar = desk.file("schedule.ics");
     write_file(&calendar, export(after, &options)?.as_bytes())?;

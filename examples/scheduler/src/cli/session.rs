@@ -13,7 +13,7 @@ use fugato::{
 use jiff::tz::TimeZone;
 use scheduler::{
     agent::DEFAULT_MAX_ROUNDS,
-    calendar::{Intake, Lang, open as read, read_file, write_file},
+    calendar::{Intake, Lang, language, open as read, read_file, write_file},
     deps::Deps,
     graph::graph,
     llm_config::LlmConfig,
@@ -31,13 +31,13 @@ use super::{
 const SAMPLES: [(Lang, &str, &str); 2] = [
     (
         Lang::En,
-        include_str!("../../sample/en/courses.ics"),
-        include_str!("../../sample/en/tasks.toml"),
+        include_str!("../../../timetable/sample/en/courses.ics"),
+        include_str!("../../../timetable/sample/en/tasks.toml"),
     ),
     (
         Lang::Zh,
-        include_str!("../../sample/zh/courses.ics"),
-        include_str!("../../sample/zh/tasks.toml"),
+        include_str!("../../../timetable/sample/zh/courses.ics"),
+        include_str!("../../../timetable/sample/zh/tasks.toml"),
     ),
 ];
 
@@ -62,7 +62,7 @@ impl Session {
         let lang = open.lang.or(words.map(Lang::of)).or(stored);
         let lang = lang.unwrap_or_default();
         let (courses, tasks) = input(&folder, &args.job, stored.is_some(), lang)?;
-        let mut intake = read(&courses, &tasks, &TimeZone::system(), lang)?;
+        let mut intake = read(&courses, &tasks, &TimeZone::system(), language(lang))?;
         let calendars = calendar::open(args).await?;
         intake.state = calendar::filled(&calendars, &thread, &intake.state).await?;
         let (store, name) = (calendars.store().clone(), calendars.name(&thread));
@@ -125,7 +125,7 @@ fn input(folder: &Path, job: &Job, begun: bool, lang: Lang) -> Result<(PathBuf, 
     let paths = (folder.join("courses.ics"), folder.join("tasks.toml"));
     if let Some((courses, tasks)) = job.courses.as_ref().zip(job.tasks.as_ref()) {
         // The originals are read first, so that an error names the file that the person wrote.
-        read(courses, tasks, &TimeZone::system(), lang)?;
+        read(courses, tasks, &TimeZone::system(), language(lang))?;
         for (from, to) in [(courses, &paths.0), (tasks, &paths.1)] {
             let new = read_file(from)?;
             let same = to.exists() && read_file(to)? == new;

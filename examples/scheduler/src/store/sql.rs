@@ -8,7 +8,6 @@ use fugato::{
 use super::{
     Calendar, MemoryNote, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite,
     check::{carried_out, carried_over},
-    class::resolved,
     database::{Database, StoreDecision},
     rows::{self, Rows, Table},
 };
@@ -246,7 +245,7 @@ fn after(
             Ok((after, StoreReceipt::Stored))
         }
         StoreWrite::Class(class) => {
-            let written = resolved(stored, class).map_err(refused)?;
+            let written = class.resolve(stored).map_err(refused)?;
             let mut after = stored.clone();
             after.put_class(&written);
             Ok((after, StoreReceipt::Class(written)))

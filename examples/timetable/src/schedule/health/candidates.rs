@@ -1,11 +1,11 @@
 //! Changes that repair a problem day, found by trying them with the real write tools.
 use std::collections::BTreeSet;
 
-use fugato::agent::candidates::{ChangeEffect, SearchSpace};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::diagnosis::Diagnosis;
+use super::effect::ChangeEffect;
 use super::positions::{movable, nearest_days, positions};
 use super::rhythm::Totals;
 use super::series::heavy_pairs;
@@ -17,6 +17,10 @@ use crate::schedule::{Board, PlacementStatus, ScheduleTask, Slot, WriteOptions, 
 const SWAPS: usize = 48;
 /// The number of other places tried for a task.
 const MOVES: usize = 24;
+/// The number of changes offered for a problem day.
+const OFFERED: usize = 5;
+/// The least score of a change that is offered.
+const LEAST: f64 = 1.0;
 /// The bonus of a swap on top of its gain, because it keeps the load of every day.
 const SWAP_BONUS: f64 = 10.0;
 /// The preference of a swap among candidates of the same worth.
@@ -141,6 +145,16 @@ impl Proposal {
         }
     }
 
+    /// Returns what the change gains less what it costs.
+    fn score(self, before: &ScheduleRank, after: &ScheduleRank) -> f64 {
+        let days = difference(before.problems.len(), after.problems.len());
+        let (before, after) = (&before.totals, &after.totals);
+        let switches = f64::from(before.max_switches) - f64::from(after.max_switches);
+        let ratio = after.same_type_ratio() - before.same_type_ratio();
+        let bonus = if self.is_swap() { SWAP_BONUS } else { 0.0 };
+        days * 1000.0 + switches * 20.0 + ratio * 100.0 - self.cost() + bonus
+    }
+
     const fn is_swap(self) -> bool {
         matches!(self, Self::Swap { .. })
     }
@@ -149,7 +163,7 @@ impl Proposal {
 /// The metrics of a schedule that a change can improve.
 #[derive(Debug, Clone)]
 pub(super) struct ScheduleRank {
-    totals: Totals,
+    pub(super) totals: Totals,
     pub(super) problems: Vec<u16>,
 }
 
@@ -207,23 +221,88 @@ impl Repair<'_, '_> {
     }
 }
 
-impl SearchSpace for Repair<'_, '_> {
-    type Problem = u16;
-    type Proposal = Proposal;
-    type Diagnosis = ScheduleRank;
+/// A change that helps, and its rank among the others.
+struct RankedProposal {
+    rank: f64,
+    proposal: Proposal,
+    effect: ChangeEffect,
+}
 
-    fn diagnose(&self) -> ScheduleRank {
-        ScheduleRank::of(self.diagnosis)
+/// The result of a search.
+#[derive(Default)]
+pub(super) struct Findings {
+    /// The day that the changes are for; none if there is no problem.
+    pub(super) day: Option<u16>,
+    /// The changes that help, the best first.
+    pub(super) changes: Vec<(Proposal, ChangeEffect)>,
+    /// True if there is a problem that no change can repair, and no room for a person's idea.
+    pub(super) is_forced: bool,
+}
+
+impl Repair<'_, '_> {
+    /// Tries all proposals against all problem days, and returns the changes for the day whose best
+    /// one ranks highest; on a tie, for the worse day, and then for the earlier one.
+    pub(super) fn search(&mut self) -> Findings {
+        let before = ScheduleRank::of(self.diagnosis);
+        let mut best: Option<((f64, f64), u16, Vec<RankedProposal>)> = None;
+        let is_searched = self.tightness != TightnessLevel::Locked;
+        for day in before.problems.iter().filter(|_| is_searched) {
+            let found = self.against(&before, *day);
+            let Some(first) = found.first() else { continue };
+            let key = (first.rank, priority(self.board, self.diagnosis, *day));
+            let is_better = best.as_ref().is_none_or(|(known, ..)| {
+                let order = key.0.total_cmp(&known.0);
+                order.then(key.1.total_cmp(&known.1)).is_gt()
+            });
+            if is_better {
+                best = Some((key, *day, found));
+            }
+        }
+        let Some((_, day, found)) = best else {
+            let day = before.problems.first().copied();
+            return Findings {
+                day,
+                is_forced: day.is_some() && self.tightness != TightnessLevel::Loose,
+                ..Findings::default()
+            };
+        };
+        let changes = found.into_iter().map(|one| (one.proposal, one.effect));
+        Findings {
+            day: Some(day),
+            changes: changes.collect(),
+            is_forced: false,
+        }
     }
 
-    fn problems(&self, standing: &ScheduleRank) -> Vec<u16> {
-        standing.problems.clone()
+    /// Returns the changes that help against one problem day, the best first.
+    fn against(&mut self, before: &ScheduleRank, day: u16) -> Vec<RankedProposal> {
+        let proposals: BTreeSet<Proposal> = self.enumerate(day).into_iter().collect();
+        let mut found: Vec<RankedProposal> = proposals
+            .into_iter()
+            .filter_map(|proposal| self.attempt(before, proposal))
+            .collect();
+        // The sort is stable, and the proposals came in their order.
+        found.sort_by(|a, b| b.rank.total_cmp(&a.rank));
+        found.truncate(OFFERED);
+        found
     }
 
-    fn enumerate(&self, day: &u16) -> Vec<Proposal> {
+    fn attempt(&mut self, before: &ScheduleRank, proposal: Proposal) -> Option<RankedProposal> {
+        let after = self.trial(proposal, |_, diagnosis| ScheduleRank::of(diagnosis))?;
+        let effect = ChangeEffect::of(before, &after);
+        let score = proposal.score(before, &after);
+        let bias = if proposal.is_swap() { SWAP_BIAS } else { 0.0 };
+        (effect.helps() && score >= LEAST).then_some(RankedProposal {
+            rank: score + bias,
+            proposal,
+            effect,
+        })
+    }
+
+    fn enumerate(&self, day: u16) -> Vec<Proposal> {
         let (board, options) = (&*self.board, self.options);
-        let days = nearest_days(board, *day);
-        let pair: BTreeSet<u32> = heavy_pairs(board, *day)
+        let days = nearest_days(board, day);
+        let pair: BTreeSet<u32> = heavy_pairs(board, day)
             .iter()
             .flat_map(|(a, b)| [a.state_id, b.state_id])
             .collect();
@@ -243,40 +322,6 @@ impl SearchSpace for Repair<'_, '_> {
             }));
         }
         found
-    }
-
-    fn simulate(&mut self, proposal: &Proposal) -> Option<ScheduleRank> {
-        self.trial(*proposal, |_, diagnosis| ScheduleRank::of(diagnosis))
-    }
-
-    fn score(&self, proposal: &Proposal, before: &ScheduleRank, after: &ScheduleRank) -> f64 {
-        let days = difference(before.problems.len(), after.problems.len());
-        let (before, after) = (&before.totals, &after.totals);
-        let switches = f64::from(before.max_switches) - f64::from(after.max_switches);
-        let ratio = after.same_type_ratio() - before.same_type_ratio();
-        let bonus = if proposal.is_swap() { SWAP_BONUS } else { 0.0 };
-        days * 1000.0 + switches * 20.0 + ratio * 100.0 - proposal.cost() + bonus
-    }
-
-    fn is_worse(&self, before: &ScheduleRank, after: &ScheduleRank) -> bool {
-        after.totals.max_switches > before.totals.max_switches
-            || after.totals.same_type_ratio() < before.totals.same_type_ratio()
-    }
-
-    fn bias(&self, proposal: &Proposal) -> f64 {
-        if proposal.is_swap() { SWAP_BIAS } else { 0.0 }
-    }
-
-    fn priority(&self, day: &u16) -> f64 {
-        priority(self.board, self.diagnosis, *day)
-    }
-
-    fn is_locked(&self, _: &ScheduleRank) -> bool {
-        self.tightness == TightnessLevel::Locked
-    }
-
-    fn is_loose(&self, _: &ScheduleRank) -> bool {
-        self.tightness == TightnessLevel::Loose
     }
 }
 

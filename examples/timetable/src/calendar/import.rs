@@ -14,7 +14,7 @@ use jiff::tz::TimeZone;
 use thiserror::Error;
 
 use crate::schedule::{
-    DayMapping, EventType, PlacementStatus, ScheduleState, ScheduleTask, Source, TaskClass, Window,
+    EventType, PlacementStatus, ScheduleState, ScheduleTask, Source, TaskClass, Window,
 };
 
 use super::classes::{Class, Classes, ClassesError};
@@ -180,9 +180,8 @@ pub fn import(
     for (task, id) in tasks.iter_mut().zip(1_u32..) {
         task.state_id = id;
     }
-    let window = Window {
-        days: days.iter().map(day_mapping(classes.start)).collect(),
-    };
+    let count = u16::try_from(days.len()).unwrap_or(u16::MAX);
+    let window = Window::starting(classes.start, count);
     let state = ScheduleState {
         window,
         tasks,
@@ -223,22 +222,6 @@ fn dates(classes: &Classes) -> Vec<Date> {
     (0..count)
         .filter_map(|n| classes.start.checked_add(n.days()).ok())
         .collect()
-}
-
-fn day_mapping(start: Date) -> impl Fn(&Date) -> DayMapping {
-    let before = i32::from(start.weekday().to_monday_zero_offset());
-    move |date| {
-        // The window ends before either number does not fit.
-        let days = start.duration_until(*date).as_hours() / 24;
-        let days = i32::try_from(days).unwrap_or(i32::MAX - 7);
-        let number = |n: i32| u16::try_from(n).unwrap_or(u16::MAX);
-        DayMapping {
-            day_index: number(days + 1),
-            week: number((days + before) / 7 + 1),
-            day_of_week: date.weekday().to_monday_one_offset().unsigned_abs(),
-            date: date.to_string(),
-        }
-    }
 }
 
 fn task_class(class: &Class, id: u32) -> TaskClass {

@@ -121,7 +121,7 @@ pub fn differences(original: &ScheduleState, current: &ScheduleState) -> Vec<Dif
 }
 
 /// Returns the place of a task in the terms of the calendar; none if it has no place.
-pub(crate) fn locate(state: &ScheduleState, task: &ScheduleTask) -> Option<Location> {
+pub fn locate(state: &ScheduleState, task: &ScheduleTask) -> Option<Location> {
     if !task.is_placed() {
         return None;
     }

@@ -1,9 +1,14 @@
-use super::super::fixture::window;
 use super::*;
+use crate::schedule::WriteRefusal;
+
+/// Returns a window from Monday, 14 September 2026, on.
+fn window(days: u16) -> Window {
+    Window::starting(jiff::civil::date(2026, 9, 14), days)
+}
 
 /// Reads a scope in a window of three weeks from a Monday on; today is Wednesday of the first week.
 fn days(text: &str) -> Option<Vec<u16>> {
-    DayScope::read(text, &window(21), 3).map(|scope| scope.days.into_iter().collect())
+    day_scope(text, &window(21), 3).map(|scope| scope.days.into_iter().collect())
 }
 
 #[test]
@@ -79,7 +84,7 @@ fn sch_51_days_outside_the_window_leave_no_day() {
     assert_eq!(days("第30天"), Some(vec![]));
     assert_eq!(days("week 9"), Some(vec![]));
     assert_eq!(days("Monday of week 9"), Some(vec![]));
-    let scope = DayScope::read("day 30", &window(21), 3).unwrap();
+    let scope = day_scope("day 30", &window(21), 3).unwrap();
     assert_eq!(
         scope.check_target(3),
         Err(WriteRefusal::OutsideScope {
@@ -91,7 +96,7 @@ fn sch_51_days_outside_the_window_leave_no_day() {
 
 #[test]
 fn sch_51_where_something_goes_limits_only_where_things_go() {
-    let read = |text| DayScope::read(text, &window(21), 3).unwrap();
+    let read = |text| day_scope(text, &window(21), 3).unwrap();
     assert!(read("把复习移到周五").targets_only);
     assert!(read("move the review to Friday").targets_only);
     assert!(!read("move the review from Monday to day 9").targets_only);
@@ -106,8 +111,8 @@ fn sch_51_where_something_goes_limits_only_where_things_go() {
 
 #[test]
 fn sch_51_weeks_count_from_a_today_outside_the_window() {
-    let before = DayScope::read("下周", &window(21), 0).unwrap();
+    let before = day_scope("下周", &window(21), 0).unwrap();
     assert_eq!(before.days, (1..=7).collect());
-    let long_before = DayScope::read("next week", &window(21), -10).unwrap();
+    let long_before = day_scope("next week", &window(21), -10).unwrap();
     assert_eq!(long_before.days, BTreeSet::new());
 }

@@ -1,24 +1,12 @@
 //! Short ways to write schedules in tests.
 use super::{
-    DayMapping, EventType, Level, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source,
-    Strategy, SubjectType, TaskClass, Window,
+    EventType, Level, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source, Strategy,
+    SubjectType, TaskClass, Window,
 };
 
 /// Returns a window of days 1 to `days`; day 1 is Monday, 14 September 2026, in week 1.
 pub(crate) fn window(days: u16) -> Window {
-    let first = jiff::civil::date(2026, 9, 14);
-    let day = |day_index: u16| DayMapping {
-        day_index,
-        week: (day_index - 1) / 7 + 1,
-        day_of_week: u8::try_from((day_index - 1) % 7 + 1).expect("at most 7"),
-        date: first
-            .checked_add(jiff::Span::new().days(i64::from(day_index) - 1))
-            .expect("a few years from now")
-            .to_string(),
-    };
-    Window {
-        days: (1..=days).map(day).collect(),
-    }
+    Window::starting(jiff::civil::date(2026, 9, 14), days)
 }
 
 /// Returns a window with tasks, and a class for every class id in use.

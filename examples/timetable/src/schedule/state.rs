@@ -1,4 +1,6 @@
 //! The flat model of a schedule that every tool reads and writes.
+use jiff::ToSpan;
+use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +23,22 @@ pub struct ScheduleState {
 pub struct Window {
     /// Day 1 to the last day, in order.
     pub days: Vec<DayMapping>,
+}
+
+impl Window {
+    /// Returns `days` days from `first` on; weeks begin on Mondays, and the first day is in week 1.
+    pub fn starting(first: Date, days: u16) -> Self {
+        let before = u16::from(first.weekday().to_monday_zero_offset().unsigned_abs());
+        let day = |(day_index, date): (u16, Date)| DayMapping {
+            day_index,
+            week: (day_index - 1 + before) / 7 + 1,
+            day_of_week: date.weekday().to_monday_one_offset().unsigned_abs(),
+            date: date.to_string(),
+        };
+        Self {
+            days: (1..=days).zip(first.series(1.day())).map(day).collect(),
+        }
+    }
 }
 
 /// The date and week of a day number.

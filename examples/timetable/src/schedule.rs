@@ -4,6 +4,7 @@
 //! changes to make.
 mod board;
 mod change;
+mod class;
 mod diff;
 #[cfg(test)]
 pub(crate) mod fixture;
@@ -25,8 +26,8 @@ pub mod tools;
 
 pub use board::Board;
 pub use change::Change;
-pub(crate) use diff::locate;
-pub use diff::{Coordinate, Difference, Location, PlaceChange, differences};
+pub use class::{ClassItem, ClassWrite, WrittenClass};
+pub use diff::{Coordinate, Difference, Location, PlaceChange, differences, locate};
 pub use lookup::Point;
 pub use polish::polish;
 pub use quality::Quality;

@@ -43,7 +43,7 @@ impl Change {
     }
 
     /// Returns the change that brings a task back to its current place.
-    pub(crate) fn restoring(task: &ScheduleTask) -> Self {
+    pub fn restoring(task: &ScheduleTask) -> Self {
         if task.is_placed() {
             Self::Place {
                 task: task.state_id,

@@ -7,6 +7,7 @@
 mod candidates;
 mod decision;
 mod diagnosis;
+mod effect;
 mod envelope;
 mod feasibility;
 mod issues;
@@ -20,9 +21,9 @@ use serde::{Deserialize, Serialize};
 
 pub use candidates::{After, HealthCandidate};
 pub use decision::{HealthDecision, Operation, ProblemScope};
+pub use effect::ChangeEffect;
 pub use envelope::{Envelope, MetricSchema, Metrics};
 pub use feasibility::{ClassProfile, Feasibility, Reason};
-pub use fugato::agent::candidates::ChangeEffect;
 pub use issues::{Issue, IssueTrigger, Severity};
 pub use rhythm::{DayRhythm, Rhythm};
 pub use tightness::{Level as TightnessLevel, Tightness};

@@ -1,6 +1,4 @@
 //! The optimisation without a model: always the best candidate, until nothing helps.
-use fugato::agent::candidates::Stagnation;
-
 use super::health::{HealthDecision, Operation, decide};
 use super::{Board, Change, ScheduleState, WriteOptions};
 
@@ -42,16 +40,17 @@ pub fn refine(
     let mut board = Board::new(state);
     let mut changes = Vec::new();
     let mut rounds = 0;
-    let mut standing = Stagnation::default();
+    let mut last = String::new();
     let (decision, end) = loop {
         let verdict = decide(&mut board, options);
         let (decision, best) = (verdict.decision, verdict.best);
         if let Some(end) = ended(&decision) {
             break (decision, end);
         }
-        if standing.observe(&decision.improvement_signal) > 0 {
+        if decision.improvement_signal == last {
             break (decision, RefineEnd::Stagnated);
         }
+        last.clone_from(&decision.improvement_signal);
         if rounds == max_rounds {
             break (decision, RefineEnd::RoundsUsed);
         }

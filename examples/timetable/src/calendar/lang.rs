@@ -1,5 +1,24 @@
-//! The words of cards, tables and pictures in the two languages.
-pub use fugato::cli::{Lang, UnknownLang};
+//! The words of remarks, tables and pictures in the two languages.
+
+/// The language of texts for a person.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Lang {
+    /// English.
+    #[default]
+    En,
+    /// Chinese.
+    Zh,
+}
+
+impl Lang {
+    /// Returns the text of this language.
+    pub fn pick<T>(self, en: T, zh: T) -> T {
+        match self {
+            Self::En => en,
+            Self::Zh => zh,
+        }
+    }
+}
 
 /// Returns the short name of a day of the week; Monday is 1. Another number gives `?`.
 pub(super) fn weekday(lang: Lang, day_of_week: u8) -> &'static str {

@@ -1,10 +1,10 @@
 //! The decision that ends or continues the optimisation.
-use fugato::agent::candidates::{self, ChangeEffect, Search};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::candidates::{After, HealthCandidate, Proposal, Repair};
+use super::candidates::{After, Findings, HealthCandidate, Proposal, Repair};
 use super::diagnosis::Diagnosis;
+use super::effect::ChangeEffect;
 use super::series::heavy_pairs;
 use super::{ClassProfile, Feasibility, Tightness, TightnessLevel};
 use crate::schedule::{Board, ScheduleTask, WriteOptions};
@@ -96,30 +96,32 @@ pub(crate) fn decide(board: &mut Board<'_>, options: &WriteOptions) -> Verdict {
         options,
         tightness: tightness.tightness_level,
     };
-    let (day, tried, is_forced_imperfection) = match blocker {
-        Some(_) => {
-            let day = problems.first().copied();
-            (day, vec![], !facts.feasibility.is_feasible)
-        }
-        None => search(&mut repair),
+    let found = match blocker {
+        Some(_) => Findings {
+            day: problems.first().copied(),
+            is_forced: !facts.feasibility.is_feasible,
+            ..Findings::default()
+        },
+        None => repair.search(),
     };
-    let mut candidates: Vec<HealthCandidate> = tried
+    let mut candidates: Vec<HealthCandidate> = found
+        .changes
         .iter()
         .filter_map(|(proposal, effect)| candidate(&mut repair, *proposal, *effect, &facts))
         .collect();
-    let best = tried.first().map(|(proposal, _)| *proposal);
+    let best = found.changes.first().map(|(proposal, _)| *proposal);
     let operation = match best {
         Some(proposal) => proposal.operation(),
         None if blocker.is_some() => Operation::AskUser,
         None => Operation::Close,
     };
-    let problem = blocker.or_else(|| day.map(|day| problem_text(board, day)));
+    let problem = blocker.or_else(|| found.day.map(|day| problem_text(board, day)));
     candidates.push(close(&diagnosis, problem.clone(), operation));
     let decision = HealthDecision {
         should_continue_optimize: best.is_some(),
         primary_problem: problem,
-        problem_scope: day.map(|day| scope(board, day)),
-        is_forced_imperfection,
+        problem_scope: found.day.map(|day| scope(board, day)),
+        is_forced_imperfection: found.is_forced,
         recommended_operation: operation,
         improvement_signal: signal(&diagnosis, &facts, &tightness, operation),
         candidates,
@@ -131,15 +133,6 @@ pub(crate) fn decide(board: &mut Board<'_>, options: &WriteOptions) -> Verdict {
         decision,
         best,
     }
-}
-
-/// Returns the day to repair, the helpful changes with the best first, and whether there is a
-/// problem that no change can repair.
-fn search(repair: &mut Repair<'_, '_>) -> (Option<u16>, Vec<(Proposal, ChangeEffect)>, bool) {
-    let found = Search::default().run(repair);
-    let tried = found.candidates.into_iter();
-    let tried = tried.filter_map(|tried| Some((tried.proposal?, tried.effect)));
-    (found.problem, tried.collect(), found.is_forced)
 }
 
 /// Returns the likely next operation, as far as it is known before any candidate is tried.
@@ -271,19 +264,19 @@ fn signal(
 ) -> String {
     let totals = diagnosis.totals();
     let problems = u32::try_from(diagnosis.problem_days().len()).unwrap_or(u32::MAX);
-    let free = problems.saturating_sub(tightness.forced_heavy_adjacent_days);
-    let ratio = format!("{:.2}", totals.same_type_ratio());
-    candidates::signal(&[
-        ("problem_days", &problems),
-        ("heavy_adjacent_days", &totals.heavy_days),
-        ("max_switch_count", &totals.max_switches),
-        ("same_type_ratio", &ratio),
-        ("non_forced_heavy_days", &free),
-        ("local_moves", &tightness.locally_movable_task_count),
-        ("swap_options", &tightness.cross_class_swap_options),
-        ("tightness", &tightness.tightness_level.as_str()),
-        ("operation", &operation.as_str()),
-        ("missing_profile", &facts.profile.missing()),
-        ("capacity_gap", &facts.feasibility.capacity_gap),
-    ])
+    format!(
+        "problem_days={problems};heavy_adjacent_days={};max_switch_count={};same_type_ratio={:.2};\
+         non_forced_heavy_days={};local_moves={};swap_options={};tightness={};operation={};\
+         missing_profile={};capacity_gap={}",
+        totals.heavy_days,
+        totals.max_switches,
+        totals.same_type_ratio(),
+        problems.saturating_sub(tightness.forced_heavy_adjacent_days),
+        tightness.locally_movable_task_count,
+        tightness.cross_class_swap_options,
+        tightness.tightness_level.as_str(),
+        operation.as_str(),
+        facts.profile.missing(),
+        facts.feasibility.capacity_gap,
+    )
 }

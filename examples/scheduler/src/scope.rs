@@ -7,69 +7,22 @@ mod mention;
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-
 use self::mention::{Mention, MentionInText, mentions};
-use super::{Window, WriteRefusal};
+use crate::schedule::{Window, scope::DayScope};
 
-/// The days that writes may touch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DayScope {
-    /// The numbers of the days. Empty if the text names only days outside the window.
-    pub days: BTreeSet<u16>,
-    /// True if only the days to which tasks move are limited, not those that they leave.
-    pub targets_only: bool,
-}
-
-impl DayScope {
-    /// Limits every day that is touched.
-    pub fn new(days: impl IntoIterator<Item = u16>) -> Self {
-        Self {
-            days: days.into_iter().collect(),
-            targets_only: false,
-        }
+/// Reads the scope of a step; none if its text names no day. `today` is the number of the
+/// current day, from which `tomorrow` and `next week` count; it may be outside the window.
+pub(crate) fn day_scope(text: &str, window: &Window, today: i32) -> Option<DayScope> {
+    let spoken = mentions(&text.to_lowercase());
+    if spoken.is_empty() {
+        return None;
     }
-
-    /// Reads the scope of a step; none if its text names no day. `today` is the number of the
-    /// current day, from which `tomorrow` and `next week` count; it may be outside the window.
-    pub fn read(text: &str, window: &Window, today: i32) -> Option<Self> {
-        let spoken = mentions(&text.to_lowercase());
-        if spoken.is_empty() {
-            return None;
-        }
-        let calendar = Calendar { window, today };
-        let days = calendar.resolve(&spoken);
-        // Naming the source as well ("from Monday to Friday" apart) leaves a mention that no
-        // word of direction precedes, and then both ends count.
-        let targets_only = spoken.iter().all(|mention| mention.is_target);
-        Some(Self { days, targets_only })
-    }
-
-    /// Checks a day to which a task moves.
-    ///
-    /// # Errors
-    /// [`WriteRefusal::OutsideScope`] names the days that may be touched.
-    pub fn check_target(&self, day: u16) -> Result<(), WriteRefusal> {
-        if self.days.contains(&day) {
-            return Ok(());
-        }
-        Err(WriteRefusal::OutsideScope {
-            day,
-            allowed: self.days.iter().copied().collect(),
-        })
-    }
-
-    /// Checks a day that a task leaves.
-    ///
-    /// # Errors
-    /// [`WriteRefusal::OutsideScope`] names the days that may be touched.
-    pub fn check_source(&self, day: u16) -> Result<(), WriteRefusal> {
-        if self.targets_only {
-            Ok(())
-        } else {
-            self.check_target(day)
-        }
-    }
+    let calendar = Calendar { window, today };
+    let days = calendar.resolve(&spoken);
+    // Naming the source as well ("from Monday to Friday" apart) leaves a mention that no
+    // word of direction precedes, and then both ends count.
+    let targets_only = spoken.iter().all(|mention| mention.is_target);
+    Some(DayScope { days, targets_only })
 }
 
 struct Calendar<'a> {

@@ -47,9 +47,11 @@ impl WriteOptions {
         self
     }
 
-    fugato::state::setters! {
-        /// Limits the days that may be touched.
-        pub fn scope(scope: Option<DayScope>) { scope = scope }
+    /// Limits the days that may be touched.
+    #[must_use]
+    pub fn scope(mut self, scope: Option<DayScope>) -> Self {
+        self.scope = scope;
+        self
     }
 
     /// Enforces, or ignores, the rules of classes.

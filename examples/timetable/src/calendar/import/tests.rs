@@ -4,11 +4,12 @@ use crate::schedule::{Slot, Strategy};
 
 use super::super::ics::known;
 use super::*;
+use crate::schedule::DayMapping;
 
 fn sample(lang: Lang) -> Intake {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("sample")
-        .join(lang.to_string());
+        .join(lang.pick("en", "zh"));
     // The local zone must not matter: the sample names its own.
     let away = known("Pacific/Auckland").expect("an IANA name");
     open(

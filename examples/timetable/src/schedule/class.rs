@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use crate::schedule::{EventType, PlacementStatus, ScheduleState, ScheduleTask, Source, TaskClass};
+use super::{EventType, PlacementStatus, ScheduleState, ScheduleTask, Source, TaskClass};
 
 /// A class and all its items, in their new form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,57 +71,59 @@ impl ScheduleState {
     }
 }
 
-/// Returns the class in its form for this calendar, or the problems with it.
-pub(crate) fn resolved(
-    stored: &ScheduleState,
-    write: &ClassWrite,
-) -> Result<WrittenClass, Vec<String>> {
-    let created = write.class.id == 0;
-    let mut class = write.class.clone();
-    if created {
-        class.id = 1 + stored
-            .task_classes
-            .iter()
-            .map(|class| class.id)
-            .max()
-            .unwrap_or(0);
-    } else if stored.class(class.id).is_none() {
-        let known = stored.task_classes.iter().map(|class| class.id.to_string());
-        let known = known.collect::<Vec<_>>().join(", ");
-        return Err(vec![format!(
-            "there is no class {}; there are: {known}; 0 makes a new one",
-            class.id
-        )]);
-    }
-    let mine = |task: &&ScheduleTask| {
-        task.source == Source::TaskItem && task.task_class_id == Some(class.id)
-    };
-    let before: Vec<&ScheduleTask> = stored.tasks.iter().filter(mine).collect();
-    let mut issues = Vec::new();
-    let named: BTreeSet<u32> = write.items.iter().filter_map(|item| item.task).collect();
-    for id in &named {
-        if !before.iter().any(|task| task.state_id == *id) {
-            issues.push(format!("item {id} is not of this class"));
+impl ClassWrite {
+    /// Returns the class in its form for this calendar.
+    ///
+    /// # Errors
+    /// All problems with it, in words.
+    pub fn resolve(&self, stored: &ScheduleState) -> Result<WrittenClass, Vec<String>> {
+        let created = self.class.id == 0;
+        let mut class = self.class.clone();
+        if created {
+            class.id = 1 + stored
+                .task_classes
+                .iter()
+                .map(|class| class.id)
+                .max()
+                .unwrap_or(0);
+        } else if stored.class(class.id).is_none() {
+            let known = stored.task_classes.iter().map(|class| class.id.to_string());
+            let known = known.collect::<Vec<_>>().join(", ");
+            return Err(vec![format!(
+                "there is no class {}; there are: {known}; 0 makes a new one",
+                class.id
+            )]);
         }
+        let mine = |task: &&ScheduleTask| {
+            task.source == Source::TaskItem && task.task_class_id == Some(class.id)
+        };
+        let before: Vec<&ScheduleTask> = stored.tasks.iter().filter(mine).collect();
+        let mut issues = Vec::new();
+        let named: BTreeSet<u32> = self.items.iter().filter_map(|item| item.task).collect();
+        for id in &named {
+            if !before.iter().any(|task| task.state_id == *id) {
+                issues.push(format!("item {id} is not of this class"));
+            }
+        }
+        for lost in before
+            .iter()
+            .filter(|task| task.is_placed() && !named.contains(&task.state_id))
+        {
+            issues.push(format!(
+                "item {} \"{}\" has a place and cannot be left out; unplace it first",
+                lost.state_id, lost.name
+            ));
+        }
+        if !issues.is_empty() {
+            return Err(issues);
+        }
+        let items = items(stored, &class, &self.items);
+        Ok(WrittenClass {
+            class,
+            created,
+            items,
+        })
     }
-    for lost in before
-        .iter()
-        .filter(|task| task.is_placed() && !named.contains(&task.state_id))
-    {
-        issues.push(format!(
-            "item {} \"{}\" has a place and cannot be left out; unplace it first",
-            lost.state_id, lost.name
-        ));
-    }
-    if !issues.is_empty() {
-        return Err(issues);
-    }
-    let items = items(stored, &class, &write.items);
-    Ok(WrittenClass {
-        class,
-        created,
-        items,
-    })
 }
 
 fn items(stored: &ScheduleState, class: &TaskClass, wanted: &[ClassItem]) -> Vec<ScheduleTask> {

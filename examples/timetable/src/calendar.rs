@@ -1,0 +1,20 @@
+//! Real input and output: calendars, task classes, tables and pictures.
+mod classes;
+mod export;
+mod file;
+mod ics;
+mod import;
+mod lang;
+mod sections;
+mod svg;
+mod table;
+
+pub use classes::{Class, Classes, ClassesError, Item};
+pub use export::{Export, ExportError, export};
+pub use file::{FileError, read_file, write_file};
+pub use ics::{Calendar, IcsError, IcsProblem, Occurrence};
+pub use import::{ImportError, Intake, Overlap, Remark, import, open};
+pub use lang::Lang;
+pub use sections::{Sections, SectionsError};
+pub use svg::Picture;
+pub use table::WeekTable;
