@@ -146,6 +146,13 @@ pub trait Agent: Send + Sync + 'static {
         Ok(answered.reply.into_value())
     }
 
+    /// Returns text that a place without a page shows of a thread: before a card asks, so that
+    /// nobody agrees to what they have not seen, and after words that left nothing open. None by
+    /// default; a page draws the state itself.
+    fn view(&self, _state: &Self::State, _asked: Option<&Interrupt>) -> Option<String> {
+        None
+    }
+
     /// Returns the title of a thread in a list; none by default.
     fn title(&self, _state: &Self::State) -> Option<String> {
         None

@@ -95,9 +95,16 @@ fn decision(words: &str) -> Option<Decision> {
     let phrases = Phrases::default();
     match phrases.consent(words) {
         Some(agrees) => Some(Decision::Clear(agrees)),
+        None if phrases.decline_reason(words).is_some() => Some(Decision::Clear(false)),
         None if phrases.read(words) == Some(ShortAnswer::Continue) => Some(Decision::Vague),
         None => None,
     }
+}
+
+/// Returns the reason of words that decline a card; none if they give none.
+pub(crate) fn reason(said: &UserMessage) -> Option<String> {
+    let (rest, _) = without_code(&said.text);
+    Phrases::default().decline_reason(&rest).map(str::to_owned)
 }
 
 /// Returns the words without the code of a card, and the code in upper case, as cards show it.
@@ -180,8 +187,17 @@ mod tests {
             ..said(words)
         };
         assert_eq!(consent(&under("确定"), &open), given(&one, true));
-        for words in ["yes", "no", "好的", "continue", "继续"] {
+        for words in ["yes", "no", "好的", "continue", "继续", "no, not today"] {
             assert_eq!(consent(&said(words), &open), Consent::Unbound, "{words}");
+        }
+        for (words, why) in [
+            ("no, not today".to_owned(), "not today"),
+            (format!("{code} 不要，太晚了"), "太晚了"),
+            (format!("No {code}: not today"), "not today"),
+        ] {
+            let named = said(&words).card(Some(two.id.clone()));
+            assert_eq!(consent(&named, &open), given(&two, false), "{words}");
+            assert_eq!(reason(&named).as_deref(), Some(why), "{words}");
         }
         for words in ["yes?", "嗯", "ok but later", "delete it", "A2B3"] {
             assert_eq!(consent(&under(words), &open), Consent::None, "{words}");

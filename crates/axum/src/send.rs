@@ -138,10 +138,12 @@ async fn decided<A: Agent>(
             } else {
                 ReplyForm::Reject
             };
+            let mut answered = QuestionAnswer::to(asked.id.clone(), reply);
+            answered.reason = consent::reason(said);
             let given = GivenAnswers {
                 named: Some(named(key, said, asked.id.as_str(), agrees)),
                 by: Attribution::new(said.caller.name(), said.door),
-                answers: vec![QuestionAnswer::to(asked.id.clone(), reply)],
+                answers: vec![answered],
             };
             SendOutcome::Run(answer(agent, thread, &said.caller, given, &open).await?)
         }

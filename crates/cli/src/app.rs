@@ -154,7 +154,10 @@ impl App {
                 self.speak_as_before(&agent, &words, terminal).await?;
                 let session = ChatSession::new(&agent, thread, self.again(" say"));
                 session.refuse_silence(&say).await?;
-                session.say(say, terminal).await.map(drop)
+                if let Some(state) = session.say(say, terminal).await? {
+                    session.conclude(&state, terminal);
+                }
+                Ok(())
             }
             CliCommand::Serve {
                 listen,

@@ -1,4 +1,6 @@
 //! Conversation in the terminal.
+use std::sync::Arc;
+
 use fugato_axum::Agent;
 use fugato_graph::{BoxError, RunResult, ThreadStatus};
 use fugato_state::Interrupt;
@@ -15,8 +17,11 @@ impl<A: Agent> ChatSession<'_, A> {
         );
         terminal.progress(hello);
         let mut open = self.taken_up(terminal).await?;
-        let mut read = false;
+        let (mut read, mut viewed) = (false, None);
         loop {
+            if let (Some(asked), Some(state)) = (open.first(), self.state().await?) {
+                self.present(&state, asked, &mut viewed, terminal);
+            }
             for asked in &open {
                 terminal.card(asked, read);
             }
@@ -32,7 +37,12 @@ impl<A: Agent> ChatSession<'_, A> {
                 return Ok(());
             };
             open = match self.turn(&open, said, terminal).await {
-                Ok(ended) => interrupts(&ended),
+                Ok(ended) => {
+                    if ended.interrupts().is_empty() {
+                        self.conclude(ended.state(), terminal);
+                    }
+                    interrupts(&ended)
+                }
                 Err(error) => {
                     // A refused answer has changed nothing: the open questions still are.
                     terminal.error(&*error);
@@ -57,17 +67,16 @@ impl<A: Agent> ChatSession<'_, A> {
         if let Some(ended) = self.heard(&said, open, card, terminal).await? {
             return Ok(ended);
         }
-        let answered = reply::read(asked, &said).ok_or_else(|| {
-            let how = reply::prompt(asked, terminal.lang).trim_end_matches([':', ' ']);
-            let told = terminal
-                .lang
-                .pick("is no answer here; allowed:", "不是这里的回答，可以是：");
-            CliError::new(format!("{said:?} {told} {how}"))
-        })?;
+        let refused = || CliError::new(reply::refusal(asked, &said, terminal.lang));
+        let answered = reply::read(asked, &said).ok_or_else(refused)?;
         insist(terminal, async || {
             self.answer(asked, answered.clone(), None).await
         })
         .await
+    }
+
+    async fn state(&self) -> Result<Option<Arc<A::State>>, BoxError> {
+        Ok(self.agent.runner().state(&self.thread).await?)
     }
 
     /// Returns the open questions of the thread, after the recovery of a run that a crash left.

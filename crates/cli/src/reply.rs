@@ -14,7 +14,7 @@ enum Form {
     Choice,
     /// Yes or no, and nothing else.
     Flag,
-    /// Yes, no, or the reason for a no.
+    /// Yes, or no, which may have a reason.
     Consent,
     /// Words, in the field `text` of an object.
     Text,
@@ -83,8 +83,9 @@ pub(crate) fn read(asked: &Interrupt, said: &str) -> Option<QuestionAnswer> {
             ReplyForm::Reject
         }
         Form::Flag => return None,
+        // Only a clear no declines: a question or a doubt leaves the card open.
         Form::Consent => {
-            reason = Some(said.to_owned());
+            reason = Some(Phrases::default().decline_reason(said)?.to_owned());
             ReplyForm::Reject
         }
         Form::Text => ReplyForm::Value(json!({ "text": said })),
@@ -122,9 +123,24 @@ pub(crate) fn prompt(asked: &Interrupt, lang: Lang) -> &'static str {
     match Form::of(asked) {
         Form::Choice => lang.pick("a number or a name: ", "[编号或名称] "),
         Form::Flag => lang.pick("[y]es or [n]o: ", "[是/否] "),
-        Form::Consent => lang.pick("[y]es, [n]o, or why not: ", "[是/否，或说明原因] "),
+        Form::Consent => lang.pick("[y]es, [n]o, or no and why: ", "[是/否，或“不，原因”] "),
         Form::Text | Form::Words | Form::Json => "> ",
     }
+}
+
+/// Returns the message for words that are no answer to a card.
+pub(crate) fn refusal(asked: &Interrupt, said: &str, lang: Lang) -> String {
+    let allowed = prompt(asked, lang).trim_end_matches([':', ' ']);
+    lang.pick(
+        format!(
+            "{said:?} is no answer to the card {}; allowed: {allowed}",
+            asked.id.code()
+        ),
+        format!(
+            "{said:?} 不是对卡片 {} 的回答，可以是：{allowed}",
+            asked.id.code()
+        ),
+    )
 }
 
 /// Returns an example of an answer for `--answer`.
@@ -177,9 +193,23 @@ mod tests {
         for no in ["no", "算了"] {
             assert_eq!(reply(&consent(), no), Some((ReplyForm::Reject, None)));
         }
-        for why in ["yes, but not on Friday", "go ahead", "yes?", "嗯"] {
+        for (no, why) in [
+            ("no, not on Friday", "not on Friday"),
+            ("不要：太晚", "太晚"),
+        ] {
             let rejected = Some((ReplyForm::Reject, Some(why.into())));
-            assert_eq!(reply(&consent(), why), rejected, "{why}");
+            assert_eq!(reply(&consent(), no), rejected, "{no}");
+        }
+        for neither in [
+            "yes, but later",
+            "go ahead",
+            "yes?",
+            "嗯",
+            "maybe",
+            "why?",
+            "",
+        ] {
+            assert_eq!(reply(&consent(), neither), None, "{neither}");
         }
     }
 

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use fugato_axum::{Agent, Caller, MessageIntent, SendOutcome, UserMessage, decide};
 use fugato_graph::{Answers, Attribution, BoxError, Run, RunError, RunResult, ThreadStatus};
-use fugato_state::{Interrupt, ThreadId};
+use fugato_state::{Interrupt, InterruptId, ThreadId};
 use fugato_stream::{QuestionAnswer, ReplyForm};
 use serde_json::{Map, Value};
 
@@ -97,19 +97,94 @@ impl<'a, A: Agent> ChatSession<'a, A> {
     ) -> Result<ThreadRest<A::State>, BoxError> {
         let runner = self.agent.runner();
         let mut ended = self.begin(say, terminal).await?;
-        let mut read = false;
-        while let Some(asked) = ended.as_ref().and_then(|ended| ended.interrupts().first()) {
+        let (mut read, mut viewed) = (false, None);
+        while let Some((state, asked)) = ended.as_ref().and_then(open) {
+            self.present(state, asked, &mut viewed, terminal);
             terminal.card(asked, std::mem::replace(&mut read, true));
-            let Some(answered) = reply_to(asked, say, terminal).await? else {
+            let Some(rest) = self.respond(state, asked, say, terminal).await? else {
                 self.park(asked, terminal);
                 return Ok(ThreadRest::Parked);
             };
-            let standing = say.yes.then_some("--yes");
-            let run = self.answer(asked, answered, standing).await?;
-            ended = Some(follow(terminal, run).await?);
+            ended = Some(rest);
             (say.answer, say.text) = (None, None);
         }
         Ok(ThreadRest::Ended(runner.state(&self.thread).await?))
+    }
+
+    /// Shows what a card is about, once.
+    pub(crate) fn present(
+        &self,
+        state: &A::State,
+        asked: &Interrupt,
+        viewed: &mut Option<InterruptId>,
+        terminal: &mut Terminal,
+    ) {
+        if viewed.as_ref() == Some(&asked.id) {
+            return;
+        }
+        *viewed = Some(asked.id.clone());
+        if let Some(view) = self.agent.view(state, Some(asked)) {
+            terminal.line("");
+            terminal.line(view);
+        }
+    }
+
+    /// Shows what a run that left no card has left.
+    pub(crate) fn conclude(&self, state: &A::State, terminal: &mut Terminal) {
+        if let Some(view) = self.agent.view(state, None) {
+            terminal.line(view);
+        }
+    }
+
+    /// Answers a card by the command line, or by what is typed under it; returns none if there is
+    /// no terminal to ask at.
+    async fn respond(
+        &self,
+        state: &A::State,
+        asked: &Interrupt,
+        say: &SayArgs,
+        terminal: &mut Terminal,
+    ) -> Result<Option<RunResult<A::State>>, BoxError> {
+        if let Some(answered) = reply_to(asked, say)? {
+            let standing = say.yes.then_some("--yes");
+            let run = self.answer(asked, answered, standing).await?;
+            return Ok(Some(follow(terminal, run).await?));
+        }
+        while terminal.is_interactive() {
+            let prompt = reply::prompt(asked, terminal.lang);
+            let Some(said) = terminal.ask_about_card(prompt).await? else {
+                break;
+            };
+            if said.is_empty() {
+                continue;
+            }
+            return Ok(Some(match self.typed(&said, asked, terminal).await? {
+                Some(ended) => ended,
+                None => RunResult::parked(Arc::new(state.clone()), vec![asked.clone()]),
+            }));
+        }
+        Ok(None)
+    }
+
+    /// Takes words that were typed under a card; returns none, and says how to answer, if they are
+    /// no answer.
+    async fn typed(
+        &self,
+        said: &str,
+        asked: &Interrupt,
+        terminal: &mut Terminal,
+    ) -> Result<Option<RunResult<A::State>>, BoxError> {
+        let open = std::slice::from_ref(asked);
+        if let Some(ended) = self.heard(said, open, Some(asked), terminal).await? {
+            return Ok(Some(ended));
+        }
+        let Some(answered) = reply::read(asked, said) else {
+            let text = reply::refusal(asked, said, terminal.lang);
+            terminal.progress(&text);
+            return Ok(None);
+        };
+        let run = self.answer(asked, answered, None).await?;
+        Ok(Some(follow(terminal, run).await?))
     }
 
     /// Begins a run, or goes on with the thread; returns none if there is nothing to go on with.
@@ -270,12 +345,8 @@ fn named(asked: &Interrupt, say: &SayArgs) -> Result<(), CliError> {
     }
 }
 
-/// Returns the answer to a card; none if there is no terminal to ask at.
-async fn reply_to(
-    asked: &Interrupt,
-    say: &SayArgs,
-    terminal: &mut Terminal,
-) -> Result<Option<QuestionAnswer>, BoxError> {
+/// Returns the answer that the command line gives to a card; none if it gives none.
+fn reply_to(asked: &Interrupt, say: &SayArgs) -> Result<Option<QuestionAnswer>, CliError> {
     if let Some(value) = &say.answer {
         named(asked, say)?;
         return Ok(Some(reply::value(asked, value.clone())));
@@ -285,28 +356,13 @@ async fn reply_to(
         // An approval needs the card's code, which was looked for before.
         let is_approval = asked.question.digest.is_some();
         let answered = answered.filter(|it| !is_approval || it.reply != ReplyForm::Approve);
-        let answered = answered.ok_or_else(|| {
-            let form = reply::prompt(asked, crate::Lang::En);
-            CliError::new(format!(
-                "the conversation waits for an answer, and {words:?} is none; allowed: {}",
-                form.trim_end_matches([':', ' '])
-            ))
-        })?;
-        return Ok(Some(answered));
+        let refused = || CliError::new(reply::refusal(asked, words, crate::Lang::En));
+        return Ok(Some(answered.ok_or_else(refused)?));
     }
-    if say.yes
-        && let Some(agreed) = reply::agreed(asked)
-    {
-        return Ok(Some(agreed));
-    }
-    while terminal.is_interactive() {
-        let prompt = reply::prompt(asked, terminal.lang);
-        let Some(said) = terminal.ask_about_card(prompt).await? else {
-            break;
-        };
-        if let Some(answered) = reply::read(asked, &said) {
-            return Ok(Some(answered));
-        }
-    }
-    Ok(None)
+    Ok(say.yes.then(|| reply::agreed(asked)).flatten())
+}
+
+/// Returns the state and the first open question of a run.
+fn open<S>(ended: &RunResult<S>) -> Option<(&S, &Interrupt)> {
+    Some((ended.state(), ended.interrupts().first()?))
 }

@@ -32,6 +32,11 @@ pub enum MessageMeaning {
     Request,
 }
 
+/// The signs between a no and its reason.
+const REASON_FOLLOWS: [char; 15] = [
+    ',', '，', ':', '：', ';', '；', '.', '。', '!', '！', '—', '–', '、', '\n', '(',
+];
+
 impl Phrases {
     /// Returns the meaning of a message. An open question comes first: "continue" says yes to a
     /// question, and asks for another attempt only if nothing is open.
@@ -55,6 +60,31 @@ impl Phrases {
             }
             (PendingWork::Nothing, _) => MessageMeaning::Request,
         }
+    }
+
+    /// Returns the reason of a no that comes with one, as in "no, not on Friday"; `None` if the
+    /// words are no such no.
+    ///
+    /// A sentence that only begins like a no is none, and neither is a question.
+    ///
+    /// ```
+    /// use fugato_text::Phrases;
+    ///
+    /// let phrases = Phrases::default();
+    /// assert_eq!(phrases.decline_reason("No, not on Friday."), Some("not on Friday."));
+    /// assert_eq!(phrases.decline_reason("不要，周五没空"), Some("周五没空"));
+    /// for other in ["no", "not on Friday", "no idea", "no, why?", "yes, but later", "no, "] {
+    ///     assert_eq!(phrases.decline_reason(other), None, "{other}");
+    /// }
+    /// ```
+    pub fn decline_reason<'a>(&self, words: &'a str) -> Option<&'a str> {
+        if words.contains(['?', '？']) {
+            return None;
+        }
+        let (said, reason) = words.split_once(REASON_FOLLOWS)?;
+        let reason = reason.trim_start_matches(|c: char| !c.is_alphanumeric());
+        let declines = self.consent(said) == Some(false) && !reason.is_empty();
+        declines.then(|| reason.trim_end())
     }
 
     /// Returns whether words under an approval card agree to it or decline it; `None` if they do

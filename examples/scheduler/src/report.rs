@@ -3,7 +3,8 @@ use std::fmt::Write as _;
 
 use crate::{
     agent::{AgentState, TerminalStatus},
-    schedule::{PlacementStatus, differences},
+    draft,
+    schedule::PlacementStatus,
 };
 
 /// Returns the steps of the plan, each with the condition under which it is done.
@@ -81,21 +82,23 @@ impl Receipts {
     }
 }
 
-/// Returns the number of changes to be kept: the differences from the stored schedule.
+/// Returns the changes to be kept, counted and listed: the differences from the stored schedule.
 pub fn schedule_summary(agent: &AgentState) -> String {
-    let stored = agent.stored.as_ref().or(agent.original.as_ref());
-    let (Some(stored), Some(schedule)) = (stored, &agent.schedule) else {
+    let (Some(changes), Some(schedule)) = (draft::unstored(agent), &agent.schedule) else {
         return agent
             .lang
             .pick("nothing was placed", "没有安排任何内容")
             .into();
     };
     let mut receipts = Receipts::default();
-    for difference in differences(stored, schedule) {
-        let (was, is) = (difference.step.from(), difference.step.to());
+    for change in &changes {
+        let (was, is) = (change.step.from(), change.step.to());
         receipts.count(was.is_some(), is.is_some(), true);
     }
-    counted(agent, &receipts)
+    let listed = draft::listed(schedule, &changes, agent.lang);
+    format!("{}\n{listed}", counted(agent, &receipts))
+        .trim_end()
+        .to_owned()
 }
 
 fn counted(agent: &AgentState, receipts: &Receipts) -> String {

@@ -1,7 +1,7 @@
 //! The agent behind endpoints: converts client requests into updates, and threads into page data.
 use async_trait::async_trait;
 use fugato::{
-    axum::{BadInput, Caller, TimelineItem, UserMessage, timeline, title},
+    axum::{BadInput, Caller, MessageIntent, TimelineItem, UserMessage, timeline, title},
     graph::Runner,
     prompt::spoken,
     state::{ConversationUpdate, Interrupt, Message, ThreadId},
@@ -11,14 +11,15 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::{
-    agent::{AgentState, BY_HAND, CardReply, Request, Update},
-    calendar::Lang,
+    agent::{AgentState, BY_HAND, CardReply, QuestionTopic, Request, Update},
+    calendar::{Lang, Sections},
     contract::Call,
+    draft::{Draft, answer_about},
     recall::{NoteSearch, Notes, remembered},
     service::Service,
     store::ScheduleStore,
 };
-use std::sync::Arc;
+use std::{path::PathBuf, sync::Arc};
 
 /// The agent behind endpoints. All conversations are about one calendar.
 #[derive(derive_more::Debug)]
@@ -28,6 +29,8 @@ pub struct ServedScheduler {
     store: Arc<dyn ScheduleStore>,
     calendar: String,
     memory: Arc<dyn NoteSearch>,
+    sections: Sections,
+    files: Vec<PathBuf>,
 }
 
 impl ServedScheduler {
@@ -44,12 +47,20 @@ impl ServedScheduler {
             store,
             calendar,
             memory,
+            sections: Sections::default(),
+            files: vec![],
         }
     }
 
     fugato::state::setters! {
         /// Sets the memory to use; without it, the notes of the calendar are used.
         pub fn memory(memory: impl NoteSearch + 'static) { memory = Arc::new(memory) }
+
+        /// Sets the times of the sections of a day, for weeks that are shown as text.
+        pub fn sections(sections: Sections) { sections = sections }
+
+        /// Names the files to which every stored change is written.
+        pub fn files(files: Vec<PathBuf>) { files = files }
     }
 
     /// Returns the classes that a request is about: all there are, unless it names some.
@@ -162,6 +173,44 @@ impl fugato::axum::Agent for ServedScheduler {
             _ => CardReply::reject(reason),
         };
         serde_json::to_value(reply).map_err(|error| BadInput::new("it is no answer").because(error))
+    }
+
+    /// Words under a card that are neither a yes nor a no are about what it asks.
+    async fn intent(
+        &self,
+        thread: &ThreadId,
+        said: &UserMessage,
+    ) -> Result<MessageIntent, BadInput> {
+        let unreadable =
+            |error| BadInput::new("the conversation cannot be read now").because(error);
+        let state = self.runner().state(thread).await.map_err(unreadable)?;
+        let asks = state.as_ref().and_then(|agent| agent.pending.as_ref());
+        let by_hand = said.extra.contains_key("change");
+        Ok(match (&state, asks) {
+            (Some(agent), Some(asks)) if asks.topic != QuestionTopic::AskUser && !by_hand => {
+                let sections = &self.sections;
+                MessageIntent::Told(answer_about(&Draft { agent, sections }, &said.text))
+            }
+            _ => MessageIntent::Request,
+        })
+    }
+
+    fn view(&self, agent: &AgentState, asked: Option<&Interrupt>) -> Option<String> {
+        let sections = &self.sections;
+        match (asked, &agent.pending) {
+            (Some(_), Some(pending)) if pending.topic == QuestionTopic::Schedule => {
+                Some(Draft { agent, sections }.weeks())
+            }
+            (None, None) if agent.run.stored > 0 && !self.files.is_empty() => {
+                let written = agent.lang.pick("written: ", "已写入：");
+                let lines = self
+                    .files
+                    .iter()
+                    .map(|path| format!("{written}{}", path.display()));
+                Some(lines.collect::<Vec<_>>().join("\n"))
+            }
+            _ => None,
+        }
     }
 
     fn title(&self, agent: &AgentState) -> Option<String> {

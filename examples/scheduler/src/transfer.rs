@@ -19,6 +19,7 @@ use crate::{
     calendar::{
         Calendar, Classes, Export, Intake, Lang, export, import, language, read_file, write_file,
     },
+    results::{COURSES, TASKS},
     schedule::{EventType, PlacementStatus, ScheduleState, ScheduleTask},
     store::{ScheduleStore, StoreReceipt, StoreWrite},
 };
@@ -119,10 +120,6 @@ impl Transfer {
         write_file(&self.folder.join(TASKS), tasks).map_err(refused)
     }
 }
-
-/// The name of the stored calendar file, regardless of the name that the person uses.
-const COURSES: &str = "courses.ics";
-const TASKS: &str = "tasks.toml";
 
 /// Serves `GET /calendar`: the schedule with its placed and pending tasks.
 async fn show(State(this): State<Arc<Transfer>>) -> Result<Json<serde_json::Value>, BadInput> {

@@ -5,11 +5,9 @@ use fugato::{
     cli::{App, ChatSession, SayArgs, Terminal},
     graph::ThreadStatus,
 };
-use jiff::Timestamp;
 use scheduler::{
     agent::{AgentState, CardReply},
-    calendar::{Export, Picture, WeekTable, export, language, write_file},
-    schedule::ScheduleState,
+    calendar::{WeekTable, language},
 };
 use serde_json::{Value, json};
 
@@ -85,35 +83,10 @@ fn finish(desk: &Session, agent: &AgentState, terminal: &mut Terminal) -> Result
         terminal.line(draft);
         return Ok(());
     }
-    write_results(desk, original, schedule, terminal)
-}
-
-fn write_results(
-    desk: &Session,
-    before: &ScheduleState,
-    after: &ScheduleState,
-    terminal: &mut Terminal,
-) -> Result<()> {
-    let lang = desk.lang;
-    let options = Export {
-        sections: &desk.intake.sections,
-        zone: &desk.intake.zone,
-        stamp: Timestamp::now(),
-        schedule: desk.thread.as_str(),
-        lang: language(lang),
-    };
-    let title = lang.pick("The weeks before and after", "安排前后的各周");
-    let picture = Picture {
-        title,
-        sections: &desk.intake.sections,
-        lang: language(lang),
-    };
-    let calendar = desk.file("schedule.ics");
-    write_file(&calendar, export(after, &options)?.as_bytes())?;
-    let svg = desk.file("schedule.svg");
-    write_file(&svg, picture.draw(before, after).as_bytes())?;
-    for path in [calendar, svg] {
-        let text = lang.pick("written: ", "已写入：");
+    let written = desk.results.write(original, schedule);
+    written.map_err(anyhow::Error::from_boxed)?;
+    for path in desk.results.paths() {
+        let text = desk.lang.pick("written: ", "已写入：");
         terminal.line(format!("{text}{}", path.display()));
     }
     Ok(())

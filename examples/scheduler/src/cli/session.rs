@@ -17,9 +17,10 @@ use scheduler::{
     deps::Deps,
     graph::graph,
     llm_config::LlmConfig,
+    results::{MirroredStore, ResultFiles},
     served::ServedScheduler,
     service::Service,
-    store,
+    store::{self, Calendars, ScheduleStore},
     transfer::Transfer,
 };
 
@@ -48,7 +49,7 @@ pub(crate) struct Session {
     pub(crate) thread: ThreadId,
     pub(crate) intake: Intake,
     pub(crate) lang: Lang,
-    folder: PathBuf,
+    pub(crate) results: ResultFiles,
 }
 
 impl Session {
@@ -65,7 +66,16 @@ impl Session {
         let mut intake = read(&courses, &tasks, &TimeZone::system(), language(lang))?;
         let calendars = calendar::open(args).await?;
         intake.state = calendar::filled(&calendars, &thread, &intake.state).await?;
-        let (store, name) = (calendars.store().clone(), calendars.name(&thread));
+        let name = calendars.name(&thread);
+        let results = ResultFiles::new(&folder, &name, lang);
+        let store: Arc<dyn ScheduleStore> = Arc::new(MirroredStore::new(
+            calendars.store().clone(),
+            results.clone(),
+        ));
+        let calendars = match &args.calendar {
+            Some(name) => Calendars::shared(store.clone(), name),
+            None => Calendars::of_threads(store.clone()),
+        };
         let mind = LlmConfig {
             model: open.model.clone(),
             ..LlmConfig::default()
@@ -83,19 +93,17 @@ impl Session {
         }
         let service = service(&deps, &open)?.zone(intake.zone.clone());
         let transfer = Transfer::new(store.clone(), name.clone(), &folder, lang);
+        let agent = ServedScheduler::new(service, store, name)
+            .sections(intake.sections.clone())
+            .files(results.paths());
         Ok(Self {
-            agent: ServedScheduler::new(service, store, name),
+            agent,
             transfer,
             thread,
             intake,
             lang,
-            folder,
+            results,
         })
-    }
-
-    /// Returns the path for a result of the conversation.
-    pub(crate) fn file(&self, name: &str) -> PathBuf {
-        self.folder.join(name)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Cards without a terminal.
 use super::work::Work;
-use fugato_testkit::assert_contains;
+use fugato_testkit::{assert_contains, assert_lacks};
 
 /// Returns the code of the card from the program's hint for answering it.
 fn code(told: &str) -> &str {
@@ -103,4 +103,77 @@ fn chat_without_a_terminal_reads_lines() {
             "go on with: scheduler chat",
         ],
     );
+}
+
+#[test]
+fn the_weeks_and_every_place_are_shown_before_the_card_asks() {
+    for (lang, week, card, item) in [
+        ("en", "Week 1", "Shall I keep this schedule?", "Middlemarch"),
+        ("zh", "第 1 周", "保存这份日程吗？", "极限"),
+    ] {
+        let work = Work::new();
+        let parked = work.ok(&["--lang", lang]);
+        let (before, card) = parked.split_once(card).expect("a card");
+        assert_contains(before, [week, item]);
+        // The card itself names each item with its day, and the rule of its class.
+        let dated = card
+            .lines()
+            .filter(|line| line.contains(" 2026-") || line.contains(" 2027-"));
+        assert_eq!(dated.count(), 21, "{card}");
+    }
+}
+
+#[test]
+fn questions_under_a_card_are_answered_and_it_stays_open() {
+    let work = Work::new();
+    let parked = work.ok(&[]);
+    for asked in [
+        "show me the schedule first",
+        "why?",
+        "what would you put on monday?",
+        "maybe",
+        "sure, why not",
+        "先给我看看日程",
+        "也许吧",
+    ] {
+        let told = work.ok(&["say", asked]);
+        assert_contains(
+            &told,
+            ["Week 1", "Shall I keep this schedule?", code(&parked)],
+        );
+        assert_lacks(&told, "I had to stop");
+        let lines = work.typed(&["chat"], &format!("{asked}\n"));
+        assert_contains(&lines, ["Week 1", "The card stays open", code(&parked)]);
+    }
+    let history = work.ok(&["history"]);
+    assert_lacks(&history, "answered");
+    // A clear no rejects, and its reason is kept.
+    let why = format!("no {}, not on Friday", code(&parked));
+    let rejected = work.ok(&["say", &why]);
+    assert_lacks(&rejected, "stays open");
+    assert_contains(&work.ok(&["history"]), "not on Friday");
+}
+
+#[test]
+fn agreeing_in_words_writes_the_files_and_says_so() {
+    let work = Work::new();
+    let card = code(&work.ok(&[])).to_owned();
+    let done = work.ok(&["say", &format!("yes {card}")]);
+    assert_contains(&done, ["written: ", "schedule.ics", "schedule.svg"]);
+    assert_eq!(work.events(), 21);
+    let chat = Work::new();
+    let card = code(&chat.ok(&[])).to_owned();
+    let done = chat.typed(&["chat"], &format!("好的 {card}\nhello\n"));
+    assert_eq!(done.matches("schedule.svg").count(), 1, "{done}");
+    assert_eq!(chat.events(), 21);
+    let json = Work::new();
+    let card = code(&json.ok(&[])).to_owned();
+    json.ok(&[
+        "say",
+        "--answer",
+        r#"{"action": "approve"}"#,
+        "--card",
+        &card,
+    ]);
+    assert_eq!(json.events(), 21);
 }
