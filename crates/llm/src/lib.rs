@@ -53,6 +53,9 @@ pub use retry::Retry;
 pub use size::SizeLimit;
 pub use spend::{Allowance, SpendLimit, SpendScope};
 pub use style::{Decision, DecisionStyle};
-pub use tag::{Tag, TagEnd, TagFound, TagPiece, TagSplitter, TaggedDelta, split_tag, visible_text};
+pub use tag::{
+    Tag, TagEnd, TagFound, TagPiece, TagSplitter, TaggedAnswer, TaggedDelta, split_tag,
+    visible_text,
+};
 pub use timeout::Timeout;
 pub use traced::TracedModel;

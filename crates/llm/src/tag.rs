@@ -1,3 +1,4 @@
+mod answer;
 mod markup;
 mod splitter;
 
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ChatDelta, DeltaStream, ModelError};
 
+pub use answer::TaggedAnswer;
 pub use splitter::{TagEnd, TagPiece, TagSplitter};
 
 /// A tag with which a model opens its answer, so that the decision in it can be acted upon while
@@ -48,6 +50,21 @@ impl Tag {
         Self {
             body: false,
             ..Self::around(name, nonce)
+        }
+    }
+
+    /// Creates a tag with a body and a nonce that nobody can guess, for one request.
+    pub fn fresh(name: impl Into<String>) -> Self {
+        use std::hash::{BuildHasher as _, RandomState};
+        Self::around(name, format!("{:016x}", RandomState::new().hash_one(())))
+    }
+
+    /// Returns the same tag without a body: only its attributes count.
+    #[must_use]
+    pub fn bodiless(self) -> Self {
+        Self {
+            body: false,
+            ..self
         }
     }
 

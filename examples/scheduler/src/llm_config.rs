@@ -1,27 +1,26 @@
 //! Asking the model: the stream is shown as it arrives, and a failure falls back to rules.
-use std::{sync::Arc, time::Instant};
+use std::sync::Arc;
 
 use fugato::{
-    agent::reply::{Speech, ask_unseen},
+    agent::reply::ask_tagged,
     graph::{BoxError, Context},
-    llm::{
-        Attempt, ChatDelta, ChatModel, ChatRequest, ChatResponse, FinishReason, ModelError,
-        Profile, Tag, TagEnd, TagFound, TagPiece, TaggedDelta, Thinking, split_tag,
-    },
+    llm::{Attempt, ChatModel, ChatRequest, ModelError, Profile, Tag, TaggedAnswer, Thinking},
     state::{ConversationUpdate, Message},
     stream::EventKind,
 };
-use futures::StreamExt as _;
 
 use crate::{
     agent::{AgentState, Phase, Update},
     failure::{self, Replacement},
-    prose::{self, Gate},
+    prose,
     report::Receipts,
     route::RouteSet,
 };
 
-pub use fugato::agent::{decision::OnFailure, reply::show};
+pub use fugato::agent::{
+    decision::OnFailure,
+    reply::{ask_unseen, show},
+};
 
 /// The model, its routes, and the profile of each stage; without a model, rules decide.
 #[derive(derive_more::Debug, Clone, Default)]
@@ -79,52 +78,18 @@ impl Default for Stages {
     }
 }
 
-/// An answer of a model.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TaggedAnswer {
-    /// The decision, as text to be read.
-    pub decision: String,
-    /// The text after it as far as it may be shown; it was shown while it streamed.
-    pub after: String,
-    /// True if some of the text after the decision may not be shown.
-    pub held_back: bool,
-    /// The text before it.
-    pub before: String,
-    /// The tag, if it was there.
-    pub tag: Option<TagFound>,
-    /// The reasoning of the model, if its server sends it.
-    pub reasoning: String,
-    /// The duration in whole seconds.
-    pub seconds: u64,
-    /// The attempts to get it, oldest first.
-    pub attempts: Vec<Attempt>,
+/// Returns the reasoning before an answer as a card to store, which the page shows again when the
+/// conversation is opened; none if there is none.
+pub fn thought(answer: &TaggedAnswer) -> Option<EventKind> {
+    let text = answer.reasoning.trim();
+    (!text.is_empty()).then(|| EventKind::Card {
+        card: "thinking_summary".into(),
+        data: serde_json::json!({ "text": text, "seconds": answer.seconds.max(1) }),
+    })
 }
 
-impl TaggedAnswer {
-    fn found(&mut self, tag: TagFound) {
-        self.decision.clone_from(&tag.body);
-        self.tag = Some(tag);
-    }
-
-    /// Returns the reasoning as a card to store, which the page shows again when the conversation
-    /// is opened.
-    pub fn thought(&self) -> Option<EventKind> {
-        let text = self.reasoning.trim();
-        (!text.is_empty()).then(|| EventKind::Card {
-            card: "thinking_summary".into(),
-            data: serde_json::json!({ "text": text, "seconds": self.seconds.max(1) }),
-        })
-    }
-}
-
-/// Returns the card of the reasoning before an answer, if there is any.
-pub fn thought(answer: Option<&Result<TaggedAnswer, ModelError>>) -> Option<EventKind> {
-    answer?.as_ref().ok()?.thought()
-}
-
-/// Asks the model. The reasoning is shown while it streams. The text after the decision is shown
-/// sentence by sentence, once `accepts` takes the decision, and as long as no sentence claims an
-/// action without a receipt.
+/// Asks the model for a decision in a tag. The text after it is shown once `accepts` takes the
+/// decision, and as long as no sentence claims an action without a receipt.
 pub async fn ask(
     cx: &Context<AgentState>,
     model: &dyn ChatModel,
@@ -132,86 +97,9 @@ pub async fn ask(
     tag: Tag,
     accepts: &(dyn Fn(&str) -> bool + Send + Sync),
 ) -> Result<TaggedAnswer, ModelError> {
-    let began = Instant::now();
-    let (task, step) = (cx.task(), request.messages.len());
     let receipts = receipts(cx.state());
-    let mut listener = Listener {
-        shown: Speech::new(cx),
-        gate: Gate::new(&receipts),
-        spoken: TaggedAnswer::default(),
-        is_cut: false,
-    };
-    let mut deltas = split_tag(model.stream(request).await?, tag);
-    while let Some(delta) = deltas.next().await {
-        listener.take(delta?, accepts);
-    }
-    let mut spoken = listener.finish(cx.state());
-    if prose::check(&spoken.before, &receipts).is_err() {
-        spoken.before.clear();
-    }
-    if spoken.held_back {
-        tracing::warn!(task, "words held back");
-    }
-    spoken.seconds = began.elapsed().as_secs();
-    let took = u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX);
-    tracing::debug!(
-        task,
-        messages = step,
-        took_ms = took,
-        raw = spoken.decision,
-        "model answered"
-    );
-    Ok(spoken)
-}
-
-/// An answer while it comes.
-struct Listener<'a> {
-    shown: Speech<AgentState>,
-    gate: Gate<'a>,
-    spoken: TaggedAnswer,
-    is_cut: bool,
-}
-
-impl Listener<'_> {
-    fn take(&mut self, delta: TaggedDelta, accepts: &(dyn Fn(&str) -> bool + Send + Sync)) {
-        let spoken = &mut self.spoken;
-        match delta {
-            TaggedDelta::Piece(TagPiece::Found(found)) => {
-                self.gate.open(accepts(&found.body));
-                spoken.found(found);
-            }
-            TaggedDelta::Piece(TagPiece::Text(text)) => {
-                if let Some(text) = self.gate.push(&text) {
-                    self.shown.text(&text);
-                }
-            }
-            TaggedDelta::Other(ChatDelta::Reasoning(text)) => {
-                self.shown.reasoning(&text);
-                spoken.reasoning.push_str(&text);
-            }
-            TaggedDelta::Other(ChatDelta::Attempt(attempt)) => spoken.attempts.push(attempt),
-            TaggedDelta::Other(ChatDelta::Finish(reason)) => {
-                self.is_cut = reason == FinishReason::Length;
-            }
-            TaggedDelta::End(TagEnd::Tagged { before }) => spoken.before = before,
-            TaggedDelta::End(TagEnd::Unclosed { found, before }) => {
-                spoken.found(found);
-                spoken.before = before;
-            }
-            TaggedDelta::End(TagEnd::Plain { text }) => spoken.decision = text,
-            _ => {}
-        }
-    }
-
-    fn finish(mut self, agent: &AgentState) -> TaggedAnswer {
-        let mark = self.is_cut.then(|| cut_off(agent));
-        if let Some(text) = self.gate.finish(mark) {
-            self.shown.text(&text);
-        }
-        self.spoken.held_back = self.gate.has_held_back();
-        self.spoken.after = self.gate.into_shown();
-        self.spoken
-    }
+    let allows = |text: &str| prose::check(text, &receipts).is_ok();
+    ask_tagged(cx, model, request, tag, accepts, &allows).await
 }
 
 /// Returns the actions that the text of a model may claim: in plain talk those of this
@@ -221,31 +109,6 @@ pub(crate) fn receipts(agent: &AgentState) -> Receipts {
         Phase::Chatting | Phase::Planning => Receipts::of_conversation(agent),
         _ => Receipts::of_request(agent),
     }
-}
-
-/// Returns the mark for a text whose end is missing.
-fn cut_off(agent: &AgentState) -> &'static str {
-    agent.lang.pick(" [cut off]", "［未完］")
-}
-
-/// Returns the text, with a mark if its end is missing.
-pub(crate) fn marked(response: &ChatResponse, agent: &AgentState) -> String {
-    let mark = if is_cut(response) { cut_off(agent) } else { "" };
-    format!("{}{mark}", response.message.content.trim())
-}
-
-/// Returns true if an answer ended at the limit of tokens.
-pub(crate) fn is_cut(response: &ChatResponse) -> bool {
-    response.finish == Some(FinishReason::Length)
-}
-
-/// Asks for text alone. None of it is shown before all of it is checked.
-pub async fn tell(
-    cx: &Context<AgentState>,
-    model: &dyn ChatModel,
-    request: ChatRequest,
-) -> Result<ChatResponse, ModelError> {
-    ask_unseen(cx, model, request).await
 }
 
 impl LlmConfig {
@@ -315,23 +178,6 @@ pub fn status_note(code: &str, summary: impl Into<String>) -> EventKind {
         code: code.into(),
         summary: summary.into(),
     }
-}
-
-/// Returns a tag that is unique to this request, so that text smuggled into the conversation cannot
-/// carry it.
-pub fn decision_tag(cx: &Context<AgentState>) -> Tag {
-    Tag::around("decision", nonce(cx))
-}
-
-/// Returns the same for a route, which has all its data in its attributes.
-pub fn route_tag(cx: &Context<AgentState>) -> Tag {
-    Tag::alone("route", nonce(cx))
-}
-
-fn nonce(cx: &Context<AgentState>) -> String {
-    use std::hash::{BuildHasher as _, RandomState};
-    let nonce = RandomState::new().hash_one((cx.task(), cx.attempt()));
-    format!("{nonce:016x}")
 }
 
 /// Builds the request for a tagged decision on these messages, with the profile of a stage.

@@ -14,7 +14,7 @@ mod rough_build;
 use fugato::{
     agent::decision::CorrectionState,
     graph::Context,
-    llm::RejectedAnswer,
+    llm::{RejectedAnswer, TaggedAnswer},
     prompt::is_correction,
     state::{ConversationUpdate, Message, Role},
 };
@@ -33,7 +33,7 @@ pub use rough_build::RoughBuild;
 use crate::{
     agent::{AgentState, Update},
     failure,
-    llm_config::{TaggedAnswer, receipts, status},
+    llm_config::{receipts, status},
     prose::{self, ProseError},
 };
 

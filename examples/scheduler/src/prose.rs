@@ -1,7 +1,6 @@
 //! Checks of model text for the person: only content that a contract allows, and no claim of an
 //! action without a receipt.
 mod claim;
-mod gate;
 
 use std::sync::LazyLock;
 
@@ -10,7 +9,6 @@ use fugato::prompt::Wording;
 use crate::report::Receipts;
 
 pub(crate) use claim::numbers_are_known;
-pub(crate) use gate::Gate;
 
 /// The reasons for not showing a text of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -1,8 +1,10 @@
 use async_trait::async_trait;
 use fugato::{
-    agent::decision::settle,
+    agent::{decision::settle, reply::marked},
     graph::{BoxError, Context, Node, Outcome},
-    llm::{Ask, ChatModel, ModelError, RejectedAnswer, Settlement, visible_text},
+    llm::{
+        Ask, ChatModel, ModelError, RejectedAnswer, Settlement, Tag, TaggedAnswer, visible_text,
+    },
 };
 
 use super::{announce, check_words, found, request_text, said};
@@ -11,10 +13,7 @@ use crate::{
     contract::{self, Intent, IntentKind},
     deps::Deps,
     failure::Replacement,
-    llm_config::{
-        OnFailure, TaggedAnswer, ask, decision_tag, marked, request, route_tag, show, stand_in,
-        status, tell,
-    },
+    llm_config::{OnFailure, ask, ask_unseen, request, show, stand_in, status, thought},
     prompts,
     route::{Route, RouteSet, RouteTo},
     rules,
@@ -75,7 +74,7 @@ impl Node<AgentState> for Chat {
         updates.push(Update::Judged(crate::agent::DecisionView::Continue));
         updates.push(Update::Routed(routed));
         let done = Outcome::done(updates);
-        Ok(spoken.thought().into_iter().fold(done, Outcome::note))
+        Ok(thought(&spoken).into_iter().fold(done, Outcome::note))
     }
 }
 
@@ -130,7 +129,7 @@ impl Chat {
         cx: &Context<AgentState>,
         model: &dyn ChatModel,
     ) -> Result<TaggedAnswer, ModelError> {
-        let tag = decision_tag(cx);
+        let tag = Tag::fresh("decision");
         let messages = prompts::chat(cx.state(), &tag);
         let request =
             request(cx.state(), &self.0.mind.stages.chat, messages).metadata("stage", "chat");
@@ -166,7 +165,7 @@ impl Chat {
         model: &dyn ChatModel,
     ) -> Result<ClassifiedRequest, BoxError> {
         let (agent, stages) = (cx.state(), &self.0.mind.stages);
-        let tag = route_tag(cx);
+        let tag = Tag::fresh("route").bodiless();
         let messages = prompts::route(agent, &tag);
         let wish = request(agent, &stages.chat, messages).metadata("stage", "chat");
         let spoken = match ask(cx, model, wish, tag, &|_| true).await {
@@ -188,13 +187,13 @@ impl Chat {
             return Ok(ClassifiedRequest::to(route, spoken));
         }
         let wish = request(agent, &stages.deep_answer, prompts::deep_answer(agent));
-        let answer = tell(cx, model, wish.metadata("stage", "deep_answer")).await;
+        let answer = ask_unseen(cx, model, wish.metadata("stage", "deep_answer")).await;
         let response = match answer {
             Ok(response) => response,
             Err(error) => return self.unread(cx, error),
         };
         let spoken = TaggedAnswer {
-            after: marked(&response, agent),
+            after: marked(&response).trim().to_owned(),
             attempts: response.attempts,
             ..TaggedAnswer::default()
         };

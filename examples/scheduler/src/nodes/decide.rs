@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use fugato::{
     agent::decision::settle,
     graph::{BoxError, Context, Node, Outcome},
-    llm::{Ask, ModelError, RejectedAnswer, Settlement},
+    llm::{Ask, ModelError, RejectedAnswer, Settlement, Tag, TaggedAnswer},
     tool::CatalogueDetail,
 };
 
@@ -12,7 +12,7 @@ use crate::{
     contract::{self, ExecutorDecision},
     deps::Deps,
     failure::Replacement,
-    llm_config::{TaggedAnswer, ask, decision_tag, request, stand_in, thought},
+    llm_config::{ask, request, stand_in, thought},
     prompts, rules,
 };
 
@@ -26,7 +26,7 @@ impl Node<AgentState> for Decide {
         let Some(answer) = self.think(&cx).await else {
             return self.by_rule(&cx, vec![]);
         };
-        let thought = thought(Some(&answer));
+        let thought = answer.as_ref().ok().and_then(thought);
         let ask = Ask::reading("execute", |spoken: &TaggedAnswer| {
             let decision = read(cx.state(), spoken)?;
             let (task, raw) = (cx.task(), &spoken.decision);
@@ -69,7 +69,7 @@ impl Decide {
         let agent = cx.state();
         let model = self.0.mind.answering(agent)?;
         let catalogue = self.0.toolbox.catalogue(agent, CatalogueDetail::LITE);
-        let tag = decision_tag(cx);
+        let tag = Tag::fresh("decision");
         let messages = prompts::execute(agent, &tag, &catalogue);
         let mut request = request(agent, &self.0.mind.stages.execute, messages);
         request = request.metadata("stage", "execute");

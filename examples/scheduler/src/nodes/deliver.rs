@@ -2,7 +2,7 @@ use async_trait::async_trait;
 use fugato::{
     agent::decision::CorrectionState as _,
     graph::{BoxError, Context, Node, Outcome},
-    llm::{ChatResponse, RejectedAnswer},
+    llm::{ChatResponse, FinishReason, RejectedAnswer},
     prompt::correction,
     state::Message,
     stream::EventKind,
@@ -14,7 +14,7 @@ use crate::{
     agent::{AgentState, Update},
     deps::Deps,
     failure::Replacement,
-    llm_config::{OnFailure, is_cut, request, show, stand_in, status, status_note, tell},
+    llm_config::{OnFailure, ask_unseen, request, show, stand_in, status, status_note},
     prompts, prose,
     report::{self, Receipts},
 };
@@ -82,7 +82,7 @@ impl Deliver {
         let mut messages = prompts::deliver(agent, facts);
         for _ in 0..TRIES {
             let request = request(agent, &mind.stages.deliver, messages.clone());
-            let response = match tell(cx, model, request.metadata("stage", "deliver")).await {
+            let response = match ask_unseen(cx, model, request.metadata("stage", "deliver")).await {
                 Ok(response) => response,
                 // A failed remark never fails the run, whatever the policy is.
                 Err(error) => {
@@ -131,7 +131,7 @@ fn read(
     if words.is_empty() {
         return Err(refuse("there are no words in it"));
     }
-    if is_cut(response) {
+    if response.finish == Some(FinishReason::Length) {
         return Err(refuse("it was cut off; be shorter"));
     }
     prose::check(words, &Receipts::of_request(agent)).map_err(|why| refuse(&why.to_string()))?;

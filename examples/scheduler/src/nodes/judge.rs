@@ -1,7 +1,7 @@
 //! Checks of a decision against the current state. The contract has already checked its form.
 use fugato::{
     graph::Context,
-    llm::{RejectedAnswer, visible_text},
+    llm::{RejectedAnswer, TaggedAnswer, visible_text},
     prompt::one_of,
     state::ToolCall,
     tool::{Access, Verdict},
@@ -17,7 +17,7 @@ use crate::{
     contract::{ActionKind, Call, ExecutorDecision},
     deps::Deps,
     gates::CLOSED,
-    llm_config::{TaggedAnswer, show},
+    llm_config::show,
     schedule::polish,
     wish::in_words,
 };

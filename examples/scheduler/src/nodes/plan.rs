@@ -2,7 +2,10 @@ use async_trait::async_trait;
 use fugato::{
     agent::decision::settle,
     graph::{BoxError, Context, Node, Outcome},
-    llm::{Ask, ChatModel, ModelError, Profile, RejectedAnswer, Settlement, visible_text},
+    llm::{
+        Ask, ChatModel, ModelError, Profile, RejectedAnswer, Settlement, Tag, TaggedAnswer,
+        visible_text,
+    },
 };
 
 use super::{announce, asking, check_notes, check_words, request_text, said};
@@ -15,10 +18,7 @@ use crate::{
     deps::Deps,
     failure::Replacement,
     keywords,
-    llm_config::{
-        OnFailure, TaggedAnswer, ask, decision_tag, request, show, stand_in, status, status_note,
-        thought,
-    },
+    llm_config::{OnFailure, ask, request, show, stand_in, status, status_note, thought},
     prompts, rules,
 };
 
@@ -37,7 +37,9 @@ impl Node<AgentState> for PlanNode {
         );
         let by_rule = || (rules::plan(cx.state()), TaggedAnswer::default());
         let answer = self.think(&cx).await?;
-        let thought = thought(answer.as_ref());
+        let thought = answer
+            .as_ref()
+            .and_then(|answer| thought(answer.as_ref().ok()?));
         let (decision, spoken) = match answer {
             None => by_rule(),
             Some(answer) => {
@@ -130,7 +132,7 @@ impl PlanNode {
         profile: &Profile,
         deep: bool,
     ) -> Result<TaggedAnswer, ModelError> {
-        let tag = decision_tag(cx);
+        let tag = Tag::fresh("decision");
         let messages = prompts::plan(cx.state(), &tag, deep);
         let request = request(cx.state(), profile, messages).metadata("stage", "plan");
         ask(cx, model, request, tag, &|decision| {

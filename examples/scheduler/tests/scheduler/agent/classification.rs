@@ -112,10 +112,14 @@ async fn sch_49_what_streams_is_shown_once_and_without_the_decision() {
 
 #[tokio::test]
 async fn sch_49_words_that_are_cut_off_are_marked() {
-    let english = "Good day. How are y [cut off]";
+    let english = "Good day. How are y [cut off: the model reached its length limit]";
     for (request, said, shown) in [
         ("Hello", "Good day. How are y", english),
-        ("你好", "你好。今天天", "你好。今天天［未完］"),
+        (
+            "你好",
+            "你好。今天天",
+            "你好。今天天 [被截断：模型达到了长度上限]",
+        ),
     ] {
         let chat = json!({ "intent": "chat" });
         let stage = tagging(vec![(chat, said)], FinishReason::Length);
