@@ -3,7 +3,7 @@ mod act;
 mod end;
 mod wait;
 
-pub(crate) use end::status;
+pub(crate) use end::{status, unfinished};
 
 use std::{future::Future, task::Poll};
 

@@ -15,11 +15,12 @@ use crate::{
     open::{OpenedThread, newer},
     policy::millis,
     route::entry,
-    scope::{DynScope, asker, find},
+    scope::{DynScope, Scope, asker, find},
     snapshot,
 };
 
-use resume::{resume, void_approvals, withdraw};
+pub(crate) use resume::void_approvals;
+use resume::{resume, withdraw};
 
 /// A request about a thread.
 pub(crate) enum Request<U> {
@@ -112,22 +113,15 @@ pub(crate) fn admit<S: State>(
     under: &ProgramVersion,
     birth: u64,
 ) -> Result<Admission<S>, RunError> {
-    let OpenedThread {
-        mut scope, head, ..
-    } = opened;
-    let fresh = head == 0;
-    scope.place(None);
-    DynScope::sync_states(&mut scope);
+    let fresh = opened.head == 0;
+    let refers = !matches!(request, Request::Start { .. } | Request::Cancel { .. });
+    let (scope, base) = ready(opened, under, refers)?;
     let mut engine = engine;
     engine.incarnation = if fresh {
         birth
     } else {
         scope.machine.incarnation()
     };
-    if !matches!(request, Request::Start { .. } | Request::Cancel { .. }) {
-        check(&scope)?;
-    }
-    let base = barrier(&scope, head, under)?;
     let mut driver = Box::new(Driver::new(scope, engine));
     if let Some(base) = base {
         if let Some(journal) = &mut driver.engine.journal {
@@ -172,6 +166,26 @@ pub(crate) fn admit<S: State>(
     Ok(Admission::Run(driver))
 }
 
+/// Readies a thread that was read for this program, and returns it with the barrier that its first
+/// commit writes. Requests and previews go through here. With `refers`, the graph must still have
+/// what the thread refers to.
+pub(crate) fn ready<S: State>(
+    opened: OpenedThread<S>,
+    under: &ProgramVersion,
+    refers: bool,
+) -> Result<(Scope<S>, Option<Snapshot>), RunError> {
+    let OpenedThread {
+        mut scope, head, ..
+    } = opened;
+    scope.place(None);
+    DynScope::sync_states(&mut scope);
+    if refers {
+        check(&scope)?;
+    }
+    let base = barrier(&scope, head, under)?;
+    Ok((scope, base))
+}
+
 /// Checks that the graph still has the nodes, subgraphs and joins that the thread refers to.
 pub(crate) fn check(scope: &dyn DynScope) -> Result<(), RunError> {
     let mut gone = vec![];
@@ -187,7 +201,7 @@ pub(crate) fn check(scope: &dyn DynScope) -> Result<(), RunError> {
 /// Returns the fold of a log of an older version: later folds start from this snapshot, which is
 /// written in the same transaction as the first record of the new version.
 fn barrier<S: State>(
-    scope: &crate::scope::Scope<S>,
+    scope: &Scope<S>,
     head: u64,
     under: &ProgramVersion,
 ) -> Result<Option<Snapshot>, RunError> {
@@ -326,7 +340,7 @@ fn recover<S: State>(driver: &mut Driver<S>, under: &ProgramVersion) -> Result<(
     };
     let open = interrupts(&driver.root).into_iter();
     let expired: Vec<_> = open.filter(late).map(|late| late.id).collect();
-    let mut void = void_approvals(driver, false);
+    let mut void = driver.void_approvals(false);
     void.retain(|id| !expired.contains(id));
     if expired.is_empty() && void.is_empty() && driver.root.machine.directive() == Directive::Park {
         let open = ids(driver);

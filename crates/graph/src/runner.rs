@@ -492,10 +492,7 @@ impl<S: State> RunnerInner<S> {
         let mut journal = Journal::new(self.log.clone(), thread.clone(), opened.head, lease.fence);
         journal.tail = opened.tail;
         journal.timed = matches!(self.options.durability, Durability::Batched { .. });
-        let under = ProgramVersion {
-            graph: self.graph.fingerprint().into(),
-            state: S::VERSION,
-        };
+        let under = self.program();
         let last = opened.snapshot;
         let engine = Engine::new(shared, heard, Some(journal), self.options.clone());
         let mut admitted = request::admit(
@@ -514,6 +511,14 @@ impl<S: State> RunnerInner<S> {
             });
         }
         Ok(admitted)
+    }
+
+    /// Returns the version of this program: of its graph, and of its state.
+    pub(crate) fn program(&self) -> ProgramVersion {
+        ProgramVersion {
+            graph: self.graph.fingerprint().into(),
+            state: S::VERSION,
+        }
     }
 
     fn forget(&self, thread: &ThreadId, hub: &Arc<Hub>) {
@@ -572,7 +577,7 @@ pub(crate) fn ended<S: State>(driver: &Driver<S>) -> RunResult<S> {
 
 /// Returns the store's clock, or the last time in the log if the store's was set back since. A time
 /// in the log that is more than an hour ahead is ignored.
-fn carried_on(now: Millis, last: Millis) -> Millis {
+pub(crate) fn carried_on(now: Millis, last: Millis) -> Millis {
     if last.saturating_sub(now) <= HOUR {
         now.max(last)
     } else {

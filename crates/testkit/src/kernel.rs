@@ -1,4 +1,4 @@
-//! The conformance suite of the graph engine on a log: its rules K1 to K24 and K35, the eager
+//! The conformance suite of the graph engine on a log: its rules K1 to K24, K32 and K35, the eager
 //! schedule, and what one append contains.
 //!
 //! Each scenario is a public function whose name begins with its rule, and with the known defects
@@ -29,6 +29,7 @@ mod fixture;
 mod kept;
 mod leases;
 mod machine;
+mod preview;
 mod recording;
 mod replay;
 mod requests;
@@ -177,6 +178,13 @@ scenarios! {
         k20_a_log_that_opens_a_task_twice_is_refused
         k20_a_newer_state_migrates_behind_a_barrier
         k21_a_newer_state_inside_goes_on;
+    preview:
+        k32_a_preview_is_what_opening_does
+        k32_a_preview_takes_no_lease
+        k32_a_preview_looks_at_questions
+        k32_a_preview_names_doubts
+        k32_a_preview_tells_a_migration
+        k32_a_preview_tells_what_cannot_be_folded;
     sight:
         k22_a_cursor_misses_nothing_durable
         k22_durable_events_leave_after_their_append

@@ -237,7 +237,11 @@ fn expires(scope: &dyn DynScope) -> Option<Millis> {
 }
 
 /// Collects the tasks that have not ended, and the effects in doubt.
-fn unfinished(scope: &dyn DynScope, dropped: &mut Vec<String>, in_doubt: &mut Vec<String>) {
+pub(crate) fn unfinished(
+    scope: &dyn DynScope,
+    dropped: &mut Vec<String>,
+    in_doubt: &mut Vec<String>,
+) {
     for task in scope.machine().frontier() {
         if task.state != TaskStatus::Done {
             dropped.push(scope.name_of(task.path));

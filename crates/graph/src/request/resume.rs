@@ -1,5 +1,5 @@
 //! Answers to questions, and approvals that are asked again.
-use fugato_state::{InterruptId, State};
+use fugato_state::{InterruptId, Millis, State};
 use serde_json::Value;
 
 use super::{RepeatedRequest, ids, recover, repeated, take_over};
@@ -7,7 +7,7 @@ use crate::{
     AnswerError, Answers, RunError, RunErrorKind, RunResult,
     answer::interrupts,
     driver::Driver,
-    engine::{Engine, Recheck},
+    engine::Recheck,
     machine::{Attribution, Fact, ProgramVersion, TaskPath, ThreadPhase},
     scope::{DynScope, asker},
 };
@@ -32,7 +32,7 @@ pub(super) fn resume<S: State>(
     if *driver.root.machine.phase() != ThreadPhase::Running {
         return Err(AnswerError::NothingAsked.into());
     }
-    let mut void = void_approvals(driver, false);
+    let mut void = driver.void_approvals(false);
     let outgrown = outgrown(driver, &answers);
     if answers.concern(&void) || !outgrown.is_empty() {
         void.retain(|id| !outgrown.contains(id));
@@ -123,19 +123,25 @@ pub(super) fn withdraw<S: State>(driver: &mut Driver<S>, ids: Vec<InterruptId>) 
 
 /// Returns the void approvals of all scopes. `amended` concerns the root alone: an operator changes
 /// its state, and not that of subgraphs.
-pub(super) fn void_approvals<S: State>(driver: &Driver<S>, amended: bool) -> Vec<InterruptId> {
-    fn under(scope: &dyn DynScope, amended: bool, engine: &Engine, void: &mut Vec<InterruptId>) {
-        void.extend(scope.void_approvals(amended, engine));
-        for (_, child) in scope.children() {
-            under(child, false, engine, void);
-        }
+pub(crate) fn void_approvals(
+    root: &dyn DynScope,
+    amended: bool,
+    incarnation: u64,
+    now: Millis,
+) -> Vec<InterruptId> {
+    let mut void = root.void_approvals(amended, incarnation, now);
+    for (_, child) in root.children() {
+        void.extend(void_approvals(child, false, incarnation, now));
     }
-    let mut void = vec![];
-    under(&driver.root, amended, &driver.engine, &mut void);
     void
 }
 
 impl<S: State> Driver<S> {
+    pub(super) fn void_approvals(&self, amended: bool) -> Vec<InterruptId> {
+        let now = self.engine.shared.now();
+        void_approvals(&self.root, amended, self.engine.incarnation, now)
+    }
+
     /// Withdraws void approvals before a run comes to rest, and returns true if there are any. The
     /// new questions are not checked again: a question need not be stable.
     pub(crate) fn asks_anew(&mut self) -> bool {
@@ -143,7 +149,7 @@ impl<S: State> Driver<S> {
         if recheck == Recheck::Nothing {
             return false;
         }
-        let void = void_approvals(self, recheck == Recheck::All);
+        let void = self.void_approvals(recheck == Recheck::All);
         let any = !void.is_empty();
         withdraw(self, void);
         any

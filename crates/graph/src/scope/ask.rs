@@ -1,5 +1,5 @@
 //! The questions of a scope to people.
-use fugato_state::{Interrupt, InterruptId, Question, State};
+use fugato_state::{Interrupt, InterruptId, Millis, Question, Schema, State};
 use serde_json::{Value, json};
 
 use super::Scope;
@@ -199,7 +199,12 @@ impl<S: State> Scope<S> {
     /// Returns the void approvals: the value they ask about has changed, or they are not bound to
     /// what they show. With `amended`, the state has just been changed by an operator, and the
     /// values that nodes ask about may have changed with it.
-    pub(super) fn void_approvals(&self, amended: bool, engine: &Engine) -> Vec<InterruptId> {
+    pub(super) fn void_approvals(
+        &self,
+        amended: bool,
+        incarnation: u64,
+        now: Millis,
+    ) -> Vec<InterruptId> {
         let mut void = vec![];
         for (position, task) in self.machine.frontier().iter().enumerate() {
             let open = task.ask.iter().flat_map(|ask| &ask.open);
@@ -207,13 +212,12 @@ impl<S: State> Scope<S> {
                 let changed = match self.pause_at(position) {
                     None => amended,
                     Some(pause) => {
-                        let today =
-                            calm(|| pause.question(ANSWER, &self.fold.state, engine.shared.now()));
+                        let today = calm(|| pause.question(ANSWER, &self.fold.state, now));
                         // If the question fails, the open one is kept.
                         today.is_ok_and(|today| bound(today).digest != asked.question.digest)
                     }
                 };
-                if changed || !is_bound(engine.incarnation, asked) {
+                if changed || !is_bound(incarnation, asked) {
                     void.push(asked.id.clone());
                 }
             }
@@ -221,21 +225,32 @@ impl<S: State> Scope<S> {
         void
     }
 
+    /// Returns the pause of a question whose schema means something else today, with the schema with
+    /// which it was asked.
+    fn changed(&self, id: &InterruptId) -> Option<(&dyn PauseNode<S>, &Schema)> {
+        let pause = self.pause_at(self.machine.asker(id)?)?;
+        let asked = self.machine.interrupts().find(|open| open.id == *id)?;
+        let before = &asked.question.schema;
+        (!before.is_equivalent(&pause.schema())).then_some((pause, before))
+    }
+
+    /// Returns the questions that pauses ask with another schema today.
+    pub(super) fn changed_questions(&self) -> Vec<InterruptId> {
+        let open = self.machine.interrupts().map(|asked| &asked.id);
+        open.filter(|id| self.changed(id).is_some())
+            .cloned()
+            .collect()
+    }
+
     /// Returns true if a pause asked this with a schema that means something else today, and the
     /// answer does not fit both: the question must be asked again.
     pub(super) fn is_outgrown(&self, id: &InterruptId, answer: &Value) -> bool {
-        let asker = self.machine.asker(id);
-        let Some(pause) = asker.and_then(|position| self.pause_at(position)) else {
+        let Some((pause, before)) = self.changed(id) else {
             return false;
         };
-        let interrupt = self.machine.interrupts().find(|open| open.id == *id);
-        let Some(before) = interrupt.map(|open| &open.question.schema) else {
-            return false;
-        };
-        let today = pause.schema();
-        let fits = || before.check(answer).is_ok() && today.check(answer).is_ok();
+        let fits = before.check(answer).is_ok() && pause.schema().check(answer).is_ok();
         let is_read = || calm(|| pause.answer(&self.fold.state, answer)).is_ok();
-        !(before.is_equivalent(&today) || fits() && is_read())
+        !(fits && is_read())
     }
 
     /// Tries out an answer on its pause before it is accepted: an unusable answer is refused, and

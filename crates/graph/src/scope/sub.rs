@@ -1,6 +1,6 @@
 use std::{any::Any, sync::Arc};
 
-use fugato_state::{InterruptId, State};
+use fugato_state::{InterruptId, Millis, State};
 use futures::future::BoxFuture;
 use serde_json::Value;
 
@@ -38,8 +38,10 @@ pub(crate) trait DynScope: Send {
     /// Tries out an answer before it is accepted.
     fn try_out(&self, id: &InterruptId, answer: &Value) -> Result<(), RunError>;
     fn is_outgrown(&self, id: &InterruptId, answer: &Value) -> bool;
+    /// Returns the questions of this scope that pauses ask with another schema today.
+    fn changed_questions(&self) -> Vec<InterruptId>;
     /// Returns the void approvals of this scope.
-    fn void_approvals(&self, amended: bool, engine: &Engine) -> Vec<InterruptId>;
+    fn void_approvals(&self, amended: bool, incarnation: u64, now: Millis) -> Vec<InterruptId>;
     /// Finishes a task on an operator's word.
     fn finish(
         &mut self,
@@ -65,6 +67,8 @@ pub(crate) trait DynScope: Send {
     /// Collects the nodes, subgraphs and joins that the thread refers to and the graph no longer
     /// has.
     fn check(&self, gone: &mut Vec<String>);
+    /// Returns the version of the state that wrote last, and that of this program.
+    fn versions(&self) -> (u32, u32);
     /// Sets the state of each task that is a subgraph from its scope.
     fn sync_states(&mut self);
     fn take_over(
@@ -159,8 +163,12 @@ impl<S: State> DynScope for Scope<S> {
         Self::is_outgrown(self, id, answer)
     }
 
-    fn void_approvals(&self, amended: bool, engine: &Engine) -> Vec<InterruptId> {
-        Self::void_approvals(self, amended, engine)
+    fn changed_questions(&self) -> Vec<InterruptId> {
+        Self::changed_questions(self)
+    }
+
+    fn void_approvals(&self, amended: bool, incarnation: u64, now: Millis) -> Vec<InterruptId> {
+        Self::void_approvals(self, amended, incarnation, now)
     }
 
     fn finish(
@@ -244,6 +252,10 @@ impl<S: State> DynScope for Scope<S> {
 
     fn check(&self, gone: &mut Vec<String>) {
         Self::check(self, gone);
+    }
+
+    fn versions(&self) -> (u32, u32) {
+        (self.version, S::VERSION)
     }
 
     fn sync_states(&mut self) {

@@ -19,7 +19,7 @@ use super::{
 use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 /// Builds open, then the pause and the nodes a and b; the pause and b meet.
-fn asking(stage: &Stage) -> Built {
+pub(super) fn asking(stage: &Stage) -> Built {
     let pause = if stage.is("gone") || stage.is("followed") {
         "confirm"
     } else {
@@ -121,7 +121,7 @@ pub async fn k20_a_shape_that_changed_without_a_version_is_named(
 
 /// [`Old`] with another field, under the same version.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct UnversionedState {
+pub(super) struct UnversionedState {
     apples: u32,
     pears: u32,
 }
@@ -218,12 +218,12 @@ pub async fn k20_a_log_that_opens_a_task_twice_is_refused(factory: &dyn LogFacto
 
 /// Version 1 counts apples; version 2 counts fruits by kind, and an old update counts double.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct Old {
+pub(super) struct Old {
     apples: u32,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-struct New {
+pub(super) struct New {
     fruits: Vec<(String, u32)>,
 }
 
@@ -366,7 +366,7 @@ pub async fn k21_a_newer_state_inside_goes_on(factory: &dyn LogFactory) -> Verdi
 }
 
 /// Returns a graph around a subgraph of the older version, and one around the newer.
-fn within() -> Result<(Graph<Page>, Graph<Page>), Failure> {
+pub(super) fn within() -> Result<(Graph<Page>, Graph<Page>), Failure> {
     let enter = |_: SubgraphInput<'_, Page>| Ok::<_, BoxError>(Old { apples: 1 });
     let inner = Graph::<Old>::starting_at("grow")
         .node("grow", async |_: Context<Old>| 2_u32)

@@ -310,6 +310,10 @@ impl<G: Program> Script<G> {
                 let status = runner.status(&name).await;
                 status.map(|status| format!("= {}", standing(&status)))
             }
+            ("preview", "") => {
+                let preview = runner.preview(&name).await;
+                preview.map(|preview| transcript::preview(preview.as_ref()))
+            }
             ("remove", "") => {
                 ThreadAdmin::remove(&self.stage.desk.log, &name).await?;
                 self.known.remove(&name);
@@ -330,7 +334,10 @@ impl<G: Program> Script<G> {
             _ => return Err(Failure::new("no such line")),
         };
         match done {
-            Ok(text) => self.say(&text),
+            Ok(text) => {
+                let text = self.ids.stable(&text);
+                self.say(&text);
+            }
             Err(error) => self.fails(&error).await?,
         }
         self.aftermath().await

@@ -1,14 +1,14 @@
 //! The words of a transcript, which are the same on every store and in every run.
 use std::collections::BTreeMap;
 
-use fugato_graph::RunErrorKind;
+use fugato_graph::{Compatibility, Preview, RunErrorKind};
 use fugato_state::{Interrupt, InterruptId};
 use fugato_store::{Commit, Record, Status};
 use fugato_stream::{Event, EventKind};
 use serde_json::{Map, Value};
 
 use super::{
-    fixture::{Calls, Page},
+    fixture::{Calls, Page, whole},
     recording::entry,
 };
 
@@ -105,6 +105,39 @@ fn is_time(text: &str) -> bool {
         _ => char == shape,
     };
     text.bytes().zip(TIME.bytes()).all(fits)
+}
+
+/// Returns a preview as one line: the head that it saw, the result of opening, and what that looks
+/// at.
+pub(super) fn preview(preview: Option<&Preview>) -> String {
+    let Some(preview) = preview else {
+        return "= no such thread".into();
+    };
+    let result = match &preview.compatibility {
+        Compatibility::GoesOn => "goes on".into(),
+        Compatibility::Migrates { states } => format!("migrates {}", states.join(", ")),
+        Compatibility::Refused { gone } => format!("refused without {}", gone.join(", ")),
+        Compatibility::Unreadable { error } => format!("unreadable: {}", whole(error)),
+        other => format!("{other:?}"),
+    };
+    let mut line = format!("= at {} {result}", preview.head);
+    let ids = |ids: &[InterruptId]| ids.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let open: Vec<_> = preview
+        .interrupts
+        .iter()
+        .map(|asked| asked.id.clone())
+        .collect();
+    for (what, which) in [
+        ("open", ids(&open)),
+        ("asked anew", ids(&preview.asked_anew)),
+        ("with another schema", ids(&preview.changed)),
+        ("in doubt", preview.in_doubt.clone()),
+    ] {
+        if !which.is_empty() {
+            line += &format!("; {what} {}", which.join(", "));
+        }
+    }
+    line
 }
 
 /// Returns a question as one line.
