@@ -8,7 +8,7 @@ use crate::{
     ChatSession, CliCommand, CliError, Flags, Folders, IntoService, Lang, Resources, Terminal,
     ThreadResources,
     archive::{self, Archive},
-    inspect, model, observe,
+    check, inspect, model, observe,
     serve::ServeOptions,
     store::{self, Store},
     terminal::ToolWords,
@@ -122,7 +122,8 @@ impl App {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => {
                 self.terminal().error(&*error);
-                ExitCode::FAILURE
+                let known = error.downcast_ref::<CliError>();
+                ExitCode::from(known.map_or(1, |error| error.code))
             }
         }
     }
@@ -181,6 +182,12 @@ impl App {
                 let store = opened.store.clone();
                 let (agent, _) = build(opened).await?.parts();
                 threads::list(&agent, &*store, terminal).await
+            }
+            CliCommand::Check { prefix } => {
+                let opened = self.open_to_read().await?;
+                let store = opened.store.clone();
+                let (agent, _) = build(opened).await?.parts();
+                check::check(agent.runner(), &*store, prefix, terminal).await
             }
             looks => {
                 let opened = self.open_to_read().await?;

@@ -49,6 +49,16 @@ pub enum CliCommand {
     },
     /// Lists all conversations, with how they stand and what they are about
     Threads,
+    /// Tells whether this program can go on with every stored conversation, and changes nothing
+    ///
+    /// Prints a line for each that does not simply go on. The exit code is 0 if all go on or
+    /// migrate, 3 if one is refused or cannot be read, 4 if some could only not be looked at, and 1
+    /// if the store cannot be opened.
+    Check {
+        /// The begin of the names of the conversations of this program, if the store has others
+        #[arg(long, value_name = "NAME", default_value = "")]
+        prefix: String,
+    },
     /// Writes everything of the conversation into a folder
     Export {
         /// The folder [default: the name of the conversation, and `-export`]

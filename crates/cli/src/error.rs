@@ -7,6 +7,8 @@ use fugato_graph::BoxError;
 pub struct CliError {
     message: String,
     source: Option<BoxError>,
+    /// The exit code of the program.
+    pub(crate) code: u8,
 }
 
 impl CliError {
@@ -15,12 +17,16 @@ impl CliError {
         Self {
             message: message.into(),
             source: None,
+            code: 1,
         }
     }
 
     fugato_state::setters! {
         /// Adds the cause.
         pub fn because(source: impl Into<BoxError>) { source = Some(source.into()) }
+
+        /// Sets the exit code of the program: 1 by default.
+        pub(crate) fn exiting(code: u8) { code = code }
     }
 }
 

@@ -3,6 +3,7 @@
 mod app;
 mod archive;
 mod chat;
+mod check;
 mod command;
 mod error;
 mod flags;

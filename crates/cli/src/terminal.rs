@@ -280,4 +280,4 @@ impl Terminal {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

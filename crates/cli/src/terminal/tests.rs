@@ -9,10 +9,10 @@ use super::*;
 
 /// A writer that keeps everything.
 #[derive(Clone, Default)]
-struct Output(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Output(Arc<Mutex<Vec<u8>>>);
 
 impl Output {
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let bytes = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8(bytes.clone()).unwrap()
     }
@@ -30,13 +30,19 @@ impl Write for Output {
     }
 }
 
-/// Returns the output of an action on a terminal.
-fn seen(act: impl FnOnce(&mut Terminal)) -> String {
+/// Returns a terminal, and its output.
+pub(crate) fn terminal(lang: Lang) -> (Terminal, Output) {
     let paper = Output::default();
-    let mut terminal = Terminal::new(Lang::En, Arc::new(|_| None), "react card".into());
+    let mut terminal = Terminal::new(lang, Arc::new(|_| None), "react card".into());
     terminal.styled = false;
     terminal.out = Box::new(paper.clone());
     terminal.err = Box::new(paper.clone());
+    (terminal, paper)
+}
+
+/// Returns the output of an action on a terminal.
+fn seen(act: impl FnOnce(&mut Terminal)) -> String {
+    let (mut terminal, paper) = terminal(Lang::En);
     act(&mut terminal);
     paper.text()
 }

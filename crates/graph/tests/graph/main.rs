@@ -3,6 +3,7 @@
 mod golden;
 mod late_actions;
 mod lease;
+mod preview;
 mod repeats;
 mod stack;
 mod trace;

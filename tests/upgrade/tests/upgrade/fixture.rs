@@ -115,6 +115,15 @@ impl Fixture {
             .filter_map(|line| line.split("  ").next())
             .collect();
         assert_eq!(names, said.keys().collect::<Vec<_>>(), "{}", self.name);
+        // What is then read, answered and taken on by other tests is what was said before.
+        let checked = any.ok(&["check"]);
+        let summary = checked.lines().last().unwrap_or_default();
+        assert!(
+            summary.starts_with(&format!("checked {}: ", said.len())),
+            "{checked}"
+        );
+        let stranded = "0 are refused, 0 cannot be read, 0 could not be looked at";
+        assert!(summary.ends_with(stranded), "{checked}");
         for (thread, said) in &said {
             // Nobody goes on with it by only looking.
             said.check_states(&self.copied(thread, &said.flags), thread);

@@ -1,3 +1,4 @@
+use fugato_testkit::TestProgram;
 use serde_json::{Value, json};
 
 use crate::{
@@ -21,6 +22,32 @@ fn yes(_: &Value) -> Value {
 #[test]
 fn react_threads_read_the_same() {
     fixture().reads_the_same();
+}
+
+#[test]
+fn k32_a_check_by_another_program_ends_with_its_exit_code() {
+    let react = fixture().open("card");
+    let store = react.program.path("react-data/threads.db");
+    let store = ["--store", store.to_str().unwrap()];
+    let planner = TestProgram::new(env!("CARGO_BIN_EXE_upgrade-planner"));
+    let checks = |more: &[&str]| {
+        let line = [&store[..], &["--dir", "planner-data", "check"], more].concat();
+        let done = planner.command(&line).output().unwrap();
+        (done.status.code(), String::from_utf8(done.stdout).unwrap())
+    };
+    let (code, told) = checks(&[]);
+    assert_eq!(code, Some(3), "{told}");
+    let of_card = told.lines().find(|line| line.starts_with("card at "));
+    assert!(
+        of_card.is_some_and(|line| line.contains(": cannot be read: ")),
+        "{told}"
+    );
+    let (code, told) = checks(&["--prefix", "nothing"]);
+    let none = "checked 0: 0 go on, 0 migrate, 0 are refused, 0 cannot be read, 0 could not be looked at\n";
+    assert_eq!((code, &*told), (Some(0), none));
+    // Nothing has changed.
+    let view = fixture().open("card").serve().answers("card", yes);
+    assert_eq!(view["status"], "idle", "{view}");
 }
 
 #[test]
