@@ -3,6 +3,7 @@
 mod blocking;
 mod checksum;
 mod clock;
+mod copy;
 mod docs;
 mod error;
 mod group;
@@ -15,8 +16,10 @@ mod row;
 mod schema;
 mod search;
 mod tables;
+mod wal;
 mod writer;
 
+pub use copy::copy_database;
 pub use docs::SqliteDocs;
 pub use error::is_full;
 pub use log::SqliteLog;

@@ -30,7 +30,8 @@ const MOST_IN_A_GROUP: usize = 512;
 /// Several processes may have the file open: of two that write one position exactly one wins. The
 /// file must be on a disk of this machine, because `SQLite` shares memory between the processes.
 ///
-/// Dropping the last clone closes the file; acknowledged commits are already written.
+/// Dropping the last clone closes the file; acknowledged commits are already written. If no other
+/// process has it open, everything then lies in the one file.
 #[derive(Debug, Clone)]
 pub struct SqliteLog {
     pub(crate) shared: Arc<LogInner>,
@@ -39,8 +40,10 @@ pub struct SqliteLog {
 #[derive(Debug)]
 pub(crate) struct LogInner {
     group: Group<Request, Outcome>,
-    writer: Mutex<Writer>,
+    /// Closed before the writer, as fields are dropped in order: whoever closes last copies the
+    /// write-ahead log into the file, and a connection that only reads cannot.
     pub(crate) readers: Readers,
+    writer: Mutex<Writer>,
     /// True if a commit waits until the disk has confirmed it.
     waits_for_disk: bool,
 }
@@ -49,8 +52,8 @@ impl SqliteLog {
     /// Opens a database, or creates one if there is no file or an empty one.
     ///
     /// # Errors
-    /// `Corrupt` for a file that is no such database, has a newer version, or is damaged; the file
-    /// is left as it is. `Unavailable` if another process holds it for longer than the busy
+    /// `Corrupt` for a file that is no such database, has a newer version, is damaged, or has lost
+    /// commits with its write-ahead log; the files are left as they are. `Unavailable` if another process holds it for longer than the busy
     /// timeout. `Invalid` if it cannot be written. The message names the file, the found value and
     /// the expected one.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, StoreError> {

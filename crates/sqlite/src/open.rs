@@ -3,7 +3,7 @@
 //! A file of another origin is never written: its bytes are checked before `SQLite` opens it, and
 //! nothing is copied from the write-ahead log into it until all checks have passed.
 use std::{
-    fs::{self, File},
+    fs::File,
     io::{ErrorKind, Read},
     path::{Path, PathBuf},
     thread,
@@ -19,6 +19,7 @@ use crate::{
     options::SqliteOptions,
     row::{number, stored},
     schema::{APPLICATION_ID, TABLES, VERSION, from_version_1, tables},
+    wal::{beside, damage, length},
 };
 
 /// The greatest number of pages of a database that is read completely when it is opened.
@@ -40,6 +41,9 @@ pub(crate) fn open_writer(path: &Path, options: &SqliteOptions) -> Result<Connec
     let began = Instant::now();
     loop {
         check_header(path)?;
+        if let Some(what) = damage(path, options.synchronous) {
+            return Err(StoreError::new(StoreErrorKind::Corrupt(what), "open"));
+        }
         let connection = connect(path, options).map_err(|error| refuse(path, error))?;
         match prepare(path, &connection, options) {
             Ok(()) => return Ok(connection),
@@ -285,12 +289,8 @@ fn check_pages(path: &Path, connection: &Connection) -> Result<(), StoreError> {
 
 /// Checks that a file without a write-ahead log or journal is complete.
 fn check_length(path: &Path, header: &[u8]) -> Result<(), StoreError> {
-    let beside = |suffix: &str| {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        length(Path::new(&name)) > 0
-    };
-    if beside("-wal") || beside("-journal") {
+    let has = |suffix| length(&beside(path, suffix)) > 0;
+    if has("-wal") || has("-journal") {
         return Ok(());
     }
     let page = match header.get(16..18) {
@@ -305,10 +305,6 @@ fn check_length(path: &Path, header: &[u8]) -> Result<(), StoreError> {
         return Err(corrupt(path, &what));
     }
     Ok(())
-}
-
-fn length(path: &Path) -> u64 {
-    fs::metadata(path).map_or(0, |found| found.len())
 }
 
 /// Checks the integrity of every page.

@@ -3,7 +3,6 @@ mod doc;
 mod record;
 
 use std::{
-    fs::{self, File},
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -17,6 +16,7 @@ use rusqlite::{Connection, Error, OptionalExtension, params};
 use crate::{
     checksum,
     clock::StoreClock,
+    copy::copy_database,
     error::Refusal,
     open::open_reader,
     options::SqliteOptions,
@@ -178,27 +178,6 @@ impl Readers {
 
     /// Writes a copy of the database to a new file, and waits until the disk has it.
     pub(crate) fn copy_to(&self, path: &Path) -> Result<(), StoreError> {
-        let failed = |error| Refusal::from(error).into_store("copy");
-        let invalid = |what: String| StoreError::new(StoreErrorKind::Invalid(what), "copy");
-        let name = path
-            .to_str()
-            .ok_or_else(|| invalid(format!("{} is no text", path.display())))?;
-        // SQLite would write into an existing empty file.
-        File::create_new(path)
-            .map_err(|error| invalid(format!("cannot make {name}")).because(error))?;
-        let copied = open_reader(&self.path, &self.options)
-            .and_then(|connection| connection.execute("VACUUM INTO ?1", [name]))
-            .map_err(failed)
-            .and_then(|_| {
-                let synced = File::open(path).and_then(|file| file.sync_all());
-                synced.map_err(|error| {
-                    StoreError::new(StoreErrorKind::Unavailable, "copy").because(error)
-                })
-            });
-        if copied.is_err() {
-            // A partial copy is of no use; the first error is the one to report.
-            let _ = fs::remove_file(path);
-        }
-        copied
+        copy_database(&self.path, path)
     }
 }

@@ -7,11 +7,11 @@ use std::{
 
 use fugato_store::{Cell, QueryRows, Statement};
 use rusqlite::{
-    Connection, Error, Row, TransactionBehavior, params_from_iter,
+    Connection, Error, Row, TransactionBehavior, ffi, params_from_iter,
     types::{Value, ValueRef},
 };
 
-use crate::is_full;
+use crate::{Synchronous, is_full, wal::damage};
 
 /// The time to wait for another process that writes.
 const BUSY: Duration = Duration::from_secs(10);
@@ -24,8 +24,13 @@ impl SqliteTables {
     /// Opens a file, or creates a new one. A committed transaction is on the disk.
     ///
     /// # Errors
-    /// Fails if the file cannot be opened.
+    /// Fails if the file cannot be opened, or if committed transactions were lost because its
+    /// write-ahead log is damaged. The file is left as it is then.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Error> {
+        if let Some(what) = damage(path.as_ref(), Synchronous::Full) {
+            let corrupt = ffi::Error::new(ffi::SQLITE_CORRUPT);
+            return Err(Error::SqliteFailure(corrupt, Some(what)));
+        }
         Connection::open(path).and_then(Self::over).map_err(told)
     }
 
@@ -182,8 +187,6 @@ fn cell(row: &Row<'_>, at: usize) -> Result<Cell, Error> {
 
 #[cfg(test)]
 mod tests {
-    use rusqlite::ffi;
-
     use super::*;
 
     #[tokio::test]

@@ -9,3 +9,4 @@ mod opening;
 mod processes;
 mod search;
 mod torn;
+mod wal;
