@@ -1,4 +1,4 @@
-use std::{path::PathBuf, process::ExitCode, sync::Arc};
+use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 use fugato_axum::{Agent as _, Page};
 use fugato_graph::BoxError;
@@ -8,8 +8,10 @@ use crate::{
     ChatSession, CliCommand, CliError, Flags, Folders, IntoService, Lang, Resources, Terminal,
     ThreadResources,
     archive::{self, Archive},
+    backup::Backup,
     check, inspect, model, observe,
     serve::ServeOptions,
+    signals,
     store::{self, Store},
     terminal::ToolWords,
     threads, trace,
@@ -27,8 +29,9 @@ pub struct App {
     belongings: Arc<dyn ThreadResources>,
 }
 
-/// The exit code that shells expect of a program that was interrupted by Ctrl-C.
-const INTERRUPTED: i32 = 130;
+/// The longest time that work which cannot be stopped, such as looking up the name of a server,
+/// holds back the end of an interrupted program.
+const LAST_WORK: Duration = Duration::from_secs(2);
 
 impl App {
     /// Creates a program of this name. By default a thread owns the folder of its name, and the
@@ -111,28 +114,25 @@ impl App {
             }
         };
         let done = tokio::select! {
-            done = work(&mut terminal) => Some(done),
-            Ok(()) = tokio::signal::ctrl_c(), if at_once => None,
+            done = work(&mut terminal) => Ok(done),
+            code = signals::ended(), if at_once => Err(code),
         };
         // The work is done, even if its last spans cannot be sent.
         if let Err(error) = watched.end() {
             self.terminal().error(&error);
         }
-        match done.unwrap_or_else(|| self.interrupted(rest)) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => {
+        match done {
+            Ok(Ok(())) => ExitCode::SUCCESS,
+            Err(code) => {
+                self.terminal().interrupted(&self.again(rest));
+                last_work(code, &terminal)
+            }
+            Ok(Err(error)) => {
                 self.terminal().error(&*error);
                 let known = error.downcast_ref::<CliError>();
                 ExitCode::from(known.map_or(1, |error| error.code))
             }
         }
-    }
-
-    /// Ends the process at once, since everything so far is stored: a thread that waits for a line
-    /// of the terminal would hold a normal exit back.
-    fn interrupted(&self, rest: &str) -> ! {
-        self.terminal().interrupted(&self.again(rest));
-        std::process::exit(INTERRUPTED)
     }
 
     async fn carry_out<W: IntoService>(
@@ -172,6 +172,11 @@ impl App {
                 let (agent, _) = build(self.opened(Store::in_memory(), true)?).await?.parts();
                 inspect::graph(agent.runner().graph(), format, terminal);
                 Ok(())
+            }
+            CliCommand::Backup { to, overwrite } => {
+                let (address, folder) = self.places();
+                let backup = Backup::new(&address, folder, &to, overwrite)?;
+                backup.write(terminal).await
             }
             CliCommand::Delete { name, agreed } => {
                 let (store, thread) = (self.stored().await?, ThreadId::new(name)?);
@@ -315,4 +320,18 @@ impl App {
         let lang = self.flags.lang.unwrap_or_default();
         Terminal::new(lang, self.tools.clone(), self.again(" card"))
     }
+}
+
+/// Returns the exit code of an interrupted program. What still runs is dropped with the runtime, and
+/// closes its files. A thread that waits for a line of the terminal would hold that back for ever,
+/// so the process ends at once then: with nothing else to do, everything is closed already.
+fn last_work(code: u8, terminal: &Terminal) -> ExitCode {
+    if terminal.waits_for_a_line() {
+        std::process::exit(code.into());
+    }
+    std::thread::spawn(move || {
+        std::thread::sleep(LAST_WORK);
+        std::process::exit(code.into());
+    });
+    ExitCode::from(code)
 }

@@ -64,6 +64,15 @@ pub enum CliCommand {
         /// The folder [default: the name of the conversation, and `-export`]
         to: Option<PathBuf>,
     },
+    /// Writes a copy of all conversations and results, also while another process works on them
+    Backup {
+        /// The folder to make, which `--dir` can then name
+        #[arg(value_name = "FOLDER")]
+        to: PathBuf,
+        /// Replaces an older copy there
+        #[arg(long)]
+        overwrite: bool,
+    },
     /// Removes a conversation with everything that belongs to it
     Delete {
         /// Its name

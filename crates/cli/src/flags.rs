@@ -9,6 +9,9 @@ use crate::Lang;
 
 const THREAD: &str = "default";
 
+/// The file of the log in the folder of a program.
+pub(crate) const LOG: &str = "threads.db";
+
 /// The flags of every agent program, for all commands.
 #[derive(Debug, Clone, Args)]
 #[non_exhaustive]
@@ -147,7 +150,7 @@ impl Flags {
 
     /// Returns the address of the log.
     pub(crate) fn log(&self, folder: &Path) -> String {
-        let default = || folder.join("threads.db").display().to_string();
+        let default = || folder.join(LOG).display().to_string();
         self.store.clone().unwrap_or_else(default)
     }
 }

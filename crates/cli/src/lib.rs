@@ -2,6 +2,7 @@
 
 mod app;
 mod archive;
+mod backup;
 mod chat;
 mod check;
 mod command;
@@ -19,6 +20,7 @@ mod resources;
 mod serve;
 mod service;
 mod session;
+mod signals;
 mod store;
 mod tables;
 mod terminal;

@@ -4,9 +4,10 @@ use std::net::SocketAddr;
 use async_trait::async_trait;
 use fugato_axum::{AccessDenied, AgentRoutes, AllowAll, Authenticate, Caller, Page, Parts};
 use fugato_graph::BoxError;
+use futures::FutureExt as _;
 use tokio::net::TcpListener;
 
-use crate::{CliError, IntoService, Terminal, error::ErrorContext as _};
+use crate::{CliError, IntoService, Terminal, error::ErrorContext as _, signals::ended};
 
 /// The address and the key of a server.
 pub(crate) struct ServeOptions {
@@ -48,7 +49,7 @@ impl ServeOptions {
         };
         let told = terminal.lang.pick("open ", "请打开 ");
         terminal.line(format!("{told}http://{address}/"));
-        let left = fugato_axum::serve(listener, routes, stopped()).await?;
+        let left = fugato_axum::serve(listener, routes, ended().map(drop)).await?;
         if left > 0 {
             terminal.progress(&format!(
                 "{left} runs were given up; the next start goes on with them"
@@ -67,23 +68,6 @@ fn client_key(name: Option<&str>) -> Result<Option<String>, CliError> {
         )));
     }
     Ok(Some(key))
-}
-
-/// Waits for the signal to end the process.
-async fn stopped() {
-    let interrupted = tokio::signal::ctrl_c();
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut asked) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = asked.recv() => {}
-                _ = interrupted => {}
-            }
-            return;
-        }
-    }
-    drop(interrupted.await);
 }
 
 /// The authentication by one key.

@@ -42,31 +42,40 @@ pub(crate) async fn open(
     folder: &Path,
     new: bool,
 ) -> Result<Option<Store>, BoxError> {
-    let refused = || {
-        CliError::new(format!(
-            "--store {:?} is no log: allowed are {}",
-            without_password(address),
-            allowed()
-        ))
-    };
     let Some((scheme, _)) = address.split_once("://") else {
-        let path = address.strip_prefix("sqlite:").unwrap_or(address);
-        if path.is_empty() || has_settings(address) {
-            return Err(refused().into());
-        }
-        let path = Path::new(path);
+        let path = file(address)?.ok_or_else(|| refused(address))?;
         if !new && !path.exists() {
             return Ok(None);
         }
         return Store::in_file(path).map(Some);
     };
     match connect(scheme, address, folder).await {
-        None => Err(refused().into()),
+        None => Err(refused(address).into()),
         Some(store) => {
             let store = store.tell(|| format!("--store {}", without_password(address)))?;
             Ok(Some(store))
         }
     }
+}
+
+/// Returns the file of the log at an address; none for a server's.
+pub(crate) fn file(address: &str) -> Result<Option<&Path>, CliError> {
+    if address.contains("://") {
+        return Ok(None);
+    }
+    let path = address.strip_prefix("sqlite:").unwrap_or(address);
+    if path.is_empty() || has_settings(address) {
+        return Err(refused(address));
+    }
+    Ok(Some(Path::new(path)))
+}
+
+fn refused(address: &str) -> CliError {
+    CliError::new(format!(
+        "--store {:?} is no log: allowed are {}",
+        without_password(address),
+        allowed()
+    ))
 }
 
 /// Connects to the log of a server; returns none for an unknown scheme.

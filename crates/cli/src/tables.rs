@@ -123,11 +123,10 @@ fn in_file(path: PathBuf) -> Result<SqliteTables, BoxError> {
 }
 
 fn refused(given: String) -> TablesError {
-    let mut allowed = vec!["a path", "sqlite:PATH"];
-    if cfg!(feature = "postgres") {
-        allowed.push("postgres://USER:PASSWORD@HOST/DATABASE");
+    let mut allowed = "a path, sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE".to_owned();
+    if !cfg!(feature = "postgres") {
+        allowed.push_str(" (of a program that is built with `--features postgres`)");
     }
-    let allowed = allowed.join(", ");
     TablesError::Address { given, allowed }
 }
 

@@ -4,7 +4,10 @@ mod frame;
 use std::{
     error::Error,
     io::{self, IsTerminal as _, Write, stderr, stdin, stdout},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use fugato_state::Interrupt;
@@ -31,6 +34,8 @@ pub struct Terminal {
     err: Box<dyn Write + Send>,
     /// The last notice that another than the model decides, with its run.
     noticed: Option<(u64, String)>,
+    /// True while a thread waits for a line.
+    waits: Arc<AtomicBool>,
 }
 
 /// Returns the description of a tool in both languages; none to show its name.
@@ -65,7 +70,13 @@ impl Terminal {
             out: Box::new(stdout()),
             err: Box::new(stderr()),
             noticed: None,
+            waits: Arc::default(),
         }
+    }
+
+    /// Returns true if a thread waits for a line, which nothing can stop.
+    pub(crate) fn waits_for_a_line(&self) -> bool {
+        self.waits.load(Ordering::SeqCst)
     }
 
     /// Writes a line of the result.
@@ -254,11 +265,13 @@ impl Terminal {
     /// Asks on the terminal; returns none at the end of the input.
     pub async fn ask(&mut self, prompt: &str) -> io::Result<Option<String>> {
         self.write(prompt);
-        let line = tokio::task::spawn_blocking(|| {
+        let waits = Arc::clone(&self.waits);
+        waits.store(true, Ordering::SeqCst);
+        let line = tokio::task::spawn_blocking(move || {
             let mut line = String::new();
-            stdin()
-                .read_line(&mut line)
-                .map(|read| (read > 0).then_some(line))
+            let read = stdin().read_line(&mut line);
+            waits.store(false, Ordering::SeqCst);
+            read.map(|read| (read > 0).then_some(line))
         });
         Ok(line.await??.map(|line| line.trim().to_owned()))
     }

@@ -7,12 +7,7 @@ use std::{
 use fugato_store::{StoreError, StoreErrorKind};
 use rusqlite::{Connection, OpenFlags};
 
-use crate::{
-    error::Refusal,
-    open::check_whole,
-    options::Synchronous,
-    wal::damage,
-};
+use crate::{error::Refusal, open::check_whole, options::Synchronous, wal::damage};
 
 /// The time to wait for a process that opens or closes the database.
 const BUSY: Duration = Duration::from_secs(5);

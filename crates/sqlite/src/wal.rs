@@ -55,7 +55,9 @@ pub(crate) fn damage(path: &Path, synchronous: Synchronous) -> Option<String> {
             Err(error) if error.kind() == ErrorKind::NotFound => last = None,
             Err(error) => {
                 let name = log.display();
-                return Some(format!("{name}: the write-ahead log cannot be read: {error}"));
+                return Some(format!(
+                    "{name}: the write-ahead log cannot be read: {error}"
+                ));
             }
             Ok(found) if last.as_ref() == Some(&found) => return Some(found.words(path, &log)),
             Ok(found) => last = Some(found),

@@ -36,7 +36,9 @@ async fn append(log: &SqliteLog, head: Seq) -> Result<(), StoreError> {
 fn files(folder: &Path) -> Vec<String> {
     let found = fs::read_dir(folder).expect("the folder is there");
     let name = |entry: fs::DirEntry| entry.file_name().to_string_lossy().into_owned();
-    let mut names: Vec<_> = found.map(|entry| name(entry.expect("it is read"))).collect();
+    let mut names: Vec<_> = found
+        .map(|entry| name(entry.expect("it is read")))
+        .collect();
     names.sort();
     names
 }
@@ -156,9 +158,8 @@ async fn a_damage_within_a_write_ahead_log_is_told_with_what_to_do() -> Outcome 
             let whole = 32 + frame * FRAME;
             let expected = format!("is damaged after {frame} pages, and commits");
             assert!(told.contains(&expected), "{told}");
-            let how = format!(
-                "truncate -s {whole} 'FOLDER/desk.db-wal' && rm -f 'FOLDER/desk.db-shm'"
-            );
+            let how =
+                format!("truncate -s {whole} 'FOLDER/desk.db-wal' && rm -f 'FOLDER/desk.db-shm'");
             assert!(told.ends_with(&how), "{told}");
             killed.change(|log| log.truncate(whole))?;
             let _ = fs::remove_file(killed.beside("shm"));
@@ -206,13 +207,19 @@ async fn tables_with_a_damaged_write_ahead_log_are_refused() -> Outcome {
         }
     }
     assert_eq!(files(alive.path()), ["own.db"]);
-    let (path, log) = (folder.path().join("own.db"), folder.path().join("own.db-wal"));
+    let (path, log) = (
+        folder.path().join("own.db"),
+        folder.path().join("own.db-wal"),
+    );
     let whole = fs::read(&log)?;
     let mut damaged = whole.clone();
     damaged[3] ^= 1;
     fs::write(&log, damaged)?;
     let error = SqliteTables::open(&path).expect_err("the header is damaged");
-    let expected = format!("{}: the write-ahead log is damaged in its header", log.display());
+    let expected = format!(
+        "{}: the write-ahead log is damaged in its header",
+        log.display()
+    );
     assert!(error.to_string().starts_with(&expected), "{error}");
     fs::write(&log, whole)?;
     let kept = Statement::new("SELECT n FROM kept", []);

@@ -154,13 +154,13 @@ fn a_talk_in_the_terminal_reads_lines_and_says_how_to_go_on() {
 }
 
 /// A server of the binary, which is ended when it is dropped.
-struct Serving {
-    child: Child,
+pub(crate) struct Serving {
+    pub(crate) child: Child,
     address: String,
 }
 
 impl Serving {
-    fn start(work: &TestProgram, args: &[&str]) -> Self {
+    pub(crate) fn start(work: &TestProgram, args: &[&str]) -> Self {
         let args = [&["serve", "--listen", "127.0.0.1:0"], args].concat();
         let mut command = work.command(&args);
         command.env("CLIENT_KEY", "s3cret").stderr(Stdio::inherit());

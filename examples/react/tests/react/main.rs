@@ -8,6 +8,7 @@ mod cli;
 mod consent;
 mod crashes;
 mod failures;
+mod kept;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod scenario;
