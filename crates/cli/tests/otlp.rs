@@ -1,5 +1,4 @@
 //! The spans of a run at a collector, over HTTP.
-#![cfg(feature = "otlp")]
 mod common;
 
 use std::{

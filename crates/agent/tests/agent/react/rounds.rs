@@ -20,7 +20,7 @@ use fugato_testkit::{Scripted, ScriptedReply};
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 
-use crate::{TestResult, assistant, call, calls, run, state, thread, tools};
+use super::{TestResult, assistant, call, calls, run, state, thread, tools};
 
 fn reply(text: &str, metadata: &Value) -> Value {
     json!({ "final_reply": text, "metadata": metadata })

@@ -17,7 +17,7 @@ use futures::StreamExt as _;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::{Number, TestResult, assistant, call, calls, run, state, thread, tools};
+use super::{Number, TestResult, assistant, call, calls, run, state, thread, tools};
 
 /// Returns the results of the last run's calls.
 fn results(react: &React) -> Vec<String> {

@@ -1,7 +1,5 @@
 //! `CrashSim` on a graph that does everything, and on stores and graphs that it must reject.
-#[path = "crash_sim/broken.rs"]
 mod broken;
-#[path = "crash_sim/everything.rs"]
 mod everything;
 
 use std::time::Duration;

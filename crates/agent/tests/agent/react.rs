@@ -1,7 +1,5 @@
 //! The loop of model and tools.
-#[cfg(test)]
 mod calls;
-#[cfg(test)]
 mod rounds;
 
 use std::{sync::Arc, time::Duration};

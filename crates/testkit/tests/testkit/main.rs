@@ -1,0 +1,15 @@
+//! Tests of the suites and doubles, in one binary.
+mod broken_docs;
+mod broken_logs;
+mod chats;
+mod crash_sim;
+mod encoder_pairs;
+mod encoders;
+mod hostile;
+mod kernel_broken_logs;
+mod kernel_memory;
+mod memory_docs;
+mod memory_log;
+mod random_graphs;
+mod replay;
+mod session;
