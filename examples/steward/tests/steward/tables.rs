@@ -3,6 +3,7 @@ use fugato_testkit::{assert_contains, assert_lacks};
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+#[cfg(feature = "postgres")]
 use servers::Postgres;
 use steward::ledger::{self, Ledger, LedgerError, LedgerWrite, Receipt, WriteKind};
 
@@ -110,6 +111,7 @@ async fn stw_25_sqlite_writes_once_for_each_key() -> TestResult {
     is_handed_in_once([ledger::open(&path).await?, ledger::open(&path).await?]).await
 }
 
+#[cfg(feature = "postgres")]
 #[tokio::test(flavor = "multi_thread")]
 async fn stw_25_postgres_writes_once_for_each_key() -> TestResult {
     let Some(server) = Postgres::start() else {
@@ -121,6 +123,7 @@ async fn stw_25_postgres_writes_once_for_each_key() -> TestResult {
     is_handed_in_once([ledger::open(url).await?, ledger::open(url).await?]).await
 }
 
+#[cfg(feature = "postgres")]
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_is_found_again_after_it_was_killed() -> TestResult {
     let Some(server) = Postgres::start() else {
@@ -153,6 +156,8 @@ async fn an_address_that_names_no_tables_is_refused_without_its_password() {
     ] {
         let error = ledger::open(address).await.err().unwrap().to_string();
         assert_contains(&error, "allowed are a path");
+        let lacks = !cfg!(feature = "postgres");
+        assert_eq!(error.contains("`--features postgres`"), lacks, "{error}");
         assert_lacks(&error, "secret");
     }
 }
