@@ -5,7 +5,6 @@ mod chats;
 mod crash_sim;
 mod encoder_pairs;
 mod encoders;
-mod hostile;
 mod kernel_broken_logs;
 mod kernel_memory;
 mod memory_docs;

@@ -1,4 +1,5 @@
-//! No log makes a runner panic or run for ever: a short version of the fuzz targets.
+//! No log makes a runner panic or run for ever: a short version of the fuzz targets. It looks for
+//! panics in its whole process, so it is alone in its binary.
 use std::{
     sync::{
         Mutex, Once, PoisonError,
