@@ -66,6 +66,33 @@ fn crates_depend_on_each_other_as_permitted() {
     assert_eq!(layer::complaints(table, &packages), NOTHING);
 }
 
+/// Returns the names of the files in a folder, without their extension.
+fn names(folder: &str, extension: &str) -> Vec<&'static str> {
+    let names = with_extension(extension).filter_map(|file| {
+        let name = file.path.strip_prefix(folder)?.strip_prefix('/')?;
+        name.strip_suffix(extension)?.strip_suffix('.')
+    });
+    names.filter(|name| !name.contains('/')).collect()
+}
+
+#[test]
+fn the_code_of_every_guide_and_every_small_example_is_run() {
+    let (guides, examples) = (
+        names("docs/guides", "md"),
+        names("crates/fugato/examples", "rs"),
+    );
+    assert!(guides.len() > 8 && examples.len() > 11);
+    let tested = &file("tests/src/guide.rs").text;
+    let run = &file("crates/fugato/tests/examples.rs").text;
+    let guides = guides
+        .into_iter()
+        .filter(|name| !tested.contains(&format!("\"{name}.md\"")));
+    let examples = examples
+        .into_iter()
+        .filter(|name| !run.contains(&format!("    {name}::main()\n")));
+    assert_eq!(guides.chain(examples).collect::<Vec<_>>(), NOTHING);
+}
+
 #[test]
 fn log_keys_of_operators_are_in_the_code() {
     let table = &file("docs/log-keys.md").text;
