@@ -25,7 +25,7 @@ impl FromRequest<Arc<AppState>> for JsonBody {
 
     async fn from_request(request: Request, office: &Arc<AppState>) -> ApiResult<Self> {
         let (parts, body) = request.into_parts();
-        let bytes = read(body, &parts.headers, &office.limits).await?;
+        let bytes = read(body, &parts.headers, office.limits.body, &office.limits).await?;
         if bytes.is_empty() {
             return Ok(Self(Value::Object(serde_json::Map::new())));
         }
@@ -47,20 +47,19 @@ impl FromRequest<Arc<AppState>> for JsonBody {
     }
 }
 
-/// Reads the bodies of requests to the program's own paths within the same limits.
+/// Reads the bodies of requests to the program's own paths within their limit.
 pub(crate) async fn bounded(
     State(office): State<Arc<AppState>>,
     request: Request,
     next: Next,
 ) -> ApiResult {
     let (parts, body) = request.into_parts();
-    let bytes = read(body, &parts.headers, &office.limits).await?;
+    let bytes = read(body, &parts.headers, office.limits.upload, &office.limits).await?;
     let request = Request::from_parts(parts, Body::from(bytes));
     Ok(next.run(request).await)
 }
 
-async fn read(body: Body, headers: &HeaderMap, limits: &Limits) -> ApiResult<Bytes> {
-    let limit = limits.body;
+async fn read(body: Body, headers: &HeaderMap, limit: usize, limits: &Limits) -> ApiResult<Bytes> {
     let told = headers.get(header::CONTENT_LENGTH);
     let told = told.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     if told.is_some_and(|told| told > limit) {
@@ -68,7 +67,7 @@ async fn read(body: Body, headers: &HeaderMap, limits: &Limits) -> ApiResult<Byt
     }
     let whole = async {
         let mut pieces = body.into_data_stream();
-        let mut whole = Vec::with_capacity(told.unwrap_or(0));
+        let mut whole = Vec::with_capacity(told.unwrap_or(0).min(1 << 20));
         while let Some(piece) = pieces.next().await {
             let piece = piece.map_err(|_| ApiError::bad("the body broke off"))?;
             if whole.len() + piece.len() > limit {

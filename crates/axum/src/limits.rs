@@ -7,6 +7,10 @@ pub struct Limits {
     /// The largest body of a request, and message of a WebSocket, in bytes: 1 MiB by default.
     #[default(1 << 20)]
     pub body: usize,
+    /// The largest body of a request to one of the program's own paths, in bytes: 20 MiB by
+    /// default, since these may take files.
+    #[default(20 << 20)]
+    pub upload: usize,
     /// The time limit for receiving a body: 10 s by default.
     #[default(Duration::from_secs(10))]
     pub body_timeout: Duration,
@@ -33,6 +37,9 @@ impl Limits {
     fugato_state::setters! {
         /// Sets the largest body of a request, and message of a WebSocket, in bytes.
         pub fn body(bytes: usize) { body = bytes }
+
+        /// Sets the largest body of a request to one of the program's own paths, in bytes.
+        pub fn upload(bytes: usize) { upload = bytes }
 
         /// Sets the time limit for receiving a body.
         pub fn body_timeout(timeout: Duration) { body_timeout = timeout }

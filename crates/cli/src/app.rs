@@ -6,10 +6,11 @@ use fugato_state::ThreadId;
 
 use crate::{
     ChatSession, CliCommand, CliError, Flags, Folders, IntoService, Lang, Resources, Terminal,
-    ThreadResources,
+    ThreadResources, WithRoutes,
     archive::{self, Archive},
     backup::Backup,
     check, inspect, model, observe,
+    retention::{keep_retiring, retire},
     serve::ServeOptions,
     signals,
     store::{self, Store},
@@ -147,7 +148,10 @@ impl App {
                 let (agent, _) = build(self.open().await?).await?.parts();
                 self.speak_as_before(&agent, "", terminal).await?;
                 let again = self.again(" chat");
-                ChatSession::new(&agent, thread, again).chat(terminal).await
+                ChatSession::new(&agent, thread, again)
+                    .chat(terminal)
+                    .await?;
+                self.retire(&agent).await
             }
             CliCommand::Say(say) => {
                 let (agent, _) = build(self.open().await?).await?.parts();
@@ -158,15 +162,21 @@ impl App {
                 if let Some(state) = session.say(say, terminal).await? {
                     session.conclude(&state, terminal);
                 }
-                Ok(())
+                self.retire(&agent).await
             }
             CliCommand::Serve {
                 listen,
                 client_key_env,
             } => {
                 let door = ServeOptions::new(listen, client_key_env.as_deref())?;
-                let wired = build(self.open().await?).await?;
-                door.serve(wired, self.page.clone(), terminal).await
+                let (agent, paths) = build(self.open().await?).await?.parts();
+                let (runner, belongings) = (agent.runner().clone(), self.belongings.clone());
+                let kept = self.flags.keep_finished;
+                let wired = WithRoutes::new(agent, paths);
+                tokio::select! {
+                    served = door.serve(wired, self.page.clone(), terminal) => served,
+                    () = keep_retiring(runner, &*belongings, kept) => Ok(()),
+                }
             }
             CliCommand::Graph { format } => {
                 let (agent, _) = build(self.opened(Store::in_memory(), true)?).await?.parts();
@@ -205,6 +215,12 @@ impl App {
         }
     }
 
+    /// Removes the finished threads of an agent whose time is over, as `--keep-finished` says, with
+    /// all that belongs to them.
+    pub async fn retire<A: fugato_axum::Agent>(&self, agent: &A) -> Result<(), BoxError> {
+        retire(agent.runner(), &*self.belongings).await
+    }
+
     async fn look<A: fugato_axum::Agent>(
         &self,
         command: CliCommand,
@@ -215,7 +231,7 @@ impl App {
         match command {
             CliCommand::Trace { full } => trace::trace(archive, full, terminal).await,
             CliCommand::Card => inspect::cards(archive, terminal).await,
-            CliCommand::Show { seq } => inspect::show(archive, seq, terminal).await,
+            CliCommand::Show { seq, full } => inspect::show(archive, seq, full, terminal).await,
             CliCommand::Fork { seq, new } => {
                 let new = ThreadId::new(new)?;
                 inspect::fork(archive, seq, &new).await?;
@@ -279,6 +295,7 @@ impl App {
             lang: self.flags.lang,
             reads,
             program: self.name.clone(),
+            keep_finished: self.flags.keep_finished,
         })
     }
 
@@ -318,7 +335,9 @@ impl App {
 
     fn terminal(&self) -> Terminal {
         let lang = self.flags.lang.unwrap_or_default();
-        Terminal::new(lang, self.tools.clone(), self.again(" card"))
+        let mut terminal = Terminal::new(lang, self.tools.clone(), self.again(" card"));
+        terminal.typing = self.flags.typing;
+        terminal
     }
 }
 

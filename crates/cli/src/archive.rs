@@ -1,10 +1,10 @@
 //! Read-only access to a thread.
 use fugato_axum::Agent;
 use fugato_graph::{BoxError, Runner};
-use fugato_state::ThreadId;
+use fugato_state::{Seq, ThreadId};
 use fugato_store::{ThreadFilter, ThreadStore};
 
-use crate::{CliError, Lang};
+use crate::{CliError, Lang, inspect::PAGE};
 
 /// The number of threads that an error message lists.
 const NAMED: usize = 10;
@@ -18,6 +18,19 @@ pub(crate) struct Archive<'a, A> {
 impl<A: Agent> Archive<'_, A> {
     pub(crate) fn runner(&self) -> &Runner<A::State> {
         self.agent.runner()
+    }
+
+    /// Returns the number of the last line of the history.
+    pub(crate) async fn last(&self) -> Result<Seq, BoxError> {
+        let (mut last, mut from) = (0, 1);
+        loop {
+            let page = self.runner().history(&self.thread, from, PAGE).await?;
+            last = page.last().map_or(last, |entry| entry.seq);
+            from = last + 1;
+            if page.len() < PAGE {
+                return Ok(last);
+            }
+        }
     }
 
     /// Returns the language in which the person began the thread.

@@ -34,10 +34,14 @@ pub enum CliCommand {
     },
     /// Shows the cards that wait for an answer, however long they are
     Card,
-    /// Shows the state of the conversation after a line of its history
+    /// Shows what a line of the history changed in the state of the conversation
     Show {
         /// The number of the line
         seq: u64,
+
+        /// Shows the whole state after the line instead, as JSON
+        #[arg(long)]
+        full: bool,
     },
     /// Begins a new conversation as a copy of this one, as it was after a line of its history
     Fork {

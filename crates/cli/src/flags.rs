@@ -1,9 +1,11 @@
 use std::{
     fmt::Write as _,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use clap::{Args, ValueEnum};
+use fugato_graph::Retention;
 
 use crate::Lang;
 
@@ -90,6 +92,16 @@ pub struct Flags {
           value_parser = clap::value_parser!(u64).range(1..=86_400))]
     pub model_time: u64,
 
+    /// The time for which a finished conversation is kept, with all that belongs to it: `forever`,
+    /// or as in `2h`, `30m`, `45s`, `7d`. Conversations that wait or failed stay
+    #[arg(long, global = true, value_name = "TIME", default_value = "forever",
+          value_parser = retention)]
+    pub keep_finished: Retention,
+
+    /// Shows a finished text as if it were being written
+    #[arg(long, global = true)]
+    pub typing: bool,
+
     /// Writes what happens inside to standard error: a level, or as in
     /// `info,fugato_graph=debug` [default: off; warn for `serve`]
     #[arg(long, global = true, value_name = "FILTER")]
@@ -155,6 +167,29 @@ impl Flags {
     }
 }
 
+/// Reads the time for which finished threads are kept.
+fn retention(text: &str) -> Result<Retention, String> {
+    if text == "forever" {
+        return Ok(Retention::Keep);
+    }
+    let wrong = || {
+        format!(
+            "{text:?} is no such time; allowed are forever, and a number with s, m, h or d, as in 2h"
+        )
+    };
+    let unit = text.chars().next_back().ok_or_else(wrong)?;
+    let seconds: u64 = match unit {
+        's' => 1,
+        'm' => 60,
+        'h' => 3_600,
+        'd' => 86_400,
+        _ => return Err(wrong()),
+    };
+    let count: u64 = text.trim_end_matches(unit).parse().map_err(|_| wrong())?;
+    let time = count.checked_mul(seconds).ok_or_else(wrong)?;
+    Ok(Retention::KeepFor(Duration::from_secs(time)))
+}
+
 /// Reads the name of a thread that can also name a folder.
 pub fn thread_name(name: &str) -> Result<String, String> {
     let allowed = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -183,6 +218,24 @@ mod tests {
             flags.again(THREAD),
             " --store 'postgres://host/x?…' --base-url 'http://…@host/v1?…' --model 'm'"
         );
+    }
+
+    #[test]
+    fn sch_c6_the_time_of_finished_threads_is_read_with_its_unit() {
+        let kept = |seconds| Ok(Retention::KeepFor(Duration::from_secs(seconds)));
+        assert_eq!(retention("forever"), Ok(Retention::Keep));
+        for (text, seconds) in [
+            ("0s", 0),
+            ("45s", 45),
+            ("30m", 1_800),
+            ("2h", 7_200),
+            ("7d", 604_800),
+        ] {
+            assert_eq!(retention(text), kept(seconds), "{text}");
+        }
+        for wrong in ["", "2", "h", "-1h", "2w", "99999999999999999999d"] {
+            assert!(retention(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

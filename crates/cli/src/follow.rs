@@ -47,7 +47,12 @@ pub(crate) async fn follow<S: State>(
         // The event of a request that was refused before anything ran bears no run.
         if event.run.0 != 0 {
             spoke |= matches!(event.kind, EventKind::TextDelta { .. });
-            terminal.event(&event);
+            match &event.kind {
+                EventKind::TextDelta { text, .. } if terminal.typing => {
+                    terminal.type_out(text).await;
+                }
+                _ => terminal.event(&event),
+            }
         }
     }
     let ended = run.await?;
@@ -57,7 +62,12 @@ pub(crate) async fn follow<S: State>(
     } = &ended
         && !spoke
     {
-        terminal.line(words);
+        if terminal.typing {
+            terminal.type_out(words).await;
+            terminal.line("");
+        } else {
+            terminal.line(words);
+        }
     }
     Ok(ended)
 }

@@ -4,7 +4,11 @@ use fugato_graph::{BoxError, Graph, HistoryEntry, machine::Fact};
 use fugato_state::{State, ThreadId};
 use jiff::Timestamp;
 
-use crate::{Format, Terminal, archive::Archive, error::ErrorContext as _};
+use serde_json::Value;
+
+use crate::{
+    CliError, Format, Terminal, archive::Archive, difference::differences, error::ErrorContext as _,
+};
 
 /// The number of records that are read at once.
 pub(crate) const PAGE: usize = 500;
@@ -18,16 +22,7 @@ pub(crate) async fn history<A: Agent>(
         let runner = archive.runner();
         let page = runner.history(&archive.thread, from, PAGE).await?;
         for entry in &page {
-            let at = Timestamp::from_millisecond(entry.at)?
-                .strftime("%F %T")
-                .to_string();
-            let mark = if entry.is_checkpoint() { "*" } else { " " };
-            terminal.line(format!(
-                "{:>5}{mark} {at}  run {}  {}",
-                entry.seq,
-                entry.run,
-                what(entry)
-            ));
+            terminal.line(line(entry)?);
             from = entry.seq + 1;
         }
         if page.len() < PAGE {
@@ -36,7 +31,15 @@ pub(crate) async fn history<A: Agent>(
     }
 }
 
-/// Formats a record in one line.
+/// Formats a record in one line, with its number, its time and its run.
+fn line(entry: &HistoryEntry) -> Result<String, BoxError> {
+    let at = Timestamp::from_millisecond(entry.at)?.strftime("%F %T");
+    let mark = if entry.is_checkpoint() { "*" } else { " " };
+    let (seq, run, what) = (entry.seq, entry.run, what(entry));
+    Ok(format!("{seq:>5}{mark} {at}  run {run}  {what}"))
+}
+
+/// Formats what a record is about.
 fn what(entry: &HistoryEntry) -> String {
     match &entry.fact {
         Fact::Created { .. } => "the conversation began".into(),
@@ -80,14 +83,45 @@ fn what(entry: &HistoryEntry) -> String {
     }
 }
 
+/// Shows what a line of the history changed, or the whole state after it.
 pub(crate) async fn show<A: Agent>(
     archive: &Archive<'_, A>,
     seq: u64,
+    full: bool,
     terminal: &mut Terminal,
 ) -> Result<(), BoxError> {
-    let state = archive.runner().state_at(&archive.thread, seq).await;
-    let state = state.tell(|| format!("there is no line {seq}; the history lists them"))?;
-    terminal.line(serde_json::to_string_pretty(&*state)?);
+    let (runner, thread) = (archive.runner(), &archive.thread);
+    let entry = runner.history(thread, seq, 1).await?;
+    let Some(entry) = entry.first().filter(|entry| entry.seq == seq) else {
+        let last = archive.last().await?;
+        let message = format!("there is no line {seq}; the history has lines 1 to {last}");
+        return Err(CliError::new(message).into());
+    };
+    let state = async |seq| runner.state_at(thread, seq).await;
+    let after = serde_json::to_value(&*state(seq).await?)?;
+    if full {
+        terminal.line(serde_json::to_string_pretty(&after)?);
+        return Ok(());
+    }
+    let before = match seq {
+        0 | 1 => Value::Null,
+        seq => serde_json::to_value(&*state(seq - 1).await?)?,
+    };
+    terminal.line(line(entry)?);
+    let changed = differences(&before, &after);
+    if changed.is_empty() {
+        let nothing = "the state is as it was";
+        terminal.progress(terminal.lang.pick(nothing, "状态没有变化"));
+    }
+    for difference in changed {
+        terminal.line(format!("  {difference}"));
+    }
+    let all = format!("show {seq} --full");
+    let all = terminal.lang.pick(
+        format!("the whole state: {all}"),
+        format!("全部状态：{all}"),
+    );
+    terminal.progress(&all);
     Ok(())
 }
 

@@ -1,6 +1,6 @@
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use fugato_graph::{Graph, Runner, RunnerOptions};
+use fugato_graph::{Graph, Retention, Runner, RunnerOptions};
 use fugato_llm::ChatModel;
 use fugato_state::{State, ThreadId};
 use fugato_store::{DocStore, ThreadStore};
@@ -34,6 +34,7 @@ pub struct Resources {
     /// True if the command only reads the store: no run begins.
     pub reads: bool,
     pub(crate) program: String,
+    pub(crate) keep_finished: Retention,
 }
 
 impl Resources {
@@ -46,7 +47,10 @@ impl Resources {
     /// that died is free after seconds.
     pub fn options(&self) -> RunnerOptions {
         let owner = format!("{} process {}", self.program, std::process::id());
-        RunnerOptions::default().lease(LEASE).owner(owner)
+        RunnerOptions::default()
+            .lease(LEASE)
+            .owner(owner)
+            .on_complete(self.keep_finished)
     }
 
     /// Returns the folder of the thread.

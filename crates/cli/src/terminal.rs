@@ -12,8 +12,9 @@ use std::{
 
 use fugato_state::Interrupt;
 use fugato_stream::{
-    CardText, EscapedText, Escaper, Event, EventKind, FOLD, FRAME, ToolStatus, fold,
+    CardText, EscapedText, Escaper, Event, EventKind, FOLD, FRAME, Splitter, ToolStatus, fold,
 };
+use futures::StreamExt as _;
 use serde_json::Value;
 
 use crate::{Lang, reply};
@@ -25,6 +26,8 @@ pub struct Terminal {
     /// The language of the output.
     pub lang: Lang,
     tools: Arc<ToolWords>,
+    /// True if a finished text is shown piece by piece.
+    pub(crate) typing: bool,
     styled: bool,
     /// The command line that shows a card in full.
     whole: String,
@@ -64,6 +67,7 @@ impl Terminal {
         Self {
             lang,
             tools,
+            typing: false,
             styled: stdout().is_terminal(),
             whole,
             escaper: Escaper::default(),
@@ -175,6 +179,15 @@ impl Terminal {
         if known.is_none_or(|(before, told)| *before != run || told != text) {
             self.progress(text);
             self.noticed = Some((run, text.to_owned()));
+        }
+    }
+
+    /// Shows a text that came whole as if it were being written.
+    pub(crate) async fn type_out(&mut self, text: &str) {
+        let pieces = Splitter::default().paced(text, Splitter::DELAY, tokio::time::sleep);
+        let mut pieces = std::pin::pin!(pieces);
+        while let Some(piece) = pieces.next().await {
+            self.write(&piece);
         }
     }
 

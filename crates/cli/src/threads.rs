@@ -48,6 +48,12 @@ pub(crate) async fn export<A: Agent>(
     folder: &Path,
     terminal: &mut Terminal,
 ) -> Result<(), BoxError> {
+    if is_used(folder) {
+        Err(CliError::new(format!(
+            "nothing was written: {} is not empty, and what is in it would be overwritten; name a folder that is new or empty",
+            folder.display()
+        )))?;
+    }
     std::fs::create_dir_all(folder)
         .tell(|| format!("cannot make the folder {}", folder.display()))?;
     let path = folder.join("log.jsonl");
@@ -57,6 +63,14 @@ pub(crate) async fn export<A: Agent>(
     let written = terminal.lang.pick("written: ", "已写入：");
     terminal.line(format!("{written}{}", folder.display()));
     Ok(())
+}
+
+/// Returns true if there is anything in the place of a folder.
+fn is_used(folder: &Path) -> bool {
+    match std::fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(_) => folder.exists(),
+    }
 }
 
 /// Returns the log, one record a line, the oldest first.

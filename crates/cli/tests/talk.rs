@@ -194,6 +194,7 @@ async fn threads_are_looked_at_copied_taken_along_and_removed() {
         &["threads"][..],
         &["history"],
         &["show", "2"],
+        &["show", "2", "--full"],
         &["trace", "--full"],
         &["card"],
     ] {
@@ -223,6 +224,16 @@ async fn threads_are_looked_at_copied_taken_along_and_removed() {
     let log = std::fs::read_to_string(taken.join("log.jsonl")).unwrap();
     assert_eq!(log.lines().count(), history.len());
     assert!(taken.join("note").exists());
+    // What somebody else put there is not overwritten.
+    let full = work.0.path().join("full");
+    std::fs::create_dir(&full).unwrap();
+    std::fs::write(full.join("note"), "red ink").unwrap();
+    assert!(!work.run(&["export", full.to_str().unwrap()]).await);
+    assert_eq!(
+        std::fs::read_to_string(full.join("note")).unwrap(),
+        "red ink"
+    );
+    assert!(!full.join("log.jsonl").exists());
 
     assert!(!work.run(&["delete", "default"]).await, "nobody agreed");
     assert!(work.run(&["delete", "default", "--yes"]).await);

@@ -133,6 +133,9 @@ pub struct RunScope {
     pub failed_write: bool,
     /// The end of the run, if it did not end well.
     pub outcome: Option<TerminalOutcome>,
+    /// True if the calendar was loaded anew for the request, which has to be read again then.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub reread: bool,
     /// The status that the next node announces.
     pub announce: Option<String>,
     /// The question and the reply with which the run continues.

@@ -3,7 +3,9 @@ mod args;
 mod calendar;
 mod kept;
 mod run;
+mod sample;
 mod session;
+mod stage;
 
 use std::process::ExitCode;
 

@@ -120,9 +120,11 @@ fn by_phase(agent: &AgentState) -> &'static str {
     }
 }
 
-/// Routes after `chat`; a corrected classification is requested again.
+/// Routes after `chat`; a corrected classification is requested again, and so is one over a
+/// calendar that was loaded anew.
 fn after_chat(agent: &AgentState) -> &'static str {
-    if agent.phase == Phase::Chatting && agent.run.corrections > 0 {
+    let unread = agent.run.corrections > 0 || agent.run.reread && agent.run.judged.is_none();
+    if agent.phase == Phase::Chatting && unread {
         return "chat";
     }
     by_phase(agent)

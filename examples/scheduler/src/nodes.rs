@@ -5,6 +5,7 @@ mod confirm;
 mod decide;
 mod deliver;
 mod execute;
+mod fresh;
 mod judge;
 mod keep;
 mod plan;

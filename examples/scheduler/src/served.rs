@@ -94,6 +94,7 @@ struct Extra {
     thinking: ThinkingMode,
     lang: Option<Lang>,
     change: Option<Call>,
+    max_rounds: Option<u64>,
 }
 
 /// The thinking of the model: yes, no, or as the route decides.
@@ -130,7 +131,8 @@ impl fugato::axum::Agent for ServedScheduler {
         let said = said.in_words()?;
         let extra: Extra = said.beside(
             "are task_class_ids (numbers), always_execute (a boolean), thinking (true, false or \
-             \"auto\"), lang (\"en\" or \"zh\") and change (a call with name and arguments)",
+             \"auto\"), lang (\"en\" or \"zh\"), max_rounds (a number) and change (a call with \
+             name and arguments)",
         )?;
         let classes = self.classes(extra.task_class_ids).await?;
         let memory = remembered(&*self.memory, &said.text).await;
@@ -142,6 +144,8 @@ impl fugato::axum::Agent for ServedScheduler {
         }
         request.always_execute = extra.always_execute;
         request.lang = extra.lang;
+        // The service has a limit of its own, which no request exceeds.
+        request.max_rounds = extra.max_rounds.map_or(u64::MAX, |rounds| rounds.max(1));
         request.thinking = match extra.thinking {
             ThinkingMode::Forced(thinking) => Some(thinking),
             ThinkingMode::Word(ThinkingWord::True) => Some(true),

@@ -17,8 +17,8 @@ use async_trait::async_trait;
 use fugato::{graph::BoxError, state::ThreadId};
 use serde::{Deserialize, Serialize};
 
-pub(crate) use check::decided;
 pub use check::{Conflict, StaleFact};
+pub(crate) use check::{carried_over, decided};
 pub use open::open;
 pub use timetable::schedule::{ClassItem, ClassWrite, WrittenClass};
 

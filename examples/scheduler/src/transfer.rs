@@ -1,28 +1,31 @@
-//! The calendar over HTTP: a person uploads files, and downloads the schedule.
+//! The calendar that a person brings and takes away: over HTTP, and by the command line.
+mod brought;
+
 use std::{path::PathBuf, sync::Arc};
 
 use axum::{
     Json, Router,
     body::Bytes,
-    extract::State,
-    http::header,
+    extract::{DefaultBodyLimit, State},
+    http::{StatusCode, header},
     response::{IntoResponse, Response},
-    routing::get,
+    routing::{get, post},
 };
-use fugato::axum::BadInput;
-use jiff::{Timestamp, tz::TimeZone};
+use fugato::axum::{ApiError, BadInput};
+use jiff::Timestamp;
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::{
-    calendar::{
-        Calendar, Classes, Export, Intake, Lang, export, import, language, read_file, write_file,
-    },
-    results::{COURSES, TASKS},
-    schedule::{EventType, PlacementStatus, ScheduleState, ScheduleTask},
-    store::{ScheduleStore, StoreReceipt, StoreWrite},
+    calendar::{Lang, language},
+    results::ResultFiles,
+    schedule::{EventType, PlacementStatus, ScheduleState, ScheduleTask, Source},
+    store::{ScheduleStore, StoreReceipt, StoreWrite, carried_over},
 };
+use brought::{Brought, Replaced};
+
+pub use brought::{SAMPLE, complete, is_sample};
 
 /// One calendar, and the files from which it was made.
 #[derive(derive_more::Debug)]
@@ -36,14 +39,58 @@ pub struct Transfer {
     writing: Mutex<()>,
 }
 
-/// The upload of a person; a missing part stays as it is.
-#[derive(Default, Deserialize)]
+/// The files of a person; a missing one stays as it is.
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-struct TransferInput {
+pub struct TransferInput {
     /// The fixed appointments, as iCalendar.
-    courses: Option<String>,
+    pub courses: Option<String>,
     /// The tasks with their rules, as a class file.
-    tasks: Option<String>,
+    pub tasks: Option<String>,
+    /// True if the person agreed to replace what they had agreed to before.
+    pub replace: bool,
+}
+
+/// What came of files that were brought.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ImportOutcome {
+    /// Nothing was changed: the person agreed to places before, and has to agree to this.
+    Asks {
+        /// The number of items whose places stay.
+        kept: usize,
+        /// The names of the items that would lose their places.
+        lost: Vec<String>,
+    },
+    /// The files are in the place of those before.
+    Done {
+        /// The number of fixed appointments.
+        courses: usize,
+        /// The number of items to be placed.
+        items: usize,
+        /// Remarks on what was left out, and on items that lost their places.
+        remarks: Vec<String>,
+    },
+}
+
+impl ImportOutcome {
+    /// Returns the question to the person; none if nothing is asked.
+    pub fn question(&self, lang: Lang) -> Option<String> {
+        let Self::Asks { kept, lost } = self else {
+            return None;
+        };
+        let names = lost.join(lang.pick(", ", "、"));
+        let loses = match lost.len() {
+            0 => String::new(),
+            n => lang.pick(
+                format!(" {n} lose their places, which are no longer free: {names}."),
+                format!("有 {n} 项原来的位置已不再空闲，需要重新安排：{names}。"),
+            ),
+        };
+        Some(lang.pick(
+            format!("This replaces a calendar that you agreed to. {kept} items keep their places.{loses} It can be undone. Replace it?"),
+            format!("这会替换你已同意的日程。{kept} 项保留原来的位置。{loses}之后可以撤销。要替换吗？"),
+        ))
+    }
 }
 
 impl Transfer {
@@ -63,32 +110,104 @@ impl Transfer {
         }
     }
 
-    /// Returns the routes `GET` and `PUT /calendar`, and `GET /calendar.ics`.
+    /// Returns the routes `GET` and `PUT /calendar`, `POST /calendar/undo` and `GET /calendar.ics`.
     pub fn routes(self) -> Router {
         Router::new()
             .route("/calendar", get(show).put(replace))
+            .route("/calendar/undo", post(take_back))
             .route("/calendar.ics", get(take_away))
+            // The routes of the agent read the body before, within a limit of their own.
+            .layer(DefaultBodyLimit::disable())
             .with_state(Arc::new(self))
     }
 
-    /// Reads the current files, with the uploaded ones in their place, and checks that they fit
-    /// each other.
-    fn read(&self, brought: TransferInput) -> Result<(Intake, [Vec<u8>; 2]), BadInput> {
-        let kept = |given: Option<String>, name: &str| match given {
-            Some(text) => Ok(text.into_bytes()),
-            None => read_file(&self.folder.join(name)).map_err(refused),
+    /// Puts files in the place of those before: another timetable, other tasks, or both.
+    ///
+    /// Agreed places stay: an item with the same name and number in its class keeps its place, if
+    /// that is still free; so does an entry of the calendar that was moved, if there is no new
+    /// timetable. If there are agreed places, nothing changes until the person agrees. The files
+    /// change only after everything is stored.
+    pub async fn bring(&self, input: TransferInput) -> Result<ImportOutcome, BadInput> {
+        if input.courses.is_none() && input.tasks.is_none() {
+            return Err(BadInput::new(
+                "nothing was sent: choose an iCalendar file (.ics), a class file (.toml), or both",
+            ));
+        }
+        let _alone = self.writing.lock().await;
+        let (agreed, only_items) = (input.replace, input.courses.is_none());
+        // A file can be large, and its dates many.
+        let brought = self.blocking(move |folder, lang| Brought::read(folder, input, lang));
+        let brought = brought.await?;
+        let before = self.stored().await?;
+        let after = carried_over(&before, &brought.intake.state, only_items);
+        let lost = lost(&before, &after);
+        let had_place = placed(&before).count();
+        if had_place > 0 && !agreed {
+            let kept = placed(&after).count();
+            return Ok(ImportOutcome::Asks { kept, lost });
+        }
+        let replaced = self.blocking({
+            let schedule = before;
+            move |folder, _| Replaced::of(folder, schedule)
+        });
+        let replaced = replaced.await?;
+        self.write(brought.intake.state.clone(), only_items).await?;
+        let remarks = brought.intake.remarks.iter();
+        let mut remarks: Vec<_> = remarks.map(|it| it.say(language(self.lang))).collect();
+        self.blocking(move |folder, _| {
+            replaced.keep(folder)?;
+            brought.keep(folder)
+        })
+        .await?;
+        let after = self.stored().await?;
+        remarks.extend(lost.iter().map(|name| {
+            self.lang.pick(
+                format!("“{name}” lost its place, which is no longer free."),
+                format!("“{name}”原来的位置已不再空闲，需要重新安排。"),
+            )
+        }));
+        self.follow(after.clone()).await?;
+        let tasks = || after.tasks.iter();
+        Ok(ImportOutcome::Done {
+            courses: tasks()
+                .filter(|it| it.event_type == EventType::Course)
+                .count(),
+            items: tasks()
+                .filter(|it| it.status == PlacementStatus::Pending)
+                .count(),
+            remarks,
+        })
+    }
+
+    /// Takes the last import back: the calendar and the files from before it. What was placed since
+    /// keeps its place where that is free. Doing it twice brings the import back.
+    pub async fn undo(&self) -> Result<(), BadInput> {
+        let _alone = self.writing.lock().await;
+        let before = self.blocking(|folder, _| Replaced::read(folder)).await?;
+        let Some(before) = before else {
+            return Err(BadInput::new("there is no import to take back").code("nothing_to_undo"));
         };
-        let courses = kept(brought.courses, COURSES)?;
-        let tasks = kept(brought.tasks, TASKS)?;
-        let calendar = Calendar::parse(COURSES, &courses).map_err(refused)?;
-        let classes = Classes::parse(TASKS, &tasks).map_err(refused)?;
-        let intake = import(
-            &calendar,
-            &classes,
-            &TimeZone::system(),
-            language(self.lang),
-        );
-        Ok((intake.map_err(refused)?, [courses, tasks]))
+        let now = self.stored().await?;
+        let now = self
+            .blocking(move |folder, _| Replaced::of(folder, now))
+            .await?;
+        self.write(before.schedule.clone(), false).await?;
+        self.blocking(move |folder, _| {
+            now.keep(folder)?;
+            before.restore(folder)
+        })
+        .await?;
+        let after = self.stored().await?;
+        self.follow(after).await
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&std::path::Path, Lang) -> Result<T, BadInput> + Send + 'static,
+    ) -> Result<T, BadInput> {
+        let (folder, lang) = (self.folder.clone(), self.lang);
+        let done = tokio::task::spawn_blocking(move || work(&folder, lang)).await;
+        done.map_err(|error| BadInput::new("the files cannot be used").because(error))?
     }
 
     async fn stored(&self) -> Result<ScheduleState, BadInput> {
@@ -96,116 +215,119 @@ impl Transfer {
         Ok(stored.map(|stored| stored.schedule).unwrap_or_default())
     }
 
-    /// Returns a remark for each item that had a place before and is pending now.
-    fn lost(&self, before: &ScheduleState, after: &ScheduleState) -> Vec<String> {
-        let had_place = |task: &&ScheduleTask| {
-            let mut known = before.tasks.iter();
-            known.any(|known| {
-                (&known.source_id, &known.name) == (&task.source_id, &task.name)
-                    && known.is_placed()
-            })
+    async fn write(&self, schedule: ScheduleState, only_items: bool) -> Result<(), BadInput> {
+        // The same files may be brought again later, to replace the changed calendar.
+        let key = format!("replace-{}", Timestamp::now().as_nanosecond());
+        let write = StoreWrite::Replace {
+            schedule,
+            only_items,
         };
-        let pending = after.tasks.iter().filter(|task| !task.is_placed());
-        let lost = pending.filter(had_place).map(|ScheduleTask { name, .. }| {
-            self.lang.pick(
-                format!("“{name}” lost its place, which is no longer free."),
-                format!("“{name}”原来的位置已不再空闲，需要重新安排。"),
-            )
-        });
-        lost.collect()
+        let written = self.store.write(&self.calendar, &key, &write).await;
+        match written.map_err(unreadable)? {
+            StoreReceipt::Stored => Ok(()),
+            StoreReceipt::Refused { issues } => Err(BadInput::new(issues.join("; "))),
+            other => Err(BadInput::new(format!("the store answered {other:?}"))),
+        }
     }
 
-    fn keep(&self, [courses, tasks]: &[Vec<u8>; 2]) -> Result<(), BadInput> {
-        write_file(&self.folder.join(COURSES), courses).map_err(refused)?;
-        write_file(&self.folder.join(TASKS), tasks).map_err(refused)
+    /// Writes the results anew, if the person has some.
+    async fn follow(&self, after: ScheduleState) -> Result<(), BadInput> {
+        let name = self.calendar.clone();
+        self.blocking(move |folder, lang| {
+            let files = ResultFiles::new(folder, name, lang);
+            if files.paths().iter().any(|path| path.exists()) {
+                let written = files.write(&after, &after);
+                written.map_err(|error| BadInput::new(error.to_string()).because(error))?;
+            }
+            Ok(())
+        })
+        .await
     }
 }
 
-/// Serves `GET /calendar`: the schedule with its placed and pending tasks.
-async fn show(State(this): State<Arc<Transfer>>) -> Result<Json<serde_json::Value>, BadInput> {
+/// Returns the items that have a place.
+fn placed(schedule: &ScheduleState) -> impl Iterator<Item = &ScheduleTask> {
+    let tasks = schedule.tasks.iter();
+    tasks.filter(|task| task.source == Source::TaskItem && task.is_placed())
+}
+
+/// Returns the names of the items that had a place before and have none now.
+fn lost(before: &ScheduleState, after: &ScheduleState) -> Vec<String> {
+    let had_place = |task: &&ScheduleTask| {
+        let mut known = before.tasks.iter();
+        known.any(|known| {
+            (&known.source_id, &known.name) == (&task.source_id, &task.name) && known.is_placed()
+        })
+    };
+    let pending = after.tasks.iter().filter(|task| !task.is_placed());
+    pending
+        .filter(had_place)
+        .map(|task| task.name.clone())
+        .collect()
+}
+
+/// Serves `GET /calendar`: the schedule with its placed and pending tasks, whether it is the
+/// sample, and whether an import can be taken back.
+async fn show(State(this): State<Arc<Transfer>>) -> Result<Json<Value>, BadInput> {
     let stored = this.store.read(&this.calendar).await.map_err(unreadable)?;
     let schedule = stored.map(|stored| stored.schedule);
-    Ok(Json(json!({ "schedule": schedule })))
+    let known = this.blocking(|folder, _| Ok((is_sample(folder), Replaced::is_there(folder))));
+    let (sample, undo) = known.await?;
+    Ok(Json(
+        json!({ "schedule": schedule, "sample": sample, "undo": undo }),
+    ))
 }
 
-/// Serves `PUT /calendar` with `{courses?, tasks?}`: another timetable, other tasks, or both.
-///
-/// Agreed places stay: an item with the same name and number in its class keeps its place, if that
-/// is still free; so does an entry of the calendar that was moved, if there is no new timetable.
-/// The remarks name each item that lost its place. The files change only after everything is
-/// stored.
-async fn replace(
-    State(this): State<Arc<Transfer>>,
-    body: Bytes,
-) -> Result<Json<serde_json::Value>, BadInput> {
-    let brought: TransferInput = serde_json::from_slice(&body).map_err(|error| {
+/// Serves `PUT /calendar` with `{courses?, tasks?, replace?}`; see [`Transfer::bring`]. If the
+/// person has to agree, the answer is 409 `would_replace`, and the same with `replace` carries it
+/// out.
+async fn replace(State(this): State<Arc<Transfer>>, body: Bytes) -> Response {
+    let input = serde_json::from_slice(&body).map_err(|error| {
         BadInput::new(format!(
             "the files cannot be read: {error}; send {{\"courses\": \"BEGIN:VCALENDAR…\", \"tasks\": \"[window]…\"}}"
         ))
-    })?;
-    if brought.courses.is_none() && brought.tasks.is_none() {
-        return Err(BadInput::new(
-            "nothing was sent: choose an iCalendar file (.ics), a class file (.toml), or both",
-        ));
-    }
-    let _alone = this.writing.lock().await;
-    let only_items = brought.courses.is_none();
-    let reading = this.clone();
-    // A file can be large, and its dates many.
-    let read = tokio::task::spawn_blocking(move || reading.read(brought)).await;
-    let (intake, files) =
-        read.map_err(|error| BadInput::new("the files cannot be read").because(error))??;
-    let schedule = intake.state;
-    let courses = schedule.tasks.iter();
-    let courses = courses.filter(|task| task.event_type == EventType::Course);
-    let courses = courses.count();
-    // The same files may be uploaded again later, to replace the changed calendar.
-    let key = format!("replace-{}", Timestamp::now().as_nanosecond());
-    let write = StoreWrite::Replace {
-        schedule,
-        only_items,
+    });
+    let outcome = match input {
+        Ok(input) => this.bring(input).await,
+        Err(refused) => Err(refused),
     };
-    let before = this.stored().await?;
-    let written = this.store.write(&this.calendar, &key, &write).await;
-    match written.map_err(unreadable)? {
-        StoreReceipt::Stored => {}
-        StoreReceipt::Refused { issues } => return Err(BadInput::new(issues.join("; "))),
-        other => return Err(BadInput::new(format!("the store answered {other:?}"))),
+    let question = outcome.as_ref().ok().and_then(|it| it.question(this.lang));
+    match outcome {
+        Err(refused) => refused.into_response(),
+        Ok(ImportOutcome::Done {
+            courses,
+            items,
+            remarks,
+        }) => {
+            let told = json!({ "courses": courses, "items": items, "remarks": remarks });
+            Json(told).into_response()
+        }
+        Ok(ImportOutcome::Asks { kept, lost }) => {
+            let question = question.unwrap_or_default();
+            let refused = ApiError::new(StatusCode::CONFLICT, "would_replace", question);
+            refused
+                .with("kept", kept)
+                .with("lost", lost)
+                .into_response()
+        }
     }
-    let keeping = this.clone();
-    let kept = tokio::task::spawn_blocking(move || keeping.keep(&files)).await;
-    kept.map_err(|error| BadInput::new("the files cannot be kept").because(error))??;
-    let remarks = intake
-        .remarks
-        .iter()
-        .map(|remark| remark.say(language(this.lang)));
-    let mut remarks: Vec<_> = remarks.collect();
-    let after = this.stored().await?;
-    remarks.extend(this.lost(&before, &after));
-    let items = after.tasks.iter();
-    let items = items.filter(|task| task.status == PlacementStatus::Pending);
-    let items = items.count();
-    Ok(Json(
-        json!({ "courses": courses, "items": items, "remarks": remarks }),
-    ))
+}
+
+/// Serves `POST /calendar/undo`; see [`Transfer::undo`].
+async fn take_back(State(this): State<Arc<Transfer>>) -> Result<Json<Value>, BadInput> {
+    this.undo().await?;
+    Ok(Json(json!({})))
 }
 
 /// Serves `GET /calendar.ics`: the placed items, for other calendar programs.
 async fn take_away(State(this): State<Arc<Transfer>>) -> Result<Response, BadInput> {
     let stored = this.store.read(&this.calendar).await.map_err(unreadable)?;
     let stored = stored.ok_or_else(|| BadInput::new("there is no calendar yet: import one"))?;
-    let reading = this.clone();
-    let read = tokio::task::spawn_blocking(move || reading.read(TransferInput::default())).await;
-    let (intake, _) =
-        read.map_err(|error| BadInput::new("the files cannot be read").because(error))??;
-    let options = Export {
-        sections: &intake.sections,
-        zone: &intake.zone,
-        stamp: Timestamp::now(),
-        schedule: &this.calendar,
-        lang: language(this.lang),
-    };
-    let text = export(&stored.schedule, &options).map_err(refused)?;
+    let name = this.calendar.clone();
+    let text = this.blocking(move |folder, lang| {
+        let text = ResultFiles::new(folder, name, lang).calendar(&stored.schedule);
+        text.map_err(|error| BadInput::new(error.to_string()).because(error))
+    });
     let headers = [
         (header::CONTENT_TYPE, "text/calendar; charset=utf-8"),
         (
@@ -215,18 +337,7 @@ async fn take_away(State(this): State<Arc<Transfer>>) -> Result<Response, BadInp
         (header::CACHE_CONTROL, "no-cache"),
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];
-    Ok((headers, text).into_response())
-}
-
-/// Returns an error with its causes: the problem of a file, and the allowed values.
-fn refused(error: impl std::error::Error + Send + Sync + 'static) -> BadInput {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    BadInput::new(text).because(error)
+    Ok((headers, text.await?).into_response())
 }
 
 fn unreadable(error: crate::store::ScheduleStoreError) -> BadInput {

@@ -72,6 +72,8 @@ pub enum Update {
     Stored(Vec<Difference>),
     /// The calendar was changed by others; this is its new state.
     Overtaken(Arc<ScheduleState>),
+    /// The calendar was changed by others before the request; this is its state now.
+    Reread(Arc<ScheduleState>),
     /// A round of execution began.
     RoundBegan,
     /// The tools of the hook were activated.
@@ -228,6 +230,10 @@ impl State for AgentState {
             Update::Kept => self.keep(),
             Update::Stored(changes) => self.store(&changes),
             Update::Overtaken(schedule) => self.overtaken(schedule),
+            Update::Reread(schedule) => {
+                self.overtaken(schedule);
+                self.run.reread = true;
+            }
             Update::RoundBegan => self.next_round(),
             Update::HookUsed => self.use_hook(),
             Update::Corrected => self.run.corrections += 1,

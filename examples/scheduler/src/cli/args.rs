@@ -1,7 +1,10 @@
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser};
+use clap::{Args as ClapArgs, Parser, ValueEnum};
 use fugato::cli::{CliCommand, Flags, thread_name};
+use scheduler::{agent::DEFAULT_MAX_ROUNDS, route::RouteSet};
+
+use super::stage::{self, StageSetting};
 
 /// The calendar that all conversations of a server are about, unless another one is named.
 const CALENDAR: &str = "home";
@@ -13,6 +16,8 @@ Examples:
   scheduler --lang zh             the same in Chinese
   scheduler --courses my.ics --tasks my.toml --thread spring
                                   schedule your own weeks, as a conversation named spring
+  scheduler --courses new.ics --thread spring
+                                  another timetable for it; what you agreed to stays where it fits
   scheduler --thread spring --request 'rearrange everything'
                                   ask for more
   scheduler chat                  talk about it
@@ -50,6 +55,21 @@ pub(crate) struct Args {
     #[arg(long, global = true, value_name = "NAME", value_parser = thread_name)]
     pub(crate) calendar: Option<String>,
 
+    /// The most rounds of a request: a round decides, and carries out one step
+    #[arg(long, global = true, value_name = "NUMBER", default_value_t = DEFAULT_MAX_ROUNDS,
+          value_parser = clap::value_parser!(u64).range(1..=1_000))]
+    pub(crate) max_rounds: u64,
+
+    /// The routes that a model chooses among for a request
+    #[arg(long, global = true, value_enum, default_value = "two")]
+    pub(crate) routes: Routes,
+
+    /// The settings of a stage of the model, as in `plan.temperature=0.2`, `chat.max_tokens=800`,
+    /// `execute.thinking=off`; `deep_plan=off` plans in one call always
+    #[arg(long = "stage", global = true, value_name = "STAGE.SETTING=VALUE",
+          value_parser = stage::setting)]
+    pub(crate) stages: Vec<StageSetting>,
+
     /// A search service that answers in the JSON of `SearXNG`; without one the web is switched off
     #[arg(long, global = true, value_name = "URL", requires = "web_hosts")]
     pub(crate) web: Option<String>,
@@ -59,21 +79,44 @@ pub(crate) struct Args {
     pub(crate) web_hosts: Vec<String>,
 }
 
+/// The routes of a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Routes {
+    /// Talk or work
+    Two,
+    /// An answer at once, an answer after thinking, one change, a plan, or a note
+    Five,
+}
+
+impl From<Routes> for RouteSet {
+    fn from(routes: Routes) -> Self {
+        match routes {
+            Routes::Two => Self::Two,
+            Routes::Five => Self::Five,
+        }
+    }
+}
+
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub(crate) struct Job {
     /// Your courses and appointments, as an iCalendar file [default: the sample]
-    #[arg(long, value_name = "FILE", requires = "tasks")]
+    #[arg(long, value_name = "FILE")]
     pub(crate) courses: Option<PathBuf>,
 
-    /// What you want to do, as a TOML or JSON file [default: the sample]
-    #[arg(long, value_name = "FILE", requires = "courses")]
+    /// What you want to do, as a TOML or JSON file [default: the sample]. One of both alone
+    /// replaces that part of what the conversation has
+    #[arg(long, value_name = "FILE")]
     pub(crate) tasks: Option<PathBuf>,
+
+    /// Takes the last import back: the timetable and the items from before it
+    #[arg(long, conflicts_with_all = ["courses", "tasks"])]
+    pub(crate) undo_import: bool,
 
     /// What you ask for, in words
     #[arg(long, value_name = "TEXT")]
     pub(crate) request: Option<String>,
 
-    /// Agrees to every card
+    /// Agrees to every card, and to replacing what was kept
     #[arg(long, conflicts_with = "answer")]
     pub(crate) yes: bool,
 
@@ -91,6 +134,13 @@ impl Args {
     pub(crate) fn for_all(mut self) -> Self {
         self.calendar.get_or_insert_with(|| CALENDAR.to_owned());
         self
+    }
+
+    /// Returns the arguments without the files of the person, which were taken over.
+    pub(crate) fn without_input(&self) -> Self {
+        let mut args = self.clone();
+        (args.job.courses, args.job.tasks) = (None, None);
+        args
     }
 
     /// Returns the folder of conversations and results.

@@ -4,10 +4,12 @@ use fugato::{
     axum::Agent as _,
     cli::{App, ChatSession, SayArgs, Terminal},
     graph::ThreadStatus,
+    words::Phrases,
 };
 use scheduler::{
     agent::{AgentState, CardReply},
     calendar::{WeekTable, language},
+    transfer::{ImportOutcome, TransferInput},
 };
 use serde_json::{Value, json};
 
@@ -19,22 +21,34 @@ use super::{
 pub(crate) async fn run(app: &App, args: &Args, terminal: &mut Terminal) -> Result<()> {
     let answer = answer(&args.job)?;
     let open = app.open().await.map_err(anyhow::Error::from_boxed)?;
-    let desk = Session::open(args, open).await?;
+    let mut desk = Session::open(args, open.clone()).await?;
     terminal.lang = desk.lang;
-    for remark in &desk.intake.remarks {
-        let text = remark.say(language(desk.lang));
-        terminal.progress(&text);
-    }
-    let (again, request) = (app.again(""), args.job.request.clone());
+    let (again, mut request) = (app.again(""), args.job.request.clone());
     let standing = desk.agent.runner().status(&desk.thread).await?;
-    if request.is_some() && matches!(standing, ThreadStatus::Waiting(_)) {
+    let waits = matches!(standing, ThreadStatus::Waiting(_));
+    let brings = desk.brought.is_some() || args.job.undo_import;
+    if waits && (request.is_some() || brings) {
+        let what = if brings { "an import" } else { "a --request" };
         bail!(
-            "the conversation waits for an answer, and cannot take a --request before; `{again}` shows the card"
+            "the conversation waits for an answer, and cannot take {what} before; `{again}` shows the card"
         );
     }
     let wanted = desk
         .lang
         .pick("Plan my weeks: place everything.", "把任务都排一下。");
+    if args.job.undo_import {
+        desk.transfer.undo().await?;
+        let told = desk
+            .lang
+            .pick("The last import is taken back.", "已撤销上次导入。");
+        terminal.line(told);
+        desk = Session::open(args, open).await?;
+    } else if let Some(brought) = desk.brought.take() {
+        import(&desk, brought, terminal).await?;
+        desk = Session::open(&args.without_input(), open).await?;
+        request = request.or_else(|| Some(wanted.to_owned()));
+    }
+    tell(&desk, terminal);
     let mut say = SayArgs::default();
     (say.text, say.first) = (request, Some(wanted.to_owned()));
     (say.yes, say.answer) = (args.job.yes, answer);
@@ -42,10 +56,65 @@ pub(crate) async fn run(app: &App, args: &Args, terminal: &mut Terminal) -> Resu
     say.extra.insert("lang".into(), json!(desk.lang));
     let talk = ChatSession::new(&desk.agent, desk.thread.clone(), again);
     match talk.say(say, terminal).await {
-        Ok(Some(agent)) => finish(&desk, &agent, terminal),
-        Ok(None) => Ok(()),
-        Err(error) => Err(anyhow::Error::from_boxed(error)),
+        Ok(Some(agent)) => finish(&desk, &agent, terminal)?,
+        Ok(None) => {}
+        Err(error) => return Err(anyhow::Error::from_boxed(error)),
     }
+    let retired = app.retire(&desk.agent).await;
+    retired.map_err(anyhow::Error::from_boxed)
+}
+
+/// Says what was left out of the calendar, and that the sample is one.
+fn tell(desk: &Session, terminal: &mut Terminal) {
+    if desk.is_sample {
+        let sample = desk.lang.pick(
+            "These are the weeks of a sample, beginning today. For your own: scheduler --courses my.ics --tasks my.toml --thread NAME",
+            "这是示例日程，从今天开始。安排自己的日程：scheduler --courses my.ics --tasks my.toml --thread 名称",
+        );
+        terminal.progress(sample);
+    }
+    for remark in &desk.intake.remarks {
+        let text = remark.say(language(desk.lang));
+        terminal.progress(&text);
+    }
+}
+
+/// Puts other files in the place of those of the conversation, and asks before that replaces what
+/// was agreed to.
+async fn import(desk: &Session, mut brought: TransferInput, terminal: &mut Terminal) -> Result<()> {
+    loop {
+        let outcome = desk.transfer.bring(brought.clone()).await?;
+        let ImportOutcome::Done {
+            courses,
+            items,
+            remarks,
+        } = &outcome
+        else {
+            let question = outcome.question(desk.lang).unwrap_or_default();
+            if !agrees(&question, terminal).await? {
+                terminal.line(&question);
+                bail!("nothing was replaced; --yes replaces without asking");
+            }
+            brought.replace = true;
+            continue;
+        };
+        for remark in remarks {
+            terminal.progress(remark);
+        }
+        terminal.line(desk.lang.pick(
+            format!("{courses} entries and {items} items to be placed were imported; --undo-import takes it back."),
+            format!("已导入 {courses} 项课程和 {items} 项待安排任务；--undo-import 可以撤销。"),
+        ));
+        return Ok(());
+    }
+}
+
+async fn agrees(question: &str, terminal: &mut Terminal) -> Result<bool> {
+    if !terminal.is_interactive() {
+        return Ok(false);
+    }
+    let said = terminal.ask(&format!("{question} [y/n] ")).await?;
+    Ok(said.is_some_and(|said| Phrases::default().consent(&said) == Some(true)))
 }
 
 /// Returns the answer of the command line, checked before any run begins.

@@ -4,43 +4,34 @@ use std::{
     sync::Arc,
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use fugato::{
     cli::Resources,
     state::ThreadId,
     web::{AllowedHosts, HttpWeb},
 };
-use jiff::tz::TimeZone;
+use jiff::{Zoned, tz::TimeZone};
 use scheduler::{
     agent::DEFAULT_MAX_ROUNDS,
-    calendar::{Intake, Lang, language, open as read, read_file, write_file},
+    calendar::{
+        Calendar, Classes, Intake, Lang, import, language, open as read, read_file, write_file,
+    },
     deps::Deps,
     graph::graph,
     llm_config::LlmConfig,
-    results::{MirroredStore, ResultFiles},
+    results::{COURSES, MirroredStore, ResultFiles, TASKS},
     served::ServedScheduler,
     service::Service,
     store::{self, Calendars, ScheduleStore},
-    transfer::Transfer,
+    transfer::{Transfer, TransferInput, complete, is_sample},
 };
 
 use super::{
     args::{Args, Job},
     calendar,
+    sample::sample,
+    stage::stages,
 };
-
-const SAMPLES: [(Lang, &str, &str); 2] = [
-    (
-        Lang::En,
-        include_str!("../../../timetable/sample/en/courses.ics"),
-        include_str!("../../../timetable/sample/en/tasks.toml"),
-    ),
-    (
-        Lang::Zh,
-        include_str!("../../../timetable/sample/zh/courses.ics"),
-        include_str!("../../../timetable/sample/zh/tasks.toml"),
-    ),
-];
 
 /// The environment of a conversation.
 pub(crate) struct Session {
@@ -49,6 +40,10 @@ pub(crate) struct Session {
     pub(crate) thread: ThreadId,
     pub(crate) intake: Intake,
     pub(crate) lang: Lang,
+    /// True if the weeks are those of the sample.
+    pub(crate) is_sample: bool,
+    /// Files of the command line that differ from what the conversation has.
+    pub(crate) brought: Option<TransferInput>,
     pub(crate) results: ResultFiles,
 }
 
@@ -62,7 +57,7 @@ impl Session {
         let words = args.job.request.as_deref();
         let lang = open.lang.or(words.map(Lang::of)).or(stored);
         let lang = lang.unwrap_or_default();
-        let (courses, tasks) = input(&folder, &args.job, stored.is_some(), lang)?;
+        let (courses, tasks, brought) = input(&folder, &args.job, lang)?;
         let mut intake = read(&courses, &tasks, &TimeZone::system(), language(lang))?;
         let calendars = calendar::open(args).await?;
         intake.state = calendar::filled(&calendars, &thread, &intake.state).await?;
@@ -78,6 +73,8 @@ impl Session {
         };
         let mind = LlmConfig {
             model: open.model.clone(),
+            routes: args.routes.into(),
+            stages: stages(&args.stages),
             ..LlmConfig::default()
         };
         // Every such move is confirmed by a person.
@@ -91,7 +88,7 @@ impl Session {
                 args.web_hosts.clone(),
             ))?;
         }
-        let service = service(&deps, &open)?.zone(intake.zone.clone());
+        let service = service(&deps, &open, args.max_rounds)?.zone(intake.zone.clone());
         let transfer = Transfer::new(store.clone(), name.clone(), &folder, lang);
         let agent = ServedScheduler::new(service, store, name)
             .sections(intake.sections.clone())
@@ -102,6 +99,8 @@ impl Session {
             thread,
             intake,
             lang,
+            is_sample: is_sample(&folder),
+            brought,
             results,
         })
     }
@@ -111,48 +110,84 @@ impl Session {
 pub(crate) async fn to_read(open: &Resources) -> Result<ServedScheduler> {
     let none = store::open(":memory:").await?;
     Ok(ServedScheduler::new(
-        service(&Deps::new()?, open)?,
+        service(&Deps::new()?, open, DEFAULT_MAX_ROUNDS)?,
         none,
         "",
     ))
 }
 
-fn service(deps: &Deps, open: &Resources) -> Result<Service> {
+fn service(deps: &Deps, open: &Resources, max_rounds: u64) -> Result<Service> {
     let store = Arc::new(open.store.clone());
-    Ok(Service::new(
-        deps,
-        store,
-        open.options(),
-        DEFAULT_MAX_ROUNDS,
-    )?)
+    Ok(Service::new(deps, store, open.options(), max_rounds)?)
 }
 
 /// Copies the input of a conversation into its folder, so that later commands need not name it
-/// again and later edits of the files do not change the schedule. Returns the paths of the copies.
-fn input(folder: &Path, job: &Job, begun: bool, lang: Lang) -> Result<(PathBuf, PathBuf)> {
-    let paths = (folder.join("courses.ics"), folder.join("tasks.toml"));
-    if let Some((courses, tasks)) = job.courses.as_ref().zip(job.tasks.as_ref()) {
-        // The originals are read first, so that an error names the file that the person wrote.
-        read(courses, tasks, &TimeZone::system(), language(lang))?;
-        for (from, to) in [(courses, &paths.0), (tasks, &paths.1)] {
-            let new = read_file(from)?;
-            let same = to.exists() && read_file(to)? == new;
-            if begun && !same {
-                bail!(
-                    "{} differs from what the conversation began with; begin another one with --thread NAME",
-                    from.display()
-                );
-            }
-            if !same {
-                write_file(to, &new)?;
-            }
+/// again and later edits of the files do not change the schedule. Returns the paths of the copies,
+/// and the files that differ from what the conversation has.
+fn input(
+    folder: &Path,
+    job: &Job,
+    lang: Lang,
+) -> Result<(PathBuf, PathBuf, Option<TransferInput>)> {
+    let (courses, tasks) = (folder.join(COURSES), folder.join(TASKS));
+    let given = |path: &Option<PathBuf>| path.as_deref().map(read_file).transpose();
+    let (new_courses, new_tasks) = (given(&job.courses)?, given(&job.tasks)?);
+    let is_new = !courses.exists() || !tasks.exists();
+    if new_courses.is_none() && new_tasks.is_none() {
+        if is_new {
+            let (sample_courses, sample_tasks) = sample(lang, Zoned::now().date());
+            write_file(&courses, sample_courses.as_bytes())?;
+            write_file(&tasks, sample_tasks.as_bytes())?;
         }
-    } else if !paths.0.exists() || !paths.1.exists() {
-        let sample = SAMPLES.iter().find(|(of, ..)| *of == lang);
-        if let Some((_, courses, tasks)) = sample {
-            write_file(&paths.0, courses.as_bytes())?;
-            write_file(&paths.1, tasks.as_bytes())?;
-        }
+        return Ok((courses, tasks, None));
     }
-    Ok(paths)
+    check(
+        job,
+        [new_courses.as_deref(), new_tasks.as_deref()],
+        [&courses, &tasks],
+        lang,
+    )?;
+    if is_new {
+        let [new_courses, new_tasks] = complete(new_courses, new_tasks);
+        write_file(&courses, &new_courses)?;
+        write_file(&tasks, &new_tasks)?;
+        return Ok((courses, tasks, None));
+    }
+    let differs = |new: Option<Vec<u8>>, kept: &Path| -> Result<Option<String>> {
+        let Some(new) = new else { return Ok(None) };
+        let is_same = read_file(kept)? == new;
+        Ok((!is_same).then(|| String::from_utf8_lossy(&new).into_owned()))
+    };
+    let brought = TransferInput {
+        courses: differs(new_courses, &courses)?,
+        tasks: differs(new_tasks, &tasks)?,
+        replace: job.yes,
+    };
+    let differs = brought.courses.is_some() || brought.tasks.is_some();
+    Ok((courses, tasks, differs.then_some(brought)))
+}
+
+/// Checks the files under the names that the person gave them, so that an error names these.
+fn check(
+    job: &Job,
+    [new_courses, new_tasks]: [Option<&[u8]>; 2],
+    [courses, tasks]: [&Path; 2],
+    lang: Lang,
+) -> Result<()> {
+    let kept = |path: &Path| path.exists().then(|| read_file(path)).transpose();
+    let [courses_bytes, tasks_bytes] = complete(
+        new_courses
+            .map(<[u8]>::to_vec)
+            .map_or_else(|| kept(courses), |new| Ok(Some(new)))?,
+        new_tasks
+            .map(<[u8]>::to_vec)
+            .map_or_else(|| kept(tasks), |new| Ok(Some(new)))?,
+    );
+    let name = |given: &Option<PathBuf>, kept: &Path| {
+        given.as_deref().unwrap_or(kept).display().to_string()
+    };
+    let calendar = Calendar::parse(&name(&job.courses, courses), &courses_bytes)?;
+    let classes = Classes::parse(&name(&job.tasks, tasks), &tasks_bytes)?;
+    import(&calendar, &classes, &TimeZone::system(), language(lang))?;
+    Ok(())
 }

@@ -7,7 +7,7 @@ use fugato::{
     },
 };
 
-use super::{announce, check_words, found, request_text, said};
+use super::{announce, check_words, found, fresh::fresh, request_text, said};
 use crate::{
     agent::{AgentState, Phase, RouteDecision, Update},
     contract::{self, Intent, IntentKind},
@@ -33,6 +33,10 @@ impl Node<AgentState> for Chat {
             "accepted",
             cx.state().lang.pick("reading the request", "正在理解请求"),
         );
+        if let Some(reread) = fresh(&self.0, &cx).await? {
+            updates.extend(reread);
+            return Ok(Outcome::done(updates));
+        }
         if cx.state().run.by_hand {
             updates.push(Update::Routed(RouteDecision::straight()));
             return Ok(Outcome::done(updates));

@@ -6,6 +6,7 @@ mod failing;
 mod input;
 mod limits;
 mod server;
+mod settings;
 #[cfg(all(feature = "postgres", feature = "redis"))]
 mod stores;
 mod threads;

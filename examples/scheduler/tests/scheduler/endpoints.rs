@@ -55,7 +55,7 @@ async fn desk() -> Fixture {
     let service = service.expect("the wiring is checked");
     let transfer = Transfer::new(store.clone(), "home", folder.path(), Lang::En);
     let routes = AgentRoutes::new(ServedScheduler::new(service, store.clone(), "home"));
-    let limits = Limits::default().body(4000);
+    let limits = Limits::default().upload(4000);
     let app = routes
         .limits(limits)
         .beside(transfer.routes())
@@ -83,7 +83,8 @@ impl Fixture {
     }
 
     /// Brings files that can be used, and returns the remarks.
-    async fn brings(&self, files: Value) -> Value {
+    async fn brings(&self, mut files: Value) -> Value {
+        files["replace"] = true.into();
         let (status, mut told) = self.bring(files).await;
         assert_eq!(status, StatusCode::OK, "{told}");
         told["remarks"].take()
@@ -117,9 +118,15 @@ async fn a_timetable_is_brought_and_the_schedule_taken_away() {
     let noted = desk.store.write("home", "note", &noted).await;
     noted.expect("a note");
     let both = json!({ "courses": COURSES, "tasks": TASKS });
+    // Nothing that was agreed to is replaced without a question.
+    let (status, asked) = desk.bring(both.clone()).await;
+    assert_eq!(status, StatusCode::CONFLICT);
+    assert_eq!(asked["error"]["type"], "would_replace");
+    let mut agreed = both.clone();
+    agreed["replace"] = true.into();
     for _ in 0..2 {
         let told = json!({ "courses": 1, "items": 2, "remarks": [] });
-        assert_eq!(desk.bring(both.clone()).await, (StatusCode::OK, told));
+        assert_eq!(desk.bring(agreed.clone()).await, (StatusCode::OK, told));
         assert_eq!(desk.names().await, ["Logic", "One", "Two"]);
     }
     // Notes stay, and the classes are those of the file.
@@ -234,6 +241,57 @@ async fn what_was_agreed_to_outlives_an_import() {
     assert_eq!(lies, [logic, kept, three, two, from]);
 }
 
+#[tokio::test]
+async fn a_timetable_alone_is_enough() {
+    let desk = desk().await;
+    let told = desk.brings(json!({ "courses": COURSES })).await;
+    assert_eq!(told, json!(["nothing of the calendar lies in the window"]));
+    let told = desk.brings(json!({ "tasks": TASKS })).await;
+    assert_eq!(told, json!([]));
+    assert_eq!(desk.names().await, ["Logic", "One", "Two"]);
+    // The next timetable alone keeps the items.
+    let other = COURSES.replace("Logic", "Brand new");
+    desk.brings(json!({ "courses": other })).await;
+    assert_eq!(desk.names().await, ["Brand new", "One", "Two"]);
+}
+
+#[tokio::test]
+async fn an_import_asks_before_it_replaces_and_is_taken_back() {
+    let desk = desk().await;
+    desk.brings(json!({ "courses": COURSES, "tasks": TASKS }))
+        .await;
+    desk.place(&[("One", Slot::new(2, 1, 2)), ("Two", Slot::new(3, 1, 2))])
+        .await;
+    let before = desk.lie().await;
+    let file = || std::fs::read_to_string(desk.folder.path().join("courses.ics")).expect("a file");
+    let other = json!({ "courses": COURSES.replace("20260302", "20260304").replace("T09", "T08").replace("T1040", "T0940") });
+    let (status, asked) = desk.bring(other.clone()).await;
+    assert_eq!(status, StatusCode::CONFLICT);
+    assert_eq!(asked["error"]["kept"], 1, "{asked}");
+    assert_eq!(asked["error"]["lost"], json!(["Two"]));
+    assert_contains(
+        asked["error"]["message"].as_str().expect("words"),
+        ["1 items keep their places", "Two", "Replace it?"],
+    );
+    assert_eq!(
+        (desk.lie().await, file()),
+        (before.clone(), COURSES.to_owned())
+    );
+    desk.brings(other).await;
+    assert_ne!(desk.lie().await, before);
+    let (status, _) = desk.ask("POST", "/calendar/undo", "{}".into()).await;
+    assert_eq!(status, StatusCode::OK);
+    assert_eq!((desk.lie().await, file()), (before, COURSES.to_owned()));
+}
+
+#[tokio::test]
+async fn nothing_is_taken_back_where_nothing_was_brought() {
+    let desk = desk().await;
+    let (status, told) = desk.ask("POST", "/calendar/undo", "{}".into()).await;
+    assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert_contains(&told, "nothing_to_undo");
+}
+
 /// A store that refuses every write.
 struct Full(Arc<dyn ScheduleStore>);
 
@@ -278,8 +336,6 @@ async fn what_cannot_be_brought_is_refused_in_words_and_changes_nothing() {
     let desk = desk().await;
     let before = desk.names().await;
     let broken = COURSES.replace("END:VEVENT\r\n", "");
-    let opera = "`Opera`, which is not in the calendar; its entries are \"Logic\"";
-    let unknown = format!("embeddable = [\"Opera\"]\n{TASKS}");
     for (files, why) in [
         (json!({}), "nothing was sent"),
         (
@@ -291,9 +347,6 @@ async fn what_cannot_be_brought_is_refused_in_words_and_changes_nothing() {
             json!({ "courses": COURSES, "tasks": "weeks = many" }),
             "tasks.toml",
         ),
-        (json!({ "courses": COURSES, "tasks": unknown }), opera),
-        // There is no class file yet that the timetable could go with.
-        (json!({ "courses": COURSES }), "cannot read"),
     ] {
         assert_contains(&desk.refused(&files, 422, "unusable").await, why);
     }

@@ -21,6 +21,12 @@ pub enum FileError {
         /// The error of the system.
         source: io::Error,
     },
+    /// It is a folder, a pipe or a device.
+    #[error("{} is no file: it is a folder, a pipe or a device", path.display())]
+    NotFile {
+        /// The path.
+        path: PathBuf,
+    },
     /// It is larger than the limit.
     #[error("{} is larger than {LARGEST} bytes, the most that is read", path.display())]
     TooLarge {
@@ -43,6 +49,12 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>, FileError> {
         path: path.to_owned(),
         source,
     };
+    // A pipe would be waited for, and a folder cannot be read.
+    if !fs::metadata(path).map_err(at)?.is_file() {
+        return Err(FileError::NotFile {
+            path: path.to_owned(),
+        });
+    }
     let file = File::open(path).map_err(at)?;
     let mut bytes = Vec::new();
     file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(at)?;
@@ -155,6 +167,17 @@ mod tests {
     fn a_full_disk_is_reported() {
         let error = write_through(Path::new("/dev/full"), b"new").expect_err("the device is full");
         assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+    }
+
+    #[test]
+    fn a_folder_is_refused_by_its_name() {
+        let error = read_file(&std::env::temp_dir()).expect_err("it is a folder");
+        let path = std::env::temp_dir();
+        let expected = format!(
+            "{} is no file: it is a folder, a pipe or a device",
+            path.display()
+        );
+        assert_eq!(error.to_string(), expected);
     }
 
     #[test]

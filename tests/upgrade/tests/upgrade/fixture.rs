@@ -144,7 +144,7 @@ impl Fixture {
 impl Utterance {
     fn check_states(&self, opened: &FixtureCopy, thread: &str) {
         for (seq, then) in &self.states {
-            let now = opened.ok(&["show", &seq.to_string()]);
+            let now = opened.ok(&["show", &seq.to_string(), "--full"]);
             let now = serde_json::from_str(&now).unwrap();
             holds(then, &now).unwrap_or_else(|why| panic!("{thread} at {seq}: {why}"));
         }

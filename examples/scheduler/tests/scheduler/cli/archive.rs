@@ -8,8 +8,12 @@ fn history_show_and_fork_read_the_log() {
     work.ok(&["--yes"]);
     let history = work.ok(&["history"]);
     assert_contains(&history, ["a request came", "rough_build#1 → execute#1"]);
-    let state: serde_json::Value = serde_json::from_str(&work.ok(&["show", &work.last()])).unwrap();
+    let state: serde_json::Value =
+        serde_json::from_str(&work.ok(&["show", &work.last(), "--full"])).unwrap();
     assert_eq!(state["phase"], "done");
+    // Without `--full` it is what the line changed.
+    let changed = work.ok(&["show", &work.last()]);
+    assert!(changed.lines().count() < 60, "{changed}");
     // Right after the rough build, in a conversation of its own.
     let built = history
         .lines()
@@ -57,7 +61,9 @@ fn what_does_not_exist_is_named_and_not_made() {
     assert_contains(&unknown, "no conversation \"spring\"; there are: default");
     assert!(!work.path("scheduler-data/spring").exists());
     let line = work.err(&["show", "4711"]);
-    assert!(line.contains("there is no line 4711"), "{line}");
+    let last = work.last();
+    let expected = format!("error: there is no line 4711; the history has lines 1 to {last}\n");
+    assert_eq!(line, expected);
     let name = work.err(&["--thread", "../x"]);
     assert!(name.contains("letters, digits"), "{name}");
 }

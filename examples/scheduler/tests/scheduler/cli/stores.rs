@@ -27,7 +27,7 @@ fn converse(server: &Server) {
     let last = history.lines().last().unwrap().trim();
     let last = last.split(['*', ' ']).next().unwrap();
     let state: serde_json::Value =
-        serde_json::from_str(&work.ok(&with(&["show", last], &at))).unwrap();
+        serde_json::from_str(&work.ok(&with(&["show", last, "--full"], &at))).unwrap();
     assert_eq!(state["phase"], "done");
     work.ok(&with(&["fork", last, "other"], &at));
     work.ok(&with(&["export", "mine"], &at));

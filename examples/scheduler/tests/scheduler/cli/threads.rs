@@ -84,3 +84,35 @@ fn conversations_can_share_a_calendar_and_a_copy_has_its_own() {
     assert_contains(&bad, "postgres://");
     assert_lacks(&bad, "secret");
 }
+
+#[test]
+fn sch_c6_finished_conversations_go_when_their_time_is_over() {
+    let work = Work::new();
+    work.ok(&["--yes", "--thread", "old"]);
+    // One that waits stays, and so do all as long as nobody says otherwise.
+    work.ok(&["--thread", "open"]);
+    work.ok(&["--yes", "--thread", "kept", "--keep-finished", "2h"]);
+    let listed = work.ok(&["threads"]);
+    assert_contains(&listed, ["old  finished", "open  waits", "kept  finished"]);
+    work.ok(&["--yes", "--thread", "last", "--keep-finished", "0s"]);
+    let listed = work.ok(&["threads"]);
+    assert_contains(&listed, "open  waits");
+    assert_lacks(&listed, ["old", "kept", "last"]);
+    assert!(!work.path("scheduler-data/old").exists());
+    assert_eq!(work.calendars(&["old", "open"]), [false, true]);
+    let wrong = work.err(&["--keep-finished", "soon"]);
+    assert_contains(&wrong, ["soon", "allowed are forever"]);
+}
+
+#[test]
+fn nothing_of_others_is_overwritten_by_an_export() {
+    let work = Work::new();
+    work.ok(&["--yes"]);
+    std::fs::create_dir(work.path("mine")).unwrap();
+    work.write("mine/tasks.toml", "keep");
+    let refused = work.err(&["export", "mine"]);
+    assert_contains(&refused, ["mine is not empty", "new or empty"]);
+    assert_eq!(work.read("mine/tasks.toml"), "keep");
+    assert!(!work.path("mine/log.jsonl").exists());
+    assert_contains(&work.err(&["export", "."]), "is not empty");
+}

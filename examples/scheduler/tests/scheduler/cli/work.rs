@@ -49,7 +49,7 @@ impl Work {
     /// Returns the schedule in the log.
     pub(crate) fn schedule(&self) -> serde_json::Value {
         let state: serde_json::Value =
-            serde_json::from_str(&self.ok(&["show", &self.last()])).unwrap();
+            serde_json::from_str(&self.ok(&["show", &self.last(), "--full"])).unwrap();
         state["schedule"].clone()
     }
 

@@ -103,10 +103,14 @@ fn checked_class(place: &str, raw: &RawClass) -> Result<Class, ClassFileError> {
         strategy: raw.strategy,
         total_slots: raw.total_slots,
         allow_filler_course: raw.allow_filler_course,
-        excluded_slots: numbers(&at("excluded_slots"), &raw.excluded_slots, 6)?,
+        excluded_slots: numbers(
+            &at("excluded_slots"),
+            raw.excluded_slots.iter().map(|block| block.0),
+            6,
+        )?,
         excluded_days_of_week: numbers(
             &at("excluded_days_of_week"),
-            &raw.excluded_days_of_week,
+            raw.excluded_days_of_week.iter().map(|day| day.0),
             7,
         )?,
         start_date,
@@ -158,11 +162,16 @@ fn filled(place: &str, text: &str) -> Result<String, ClassFileError> {
     Ok(text.to_owned())
 }
 
-fn numbers(place: &str, numbers: &[u8], most: u8) -> Result<Vec<u8>, ClassFileError> {
-    for (&number, index) in numbers.iter().zip(1_usize..) {
+fn numbers(
+    place: &str,
+    numbers: impl Iterator<Item = u8>,
+    most: u8,
+) -> Result<Vec<u8>, ClassFileError> {
+    let mut sorted = BTreeSet::new();
+    for (number, index) in numbers.zip(1_usize..) {
         within(&format!("{place}[{index}]"), number, 1, most)?;
+        sorted.insert(number);
     }
-    let sorted: BTreeSet<u8> = numbers.iter().copied().collect();
     Ok(sorted.into_iter().collect())
 }
 

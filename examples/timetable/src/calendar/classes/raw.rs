@@ -42,9 +42,9 @@ pub(super) struct RawClass {
     #[serde(default)]
     pub(super) allow_filler_course: bool,
     #[serde(default)]
-    pub(super) excluded_slots: Vec<u8>,
+    pub(super) excluded_slots: Vec<RawBlock>,
     #[serde(default)]
-    pub(super) excluded_days_of_week: Vec<u8>,
+    pub(super) excluded_days_of_week: Vec<RawWeekday>,
     pub(super) start_date: Option<RawDate>,
     pub(super) end_date: Option<RawDate>,
     pub(super) subject_type: Option<SubjectType>,
@@ -55,6 +55,85 @@ pub(super) struct RawClass {
 
 fn steady() -> Strategy {
     Strategy::Steady
+}
+
+/// The number of a pair of sections. The range is checked later, with its place in the file.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RawBlock(pub(super) u8);
+
+/// The number of a day of the week, which may be given by its name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RawWeekday(pub(super) u8);
+
+impl<'de> Deserialize<'de> for RawBlock {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let small = SmallNumber {
+            expected: "the number of a pair of sections, 1 (sections 1 and 2) to 6 (11 and 12)",
+            name: |_| None,
+        };
+        deserializer.deserialize_any(small).map(Self)
+    }
+}
+
+impl<'de> Deserialize<'de> for RawWeekday {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let small = SmallNumber {
+            expected: "a day of the week, 1 (Monday) to 7 (Sunday) or its name, such as \"Sunday\"",
+            name: weekday,
+        };
+        deserializer.deserialize_any(small).map(Self)
+    }
+}
+
+/// A number that fits into a byte, or a name for one.
+struct SmallNumber {
+    expected: &'static str,
+    name: fn(&str) -> Option<u8>,
+}
+
+impl Visitor<'_> for SmallNumber {
+    type Value = u8;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<u8, E> {
+        let wrong = || E::invalid_value(de::Unexpected::Signed(number), &self);
+        u8::try_from(number).map_err(|_| wrong())
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<u8, E> {
+        let wrong = || E::invalid_value(de::Unexpected::Unsigned(number), &self);
+        u8::try_from(number).map_err(|_| wrong())
+    }
+
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<u8, E> {
+        (self.name)(text).ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
+    }
+}
+
+/// Returns the number of a day of the week by its name, in English or Chinese.
+fn weekday(name: &str) -> Option<u8> {
+    const DAYS: [&str; 7] = [
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+    ];
+    const ZH: [&str; 7] = ["一", "二", "三", "四", "五", "六", "日"];
+    let name = name.trim().to_lowercase();
+    let is_day = |day: &&str| name.len() >= 3 && day.starts_with(&name);
+    let zh = ["周", "星期"]
+        .iter()
+        .find_map(|week| name.strip_prefix(week));
+    let zh = |day: &str| zh.is_some_and(|rest| rest == day || (rest == "天" && day == "日"));
+    let at = DAYS.iter().position(|day| is_day(&day));
+    let at = at.or_else(|| ZH.iter().position(|day| zh(day)))?;
+    u8::try_from(at + 1).ok()
 }
 
 /// A text, or a table with a text and its place in the order.

@@ -80,6 +80,31 @@ fn known_zone(name: &str) -> Option<TimeZone> {
 }
 
 #[test]
+fn days_of_the_week_have_names_and_wrong_ones_are_refused_in_words() {
+    let named = FULL.replace(
+        "excluded_days_of_week = [7]",
+        "excluded_days_of_week = [\"周日\"]",
+    );
+    assert_ne!(named, FULL);
+    assert_eq!(
+        Classes::parse("tasks.toml", named.as_bytes()),
+        Classes::parse("tasks.toml", FULL.as_bytes())
+    );
+    let wrong = FULL.replace(
+        "excluded_days_of_week = [7]",
+        "excluded_days_of_week = [\"someday\"]",
+    );
+    let told = refused(&wrong);
+    let expected = "invalid value: string \"someday\", expected a day of the week, 1 (Monday) to 7 \
+        (Sunday) or its name, such as \"Sunday\"";
+    assert!(told.ends_with(expected), "{told}");
+    let block = refused(&FULL.replace("excluded_slots = [6", "excluded_slots = [600"));
+    let expected = "invalid value: integer `600`, expected the number of a pair of sections, 1 \
+        (sections 1 and 2) to 6 (11 and 12)";
+    assert!(block.ends_with(expected), "{block}");
+}
+
+#[test]
 fn unknown_keys_are_refused_with_the_place_and_what_is_allowed() {
     assert_eq!(
         refused(&FULL.replace("strategy", "stategy")),
