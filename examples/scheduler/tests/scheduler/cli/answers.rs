@@ -118,7 +118,7 @@ fn the_weeks_and_every_place_are_shown_before_the_card_asks() {
         // The card itself names each item with its day, and the rule of its class.
         let dated = card
             .lines()
-            .filter(|line| line.contains(" 20") && line.starts_with('▌'));
+            .filter(|line| line.starts_with("▌   ") && line.contains(" 20"));
         assert_eq!(dated.count(), 21, "{card}");
     }
 }
