@@ -5,6 +5,7 @@ pub mod decision;
 mod embed;
 pub mod fallback;
 pub mod memory;
+pub mod phases;
 pub mod plan;
 pub mod react;
 pub mod reply;

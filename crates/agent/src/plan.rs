@@ -32,13 +32,14 @@ use serde_json::json;
 use crate::{Embeds, Toolbox, text::custom, trace::recorded};
 
 pub(crate) use ledger::ALREADY;
+use step::StepOutcome;
 
 pub use direct::DirectReply;
 pub use ledger::{WriteLedger, handover, written};
 pub use mode::{PlannerQuestion, PlanningMode, Replan};
 pub use preflight::{FACT_UNKNOWN, FactState, LiveFacts, Preflight};
 pub use rules::PlanRules;
-pub use step::{StepDraft, StepKind, StepOutcome, StepStatus, WorkStep};
+pub use step::{StepDraft, StepKind, StepStatus, WorkStep};
 pub use work::{PlanProgress, WorkUpdate};
 
 const LOOK: &str = "look";

@@ -212,7 +212,12 @@ fn answer_error(error: &AnswerError, said: String) -> ApiError {
         Answer::Unbound { .. } => (unprocessable, "which_card"),
         _ => (unprocessable, "refused"),
     };
-    let told = ApiError::new(status, kind, said);
+    // A word of an older form, which says whether the card is still open.
+    let outcome = match error {
+        Answer::Unknown { .. } | Answer::Expired { .. } | Answer::NothingAsked => "stale_resume",
+        _ => "invalid_confirm_action",
+    };
+    let told = ApiError::new(status, kind, said).with("status", outcome);
     match error {
         Answer::Unknown { open, .. } | Answer::Bare { open } => told.with("open", names(open)),
         _ => told,

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod action;
 mod ask;
 mod attempt;
 mod breaker;
@@ -25,6 +26,7 @@ mod tag;
 mod timeout;
 mod traced;
 
+pub use action::{Abort, ActionDecision, ActionKind, ProposedCall};
 pub use ask::{
     Answer, Ask, AskError, AskRecord, CallOutcome, CallTrace, DecisionSource, Settlement,
 };

@@ -1,5 +1,7 @@
 //! Findings of checks, kept by the program. A write that depends on a check looks here, and never
 //! at statements of a client or a model.
+mod step;
+
 use std::{collections::BTreeMap, time::Duration};
 
 use fugato_state::Millis;
@@ -7,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{GatePolicy, GatedCall, Verdict};
+
+pub use step::{EvidenceSource, StepEvidence};
 
 /// The findings of checks: plain state, kept with the rest of an agent's state.
 ///

@@ -25,6 +25,7 @@ mod spec;
 mod tool;
 mod view;
 mod visibility;
+mod wanted;
 mod words;
 
 pub use admitted::{AdmittedCall, UnknownOutcome};
@@ -34,7 +35,9 @@ pub use catalogue::CatalogueDetail;
 pub use choice::{ADD, AddTools, ChoiceAction, ChoiceError, ChosenTools, REMOVE, RemoveTools};
 pub use context::ToolContext;
 pub use domains::{Domain, Domains};
-pub use evidence::{Evidence, EvidenceUpdate, Finding, NeedsEvidence};
+pub use evidence::{
+    Evidence, EvidenceSource, EvidenceUpdate, Finding, NeedsEvidence, StepEvidence,
+};
 pub use failure::ToolFailure;
 pub use fugato_state::{EffectClass, ToolSchema, ToolStatus};
 pub use function::{AsyncFunctionTool, FunctionTool, async_tool_fn, tool_fn};
@@ -49,3 +52,4 @@ pub use round::{AnsweredCall, Round};
 pub use spec::{Access, ToolSpec};
 pub use tool::{NoArguments, Tool};
 pub use visibility::{Visibility, VisibilityUpdate};
+pub use wanted::WantedCall;

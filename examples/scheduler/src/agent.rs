@@ -10,19 +10,17 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use fugato::{
     state::{Budget, Conversation, Plan},
-    tool::Visibility,
+    tool::{StepEvidence, Visibility, WantedCall},
 };
 use jiff::civil::{Date, DateTime};
 use serde::{Deserialize, Serialize};
 
 pub use compacted::{CompactedHistory, Part};
-pub use interaction::{
-    Card, CardAction, CardReply, PendingInteraction, PendingWrite, QuestionTopic,
-};
+pub use interaction::{Card, CardAction, CardReply, PendingInteraction, QuestionTopic};
 pub use phase::{Mode, Phase, TerminalOutcome, TerminalStatus};
 pub use request::{BY_HAND, Request};
 pub use transition::{CURRENT_STEP, LOOP_CLOSED, PLAN, ROUGH_BUILD_DONE, STEP_ADVANCED};
-pub use update::{DecisionView, EvidenceSource, RouteDecision, StepEvidence, Update};
+pub use update::{DecisionView, RouteDecision, Update};
 
 use crate::{
     calendar::Lang,
@@ -54,7 +52,7 @@ pub struct AgentState {
     /// Tools that a deterministic node has chosen for the next round; consumed once.
     pub hook: Option<ContextHook>,
     /// A write that waits for the person, or was accepted and waits for its execution.
-    pub wanted: Option<PendingWrite>,
+    pub wanted: Option<WantedCall>,
     /// The open question to the person.
     pub pending: Option<PendingInteraction>,
     /// The classes that this conversation is about.
@@ -129,8 +127,6 @@ pub struct RunScope {
     pub queue: Queue,
     /// The results of storing classes.
     pub upserts: Upserts,
-    /// True if a write failed and was not repaired.
-    pub failed_write: bool,
     /// The end of the run, if it did not end well.
     pub outcome: Option<TerminalOutcome>,
     /// True if the calendar was loaded anew for the request, which has to be read again then.
@@ -266,6 +262,11 @@ impl AgentState {
             },
             None => first,
         }
+    }
+
+    /// Returns true if the last write for the current step failed, and none has repaired it.
+    pub fn has_failed_write(&self) -> bool {
+        StepEvidence::has_failed_write(&self.run.evidence, self.plan.current)
     }
 
     /// Returns true if the last diagnosis forbids further writes, so that only the person can help.

@@ -46,7 +46,7 @@ fn feasible(gated: &GatedCall<'_>, agent: &AgentState) -> Verdict {
 /// optimisation writes suggestions only, which the person is asked about at the end.
 fn consent(gated: &GatedCall<'_>, agent: &AgentState) -> Verdict {
     let wanted = agent.wanted.as_ref();
-    let agreed = wanted.is_some_and(|wanted| wanted.accepted && wanted.call.id == gated.call.id);
+    let agreed = wanted.is_some_and(|wanted| wanted.has_consent(gated.call));
     if agreed || agent.run.always_execute || agent.run.optimize_only {
         return Verdict::Allow;
     }

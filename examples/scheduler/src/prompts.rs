@@ -133,7 +133,7 @@ pub fn plan(agent: &AgentState, tag: &Tag, deep: bool) -> Vec<Message> {
 
 /// Builds the prompt for deciding what to do next.
 pub fn execute(agent: &AgentState, tag: &Tag, catalogue: &str) -> Vec<Message> {
-    let contract = contract::decision(agent.has_step());
+    let contract = contract::ExecutorDecision::contract(agent.has_step());
     let stage = Stage::new(format!(
         "You carry out the work, one action a round.\n{}\n{}",
         bullets([

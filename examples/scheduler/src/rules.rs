@@ -225,7 +225,7 @@ fn hopeless(agent: &AgentState) -> Option<(&'static str, &'static str, &'static 
             "the person did not keep the schedule",
         ));
     }
-    if agent.run.failed_write {
+    if agent.has_failed_write() {
         let text = told("A change could not be made.", "有一处修改未能完成。");
         return Some((
             "write_failed",

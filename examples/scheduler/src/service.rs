@@ -2,17 +2,14 @@
 use std::sync::Arc;
 
 use fugato::{
-    graph::{
-        AnswerError, Answers, Graph, Run, RunError, RunErrorKind, RunResult, Runner, RunnerOptions,
-    },
+    graph::{Answers, Graph, Run, Runner, RunnerOptions},
     state::{InterruptId, ThreadId},
     store::ThreadStore,
 };
 use jiff::{Timestamp, tz::TimeZone};
-use serde::{Deserialize, Serialize};
 
 use crate::{
-    agent::{AgentState, CardAction, CardReply, Request, STEP_RESERVE, Update},
+    agent::{AgentState, CardReply, Request, STEP_RESERVE, Update},
     deps::Deps,
     graph::graph,
 };
@@ -90,60 +87,8 @@ impl Service {
             .resume(thread, Answers::to(card.clone(), reply)?))
     }
 
-    /// Answers a card with an answer in its wire format.
-    pub fn resume(
-        &self,
-        thread: &ThreadId,
-        resume: &CardAnswer,
-        text: &str,
-    ) -> Result<Run<AgentState>, serde_json::Error> {
-        let said = (!text.trim().is_empty()).then(|| text.to_owned());
-        let answer = match &resume.action {
-            Some(action) => serde_json::json!({ "action": action, "text": said }),
-            // A missing action does not count as a rejection: the card stays open.
-            None if resume.kind == "confirm" => serde_json::json!({ "action": "" }),
-            None => serde_json::json!({ "text": said }),
-        };
-        let id = InterruptId::from(resume.interaction_id.as_str());
-        Ok(self.runner.resume(thread, Answers::to(id, answer)?))
-    }
-
     /// Continues a run that a crash left unfinished.
     pub fn recover(&self, thread: &ThreadId) -> Run<AgentState> {
         self.runner.recover(thread)
-    }
-}
-
-/// An answer in its wire format.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CardAnswer {
-    /// The id of the card.
-    pub interaction_id: String,
-    /// `confirm` or `ask_user`.
-    #[serde(default, rename = "type")]
-    pub kind: String,
-    /// The action on the card.
-    #[serde(default)]
-    pub action: Option<String>,
-}
-
-/// Returns the stable code of an answer that was not accepted; none for any other result.
-pub fn answer_status(ended: &Result<RunResult<AgentState>, RunError>) -> Option<&'static str> {
-    let error = ended.as_ref().err()?;
-    match &error.kind {
-        RunErrorKind::Answer(
-            AnswerError::Unknown { .. } | AnswerError::NothingAsked | AnswerError::Expired { .. },
-        ) => Some("stale_resume"),
-        RunErrorKind::Answer(_) => Some("invalid_confirm_action"),
-        _ => None,
-    }
-}
-
-/// Reads the older form of an answer, which names no card: it is for the only open one.
-pub fn confirm_action(action: &str) -> Option<CardAction> {
-    match action {
-        "accept" => Some(CardAction::Approve),
-        "reject" => Some(CardAction::Reject),
-        _ => None,
     }
 }

@@ -16,7 +16,7 @@ use fugato::{
     state::Message,
 };
 use futures::StreamExt as _;
-use scheduler::contract::{ActionKind, ExecutorDecision, decision};
+use scheduler::contract::{ActionKind, ExecutorDecision};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
@@ -140,7 +140,7 @@ enum Came {
 async fn the_correction_loop_always_ends() -> Result<(), BoxError> {
     let Some(model) = model() else { return Ok(()) };
     let _turn = TURN.lock().await;
-    let contract = decision(true);
+    let contract = ExecutorDecision::contract(true);
     for (lang, wish) in [
         (
             "en",

@@ -252,7 +252,7 @@ impl CallStream {
 /// The stream blocks of one answer: reasoning, then text. They are closed on drop, also after an
 /// answer that broke off.
 #[derive(Debug)]
-pub struct Speech<S: State> {
+pub(crate) struct Speech<S: State> {
     cx: Context<S>,
     block: Text,
     thought: Text,
@@ -262,7 +262,7 @@ pub struct Speech<S: State> {
 
 impl<S: State> Speech<S> {
     /// Returns the blocks of an answer of which nothing was streamed yet.
-    pub fn new(cx: &Context<S>) -> Self {
+    pub(crate) fn new(cx: &Context<S>) -> Self {
         // A task may stream several answers and may be repeated, so each answer has its own blocks.
         static SHOWN: AtomicU64 = AtomicU64::new(0);
         let n = SHOWN.fetch_add(1, Ordering::Relaxed);
@@ -277,7 +277,7 @@ impl<S: State> Speech<S> {
     }
 
     /// Streams more text.
-    pub fn text(&mut self, text: &str) {
+    pub(crate) fn text(&mut self, text: &str) {
         self.stop_thinking();
         let block = self.block.clone();
         if !self.speaking {
@@ -290,7 +290,7 @@ impl<S: State> Speech<S> {
     }
 
     /// Streams more reasoning.
-    pub fn reasoning(&mut self, text: &str) {
+    pub(crate) fn reasoning(&mut self, text: &str) {
         let block = self.thought.clone();
         if !self.thinking {
             self.thinking = true;

@@ -13,4 +13,5 @@ mod react;
 mod remember;
 mod sequence;
 mod silence;
+mod tagged;
 mod trace;

@@ -107,7 +107,9 @@ impl RejectedAnswer {
         Self::new(class, broken, allowed)
     }
 
-    pub(crate) fn raw(mut self, raw: &str) -> Self {
+    /// Sets the answer that is rejected.
+    #[must_use]
+    pub fn raw(mut self, raw: &str) -> Self {
         raw.clone_into(&mut self.raw);
         self
     }

@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::sync::Barrier;
 
 use super::*;
-use crate::{GateChain, NoArguments, ToolSpec, async_tool_fn, confirm_writes};
+use crate::{GateChain, GatedCall, NoArguments, ToolSpec, async_tool_fn, confirm_writes};
 
 type Log = Arc<Mutex<Vec<String>>>;
 

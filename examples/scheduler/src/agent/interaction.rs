@@ -1,22 +1,9 @@
-use fugato::{state::ToolCall, words::Phrases};
+use fugato::words::Phrases;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{BY_HAND, Phase};
 use crate::contract::Call;
-
-/// A write that the agent wants to make.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct PendingWrite {
-    /// The call, with canonical name and arguments.
-    pub call: ToolCall,
-    /// The effect of the call, for the person.
-    pub summary: String,
-    /// The message of the model that came with the call.
-    pub speak: String,
-    /// True if the write may be made: it needs no consent, or the person agreed.
-    pub accepted: bool,
-}
 
 /// The question to the person, and the phase in which the agent continues after the answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

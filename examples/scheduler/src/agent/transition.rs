@@ -5,14 +5,13 @@ use fugato::{
     agent::candidates::Stagnation,
     prompt,
     state::{Budget, ConversationUpdate, Message, PinnedBlock, Plan, PlanStep, State, ToolCall},
-    tool::{Visibility, VisibilityUpdate, call_pair},
+    tool::{StepEvidence, Visibility, VisibilityUpdate, WantedCall},
 };
 use serde_json::Value;
 
 use super::{
-    AgentState, CardAction, CardReply, ContextHook, EvidenceSource, Health, Mode,
-    PendingInteraction, PendingWrite, Phase, QuestionTopic, Request, RouteDecision, RunScope,
-    StepEvidence, TerminalOutcome, TerminalStatus, Upserts,
+    AgentState, CardAction, CardReply, ContextHook, Health, Mode, PendingInteraction, Phase,
+    QuestionTopic, Request, RouteDecision, RunScope, TerminalOutcome, TerminalStatus, Upserts,
 };
 use crate::{
     calendar::Lang,
@@ -75,12 +74,8 @@ impl AgentState {
     /// Takes over a call that the person makes by hand, which counts as consent.
     fn manual_call(&mut self, call: Call, summary: String) {
         let id = format!("call-{}", self.calls + 1);
-        self.want(PendingWrite {
-            call: ToolCall::new(id, call.name, Value::Object(call.arguments)),
-            summary,
-            speak: String::new(),
-            accepted: true,
-        });
+        let call = ToolCall::new(id, call.name, Value::Object(call.arguments));
+        self.want(WantedCall::accepted(call, summary));
     }
 
     /// Resets the state of a run, and keeps identity, history and the schedule. Idempotent.
@@ -265,14 +260,8 @@ impl AgentState {
         let text = reply.said().unwrap_or("(no answer)").to_owned();
         self.run.resumed = Some((question.to_owned(), text.clone()));
         self.say(Message::user(text.clone()));
-        self.record_evidence(StepEvidence {
-            step_index: self.plan.current,
-            source: EvidenceSource::UserReply,
-            name: String::new(),
-            arguments_digest: String::new(),
-            success: true,
-            summary: text,
-        });
+        let evidence = StepEvidence::of_reply(self.plan.current, text);
+        self.run.evidence.push(evidence);
         // An infeasible schedule may be feasible now; the next diagnosis decides.
         self.health.checked = false;
     }
@@ -284,9 +273,7 @@ impl AgentState {
         let Some(wanted) = self.wanted.take() else {
             return;
         };
-        let why = reply.said().map_or(String::new(), |why| format!(": {why}"));
-        let text = format!("not executed, the user rejected it{why}");
-        for message in call_pair(wanted.call, wanted.speak, text) {
+        for message in wanted.rejected(reply.said()) {
             self.say(message);
         }
     }
@@ -428,16 +415,9 @@ impl AgentState {
         }
     }
 
-    pub(super) fn want(&mut self, wanted: PendingWrite) {
+    pub(super) fn want(&mut self, wanted: WantedCall) {
         self.calls += 1;
         self.wanted = Some(wanted);
-    }
-
-    pub(super) fn record_evidence(&mut self, evidence: StepEvidence) {
-        if evidence.source == EvidenceSource::WriteReceipt {
-            self.run.failed_write = !evidence.success;
-        }
-        self.run.evidence.push(evidence);
     }
 
     pub(super) fn diagnose(&mut self, mut health: Health) {
@@ -452,7 +432,6 @@ impl AgentState {
     /// Finishes the step; without another one, the execution ends.
     pub fn advance_step(&mut self) {
         self.say(prompt::marker(STEP_ADVANCED));
-        self.run.failed_write = false;
         if !self.plan.advance() {
             self.done();
         }

@@ -2,13 +2,13 @@ use std::sync::Arc;
 
 use fugato::{
     state::{CompactionUpdate, ConversationUpdate, PlanStep, State},
-    tool::VisibilityUpdate,
+    tool::{StepEvidence, VisibilityUpdate, WantedCall},
 };
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentState, CardReply, ContextHook, Health, Mode, Part, PendingInteraction, PendingWrite,
-    Request, TerminalOutcome,
+    AgentState, CardReply, ContextHook, Health, Mode, Part, PendingInteraction, Request,
+    TerminalOutcome,
 };
 use crate::{
     schedule::{Change, Difference, QueueUpdate, ScheduleState},
@@ -83,7 +83,7 @@ pub enum Update {
     /// The model's answer could be used.
     Judged(DecisionView),
     /// A write is wanted.
-    Wanted(PendingWrite),
+    Wanted(WantedCall),
     /// The wanted write was made, or given up.
     WantedDone,
     /// Other tools are active.
@@ -168,35 +168,6 @@ pub enum DecisionView {
     Done,
 }
 
-/// An observation or a write that lets a step count as done.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StepEvidence {
-    /// The step, from 0.
-    pub step_index: usize,
-    /// The kind of evidence.
-    pub source: EvidenceSource,
-    /// The tool; empty for a reply of the person.
-    pub name: String,
-    /// A digest of the arguments.
-    pub arguments_digest: String,
-    /// True if it succeeded.
-    pub success: bool,
-    /// In a few words.
-    pub summary: String,
-}
-
-/// The kinds of evidence.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EvidenceSource {
-    /// A tool was used to look.
-    ToolObservation,
-    /// A tool was used to write.
-    WriteReceipt,
-    /// The person said so.
-    UserReply,
-}
-
 impl State for AgentState {
     type Update = Update;
 
@@ -244,7 +215,7 @@ impl State for AgentState {
             Update::Wanted(wanted) => self.want(wanted),
             Update::WantedDone => self.wanted = None,
             Update::Tools(update) => self.tools.apply(update),
-            Update::Evidence(evidence) => self.record_evidence(evidence),
+            Update::Evidence(evidence) => self.run.evidence.push(evidence),
             Update::Diagnosed(health) => self.diagnose(health),
             Update::Advanced => self.advance_step(),
             Update::Closing => self.close(),

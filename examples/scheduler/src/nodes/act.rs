@@ -5,12 +5,12 @@ use fugato::{
     agent::toolbox::finished,
     graph::{BoxError, Context, Node, Outcome},
     state::ConversationUpdate,
-    tool::{Access, AnsweredCall, call_pair},
+    tool::{AnsweredCall, StepEvidence, WantedCall},
 };
 
 use super::keep::settle;
 use crate::{
-    agent::{AgentState, EvidenceSource, PendingWrite, StepEvidence, Update},
+    agent::{AgentState, Update},
     deps::Deps,
     schedule::QueueUpdate,
     tools::{QUEUE_APPLY_HEAD_MOVE, UPSERT_TASK_CLASS},
@@ -41,32 +41,16 @@ impl Node<AgentState> for Act {
     }
 }
 
-fn updates(agent: &AgentState, wanted: &PendingWrite, called: AnsweredCall<Update>) -> Vec<Update> {
-    let AnsweredCall {
-        call,
-        access,
-        result,
-        ..
-    } = called;
-    let success = result.is_ok();
-    let pair = call_pair(call.clone(), wanted.speak.clone(), result.text.clone());
+fn updates(agent: &AgentState, wanted: &WantedCall, called: AnsweredCall<Update>) -> Vec<Update> {
     let said = |message| Update::Talked(ConversationUpdate::Said(message));
-    let mut updates: Vec<_> = pair.into_iter().map(said).collect();
-    updates.extend(result.updates);
+    let mut updates: Vec<_> = wanted.answered(&called).map(said).into();
     // A call by hand is no evidence for a plan that was not agreed to.
-    if access != Some(Access::Context) && !agent.run.asks_again {
-        updates.push(Update::Evidence(StepEvidence {
-            step_index: agent.plan.current,
-            source: match access {
-                Some(Access::Write) => EvidenceSource::WriteReceipt,
-                _ => EvidenceSource::ToolObservation,
-            },
-            name: call.name.clone(),
-            arguments_digest: call.arguments.to_string(),
-            success,
-            summary: result.summary.clone(),
-        }));
-    }
+    let evidence = StepEvidence::of_call(agent.plan.current, &called);
+    let evidence = evidence.filter(|_| !agent.run.asks_again);
+    let AnsweredCall { call, result, .. } = called;
+    let success = result.is_ok();
+    updates.extend(result.updates);
+    updates.extend(evidence.map(Update::Evidence));
     if !success && call.name == QUEUE_APPLY_HEAD_MOVE {
         let why = result.text;
         updates.push(Update::Queued(QueueUpdate::Failed { why }));

@@ -9,7 +9,7 @@ use fugato::{
 use super::{check_notes, check_words, judge::judge};
 use crate::{
     agent::{AgentState, Update},
-    contract::{self, ExecutorDecision},
+    contract::ExecutorDecision,
     deps::Deps,
     failure::Replacement,
     llm_config::{ask, request, stand_in, thought},
@@ -52,7 +52,7 @@ impl Node<AgentState> for Decide {
 
 /// Reads a decision. Its texts for the person are checked like all texts of a model.
 fn read(agent: &AgentState, spoken: &TaggedAnswer) -> Result<ExecutorDecision, RejectedAnswer> {
-    let decision = contract::decision(agent.has_step()).read(&spoken.decision)?;
+    let decision = ExecutorDecision::contract(agent.has_step()).read(&spoken.decision)?;
     let abort = decision.abort.as_ref();
     let abort = abort.map_or("", |abort| &abort.user_message);
     let words = [
@@ -76,7 +76,7 @@ impl Decide {
         if !agent.run.execute_thinking && agent.run.thinking.is_none() {
             request = request.thinking(fugato::llm::Thinking::Off);
         }
-        let contract = contract::decision(agent.has_step());
+        let contract = ExecutorDecision::contract(agent.has_step());
         let accepts = move |decision: &str| contract.read(decision).is_ok();
         Some(ask(cx, model, request, tag, &accepts).await)
     }

@@ -7,9 +7,9 @@ use std::{
 
 use async_trait::async_trait;
 use fugato::{
-    graph::{BoxError, RunnerOptions},
+    graph::{Answers, BoxError, RunnerOptions},
     llm::{ChatModel, ChatRequest},
-    state::ThreadId,
+    state::{InterruptId, ThreadId},
 };
 use fugato_testkit::{
     Scripted, ScriptedReply,
@@ -24,7 +24,7 @@ use scheduler::{
         DayMapping, EventType, Level, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source,
         Strategy, SubjectType, TaskClass, Window,
     },
-    service::{CardAnswer, Service},
+    service::Service,
 };
 use serde_json::{Value, json};
 
@@ -217,9 +217,12 @@ impl Talk {
         self.model.push(said.clone());
     }
 
-    pub(crate) async fn resume(&self, answer: &CardAnswer, text: &str) -> Turn {
-        let run = self.service().resume(self.thread(), answer, text);
-        self.follow(run.expect("an answer")).await
+    /// Answers a card of this id in the form of the wire.
+    pub(crate) async fn resume(&self, id: &str, answer: Value) -> Turn {
+        let answers = Answers::to(InterruptId::from(id), answer).expect("it is JSON");
+        let service = self.service();
+        self.follow(service.runner().resume(self.thread(), answers))
+            .await
     }
 
     pub(crate) async fn request(&self, request: Request) -> Turn {

@@ -4,12 +4,14 @@ use crate::common::{
     FIRST, Talk, Turn, assert_paired, card, ends, lies, look, place, plan, task, told,
 };
 use expect_test::expect;
-use fugato::state::Role;
+use fugato::{
+    graph::{AnswerError, RunError, RunErrorKind},
+    state::Role,
+};
 use fugato_testkit::{assert_contains, session::TurnEnd};
 use scheduler::{
     agent::{CardReply, QuestionTopic},
     schedule::{PlacementStatus, Slot},
-    service::{CardAnswer, answer_status},
 };
 use serde_json::{Value, json};
 
@@ -18,16 +20,14 @@ fn two_steps() -> Value {
     plan(["Look for free time", "Place the first chapter"])
 }
 
-fn resume(id: &str, action: &str) -> CardAnswer {
-    serde_json::from_value(json!({ "interaction_id": id, "type": "confirm", "action": action }))
-        .unwrap()
-}
-
-/// Returns the stable code of an answer that was not accepted.
-fn refusal(turn: &Turn) -> Option<&'static str> {
-    match &turn.end {
-        TurnEnd::Run(end) => answer_status(end),
-        _ => None,
+/// Returns the reason for which an answer was not accepted.
+fn refusal(turn: Turn) -> AnswerError {
+    match turn.end {
+        TurnEnd::Run(Err(RunError {
+            kind: RunErrorKind::Answer(refused),
+            ..
+        })) => refused,
+        other => panic!("{other:?}"),
     }
 }
 
@@ -154,8 +154,9 @@ async fn sch_t1_a_stale_id_changes_nothing() {
     let stage = writing([]).await;
     let before = (stage.state().await, stage.records().await);
     for id in ["interrupt#1~1", "nothing"] {
-        let refused = stage.resume(&resume(id, "approve"), "").await;
-        assert_eq!(refusal(&refused), Some("stale_resume"), "{id}");
+        let refused = stage.resume(id, json!({ "action": "approve" })).await;
+        let refused = refusal(refused);
+        assert!(matches!(refused, AnswerError::Unknown { .. }), "{refused}");
     }
     let now = (stage.state().await, stage.records().await);
     assert_eq!(now, before);
@@ -170,14 +171,13 @@ async fn sch_t1_an_unknown_action_changes_nothing() {
     let stage = writing([]).await;
     let before = (stage.state().await, stage.records().await);
     let id = stage.card().id.to_string();
-    let mut silent = resume(&id, "");
-    silent.action = None;
-    for answer in [resume(&id, "maybe"), silent] {
-        let refused = stage.resume(&answer, "perhaps").await;
-        assert_eq!(refusal(&refused), Some("invalid_confirm_action"));
+    for action in ["maybe", ""] {
+        let answer = json!({ "action": action, "text": "perhaps" });
+        let refused = refusal(stage.resume(&id, answer).await);
+        assert!(matches!(refused, AnswerError::Schema { .. }), "{refused}");
     }
     let now = (stage.state().await, stage.records().await);
     assert_eq!(now, before);
-    let done = stage.resume(&resume(&id, "approve"), "").await;
+    let done = stage.resume(&id, json!({ "action": "approve" })).await;
     assert_eq!(done.tools().len(), 1);
 }

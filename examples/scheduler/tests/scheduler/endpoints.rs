@@ -408,3 +408,31 @@ async fn sch_132_unknown_classes_have_an_error_code() {
     assert_eq!(status.as_u16(), 422);
     assert_eq!(told["error"]["type"], "unknown_task_class");
 }
+
+#[tokio::test]
+async fn sch_24_a_client_reads_what_became_of_its_answer() {
+    let desk = desk().await;
+    let body = json!({
+        "model": "scheduler", "stream": true,
+        "messages": [{ "role": "user", "content": "Place everything" }],
+        "extra": { "conversation_id": "desk" },
+    });
+    desk.ask("POST", "/v1/chat/completions", body.to_string())
+        .await;
+    let answered = async |id: &str, action: &str| {
+        let body = json!({ "answers": { id: { "action": action } } }).to_string();
+        let (status, told) = desk.ask("POST", "/threads/desk/resume", body).await;
+        let told: Value = serde_json::from_str(&told).unwrap_or_default();
+        (status.as_u16(), told["error"].clone())
+    };
+    let (status, stale) = answered("interrupt#9~9", "approve").await;
+    assert_eq!((status, &stale["status"]), (404, &json!("stale_resume")));
+    let open = stale["open"][0].as_str().expect("an open card").to_owned();
+    let (status, unknown) = answered(&open, "perhaps").await;
+    assert_eq!(
+        (status, &unknown["status"]),
+        (422, &json!("invalid_confirm_action"))
+    );
+    // The card is still open.
+    assert_eq!(answered(&open, "approve").await.0, 202);
+}

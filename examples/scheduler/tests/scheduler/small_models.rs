@@ -1,7 +1,7 @@
 //! Real answers of small models, read by the contract of execution.
 use std::collections::BTreeMap;
 
-use scheduler::contract::decision;
+use scheduler::contract::ExecutorDecision;
 use serde::Deserialize;
 
 #[derive(Debug, Deserialize)]
@@ -14,7 +14,7 @@ struct Replies {
 #[test]
 fn sch_41_what_small_models_say_is_a_decision_or_is_corrected() {
     let lines = include_str!("../../../../crates/llm/tests/data/model-outputs.jsonl").lines();
-    let (contract, mut counts) = (decision(true), BTreeMap::new());
+    let (contract, mut counts) = (ExecutorDecision::contract(true), BTreeMap::new());
     for line in lines {
         let said: Replies = serde_json::from_str(line).expect("a line is an answer");
         let came = match contract.read(&said.raw) {

@@ -12,13 +12,10 @@ use fugato::{
 };
 use fugato_testkit::{Scripted, assert_contains, assert_lacks};
 use scheduler::{
-    agent::{
-        CardAction, CardReply, Phase, QuestionTopic, ROUGH_BUILD_DONE, Request, TerminalStatus,
-    },
+    agent::{CardReply, Phase, QuestionTopic, ROUGH_BUILD_DONE, Request, TerminalStatus},
     deps::{Deps, ScheduleProvider},
     llm_config::LlmConfig,
     schedule::{PlacementStatus, ScheduleState, Slot},
-    service::{CardAnswer, confirm_action},
 };
 use serde_json::{Value, json};
 
@@ -136,17 +133,12 @@ async fn sch_23_resuming_asks_no_model() {
     let stage = writing([]).await;
     let before = stage.model.requests().len();
     let id = stage.card().id.to_string();
-    let wire = json!({ "interaction_id": id, "type": "confirm", "action": "reject" });
-    let resume: CardAnswer = serde_json::from_value(wire).unwrap();
-    let scene = stage.resume(&resume, "not now").await;
+    let answer = json!({ "action": "reject", "text": "not now" });
+    let scene = stage.resume(&id, answer).await;
     // Only the next decision asks the model: the script is over, and it says which call it was.
     assert_contains(&scene.error(), "call 4 of a script with 3 replies");
     assert_eq!(stage.model.requests().len(), before + 1);
     assert_eq!(stage.state().await.wanted, None);
-    // The older form names no card.
-    assert_eq!(confirm_action("accept"), Some(CardAction::Approve));
-    assert_eq!(confirm_action("reject"), Some(CardAction::Reject));
-    assert_eq!(confirm_action("maybe"), None);
 }
 
 #[tokio::test]

@@ -1,10 +1,13 @@
 //! The state and its transitions.
 use std::sync::Arc;
 
-use fugato::state::{PlanStep, State as _, ToolCall};
+use fugato::{
+    state::{PlanStep, State as _, ToolCall},
+    tool::WantedCall,
+};
 use scheduler::agent::{
-    AgentState, Card, CardReply, ContextHook, Health, PLAN, PendingInteraction, PendingWrite,
-    Phase, QuestionTopic, Request, RouteDecision, TerminalOutcome, Update,
+    AgentState, Card, CardReply, ContextHook, Health, PLAN, PendingInteraction, Phase,
+    QuestionTopic, Request, RouteDecision, TerminalOutcome, Update,
 };
 use serde_json::json;
 
@@ -29,8 +32,8 @@ fn planned() -> AgentState {
     agent
 }
 
-fn wanted(accepted: bool) -> PendingWrite {
-    PendingWrite {
+fn wanted(accepted: bool) -> WantedCall {
+    WantedCall {
         call: ToolCall::new("call-1", "place", json!({ "task_id": 3 })),
         summary: "task_id=3".into(),
         speak: "I place it.".into(),
