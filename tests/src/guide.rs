@@ -11,6 +11,7 @@ macro_rules! guides {
 guides! {
     FirstAgent: "first-agent.md",
     AddATool: "add-a-tool.md",
+    CompileErrors: "compile-errors.md",
     AskAPerson: "ask-a-person.md",
     ChooseAStore: "choose-a-store.md",
     AddAProvider: "add-a-provider.md",

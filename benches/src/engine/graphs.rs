@@ -118,7 +118,7 @@ pub fn subgraph() -> Result<Graph<Tally>, BuildError> {
         .subgraph(
             "worker",
             &inner,
-            |entering: SubgraphInput<'_, Tally>| entering.item().map(Number),
+            |entering: SubgraphInput<'_, Tally>| Ok(Number(entering.item()?)),
             |_, number| TallyUpdate::Square(number.0),
         )
         .node("join", async |cx: Context<Tally>| {
@@ -149,7 +149,7 @@ pub fn campaign() -> Result<Graph<Campaign>, BuildError> {
         .subgraph(
             "write",
             &inner,
-            |entering: SubgraphInput<'_, Campaign>| entering.item::<String>().map(Slogan::of),
+            |entering: SubgraphInput<'_, Campaign>| Ok(Slogan::of(entering.item::<String>()?)),
             |_, slogan| CampaignUpdate::Slogan(slogan.text.clone()),
         )
         .node("join", async |cx: Context<Campaign>| {

@@ -43,10 +43,7 @@ async fn run(line: &[&str]) -> ExitCode {
             let (model, words) = (model.clone(), cx.state().0.clone());
             async move {
                 let request = ChatRequest::new([Message::user(words)]);
-                model
-                    .complete(request)
-                    .await
-                    .map(|said| said.message.content)
+                Ok(model.complete(request).await?.message.content)
             }
         };
         let graph = Graph::<SpanDump>::starting_at("ask")

@@ -1,12 +1,11 @@
 use std::{future::Future, marker::PhantomData, sync::Arc, time::Duration};
 
-use fugato_state::{Millis, State};
-use schemars::JsonSchema;
-use serde::{Serialize, de::DeserializeOwned};
+use fugato_state::{JsonType, Millis, State};
+use serde::Serialize;
 
 use crate::{
-    BoxError, Context, Graph, IntoNode, IntoOutcome, IntoTargets, IntoUpdates, NodePolicy,
-    SubgraphInput,
+    BoxError, Context, Graph, InitialState, IntoNode, IntoOutcome, IntoTargets, IntoUpdates,
+    NodePolicy, SubgraphInput,
     check::{self, BuildIssue},
     graph::{Edge, EdgeKind, GraphInner, Join, NodeEntry, NodeWork, Outgoing, Output, PauseNode},
     machine::{Names, NodeIx},
@@ -59,12 +58,13 @@ pub(crate) enum OutgoingSpec<S: State> {
 
 impl<S: State> Graph<S> {
     /// Creates the builder of a graph whose runs begin at the node `start`, on threads that begin
-    /// with the default state.
+    /// with the default state. A state without a default begins
+    /// [with a value](Self::with_initial).
     pub fn starting_at(start: impl Into<String>) -> GraphBuilder<S>
     where
-        S: Default,
+        S: InitialState,
     {
-        Self::with_initial(start, S::default)
+        Self::with_initial(start, S::initial)
     }
 
     /// Creates the builder of a graph whose runs begin at the node `start`, on threads that begin
@@ -142,7 +142,7 @@ impl<S: State> GraphBuilder<S> {
     /// turns its end into updates of this state. The subgraph shares the thread's log under a
     /// scope; its questions, events and history appear there.
     #[must_use]
-    pub fn subgraph<I, E, X, L, R, Shape>(
+    pub fn subgraph<I, E, L, R, Shape>(
         mut self,
         name: impl Into<String>,
         graph: &Graph<I>,
@@ -151,8 +151,7 @@ impl<S: State> GraphBuilder<S> {
     ) -> Self
     where
         I: State,
-        E: Fn(SubgraphInput<'_, S>) -> Result<I, X> + Send + Sync + 'static,
-        X: Into<BoxError> + 'static,
+        E: Fn(SubgraphInput<'_, S>) -> Result<I, BoxError> + Send + Sync + 'static,
         L: Fn(&S, &I) -> R + Send + Sync + 'static,
         R: IntoUpdates<S::Update, Shape> + 'static,
         Shape: 'static,
@@ -224,7 +223,7 @@ impl<S: State> GraphBuilder<S> {
         Q: Fn(&S) -> P + Send + Sync + 'static,
         P: Serialize + 'static,
         F: Fn(&S, A) -> R + Send + Sync + 'static,
-        A: DeserializeOwned + JsonSchema + 'static,
+        A: JsonType + 'static,
         R: IntoUpdates<S::Update, Shape> + 'static,
         Shape: 'static,
     {
@@ -253,7 +252,7 @@ impl<S: State> GraphBuilder<S> {
         Q: Fn(&S) -> P + Send + Sync + 'static,
         P: Serialize + 'static,
         F: Fn(&S, A) -> R + Send + Sync + 'static,
-        A: DeserializeOwned + JsonSchema + 'static,
+        A: JsonType + 'static,
         R: IntoUpdates<S::Update, Shape> + 'static,
         Shape: 'static,
     {
@@ -284,7 +283,7 @@ impl<S: State> GraphBuilder<S> {
         Q: Fn(&S) -> P + Send + Sync + 'static,
         P: Serialize + 'static,
         F: Fn(&S, A) -> R + Send + Sync + 'static,
-        A: DeserializeOwned + JsonSchema + 'static,
+        A: JsonType + 'static,
         R: IntoUpdates<S::Update, Shape> + 'static,
         Shape: 'static,
     {

@@ -94,7 +94,7 @@ pub trait Node<S: State>: Send + Sync {
 /// closure that takes a [`Context`]. `Marker` only tells these apart.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a node of a graph over `{S}`",
-    note = "a node implements `Node<{S}>`, or is an async function of a `Context<{S}>` that returns updates or a `Result` of them"
+    note = "a node implements `Node<{S}>`, or is an async function of a `Context<{S}>` that returns updates of `{S}` (`State::Update`), or a `Result<_, BoxError>` of them"
 )]
 pub trait IntoNode<S: State, Marker> {
     /// The node.

@@ -66,11 +66,11 @@ impl<U> Outcome<U> {
 }
 
 /// The conversion of a node's return value into an outcome: one update, several, none as an empty
-/// `Vec` or `None`, `()`, a whole [`Outcome`], or a `Result` of these. `Shape` only tells the
-/// implementations apart.
+/// `Vec` or `None`, `()`, a whole [`Outcome`], or a `Result` of these whose error is a
+/// [`BoxError`], into which `?` converts every other. `Shape` only tells the implementations apart.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not what a node returns",
-    note = "a node returns an update, a `Vec` or `Option` of updates, `()`, an `Outcome`, or a `Result` of these"
+    note = "a node returns an update, a `Vec` or `Option` of updates, `()`, an `Outcome`, or a `Result<_, BoxError>` of these"
 )]
 pub trait IntoOutcome<U, Shape> {
     /// Returns the outcome, or the error of the attempt.
@@ -126,12 +126,12 @@ impl<U> IntoOutcome<U, shape::Whole> for Outcome<U> {
     }
 }
 
-impl<U, R, E, Shape> IntoOutcome<U, shape::Tried<Shape>> for Result<R, E>
+// Of a generic error, the compiler could not tell the type in a closure with a `?`.
+impl<U, R, Shape> IntoOutcome<U, shape::Tried<Shape>> for Result<R, BoxError>
 where
     R: IntoOutcome<U, Shape>,
-    E: Into<BoxError>,
 {
     fn into_outcome(self) -> Result<Outcome<U>, BoxError> {
-        self.map_err(Into::into)?.into_outcome()
+        self?.into_outcome()
     }
 }

@@ -1,8 +1,7 @@
 use std::marker::PhantomData;
 
-use fugato_state::{Millis, Question, Schema, State};
-use schemars::JsonSchema;
-use serde::{Serialize, de::DeserializeOwned};
+use fugato_state::{JsonType, Millis, Question, Schema, State};
+use serde::Serialize;
 use serde_json::Value;
 
 use crate::{BoxError, graph::PauseNode};
@@ -60,7 +59,7 @@ where
     Q: Fn(&S) -> P + Send + Sync,
     P: Serialize,
     F: Fn(&S, A) -> R + Send + Sync,
-    A: DeserializeOwned + JsonSchema,
+    A: JsonType,
     R: IntoUpdates<S::Update, Shape>,
 {
     fn question(&self, key: &str, state: &S, now: Millis) -> Result<Question, BoxError> {

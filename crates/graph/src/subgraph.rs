@@ -39,12 +39,11 @@ pub(crate) struct MappedGraph<I: State, E, L, Shape> {
     pub(crate) marker: PhantomData<fn() -> Shape>,
 }
 
-impl<S, I, E, X, L, R, Shape> Subgraph<S> for MappedGraph<I, E, L, Shape>
+impl<S, I, E, L, R, Shape> Subgraph<S> for MappedGraph<I, E, L, Shape>
 where
     S: State,
     I: State,
-    E: Fn(SubgraphInput<'_, S>) -> Result<I, X> + Send + Sync,
-    X: Into<BoxError>,
+    E: Fn(SubgraphInput<'_, S>) -> Result<I, BoxError> + Send + Sync,
     L: Fn(&S, &I) -> R + Send + Sync,
     R: IntoUpdates<S::Update, Shape>,
 {
@@ -53,7 +52,7 @@ where
     }
 
     fn enter(&self, entering: SubgraphInput<'_, S>) -> Result<Box<dyn DynScope>, BoxError> {
-        let state = (self.enter)(entering).map_err(Into::into)?;
+        let state = (self.enter)(entering)?;
         let fold = StateFold::new(state);
         Ok(Box::new(Scope::woken(
             &self.inner,

@@ -3,8 +3,7 @@ mod rejected;
 
 use std::sync::Arc;
 
-use fugato_state::{Schema, SchemaError, Violation};
-use schemars::JsonSchema;
+use fugato_state::{JsonType, Schema, SchemaError, Violation};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -106,10 +105,13 @@ impl Objections {
     }
 }
 
-impl<T: JsonSchema + DeserializeOwned> Contract<T> {
+impl<T> Contract<T> {
     /// Creates the contract of a type. The name is for servers and traces: letters, digits, `_` and
     /// `-`.
-    pub fn new(name: impl Into<Arc<str>>) -> Self {
+    pub fn new(name: impl Into<Arc<str>>) -> Self
+    where
+        T: JsonType,
+    {
         let schema = Schema::of::<T>();
         let outline = explain::outline(&schema).into();
         Self {

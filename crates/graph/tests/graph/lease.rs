@@ -89,7 +89,7 @@ async fn k10_a_late_renewal_does_not_shorten_the_lease_of_an_action() {
             let thread = cx.thread().clone();
             let look = move |_| async move { left(&held, thread).await };
             let minute = Effect::once().timeout(Duration::from_secs(60));
-            cx.effect("look", minute, &(), look).await
+            Ok(cx.effect("look", minute, &(), look).await?)
         }
     };
     let graph = Graph::<TimeLeft>::starting_at("act")

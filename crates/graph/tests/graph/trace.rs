@@ -60,7 +60,7 @@ fn graph() -> Graph<Lines> {
         async move {
             work(50).await;
             match tries.fetch_add(1, Ordering::Relaxed) {
-                0 => Err("the line is busy"),
+                0 => Err("the line is busy".into()),
                 _ => Ok(say("called")),
             }
         }
@@ -210,7 +210,7 @@ async fn what_failed_and_was_tried_again_is_one_task_with_two_attempts() {
             async move {
                 work(10).await;
                 if failed {
-                    Err("no paper")
+                    Err("no paper".into())
                 } else {
                     Ok(say("a".repeat(500)))
                 }

@@ -1,4 +1,5 @@
 use proptest::prelude::*;
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::*;

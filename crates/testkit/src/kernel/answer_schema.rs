@@ -1,6 +1,6 @@
 //! A question whose answer has another schema than when it was asked: K20.
 use expect_test::expect;
-use fugato_graph::{Context, END, Graph, Outcome};
+use fugato_graph::{BoxError, Context, END, Graph, Outcome};
 use fugato_state::Question;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -120,7 +120,7 @@ where
             Some(answer) => Outcome::done([line(said(answer))]),
             None => Outcome::ask(Question::new::<A>("q", "sure?")),
         });
-        std::future::ready(outcome)
+        std::future::ready(outcome.map_err(BoxError::from))
     })
 }
 

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use expect_test::expect;
-use fugato_graph::{BoxError, Context, END, Graph, ItemError, SubgraphInput, machine::Fact};
+use fugato_graph::{BoxError, Context, END, Graph, SubgraphInput, machine::Fact};
 use fugato_store::{Head, Status};
 use tokio::sync::Notify;
 
@@ -166,7 +166,7 @@ pub async fn append_of_a_subgraph(factory: &dyn LogFactory) -> Verdict {
             &inner,
             |at: SubgraphInput<'_, Page>| {
                 let count = at.item()?;
-                Ok::<_, ItemError>(Page {
+                Ok(Page {
                     count,
                     ..Page::default()
                 })

@@ -138,7 +138,7 @@ pub async fn k7_d3_an_answer_goes_to_the_question_of_its_name(factory: &dyn LogF
             (true, Some(true)) => "send mail?",
             other => std::panic::panic_any(format!("it was told {other:?}")),
         };
-        Outcome::ask(Question::new::<bool>(asks, asks)).remember(true)
+        Ok(Outcome::ask(Question::new::<bool>(asks, asks)).remember(true)?)
     };
     let graph = |_: &Stage| {
         Graph::starting_at("act")

@@ -55,7 +55,7 @@ pub async fn k4_siblings_finish_before_the_run_fails(factory: &dyn LogFactory) -
         };
         let failing = move |_: Context<Page>| {
             fails.notify_one();
-            async move { Err::<(), _>("boom") }
+            async move { Err::<(), BoxError>("boom".into()) }
         };
         Graph::<Page>::starting_at("open")
             .node("open", async |_: Context<Page>| ())

@@ -28,7 +28,7 @@ async fn one_of_each(desk: &Fixture, policy: Retention) -> Result<Option<Runner<
         })
         .pause("ask", |_| "sure?", |_, _: bool| None::<Change>)
         .node("work", async |cx: Context<Page>| match &*cx.state().route {
-            "fail" => Err("it cannot be done"),
+            "fail" => Err("it cannot be done".into()),
             _ => Ok(line("done")),
         })
         .way(&["ask", "work", END])

@@ -259,7 +259,7 @@ pub async fn k21_a_mapping_that_fails_is_an_error(factory: &dyn LogFactory) -> V
         let leaves = broken.clone();
         let enter = move |_: SubgraphInput<'_, Page>| {
             let may = enters || !broken.is_on();
-            may.then(Page::default).ok_or("cannot enter")
+            may.then(Page::default).ok_or_else(|| "cannot enter".into())
         };
         let leave = move |_: &Page, _: &Page| {
             if leaves.is_on() {

@@ -34,7 +34,7 @@ fn flaky(calls: &Calls, fails: usize, policy: NodePolicy) -> Result<Graph<Page>,
             let fails = calls.count() <= fails;
             async move {
                 if fails {
-                    Err("boom")
+                    Err("boom".into())
                 } else {
                     Ok(line("at last"))
                 }

@@ -2,8 +2,7 @@
 use std::time::Duration;
 
 use fugato_graph::{
-    BoxError, Context, END, Effect, EffectError, Graph, GraphBuilder, NodePolicy, Outcome,
-    SubgraphInput,
+    BoxError, Context, END, Effect, Graph, GraphBuilder, NodePolicy, Outcome, SubgraphInput,
 };
 use fugato_state::Question;
 use schemars::JsonSchema;
@@ -199,7 +198,7 @@ fn works<S: Desk>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S> {
             let act = |_| async { Err::<String, _>("connection reset") };
             let effect = Effect::once().timeout(Duration::from_secs(1));
             let sent = cx.effect("mail", effect, &"to all", act).await?;
-            Ok::<_, EffectError>(S::line(&sent))
+            Ok(S::line(&sent))
         })
         .edge(send, "after")
         .node("broken", async |_: Context<S>| {
