@@ -390,6 +390,12 @@ impl Machine {
         self.open(next);
     }
 
+    /// Returns the names of the requests of the present run.
+    pub(crate) fn open_keys(&self) -> impl Iterator<Item = &str> {
+        let own = self.keys.iter().filter(|(_, known)| known.run == self.run);
+        own.map(|(key, _)| key.as_str())
+    }
+
     /// Stores a request that its caller named, and removes the expired ones.
     fn keep_key(&mut self, request: &RequestKey, run: u64) {
         self.keys.retain(|_, known| known.until > request.at);

@@ -41,12 +41,12 @@ pub(crate) enum Request<U> {
 }
 
 impl<U> Request<U> {
-    /// Returns true if the caller named the request.
-    pub(crate) fn is_keyed(&self) -> bool {
+    /// Returns the name that the caller gave to the request.
+    pub(crate) fn key(&self) -> Option<&str> {
         match self {
-            Self::Start { key, .. } => key.is_some(),
-            Self::Resume(answers) => answers.key.is_some(),
-            _ => false,
+            Self::Start { key, .. } => key.as_deref(),
+            Self::Resume(answers) => Some(&answers.key.as_ref()?.key),
+            _ => None,
         }
     }
 }

@@ -82,8 +82,8 @@ use crate::{
 /// ```
 ///
 /// *Contract*
-/// - **one owner**: a run holds the lease of its thread. Another request is `Busy` meanwhile; a
-///   named one waits.
+/// - **one owner**: a run holds the lease of its thread. Another request is `Busy` meanwhile. A
+///   named one waits: a repeat gets the events of its own run, any other nothing until its own.
 /// - **refused whole**: a request that is refused has changed nothing.
 /// - **stored first**: an event with a position is sent after its record is stored.
 ///
@@ -128,6 +128,8 @@ pub(crate) struct RunnerInner<S: State> {
 struct LiveRun {
     hub: Weak<Hub>,
     control: Weak<Control>,
+    /// The names of the requests of this run.
+    keys: Vec<String>,
 }
 
 impl<S: State> Runner<S> {
@@ -321,9 +323,9 @@ impl<S: State> Runner<S> {
     ) -> Run<S> {
         let hub = Arc::new(Hub::default());
         let events = Events::live(hub.subscribe(), Some(self.shop.source(thread)));
-        // A repeated request gets the events of the run that it began. A new one may find a run that
-        // has told its end and not left yet: it gets what that one still says, and then its own.
-        if let Some(running) = request.is_keyed().then(|| self.shop.hub(thread)).flatten() {
+        // A repeated request gets the events of its run. A new one waits for the end of the run that
+        // is under way, of which it gets nothing: that is the answer to another request.
+        if let Some(running) = request.key().and_then(|key| self.shop.hub_of(thread, key)) {
             running.relay(&hub);
         }
         let (shop, thread) = (self.shop.clone(), thread.clone());
@@ -353,6 +355,14 @@ impl<S: State> RunnerInner<S> {
         lock(&self.live).get(thread)?.hub.upgrade()
     }
 
+    /// Returns the hub of the run that is under way, if a request of this name belongs to it.
+    fn hub_of(&self, thread: &ThreadId, key: &str) -> Option<Arc<Hub>> {
+        let live = lock(&self.live);
+        let live = live.get(thread)?;
+        let is_own = live.keys.iter().any(|known| known == key);
+        live.hub.upgrade().filter(|_| is_own)
+    }
+
     /// Returns the hub that outlasts the runs of a thread, as long as it has a follower.
     fn line(&self, thread: &ThreadId) -> Arc<Hub> {
         let mut lines = lock(&self.lines);
@@ -375,7 +385,8 @@ impl<S: State> RunnerInner<S> {
         lease: Option<Lease>,
         hub: Arc<Hub>,
     ) -> Result<RunResult<S>, RunError> {
-        let waits = request.is_keyed();
+        let key = request.key().map(str::to_owned);
+        let waits = key.is_some();
         let claimed = lease.is_some();
         let lease = match lease {
             Some(lease) => Ok(lease),
@@ -396,6 +407,7 @@ impl<S: State> RunnerInner<S> {
         let live = LiveRun {
             hub: Arc::downgrade(&hub),
             control: Arc::downgrade(&control),
+            keys: key.into_iter().collect(),
         };
         lock(&self.live).insert(thread.clone(), live);
         let followed = lock(&self.lines).get(thread).and_then(Weak::upgrade);
@@ -407,7 +419,13 @@ impl<S: State> RunnerInner<S> {
                 self.release(thread, lease.fence).await;
                 Ok(ended)
             }
-            Ok(Admission::Run(driver)) => self.drive(thread, *driver).await,
+            Ok(Admission::Run(driver)) => {
+                let keys: Vec<_> = driver.root.machine.open_keys().map(str::to_owned).collect();
+                if let Some(live) = lock(&self.live).get_mut(thread) {
+                    live.keys.extend(keys);
+                }
+                self.drive(thread, *driver).await
+            }
             Err(error) => Err(refuse(error, thread, &hub)),
         };
         drop(held);
