@@ -70,7 +70,7 @@ pub(crate) async fn begin<M: ChatModel + ?Sized>(
     request: ChatRequest,
 ) -> Result<StartedAnswer, ModelError> {
     let clock = Clock {
-        model: model.name().to_owned(),
+        model: request.model.as_deref().unwrap_or(model.name()).to_owned(),
         start: Instant::now(),
         told: false,
     };

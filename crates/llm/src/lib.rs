@@ -14,6 +14,7 @@ mod fallback;
 mod figure;
 mod http;
 mod model;
+mod models;
 mod profile;
 mod rate;
 mod request;
@@ -47,6 +48,7 @@ pub use http::{
     AnswerDecoder, ApiKey, EventTooLong, SseParser, endpoint, read_answer, retry_after,
 };
 pub use model::{ChatModel, ChatModelExt, DeltaStream};
+pub use models::Models;
 pub use profile::Profile;
 pub use rate::{Quota, RateLimit};
 pub use request::{ChatRequest, ResponseFormat, Sampling, Thinking, ToolChoice};

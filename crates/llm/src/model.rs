@@ -16,7 +16,7 @@ pub type DeltaStream = BoxStream<'static, Result<ChatDelta, ModelError>>;
 /// [`Retry`](crate::Retry), [`Timeout`](crate::Timeout), [`Fallback`](crate::Fallback),
 /// [`CircuitBreaker`](crate::CircuitBreaker), [`RateLimit`](crate::RateLimit),
 /// [`SizeLimit`](crate::SizeLimit), [`SpendLimit`](crate::SpendLimit),
-/// [`ContextWindow`](crate::ContextWindow),
+/// [`ContextWindow`](crate::ContextWindow), [`Models`](crate::Models),
 /// [`TracedModel`](crate::TracedModel), [`Record`](crate::Recorder).
 ///
 /// # Example

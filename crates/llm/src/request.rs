@@ -9,6 +9,10 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ChatRequest {
+    /// The name of the model to ask; none for the default of whoever answers. See
+    /// [`Models`](crate::Models).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// The conversation so far, oldest first.
     pub messages: Vec<Message>,
     /// The tools that the model may propose to call.
@@ -47,6 +51,9 @@ impl ChatRequest {
     }
 
     fugato_state::setters! {
+        /// Sets the name of the model to ask.
+        pub fn model(name: impl Into<String>) { model = Some(name.into()) }
+
         /// Appends a message.
         pub fn message(message: Message) { messages.push(message) }
 

@@ -45,7 +45,8 @@ impl<M: ChatModel> TracedModel<M> {
     }
 
     fn span(&self, request: &ChatRequest) -> Span {
-        let (model, sampling) = (self.model.name(), &request.sampling);
+        let model = request.model.as_deref().unwrap_or(self.model.name());
+        let sampling = &request.sampling;
         let stop = Some(&sampling.stop).filter(|stop| !stop.is_empty());
         tracing::info_span!(
             target: "fugato.llm",

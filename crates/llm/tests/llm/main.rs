@@ -5,6 +5,7 @@ mod contract;
 mod decorators;
 mod guards;
 mod limits;
+mod models;
 mod noisy;
 mod real;
 mod traced;

@@ -18,7 +18,8 @@ const LEAST_BUDGET: u32 = 1024;
 pub(crate) fn body(client: &Anthropic, request: &ChatRequest) -> Map<String, Value> {
     let mut body = Map::new();
     let thinks = request.thinking == Thinking::On && may_think(&request.messages);
-    set(&mut body, "model", client.model.as_str());
+    let model = request.model.as_ref().unwrap_or(&client.model);
+    set(&mut body, "model", model.as_str());
     set(&mut body, "stream", true);
     conversation(&request.messages, &mut body);
     tools(request, thinks, &mut body);

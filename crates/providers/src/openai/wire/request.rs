@@ -12,7 +12,8 @@ use crate::{
 /// Returns the body of a request. Settings that the request does not have are left out.
 pub(crate) fn body(client: &OpenAi, request: &ChatRequest) -> Map<String, Value> {
     let mut body = Map::new();
-    set(&mut body, "model", client.model.as_str());
+    let model = request.model.as_ref().unwrap_or(&client.model);
+    set(&mut body, "model", model.as_str());
     set(
         &mut body,
         "messages",
@@ -170,6 +171,8 @@ mod tests {
             "stream": true,
         });
         assert_eq!(Value::Object(body(&client, &request)), expected);
+        let large = body(&client, &request.model("large"));
+        assert_eq!(large.get("model"), Some(&json!("large")));
     }
 
     #[test]
