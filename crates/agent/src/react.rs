@@ -34,14 +34,32 @@ use crate::{
 pub use agent::{Agent, agent};
 pub use cycle::CycleDetector;
 pub use entry::{Assistant, ReplyError};
-pub use state::{React, ReactMetadata, ReactReply, ReactRun, ReactUpdate, StopReason};
+pub use state::{
+    Handoff, React, ReactMetadata, ReactReply, ReactRun, ReactUpdate, RunContext, StopReason,
+};
 
 /// The names of the nodes.
-pub(crate) const INIT: &str = "init_state";
-pub(crate) const MEMORY: &str = "memory_trigger";
-pub(crate) const AGENT: &str = "agent";
-pub(crate) const TOOLS: &str = "tools";
-pub(crate) const FINALIZE: &str = "finalize";
+#[derive(Debug)]
+struct NodeNames {
+    init: String,
+    memory: String,
+    agent: String,
+    tools: String,
+    finalize: String,
+}
+
+impl NodeNames {
+    fn new(prefix: &str) -> Self {
+        let named = |name: &str| format!("{prefix}{name}");
+        Self {
+            init: named("init_state"),
+            memory: named("memory_trigger"),
+            agent: named("agent"),
+            tools: named("tools"),
+            finalize: named("finalize"),
+        }
+    }
+}
 
 /// The default timeout of an answer.
 const PATIENCE: Duration = Duration::from_secs(180);
@@ -50,10 +68,12 @@ const PATIENCE: Duration = Duration::from_secs(180);
 ///
 /// ```text
 /// init_state → (memory_trigger →) agent ⇄ tools
-///                                   └→ finalize
+///                         finalize ←┴──────┘
 /// ```
 ///
-/// `agent` asks the model once. `tools` carries out the calls of that answer, and nothing else.
+/// `agent` asks the model once. `tools` carries out the calls of that answer, and nothing else. A
+/// tool can end the run: with its result as the reply, or for another agent
+/// ([`NextStep`](fugato_tool::NextStep)).
 /// After the maximum number of rounds the model answers without tools. Repeated calls with the same
 /// results end the run, and so do repeated empty answers. Every end has a reply. If something was
 /// written, or was to be written and was not, the reply begins with the [`RunReport`](crate::reply::RunReport)
@@ -73,18 +93,21 @@ pub struct ReactLoop<S: Embeds<React> = React> {
     rules: Option<Arc<Rules>>,
     toolbox: Toolbox<S>,
     memory: Option<Arc<dyn Node<S>>>,
+    prefix: String,
     manner: LoopOptions<S>,
 }
 
 /// The rules that decide without a model.
 type Rules = dyn Fn(&ChatRequest, Option<&ModelFailure>) -> Message + Send + Sync;
 type Words = dyn Fn(&str, StopReason, &ReactMetadata) -> String + Send + Sync;
+type Prepare<S> = dyn Fn(&S, ChatRequest) -> ChatRequest + Send + Sync;
 
 /// The options of the loop.
 struct LoopOptions<S> {
     system: Box<dyn Fn(&S) -> String + Send + Sync>,
     style: DecisionStyle,
     profile: Profile,
+    prepare: Box<Prepare<S>>,
     max_steps: u32,
     rejections: u32,
     detector: CycleDetector,
@@ -114,8 +137,11 @@ impl<S: Embeds<React>> ReactLoop<S> {
         Self {
             model,
             rules: None,
-            toolbox: toolbox.or_visible(|state: &S| state.part().visibility.clone()),
+            toolbox: toolbox
+                .or_visible(|state: &S| state.part().visibility.clone())
+                .or_user(|state: &S| state.part().run.context.user.clone()),
             memory: None,
+            prefix: String::new(),
             manner: LoopOptions {
                 system: Box::new(|_| String::new()),
                 style: DecisionStyle::Native,
@@ -123,6 +149,7 @@ impl<S: Embeds<React>> ReactLoop<S> {
                     timeout: Some(PATIENCE),
                     ..Profile::default()
                 },
+                prepare: Box::new(|_, request| request),
                 max_steps: 8,
                 rejections: 3,
                 detector: CycleDetector::default(),
@@ -157,6 +184,33 @@ impl<S: Embeds<React>> ReactLoop<S> {
 
         /// Sets the profile of the requests. Its timeout is for the whole answer.
         pub fn profile(profile: Profile) { manner.profile = profile }
+
+        /// Prepares each request to the model from the state, after everything else: its model, its
+        /// sampling, its metadata. Without it, a request has the model and the metadata of the
+        /// run's [`RunContext`].
+        ///
+        /// ```
+        /// # use fugato_agent::{React, ReactLoop, Toolbox};
+        /// # use fugato_llm::{ChatModel, Models};
+        /// # use fugato_tool::Registry;
+        /// # fn lead(quick: impl ChatModel + 'static, deep: impl ChatModel + 'static) -> Result<(), fugato_tool::RegistryError> {
+        /// let models = Models::new("quick", quick).with("deep", deep);
+        /// let toolbox = Toolbox::new(Registry::builder().build()?);
+        /// ReactLoop::<React>::new(models, toolbox).prepare(|react, request| {
+        ///     let rounds = react.run.current_step;
+        ///     let request = request.metadata("round", rounds.to_string());
+        ///     if rounds < 3 { request } else { request.model("deep").temperature(0.2) }
+        /// });
+        /// # Ok(())
+        /// # }
+        /// ```
+        pub fn prepare(prepare: impl Fn(&S, ChatRequest) -> ChatRequest + Send + Sync + 'static) {
+            manner.prepare = Box::new(prepare)
+        }
+
+        /// Sets the beginning of the names of the nodes, so that a graph can have several loops:
+        /// with `billing_`, the first node is `billing_init_state`.
+        pub fn prefix(prefix: impl Into<String>) { prefix = prefix.into() }
 
         /// Sets the maximum number of rounds of tools in a run: 8 by default. After them the model
         /// is asked once more, without tools.
@@ -222,54 +276,93 @@ impl<S: Embeds<React>> ReactLoop<S> {
     where
         S: Default,
     {
-        let graph = Graph::<S>::starting_at(INIT).output(|state: &S| state.part().reply());
+        let graph = Graph::<S>::starting_at(self.entry());
+        let graph = graph.output(|state: &S| state.part().reply());
         self.add_to(graph, END).build()
     }
 
-    /// Adds the loop to a graph: an edge to `init_state` begins it, and `finalize` leads to `next`.
+    /// Returns the name of the first node: `init_state`, after the [prefix](Self::prefix).
+    pub fn entry(&self) -> String {
+        NodeNames::new(&self.prefix).init
+    }
+
+    /// Adds the loop to a graph: an edge to its [entry](Self::entry) begins it, and `finalize` leads
+    /// to `next`. Loops over one state share the conversation; where one
+    /// [hands over](ReactRun::handoff), a branch after it leads to the other.
     pub fn add_to(self, graph: GraphBuilder<S>, next: &str) -> GraphBuilder<S> {
+        let names = NodeNames::new(&self.prefix);
         let manner = Arc::new(self.manner);
         let think = think::Think {
+            stage: names.agent.clone(),
             model: self.model,
             rules: self.rules,
             toolbox: self.toolbox.clone(),
             manner: Arc::clone(&manner),
         };
+        let act = act::Act {
+            toolbox: self.toolbox.clone(),
+            speaks: manner.speaks,
+        };
         let max_steps = manner.max_steps;
-        let report = self.toolbox.clone();
+        let targets = |turn: fn(&React) -> Turn| {
+            let [tools, agent, finalize] =
+                [&names.tools, &names.agent, &names.finalize].map(String::clone);
+            move |state: &S| match turn(state.part()) {
+                Turn::Tools => tools.clone(),
+                Turn::Agent => agent.clone(),
+                Turn::Finalize => finalize.clone(),
+            }
+        };
+        let after_agent = [&*names.tools, &*names.finalize, &*names.agent];
+        let after_tools = [&*names.agent, &*names.finalize];
         let graph = graph
-            .node(INIT, init::Init { max_steps })
-            .node(AGENT, recorded(think))
-            .node(TOOLS, act::Act(self.toolbox))
-            .node(FINALIZE, finish::Finish(manner, report))
-            .branch(AGENT, [TOOLS, FINALIZE, AGENT], |state: &S| {
-                after_agent(state.part())
-            })
-            .edge(TOOLS, AGENT)
-            .edge(FINALIZE, next);
+            .node(&names.init, init::Init { max_steps })
+            .node(&names.agent, recorded(think))
+            .node(&names.tools, act)
+            .node(&names.finalize, finish::Finish(manner, self.toolbox))
+            .branch(&names.agent, after_agent, targets(Turn::after_agent))
+            .branch(&names.tools, after_tools, targets(Turn::after_tools))
+            .edge(&names.finalize, next);
         match self.memory {
-            None => graph.edge(INIT, AGENT),
+            None => graph.edge(&names.init, &names.agent),
             Some(memory) => graph
-                .node(MEMORY, OptionalNode(memory))
-                .edge(INIT, MEMORY)
-                .edge(MEMORY, AGENT),
+                .node(&names.memory, OptionalNode(memory))
+                .edge(&names.init, &names.memory)
+                .edge(&names.memory, &names.agent),
         }
     }
 }
 
-/// Returns the node after `agent`: a stop comes first, then a correction, then calls.
-fn after_agent(react: &React) -> &'static str {
-    if react.run.stop_reason.is_some() {
-        return FINALIZE;
+/// The node that follows.
+enum Turn {
+    Tools,
+    Agent,
+    Finalize,
+}
+
+impl Turn {
+    /// Returns the node after `agent`: a stop comes first, then a correction, then calls.
+    fn after_agent(react: &React) -> Self {
+        if react.run.stop_reason.is_some() {
+            return Self::Finalize;
+        }
+        if react.run.corrections > 0 {
+            return Self::Agent;
+        }
+        let last = react.conversation.history.last();
+        if last.is_some_and(|message| !message.tool_calls.is_empty()) {
+            Self::Tools
+        } else {
+            Self::Finalize
+        }
     }
-    if react.run.corrections > 0 {
-        return AGENT;
-    }
-    let last = react.conversation.history.last();
-    if last.is_some_and(|message| !message.tool_calls.is_empty()) {
-        TOOLS
-    } else {
-        FINALIZE
+
+    /// Returns the node after `tools`, one of which may have ended the run.
+    fn after_tools(react: &React) -> Self {
+        match react.run.stop_reason {
+            Some(_) => Self::Finalize,
+            None => Self::Agent,
+        }
     }
 }
 

@@ -6,14 +6,10 @@
 //! call. A [`ToolUse`] is what a state keeps of a call.
 mod gate;
 mod receipt;
+mod round_state;
 mod tool_use;
 
-use std::{
-    collections::{BTreeMap, HashSet},
-    ops::ControlFlow,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc, time::Duration};
 
 use fugato_graph::{BoxError, BudgetUnit, Context, Effect, EffectError, Note, Outcome, digest};
 use fugato_state::{Question, State, ToolCall, ToolSchema};
@@ -26,6 +22,7 @@ use fugato_tool::{
 use serde_json::Value;
 
 use receipt::Receipt;
+use round_state::{RoundEnd, RoundState};
 
 pub use tool_use::ToolUse;
 
@@ -34,7 +31,8 @@ pub use tool_use::ToolUse;
 /// A round of calls is judged on the state at the start of the step: visibility of the tool,
 /// validity of the arguments, and verdicts of the gates. Calls that a gate wants confirmed are put
 /// to a person before any call of the round runs. Then the calls run as a [`Round`] runs them, each
-/// in an effect of its tool's class.
+/// in an effect of its tool's class. A tool that [asks](fugato_tool::ToolOutput::ask) parks the
+/// thread: the calls after it wait for the answer, and those before it keep their results.
 ///
 /// *Contract*
 /// - **paired**: every call has exactly one result, in the order of the calls.
@@ -49,6 +47,7 @@ pub struct Toolbox<S: State> {
     gates: Arc<GateChain<S>>,
     visible: Option<Arc<VisibleTools<S>>>,
     key: Option<Arc<Key<S>>>,
+    user: Option<Arc<User<S>>>,
     confirm: Option<Arc<Confirm<S>>>,
     preview: Option<Arc<Preview<S>>>,
     live: bool,
@@ -58,6 +57,7 @@ type Confirm<S> = dyn Fn(&S, &ToolCall) -> bool + Send + Sync;
 type Preview<S> = dyn Fn(&S, &ToolCall) -> Option<String> + Send + Sync;
 type VisibleTools<S> = dyn Fn(&S) -> Visibility + Send + Sync;
 type Key<S> = dyn Fn(&S, &ToolCall) -> String + Send + Sync;
+type User<S> = dyn Fn(&S) -> Option<String> + Send + Sync;
 
 /// The default timeout of an action.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -72,6 +72,7 @@ impl<S: State> Toolbox<S> {
             gates: Arc::new(GateChain::new()),
             visible: None,
             key: None,
+            user: None,
             confirm: None,
             preview: None,
             live: false,
@@ -91,6 +92,18 @@ impl<S: State> Toolbox<S> {
         /// Does the same as [`visible`](Self::visible), unless that was set before.
         pub(crate) fn or_visible(visible: impl Fn(&S) -> Visibility + Send + Sync + 'static) {
             visible.get_or_insert_with(|| Arc::new(visible))
+        }
+
+        /// Sets the user on whose behalf the tools are called, by the state: what
+        /// [`ToolContext::user_id`] returns. A loop of model and tools knows the user of its
+        /// [`RunContext`](crate::react::RunContext).
+        pub fn user(user: impl Fn(&S) -> Option<String> + Send + Sync + 'static) {
+            user = Some(Arc::new(user))
+        }
+
+        /// Does the same as [`user`](Self::user), unless that was set before.
+        pub(crate) fn or_user(user: impl Fn(&S) -> Option<String> + Send + Sync + 'static) {
+            user.get_or_insert_with(|| Arc::new(user))
         }
 
         /// Sets the key of an action in the whole thread. A later action with the same key, in
@@ -216,6 +229,7 @@ impl<S: State> Toolbox<S> {
     /// Carries out the calls of a round, and continues with their results, in the order of the
     /// calls. If a person has to confirm some of them first, nothing is done, and it breaks with
     /// the questions: the outcome that the node returns. The node is called again with the answers.
+    /// It breaks with the question of a tool, too; what was done by then is not done again.
     ///
     /// Effects are keyed within the node's own task: a repeated call of this method gets the
     /// receipts.
@@ -226,7 +240,7 @@ impl<S: State> Toolbox<S> {
     ) -> Result<ControlFlow<Outcome<S::Update>, Vec<AnsweredCall<S::Update>>>, BoxError> {
         let mut round = self.round(calls, cx.state());
         let cards: Vec<ConfirmCard> = round.cards().cloned().collect();
-        let mut questions = vec![];
+        let (sight, mut questions) = (RoundState::of(cx), vec![]);
         for card in cards {
             let id = &card.call.id;
             let question = question(&card)?;
@@ -237,11 +251,13 @@ impl<S: State> Toolbox<S> {
             }
         }
         if !questions.is_empty() {
-            let memo = None;
-            return Ok(ControlFlow::Break(Outcome::Ask { memo, questions }));
+            return Ok(ControlFlow::Break(sight.asks(questions)?));
         }
-        let sight = RoundState::of(cx);
-        let done = round.run(|admitted| self.act(cx, &sight, admitted)).await?;
+        let done = match round.run(|admitted| self.act(cx, &sight, admitted)).await {
+            Ok(done) => done,
+            Err(RoundEnd::Asks) => return Ok(ControlFlow::Break(sight.asks(questions)?)),
+            Err(RoundEnd::Failed(error)) => return Err(error),
+        };
         // Calls that were settled without an effect begin and end in the stream, too.
         let settled = done.iter().filter(|called| !sight.began(&called.call.id));
         settled.for_each(|called| began(cx, &called.call, String::new()));
@@ -254,43 +270,61 @@ impl<S: State> Toolbox<S> {
         cx: &Context<S>,
         sight: &RoundState<S>,
         admitted: AdmittedCall<S, S::Update>,
-    ) -> Result<ToolResult<S::Update>, BoxError> {
+    ) -> Result<ToolResult<S::Update>, RoundEnd> {
         let call = admitted.call().clone();
-        cx.spend(BudgetUnit::ToolCalls, 1);
         sight.begin(&call.id);
         let preview = self.preview.as_ref();
         let preview = preview.and_then(|preview| preview(cx.state(), &call));
         began(cx, &call, preview.unwrap_or_else(|| admitted.preview()));
+        let result = match sight.known(&call.id)? {
+            Some(result) => result,
+            None => self.carry_out(cx, sight, admitted, &call).await?,
+        };
+        sight.settle(cx, &call.id, result)
+    }
+
+    async fn carry_out(
+        &self,
+        cx: &Context<S>,
+        sight: &RoundState<S>,
+        admitted: AdmittedCall<S, S::Update>,
+        call: &ToolCall,
+    ) -> Result<ToolResult<S::Update>, BoxError> {
+        cx.spend(BudgetUnit::ToolCalls, 1);
         let limit = admitted.spec().timeout.map(|limit| limit + GRACE);
         let mut effect = Effect::from(admitted.spec().effect).timeout(limit.unwrap_or(PATIENCE));
         let state = sight.now();
         let key = match &self.key {
             Some(key) => {
                 effect = effect.whole_thread();
-                key(&state, &call)
+                key(&state, call)
             }
             None => call.id.clone(),
         };
         // An effect is identified by the name and the arguments of the call, not by its id.
-        let input = (call.name, call.arguments);
+        let input = (&call.name, &call.arguments);
         let visibility = self.visibility(&state);
+        let user = self.user.as_ref().and_then(|user| user(&state));
+        let thread = cx.thread().clone();
         let action = move |key: String| async move {
-            let cx = ToolContext::new(&*state)
+            let mut cx = ToolContext::new(&*state)
                 .visibility(&visibility)
+                .thread(&thread)
                 .idempotency_key(&key);
+            if let Some(user) = &user {
+                cx = cx.user(user);
+            }
             admitted.act(cx).await.map(Receipt::Result)
         };
-        let result = match cx.effect(key, effect, &input, action).await {
-            Ok(receipt) => ToolResult::from(receipt),
+        match cx.effect(key, effect, &input, action).await {
+            Ok(receipt) => Ok(receipt.into()),
             // A result would be stored, and this call has none.
-            Err(EffectError::Failed { source, .. }) if is_unsettled(&source) => return Err(source),
+            Err(EffectError::Failed { source, .. }) if is_unsettled(&source) => Err(source),
             Err(EffectError::Failed { source, .. }) => {
-                ToolFailure::failed(source.to_string()).into()
+                Ok(ToolFailure::failed(source.to_string()).into())
             }
-            Err(other) => return Err(other.into()),
-        };
-        sight.after(&result.updates)?;
-        Ok(result)
+            Err(other) => Err(other.into()),
+        }
     }
 
     fn visibility(&self, state: &S) -> Visibility {
@@ -306,44 +340,6 @@ fn asks<S>(confirm: &Confirm<S>) -> impl GatePolicy<S> {
             return Verdict::Allow;
         }
         Verdict::NeedConfirm(ConfirmCard::of(gated))
-    }
-}
-
-/// The state that the next call of a round gets, and the ids of the calls that have begun.
-struct RoundState<S>(Mutex<(Arc<S>, HashSet<String>)>);
-
-impl<S: State> RoundState<S> {
-    fn of(cx: &Context<S>) -> Self {
-        Self(Mutex::new((cx.snapshot(), HashSet::new())))
-    }
-
-    fn lock(&self) -> MutexGuard<'_, (Arc<S>, HashSet<String>)> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn begin(&self, call: &str) {
-        self.lock().1.insert(call.to_owned());
-    }
-
-    fn began(&self, call: &str) -> bool {
-        self.lock().1.contains(call)
-    }
-
-    fn now(&self) -> Arc<S> {
-        Arc::clone(&self.lock().0)
-    }
-
-    fn after(&self, updates: &[S::Update]) -> Result<(), serde_json::Error> {
-        if updates.is_empty() {
-            return Ok(());
-        }
-        let mut next = S::clone(&self.now());
-        for update in updates {
-            // Updates need not be cloneable; each can be written and read.
-            next.apply(serde_json::from_value(serde_json::to_value(update)?)?);
-        }
-        self.lock().0 = Arc::new(next);
-        Ok(())
     }
 }
 

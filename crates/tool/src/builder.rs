@@ -5,13 +5,11 @@ use std::{
     time::Duration,
 };
 
-use fugato_state::{Schema, SchemaError};
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
+use fugato_state::{JsonType, Schema, SchemaError};
 use thiserror::Error;
 
 use crate::{
-    Access, Domains, Registry, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec,
+    Access, Domains, Registry, Tool, ToolCaller, ToolContext, ToolFailure, ToolOutput, ToolSpec,
     VisibilityUpdate, context_tools,
     dynamic::{DynTool, ErasedTool},
     function::async_tool_fn,
@@ -59,20 +57,22 @@ impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {
         tools.into_iter().fold(self, Self::tool)
     }
 
-    /// Adds a function that returns at once: [`tool_fn`] with the types known.
+    /// Adds a function that returns at once: [`tool_fn`] with the types known. An async function
+    /// goes to [`function_with`](Self::function_with).
     #[must_use]
     pub fn function<I, O, F>(self, spec: ToolSpec, function: F) -> Self
     where
         F: Fn(ToolContext<'_, S>, I) -> Result<O, ToolFailure> + Send + Sync + 'static,
-        I: DeserializeOwned + JsonSchema + Send + 'static,
+        I: JsonType + Send + 'static,
         O: Into<ToolOutput<U>> + 'static,
     {
         self.tool(tool_fn::<S, U, I, O, F>(spec, function))
     }
 
     /// Adds a tool that is an async function of what it depends on, such as a client, and of its
-    /// arguments. Each call gets a clone of `deps`; several are a tuple. A tool that reads the
-    /// state, or asks who calls, implements [`Tool`].
+    /// arguments. Each call gets a clone of `deps`; several are a tuple. A tool that asks who calls
+    /// goes to [`function_with_caller`](Self::function_with_caller); one that reads the state
+    /// implements [`Tool`].
     ///
     /// ```
     /// use std::sync::Arc;
@@ -96,13 +96,41 @@ impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {
     pub fn function_with<D, I, O, F, Fut>(self, spec: ToolSpec, deps: D, function: F) -> Self
     where
         D: Clone + Send + Sync + 'static,
-        I: DeserializeOwned + JsonSchema + Send + 'static,
+        I: JsonType + Send + 'static,
         O: Into<ToolOutput<U>>,
         F: Fn(D, I) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<O, ToolFailure>> + Send + 'static,
     {
-        self.tool(async_tool_fn(spec, move |_: ToolContext<'_, S>, input| {
-            let called = function(deps.clone(), input);
+        let function = move |deps, _: ToolCaller, input| function(deps, input);
+        self.function_with_caller(spec, deps, function)
+    }
+
+    /// Does the same as [`function_with`](Self::function_with), for a function that is told who
+    /// calls, too.
+    ///
+    /// ```
+    /// use fugato_tool::{NoArguments, Registry, ToolCaller, ToolFailure, ToolSpec};
+    ///
+    /// async fn orders(_: (), caller: ToolCaller, _: NoArguments) -> Result<String, ToolFailure> {
+    ///     let user = caller.user.ok_or_else(|| ToolFailure::blocked("nobody is logged in"))?;
+    ///     Ok(format!("the orders of {user}"))
+    /// }
+    ///
+    /// let spec = ToolSpec::read("orders", "The orders of the person.");
+    /// Registry::<(), ()>::builder().function_with_caller(spec, (), orders).build()?;
+    /// # Ok::<(), fugato_tool::RegistryError>(())
+    /// ```
+    #[must_use]
+    pub fn function_with_caller<D, I, O, F, Fut>(self, spec: ToolSpec, deps: D, function: F) -> Self
+    where
+        D: Clone + Send + Sync + 'static,
+        I: JsonType + Send + 'static,
+        O: Into<ToolOutput<U>>,
+        F: Fn(D, ToolCaller, I) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<O, ToolFailure>> + Send + 'static,
+    {
+        self.tool(async_tool_fn(spec, move |cx: ToolContext<'_, S>, input| {
+            let called = function(deps.clone(), cx.caller(), input);
             Box::pin(async move { called.await.map(Into::into) })
         }))
     }

@@ -1,14 +1,32 @@
+use fugato_state::ThreadId;
+
 use crate::{ToolFailure, Visibility};
 
-/// The context of a call: the state, the visibility, the id, the user and the idempotency key.
-/// Cheap to copy.
+/// The context of a call: the state, the visibility, the id, the user, the thread and the
+/// idempotency key. Cheap to copy.
 #[derive(Debug)]
 pub struct ToolContext<'a, S = ()> {
     state: Option<&'a S>,
     visibility: &'a Visibility,
     call: &'a str,
     user: Option<&'a str>,
+    thread: Option<&'a ThreadId>,
     key: Option<&'a str>,
+}
+
+/// The caller of a tool, as a value that an async function can own: see
+/// [`RegistryBuilder::function_with_caller`](crate::RegistryBuilder::function_with_caller).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolCaller {
+    /// The user on whose behalf the tool is called, if one is known.
+    pub user: Option<String>,
+    /// The thread whose run calls; none outside of a run.
+    pub thread: Option<ThreadId>,
+    /// The id of the call.
+    pub call: String,
+    /// The idempotency key of the action, for effects that are *Keyed*.
+    pub key: Option<String>,
 }
 
 // Derived impls would require that the state is `Clone` and `Copy`, which a borrowed state need not
@@ -38,6 +56,7 @@ impl<'a, S> ToolContext<'a, S> {
             visibility: &NOTHING_ACTIVE,
             call: "",
             user: None,
+            thread: None,
             key: None,
         }
     }
@@ -48,6 +67,9 @@ impl<'a, S> ToolContext<'a, S> {
 
         /// Sets the user on whose behalf the tool is called.
         pub fn user(user: &'a str) { user = Some(user) }
+
+        /// Sets the thread whose run calls.
+        pub fn thread(thread: &'a ThreadId) { thread = Some(thread) }
 
         /// Sets the idempotency key, by which the other side recognises a repeat.
         pub fn idempotency_key(key: &'a str) { key = Some(key) }
@@ -65,6 +87,7 @@ impl<'a, S> ToolContext<'a, S> {
             visibility: self.visibility,
             call: self.call,
             user: self.user,
+            thread: self.thread,
             key: self.key,
         }
     }
@@ -91,6 +114,21 @@ impl<'a, S> ToolContext<'a, S> {
     /// Returns the user on whose behalf the tool is called.
     pub fn user_id(&self) -> Option<&'a str> {
         self.user
+    }
+
+    /// Returns the thread whose run calls; none outside of a run.
+    pub fn thread_id(&self) -> Option<&'a ThreadId> {
+        self.thread
+    }
+
+    /// Returns the caller, as an owned value.
+    pub fn caller(&self) -> ToolCaller {
+        ToolCaller {
+            user: self.user.map(str::to_owned),
+            thread: self.thread.cloned(),
+            call: self.call.to_owned(),
+            key: self.key.map(str::to_owned),
+        }
     }
 
     /// Returns the idempotency key, by which the other side recognises a repeat, for effects that

@@ -1,9 +1,8 @@
 use std::marker::PhantomData;
 
 use async_trait::async_trait;
+use fugato_state::JsonType;
 use futures::future::BoxFuture;
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 
 use crate::{Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
 
@@ -32,7 +31,7 @@ pub fn tool_fn<S, U, I, O, F>(spec: ToolSpec, function: F) -> FunctionTool<F, I,
 where
     S: Sync,
     F: Fn(ToolContext<'_, S>, I) -> Result<O, ToolFailure> + Send + Sync,
-    I: DeserializeOwned + JsonSchema + Send,
+    I: JsonType + Send,
     O: Into<ToolOutput<U>>,
 {
     FunctionTool {
@@ -50,7 +49,7 @@ where
     F: for<'a> Fn(ToolContext<'a, S>, I) -> BoxFuture<'a, Result<ToolOutput<U>, ToolFailure>>
         + Send
         + Sync,
-    I: DeserializeOwned + JsonSchema + Send,
+    I: JsonType + Send,
 {
     AsyncFunctionTool {
         spec,
@@ -73,7 +72,7 @@ impl<S, U, I, O, F> Tool<S, U> for FunctionTool<F, I, O>
 where
     S: Sync,
     F: Fn(ToolContext<'_, S>, I) -> Result<O, ToolFailure> + Send + Sync,
-    I: DeserializeOwned + JsonSchema + Send,
+    I: JsonType + Send,
     O: Into<ToolOutput<U>>,
 {
     type Input = I;
@@ -103,7 +102,7 @@ where
     F: for<'a> Fn(ToolContext<'a, S>, I) -> BoxFuture<'a, Result<ToolOutput<U>, ToolFailure>>
         + Send
         + Sync,
-    I: DeserializeOwned + JsonSchema + Send,
+    I: JsonType + Send,
 {
     type Input = I;
 

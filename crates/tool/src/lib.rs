@@ -15,6 +15,7 @@ mod function;
 mod gate;
 mod history;
 mod manifest;
+mod next_step;
 mod preview;
 mod refusal;
 mod registry;
@@ -33,7 +34,7 @@ pub use async_trait::async_trait;
 pub use builder::{RegistryBuilder, RegistryError, RegistryIssue};
 pub use catalogue::CatalogueDetail;
 pub use choice::{ADD, AddTools, ChoiceAction, ChoiceError, ChosenTools, REMOVE, RemoveTools};
-pub use context::ToolContext;
+pub use context::{ToolCaller, ToolContext};
 pub use domains::{Domain, Domains};
 pub use evidence::{
     Evidence, EvidenceSource, EvidenceUpdate, Finding, NeedsEvidence, StepEvidence,
@@ -44,6 +45,7 @@ pub use function::{AsyncFunctionTool, FunctionTool, async_tool_fn, tool_fn};
 pub use gate::{ConfirmCard, GateChain, GatePolicy, GatedCall, ToolLists, Verdict, confirm_writes};
 pub use history::{arguments_of, call_pair, round_messages};
 pub use manifest::{Manifest, ManifestError, Permission};
+pub use next_step::NextStep;
 pub use preview::preview;
 pub use refusal::Refusal;
 pub use registry::Registry;

@@ -1,8 +1,8 @@
-use fugato_state::ToolStatus;
+use fugato_state::{Question, ToolStatus};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::ToolFailure;
+use crate::{NextStep, ToolFailure};
 
 /// The longest summary, in characters.
 pub const SUMMARY_CHARS: usize = 48;
@@ -21,6 +21,8 @@ pub struct ToolOutput<U = ()> {
     pub issues: Vec<String>,
     /// The updates that the tool asks for.
     pub updates: Vec<U>,
+    /// The step that follows: by default the model reads the result.
+    pub next: NextStep,
 }
 
 impl<U> ToolOutput<U> {
@@ -32,10 +34,49 @@ impl<U> ToolOutput<U> {
             data: Value::Null,
             issues: vec![],
             updates: vec![],
+            next: NextStep::RunAgain,
         }
     }
 
+    /// Creates an output that asks a person: the run parks until the answer comes, which becomes
+    /// the result of the call. The tool is not called again. The key of the question is replaced
+    /// by one of the call.
+    ///
+    /// ```
+    /// use fugato_state::Question;
+    /// use fugato_tool::{NoArguments, Registry, ToolOutput, ToolSpec};
+    ///
+    /// let spec = ToolSpec::read("ask_city", "Asks the person for the city.");
+    /// Registry::<(), ()>::builder()
+    ///     .function(spec, |_, _: NoArguments| {
+    ///         Ok(ToolOutput::ask(Question::new::<String>("city", "Which city is it?")))
+    ///     })
+    ///     .build()?;
+    /// # Ok::<(), fugato_tool::RegistryError>(())
+    /// ```
+    pub fn ask(question: Question) -> Self {
+        let text = match &question.prompt {
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        Self {
+            next: NextStep::Interrupt(question),
+            ..Self::new(text)
+        }
+    }
+
+    /// Makes the text the reply of the run: the model is not asked once more.
+    #[must_use]
+    pub fn final_output(mut self) -> Self {
+        self.next = NextStep::FinalOutput;
+        self
+    }
+
     fugato_state::setters! {
+        /// Ends the run for another agent, which the graph around the loop chooses by this name.
+        /// The text is what the run says.
+        pub fn handoff(to: impl Into<String>) { next = NextStep::Handoff(to.into()) }
+
         /// Sets the short line for people; it is cut at 48 characters.
         pub fn summary(summary: impl Into<String>) { summary = Some(summary.into()) }
 
@@ -84,6 +125,9 @@ pub struct ToolResult<U = ()> {
     /// The updates that the tool asks for; empty unless it succeeded.
     #[serde(default = "Vec::new")]
     pub updates: Vec<U>,
+    /// The step that follows; [`NextStep::RunAgain`] unless it succeeded.
+    #[serde(default, skip_serializing_if = "NextStep::is_run_again")]
+    pub next: NextStep,
 }
 
 impl<U> ToolResult<U> {
@@ -106,6 +150,7 @@ impl<U> From<ToolOutput<U>> for ToolResult<U> {
             data: output.data,
             issues: output.issues,
             updates: output.updates,
+            next: output.next,
         }
     }
 }
@@ -119,6 +164,7 @@ impl<U> From<ToolFailure> for ToolResult<U> {
             data: failure.data,
             issues: failure.issues,
             updates: vec![],
+            next: NextStep::RunAgain,
         }
     }
 }

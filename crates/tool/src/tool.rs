@@ -1,6 +1,6 @@
 use async_trait::async_trait;
+use fugato_state::JsonType;
 use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
 
 use crate::{ToolContext, ToolFailure, ToolOutput, ToolSpec};
 
@@ -59,6 +59,13 @@ use crate::{ToolContext, ToolFailure, ToolOutput, ToolSpec};
 /// - What is wrong is told twice: to the model in [`ToolFailure::text`], to the operator in the
 ///   source.
 ///
+/// # What follows
+/// An output is the result that the model reads next. [`ToolOutput::ask`] puts a question to a
+/// person instead, whose answer becomes the result; [`final_output`](ToolOutput::final_output)
+/// makes the result the reply of the run, and [`handoff`](ToolOutput::handoff) ends the run for
+/// another agent: see [`NextStep`](crate::NextStep). [`ToolContext::user_id`] and
+/// [`ToolContext::thread_id`] say who calls.
+///
 /// # Errors
 /// A failure becomes a result for the model: [`failed`](ToolFailure::failed) for an attempt without
 /// effect, [`blocked`](ToolFailure::blocked()) for a rule, [`internal`](ToolFailure::internal) for
@@ -76,14 +83,14 @@ use crate::{ToolContext, ToolFailure, ToolOutput, ToolSpec};
 #[async_trait]
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool that reads `{S}` and returns `{U}`",
-    note = "implement `Tool<S, U>`, or wrap a function with `tool_fn`"
+    note = "implement `Tool<S, U>`, or give a function to `RegistryBuilder::function`, an async one to `RegistryBuilder::function_with`"
 )]
 pub trait Tool<S = (), U = ()>: Send + Sync
 where
     S: Sync,
 {
     /// The arguments: a struct, whose schema the model is shown.
-    type Input: DeserializeOwned + JsonSchema + Send;
+    type Input: JsonType + Send;
 
     /// Returns the spec of the tool.
     fn spec(&self) -> ToolSpec;

@@ -6,7 +6,7 @@ use fugato::{
     agent::{
         Assistant, React, ReactLoop, ReactReply, ReactUpdate, Toolbox,
         memory::remember,
-        react::{ReplyError, StopReason},
+        react::{ReplyError, RunContext, StopReason},
     },
     axum::{Agent, BadInput, TimelineItem, UserMessage, timeline, title},
     cli::Resources,
@@ -111,7 +111,9 @@ impl Agent for ReactAgent {
     }
 
     async fn input(&self, said: UserMessage) -> Result<Vec<ReactUpdate>, BadInput> {
-        Ok(vec![ReactUpdate::user(said.in_words()?.text)])
+        let said = said.in_words()?;
+        let context = RunContext::new().user(said.caller.account());
+        Ok(ReactUpdate::request(said.text, context.model(said.model)))
     }
 
     fn title(&self, react: &React) -> Option<String> {

@@ -1,19 +1,16 @@
 //! The front door: an agent in one expression.
 use std::{future::Future, sync::Arc};
 
-use fugato_graph::{Graph, Run, Runner};
+use fugato_graph::{Context, END, Graph, GraphBuilder, Run, Runner};
 use fugato_llm::ChatModel;
-use fugato_state::ThreadId;
+use fugato_state::{JsonType, ThreadId};
 use fugato_store::{MemoryLog, ThreadStore};
 use fugato_tool::{
-    GateChain, Registry, RegistryBuilder, RegistryError, Tool, ToolContext, ToolFailure,
-    ToolOutput, ToolSpec,
+    GateChain, NoArguments, Registry, RegistryBuilder, RegistryError, Tool, ToolCaller,
+    ToolContext, ToolFailure, ToolOutput, ToolSpec,
 };
 
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-
-use super::{Assistant, React, ReactLoop, ReactUpdate, ReplyError};
+use super::{Assistant, React, ReactLoop, ReactUpdate, ReplyError, RunContext};
 use crate::Toolbox;
 
 /// An agent of a model and its tools, in the making.
@@ -31,6 +28,8 @@ pub struct Agent {
     gates: GateChain<React>,
     store: Arc<dyn ThreadStore>,
     thread: Option<ThreadId>,
+    context: RunContext,
+    handoffs: Vec<(String, Self)>,
 }
 
 /// Creates an agent that a model leads, without tools, on a log in memory.
@@ -57,6 +56,8 @@ pub fn agent(model: impl ChatModel + 'static) -> Agent {
         gates: GateChain::new(),
         store: Arc::new(MemoryLog::default()),
         thread: None,
+        context: RunContext::new(),
+        handoffs: vec![],
     }
 }
 
@@ -74,6 +75,9 @@ impl Agent {
         /// Sets the conversation that [`run`](Self::run) and [`stream`](Self::stream) go on with:
         /// `agent` by default.
         pub fn thread(thread: ThreadId) { thread = Some(thread) }
+
+        /// Sets the user and the model of [`run`](Self::run) and [`stream`](Self::stream).
+        pub fn context(context: RunContext) { context = context }
     }
 
     /// Adds a tool.
@@ -86,11 +90,12 @@ impl Agent {
         self
     }
 
-    /// Adds a tool that is a function, which returns at once.
+    /// Adds a tool that is a function, which returns at once. An async function goes to
+    /// [`function_with`](Self::function_with).
     #[must_use]
     pub fn function<I, O, F>(mut self, spec: ToolSpec, function: F) -> Self
     where
-        I: DeserializeOwned + JsonSchema + Send + 'static,
+        I: JsonType + Send + 'static,
         O: Into<ToolOutput<ReactUpdate>> + 'static,
         F: Fn(ToolContext<'_, React>, I) -> Result<O, ToolFailure> + Send + Sync + 'static,
     {
@@ -103,12 +108,66 @@ impl Agent {
     pub fn function_with<D, I, O, F, Fut>(mut self, spec: ToolSpec, deps: D, function: F) -> Self
     where
         D: Clone + Send + Sync + 'static,
-        I: DeserializeOwned + JsonSchema + Send + 'static,
+        I: JsonType + Send + 'static,
         O: Into<ToolOutput<ReactUpdate>>,
         F: Fn(D, I) -> Fut + Send + Sync + 'static,
         Fut: Future<Output = Result<O, ToolFailure>> + Send + 'static,
     {
         self.tools = self.tools.function_with(spec, deps, function);
+        self
+    }
+
+    /// Does the same as [`function_with`](Self::function_with), for a function that is told who
+    /// calls, too.
+    #[must_use]
+    pub fn function_with_caller<D, I, O, F, Fut>(
+        mut self,
+        spec: ToolSpec,
+        deps: D,
+        function: F,
+    ) -> Self
+    where
+        D: Clone + Send + Sync + 'static,
+        I: JsonType + Send + 'static,
+        O: Into<ToolOutput<ReactUpdate>>,
+        F: Fn(D, ToolCaller, I) -> Fut + Send + Sync + 'static,
+        Fut: Future<Output = Result<O, ToolFailure>> + Send + 'static,
+    {
+        self.tools = self.tools.function_with_caller(spec, deps, function);
+        self
+    }
+
+    /// Lets the model hand the conversation over to another agent, by a tool that is called
+    /// `transfer_to_` and the name: 1 to 52 of `A-Z a-z 0-9 _ -`. `when` tells the model what the
+    /// other is for. The other agent goes on in the same run, with its own model, tools and system
+    /// prompt; its store and thread are not used. The next message comes to this agent again.
+    ///
+    /// ```
+    /// # use fugato_testkit::{Scripted, ScriptedReply};
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), fugato_agent::ReplyError> {
+    /// # let call = fugato_state::ToolCall::new("c1", "transfer_to_billing", serde_json::json!({}));
+    /// # let (model, other) = (Scripted::new([ScriptedReply::tool_calls([call])]), Scripted::new(["Refunded."]));
+    /// let billing = fugato_agent::agent(other).system("You know all about bills.");
+    /// let reply = fugato_agent::agent(model)
+    ///     .system("You greet people.")
+    ///     .handoff("billing", "Bills and refunds.", billing)
+    ///     .run("I was charged twice.")
+    ///     .await?;
+    /// assert_eq!(reply, "Refunded.");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn handoff(mut self, name: impl Into<String>, when: &str, agent: Self) -> Self {
+        let name = name.into();
+        let what = format!("Hands the conversation over to {name}: {when}");
+        let spec = ToolSpec::read(format!("transfer_to_{name}"), what);
+        let to = name.clone();
+        self.tools = self.tools.function(spec, move |_, _: NoArguments| {
+            Ok(ToolOutput::new(format!("{to} goes on")).handoff(&to))
+        });
+        self.handoffs.push((name, agent));
         self
     }
 
@@ -127,7 +186,8 @@ impl Agent {
     /// The tools or the graph are refused.
     pub fn stream(self, text: &str) -> Result<Run<React>, ReplyError> {
         let thread = self.thread.clone().unwrap_or_else(default_thread);
-        Ok(self.build()?.chat_stream(&thread, text))
+        let context = self.context.clone();
+        Ok(self.build()?.chat_stream_with(&thread, text, context))
     }
 
     /// Returns the agent for many messages, in any number of conversations.
@@ -140,7 +200,8 @@ impl Agent {
         Ok(Assistant::new(runner))
     }
 
-    /// Returns the loop, for further settings or as a part of a larger graph.
+    /// Returns the loop, for further settings or as a part of a larger graph. The agents that it
+    /// hands over to are not part of it.
     ///
     /// # Errors
     /// The tools do not fit together.
@@ -153,10 +214,50 @@ impl Agent {
     ///
     /// # Errors
     /// The tools or the graph are refused.
-    pub fn into_graph(self) -> Result<Graph<React>, ReplyError> {
-        Ok(self.into_loop()?.build()?)
+    pub fn into_graph(mut self) -> Result<Graph<React>, ReplyError> {
+        let handoffs = std::mem::take(&mut self.handoffs);
+        let own = self.into_loop()?;
+        if handoffs.is_empty() {
+            return Ok(own.build()?);
+        }
+        let graph = Graph::starting_at(own.entry()).output(|react: &React| react.reply());
+        let (mut graph, mut entries) = (own.add_to(graph, HANDOFF), vec![]);
+        for (name, agent) in handoffs {
+            graph = agent.add_under(name, graph, &mut entries)?;
+        }
+        let targets: Vec<_> = entries.iter().map(|(_, entry)| entry.clone()).collect();
+        let next = move |react: &React| {
+            let to = react.run.handoff.as_ref().map(|handoff| &handoff.to);
+            let entry = entries.iter().find(|(name, _)| Some(name) == to);
+            entry.map_or_else(|| END.to_owned(), |(_, entry)| entry.clone())
+        };
+        let targets = targets.into_iter().chain([END.to_owned()]);
+        let graph = graph
+            .node(HANDOFF, async |_: Context<React>| ())
+            .branch(HANDOFF, targets, next);
+        Ok(graph.build()?)
+    }
+
+    /// Adds this agent and those that it hands over to, under their names.
+    fn add_under(
+        mut self,
+        name: String,
+        mut graph: GraphBuilder<React>,
+        entries: &mut Vec<(String, String)>,
+    ) -> Result<GraphBuilder<React>, ReplyError> {
+        let handoffs = std::mem::take(&mut self.handoffs);
+        let own = self.into_loop()?.prefix(format!("{name}_"));
+        entries.push((name, own.entry()));
+        graph = own.add_to(graph, HANDOFF);
+        for (name, agent) in handoffs {
+            graph = agent.add_under(name, graph, entries)?;
+        }
+        Ok(graph)
     }
 }
+
+/// The node that leads to the agent to which a run was handed over.
+const HANDOFF: &str = "handoff";
 
 fn default_thread() -> ThreadId {
     ThreadId::new("agent").expect("a short name without control characters")

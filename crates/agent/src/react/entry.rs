@@ -2,7 +2,7 @@ use fugato_graph::{BuildError, Run, RunError, RunResult, Runner};
 use fugato_state::{Interrupt, ThreadId};
 use fugato_tool::RegistryError;
 
-use super::{React, ReactReply, ReactUpdate};
+use super::{React, ReactReply, ReactUpdate, RunContext};
 use crate::Embeds;
 
 /// A `ReAct` agent with the interface of its callers: a message in, a reply out.
@@ -44,7 +44,8 @@ impl<S: Embeds<React>> Assistant<S> {
         &self.runner
     }
 
-    /// Sends a message, and waits for the reply.
+    /// Sends a message, and waits for the reply. With a context:
+    /// [`chat_stream_with`](Self::chat_stream_with).
     pub async fn chat(&self, thread: &ThreadId, text: &str) -> Result<ReactReply, ReplyError> {
         Self::reply(self.chat_stream(thread, text).await?)
     }
@@ -54,6 +55,14 @@ impl<S: Embeds<React>> Assistant<S> {
     pub fn chat_stream(&self, thread: &ThreadId, text: &str) -> Run<S> {
         let said = S::embed(ReactUpdate::user(text));
         self.runner.start(thread, vec![said])
+    }
+
+    /// Sends a message as [`chat_stream`](Self::chat_stream) does, on behalf of a user, to a model
+    /// of the caller's choice.
+    pub fn chat_stream_with(&self, thread: &ThreadId, text: &str, context: RunContext) -> Run<S> {
+        let request = ReactUpdate::request(text, context).into_iter();
+        let updates: Vec<_> = request.map(S::embed).collect();
+        self.runner.start(thread, updates)
     }
 
     /// Returns the reply of a run that has ended.

@@ -18,9 +18,11 @@ impl<S: Embeds<React>> Node<S> for Finish<S> {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let react = cx.state().part();
         let mut reply = react.reply();
-        reply.final_reply = said(react);
+        let handoff = react.run.handoff.as_ref();
+        reply.final_reply = handoff.map_or_else(|| said(react), |handoff| handoff.text.clone());
         let mut updates = vec![];
         if let Some(reason) = react.run.stop_reason
+            && handoff.is_none()
             && reply.final_reply.trim().is_empty()
         {
             let asked = last_said(react);

@@ -11,8 +11,11 @@ pub(super) struct Init {
 
 #[async_trait]
 impl<S: Embeds<React>> Node<S> for Init {
-    async fn run(&self, _: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
-        let max_steps = self.max_steps;
-        Ok(Outcome::done([S::embed(ReactUpdate::Began { max_steps })]))
+    async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
+        let (max_steps, id) = (self.max_steps, Some(cx.run()));
+        Ok(Outcome::done([S::embed(ReactUpdate::Began {
+            max_steps,
+            id,
+        })]))
     }
 }

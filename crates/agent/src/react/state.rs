@@ -1,4 +1,6 @@
-use fugato_state::{Conversation, ConversationUpdate, Message, State};
+use std::collections::BTreeMap;
+
+use fugato_state::{Conversation, ConversationUpdate, Message, Role, RunId, State};
 use fugato_tool::{Visibility, VisibilityUpdate};
 use serde::{Deserialize, Serialize};
 
@@ -19,14 +21,61 @@ pub struct React {
     pub conversation: Conversation,
     /// The visible tools.
     pub visibility: Visibility,
+    /// The context of the next run, until it begins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<RunContext>,
     /// The progress of the present run, or else of the last one.
     pub run: ReactRun,
+}
+
+/// The context of a run, which its caller sets with the message: the user, the model and what the
+/// requests to the model carry.
+///
+/// It is part of the state, so every process that goes on with the run has it. A run whose caller
+/// sets none has none, whatever the run before it had.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+#[non_exhaustive]
+pub struct RunContext {
+    /// The user on whose behalf the run acts: see
+    /// [`ToolContext::user_id`](fugato_tool::ToolContext::user_id).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub user: Option<String>,
+    /// The name of the model to ask: see [`Models`](fugato_llm::Models).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
+    /// Data for traces, which every request to the model carries.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub metadata: BTreeMap<String, String>,
+}
+
+impl RunContext {
+    /// Creates an empty context.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fugato_state::setters! {
+        /// Sets the user; none for a run on nobody's behalf.
+        pub fn user(user: impl Into<Option<String>>) { user = user.into() }
+
+        /// Sets the name of the model; none for the default.
+        pub fn model(model: impl Into<Option<String>>) { model = model.into() }
+
+        /// Adds data for traces.
+        pub fn metadata(key: impl Into<String>, value: impl Into<String>) {
+            metadata.insert(key.into(), value.into())
+        }
+    }
 }
 
 /// The progress of a run. All of it is reset when a run begins.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReactRun {
+    /// The run of the thread; none in threads of older versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id: Option<RunId>,
     /// The number of rounds of tools so far.
     pub current_step: u32,
     /// The maximum number of rounds of tools.
@@ -50,8 +99,28 @@ pub struct ReactRun {
     /// True if a note was stored because the person asked for it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub remembered: bool,
+    /// The context that the caller of the run set.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub context: RunContext,
+    /// The agent to which a tool handed the run; none unless one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<Handoff>,
     /// The final reply to the person.
     pub final_reply: String,
+}
+
+/// The end of a run for another agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Handoff {
+    /// The name of the agent.
+    pub to: String,
+    /// What the tool says, which is the reply of the run.
+    pub text: String,
+}
+
+fn is_empty(context: &RunContext) -> bool {
+    *context == RunContext::default()
 }
 
 /// The reason why a run stops before the model ends it with an answer.
@@ -69,6 +138,10 @@ pub enum StopReason {
     TimedOut,
     /// The model did not answer.
     Unanswered,
+    /// The result of a tool is the reply.
+    FinalOutput,
+    /// A tool handed the run to another agent.
+    Handoff,
 }
 
 impl StopReason {
@@ -80,6 +153,8 @@ impl StopReason {
             Self::Unusable => "unusable_answers",
             Self::TimedOut => "timed_out",
             Self::Unanswered => "unanswered",
+            Self::FinalOutput => "final_output",
+            Self::Handoff => "handoff",
         }
     }
 }
@@ -110,6 +185,9 @@ pub struct ReactMetadata {
     /// person; empty if no model failed.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub notice: String,
+    /// The name of the agent to which a tool handed the run; none unless one did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub handoff: Option<String>,
 }
 
 impl React {
@@ -125,6 +203,7 @@ impl React {
                 stop_reason: run.stop_reason.map_or("", StopReason::as_str).to_owned(),
                 llm_calls: run.llm_calls,
                 notice: notice.unwrap_or_default(),
+                handoff: run.handoff.as_ref().map(|handoff| handoff.to.clone()),
             },
         }
     }
@@ -137,6 +216,9 @@ impl React {
 pub enum ReactUpdate {
     /// A message was added, pinned or cleared.
     Talked(ConversationUpdate),
+    /// The caller of the run that begins sets its context. It comes after the message.
+    #[from]
+    Context(RunContext),
     /// The visible tools have changed.
     #[from]
     Visible(VisibilityUpdate),
@@ -145,6 +227,9 @@ pub enum ReactUpdate {
     Began {
         /// The maximum number of rounds of tools.
         max_steps: u32,
+        /// The run of the thread.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        id: Option<RunId>,
     },
     /// A note was stored, as the person asked.
     Remembered,
@@ -176,6 +261,8 @@ pub enum ReactUpdate {
     RoundEnded,
     /// The run stops.
     Stopped(StopReason),
+    /// The run stops for another agent.
+    HandedOff(Handoff),
     /// The run has ended with this reply.
     Finished {
         /// The reply to the person.
@@ -189,12 +276,22 @@ pub(crate) const CANCELLED: &str = "cancelled";
 const EXPIRED: &str = "this may have changed since; call the tool again";
 
 impl ReactUpdate {
-    /// Returns the update for a message of the person, with which a run is started.
+    /// Returns the update for a message of the person, with which a run is started. With a context:
+    /// [`request`](Self::request).
     pub fn user(text: impl Into<String>) -> Self {
         Self::said(Message::user(text))
     }
 
-    fn said(message: Message) -> Self {
+    /// Returns the updates with which a run for this message is started in a context.
+    pub fn request(text: impl Into<String>, context: RunContext) -> Vec<Self> {
+        let said = Self::user(text);
+        if is_empty(&context) {
+            return vec![said];
+        }
+        vec![said, Self::Context(context)]
+    }
+
+    pub(super) fn said(message: Message) -> Self {
         Self::Talked(ConversationUpdate::Said(message))
     }
 }
@@ -205,12 +302,25 @@ impl State for React {
     fn apply(&mut self, update: ReactUpdate) {
         let run = &mut self.run;
         match update {
-            ReactUpdate::Talked(update) => self.conversation.apply(update),
+            ReactUpdate::Talked(update) => {
+                // The context of a message whose run never began is not that of the next.
+                let is_new = |message: &Message| message.role == Role::User;
+                if matches!(&update, ConversationUpdate::Said(message) if is_new(message)) {
+                    self.next = None;
+                }
+                self.conversation.apply(update);
+            }
+            ReactUpdate::Context(context) => self.next = Some(context),
             ReactUpdate::Visible(update) => self.visibility.apply(update),
-            ReactUpdate::Began { max_steps } => {
+            ReactUpdate::Began { max_steps, id } => {
                 self.conversation.history = self.conversation.paired(CANCELLED);
+                // An agent that takes over goes on in the same run of the same caller.
+                let is_taken_over = run.handoff.is_some() && id.is_some() && run.id == id;
+                let taken_over = is_taken_over.then(|| std::mem::take(&mut run.context));
                 *run = ReactRun {
+                    id,
                     max_steps,
+                    context: self.next.take().or(taken_over).unwrap_or_default(),
                     ..ReactRun::default()
                 };
             }
@@ -249,6 +359,10 @@ impl State for React {
             }
             ReactUpdate::RoundEnded => run.current_step += 1,
             ReactUpdate::Stopped(reason) => run.stop_reason = Some(reason),
+            ReactUpdate::HandedOff(handoff) => {
+                run.stop_reason = Some(StopReason::Handoff);
+                run.handoff = Some(handoff);
+            }
             ReactUpdate::Finished { final_reply } => run.final_reply = final_reply,
         }
     }

@@ -29,6 +29,8 @@ use crate::{
 /// The node that asks the model once for the next step. If there is no model or it does not answer,
 /// rules decide.
 pub(super) struct Think<S: Embeds<React>> {
+    /// The stage of the requests: the name of the node.
+    pub(super) stage: String,
     pub(super) model: Option<Arc<dyn ChatModel>>,
     pub(super) rules: Option<Arc<Rules>>,
     pub(super) toolbox: Toolbox<S>,
@@ -75,7 +77,7 @@ impl<S: Embeds<React>> Think<S> {
             _ => self.manner.rejections,
         };
         let read = |answer: &StreamedAnswer| self.read(cx, answer, &request);
-        let ask = Ask::reading(super::AGENT, read).rejections(rejections);
+        let ask = Ask::reading(self.stage.as_str(), read).rejections(rejections);
         match settle_part(cx, &ask, &answer) {
             Settlement::Decided(message) => Ok(self.answered(cx, message, is_shown)),
             Settlement::Again(outcome) => Ok(outcome),
@@ -293,9 +295,11 @@ impl<S: Embeds<React>> Think<S> {
         } else if native {
             request = request.tools(self.toolbox.schemas(state));
         }
-        self.manner
-            .profile
-            .apply(request.metadata("stage", super::AGENT))
+        let context = &state.part().run.context;
+        request.model.clone_from(&context.model);
+        request.metadata.extend(context.metadata.clone());
+        let request = request.metadata("stage", &self.stage);
+        (self.manner.prepare)(state, self.manner.profile.apply(request))
     }
 
     /// Reads the answer as a message, with the calls of any style as tool calls.

@@ -20,6 +20,8 @@ impl StopReason {
                 "模型回答得太慢，我不能再等了",
             ),
             Self::Unanswered => ("the model did not answer", "模型没有回答"),
+            Self::FinalOutput => ("a tool had the last word", "工具给出了最后的结果"),
+            Self::Handoff => ("another agent takes over", "由另一个助手接手"),
         };
         if is_chinese(said) { zh } else { en }
     }

@@ -65,7 +65,11 @@ impl<M: ChatModel> ChatModel for RecordedModel<M> {
             calls,
             call,
             kept: self.kept,
-            model: self.model.name().to_owned(),
+            model: request
+                .model
+                .as_deref()
+                .unwrap_or(self.model.name())
+                .to_owned(),
             start: Instant::now(),
         };
         let deltas = match self.model.stream(request).await {

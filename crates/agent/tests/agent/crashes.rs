@@ -3,14 +3,14 @@ use async_trait::async_trait;
 use fugato_agent::{React, ReactLoop, ReactUpdate, Toolbox};
 use fugato_graph::{BoxError, Graph};
 use fugato_llm::{ChatModel, ChatRequest, DeltaStream, ModelError};
-use fugato_state::{Message, Role, ToolCall};
+use fugato_state::{Message, Question, Role, ToolCall};
 use fugato_testkit::{
     Scripted, ScriptedReply,
     sim::{CrashSim, World},
 };
 use fugato_tool::{
-    EffectClass, GateChain, Registry, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec,
-    confirm_writes,
+    EffectClass, GateChain, NoArguments, Registry, Tool, ToolContext, ToolFailure, ToolOutput,
+    ToolSpec, confirm_writes,
 };
 use serde::Deserialize;
 use serde_json::json;
@@ -73,8 +73,25 @@ impl Tool<React, ReactUpdate> for Does {
     }
 }
 
+fn asks(results: usize) -> ScriptedReply {
+    match results {
+        0 => ScriptedReply::tool_calls([
+            call("a", "look", 1),
+            call("b", "send", 2),
+            ToolCall::new("c", "ask", json!({})),
+            call("d", "send", 3),
+        ]),
+        _ => ScriptedReply::text("Done."),
+    }
+}
+
 fn react(world: &World) -> Result<Graph<React>, BoxError> {
-    let registry = Registry::<React, ReactUpdate>::builder()
+    let toolbox = Toolbox::new(tools(world)?).gates(GateChain::new().with(confirm_writes));
+    Ok(ReactLoop::new(Reader(plays), toolbox).build()?)
+}
+
+fn tools(world: &World) -> Result<Registry<React, ReactUpdate>, BoxError> {
+    let registry = Registry::builder()
         .function(ToolSpec::read("look", "Looks."), |_, Number { n }| {
             Ok(format!("{n} is there"))
         })
@@ -83,9 +100,13 @@ fn react(world: &World) -> Result<Graph<React>, BoxError> {
             ToolSpec::write("book", "Books.").effect(EffectClass::Keyed),
             world.clone(),
         ))
-        .build()?;
-    let toolbox = Toolbox::new(registry).gates(GateChain::new().with(confirm_writes));
-    Ok(ReactLoop::new(Reader(plays), toolbox).build()?)
+        .function(ToolSpec::read("ask", "Asks."), |_, _: NoArguments| {
+            Ok(ToolOutput::ask(Question::new::<String>(
+                "city",
+                "Which city?",
+            )))
+        });
+    Ok(registry.build()?)
 }
 
 #[tokio::test]
@@ -111,5 +132,28 @@ async fn rct_w3_k24_no_write_of_a_loop_is_done_twice_wherever_it_dies() -> TestR
         .run()
         .await?;
     assert!(report.cases > 300, "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn k24_no_write_beside_a_question_of_a_tool_is_done_twice_wherever_it_dies() -> TestResult {
+    let graph = |world: &World| -> Result<Graph<React>, BoxError> {
+        Ok(ReactLoop::new(Reader(asks), Toolbox::new(tools(world)?)).build()?)
+    };
+    let report = CrashSim::new(graph)
+        .input(|| vec![ReactUpdate::user("Go.")])
+        .answer(|asked| {
+            let asks = asked.question.key == "ask/c";
+            asks.then(|| "Oslo".into())
+        })
+        .compare(|state| {
+            let asked = state.run.uses.iter().find(|used| used.name == "ask");
+            let run = &state.run;
+            json!([run.tools_used, asked, run.final_reply, run.current_step])
+        })
+        .random(16)
+        .run()
+        .await?;
+    assert!(report.cases > 200, "{report}");
     Ok(())
 }

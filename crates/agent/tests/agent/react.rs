@@ -1,5 +1,6 @@
 //! The loop of model and tools.
 mod calls;
+mod next_steps;
 mod rounds;
 
 use std::{sync::Arc, time::Duration};

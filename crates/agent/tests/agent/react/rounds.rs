@@ -353,7 +353,8 @@ async fn rct_1_rct_4_the_memory_trigger_comes_first_and_cannot_stop_the_run() ->
         "n4 --> n1",
         "n1 -.-> n2",
         "n1 -.-> n3",
-        "n2 --> n1",
+        "n2 -.-> n1",
+        "n2 -.-> n3",
         "n3 --> END",
     ];
     let names = [
