@@ -5,7 +5,7 @@ use std::{
 };
 
 use fugato_state::ThreadId;
-use fugato_stream::Event;
+use fugato_stream::{Event, Redaction};
 
 use crate::{
     Caller, Tenant,
@@ -52,12 +52,13 @@ impl Address {
         Self::new(caller, &format!("{millis:012x}-{random:016x}"))
     }
 
-    /// An event as the client may see it: under the client's name for the thread.
-    pub(crate) fn show(&self, event: Event) -> Event {
-        Event {
+    /// An event as the client may see it: under the client's name for the thread; none if the
+    /// client gets nothing of it.
+    pub(crate) fn show(&self, event: Event, redaction: Redaction) -> Option<Event> {
+        redaction.apply(Event {
             thread: self.name.clone(),
             ..event
-        }
+        })
     }
 }
 

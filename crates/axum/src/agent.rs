@@ -90,6 +90,13 @@ pub trait Agent: Send + Sync + 'static {
     /// Returns the name under which clients find the agent, such as the model in OpenAI's protocol.
     fn name(&self) -> &str;
 
+    /// Returns the names of the models that a request of this caller may choose: none by default.
+    /// In OpenAI's protocol, the field `model` is then the name of the agent, a slash, and the name
+    /// of the model; [`input`](Self::input) gets it in [`UserMessage::model`].
+    fn models(&self, _caller: &Caller) -> Vec<String> {
+        vec![]
+    }
+
     /// Returns the runner of its threads.
     fn runner(&self) -> &Runner<Self::State>;
 
@@ -235,6 +242,8 @@ pub struct UserMessage {
     /// The id of the card under which the words were typed, as the client displays it. It is the
     /// evidence by which short words agree to a card; without it they need the card's code.
     pub card: Option<InterruptId>,
+    /// The model that the client chooses, one of [`Agent::models`]; none for the agent's own choice.
+    pub model: Option<String>,
     /// The protocol or program of the request, for the log.
     pub door: &'static str,
 }
@@ -248,6 +257,7 @@ impl UserMessage {
             extra: Map::new(),
             caller,
             card: None,
+            model: None,
             door: "words",
         }
     }
@@ -255,6 +265,9 @@ impl UserMessage {
     fugato_state::setters! {
         /// Sets the card under which the words were typed.
         pub fn card(card: Option<InterruptId>) { card = card }
+
+        /// Sets the model that the client chooses.
+        pub fn model(model: Option<String>) { model = model }
     }
 
     /// Refuses a request without words.

@@ -7,9 +7,10 @@ use std::{
 
 use fugato_graph::{RunError, RunErrorKind, ThreadStatus};
 use fugato_state::{RunId, Seq, ThreadId};
-use fugato_stream::{Event, EventKind};
+use fugato_stream::{Event, EventKind, Redaction};
 use futures::{
-    StreamExt as _,
+    Stream, StreamExt as _,
+    future::ready,
     stream::{self, BoxStream},
 };
 use tokio::sync::{oneshot, watch};
@@ -26,11 +27,15 @@ use crate::{
 pub(crate) struct AppState {
     pub(crate) agent: Box<dyn DynAgent>,
     pub(crate) limits: Limits,
+    redact: Arc<Redact>,
     pub(crate) metrics: Arc<Metrics>,
     loads: Arc<Loads>,
     under_way: Mutex<HashMap<ThreadId, UnderWay>>,
     closing: watch::Sender<ShutdownPhase>,
 }
+
+/// The choice of what a caller gets of events.
+pub(crate) type Redact = dyn Fn(&Caller) -> Redaction + Send + Sync;
 
 /// The stages of the server's shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,10 +83,11 @@ pub(crate) struct AdmittedRun {
 }
 
 impl AppState {
-    pub(crate) fn new(agent: Box<dyn DynAgent>, limits: Limits) -> Self {
+    pub(crate) fn new(agent: Box<dyn DynAgent>, limits: Limits, redact: Arc<Redact>) -> Self {
         Self {
             agent,
             limits,
+            redact,
             metrics: Arc::default(),
             loads: Arc::default(),
             under_way: Mutex::default(),
@@ -118,14 +124,10 @@ impl AppState {
             // The request's future may have been dropped.
             drop(tell.send(end));
         });
-        let shown = to.clone();
         match events.next().await {
             Some(first) if first.run != REFUSED => Ok(AdmittedRun {
                 run: first.run,
-                events: stream::once(async { first })
-                    .chain(events)
-                    .map(move |event| shown.show(event))
-                    .boxed(),
+                events: self.shown(to, stream::once(async { first }).chain(events)),
             }),
             // The request was refused, or is a repeat of one that was carried out.
             _ => match told.await {
@@ -133,13 +135,48 @@ impl AppState {
                 Ok(Err(error)) if is_chat && matches!(error.kind, RunErrorKind::Waiting { .. }) => {
                     match self.agent.standing(&to.thread).await? {
                         ThreadStatus::Waiting(open) => self.known(to, RunRest::Parked(open)).await,
-                        _ => Err(error.into()),
+                        _ => Err(self.failed(to, error)),
                     }
                 }
-                Ok(Err(error)) => Err(error.into()),
+                Ok(Err(error)) => Err(self.failed(to, error)),
                 Err(_) => Err(closing()),
             },
         }
+    }
+
+    /// Returns the error as the caller may see it.
+    fn failed(&self, to: &Address, error: RunError) -> ApiError {
+        let mut error = ApiError::from(error);
+        if error.kind == "run_failed" && self.redaction(&to.caller).nodes {
+            Redaction::RUN_FAILED.clone_into(&mut error.message);
+        }
+        error
+    }
+
+    /// Returns what the caller does not get of events.
+    pub(crate) fn redaction(&self, caller: &Caller) -> Redaction {
+        (self.redact)(caller)
+    }
+
+    /// Returns the events as the caller may see them.
+    pub(crate) fn shown(
+        &self,
+        to: &Address,
+        events: impl Stream<Item = Event> + Send + 'static,
+    ) -> BoxStream<'static, Event> {
+        let (to, redaction) = (to.clone(), self.redaction(&to.caller));
+        let events = events.filter_map(move |event| ready(to.show(event, redaction)));
+        events.boxed()
+    }
+
+    /// Refuses a caller from whom a part of the events is kept: the graph, the log and the state
+    /// show all of it.
+    pub(crate) fn must_see_all(&self, caller: &Caller) -> ApiResult<()> {
+        if self.redaction(caller).is_none() {
+            return Ok(());
+        }
+        let message = "the graph, the log and the state are for the operator of the agent";
+        Err(BadInput::forbidden(message).into())
     }
 
     async fn ask(&self, to: &Address, wish: RunRequest) -> ApiResult<StartedRun> {
@@ -177,7 +214,7 @@ impl AppState {
             origin: None,
             kind,
         };
-        let events = stream::iter(kinds).map(event).boxed();
+        let events = self.shown(to, stream::iter(kinds).map(event));
         Ok(AdmittedRun { run, events })
     }
 
@@ -215,9 +252,7 @@ impl AppState {
     /// there is no such run.
     pub(crate) fn again(&self, to: &Address) -> Option<BoxStream<'static, Event>> {
         let after = self.under_way().get(&to.thread)?.after;
-        let shown = to.clone();
-        let events = self.agent.events(&to.thread, after);
-        Some(events.map(move |event| shown.show(event)).boxed())
+        Some(self.shown(to, self.agent.events(&to.thread, after)))
     }
 
     /// Returns the head of a thread's log, or 0 for a run that has stored nothing yet; an unknown

@@ -74,17 +74,34 @@ pub struct Caller {
     pub tenant: Tenant,
     /// The user's name, as the log records it, for example in a cancellation.
     pub user: Option<String>,
+    operator: bool,
 }
 
 impl Caller {
     /// A caller of this tenant without a user.
     pub fn new(tenant: Tenant) -> Self {
-        Self { tenant, user: None }
+        Self {
+            tenant,
+            ..Self::default()
+        }
     }
 
     fugato_state::setters! {
         /// Sets the user.
         pub fn user(user: impl Into<String>) { user = Some(user.into()) }
+    }
+
+    /// Makes the caller an operator of the agent, who sees how it works.
+    #[must_use]
+    pub fn operator(mut self) -> Self {
+        self.operator = true;
+        self
+    }
+
+    /// Returns true for an operator of the agent: who was made one, and a caller of neither tenant
+    /// nor name, to whom every thread of the store belongs.
+    pub fn is_operator(&self) -> bool {
+        self.operator || self.tenant == Tenant::default() && self.user.is_none()
     }
 
     /// Returns the key for the caller's own data outside threads: `tenant/user`, or the one of the

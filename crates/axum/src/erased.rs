@@ -60,6 +60,7 @@ pub(crate) struct ThreadView {
 #[async_trait]
 pub(crate) trait DynAgent: Send + Sync {
     fn name(&self) -> &str;
+    fn models(&self, caller: &Caller) -> Vec<String>;
     fn graph(&self) -> Value;
     fn log(&self) -> &dyn ThreadLog;
     fn admin(&self) -> Option<&dyn ThreadAdmin>;
@@ -120,6 +121,10 @@ impl<A: Agent> ErasedAgent<A> {
 impl<A: Agent> DynAgent for ErasedAgent<A> {
     fn name(&self) -> &str {
         self.0.name()
+    }
+
+    fn models(&self, caller: &Caller) -> Vec<String> {
+        self.0.models(caller)
     }
 
     fn graph(&self) -> Value {

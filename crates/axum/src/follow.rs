@@ -3,7 +3,7 @@ use std::{sync::Arc, time::Duration};
 
 use fugato_graph::Events;
 use fugato_state::Seq;
-use fugato_stream::Event;
+use fugato_stream::{Event, Redaction};
 use futures::{
     StreamExt as _,
     stream::{self, BoxStream},
@@ -28,6 +28,7 @@ pub(crate) fn follow(
         cursor: after,
         head: after,
         tick,
+        redaction: office.redaction(&to.caller),
         office: office.clone(),
         to: to.clone(),
     };
@@ -42,6 +43,7 @@ struct Follower {
     /// The last head of the log that was seen.
     head: Seq,
     tick: Interval,
+    redaction: Redaction,
     office: Arc<AppState>,
     to: Address,
 }
@@ -54,7 +56,9 @@ impl Follower {
                 event = self.events.next() => {
                     let event = event?;
                     self.cursor = self.cursor.max(event.seq.unwrap_or(0));
-                    return Some((self.to.show(event), self));
+                    if let Some(event) = self.to.show(event, self.redaction) {
+                        return Some((event, self));
+                    }
                 }
                 _ = self.tick.tick() => self.look().await,
             }

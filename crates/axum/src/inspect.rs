@@ -31,6 +31,7 @@ pub(crate) async fn history(
 ) -> ApiResult<Json<Value>> {
     let to = office.find(&caller, &name, ThreadAccess::Read).await?;
     let head = office.must_exist(&to).await?;
+    office.must_see_all(&caller)?;
     let limit = window.limit.unwrap_or(READ).clamp(1, MOST);
     // Compacted records cannot be read; without a position, the first that is left is meant.
     let base = office.agent.log().head(&to.thread).await?;
@@ -71,12 +72,17 @@ pub(crate) async fn state(
 ) -> ApiResult<Json<Value>> {
     let to = office.find(&caller, &name, ThreadAccess::Read).await?;
     let head = office.must_exist(&to).await?;
+    office.must_see_all(&caller)?;
     let at = position.at.unwrap_or(head);
     let state = office.agent.state(&to.thread, at).await?;
     Ok(Json(json!({ "seq": at, "state": state })))
 }
 
 /// `GET /graph`.
-pub(crate) async fn graph(State(office): State<Arc<AppState>>) -> Json<Value> {
-    Json(office.agent.graph())
+pub(crate) async fn graph(
+    State(office): State<Arc<AppState>>,
+    caller: Caller,
+) -> ApiResult<Json<Value>> {
+    office.must_see_all(&caller)?;
+    Ok(Json(office.agent.graph()))
 }

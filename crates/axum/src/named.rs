@@ -7,7 +7,6 @@ use axum::{
 };
 use fugato_state::Seq;
 use fugato_stream::{NamedSseEncoder, Resume, Vocabulary};
-use futures::StreamExt as _;
 use serde::Deserialize;
 
 use crate::{
@@ -71,9 +70,7 @@ pub(crate) async fn again(
     let permit = office.reader(&caller)?;
     office.must_exist(&to).await?;
     let after = seen(&headers)?.or(back.after).unwrap_or(0);
-    let shown = to.clone();
-    let events = office.agent.events(&to.thread, after);
-    let events = events.map(move |event| shown.show(event)).boxed();
+    let events = office.shown(&to, office.agent.events(&to.thread, after));
     Ok(relay::respond(&office, (&to, permit), events, encoder))
 }
 

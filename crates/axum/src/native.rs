@@ -9,7 +9,6 @@ use axum::{
 };
 use fugato_state::Seq;
 use fugato_stream::{Fidelity, NamedSseEncoder, QuestionAnswer, Resume, Vocabulary};
-use futures::StreamExt as _;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -149,9 +148,7 @@ pub(crate) async fn events(
     let events = if cursor.follow.unwrap_or(true) {
         follow(&office, &to, after)
     } else {
-        let shown = to.clone();
-        let events = office.agent.events(&to.thread, after);
-        events.map(move |event| shown.show(event)).boxed()
+        office.shown(&to, office.agent.events(&to.thread, after))
     };
     Ok(relay::respond(&office, (&to, permit), events, full()))
 }

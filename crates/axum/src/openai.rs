@@ -36,16 +36,7 @@ pub(crate) async fn complete(
     headers: HeaderMap,
     JsonBody(request): JsonBody,
 ) -> ApiResult {
-    let model = incoming::text(&request, "model")?;
-    let name = office.agent.name();
-    if let Some(other) = model.filter(|model| *model != name) {
-        let message = format!("there is no model {other:?}; {name:?} is");
-        return Err(ApiError::new(
-            StatusCode::NOT_FOUND,
-            "model_not_found",
-            message,
-        ));
-    }
+    let (name, model) = model(&office, &caller, incoming::text(&request, "model")?)?;
     let extra = extension(&request)?;
     let key = incoming::request_key(&headers)?;
     let named = incoming::header(&headers, "x-conversation-id")?;
@@ -57,7 +48,7 @@ pub(crate) async fn complete(
     let answering = (key.clone(), "openai");
     let running = go_on(&office, &to, resume, answering, || {
         let others = incoming::others(&Value::Object(extra.clone()), &OWN);
-        let said = UserMessage::last_of(&caller, &request, others);
+        let said = UserMessage::last_of(&caller, &request, others).model(model);
         let said = Box::new(said.under(Some(&Value::Object(extra))).by("openai"));
         RunRequest::Start { key, said }
     });
@@ -66,27 +57,55 @@ pub(crate) async fn complete(
     let id = format!("chatcmpl-{}-{run}", to.name);
     let Some(permit) = permit else {
         let whole = Completion::collect(events).await?;
-        let body = whole.body(&id, name, created, &to.name);
+        let body = whole.body(&id, &name, created, &to.name);
         let mut response = Json(body).into_response();
         relay::name(&mut response, &to);
         return Ok(response);
     };
-    let mut encoder = OpenAiEncoder::new(&id, name, created);
+    let mut encoder = OpenAiEncoder::new(&id, &name, created);
     if request.pointer("/stream_options/include_usage") == Some(&Value::Bool(true)) {
         encoder = encoder.include_usage();
     }
     Ok(relay::respond(&office, (&to, permit), events, encoder))
 }
 
-/// `GET /v1/models`: one model, the agent.
-pub(crate) async fn models(State(office): State<Arc<AppState>>) -> Json<Value> {
-    let model = json!({
-        "id": office.agent.name(),
-        "object": "model",
-        "created": 0,
-        "owned_by": "fugato",
-    });
-    Json(json!({ "object": "list", "data": [model] }))
+/// `GET /v1/models`: the agent, and the agent with each model that the caller may choose.
+pub(crate) async fn models(State(office): State<Arc<AppState>>, caller: Caller) -> Json<Value> {
+    let model = |id| json!({ "id": id, "object": "model", "created": 0, "owned_by": "fugato" });
+    let models: Vec<_> = names(&office, &caller).into_iter().map(model).collect();
+    Json(json!({ "object": "list", "data": models }))
+}
+
+/// Returns what the field `model` may be: the name of the agent, or it with a slash and the name of
+/// a model.
+fn names(office: &AppState, caller: &Caller) -> Vec<String> {
+    let name = office.agent.name();
+    let models = office.agent.models(caller).into_iter();
+    let models = models.map(|model| format!("{name}/{model}"));
+    std::iter::once(name.to_owned()).chain(models).collect()
+}
+
+/// Returns the name that a request has in its field `model`, and the model that it chooses; without
+/// the field, the agent's own choice is meant.
+fn model(
+    office: &AppState,
+    caller: &Caller,
+    field: Option<&str>,
+) -> ApiResult<(String, Option<String>)> {
+    let agent = office.agent.name();
+    let named = field.unwrap_or(agent);
+    let allowed = names(office, caller);
+    if !allowed.iter().any(|name| name == named) {
+        let message = format!(
+            "there is no model {named:?}; allowed are {}",
+            allowed.join(", ")
+        );
+        let status = StatusCode::NOT_FOUND;
+        return Err(ApiError::new(status, "model_not_found", message));
+    }
+    let rest = named.strip_prefix(agent).unwrap_or_default();
+    let model = rest.strip_prefix('/').map(str::to_owned);
+    Ok((named.to_owned(), model))
 }
 
 /// Begins or answers a run, or reads it again from the position where the client lost it.
@@ -122,10 +141,8 @@ pub(crate) async fn go_on(
         }),
         _ => None,
     };
-    let shown = to.clone();
     let events = office.agent.events(&to.thread, after);
-    let events = events.chain(stream::iter(parked));
-    let events = events.map(move |event| shown.show(event)).boxed();
+    let events = office.shown(to, events.chain(stream::iter(parked)));
     Ok(AdmittedRun { run, events })
 }
 

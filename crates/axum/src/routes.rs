@@ -1,5 +1,7 @@
 use std::{sync::Arc, time::Duration};
 
+use fugato_stream::Redaction;
+
 use axum::{
     Router,
     extract::DefaultBodyLimit,
@@ -8,8 +10,8 @@ use axum::{
 };
 
 use crate::{
-    Agent, Authenticate, Limits, Page, ag_ui, ai_sdk,
-    app_state::AppState,
+    Agent, Authenticate, Caller, Limits, Page, ag_ui, ai_sdk,
+    app_state::{AppState, Redact},
     body,
     caller::DenyAll,
     erased::ErasedAgent,
@@ -25,6 +27,8 @@ pub struct AgentRoutes<A> {
     #[debug(skip)]
     who: Arc<dyn Authenticate>,
     limits: Limits,
+    #[debug(skip)]
+    redact: Arc<Redact>,
     origins: Vec<String>,
     hosts: Vec<String>,
     page: Option<Page>,
@@ -43,6 +47,7 @@ impl<A: Agent> AgentRoutes<A> {
             agent,
             who: Arc::new(DenyAll),
             limits: Limits::default(),
+            redact: Arc::new(for_caller),
             origins: vec![],
             hosts: vec![],
             page: None,
@@ -58,6 +63,27 @@ impl<A: Agent> AgentRoutes<A> {
 
         /// Sets the limits of requests, connections and load.
         pub fn limits(limits: Limits) { limits = limits }
+
+        /// Sets what a caller does not get of streams, timelines and errors. By default an
+        /// [operator](Caller::is_operator) gets everything, and every other caller
+        /// [no internals](Redaction::internals): neither names of nodes nor calls of models nor raw
+        /// outputs of tools. A caller who does not get everything is refused the graph, the log
+        /// and the state of a thread.
+        ///
+        /// ```
+        /// use fugato_axum::{Agent, AgentRoutes, Caller};
+        /// use fugato_stream::Redaction;
+        ///
+        /// fn with_tool_outputs<A: Agent>(routes: AgentRoutes<A>) -> AgentRoutes<A> {
+        ///     routes.redact(|caller: &Caller| match caller.is_operator() {
+        ///         true => Redaction::none(),
+        ///         false => Redaction::internals().tool_outputs(false),
+        ///     })
+        /// }
+        /// ```
+        pub fn redact(redact: impl Fn(&Caller) -> Redaction + Send + Sync + 'static) {
+            redact = Arc::new(redact)
+        }
 
         /// Allows pages of these origins, such as `https://app.example`, to use the agent. By
         /// default only the server's own pages may.
@@ -107,6 +133,7 @@ impl<A: Agent> AgentRoutes<A> {
         let office = Arc::new(AppState::new(
             Box::new(ErasedAgent(self.agent)),
             self.limits,
+            self.redact,
         ));
         let guard = Arc::new(Guard {
             who: self.who,
@@ -138,6 +165,15 @@ impl<A: Agent> AgentRoutes<A> {
         }
         let counted = from_fn_with_state(office.metrics.clone(), guard::counted);
         (router.layer(counted), office)
+    }
+}
+
+/// Returns what a caller does not get by default.
+fn for_caller(caller: &Caller) -> Redaction {
+    if caller.is_operator() {
+        Redaction::none()
+    } else {
+        Redaction::internals()
     }
 }
 

@@ -10,6 +10,7 @@ use axum::{
 use fugato_graph::ThreadStatus;
 use fugato_state::Seq;
 use fugato_store::{Head, Status, ThreadAdmin, ThreadFilter, ThreadSummary};
+use fugato_stream::Redaction;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -20,7 +21,7 @@ use crate::{
     body::{JsonBody, QueryParams},
     error::{ApiError, ApiResult},
     incoming,
-    timeline::TimelineEntry,
+    timeline::{TimelineEntry, redacted},
 };
 
 /// The number of threads in a page of the list, unless the client sets a limit.
@@ -101,19 +102,21 @@ pub(crate) async fn show(
     caller: Caller,
 ) -> ApiResult<Json<Value>> {
     let to = office.find(&caller, &name, ThreadAccess::Read).await?;
+    let redaction = office.redaction(&caller);
     for _ in 0..AGAIN {
         let Some(seen) = office.agent.look(&to.thread).await? else {
             // It may have stored nothing yet.
             office.must_exist(&to).await?;
             return Ok(Json(page(
                 &to,
-                shown(ThreadStatus::New, false),
+                shown(ThreadStatus::New, false, redaction),
                 None,
                 0,
                 &[],
             )));
         };
-        let stands = shown(seen.standing, office.agent.is_live(&to.thread));
+        let live = office.agent.is_live(&to.thread);
+        let stands = shown(seen.standing, live, redaction);
         let Some(now) = office.agent.log().head(&to.thread).await? else {
             continue;
         };
@@ -126,6 +129,7 @@ pub(crate) async fn show(
             ..now
         };
         let items = office.agent.timeline(&to.thread, &head).await?;
+        let items = redacted(items, redaction);
         return Ok(Json(page(
             &to,
             stands,
@@ -189,21 +193,31 @@ async fn told(office: &AppState, to: &Address) -> ApiResult<Timeline> {
         return Ok(Timeline { head, items });
     };
     let items = office.agent.timeline(&to.thread, &head).await?;
+    let items = redacted(items, office.redaction(&to.caller));
     let head = head.seq;
     Ok(Timeline { head, items })
 }
 
 /// Formats the status of a thread; see [`status`] for the effect of a live run.
-fn shown(standing: ThreadStatus, live: bool) -> Value {
+fn shown(standing: ThreadStatus, live: bool, redaction: Redaction) -> Value {
     match standing {
         ThreadStatus::Unfinished | ThreadStatus::Sleeping { .. } if live => {
             json!({ "status": "running", "interrupts": [] })
+        }
+        ThreadStatus::Waiting(mut open) if redaction.nodes => {
+            open.iter_mut().for_each(|asked| asked.task.clear());
+            json!({ "status": "waiting", "interrupts": open })
         }
         ThreadStatus::Waiting(open) => json!({ "status": "waiting", "interrupts": open }),
         ThreadStatus::Sleeping { until } => {
             json!({ "status": "sleeping", "until": until, "interrupts": [] })
         }
         ThreadStatus::Failed { error } => {
+            let error = if redaction.nodes {
+                Redaction::RUN_FAILED
+            } else {
+                &error
+            };
             json!({ "status": "failed", "error": error, "interrupts": [] })
         }
         ThreadStatus::Unfinished => json!({ "status": "unfinished", "interrupts": [] }),
@@ -273,11 +287,16 @@ mod tests {
             task: "confirm#1".into(),
             question,
         };
-        let waits = shown(ThreadStatus::Waiting(vec![asked.clone()]), true);
+        let waits = shown(
+            ThreadStatus::Waiting(vec![asked.clone()]),
+            true,
+            Redaction::none(),
+        );
         assert_eq!(waits, json!({ "status": "waiting", "interrupts": [asked] }));
         let failed = ThreadStatus::Failed {
             error: "no model".into(),
         };
+        let shown = |status, live| shown(status, live, Redaction::none());
         assert_eq!(shown(failed, true)["status"], "failed");
         assert_eq!(shown(ThreadStatus::Unfinished, true)["status"], "running");
         assert_eq!(

@@ -3,7 +3,7 @@ use std::collections::HashMap;
 
 use fugato_graph::{HistoryEntry, machine::Fact};
 use fugato_state::{Interrupt, InterruptId, Message, Role, Seq, ToolStatus};
-use fugato_stream::EventKind;
+use fugato_stream::{EventKind, Redaction};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -102,6 +102,9 @@ const QUIET: [&str; 6] = [
     "user_input",
 ];
 
+/// The code of the status of a run that failed.
+const FAILED: &str = "failed";
+
 /// A question with its state and answer.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -163,6 +166,20 @@ impl TimelineItem {
         }
     }
 
+    /// Returns the item as a reader with this redaction gets it; none if it is dropped.
+    fn redacted(mut self, redaction: Redaction) -> Option<Self> {
+        match &mut self {
+            Self::ToolResult { result, .. } if redaction.tool_outputs => *result = None,
+            Self::Correction { .. } if redaction.model_calls => return None,
+            Self::ConfirmRequest(confirm) if redaction.nodes => confirm.asked.task.clear(),
+            Self::Status { code, summary } if redaction.nodes && code == FAILED => {
+                Redaction::RUN_FAILED.clone_into(summary);
+            }
+            _ => {}
+        }
+        Some(self)
+    }
+
     /// Returns the item of a durable message of a task.
     fn noted(note: &EventKind) -> Option<Self> {
         Some(match note {
@@ -221,6 +238,15 @@ pub(crate) struct TimelineEntry {
     pub(crate) at: Seq,
     #[serde(flatten)]
     pub(crate) item: TimelineItem,
+}
+
+/// Returns the entries as a reader with this redaction gets them.
+pub(crate) fn redacted(entries: Vec<TimelineEntry>, redaction: Redaction) -> Vec<TimelineEntry> {
+    let shown = |entry: TimelineEntry| {
+        let item = entry.item.redacted(redaction)?;
+        Some(TimelineEntry { item, ..entry })
+    };
+    entries.into_iter().filter_map(shown).collect()
 }
 
 /// The items of a log, built while the log is read.
@@ -290,7 +316,7 @@ impl Timeline {
                 self.add(at, [TimelineItem::Status { code, summary }]);
             }
             Fact::RunFailed { error } => {
-                let (code, summary) = ("failed".to_owned(), error.clone());
+                let (code, summary) = (FAILED.to_owned(), error.clone());
                 self.add(at, [TimelineItem::Status { code, summary }]);
             }
             Fact::RunEnded { .. } => self.withdraw(),

@@ -123,7 +123,8 @@ impl OpenAiEncoder {
             out.push(':');
             let mut object = Object::begin(out);
             extension(&mut object);
-            if let Some(origin) = event.and_then(|event| event.origin.as_ref()) {
+            let origin = event.and_then(|event| event.origin.as_ref());
+            if let Some(origin) = origin.filter(|origin| !origin.node.is_empty()) {
                 object.string("stage", &origin.node);
             }
             if let Some(seq) = event.and_then(|event| event.seq) {

@@ -158,12 +158,12 @@ impl Agent for ColleagueState {
     }
 }
 
-/// Puts every user in one tenant.
+/// Puts every user in one tenant; each may see how the agent works.
 fn by_user(request: &Parts) -> Result<Caller, AccessDenied> {
     let user = request.headers.get("user").and_then(|it| it.to_str().ok());
     let user = user.ok_or_else(|| AccessDenied::unauthorized("send the header user"))?;
     let tenant = Tenant::new("acme").expect("a short name");
-    Ok(Caller::new(tenant).user(user))
+    Ok(Caller::new(tenant).user(user).operator())
 }
 
 async fn send(client: &Client, user: &str, path: &str, body: Value) -> Answer {

@@ -24,6 +24,8 @@ mod progress;
 #[cfg(test)]
 mod protocols;
 #[cfg(test)]
+mod redaction;
+#[cfg(test)]
 mod socket;
 #[cfg(test)]
 mod timeline;

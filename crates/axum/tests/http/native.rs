@@ -123,6 +123,26 @@ async fn k12_a_request_with_a_key_is_carried_out_once() {
 }
 
 #[tokio::test]
+async fn k12_a_request_with_a_key_amid_another_run_gets_its_own_answer() {
+    let office = LetterServer::open();
+    let client = office.client();
+    let body = json!({ "text": "slow talk" });
+    let first = client.post("/threads/desk/runs", body).await;
+    assert_eq!(first.status, StatusCode::ACCEPTED);
+    let key = [("idempotency-key", "k2")];
+    let said = json!([{ "role": "user", "content": "talk" }]);
+    let body = json!({ "messages": said, "ext": { "conversation_id": "desk" } });
+    let second = client.with(Method::POST, "/v1/chat/completions", &key, body);
+    let (second, ()) = tokio::join!(second, async {
+        tokio::task::yield_now().await;
+        office.gate.add_permits(1);
+    });
+    let answer = second.json();
+    assert_eq!(answer["id"], "chatcmpl-desk-2");
+    assert_eq!(answer["choices"][0]["message"]["content"], "Let me look.");
+}
+
+#[tokio::test]
 async fn k18_a_thread_is_looked_into_and_forked() {
     let office = LetterServer::open();
     let client = office.client();

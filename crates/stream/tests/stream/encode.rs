@@ -9,7 +9,7 @@ use fugato_stream::{
 };
 use serde_json::{Value, json};
 
-fn event(seq: Option<u64>, node: Option<&str>, kind: EventKind) -> Event {
+pub(crate) fn event(seq: Option<u64>, node: Option<&str>, kind: EventKind) -> Event {
     let origin = |node: &str| Origin {
         scope: "".into(),
         node: node.into(),
@@ -50,7 +50,7 @@ fn gated() -> Interrupt {
 }
 
 /// A run with events of every kind.
-fn transcript() -> Vec<Event> {
+pub(crate) fn transcript() -> Vec<Event> {
     [thinking(), acting()].concat()
 }
 
