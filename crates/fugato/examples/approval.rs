@@ -11,14 +11,14 @@ use std::sync::{
 };
 
 use fugato::{
-    Answers, BoxError, ThreadId, ToolCall, ToolFailure, ToolSpec, agent,
+    Answers, Report, ThreadId, ToolCall, ToolFailure, ToolSpec, agent,
     agent::ReplyError,
+    schemars::{self, JsonSchema},
+    serde_json::json,
     tool::{GateChain, confirm_writes},
 };
 use fugato_testkit::{Scripted, ScriptedReply};
-use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 #[derive(Deserialize, JsonSchema)]
 struct Order {
@@ -31,7 +31,7 @@ async fn order(sent: Arc<AtomicU32>, Order { item }: Order) -> Result<String, To
 }
 
 #[tokio::main(flavor = "current_thread")]
-pub(crate) async fn main() -> Result<(), BoxError> {
+pub(crate) async fn main() -> Result<(), Report> {
     let sent = Arc::new(AtomicU32::new(0));
     let model = Scripted::new([
         ScriptedReply::tool_calls([ToolCall::new("c1", "order", json!({ "item": "tea" }))]),

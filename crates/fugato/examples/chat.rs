@@ -4,11 +4,11 @@
 //! `Anthropic::new(..)` takes its place.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use fugato::{BoxError, ThreadId, agent};
+use fugato::{Report, ThreadId, agent};
 use fugato_testkit::Scripted;
 
 #[tokio::main(flavor = "current_thread")]
-pub(crate) async fn main() -> Result<(), BoxError> {
+pub(crate) async fn main() -> Result<(), Report> {
     let model = Scripted::new(["Nice to meet you, Ada.", "Your name is Ada."]);
     let assistant = agent(model).system("You remember names.").build()?;
     let thread = ThreadId::new("ada")?;

@@ -4,7 +4,7 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use fugato::{
-    BoxError, Context, Conversation, ConversationUpdate, END, Graph, Message, Runner,
+    BoxError, Context, Conversation, ConversationUpdate, END, Graph, Message, Report, Runner,
     RunnerOptions, SqliteLog, ThreadId,
 };
 
@@ -32,7 +32,7 @@ fn open(file: &Path, hangs: bool) -> Result<Runner<Conversation>, BoxError> {
     Ok(Runner::new(graph, Arc::new(SqliteLog::open(file)?)).options(options))
 }
 
-pub(crate) fn main() -> Result<(), BoxError> {
+pub(crate) fn main() -> Result<(), Report> {
     let folder = tempfile::tempdir()?;
     let (file, thread) = (folder.path().join("threads.db"), ThreadId::new("work")?);
 

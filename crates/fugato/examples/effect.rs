@@ -12,7 +12,7 @@ use std::sync::{
 
 use fugato::{
     BoxError, Context, Conversation, ConversationUpdate, END, EffectClass, Graph, MemoryLog,
-    Message, Runner, ThreadId,
+    Message, Report, Runner, ThreadId,
 };
 
 type Mailed = Arc<AtomicU32>;
@@ -32,7 +32,7 @@ async fn mail(mailed: Mailed, cx: Context<Conversation>) -> Result<ConversationU
 }
 
 #[tokio::main(flavor = "current_thread")]
-pub(crate) async fn main() -> Result<(), BoxError> {
+pub(crate) async fn main() -> Result<(), Report> {
     let mailed = Mailed::default();
     let graph = Graph::<Conversation>::starting_at("mail")
         .node_with("mail", mailed.clone(), mail)

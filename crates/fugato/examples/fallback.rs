@@ -1,11 +1,11 @@
 //! A second provider takes over when the first one fails.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use fugato::{BoxError, ChatModelExt as _, ChatRequest, Message, agent, llm::Fallback};
+use fugato::{ChatModelExt as _, ChatRequest, Message, Report, agent, llm::Fallback};
 use fugato_testkit::{Scripted, ScriptedReply};
 
 #[tokio::main(flavor = "current_thread")]
-pub(crate) async fn main() -> Result<(), BoxError> {
+pub(crate) async fn main() -> Result<(), Report> {
     use fugato::llm::{ModelError, ModelErrorKind};
     let down = || ScriptedReply::error(ModelError::new(ModelErrorKind::Unavailable, "maintenance"));
     // In a program: `OpenAi::new(..)`, then `Anthropic::new(..)`.

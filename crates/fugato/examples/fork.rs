@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use fugato::{
-    Answers, BoxError, Conversation, ConversationUpdate, END, Graph, MemoryLog, Message, Runner,
+    Answers, Conversation, ConversationUpdate, END, Graph, MemoryLog, Message, Report, Runner,
     ThreadId,
 };
 
@@ -17,7 +17,7 @@ fn say(text: impl Into<String>) -> ConversationUpdate {
 }
 
 #[tokio::main(flavor = "current_thread")]
-pub(crate) async fn main() -> Result<(), BoxError> {
+pub(crate) async fn main() -> Result<(), Report> {
     let graph = Graph::<Conversation>::starting_at("draft")
         .node("draft", async |_| say("a draft"))
         .pause(

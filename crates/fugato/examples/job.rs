@@ -11,13 +11,13 @@ use std::sync::{
 };
 
 use fugato::{
-    BoxError, Conversation, ConversationUpdate, END, Graph, MemoryLog, Message, Runner, ThreadId,
+    Conversation, ConversationUpdate, END, Graph, MemoryLog, Message, Report, Runner, ThreadId,
     cron::{JobClock, JobRunner, JobSpec, Jobs, TimeZone},
     store::MemoryDocs,
 };
 
 #[tokio::main(flavor = "current_thread")]
-pub(crate) async fn main() -> Result<(), BoxError> {
+pub(crate) async fn main() -> Result<(), Report> {
     let graph = Graph::<Conversation>::starting_at("done")
         .node("done", async |_| ())
         .edge("done", END)

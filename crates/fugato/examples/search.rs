@@ -8,12 +8,12 @@
 use std::sync::Arc;
 
 use fugato::{
-    BoxError,
+    Report,
     memory::{HashedNgrams, HybridSearch, MemoryIndex, Notebook},
 };
 
 #[tokio::main(flavor = "current_thread")]
-pub(crate) async fn main() -> Result<(), BoxError> {
+pub(crate) async fn main() -> Result<(), Report> {
     let folder = tempfile::tempdir()?;
     let notebook = Notebook::new(folder.path());
     notebook.remember("Exams", "复习 chemistry before June")?;

@@ -2,14 +2,14 @@
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
 use fugato::{
-    BoxError, Encoder, Frames, agent,
+    Encoder, Frames, Report, agent,
+    futures::StreamExt as _,
     stream::{NamedSseEncoder, Vocabulary},
 };
 use fugato_testkit::Scripted;
-use futures::StreamExt as _;
 
 #[tokio::main(flavor = "current_thread")]
-pub(crate) async fn main() -> Result<(), BoxError> {
+pub(crate) async fn main() -> Result<(), Report> {
     let model = Scripted::new(["It is noon."]);
     let mut run = agent(model).stream("What time is it?")?;
     let mut encoder = NamedSseEncoder::new(Vocabulary::REACT);

@@ -1,14 +1,14 @@
 //! A graph as a node of another: the same log, and a state of its own.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use fugato::{BoxError, Context, Conversation, ConversationUpdate, END, Graph, Message, Runner};
+use fugato::{Context, Conversation, ConversationUpdate, END, Graph, Message, Report, Runner};
 
 fn say(text: impl Into<String>) -> ConversationUpdate {
     ConversationUpdate::Said(Message::assistant(text.into()))
 }
 
 #[tokio::main(flavor = "current_thread")]
-pub(crate) async fn main() -> Result<(), BoxError> {
+pub(crate) async fn main() -> Result<(), Report> {
     let shout = async |cx: Context<Conversation>| {
         let last = cx
             .state()
@@ -26,7 +26,7 @@ pub(crate) async fn main() -> Result<(), BoxError> {
         .subgraph(
             "louder",
             &inner,
-            |outer| Ok::<_, BoxError>(outer.state().clone()),
+            |outer| Ok(outer.state().clone()),
             |_, inner: &Conversation| inner.history.last().cloned().map(ConversationUpdate::Said),
         )
         .edge("greet", "louder")

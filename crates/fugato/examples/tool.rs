@@ -3,11 +3,13 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use fugato::{BoxError, ToolCall, ToolFailure, ToolSpec, agent};
+use fugato::{
+    Report, ToolCall, ToolFailure, ToolSpec, agent,
+    schemars::{self, JsonSchema},
+    serde_json::json,
+};
 use fugato_testkit::{Scripted, ScriptedReply};
-use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::json;
 
 type Stock = Arc<BTreeMap<&'static str, u32>>;
 
@@ -24,7 +26,7 @@ async fn price(stock: Stock, Item { name }: Item) -> Result<String, ToolFailure>
 }
 
 #[tokio::main(flavor = "current_thread")]
-pub(crate) async fn main() -> Result<(), BoxError> {
+pub(crate) async fn main() -> Result<(), Report> {
     let call = |id, name| ToolCall::new(id, "price", json!({ "name": name }));
     let model = Scripted::new([
         ScriptedReply::tool_calls([call("c1", "tea"), call("c2", "gold")]),

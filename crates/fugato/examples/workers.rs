@@ -1,7 +1,7 @@
 //! One task for each item, all at once, and a step that waits for all of them.
 #![expect(clippy::print_stdout, reason = "an example shows what it does")]
 
-use fugato::{BoxError, Context, END, Graph, Runner, State};
+use fugato::{BoxError, Context, END, Graph, Report, Runner, State};
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ async fn choose(cx: Context<Words>) -> Change {
 }
 
 #[tokio::main(flavor = "current_thread")]
-pub(crate) async fn main() -> Result<(), BoxError> {
+pub(crate) async fn main() -> Result<(), Report> {
     let words = |state: &Words| -> Vec<String> {
         state.text.split_whitespace().map(str::to_owned).collect()
     };

@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+mod report;
+
 pub use fugato_agent as agent;
 #[cfg(feature = "archive")]
 pub use fugato_archive as archive;
@@ -42,14 +44,22 @@ pub use fugato_tools::file;
 #[cfg(feature = "web")]
 pub use fugato_tools::web;
 
+// What the signatures of traits name, so that a program needs no dependency of its own for it.
+pub use async_trait::async_trait;
+pub use futures;
+pub use schemars;
+pub use serde_json;
+
+pub use report::Report;
+
 // What nearly every agent names. The rest is one segment away, in the module of its crate, where
 // two crates may use the same word.
-pub use fugato_agent::{Agent, agent};
+pub use fugato_agent::{Agent, agent, react::RunContext};
 pub use fugato_graph::{
     Answers, BoxError, Context, Durability, END, Effect, EffectClass, Graph, Node, NodePolicy,
     Note, Outcome, RunError, RunResult, Runner, RunnerOptions, Worker,
 };
-pub use fugato_llm::{Ask, ChatModel, ChatModelExt, ChatRequest, Contract};
+pub use fugato_llm::{Ask, ChatModel, ChatModelExt, ChatRequest, Contract, Models};
 #[cfg(feature = "mcp")]
 pub use fugato_mcp::{McpOptions, McpServer, ToolServer};
 #[cfg(feature = "mysql")]
@@ -70,4 +80,7 @@ pub use fugato_state::{
 };
 pub use fugato_store::{MemoryLog, StoreError, ThreadLog};
 pub use fugato_stream::{Encoder, Event, EventKind, Frames};
-pub use fugato_tool::{Registry, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec, Visibility};
+pub use fugato_tool::{
+    NoArguments, Registry, Tool, ToolCaller, ToolContext, ToolFailure, ToolOutput, ToolSpec,
+    Visibility,
+};

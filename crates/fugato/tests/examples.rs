@@ -26,7 +26,7 @@ mod tool;
 #[path = "../examples/workers.rs"]
 mod workers;
 
-type TestResult = Result<(), fugato::BoxError>;
+type TestResult = Result<(), fugato::Report>;
 
 #[test]
 fn approval_runs() -> TestResult {

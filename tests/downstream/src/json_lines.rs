@@ -8,9 +8,8 @@ use std::{
     time::{SystemTime, UNIX_EPOCH},
 };
 
-use async_trait::async_trait;
 use fugato::{
-    StoreError, ThreadId, ThreadLog,
+    StoreError, ThreadId, ThreadLog, async_trait, serde_json,
     state::{Millis, Seq},
     store::{
         AppendResult, Commit, Fence, Head, Lease, LeaseOutcome, LeaseRequest, Record, Signal,

@@ -1,13 +1,12 @@
-use async_trait::async_trait;
 use fugato::{
     BoxError, Context, END, EventKind, Graph, Node, Outcome, Registry, State, Tool, ToolCall,
-    ToolContext, ToolFailure, ToolOutput, ToolSpec,
+    ToolContext, ToolFailure, ToolOutput, ToolSpec, async_trait,
     graph::BuildError,
+    schemars::{self, JsonSchema},
+    serde_json::json,
     tool::{EffectClass, RegistryError},
 };
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
 /// An order on its way to a decision.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,9 +2,10 @@
 use std::{error::Error, fs::OpenOptions, io::Write as _, path::Path, sync::Arc};
 
 use downstream::{Change, JsonLines, Order, OrderAgent, Stock, Telegram, desk};
-use fugato::{Answers, Encoder, Frames, RunResult, Runner, ThreadId, ThreadLog};
-use futures::StreamExt as _;
-use serde_json::json;
+use fugato::{
+    Answers, Encoder, Frames, RunResult, Runner, ThreadId, ThreadLog, futures::StreamExt as _,
+    serde_json::json,
+};
 
 type TestResult = Result<(), Box<dyn Error>>;
 

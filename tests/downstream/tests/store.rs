@@ -4,8 +4,8 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use async_trait::async_trait;
 use downstream::JsonLines;
+use fugato::async_trait;
 use fugato_testkit::log::{Abilities, LogFactory, OpenError, OpenedLog, TestClock};
 use tempfile::TempDir;
 
