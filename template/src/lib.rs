@@ -4,9 +4,9 @@ use std::{fs::OpenOptions, io::Write as _, path::PathBuf};
 use fugato::{
     ChatModel, Graph, ToolFailure, ToolSpec, agent,
     agent::{React, ReplyError},
+    schemars::{self, JsonSchema},
     tool::{GateChain, confirm_writes},
 };
-use schemars::JsonSchema;
 use serde::Deserialize;
 
 const PRICES: [(&str, u32); 3] = [("tea", 350), ("coffee", 420), ("cake", 510)];

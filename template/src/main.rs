@@ -2,7 +2,7 @@
 use std::{env, fs, path::PathBuf, sync::Arc};
 
 use fugato::{
-    Answers, BoxError, Interrupt, OpenAi, Runner, SqliteLog, ThreadId,
+    Answers, BoxError, Interrupt, OpenAi, Report, Runner, SqliteLog, ThreadId,
     agent::{Assistant, React, ReplyError},
     graph::ThreadStatus,
     llm::ApiKey,
@@ -24,7 +24,7 @@ fn model() -> Result<OpenAi, BoxError> {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), BoxError> {
+async fn main() -> Result<(), Report> {
     let words: Vec<String> = env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let data = PathBuf::from("data");

@@ -4,10 +4,10 @@ use std::fs;
 use fugato::{
     BoxError, Runner, ToolCall,
     agent::{React, ReactUpdate},
+    serde_json::json,
 };
 use fugato_testkit::{Scripted, ScriptedReply, session::Session};
 use my_agent::{Shop, graph};
-use serde_json::json;
 
 /// A session with the agent, whose model says what the script says.
 fn session(shop: &Shop, script: [ScriptedReply; 2]) -> Session<React> {
