@@ -46,7 +46,9 @@ async fn an_order_waits_until_a_person_agrees() -> Result<(), BoxError> {
     assert_eq!(fs::read_to_string(&shop.orders)?, "2 tea\n");
     let history = session.state().await.conversation.history;
     let last = history.last().map(|message| message.content.as_str());
-    assert_eq!(last, Some("Two teas are on their way."));
+    // What was done is told by the receipts, whatever the model says.
+    let told = "Done: ordered 2 tea for 700 cents\n\nTwo teas are on their way.";
+    assert_eq!(last, Some(told));
     Ok(())
 }
 
