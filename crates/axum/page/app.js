@@ -30,6 +30,7 @@ function draw() {
     $('stop').hidden = !running;
     $('typing').hidden = !running;
     again(thread.status);
+    begins();
     inspector.live(thread.live.values());
   });
 }
@@ -43,6 +44,19 @@ function again(status) {
     there?.remove();
     $('state').after(element('button', { id: 'again', type: 'button', 'data-how': how, onclick: () => act(how) }, word(how)));
   }
+}
+
+// An empty page says what the agent is for, with examples to press.
+const start = element('section', { id: 'start' });
+$('blocks').before(start);
+
+function begins() {
+  const told = name || thread.blocks.length ? null : agent.start?.[lang()];
+  start.hidden = !told;
+  if (!told || start.dataset.lang === lang()) return;
+  start.dataset.lang = lang();
+  const press = (text) => element('button', { type: 'button', onclick: () => say(text) }, text);
+  start.replaceChildren(element('p', {}, told.text), element('div', {}, told.examples.map(press)));
 }
 
 const path = () => `threads/${encodeURIComponent(name)}`;

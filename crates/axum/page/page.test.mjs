@@ -243,6 +243,14 @@ test('sch_126_a_folded_card_stays_folded_and_a_new_one_opens', () => {
   assert.deepEqual(thread.blocks.map(({ kind, state, text }) => [kind, state ?? text]), [['asked', 'rejected'], ['user', 'not on Friday']]);
 });
 
+test('who_changes_something_under_a_card_has_rejected_nothing', () => {
+  const thread = new Thread();
+  thread.take({ kind: 'run_parked', interrupts: [{ id: 'q', prompt: { title: 'Keep it?', type: 'confirm' }, schema: {} }] });
+  const call = { name: 'move', arguments: { task_id: 1, new_day: 2, new_slot_start: 3 } };
+  thread.take({ kind: 'interrupt_answered', seq: 5, id: 'q', answer: { action: 'reject', text: 'Move it.', call } });
+  assert.equal(thread.blocks.find(({ kind }) => kind === 'asked').state, 'instead');
+});
+
 test('sch_126_a_message_that_was_only_a_question_leaves_no_empty_bubble', () => {
   const thread = new Thread();
   thread.take({ kind: 'text_started', origin: at, block: 't' });

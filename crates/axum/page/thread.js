@@ -228,7 +228,9 @@ export class Thread {
     const { prompt } = asked;
     const said = typeof answer === 'object' && answer !== null ? answer.action : answer;
     const how = { true: 'accepted', approve: 'accepted', accept: 'accepted', false: 'rejected', reject: 'rejected', cancel: 'rejected' }[String(said)];
-    this.add({ kind: 'asked', asked: id, title: prompt?.title ?? null, text: spoken(prompt), state: state === 'answered' ? how ?? 'answered' : state });
+    // Who changed something by hand in place of answering has rejected nothing.
+    const told = answer?.call ? 'instead' : how ?? 'answered';
+    this.add({ kind: 'asked', asked: id, title: prompt?.title ?? null, text: spoken(prompt), state: state === 'answered' ? told : state });
   }
 
   rest(status) {

@@ -9,7 +9,9 @@ use crate::{
     ThreadResources, WithRoutes,
     archive::{self, Archive},
     backup::Backup,
-    check, inspect, model, observe,
+    check,
+    copy::{self, Copies},
+    inspect, model, observe,
     retention::{keep_retiring, retire},
     serve::ServeOptions,
     signals,
@@ -28,6 +30,8 @@ pub struct App {
     also: String,
     tools: Arc<ToolWords>,
     belongings: Arc<dyn ThreadResources>,
+    /// Copies of databases that are read, removed with the program.
+    copies: Copies,
 }
 
 /// The longest time that work which cannot be stopped, such as looking up the name of a server,
@@ -47,6 +51,7 @@ impl App {
             also: String::new(),
             tools: Arc::new(|_| None),
             belongings,
+            copies: Copies::default(),
         }
     }
 
@@ -205,7 +210,11 @@ impl App {
                 check::check(agent.runner(), &*store, prefix, terminal).await
             }
             looks => {
-                let opened = self.open_to_read().await?;
+                // A fork writes, and in a copy it would be lost.
+                let opened = match looks {
+                    CliCommand::Fork { .. } => self.open_existing().await?,
+                    _ => self.open_to_read().await?,
+                };
                 archive::known(&*opened.store, &thread).await?;
                 let (agent, _) = build(opened).await?.parts();
                 self.speak_as_before(&agent, "", terminal).await?;
@@ -257,8 +266,21 @@ impl App {
         self.opened(store, false)
     }
 
-    /// Opens the store that the flags name, only to read. There must be one.
+    /// Opens the store that the flags name, only to read; where nothing can be written, a copy of
+    /// it, which is there as long as the program. There must be one.
     pub async fn open_to_read(&self) -> Result<Resources, BoxError> {
+        let (address, _) = self.places();
+        let path = store::file(&address)?.filter(|path| path.exists());
+        if let Some(path) = path {
+            let (store, copy) = copy::open_to_read(path)?;
+            self.copies.extend(copy);
+            return self.opened(store, true);
+        }
+        self.open_existing().await
+    }
+
+    /// Opens the store that the flags name for a command that begins no run. There must be one.
+    async fn open_existing(&self) -> Result<Resources, BoxError> {
         let Some(store) = self.stored().await? else {
             let (name, folder) = (&self.name, self.flags.folder(&self.name));
             return Err(CliError::new(format!(

@@ -6,6 +6,7 @@ mod backup;
 mod chat;
 mod check;
 mod command;
+mod copy;
 mod difference;
 mod error;
 mod flags;

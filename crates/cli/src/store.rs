@@ -22,7 +22,7 @@ impl Store {
         }
     }
 
-    fn in_file(path: &Path) -> Result<Self, BoxError> {
+    pub(crate) fn in_file(path: &Path) -> Result<Self, BoxError> {
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
                 .tell(|| format!("cannot make the folder {}", folder.display()))?;

@@ -8,6 +8,8 @@ const WORDS = {
     how: 'Drag an item, or focus it, choose a place with the arrow keys and press Enter.', section: (n) => `section ${n}`,
     wish: (name, day, section) => `Move ${name} to ${day}, section ${section}.`, place: (name, day, section) => `Place ${name} on ${day}, section ${section}.`,
     atWork: 'The agent is at work: wait until it is done, or stop it.', first: 'Answer the open question first.',
+    undo: 'Take the import back', undone: 'The last import is taken back.', kept: 'Nothing was replaced.',
+    sample: 'These are the weeks of a sample. Import your own timetable to plan your own.',
     bring: 'Import…', bringing: 'An iCalendar file (.ics) with what you attend, a class file (.toml) with what you want to do, or both.', take: 'Export',
     brought: (courses, items) => `${courses} entries and ${items} items to be placed were imported.`,
     done: 'Placed in this conversation', at: (day, from, to) => `${day}, sections ${from}–${to}`,
@@ -18,6 +20,8 @@ const WORDS = {
     how: '拖动任务，或选中后用方向键选择位置并按 Enter。', section: (n) => `第 ${n} 节`,
     wish: (name, day, section) => `把${name}移到${day}第 ${section} 节。`, place: (name, day, section) => `把${name}安排在${day}第 ${section} 节。`,
     atWork: '正在工作：请等待完成，或先停止。', first: '请先回答打开的问题。',
+    undo: '撤销导入', undone: '已撤销上次导入。', kept: '没有替换任何内容。',
+    sample: '这是示例日程。导入自己的课表即可安排自己的日程。',
     bring: '导入…', bringing: '日历文件（.ics，课程）、任务文件（.toml，要做的事），或两者。', take: '导出',
     brought: (courses, items) => `已导入 ${courses} 项课程和 ${items} 项待安排任务。`,
     done: '本次会话的安排', at: (day, from, to) => `${day} 第 ${from}–${to} 节`,
@@ -43,8 +47,8 @@ function mount(root, desk) {
     const read = of ? await desk.get(`threads/${encodeURIComponent(of)}/state`).catch(() => null) : null;
     let found = read?.state ?? null;
     if (!found?.schedule) {
-      const { schedule } = await desk.get('calendar').catch(() => ({ schedule: null }));
-      found = { ...found, schedule, original: schedule };
+      const { schedule, sample } = await desk.get('calendar').catch(() => ({ schedule: null }));
+      found = { ...found, schedule, original: schedule, sample };
     }
     if (looking !== self()) return looking;
     if (of !== thread) return;
@@ -56,11 +60,37 @@ function mount(root, desk) {
     const brought = {};
     for (const file of files) brought[/\.toml$/i.test(file.name) ? 'tasks' : 'courses'] = await file.text();
     try {
-      const { courses, items, remarks } = await desk.put('calendar', brought);
-      // A conversation goes on with the calendar that it began with, so another one begins.
+      const done = await agreed(brought);
+      if (!done) {
+        note.textContent = t().kept;
+        return;
+      }
+      // What is imported is planned in a conversation of its own.
       desk.begin();
       await look();
-      note.replaceChildren(t().brought(courses, items), ...remarks.map((remark) => element('span', { class: 'remark' }, remark)));
+      const remarks = done.remarks.map((remark) => element('span', { class: 'remark' }, remark));
+      note.replaceChildren(t().brought(done.courses, done.items), ...remarks, element('button', { type: 'button', onclick: undo }, t().undo));
+    } catch (error) {
+      desk.show(note, error.message);
+    }
+  }
+
+  // What was agreed to is replaced only if the person agrees to that, too.
+  async function agreed(brought) {
+    try {
+      return await desk.put('calendar', brought);
+    } catch (error) {
+      if (error.type !== 'would_replace') throw error;
+      return confirm(error.message) ? desk.put('calendar', { ...brought, replace: true }) : null;
+    }
+  }
+
+  async function undo() {
+    try {
+      await desk.post('calendar/undo');
+      desk.begin();
+      await look();
+      note.textContent = t().undone;
     } catch (error) {
       desk.show(note, error.message);
     }
@@ -180,10 +210,11 @@ function mount(root, desk) {
     note.textContent = t().how;
     root.replaceChildren(
       chosen, files(),
+      state.sample ? element('p', { class: 'note' }, t().sample) : '',
       element('div', { class: 'week-bar' }, turn(-1, t().before), element('h2', {}, t().weekTitle(week)), turn(1, t().after)),
-      element('table', { class: 'week' },
-        element('thead', {}, element('tr', {}, element('td'), shown.map((day) => element('th', { scope: 'col', title: dayName(day) }, t().days[day.day_of_week - 1], ' ', day.date.slice(5))))),
-        element('tbody', {}, rows)),
+      element('div', { class: 'weeks', tabindex: '0', role: 'region', 'aria-label': t().weekTitle(week) }, element('table', { class: 'week' },
+        element('thead', {}, element('tr', {}, element('td'), shown.map((day) => element('th', { scope: 'col', title: dayName(day) }, t().days[day.day_of_week - 1], ' ', element('span', {}, day.date.slice(5)))))),
+        element('tbody', {}, rows))),
       note,
       pending.length ? element('section', {}, element('h2', {}, t().pending), element('div', { class: 'pending' }, pending.map((task) => item(task)))) : '',
     );
@@ -211,5 +242,15 @@ function mount(root, desk) {
 
 export default {
   title: 'Scheduler',
+  start: {
+    en: {
+      text: 'This places what you want to do around what you have to attend. You see each draft, and nothing is kept before you agree. Press an example, or say what you want.',
+      examples: ['Plan my weeks: place everything.', 'Rearrange everything.', 'Make a note: the library closes at six.'],
+    },
+    zh: {
+      text: '它把你要做的事安排在课程和日程之间。每份草稿都会先给你看，你同意之前不会保存。点一个例子，或直接说出需求。',
+      examples: ['把任务都排一下。', '整体重排一下。', '记一下：图书馆六点关门。'],
+    },
+  },
   panels: [{ title: { en: WORDS.en.week, zh: WORDS.zh.week }, mount }],
 };

@@ -2,6 +2,7 @@
 
 pub mod agent;
 pub mod calendar;
+pub mod clock;
 mod compact;
 pub mod contract;
 pub mod deps;
@@ -14,6 +15,7 @@ pub mod llm_config;
 pub mod nodes;
 pub mod prompts;
 mod prose;
+mod reason;
 pub mod recall;
 pub mod report;
 pub mod results;

@@ -6,10 +6,11 @@ use std::{
 
 use async_trait::async_trait;
 use fugato::graph::BoxError;
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::tz::TimeZone;
 
 use crate::{
     calendar::{Export, Lang, Picture, export, language, open, write_file},
+    clock,
     schedule::ScheduleState,
     store::{Calendar, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite},
 };
@@ -49,7 +50,7 @@ impl ResultFiles {
         let options = Export {
             sections: &intake.sections,
             zone: &intake.zone,
-            stamp: Timestamp::now(),
+            stamp: clock::now(),
             schedule: &self.name,
             lang,
         };

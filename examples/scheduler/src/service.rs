@@ -6,10 +6,11 @@ use fugato::{
     state::{InterruptId, ThreadId},
     store::ThreadStore,
 };
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::tz::TimeZone;
 
 use crate::{
     agent::{AgentState, CardReply, Request, STEP_RESERVE, Update},
+    clock,
     deps::Deps,
     graph::graph,
 };
@@ -69,7 +70,7 @@ impl Service {
     /// limit of rounds.
     pub fn input(&self, mut request: Request) -> Update {
         let clock = self.zone.as_ref();
-        let shown = clock.map(|zone| zone.to_datetime(Timestamp::now()));
+        let shown = clock.map(|zone| zone.to_datetime(clock::now()));
         request.now = request.now.or(shown);
         request.max_rounds = request.max_rounds.min(self.max_rounds);
         Update::Requested(request)

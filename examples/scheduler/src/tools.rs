@@ -16,6 +16,7 @@ use serde_json::json;
 
 use crate::{
     agent::{AgentState, Health, Update},
+    reason,
     schedule::{
         Queue, ScheduleState, WriteOptions, WriteRefusal,
         health::{AnalyzeHealthArgs, Envelope, analyze_health},
@@ -218,11 +219,12 @@ fn written(
     cx: Cx<'_>,
     write: impl FnOnce(&ToolView) -> Result<WritePreview, WriteRefusal>,
 ) -> Result<ToolOutput<Update>, ToolFailure> {
+    let view = cx.state()?;
     let WritePreview {
         text,
         summary,
         changes,
-    } = write(cx.state()?).map_err(|why| refused(&why))?;
+    } = write(view).map_err(|why| refused(&why).data(reason::data(&why, &view.schedule)))?;
     let output = ToolOutput::new(text).summary(summary);
     Ok(output
         .data(json!(changes))

@@ -12,13 +12,13 @@ use axum::{
     routing::{get, post},
 };
 use fugato::axum::{ApiError, BadInput};
-use jiff::Timestamp;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::{
     calendar::{Lang, language},
+    clock,
     results::ResultFiles,
     schedule::{EventType, PlacementStatus, ScheduleState, ScheduleTask, Source},
     store::{ScheduleStore, StoreReceipt, StoreWrite, carried_over},
@@ -217,7 +217,7 @@ impl Transfer {
 
     async fn write(&self, schedule: ScheduleState, only_items: bool) -> Result<(), BadInput> {
         // The same files may be brought again later, to replace the changed calendar.
-        let key = format!("replace-{}", Timestamp::now().as_nanosecond());
+        let key = format!("replace-{}", clock::now().as_nanosecond());
         let write = StoreWrite::Replace {
             schedule,
             only_items,

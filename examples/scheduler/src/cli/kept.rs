@@ -7,12 +7,13 @@ use fugato::{
     graph::BoxError,
     state::ThreadId,
 };
-use jiff::{Timestamp, tz::TimeZone};
+use jiff::tz::TimeZone;
 use scheduler::{
     agent::AgentState,
     calendar::{
         Export, export as to_calendar, language, open as read_input, read_file, write_file,
     },
+    clock,
     deps::Deps,
     graph::graph,
     store::Calendar,
@@ -78,7 +79,7 @@ impl CalendarResources {
         let options = Export {
             sections: &intake.sections,
             zone: &intake.zone,
-            stamp: Timestamp::now(),
+            stamp: clock::now(),
             schedule: thread.as_str(),
             lang,
         };

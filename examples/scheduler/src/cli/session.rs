@@ -10,12 +10,13 @@ use fugato::{
     state::ThreadId,
     web::{AllowedHosts, HttpWeb},
 };
-use jiff::{Zoned, tz::TimeZone};
+use jiff::tz::TimeZone;
 use scheduler::{
     agent::DEFAULT_MAX_ROUNDS,
     calendar::{
         Calendar, Classes, Intake, Lang, import, language, open as read, read_file, write_file,
     },
+    clock,
     deps::Deps,
     graph::graph,
     llm_config::LlmConfig,
@@ -135,7 +136,7 @@ fn input(
     let is_new = !courses.exists() || !tasks.exists();
     if new_courses.is_none() && new_tasks.is_none() {
         if is_new {
-            let (sample_courses, sample_tasks) = sample(lang, Zoned::now().date());
+            let (sample_courses, sample_tasks) = sample(lang, clock::today());
             write_file(&courses, sample_courses.as_bytes())?;
             write_file(&tasks, sample_tasks.as_bytes())?;
         }

@@ -12,6 +12,7 @@ use super::keep::settle;
 use crate::{
     agent::{AgentState, Update},
     deps::Deps,
+    reason,
     schedule::QueueUpdate,
     tools::{QUEUE_APPLY_HEAD_MOVE, UPSERT_TASK_CLASS},
 };
@@ -34,6 +35,10 @@ impl Node<AgentState> for Act {
         let (mut notes, mut done) = (vec![], vec![]);
         for mut called in called {
             called.result = settle(&self.0, &cx, &called.call.name, called.result).await?;
+            // The line is for the person; what the model reads stays as the tool says it.
+            if let Some(told) = reason::told(agent, &called.call.name, &called.result) {
+                called.result.summary = told;
+            }
             notes.push(finished(&called));
             done.extend(updates(agent, wanted, called));
         }

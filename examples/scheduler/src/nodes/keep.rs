@@ -13,8 +13,9 @@ use crate::{
     agent::{AgentState, TerminalOutcome, Update},
     deps::{Deps, ScheduleProvider as _},
     llm_config::{status, status_note},
+    reason,
     schedule::{Change, ScheduleState, differences},
-    store::{Calendars, Conflict, ScheduleStoreError, StoreReceipt, StoreWrite, decided},
+    store::{Calendars, ScheduleStoreError, StoreReceipt, StoreWrite, decided},
     tools::{UPSERT_TASK_CLASS, class_refused, class_stored, class_wanted},
 };
 
@@ -44,10 +45,11 @@ impl Node<AgentState> for PersistNode {
         };
         match commit(calendars, &cx, write).await? {
             StoreReceipt::Conflict(conflict) => {
-                updates.extend(overtaken(calendars, &cx, &conflict).await?);
+                updates.extend(overtaken(calendars, &cx).await?);
+                let changed = reason::conflict(&conflict, schedule, lang);
                 let told = lang.pick(
-                    format!("Nothing was stored, because the calendar changed meanwhile: {conflict}. I have loaded it anew; ask me again."),
-                    format!("日程在此期间有变动，因此没有保存：{conflict}。我已重新载入，请再说一次。"),
+                    format!("Nothing was stored, because the calendar changed meanwhile. I have loaded it anew; ask me again.\n{changed}"),
+                    format!("日程在此期间有变动，因此没有保存。我已重新载入，请再说一次。\n{changed}"),
                 );
                 let why = conflict.to_string();
                 let ended = TerminalOutcome::aborted("keep", "schedule_conflict", &told, &why);
@@ -124,7 +126,8 @@ pub(super) async fn settle(
                     "nothing was written, because the calendar changed meanwhile: {conflict}; it was loaded anew, look at it again"
                 );
                 let mut failed: ToolResult<Update> = ToolFailure::failed(text).into();
-                failed.updates = overtaken(calendars, cx, &conflict).await?;
+                failed.updates = overtaken(calendars, cx).await?;
+                failed.data = reason::conflict_data(&conflict, schedule);
                 return Ok(failed);
             }
             receipt => stored_or_else(receipt)?,
@@ -199,17 +202,15 @@ pub(super) fn preview(cx: &Context<AgentState>, original: &ScheduleState, now: &
     }
 }
 
-/// Replaces the schedule by the current calendar, and shows the person what changed.
+/// Replaces the schedule by the current calendar, and says so.
 async fn overtaken(
     calendars: &Calendars,
     cx: &Context<AgentState>,
-    conflict: &Conflict,
 ) -> Result<Vec<Update>, BoxError> {
-    let lang = cx.state().lang;
-    let told = lang.pick(
-        format!("the calendar changed meanwhile: {conflict}"),
-        format!("日程在此期间有变动：{conflict}"),
-    );
+    let told = cx
+        .state()
+        .lang
+        .pick("the calendar changed meanwhile", "日程在此期间有变动");
     status(cx, "schedule_conflict", told);
     let schedule = calendars.load(cx.thread()).await?;
     Ok(vec![Update::Overtaken(schedule.into())])

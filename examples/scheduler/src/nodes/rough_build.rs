@@ -6,6 +6,7 @@ use crate::{
     agent::{AgentState, TerminalOutcome, Update},
     deps::Deps,
     llm_config::{show, status, status_note},
+    reason,
     schedule::rough_build::{RoughBuildError, rough_build},
 };
 
@@ -47,6 +48,7 @@ impl Node<AgentState> for RoughBuild {
                 updates.push(Update::Scheduled(built.changes));
                 updates.push(Update::RoughBuilt { refine });
                 for issue in &built.issues {
+                    let issue = reason::mismatch(issue, lang);
                     let text = lang.pick(format!("Note: {issue}"), format!("提示：{issue}"));
                     show(&cx, &text);
                     updates.push(said(text));
@@ -64,7 +66,7 @@ impl Node<AgentState> for RoughBuild {
             }
             Err(error) => {
                 updates.push(Update::Ended(failure(&error, lang)));
-                status_note("rough_build_failed", error.to_string())
+                status_note("rough_build_failed", reason::unplaced(&error, lang))
             }
         };
         Ok(Outcome::done(updates).note(came))
@@ -76,9 +78,10 @@ fn failure(error: &RoughBuildError, lang: crate::calendar::Lang) -> TerminalOutc
         RoughBuildError::WindowMissing => "rough_build_window_missing",
         _ => "rough_build_pending_remaining",
     };
+    let why = reason::unplaced(error, lang);
     let told = lang.pick(
-        format!("It cannot be placed: {error}."),
-        format!("无法排下：{error}。"),
+        format!("It cannot be placed: {why}."),
+        format!("无法排下：{why}。"),
     );
     TerminalOutcome::aborted("rough_build", code, &told, &error.to_string())
 }

@@ -2,12 +2,13 @@
 use std::path::Path;
 
 use fugato::axum::BadInput;
-use jiff::{Zoned, civil::Date, tz::TimeZone};
+use jiff::{civil::Date, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 
 use super::TransferInput;
 use crate::{
     calendar::{Calendar, Classes, Intake, Lang, import, language, read_file, write_file},
+    clock,
     results::{COURSES, TASKS},
     schedule::ScheduleState,
 };
@@ -55,7 +56,7 @@ impl Brought {
             }
         };
         let courses = file(input.courses, COURSES, EMPTY.to_owned())?;
-        let tasks = file(input.tasks, TASKS, no_classes(Zoned::now().date()))?;
+        let tasks = file(input.tasks, TASKS, no_classes(clock::today()))?;
         let calendar = Calendar::parse(COURSES, &courses).map_err(refused)?;
         let classes = Classes::parse(TASKS, &tasks).map_err(refused)?;
         let intake = import(&calendar, &classes, &TimeZone::system(), language(lang));
@@ -78,7 +79,7 @@ impl Brought {
 pub fn complete(courses: Option<Vec<u8>>, tasks: Option<Vec<u8>>) -> [Vec<u8>; 2] {
     [
         courses.unwrap_or_else(|| EMPTY.into()),
-        tasks.unwrap_or_else(|| no_classes(Zoned::now().date()).into_bytes()),
+        tasks.unwrap_or_else(|| no_classes(clock::today()).into_bytes()),
     ]
 }
 

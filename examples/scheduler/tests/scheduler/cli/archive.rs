@@ -85,3 +85,29 @@ fn a_database_that_is_none_is_left_as_it_is() {
         noise
     );
 }
+
+#[cfg(unix)]
+#[test]
+fn what_can_only_be_read_is_read() {
+    use std::{fs::Permissions, os::unix::fs::PermissionsExt as _};
+    let work = Work::new();
+    work.ok(&["--yes"]);
+    let (history, listed) = (work.ok(&["history"]), work.ok(&["threads"]));
+    let folder = work.path("scheduler-data");
+    let names = || -> Vec<_> {
+        let entries = std::fs::read_dir(&folder).unwrap();
+        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    let before = names();
+    let set = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    };
+    set(&folder.join("threads.db"), 0o444);
+    set(&folder, 0o555);
+    let read = [work.run(&["history"]), work.run(&["threads"])];
+    set(&folder, 0o755);
+    assert_eq!(read.map(|ran| ran.out), [history, listed]);
+    assert_eq!(names(), before, "nothing is left beside it");
+}

@@ -207,7 +207,7 @@ fn overlapping_events_are_named_with_what_can_be_done() {
 }
 
 #[test]
-fn what_does_not_fit_is_said_and_nothing_is_placed() {
+fn sch_120_a_failure_is_summed_up_in_the_language_of_the_person() {
     let many: Vec<String> = (1..=60).map(|n| format!("\"Book {n}\"")).collect();
     let tasks = TASKS
         .replace("total_slots = 4", "total_slots = 120")
@@ -216,6 +216,12 @@ fn what_does_not_fit_is_said_and_nothing_is_placed() {
     let said = work.ok(&MINE);
     assert_contains(&said, ["It cannot be placed", "Reading"]);
     assert!(said.contains("60 still pending"), "{said}");
+    let zh = with(&calendar(&[ALGEBRA]), &tasks).ok(&[&MINE[..], &["--lang", "zh"]].concat());
+    assert_contains(&zh, ["无法排下：“Reading”的时间不够：需要 60 个两节的时段"]);
+    assert!(
+        !zh.contains("time not enough") && !zh.contains("needed"),
+        "{zh}"
+    );
 }
 
 #[test]

@@ -174,7 +174,12 @@ async fn sch_129_a_whole_schedule_that_others_overtook_is_not_stored() {
     let told = (outcome.status, &*outcome.code);
     assert_eq!(told, (TerminalStatus::Aborted, "schedule_conflict"));
     let texts = ended.texts().join("\n");
-    assert_contains(&texts, "\"Chapter 2\" lies on day 12");
+    assert_contains(&texts, "“Chapter 2” is on Fri 2026-09-25, sections 7–8 now");
+    assert_eq!(
+        texts.matches("“Chapter 2”").count(),
+        1,
+        "said once: {texts}"
+    );
     assert_eq!(desk.lying().await, theirs);
     assert_eq!(**agent.schedule.as_ref().unwrap(), theirs);
     // Another request places the items that are still pending.
