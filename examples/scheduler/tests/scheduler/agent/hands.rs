@@ -66,11 +66,11 @@ async fn reasons_are_whole_and_have_names_and_dates_in_the_language_of_the_perso
     let onto = json!({ "task_id": GYM, "new_day": 4, "new_slot_start": 6 });
     assert_eq!(
         said("Move the gym", onto.clone()).await,
-        "That is not possible: Thu 2026-09-17, sections 6–7, is taken by “Lecture”"
+        "That is not possible: Thu 2026-09-17, sections 6–7, is taken by “Choir”"
     );
     assert_eq!(
         said("移动健身", onto).await,
-        "无法这样做：周四 2026-09-17 第 6–7 节已被“Lecture”占用"
+        "无法这样做：周四 2026-09-17 第 6–7 节已被“Choir”占用"
     );
     let free = json!({ "task_id": GYM, "new_day": 5, "new_slot_start": 3 });
     assert_eq!(

@@ -217,7 +217,7 @@ fn sch_120_a_failure_is_summed_up_in_the_language_of_the_person() {
     assert_contains(&said, ["It cannot be placed", "Reading"]);
     assert!(said.contains("60 still pending"), "{said}");
     let zh = with(&calendar(&[ALGEBRA]), &tasks).ok(&[&MINE[..], &["--lang", "zh"]].concat());
-    assert_contains(&zh, ["无法排下：“Reading”的时间不够：需要 60 个两节的时段"]);
+    assert_contains(&zh, ["无法排下：“Reading”的时间不够：需要 "]);
     assert!(
         !zh.contains("time not enough") && !zh.contains("needed"),
         "{zh}"
