@@ -6,6 +6,7 @@ mod error;
 mod lease;
 mod log;
 mod memory;
+mod rows;
 mod statement;
 
 pub use commit::{AppendResult, Commit, Expect, Head, Record, Snapshot, Status};
@@ -19,4 +20,5 @@ pub use log::{
     Snapshots, ThreadAdmin, ThreadAdminExt, ThreadFilter, ThreadLog, ThreadStore, ThreadSummary,
 };
 pub use memory::MemoryLog;
+pub use rows::{KeyReusedError, RowTable, WriteTable, row_changes};
 pub use statement::{Cell, QueryRows, Statement};

@@ -7,9 +7,9 @@
 //! | `task_item` | an item of a class |
 //! | `event` | an entry of the calendar: a course, an errand, or an item with a place of its own |
 //! | `event_section` | a section that an entry takes, and the guest inside it there |
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use fugato::store::Cell;
+use fugato::store::{Cell, RowTable};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::schedule::{DayMapping, ScheduleState, ScheduleTask, Slot, Source, TaskClass, Window};
@@ -40,6 +40,16 @@ impl Table {
             Self::Item => "task_item",
             Self::Event => "event",
             Self::Section => "event_section",
+        }
+    }
+
+    /// Returns the table with the columns of a row of a calendar.
+    pub(crate) const fn table(self) -> RowTable {
+        RowTable {
+            name: self.name(),
+            owner: "calendar",
+            keys: self.keys(),
+            columns: self.columns(),
         }
     }
 
@@ -173,16 +183,6 @@ pub(crate) fn schedule(rows: &Rows) -> Result<ScheduleState, String> {
         Some(stray) => Err(format!("{stray} has sections, and is no task")),
         None => Ok(state),
     }
-}
-
-/// Returns the rows that turn one schedule into another: each with its new cells, or none to remove
-/// it.
-pub(crate) fn changed(before: &Rows, after: &Rows) -> Vec<(Table, Vec<Cell>, Option<Vec<Cell>>)> {
-    let keys: BTreeSet<_> = before.keys().chain(after.keys()).collect();
-    let differ = |key: &&&(Table, Vec<Cell>)| before.get(**key) != after.get(**key);
-    let keys = keys.iter().filter(differ);
-    keys.map(|key| (key.0, key.1.clone(), after.get(*key).cloned()))
-        .collect()
 }
 
 /// The places according to the rows of sections.

@@ -2,7 +2,7 @@
 use async_trait::async_trait;
 use fugato::{
     BoxError,
-    store::{Cell, QueryRows, Statement},
+    store::{Cell, KeyReusedError, QueryRows, Statement, WriteTable, row_changes},
 };
 
 use super::{
@@ -20,6 +20,14 @@ const VERSION: i64 = 1;
 
 /// The column type of a name or key, short enough for an index of every database.
 const NAME: &str = "VARCHAR(190) NOT NULL";
+
+/// The table of the writes that were carried out.
+const WRITES: WriteTable = WriteTable {
+    name: "applied",
+    keys: &["calendar", "idempotency_key"],
+    content: "content",
+    answer: "receipt",
+};
 
 /// A store of calendars in a database.
 #[derive(Debug)]
@@ -72,10 +80,7 @@ impl<D: Database> ScheduleStore for SqlStore<D> {
                 .map_err(|error| failed("write a calendar")(error.into()))?,
             write: write.clone(),
         };
-        let before = Statement::new(
-            "SELECT content, receipt FROM applied WHERE calendar = ? AND idempotency_key = ?",
-            [text(calendar), text(key)],
-        );
+        let before = WRITES.select(&[text(calendar), text(key)]);
         let queries = [before, notes(calendar)]
             .into_iter()
             .chain(selects(calendar));
@@ -119,9 +124,9 @@ struct PendingStatement {
 impl PendingStatement {
     fn decide(&self, found: Vec<QueryRows>) -> StoreDecision<StoreReceipt> {
         let mut found = found.into_iter();
-        let before = found.next().unwrap_or_default();
-        if let Some(row) = before.first() {
-            return Ok((vec![], self.answered_before(row)?));
+        let before = WRITES.answered(&found.next().unwrap_or_default(), &self.content);
+        if let Some(receipt) = before.map_err(|KeyReusedError| self.reused())? {
+            return Ok((vec![], self.answered_before(&receipt)?));
         }
         let notes = found.next().unwrap_or_default();
         let stored = collected(found);
@@ -133,39 +138,28 @@ impl PendingStatement {
             ),
             write => match after(&schedule, write) {
                 Ok((after, receipt)) => {
-                    let changed = rows::changed(&stored, &rows::rows(&after));
-                    let statements = changed
-                        .into_iter()
-                        .map(|change| self.statement(&stored, change));
-                    (statements.collect(), receipt)
+                    let (calendar, after) = (text(&self.calendar), rows::rows(&after));
+                    let changes = row_changes(&calendar, &stored, &after, Table::table);
+                    (changes, receipt)
                 }
                 Err(refused) => return Ok((vec![], *refused)),
             },
         };
         let told = serde_json::to_string(&receipt)
             .map_err(|error| failed("write a calendar")(error.into()))?;
-        statements.push(Statement::new(
-            "INSERT INTO applied (calendar, idempotency_key, content, receipt) VALUES (?, ?, ?, ?)",
-            [
-                text(&self.calendar),
-                text(&self.key),
-                text(&self.content),
-                Cell::Text(told),
-            ],
-        ));
+        let key = [text(&self.calendar), text(&self.key)];
+        statements.push(WRITES.insert(&key, &self.content, &told));
         Ok((statements, receipt))
     }
 
-    fn answered_before(&self, row: &[Cell]) -> Result<StoreReceipt, ScheduleStoreError> {
-        let [Cell::Text(content), Cell::Text(receipt)] = row else {
-            return Err(damaged(&self.calendar)(format!("applied is {row:?}")));
-        };
-        if *content != self.content {
-            return Err(ScheduleStoreError::KeyReused {
-                calendar: self.calendar.clone(),
-                key: self.key.clone(),
-            });
+    fn reused(&self) -> ScheduleStoreError {
+        ScheduleStoreError::KeyReused {
+            calendar: self.calendar.clone(),
+            key: self.key.clone(),
         }
+    }
+
+    fn answered_before(&self, receipt: &str) -> Result<StoreReceipt, ScheduleStoreError> {
         let unreadable = |error: serde_json::Error| damaged(&self.calendar)(error.to_string());
         serde_json::from_str(receipt).map_err(unreadable)
     }
@@ -183,39 +177,6 @@ impl PendingStatement {
                 text(&note.text),
             ],
         )
-    }
-
-    /// Returns the statement that brings a row into its new form.
-    fn statement(
-        &self,
-        stored: &Rows,
-        (table, key, row): (Table, Vec<Cell>, Option<Vec<Cell>>),
-    ) -> Statement {
-        let (name, keys, columns) = (table.name(), table.keys(), table.columns());
-        let this = format!("calendar = ? AND {} = ?", keys.join(" = ? AND "));
-        let calendar = text(&self.calendar);
-        match row {
-            None => Statement::new(
-                format!("DELETE FROM {name} WHERE {this}"),
-                [calendar].into_iter().chain(key),
-            ),
-            Some(row) if stored.contains_key(&(table, key.clone())) => Statement::new(
-                format!(
-                    "UPDATE {name} SET {} = ? WHERE {this}",
-                    columns.join(" = ?, ")
-                ),
-                row.into_iter().chain([calendar]).chain(key),
-            ),
-            Some(row) => {
-                let all = [keys, columns].concat();
-                let marks = vec!["?"; all.len() + 1].join(", ");
-                let columns = all.join(", ");
-                Statement::new(
-                    format!("INSERT INTO {name} (calendar, {columns}) VALUES ({marks})"),
-                    [calendar].into_iter().chain(key).chain(row),
-                )
-            }
-        }
     }
 }
 
@@ -292,11 +253,8 @@ fn collected(found: impl Iterator<Item = QueryRows>) -> Rows {
 }
 
 fn selects(calendar: &str) -> impl Iterator<Item = Statement> {
-    Table::ALL.into_iter().map(move |table| {
-        let columns = [table.keys(), table.columns()].concat().join(", ");
-        let sql = format!("SELECT {columns} FROM {} WHERE calendar = ?", table.name());
-        Statement::new(sql, [text(calendar)])
-    })
+    let tables = Table::ALL.into_iter();
+    tables.map(move |table| table.table().select(&text(calendar)))
 }
 
 fn notes(calendar: &str) -> Statement {

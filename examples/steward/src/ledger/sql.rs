@@ -3,7 +3,7 @@ use async_trait::async_trait;
 use fugato::{
     cli::Tables,
     form::{amount_value, cents, strings},
-    store::{Cell, QueryRows, Statement},
+    store::{Cell, KeyReusedError, QueryRows, Statement, WriteTable},
 };
 use serde_json::{Value, json};
 
@@ -18,6 +18,14 @@ pub(super) struct SqlLedger(Tables);
 
 /// The number of the lock under which writers of these tables wait for each other.
 const LOCK: i64 = 0x7374_6577_6172_6401;
+
+/// The table of the writes that were carried out.
+const DEEDS: WriteTable = WriteTable {
+    name: "deeds",
+    keys: &["deed_key"],
+    content: "content",
+    answer: "document",
+};
 
 /// The documents of a form. Amounts are stored in hundredths, and days as texts that are ordered as
 /// days are.
@@ -83,9 +91,11 @@ impl Ledger for SqlLedger {
     async fn write(&self, key: &str, write: &LedgerWrite) -> Result<Receipt, LedgerError> {
         let unwritten = |error: serde_json::Error| LedgerError::Unavailable(error.into());
         let content = serde_json::to_string(write).map_err(unwritten)?;
-        let before = "SELECT content, document FROM deeds WHERE deed_key = ?";
-        let before = Statement::new(before, [Cell::from(key)]);
-        let mut queries = vec![before, APPLICATIONS.last(), CLAIMS.last()];
+        let mut queries = vec![
+            DEEDS.select(&[key.into()]),
+            APPLICATIONS.last(),
+            CLAIMS.last(),
+        ];
         queries.extend(selects(&write.employee));
         let (key, write) = (key.to_owned(), write.clone());
         let done = self.0.write(LOCK, queries, move |found| {
@@ -108,12 +118,8 @@ fn carried_out(
             "the tables said too little".into(),
         ));
     };
-    if let Some([Cell::Text(known), Cell::Text(document)]) = before.first().map(Vec::as_slice) {
-        if known != content {
-            let key = key.to_owned();
-            return Err(LedgerError::KeyReused { key });
-        }
-        let document = document.clone();
+    let reused = |KeyReusedError| LedgerError::KeyReused { key: key.into() };
+    if let Some(document) = DEEDS.answered(before, content).map_err(reused)? {
         return Ok((vec![], Receipt::Written { document }));
     }
     let change = match decide(&documents(there), write) {
@@ -139,9 +145,7 @@ fn carried_out(
             (id, attached)
         }
     };
-    let deed = "INSERT INTO deeds (deed_key, content, document) VALUES (?, ?, ?)";
-    let values = [key, content, document.as_str()].map(Cell::from);
-    statements.push(Statement::new(deed, values));
+    statements.push(DEEDS.insert(&[key.into()], content, &document));
     Ok((statements, Receipt::Written { document }))
 }
 
