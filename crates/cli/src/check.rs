@@ -102,7 +102,7 @@ fn line(thread: &ThreadId, preview: &Preview, lang: Lang) -> Option<String> {
         (lang.pick("in doubt", "结果不明"), listed(&preview.in_doubt)),
     ] {
         if !which.is_empty() {
-            line.push_str(&format!("; {what}: {which}"));
+            line.extend(["; ", what, ": ", &which]);
         }
     }
     let simple = matches!(preview.compatibility, Compatibility::GoesOn)

@@ -134,7 +134,7 @@ pub(super) fn preview(preview: Option<&Preview>) -> String {
         ("in doubt", preview.in_doubt.clone()),
     ] {
         if !which.is_empty() {
-            line += &format!("; {what} {}", which.join(", "));
+            line.extend(["; ", what, " ", &which.join(", ")]);
         }
     }
     line
