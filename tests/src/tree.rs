@@ -78,13 +78,12 @@ fn collect(root: &Path, folder: &Path, files: &mut Vec<TextFile>) -> io::Result<
 
 /// What lies at the top of the repository and may not.
 pub fn not_allowed_at_the_top<'a>(entries: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    const ALLOWED: [&str; 10] = [
+    const ALLOWED: [&str; 9] = [
         "Cargo.toml",
         "Cargo.lock",
         "crates",
         "examples",
         "benches",
-        "template",
         "tests",
         "docs",
         "README.md",

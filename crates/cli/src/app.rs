@@ -190,7 +190,7 @@ impl App {
             }
             CliCommand::Backup { to, overwrite } => {
                 let (address, folder) = self.places();
-                let backup = Backup::new(&address, folder, &to, overwrite)?;
+                let backup = Backup::new(&address, &folder, &to, overwrite)?;
                 backup.write(terminal).await
             }
             CliCommand::Delete { name, agreed } => {

@@ -42,14 +42,14 @@ impl Backup {
     /// Checks that there is something to copy, and room for the copy.
     pub(crate) fn new(
         address: &str,
-        folder: PathBuf,
+        folder: &Path,
         to: &Path,
         overwrite: bool,
     ) -> Result<Self, CliError> {
         let absolute = |path: &Path| {
             std::path::absolute(path).tell(|| format!("{} is no path", path.display()))
         };
-        let (folder, to) = (absolute(&folder)?, absolute(to)?);
+        let (folder, to) = (absolute(folder)?, absolute(to)?);
         let log = store::file(address)?.map(absolute).transpose()?;
         let there = log.as_ref().is_none_or(|log| log.exists());
         if !there || log.is_none() && !folder.exists() {
@@ -208,7 +208,7 @@ impl Backup {
             fs::rename(&self.to, &old).tell(failed)?;
         }
         fs::rename(&self.part, &self.to).tell(failed)?;
-        part.is_moved();
+        part.keep();
         if let Some(Ok(folder)) = self.to.parent().map(File::open) {
             folder.sync_all().tell(failed)?;
         }
@@ -244,7 +244,7 @@ impl Part {
         Ok(Self(Some(path.to_owned())))
     }
 
-    fn is_moved(mut self) {
+    fn keep(mut self) {
         self.0 = None;
     }
 }

@@ -23,7 +23,7 @@ struct Waiter {
 
 #[derive(Debug, Serialize, Deserialize)]
 enum Change {
-    Corrected([Message; 2]),
+    Corrected(Box<[Message; 2]>),
     Ordered(u32, String, bool),
 }
 
@@ -34,7 +34,7 @@ impl State for Waiter {
         match change {
             Change::Corrected(pair) => {
                 self.corrections += 1;
-                self.history.extend(pair);
+                self.history.extend(*pair);
             }
             Change::Ordered(table, told, held_back) => self.order = Some((table, told, held_back)),
         }
@@ -47,7 +47,7 @@ impl CorrectionState for Waiter {
     }
 
     fn corrected(pair: [Message; 2]) -> Vec<Change> {
-        vec![Change::Corrected(pair)]
+        vec![Change::Corrected(Box::new(pair))]
     }
 }
 

@@ -68,7 +68,7 @@ fn graph<S: State + Default>(
 }
 
 fn old() -> Graph<Letter> {
-    graph("ask", |line| line.to_owned(), "send?")
+    graph("ask", str::to_owned, "send?")
 }
 
 async fn written(lines: &[(&str, &str)]) -> Arc<MemoryLog> {
@@ -93,7 +93,7 @@ async fn checked<S: State>(
     let ended = check(&runner, &*store, prefix.to_owned(), &mut terminal).await;
     let mut seen = paper.text();
     let code = ended.err().map_or(0, |error| {
-        seen.push_str(&format!("error: {error}\n"));
+        seen.extend(["error: ", &error.to_string(), "\n"]);
         error.downcast_ref::<CliError>().unwrap().code
     });
     // The digest in the id of an approval differs from run to run.
@@ -110,9 +110,9 @@ async fn checked<S: State>(
 #[tokio::test]
 async fn k32_a_check_of_the_same_program_prints_its_summary() {
     let log = written(&[("a", "hello"), ("b", "hello")]).await;
-    let expected = expect![[r#"
+    let expected = expect![[r"
         checked 2: 2 go on, 0 migrate, 0 are refused, 0 cannot be read, 0 could not be looked at
-    "#]];
+    "]];
     assert_eq!(checked(old(), log, ("", Lang::En), expected).await, 0);
 }
 
@@ -120,28 +120,28 @@ async fn k32_a_check_of_the_same_program_prints_its_summary() {
 async fn k32_a_check_tells_what_migrates_and_what_cannot_be_folded() {
     let log = written(&[("a", "hello"), ("b", "unreadable"), ("c", "hello")]).await;
     let graph = || graph::<Dated>("ask", |line| (0, line.to_owned()), "send?");
-    let expected = expect![[r#"
+    let expected = expect![[r"
         a at 3: migrates: the state from version 1 to 2
         b at 3: cannot be read: an older value cannot be read: a value of state version 1 cannot be read as version 2: expected value at line 1 column 1
         c at 3: migrates: the state from version 1 to 2
         checked 3: 0 go on, 2 migrate, 0 are refused, 1 cannot be read, 0 could not be looked at
         error: conversations that cannot go on with this program: 1 of 3
-    "#]];
+    "]];
     assert_eq!(
         checked(graph(), log.clone(), ("", Lang::En), expected).await,
         3
     );
-    let expected = expect![[r#"
+    let expected = expect![[r"
         a at 3: migrates: the state from version 1 to 2
         checked 1: 0 go on, 1 migrate, 0 are refused, 0 cannot be read, 0 could not be looked at
-    "#]];
+    "]];
     assert_eq!(checked(graph(), log, ("a", Lang::En), expected).await, 0);
 }
 
 #[tokio::test]
 async fn k32_a_check_tells_what_is_refused_and_asked_anew() {
     let log = written(&[("a", "hello")]).await;
-    let renamed = graph::<Letter>("confirm", |line| line.to_owned(), "send?");
+    let renamed = graph::<Letter>("confirm", str::to_owned, "send?");
     let expected = expect![[r#"
         a at 3: 被拒绝，流程图中已没有 node "ask"
         共 1 个会话：0 个可以继续，0 个需要迁移，1 个被拒绝，0 个无法读取，0 个无法查看
@@ -151,11 +151,11 @@ async fn k32_a_check_tells_what_is_refused_and_asked_anew() {
         checked(renamed, log.clone(), ("", Lang::Zh), expected).await,
         3
     );
-    let anew = graph::<Letter>("ask", |line| line.to_owned(), "send it?");
-    let expected = expect![[r#"
+    let anew = graph::<Letter>("ask", str::to_owned, "send it?");
+    let expected = expect![[r"
         a at 3: goes on; asks anew: ask#1~1.…
         checked 1: 1 go on, 0 migrate, 0 are refused, 0 cannot be read, 0 could not be looked at
-    "#]];
+    "]];
     assert_eq!(checked(anew, log, ("", Lang::En), expected).await, 0);
 }
 
@@ -182,10 +182,10 @@ impl Intercept for Silent {
 async fn k32_a_check_counts_what_it_could_not_look_at() {
     let log = written(&[("a", "hello"), ("b", "hello"), ("c", "hello")]).await;
     let log = Arc::new(InterceptedLog::new(log, Silent::default()));
-    let expected = expect![[r#"
+    let expected = expect![[r"
         b: could not be looked at: the log failed: cannot read: the store did not answer
         checked 3: 2 go on, 0 migrate, 0 are refused, 0 cannot be read, 1 could not be looked at
         error: conversations that could not be looked at: 1 of 3
-    "#]];
+    "]];
     assert_eq!(checked(old(), log, ("", Lang::En), expected).await, 4);
 }

@@ -210,7 +210,7 @@ async fn compare<S: Desk>(runner: &Runner<S>, parked: &Parked, fits: bool) -> Pr
             assert_eq!(written.head, head, "{id}: a refusal writes nothing");
         }
         Compatibility::Unreadable { error } => {
-            let opened = opened.err().expect("the request is refused");
+            let opened = opened.expect_err("the request is refused");
             assert_eq!(opened.kind, error.kind, "{id}");
             assert!(
                 whole(&opened).ends_with(&whole(error)),

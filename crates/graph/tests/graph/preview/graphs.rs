@@ -197,8 +197,8 @@ fn works<S: Desk>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S> {
         .node(send, async |cx: Context<S>| {
             let act = |_| async { Err::<String, _>("connection reset") };
             let effect = Effect::once().timeout(Duration::from_secs(1));
-            let sent = cx.effect("mail", effect, &"to all", act).await?;
-            Ok(S::line(&sent))
+            let line = cx.effect("mail", effect, &"to all", act).await?;
+            Ok(S::line(&line))
         })
         .edge(send, "after")
         .node("broken", async |_: Context<S>| {

@@ -98,7 +98,7 @@ desk! { RenamedVariant { total, spare: u32 } RenamedVariantChange { Plus(i64) = 
 desk! { AliasedVariant { total, spare: u32 }
 AliasedVariantChange { #[serde(alias = "Add")] Plus(i64) = same, sum } }
 desk! { OtherAmount { total, spare: u32 }
-OtherAmountChange { Add(String) = |it| it.to_string(), |total, it| *total += it.len() as i64 } }
+OtherAmountChange { Add(String) = |it| it.to_string(), |total, it| *total += i64::from(!it.is_empty()) } }
 desk! { RemovedField { total, } RemovedFieldChange { Add(i64) = same, sum } }
 desk! { #[serde(deny_unknown_fields)] StrictField { total, } StrictFieldChange { Add(i64) = same, sum } }
 desk! { Second { sum, } SecondChange { Plus(i64) = same, sum }
