@@ -16,6 +16,7 @@ use fugato::{
 use fugato_testkit::{assert_contains, assert_starts_with};
 use scheduler::{
     calendar::Lang,
+    results::{MirroredStore, ResultFiles},
     schedule::{Change, PlacementStatus, ScheduleState, Slot, differences},
     served::ServedScheduler,
     service::Service,
@@ -282,6 +283,30 @@ async fn an_import_asks_before_it_replaces_and_is_taken_back() {
     let (status, _) = desk.ask("POST", "/calendar/undo", "{}".into()).await;
     assert_eq!(status, StatusCode::OK);
     assert_eq!((desk.lie().await, file()), (before, COURSES.to_owned()));
+}
+
+#[tokio::test]
+async fn the_files_follow_every_stored_change() {
+    let desk = desk().await;
+    desk.brings(json!({ "courses": COURSES, "tasks": TASKS }))
+        .await;
+    let files = ResultFiles::new(desk.folder.path(), "home", Lang::En);
+    let events = || {
+        let ics = std::fs::read_to_string(desk.folder.path().join("schedule.ics"));
+        ics.map(|ics| ics.matches("BEGIN:VEVENT").count()).ok()
+    };
+    assert_eq!(events(), None, "nothing was agreed to yet");
+    let mirrored = MirroredStore::new(desk.store.clone(), files);
+    let change = desk.placing(&[("One", Slot::new(2, 1, 2))]).await;
+    for _ in 0..2 {
+        let written = mirrored.write("home", "agreed", &change).await;
+        assert_eq!(written.expect("a store"), StoreReceipt::Stored);
+        assert_eq!(events(), Some(1));
+    }
+    // An import that keeps the place is followed, too.
+    desk.brings(json!({ "tasks": TASKS.replace("\"Two\"", "\"Three\"") }))
+        .await;
+    assert_eq!(events(), Some(1));
 }
 
 #[tokio::test]
