@@ -1,10 +1,10 @@
 //! Reading an iCalendar file into events on the clock of one zone.
+mod component;
 mod error;
 mod event;
 mod expand;
 mod lines;
 mod recur;
-mod rule;
 mod time;
 mod zone;
 
@@ -14,16 +14,17 @@ mod tests;
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;
 
-pub use error::{IcsError, IcsProblem};
+pub use error::{IcsError, IcsProblem, Loss};
 use event::Event;
 pub(crate) use zone::known;
 
-/// A calendar as it was read. Nothing is read of a file that has an error anywhere.
+/// A calendar as it was read. What cannot be read costs one entry or one line, and is noted.
 #[derive(Debug, Clone)]
 pub struct Calendar {
     file: String,
     zone: Option<TimeZone>,
     events: Vec<Event>,
+    problems: Vec<IcsError>,
 }
 
 /// An event that takes place once, on the clock of the requested zone.
@@ -44,7 +45,7 @@ pub struct Occurrence {
     pub all_day: bool,
     /// True if it leaves the time free (`TRANSP:TRANSPARENT`).
     pub free: bool,
-    /// True if it recurs by a rule that does not name the day on which it starts.
+    /// True if it recurs by a rule that does not name the time at which it starts.
     pub off_rule: bool,
     /// The line of the file on which the event begins.
     pub line: usize,
@@ -52,6 +53,9 @@ pub struct Occurrence {
 
 impl Calendar {
     /// Reads a calendar. `file` is its name in errors.
+    ///
+    /// # Errors
+    /// The file holds no calendar and no event, or more than 20,000 events.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, IcsError> {
         event::read(file, bytes)
     }
@@ -59,6 +63,11 @@ impl Calendar {
     /// Returns the zone that the calendar itself gives for times without one (`X-WR-TIMEZONE`).
     pub fn zone(&self) -> Option<&TimeZone> {
         self.zone.as_ref()
+    }
+
+    /// Returns what could not be read, in the order of the file.
+    pub fn problems(&self) -> &[IcsError] {
+        &self.problems
     }
 
     /// Returns the names of its events, sorted, each once.

@@ -5,11 +5,10 @@ mod remark;
 #[cfg(test)]
 mod tests;
 
-use std::fmt;
 use std::path::Path;
 
 use jiff::ToSpan;
-use jiff::civil::{Date, DateTime};
+use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use thiserror::Error;
 
@@ -23,7 +22,7 @@ use super::ics::{Calendar, IcsError};
 use super::lang::Lang;
 use super::sections::Sections;
 
-pub use remark::Remark;
+pub use remark::{EntryRemark, Remark};
 
 /// A schedule, and the data that turns its sections back into times.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,91 +51,6 @@ pub enum ImportError {
     /// The class file is broken.
     #[error(transparent)]
     Classes(#[from] ClassesError),
-    /// The class file names an entry that the calendar does not have.
-    #[error(
-        "{place} is `{name}`, which is not in the calendar; its entries are {}",
-        quoted(known)
-    )]
-    UnknownEntry {
-        /// The path of the key that names it, such as `embeddable[1]`.
-        place: String,
-        /// The name.
-        name: String,
-        /// The names in the calendar.
-        known: Vec<String>,
-    },
-    /// Entries that cannot be moved overlap.
-    #[error(
-        "the calendar has entries at the same time: {}; move or cancel one of each pair, mark it \
-         as free (TRANSP:TRANSPARENT), or name it under `ignore` in the class file",
-        listed(.0)
-    )]
-    Overlap(Vec<Overlap>),
-}
-
-/// Two entries of the calendar that overlap.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Overlap {
-    /// The one that starts first.
-    pub first: String,
-    /// The line on which it begins.
-    pub first_line: usize,
-    /// The other.
-    pub second: String,
-    /// The line on which it begins.
-    pub second_line: usize,
-    /// The start of the overlap.
-    pub from: DateTime,
-    /// The end of the overlap.
-    pub to: DateTime,
-}
-
-impl fmt::Display for Overlap {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            first,
-            first_line,
-            second,
-            second_line,
-            from,
-            to,
-        } = self;
-        let (from, to) = (from.strftime("%Y-%m-%d %H:%M"), to.strftime("%H:%M"));
-        write!(f, "\"{first}\" (line {first_line}) and ")?;
-        write!(f, "\"{second}\" (line {second_line}) on {from}–{to}")
-    }
-}
-
-/// The most overlaps that an error lists; the rest is counted.
-const LISTED: usize = 5;
-
-fn listed(overlaps: &[Overlap]) -> String {
-    let mut parts: Vec<String> = overlaps
-        .iter()
-        .take(LISTED)
-        .map(Overlap::to_string)
-        .collect();
-    if overlaps.len() > LISTED {
-        parts.push(format!("and {} more", overlaps.len() - LISTED));
-    }
-    parts.join("; ")
-}
-
-fn quoted(names: &[String]) -> String {
-    const SHOWN: usize = 20;
-    let mut parts: Vec<String> = names
-        .iter()
-        .take(SHOWN)
-        .map(|name| format!("\"{name}\""))
-        .collect();
-    if names.is_empty() {
-        return "none".to_owned();
-    }
-    if names.len() > SHOWN {
-        parts.push(format!("and {} more", names.len() - SHOWN));
-    }
-    parts.join(", ")
 }
 
 /// Reads both files and makes a schedule of them. Times without a zone are those of the class
@@ -149,19 +63,12 @@ pub fn open(
 ) -> Result<Intake, ImportError> {
     let calendar = Calendar::parse(&courses.display().to_string(), &read_file(courses)?)?;
     let classes = Classes::parse(&classes.display().to_string(), &read_file(classes)?)?;
-    import(&calendar, &classes, local, lang)
+    Ok(import(&calendar, &classes, local, lang))
 }
 
 /// Makes a schedule of a calendar and a class file; see [`open`]. `lang` names entries without a
 /// name.
-pub fn import(
-    calendar: &Calendar,
-    classes: &Classes,
-    local: &TimeZone,
-    lang: Lang,
-) -> Result<Intake, ImportError> {
-    check_names("embeddable", &classes.embeddable, calendar)?;
-    check_names("ignore", &classes.ignore, calendar)?;
+pub fn import(calendar: &Calendar, classes: &Classes, local: &TimeZone, lang: Lang) -> Intake {
     let zone = classes
         .zone
         .as_ref()
@@ -169,7 +76,9 @@ pub fn import(
         .unwrap_or(local)
         .clone();
     let days = dates(classes);
-    let (fixed, remarks) = fixed::fixed(calendar, classes, &days, &zone, lang)?;
+    let (fixed, mut remarks) = fixed::fixed(calendar, classes, &days, &zone, lang);
+    remarks.extend(unknown_names("embeddable", &classes.embeddable, calendar));
+    remarks.extend(unknown_names("ignore", &classes.ignore, calendar));
     let mut tasks = fixed;
     let mut task_classes = Vec::new();
     for (class, id) in classes.classes.iter().zip(1_u32..) {
@@ -187,12 +96,12 @@ pub fn import(
         tasks,
         task_classes,
     };
-    Ok(Intake {
+    Intake {
         state,
         sections: classes.sections.clone(),
         zone,
         remarks,
-    })
+    }
 }
 
 /// Returns true if two names mean the same entry.
@@ -200,18 +109,17 @@ pub(super) fn same_name(a: &str, b: &str) -> bool {
     a.trim().to_lowercase() == b.trim().to_lowercase()
 }
 
-fn check_names(key: &str, names: &[String], calendar: &Calendar) -> Result<(), ImportError> {
+/// Returns a remark for each name that no entry of the calendar has.
+fn unknown_names(key: &'static str, names: &[String], calendar: &Calendar) -> Vec<Remark> {
     let known = calendar.names();
-    for (name, number) in names.iter().zip(1_usize..) {
-        if !known.iter().any(|known| same_name(known, name)) {
-            return Err(ImportError::UnknownEntry {
-                place: format!("{key}[{number}]"),
-                name: name.clone(),
-                known: known.into_iter().map(str::to_owned).collect(),
-            });
-        }
-    }
-    Ok(())
+    let missing = names
+        .iter()
+        .filter(|name| !known.iter().any(|known| same_name(known, name)));
+    let remark = |name: &String| Remark::UnknownName {
+        key,
+        name: name.clone(),
+    };
+    missing.map(remark).collect()
 }
 
 /// Returns the dates from the start to the Sunday of the last week, so that week and weekday name a

@@ -1,9 +1,11 @@
-//! The errors of a calendar file, with their place and the allowed values.
+//! The errors and remarks of a calendar file, with their place.
 use std::fmt;
 
 use thiserror::Error;
 
-/// A calendar file that cannot be used. Nothing of it is imported.
+use crate::calendar::lang::Lang;
+
+/// A problem of a calendar file, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct IcsError {
@@ -15,21 +17,51 @@ pub struct IcsError {
     pub event: Option<String>,
     /// The problem.
     pub problem: IcsProblem,
+    /// The part of the file that is not used because of it.
+    pub loss: Loss,
+}
+
+/// The part of a calendar file that a problem costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Loss {
+    /// The whole file.
+    File,
+    /// One event.
+    Entry,
+    /// One line, or one value of it.
+    Line,
+    /// Nothing; the problem says what is used instead.
+    Nothing,
 }
 
 impl std::error::Error for IcsError {}
 
 impl fmt::Display for IcsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, line {}", self.file, self.line)?;
-        if let Some(event) = &self.event {
-            write!(f, ", event \"{event}\"")?;
-        }
-        write!(f, ": {}", self.problem)
+        write!(f, "{}, {}", self.file, self.say(Lang::En))
     }
 }
 
-/// A problem of a calendar file.
+impl IcsError {
+    /// Returns line, event, problem and loss as a sentence, without the name of the file.
+    pub fn say(&self, lang: Lang) -> String {
+        let line = self.line;
+        let place = lang.pick(format!("line {line}"), format!("第 {line} 行"));
+        let event = self.event.as_ref().map_or_else(String::new, |event| {
+            lang.pick(format!(", event \"{event}\""), format!("，日程“{event}”"))
+        });
+        let loss = match self.loss {
+            Loss::Entry => lang.pick("; the entry is left out", "；该日程未导入"),
+            Loss::Line => lang.pick("; this line is ignored", "；该行被忽略"),
+            Loss::File | Loss::Nothing => "",
+        };
+        let (colon, problem) = (lang.pick(": ", "："), self.problem.say(lang));
+        format!("{place}{event}{colon}{problem}{loss}")
+    }
+}
+
+/// The problems of a calendar file.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum IcsProblem {
@@ -37,31 +69,17 @@ pub enum IcsProblem {
     #[error("this is no calendar; an iCalendar file starts with BEGIN:VCALENDAR")]
     NotACalendar,
     /// Its bytes are no text.
-    #[error("this is no UTF-8 text; save the calendar as an iCalendar file in UTF-8")]
+    #[error("this is no UTF-8 text; what cannot be read is shown as \u{fffd}")]
     NotText,
     /// A line is no property.
-    #[error("`{text}` is no property; allowed is NAME:VALUE or NAME;PARAMETER=VALUE:VALUE")]
-    BadLine {
-        /// The beginning of the line.
-        text: String,
-    },
-    /// A component is not closed where the file ends.
-    #[error("BEGIN:{component} is never closed by END:{component}; is the file cut off?")]
-    Unclosed {
-        /// The component.
-        component: String,
-    },
+    #[error("`{0}` is no property; allowed is NAME:VALUE or NAME;PARAMETER=VALUE:VALUE")]
+    BadLine(String),
+    /// A component is not closed.
+    #[error("BEGIN:{0} is never closed by END:{0}; is the file cut off?")]
+    Unclosed(String),
     /// A component is closed that is not open.
-    #[error("END:{found} closes nothing; {}", .open.as_ref().map_or_else(
-        || "nothing is open".to_owned(),
-        |open| format!("allowed here is END:{open}"),
-    ))]
-    Mismatched {
-        /// The component that is closed.
-        found: String,
-        /// The component that is open.
-        open: Option<String>,
-    },
+    #[error("END:{0} closes nothing")]
+    Mismatched(String),
     /// An event does not say when it starts.
     #[error("the event has no DTSTART; it needs a date or a time at which it starts")]
     NoStart,
@@ -77,67 +95,96 @@ pub enum IcsProblem {
         value: String,
     },
     /// A value is no duration.
-    #[error("`{value}` is no duration; allowed are durations such as PT1H30M, P1D and P2W")]
-    BadDuration {
-        /// The value.
-        value: String,
-    },
+    #[error("`{0}` is no duration; allowed are durations such as PT1H30M, P1D and P2W")]
+    BadDuration(String),
     /// An event ends before it starts.
-    #[error("the event ends before it starts")]
+    #[error("the event ends before it starts; the two are read the other way round")]
     EndsBeforeStart,
     /// A time zone is not known.
     #[error(
-        "the time zone `{zone}` is not known; allowed are IANA names such as Europe/Berlin, \
-         Windows names such as China Standard Time, and a VTIMEZONE in the file with \
-         X-LIC-LOCATION or with one constant offset"
+        "the time zone `{0}` is neither known nor defined in the file; its times are read as \
+         local ones"
     )]
-    UnknownZone {
-        /// Its name in the file.
-        zone: String,
-    },
-    /// A recurrence has a part that cannot be followed.
-    #[error("the recurrence part `{part}` cannot be followed; allowed is {allowed}")]
+    UnknownZone(String),
+    /// A recurrence cannot be followed.
+    #[error("the recurrence `{rule}` cannot be followed: {why}")]
     BadRule {
-        /// The part.
-        part: String,
-        /// The values allowed in its place.
-        allowed: &'static str,
+        /// The rule.
+        rule: String,
+        /// The reason.
+        why: String,
     },
-    /// A property changes the recurrence in a way that cannot be followed.
-    #[error("{property} cannot be followed; allowed is {allowed}")]
-    Unsupported {
-        /// The property.
-        property: String,
-        /// The values allowed in its place.
-        allowed: &'static str,
-    },
-    /// The recurrences of the file add up to too many days.
+    /// A newer version of the event is in the file.
+    #[error("the file has a newer version of this event, with a higher SEQUENCE")]
+    Outdated,
+    /// The recurrences of the file add up to too many steps.
     #[error(
-        "the recurrences of this file take more than {limit} steps to follow; \
+        "the recurrences of this file take more than {0} steps to follow; \
          give the old ones an UNTIL, or a DTSTART near the window"
     )]
-    TooManyRepeats {
-        /// The most that is followed.
-        limit: u32,
-    },
+    TooManyRepeats(u32),
     /// There are too many events.
-    #[error("the file has more than {limit} events, the most that is read")]
-    TooManyEvents {
-        /// The most that is read.
-        limit: usize,
-    },
+    #[error("the file has more than {0} events, the most that is read")]
+    TooManyEvents(usize),
 }
 
-/// A problem and its line, while the file and the event are not known yet.
+impl IcsProblem {
+    /// Returns the problem as a sentence.
+    pub fn say(&self, lang: Lang) -> String {
+        if lang == Lang::En {
+            return self.to_string();
+        }
+        match self {
+            Self::NotACalendar => "这不是日历；iCalendar 文件以 BEGIN:VCALENDAR 开头".to_owned(),
+            Self::NotText => "这不是 UTF-8 文本；无法读取的字符显示为 \u{fffd}".to_owned(),
+            Self::BadLine(text) => {
+                format!("“{text}”不是属性；应为 NAME:VALUE 或 NAME;PARAMETER=VALUE:VALUE")
+            }
+            Self::Unclosed(kind) => format!("BEGIN:{kind} 没有对应的 END:{kind}；文件被截断了吗？"),
+            Self::Mismatched(kind) => format!("END:{kind} 没有对应的 BEGIN:{kind}"),
+            Self::NoStart => "缺少 DTSTART，不知道何时开始".to_owned(),
+            Self::BadTime { property, value } => {
+                format!("“{value}”不是 {property} 可用的时间；应如 20260302 或 20260302T080000Z")
+            }
+            Self::BadDuration(value) => format!("“{value}”不是时长；应如 PT1H30M、P1D 或 P2W"),
+            Self::EndsBeforeStart => "结束早于开始；按互换读取".to_owned(),
+            Self::UnknownZone(zone) => {
+                format!("时区“{zone}”未知，文件中也没有定义；其时间按本地时间读取")
+            }
+            Self::BadRule { rule, why } => format!("无法处理重复规则“{rule}”：{why}"),
+            Self::Outdated => "文件中有该日程的更新版本（SEQUENCE 更大）".to_owned(),
+            Self::TooManyRepeats(limit) => {
+                format!(
+                    "该文件的重复规则超过 {limit} 步；请为旧日程设置 UNTIL，或让 DTSTART 靠近窗口"
+                )
+            }
+            Self::TooManyEvents(limit) => format!("文件中的日程超过 {limit} 个，这是读取的上限"),
+        }
+    }
+}
+
+/// A problem, its line and its loss, while the file and the event are not known yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) line: usize,
     pub(super) problem: IcsProblem,
+    pub(super) loss: Loss,
 }
 
 impl Fault {
+    /// Creates a problem that costs an entry.
     pub(super) fn new(line: usize, problem: IcsProblem) -> Self {
-        Self { line, problem }
+        let loss = Loss::Entry;
+        Self {
+            line,
+            problem,
+            loss,
+        }
+    }
+
+    /// Sets what is lost.
+    pub(super) fn costing(self, loss: Loss) -> Self {
+        Self { loss, ..self }
     }
 
     pub(super) fn within(self, file: &str, event: Option<&str>) -> IcsError {
@@ -146,6 +193,7 @@ impl Fault {
             line: self.line,
             event: event.map(str::to_owned),
             problem: self.problem,
+            loss: self.loss,
         }
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! This is done here and not by a parser crate because an error must name the line of the file,
 //! which is lost by unfolding first, and because exporters fold inside UTF-8 characters.
-use super::error::{Fault, IcsProblem};
+use super::error::{Fault, IcsProblem, Loss};
 
 /// One property, `NAME;PARAMETER=VALUE:VALUE`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,28 +59,34 @@ impl Line {
     }
 }
 
-/// Reads the content lines of a file. Empty lines are skipped: many exporters end with some.
-pub(super) fn read_lines(bytes: &[u8]) -> Result<Vec<Line>, Fault> {
+/// Reads the content lines of a file, and notes what is none.
+pub(super) fn read_lines(bytes: &[u8], faults: &mut Vec<Fault>) -> Vec<Line> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let mut lines = Vec::new();
     for (number, raw) in unfold(bytes) {
-        let text = String::from_utf8(raw).map_err(|_| Fault::new(number, IcsProblem::NotText))?;
-        if text.contains('\0') {
-            return Err(Fault::new(number, IcsProblem::NotText));
+        let text = String::from_utf8_lossy(&raw);
+        if std::str::from_utf8(&raw).is_err() {
+            faults.push(Fault::new(number, IcsProblem::NotText).costing(Loss::Nothing));
         }
-        if !text.trim().is_empty() {
-            lines.push(parse(number, &text)?);
+        if text.trim().is_empty() {
+            continue;
+        }
+        match parse(number, &text) {
+            Ok(line) => lines.push(line),
+            Err(fault) => faults.push(fault.costing(Loss::Line)),
         }
     }
-    Ok(lines)
+    lines
 }
 
-/// Joins folded lines as bytes, because a fold may split a character.
+/// Joins folded lines as bytes, because a fold may split a character. Empty lines are skipped:
+/// many exporters end with some, and some write one before the rest of a folded line.
 fn unfold(bytes: &[u8]) -> Vec<(usize, Vec<u8>)> {
     let mut unfolded: Vec<(usize, Vec<u8>)> = Vec::new();
     for (index, line) in bytes.split(|&byte| byte == b'\n').enumerate() {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         match (line, unfolded.last_mut()) {
+            ([], _) => {}
             ([b' ' | b'\t', rest @ ..], Some((_, last))) => last.extend_from_slice(rest),
             _ => unfolded.push((index + 1, line.to_vec())),
         }
@@ -98,7 +104,7 @@ fn parse(number: usize, text: &str) -> Result<Line, Fault> {
         })
         .ok_or_else(|| {
             let text = text.chars().take(40).collect();
-            Fault::new(number, IcsProblem::BadLine { text })
+            Fault::new(number, IcsProblem::BadLine(text))
         })
 }
 
@@ -136,11 +142,18 @@ fn unquoted(text: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
+    fn read(bytes: &[u8]) -> Vec<Line> {
+        let mut faults = Vec::new();
+        let lines = read_lines(bytes, &mut faults);
+        assert_eq!(faults, []);
+        lines
+    }
+
     #[test]
     fn folded_lines_are_joined_even_inside_a_character() {
         let mut bytes = b"\xef\xbb\xbfBEGIN:VEVENT\r\nsummary;LANGUAGE=zh:\xe9\xab".to_vec();
         bytes.extend_from_slice(b"\r\n \x98\xe6\x95\xb0\\, B\n\t2\r\n\r\nEND:VEVENT");
-        let lines = read_lines(&bytes).expect("the lines are well formed");
+        let lines = read(&bytes);
         let summary = Line {
             number: 2,
             name: "SUMMARY".to_owned(),
@@ -157,8 +170,7 @@ mod tests {
 
     #[test]
     fn quotes_in_parameters_hide_separators() {
-        let lines = read_lines(b"DTSTART;X=\"a:b;c\";TZID=\"Europe/Berlin\":20260302T080000")
-            .expect("the line is well formed");
+        let lines = read(b"DTSTART;X=\"a:b;c\";TZID=\"Europe/Berlin\":20260302T080000");
         let line = lines.first().expect("there is one line");
         assert_eq!(line.parameter("TZID"), Some("Europe/Berlin"));
         assert_eq!(line.parameter("X"), Some("a:b;c"));
@@ -167,16 +179,22 @@ mod tests {
 
     #[test]
     fn a_line_that_is_no_property_is_named() {
-        let fault = read_lines(b"BEGIN:VCALENDAR\nwhat is this?").expect_err("there is no colon");
-        let text = "what is this?".to_owned();
-        assert_eq!(fault, Fault::new(2, IcsProblem::BadLine { text }));
-        let fault = read_lines(b"BEGIN:VCALENDAR\nSUMMARY:\xff\xfe").expect_err("no UTF-8");
-        assert_eq!(fault, Fault::new(2, IcsProblem::NotText));
+        let mut faults = Vec::new();
+        let text = b"BEGIN:VCALENDAR\nwhat is this?\nSUMMARY:\xff\xfe";
+        let lines = read_lines(text, &mut faults);
+        let names: Vec<String> = lines.iter().map(Line::text).collect();
+        assert_eq!(names, ["VCALENDAR", "\u{fffd}\u{fffd}"]);
+        let bad = IcsProblem::BadLine("what is this?".to_owned());
+        let expected = [
+            Fault::new(2, bad).costing(Loss::Line),
+            Fault::new(3, IcsProblem::NotText).costing(Loss::Nothing),
+        ];
+        assert_eq!(faults, expected);
     }
 
     #[test]
     fn the_first_of_a_list_keeps_its_escaped_comma() {
-        let lines = read_lines(b"CATEGORIES:Maths\\, pure,Lecture").expect("well formed");
+        let lines = read(b"CATEGORIES:Maths\\, pure,Lecture");
         let first = lines.first().map(Line::first_text);
         assert_eq!(first.as_deref(), Some("Maths, pure"));
     }

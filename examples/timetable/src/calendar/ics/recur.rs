@@ -1,15 +1,19 @@
-//! Following a rule from day to day.
-use std::collections::BTreeSet;
-
+//! Recurrences. The crate `rrule` reads and follows the rules; `COUNT`, `UNTIL` and the limits are
+//! ours, because exporters write them in ways that it refuses.
+use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
-use jiff::tz::TimeZone;
-use jiff::{Span, ToSpan};
+use jiff::tz::{Offset, TimeZone};
+use rrule::RRuleSet;
 
 use super::error::{Fault, IcsProblem};
-use super::rule::{Frequency, Rule};
+use super::lines::Line;
+use super::time;
 
-/// The most days, weeks, months or years that the rules of one file are followed.
+/// The most occurrences that the rules of one file are followed.
 pub(super) const LIMIT: u32 = 500_000;
+
+/// The steps in which `rrule` looks for the next occurrence before it gives up.
+const REACH: u32 = 100_000;
 
 /// The part of [`LIMIT`] that is left.
 #[derive(Debug)]
@@ -20,332 +24,175 @@ impl IterationBudget {
         Self(LIMIT)
     }
 
-    fn spend(&mut self, line: usize) -> Result<(), Fault> {
-        let problem = IcsProblem::TooManyRepeats { limit: LIMIT };
-        self.0 = self
-            .0
-            .checked_sub(1)
-            .ok_or_else(|| Fault::new(line, problem))?;
+    fn spend(&mut self, line: usize, steps: u32) -> Result<(), Fault> {
+        let left = self.0.checked_sub(steps);
+        self.0 = left.ok_or_else(|| Fault::new(line, IcsProblem::TooManyRepeats(LIMIT)))?;
         Ok(())
     }
 }
 
+/// An `RRULE` or `EXRULE`.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Rule {
+    line: usize,
+    /// The rule without its end, on the clock of the event: as if that were UTC, so that no change
+    /// of the clock gets in its way.
+    set: RRuleSet,
+    first: DateTime,
+    count: Option<u32>,
+    until: Option<RecurrenceEnd>,
+}
+
+/// The starts of a rule.
+#[derive(Debug)]
+pub(super) struct RuleStarts {
+    pub(super) starts: Vec<DateTime>,
+    /// True if the rule itself names the time at which the event starts.
+    pub(super) names_first: bool,
+}
+
+/// The last moment at which a recurrence may start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RecurrenceEnd {
+    Day(Date),
+    Local(DateTime),
+    Instant(Timestamp),
+}
+
 impl Rule {
-    /// Returns the starts from `first` to the end of `last`, in order. The first one is always
-    /// among them, because RFC 5545 counts `DTSTART` as the first occurrence.
+    /// Reads a rule of an event that starts at `first`; none if it is empty.
+    pub(super) fn read(line: &Line, first: DateTime) -> Result<Option<Self>, Fault> {
+        let bad = |why: &str| {
+            let rule = line.value.chars().take(60).collect();
+            let why = why.to_owned();
+            Fault::new(line.number, IcsProblem::BadRule { rule, why })
+        };
+        if !line.value.is_ascii() {
+            return Err(bad("it has letters that no rule has"));
+        }
+        // A backslash before a semicolon or a comma belongs into texts, and some write it here.
+        let text = line.value.replace('\\', "").to_ascii_uppercase();
+        let (mut count, mut until, mut kept) = (None, None, Vec::new());
+        for part in text
+            .split(';')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+        {
+            match part.split_once('=') {
+                Some(("COUNT", value)) => {
+                    let allowed = || bad("COUNT is no whole number from 1");
+                    let number: i64 = value.trim().parse().map_err(|_| allowed())?;
+                    if number == 0 {
+                        return Err(allowed());
+                    }
+                    // Some exporters write -1 for a recurrence without end.
+                    count = u32::try_from(number).ok();
+                }
+                Some(("UNTIL", value)) => {
+                    let allowed = || bad("UNTIL is not written as 20260628 or 20260628T155959Z");
+                    until = Some(RecurrenceEnd::read(value.trim()).ok_or_else(allowed)?);
+                }
+                _ => kept.push(part),
+            }
+        }
+        if kept.is_empty() {
+            return Ok(None);
+        }
+        let start = first.strftime("%Y%m%dT%H%M%SZ");
+        let set: RRuleSet = format!("DTSTART:{start}\nRRULE:{}", kept.join(";"))
+            .parse()
+            .map_err(|why: rrule::RRuleError| bad(&why.to_string()))?;
+        Ok(Some(Self {
+            line: line.number,
+            set: set.limit(),
+            first,
+            count,
+            until,
+        }))
+    }
+
+    /// Returns the starts to the end of `last`, in order. The first one is always among them,
+    /// because RFC 5545 counts `DTSTART` as the first occurrence.
     pub(super) fn starts(
         &self,
-        first: DateTime,
         last: Date,
         zone: &TimeZone,
-        patience: &mut IterationBudget,
+        budget: &mut IterationBudget,
+    ) -> Result<RuleStarts, Fault> {
+        let mut named = self.named().peekable();
+        let names_first = named.peek() == Some(&self.first);
+        let added = Some(self.first).filter(|_| !names_first).into_iter();
+        let starts = self.follow(added.chain(named), last, zone, budget)?;
+        Ok(RuleStarts {
+            starts,
+            names_first,
+        })
+    }
+
+    /// Returns the starts that the rule names, to the end of `last`, in order.
+    pub(super) fn exceptions(
+        &self,
+        last: Date,
+        zone: &TimeZone,
+        budget: &mut IterationBudget,
     ) -> Result<Vec<DateTime>, Fault> {
+        self.follow(self.named(), last, zone, budget)
+    }
+
+    fn named(&self) -> impl Iterator<Item = DateTime> {
+        let civil = |seconds| Some(Offset::UTC.to_datetime(Timestamp::from_second(seconds).ok()?));
+        (&self.set)
+            .into_iter()
+            .map_while(move |start| civil(start.timestamp()))
+    }
+
+    fn follow(
+        &self,
+        mut named: impl Iterator<Item = DateTime>,
+        last: Date,
+        zone: &TimeZone,
+        budget: &mut IterationBudget,
+    ) -> Result<Vec<DateTime>, Fault> {
+        let most = self.count.and_then(|count| usize::try_from(count).ok());
         let mut starts = Vec::new();
-        let mut left = self.count.unwrap_or(u32::MAX);
-        for period in 0.. {
-            patience.spend(self.line)?;
-            let Some((begin, mut days)) = self.period(first.date(), period) else {
+        while most.is_none_or(|most| starts.len() < most) {
+            let Some(start) = named.next() else {
+                // Without its end every rule goes on; this one names nothing within reach.
+                budget.spend(self.line, REACH)?;
                 break;
             };
-            if begin > last {
+            budget.spend(self.line, 1)?;
+            let is_over = self.until.is_some_and(|until| !until.allows(start, zone));
+            if is_over || start.date() > last {
                 break;
             }
-            if period == 0 {
-                days.insert(first.date());
-            }
-            for day in days.into_iter().filter(|&day| day >= first.date()) {
-                let start = day.to_datetime(first.time());
-                let over = self.until.is_some_and(|until| !until.allows(start, zone));
-                if left == 0 || over || day > last {
-                    return Ok(starts);
-                }
-                left -= 1;
-                starts.push(start);
-            }
+            starts.push(start);
         }
         Ok(starts)
     }
+}
 
-    /// Returns true if the rule itself names the day on which it starts.
-    pub(super) fn names(&self, first: Date) -> bool {
-        self.period(first, 0)
-            .is_some_and(|(_, days)| days.contains(&first))
-    }
-
-    /// Returns the first day of a period, and those of its days that the rule names. None at the
-    /// end of the calendar.
-    fn period(&self, first: Date, period: u32) -> Option<(Date, BTreeSet<Date>)> {
-        let steps = i64::from(period) * i64::from(self.interval);
-        let (begin, days) = match self.frequency {
-            Frequency::Daily => {
-                let day = later(first, Span::new().try_days(steps))?;
-                (day, self.filtered(vec![day]))
-            }
-            Frequency::Weekly => {
-                let back = first.weekday().since(self.week_start);
-                let week = later(first, Span::new().try_days(-i64::from(back)))?;
-                let week = later(week, Span::new().try_weeks(steps))?;
-                let days: Vec<Date> = (0_i64..7)
-                    .filter_map(|n| week.checked_add(n.days()).ok())
-                    .collect();
-                (week, self.in_week(days, first))
-            }
-            Frequency::Monthly => {
-                let month = first.first_of_month();
-                let month = later(month, Span::new().try_months(steps))?;
-                (month, self.in_month(month, first))
-            }
-            Frequency::Yearly => {
-                let year = first.first_of_year();
-                let year = later(year, Span::new().try_years(steps))?;
-                (year, self.in_year(year, first))
-            }
+impl RecurrenceEnd {
+    fn read(text: &str) -> Option<Self> {
+        if let Some(date) = time::date(text) {
+            return Some(Self::Day(date));
+        }
+        let Some(utc) = text.strip_suffix('Z') else {
+            return time::date_time(text).map(Self::Local);
         };
-        Some((begin, self.positions(days)))
+        let instant = TimeZone::UTC.to_timestamp(time::date_time(utc)?).ok()?;
+        Some(Self::Instant(instant))
     }
 
-    fn in_week(&self, days: Vec<Date>, first: Date) -> Vec<Date> {
-        let mut days = self.filtered(days);
-        if self.by_day.is_empty() {
-            days.retain(|day| day.weekday() == first.weekday());
+    /// Returns true if an occurrence at `start` on the clock of `zone` is still allowed.
+    fn allows(self, start: DateTime, zone: &TimeZone) -> bool {
+        match self {
+            Self::Day(day) => start.date() <= day,
+            Self::Local(time) => start <= time,
+            Self::Instant(instant) => zone
+                .to_ambiguous_zoned(start)
+                .compatible()
+                .is_ok_and(|start| start.timestamp() <= instant),
         }
-        days
-    }
-
-    fn in_month(&self, month: Date, first: Date) -> Vec<Date> {
-        if !self.allows_month(month) {
-            return Vec::new();
-        }
-        let mut days = days_from(month, month.days_in_month().into());
-        if self.by_day.is_empty() && self.by_month_day.is_empty() {
-            days.retain(|day| day.day() == first.day());
-        }
-        let all = days.clone();
-        days.retain(|&day| self.allows_month_day(day) && self.allows_nth(day, &all));
-        days
-    }
-
-    fn in_year(&self, year: Date, first: Date) -> Vec<Date> {
-        let months = (0_i64..12).filter_map(|n| year.checked_add(n.months()).ok());
-        if self.by_day.is_empty() && self.by_month_day.is_empty() {
-            let wanted = |month: &Date| !self.by_month.is_empty() || month.month() == first.month();
-            return months
-                .filter(wanted)
-                .flat_map(|month| self.in_month(month, first))
-                .collect();
-        }
-        // A number before a day counts within the year, unless months are named.
-        if self.by_month.is_empty() {
-            let all = days_from(year, year.days_in_year());
-            let named = |&day: &Date| self.allows_month_day(day) && self.allows_nth(day, &all);
-            return all.iter().copied().filter(named).collect();
-        }
-        months
-            .flat_map(|month| self.in_month(month, first))
-            .collect()
-    }
-
-    /// Returns the days that month, day of month and weekday allow.
-    fn filtered(&self, mut days: Vec<Date>) -> Vec<Date> {
-        let weekday = |day: &Date| {
-            self.by_day
-                .iter()
-                .any(|&(_, wanted)| wanted == day.weekday())
-        };
-        days.retain(|day| self.by_day.is_empty() || weekday(day));
-        days.retain(|&day| self.allows_month(day) && self.allows_month_day(day));
-        days
-    }
-
-    fn allows_month(&self, day: Date) -> bool {
-        self.by_month.is_empty() || self.by_month.contains(&day.month())
-    }
-
-    fn allows_month_day(&self, day: Date) -> bool {
-        let from_end = day.day() - day.days_in_month() - 1;
-        self.by_month_day.is_empty()
-            || self
-                .by_month_day
-                .iter()
-                .any(|&wanted| wanted == day.day() || wanted == from_end)
-    }
-
-    /// Returns true if `BYDAY` names this day among `all` days of its month or year.
-    fn allows_nth(&self, day: Date, all: &[Date]) -> bool {
-        let same = |other: &&Date| other.weekday() == day.weekday();
-        let before = all
-            .iter()
-            .filter(same)
-            .filter(|&&other| other < day)
-            .count()
-            + 1;
-        let after = all
-            .iter()
-            .filter(same)
-            .filter(|&&other| other > day)
-            .count()
-            + 1;
-        self.by_day.is_empty()
-            || self.by_day.iter().any(|&(ordinal, weekday)| {
-                let place = if ordinal < 0 { after } else { before };
-                weekday == day.weekday()
-                    && (ordinal == 0 || usize::from(ordinal.unsigned_abs()) == place)
-            })
-    }
-
-    fn positions(&self, days: Vec<Date>) -> BTreeSet<Date> {
-        let days: BTreeSet<Date> = days.into_iter().collect();
-        if self.by_set_position.is_empty() {
-            return days;
-        }
-        let chosen = self.by_set_position.iter().filter_map(|&position| {
-            let index = usize::from(position.unsigned_abs()) - 1;
-            if position > 0 {
-                days.iter().nth(index)
-            } else {
-                days.iter().nth_back(index)
-            }
-        });
-        chosen.copied().collect()
-    }
-}
-
-/// Returns the day after a span; none at the end of the calendar.
-fn later(day: Date, span: Result<Span, jiff::Error>) -> Option<Date> {
-    day.checked_add(span.ok()?).ok()
-}
-
-fn days_from(first: Date, count: i16) -> Vec<Date> {
-    (0..i64::from(count))
-        .filter_map(|n| first.checked_add(n.days()).ok())
-        .collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use jiff::civil;
-
-    use super::super::lines::read_lines;
-    use super::*;
-
-    fn starts(rule: &str, first: Date, last: Date) -> Vec<String> {
-        let lines = read_lines(format!("RRULE:{rule}").as_bytes()).expect("well formed");
-        let line = lines.first().expect("there is one line");
-        let rule = Rule::read(line).expect("the rule can be followed");
-        let starts = rule
-            .starts(
-                first.at(8, 0, 0, 0),
-                last,
-                &TimeZone::UTC,
-                &mut IterationBudget::new(),
-            )
-            .expect("the rule is short");
-        starts
-            .iter()
-            .map(|start| start.strftime("%m%d").to_string())
-            .collect()
-    }
-
-    fn spring(rule: &str) -> Vec<String> {
-        // A Monday, and the end of the half-year.
-        starts(rule, civil::date(2026, 3, 2), civil::date(2026, 6, 30))
-    }
-
-    #[test]
-    fn rules_are_followed() {
-        assert_eq!(spring("FREQ=DAILY;COUNT=3"), ["0302", "0303", "0304"]);
-        assert_eq!(
-            spring("FREQ=DAILY;INTERVAL=40"),
-            ["0302", "0411", "0521", "0630"]
-        );
-        assert_eq!(
-            spring("FREQ=WEEKLY;BYDAY=MO,WE;UNTIL=20260311"),
-            ["0302", "0304", "0309", "0311"]
-        );
-        assert_eq!(
-            spring("FREQ=WEEKLY;INTERVAL=2;COUNT=4;BYDAY=SU,MO;WKST=SU"),
-            ["0302", "0315", "0316", "0329"]
-        );
-        assert_eq!(
-            spring("FREQ=WEEKLY;INTERVAL=2;COUNT=4;BYDAY=SU,MO;WKST=MO"),
-            ["0302", "0308", "0316", "0322"]
-        );
-        assert_eq!(
-            spring("FREQ=MONTHLY;BYDAY=1MO,-1MO"),
-            [
-                "0302", "0330", "0406", "0427", "0504", "0525", "0601", "0629"
-            ]
-        );
-        assert_eq!(
-            spring("FREQ=MONTHLY;BYMONTHDAY=2,-1;BYMONTH=3,5"),
-            ["0302", "0331", "0502", "0531"]
-        );
-        assert_eq!(
-            spring("FREQ=MONTHLY;BYDAY=MO,TU,WE,TH,FR;BYSETPOS=1;COUNT=3"),
-            ["0302", "0401", "0501"]
-        );
-        assert_eq!(spring("FREQ=YEARLY"), ["0302"]);
-        assert_eq!(
-            spring("FREQ=YEARLY;BYMONTH=3,6;BYDAY=1MO"),
-            ["0302", "0601"]
-        );
-        assert_eq!(spring("FREQ=YEARLY;BYDAY=9MO,10MO"), ["0302", "0309"]);
-        // The second of March is a ninth Monday, but of the year only.
-        assert_eq!(spring("FREQ=YEARLY;BYDAY=9MO;BYMONTHDAY=2,9"), ["0302"]);
-        assert_eq!(
-            spring("FREQ=YEARLY;BYMONTHDAY=2"),
-            ["0302", "0402", "0502", "0602"]
-        );
-    }
-
-    #[test]
-    fn a_month_without_the_day_is_skipped() {
-        let days = starts(
-            "FREQ=MONTHLY",
-            civil::date(2026, 1, 31),
-            civil::date(2026, 7, 1),
-        );
-        assert_eq!(days, ["0131", "0331", "0531"]);
-    }
-
-    #[test]
-    fn until_in_utc_is_compared_with_the_clock_of_the_event() {
-        let lines = read_lines(b"RRULE:FREQ=DAILY;UNTIL=20260303T000000Z").expect("well formed");
-        let rule = Rule::read(lines.first().expect("one line")).expect("it can be followed");
-        let shanghai = super::super::zone::known("Asia/Shanghai").expect("an IANA name");
-        let first = civil::date(2026, 3, 2).at(8, 0, 0, 0);
-        let starts = rule.starts(
-            first,
-            civil::date(2026, 3, 9),
-            &shanghai,
-            &mut IterationBudget::new(),
-        );
-        assert_eq!(
-            starts,
-            Ok(vec![first, civil::date(2026, 3, 3).at(8, 0, 0, 0)])
-        );
-    }
-
-    #[test]
-    fn a_start_that_the_rule_does_not_name_counts_as_the_first() {
-        assert_eq!(
-            spring("FREQ=WEEKLY;BYDAY=WE;COUNT=3"),
-            ["0302", "0304", "0311"]
-        );
-    }
-
-    #[test]
-    fn patience_ends() {
-        let lines = read_lines(b"RRULE:FREQ=DAILY").expect("well formed");
-        let rule = Rule::read(lines.first().expect("one line")).expect("it can be followed");
-        let first = civil::date(1600, 1, 1).at(8, 0, 0, 0);
-        let last = civil::date(8999, 1, 1);
-        let fault = rule
-            .starts(first, last, &TimeZone::UTC, &mut IterationBudget::new())
-            .expect_err("that is millions of days");
-        assert_eq!(
-            fault,
-            Fault::new(1, IcsProblem::TooManyRepeats { limit: LIMIT })
-        );
     }
 }

@@ -59,16 +59,7 @@ impl EventTime {
     }
 }
 
-/// Reads the moments of `DTSTART`, `EXDATE` and the like; a list is separated by commas.
-pub(super) fn moments(line: &Line, zones: &Zones) -> Result<Vec<EventTime>, Fault> {
-    let values = line
-        .value
-        .split(',')
-        .filter(|value| !value.trim().is_empty());
-    values.map(|value| moment(line, value, zones)).collect()
-}
-
-/// Reads one moment with the zone of its line.
+/// Reads one moment with the zone of its line; in a zone that is not known it is a local time.
 pub(super) fn moment(line: &Line, value: &str, zones: &Zones) -> Result<EventTime, Fault> {
     let value = value.trim();
     let bad = || {
@@ -90,19 +81,16 @@ pub(super) fn moment(line: &Line, value: &str, zones: &Zones) -> Result<EventTim
         ));
     }
     let time = date_time(value).ok_or_else(bad)?;
-    let Some(name) = line.parameter("TZID") else {
-        return Ok(EventTime::Floating(time));
-    };
-    let unknown = || {
-        Fault::new(
-            line.number,
-            IcsProblem::UnknownZone {
-                zone: name.to_owned(),
-            },
-        )
-    };
-    let zone = zones.named(name).ok_or_else(unknown)?;
-    Ok(EventTime::Zoned(time, zone))
+    let zone = line.parameter("TZID").map(|name| zones.named(name));
+    let zone = zone.unwrap_or_else(|| zones.home.clone());
+    let zoned = |zone| EventTime::Zoned(time, zone);
+    Ok(zone.map_or(EventTime::Floating(time), zoned))
+}
+
+/// Reads a date and time, or the midnight of a date.
+pub(super) fn civil(text: &str) -> Option<DateTime> {
+    let midnight = |date: Date| date.to_datetime(Time::midnight());
+    date_time(text).or_else(|| date(text).map(midnight))
 }
 
 /// Reads `20260302`.
@@ -144,7 +132,7 @@ pub(super) fn duration(line: &Line, value: &str) -> Result<SignedDuration, Fault
         .map(SignedDuration::from_secs)
         .ok_or_else(|| {
             let value = value.chars().take(40).collect();
-            Fault::new(line.number, IcsProblem::BadDuration { value })
+            Fault::new(line.number, IcsProblem::BadDuration(value))
         })
 }
 

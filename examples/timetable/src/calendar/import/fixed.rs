@@ -11,10 +11,10 @@ use crate::calendar::lang::Lang;
 use crate::calendar::sections::ranges;
 use crate::schedule::{EventType, PlacementStatus, ScheduleTask, Source};
 
-use super::{ImportError, Overlap, Remark, same_name};
+use super::{EntryRemark, Remark, same_name};
 
-/// Overlaps beyond this number are not collected, because they add nothing to the error.
-const MOST_OVERLAPS: usize = 100;
+/// The most problems of a file that are told one by one.
+const MOST_PROBLEMS: usize = 20;
 
 /// The sections of a day that an occurrence takes.
 struct Piece<'a> {
@@ -22,6 +22,8 @@ struct Piece<'a> {
     /// Counts the days of the occurrence, from 1.
     part: u16,
     day: u16,
+    /// True if an item may be inside it.
+    is_host: bool,
     sections: BTreeSet<u8>,
 }
 
@@ -32,30 +34,32 @@ pub(super) fn fixed(
     days: &[Date],
     zone: &TimeZone,
     lang: Lang,
-) -> Result<(Vec<ScheduleTask>, Vec<Remark>), ImportError> {
+) -> (Vec<ScheduleTask>, Vec<Remark>) {
     let (Some(&first), Some(&last)) = (days.first(), days.last()) else {
-        return Ok((Vec::new(), vec![Remark::NothingInWindow]));
+        return (Vec::new(), vec![Remark::NothingInWindow]);
     };
-    let mut occurrences = calendar.occurrences(first, last, zone)?;
+    let (mut occurrences, long) = calendar.occurrences(first, last, zone);
     for occurrence in &mut occurrences {
         if occurrence.name.is_empty() {
             lang.pick("Untitled", "未命名日程")
                 .clone_into(&mut occurrence.name);
         }
     }
-    let mut remarks = Vec::new();
+    let problems = || calendar.problems().iter().chain(&long);
+    let told = problems().take(MOST_PROBLEMS).cloned();
+    let mut remarks: Vec<Remark> = told.map(Remark::Unreadable).collect();
+    if let Some(more) = problems().count().checked_sub(MOST_PROBLEMS + 1) {
+        remarks.push(Remark::MoreUnreadable(more + 1));
+    }
     if occurrences.is_empty() {
         remarks.push(Remark::NothingInWindow);
     }
     let taken = sift(&occurrences, classes, &mut remarks);
     let mut pieces = pieces(&taken, classes, days, &mut remarks);
-    let overlaps = overlaps(&pieces);
-    if !overlaps.is_empty() {
-        return Err(ImportError::Overlap(overlaps));
-    }
     share(&mut pieces, &mut remarks);
+    pieces.sort_by_key(|piece| (piece.day, piece.sections.first().copied()));
     let tasks = pieces.iter().filter(|piece| !piece.sections.is_empty());
-    Ok((tasks.map(|piece| task(piece, classes)).collect(), remarks))
+    (tasks.map(task).collect(), remarks)
 }
 
 /// Returns the occurrences that take time, each once.
@@ -67,18 +71,15 @@ fn sift<'a>(
     let mut seen = BTreeSet::new();
     let mut taken = Vec::new();
     for occurrence in occurrences {
-        let (name, start) = (occurrence.name.clone(), occurrence.start);
-        let ignored = classes
-            .ignore
-            .iter()
-            .any(|ignored| same_name(ignored, &name));
-        if occurrence.free || ignored {
-            remarks.push(Remark::Free { name, start });
-        } else if !seen.insert((&occurrence.name, start, occurrence.end)) {
-            remarks.push(Remark::Twice { name, start });
+        let note = |what| Remark::entry(occurrence, what);
+        let mut ignored = classes.ignore.iter();
+        if occurrence.free || ignored.any(|ignored| same_name(ignored, &occurrence.name)) {
+            remarks.push(note(EntryRemark::Free));
+        } else if !seen.insert((&occurrence.name, occurrence.start, occurrence.end)) {
+            remarks.push(note(EntryRemark::Twice));
         } else {
             if occurrence.off_rule {
-                remarks.push(Remark::OffRule { name, start });
+                remarks.push(note(EntryRemark::OffRule));
             }
             taken.push(occurrence);
         }
@@ -106,6 +107,7 @@ fn pieces<'a>(
                 part += 1;
                 pieces.push(Piece {
                     occurrence,
+                    is_host: is_host(occurrence, classes),
                     part,
                     day,
                     sections,
@@ -113,90 +115,72 @@ fn pieces<'a>(
             }
         }
         if pieces.len() == before {
-            let Occurrence {
-                name, start, end, ..
-            } = occurrence;
-            remarks.push(Remark::Outside {
-                name: name.clone(),
-                start: *start,
-                end: *end,
-            });
+            remarks.push(Remark::entry(occurrence, EntryRemark::Outside));
         }
     }
     // State ids follow this order.
     pieces.sort_by(|a, b| {
         let key = |piece: &Piece<'a>| (piece.day, piece.sections.first().copied());
-        key(a)
-            .cmp(&key(b))
-            .then_with(|| a.occurrence.id.cmp(&b.occurrence.id))
+        let order = key(a).cmp(&key(b));
+        order.then_with(|| a.occurrence.id.cmp(&b.occurrence.id))
     });
     pieces
 }
 
-/// Returns the pairs that overlap by more than a minute within a section.
-fn overlaps(pieces: &[Piece<'_>]) -> Vec<Overlap> {
-    let mut overlaps = Vec::new();
-    for (index, second) in pieces.iter().enumerate() {
-        let same_day = pieces.iter().take(index).rev();
-        for first in same_day.take_while(|first| first.day == second.day) {
-            if overlaps.len() == MOST_OVERLAPS {
-                return overlaps;
-            }
-            if !first.sections.is_disjoint(&second.sections) {
-                overlaps.extend(overlap(first.occurrence, second.occurrence));
-            }
-        }
-    }
-    overlaps
-}
-
-fn overlap(a: &Occurrence, b: &Occurrence) -> Option<Overlap> {
-    let (first, second) = if b.start < a.start { (b, a) } else { (a, b) };
-    let (from, to) = (second.start, first.end.min(second.end));
-    (to.duration_since(from) > SignedDuration::from_mins(1)).then(|| Overlap {
-        first: first.name.clone(),
-        first_line: first.line,
-        second: second.name.clone(),
-        second_line: second.line,
-        from,
-        to,
-    })
-}
-
-/// Gives a section that two entries touch one after the other to the first of them.
+/// Gives each section to one entry: to the first that takes it, but before a course that may hold
+/// an item to one that may not, because that time is busy.
 fn share(pieces: &mut [Piece<'_>], remarks: &mut Vec<Remark>) {
+    pieces.sort_by_key(|piece| (piece.day, piece.is_host));
+    let mut overlaps: Vec<(&Occurrence, &Occurrence, usize)> = Vec::new();
     for index in 1..pieces.len() {
         let (before, rest) = pieces.split_at_mut(index);
         let Some(piece) = rest.first_mut() else {
             return;
         };
-        for other in before
-            .iter()
-            .rev()
-            .take_while(|other| other.day == piece.day)
-        {
-            if !other.sections.is_disjoint(&piece.sections) {
-                piece
-                    .sections
-                    .retain(|section| !other.sections.contains(section));
-                remarks.push(Remark::Shared {
-                    name: piece.occurrence.name.clone(),
-                    with: other.occurrence.name.clone(),
-                    start: piece.occurrence.start,
-                });
+        let before = before.iter().rev();
+        for other in before.take_while(|other| other.day == piece.day) {
+            if other.sections.is_disjoint(&piece.sections) {
+                continue;
+            }
+            let (one, with) = (piece.occurrence, other.occurrence);
+            piece
+                .sections
+                .retain(|section| !other.sections.contains(section));
+            let from = one.start.max(with.start);
+            if one.end.min(with.end).duration_since(from) <= SignedDuration::from_mins(1) {
+                let with = with.name.clone();
+                remarks.push(Remark::entry(one, EntryRemark::Shared { with }));
+                continue;
+            }
+            let same = |known: &&mut (&Occurrence, &Occurrence, usize)| {
+                (&known.0.name, &known.1.name) == (&one.name, &with.name)
+            };
+            match overlaps.iter_mut().find(same) {
+                Some((.., times)) => *times += 1,
+                None => overlaps.push((one, with, 1)),
             }
         }
     }
+    remarks.extend(overlaps.into_iter().map(|(one, with, times)| {
+        let (with, with_line) = (with.name.clone(), with.line);
+        let what = EntryRemark::Overlap {
+            with,
+            with_line,
+            times,
+        };
+        Remark::entry(one, what)
+    }));
 }
 
-fn task(piece: &Piece<'_>, classes: &Classes) -> ScheduleTask {
+fn is_host(occurrence: &Occurrence, classes: &Classes) -> bool {
+    let mut wanted = classes.embeddable.iter();
+    wanted.any(|wanted| same_name(wanted, &occurrence.name))
+}
+
+fn task(piece: &Piece<'_>) -> ScheduleTask {
     let Occurrence {
         id, name, category, ..
     } = piece.occurrence;
-    let embeddable = classes
-        .embeddable
-        .iter()
-        .any(|wanted| same_name(wanted, name));
     let part = if piece.part > 1 {
         format!("#{}", piece.part)
     } else {
@@ -209,13 +193,13 @@ fn task(piece: &Piece<'_>, classes: &Classes) -> ScheduleTask {
         name: name.clone(),
         category: category.clone().unwrap_or_else(|| name.clone()),
         status: PlacementStatus::Existing,
-        locked: !embeddable,
+        locked: !piece.is_host,
         slots: ranges(piece.day, &piece.sections),
         // There are at most twelve.
         duration: u8::try_from(piece.sections.len()).unwrap_or(u8::MAX),
         task_class_id: None,
         task_order: 0,
-        can_embed: embeddable,
+        can_embed: piece.is_host,
         embedded_by: None,
         embed_host: None,
         event_type: EventType::Course,

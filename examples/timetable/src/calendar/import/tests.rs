@@ -57,14 +57,8 @@ fn classes(more: &str) -> Classes {
     Classes::parse("tasks.toml", text.as_bytes()).expect("the classes are in order")
 }
 
-fn imported(events: &[&str], more: &str) -> Result<Intake, ImportError> {
+fn imported(events: &[&str], more: &str) -> Intake {
     import(&calendar(events), &classes(more), &TimeZone::UTC, Lang::En)
-}
-
-fn refused(events: &[&str], more: &str) -> String {
-    imported(events, more)
-        .expect_err("that cannot be imported")
-        .to_string()
 }
 
 fn said(intake: &Intake, lang: Lang) -> Vec<String> {
@@ -117,9 +111,9 @@ fn the_english_sample_is_imported() {
     assert_eq!(
         said(&intake, Lang::En),
         [
-            "\"Careers fair\", 2026-03-17 00:00, takes no time",
-            "\"Running club\", 2026-03-08 07:30 to 2026-03-08 08:30, lies outside of all sections",
-            "\"Running club\", 2026-03-22 07:30 to 2026-03-22 08:30, lies outside of all sections",
+            "\"Careers fair\" (line 138), 2026-03-17 00:00, takes no time",
+            "\"Running club\" (line 94), 2026-03-08 07:30, lies outside of all sections",
+            "\"Running club\" (line 94), 2026-03-22 07:30, lies outside of all sections",
         ]
     );
     assert_eq!(intake.zone.iana_name(), Some("Europe/London"));
@@ -154,8 +148,8 @@ fn the_chinese_sample_has_the_same_shape() {
     assert_eq!(
         said(&intake, Lang::Zh),
         [
-            "“植树节”（2026-03-12 00:00）不占用时间",
-            "“和房东通电话”（2026-03-06 12:30 至 2026-03-06 13:00）不在任何节次内",
+            "“植树节”（第 130 行，2026-03-12 00:00）不占用时间",
+            "“和房东通电话”（第 117 行，2026-03-06 12:30）不在任何节次内",
         ]
     );
     assert_eq!(intake.sections, Sections::default());
@@ -163,7 +157,7 @@ fn the_chinese_sample_has_the_same_shape() {
 
 #[test]
 fn sch_69_the_window_maps_days_to_dates() {
-    let intake = imported(&[], "").expect("an empty calendar is fine");
+    let intake = imported(&[], "");
     let days = &intake.state.window.days;
     let mapping = |day_index, week, day_of_week, date: Date| DayMapping {
         day_index,
@@ -187,7 +181,7 @@ fn sch_69_a_state_is_made_of_events_and_items() {
     let event = "UID:a\nSUMMARY:Writing\nDTSTART:20260304T080000Z\nDTEND:20260304T094000Z";
     let more = "embeddable = [\" writing \"]\nclasses = [{ name = \"Maths\", total_slots = 3, \
                 items = [\"One\", { content = \"Two\", order = 7 }] }]";
-    let intake = imported(&[event], more).expect("that is in order");
+    let intake = imported(&[event], more);
     let item = |state_id, name: &str, task_order| ScheduleTask {
         state_id,
         source: Source::TaskItem,
@@ -242,7 +236,7 @@ fn sch_69_a_state_is_made_of_events_and_items() {
 fn sch_70_a_pending_duration_is_the_share_of_the_total_or_two() {
     let duration = |total: &str| {
         let more = format!("classes = [{{ name = \"M\", {total} items = [\"1\", \"2\", \"3\"] }}]");
-        let intake = imported(&[], &more).expect("that is in order");
+        let intake = imported(&[], &more);
         let class = intake
             .state
             .task_classes
@@ -269,7 +263,7 @@ fn sch_70_a_course_is_locked_unless_something_can_be_embedded() {
         "SUMMARY:Writing\nDTSTART:20260304T080000Z\nDTEND:20260304T094000Z",
         "SUMMARY:Physics\nDTSTART:20260304T100000Z\nDTEND:20260304T114000Z",
     ];
-    let intake = imported(&events, "embeddable = [\"Writing\"]").expect("that is in order");
+    let intake = imported(&events, "embeddable = [\"Writing\"]");
     assert_eq!(
         fixed_tasks(&intake),
         ["1 ~Writing 1:1-2", "2 Physics 1:3-4"]
@@ -277,28 +271,58 @@ fn sch_70_a_course_is_locked_unless_something_can_be_embedded() {
 }
 
 #[test]
-fn overlapping_entries_are_refused_by_name() {
+fn overlapping_entries_are_simply_busy() {
     let events = [
         "SUMMARY:Physics\nDTSTART:20260304T080000Z\nDTEND:20260304T094000Z\nRRULE:FREQ=DAILY",
-        "SUMMARY:Dentist\nDTSTART:20260304T090000Z\nDTEND:20260304T100000Z",
-        "SUMMARY:Holiday\nDTSTART;VALUE=DATE:20260305\nDTEND;VALUE=DATE:20260312",
+        "SUMMARY:Dentist\nDTSTART:20260304T090000Z\nDTEND:20260304T110000Z",
+        "SUMMARY:Holiday\nDTSTART;VALUE=DATE:20260305\nDTEND;VALUE=DATE:20260307",
+    ];
+    let intake = imported(&events, "");
+    assert_eq!(
+        fixed_tasks(&intake).get(..5).map(<[String]>::to_vec),
+        Some(
+            [
+                "1 Physics 1:1-2",
+                "2 Dentist 1:3-4",
+                "3 Holiday 2:1-12",
+                "4 Holiday 3:1-12",
+                "5 Physics 4:1-2",
+            ]
+            .map(str::to_owned)
+            .to_vec()
+        )
+    );
+    assert_eq!(
+        said(&intake, Lang::En),
+        [
+            "\"Dentist\" (line 8), 2026-03-04 09:00, is at the same time as \"Physics\" (line 2), \
+             1× in the window; the time is busy",
+            "\"Physics\" (line 2), 2026-03-05 08:00, is at the same time as \"Holiday\" (line 13), \
+             2× in the window; the time is busy",
+        ]
+    );
+}
+
+#[test]
+fn nothing_is_placed_inside_a_course_that_is_at_the_same_time_as_another() {
+    let events = [
+        "SUMMARY:Writing\nDTSTART:20260304T080000Z\nDTEND:20260304T094000Z",
+        "SUMMARY:Dentist\nDTSTART:20260304T085500Z\nDTEND:20260304T094000Z",
     ];
     assert_eq!(
-        refused(&events, ""),
-        "the calendar has entries at the same time: \
-         \"Physics\" (line 2) and \"Dentist\" (line 8) on 2026-03-04 09:00–09:40; \
-         \"Holiday\" (line 13) and \"Physics\" (line 2) on 2026-03-05 08:00–09:40; \
-         \"Holiday\" (line 13) and \"Physics\" (line 2) on 2026-03-06 08:00–09:40; \
-         \"Holiday\" (line 13) and \"Physics\" (line 2) on 2026-03-07 08:00–09:40; \
-         \"Holiday\" (line 13) and \"Physics\" (line 2) on 2026-03-08 08:00–09:40; \
-         and 3 more; move or cancel one of each pair, mark it as free (TRANSP:TRANSPARENT), \
-         or name it under `ignore` in the class file"
+        fixed_tasks(&imported(&events, "embeddable = [\"Writing\"]")),
+        ["1 ~Writing 1:1-1", "2 Dentist 1:2-2"]
     );
-    let ignored = imported(&events, "ignore = [\"physics\"]").expect("the rest fits");
-    assert_eq!(
-        fixed_tasks(&ignored).first().map(String::as_str),
-        Some("1 Dentist 1:2-2")
-    );
+}
+
+#[test]
+fn a_calendar_is_enough() {
+    let event = "SUMMARY:Physics\nDTSTART:20260304T080000Z\nDTEND:20260304T094000Z";
+    let classes = Classes::without_items(date(2026, 3, 2), 18);
+    let intake = import(&calendar(&[event]), &classes, &TimeZone::UTC, Lang::En);
+    assert_eq!(fixed_tasks(&intake), ["1 Physics 3:1-2"]);
+    assert_eq!(intake.state.window.days.len(), 18 * 7);
+    assert_eq!(said(&intake, Lang::En), [] as [&str; 0]);
 }
 
 #[test]
@@ -309,14 +333,14 @@ fn entries_that_only_share_a_section_are_kept() {
         "SUMMARY:Chat\nDTSTART:20260304T102000Z\nDTEND:20260304T102000Z",
         "SUMMARY:Call\nDTSTART:20260304T100000Z\nDTEND:20260304T102000Z",
     ];
-    let intake = imported(&events, "").expect("nothing overlaps");
+    let intake = imported(&events, "");
     assert_eq!(fixed_tasks(&intake), ["1 Call 1:3-3", "2 Talk 1:4-4"]);
     assert_eq!(
         said(&intake, Lang::En),
         [
-            "\"Call\", 2026-03-04 10:00, is there twice; one of them counts",
-            "\"Chat\", 2026-03-04 10:20 to 2026-03-04 10:20, lies outside of all sections",
-            "\"Talk\", 2026-03-04 10:20, shares a section with \"Call\"",
+            "\"Call\" (line 17), 2026-03-04 10:00, is there twice; one of them counts",
+            "\"Chat\" (line 12), 2026-03-04 10:20, lies outside of all sections",
+            "\"Talk\" (line 7), 2026-03-04 10:20, shares a section with \"Call\"",
         ]
     );
 }
@@ -324,7 +348,7 @@ fn entries_that_only_share_a_section_are_kept() {
 #[test]
 fn a_start_off_its_rule_and_a_missing_name_are_handled() {
     let event = "DTSTART:20260304T080000Z\nDTEND:20260304T094000Z\nRRULE:FREQ=WEEKLY;BYDAY=TH";
-    let intake = imported(&[event], "").expect("that is in order");
+    let intake = imported(&[event], "");
     assert_eq!(
         fixed_tasks(&intake),
         ["1 Untitled 1:1-2", "2 Untitled 2:1-2", "3 Untitled 9:1-2",]
@@ -332,21 +356,41 @@ fn a_start_off_its_rule_and_a_missing_name_are_handled() {
     assert_eq!(
         said(&intake, Lang::En),
         [
-            "\"Untitled\" starts on 2026-03-04 08:00, a day that its recurrence does not name; \
-         it counts as the first"
+            "\"Untitled\" (line 2), 2026-03-04 08:00, is on a day that its recurrence does not name; \
+             it counts as the first"
         ]
     );
 }
 
 #[test]
-fn a_name_that_the_calendar_does_not_have_is_refused() {
+fn a_name_that_the_calendar_does_not_have_is_remarked() {
     let event = "SUMMARY:Writing\nDTSTART:20260304T080000Z\nDTEND:20260304T094000Z";
-    assert_eq!(
-        refused(&[event], "embeddable = [\"Writing\", \"Wrting\"]"),
-        "embeddable[2] is `Wrting`, which is not in the calendar; its entries are \"Writing\""
+    let intake = imported(
+        &[event],
+        "embeddable = [\"Writing\", \"Wrting\"]\nignore = [\"Gym\"]",
     );
+    assert_eq!(fixed_tasks(&intake), ["1 ~Writing 1:1-2"]);
     assert_eq!(
-        refused(&[], "ignore = [\"Gym\"]"),
-        "ignore[1] is `Gym`, which is not in the calendar; its entries are none"
+        said(&intake, Lang::En),
+        [
+            "`embeddable` names \"Wrting\", which is not in the calendar",
+            "`ignore` names \"Gym\", which is not in the calendar",
+        ]
+    );
+}
+
+#[test]
+fn many_problems_are_counted() {
+    let events = ["SUMMARY:Bad"; 25];
+    let said = said(&imported(&events, ""), Lang::En);
+    assert_eq!(said.len(), 22);
+    assert_eq!(
+        said.get(20..),
+        Some(
+            &[
+                "and 5 more entries or lines that could not be read".to_owned(),
+                "nothing of the calendar lies in the window".to_owned(),
+            ][..]
+        )
     );
 }
