@@ -10,7 +10,7 @@ use jiff::ToSpan;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
-use timetable::calendar::{Calendar, Lang, Occurrence};
+use timetable::calendar::{Calendar, Classes, Lang, Occurrence, import};
 
 const ZONES: [&str; 3] = ["Europe/Berlin", "America/New_York", "Asia/Shanghai"];
 
@@ -57,6 +57,10 @@ fn follow(file: &str, bytes: &[u8]) -> Result<Value, Box<dyn std::error::Error>>
     for first in begins(bytes) {
         let last = first.checked_add((26 * 7 - 1).days())?;
         for name in ZONES {
+            // A person would import it; that must go well too.
+            let classes = format!("zone = \"{name}\"\nwindow = {{ start = {first}, weeks = 26 }}");
+            let classes = Classes::parse("tasks.toml", classes.as_bytes())?;
+            import(&calendar, &classes, &TimeZone::UTC, Lang::En);
             let (found, long) = calendar.occurrences(first, last, &TimeZone::get(name)?);
             let found: Vec<Value> = found.iter().map(line).collect();
             windows.push(json!({

@@ -86,9 +86,16 @@ mod tests {
                 let calendar = Calendar::parse("courses.ics", courses.as_bytes()).unwrap();
                 let classes = Classes::parse("tasks.toml", tasks.as_bytes()).unwrap();
                 let intake = import(&calendar, &classes, &TimeZone::UTC, language(lang));
-                let state = intake
-                    .unwrap_or_else(|error| panic!("{today}: {error}"))
-                    .state;
+                let told = intake
+                    .remarks
+                    .iter()
+                    .map(|remark| remark.say(language(lang)));
+                let told: String = told.collect();
+                assert!(
+                    !told.contains("same time") && !told.contains("重叠"),
+                    "{told}"
+                );
+                let state = intake.state;
                 let first = state.window.days.first().unwrap();
                 assert_eq!(first.date, today.to_string());
                 let ids: Vec<u32> = state.task_classes.iter().map(|class| class.id).collect();

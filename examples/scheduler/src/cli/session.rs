@@ -13,9 +13,7 @@ use fugato::{
 use jiff::tz::TimeZone;
 use scheduler::{
     agent::DEFAULT_MAX_ROUNDS,
-    calendar::{
-        Calendar, Classes, Intake, Lang, import, language, open as read, read_file, write_file,
-    },
+    calendar::{Calendar, Classes, Intake, Lang, language, open as read, read_file, write_file},
     clock,
     deps::Deps,
     graph::graph,
@@ -146,7 +144,6 @@ fn input(
         job,
         [new_courses.as_deref(), new_tasks.as_deref()],
         [&courses, &tasks],
-        lang,
     )?;
     if is_new {
         let [new_courses, new_tasks] = complete(new_courses, new_tasks);
@@ -173,7 +170,6 @@ fn check(
     job: &Job,
     [new_courses, new_tasks]: [Option<&[u8]>; 2],
     [courses, tasks]: [&Path; 2],
-    lang: Lang,
 ) -> Result<()> {
     let kept = |path: &Path| path.exists().then(|| read_file(path)).transpose();
     let [courses_bytes, tasks_bytes] = complete(
@@ -187,8 +183,7 @@ fn check(
     let name = |given: &Option<PathBuf>, kept: &Path| {
         given.as_deref().unwrap_or(kept).display().to_string()
     };
-    let calendar = Calendar::parse(&name(&job.courses, courses), &courses_bytes)?;
-    let classes = Classes::parse(&name(&job.tasks, tasks), &tasks_bytes)?;
-    import(&calendar, &classes, &TimeZone::system(), language(lang))?;
+    Calendar::parse(&name(&job.courses, courses), &courses_bytes)?;
+    Classes::parse(&name(&job.tasks, tasks), &tasks_bytes)?;
     Ok(())
 }

@@ -61,7 +61,7 @@ impl Brought {
         let classes = Classes::parse(TASKS, &tasks).map_err(refused)?;
         let intake = import(&calendar, &classes, &TimeZone::system(), language(lang));
         Ok(Self {
-            intake: intake.map_err(refused)?,
+            intake,
             files: [courses, tasks],
         })
     }

@@ -109,19 +109,6 @@ pub enum ClassesError {
 }
 
 impl Classes {
-    /// Returns a window of some weeks without anything to do, for a calendar that comes alone.
-    pub fn without_items(start: Date, weeks: u16) -> Self {
-        Self {
-            start,
-            weeks,
-            zone: None,
-            sections: Sections::default(),
-            embeddable: Vec::new(),
-            ignore: Vec::new(),
-            classes: Vec::new(),
-        }
-    }
-
     /// Reads a class file: JSON if its first character is a brace, else TOML. `file` is its name in
     /// errors.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, ClassesError> {

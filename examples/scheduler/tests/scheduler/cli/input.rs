@@ -155,15 +155,8 @@ fn the_sample_says_that_it_is_one_and_begins_today() {
 #[test]
 fn bad_input_names_the_place_and_what_is_allowed() {
     let good = calendar(&[ALGEBRA]);
-    let zone = good.replace("DTSTART:", "DTSTART;TZID=Middle/Earth:");
     for (courses, tasks, words) in [
-        (
-            "BEGIN:VCALENDAR\r\nBEGIN:VEVENT\r\n",
-            TASKS,
-            &["my.ics"][..],
-        ),
-        ("no calendar at all", TASKS, &["my.ics"]),
-        (&zone, TASKS, &["Middle/Earth"]),
+        ("no calendar at all", TASKS, &["my.ics"][..]),
         (&good, "[window", &["my.toml"]),
         (
             &good,
@@ -190,20 +183,44 @@ fn bad_input_names_the_place_and_what_is_allowed() {
 }
 
 #[test]
-fn overlapping_events_are_named_with_what_can_be_done() {
-    let overlap = ("Physics", "20260302T085000", "20260302T101500");
-    let work = with(&calendar(&[ALGEBRA, overlap]), TASKS);
-    let error = work.err(&MINE);
+fn a_calendar_as_it_is_exported_is_used_and_its_oddities_are_named() {
+    let zone = "BEGIN:VTIMEZONE\r\nTZID:Customized Time Zone\r\nBEGIN:STANDARD\r\n\
+                DTSTART:16010101T030000\r\nTZOFFSETFROM:+0200\r\nTZOFFSETTO:+0100\r\n\
+                RRULE:FREQ=YEARLY;BYMONTH=10;BYDAY=-1SU\r\nEND:STANDARD\r\n\
+                BEGIN:DAYLIGHT\r\nDTSTART:16010101T020000\r\nTZOFFSETFROM:+0100\r\n\
+                TZOFFSETTO:+0200\r\nRRULE:FREQ=YEARLY;BYMONTH=3;BYDAY=-1SU\r\nEND:DAYLIGHT\r\n\
+                END:VTIMEZONE\r\n";
+    let events = [
+        ("Physics", "20260302T085000", "20260302T101500"),
+        ("Odd", "monday", "20260302T101500"),
+        ("Old", "20260303T080000", "20260303T094000"),
+        ("New", "20260305T080000", "20260305T094000"),
+        ("Abroad", "20260306T110000", "20260306T124000"),
+    ];
+    let courses = calendar(&[&[ALGEBRA][..], &events].concat())
+        .replace("VERSION:2.0\r\n", &format!("VERSION:2.0\r\n{zone}"))
+        .replace("UID:Old-20260303T080000", "UID:same\r\nSEQUENCE:1")
+        .replace("UID:New-20260305T080000", "UID:same\r\nSEQUENCE:2")
+        .replace(
+            "DTSTART:20260306",
+            "DTSTART;TZID=Customized Time Zone:20260306",
+        )
+        .replace("DTEND:20260306", "DTEND;TZID=Customized Time Zone:20260306");
+    let tasks = TASKS.replace("[window]", "embeddable = [\"Academic Writing\"]\n[window]");
+    let said = with(&courses, &tasks).ok(&MINE);
     assert_contains(
-        &error,
+        &said,
         [
-            "\"Algebra\" (line 3)",
-            "\"Physics\" (line 9)",
-            "08:50–09:35",
-            "ignore",
+            "is at the same time as \"Algebra\"",
+            "event \"Odd\": `monday` is no time for DTSTART",
+            "event \"Old\": the file has a newer version of this event",
+            "`embeddable` names \"Academic Writing\", which is not in the calendar",
+            "2 items placed",
+            "Physics",
+            "New",
+            "Abroad",
         ],
     );
-    assert!(!work.path("scheduler-data/default/schedule.ics").exists());
 }
 
 #[test]

@@ -316,16 +316,6 @@ fn nothing_is_placed_inside_a_course_that_is_at_the_same_time_as_another() {
 }
 
 #[test]
-fn a_calendar_is_enough() {
-    let event = "SUMMARY:Physics\nDTSTART:20260304T080000Z\nDTEND:20260304T094000Z";
-    let classes = Classes::without_items(date(2026, 3, 2), 18);
-    let intake = import(&calendar(&[event]), &classes, &TimeZone::UTC, Lang::En);
-    assert_eq!(fixed_tasks(&intake), ["1 Physics 3:1-2"]);
-    assert_eq!(intake.state.window.days.len(), 18 * 7);
-    assert_eq!(said(&intake, Lang::En), [] as [&str; 0]);
-}
-
-#[test]
 fn entries_that_only_share_a_section_are_kept() {
     let events = [
         "SUMMARY:Call\nDTSTART:20260304T100000Z\nDTEND:20260304T102000Z",
