@@ -131,7 +131,7 @@ fn weekday(name: &str) -> Option<u8> {
         .iter()
         .find_map(|week| name.strip_prefix(week));
     let zh = |day: &str| zh.is_some_and(|rest| rest == day || (rest == "天" && day == "日"));
-    let at = DAYS.iter().position(|day| is_day(day));
+    let at = DAYS.iter().position(is_day);
     let at = at.or_else(|| ZH.iter().position(|day| zh(day)))?;
     u8::try_from(at + 1).ok()
 }

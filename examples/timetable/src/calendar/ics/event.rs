@@ -197,12 +197,11 @@ fn rules(
 ) -> Result<Vec<Rule>, Fault> {
     let mut rules = Vec::new();
     for line in component.all(property) {
-        match Rule::read(line, start.civil())? {
-            Some(rule) => rules.push(rule),
-            None => {
-                let problem = IcsProblem::BadLine(format!("{}:{}", line.name, line.value));
-                faults.push(Fault::new(line.number, problem).costing(Loss::Line));
-            }
+        if let Some(rule) = Rule::read(line, start.civil())? {
+            rules.push(rule);
+        } else {
+            let problem = IcsProblem::BadLine(format!("{}:{}", line.name, line.value));
+            faults.push(Fault::new(line.number, problem).costing(Loss::Line));
         }
     }
     Ok(rules)

@@ -22,11 +22,11 @@ impl Calendar {
         home: &TimeZone,
     ) -> (Vec<Occurrence>, Vec<IcsError>) {
         let window = Window::new(first, last, home);
-        let mut changed: BTreeMap<&str, Vec<(&EventTime, &Event)>> = BTreeMap::new();
+        let mut overrides: BTreeMap<&str, Vec<(&EventTime, &Event)>> = BTreeMap::new();
         let mut series: BTreeMap<&str, &Event> = BTreeMap::new();
         for event in &self.events {
             if let Some(planned) = &event.replaces {
-                let changes = changed.entry(&event.uid).or_default();
+                let changes = overrides.entry(&event.uid).or_default();
                 changes.push((planned, event));
             } else {
                 series.insert(&event.uid, event);
@@ -43,7 +43,7 @@ impl Calendar {
                 }
                 continue;
             }
-            let changes = changed.get(event.uid.as_str());
+            let changes = overrides.get(event.uid.as_str());
             let changes = changes.map_or(&[][..], Vec::as_slice);
             match window.recurring(event, changes, &mut budget) {
                 Ok(occurrences) => found.extend(occurrences),

@@ -83,8 +83,8 @@ pub(super) fn moment(line: &Line, value: &str, zones: &Zones) -> Result<EventTim
     let time = date_time(value).ok_or_else(bad)?;
     let zone = line.parameter("TZID").map(|name| zones.named(name));
     let zone = zone.unwrap_or_else(|| zones.home.clone());
-    let zoned = |zone| EventTime::Zoned(time, zone);
-    Ok(zone.map_or(EventTime::Floating(time), zoned))
+    let within = |zone| EventTime::Zoned(time, zone);
+    Ok(zone.map_or(EventTime::Floating(time), within))
 }
 
 /// Reads a date and time, or the midnight of a date.

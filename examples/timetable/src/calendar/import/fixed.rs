@@ -38,14 +38,14 @@ pub(super) fn fixed(
     let (Some(&first), Some(&last)) = (days.first(), days.last()) else {
         return (Vec::new(), vec![Remark::NothingInWindow]);
     };
-    let (mut occurrences, long) = calendar.occurrences(first, last, zone);
+    let (mut occurrences, endless) = calendar.occurrences(first, last, zone);
     for occurrence in &mut occurrences {
         if occurrence.name.is_empty() {
             lang.pick("Untitled", "未命名日程")
                 .clone_into(&mut occurrence.name);
         }
     }
-    let problems = || calendar.problems().iter().chain(&long);
+    let problems = || calendar.problems().iter().chain(&endless);
     let told = problems().take(MOST_PROBLEMS).cloned();
     let mut remarks: Vec<Remark> = told.map(Remark::Unreadable).collect();
     if let Some(more) = problems().count().checked_sub(MOST_PROBLEMS + 1) {
