@@ -205,7 +205,9 @@ fn shown(standing: ThreadStatus, live: bool, redaction: Redaction) -> Value {
             json!({ "status": "running", "interrupts": [] })
         }
         ThreadStatus::Waiting(mut open) if redaction.nodes => {
-            open.iter_mut().for_each(|asked| asked.task.clear());
+            for asked in &mut open {
+                asked.task.clear();
+            }
             json!({ "status": "waiting", "interrupts": open })
         }
         ThreadStatus::Waiting(open) => json!({ "status": "waiting", "interrupts": open }),

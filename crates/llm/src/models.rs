@@ -28,9 +28,9 @@ use crate::{
 ///   name on.
 /// - The attempts of an answer bear the name of the model that was asked.
 #[derive(derive_more::Debug, Clone)]
-#[debug("Models {{ models: {:?}, default: {default:?}, .. }}", self.models.keys())]
+#[debug("Models {{ models: {:?}, default: {default:?}, .. }}", self.by_name.keys())]
 pub struct Models {
-    models: BTreeMap<String, Arc<dyn ChatModel>>,
+    by_name: BTreeMap<String, Arc<dyn ChatModel>>,
     stages: BTreeMap<String, String>,
     default: String,
 }
@@ -40,7 +40,7 @@ impl Models {
     pub fn new(name: impl Into<String>, model: impl ChatModel + 'static) -> Self {
         let default = name.into();
         Self {
-            models: BTreeMap::new(),
+            by_name: BTreeMap::new(),
             stages: BTreeMap::new(),
             default: default.clone(),
         }
@@ -50,7 +50,7 @@ impl Models {
     fugato_state::setters! {
         /// Adds a model; one of the same name is replaced.
         pub fn with(name: impl Into<String>, model: impl ChatModel + 'static) {
-            models.insert(name.into(), Arc::new(model))
+            by_name.insert(name.into(), Arc::new(model))
         }
 
         /// Lets requests of this stage, the `stage` in their metadata, go to the model of this name
@@ -62,19 +62,19 @@ impl Models {
 
     /// Returns the names of the models, in alphabetical order.
     pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.models.keys().map(String::as_str)
+        self.by_name.keys().map(String::as_str)
     }
 
     fn choose(&self, request: &mut ChatRequest) -> Result<&Arc<dyn ChatModel>, ModelError> {
         let stage = || self.stages.get(request.metadata.get("stage")?).cloned();
-        let named = request.model.clone().or_else(stage);
+        let chosen = request.model.clone().or_else(stage);
         request.model = None;
-        let name = named.as_deref().unwrap_or(&self.default);
-        self.models.get(name).ok_or_else(|| {
-            let names: Vec<_> = self.names().collect();
+        let name = chosen.as_deref().unwrap_or(&self.default);
+        self.by_name.get(name).ok_or_else(|| {
+            let allowed: Vec<_> = self.names().collect();
             let why = format!(
                 "there is no model {name:?}; allowed are {}",
-                names.join(", ")
+                allowed.join(", ")
             );
             ModelError::new(ModelErrorKind::NotFound, why)
         })
@@ -91,7 +91,7 @@ impl ChatModel for Models {
     }
 
     fn name(&self) -> &str {
-        self.models
+        self.by_name
             .get(&self.default)
             .map_or("models", |model| model.name())
     }
