@@ -15,6 +15,8 @@ mod fork;
 #[cfg(feature = "cron")]
 #[path = "../examples/job.rs"]
 mod job;
+#[path = "../examples/phases.rs"]
+mod phases;
 #[path = "../examples/search.rs"]
 mod search;
 #[path = "../examples/stream.rs"]
@@ -63,6 +65,11 @@ fn fork_runs() -> TestResult {
 #[test]
 fn job_runs() -> TestResult {
     job::main()
+}
+
+#[test]
+fn phases_runs() -> Result<(), fugato::BoxError> {
+    phases::main()
 }
 
 #[test]
