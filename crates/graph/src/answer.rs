@@ -129,6 +129,22 @@ impl Answers {
         self.bare.is_none() && self.by_id.is_empty()
     }
 
+    /// Returns true if the answers may go to a run that is under way: they answer something, and are
+    /// not only to repeat an earlier request.
+    pub(crate) fn can_join(&self) -> bool {
+        !self.is_empty() && !self.repeats
+    }
+
+    /// Returns the size of the answers as JSON, in bytes.
+    pub(crate) fn bytes(&self) -> Result<usize, serde_json::Error> {
+        let all: Vec<_> = self
+            .by_id
+            .iter()
+            .map(|(id, answer, _)| (id, answer))
+            .collect();
+        Ok(serde_json::to_vec(&(&self.bare, all))?.len())
+    }
+
     /// Returns the answers by the id of the question, unchecked.
     pub(crate) fn values<'a>(
         &'a self,

@@ -1,5 +1,6 @@
 //! The run loop: takes the next work from the scopes, does it, and records the results.
 mod act;
+mod answer;
 mod end;
 mod wait;
 
@@ -52,7 +53,7 @@ impl<S: State> Driver<S> {
                 Directive::Fail => self.fail_run(),
                 Directive::Rest => return self.rest().await,
                 _ if self.stops() => return self.stop().await,
-                Directive::Park if self.asks_anew() => {}
+                Directive::Park if self.asks_anew() || self.is_answered().await? => {}
                 Directive::Park => return self.rest().await,
                 Directive::Sleep(until) if self.hands_over(until) => return self.rest().await,
                 _ if self.engine.ready.is_empty() => self.wait().await?,
@@ -156,6 +157,7 @@ impl<S: State> Driver<S> {
         if let Some(snapshots) = &mut self.snapshots {
             snapshots.consider(journal, &self.root)?;
         }
+        self.acknowledge();
         Ok(())
     }
 }

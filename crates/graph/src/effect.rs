@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::BoxError;
 
 pub(crate) use call::{
-    AskCall, AttemptRef, BeginCall, Call, Calls, EffectEnd, EndCall, StartDecision,
+    AnswerCall, AskCall, AttemptRef, BeginCall, Call, Calls, EffectEnd, EndCall, StartDecision,
 };
 pub(crate) use ticket::StartGuard;
 

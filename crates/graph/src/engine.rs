@@ -37,6 +37,10 @@ pub(crate) struct Engine {
     pub(crate) begun: Vec<ThreadEffect>,
     /// Replies to tasks, to be sent when the pending facts are stored.
     pub(crate) replies: Vec<(oneshot::Sender<StartDecision>, StartDecision)>,
+    /// Replies to clients whose answers were taken, to be sent when the pending facts are stored.
+    pub(crate) taken: Vec<oneshot::Sender<Result<(), RunError>>>,
+    /// True if the run comes to rest, so that it takes no more answers.
+    pub(crate) resting: bool,
     /// The times at which failed tasks are tried again, with their scopes.
     alarms: BinaryHeap<Reverse<(Millis, Vec<TaskPath>)>>,
     /// The first failure of the run.
@@ -107,6 +111,8 @@ impl Engine {
             acting: vec![],
             begun: vec![],
             replies: vec![],
+            taken: vec![],
+            resting: false,
             alarms: BinaryHeap::new(),
             error: None,
             give_up: None,
@@ -165,6 +171,7 @@ impl Engine {
     pub(crate) fn store_within(&self) -> Option<Duration> {
         let journal = self.journal.as_ref()?;
         match self.options.durability {
+            _ if journal.urgent => journal.waits().map(|_| Duration::ZERO),
             Durability::Strict => journal.waits().map(|_| Duration::ZERO),
             Durability::Batched { max_delay, .. } => {
                 Some(max_delay.saturating_sub(journal.waits()?))

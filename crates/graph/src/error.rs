@@ -1,4 +1,4 @@
-use std::{error::Error, fmt, time::Duration};
+use std::{error::Error, fmt, sync::Arc, time::Duration};
 
 use fugato_state::{InterruptId, MigrateError, SchemaError, ThreadId, iso_8601};
 use fugato_store::{StoreError, StoreErrorKind};
@@ -9,7 +9,7 @@ use crate::machine::BudgetUnit;
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
 /// The error of a run, or of a request about a thread.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct RunError {
     /// The kind of the error.
     pub kind: RunErrorKind,
@@ -17,7 +17,7 @@ pub struct RunError {
     pub thread: Option<ThreadId>,
     /// The number of steps that the run had closed.
     pub step: u64,
-    source: Option<BoxError>,
+    source: Option<Arc<dyn Error + Send + Sync>>,
 }
 
 /// The kinds of [`RunError`].
@@ -270,7 +270,7 @@ impl RunError {
     }
 
     fugato_state::setters! {
-        pub(crate) fn because(source: impl Into<BoxError>) { source = Some(source.into()) }
+        pub(crate) fn because(source: impl Into<BoxError>) { source = Some(source.into().into()) }
     }
 
     pub(crate) fn on(mut self, thread: Option<&ThreadId>, step: u64) -> Self {

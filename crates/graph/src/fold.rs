@@ -56,6 +56,12 @@ impl<S: State> StateFold<S> {
         self.staged.swap_remove(position).unwrap_or_default()
     }
 
+    /// Returns the staged updates of a task; none without any.
+    pub(crate) fn staged(&self, position: usize) -> &[S::Update] {
+        let staged = self.staged.get(position).and_then(Option::as_ref);
+        staged.map_or(&[], Vec::as_slice)
+    }
+
     /// Discards the staged updates, because their step will never close.
     pub(crate) fn discard(&mut self) {
         self.staged.clear();

@@ -2,10 +2,11 @@ use std::sync::Arc;
 
 use fugato_state::{Interrupt, Millis, RunId, Seq, State, ThreadId};
 use fugato_store::{Commit, Expect, Head, Snapshot, StoreError, StoreErrorKind};
+use serde_json::Value;
 
 use crate::{
     RunError, RunErrorKind, Runner, codec,
-    machine::{Directive, Fact, ThreadPhase},
+    machine::{Directive, Fact, TaskStatus, ThreadPhase},
     open::{OpenedThread, open},
     scope::DynScope,
     snapshot,
@@ -118,10 +119,15 @@ impl<S: State> Runner<S> {
             },
             _ => ThreadStatus::Idle,
         };
+        let mut finished = vec![];
+        if *machine.phase() == ThreadPhase::Running {
+            collect_finished(&opened.scope, &mut finished)?;
+        }
         Ok(Some(Look {
             head: opened.head,
             standing,
             state: opened.scope.fold.state,
+            finished,
         }))
     }
 
@@ -139,6 +145,7 @@ impl<S: State> Runner<S> {
         };
         let snapshots = shop.snapshots.as_deref();
         let mut opened = open(&shop.graph, &*shop.log, snapshots, thread, head.seq).await?;
+        opened.scope.place(None);
         DynScope::sync_states(&mut opened.scope);
         Ok(Some(opened))
     }
@@ -257,6 +264,20 @@ impl<S: State> Runner<S> {
     }
 }
 
+/// Collects the finished tasks of a scope and of those under it.
+fn collect_finished(scope: &dyn DynScope, found: &mut Vec<FinishedTask>) -> Result<(), RunError> {
+    for (position, task) in scope.machine().frontier().iter().enumerate() {
+        if task.state == TaskStatus::Done {
+            found.push(FinishedTask {
+                task: scope.name_of(task.path),
+                updates: scope.staged(position)?,
+            });
+        }
+    }
+    let mut children = scope.children();
+    children.try_for_each(|(_, child)| collect_finished(child, found))
+}
+
 /// A thread at one position.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -265,8 +286,23 @@ pub struct Look<S> {
     pub head: Seq,
     /// The status at this position.
     pub standing: ThreadStatus,
-    /// The state at this position.
+    /// The state at this position. The updates of finished tasks are in it when their step has
+    /// closed.
     pub state: Arc<S>,
+    /// The tasks of the open steps that have finished while others still work, those of subgraphs
+    /// too. An eager schedule closes every task alone, so that its updates are in the state at once.
+    pub finished: Vec<FinishedTask>,
+}
+
+/// A finished task of a step in which others still work.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct FinishedTask {
+    /// Its address: `node#visit`, or `node#visit[index]` inside a scatter; inside a subgraph, after
+    /// the address of the subgraph's task and a `/`.
+    pub task: String,
+    /// Its updates in their stored form, as an array: they apply to the state when the step closes.
+    pub updates: Value,
 }
 
 /// The standing of a thread.

@@ -52,7 +52,7 @@ pub use error::{AnswerError, BoxError, RunError, RunErrorKind};
 pub use events::Events;
 pub use fugato_state::EffectClass;
 pub use graph::Graph;
-pub use history::{HistoryEntry, Look, ThreadStatus};
+pub use history::{FinishedTask, HistoryEntry, Look, ThreadStatus};
 pub use initial::InitialState;
 pub use machine::{Attribution, BudgetUnit};
 pub use node::{IntoNode, Node};

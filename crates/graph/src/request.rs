@@ -11,7 +11,10 @@ use crate::{
     driver::Driver,
     engine::{Engine, Recheck},
     fold::write_updates,
-    machine::{Directive, Fact, ProgramVersion, RequestKey, RequestStatus, TaskPath, ThreadPhase},
+    machine::{
+        Directive, Fact, KeyedRequest, ProgramVersion, RequestKey, RequestStatus, TaskPath,
+        ThreadPhase,
+    },
     open::{OpenedThread, newer},
     policy::millis,
     route::entry,
@@ -19,7 +22,7 @@ use crate::{
     snapshot,
 };
 
-pub(crate) use resume::void_approvals;
+pub(crate) use resume::{join, void_approvals};
 use resume::{resume, withdraw};
 
 /// A request about a thread.
@@ -46,6 +49,14 @@ impl<U> Request<U> {
         match self {
             Self::Start { key, .. } => key.as_deref(),
             Self::Resume(answers) => Some(&answers.key.as_ref()?.key),
+            _ => None,
+        }
+    }
+
+    /// Returns the answers that a run which is under way can take.
+    pub(crate) fn joins(&self) -> Option<&Answers> {
+        match self {
+            Self::Resume(answers) if answers.can_join() => Some(answers),
             _ => None,
         }
     }
@@ -290,21 +301,31 @@ enum RepeatedRequest<S: State> {
     GoesOn,
 }
 
-/// Looks up a repeated request: returns its result, or lets its run go on.
-fn repeated<S: State>(
-    driver: &mut Driver<S>,
+/// Returns the record of a request that was made before; the same name with another content is an
+/// error.
+fn known<S: State>(
+    driver: &Driver<S>,
     NamedRequest { key, digest }: &NamedRequest,
-    under: &ProgramVersion,
-) -> Result<RepeatedRequest<S>, RunError> {
+) -> Result<Option<KeyedRequest>, RunError> {
     let now = driver.engine.shared.now();
-    let known = driver.root.machine.keyed(key).cloned();
-    let Some(known) = known.filter(|known| known.until > now) else {
-        return Ok(RepeatedRequest::New);
-    };
-    if known.digest != *digest {
+    let known = driver.root.machine.keyed(key);
+    let known = known.filter(|known| known.until > now);
+    if known.is_some_and(|known| known.digest != *digest) {
         let key = key.clone();
         return Err(RunError::new(RunErrorKind::RequestChanged { key }));
     }
+    Ok(known.cloned())
+}
+
+/// Looks up a repeated request: returns its result, or lets its run go on.
+fn repeated<S: State>(
+    driver: &mut Driver<S>,
+    named: &NamedRequest,
+    under: &ProgramVersion,
+) -> Result<RepeatedRequest<S>, RunError> {
+    let Some(known) = known(driver, named)? else {
+        return Ok(RepeatedRequest::New);
+    };
     let state = driver.root.fold.state.clone();
     match known.end {
         Some(RequestStatus::Finished { output }) => {

@@ -1,3 +1,4 @@
+mod join;
 mod lease;
 
 use std::{
@@ -10,8 +11,10 @@ use fugato_state::{Millis, RunId, Seq, State, ThreadId};
 use fugato_store::{Lease, Snapshots, ThreadAdmin, ThreadLog, ThreadStore};
 use fugato_stream::{EventKind, Hub};
 use futures::FutureExt;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc::UnboundedReceiver, watch};
 use tracing::Instrument as _;
+
+use join::Entry;
 
 use crate::{
     Answers, Durability, Events, Graph, IntoUpdates, Retention, Run, RunError, RunErrorKind,
@@ -19,6 +22,7 @@ use crate::{
     context::RunInner,
     control::{Control, StopReason},
     driver::{Driver, explain},
+    effect::{Call, Calls},
     engine::Engine,
     events::{EventSource, REFUSED},
     journal::Journal,
@@ -116,7 +120,7 @@ pub(crate) struct RunnerInner<S: State> {
     pub(crate) snapshots: Option<Arc<dyn Snapshots>>,
     pub(crate) admin: Option<Arc<dyn ThreadAdmin>>,
     pub(crate) options: Arc<RunnerOptions>,
-    live: Mutex<HashMap<ThreadId, LiveRun>>,
+    live: Mutex<HashMap<ThreadId, LiveRun<S>>>,
     /// The hubs of the followers of threads, over all runs.
     lines: Mutex<HashMap<ThreadId, Weak<Hub>>>,
     /// Notified whenever a run is no longer live.
@@ -125,12 +129,18 @@ pub(crate) struct RunnerInner<S: State> {
 }
 
 /// A run under way in this process.
-struct LiveRun {
+struct LiveRun<S: State> {
     hub: Weak<Hub>,
     control: Weak<Control>,
     /// The names of the requests of this run.
     keys: Vec<String>,
+    /// The way of answers to its driver.
+    calls: Calls,
+    end: RunEnd<S>,
 }
+
+/// The end of a run, for the requests that joined it.
+type RunEnd<S> = watch::Receiver<Option<Result<RunResult<S>, RunError>>>;
 
 impl<S: State> Runner<S> {
     /// Creates a runner over a complete store: log, snapshots and administration.
@@ -243,6 +253,10 @@ impl<S: State> Runner<S> {
     }
 
     /// Answers open questions, and goes on with the run.
+    ///
+    /// While a run of this process has the thread, the answers go to that run, and its other tasks
+    /// work on: the returned run has its events from there on, and its end. An answer is in the log
+    /// before its event is sent. While another process runs the thread, the answers are `Busy`.
     pub fn resume(&self, thread: &ThreadId, answers: Answers) -> Run<S> {
         self.spawn(thread, Request::Resume(answers))
     }
@@ -324,16 +338,24 @@ impl<S: State> Runner<S> {
         let hub = Arc::new(Hub::default());
         let events = Events::live(hub.subscribe(), Some(self.shop.source(thread)));
         // A repeated request gets the events of its run. A new one waits for the end of the run that
-        // is under way, of which it gets nothing: that is the answer to another request.
-        if let Some(running) = request.key().and_then(|key| self.shop.hub_of(thread, key)) {
+        // is under way, of which it gets nothing: that is the answer to another request. Answers get
+        // the events of the run that takes them.
+        let attaches = request.key().filter(|_| request.joins().is_none());
+        if let Some(running) = attaches.and_then(|key| self.shop.hub_of(thread, key)) {
             running.relay(&hub);
         }
+        let (tell, told) = watch::channel(None);
         let (shop, thread) = (self.shop.clone(), thread.clone());
         // All log lines within the span carry the thread.
         let span = tracing::info_span!(target: "fugato.graph", "run", fugato.thread = %thread);
         let work = async move {
-            let end = shop.clone().run(&thread, request, lease, hub.clone()).await;
+            let run = shop.clone().run(&thread, request, lease, (&hub, told));
+            let end = run.await;
             shop.forget(&thread, &hub);
+            // Without a request that joined the run, this is all that knows of the channel.
+            if tell.receiver_count() > 0 {
+                tell.send_replace(Some(end.clone()));
+            }
             hub.close();
             end
         };
@@ -383,19 +405,19 @@ impl<S: State> RunnerInner<S> {
         thread: &ThreadId,
         request: Request<S::Update>,
         lease: Option<Lease>,
-        hub: Arc<Hub>,
+        (hub, end): (&Arc<Hub>, RunEnd<S>),
     ) -> Result<RunResult<S>, RunError> {
         let key = request.key().map(str::to_owned);
         let waits = key.is_some();
         let claimed = lease.is_some();
-        let lease = match lease {
-            Some(lease) => Ok(lease),
-            None if waits => self.attach(thread).await,
-            None => self.acquire(thread).await,
+        let entry = match lease {
+            Some(lease) => Ok(Entry::Leased(lease)),
+            None => self.enter(thread, (request.joins(), waits), hub).await,
         };
-        let lease = match lease {
-            Ok(lease) => lease,
-            Err(error) => return Err(refuse(error, thread, &hub)),
+        let lease = match entry {
+            Ok(Entry::Leased(lease)) => lease,
+            Ok(Entry::Joined(end)) => return end,
+            Err(error) => return Err(refuse(error, thread, hub)),
         };
         let control = Arc::new(Control::default());
         control.leased(lease.until);
@@ -404,17 +426,22 @@ impl<S: State> RunnerInner<S> {
         let held = self
             .keeper
             .hold(&self.log, (thread, lease.fence), ttl, &control);
+        let (calls, heard) = tokio::sync::mpsc::unbounded_channel();
         let live = LiveRun {
-            hub: Arc::downgrade(&hub),
+            hub: Arc::downgrade(hub),
             control: Arc::downgrade(&control),
             keys: key.into_iter().collect(),
+            calls: calls.clone(),
+            end,
         };
         lock(&self.live).insert(thread.clone(), live);
         let followed = lock(&self.lines).get(thread).and_then(Weak::upgrade);
         if let Some(followed) = followed {
             hub.relay(&followed);
         }
-        let ended = match self.prepare(thread, &lease, request, (&hub, control)).await {
+        let calls = (calls, heard);
+        let prepared = self.prepare(thread, &lease, request, (hub, control), calls);
+        let ended = match prepared.await {
             Ok(Admission::Already(ended)) => {
                 self.release(thread, lease.fence).await;
                 Ok(ended)
@@ -426,7 +453,7 @@ impl<S: State> RunnerInner<S> {
                 }
                 self.drive(thread, *driver).await
             }
-            Err(error) => Err(refuse(error, thread, &hub)),
+            Err(error) => Err(refuse(error, thread, hub)),
         };
         drop(held);
         if claimed && matches!(&ended, Err(error) if error.is_refusal()) {
@@ -485,6 +512,7 @@ impl<S: State> RunnerInner<S> {
         lease: &Lease,
         request: Request<S::Update>,
         (hub, control): (&Arc<Hub>, Arc<Control>),
+        (calls, heard): (Calls, UnboundedReceiver<Call>),
     ) -> Result<Admission<S>, RunError> {
         self.options.check()?;
         let snapshots = self.snapshots.as_deref();
@@ -495,7 +523,6 @@ impl<S: State> RunnerInner<S> {
         if matches!(request, Request::Start { .. }) && !open {
             run = run.next();
         }
-        let (calls, heard) = tokio::sync::mpsc::unbounded_channel();
         let shared = Arc::new(RunInner {
             thread: thread.clone(),
             run,

@@ -12,6 +12,7 @@
     reason = "expect-test writes snapshots like this"
 )]
 
+mod amid;
 mod answer_schema;
 mod appends;
 mod asking;
@@ -138,6 +139,16 @@ scenarios! {
         k8_an_approval_of_something_else_is_refused
         k8_an_expired_question_is_no_dead_end
         k9_d6_d17_an_answer_touches_only_its_task;
+    amid:
+        k7_an_answer_is_taken_while_siblings_work
+        k7_an_answer_is_taken_in_an_eager_run
+        k7_an_answer_amid_siblings_is_stored_at_once
+        k8_a_wrong_answer_amid_siblings_changes_nothing
+        k9_an_answer_amid_siblings_touches_only_its_task
+        k12_a_repeat_of_an_answer_amid_siblings_attaches
+        k21_a_question_inside_is_answered_amid_siblings
+        k35_an_approval_amid_siblings_needs_its_id
+        k2_what_finished_tasks_found_is_readable_at_once;
     consent:
         k35_an_approval_needs_its_id
         k35_an_id_belongs_to_one_incarnation

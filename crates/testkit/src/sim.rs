@@ -71,6 +71,7 @@ impl<S: State> CrashSim<S> {
                 build: Arc::new(move |world| build(world).map_err(Into::into)),
                 inputs: vec![],
                 answer: Arc::new(|_| None),
+                at_once: false,
                 view: Arc::new(|state| {
                     serde_json::to_value(state).unwrap_or_else(|error| error.to_string().into())
                 }),
@@ -98,6 +99,10 @@ impl<S: State> CrashSim<S> {
         pub fn answer(answer: impl Fn(&Interrupt) -> Option<Value> + Send + Sync + 'static) {
             setup.answer = Arc::new(answer)
         }
+
+        /// Answers every question as soon as it is asked, while its siblings work. By default
+        /// questions are answered when the thread waits for nothing else.
+        pub fn at_once(at_once: bool) { setup.at_once = at_once }
 
         /// Sets the part of the final state that is compared: all of it, by default. Leave out here
         /// what depends on a random order, as under [`Schedule::Eager`].

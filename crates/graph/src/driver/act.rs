@@ -57,6 +57,10 @@ impl<S: State> Driver<S> {
                 let _ = reply.send(self.performed_effects(&who));
                 Ok(())
             }
+            Call::Answer(call) => {
+                self.take_answers(*call);
+                Ok(())
+            }
         }
     }
 

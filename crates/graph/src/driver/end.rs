@@ -145,6 +145,7 @@ impl<S: State> Driver<S> {
 
     /// Waits until no action that must not be done twice is under way.
     async fn settle_actions(&mut self) -> Result<(), RunError> {
+        self.engine.resting = true;
         self.receive_calls().await?;
         while let Some(last) = self
             .engine

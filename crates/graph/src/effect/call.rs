@@ -1,16 +1,18 @@
 //! The messages between tasks and their driver about actions.
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use fugato_state::{EffectClass, Millis};
+use fugato_stream::Hub;
 use tokio::sync::oneshot;
 
 use super::StartGuard;
 use crate::{
+    Answers, RunError,
     machine::{BudgetUnit, Json, TaskPath},
     scope::ScopeAddress,
 };
 
-/// A call of a task to its driver. Small, because each run has room for some of them.
+/// A call of a task, or of a client that answers, to the driver of a run. Small, because each run has room for some of them.
 pub(crate) enum Call {
     /// A request to begin an action.
     Begin(Box<BeginCall>),
@@ -25,6 +27,18 @@ pub(crate) enum Call {
         who: Box<AttemptRef>,
         reply: oneshot::Sender<Vec<String>>,
     },
+    /// Answers to questions that are open while other tasks work.
+    Answer(Box<AnswerCall>),
+}
+
+/// Answers that a client hands to the run under way. Without a reply nothing came of them, or it is
+/// not known: the client looks again when the run has left.
+pub(crate) struct AnswerCall {
+    pub(crate) answers: Answers,
+    /// The hub of the client's request, which gets the events of the run from here on.
+    pub(crate) hub: Arc<Hub>,
+    /// Sent when the answers are stored, or refused.
+    pub(crate) reply: oneshot::Sender<Result<(), RunError>>,
 }
 
 pub(crate) struct BeginCall {

@@ -1,8 +1,9 @@
 //! Answers to questions, and approvals that are asked again.
 use fugato_state::{InterruptId, Millis, State};
+use fugato_store::{Commit, StoreError, StoreErrorKind};
 use serde_json::Value;
 
-use super::{RepeatedRequest, ids, recover, repeated, take_over};
+use super::{RepeatedRequest, ids, known, recover, repeated, take_over};
 use crate::{
     AnswerError, Answers, RunError, RunErrorKind, RunResult,
     answer::interrupts,
@@ -12,8 +13,7 @@ use crate::{
     scope::{DynScope, asker},
 };
 
-/// Answers questions, unless the same request did so before. A question whose value has changed, or
-/// whose answer the program no longer reads, is asked again, and nothing else happens.
+/// Answers questions, unless the same request did so before.
 pub(super) fn resume<S: State>(
     driver: &mut Driver<S>,
     answers: Answers,
@@ -29,6 +29,51 @@ pub(super) fn resume<S: State>(
     if answers.is_empty() {
         return recover(driver, under).map(|()| None);
     }
+    let taken = accept(driver, answers, |driver| take_over(driver, under));
+    taken.map(|()| None)
+}
+
+/// Answers questions of a run that is under way, unless the same request did so before. Returns
+/// false if it was a request of an earlier run, whose result is told when this one has left.
+pub(crate) fn join<S: State>(driver: &mut Driver<S>, answers: Answers) -> Result<bool, RunError> {
+    if let Some(named) = &answers.key
+        && let Some(known) = known(driver, named)?
+    {
+        return Ok(known.end.is_none());
+    }
+    fits_a_record(&answers)?;
+    accept(driver, answers, |driver| {
+        if driver.engine.is_eager() {
+            // Siblings go on to change the values that other questions ask about.
+            driver.engine.recheck = Recheck::Pauses;
+        }
+    })?;
+    Ok(true)
+}
+
+/// Checks that answers can be stored. What is found out only by the append would break off the run
+/// that takes them.
+fn fits_a_record(answers: &Answers) -> Result<(), RunError> {
+    let bytes = serde_json::to_vec(&answers.by)?.len() + answers.bytes()?;
+    if bytes <= LARGEST {
+        return Ok(());
+    }
+    let limit = LARGEST;
+    let kind = StoreErrorKind::TooLarge { bytes, limit };
+    Err(StoreError::new(kind, "resume").into())
+}
+
+/// The largest answers that a run takes while it is under way, in bytes: a record, with room for
+/// what is written around them.
+const LARGEST: usize = Commit::MAX_RECORD - 4096;
+
+/// Checks and records answers. A question whose value has changed, or whose answer the program no
+/// longer reads, is asked again, and nothing else happens. `begin` runs before the first record.
+fn accept<S: State>(
+    driver: &mut Driver<S>,
+    answers: Answers,
+    begin: impl FnOnce(&mut Driver<S>),
+) -> Result<(), RunError> {
     if *driver.root.machine.phase() != ThreadPhase::Running {
         return Err(AnswerError::NothingAsked.into());
     }
@@ -37,16 +82,21 @@ pub(super) fn resume<S: State>(
     if answers.concern(&void) || !outgrown.is_empty() {
         void.retain(|id| !outgrown.contains(id));
         void.extend(outgrown);
-        take_over(driver, under);
+        begin(driver);
         withdraw(driver, void);
-        return Ok(None);
+        return Ok(());
     }
     let by_scope = checked(driver, &answers)?;
     if answers.repeats {
         let open = ids(driver);
         return Err(RunError::new(RunErrorKind::Waiting { open }));
     }
-    take_over(driver, under);
+    begin(driver);
+    record(driver, answers, by_scope);
+    Ok(())
+}
+
+fn record<S: State>(driver: &mut Driver<S>, answers: Answers, by_scope: ByScope) {
     let Answers { by, key, .. } = answers;
     let now = driver.engine.shared.now();
     let key = key.map(|named| driver.remember(*named, now));
@@ -71,7 +121,6 @@ pub(super) fn resume<S: State>(
             scope.record(Fact::Answered { answers, by }, &mut driver.engine);
         }
     }
-    Ok(None)
 }
 
 type ByScope = Vec<(Vec<TaskPath>, Vec<(InterruptId, Value)>)>;

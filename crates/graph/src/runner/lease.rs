@@ -77,21 +77,6 @@ impl<S: State> Runner<S> {
 }
 
 impl<S: State> RunnerInner<S> {
-    /// Waits until the lease is free and acquires it: a repeated request waits for the end of its
-    /// run.
-    pub(super) async fn attach(&self, thread: &ThreadId) -> Result<Lease, RunError> {
-        let mut wait = Duration::from_millis(10);
-        loop {
-            match self.acquire(thread).await {
-                Err(error) if matches!(error.kind, RunErrorKind::Busy { .. }) => {
-                    tokio::time::sleep(wait).await;
-                    wait = (wait * 2).min(Duration::from_secs(1));
-                }
-                other => return other,
-            }
-        }
-    }
-
     pub(crate) async fn acquire(&self, thread: &ThreadId) -> Result<Lease, RunError> {
         let (owner, ttl) = (self.options.owner.clone(), self.options.ttl());
         let request = LeaseRequest::Acquire {

@@ -22,6 +22,8 @@ pub(crate) trait DynScope: Send {
     fn advance(&mut self, engine: &mut Engine) -> Result<Directive, RunError>;
     fn record(&mut self, fact: Fact<TaskPath>, engine: &mut Engine);
     fn name_of(&self, path: TaskPath) -> String;
+    /// Returns the updates of a finished task whose step is open, as an array.
+    fn staged(&self, position: usize) -> Result<Value, serde_json::Error>;
     /// Returns the attempt of a ready task as a future.
     fn future(&self, position: usize, engine: &Engine) -> Option<BoxFuture<'static, AttemptEnd>>;
     /// Handles the end of an attempt, unless it is no longer wanted.
@@ -125,6 +127,10 @@ impl<S: State> DynScope for Scope<S> {
 
     fn name_of(&self, path: TaskPath) -> String {
         self.full_name(path)
+    }
+
+    fn staged(&self, position: usize) -> Result<Value, serde_json::Error> {
+        serde_json::to_value(self.fold.staged(position))
     }
 
     fn future(&self, position: usize, engine: &Engine) -> Option<BoxFuture<'static, AttemptEnd>> {

@@ -39,7 +39,7 @@ pub async fn k14_a_busy_thread_refuses_others(factory: &dyn LogFactory) -> Verdi
         > reached then start x
         ! the thread is run by the first, whose lease lasts until <time> (Busy; unfinished)
         > answer true
-        ! the thread is run by the first, whose lease lasts until <time> (Busy; unfinished)
+        ! the thread is run by the first, whose lease lasts until <time>: while tasks of a run work, answers are taken by the process that runs it; when all of them rest, by every process (Busy; unfinished)
         > recover
         ! the thread is run by the first, whose lease lasts until <time> (Busy; unfinished)
         > retry

@@ -85,6 +85,8 @@ pub(crate) async fn check_with(
         options,
         graph,
         pending: None,
+        process: None,
+        joined: vec![],
         known: BTreeMap::new(),
         ids: Ids::default(),
         appends: Appends::Each,
@@ -166,6 +168,10 @@ struct Script<G> {
     graph: G,
     /// The run that was begun, and goes on beside the script.
     pending: Option<JoinHandle<Ended>>,
+    /// The runner of the run that was begun.
+    process: Option<Runner<Page>>,
+    /// The requests that were made to it meanwhile, and joined it.
+    joined: Vec<JoinHandle<Ended>>,
     /// The last state of each thread, and its head.
     known: BTreeMap<ThreadId, (Page, u64)>,
     ids: Ids,
@@ -256,18 +262,68 @@ impl<G: Program> Script<G> {
                 }
             }
             ("begin", run) => {
-                let run = self.run(run)?;
+                let runner = self.runner()?;
+                let run = self.run_by(&runner, run)?;
                 let run = run.ok_or_else(|| Failure::new("no such run"))?;
+                self.process = Some(runner);
                 self.pending = Some(tokio::spawn(async { run.await }));
+            }
+            ("beside", run) => self.beside(run).await?,
+            ("questions", "") => {
+                let (runner, name) = (self.reader()?, self.stage.desk.thread.clone());
+                let mut open = runner.interrupts(&name).await?;
+                while open.is_empty() {
+                    tokio::task::yield_now().await;
+                    open = runner.interrupts(&name).await?;
+                }
+                self.asks(&open);
             }
             ("end", "") => {
                 let run = self.pending.take();
                 let run = run.ok_or_else(|| Failure::new("no run was begun"))?;
                 let ended = run.await;
                 let ended = ended.map_err(|error| Failure::new(error.to_string()))?;
+                for joined in std::mem::take(&mut self.joined) {
+                    let joined = joined.await;
+                    let joined = joined.map_err(|error| Failure::new(error.to_string()))?;
+                    if format!("{joined:?}") != format!("{ended:?}") {
+                        self.say(&format!("but a request beside it ended with {joined:?}"));
+                    }
+                }
                 self.ended(ended).await?;
             }
             _ => self.administer(verb, rest).await?,
+        }
+        Ok(())
+    }
+
+    /// Makes a request in the process of the run that was begun, and waits until it is taken: the
+    /// event of an answer comes when it is stored. A repeat is taken without one.
+    async fn beside(&mut self, line: &str) -> Verdict {
+        let runner = self.process.clone();
+        let runner = runner.ok_or_else(|| Failure::new("no run was begun"))?;
+        let run = self.run_by(&runner, line)?;
+        let mut run = run.ok_or_else(|| Failure::new("no such run"))?;
+        let mut taken = None;
+        while let Some(event) = run.next().await {
+            taken = match event.kind {
+                EventKind::RunStarted { .. } if line.contains(" repeated") => {
+                    Some("= taken before")
+                }
+                EventKind::InterruptAnswered { .. } => Some("= taken"),
+                EventKind::InterruptExpired { .. } => Some("= asked anew"),
+                _ => continue,
+            };
+            break;
+        }
+        if let Some(taken) = taken {
+            self.say(taken);
+            self.joined.push(tokio::spawn(async { run.await }));
+            return Ok(());
+        }
+        match run.await {
+            Ok(_) => self.say("= over"),
+            Err(error) => self.fails(&error).await?,
         }
         Ok(())
     }
@@ -310,6 +366,10 @@ impl<G: Program> Script<G> {
                 let status = runner.status(&name).await;
                 status.map(|status| format!("= {}", standing(&status)))
             }
+            ("look", "") => {
+                let look = runner.look(&name).await;
+                look.map(|look| look.as_ref().map_or("= new".into(), transcript::look))
+            }
             ("preview", "") => {
                 let preview = runner.preview(&name).await;
                 preview.map(|preview| transcript::preview(preview.as_ref()))
@@ -345,9 +405,13 @@ impl<G: Program> Script<G> {
 
     /// Returns the run that a line asks for, if it asks for one.
     fn run(&self, line: &str) -> Result<Option<Run<Page>>, Failure> {
+        self.run_by(&self.runner()?, line)
+    }
+
+    fn run_by(&self, runner: &Runner<Page>, line: &str) -> Result<Option<Run<Page>>, Failure> {
+        let line = line.strip_suffix(" repeated").unwrap_or(line);
         let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
         let name = &self.stage.desk.thread;
-        let runner = self.runner()?;
         Ok(Some(match verb {
             "start" => runner.start(name, input(rest)),
             "request" => {

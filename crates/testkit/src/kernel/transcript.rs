@@ -1,7 +1,7 @@
 //! The words of a transcript, which are the same on every store and in every run.
 use std::collections::BTreeMap;
 
-use fugato_graph::{Compatibility, Preview, RunErrorKind};
+use fugato_graph::{Compatibility, FinishedTask, Look, Preview, RunErrorKind};
 use fugato_state::{Interrupt, InterruptId};
 use fugato_store::{Commit, Record, Status};
 use fugato_stream::{Event, EventKind};
@@ -105,6 +105,17 @@ fn is_time(text: &str) -> bool {
         _ => char == shape,
     };
     text.bytes().zip(TIME.bytes()).all(fits)
+}
+
+/// Returns a look as one line: its head, the lines of the state, and the tasks that have finished
+/// before their step.
+pub(super) fn look(look: &Look<Page>) -> String {
+    let lines = look.state.lines.join(" | ");
+    let mut line = format!("= at {} {lines}", look.head);
+    for FinishedTask { task, updates, .. } in &look.finished {
+        line += &format!("; finished {task} {updates}");
+    }
+    line
 }
 
 /// Returns a preview as one line: the head that it saw, the result of opening, and what that looks

@@ -1,8 +1,12 @@
 //! One case: a thread is driven to its end by as many processes as needed.
 use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use fugato_graph::{Answers, BoxError, Graph, InDoubt, RunError, RunResult, Runner, RunnerOptions};
+use fugato_graph::{
+    Answers, BoxError, Graph, InDoubt, Run, RunError, RunResult, Runner, RunnerOptions,
+};
 use fugato_state::{Interrupt, State, ThreadId};
+use fugato_stream::EventKind;
+use futures::{StreamExt, stream::FuturesUnordered};
 use serde_json::Value;
 
 use super::{
@@ -24,6 +28,8 @@ pub(super) struct Setup<S: State> {
     pub(super) build: Arc<Build<S>>,
     pub(super) inputs: Vec<Arc<Input<S::Update>>>,
     pub(super) answer: Arc<Answer>,
+    /// True if questions are answered while their siblings work.
+    pub(super) at_once: bool,
     pub(super) view: Arc<View<S>>,
     pub(super) store: Arc<dyn CrashStore>,
 }
@@ -34,6 +40,7 @@ impl<S: State> Clone for Setup<S> {
             build,
             inputs,
             answer,
+            at_once,
             view,
             store,
         } = self;
@@ -41,6 +48,7 @@ impl<S: State> Clone for Setup<S> {
             build: build.clone(),
             inputs: inputs.clone(),
             answer: answer.clone(),
+            at_once: *at_once,
             view: view.clone(),
             store: store.clone(),
         }
@@ -176,7 +184,10 @@ impl<S: State> Case<S> {
         let thread = thread()?;
         let mut last = None;
         for (n, input) in self.setup.inputs.iter().enumerate() {
-            let start = || runner.start_keyed(&thread, format!("input {n}"), input());
+            let start = || {
+                let run = runner.start_keyed(&thread, format!("input {n}"), input());
+                self.attend(runner, run)
+            };
             let mut tries = 0;
             let mut known = self.core.seen().answered.clone();
             let mut end = start().await;
@@ -192,11 +203,11 @@ impl<S: State> Case<S> {
                     }
                     Ok(RunResult::Interrupted { interrupts, .. }) => {
                         let answers = self.answers(&interrupts, &before)?;
-                        runner.resume(&thread, answers).await
+                        self.attend(runner, runner.resume(&thread, answers)).await
                     }
                     Ok(_) => {
                         tokio::time::sleep(Duration::from_secs(1)).await;
-                        runner.recover(&thread).await
+                        self.attend(runner, runner.recover(&thread)).await
                     }
                     Err(error) => {
                         tries += 1;
@@ -211,6 +222,33 @@ impl<S: State> Case<S> {
         }
         let state = last.ok_or_else(|| Failure::new("a simulation needs an input"))?;
         Ok((self.setup.view)(&state))
+    }
+
+    /// Waits for the end of a run, and answers its questions meanwhile if that is wanted.
+    async fn attend(&self, runner: &Runner<S>, run: Run<S>) -> Result<RunResult<S>, RunError> {
+        if !self.setup.at_once {
+            return run.await;
+        }
+        let (mut events, mut end) = run.split();
+        let mut answering = FuturesUnordered::new();
+        loop {
+            tokio::select! {
+                biased;
+                ended = &mut end => return ended,
+                Some(event) = events.next() => {
+                    let answers = match &event.kind {
+                        EventKind::InterruptRaised(asked) => self.answers(std::slice::from_ref(asked), &BTreeSet::new()),
+                        _ => continue,
+                    };
+                    if let Ok(answers) = answers {
+                        let run = runner.resume(&event.thread, answers);
+                        answering.push(IntoFuture::into_future(run));
+                    }
+                }
+                // An answer that failed is given again when the thread waits for it.
+                Some(_) = answering.next() => {}
+            }
+        }
     }
 
     fn answers(&self, open: &[Interrupt], known: &BTreeSet<String>) -> Result<Answers, Failure> {

@@ -4,8 +4,8 @@ mod everything;
 
 use std::time::Duration;
 
-use fugato_graph::{BoxError, Context, Durability, END, Graph, Schedule};
-use fugato_state::EffectClass;
+use fugato_graph::{BoxError, Context, Durability, END, Graph, Outcome, Schedule};
+use fugato_state::{EffectClass, Question};
 use fugato_testkit::{
     log::Failure,
     sim::{Activity, CrashSim, World},
@@ -53,6 +53,71 @@ async fn k24_every_crash_and_fault_of_the_eager_schedule() -> Result<(), Failure
     let eager = simulation().schedule([Schedule::Eager]).compare(sorted);
     let eager = eager.durability([Durability::Strict]);
     let report = eager.run().await?;
+    assert_eq!(report.most_in_flight, 1, "{report}");
+    Ok(())
+}
+
+/// Builds two pauses and a node that asks midway, beside a node that acts and works for long.
+fn amid(world: &World) -> Result<Graph<Lines>, BoxError> {
+    let (acts, sends) = (world.clone(), world.clone());
+    let slow = move |cx: Context<Lines>| {
+        let world = acts.clone();
+        async move {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            let act = move |key| async move { world.act("order", key).await };
+            let order = cx.effect("order", EffectClass::Once, &"one", act).await?;
+            tokio::time::sleep(Duration::from_secs(9)).await;
+            Ok::<_, BoxError>(say(order))
+        }
+    };
+    let midway = move |cx: Context<Lines>| {
+        let world = sends.clone();
+        async move {
+            let act = move |key| async move { world.act("mail", key).await };
+            let mail = cx.effect("mail", EffectClass::Once, &"all", act).await?;
+            Ok::<_, BoxError>(match cx.answer::<bool>("well")? {
+                Some(well) => Outcome::done([say(format!("{mail}: {well}"))]),
+                None => Outcome::ask(Question::new::<bool>("well", "did it go well?")),
+            })
+        }
+    };
+    let yes = |_: &Lines, yes: bool| say(yes.to_string());
+    let graph = Graph::<Lines>::starting_at("open")
+        .node("open", async |_: Context<Lines>| say("open"))
+        .approval("allow", |_| "allow?", yes)
+        .pause("sure", |_| "sure?", yes)
+        .node("then", async |_: Context<Lines>| say("then"))
+        .node("midway", midway)
+        .node("slow", slow)
+        .edge("open", "allow")
+        .edge("open", "sure")
+        .edge("open", "midway")
+        .edge("open", "slow")
+        .edge("sure", "then")
+        .join(["allow", "then", "midway", "slow"], "last")
+        .node("last", async |_: Context<Lines>| say("last"))
+        .edge("last", END);
+    Ok(graph.build()?)
+}
+
+#[tokio::test]
+async fn k24_an_answer_amid_siblings_is_lost_in_no_crash() -> Result<(), Failure> {
+    let simulation = CrashSim::new(amid)
+        .input(|| vec![say("in")])
+        // Whether the order in doubt happened is looked up.
+        .answer(|asked| {
+            asked
+                .question
+                .prompt
+                .get("in_doubt")
+                .is_none()
+                .then(|| true.into())
+        })
+        .at_once(true)
+        .schedule([Schedule::Lockstep, Schedule::Eager])
+        .compare(sorted);
+    let report = simulation.run().await?;
+    assert!(report.points.contains_key(&Activity::ActOnce), "{report}");
     assert_eq!(report.most_in_flight, 1, "{report}");
     Ok(())
 }

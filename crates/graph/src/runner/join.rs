@@ -1,0 +1,93 @@
+//! The entry of a request to its thread: by a lease, or by the run of this process that has one.
+use std::{sync::Arc, time::Duration};
+
+use fugato_state::{State, ThreadId};
+use fugato_store::Lease;
+use fugato_stream::Hub;
+use tokio::sync::oneshot;
+
+use super::{LiveRun, RunnerInner, lock};
+use crate::{
+    Answers, RunError, RunErrorKind, RunResult,
+    effect::{AnswerCall, Call},
+};
+
+/// The way in which a request gets to its thread.
+pub(super) enum Entry<S: State> {
+    /// Under a lease of its own.
+    Leased(Lease),
+    /// Its answers were taken by a run of this process, which ended so.
+    Joined(Result<RunResult<S>, RunError>),
+}
+
+impl<S: State> RunnerInner<S> {
+    /// Hands answers to the run of this process that has the thread, or acquires the lease. With
+    /// `waits`, it waits for the end of the run that has it.
+    pub(super) async fn enter(
+        &self,
+        thread: &ThreadId,
+        (answers, waits): (Option<&Answers>, bool),
+        hub: &Arc<Hub>,
+    ) -> Result<Entry<S>, RunError> {
+        let mut wait = Duration::from_millis(10);
+        loop {
+            if let Some(answers) = answers
+                && let Some(end) = self.join(thread, answers, hub).await?
+            {
+                return Ok(Entry::Joined(end));
+            }
+            match self.acquire(thread).await {
+                Ok(lease) => return Ok(Entry::Leased(lease)),
+                Err(error) if !matches!(error.kind, RunErrorKind::Busy { .. }) => {
+                    return Err(error);
+                }
+                // The run has begun since.
+                Err(_) if answers.is_some() && lock(&self.live).contains_key(thread) => continue,
+                Err(_) if waits => {}
+                Err(error) if answers.is_some() => return Err(error.because(ELSEWHERE)),
+                Err(error) => return Err(error),
+            }
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(Duration::from_secs(1));
+        }
+    }
+
+    /// Hands answers to the run of this process that has the thread, and returns its end; none if
+    /// there is no such run, or if it left without taking them.
+    async fn join(
+        &self,
+        thread: &ThreadId,
+        answers: &Answers,
+        hub: &Arc<Hub>,
+    ) -> Result<Option<Result<RunResult<S>, RunError>>, RunError> {
+        let live = |live: &LiveRun<S>| (live.calls.clone(), live.end.clone());
+        let live = lock(&self.live).get(thread).map(live);
+        let Some((calls, mut end)) = live else {
+            return Ok(None);
+        };
+        let (reply, taken) = oneshot::channel();
+        let (answers, hub) = (answers.clone(), hub.clone());
+        let call = AnswerCall {
+            answers,
+            hub,
+            reply,
+        };
+        // If the run has just left, the call is dropped with its reply.
+        let _ = calls.send(Call::Answer(Box::new(call)));
+        drop(calls);
+        let taken = match taken.await {
+            Ok(taken) => taken.map(|()| true)?,
+            Err(_) => false,
+        };
+        let end = match end.wait_for(Option::is_some).await {
+            Ok(end) => end.clone(),
+            Err(_) => None,
+        };
+        let lost = || Err(RunError::new(RunErrorKind::Unfinished));
+        Ok(taken.then(|| end.unwrap_or_else(lost)))
+    }
+}
+
+/// The reason why answers to a thread of another process are refused.
+const ELSEWHERE: &str = "while tasks of a run work, answers are taken by the process that runs it; \
+                         when all of them rest, by every process";
