@@ -129,12 +129,6 @@ impl Answers {
         self.bare.is_none() && self.by_id.is_empty()
     }
 
-    /// Returns true if the answers may go to a run that is under way: they answer something, and are
-    /// not only to repeat an earlier request.
-    pub(crate) fn can_join(&self) -> bool {
-        !self.is_empty() && !self.repeats
-    }
-
     /// Returns the size of the answers as JSON, in bytes.
     pub(crate) fn bytes(&self) -> Result<usize, serde_json::Error> {
         let all: Vec<_> = self

@@ -56,7 +56,7 @@ impl<U> Request<U> {
     /// Returns the answers that a run which is under way can take.
     pub(crate) fn joins(&self) -> Option<&Answers> {
         match self {
-            Self::Resume(answers) if answers.can_join() => Some(answers),
+            Self::Resume(answers) if !answers.is_empty() => Some(answers),
             _ => None,
         }
     }

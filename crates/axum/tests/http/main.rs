@@ -1,5 +1,7 @@
 //! The endpoints, called without a network where none is needed.
 #[cfg(test)]
+mod amid;
+#[cfg(test)]
 mod colleague;
 #[cfg(test)]
 mod consent;
