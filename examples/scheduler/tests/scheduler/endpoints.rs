@@ -247,12 +247,16 @@ async fn a_timetable_alone_is_enough() {
     let desk = desk().await;
     let told = desk.brings(json!({ "courses": COURSES })).await;
     assert_eq!(told, json!(["nothing of the calendar lies in the window"]));
-    let told = desk.brings(json!({ "tasks": TASKS })).await;
-    assert_eq!(told, json!([]));
+    // A class file may name courses that the timetable does not have: that is a remark.
+    let named = format!("embeddable = [\"Opera\"]\n{TASKS}");
+    let told = desk.brings(json!({ "tasks": named })).await;
+    let unknown = "`embeddable` names \"Opera\", which is not in the calendar";
+    assert_eq!(told, json!([unknown]));
     assert_eq!(desk.names().await, ["Logic", "One", "Two"]);
     // The next timetable alone keeps the items.
     let other = COURSES.replace("Logic", "Brand new");
-    desk.brings(json!({ "courses": other })).await;
+    let told = desk.brings(json!({ "courses": other })).await;
+    assert_eq!(told, json!([unknown]));
     assert_eq!(desk.names().await, ["Brand new", "One", "Two"]);
 }
 
