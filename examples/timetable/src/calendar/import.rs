@@ -170,5 +170,6 @@ fn pending(class: &Class, id: u32) -> impl Iterator<Item = ScheduleTask> {
         embedded_by: None,
         embed_host: None,
         event_type: EventType::Task,
+        marks: crate::schedule::Marks::default(),
     })
 }

@@ -2,7 +2,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{PlacementStatus, ScheduleState, ScheduleTask, Slot};
+use super::{Marks, PlacementStatus, ScheduleState, ScheduleTask, Slot};
 
 /// A change to a schedule. It says where a task lies afterwards, never how it got there, so a
 /// sequence of changes can be stored, replayed and applied twice.
@@ -32,13 +32,23 @@ pub enum Change {
         /// The task.
         task: u32,
     },
+    /// Somebody marked a task; its place stays.
+    Mark {
+        /// The task.
+        task: u32,
+        /// Its marks afterwards.
+        marks: Marks,
+    },
 }
 
 impl Change {
     /// Returns the task that changes.
     pub const fn task(&self) -> u32 {
         match self {
-            Self::Place { task, .. } | Self::Unplace { task } | Self::Confirm { task } => *task,
+            Self::Place { task, .. }
+            | Self::Unplace { task }
+            | Self::Confirm { task }
+            | Self::Mark { task, .. } => *task,
         }
     }
 
@@ -73,6 +83,7 @@ impl ScheduleState {
                 self.put(*task, slots, *host, *status);
             }
             Change::Unplace { task } => self.put(*task, &[], None, PlacementStatus::Pending),
+            Change::Mark { task, marks } => self.edit(*task, |task| task.marks = marks.clone()),
             Change::Confirm { task } => self.edit(*task, |task| {
                 if task.is_placed() {
                     task.status = PlacementStatus::Existing;

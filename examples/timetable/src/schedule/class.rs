@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{EventType, PlacementStatus, ScheduleState, ScheduleTask, Source, TaskClass};
+use super::{Change, EventType, Marks, PlacementStatus, ScheduleState, ScheduleTask, Source, TaskClass};
 
 /// A class and all its items, in their new form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,6 +12,12 @@ pub struct ClassWrite {
     pub class: TaskClass,
     /// Its items, in their order.
     pub items: Vec<ClassItem>,
+    /// Items that are left out although they have a place, which they lose.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub dropped: BTreeSet<u32>,
+    /// Items that were left out before and come back under their ids.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub restored: BTreeSet<u32>,
 }
 
 /// An item of a class.
@@ -47,8 +53,13 @@ impl ScheduleState {
         let kept: BTreeSet<u32> = written.items.iter().map(|item| item.state_id).collect();
         let is_item =
             |task: &ScheduleTask| task.task_class_id == Some(id) && task.source == Source::TaskItem;
-        self.tasks
-            .retain(|task| !is_item(task) || kept.contains(&task.state_id));
+        let lost = self.tasks.iter().filter(|task| is_item(task) && !kept.contains(&task.state_id));
+        let lost: Vec<u32> = lost.map(|task| task.state_id).collect();
+        for task in &lost {
+            // Its host, if it has one, is free again.
+            self.apply(&Change::Unplace { task: *task });
+        }
+        self.tasks.retain(|task| !lost.contains(&task.state_id));
         for item in &written.items {
             let known = self
                 .tasks
@@ -72,6 +83,17 @@ impl ScheduleState {
 }
 
 impl ClassWrite {
+    /// Returns a class with all its items.
+    pub fn new(class: TaskClass, items: Vec<ClassItem>) -> Self {
+        let (dropped, restored) = (BTreeSet::new(), BTreeSet::new());
+        Self {
+            class,
+            items,
+            dropped,
+            restored,
+        }
+    }
+
     /// Returns the class in its form for this calendar.
     ///
     /// # Errors
@@ -101,13 +123,15 @@ impl ClassWrite {
         let mut issues = Vec::new();
         let named: BTreeSet<u32> = self.items.iter().filter_map(|item| item.task).collect();
         for id in &named {
-            if !before.iter().any(|task| task.state_id == *id) {
+            let returns = self.restored.contains(id) && stored.task(*id).is_none();
+            if !returns && !before.iter().any(|task| task.state_id == *id) {
                 issues.push(format!("item {id} is not of this class"));
             }
         }
         for lost in before
             .iter()
             .filter(|task| task.is_placed() && !named.contains(&task.state_id))
+            .filter(|task| !self.dropped.contains(&task.state_id))
         {
             issues.push(format!(
                 "item {} \"{}\" has a place and cannot be left out; unplace it first",
@@ -137,13 +161,11 @@ fn items(stored: &ScheduleState, class: &TaskClass, wanted: &[ClassItem]) -> Vec
     let duration = u8::try_from((class.total_slots / count).clamp(1, 12)).unwrap_or(2);
     let item = |wanted: &ClassItem| {
         let known = wanted.task.and_then(|id| stored.task(id));
-        let state_id = known.map_or_else(
-            || {
-                next += 1;
-                next - 1
-            },
-            |known| known.state_id,
-        );
+        let named = known.map(|known| known.state_id).or(wanted.task);
+        let state_id = named.unwrap_or_else(|| {
+            next += 1;
+            next - 1
+        });
         let new = ScheduleTask {
             state_id,
             source: Source::TaskItem,
@@ -160,6 +182,7 @@ fn items(stored: &ScheduleState, class: &TaskClass, wanted: &[ClassItem]) -> Vec
             embedded_by: None,
             embed_host: None,
             event_type: EventType::Task,
+            marks: Marks::default(),
         };
         let mut item = known.cloned().unwrap_or(new);
         item.name.clone_from(&wanted.content);

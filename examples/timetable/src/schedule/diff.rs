@@ -1,7 +1,7 @@
 //! The differences between two schedules, in the terms of the calendar that they came from.
 use serde::{Deserialize, Serialize};
 
-use super::{EventType, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source};
+use super::{EventType, Marks, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source};
 
 /// A task whose place differs between two schedules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +44,19 @@ pub enum PlaceChange {
         /// The old place.
         from: Location,
     },
+    /// Its marks changed, and perhaps its place.
+    Mark {
+        /// The old place, if it had one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<Location>,
+        /// The new place, if it has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<Location>,
+        /// The old marks.
+        before: Marks,
+        /// The new marks.
+        after: Marks,
+    },
 }
 
 impl PlaceChange {
@@ -52,6 +65,7 @@ impl PlaceChange {
         match self {
             Self::Place { .. } => None,
             Self::Move { from, .. } | Self::Unplace { from } => Some(from),
+            Self::Mark { from, .. } => from.as_ref(),
         }
     }
 
@@ -60,6 +74,7 @@ impl PlaceChange {
         match self {
             Self::Place { to } | Self::Move { to, .. } => Some(to),
             Self::Unplace { .. } => None,
+            Self::Mark { to, .. } => to.as_ref(),
         }
     }
 }
@@ -99,7 +114,14 @@ pub fn differences(original: &ScheduleState, current: &ScheduleState) -> Vec<Dif
         .filter_map(|task| {
             let before = original.task(task.state_id);
             let from = before.and_then(|before| locate(original, before));
+            let marks = before.map(|before| before.marks.clone()).unwrap_or_default();
             let step = match (from, locate(current, task)) {
+                (from, to) if marks != task.marks => PlaceChange::Mark {
+                    from,
+                    to,
+                    before: marks,
+                    after: task.marks.clone(),
+                },
                 (None, Some(to)) => PlaceChange::Place { to },
                 (Some(from), None) => PlaceChange::Unplace { from },
                 (Some(from), Some(to)) if from != to => PlaceChange::Move { from, to },

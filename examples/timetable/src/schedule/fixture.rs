@@ -1,6 +1,6 @@
 //! Short ways to write schedules in tests.
 use super::{
-    EventType, Level, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source, Strategy,
+    EventType, Level, Marks, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source, Strategy,
     SubjectType, TaskClass, Window,
 };
 
@@ -67,6 +67,7 @@ pub(crate) fn item(state_id: u32, class: u32, order: u32) -> ScheduleTask {
         embedded_by: None,
         embed_host: None,
         event_type: EventType::Task,
+        marks: Marks::default(),
     }
 }
 

@@ -103,7 +103,9 @@ impl ScheduleTask {
 
     /// Returns true if it is an item of a class and still pending.
     pub fn is_pending_item(&self) -> bool {
-        self.source == Source::TaskItem && self.status == PlacementStatus::Pending
+        self.source == Source::TaskItem
+            && self.status == PlacementStatus::Pending
+            && !self.marks.done
     }
 }
 

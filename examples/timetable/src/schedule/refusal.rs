@@ -65,6 +65,17 @@ pub enum WriteRefusal {
         /// Its name.
         name: String,
     },
+    /// A done task stays where it was done.
+    #[error("task {0} is marked as done and stays where it is; take the mark away first")]
+    Done(u32),
+    /// The task itself may not lie that late.
+    #[error("task {task} must lie on {last} or earlier")]
+    ItemDeadline {
+        /// The task.
+        task: u32,
+        /// The last date on which it may lie, `YYYY-MM-DD`.
+        last: String,
+    },
     /// Another task is inside it.
     #[error("task {guest} lies inside task {task}; move or unplace task {guest} first")]
     HasGuest {

@@ -174,6 +174,9 @@ impl Board<'_> {
         if !task.is_placed() || task.status == PlacementStatus::Pending {
             return Err(WriteRefusal::NotPlaced(id));
         }
+        if task.marks.done {
+            return Err(WriteRefusal::Done(id));
+        }
         if task.locked {
             return Err(WriteRefusal::Locked {
                 task: id,
@@ -271,6 +274,16 @@ impl Board<'_> {
         slot: Slot,
         embedded: bool,
     ) -> Result<(), WriteRefusal> {
+        let last = task.marks.deadline.as_ref();
+        if let Some((last, day)) = last.zip(self.state().day(slot.day))
+            && !day.date.is_empty()
+            && day.date > *last
+        {
+            return Err(WriteRefusal::ItemDeadline {
+                task: task.state_id,
+                last: last.clone(),
+            });
+        }
         let (Some(class), Some(day)) = (self.state().class_of(task), self.state().day(slot.day))
         else {
             return Ok(());

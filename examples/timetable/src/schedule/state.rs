@@ -94,6 +94,27 @@ pub struct ScheduleTask {
     pub embed_host: Option<u32>,
     /// The kind of event.
     pub event_type: EventType,
+    /// The person's marks on it.
+    #[serde(default, skip_serializing_if = "Marks::is_none")]
+    pub marks: Marks,
+}
+
+/// The marks of a person on a task; they say nothing about its place.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+pub struct Marks {
+    /// True if it is done. A done item keeps its place, and needs none if it has none.
+    pub done: bool,
+    /// The last date on which it may lie, `YYYY-MM-DD`, besides that of its class.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deadline: Option<String>,
+}
+
+impl Marks {
+    /// Returns true if there is no mark.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
 }
 
 /// The sources of tasks.

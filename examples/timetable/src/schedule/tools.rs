@@ -1,6 +1,7 @@
 //! The tools of a model. Each is a plain function over a schedule: reads return a [`ReadResult`], writes
 //! return the changes as [`WritePreview`], or the reason for making none.
 mod analyze;
+mod arrange;
 mod available;
 mod calendar;
 mod compound;
@@ -15,6 +16,7 @@ mod write;
 use serde::Serialize;
 
 pub use analyze::{Analysis, analyze};
+pub use arrange::{ArrangeArgs, Arrangement, MarkArgs, arrange, mark};
 pub use available::{QueryAvailableSlotsArgs, SlotType, query_available_slots};
 pub use calendar::DayKind;
 pub use compound::{CompoundArgs, min_context_switch, spread_even};

@@ -203,5 +203,6 @@ fn task(piece: &Piece<'_>) -> ScheduleTask {
         embedded_by: None,
         embed_host: None,
         event_type: EventType::Course,
+        marks: crate::schedule::Marks::default(),
     }
 }

@@ -198,6 +198,7 @@ fn sch_69_a_state_is_made_of_events_and_items() {
         embedded_by: None,
         embed_host: None,
         event_type: EventType::Task,
+        marks: crate::schedule::Marks::default(),
     };
     let course = ScheduleTask {
         state_id: 1,
@@ -219,6 +220,7 @@ fn sch_69_a_state_is_made_of_events_and_items() {
         embedded_by: None,
         embed_host: None,
         event_type: EventType::Course,
+        marks: crate::schedule::Marks::default(),
     };
     assert_eq!(
         intake.state.tasks,

@@ -1,0 +1,186 @@
+//! Several tasks at once, wherever they lie, and marks on tasks.
+use std::collections::BTreeSet;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::WritePreview;
+use crate::schedule::{
+    Board, Change, Marks, ScheduleState, WriteOptions, WriteRefusal, relocate::Target,
+};
+
+/// Gives tasks their places, takes others out of the schedule, all of it or nothing.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ArrangeArgs {
+    /// The tasks with their new places.
+    pub tasks: Vec<Arrangement>,
+}
+
+/// The new place of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Arrangement {
+    /// The id of a task.
+    pub task_id: u32,
+    /// The day, from 1; without it, the task is taken out of the schedule.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub day: Option<u16>,
+    /// The first section, 1 to 12; needed with a day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slot_start: Option<u8>,
+}
+
+/// Marks a task as done or not done, or sets the last date on which it may lie.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct MarkArgs {
+    /// The ids of the tasks.
+    pub task_ids: Vec<u32>,
+    /// True if they are done, false if they are not; without it, that stays as it is.
+    pub done: Option<bool>,
+    /// The last date, as YYYY-MM-DD; empty to take it away. Without it, it stays as it is.
+    pub deadline: Option<String>,
+}
+
+/// Gives tasks their places, placed or pending, and takes others out; all of it or nothing.
+///
+/// # Errors
+/// The reason why nothing changes.
+pub fn arrange(
+    state: &ScheduleState,
+    args: &ArrangeArgs,
+    options: &WriteOptions,
+) -> Result<WritePreview, WriteRefusal> {
+    if args.tasks.is_empty() {
+        let allowed = "name at least one task".to_owned();
+        return Err(WriteRefusal::Argument { argument: "tasks", allowed });
+    }
+    let mut board = Board::new(state);
+    let (mut days, mut targets, mut changes) = (vec![], vec![], vec![]);
+    let mut seen = BTreeSet::new();
+    for wanted in &args.tasks {
+        let task = board.known(wanted.task_id)?;
+        if !seen.insert(wanted.task_id) {
+            return Err(WriteRefusal::Repeated(wanted.task_id));
+        }
+        days.extend(task.slots.iter().map(|slot| slot.day));
+        if task.is_placed() {
+            board.check_movable(wanted.task_id, options)?;
+        } else if task.marks.done {
+            return Err(WriteRefusal::Done(wanted.task_id));
+        }
+        match (wanted.day, wanted.slot_start) {
+            (Some(day), Some(start)) => {
+                days.push(day);
+                targets.push(Target { task: wanted.task_id, day, start });
+            }
+            (None, None) => changes.push(Change::Unplace { task: wanted.task_id }),
+            _ => {
+                let allowed = "day and slot_start belong together".to_owned();
+                return Err(WriteRefusal::Argument { argument: "slot_start", allowed });
+            }
+        }
+    }
+    if let Some(scope) = &options.scope {
+        for change in &changes {
+            let slots = board.known(change.task())?.slots.clone();
+            slots.iter().try_for_each(|slot| scope.check_source(slot.day))?;
+        }
+    }
+    for change in &changes {
+        board.apply(change);
+    }
+    changes.extend(board.relocate(&targets, options)?.changes);
+    let placed = targets.len();
+    let out = args.tasks.len() - placed;
+    let summary = format!("arranged {placed} tasks, took out {out}");
+    Ok(WritePreview::new(&board, summary, changes, days))
+}
+
+/// Marks tasks. Their places stay.
+///
+/// # Errors
+/// The reason why nothing changes.
+pub fn mark(state: &ScheduleState, args: &MarkArgs) -> Result<WritePreview, WriteRefusal> {
+    let board = Board::new(state);
+    if args.task_ids.is_empty() || args.done.is_none() && args.deadline.is_none() {
+        let allowed = "name tasks, and done or deadline".to_owned();
+        return Err(WriteRefusal::Argument { argument: "task_ids", allowed });
+    }
+    if let Some(date) = args.deadline.as_ref().filter(|date| !date.is_empty())
+        && (date.len() != 10 || date.parse::<jiff::civil::Date>().is_err())
+    {
+        let allowed = format!("{date:?} is no date; allowed is YYYY-MM-DD, or an empty text");
+        return Err(WriteRefusal::Argument { argument: "deadline", allowed });
+    }
+    let (mut changes, mut names, mut days) = (vec![], vec![], vec![]);
+    for id in &args.task_ids {
+        let task = board.known(*id)?;
+        let mut marks = Marks { done: args.done.unwrap_or(task.marks.done), ..task.marks.clone() };
+        if let Some(date) = &args.deadline {
+            marks.deadline = Some(date.clone()).filter(|date| !date.is_empty());
+        }
+        if task.locked {
+            return Err(WriteRefusal::Locked { task: *id, name: task.name.clone() });
+        }
+        names.push(format!("task {id} \"{}\"", task.name));
+        days.extend(task.slots.iter().map(|slot| slot.day));
+        changes.push(Change::Mark { task: *id, marks });
+    }
+    let summary = format!("marked {}", names.join(", "));
+    Ok(WritePreview::new(&board, summary, changes, days))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::fixture::{course, item, state, suggested};
+    use crate::schedule::{PlacementStatus, Slot, differences};
+
+    fn to(task_id: u32, place: Option<(u16, u8)>) -> Arrangement {
+        Arrangement { task_id, day: place.map(|at| at.0), slot_start: place.map(|at| at.1) }
+    }
+
+    #[test]
+    fn tasks_are_placed_moved_and_taken_out_together() {
+        let now = state(
+            7,
+            vec![
+                course(1, "Physics", 1, 1, 2),
+                suggested(2, 1, 1, Slot::new(2, 1, 2)),
+                suggested(3, 2, 1, Slot::new(3, 1, 2)),
+                item(4, 3, 1),
+            ],
+        );
+        let options = WriteOptions::default();
+        let args = ArrangeArgs { tasks: vec![to(2, Some((3, 1))), to(3, None), to(4, Some((2, 1)))] };
+        let made = arrange(&now, &args, &options).unwrap();
+        let mut after = now.clone();
+        for change in &made.changes {
+            after.apply(change);
+        }
+        let place = |id: u32| after.task(id).unwrap().slots.first().map(Slot::start);
+        assert_eq!([place(2), place(3), place(4)], [Some((3, 1)), None, Some((2, 1))]);
+        let taken = ArrangeArgs { tasks: vec![to(4, Some((1, 1)))] };
+        assert!(matches!(arrange(&now, &taken, &options), Err(WriteRefusal::Conflict { .. })));
+    }
+
+    #[test]
+    fn a_mark_is_a_difference_and_a_done_item_stays() {
+        let now = state(7, vec![suggested(2, 1, 1, Slot::new(2, 1, 2)), item(3, 1, 2)]);
+        let args = MarkArgs { task_ids: vec![2], done: Some(true), deadline: None };
+        let made = mark(&now, &args).unwrap();
+        let mut after = now.clone();
+        after.apply(&made.changes[0]);
+        assert_eq!(differences(&now, &after).len(), 1);
+        let options = WriteOptions::default();
+        let moves = ArrangeArgs { tasks: vec![to(2, Some((3, 1)))] };
+        assert_eq!(arrange(&after, &moves, &options), Err(WriteRefusal::Done(2)));
+        assert_eq!(after.task(2).unwrap().status, PlacementStatus::Suggested);
+        let dated = MarkArgs { task_ids: vec![3], deadline: Some("2026-09-15".into()), ..MarkArgs::default() };
+        after.apply(&mark(&after, &dated).unwrap().changes[0]);
+        let late = ArrangeArgs { tasks: vec![to(3, Some((4, 1)))] };
+        assert!(matches!(arrange(&after, &late, &options), Err(WriteRefusal::ItemDeadline { .. })));
+    }
+}
