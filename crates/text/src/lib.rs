@@ -5,6 +5,7 @@ mod answer;
 mod calendar;
 mod clause;
 mod date;
+mod day_reference;
 #[cfg(feature = "forms")]
 pub mod forms;
 mod intent;
@@ -23,6 +24,7 @@ pub use answer::{MessageMeaning, PendingWork, Phrases, ShortAnswer};
 pub use calendar::{WEEK_SIGNS, month, near_day, weekday, weekday_sign};
 pub use clause::clauses;
 pub use date::{DateDirection, DatedText, dates};
+pub use day_reference::{DayMention, DayReference, day_mentions, day_reference};
 pub use intent::{is_negated, is_question, mentioned, named, number_after};
 pub use keyword::{keywords, path, period};
 pub use lang::{Lang, UnknownLang};

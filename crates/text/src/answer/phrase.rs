@@ -58,6 +58,7 @@ const KNOWN: &[(ShortAnswer, &[&str])] = &[
             "correct",
             "do it",
             "of course",
+            "why not",
             "sounds good",
             "looks good",
             "go for it",
@@ -84,6 +85,9 @@ const KNOWN: &[(ShortAnswer, &[&str])] = &[
             "通过",
             "確認",
             "没问题",
+            "就这样",
+            "就这样吧",
+            "就这么办",
             "沒問題",
             "没错",
             "当然",
@@ -258,7 +262,25 @@ impl Phrases {
         }
         let key = key(message);
         let known = |key: &str| self.known.get(key).copied();
-        known(&key).or_else(|| known(once(&key)?))
+        known(&key)
+            .or_else(|| known(once(&key)?))
+            .or_else(|| self.sequence(&key))
+    }
+
+    /// Returns the meaning of several known phrases in a row that all mean the same, and are a yes
+    /// or a no: "sure, why not", 好的没问题.
+    fn sequence(&self, key: &str) -> Option<ShortAnswer> {
+        let ends = key.char_indices().map(|(at, c)| at + c.len_utf8());
+        ends.rev().find_map(|end| {
+            let (head, tail) = key.split_at_checked(end)?;
+            let latin = head.ends_with(|c: char| c.is_ascii_alphanumeric())
+                && tail.starts_with(|c: char| c.is_ascii_alphanumeric());
+            let meaning = self.known.get(head.trim_end()).copied().filter(|_| !latin)?;
+            let decides = matches!(meaning, ShortAnswer::Yes | ShortAnswer::No);
+            let tail = tail.trim_start();
+            let rest = if tail.is_empty() { Some(meaning) } else { self.sequence(tail) };
+            (decides && rest == Some(meaning)).then_some(meaning)
+        })
     }
 
     /// Returns all phrases in normalised form, in no particular order.
