@@ -157,7 +157,8 @@ fn exclude(text: &str, found: &mut [DayMention]) {
         // "Not on Monday or Tuesday" excludes both.
         let goes_on = before.trim_matches([' ', ',']);
         let listed = ["and", "or", "、", "和", "或", "跟", "与"].contains(&goes_on);
-        let as_before = first > 0 && listed && found.get(first - 1).is_some_and(|day| day.is_excluded);
+        let as_before =
+            first > 0 && listed && found.get(first - 1).is_some_and(|day| day.is_excluded);
         let excluded = as_before || is_excluded(before, after);
         for day in found.get_mut(first..=at).unwrap_or_default() {
             day.is_excluded = excluded;
@@ -168,29 +169,86 @@ fn exclude(text: &str, found: &mut [DayMention]) {
 
 /// Characters and words after which another thought begins.
 const BREAKS: [&str; 17] = [
-    ",", ";", ".", "!", "?", "，", "；", "。", "！", "？", "\n", " but ", "但是", "但", "不过", "而是", " instead",
+    ",", ";", ".", "!", "?", "，", "；", "。", "！", "？", "\n", " but ", "但是", "但", "不过",
+    "而是", " instead",
 ];
 
 /// Returns true if the words around a day exclude it.
 fn is_excluded(before: &str, after: &str) -> bool {
     const NOT: [&str; 22] = [
-        "不", "别", "勿", "没", "无", "避开", "除了", "除", "not", "no", "never", "except", "without",
-        "avoid", "skip", "excluding", "cannot", "nothing", "dont", "cant", "other than", "apart from",
+        "不",
+        "别",
+        "勿",
+        "没",
+        "无",
+        "避开",
+        "除了",
+        "除",
+        "not",
+        "no",
+        "never",
+        "except",
+        "without",
+        "avoid",
+        "skip",
+        "excluding",
+        "cannot",
+        "nothing",
+        "dont",
+        "cant",
+        "other than",
+        "apart from",
     ];
     const FREE: [&str; 5] = ["keep", "leave", "free up", "free", "clear"];
     const OFF: [&str; 12] = [
-        "free", "off", "empty", "open", "alone", "clear", "is off", "are off", "out", "blocked",
-        "untouched", "as it is",
+        "free",
+        "off",
+        "empty",
+        "open",
+        "alone",
+        "clear",
+        "is off",
+        "are off",
+        "out",
+        "blocked",
+        "untouched",
+        "as it is",
     ];
     const CLOSED: [&str; 22] = [
-        "不", "别", "勿", "休息", "没空", "没时间", "没有时间", "放假", "有事", "空出来", "空着", "留空",
-        "空下来", "腾出来", "除外", "以外", "之外", "外出", "保持空", "留出来", "要休息", "请假",
+        "不",
+        "别",
+        "勿",
+        "休息",
+        "没空",
+        "没时间",
+        "没有时间",
+        "放假",
+        "有事",
+        "空出来",
+        "空着",
+        "留空",
+        "空下来",
+        "腾出来",
+        "除外",
+        "以外",
+        "之外",
+        "外出",
+        "保持空",
+        "留出来",
+        "要休息",
+        "请假",
     ];
     // Only the thought in which the day lies.
-    let head = BREAKS.iter().filter_map(|at| before.rfind(at).map(|pos| pos + at.len())).max();
+    let head = BREAKS
+        .iter()
+        .filter_map(|at| before.rfind(at).map(|pos| pos + at.len()))
+        .max();
     let head = before.get(head.unwrap_or(0)..).unwrap_or_default();
     let tail = BREAKS.iter().filter_map(|at| after.find(at)).min();
-    let tail = after.get(..tail.unwrap_or(after.len())).unwrap_or_default().trim();
+    let tail = after
+        .get(..tail.unwrap_or(after.len()))
+        .unwrap_or_default()
+        .trim();
     let says = |word: &&str| has_start(head, word);
     // "Not only on Friday" excludes nothing.
     let only = head.contains("not only") || head.contains("不只") || head.contains("不仅");
@@ -198,26 +256,62 @@ fn is_excluded(before: &str, after: &str) -> bool {
         return true;
     }
     let tail_words = tail.trim_start_matches("'s").trim();
-    let tail_words = PARTS.iter().find_map(|part| tail_words.strip_prefix(part)).unwrap_or(tail_words);
+    let tail_words = PARTS
+        .iter()
+        .find_map(|part| tail_words.strip_prefix(part))
+        .unwrap_or(tail_words);
     let tail_words = tail_words.trim_start();
     let head_words = head.trim_end();
-    if FREE.iter().any(|word| head_words.ends_with(word) || head_words.ends_with(&format!("{word} the")))
-        && (OFF.iter().any(|word| after_word(tail_words, &[word]).is_some())
-            || ["free", "free up", "clear", "free up the"].iter().any(|word| head_words.ends_with(word)))
+    if FREE
+        .iter()
+        .any(|word| head_words.ends_with(word) || head_words.ends_with(&format!("{word} the")))
+        && (OFF
+            .iter()
+            .any(|word| after_word(tail_words, &[word]).is_some())
+            || ["free", "free up", "clear", "free up the"]
+                .iter()
+                .any(|word| head_words.ends_with(word)))
     {
         return true;
     }
-    let tail_words = tail_words.trim_start_matches(['都', '就', '全', '天', '我', '要', '想', '整', '的', '时', '候']);
+    let tail_words = tail_words.trim_start_matches([
+        '都', '就', '全', '天', '我', '要', '想', '整', '的', '时', '候',
+    ]);
     CLOSED.iter().any(|word| tail_words.starts_with(word))
-        || ["is off", "are off", "off", "is not", "are not", "isn't", "aren't", "is free", "stays free", "is blocked"]
-            .iter()
-            .any(|word| after_word(tail_words, &[word]).is_some())
+        || [
+            "is off",
+            "are off",
+            "off",
+            "is not",
+            "are not",
+            "isn't",
+            "aren't",
+            "is free",
+            "stays free",
+            "is blocked",
+        ]
+        .iter()
+        .any(|word| after_word(tail_words, &[word]).is_some())
 }
 
 /// The parts of a day that can lie between a day and what is said of it.
 const PARTS: [&str; 16] = [
-    "morning", "afternoon", "evening", "night", "noon", "mornings", "afternoons", "evenings", "早上", "上午",
-    "中午", "下午", "傍晚", "晚上", "夜里", "整天",
+    "morning",
+    "afternoon",
+    "evening",
+    "night",
+    "noon",
+    "mornings",
+    "afternoons",
+    "evenings",
+    "早上",
+    "上午",
+    "中午",
+    "下午",
+    "傍晚",
+    "晚上",
+    "夜里",
+    "整天",
 ];
 
 /// Returns true if a text has a word, which in Latin letters begins and ends there.
@@ -225,7 +319,9 @@ fn has_start(text: &str, word: &str) -> bool {
     let latin = |c: char| c.is_ascii_alphanumeric();
     text.match_indices(word).any(|(at, _)| {
         let before = text.get(..at).and_then(|text| text.chars().next_back());
-        let after = text.get(at + word.len()..).and_then(|text| text.chars().next());
+        let after = text
+            .get(at + word.len()..)
+            .and_then(|text| text.chars().next());
         !word.starts_with(latin) || !(before.is_some_and(latin) || after.is_some_and(latin))
     })
 }
@@ -265,10 +361,16 @@ fn from_today(rest: &str) -> Option<(DayReference, &str)> {
 fn date<'t>(rest: &'t str, before: &str) -> Option<(DayReference, &'t str)> {
     let at = |month: Option<i64>, day: i64, rest| {
         let month = match month {
-            Some(month) => Some(i8::try_from(month).ok().filter(|month| (1..=12).contains(month))?),
+            Some(month) => Some(
+                i8::try_from(month)
+                    .ok()
+                    .filter(|month| (1..=12).contains(month))?,
+            ),
             None => None,
         };
-        let day = i8::try_from(day).ok().filter(|day| (1..=31).contains(day))?;
+        let day = i8::try_from(day)
+            .ok()
+            .filter(|day| (1..=31).contains(day))?;
         Some((DayReference::Date(month, day), rest))
     };
     if before.ends_with(|c: char| c.is_ascii_digit() || digit(c).is_some()) {
@@ -294,14 +396,19 @@ fn date<'t>(rest: &'t str, before: &str) -> Option<(DayReference, &'t str)> {
     }
     if let Some(tail) = tail.strip_prefix('月') {
         let (day, tail) = any_number(tail)?;
-        return at(Some(first), day, tail.strip_prefix(['日', '号']).unwrap_or(tail));
+        return at(
+            Some(first),
+            day,
+            tail.strip_prefix(['日', '号']).unwrap_or(tail),
+        );
     }
     at(None, first, tail.strip_prefix('号')?)
 }
 
 /// Reads `5`, `5th`.
 fn english_day(text: &str) -> Option<(i64, &str)> {
-    let (day, rest) = any_number(text).filter(|_| text.starts_with(|c: char| c.is_ascii_digit()))?;
+    let (day, rest) =
+        any_number(text).filter(|_| text.starts_with(|c: char| c.is_ascii_digit()))?;
     let rest = after_word(rest, &["st", "nd", "rd", "th"]).unwrap_or(rest);
     (!rest.starts_with(|c: char| c.is_alphanumeric())).then_some((day, rest))
 }
@@ -380,7 +487,9 @@ fn week(rest: &str) -> Option<(DayReference, &str)> {
 
 fn group(rest: &str) -> Option<(DayReference, &str)> {
     let weekend = |rest| {
-        let head = ["this ", "next "].iter().find_map(|word| Some((*word, after_start(rest, word)?)));
+        let head = ["this ", "next "]
+            .iter()
+            .find_map(|word| Some((*word, after_start(rest, word)?)));
         let (word, tail) = head?;
         after_word(tail, &["weekend"]).map(|_| (word, tail))
     };

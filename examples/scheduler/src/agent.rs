@@ -24,7 +24,9 @@ pub use update::{DecisionView, RouteDecision, Update};
 
 use crate::{
     calendar::Lang,
+    contract::Call,
     schedule::{Queue, ScheduleState, Slot},
+    store::StoreWrite,
 };
 
 /// The state of the agent that persists across requests.
@@ -73,6 +75,9 @@ pub struct AgentState {
     pub notes: Vec<String>,
     /// The number of tool calls made in all; makes their ids unique.
     pub calls: u64,
+    /// The stored schedule before the last request that changed it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous: Option<Arc<ScheduleState>>,
 }
 
 /// The part of the state that belongs to one run and is reset when the next one begins.
@@ -145,6 +150,13 @@ pub struct RunScope {
     /// True if rules understand the request.
     #[default(true)]
     pub understood: bool,
+    /// The calls that rules make for the request, those that are left; none if they decide round
+    /// by round.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub planned: Option<Vec<Call>>,
+    /// What is kept for the person, without a card.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub errand: Option<StoreWrite>,
     /// The reason why rules replaced the model, as it was shown to the person.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fell_back: Option<String>,

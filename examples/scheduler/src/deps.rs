@@ -17,6 +17,7 @@ use fugato::{
 
 use crate::{
     agent::{AgentState, Update},
+    calendar::Sections,
     gates::toolbox,
     llm_config::LlmConfig,
     schedule::ScheduleState,
@@ -40,7 +41,10 @@ pub struct Deps {
     /// The tools behind their gates.
     pub toolbox: Toolbox<AgentState>,
     registry: Registry<ToolView, Update>,
-    existing_may_move: bool,
+    /// True if items that were kept before may be moved again.
+    pub(crate) existing_may_move: bool,
+    /// The times of the sections of a day, for times of the clock in a request.
+    pub sections: Sections,
     /// The source of the schedule; without one there is only talk.
     pub provider: Option<Arc<dyn ScheduleProvider>>,
     /// The store of agreed changes; without it, they stay in the conversation.
@@ -58,6 +62,7 @@ impl Deps {
             toolbox: toolbox(&registry, false),
             registry,
             existing_may_move: false,
+            sections: Sections::default(),
             provider: None,
             calendars: None,
             rejections: 3,
@@ -69,6 +74,9 @@ impl Deps {
         pub fn provider(provider: impl ScheduleProvider + 'static) {
             provider = Some(Arc::new(provider))
         }
+
+        /// Sets the times of the sections of a day.
+        pub fn sections(sections: Sections) { sections = sections }
     }
 
     /// Lets items that were kept before be moved again.

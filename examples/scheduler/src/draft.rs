@@ -5,6 +5,7 @@ use crate::{
     schedule::{
         Difference, Location, PlaceChange, ScheduleState, Strategy, TaskClass, differences,
     },
+    understand::{Facts, Understanding, understand},
 };
 
 /// The columns of a week in a terminal.
@@ -52,12 +53,32 @@ impl Draft<'_> {
 
 /// Returns the answer to words about a draft that are neither a yes nor a no: the weeks again, and
 /// the ways to answer.
-pub fn answer_about(draft: &Draft<'_>, _text: &str) -> String {
+pub fn answer_about(draft: &Draft<'_>, text: &str) -> String {
     let how = draft.agent.lang.pick(
         "The card stays open. Answer yes to keep it, or no, with a reason if you like: no, not on Friday.",
         "卡片仍在等待。同意请回答“是”，不同意请回答“不”，也可以说明原因：不，周五没空。",
     );
-    format!("{}\n{how}", draft.weeks())
+    let asked = draft
+        .agent
+        .schedule
+        .as_deref()
+        .map(|schedule| understand(text, &Facts::about(draft.agent, schedule, draft.sections)));
+    match asked {
+        Some(Understanding::Answer(answer)) => format!("{answer}\n{how}"),
+        Some(Understanding::Refusal(refusal)) => {
+            let schedule = draft.agent.schedule.as_deref();
+            let list =
+                schedule.map(|schedule| listed(schedule, &draft.changes(), draft.agent.lang));
+            format!("{refusal}\n{}\n{how}", list.unwrap_or_default())
+        }
+        _ => {
+            let first = draft.agent.lang.pick(
+                "Nothing was changed: first answer the card, then ask for it.",
+                "没有改动任何内容：请先回答卡片，再提出这个要求。",
+            );
+            format!("{}\n{first} {how}", draft.weeks())
+        }
+    }
 }
 
 /// Returns the changes since the schedule that is stored; none if there is no schedule.
@@ -125,6 +146,15 @@ fn line(change: &Difference, lang: Lang) -> String {
                 format!("  {to}  {name} (was {from})"),
                 format!("  {to}  {name}（原为{from}）"),
             )
+        }
+        PlaceChange::Mark { to, after, .. } => {
+            let at = to.as_ref().map(place).unwrap_or_default();
+            let done = if after.done {
+                lang.pick("done", "已完成")
+            } else {
+                lang.pick("not done", "未完成")
+            };
+            format!("  {at}  {name} ({done})")
         }
         PlaceChange::Unplace { from } => {
             let from = place(from);

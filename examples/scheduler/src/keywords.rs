@@ -50,12 +50,13 @@ impl KeywordHits {
 
 /// Reads a request.
 pub fn said(text: &str) -> KeywordHits {
-    let text = text.to_lowercase();
-    let any = |list: &[String]| list.iter().any(|phrase| has_word(&text, phrase));
-    let reorder = if any(&LISTS.reorder_forbidden) {
+    let text = text.to_lowercase().replace('’', "'");
+    let says = |list: &[String]| list.iter().any(|phrase| has_word(&text, phrase));
+    let any = |list: &[String]| list.iter().any(|phrase| is_wanted(&text, phrase));
+    let reorder = if says(&LISTS.reorder_forbidden) {
         Some(false)
     } else {
-        any(&LISTS.reorder_allowed).then_some(true)
+        says(&LISTS.reorder_allowed).then_some(true)
     };
     KeywordHits {
         reorder,
@@ -68,9 +69,72 @@ pub fn said(text: &str) -> KeywordHits {
     }
 }
 
+/// Returns true if a text has a phrase that it does not deny: "don't plan my week" denies.
+fn is_wanted(text: &str, phrase: &str) -> bool {
+    const BREAKS: [char; 12] = [
+        ',', ';', '.', '!', '?', '，', '；', '。', '！', '？', '\n', ':',
+    ];
+    const NOT_ZH: [&str; 12] = [
+        "不要",
+        "不用",
+        "不必",
+        "不想",
+        "不需要",
+        "不能",
+        "不许",
+        "别",
+        "勿",
+        "先不",
+        "莫",
+        "不",
+    ];
+    const NOT_EN: [&str; 8] = [
+        "not",
+        "never",
+        "no",
+        "without",
+        "dont",
+        "cannot",
+        "instead of",
+        "rather than",
+    ];
+    // A phrase that itself says "not" denies nothing by it.
+    let denies = |before: &str| {
+        let clause = before.rsplit(BREAKS).next().unwrap_or_default();
+        let clause = clause.rsplit(" but ").next().unwrap_or_default();
+        let clause = clause.rsplit("而是").next().unwrap_or_default();
+        clause.contains("n't")
+            || NOT_EN.iter().any(|word| has_word(clause, word))
+            || NOT_ZH.iter().any(|word| clause.contains(word))
+    };
+    let mut places = text
+        .match_indices(phrase)
+        .filter_map(|(at, _)| text.get(..at));
+    has_word(text, phrase) && places.any(|before| !denies(before))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sch_30_what_is_denied_is_not_wanted() {
+        for text in [
+            "先不要把任务都排一下",
+            "别把任务都排一下，先看看",
+            "Please don't place everything yet",
+            "don’t plan my week, I am on holiday",
+            "请不要整体重排",
+            "please do not rearrange everything, only tell me what is wrong",
+            "Never place all",
+            "不要记一下",
+        ] {
+            assert_eq!(said(text), KeywordHits::default(), "{text}");
+        }
+        assert!(said("Not now? No: plan my week").place_all);
+        assert!(said("不要整体重排，只要把任务都排一下").place_all);
+        assert!(said("place everything, but don't refine").draft_only);
+    }
 
     #[test]
     fn sch_30_what_forbids_reordering_wins() {

@@ -28,6 +28,7 @@ pub mod store;
 pub mod task_class;
 pub mod tools;
 pub mod transfer;
+pub mod understand;
 mod wish;
 
 pub use timetable::schedule;

@@ -11,6 +11,7 @@ mod keep;
 mod plan;
 mod quick_task;
 mod rough_build;
+mod understood;
 
 use fugato::{
     agent::decision::CorrectionState,

@@ -5,44 +5,13 @@ use crate::{
     agent::{
         AgentState, ContextHook, Mode, Phase, ROUGH_BUILD_DONE, RouteDecision, TerminalOutcome,
     },
-    contract::{
-        Abort, ActionKind, Complexity, ExecutorDecision, Intent, IntentKind, PlanAction,
-        PlanDecision,
-    },
+    contract::{Abort, ActionKind, Call, Complexity, ExecutorDecision, PlanAction, PlanDecision},
     keywords::{KeywordHits, said},
     report::Receipts,
     route::{Route, RouteTo},
+    tools::EDIT_TASK_CLASS,
 };
 use fugato::state::PlanStep;
-
-/// Classifies a request by its words.
-pub fn intent(text: &str, agent: &AgentState) -> Intent {
-    let said = said(text);
-    if said.wants_work() {
-        return Intent {
-            intent: IntentKind::Task,
-            reply: String::new(),
-        };
-    }
-    let reply = agent.lang.pick(
-        "Without a model I follow a few plain words: \"plan my week\" places everything pending, \
-         \"rearrange everything\" optimises once more, \"make a note: …\" keeps a note.",
-        "没有模型时我只听懂几句话：“把任务都排一下”会安排所有待办，“整体重排”会再优化一次，“记一下……”会记下备忘。",
-    );
-    Intent {
-        intent: IntentKind::Chat,
-        reply: reply.into(),
-    }
-}
-
-/// Returns the answer to a request that the model did not read and rules do not understand.
-pub(crate) fn unread(agent: &AgentState, help: &str) -> String {
-    let unread = agent.lang.pick(
-        "I did not understand your request, and nothing was changed. ",
-        "没有看懂你的请求，没有改动任何内容。",
-    );
-    format!("{unread}{help}")
-}
 
 /// Returns the end of a run whose model failed, if rules do not understand the request; such a
 /// request is not carried out.
@@ -162,6 +131,9 @@ pub fn decide(agent: &AgentState) -> ExecutorDecision {
         });
         return end;
     }
+    if let Some(planned) = &agent.run.planned {
+        return next_planned(agent, planned);
+    }
     // A model may have dropped the tools before it failed.
     if !has_tools(agent) {
         let Value::Object(arguments) = json!({ "domain": "schedule", "packs": NEEDED }) else {
@@ -194,6 +166,29 @@ pub fn decide(agent: &AgentState) -> ExecutorDecision {
             done
         }
     }
+}
+
+/// Decides the next of the planned calls, and makes its tools available before.
+fn next_planned(agent: &AgentState, planned: &[Call]) -> ExecutorDecision {
+    let Some(call) = planned.first() else {
+        let mut done = ExecutorDecision::of(ActionKind::Done);
+        done.goal_check = Some("every call that was planned is answered".into());
+        return done;
+    };
+    let (domain, packs): (&str, &[&str]) = match call.name.as_str() {
+        EDIT_TASK_CLASS => ("taskclass", &["edit"]),
+        _ => ("schedule", &["mutation", "arrange"]),
+    };
+    let active = agent.tools.domain.as_deref() == Some(domain)
+        && packs.iter().all(|pack| agent.tools.packs.contains(*pack));
+    if active {
+        return ExecutorDecision::of(ActionKind::Confirm)
+            .calling(&call.name, call.arguments.clone());
+    }
+    let Value::Object(arguments) = json!({ "domain": domain, "packs": packs }) else {
+        return ExecutorDecision::of(ActionKind::Done);
+    };
+    ExecutorDecision::of(ActionKind::Continue).calling("context_tools_add", arguments)
 }
 
 /// Returns the reason why rules can do nothing more, if so: a code, the message for the person, and

@@ -3,25 +3,35 @@
 //! `第3天`, `下周三`, `周末`, `days 3-5` and `Wednesday of next week` all limit the days that the writes
 //! of a step may touch. A text that names no day limits nothing. A text that names only the
 //! destination (`move it to Friday`) limits only the days to which tasks move.
-mod mention;
-
 use std::collections::BTreeSet;
 
-use self::mention::{Mention, MentionInText, mentions};
+use fugato::words::{DayMention, DayReference, day_mentions};
+
 use crate::schedule::{Window, scope::DayScope};
 
 /// Reads the scope of a step; none if its text names no day. `today` is the number of the
 /// current day, from which `tomorrow` and `next week` count; it may be outside the window.
 pub(crate) fn day_scope(text: &str, window: &Window, today: i32) -> Option<DayScope> {
-    let spoken = mentions(&text.to_lowercase());
+    let mut spoken = day_mentions(&text.to_lowercase());
+    // Nothing can be placed in the past.
+    spoken.retain(|day| !matches!(day.days, DayReference::FromToday(..0)));
     if spoken.is_empty() {
         return None;
     }
     let calendar = Calendar { window, today };
-    let days = calendar.resolve(&spoken);
+    let (excluded, named): (Vec<_>, Vec<_>) = spoken.into_iter().partition(|day| day.is_excluded);
+    let mut days = if named.is_empty() {
+        window.days.iter().map(|day| day.day_index).collect()
+    } else {
+        calendar.resolve(&named)
+    };
+    for day in calendar.resolve(&excluded) {
+        days.remove(&day);
+    }
     // Naming the source as well ("from Monday to Friday" apart) leaves a mention that no
-    // word of direction precedes, and then both ends count.
-    let targets_only = spoken.iter().all(|mention| mention.is_target);
+    // word of direction precedes, and then both ends count. Days that are only excluded may be
+    // left.
+    let targets_only = named.iter().all(|mention| mention.is_target);
     Some(DayScope { days, targets_only })
 }
 
@@ -33,7 +43,7 @@ struct Calendar<'a> {
 impl Calendar<'_> {
     /// Returns the named days. An adjacent week and weekday belong together (`下周三`); separate weeks
     /// and weekdays narrow each other (`next week, on the weekend`).
-    fn resolve(&self, spoken: &[MentionInText]) -> BTreeSet<u16> {
+    fn resolve(&self, spoken: &[DayMention]) -> BTreeSet<u16> {
         let mut days = BTreeSet::new();
         let (mut weeks, mut weekdays) = (BTreeSet::new(), BTreeSet::new());
         let mut names_week = false;
@@ -42,18 +52,19 @@ impl Calendar<'_> {
             rest = tail;
             if let Some((second, tail)) = tail.split_first()
                 && second.joined
-                && let Some((week, names)) = pair(&first.mention, &second.mention)
+                && let Some((week, names)) = pair(&first.days, &second.days)
             {
                 days.extend(self.days(&self.weeks(week), names));
                 rest = tail;
                 continue;
             }
-            match &first.mention {
-                Mention::Days(from, to) => days.extend(self.known(*from, *to)),
-                Mention::FromToday(offset) => {
+            match &first.days {
+                DayReference::Days(from, to) => days.extend(self.known(*from, *to)),
+                DayReference::FromToday(offset) => {
                     days.extend(self.known(self.today + offset, self.today + offset));
                 }
-                Mention::Weekdays(names) => weekdays.extend(names.iter().copied()),
+                DayReference::Date(month, day) => days.extend(self.dated(*month, *day)),
+                DayReference::Weekdays(names) => weekdays.extend(names.iter().copied()),
                 week => {
                     names_week = true;
                     weeks.extend(self.weeks(week));
@@ -92,17 +103,29 @@ impl Calendar<'_> {
         days.filter(move |day| (from..=to).contains(&i32::from(*day)))
     }
 
+    /// Returns the days with this date.
+    fn dated(&self, month: Option<i8>, day: i8) -> impl Iterator<Item = u16> {
+        let days = self.window.days.iter();
+        let dated = days.filter(move |known| {
+            let date: Option<jiff::civil::Date> = known.date.parse().ok();
+            date.is_some_and(|date| {
+                date.day() == day && month.is_none_or(|month| date.month() == month)
+            })
+        });
+        dated.map(|day| day.day_index)
+    }
+
     fn every_week(&self) -> impl Iterator<Item = i32> {
         self.window.days.iter().map(|day| i32::from(day.week))
     }
 
-    fn weeks(&self, mention: &Mention) -> BTreeSet<i32> {
+    fn weeks(&self, mention: &DayReference) -> BTreeSet<i32> {
         match mention {
-            Mention::Weeks(from, to) => self
+            DayReference::Weeks(from, to) => self
                 .every_week()
                 .filter(|week| (from..=to).contains(&week))
                 .collect(),
-            Mention::NextWeek(offset) => BTreeSet::from([self.this_week() + offset]),
+            DayReference::NextWeek(offset) => BTreeSet::from([self.this_week() + offset]),
             _ => BTreeSet::new(),
         }
     }
@@ -124,12 +147,19 @@ impl Calendar<'_> {
 }
 
 /// Returns a week and names of days, given in either order.
-fn pair<'m>(a: &'m Mention, b: &'m Mention) -> Option<(&'m Mention, &'m BTreeSet<u8>)> {
+fn pair<'m>(
+    a: &'m DayReference,
+    b: &'m DayReference,
+) -> Option<(&'m DayReference, &'m BTreeSet<u8>)> {
     match (a, b) {
-        (week @ (Mention::Weeks(..) | Mention::NextWeek(_)), Mention::Weekdays(names))
-        | (Mention::Weekdays(names), week @ (Mention::Weeks(..) | Mention::NextWeek(_))) => {
-            Some((week, names))
-        }
+        (
+            week @ (DayReference::Weeks(..) | DayReference::NextWeek(_)),
+            DayReference::Weekdays(names),
+        )
+        | (
+            DayReference::Weekdays(names),
+            week @ (DayReference::Weeks(..) | DayReference::NextWeek(_)),
+        ) => Some((week, names)),
         _ => None,
     }
 }

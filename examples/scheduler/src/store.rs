@@ -62,6 +62,8 @@ pub struct Calendar {
     pub schedule: ScheduleState,
     /// The notes of the person, in the order in which they were written.
     pub notes: Vec<MemoryNote>,
+    /// The reminders of the person, in the order in which they were made.
+    pub reminders: Vec<Reminder>,
 }
 
 /// A change to store.
@@ -92,6 +94,20 @@ pub enum StoreWrite {
     Class(ClassWrite),
     /// Something to remember.
     Note(MemoryNote),
+    /// Something to remind the person of.
+    Remind(Reminder),
+    /// Reminders that were shown to the person, by their numbers from 0.
+    Told {
+        /// The reminders.
+        reminders: Vec<usize>,
+    },
+    /// Notes and reminders that are not wanted any more, by their numbers from 0.
+    Forget {
+        /// The notes.
+        notes: Vec<usize>,
+        /// The reminders.
+        reminders: Vec<usize>,
+    },
 }
 
 /// The answer to a write.
@@ -119,6 +135,27 @@ pub struct MemoryNote {
     pub kind: NoteKind,
     /// In words.
     pub text: String,
+}
+
+/// A reminder of the person.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reminder {
+    /// The time on the person's clock from which on it is due; none for the next time that the
+    /// person is here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<jiff::civil::DateTime>,
+    /// In words.
+    pub text: String,
+    /// True if it was shown since it is due.
+    #[serde(default)]
+    pub told: bool,
+}
+
+impl Reminder {
+    /// Returns true if it has to be shown at this time.
+    pub fn is_due(&self, now: Option<jiff::civil::DateTime>) -> bool {
+        !self.told && self.due.is_none_or(|due| now.is_some_and(|now| due <= now))
+    }
 }
 
 /// The kinds of notes.

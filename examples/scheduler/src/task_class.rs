@@ -86,7 +86,7 @@ pub fn normalised(args: &UpsertTaskClassArgs) -> Result<ClassWrite, Vec<String>>
         reader.wrong("config.total_slots", why);
     }
     if reader.issues.is_empty() {
-        Ok(ClassWrite { class, items })
+        Ok(ClassWrite::new(class, items))
     } else {
         Err(reader.issues)
     }

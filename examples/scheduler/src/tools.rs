@@ -1,4 +1,5 @@
 //! The tools of the agent, and their domains and packs.
+mod arrange;
 mod class;
 mod deep;
 mod queue;
@@ -30,7 +31,11 @@ use crate::{
     scope::day_scope,
 };
 
-pub use class::{UPSERT_TASK_CLASS, class_refused, class_stored, class_wanted};
+pub use arrange::{ARRANGE, MARK_TASK};
+pub use class::{
+    EDIT_TASK_CLASS, EditClassArgs, RestoredItem, UPSERT_TASK_CLASS, class_refused, class_stored,
+    class_wanted,
+};
 pub use queue::QUEUE_APPLY_HEAD_MOVE;
 
 /// The input of the tools: the schedule, and the current permissions.
@@ -89,12 +94,13 @@ fn domains() -> Domains {
             "detail_read",
             "deep_analyze",
             "queue",
+            "arrange",
             "web",
         ])
         .default_packs(["mutation", "analyze"]);
     Domains::new()
         .with("schedule", schedule)
-        .with("taskclass", Domain::new("core"))
+        .with("taskclass", Domain::new("core").packs(["edit"]))
 }
 
 /// Returns all tools; those that use the web are switched off.
@@ -106,7 +112,8 @@ pub fn registry() -> Result<Registry<ToolView, Update>, RegistryError> {
 pub fn registry_with(
     web: Option<Arc<dyn Web>>,
 ) -> Result<Registry<ToolView, Update>, RegistryError> {
-    let builder = class::register(queue::register(search::register(basic())));
+    let builder = arrange::register(queue::register(search::register(basic())));
+    let builder = class::register(builder);
     web::register(deep::register(builder), web).build()
 }
 

@@ -6,8 +6,12 @@ use crate::{
     calendar::Lang,
     schedule::{
         ScheduleState,
-        tools::{BatchMoveArgs, MoveArgs, PlaceArgs, SwapArgs, UnplaceArgs},
+        tools::{
+            ArrangeArgs, Arrangement, BatchMoveArgs, MarkArgs, MoveArgs, PlaceArgs, SwapArgs,
+            UnplaceArgs,
+        },
     },
+    tools::{ARRANGE, EDIT_TASK_CLASS, EditClassArgs, MARK_TASK},
 };
 
 /// Describes the effect of a call on this schedule, a line for each task; none for calls that
@@ -45,6 +49,17 @@ pub(crate) fn in_words(call: &ToolCall, schedule: &ScheduleState, lang: Lang) ->
                 format!("取消{name}的安排，重新待排"),
             ))
         }
+        ARRANGE => {
+            let ArrangeArgs { tasks } = arguments(call)?;
+            let line = |to: &Arrangement| match to.day.zip(to.slot_start) {
+                Some((day, start)) => words.comes(to.task_id, day, start),
+                None => words.out(to.task_id),
+            };
+            let lines: Option<Vec<_>> = tasks.iter().map(line).collect();
+            Some(lines?.join("\n"))
+        }
+        MARK_TASK => words.marks(&arguments(call)?),
+        EDIT_TASK_CLASS => words.edits(&arguments(call)?),
         _ => None,
     }
 }
@@ -59,6 +74,98 @@ struct Words<'a> {
 }
 
 impl Words<'_> {
+    /// Describes a move with the old place, or a first place.
+    fn comes(&self, task: u32, day: u16, section: u8) -> Option<String> {
+        let goes = self.goes(task, day, section).or_else(|| {
+            // An item that another call of the same plan makes.
+            let day = self.day(day)?;
+            Some(self.lang.pick(
+                format!("the new item goes to {day}, from section {section}"),
+                format!("新的一项安排到{day}，第{section}节起"),
+            ))
+        })?;
+        let was = self.schedule.task(task).and_then(|task| task.slots.first());
+        let Some((was, slot)) = was.and_then(|slot| Some((self.day(slot.day)?, slot))) else {
+            return Some(goes);
+        };
+        let start = slot.slot_start;
+        Some(self.lang.pick(
+            format!("{goes} (was {was}, section {start})"),
+            format!("{goes}（原来{was}，第{start}节）"),
+        ))
+    }
+
+    fn out(&self, task: u32) -> Option<String> {
+        let name = self.name(task)?;
+        Some(self.lang.pick(
+            format!("{name} is taken out, and wants a place again"),
+            format!("取消{name}的安排，重新待排"),
+        ))
+    }
+
+    fn marks(&self, args: &MarkArgs) -> Option<String> {
+        let names: Option<Vec<_>> = args.task_ids.iter().map(|id| self.name(*id)).collect();
+        let names = names?.join(self.lang.pick(", ", "、"));
+        let mut lines = vec![];
+        match args.done {
+            Some(true) => lines.push(self.lang.pick(
+                format!("{names}: marked as done"),
+                format!("{names}：标记为已完成"),
+            )),
+            Some(false) => lines.push(self.lang.pick(
+                format!("{names}: marked as not done"),
+                format!("{names}：标记为未完成"),
+            )),
+            None => {}
+        }
+        match args.deadline.as_deref() {
+            Some("") => lines.push(self.lang.pick(
+                format!("{names}: without a deadline"),
+                format!("{names}：去掉截止日期"),
+            )),
+            Some(date) => lines.push(self.lang.pick(
+                format!("{names}: on {date} at the latest"),
+                format!("{names}：最晚 {date}"),
+            )),
+            None => {}
+        }
+        Some(lines.join("\n"))
+    }
+
+    fn edits(&self, args: &EditClassArgs) -> Option<String> {
+        let class = &self.schedule.class(args.class_id)?.name;
+        let class = self.lang.pick(format!("“{class}”"), format!("《{class}》"));
+        let mut lines = vec![];
+        let restored = args.restore.iter().map(|item| &item.content);
+        for text in args.add.iter().chain(restored) {
+            lines.push(self.lang.pick(
+                format!("“{text}” is added to {class}"),
+                format!("在{class}中添加《{text}》"),
+            ));
+        }
+        for id in &args.remove {
+            let name = self.name(*id)?;
+            lines.push(self.lang.pick(
+                format!("{name} is removed from {class}"),
+                format!("从{class}中删除{name}"),
+            ));
+        }
+        match args.end_date.as_deref() {
+            Some("") | None => {}
+            Some(date) => lines.push(self.lang.pick(
+                format!("{class} has to be finished on {date}"),
+                format!("{class}最晚 {date} 完成"),
+            )),
+        }
+        if lines.is_empty() {
+            lines.push(self.lang.pick(
+                format!("{class} is as before again"),
+                format!("{class}恢复原样"),
+            ));
+        }
+        Some(lines.join("\n"))
+    }
+
     fn moves(&self, args: &MoveArgs) -> Option<String> {
         self.goes(args.task_id, args.new_day, args.new_slot_start)
     }
@@ -118,6 +225,7 @@ mod tests {
             embedded_by: None,
             embed_host: None,
             event_type: EventType::Task,
+            marks: crate::schedule::Marks::default(),
         }
     }
 

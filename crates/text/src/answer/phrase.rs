@@ -275,10 +275,18 @@ impl Phrases {
             let (head, tail) = key.split_at_checked(end)?;
             let latin = head.ends_with(|c: char| c.is_ascii_alphanumeric())
                 && tail.starts_with(|c: char| c.is_ascii_alphanumeric());
-            let meaning = self.known.get(head.trim_end()).copied().filter(|_| !latin)?;
+            let meaning = self
+                .known
+                .get(head.trim_end())
+                .copied()
+                .filter(|_| !latin)?;
             let decides = matches!(meaning, ShortAnswer::Yes | ShortAnswer::No);
             let tail = tail.trim_start();
-            let rest = if tail.is_empty() { Some(meaning) } else { self.sequence(tail) };
+            let rest = if tail.is_empty() {
+                Some(meaning)
+            } else {
+                self.sequence(tail)
+            };
             (decides && rest == Some(meaning)).then_some(meaning)
         })
     }

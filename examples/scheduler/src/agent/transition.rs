@@ -273,6 +273,10 @@ impl AgentState {
         let Some(wanted) = self.wanted.take() else {
             return;
         };
+        // The rest depends on what was refused.
+        if let Some(planned) = &mut self.run.planned {
+            planned.clear();
+        }
         for message in wanted.rejected(reply.said()) {
             self.say(message);
         }
@@ -335,12 +339,20 @@ impl AgentState {
         let (Some(schedule), Some(original)) = (&self.schedule, &self.original) else {
             return;
         };
-        let mut stored = (**self.stored.as_ref().unwrap_or(original)).clone();
+        let before = self.stored.as_ref().unwrap_or(original);
+        if self.run.stored == 0 && self.run.upserts.stored == 0 && !changes.is_empty() {
+            self.previous = Some(before.clone());
+        }
+        let mut stored = (**before).clone();
         let now = changes
             .iter()
             .filter_map(|change| schedule.task(change.task));
-        for change in now.map(Change::restoring) {
-            stored.apply(&change);
+        for task in now {
+            stored.apply(&Change::restoring(task));
+            stored.apply(&Change::Mark {
+                task: task.state_id,
+                marks: task.marks.clone(),
+            });
         }
         self.run.stored += changes.len() as u64;
         self.agreed = !decided(&stored, schedule).is_empty();
@@ -349,6 +361,9 @@ impl AgentState {
 
     /// Adds the class and its items to each schedule that the conversation holds.
     pub(super) fn put_class(&mut self, written: &WrittenClass) {
+        if self.run.stored == 0 && self.run.upserts.stored == 0 {
+            self.previous = self.stored.clone().or_else(|| self.original.clone());
+        }
         let known = [&mut self.schedule, &mut self.original, &mut self.stored];
         for schedule in known.into_iter().flatten() {
             Arc::make_mut(schedule).put_class(written);
@@ -417,6 +432,13 @@ impl AgentState {
 
     pub(super) fn want(&mut self, wanted: WantedCall) {
         self.calls += 1;
+        if let Some(planned) = &mut self.run.planned
+            && planned
+                .first()
+                .is_some_and(|call| call.name == wanted.call.name)
+        {
+            planned.remove(0);
+        }
         self.wanted = Some(wanted);
     }
 

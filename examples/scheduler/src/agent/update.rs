@@ -11,8 +11,9 @@ use super::{
     TerminalOutcome,
 };
 use crate::{
+    contract::Call,
     schedule::{Change, Difference, QueueUpdate, ScheduleState},
-    store::WrittenClass,
+    store::{StoreWrite, WrittenClass},
 };
 
 /// A change of the agent's state.
@@ -110,6 +111,12 @@ pub enum Update {
     StoodIn(String),
     /// Something is kept for later.
     Noted(String),
+    /// Rules place everything, because the person said so.
+    PlacedByWord,
+    /// Rules make these calls for the request, one after another.
+    PlannedCalls(Vec<Call>),
+    /// This is kept for the person, without a card.
+    Errand(StoreWrite),
     /// The run was summarised.
     Delivered,
 }
@@ -204,6 +211,7 @@ impl State for AgentState {
             Update::Reread(schedule) => {
                 self.overtaken(schedule);
                 self.run.reread = true;
+                self.previous = None;
             }
             Update::RoundBegan => self.next_round(),
             Update::HookUsed => self.use_hook(),
@@ -226,6 +234,12 @@ impl State for AgentState {
             Update::FellBack(told) => self.run.fell_back = Some(told),
             Update::StoodIn(told) => self.run.stood_in = Some(told),
             Update::Noted(note) => self.notes.push(note),
+            Update::PlannedCalls(calls) => {
+                self.run.understood = true;
+                self.run.planned = Some(calls);
+            }
+            Update::PlacedByWord => self.run.understood = true,
+            Update::Errand(write) => self.run.errand = Some(write),
             Update::Delivered => self.delivered(),
         }
     }

@@ -80,7 +80,8 @@ impl Session {
         let mut deps = Deps::new()?
             .mind(mind)
             .calendars(calendars)
-            .existing_may_move(true);
+            .existing_may_move(true)
+            .sections(intake.sections.clone());
         if let Some(url) = &args.web {
             deps = deps.web(AllowedHosts::new(
                 HttpWeb::new(url)?,

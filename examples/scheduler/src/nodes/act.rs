@@ -14,7 +14,7 @@ use crate::{
     deps::Deps,
     reason,
     schedule::QueueUpdate,
-    tools::{QUEUE_APPLY_HEAD_MOVE, UPSERT_TASK_CLASS},
+    tools::{EDIT_TASK_CLASS, QUEUE_APPLY_HEAD_MOVE, UPSERT_TASK_CLASS},
 };
 
 /// The node that executes the wanted call, and nothing else. No model is asked.
@@ -60,7 +60,7 @@ fn updates(agent: &AgentState, wanted: &WantedCall, called: AnsweredCall<Update>
         let why = result.text;
         updates.push(Update::Queued(QueueUpdate::Failed { why }));
     }
-    if !success && call.name == UPSERT_TASK_CLASS {
+    if !success && matches!(&*call.name, UPSERT_TASK_CLASS | EDIT_TASK_CLASS) {
         updates.push(Update::ClassRefused(result.issues));
     }
     updates.push(Update::WantedDone);

@@ -7,7 +7,12 @@ use fugato::{
     },
 };
 
-use super::{announce, check_words, found, fresh::fresh, request_text, said};
+use super::{
+    announce, check_words, found,
+    fresh::fresh,
+    request_text, said,
+    understood::{RuleReading, by_rules},
+};
 use crate::{
     agent::{AgentState, Phase, RouteDecision, Update},
     contract::{self, Intent, IntentKind},
@@ -42,9 +47,12 @@ impl Node<AgentState> for Chat {
             return Ok(Outcome::done(updates));
         }
         let text = request_text(cx.state());
+        let mut reading = RuleReading::begin(&self.0, &cx).await?;
         let understood = match self.0.mind.model.as_deref() {
             None => {
-                ClassifiedRequest::of(&rules::intent(&text, cx.state()), TaggedAnswer::default())
+                by_rules(&self.0, &cx, &mut reading, &text).await?;
+                updates.extend(reading.updates);
+                return Ok(Outcome::done(updates));
             }
             Some(model) if self.0.mind.routes == RouteSet::Five => self.chosen(&cx, model).await?,
             Some(model) => {
@@ -52,20 +60,30 @@ impl Node<AgentState> for Chat {
                 let ask = Ask::reading("chat", |spoken| read(&cx, spoken));
                 match settle(&cx, &ask.rejections(self.0.rejections), &answer) {
                     Settlement::Decided(intent) => {
-                        ClassifiedRequest::of(&intent, answer.unwrap_or_default())
+                        Ok(ClassifiedRequest::of(&intent, answer.unwrap_or_default()))
                     }
                     Settlement::Again(outcome) => return Ok(outcome),
-                    Settlement::Failed(why) => self.unread(&cx, why)?,
+                    Settlement::Failed(why) => Err(why.into()),
                 }
+            }
+        };
+        let understood = match understood {
+            Ok(understood) => understood,
+            Err(why) => {
+                // Rules read what the model did not, whatever the policy is.
+                let mind = &self.0.mind;
+                updates.extend(mind.fall_back(&cx, OnFailure::Rules, why, Replacement::Rules)?);
+                by_rules(&self.0, &cx, &mut reading, &text).await?;
+                updates.extend(reading.updates);
+                return Ok(Outcome::done(updates));
             }
         };
         let ClassifiedRequest {
             route,
             reply,
             spoken,
-            told,
         } = understood;
-        updates.extend(told);
+        updates.extend(reading.updates);
         updates.extend(stand_in(&cx, &spoken.attempts));
         let routed = rules::route(cx.state(), route, &text);
         let reply = visible_text([spoken.after.as_str(), &reply, &spoken.before]);
@@ -90,8 +108,6 @@ struct ClassifiedRequest {
     reply: String,
     /// The answer of the model.
     spoken: TaggedAnswer,
-    /// The records of the messages shown meanwhile.
-    told: Vec<Update>,
 }
 
 impl ClassifiedRequest {
@@ -103,12 +119,11 @@ impl ClassifiedRequest {
     }
 
     fn to(route: Route, spoken: TaggedAnswer) -> Self {
-        let (reply, told) = (String::new(), vec![]);
+        let reply = String::new();
         Self {
             route,
             reply,
             spoken,
-            told,
         }
     }
 }
@@ -143,58 +158,38 @@ impl Chat {
         .await
     }
 
-    /// Classifies by rules a request that the model did not read. Rules match only the words that
-    /// they know, whatever the policy is.
-    fn unread(
-        &self,
-        cx: &Context<AgentState>,
-        why: impl Into<BoxError>,
-    ) -> Result<ClassifiedRequest, BoxError> {
-        let mind = &self.0.mind;
-        let told = mind.fall_back(cx, OnFailure::Rules, why, Replacement::Rules)?;
-        let mut intent = rules::intent(&request_text(cx.state()), cx.state());
-        if intent.intent == IntentKind::Chat {
-            intent.reply = rules::unread(cx.state(), &intent.reply);
-        }
-        Ok(ClassifiedRequest {
-            told,
-            ..ClassifiedRequest::of(&intent, TaggedAnswer::default())
-        })
-    }
-
-    /// Returns one of five routes; without a known tag, a plan.
+    /// Returns one of five routes; without a known tag, a plan. The inner error is the reason why
+    /// there is none.
     async fn chosen(
         &self,
         cx: &Context<AgentState>,
         model: &dyn ChatModel,
-    ) -> Result<ClassifiedRequest, BoxError> {
+    ) -> Result<Result<ClassifiedRequest, BoxError>, BoxError> {
         let (agent, stages) = (cx.state(), &self.0.mind.stages);
         let tag = Tag::fresh("route").bodiless();
         let messages = prompts::route(agent, &tag);
         let wish = request(agent, &stages.chat, messages).metadata("stage", "chat");
         let spoken = match ask(cx, model, wish, tag, &|_| true).await {
             Ok(spoken) => spoken,
-            Err(error) => return self.unread(cx, error),
+            Err(error) => return Ok(Err(error.into())),
         };
         let Some(route) = spoken.tag.as_ref().map(Route::from) else {
-            return Ok(ClassifiedRequest::to(
-                Route::default(),
-                TaggedAnswer::default(),
-            ));
+            let found = ClassifiedRequest::to(Route::default(), TaggedAnswer::default());
+            return Ok(Ok(found));
         };
         if route.to == RouteTo::DirectReply
             && let Err(why) = check_words(agent, &spoken, &[])
         {
-            return self.unread(cx, why);
+            return Ok(Err(why.into()));
         }
         if route.to != RouteTo::DeepAnswer {
-            return Ok(ClassifiedRequest::to(route, spoken));
+            return Ok(Ok(ClassifiedRequest::to(route, spoken)));
         }
         let wish = request(agent, &stages.deep_answer, prompts::deep_answer(agent));
         let answer = ask_unseen(cx, model, wish.metadata("stage", "deep_answer")).await;
         let response = match answer {
             Ok(response) => response,
-            Err(error) => return self.unread(cx, error),
+            Err(error) => return Ok(Err(error.into())),
         };
         let spoken = TaggedAnswer {
             after: marked(&response).trim().to_owned(),
@@ -202,9 +197,9 @@ impl Chat {
             ..TaggedAnswer::default()
         };
         if let Err(why) = check_words(agent, &spoken, &[("", &spoken.after)]) {
-            return self.unread(cx, why);
+            return Ok(Err(why.into()));
         }
         show(cx, &spoken.after);
-        Ok(ClassifiedRequest::to(route, spoken))
+        Ok(Ok(ClassifiedRequest::to(route, spoken)))
     }
 }

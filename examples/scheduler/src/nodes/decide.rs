@@ -6,7 +6,7 @@ use fugato::{
     tool::CatalogueDetail,
 };
 
-use super::{check_notes, check_words, judge::judge};
+use super::{check_notes, check_words, judge::judge, request_text, understood::take_over};
 use crate::{
     agent::{AgentState, Update},
     contract::ExecutorDecision,
@@ -44,7 +44,11 @@ impl Node<AgentState> for Decide {
             Settlement::Failed(why) => {
                 let (mind, policy) = (&self.0.mind, self.0.mind.on_failure);
                 let told = mind.fall_back(&cx, policy, why, Replacement::Rules)?;
-                self.by_rule(&cx, told)
+                let text = request_text(cx.state());
+                match take_over(&self.0, &cx, told.clone(), &text).await? {
+                    Some(taken) => Ok(Outcome::done(taken)),
+                    None => self.by_rule(&cx, told),
+                }
             }
         }
     }

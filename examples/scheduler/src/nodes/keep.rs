@@ -14,9 +14,9 @@ use crate::{
     deps::{Deps, ScheduleProvider as _},
     llm_config::{status, status_note},
     reason,
-    schedule::{Change, ScheduleState, differences},
+    schedule::{Change, PlaceChange, ScheduleState, differences},
     store::{Calendars, ScheduleStoreError, StoreReceipt, StoreWrite, decided},
-    tools::{UPSERT_TASK_CLASS, class_refused, class_stored, class_wanted},
+    tools::{EDIT_TASK_CLASS, UPSERT_TASK_CLASS, class_refused, class_stored, class_wanted},
 };
 
 /// The node that stores all changes that the person agreed to. No model is asked.
@@ -89,7 +89,7 @@ pub(super) async fn settle(
     tool: &str,
     mut result: ToolResult<Update>,
 ) -> Result<ToolResult<Update>, BoxError> {
-    if tool == UPSERT_TASK_CLASS && result.is_ok() {
+    if matches!(tool, UPSERT_TASK_CLASS | EDIT_TASK_CLASS) && result.is_ok() {
         return class(deps, cx, &result).await;
     }
     let agent = cx.state();
@@ -108,8 +108,13 @@ pub(super) async fn settle(
     if let Some(calendars) = calendars {
         let touched = differences(schedule, &after);
         let touched: BTreeSet<u32> = touched.iter().map(|difference| difference.task).collect();
-        let confirmed: Vec<_> = touched
-            .iter()
+        // A mark on a draft keeps nothing of the draft.
+        let only_marked = |task: &&u32| {
+            let place = |state: &ScheduleState| state.task(**task).map(|task| task.slots.clone());
+            place(schedule) != place(&after)
+        };
+        let confirmed = touched.iter().filter(only_marked);
+        let confirmed: Vec<_> = confirmed
             .map(|task| Change::Confirm { task: *task })
             .collect();
         for change in &confirmed {
@@ -117,6 +122,16 @@ pub(super) async fn settle(
         }
         let mut changes = differences(agent.stored.as_ref().unwrap_or(original), &after);
         changes.retain(|difference| touched.contains(&difference.task));
+        for change in &mut changes {
+            let marked = !confirmed
+                .iter()
+                .any(|confirm| confirm.task() == change.task);
+            if let PlaceChange::Mark { from, to, .. } = &mut change.step
+                && marked
+            {
+                to.clone_from(from);
+            }
+        }
         let write = StoreWrite::Changes {
             changes: changes.clone(),
         };

@@ -8,7 +8,9 @@ use fugato::{
     },
 };
 
-use super::{announce, asking, check_notes, check_words, request_text, said};
+use super::{
+    announce, asking, check_notes, check_words, request_text, said, understood::take_over,
+};
 use crate::{
     agent::{
         AgentState, Card, ContextHook, DecisionView, PendingInteraction, Phase, QuestionTopic,
@@ -50,6 +52,13 @@ impl Node<AgentState> for PlanNode {
                     Settlement::Failed(why) => {
                         let (mind, policy) = (&self.0.mind, self.0.mind.on_failure);
                         updates.extend(mind.fall_back(&cx, policy, why, Replacement::Rules)?);
+                        let text = request_text(cx.state());
+                        let told = std::mem::take(&mut updates);
+                        let taken = take_over(&self.0, &cx, told.clone(), &text).await?;
+                        if let Some(taken) = taken {
+                            return Ok(Outcome::done(taken));
+                        }
+                        updates = told;
                         if let Some(end) = rules::not_understood(cx.state(), "plan") {
                             updates.push(Update::Ended(end));
                             return Ok(Outcome::done(updates));

@@ -4,41 +4,61 @@ use fugato::graph::{BoxError, Context, Node, Outcome};
 use super::{keep::commit, request_text, said};
 use crate::{
     agent::{AgentState, Update},
+    calendar::Lang,
     deps::Deps,
-    keywords,
     llm_config::show,
     store::{MemoryNote, NoteKind, StoreWrite},
+    understand::note,
 };
 
-/// The node that keeps a note or a task to do, without a plan and a schedule.
+/// The node that keeps a note, a task to do or a reminder, without a plan and a schedule.
 #[derive(Debug)]
 pub struct QuickTask(pub Deps);
 
 #[async_trait]
 impl Node<AgentState> for QuickTask {
     async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
-        let text = request_text(cx.state());
-        let kind = if keywords::said(&text).quick_task {
-            NoteKind::Task
-        } else {
-            NoteKind::Note
+        let agent = cx.state();
+        // A model that chose this route leaves the reading to the rules.
+        let errand = match &agent.run.errand {
+            Some(errand) => errand.clone(),
+            None => StoreWrite::Note(note(&request_text(agent))),
         };
-        // "Make a note: milk" keeps "milk"; without a colon, the whole request is the note.
-        let note = text
-            .split_once([':', '：'])
-            .map_or(text.as_str(), |(_, note)| note)
-            .trim();
         if let Some(calendars) = &self.0.calendars {
-            let text = note.to_owned();
-            commit(calendars, &cx, StoreWrite::Note(MemoryNote { kind, text })).await?;
+            commit(calendars, &cx, errand.clone()).await?;
         }
-        let lang = cx.state().lang;
-        let reply = match kind {
-            NoteKind::Note => lang.pick(format!("Noted: {note}"), format!("已记下：{note}")),
-            NoteKind::Task => lang.pick(format!("To do: {note}"), format!("已记为待办：{note}")),
-        };
+        let reply = reply(&errand, agent.lang);
         show(&cx, &reply);
-        let noted = Update::Noted(note.to_owned());
-        Ok(Outcome::done([noted, said(reply)]))
+        let mut updates = vec![said(reply)];
+        if let StoreWrite::Note(MemoryNote { text, .. }) = errand {
+            updates.push(Update::Noted(text));
+        }
+        Ok(Outcome::done(updates))
+    }
+}
+
+/// Returns what was kept, and for a reminder what reminds.
+pub(super) fn reply(errand: &StoreWrite, lang: Lang) -> String {
+    match errand {
+        StoreWrite::Note(MemoryNote {
+            kind: NoteKind::Note,
+            text,
+        }) => lang.pick(format!("Noted: {text}"), format!("已记下：{text}")),
+        StoreWrite::Note(MemoryNote { text, .. }) => lang.pick(
+            format!("To do: {text}. No time was named, so nothing reminds you of it."),
+            format!("已记为待办：{text}。没有说时间，所以不会提醒。"),
+        ),
+        StoreWrite::Remind(reminder) => {
+            let text = &reminder.text;
+            let due = reminder
+                .due
+                .map(|due| due.strftime("%Y-%m-%d %H:%M").to_string());
+            let due = due.unwrap_or_default();
+            lang.pick(
+                format!("Reminder: {text}, {due}. Nothing rings: I show it with my first answer from then on, and when you ask for your reminders."),
+                format!("提醒：{text}，{due}。我不会响铃：从那时起，你下次和我说话时会先显示，也可以随时问“有哪些提醒”。"),
+            )
+        }
+        _ => lang.pick("It is removed.", "已删除。").into(),
     }
 }

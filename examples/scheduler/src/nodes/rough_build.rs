@@ -8,6 +8,7 @@ use crate::{
     llm_config::{show, status, status_note},
     reason,
     schedule::rough_build::{RoughBuildError, rough_build},
+    understand::{Facts, ahead_only},
 };
 
 /// The node that places everything pending of the wanted classes by rule. No model is asked.
@@ -37,7 +38,9 @@ impl Node<AgentState> for RoughBuild {
             loaded
         };
         let refine = agent.run.needs_refine || agent.has_step();
-        let came = match rough_build(&schedule, &agent.task_class_ids) {
+        // Nothing is placed where it would have begun already.
+        let open = ahead_only(&Facts::of(agent, &schedule, &self.0));
+        let came = match rough_build(&open, &agent.task_class_ids) {
             Ok(built) => {
                 let placed = built.placements.len();
                 let mut after = (*schedule).clone();

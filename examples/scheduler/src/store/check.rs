@@ -49,6 +49,14 @@ pub enum StaleFact {
         /// The actual place.
         found: Option<Location>,
     },
+    /// Its marks are others than the writer expects.
+    #[error("{name:?} was marked meanwhile")]
+    Marked {
+        /// The task.
+        task: u32,
+        /// Its name.
+        name: String,
+    },
     /// The place that the task should get is not free.
     #[error("the place for {name:?} is taken by {by:?}")]
     Taken {
@@ -87,6 +95,7 @@ impl StaleFact {
         match self {
             Self::Gone { task, .. }
             | Self::Elsewhere { task, .. }
+            | Self::Marked { task, .. }
             | Self::Taken { task, .. }
             | Self::NoHost { task, .. }
             | Self::NoDay { task, .. } => *task,
@@ -142,6 +151,15 @@ pub(crate) fn carried_out(
             Err(reason) => against.push(reason),
         }
     }
+    for change in changes {
+        if let PlaceChange::Mark { after: marks, .. } = &change.step {
+            let marks = marks.clone();
+            after.apply(&Change::Mark {
+                task: change.task,
+                marks,
+            });
+        }
+    }
     if against.is_empty() {
         Ok(after)
     } else {
@@ -165,13 +183,28 @@ pub(crate) fn carried_over(
         .collect();
     loop {
         match carried_out(new, &kept) {
-            Ok(after) => return after,
+            Ok(after) => return marked(stored, after),
             // Each pass removes at least one change.
             Err(Conflict { changed }) => {
                 kept.retain(|change| !changed.iter().any(|it| it.task() == change.task));
             }
         }
     }
+}
+
+/// Puts the marks of the stored calendar on the same tasks of another one.
+fn marked(stored: &ScheduleState, mut after: ScheduleState) -> ScheduleState {
+    for task in &mut after.tasks {
+        let mut known = stored.tasks.iter();
+        let known = known.find(|known| {
+            (known.source, &known.source_id, &known.name)
+                == (task.source, &task.source_id, &task.name)
+        });
+        if let Some(known) = known {
+            task.marks = known.marks.clone();
+        }
+    }
+    after
 }
 
 /// Returns the change that brings a task back to its stored place, on the same dates.
@@ -215,6 +248,11 @@ fn stale(stored: &ScheduleState, change: &Difference) -> Option<StaleFact> {
     let Some(known) = known.filter(is_same) else {
         return Some(StaleFact::Gone { task, name });
     };
+    if let PlaceChange::Mark { before, .. } = &change.step
+        && *before != known.marks
+    {
+        return Some(StaleFact::Marked { task, name });
+    }
     let found = locate(stored, known);
     let expected = change.step.from();
     (found.as_ref() != expected).then(|| StaleFact::Elsewhere {

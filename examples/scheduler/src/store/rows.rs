@@ -6,13 +6,16 @@
 //! | `task_class` | a class |
 //! | `task_item` | an item of a class |
 //! | `event` | an entry of the calendar: a course, an errand, or an item with a place of its own |
+//! | `task_mark` | the marks of a person on a task: done, and the last date |
 //! | `event_section` | a section that an entry takes, and the guest inside it there |
 use std::collections::BTreeMap;
 
 use fugato::store::{Cell, RowTable};
 use serde::{Serialize, de::DeserializeOwned};
 
-use crate::schedule::{DayMapping, ScheduleState, ScheduleTask, Slot, Source, TaskClass, Window};
+use crate::schedule::{
+    DayMapping, Marks, ScheduleState, ScheduleTask, Slot, Source, TaskClass, Window,
+};
 
 /// The tables of a schedule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -22,15 +25,17 @@ pub(crate) enum Table {
     Item,
     Event,
     Section,
+    Mark,
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 5] = [
+    pub(crate) const ALL: [Self; 6] = [
         Self::Day,
         Self::Class,
         Self::Item,
         Self::Event,
         Self::Section,
+        Self::Mark,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -40,6 +45,7 @@ impl Table {
             Self::Item => "task_item",
             Self::Event => "event",
             Self::Section => "event_section",
+            Self::Mark => "task_mark",
         }
     }
 
@@ -57,7 +63,7 @@ impl Table {
     pub(crate) const fn keys(self) -> &'static [&'static str] {
         match self {
             Self::Day => &["day"],
-            Self::Class | Self::Item | Self::Event => &["id"],
+            Self::Class | Self::Item | Self::Event | Self::Mark => &["id"],
             Self::Section => &["event", "day", "section"],
         }
     }
@@ -93,6 +99,7 @@ impl Table {
                 "kind",
             ],
             Self::Section => &["guest"],
+            Self::Mark => &["done", "deadline"],
         }
     }
 }
@@ -115,6 +122,10 @@ pub(crate) fn rows(state: &ScheduleState) -> Rows {
         rows.insert((Table::Class, vec![int(class.id)]), class_row(class));
     }
     for task in &state.tasks {
+        if !task.marks.is_none() {
+            let row = vec![int(task.marks.done), text(task.marks.deadline.as_deref())];
+            rows.insert((Table::Mark, vec![int(task.state_id)]), row);
+        }
         let row = task_row(task);
         if task.source == Source::TaskItem {
             rows.insert((Table::Item, vec![int(task.state_id)]), row.clone());
@@ -152,6 +163,7 @@ pub(crate) fn schedule(rows: &Rows) -> Result<ScheduleState, String> {
         ..ScheduleState::default()
     };
     let mut places = Places::default();
+    let mut marks = BTreeMap::<u32, Marks>::new();
     for ((table, key), row) in rows {
         let mut cells = Cells::new(*table, key, row);
         match table {
@@ -170,6 +182,11 @@ pub(crate) fn schedule(rows: &Rows) -> Result<ScheduleState, String> {
                 }
             }
             Table::Section => places.add(&mut cells)?,
+            Table::Mark => {
+                let (task, done) = (cells.number()?, cells.truth()?);
+                let deadline = cells.maybe_text()?;
+                marks.insert(task, Marks { done, deadline });
+            }
         }
     }
     state.tasks.sort_by_key(|task| task.state_id);
@@ -178,6 +195,7 @@ pub(crate) fn schedule(rows: &Rows) -> Result<ScheduleState, String> {
         task.slots = Slot::compress(slots);
         task.embed_host = places.host_of.get(&task.state_id).copied();
         task.embedded_by = places.guest_of.get(&task.state_id).copied();
+        task.marks = marks.remove(&task.state_id).unwrap_or_default();
     }
     match places.slots.keys().next() {
         Some(stray) => Err(format!("{stray} has sections, and is no task")),
@@ -282,6 +300,7 @@ fn task(cells: &mut Cells<'_>) -> Result<ScheduleTask, String> {
         slots: vec![],
         embedded_by: None,
         embed_host: None,
+        marks: Marks::default(),
     })
 }
 

@@ -6,7 +6,7 @@ use fugato::{
 };
 
 use super::{
-    Calendar, MemoryNote, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite,
+    Calendar, MemoryNote, Reminder, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite,
     check::{carried_out, carried_over},
     database::{Database, StoreDecision},
     rows::{self, Rows, Table},
@@ -49,13 +49,13 @@ impl<D: Database> SqlStore<D> {
 impl<D: Database> ScheduleStore for SqlStore<D> {
     async fn read(&self, calendar: &str) -> Result<Option<Calendar>, ScheduleStoreError> {
         let known = Statement::new("SELECT name FROM calendar WHERE name = ?", [text(calendar)]);
-        let queries = [known, notes(calendar)]
+        let queries = [known, notes(calendar), reminders(calendar)]
             .into_iter()
             .chain(selects(calendar));
         let found = self.0.read(queries.collect()).await;
         let found = found.map_err(failed("read a calendar"))?;
         let mut found = found.into_iter();
-        let (known, notes) = (found.next(), found.next());
+        let (known, notes, reminders) = (found.next(), found.next(), found.next());
         if known.is_none_or(|rows| rows.is_empty()) {
             return Ok(None);
         }
@@ -63,8 +63,15 @@ impl<D: Database> ScheduleStore for SqlStore<D> {
         let schedule = rows::schedule(&collected(found)).map_err(&damaged)?;
         let notes = notes.unwrap_or_default();
         let notes: Result<_, _> = notes.iter().map(|row| note(row)).collect();
-        let notes = notes.map_err(damaged)?;
-        Ok(Some(Calendar { schedule, notes }))
+        let notes = notes.map_err(&damaged)?;
+        let reminders = reminders.unwrap_or_default();
+        let reminders: Result<_, _> = reminders.iter().map(|row| reminder(row)).collect();
+        let reminders = reminders.map_err(damaged)?;
+        Ok(Some(Calendar {
+            schedule,
+            notes,
+            reminders,
+        }))
     }
 
     async fn write(
@@ -81,7 +88,7 @@ impl<D: Database> ScheduleStore for SqlStore<D> {
             write: write.clone(),
         };
         let before = WRITES.select(&[text(calendar), text(key)]);
-        let queries = [before, notes(calendar)]
+        let queries = [before, notes(calendar), reminders(calendar)]
             .into_iter()
             .chain(selects(calendar));
         let lock = lock::<D>(calendar);
@@ -95,7 +102,7 @@ impl<D: Database> ScheduleStore for SqlStore<D> {
         let mut statements: Vec<_> = Table::ALL
             .iter()
             .map(|table| table.name())
-            .chain(["note", "applied"])
+            .chain(["note", "reminder", "applied"])
             .map(|table| {
                 Statement::new(
                     format!("DELETE FROM {table} WHERE calendar = ?"),
@@ -129,13 +136,32 @@ impl PendingStatement {
             return Ok((vec![], self.answered_before(&receipt)?));
         }
         let notes = found.next().unwrap_or_default();
+        let reminders = found.next().unwrap_or_default();
         let stored = collected(found);
         let schedule = rows::schedule(&stored).map_err(damaged(&self.calendar))?;
         let (mut statements, receipt) = match &self.write {
             StoreWrite::Note(note) => (
-                vec![self.insert_note(notes.len(), note)],
+                vec![self.insert_note(next(&notes), note)],
                 StoreReceipt::Stored,
             ),
+            StoreWrite::Remind(new) => (
+                vec![self.insert_reminder(next(&reminders), new)],
+                StoreReceipt::Stored,
+            ),
+            StoreWrite::Told { reminders: told } => {
+                let sql = "UPDATE reminder SET told = 1 WHERE calendar = ? AND position = ?";
+                (self.each(sql, &reminders, told), StoreReceipt::Stored)
+            }
+            StoreWrite::Forget {
+                notes: gone,
+                reminders: off,
+            } => {
+                let sql = "DELETE FROM note WHERE calendar = ? AND position = ?";
+                let mut statements = self.each(sql, &notes, gone);
+                let sql = "DELETE FROM reminder WHERE calendar = ? AND position = ?";
+                statements.extend(self.each(sql, &reminders, off));
+                (statements, StoreReceipt::Stored)
+            }
             write => match after(&schedule, write) {
                 Ok((after, receipt)) => {
                     let (calendar, after) = (text(&self.calendar), rows::rows(&after));
@@ -164,8 +190,31 @@ impl PendingStatement {
         serde_json::from_str(receipt).map_err(unreadable)
     }
 
-    fn insert_note(&self, known: usize, note: &MemoryNote) -> Statement {
-        let position = i64::try_from(known).unwrap_or(i64::MAX).saturating_add(1);
+    /// Returns a statement for each of these rows, by their numbers from 0.
+    fn each(&self, sql: &str, rows: &QueryRows, numbers: &[usize]) -> Vec<Statement> {
+        let rows = numbers.iter().filter_map(|n| rows.get(*n)?.last());
+        let statement =
+            |position: &Cell| Statement::new(sql, [text(&self.calendar), position.clone()]);
+        rows.map(statement).collect()
+    }
+
+    fn insert_reminder(&self, position: i64, new: &Reminder) -> Statement {
+        let due = new
+            .due
+            .map_or(Cell::Null, |due| Cell::Text(due.to_string()));
+        Statement::new(
+            "INSERT INTO reminder (calendar, position, due, told, text) VALUES (?, ?, ?, ?, ?)",
+            [
+                text(&self.calendar),
+                Cell::Int(position),
+                due,
+                Cell::Int(new.told.into()),
+                text(&new.text),
+            ],
+        )
+    }
+
+    fn insert_note(&self, position: i64, note: &MemoryNote) -> Statement {
         let kind = serde_json::to_value(note.kind).ok();
         let kind = kind.and_then(|kind| kind.as_str().map(str::to_owned));
         Statement::new(
@@ -211,7 +260,10 @@ fn after(
             after.put_class(&written);
             Ok((after, StoreReceipt::Class(written)))
         }
-        StoreWrite::Note(_) => Ok((stored.clone(), StoreReceipt::Stored)),
+        StoreWrite::Note(_)
+        | StoreWrite::Remind(_)
+        | StoreWrite::Told { .. }
+        | StoreWrite::Forget { .. } => Ok((stored.clone(), StoreReceipt::Stored)),
     }
 }
 
@@ -258,12 +310,45 @@ fn selects(calendar: &str) -> impl Iterator<Item = Statement> {
 }
 
 fn notes(calendar: &str) -> Statement {
-    let sql = "SELECT kind, text FROM note WHERE calendar = ? ORDER BY position";
+    let sql = "SELECT kind, text, position FROM note WHERE calendar = ? ORDER BY position";
     Statement::new(sql, [text(calendar)])
 }
 
+fn reminders(calendar: &str) -> Statement {
+    let sql = "SELECT due, told, text, position FROM reminder WHERE calendar = ? ORDER BY position";
+    Statement::new(sql, [text(calendar)])
+}
+
+/// Returns the position after that of the last row.
+fn next(rows: &QueryRows) -> i64 {
+    let position = |row: &Vec<Cell>| match row.last() {
+        Some(Cell::Int(position)) => Some(*position),
+        _ => None,
+    };
+    let last = rows.iter().filter_map(position).max();
+    last.unwrap_or(0).saturating_add(1)
+}
+
+fn reminder(row: &[Cell]) -> Result<Reminder, String> {
+    let [due, Cell::Int(told), Cell::Text(text), _] = row else {
+        return Err(format!("reminder is {row:?}"));
+    };
+    let due = match due {
+        Cell::Text(due) => Some(
+            due.parse()
+                .map_err(|_| format!("reminder.due is {due:?}"))?,
+        ),
+        _ => None,
+    };
+    Ok(Reminder {
+        due,
+        text: text.clone(),
+        told: *told != 0,
+    })
+}
+
 fn note(row: &[Cell]) -> Result<MemoryNote, String> {
-    let [Cell::Text(kind), Cell::Text(text)] = row else {
+    let [Cell::Text(kind), Cell::Text(text), _] = row else {
         return Err(format!("note is {row:?}"));
     };
     let kind = serde_json::from_value(kind.as_str().into());
@@ -340,6 +425,20 @@ fn tables<D: Database>() -> Vec<Statement> {
             format!(
                 "calendar {NAME}, event BIGINT NOT NULL, day BIGINT NOT NULL, \
                  section BIGINT NOT NULL, guest BIGINT, PRIMARY KEY (calendar, event, day, section)"
+            ),
+        ),
+        (
+            "task_mark",
+            format!(
+                "calendar {NAME}, id BIGINT NOT NULL, done BIGINT NOT NULL, deadline TEXT, \
+                 PRIMARY KEY (calendar, id)"
+            ),
+        ),
+        (
+            "reminder",
+            format!(
+                "calendar {NAME}, position BIGINT NOT NULL, due TEXT, told BIGINT NOT NULL, \
+                 text MEDIUMTEXT NOT NULL, PRIMARY KEY (calendar, position)"
             ),
         ),
         (

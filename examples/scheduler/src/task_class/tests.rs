@@ -57,6 +57,8 @@ fn sch_88_what_a_model_wrote_is_brought_into_one_shape() {
             item(None, 2, "Draft"),
             item(Some(9), 3, "Polish"),
         ],
+        dropped: [].into(),
+        restored: [].into(),
     };
     assert_eq!(normalised(&written), Ok(expected));
 }

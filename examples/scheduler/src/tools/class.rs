@@ -1,16 +1,106 @@
 //! The tool that makes and changes classes.
 use fugato::tool::{EffectClass, RegistryBuilder, ToolFailure, ToolOutput, ToolSpec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{Cx, ToolView};
 use crate::{
     agent::Update,
-    store::{ClassWrite, WrittenClass},
+    schedule::ScheduleState,
+    store::{ClassItem, ClassWrite, WrittenClass},
     task_class::{UpsertTaskClassArgs, normalised},
+    understand::edited_class,
 };
 
 /// The tool whose result is stored by the node that executes it.
 pub const UPSERT_TASK_CLASS: &str = "upsert_task_class";
+
+/// The tool that changes single things of a class.
+pub const EDIT_TASK_CLASS: &str = "edit_task_class";
+
+/// Changes a class: adds items, removes them, or sets its last date. What is not named stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct EditClassArgs {
+    /// The class.
+    pub class_id: u32,
+    /// The texts of new items, which come last.
+    pub add: Vec<String>,
+    /// The ids of items that are removed, with their places.
+    pub remove: Vec<u32>,
+    /// Items that were removed before and come back.
+    pub restore: Vec<RestoredItem>,
+    /// The last date, as YYYY-MM-DD; empty for none.
+    pub end_date: Option<String>,
+    /// The sections that all items take together.
+    pub total_slots: Option<u32>,
+}
+
+/// An item that comes back.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RestoredItem {
+    /// Its id before.
+    pub id: u32,
+    /// Its text.
+    pub content: String,
+    /// Its place in the order of the class.
+    pub order: u32,
+}
+
+/// Returns the class as it is after an edit.
+fn edited(state: &ScheduleState, args: &EditClassArgs) -> Result<ClassWrite, ToolFailure> {
+    let refused = |issue: String| class_refused("validation_failed", &[issue]);
+    let class = state
+        .class(args.class_id)
+        .ok_or_else(|| refused(format!("there is no class {}", args.class_id)))?;
+    let of = |id: &u32| {
+        state
+            .task(*id)
+            .is_some_and(|task| task.task_class_id == Some(class.id))
+    };
+    if let Some(id) = args.remove.iter().find(|id| !of(id)) {
+        return Err(refused(format!("item {id} is not of class {}", class.id)));
+    }
+    if args.add.iter().any(|text| text.trim().is_empty()) {
+        return Err(refused("add has an empty text".into()));
+    }
+    let mut write = edited_class(state, class, &args.add, &args.remove);
+    write
+        .items
+        .extend(args.restore.iter().map(|item| ClassItem {
+            task: Some(item.id),
+            order: item.order,
+            content: item.content.clone(),
+        }));
+    write.items.sort_by_key(|item| item.order);
+    write
+        .restored
+        .extend(args.restore.iter().map(|item| item.id));
+    if write.items.is_empty() {
+        return Err(refused("a class needs at least one item".into()));
+    }
+    if let Some(total) = args.total_slots {
+        write.class.total_slots = total;
+    }
+    if let Some(date) = &args.end_date {
+        if !date.is_empty() && (date.len() != 10 || date.parse::<jiff::civil::Date>().is_err()) {
+            return Err(refused(format!(
+                "end_date is {date:?}; it needs a date as YYYY-MM-DD"
+            )));
+        }
+        write.class.end_date = Some(date.clone()).filter(|date| !date.is_empty());
+    }
+    Ok(write)
+}
+
+fn edit(cx: &Cx<'_>, args: &EditClassArgs) -> Result<ToolOutput<Update>, ToolFailure> {
+    let write = edited(&cx.state()?.schedule, args)?;
+    let data = serde_json::to_value(&write).map_err(ToolFailure::internal)?;
+    let text = format!("checked the class \"{}\"", write.class.name);
+    Ok(ToolOutput::<Update>::new(text).data(data))
+}
 
 pub(super) fn register(
     builder: RegistryBuilder<ToolView, Update>,
@@ -19,6 +109,17 @@ pub(super) fn register(
         UPSERT_TASK_CLASS,
         "Makes a class of things to do, or changes one, with all its items. It schedules nothing.",
     );
+    let edits = ToolSpec::write(
+        EDIT_TASK_CLASS,
+        "Adds items to a class, removes some, or sets its last date; all else stays.",
+    );
+    let edits = edits
+        .effect(EffectClass::Pure)
+        .domain("taskclass")
+        .pack("edit")
+        .requires_state()
+        .preview(["class_id"]);
+    let builder = builder.function(edits, |cx: Cx<'_>, args: EditClassArgs| edit(&cx, &args));
     builder.function(
         spec.effect(EffectClass::Pure)
             .domain("taskclass")

@@ -92,6 +92,7 @@ fn item(id: u32, name: &str, class: u32, order: u32, slot: Option<Slot>) -> Sche
         embedded_by: None,
         embed_host: None,
         event_type: EventType::Task,
+        marks: scheduler::schedule::Marks::default(),
     }
 }
 

@@ -9,6 +9,7 @@ mod cli;
 mod common;
 mod confirm_loop;
 mod consent;
+mod corpus;
 mod endpoints;
 mod full_sequence;
 mod orchestration;

@@ -3,7 +3,9 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Change, EventType, Marks, PlacementStatus, ScheduleState, ScheduleTask, Source, TaskClass};
+use super::{
+    Change, EventType, Marks, PlacementStatus, ScheduleState, ScheduleTask, Source, TaskClass,
+};
 
 /// A class and all its items, in their new form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,7 +55,10 @@ impl ScheduleState {
         let kept: BTreeSet<u32> = written.items.iter().map(|item| item.state_id).collect();
         let is_item =
             |task: &ScheduleTask| task.task_class_id == Some(id) && task.source == Source::TaskItem;
-        let lost = self.tasks.iter().filter(|task| is_item(task) && !kept.contains(&task.state_id));
+        let lost = self
+            .tasks
+            .iter()
+            .filter(|task| is_item(task) && !kept.contains(&task.state_id));
         let lost: Vec<u32> = lost.map(|task| task.state_id).collect();
         for task in &lost {
             // Its host, if it has one, is free again.

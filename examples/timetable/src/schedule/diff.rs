@@ -114,7 +114,9 @@ pub fn differences(original: &ScheduleState, current: &ScheduleState) -> Vec<Dif
         .filter_map(|task| {
             let before = original.task(task.state_id);
             let from = before.and_then(|before| locate(original, before));
-            let marks = before.map(|before| before.marks.clone()).unwrap_or_default();
+            let marks = before
+                .map(|before| before.marks.clone())
+                .unwrap_or_default();
             let step = match (from, locate(current, task)) {
                 (from, to) if marks != task.marks => PlaceChange::Mark {
                     from,

@@ -23,11 +23,11 @@ async fn sch_27_what_the_model_did_not_read_is_read_by_rules() {
     let broken = || Said::error(ModelError::new(ModelErrorKind::Other, "no answer"));
     let prose = || Said::text("What a lovely day.");
     for (script, request, why) in [
-        (vec![broken()], "Hello", "did not answer"),
-        (vec![broken()], "你好", "没有回答"),
+        (vec![broken()], "Sing a song", "did not answer"),
+        (vec![broken()], "唱首歌", "没有回答"),
         (
             vec![prose(), prose(), prose()],
-            "Hello",
+            "Sing a song",
             "3 answers in a row",
         ),
     ] {

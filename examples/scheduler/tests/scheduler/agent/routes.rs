@@ -129,16 +129,13 @@ async fn sch_28_a_model_that_fails_is_replaced_by_rules() {
     for (read, _) in [routed([""]).await, routed([deep, ""]).await] {
         assert!(read.is_finished(), "{:?}", read.end);
         let texts = read.texts().concat();
-        assert_contains(
-            &texts,
-            ["did not answer", "nothing was changed", "Without a model"],
-        );
+        assert_contains(&texts, ["did not answer", "“Chapter 1”: no place yet"]);
     }
 }
 
 #[tokio::test]
 async fn sch_28_a_reply_outside_of_its_contract_is_not_shown() {
-    let (told, ruled) = ("I emailed your teacher.", "Without a model");
+    let (told, ruled) = ("I emailed your teacher.", "“Chapter 1”: no place yet");
     for (said, shown) in [
         ("# Now", ruled),
         (r#"{"action": "x"}"#, ruled),

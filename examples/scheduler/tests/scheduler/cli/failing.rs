@@ -61,18 +61,18 @@ fn sch_27_a_failed_model_is_replaced_by_rules_and_places_nothing() {
     let closed = ModelServer::closed().url();
     let nothing = "please delete nothing and plan nothing, just say hi";
     for (url, request, reason) in [
-        (serving([fails(500)]), "hello", "status 500"),
+        (serving([fails(500)]), "what is the weather", "status 500"),
         (serving([fails(429)]), nothing, "status 429"),
         (
             serving([fails(401)]),
             "what is the weather",
             "status 401: the key is wrong or missing",
         ),
-        (serving([fails(404)]), "hello", "status 404"),
+        (serving([fails(404)]), "what is the weather", "status 404"),
         (closed, nothing, "its server cannot be reached"),
         (
             serving([ModelAnswer::new(200, "rubbish")]),
-            "hello",
+            "what is the weather",
             "did not answer",
         ),
         (
@@ -84,15 +84,7 @@ fn sch_27_a_failed_model_is_replaced_by_rules_and_places_nothing() {
         let work = Work::new();
         let said = asked(&work, &url, "en", request);
         assert_untouched(&work, &said);
-        assert_contains(
-            &said,
-            [
-                "The model parrot",
-                reason,
-                "nothing was changed",
-                "Without a model I follow",
-            ],
-        );
+        assert_contains(&said, ["The model parrot", reason, "nothing was changed"]);
         assert_lacks(&said, ["SECRET WORDS", "decided by rule"]);
     }
 }
@@ -108,12 +100,7 @@ fn sch_27_a_failed_model_is_told_in_chinese_too() {
         assert_untouched(&work, &said);
         assert_contains(
             &said,
-            [
-                "模型 parrot",
-                reason,
-                "没有改动任何内容",
-                "没有模型时我只听懂",
-            ],
+            ["模型 parrot", reason, "没有改动任何内容", "没有看懂"],
         );
         assert_lacks(&said, ["the ", "SECRET", "按规则决定"]);
     }
@@ -160,7 +147,7 @@ fn sch_61_a_wish_that_rules_cannot_read_ends_with_nothing_changed() {
         ),
     ] {
         let work = Work::new();
-        let wish = "move everything on Wednesday afternoon to Friday";
+        let wish = "juggle everything on Wednesday afternoon";
         let said = asked(&work, &serving(answers), lang, wish);
         for word in words {
             assert!(said.contains(word), "{word}: {said}");
@@ -186,11 +173,11 @@ fn sch_61_a_request_that_does_nothing_reports_nothing() {
     let work = Work::new();
     work.ok(&["--yes"]);
     let said = work.ok(&["--yes", "--request", "place everything again"]);
-    assert!(said.contains("0 placed, 0 moved, 0 taken out"), "{said}");
-    assert_lacks(&said, ["21 placed", "Done."]);
-    let zh = work.ok(&["--yes", "--lang", "zh", "--request", "重新粗排"]);
-    assert_contains(&zh, ["新安排 0 项", "没有改动任何内容"]);
-    assert!(!zh.contains("已完成。"), "{zh}");
+    assert_contains(&said, "nothing was changed");
+    assert_lacks(&said, ["21 placed", "Done.", "[ ]"]);
+    let zh = work.ok(&["--yes", "--lang", "zh", "--request", "把任务都排一下"]);
+    assert_contains(&zh, "没有改动任何内容");
+    assert_lacks(&zh, ["已完成。", "[ ]"]);
 }
 
 const CLAIM: &str = "I moved your exam to Friday and emailed your teacher.";
@@ -294,7 +281,7 @@ fn sch_58_what_is_outside_of_the_contract_is_no_talk() {
             &work,
             &serving([decides(&task), decides(&ask)]),
             "en",
-            "hello",
+            "what is the weather",
         );
         assert!(!said.contains(echo.lines().next().unwrap()), "{said}");
         assert_untouched(&work, &said);

@@ -198,7 +198,10 @@ async fn sch_62_quick_notes_and_quick_tasks_are_stored() {
         .await;
     assert_eq!(first.texts(), ["Noted: buy milk"]);
     let task = desk.stage.request(Request::new("提醒我：交作业")).await;
-    assert_eq!(task.texts(), ["已记为待办：交作业"]);
+    assert_eq!(
+        task.texts(),
+        ["已记为待办：交作业。没有说时间，所以不会提醒。"]
+    );
     assert!(task.is_finished());
     let notes = desk.store.read(NAME).await.unwrap().unwrap().notes;
     let note = |kind, text: &str| MemoryNote {

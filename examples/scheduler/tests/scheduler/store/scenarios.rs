@@ -71,6 +71,7 @@ pub(crate) async fn a_schedule_is_read_as_it_was_imported(store: Store) {
     let found = Calendar {
         schedule,
         notes: vec![],
+        reminders: vec![],
     };
     assert_eq!(store.read(NAME).await.unwrap(), Some(found));
     assert_eq!(store.read("autumn").await.unwrap(), None);
@@ -210,6 +211,8 @@ pub(crate) async fn a_class_is_written_with_its_items(store: Store) {
     let write = StoreWrite::Class(ClassWrite {
         class: class.clone(),
         items: vec![item(None, 1, "Outline"), item(None, 2, "Draft")],
+        dropped: [].into(),
+        restored: [].into(),
     });
     let first = store.write(NAME, "class", &write).await.unwrap();
     assert_eq!(store.write(NAME, "class", &write).await.unwrap(), first);
@@ -232,6 +235,8 @@ pub(crate) async fn a_class_is_written_with_its_items(store: Store) {
     let write = StoreWrite::Class(ClassWrite {
         class: class.clone(),
         items: vec![item(Some(8), 1, "First draft"), item(None, 2, "Polish")],
+        dropped: [].into(),
+        restored: [].into(),
     });
     store.write(NAME, "change", &write).await.unwrap();
     let found = lying(&store).await;
@@ -248,6 +253,8 @@ pub(crate) async fn a_class_is_written_with_its_items(store: Store) {
     let forgetful = ClassWrite {
         class: class.clone(),
         items: vec![item(Some(99), 1, "Polish")],
+        dropped: [].into(),
+        restored: [].into(),
     };
     let refused = store
         .write(NAME, "forgets", &StoreWrite::Class(forgetful))
@@ -262,6 +269,8 @@ pub(crate) async fn a_class_is_written_with_its_items(store: Store) {
     let stranger = ClassWrite {
         class,
         items: vec![item(None, 1, "Polish")],
+        dropped: [].into(),
+        restored: [].into(),
     };
     let refused = store
         .write(NAME, "stranger", &StoreWrite::Class(stranger))
@@ -294,6 +303,7 @@ pub(crate) async fn notes_are_kept_and_a_calendar_goes_as_a_whole(store: Store) 
     let found = Calendar {
         schedule,
         notes: notes.into(),
+        reminders: vec![],
     };
     assert_eq!(store.read(NAME).await.unwrap(), Some(found));
     store

@@ -54,7 +54,10 @@ pub fn arrange(
 ) -> Result<WritePreview, WriteRefusal> {
     if args.tasks.is_empty() {
         let allowed = "name at least one task".to_owned();
-        return Err(WriteRefusal::Argument { argument: "tasks", allowed });
+        return Err(WriteRefusal::Argument {
+            argument: "tasks",
+            allowed,
+        });
     }
     let mut board = Board::new(state);
     let (mut days, mut targets, mut changes) = (vec![], vec![], vec![]);
@@ -73,19 +76,30 @@ pub fn arrange(
         match (wanted.day, wanted.slot_start) {
             (Some(day), Some(start)) => {
                 days.push(day);
-                targets.push(Target { task: wanted.task_id, day, start });
+                targets.push(Target {
+                    task: wanted.task_id,
+                    day,
+                    start,
+                });
             }
-            (None, None) => changes.push(Change::Unplace { task: wanted.task_id }),
+            (None, None) => changes.push(Change::Unplace {
+                task: wanted.task_id,
+            }),
             _ => {
                 let allowed = "day and slot_start belong together".to_owned();
-                return Err(WriteRefusal::Argument { argument: "slot_start", allowed });
+                return Err(WriteRefusal::Argument {
+                    argument: "slot_start",
+                    allowed,
+                });
             }
         }
     }
     if let Some(scope) = &options.scope {
         for change in &changes {
             let slots = board.known(change.task())?.slots.clone();
-            slots.iter().try_for_each(|slot| scope.check_source(slot.day))?;
+            slots
+                .iter()
+                .try_for_each(|slot| scope.check_source(slot.day))?;
         }
     }
     for change in &changes {
@@ -106,23 +120,35 @@ pub fn mark(state: &ScheduleState, args: &MarkArgs) -> Result<WritePreview, Writ
     let board = Board::new(state);
     if args.task_ids.is_empty() || args.done.is_none() && args.deadline.is_none() {
         let allowed = "name tasks, and done or deadline".to_owned();
-        return Err(WriteRefusal::Argument { argument: "task_ids", allowed });
+        return Err(WriteRefusal::Argument {
+            argument: "task_ids",
+            allowed,
+        });
     }
     if let Some(date) = args.deadline.as_ref().filter(|date| !date.is_empty())
         && (date.len() != 10 || date.parse::<jiff::civil::Date>().is_err())
     {
         let allowed = format!("{date:?} is no date; allowed is YYYY-MM-DD, or an empty text");
-        return Err(WriteRefusal::Argument { argument: "deadline", allowed });
+        return Err(WriteRefusal::Argument {
+            argument: "deadline",
+            allowed,
+        });
     }
     let (mut changes, mut names, mut days) = (vec![], vec![], vec![]);
     for id in &args.task_ids {
         let task = board.known(*id)?;
-        let mut marks = Marks { done: args.done.unwrap_or(task.marks.done), ..task.marks.clone() };
+        let mut marks = Marks {
+            done: args.done.unwrap_or(task.marks.done),
+            ..task.marks.clone()
+        };
         if let Some(date) = &args.deadline {
             marks.deadline = Some(date.clone()).filter(|date| !date.is_empty());
         }
         if task.locked {
-            return Err(WriteRefusal::Locked { task: *id, name: task.name.clone() });
+            return Err(WriteRefusal::Locked {
+                task: *id,
+                name: task.name.clone(),
+            });
         }
         names.push(format!("task {id} \"{}\"", task.name));
         days.extend(task.slots.iter().map(|slot| slot.day));
@@ -139,7 +165,11 @@ mod tests {
     use crate::schedule::{PlacementStatus, Slot, differences};
 
     fn to(task_id: u32, place: Option<(u16, u8)>) -> Arrangement {
-        Arrangement { task_id, day: place.map(|at| at.0), slot_start: place.map(|at| at.1) }
+        Arrangement {
+            task_id,
+            day: place.map(|at| at.0),
+            slot_start: place.map(|at| at.1),
+        }
     }
 
     #[test]
@@ -154,33 +184,64 @@ mod tests {
             ],
         );
         let options = WriteOptions::default();
-        let args = ArrangeArgs { tasks: vec![to(2, Some((3, 1))), to(3, None), to(4, Some((2, 1)))] };
+        let args = ArrangeArgs {
+            tasks: vec![to(2, Some((3, 1))), to(3, None), to(4, Some((2, 1)))],
+        };
         let made = arrange(&now, &args, &options).unwrap();
         let mut after = now.clone();
         for change in &made.changes {
             after.apply(change);
         }
         let place = |id: u32| after.task(id).unwrap().slots.first().map(Slot::start);
-        assert_eq!([place(2), place(3), place(4)], [Some((3, 1)), None, Some((2, 1))]);
-        let taken = ArrangeArgs { tasks: vec![to(4, Some((1, 1)))] };
-        assert!(matches!(arrange(&now, &taken, &options), Err(WriteRefusal::Conflict { .. })));
+        assert_eq!(
+            [place(2), place(3), place(4)],
+            [Some((3, 1)), None, Some((2, 1))]
+        );
+        let taken = ArrangeArgs {
+            tasks: vec![to(4, Some((1, 1)))],
+        };
+        assert!(matches!(
+            arrange(&now, &taken, &options),
+            Err(WriteRefusal::Conflict { .. })
+        ));
     }
 
     #[test]
     fn a_mark_is_a_difference_and_a_done_item_stays() {
-        let now = state(7, vec![suggested(2, 1, 1, Slot::new(2, 1, 2)), item(3, 1, 2)]);
-        let args = MarkArgs { task_ids: vec![2], done: Some(true), deadline: None };
+        let now = state(
+            7,
+            vec![suggested(2, 1, 1, Slot::new(2, 1, 2)), item(3, 1, 2)],
+        );
+        let args = MarkArgs {
+            task_ids: vec![2],
+            done: Some(true),
+            deadline: None,
+        };
         let made = mark(&now, &args).unwrap();
         let mut after = now.clone();
         after.apply(&made.changes[0]);
         assert_eq!(differences(&now, &after).len(), 1);
         let options = WriteOptions::default();
-        let moves = ArrangeArgs { tasks: vec![to(2, Some((3, 1)))] };
-        assert_eq!(arrange(&after, &moves, &options), Err(WriteRefusal::Done(2)));
+        let moves = ArrangeArgs {
+            tasks: vec![to(2, Some((3, 1)))],
+        };
+        assert_eq!(
+            arrange(&after, &moves, &options),
+            Err(WriteRefusal::Done(2))
+        );
         assert_eq!(after.task(2).unwrap().status, PlacementStatus::Suggested);
-        let dated = MarkArgs { task_ids: vec![3], deadline: Some("2026-09-15".into()), ..MarkArgs::default() };
+        let dated = MarkArgs {
+            task_ids: vec![3],
+            deadline: Some("2026-09-15".into()),
+            ..MarkArgs::default()
+        };
         after.apply(&mark(&after, &dated).unwrap().changes[0]);
-        let late = ArrangeArgs { tasks: vec![to(3, Some((4, 1)))] };
-        assert!(matches!(arrange(&after, &late, &options), Err(WriteRefusal::ItemDeadline { .. })));
+        let late = ArrangeArgs {
+            tasks: vec![to(3, Some((4, 1)))],
+        };
+        assert!(matches!(
+            arrange(&after, &late, &options),
+            Err(WriteRefusal::ItemDeadline { .. })
+        ));
     }
 }

@@ -1,0 +1,114 @@
+//! What a person wants, understood without a model.
+//!
+//! A text, the schedule and the time become an [`Understanding`]: tool calls that the person is
+//! asked about like those of a model, an answer, or the reason why nothing happens. Every word of a
+//! wish has to be accounted for: a part that is not understood stops the wish, and is named.
+mod answer;
+mod lex;
+mod names;
+mod notes;
+mod plan;
+mod when;
+mod wish;
+mod words;
+
+use std::collections::BTreeSet;
+
+use jiff::civil::DateTime;
+
+use crate::{
+    agent::AgentState,
+    calendar::{Lang, Sections},
+    contract::Call,
+    deps::Deps,
+    schedule::ScheduleState,
+    store::{MemoryNote, Reminder},
+};
+
+pub(crate) use notes::note;
+pub(crate) use plan::{ahead_only, edited as edited_class, place_pending};
+
+/// What is known when a request is read.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    /// The schedule, with drafts.
+    pub schedule: &'a ScheduleState,
+    /// The schedule before the last change that was agreed to.
+    pub previous: Option<&'a ScheduleState>,
+    /// The number of the current day.
+    pub today: i32,
+    /// The time on the person's clock.
+    pub now: Option<DateTime>,
+    /// The times of the sections.
+    pub sections: &'a Sections,
+    /// The language of the answer.
+    pub lang: Lang,
+    /// The notes of the person.
+    pub notes: &'a [MemoryNote],
+    /// The reminders of the person.
+    pub reminders: &'a [Reminder],
+    /// True if items that were agreed to may move again.
+    pub existing_may_move: bool,
+}
+
+/// The meaning of a request.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Understanding {
+    /// An answer; nothing changes.
+    Answer(String),
+    /// Nothing is done, for this reason.
+    Refusal(String),
+    /// Calls that reach what the person wants, and the words that go before them.
+    Calls {
+        /// What the person should know first; empty if there is nothing.
+        say: String,
+        /// The calls, in their order.
+        calls: Vec<Call>,
+    },
+    /// A text is kept.
+    Note(MemoryNote),
+    /// The person is reminded.
+    Remind(Reminder),
+    /// Notes or reminders are removed.
+    Forget(BTreeSet<usize>),
+    /// Everything pending is placed by rule.
+    PlaceAll,
+}
+
+impl<'a> Facts<'a> {
+    /// Returns the facts of an agent, whose schedule is this one.
+    pub(crate) fn of(agent: &'a AgentState, schedule: &'a ScheduleState, deps: &'a Deps) -> Self {
+        Self {
+            existing_may_move: deps.existing_may_move,
+            ..Self::about(agent, schedule, &deps.sections)
+        }
+    }
+
+    /// Returns the facts of an agent whose sections have these times, and whose kept items may not
+    /// move.
+    pub(crate) fn about(
+        agent: &'a AgentState,
+        schedule: &'a ScheduleState,
+        sections: &'a Sections,
+    ) -> Self {
+        Self {
+            schedule,
+            previous: agent.previous.as_deref(),
+            today: agent.today(),
+            now: agent.now,
+            sections,
+            lang: agent.lang,
+            notes: &[],
+            reminders: &[],
+            existing_may_move: false,
+        }
+    }
+}
+
+/// Reads a request.
+pub fn understand(text: &str, facts: &Facts<'_>) -> Understanding {
+    notes::read(text, facts).unwrap_or_else(|| {
+        let tokens = lex::tokens(text, facts);
+        wish::read(&tokens, facts)
+    })
+}

@@ -1,0 +1,539 @@
+//! Answers about the schedule. They change nothing.
+use std::collections::BTreeSet;
+
+use super::{
+    Facts, Understanding,
+    lex::{Noun, Query, Verb},
+    plan::is_ahead,
+    when::When,
+    wish::{Clause, expand, not_understood},
+    words::Words,
+};
+use crate::schedule::{
+    Board, EventType, ScheduleTask, Slot, WriteOptions,
+    tools::{MoveArgs, move_task},
+};
+
+/// Returns what the program understands.
+pub(super) fn help(facts: &Facts<'_>) -> String {
+    facts.lang.pick(
+        "Without a model I understand plain sentences such as:\n\
+         - “plan my week”, “place the mock exam on Friday morning”\n\
+         - “move … to Thursday at 14:00”, “… two days later”, “swap … and …”\n\
+         - “free Wednesday evening”, “I am ill tomorrow”, “nothing on weekends”\n\
+         - “add … to …”, “drop …”, “… is done”, “… is not done”, “the deadline of … is on …”\n\
+         - “spread …”, “rearrange everything, but keep Monday free”, “undo”\n\
+         - “what do I have on Wednesday”, “when is …”, “why is … there”, “when am I free”, “what is pending”\n\
+         - “make a note: …”, “remind me to … on Friday at 5 pm”, “which notes have I”, “which reminders have I”\n\
+         Every change is shown before it is made, and a part that I do not understand stops it.",
+        "没有模型时，我能听懂这样的话：\n\
+         - “把任务都排一下”，“把模拟卷安排在周五上午”\n\
+         - “把……挪到周四14:00”，“……推迟两天”，“……和……互换”\n\
+         - “周三晚上空出来”，“我明天生病了”，“周末不学习”\n\
+         - “在……里加一项……”，“删除……”，“……做完了”，“……没做完”，“……的截止日期改到……”\n\
+         - “把……分散开”，“重新安排，但周一空着”，“撤销”\n\
+         - “周三有什么安排”，“……是什么时候”，“为什么……排在那天”，“什么时候有空”，“还有什么没排”\n\
+         - “记一下……”，“周五下午五点提醒我……”，“有哪些备忘”，“有哪些提醒”\n\
+         每次改动都会先给你看；有没听懂的部分就不会改动。",
+    ).into()
+}
+
+/// Answers a question.
+pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
+    if let Some(part) = clause.unknown.first() {
+        return not_understood(part, facts);
+    }
+    let desk = Desk {
+        facts,
+        words: Words::of(facts),
+    };
+    let named = desk.named(clause);
+    let within = clause
+        .whens
+        .iter()
+        .map(|(when, _)| when)
+        .find(|when| when.is_named());
+    if within.is_some_and(|when| when.days.as_ref().is_some_and(BTreeSet::is_empty)) {
+        return Understanding::Answer(
+            facts
+                .lang
+                .pick(
+                    "That day is not among the weeks of this schedule.",
+                    "那一天不在这份日程的范围内。",
+                )
+                .into(),
+        );
+    }
+    let queries = &clause.queries;
+    let has = |query: Query| queries.contains(&query);
+    let text = if has(Query::Why) && !named.is_empty() {
+        desk.why(&named)
+    } else if has(Query::Why)
+        && let Some(when) = within
+    {
+        let there = desk
+            .on(when)
+            .into_iter()
+            .map(|(_, task)| task.state_id)
+            .collect();
+        desk.why(&there)
+    } else if clause.verbs.iter().any(|(verb, _)| *verb == Verb::Deadline) {
+        desk.deadlines(clause)
+    } else if !named.is_empty() && has(Query::Count) {
+        desk.count(Some(&named))
+    } else if !named.is_empty() {
+        desk.facts_of(&named)
+    } else if clause.nouns.contains(&Noun::Pending)
+        || (clause
+            .verbs
+            .iter()
+            .any(|(verb, not)| *verb == Verb::Place && *not))
+    {
+        desk.pending()
+    } else if has(Query::Count) {
+        desk.count(None)
+    } else if has(Query::Free) || clause.has(Verb::Free) || clause.nouns.contains(&Noun::Off) {
+        desk.free(within)
+    } else if clause
+        .verbs
+        .iter()
+        .any(|(verb, _)| matches!(verb, Verb::Done | Verb::Undone))
+    {
+        desk.done(clause.is_negated || clause.denies(Verb::Done) || clause.has(Verb::Undone))
+    } else if let Some(when) = within {
+        desk.listing(when)
+    } else if clause.nouns.contains(&Noun::Schedule)
+        || clause.nouns.contains(&Noun::All)
+        || clause.nouns.contains(&Noun::Item)
+        || clause.has(Verb::Show)
+        || has(Query::What) && !clause.nouns.is_empty()
+    {
+        desk.all()
+    } else if has(Query::What) && clause.verbs.is_empty() {
+        desk.ahead()
+    } else {
+        return not_understood("", facts);
+    };
+    Understanding::Answer(text)
+}
+
+struct Desk<'a> {
+    facts: &'a Facts<'a>,
+    words: Words<'a>,
+}
+
+impl Desk<'_> {
+    fn pick(&self, en: impl Into<String>, zh: impl Into<String>) -> String {
+        self.facts.lang.pick(en.into(), zh.into())
+    }
+
+    /// Returns the tasks that a question names, courses too.
+    fn named(&self, clause: &Clause) -> BTreeSet<u32> {
+        let names = clause.names.iter().map(|(name, _)| name);
+        names
+            .flat_map(|name| {
+                let items = expand(name, self.facts);
+                let courses = name
+                    .courses
+                    .iter()
+                    .copied()
+                    .filter(|_| items.is_empty() || name.exact);
+                let courses: Vec<u32> = courses.collect();
+                items.into_iter().chain(courses)
+            })
+            .collect()
+    }
+
+    /// Returns what lies in some days and times, in the order of time.
+    fn on(&self, when: &When) -> Vec<(Slot, &ScheduleTask)> {
+        let tasks = self.facts.schedule.tasks.iter();
+        let all = tasks.flat_map(|task| task.slots.iter().map(move |slot| (*slot, task)));
+        let mut there: Vec<_> = all.filter(|(slot, _)| when.meets(slot)).collect();
+        there.sort_by_key(|(slot, task)| (*slot, task.state_id));
+        there
+    }
+
+    fn line(&self, slot: &Slot, task: &ScheduleTask) -> String {
+        let time = self.words.time(slot);
+        let name = &task.name;
+        let mark = match (task.event_type, task.marks.done) {
+            (EventType::Course, _) => self.pick(" (course)", "（课程）"),
+            (_, true) => self.pick(" (done)", "（已完成）"),
+            (EventType::Task, false) => String::new(),
+        };
+        format!("  {time}  {name}{mark}")
+    }
+
+    fn listing(&self, when: &When) -> String {
+        let mut lines = vec![];
+        let days: BTreeSet<u16> = match &when.days {
+            Some(days) => days.clone(),
+            None => u16::try_from(self.facts.today).into_iter().collect(),
+        };
+        for day in &days {
+            let one = When {
+                days: Some(BTreeSet::from([*day])),
+                ..when.clone()
+            };
+            let there = self.on(&one);
+            let Some(name) = self.words.day(*day) else {
+                continue;
+            };
+            if there.is_empty() {
+                lines.push(self.pick(format!("{name}: nothing"), format!("{name}：没有安排")));
+                continue;
+            }
+            lines.push(self.pick(format!("{name}:"), format!("{name}：")));
+            lines.extend(there.iter().map(|(slot, task)| self.line(slot, task)));
+        }
+        if lines.is_empty() {
+            return self.pick("There is nothing.", "没有安排。");
+        }
+        lines.join("\n")
+    }
+
+    fn all(&self) -> String {
+        let days: BTreeSet<u16> = self
+            .facts
+            .schedule
+            .window
+            .days
+            .iter()
+            .map(|day| day.day_index)
+            .filter(|day| i32::from(*day) >= self.facts.today)
+            .filter(|day| {
+                !self
+                    .on(&When {
+                        days: Some(BTreeSet::from([*day])),
+                        ..When::default()
+                    })
+                    .is_empty()
+            })
+            .collect();
+        let listing = self.listing(&When {
+            days: Some(days),
+            ..When::default()
+        });
+        let pending = self.pending();
+        format!("{listing}\n{pending}")
+    }
+
+    fn ahead(&self) -> String {
+        let next = self
+            .on(&When::default())
+            .into_iter()
+            .find(|(slot, task)| is_ahead(slot, self.facts) && !task.marks.done);
+        match next.and_then(|(slot, task)| Some((self.words.place(&slot)?, task))) {
+            Some((place, task)) => self.pick(
+                format!("Next: {}, {place}.", task.name),
+                format!("接下来是：{}，{place}。", task.name),
+            ),
+            None => self.pick("Nothing is ahead.", "后面没有安排。"),
+        }
+    }
+
+    fn pending(&self) -> String {
+        let tasks = self
+            .facts
+            .schedule
+            .tasks
+            .iter()
+            .filter(|task| task.is_pending_item());
+        let names: Vec<_> = tasks.map(|task| task.name.as_str()).collect();
+        if names.is_empty() {
+            return self.pick("Nothing is pending.", "没有待办，都已安排。");
+        }
+        let list = names.join(self.facts.lang.pick(", ", "、"));
+        self.pick(
+            format!("Pending, without a place: {list}."),
+            format!("还没有安排的：{list}。"),
+        )
+    }
+
+    fn count(&self, of: Option<&BTreeSet<u32>>) -> String {
+        let tasks: Vec<_> = self
+            .facts
+            .schedule
+            .tasks
+            .iter()
+            .filter(|task| {
+                task.event_type == EventType::Task
+                    && of.is_none_or(|of| of.contains(&task.state_id))
+            })
+            .collect();
+        let done = tasks.iter().filter(|task| task.marks.done).count();
+        let pending = tasks.iter().filter(|task| task.is_pending_item()).count();
+        let placed = tasks.len() - done - pending;
+        let all = tasks.len();
+        let open: Vec<_> = tasks
+            .iter()
+            .filter(|task| !task.marks.done)
+            .map(|task| task.name.as_str())
+            .collect();
+        let open = open.join(self.facts.lang.pick(", ", "、"));
+        self.pick(
+            format!("{all} items: {done} done, {placed} placed and not done, {pending} pending. Left: {open}."),
+            format!("共 {all} 项：已完成 {done} 项，已安排未完成 {placed} 项，待办 {pending} 项。剩下：{open}。"),
+        )
+    }
+
+    fn done(&self, not: bool) -> String {
+        let tasks = self
+            .facts
+            .schedule
+            .tasks
+            .iter()
+            .filter(|task| task.event_type == EventType::Task && task.marks.done != not);
+        let names: Vec<_> = tasks.map(|task| task.name.as_str()).collect();
+        let list = names.join(self.facts.lang.pick(", ", "、"));
+        match (names.is_empty(), not) {
+            (true, false) => self.pick("Nothing is done yet.", "还没有完成的事项。"),
+            (true, true) => self.pick("Everything is done.", "全部完成了。"),
+            (false, false) => self.pick(format!("Done: {list}."), format!("已完成：{list}。")),
+            (false, true) => self.pick(format!("Not done: {list}."), format!("未完成：{list}。")),
+        }
+    }
+
+    fn facts_of(&self, named: &BTreeSet<u32>) -> String {
+        let mut seen = BTreeSet::new();
+        let lines = named.iter().filter_map(|id| {
+            let task = self.facts.schedule.task(*id)?;
+            // A course has an entry for each week.
+            if task.event_type == EventType::Course
+                && (!seen.insert(task.name.clone()) && named.len() > 3)
+            {
+                return None;
+            }
+            let (name, lies) = (self.words.name(*id)?, self.words.lies(*id));
+            let done = if task.marks.done {
+                self.pick(", done", "，已完成")
+            } else {
+                String::new()
+            };
+            Some(self.pick(
+                format!("{name}: {lies}{done}."),
+                format!("{name}：{lies}{done}。"),
+            ))
+        });
+        let lines: Vec<_> = lines.collect();
+        lines.join("\n")
+    }
+
+    fn deadlines(&self, clause: &Clause) -> String {
+        let named = self.named(clause);
+        let mut lines = vec![];
+        for class in &self.facts.schedule.task_classes {
+            let of = |id: &u32| {
+                self.facts
+                    .schedule
+                    .task(*id)
+                    .is_some_and(|task| task.task_class_id == Some(class.id))
+            };
+            if !named.is_empty() && !named.iter().any(of) {
+                continue;
+            }
+            let name = &class.name;
+            match &class.end_date {
+                Some(date) => lines.push(self.pick(
+                    format!("{name}: {date} at the latest."),
+                    format!("{name}：最晚 {date}。"),
+                )),
+                None if !named.is_empty() => lines.push(self.pick(
+                    format!("{name} has no deadline."),
+                    format!("{name}没有截止日期。"),
+                )),
+                None => {}
+            }
+        }
+        for id in &named {
+            let date = self
+                .facts
+                .schedule
+                .task(*id)
+                .and_then(|task| task.marks.deadline.clone());
+            if let (Some(date), Some(name)) = (date, self.words.name(*id)) {
+                lines.push(self.pick(
+                    format!("{name}: {date} at the latest."),
+                    format!("{name}：最晚 {date}。"),
+                ));
+            }
+        }
+        if lines.is_empty() {
+            return self.pick("There is no deadline.", "没有截止日期。");
+        }
+        lines.join("\n")
+    }
+
+    fn free(&self, within: Option<&When>) -> String {
+        let board = Board::new(self.facts.schedule);
+        let days: Vec<u16> = match within.and_then(|when| when.days.as_ref()) {
+            Some(days) => days.iter().copied().collect(),
+            None => self
+                .facts
+                .schedule
+                .window
+                .days
+                .iter()
+                .map(|day| day.day_index)
+                .filter(|day| (self.facts.today..self.facts.today + 7).contains(&i32::from(*day)))
+                .collect(),
+        };
+        let mut lines = vec![];
+        for day in days {
+            let free: Vec<Slot> = board
+                .free(day)
+                .into_iter()
+                .flat_map(|slot| {
+                    (slot.slot_start..=slot.slot_end)
+                        .map(move |section| Slot::new(day, section, section))
+                })
+                .filter(|slot| {
+                    is_ahead(slot, self.facts) && within.is_none_or(|when| when.begins(slot))
+                })
+                .collect();
+            let times: Vec<_> = Slot::compress(free)
+                .iter()
+                .map(|slot| self.words.time(slot))
+                .collect();
+            let Some(name) = self.words.day(day) else {
+                continue;
+            };
+            lines.push(if times.is_empty() {
+                let there = within.map(|when| When {
+                    days: Some(BTreeSet::from([day])),
+                    ..when.clone()
+                });
+                let names: Vec<_> = there
+                    .iter()
+                    .flat_map(|when| self.on(when))
+                    .map(|(_, task)| task.name.as_str())
+                    .collect();
+                let names = names.join(self.facts.lang.pick(", ", "、"));
+                self.pick(
+                    format!("{name}: not free: {names}"),
+                    format!("{name}：没有空：{names}"),
+                )
+            } else {
+                let times = times.join(self.facts.lang.pick(", ", "、"));
+                self.pick(
+                    format!("{name}: free {times}"),
+                    format!("{name}：有空 {times}"),
+                )
+            });
+        }
+        lines.join("\n")
+    }
+
+    /// Explains why items lie where they do.
+    fn why(&self, named: &BTreeSet<u32>) -> String {
+        let mut lines = vec![];
+        for id in named {
+            let Some(task) = self.facts.schedule.task(*id) else {
+                continue;
+            };
+            let name = self.words.name(*id).unwrap_or_default();
+            if task.event_type == EventType::Course {
+                lines.push(self.pick(
+                    format!("{name} is a fixed course of your timetable."),
+                    format!("{name}是课表里的固定课程。"),
+                ));
+                continue;
+            }
+            if !task.is_placed() {
+                lines.push(self.pick(
+                    format!("{name} has no place yet, because it was not planned so far."),
+                    format!("{name}还没有安排位置。"),
+                ));
+                continue;
+            }
+            lines.push(self.reason(task, &name));
+        }
+        lines.join("\n")
+    }
+
+    fn reason(&self, task: &ScheduleTask, name: &str) -> String {
+        let lies = self.words.lies(task.state_id);
+        let mut parts = vec![self.pick(
+            format!("{name} lies on {lies}."),
+            format!("{name}在 {lies}。"),
+        )];
+        if let Some(class) = self.facts.schedule.class_of(task) {
+            let strategy = match class.strategy {
+                crate::schedule::Strategy::Steady => {
+                    self.pick("is spread evenly over the weeks", "平均分布在各周")
+                }
+                crate::schedule::Strategy::Rapid => {
+                    self.pick("is done as early as possible", "尽早完成")
+                }
+            };
+            parts.push(self.pick(
+                format!("“{}” {strategy}.", class.name),
+                format!("“{}”{strategy}。", class.name),
+            ));
+            if let Some(end) = &class.end_date {
+                parts.push(self.pick(
+                    format!("It has to be finished by {end}."),
+                    format!("要在 {end} 之前完成。"),
+                ));
+            }
+            let siblings = self
+                .facts
+                .schedule
+                .tasks
+                .iter()
+                .filter(|other| other.task_class_id == task.task_class_id && other.is_placed());
+            let before = siblings
+                .clone()
+                .filter(|other| other.task_order < task.task_order)
+                .max_by_key(|other| other.task_order);
+            let after = siblings
+                .filter(|other| other.task_order > task.task_order)
+                .min_by_key(|other| other.task_order);
+            if let Some(other) = before {
+                let (other_name, at) = (
+                    self.words.name(other.state_id).unwrap_or_default(),
+                    self.words.lies(other.state_id),
+                );
+                parts.push(self.pick(
+                    format!("It comes after {other_name} ({at}) in the order of its class."),
+                    format!("按本类顺序，它在{other_name}（{at}）之后。"),
+                ));
+            }
+            if let Some(other) = after {
+                let (other_name, at) = (
+                    self.words.name(other.state_id).unwrap_or_default(),
+                    self.words.lies(other.state_id),
+                );
+                parts.push(self.pick(
+                    format!("It comes before {other_name} ({at})."),
+                    format!("它在{other_name}（{at}）之前。"),
+                ));
+            }
+        }
+        if let Some(other) = self.elsewhere(task) {
+            parts.push(self.pick(
+                format!("It could also lie on {other}."),
+                format!("也可以改到 {other}。"),
+            ));
+        }
+        parts.join(self.facts.lang.pick(" ", ""))
+    }
+
+    /// Returns another place that an item could have.
+    fn elsewhere(&self, task: &ScheduleTask) -> Option<String> {
+        let options = WriteOptions::default().existing_may_move(true);
+        let days = self.facts.schedule.window.days.iter();
+        let spots = days.flat_map(|day| (1..12_u8).step_by(2).map(|start| (day.day_index, start)));
+        let mut spots = spots.map(|(day, start)| Slot::starting_at(day, start, task.duration));
+        let fits = |slot: &Slot| {
+            let args = MoveArgs {
+                task_id: task.state_id,
+                new_day: slot.day,
+                new_slot_start: slot.slot_start,
+            };
+            is_ahead(slot, self.facts) && move_task(self.facts.schedule, &args, &options).is_ok()
+        };
+        let found = spots.find(fits)?;
+        self.words.place(&found)
+    }
+}

@@ -1,0 +1,561 @@
+//! Notes and reminders, which keep the person's own words.
+use std::collections::BTreeSet;
+
+use fugato::words::{DateDirection, TimeReference, dates};
+use jiff::{
+    ToSpan as _,
+    civil::{DateTime, Time},
+};
+
+use super::{Facts, Understanding, lex::normal};
+use crate::store::{MemoryNote, NoteKind, Reminder};
+
+/// The words that begin a note; what follows is kept.
+const NOTE: [&str; 32] = [
+    "make a note that",
+    "make a note of",
+    "make a note",
+    "take a note that",
+    "take a note",
+    "note to self",
+    "note down that",
+    "note down",
+    "note that",
+    "quick note",
+    "a note",
+    "note",
+    "write down that",
+    "write down",
+    "jot down",
+    "remember that",
+    "memo",
+    "帮我记一下",
+    "记一下",
+    "帮我记下",
+    "记下来",
+    "记下",
+    "备忘",
+    "记个备忘",
+    "记一条备忘",
+    "记条备忘",
+    "记一个备忘",
+    "加一条备忘",
+    "加个备忘",
+    "写一条备忘",
+    "写个备忘",
+    "做个备忘",
+];
+const TASK: [&str; 12] = [
+    "add a to-do",
+    "add a todo",
+    "add to my to-dos",
+    "add to my todo list",
+    "quick task",
+    "new to-do",
+    "todo",
+    "加个待办",
+    "加一个待办",
+    "记个待办",
+    "添加待办",
+    "新建待办",
+];
+const REMIND: [&str; 14] = [
+    "remind me to",
+    "remind me that",
+    "remind me about",
+    "remind me of",
+    "set a reminder to",
+    "set a reminder for",
+    "set a reminder",
+    "remind me",
+    "don't let me forget to",
+    "提醒我",
+    "提醒一下我",
+    "别忘了提醒我",
+    "设个提醒",
+    "设一个提醒",
+];
+const POLITE: [&str; 22] = [
+    "please ",
+    "could you ",
+    "can you ",
+    "would you ",
+    "will you ",
+    "kindly ",
+    "i want you to ",
+    "i'd like you to ",
+    "ok, ",
+    "hey, ",
+    "hi, ",
+    "and ",
+    "also ",
+    "请",
+    "麻烦你",
+    "麻烦",
+    "帮我",
+    "能不能",
+    "可以",
+    "能",
+    "劳驾",
+    "你",
+];
+
+/// Reads a note or a reminder, or what is asked about them; none if the text is about neither.
+pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
+    let shown = text.trim();
+    let lower = normal(shown);
+    if let Some(listed) = listed(&lower, facts) {
+        return Some(listed);
+    }
+    if let Some(content) = content(shown, &lower, &NOTE) {
+        let note = MemoryNote {
+            kind: NoteKind::Note,
+            text: content,
+        };
+        return Some(kept(Understanding::Note(note.clone()), &note.text, facts));
+    }
+    if let Some(content) = content(shown, &lower, &TASK) {
+        let note = MemoryNote {
+            kind: NoteKind::Task,
+            text: content,
+        };
+        return Some(kept(Understanding::Note(note.clone()), &note.text, facts));
+    }
+    reminder(shown, &lower, facts)
+}
+
+/// Reads a text that somebody else decided to be a note.
+pub(crate) fn note(text: &str) -> MemoryNote {
+    let shown = text.trim();
+    let lower = normal(shown);
+    for (kind, heads) in [
+        (NoteKind::Note, &NOTE[..]),
+        (NoteKind::Task, &TASK[..]),
+        (NoteKind::Task, &REMIND[..]),
+    ] {
+        if let Some(text) = content(shown, &lower, heads).filter(|text| !text.is_empty()) {
+            return MemoryNote { kind, text };
+        }
+    }
+    let after = shown
+        .split_once([':', '：'])
+        .map_or(shown, |(_, note)| note);
+    MemoryNote {
+        kind: NoteKind::Note,
+        text: after.trim().to_owned(),
+    }
+}
+
+fn kept(understanding: Understanding, text: &str, facts: &Facts<'_>) -> Understanding {
+    if !text.is_empty() {
+        return understanding;
+    }
+    Understanding::Refusal(
+        facts
+            .lang
+            .pick(
+                "What shall I write down? Nothing was noted.",
+                "要记什么？没有记下任何内容。",
+            )
+            .into(),
+    )
+}
+
+/// Returns the text after words that begin it; the words may be preceded by manners alone.
+fn content(shown: &str, lower: &str, heads: &[&str]) -> Option<String> {
+    let mut rest = lower;
+    while let Some(tail) = POLITE.iter().find_map(|word| rest.strip_prefix(word)) {
+        rest = tail.trim_start();
+    }
+    let head = heads.iter().filter(|head| {
+        rest.strip_prefix(**head).is_some_and(|tail| {
+            let latin = head.ends_with(|c: char| c.is_ascii_alphabetic());
+            !(latin && tail.starts_with(|c: char| c.is_ascii_alphanumeric()))
+        })
+    });
+    let head = head.max_by_key(|head| head.len())?;
+    let tail = rest.strip_prefix(*head)?;
+    // "Note" alone needs a sign after it; "notes for the essay" is a name.
+    if ["note", "memo", "todo", "备忘", "a note"].contains(head)
+        && !tail.starts_with([',', ':'])
+        && !tail.starts_with(" to self")
+    {
+        return None;
+    }
+    // The same characters in both, so that the person's own spelling is kept.
+    let count = tail.chars().count();
+    let skip = lower.chars().count().saturating_sub(count);
+    let text: String = shown.chars().skip(skip).collect();
+    let text = text.trim_start_matches(|c: char| c.is_whitespace() || ",，:：-".contains(c));
+    let text = text.trim_matches(|c: char| c.is_whitespace());
+    Some(strip_quotes(text).to_owned())
+}
+
+fn strip_quotes(text: &str) -> &str {
+    let pairs = [('"', '"'), ('“', '”'), ('「', '」'), ('‘', '’')];
+    for (open, close) in pairs {
+        if let Some(inner) = text
+            .strip_prefix(open)
+            .and_then(|text| text.strip_suffix(close))
+        {
+            return inner;
+        }
+    }
+    text
+}
+
+fn says(text: &str, words: &[&str]) -> bool {
+    words.iter().any(|word| text.contains(word))
+}
+
+/// Answers what notes and reminders there are, and removes those that are not wanted.
+fn listed(lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
+    let notes = says(
+        lower,
+        &[
+            "note",
+            "memo",
+            "备忘",
+            "笔记",
+            "记了",
+            "记过",
+            "to-do",
+            "todo",
+            "待办事项",
+        ],
+    );
+    let reminders = says(lower, &["reminder", "remind", "提醒"]);
+    if !notes && !reminders {
+        return None;
+    }
+    let starts = |words: &[&str]| words.iter().any(|word| lower.starts_with(word));
+    let asks = lower.ends_with('?')
+        || lower.ends_with('吗')
+        || starts(&[
+            "what",
+            "which",
+            "show",
+            "list",
+            "do i have",
+            "are there",
+            "my notes",
+            "my reminders",
+            "notes",
+            "reminders",
+            "see my",
+            "tell me",
+            "有什么",
+            "有哪些",
+            "看看",
+            "看一下",
+            "显示",
+            "列出",
+            "我的备忘",
+            "我的提醒",
+            "备忘录",
+            "查看",
+            "我有",
+            "都有",
+            "我记",
+        ])
+        || says(lower, &["哪些", "什么提醒", "什么备忘", "有没有"]);
+    let manners = [
+        "could you remind",
+        "can you remind",
+        "能提醒我",
+        "可以提醒我",
+        "能不能提醒",
+        "would you remind",
+        "will you remind",
+        "make a note",
+        "记一下",
+        "能记",
+    ];
+    let removes = says(
+        lower,
+        &[
+            "delete",
+            "remove",
+            "forget",
+            "cancel",
+            "drop",
+            "clear",
+            "stop reminding",
+            "don't remind",
+            "do not remind",
+            "no need to remind",
+            "删",
+            "取消",
+            "不用提醒",
+            "别提醒",
+            "不要提醒",
+            "不必提醒",
+            "去掉",
+        ],
+    );
+    let wants = content(lower, lower, &NOTE).is_some() || content(lower, lower, &REMIND).is_some();
+    if removes && !wants {
+        return Some(forget(lower, notes, reminders, facts));
+    }
+    let is_list =
+        asks && !says(lower, &manners) && (!wants || says(lower, &["哪些", "what", "which"]));
+    is_list.then(|| Understanding::Answer(list(notes, reminders, facts)))
+}
+
+fn forget(lower: &str, notes: bool, reminders: bool, facts: &Facts<'_>) -> Understanding {
+    let all = says(lower, &["all", "every", "所有", "全部", "everything"]);
+    let known = facts.notes.len();
+    let texts = facts
+        .notes
+        .iter()
+        .map(|note| (&note.text, notes && !reminders));
+    let texts = texts.chain(
+        facts
+            .reminders
+            .iter()
+            .map(|reminder| (&reminder.text, reminders)),
+    );
+    let about = |text: &str| {
+        let words: BTreeSet<String> = fugato::words::keywords(&normal(text)).into_iter().collect();
+        // Two characters of Chinese, or a word, name what it is about.
+        let text: Vec<char> = normal(text).chars().collect();
+        let mut pairs = text.windows(2).filter(|pair| {
+            pair.iter()
+                .all(|c| fugato::words::is_chinese(&c.to_string()))
+        });
+        words
+            .iter()
+            .any(|word| word.chars().count() > 1 && lower.contains(word.as_str()))
+            || pairs.any(|pair| lower.contains(&pair.iter().collect::<String>()))
+    };
+    let named: BTreeSet<usize> = texts
+        .enumerate()
+        .filter(|(_, (text, meant))| *meant && (all || about(text)))
+        .map(|(at, _)| at)
+        .collect();
+    if named.is_empty() || (named.len() > 1 && !all) {
+        let list = list(known > 0 && notes, reminders, facts);
+        return Understanding::Refusal(facts.lang.pick(
+            format!("I do not know which one you mean, so nothing was removed. {list}"),
+            format!("不清楚你指的是哪一条，没有删除任何内容。{list}"),
+        ));
+    }
+    Understanding::Forget(named)
+}
+
+fn list(notes: bool, reminders: bool, facts: &Facts<'_>) -> String {
+    let lang = facts.lang;
+    let mut lines = vec![];
+    if notes {
+        let kept = facts.notes.iter().map(|note| format!("- {}", note.text));
+        let kept: Vec<_> = kept.collect();
+        lines.push(if kept.is_empty() {
+            lang.pick("There are no notes.".into(), "没有备忘。".to_owned())
+        } else {
+            lang.pick(
+                format!("Your notes:\n{}", kept.join("\n")),
+                format!("你的备忘：\n{}", kept.join("\n")),
+            )
+        });
+    }
+    if reminders {
+        let kept = facts.reminders.iter().map(|reminder| {
+            let due = reminder.due.map_or_else(String::new, |due| {
+                format!("{} ", due.strftime("%Y-%m-%d %H:%M"))
+            });
+            let told = if reminder.told {
+                lang.pick(" (shown)", "（已提醒）")
+            } else {
+                ""
+            };
+            format!("- {due}{}{told}", reminder.text)
+        });
+        let kept: Vec<_> = kept.collect();
+        lines.push(if kept.is_empty() {
+            lang.pick("There are no reminders.".into(), "没有提醒。".to_owned())
+        } else {
+            lang.pick(
+                format!("Your reminders:\n{}", kept.join("\n")),
+                format!("你的提醒：\n{}", kept.join("\n")),
+            )
+        });
+    }
+    lines.join("\n")
+}
+
+/// Reads `remind me to call on Friday at 5`, `周五下午三点提醒我交作业`.
+fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
+    let lang = facts.lang;
+    let (text, head) = match content(shown, lower, &REMIND) {
+        Some(text) => (text, String::new()),
+        None => {
+            let word = REMIND
+                .iter()
+                .filter(|word| lower.contains(**word))
+                .max_by_key(|word| word.len())?;
+            let (before, after) = lower.split_once(word)?;
+            let skip = lower.chars().count() - after.chars().count();
+            let text: String = shown.chars().skip(skip).collect();
+            let text = text.trim_start_matches(|c: char| c.is_whitespace() || ",，:：".contains(c));
+            (text.to_owned(), before.to_owned())
+        }
+    };
+    if says(
+        lower,
+        &[
+            "if ", "unless", "如果", "要是", "除非", "when it", "whenever",
+        ],
+    ) {
+        return Some(Understanding::Refusal(lang.pick(
+            "A reminder under a condition is not something I can do, so nothing was kept. Say a day and a time.",
+            "无法按条件提醒，因此没有记下。请说一个日期和时间。",
+        ).into()));
+    }
+    // A wish of another kind before it is not swallowed.
+    let others = super::lex::tokens(&head, facts);
+    let is_other = |kind: &super::lex::Kind| {
+        matches!(
+            kind,
+            super::lex::Kind::Verb(_) | super::lex::Kind::Name(_) | super::lex::Kind::Unknown
+        )
+    };
+    if others.iter().any(|token| is_other(&token.kind)) {
+        return Some(Understanding::Refusal(lang.pick(
+            "These are several things, and I can keep a reminder only by itself. Nothing was changed; say them one at a time.",
+            "这里有好几件事，提醒需要单独说。没有改动任何内容，请一件一件说。",
+        ).into()));
+    }
+    let said = format!("{head} {text}");
+    let now = facts.now;
+    let due = now.and_then(|now| due(&said, now, facts));
+    let text = what(&text, facts);
+    if text.is_empty() {
+        return Some(Understanding::Refusal(
+            lang.pick(
+                "What shall I remind you of? Nothing was kept.",
+                "要提醒什么？没有记下任何内容。",
+            )
+            .into(),
+        ));
+    }
+    match due {
+        Some(due) if now.is_some_and(|now| due < now) => Some(Understanding::Refusal(lang.pick(
+            format!(
+                "{} is over already, so no reminder was made.",
+                due.strftime("%Y-%m-%d %H:%M")
+            ),
+            format!(
+                "{} 已经过去，没有建立提醒。",
+                due.strftime("%Y-%m-%d %H:%M")
+            ),
+        ))),
+        Some(due) => Some(Understanding::Remind(Reminder {
+            due: Some(due),
+            text,
+            told: false,
+        })),
+        None => Some(Understanding::Note(MemoryNote {
+            kind: NoteKind::Task,
+            text,
+        })),
+    }
+}
+
+/// Returns the time at which a reminder is due.
+fn due(said: &str, now: DateTime, facts: &Facts<'_>) -> Option<DateTime> {
+    let lower = normal(said);
+    if let Some(TimeReference::In(seconds)) = TimeReference::of(&lower) {
+        return now.checked_add(seconds.seconds()).ok();
+    }
+    let mentions = fugato::words::day_mentions(&lower);
+    let references: Vec<_> = mentions
+        .iter()
+        .map(|mention| mention.days.clone())
+        .collect();
+    let days = super::when::days(&references, false, facts);
+    let early = ["明早", "明晚", "明晨"]
+        .iter()
+        .any(|word| lower.contains(word));
+    let tomorrow = early
+        .then(|| now.date().checked_add(1.day()).ok())
+        .flatten();
+    let dated = days
+        .iter()
+        .next()
+        .and_then(|day| facts.schedule.day(*day)?.date.parse().ok());
+    let dated = tomorrow.or(dated).or_else(|| {
+        dates(&lower, now.date(), DateDirection::Ahead)
+            .dates
+            .first()
+            .copied()
+    });
+    let tokens = super::lex::tokens(said, facts);
+    let time = super::wish::clock_of(&tokens, facts);
+    let evening = super::wish::part_of(&tokens);
+    let default = evening.map(|part| match part {
+        super::lex::Part::Morning => Time::constant(8, 0, 0, 0),
+        super::lex::Part::Noon => Time::constant(12, 0, 0, 0),
+        super::lex::Part::Afternoon => Time::constant(14, 0, 0, 0),
+        super::lex::Part::Evening => Time::constant(19, 0, 0, 0),
+    });
+    match (dated, time.or(default)) {
+        (Some(date), time) => Some(date.to_datetime(time.unwrap_or(Time::constant(8, 0, 0, 0)))),
+        (None, Some(time)) => {
+            let today = now.date().to_datetime(time);
+            if today >= now {
+                Some(today)
+            } else {
+                today.checked_add(1.day()).ok()
+            }
+        }
+        (None, None) => None,
+    }
+}
+
+/// Returns what a reminder is about: its text without the day and the time.
+fn what(text: &str, facts: &Facts<'_>) -> String {
+    let lower = normal(text);
+    if lower.chars().count() != text.chars().count() {
+        return text.trim().to_owned();
+    }
+    // Characters that name the time, and the words that lead to them, are left out.
+    let mut out = vec![true; lower.chars().count()];
+    let mut drop = |from: usize, to: usize| {
+        let first = lower.get(..from).map_or(0, |head| head.chars().count());
+        let last = lower.get(..to).map_or(0, |head| head.chars().count());
+        for keep in out.get_mut(first..last).into_iter().flatten() {
+            *keep = false;
+        }
+    };
+    for mention in fugato::words::day_mentions(&lower) {
+        drop(lead(&lower, mention.range.start), mention.range.end);
+    }
+    for (at, length) in super::wish::times_of(&lower, facts) {
+        drop(lead(&lower, at), at + length);
+    }
+    let kept: String = text
+        .chars()
+        .zip(out)
+        .filter_map(|(c, keep)| keep.then_some(c))
+        .collect();
+    let kept = kept.split_whitespace().collect::<Vec<_>>().join(" ");
+    let kept = kept.trim_matches(|c: char| c.is_whitespace() || ",，.。!！:：".contains(c));
+    let kept = kept.strip_prefix("to ").unwrap_or(kept);
+    let kept = kept.strip_prefix("that ").unwrap_or(kept);
+    kept.strip_prefix('要').unwrap_or(kept).trim().to_owned()
+}
+
+/// Returns the position of the word that leads to a time, or the time's own.
+fn lead(lower: &str, at: usize) -> usize {
+    let before = lower.get(..at).unwrap_or_default();
+    let trimmed = before.trim_end();
+    let words = [
+        "on", "at", "by", "before", "this", "in the", "for", "的", "在",
+    ];
+    let lead = words.iter().find_map(|word| {
+        let head = trimmed.strip_suffix(word)?;
+        let latin = word.is_ascii();
+        (!latin || head.is_empty() || head.ends_with(' ')).then_some(head.len())
+    });
+    lead.unwrap_or(at)
+}

@@ -1,0 +1,220 @@
+//! From references to days and times to days and sections of a schedule.
+use std::collections::BTreeSet;
+
+use fugato::words::DayReference;
+use jiff::civil::{Date, Time};
+
+use super::{Facts, lex::Part};
+use crate::schedule::Slot;
+
+/// Days and times of a day. What is not named is not limited.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct When {
+    /// The days; none if no day is named.
+    pub(super) days: Option<BTreeSet<u16>>,
+    /// The first sections that are meant; none if no time is named.
+    pub(super) starts: Option<BTreeSet<u8>>,
+    /// True if exactly this first section is meant.
+    pub(super) exact: bool,
+    /// The clock time that no section begins at.
+    pub(super) odd: Option<Time>,
+    /// True if the days were named as a whole week.
+    pub(super) is_week: bool,
+}
+
+impl When {
+    pub(super) fn is_named(&self) -> bool {
+        self.days.is_some() || self.starts.is_some() || self.odd.is_some()
+    }
+
+    /// Returns true if a slot begins in these days and times.
+    pub(super) fn begins(&self, slot: &Slot) -> bool {
+        self.days
+            .as_ref()
+            .is_none_or(|days| days.contains(&slot.day))
+            && self
+                .starts
+                .as_ref()
+                .is_none_or(|starts| starts.contains(&slot.slot_start))
+    }
+
+    /// Returns true if a slot overlaps these days and times.
+    pub(super) fn meets(&self, slot: &Slot) -> bool {
+        self.days
+            .as_ref()
+            .is_none_or(|days| days.contains(&slot.day))
+            && self.starts.as_ref().is_none_or(|starts| {
+                (slot.slot_start..=slot.slot_end).any(|section| starts.contains(&section))
+            })
+    }
+}
+
+/// Returns the sections of a part of a day, by the time at which they begin.
+pub(super) fn part(part: Part, facts: &Facts<'_>) -> BTreeSet<u8> {
+    let is_in = |time: Time| match part {
+        Part::Morning => time.hour() < 12,
+        Part::Noon => (11..14).contains(&time.hour()) && time >= Time::constant(11, 30, 0, 0),
+        Part::Afternoon => (12..18).contains(&time.hour()),
+        Part::Evening => time.hour() >= 18,
+    };
+    (1..=12)
+        .filter(|section| begin(*section, facts).is_some_and(is_in))
+        .collect()
+}
+
+/// Returns the time at which a section begins.
+pub(super) fn begin(section: u8, facts: &Facts<'_>) -> Option<Time> {
+    Some(facts.sections.times(&Slot::new(1, section, section))?.0)
+}
+
+/// Returns the hour of the day that is meant: a part of the day, or else the sections, decide which
+/// half.
+pub(super) fn time(
+    hour: i8,
+    minute: i8,
+    sure: bool,
+    near: Option<Part>,
+    facts: &Facts<'_>,
+) -> Option<Time> {
+    let at = |hour: i8| Time::new(hour, minute, 0, 0).ok();
+    let is_section = |time: Time| (1..=12).any(|section| begin(section, facts) == Some(time));
+    let late = hour < 12 && matches!(near, Some(Part::Afternoon | Part::Evening));
+    if late || (near == Some(Part::Noon) && hour < 3) {
+        return at(hour + 12);
+    }
+    if sure || near.is_some() || hour >= 12 {
+        return at(hour);
+    }
+    let (early, late) = (at(hour)?, at(hour + 12)?);
+    match (is_section(early), is_section(late)) {
+        (false, true) => Some(late),
+        (true, _) => Some(early),
+        _ => Some(if hour < 7 { late } else { early }),
+    }
+}
+
+/// Returns the section that begins at a time, or the one in which it lies.
+pub(super) fn section(time: Time, facts: &Facts<'_>) -> Option<(u8, bool)> {
+    let exact = (1..=12).find(|section| begin(*section, facts) == Some(time));
+    if let Some(section) = exact {
+        return Some((section, true));
+    }
+    let within = (1..=12).find(|section| {
+        let times = facts.sections.times(&Slot::new(1, *section, *section));
+        times.is_some_and(|(from, to)| from <= time && time < to)
+    });
+    within.map(|section| (section, false))
+}
+
+/// Returns the days that references name together, in the view of somebody who speaks today.
+/// `again` is true for days that are meant every week.
+pub(super) fn days(references: &[DayReference], again: bool, facts: &Facts<'_>) -> BTreeSet<u16> {
+    let window = &facts.schedule.window.days;
+    let known = |day: i32| {
+        u16::try_from(day)
+            .ok()
+            .filter(|day| facts.schedule.day(*day).is_some())
+    };
+    let mut weeks: Option<BTreeSet<i32>> = None;
+    let mut names: Option<BTreeSet<u8>> = None;
+    let mut sets: Vec<BTreeSet<u16>> = vec![];
+    for reference in references {
+        match reference {
+            DayReference::Days(from, to) => sets.push((*from..=*to).filter_map(known).collect()),
+            DayReference::FromToday(offset) => {
+                sets.push(known(facts.today + offset).into_iter().collect());
+            }
+            DayReference::Weeks(from, to) => weeks.get_or_insert_default().extend(*from..=*to),
+            DayReference::NextWeek(offset) => {
+                weeks
+                    .get_or_insert_default()
+                    .insert(this_week(facts) + offset);
+            }
+            DayReference::Weekdays(days) => names.get_or_insert_default().extend(days),
+            DayReference::Date(month, day) => {
+                let is_it = |date: Date| {
+                    month.is_none_or(|month| date.month() == month) && date.day() == *day
+                };
+                let dated = window
+                    .iter()
+                    .filter(|known| known.date.parse().is_ok_and(is_it));
+                let ahead = |index: &u16| i32::from(*index) >= facts.today;
+                let all: BTreeSet<u16> = dated.map(|day| day.day_index).collect();
+                // A day of the month without the month is the next one.
+                let next = all.iter().copied().find(ahead).filter(|_| month.is_none());
+                sets.push(next.map_or(all, |next| BTreeSet::from([next])));
+            }
+            _ => {}
+        }
+    }
+    let mut found: BTreeSet<u16> = sets.iter().flatten().copied().collect();
+    // A name beside a date names the same day.
+    if !sets.is_empty() {
+        if let Some(names) = &names {
+            let named: BTreeSet<u16> = found
+                .iter()
+                .copied()
+                .filter(|day| {
+                    facts
+                        .schedule
+                        .day(*day)
+                        .is_some_and(|day| names.contains(&day.day_of_week))
+                })
+                .collect();
+            if named.is_empty() {
+                found.extend(coming(names, again, facts));
+            } else {
+                found = named;
+            }
+        }
+        return found;
+    }
+    match (weeks, names) {
+        (Some(weeks), names) => {
+            let days = window
+                .iter()
+                .filter(|day| weeks.contains(&i32::from(day.week)));
+            let days = days.filter(|day| {
+                names
+                    .as_ref()
+                    .is_none_or(|names| names.contains(&day.day_of_week))
+            });
+            days.map(|day| day.day_index).collect()
+        }
+        (None, Some(names)) => coming(&names, again, facts),
+        (None, None) => found,
+    }
+}
+
+/// Returns the next days of these names, or all from today on.
+fn coming(names: &BTreeSet<u8>, again: bool, facts: &Facts<'_>) -> BTreeSet<u16> {
+    let days = facts.schedule.window.days.iter();
+    let ahead = days.filter(|day| i32::from(day.day_index) >= facts.today);
+    let named = ahead.filter(|day| names.contains(&day.day_of_week));
+    if again {
+        return named.map(|day| day.day_index).collect();
+    }
+    // "Friday" is the next one, and today is called today.
+    let mut next = BTreeSet::new();
+    let mut seen = BTreeSet::new();
+    for day in named {
+        let is_today = i32::from(day.day_index) == facts.today && names.len() == 1;
+        if !is_today && seen.insert(day.day_of_week) {
+            next.insert(day.day_index);
+        }
+    }
+    next
+}
+
+fn this_week(facts: &Facts<'_>) -> i32 {
+    let days = &facts.schedule.window.days;
+    if let Some(day) = days
+        .iter()
+        .find(|day| i32::from(day.day_index) == facts.today)
+    {
+        return i32::from(day.week);
+    }
+    let Some(first) = days.first() else { return 0 };
+    let since_monday = facts.today - i32::from(first.day_index) + i32::from(first.day_of_week) - 1;
+    i32::from(first.week) + since_monday.div_euclid(7)
+}

@@ -1,0 +1,356 @@
+//! The checks of the corpus.
+use std::collections::BTreeSet;
+
+use jiff::civil::{Date, Time};
+use scheduler::schedule::{Board, order};
+
+use super::{
+    case::{Any, Case, Check, Given, Places, Selector},
+    world::{Item, Outcome, Place, Stored},
+};
+
+/// Returns everything that is wrong with what came of a case.
+pub(super) fn wrong(case: &Case, outcome: &Outcome) -> Vec<String> {
+    let mut wrong = unconsented(case, outcome);
+    wrong.extend(illegal(outcome));
+    if !names_loss(case) {
+        let lost = outcome
+            .first
+            .items
+            .iter()
+            .filter(|(id, _)| !outcome.after.items.contains_key(id));
+        wrong.extend(lost.map(|(_, item)| format!("{} disappeared", item.name)));
+    }
+    if outcome.reply.trim().is_empty() {
+        wrong.push("the reply is empty".into());
+    }
+    let fails = |check: &&Check| !holds(check, outcome);
+    wrong.extend(
+        case.must
+            .iter()
+            .filter(fails)
+            .map(|check| format!("must {check:?}")),
+    );
+    let held = case.must_not.iter().filter(|check| holds(check, outcome));
+    wrong.extend(held.map(|check| format!("must not {check:?}")));
+    let accepted = |list: &Vec<Check>| list.iter().all(|check| holds(check, outcome));
+    if !case.accept.is_empty() && !case.accept.iter().any(accepted) {
+        wrong.push(format!("accepted would be {:?}", case.accept));
+    }
+    if !wrong.is_empty() {
+        wrong.push(format!(
+            "the reply was: {}",
+            outcome.reply.trim().replace('\n', " / ")
+        ));
+    }
+    wrong
+}
+
+/// Returns the changes to which nobody agreed.
+pub(super) fn unconsented(case: &Case, outcome: &Outcome) -> Vec<String> {
+    // Words under a card may agree to it.
+    let agrees = case.given == Given::Card
+        && case
+            .must
+            .iter()
+            .any(|check| matches!(check, Check::Kept(true)));
+    if agrees || case.tags.iter().any(|tag| tag == "undo") {
+        return vec![];
+    }
+    let (before, asked) = (&outcome.before, &outcome.asked);
+    let moved = before.items.iter().filter(|(id, item)| {
+        asked
+            .items
+            .get(id)
+            .is_none_or(|now| now.place != item.place)
+    });
+    let mut wrong: Vec<_> = moved
+        .map(|(_, item)| format!("{} changed unasked", item.name))
+        .collect();
+    if asked.items.len() > before.items.len() {
+        wrong.push("an item was added unasked".into());
+    }
+    wrong
+}
+
+fn names_loss(case: &Case) -> bool {
+    let all = case.must.iter().chain(case.accept.iter().flatten());
+    let mut all = all.chain(&case.must_not);
+    all.any(|check| matches!(check, Check::Gone(_) | Check::Restored(_))) || !case.turns.is_empty()
+}
+
+fn illegal(outcome: &Outcome) -> Vec<String> {
+    let schedule = &outcome.after.schedule;
+    let board = Board::new(schedule);
+    let mut wrong = vec![];
+    for task in &schedule.tasks {
+        let before = outcome.before.schedule.task(task.state_id);
+        for slot in &task.slots {
+            let meets = board.overlapping(*slot).filter(|other| {
+                other.state_id != task.state_id
+                    && other.embed_host != Some(task.state_id)
+                    && task.embed_host != Some(other.state_id)
+            });
+            wrong.extend(meets.map(|other| format!("{} lies on {}", task.name, other.name)));
+        }
+        if before.is_some_and(|before| before.slots == task.slots) {
+            continue;
+        }
+        if let Err(refused) = order::check(&board, task) {
+            wrong.push(refused.to_string());
+        }
+        if let (Some(class), Some(slot)) = (schedule.class_of(task), task.slots.first())
+            && let Some(day) = schedule.day(slot.day)
+            && let Err(rule) = class.admits(day, slot, task.embed_host.is_some())
+        {
+            wrong.push(format!("{}: {rule}", task.name));
+        }
+    }
+    for (id, item) in &outcome.after.items {
+        let before = outcome.before.items.get(id);
+        let moved = before.is_none_or(|before| before.place != item.place);
+        if moved
+            && item
+                .place
+                .as_ref()
+                .is_some_and(|place| place.start < outcome.now)
+        {
+            wrong.push(format!("{} got a place before now", item.name));
+        }
+        if moved
+            && before.is_some_and(|before| before.done)
+            && outcome.before.items != outcome.after.items
+        {
+            wrong.push(format!("{} was done, and lost its place", item.name));
+        }
+    }
+    wrong
+}
+
+impl Selector {
+    /// Returns the items that it chooses.
+    fn chosen(&self, outcome: &Outcome) -> BTreeSet<u32> {
+        let before = &outcome.before;
+        let chosen = before.items.iter().filter(|(_, item)| self.chooses(item));
+        let mut chosen: BTreeSet<u32> = chosen.map(|(id, _)| *id).collect();
+        for name in self.item.iter().flat_map(Any::all) {
+            if before.items.values().all(|item| item.name != *name) {
+                let name = name.to_lowercase();
+                let new = outcome.after.items.iter();
+                let new = new.filter(|(_, item)| item.name.to_lowercase().contains(&name));
+                chosen.extend(new.map(|(id, _)| *id));
+            }
+        }
+        if let Some(except) = &self.except {
+            let except = except.chosen(outcome);
+            chosen.retain(|id| !except.contains(id));
+        }
+        chosen
+    }
+
+    fn chooses(&self, item: &Item) -> bool {
+        let date = item.place.as_ref().map(|place| place.start.date());
+        let state = if item.done {
+            "done"
+        } else if item.place.is_some() {
+            "placed"
+        } else {
+            "pending"
+        };
+        let names = |given: &Option<Any<String>>, name: &str| {
+            given
+                .as_ref()
+                .is_none_or(|given| given.has(&name.to_owned()))
+        };
+        let part = item
+            .place
+            .as_ref()
+            .map_or("", |place| part(place.start.time()));
+        names(&self.item, &item.name)
+            && names(&self.class, &item.class)
+            && self
+                .on
+                .as_ref()
+                .is_none_or(|on| date.is_some_and(|date| on.has(&date)))
+            && self
+                .from
+                .is_none_or(|from| date.is_some_and(|date| date >= from))
+            && self.to.is_none_or(|to| date.is_some_and(|date| date <= to))
+            && names(&self.part, part)
+            && names(&self.state, state)
+    }
+}
+
+fn part(time: Time) -> &'static str {
+    match time.hour() {
+        ..12 => "morning",
+        12..18 => "afternoon",
+        _ => "evening",
+    }
+}
+
+fn clock(text: &str) -> Time {
+    text.parse().unwrap()
+}
+
+impl Places {
+    fn admit(&self, place: &Place) -> bool {
+        let (date, time): (Date, Time) = (place.start.date(), place.start.time());
+        self.on.as_ref().is_none_or(|on| on.has(&date))
+            && self.from.is_none_or(|from| date >= from)
+            && self.to.is_none_or(|to| date <= to)
+            && self
+                .part
+                .as_ref()
+                .is_none_or(|given| given.has(&part(time).to_owned()))
+            && self.at.as_deref().is_none_or(|at| time == clock(at))
+            && self
+                .after
+                .as_deref()
+                .is_none_or(|after| time >= clock(after))
+            && self
+                .before
+                .as_deref()
+                .is_none_or(|before| time < clock(before))
+    }
+}
+
+fn named<'a>(stored: &'a Stored, name: &str) -> Option<&'a Item> {
+    stored.items.values().find(|item| item.name == name)
+}
+
+fn place<'a>(stored: &'a Stored, name: &str) -> Option<&'a Place> {
+    named(stored, name)?.place.as_ref()
+}
+
+fn is_same(a: &Stored, b: &Stored) -> bool {
+    (&a.items, &a.notes, &a.reminders) == (&b.items, &b.notes, &b.reminders)
+}
+
+fn contains(text: &str, part: &str) -> bool {
+    text.to_lowercase().contains(&part.to_lowercase())
+}
+
+fn holds(check: &Check, outcome: &Outcome) -> bool {
+    let (before, after) = (&outcome.before, &outcome.after);
+    match check {
+        Check::Unchanged(wanted) => is_same(before, after) == *wanted,
+        Check::Restored(wanted) => is_same(&outcome.first, after) == *wanted,
+        Check::Same(of) => of.chosen(outcome).iter().all(|id| {
+            let place = |stored: &Stored| stored.items.get(id).map(|item| item.place.clone());
+            place(before) == place(after)
+        }),
+        Check::Only(of) => {
+            let chosen = of.chosen(outcome);
+            before
+                .items
+                .iter()
+                .filter(|(id, _)| !chosen.contains(id))
+                .all(|(id, item)| {
+                    let now = after.items.get(id);
+                    now.is_some_and(|now| (&now.place, now.done) == (&item.place, item.done))
+                })
+        }
+        Check::Lies(places) => {
+            let chosen = places.of.chosen(outcome);
+            let lies = |id: &u32| {
+                let Some(now) = after.items.get(id) else {
+                    return false;
+                };
+                let was = before.items.get(id).and_then(|item| item.place.as_ref());
+                now.done
+                    || now.place.as_ref().is_some_and(|place| {
+                        places.admit(place)
+                            && (!places.earlier || was.is_some_and(|was| place.start < was.start))
+                            && (!places.later || was.is_some_and(|was| place.start > was.start))
+                    })
+            };
+            !chosen.is_empty() && chosen.iter().all(lies)
+        }
+        Check::Free(places) => after
+            .items
+            .values()
+            .filter(|item| !item.done)
+            .all(|item| !item.place.as_ref().is_some_and(|place| places.admit(place))),
+        Check::Status { of, is } => {
+            let chosen = of.chosen(outcome);
+            let is_so = |id: &u32| match after.items.get(id) {
+                Some(item) => match is.as_str() {
+                    "done" => item.done,
+                    "pending" => !item.done && item.place.is_none(),
+                    "placed" => !item.done && item.place.is_some(),
+                    other => panic!("{other} is no status"),
+                },
+                None => false,
+            };
+            !chosen.is_empty() && chosen.iter().all(is_so)
+        }
+        Check::Exists {
+            item,
+            class,
+            minutes,
+        } => after.items.values().any(|found| {
+            contains(&found.name, item)
+                && class.as_ref().is_none_or(|class| *class == found.class)
+                && minutes.is_none_or(|minutes| found.minutes >= minutes.into())
+        }),
+        Check::Gone(name) => named(after, name).is_none(),
+        Check::PlacedAll(wanted) => {
+            let pending = before
+                .items
+                .iter()
+                .filter(|(_, item)| item.place.is_none() && !item.done);
+            let mut placed =
+                pending.map(|(id, _)| after.items.get(id).is_some_and(|now| now.place.is_some()));
+            placed.all(|placed| placed) == *wanted
+        }
+        Check::Order([a, b]) => {
+            matches!((place(after, a), place(after, b)), (Some(a), Some(b)) if a < b)
+        }
+        Check::Swapped([a, b]) => {
+            let places = |stored, name| place(stored, name).cloned();
+            places(before, a).is_some()
+                && places(before, a) == places(after, b)
+                && places(before, b) == places(after, a)
+        }
+        Check::Deadline { class, item, date } => {
+            let of_class = class
+                .as_ref()
+                .and_then(|class| *after.class_deadlines.get(class)?);
+            let of_item = item.as_ref().and_then(|item| named(after, item)?.deadline);
+            of_class.or(of_item) == Some(*date)
+        }
+        Check::Note {
+            contains: part,
+            equals,
+        } => after.notes.iter().any(|note| {
+            part.as_ref().is_none_or(|part| contains(note, part))
+                && equals.as_ref().is_none_or(|text| note == text)
+        }),
+        Check::Reminder { contains: part, at } => after
+            .reminders
+            .iter()
+            .any(|(text, due)| contains(text, part) && at.is_none_or(|at| *due == Some(at))),
+        Check::Says(texts) => texts.iter().any(|text| contains(&outcome.reply, text)),
+        Check::Asks(wanted) => (outcome.cards > 0 || outcome.waits) == *wanted,
+        Check::SaysNotUnderstood(wanted) => {
+            let refuses = outcome
+                .refusals
+                .iter()
+                .any(|word| contains(&outcome.reply, word));
+            (is_same(before, after) && refuses && outcome.cards == 0) == *wanted
+        }
+        Check::Kept(wanted) => {
+            let kept = outcome.draft.as_ref().is_some_and(|draft| {
+                draft.tasks.iter().all(|task| {
+                    after
+                        .schedule
+                        .task(task.state_id)
+                        .is_some_and(|now| now.slots == task.slots)
+                })
+            });
+            kept == *wanted
+        }
+        Check::Card(wanted) => outcome.draft_waits == (wanted == "open"),
+    }
+}
