@@ -173,71 +173,76 @@ const BREAKS: [&str; 17] = [
     "而是", " instead",
 ];
 
+/// The words before a day that exclude it.
+const NOT: [&str; 22] = [
+    "不",
+    "别",
+    "勿",
+    "没",
+    "无",
+    "避开",
+    "除了",
+    "除",
+    "not",
+    "no",
+    "never",
+    "except",
+    "without",
+    "avoid",
+    "skip",
+    "excluding",
+    "cannot",
+    "nothing",
+    "dont",
+    "cant",
+    "other than",
+    "apart from",
+];
+/// The words before a day that is to be free.
+const FREE: [&str; 5] = ["keep", "leave", "free up", "free", "clear"];
+/// The words after a day that is to be free.
+const OFF: [&str; 12] = [
+    "free",
+    "off",
+    "empty",
+    "open",
+    "alone",
+    "clear",
+    "is off",
+    "are off",
+    "out",
+    "blocked",
+    "untouched",
+    "as it is",
+];
+/// The Chinese words after a day that exclude it.
+const CLOSED: [&str; 22] = [
+    "不",
+    "别",
+    "勿",
+    "休息",
+    "没空",
+    "没时间",
+    "没有时间",
+    "放假",
+    "有事",
+    "空出来",
+    "空着",
+    "留空",
+    "空下来",
+    "腾出来",
+    "除外",
+    "以外",
+    "之外",
+    "外出",
+    "保持空",
+    "留出来",
+    "要休息",
+    "请假",
+];
+
 /// Returns true if the words around a day exclude it.
 fn is_excluded(before: &str, after: &str) -> bool {
-    const NOT: [&str; 22] = [
-        "不",
-        "别",
-        "勿",
-        "没",
-        "无",
-        "避开",
-        "除了",
-        "除",
-        "not",
-        "no",
-        "never",
-        "except",
-        "without",
-        "avoid",
-        "skip",
-        "excluding",
-        "cannot",
-        "nothing",
-        "dont",
-        "cant",
-        "other than",
-        "apart from",
-    ];
-    const FREE: [&str; 5] = ["keep", "leave", "free up", "free", "clear"];
-    const OFF: [&str; 12] = [
-        "free",
-        "off",
-        "empty",
-        "open",
-        "alone",
-        "clear",
-        "is off",
-        "are off",
-        "out",
-        "blocked",
-        "untouched",
-        "as it is",
-    ];
-    const CLOSED: [&str; 22] = [
-        "不",
-        "别",
-        "勿",
-        "休息",
-        "没空",
-        "没时间",
-        "没有时间",
-        "放假",
-        "有事",
-        "空出来",
-        "空着",
-        "留空",
-        "空下来",
-        "腾出来",
-        "除外",
-        "以外",
-        "之外",
-        "外出",
-        "保持空",
-        "留出来",
-        "要休息",
-        "请假",
-    ];
     // Only the thought in which the day lies.
     let head = BREAKS
         .iter()
@@ -252,7 +257,7 @@ fn is_excluded(before: &str, after: &str) -> bool {
     let says = |word: &&str| has_start(head, word);
     // "Not only on Friday" excludes nothing.
     let only = head.contains("not only") || head.contains("不只") || head.contains("不仅");
-    if !only && (NOT.iter().any(|word| says(&word)) || head.contains("n't")) {
+    if !only && (NOT.iter().any(says) || head.contains("n't")) {
         return true;
     }
     let tail_words = tail.trim_start_matches("'s").trim();

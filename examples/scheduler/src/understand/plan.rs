@@ -465,8 +465,18 @@ impl<'a> Desk<'a> {
                 "你指的是哪一项？请说出名称。没有改动任何内容。",
             ));
         }
-        found.retain(|id| !self.limits.kept.contains(id));
+        found.retain(|id| !self.stays(*id));
         Ok(found)
+    }
+
+    /// Returns true if a limit keeps an item where it is.
+    fn stays(&self, id: u32) -> bool {
+        let still = |slot: &Slot| self.limits.still.iter().any(|when| when.meets(slot));
+        self.limits.kept.contains(&id)
+            || self
+                .work
+                .task(id)
+                .is_some_and(|task| task.slots.iter().any(still))
     }
 
     /// Returns the open items that lie in some days and times.
@@ -475,7 +485,7 @@ impl<'a> Desk<'a> {
         let there = tasks.filter(|task| {
             task.event_type == EventType::Task
                 && is_open(task.state_id, self.facts)
-                && !self.limits.kept.contains(&task.state_id)
+                && !self.stays(task.state_id)
                 && task.slots.iter().any(|slot| within.meets(slot))
         });
         let mut there: Vec<_> = there.map(|task| (task.start(), task.state_id)).collect();

@@ -315,7 +315,12 @@ fn limits_of(clauses: &[Clause], facts: &Facts<'_>) -> Result<Limits, Understand
         for (when, role) in &clause.whens {
             used = true;
             match role {
-                Role::Not => limits.closed.push(when.clone()),
+                Role::Not => {
+                    limits.closed.push(when.clone());
+                    if keep_verb {
+                        limits.still.push(when.clone());
+                    }
+                }
                 Role::Only => limits.only.push(when.clone()),
                 Role::Before => limits.before.push(when.clone()),
                 Role::By => limits.by.push(when.clone()),
