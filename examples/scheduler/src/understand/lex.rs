@@ -442,7 +442,7 @@ fn sections(rest: &str) -> Option<(Kind, usize)> {
             .iter()
             .find_map(|word| joined.strip_prefix(word));
         let second = joined
-            .map(|tail| tail.trim_start())
+            .map(str::trim_start)
             .map(|tail| tail.strip_prefix('第').unwrap_or(tail));
         let (last, after) = second.and_then(number).unwrap_or((first, after));
         let number = |n: i64| u8::try_from(n).ok().filter(|n| (1..=12).contains(n));

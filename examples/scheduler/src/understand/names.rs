@@ -79,7 +79,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    fn meaning<'n>(&self, names: impl Iterator<Item = &'n Name>) -> Ref {
+    fn meaning<'n>(names: impl Iterator<Item = &'n Name>) -> Ref {
         let mut found = Ref::default();
         for name in names {
             match name.thing {
@@ -96,7 +96,7 @@ impl<'a> Names<'a> {
         let named = self.names.iter().filter(|name| name.text == text);
         let found = Ref {
             exact: true,
-            ..self.meaning(named)
+            ..Self::meaning(named)
         };
         (!found.is_empty()).then_some(found)
     }
@@ -116,7 +116,7 @@ impl<'a> Names<'a> {
             (
                 Ref {
                     exact: true,
-                    ..self.meaning(named)
+                    ..Self::meaning(named)
                 },
                 length,
             )
@@ -158,13 +158,13 @@ impl<'a> Names<'a> {
             }
             said.insert(stemmed);
             let named = self.names.iter().filter(|name| said.is_subset(&name.stems));
-            let mut found = self.meaning(named);
+            let mut found = Self::meaning(named);
             if found.is_empty() {
                 break;
             }
             // All words of one name, in any order, are that name.
             let all = self.names.iter().filter(|name| name.stems == said);
-            let all = self.meaning(all);
+            let all = Self::meaning(all);
             if !all.is_empty() {
                 found = Ref { exact: true, ..all };
             }
@@ -189,7 +189,7 @@ impl<'a> Names<'a> {
                 break;
             }
             let named = self.names.iter().filter(|name| name.text.contains(part));
-            let found = self.meaning(named);
+            let found = Self::meaning(named);
             if found.is_empty() {
                 break;
             }
@@ -255,7 +255,7 @@ impl<'a> Names<'a> {
             let mut near = near.into_iter();
             match (near.next(), near.next()) {
                 (Some((far, meant)), other) if other.is_none_or(|(next, _)| next > far) => {
-                    out.push_str(meant)
+                    out.push_str(meant);
                 }
                 _ => out.push_str(word),
             }

@@ -386,19 +386,18 @@ fn list(notes: bool, reminders: bool, facts: &Facts<'_>) -> String {
 /// Reads `remind me to call on Friday at 5`, `周五下午三点提醒我交作业`.
 fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
     let lang = facts.lang;
-    let (text, head) = match content(shown, lower, &REMIND) {
-        Some(text) => (text, String::new()),
-        None => {
-            let word = REMIND
-                .iter()
-                .filter(|word| lower.contains(**word))
-                .max_by_key(|word| word.len())?;
-            let (before, after) = lower.split_once(word)?;
-            let skip = lower.chars().count() - after.chars().count();
-            let text: String = shown.chars().skip(skip).collect();
-            let text = text.trim_start_matches(|c: char| c.is_whitespace() || ",，:：".contains(c));
-            (text.to_owned(), before.to_owned())
-        }
+    let (text, head) = if let Some(text) = content(shown, lower, &REMIND) {
+        (text, String::new())
+    } else {
+        let word = REMIND
+            .iter()
+            .filter(|word| lower.contains(**word))
+            .max_by_key(|word| word.len())?;
+        let (before, after) = lower.split_once(word)?;
+        let skip = lower.chars().count() - after.chars().count();
+        let text: String = shown.chars().skip(skip).collect();
+        let text = text.trim_start_matches(|c: char| c.is_whitespace() || ",，:：".contains(c));
+        (text.to_owned(), before.to_owned())
     };
     if says(
         lower,

@@ -245,7 +245,7 @@ impl<'a> Desk<'a> {
                 self.keep_away(clause)
             }
             Some((Verb::Study, false)) if !clause.names.is_empty() => return self.place(clause),
-            Some((_, true)) | Some((Verb::Keep, _)) => self.keep(clause),
+            Some((_, true) | (Verb::Keep, _)) => self.keep(clause),
             None if clause.is_negated
                 || clause.whens.iter().any(|(_, role)| *role == Role::Not) =>
             {
@@ -271,7 +271,7 @@ impl<'a> Desk<'a> {
                 Role::Not if main_verb(clause).is_some() => self.limits.closed.push(when.clone()),
                 Role::Only => self.limits.only.push(when.clone()),
                 Role::Before if !clause.has(Verb::Deadline) => {
-                    self.limits.before.push(when.clone())
+                    self.limits.before.push(when.clone());
                 }
                 Role::By if !clause.has(Verb::Deadline) => self.limits.by.push(when.clone()),
                 Role::After => self.limits.after.push(when.clone()),
@@ -708,7 +708,7 @@ impl<'a> Desk<'a> {
             ]
             .iter()
             .any(|noun| clause.nouns.contains(noun));
-            if !(all || !whens.is_empty()) {
+            if !all && whens.is_empty() {
                 return Err(not_understood(&clause.text, self.facts));
             }
             // "Plan my week" means all of it; "plan next week" those days.
@@ -1632,7 +1632,7 @@ impl<'a> Desk<'a> {
                 "要添加什么？没有添加任何内容。",
             ));
         }
-        let write = edited(&self.work, &class, &[content.clone()], &[]);
+        let write = edited(&self.work, &class, std::slice::from_ref(&content), &[]);
         let written = write
             .resolve(&self.work)
             .map_err(|issues| self.unchanged(&issues.join("; ")))?;

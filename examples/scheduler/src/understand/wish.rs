@@ -37,6 +37,10 @@ pub(super) enum Role {
 
 /// A part of a text that says one thing.
 #[derive(Debug, Clone, Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own about the words"
+)]
 pub(super) struct Clause {
     /// The verbs, and true if they are negated.
     pub(super) verbs: Vec<(Verb, bool)>,
@@ -490,9 +494,10 @@ fn clauses(tokens: &[Token], facts: &Facts<'_>) -> Vec<Clause> {
         };
         let current = parts.last().map(Vec::as_slice).unwrap_or_default();
         let cut = match &token.kind {
-            Kind::Stop(_) | Kind::Pause => true,
             Kind::Relation(Relation::Then) => begins_verb(rest) && has_verb(current),
-            Kind::Relation(
+            Kind::Stop(_)
+            | Kind::Pause
+            | Kind::Relation(
                 Relation::But
                 | Relation::If
                 | Relation::Unless
@@ -1226,11 +1231,10 @@ impl Reader<'_, '_> {
             && let Some((last, known)) = self.clause.whens.last_mut()
             && (*known == role || open.role.is_none())
             && (last.starts == when.starts || when.starts.is_none())
+            && let (Some(days), Some(more)) = (&mut last.days, &when.days)
         {
-            if let (Some(days), Some(more)) = (&mut last.days, &when.days) {
-                days.extend(more);
-                return;
-            }
+            days.extend(more);
+            return;
         }
         self.clause.whens.push((when, role));
     }

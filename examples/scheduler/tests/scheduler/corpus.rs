@@ -7,7 +7,10 @@ mod check;
 mod models;
 mod world;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+};
 
 use scheduler::calendar::Lang;
 
@@ -42,10 +45,11 @@ async fn assert_understood(lang: Lang) {
             .iter()
             .find(|case| case.id == *id)
             .map_or("", |case| &case.text);
-        report.push_str(&format!("  {id}: {text}\n    {}\n", wrong.join("\n    ")));
+        let wrong = wrong.join("\n    ");
+        // Writing into a string cannot fail.
+        let _ = writeln!(report, "  {id}: {text}\n    {wrong}");
     }
-    // Shown by `cargo test -- --nocapture`; and whole where the test fails.
-    eprintln!("{report}");
+    show(&report);
     let known = known(lang);
     let failed: BTreeSet<_> = failed.into_keys().collect();
     let listed: BTreeSet<_> = known.into_keys().collect();
@@ -55,6 +59,12 @@ async fn assert_understood(lang: Lang) {
         new.is_empty() && mended.is_empty(),
         "fail and are not listed: {new:?}\nare listed and hold: {mended:?}\n{report}"
     );
+}
+
+/// Shows the share with `cargo test corpus -- --nocapture`, and whole where the test fails.
+#[expect(clippy::print_stderr, reason = "the share is what one runs this for")]
+fn show(report: &str) {
+    eprintln!("{report}");
 }
 
 #[tokio::test]

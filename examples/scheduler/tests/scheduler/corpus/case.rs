@@ -137,6 +137,7 @@ pub(super) enum Check {
 
 /// The places that items have before the requests.
 #[derive(Debug, Clone, Deserialize)]
+#[expect(clippy::struct_field_names, reason = "the file has this name")]
 pub(super) struct Placed {
     #[serde(deserialize_with = "written")]
     pub(super) now: DateTime,
@@ -170,8 +171,9 @@ pub(super) fn folder() -> PathBuf {
 
 pub(super) fn read<T: DeserializeOwned>(name: &str) -> T {
     let path = folder().join(name);
-    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path:?}: {error}"));
-    toml::from_str(&text).unwrap_or_else(|error| panic!("{path:?}: {error}"))
+    let text = std::fs::read_to_string(&path)
+        .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    toml::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 #[derive(Deserialize)]
