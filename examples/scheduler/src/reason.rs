@@ -349,6 +349,10 @@ fn stale(fact: &StaleFact, schedule: &ScheduleState, lang: Lang) -> String {
                 format!("“{name}”已没有位置"),
             ),
         },
+        StaleFact::Marked { name, .. } => lang.pick(
+            format!("“{name}” was marked meanwhile"),
+            format!("“{name}”已被另行标记"),
+        ),
         StaleFact::Taken { name, by, .. } => lang.pick(
             format!("the place for “{name}” is taken by “{by}”"),
             format!("“{name}”的位置已被“{by}”占用"),
