@@ -132,6 +132,8 @@ pub struct RunScope {
     pub queue: Queue,
     /// The results of storing classes.
     pub upserts: Upserts,
+    /// True if a write failed and was not repaired; it follows from the evidence.
+    pub failed_write: bool,
     /// The end of the run, if it did not end well.
     pub outcome: Option<TerminalOutcome>,
     /// True if the calendar was loaded anew for the request, which has to be read again then.

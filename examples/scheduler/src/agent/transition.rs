@@ -260,8 +260,7 @@ impl AgentState {
         let text = reply.said().unwrap_or("(no answer)").to_owned();
         self.run.resumed = Some((question.to_owned(), text.clone()));
         self.say(Message::user(text.clone()));
-        let evidence = StepEvidence::of_reply(self.plan.current, text);
-        self.run.evidence.push(evidence);
+        self.record(StepEvidence::of_reply(self.plan.current, text));
         // An infeasible schedule may be feasible now; the next diagnosis decides.
         self.health.checked = false;
     }
@@ -430,6 +429,11 @@ impl AgentState {
         }
     }
 
+    pub(super) fn record(&mut self, evidence: StepEvidence) {
+        self.run.evidence.push(evidence);
+        self.run.failed_write = self.has_failed_write();
+    }
+
     pub(super) fn want(&mut self, wanted: WantedCall) {
         self.calls += 1;
         if let Some(planned) = &mut self.run.planned
@@ -454,6 +458,7 @@ impl AgentState {
     /// Finishes the step; without another one, the execution ends.
     pub fn advance_step(&mut self) {
         self.say(prompt::marker(STEP_ADVANCED));
+        self.run.failed_write = false;
         if !self.plan.advance() {
             self.done();
         }

@@ -223,7 +223,7 @@ impl State for AgentState {
             Update::Wanted(wanted) => self.want(wanted),
             Update::WantedDone => self.wanted = None,
             Update::Tools(update) => self.tools.apply(update),
-            Update::Evidence(evidence) => self.run.evidence.push(evidence),
+            Update::Evidence(evidence) => self.record(evidence),
             Update::Diagnosed(health) => self.diagnose(health),
             Update::Advanced => self.advance_step(),
             Update::Closing => self.close(),
