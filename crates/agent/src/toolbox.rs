@@ -314,7 +314,7 @@ impl<S: State> Toolbox<S> {
             if let Some(user) = &user {
                 cx = cx.user(user);
             }
-            admitted.act(cx).await.map(Receipt::Result)
+            admitted.act(cx).await.map(Box::new).map(Receipt::Result)
         };
         match cx.effect(key, effect, &input, action).await {
             Ok(receipt) => Ok(receipt.into()),

@@ -9,14 +9,14 @@ use serde_json::Value;
 #[serde(untagged)]
 #[serde(bound = "ToolResult<U>: Serialize + DeserializeOwned")]
 pub(super) enum Receipt<U> {
-    Result(ToolResult<U>),
+    Result(Box<ToolResult<U>>),
     Told(Value),
 }
 
 impl<U> From<Receipt<U>> for ToolResult<U> {
     fn from(receipt: Receipt<U>) -> Self {
         match receipt {
-            Receipt::Result(result) => result,
+            Receipt::Result(result) => *result,
             Receipt::Told(Value::String(text)) => ToolOutput::new(text).into(),
             Receipt::Told(other) => ToolOutput::new(other.to_string()).into(),
         }
