@@ -1,7 +1,7 @@
 //! Timetables: made ones, the same for the same number, and some by hand.
 use timetable::schedule::{
-    DayMapping, EventType, Level, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source,
-    Strategy, SubjectType, TaskClass, Window,
+    DayMapping, EventType, Level, Marks, PlacementStatus, ScheduleState, ScheduleTask, Slot,
+    Source, Strategy, SubjectType, TaskClass, Window,
 };
 
 /// A timetable and what is to be placed in it.
@@ -282,6 +282,7 @@ impl Draft {
             embedded_by: None,
             embed_host: None,
             event_type: EventType::Task,
+            marks: Marks::default(),
         }
     }
 }

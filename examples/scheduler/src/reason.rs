@@ -155,19 +155,10 @@ fn refusal(why: &WriteRefusal, schedule: &ScheduleState, lang: Lang) -> String {
             sibling_order,
             at,
         } => {
-            let (task, sibling) = (name(*task), name(*sibling));
+            let sibling = format!("“{}”", name(*sibling));
             let place = day_of(at.0, schedule, lang);
-            if order > sibling_order {
-                lang.pick(
-                    format!("“{task}” has to come after “{sibling}”, which is on {place}"),
-                    format!("“{task}”必须排在“{sibling}”（{place}）之后"),
-                )
-            } else {
-                lang.pick(
-                    format!("“{task}” has to come before “{sibling}”, which is on {place}"),
-                    format!("“{task}”必须排在“{sibling}”（{place}）之前"),
-                )
-            }
+            let (task, later) = (name(*task), order > sibling_order);
+            out_of_order(&task, &sibling, &place, (later, lang))
         }
         WriteRefusal::ClassRule { class, rule, .. } => broken(class, rule, lang),
         WriteRefusal::OutsideScope { day: at, .. } => {
@@ -202,6 +193,19 @@ fn refusal(why: &WriteRefusal, schedule: &ScheduleState, lang: Lang) -> String {
         ),
         other => other.to_string(),
     }
+}
+
+/// Returns that an item has to come after another one, or before it.
+fn out_of_order(task: &str, sibling: &str, place: &str, (later, lang): (bool, Lang)) -> String {
+    let side = if later {
+        lang.pick("after", "后")
+    } else {
+        lang.pick("before", "前")
+    };
+    lang.pick(
+        format!("“{task}” has to come {side} {sibling}, which is on {place}"),
+        format!("“{task}”必须排在{sibling}（{place}）之{side}"),
+    )
 }
 
 fn broken(class: &str, rule: &BrokenRule, lang: Lang) -> String {

@@ -113,7 +113,7 @@ pub(super) fn look(look: &Look<Page>) -> String {
     let lines = look.state.lines.join(" | ");
     let mut line = format!("= at {} {lines}", look.head);
     for FinishedTask { task, updates, .. } in &look.finished {
-        line += &format!("; finished {task} {updates}");
+        line.extend(["; finished ", task, " ", &updates.to_string()]);
     }
     line
 }
