@@ -28,7 +28,9 @@ mod tests {
     #[test]
     fn a_clock_beyond_every_calendar_is_no_panic() {
         // Within the last hours of the year 9999, where times of other zones end.
-        let late = SystemTime::UNIX_EPOCH + Duration::from_secs(253_402_297_200);
+        // 9999-12-31 23:00 in UTC.
+        let seconds = 253_402_297_200;
+        let late = SystemTime::UNIX_EPOCH + Duration::from_secs(seconds);
         assert_eq!(at(late), Timestamp::MAX);
         assert_eq!(at(SystemTime::UNIX_EPOCH), Timestamp::UNIX_EPOCH);
     }

@@ -184,7 +184,7 @@ async fn a_run_that_is_handed_over_says_to_whom() -> TestResult {
 
 /// Returns a tool that says who calls it.
 fn who(builder: Tools) -> Tools {
-    async fn who(_: (), caller: ToolCaller, _: NoArguments) -> Result<String, ToolFailure> {
+    async fn who((): (), caller: ToolCaller, _: NoArguments) -> Result<String, ToolFailure> {
         let (user, thread) = (caller.user, caller.thread.map(|id| id.to_string()));
         Ok(format!("{user:?} in {thread:?}, call {}", caller.call))
     }
