@@ -1,0 +1,458 @@
+//! Items and classes that change, or that are as they were.
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::{
+    super::{
+        Facts, Understanding,
+        lex::{Noun, Verb},
+        when::When,
+        wish::{Clause, Role, is_open, not_understood},
+    },
+    Planned, Planner, call, is_ahead,
+};
+use crate::{
+    schedule::{
+        Change, ClassItem, ClassWrite, EventType, PlacementStatus, ScheduleState, ScheduleTask,
+        Source,
+    },
+    tools::{EDIT_TASK_CLASS, MARK_TASK},
+};
+
+impl Planner<'_> {
+    pub(super) fn delete(&mut self, clause: &Clause) -> Planned {
+        if clause.when(Role::At).or(clause.when(Role::From)).is_some()
+            && clause.objects().next().is_none()
+        {
+            return self.cancel(clause);
+        }
+        // "Take it out of the schedule" leaves it pending.
+        if clause.nouns.contains(&Noun::Schedule) {
+            return self.cancel(clause);
+        }
+        let items = self.meant(clause)?;
+        if items.is_empty() {
+            return Err(not_understood(&clause.text, self.facts));
+        }
+        let mut by_class: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+        for id in &items {
+            let Some(class) = self.task(*id)?.task_class_id else {
+                self.work.apply(&Change::Unplace { task: *id });
+                continue;
+            };
+            by_class.entry(class).or_default().push(*id);
+        }
+        for (class, ids) in by_class {
+            let all = self
+                .work
+                .tasks
+                .iter()
+                .filter(|task| task.task_class_id == Some(class))
+                .count();
+            if all == ids.len() {
+                return Err(self.unchanged(
+                    &self.pick("a class needs at least one item", "一个分类至少要有一项"),
+                ));
+            }
+            self.before.push(call(
+                EDIT_TASK_CLASS,
+                json!({ "class_id": class, "remove": ids }),
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn mark(&mut self, clause: &Clause, done: bool) -> Planned {
+        let mut items = self.meant(clause)?;
+        if let Some(when) = clause.when(Role::At).or(clause.when(Role::From))
+            && items.is_empty()
+            && clause.objects().next().is_none()
+        {
+            let there = self.work.tasks.iter().filter(|task| {
+                task.event_type == EventType::Task && task.slots.iter().any(|slot| when.meets(slot))
+            });
+            items = there.map(|task| task.state_id).collect();
+        }
+        let all: BTreeSet<u32> = clause
+            .objects()
+            .flat_map(|name| name.items.iter().copied())
+            .collect();
+        if items.is_empty() {
+            items = all;
+        }
+        items.retain(|id| self.work.task(*id).is_some_and(|task| !task.locked));
+        if items.is_empty() {
+            return Err(self.refuse(
+                "Which item do you mean? Nothing was changed.",
+                "你指的是哪一项？没有改动任何内容。",
+            ));
+        }
+        let differ: Vec<u32> = items
+            .iter()
+            .copied()
+            .filter(|id| {
+                self.work
+                    .task(*id)
+                    .is_some_and(|task| task.marks.done != done)
+            })
+            .collect();
+        if differ.is_empty() {
+            return self.marked_before(&items, done);
+        }
+        self.before
+            .push(call(MARK_TASK, json!({ "task_ids": differ, "done": done })));
+        Ok(())
+    }
+
+    /// Handles a mark that is there already; what was missed gets another place.
+    pub(super) fn marked_before(&mut self, items: &BTreeSet<u32>, done: bool) -> Planned {
+        let names = self.words.names(items.iter().copied());
+        if done {
+            return Err(Understanding::Answer(self.pick(
+                format!("{names} is marked as done already."),
+                format!("{names}已经标记为完成了。"),
+            )));
+        }
+        let missed: Vec<u32> = items
+            .iter()
+            .copied()
+            .filter(|id| {
+                self.work.task(*id).is_some_and(|task| {
+                    task.is_placed() && task.slots.iter().all(|slot| !is_ahead(slot, self.facts))
+                })
+            })
+            .collect();
+        if missed.is_empty() {
+            return Err(Understanding::Answer(self.pick(
+                format!("{names} is not marked as done; nothing was changed."),
+                format!("{names}没有标记为完成，不需要改动。"),
+            )));
+        }
+        for id in missed {
+            if let Err(why) = self.find(
+                id,
+                &When::default(),
+                self.work.task(id).and_then(ScheduleTask::start),
+            ) {
+                return Err(self.unchanged(&why));
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn done(&mut self, clause: &Clause, not: bool) -> Planned {
+        // "Finish it before Friday" is about its place.
+        let past = ["了", "done", "finished", "completed", "did", "已", "刚"]
+            .iter()
+            .any(|word| clause.text.contains(word));
+        let bounded = clause
+            .whens
+            .iter()
+            .any(|(_, role)| matches!(role, Role::Before | Role::By));
+        if !not && bounded && !past {
+            return self.relocate(clause, true);
+        }
+        if (clause.nouns.contains(&Noun::All) || clause.nouns.contains(&Noun::Item))
+            && clause.objects().next().is_none()
+            && clause.whens.is_empty()
+        {
+            return Err(not_understood(&clause.text, self.facts));
+        }
+        self.mark(clause, !not)
+    }
+
+    pub(super) fn deadline(&mut self, clause: &Clause) -> Planned {
+        let items = self.meant(clause)?;
+        let classes: BTreeSet<u32> = clause
+            .objects()
+            .filter(|name| name.items.is_empty() || name.classes.len() == 1 && !name.exact)
+            .flat_map(|name| name.classes.iter().copied())
+            .collect();
+        let mut whens = clause
+            .whens
+            .iter()
+            .filter(|(_, role)| !matches!(role, Role::From));
+        let to = clause
+            .when(Role::To)
+            .or_else(|| whens.next_back().map(|(when, _)| when));
+        let mut day = to
+            .and_then(|when| when.days.as_ref())
+            .and_then(|days| days.last().copied())
+            .filter(|_| to.is_some_and(|when| !when.is_week));
+        if day.is_none()
+            && let Some(class) = classes.first().and_then(|id| self.work.class(*id))
+        {
+            let amount: i32 = clause
+                .amounts
+                .iter()
+                .map(|(n, unit)| {
+                    let days = if *unit == Noun::Weeks { 7 } else { 1 };
+                    i32::try_from(*n).unwrap_or(0) * days
+                })
+                .sum();
+            let sign = if clause.has(Verb::Earlier) { -1 } else { 1 };
+            let at = class
+                .end_date
+                .as_ref()
+                .and_then(|end| self.work.window.days.iter().find(|day| day.date == *end));
+            if amount != 0 && (clause.has(Verb::Earlier) || clause.has(Verb::Later)) {
+                day = at.and_then(|at| u16::try_from(i32::from(at.day_index) + sign * amount).ok());
+            }
+        }
+        let date = day
+            .and_then(|day| self.work.day(day))
+            .map(|day| day.date.clone())
+            .filter(|date| !date.is_empty());
+        let (Some(day), Some(date)) = (day, date) else {
+            return Err(self.refuse(
+                "On which day is it due? Name a day of these weeks. Nothing was changed.",
+                "截止到哪一天？请说出这几周内的某一天。没有改动任何内容。",
+            ));
+        };
+        if items.is_empty() && classes.is_empty() {
+            return Err(not_understood(&clause.text, self.facts));
+        }
+        if i32::from(day) < self.facts.today {
+            return Err(self.unchanged(&self.pick("that day is over already", "那一天已经过去了")));
+        }
+        self.limits.by.push(When {
+            days: Some(BTreeSet::from([day])),
+            ..When::default()
+        });
+        let mut late: Vec<u32> = items
+            .iter()
+            .copied()
+            .filter(|id| {
+                self.work.task(*id).is_some_and(|task| {
+                    !task.marks.done && task.slots.iter().any(|slot| slot.day > day)
+                })
+            })
+            .collect();
+        late.sort_by_key(|id| self.work.task(*id).and_then(ScheduleTask::start));
+        if !late.is_empty() {
+            let mut again: BTreeSet<u32> = late.iter().copied().collect();
+            let saved = self.work.clone();
+            let each = late.iter().all(|id| {
+                let near = self.work.task(*id).and_then(ScheduleTask::start);
+                self.find(*id, &When::default(), near).is_ok()
+            });
+            if !each {
+                self.work = saved;
+                again.extend(items.iter().copied().filter(|id| {
+                    is_open(*id, self.facts)
+                        && self.work.task(*id).is_some_and(ScheduleTask::is_placed)
+                }));
+                self.again(&again, None)?;
+            }
+        }
+        for class in &classes {
+            self.after.push(call(
+                EDIT_TASK_CLASS,
+                json!({ "class_id": class, "end_date": date }),
+            ));
+        }
+        if classes.is_empty() {
+            self.after.push(call(
+                MARK_TASK,
+                json!({ "task_ids": items, "deadline": date }),
+            ));
+        }
+        Ok(())
+    }
+
+    pub(super) fn add(&mut self, clause: &Clause) -> Planned {
+        let class = clause
+            .names
+            .iter()
+            .find_map(|(name, _)| name.classes.iter().next().copied());
+        let content = clause
+            .quoted
+            .first()
+            .cloned()
+            .unwrap_or_else(|| added(clause, self.facts));
+        let Some(class) = class.and_then(|id| self.work.class(id)).cloned() else {
+            let names: Vec<_> = self
+                .work
+                .task_classes
+                .iter()
+                .map(|class| class.name.clone())
+                .collect();
+            let names = names.join(self.facts.lang.pick(", ", "、"));
+            return Err(self.refuse(
+                format!("Which class does it belong to: {names}? Nothing was added."),
+                format!("要加到哪一类：{names}？没有添加任何内容。"),
+            ));
+        };
+        if content.trim().is_empty() {
+            return Err(self.refuse(
+                "What shall be added? Nothing was added.",
+                "要添加什么？没有添加任何内容。",
+            ));
+        }
+        let write = edited(&self.work, &class, std::slice::from_ref(&content), &[]);
+        let written = write
+            .resolve(&self.work)
+            .map_err(|issues| self.unchanged(&issues.join("; ")))?;
+        let new = written
+            .items
+            .iter()
+            .map(|item| item.state_id)
+            .max()
+            .unwrap_or_default();
+        self.work.put_class(&written);
+        self.before.push(call(
+            EDIT_TASK_CLASS,
+            json!({ "class_id": class.id, "add": [content] }),
+        ));
+        let to = clause
+            .whens
+            .iter()
+            .find(|(_, role)| matches!(role, Role::At | Role::To))
+            .map(|(when, _)| when.clone());
+        if let Some(to) = to {
+            self.send(&BTreeSet::from([new]), &to)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn undo(&mut self) -> Planned {
+        let Some(previous) = self.facts.previous else {
+            return Err(self.refuse(
+                "There is no change that could be undone. Nothing was changed.",
+                "没有可以撤销的改动。没有改动任何内容。",
+            ));
+        };
+        let now = self.facts.schedule;
+        for class in &previous.task_classes {
+            let of = |state: &ScheduleState| -> BTreeSet<u32> {
+                let tasks = state.tasks.iter().filter(|task| {
+                    task.task_class_id == Some(class.id) && task.source == Source::TaskItem
+                });
+                tasks.map(|task| task.state_id).collect()
+            };
+            let (was, is) = (of(previous), of(now));
+            if now.class(class.id) == Some(class) && was == is {
+                continue;
+            }
+            let restore: Vec<Value> = was
+                .difference(&is)
+                .filter_map(|id| {
+                    let task = previous.task(*id)?;
+                    Some(json!({ "id": id, "content": task.name, "order": task.task_order }))
+                })
+                .collect();
+            let remove: Vec<u32> = is.difference(&was).copied().collect();
+            let args = json!({
+                "class_id": class.id,
+                "restore": restore,
+                "remove": remove,
+                "total_slots": class.total_slots,
+                "end_date": class.end_date.clone().unwrap_or_default(),
+            });
+            self.before.push(call(EDIT_TASK_CLASS, args));
+            for id in remove {
+                self.work.tasks.retain(|task| task.state_id != id);
+            }
+            for id in was.difference(&is) {
+                if let Some(task) = previous.task(*id) {
+                    let bare = ScheduleTask {
+                        slots: vec![],
+                        status: PlacementStatus::Pending,
+                        embed_host: None,
+                        embedded_by: None,
+                        ..task.clone()
+                    };
+                    self.work.tasks.push(bare);
+                }
+            }
+            self.work.tasks.sort_by_key(|task| task.state_id);
+        }
+        for task in &previous.tasks {
+            let Some(known) = self.work.task(task.state_id) else {
+                continue;
+            };
+            if known.marks.done != task.marks.done {
+                self.before.push(call(
+                    MARK_TASK,
+                    json!({ "task_ids": [task.state_id], "done": task.marks.done }),
+                ));
+            }
+            if known.marks.deadline != task.marks.deadline {
+                let date = task.marks.deadline.clone().unwrap_or_default();
+                self.before.push(call(
+                    MARK_TASK,
+                    json!({ "task_ids": [task.state_id], "deadline": date }),
+                ));
+            }
+            if known.slots != task.slots {
+                let change = if task.is_placed() {
+                    Change::Place {
+                        task: task.state_id,
+                        slots: task.slots.clone(),
+                        host: task.embed_host,
+                        status: task.status,
+                    }
+                } else {
+                    Change::Unplace {
+                        task: task.state_id,
+                    }
+                };
+                self.work.apply(&change);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Returns a class with items added and removed.
+pub(crate) fn edited(
+    state: &ScheduleState,
+    class: &crate::schedule::TaskClass,
+    add: &[String],
+    remove: &[u32],
+) -> ClassWrite {
+    let mut items: Vec<&ScheduleTask> = state
+        .tasks
+        .iter()
+        .filter(|task| task.task_class_id == Some(class.id) && task.source == Source::TaskItem)
+        .collect();
+    items.sort_by_key(|task| task.task_order);
+    let count = u32::try_from(items.len()).unwrap_or(1).max(1);
+    let each = (class.total_slots / count).max(1);
+    let last = items.iter().map(|task| task.task_order).max().unwrap_or(0);
+    let kept = items.iter().filter(|task| !remove.contains(&task.state_id));
+    let mut all: Vec<ClassItem> = kept
+        .map(|task| ClassItem {
+            task: Some(task.state_id),
+            order: task.task_order,
+            content: task.name.clone(),
+        })
+        .collect();
+    all.extend((last + 1..).zip(add).map(|(order, content)| ClassItem {
+        task: None,
+        order,
+        content: content.clone(),
+    }));
+    let number = u32::try_from(all.len()).unwrap_or(1);
+    let class = crate::schedule::TaskClass {
+        total_slots: each * number,
+        ..class.clone()
+    };
+    ClassWrite {
+        dropped: remove.iter().copied().collect(),
+        ..ClassWrite::new(class, all)
+    }
+}
+
+/// Returns the text of an item that is added: what is not the class, the time or manners.
+fn added(clause: &Clause, facts: &Facts<'_>) -> String {
+    let text = clause.added.trim();
+    let mut chars = text.chars();
+    match chars.next() {
+        Some(first) if facts.lang == crate::calendar::Lang::En => {
+            first.to_uppercase().chain(chars).collect()
+        }
+        _ => text.to_owned(),
+    }
+}

@@ -1,0 +1,147 @@
+//! Times that are to be free.
+use std::collections::BTreeSet;
+
+use super::{
+    super::{
+        Understanding,
+        lex::{Noun, Verb},
+        when::When,
+        wish::{Clause, Role, expand, not_understood},
+    },
+    Planned, Planner, spanned,
+};
+use crate::schedule::{Change, ScheduleTask};
+
+impl Planner<'_> {
+    /// Frees days and times: what lies there goes to the nearest other place, or is pending again.
+    pub(super) fn free(&mut self, clause: &Clause) -> Planned {
+        let whens: Vec<When> = clause
+            .whens
+            .iter()
+            .filter(|(_, role)| {
+                matches!(
+                    role,
+                    Role::At
+                        | Role::To
+                        | Role::From
+                        | Role::Not
+                        | Role::After
+                        | Role::Before
+                        | Role::By
+                )
+            })
+            .map(|(when, role)| spanned(when, *role, self.facts))
+            .collect();
+        if whens.is_empty()
+            || !clause.names.iter().all(|(_, role)| *role == Role::Not)
+                && clause.has(Verb::Free)
+                && clause.objects().any(|name| name.items.len() == 1)
+        {
+            return Err(self.refuse(
+                "Which day or time shall be free? Nothing was changed.",
+                "要空出哪一天或哪个时间？没有改动任何内容。",
+            ));
+        }
+        // The limits that the clause set are the times themselves.
+        (self.limits.before, self.limits.by, self.limits.after) = (vec![], vec![], vec![]);
+        self.clear(&whens, None)
+    }
+
+    pub(super) fn clear(&mut self, whens: &[When], only: Option<&BTreeSet<u32>>) -> Planned {
+        self.limits.closed.extend(whens.iter().cloned());
+        let mut there: Vec<u32> = whens.iter().flat_map(|when| self.lying(when)).collect();
+        there.retain(|id| only.is_none_or(|only| only.contains(id)));
+        there.dedup();
+        if there.is_empty() {
+            return Err(Understanding::Answer(self.pick(
+                "Nothing of yours lies there, so nothing has to move; it is free but for your courses. Nothing was changed.",
+                "那里本来就没有你的事项，除课程外都是空的，不需要改动。",
+            )));
+        }
+        // The last of a class goes first, so that those before it have room to follow.
+        for id in there.iter().rev() {
+            let near = self.work.task(*id).and_then(ScheduleTask::start);
+            if self.find(*id, &When::default(), near).is_err() {
+                self.work.apply(&Change::Unplace { task: *id });
+            }
+        }
+        let left: Vec<u32> = there
+            .iter()
+            .copied()
+            .filter(|id| self.work.task(*id).is_some_and(|task| !task.is_placed()))
+            .collect();
+        for id in left {
+            if self.find(id, &When::default(), None).is_err() {
+                let name = self.words.name(id).unwrap_or_default();
+                self.say.push(self.pick(
+                    format!("{name} has no other place, so it would be pending again."),
+                    format!("{name}没有别的位置，会重新变为待办。"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Carries out "nothing on Friday" and "do not put reading on Friday".
+    pub(super) fn keep_away(&mut self, clause: &Clause) -> Planned {
+        let whens: Vec<When> = clause
+            .whens
+            .iter()
+            .filter(|(_, role)| !matches!(role, Role::From))
+            .map(|(when, role)| spanned(when, *role, self.facts))
+            .collect();
+        if whens.is_empty() {
+            return self.keep(clause);
+        }
+        (self.limits.before, self.limits.by, self.limits.after) = (vec![], vec![], vec![]);
+        let names: BTreeSet<u32> = clause
+            .names
+            .iter()
+            .flat_map(|(name, _)| expand(name, self.facts))
+            .collect();
+        let only = (!clause.names.is_empty()).then_some(&names);
+        self.clear(&whens, only)
+    }
+
+    /// Says that nothing happens, because that is what is wanted.
+    pub(super) fn keep(&mut self, clause: &Clause) -> Planned {
+        let _ = clause;
+        Err(Understanding::Answer(self.pick(
+            "All right, nothing was changed; everything stays as it is.",
+            "好的，没有改动，一切保持原样。",
+        )))
+    }
+
+    pub(super) fn cancel(&mut self, clause: &Clause) -> Planned {
+        let mut items = self.meant(clause)?;
+        let within = clause.when(Role::From).or(clause.when(Role::At));
+        if items.is_empty() && clause.objects().next().is_none() {
+            let all = clause.nouns.contains(&Noun::All) || clause.nouns.contains(&Noun::Item);
+            match within {
+                Some(within) => items.extend(self.lying(within)),
+                None if all => items.extend(self.lying(&When::default())),
+                None => return Err(not_understood(&clause.text, self.facts)),
+            }
+        } else if let Some(within) = within
+            && items.len() > 1
+        {
+            let there: BTreeSet<u32> = self.lying(within).into_iter().collect();
+            items.retain(|id| there.contains(id));
+        }
+        let placed: Vec<u32> = items
+            .iter()
+            .copied()
+            .filter(|id| self.work.task(*id).is_some_and(ScheduleTask::is_placed))
+            .collect();
+        if placed.is_empty() {
+            return Err(self.unchanged(&self.pick(
+                "it has no place that could be cancelled",
+                "没有可以取消的安排",
+            )));
+        }
+        for id in placed {
+            self.work.apply(&Change::Unplace { task: id });
+        }
+        Ok(())
+    }
+}

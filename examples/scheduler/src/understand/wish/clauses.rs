@@ -1,0 +1,366 @@
+//! The clauses of a text.
+use super::{
+    super::{
+        Facts,
+        lex::{Kind, Noun, Query, Relation, Token, Verb},
+    },
+    Clause, Role,
+    reader::Reader,
+};
+
+/// Splits tokens into clauses.
+pub(super) fn clauses(tokens: &[Token], facts: &Facts<'_>) -> Vec<Clause> {
+    let mut parts: Vec<Vec<Token>> = vec![vec![]];
+    let mut question = false;
+    for (at, token) in tokens.iter().enumerate() {
+        let rest = tokens.get(at + 1..).unwrap_or_default();
+        let begins_verb = |rest: &[Token]| {
+            let first = rest.iter().find(|token| token.kind != Kind::Filler);
+            first.is_some_and(|token| {
+                matches!(token.kind, Kind::Verb(_) | Kind::Relation(Relation::Not))
+            })
+        };
+        let current = parts.last().map(Vec::as_slice).unwrap_or_default();
+        let cut = match &token.kind {
+            Kind::Relation(Relation::Then) => begins_verb(rest) && has_verb(current),
+            Kind::Stop(_)
+            | Kind::Pause
+            | Kind::Relation(
+                Relation::But
+                | Relation::If
+                | Relation::Unless
+                | Relation::Reason
+                | Relation::Except,
+            ) => true,
+            Kind::Relation(Relation::With) => {
+                (begins_verb(rest) && has_verb(current)) || is_second_wish(current, rest)
+            }
+            _ => false,
+        };
+        question |= token.kind == Kind::Stop(true);
+        if cut {
+            // "的话" ends its clause; other words begin theirs.
+            let ends = token.text == "的话"
+                || token.text == "除外"
+                || token.text == "以外"
+                || token.text == "之外";
+            if ends {
+                if let Some(last) = parts.last_mut() {
+                    last.insert(0, token.clone());
+                }
+                parts.push(vec![]);
+                continue;
+            }
+            parts.push(vec![]);
+            if matches!(
+                token.kind,
+                Kind::Relation(
+                    Relation::But
+                        | Relation::If
+                        | Relation::Unless
+                        | Relation::Reason
+                        | Relation::Except
+                )
+            ) {
+                parts.push(vec![token.clone()]);
+            }
+            continue;
+        }
+        if let Some(last) = parts.last_mut() {
+            last.push(token.clone());
+        }
+    }
+    let mut clauses: Vec<Clause> = vec![];
+    for part in parts.iter().filter(|part| !part.is_empty()) {
+        let mut clause = clause(part, facts);
+        // "A to Friday and B to Saturday": one verb for both.
+        if clause.verbs.is_empty()
+            && !clause.names.is_empty()
+            && clause.when(Role::To).is_some()
+            && let Some(last) = clauses.last()
+            && last.has(Verb::Move)
+        {
+            clause.verbs.push((Verb::Move, false));
+        }
+        if !clause.is_empty() {
+            clauses.push(clause);
+        }
+    }
+    let shows = clauses.iter().any(|clause| clause.has(Verb::Show));
+    let acts = clauses
+        .iter()
+        .flat_map(|clause| &clause.verbs)
+        .any(|(verb, not)| {
+            !not && !matches!(
+                verb,
+                Verb::Show | Verb::Keep | Verb::Study | Verb::Greet | Verb::Thank | Verb::Help
+            )
+        });
+    let asks = question || is_asked(tokens) || (shows && !acts);
+    // Somebody who wants a day free may say why.
+    if clauses
+        .iter()
+        .any(|clause| clause.has(Verb::Free) || clause.has(Verb::Busy))
+    {
+        for clause in &mut clauses {
+            clause.is_reason |= clause.is_excuse();
+        }
+    }
+    if asks && !is_polite(tokens) {
+        for clause in &mut clauses {
+            clause.is_question = true;
+        }
+    }
+    clauses
+}
+
+fn has_verb(tokens: &[Token]) -> bool {
+    tokens
+        .iter()
+        .any(|token| matches!(token.kind, Kind::Verb(_)))
+}
+
+/// Returns true if both sides name a thing and a destination.
+fn is_second_wish(current: &[Token], rest: &[Token]) -> bool {
+    let name = |tokens: &[Token]| {
+        tokens
+            .iter()
+            .any(|token| matches!(token.kind, Kind::Name(_)))
+    };
+    let to = |tokens: &[Token]| {
+        tokens
+            .iter()
+            .any(|token| token.kind == Kind::Relation(Relation::To))
+            && tokens
+                .iter()
+                .any(|token| matches!(token.kind, Kind::Days(..) | Kind::Clock(..) | Kind::Part(_)))
+    };
+    name(current) && to(current) && name(rest) && to(rest)
+}
+
+/// Returns true if the words ask something without a sign that says so.
+fn is_asked(tokens: &[Token]) -> bool {
+    const FIRST: [&str; 11] = [
+        "is", "are", "am", "does", "did", "was", "were", "has", "should", "shall", "isn't",
+    ];
+    let mut said = tokens
+        .iter()
+        .filter(|token| token.kind != Kind::Stop(false));
+    let first = said.next();
+    let second = said.next().map_or("", |token| token.text.as_str());
+    let mine = ["do", "have"]
+        .iter()
+        .any(|word| first.is_some_and(|token| token.text == *word))
+        && ["i", "you", "we"].contains(&second);
+    let asks = mine
+        || first.is_some_and(|token| {
+            FIRST.contains(&token.text.as_str())
+                || ["do i", "do you"].contains(&token.text.as_str())
+                || matches!(token.kind, Kind::Query(_))
+        });
+    let queries = tokens.iter().any(|token| {
+        matches!(
+            token.kind,
+            Kind::Query(
+                Query::What | Query::When | Query::Why | Query::Count | Query::Where | Query::Who
+            )
+        ) && token.text != "anything"
+            && token.text != "something"
+    });
+    let ends = tokens
+        .iter()
+        .rev()
+        .find(|token| !matches!(token.kind, Kind::Stop(_)));
+    let signed = ends.is_some_and(|token| ["吗", "呢", "么"].contains(&token.text.as_str()));
+    asks || queries || signed
+}
+
+/// Returns true if a question is a polite wish.
+fn is_polite(tokens: &[Token]) -> bool {
+    // "I am ill, can you see to it?" tells something.
+    let tells = tokens
+        .iter()
+        .any(|token| matches!(token.kind, Kind::Verb(Verb::Busy)));
+    if tells
+        && tokens.iter().any(|token| {
+            ["can", "could", "would", "please", "帮我", "能不能"].contains(&token.text.as_str())
+        })
+    {
+        return true;
+    }
+    const POLITE: [&str; 14] = [
+        "can",
+        "could",
+        "would",
+        "will",
+        "please",
+        "能不能",
+        "能否",
+        "可不可以",
+        "可否",
+        "可以",
+        "帮我",
+        "麻烦",
+        "能",
+        "请",
+    ];
+    const END: [&str; 10] = [
+        "好吗",
+        "行吗",
+        "可以吗",
+        "好不好",
+        "行不行",
+        "吧",
+        "能行吗",
+        "please",
+        "ok",
+        "okay",
+    ];
+    let first = tokens
+        .iter()
+        .find(|token| token.text != "," && !matches!(token.kind, Kind::Verb(Verb::Greet)));
+    let begins = tokens
+        .iter()
+        .position(|token| matches!(token.kind, Kind::Name(_) | Kind::Verb(_) | Kind::Days(..)));
+    let polite = tokens
+        .iter()
+        .take(begins.unwrap_or(0) + 3)
+        .any(|token| POLITE.contains(&token.text.as_str()));
+    let ends = tokens
+        .iter()
+        .rev()
+        .find(|token| !matches!(token.kind, Kind::Stop(_)));
+    let ends = ends.is_some_and(|token| END.contains(&token.text.as_str()));
+    let asks = tokens.iter().any(|token| {
+        matches!(
+            token.kind,
+            Kind::Query(
+                Query::When | Query::Why | Query::Count | Query::Where | Query::Who | Query::What
+            )
+        ) && token.text != "anything"
+            && token.text != "something"
+    });
+    let acts = tokens.iter().any(|token| {
+        matches!(token.kind, Kind::Verb(verb) if !matches!(verb, Verb::Show | Verb::Keep | Verb::Greet | Verb::Thank | Verb::Help))
+    });
+    let about_me = first.is_some_and(|token| {
+        ["is", "are", "am", "did", "has", "was", "were", "does"].contains(&token.text.as_str())
+    });
+    (polite || ends) && acts && !asks && !about_me
+}
+
+/// Reads one clause.
+pub(super) fn clause(tokens: &[Token], facts: &Facts<'_>) -> Clause {
+    let mut clause = Clause {
+        text: said(tokens),
+        ..Clause::default()
+    };
+    let mut reader = Reader {
+        facts,
+        clause: &mut clause,
+        role: None,
+        not: false,
+        open: None,
+        second: false,
+    };
+    let mut at = 0;
+    while let Some(token) = tokens.get(at) {
+        at += reader.take(
+            token,
+            tokens.get(at + 1..).unwrap_or_default(),
+            tokens.get(..at).unwrap_or_default(),
+        );
+    }
+    reader.close();
+    let not = reader.not;
+    clause.is_negated |= not;
+    if clause.has(Verb::Add) {
+        clause.added = content(tokens);
+    }
+    clause
+}
+
+/// Returns the text of a new item: all that is no class, no time, and no manners around it.
+fn content(tokens: &[Token]) -> String {
+    let is_time = |token: &Token| {
+        matches!(
+            token.kind,
+            Kind::Days(..) | Kind::Part(_) | Kind::Clock(..) | Kind::Sections(..)
+        )
+    };
+    let is_class =
+        |token: &Token| matches!(&token.kind, Kind::Name(name) if !name.classes.is_empty());
+    let leads = |token: &Token| {
+        matches!(
+            token.kind,
+            Kind::Relation(Relation::To | Relation::On | Relation::From)
+        ) || ["给", "往", "向"].contains(&token.text.as_str())
+    };
+    let manners = |token: &Token| {
+        matches!(
+            token.kind,
+            Kind::Filler
+                | Kind::Verb(Verb::Add)
+                | Kind::Relation(Relation::Of | Relation::On | Relation::To)
+                | Kind::Pause
+                | Kind::Stop(_)
+        ) || matches!(token.kind, Kind::Noun(Noun::Item | Noun::List))
+    };
+    let mut kept: Vec<&Token> = vec![];
+    for token in tokens {
+        let hour = matches!(token.kind, Kind::Number(_))
+            && kept.last().is_some_and(|last| last.text == "at");
+        if is_time(token) || is_class(token) || hour {
+            while kept
+                .last()
+                .is_some_and(|last| leads(last) || last.text == "the" || last.text == "my")
+            {
+                kept.pop();
+            }
+            continue;
+        }
+        kept.push(token);
+    }
+    let verb = kept
+        .iter()
+        .position(|token| token.kind == Kind::Verb(Verb::Add));
+    let (before, after) = kept.split_at(verb.unwrap_or(0));
+    let trimmed = |part: &[&Token]| {
+        let start = part
+            .iter()
+            .position(|token| !manners(token))
+            .unwrap_or(part.len());
+        let end = part
+            .iter()
+            .rposition(|token| !manners(token))
+            .map_or(start, |at| at + 1);
+        let part = part.get(start..end).unwrap_or_default();
+        let mut text = String::new();
+        for token in part {
+            let latin = |c: char| c.is_ascii_alphanumeric();
+            if text.ends_with(latin) && token.raw.starts_with(latin) {
+                text.push(' ');
+            }
+            text.push_str(&token.raw);
+        }
+        text
+    };
+    let text = trimmed(after);
+    if text.is_empty() {
+        trimmed(before)
+    } else {
+        text
+    }
+}
+
+fn said(tokens: &[Token]) -> String {
+    let mut text = String::new();
+    for token in tokens {
+        let latin = |c: char| c.is_ascii_alphanumeric();
+        if text.ends_with(latin) && token.text.starts_with(latin) {
+            text.push(' ');
+        }
+        text.push_str(&token.text);
+    }
+    text
+}

@@ -1,0 +1,421 @@
+//! The reader of one clause, token by token.
+use std::collections::BTreeSet;
+
+use fugato::words::DayReference;
+use jiff::civil::Time;
+
+use super::super::when;
+use super::{
+    super::{
+        Facts,
+        lex::{Kind, Noun, Part, Relation, Token, Verb},
+        names::Ref,
+        plan,
+        when::When,
+    },
+    Clause, Role, expand,
+};
+
+/// Days and times that are being read.
+#[derive(Default)]
+pub(super) struct OpenWhen {
+    references: Vec<DayReference>,
+    again: bool,
+    parts: Vec<Part>,
+    clocks: Vec<(i8, i8, bool)>,
+    sections: BTreeSet<u8>,
+    from_section: Option<u8>,
+    role: Option<Role>,
+    not: bool,
+    union: BTreeSet<u16>,
+}
+
+pub(super) struct Reader<'a, 'f> {
+    pub(super) facts: &'a Facts<'f>,
+    pub(super) clause: &'a mut Clause,
+    pub(super) role: Option<Role>,
+    pub(super) not: bool,
+    pub(super) open: Option<OpenWhen>,
+    /// True after "and", so that the next name is another one.
+    pub(super) second: bool,
+}
+
+impl Reader<'_, '_> {
+    /// Takes a token, and returns the number of tokens that it used.
+    pub(super) fn take(&mut self, token: &Token, rest: &[Token], before: &[Token]) -> usize {
+        let next = rest.first();
+        match &token.kind {
+            Kind::Filler => return 1,
+            Kind::Days(reference, again) => {
+                let joins = self
+                    .open
+                    .as_ref()
+                    .is_some_and(|open| open.clocks.is_empty() || open.references.is_empty());
+                if !joins {
+                    self.close();
+                }
+                let (role, not) = (self.role.take(), std::mem::take(&mut self.not));
+                let open = self.open.get_or_insert_with(OpenWhen::default);
+                open.role = open.role.or(role);
+                open.not |= not;
+                open.again |= *again;
+                open.references.push(reference.clone());
+                return 1;
+            }
+            Kind::Part(part) => {
+                let (role, not) = (self.role.take(), std::mem::take(&mut self.not));
+                let open = self.open.get_or_insert_with(OpenWhen::default);
+                open.role = open.role.or(role);
+                open.not |= not;
+                open.again |= token.text.ends_with('s') && token.text.is_ascii();
+                open.parts.push(*part);
+                if ["tonight", "今晚", "今早"].contains(&token.text.as_str()) {
+                    open.references.push(DayReference::FromToday(0));
+                } else if ["明晚", "明早"].contains(&token.text.as_str()) {
+                    open.references.push(DayReference::FromToday(1));
+                }
+                return 1;
+            }
+            Kind::Clock(hour, minute, sure) => {
+                self.clock(*hour, *minute, *sure);
+                return 1;
+            }
+            Kind::Sections(first, last) => {
+                let role = self.role.take();
+                let open = self.open.get_or_insert_with(OpenWhen::default);
+                open.role = open.role.or(role);
+                open.sections.extend(*first..=*last);
+                open.from_section = Some(*first);
+                return 1;
+            }
+            Kind::Number(number) => return self.number(*number, token, next, before),
+            _ => {}
+        }
+        let continues = matches!(
+            token.kind,
+            Kind::Relation(Relation::On | Relation::Of | Relation::With | Relation::Or)
+        );
+        if !continues {
+            self.after_when(token);
+        }
+        match &token.kind {
+            Kind::Verb(verb) => self.verb(*verb, token),
+            Kind::Query(query) => {
+                self.clause.queries.insert(*query);
+            }
+            Kind::Relation(relation) => self.relation(*relation, token, rest),
+            Kind::Noun(noun) => self.noun(*noun, token),
+            Kind::Name(name) => self.name(name.clone(), token),
+            Kind::Quoted(text) => self.clause.quoted.push(text.clone()),
+            Kind::Unknown => self.unknown(token),
+            _ => {}
+        }
+        1
+    }
+
+    fn clock(&mut self, hour: i8, minute: i8, sure: bool) {
+        let role = self.role.take();
+        let not = std::mem::take(&mut self.not);
+        let open = self.open.get_or_insert_with(OpenWhen::default);
+        open.role = open.role.or(role);
+        open.not |= not;
+        open.clocks.push((hour, minute, sure));
+    }
+
+    fn number(
+        &mut self,
+        number: i64,
+        token: &Token,
+        next: Option<&Token>,
+        before: &[Token],
+    ) -> usize {
+        let unit = next.and_then(|next| match next.kind {
+            Kind::Noun(
+                noun @ (Noun::Day
+                | Noun::Weeks
+                | Noun::Hour
+                | Noun::Minute
+                | Noun::Section
+                | Noun::Item),
+            ) => Some(noun),
+            _ => None,
+        });
+        if let Some(unit) = unit {
+            self.clause.amounts.push((number, unit));
+            return 2;
+        }
+        let at = before.last().is_some_and(|last| {
+            ["at", "by", "after", "before", "from", "to", "until"].contains(&last.text.as_str())
+        });
+        if at
+            && let Ok(hour) = i8::try_from(number)
+            && (1..=23).contains(&hour)
+        {
+            self.clock(hour, 0, false);
+            return 1;
+        }
+        // "一" in "一下" and "one" in "the one" say nothing.
+        if token.text == "一" || token.text == "one" {
+            return 1;
+        }
+        self.after_when(token);
+        self.clause.unknown.push(token.text.clone());
+        1
+    }
+
+    /// Lets a word after days or times say what they are for: `周五之前`, `周五除外`.
+    fn after_when(&mut self, token: &Token) {
+        let Some(open) = &mut self.open else { return };
+        if !token.text.is_ascii() {
+            match token.kind {
+                Kind::Relation(Relation::Before) => {
+                    open.role = Some(Role::Before);
+                    self.close();
+                    return;
+                }
+                Kind::Relation(Relation::After) => {
+                    open.role = Some(Role::After);
+                    self.close();
+                    return;
+                }
+                Kind::Relation(Relation::Except) => {
+                    open.not = true;
+                    self.close();
+                    return;
+                }
+                _ => {}
+            }
+        }
+        self.close();
+    }
+
+    fn verb(&mut self, verb: Verb, token: &Token) {
+        let not = std::mem::take(&mut self.not);
+        // "To free Friday", "to move": the word before a verb is no direction.
+        self.role = self.role.take().filter(|role| *role != Role::To);
+        let is_to = ["到", "在", "进", "成", "to"]
+            .iter()
+            .any(|end| token.text.ends_with(end));
+        if is_to && !token.text.is_ascii() {
+            self.role = Some(Role::To);
+        }
+        self.clause.verbs.push((verb, not));
+        if verb == Verb::Add {
+            self.clause.added.clear();
+        }
+    }
+
+    fn relation(&mut self, relation: Relation, token: &Token, rest: &[Token]) {
+        match relation {
+            Relation::Not => self.not = !self.not || token.text == "nor",
+            Relation::To => self.role = Some(Role::To),
+            Relation::From => self.role = Some(Role::From),
+            Relation::Before => {
+                let inclusive = ["by", "no later than", "at the latest", "not after"]
+                    .contains(&token.text.as_str());
+                if token.text.is_ascii() || self.role.is_none() {
+                    let used = !token.text.is_ascii() && self.just_closed(Role::Before);
+                    if !used {
+                        self.role = Some(if inclusive { Role::By } else { Role::Before });
+                    }
+                }
+            }
+            Relation::After => {
+                let used = !token.text.is_ascii() && self.just_closed(Role::After);
+                if !used {
+                    self.role = Some(Role::After);
+                }
+            }
+            Relation::With | Relation::Or => self.second = true,
+            Relation::Only => self.role = Some(Role::Only),
+            Relation::Except => {
+                let used = !token.text.is_ascii()
+                    && self
+                        .clause
+                        .whens
+                        .last()
+                        .is_some_and(|(_, role)| *role == Role::Not);
+                self.clause.is_limit = true;
+                if !used {
+                    self.not = true;
+                }
+            }
+            Relation::If | Relation::Unless => {
+                self.clause.condition = Some(self.clause.text.trim().to_owned());
+            }
+            Relation::Reason => self.clause.is_reason = true,
+            Relation::But => self.clause.is_limit = true,
+            Relation::Each => {
+                self.clause.again = true;
+                let _ = rest;
+            }
+            Relation::On | Relation::Of | Relation::Then => {}
+        }
+    }
+
+    fn just_closed(&self, role: Role) -> bool {
+        self.clause
+            .whens
+            .last()
+            .is_some_and(|(_, known)| *known == role)
+    }
+
+    fn noun(&mut self, noun: Noun, token: &Token) {
+        if noun == Noun::Study
+            && let Some(found) = self.study(token)
+        {
+            self.name(found, token);
+            return;
+        }
+        self.clause.nouns.insert(noun);
+        let _ = self.role.take_if(|role| matches!(role, Role::Only));
+    }
+
+    /// Returns the classes whose names have the word for revision.
+    fn study(&self, token: &Token) -> Option<Ref> {
+        let classes = self.facts.schedule.task_classes.iter();
+        let named =
+            classes.filter(|class| super::super::lex::normal(&class.name).contains(&token.text));
+        let classes: BTreeSet<u32> = named.map(|class| class.id).collect();
+        (!classes.is_empty()).then(|| Ref {
+            classes,
+            ..Ref::default()
+        })
+    }
+
+    fn name(&mut self, name: Ref, _: &Token) {
+        let role = self.role.take();
+        let not = std::mem::take(&mut self.not);
+        let role = match role {
+            _ if not => Role::Not,
+            Some(role @ (Role::Before | Role::After | Role::By)) => role,
+            Some(Role::To) => Role::To,
+            Some(Role::Only) => Role::Only,
+            _ => Role::At,
+        };
+        let second = std::mem::take(&mut self.second);
+        // Two names for one thing narrow each other: "the genetics chapter on linkage".
+        if !second
+            && let Some((last, known)) = self.clause.names.last_mut()
+            && *known == role
+        {
+            let (a, b) = (expand(last, self.facts), expand(&name, self.facts));
+            let both: BTreeSet<u32> = a.intersection(&b).copied().collect();
+            if !both.is_empty() {
+                *last = Ref {
+                    items: both,
+                    exact: last.exact || name.exact,
+                    ..Ref::default()
+                };
+                return;
+            }
+        }
+        self.clause.names.push((name, role));
+    }
+
+    fn unknown(&mut self, token: &Token) {
+        // Single characters of a name that was just read belong to it.
+        let belongs = self.clause.names.last().is_some_and(|(name, _)| {
+            let ids = expand(name, self.facts);
+            let names = ids.iter().filter_map(|id| self.facts.schedule.task(*id));
+            let mut names = names.map(|task| super::super::lex::normal(&task.name));
+            names.any(|known| {
+                token.text.chars().all(|c| known.contains(c)) && !token.text.is_ascii()
+            })
+        });
+        if !belongs {
+            self.clause.unknown.push(token.text.clone());
+            return;
+        }
+        // They may say which of several is meant.
+        if let Some((name, _)) = self.clause.names.last_mut().filter(|(name, _)| !name.exact) {
+            let has = |id: &u32| {
+                self.facts.schedule.task(*id).is_some_and(|task| {
+                    let known = super::super::lex::normal(&task.name);
+                    token.text.chars().all(|c| known.contains(c))
+                })
+            };
+            let items: BTreeSet<u32> = expand(name, self.facts).into_iter().filter(has).collect();
+            if !items.is_empty() && items.len() < expand(name, self.facts).len() {
+                *name = Ref {
+                    items,
+                    ..Ref::default()
+                };
+            }
+        }
+    }
+
+    /// Ends the days and times that are being read.
+    pub(super) fn close(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        let facts = self.facts;
+        let mut when = When::default();
+        let again = open.again || self.clause.again;
+        let is_habit = open
+            .references
+            .iter()
+            .any(|reference| matches!(reference, DayReference::Weekdays(days) if days.len() > 1));
+        if !open.references.is_empty() {
+            let mut days = when::days(
+                &open.references,
+                again || (is_habit && open.references.len() == 1),
+                facts,
+            );
+            days.extend(open.union);
+            when.days = Some(days);
+            when.is_week = open.references.iter().all(|reference| {
+                matches!(
+                    reference,
+                    DayReference::NextWeek(_) | DayReference::Weeks(..)
+                )
+            });
+        }
+        let near = open.parts.first().copied();
+        if let Some((hour, minute, sure)) = open.clocks.first() {
+            match when::time(*hour, *minute, *sure, near, facts) {
+                Some(time) => match when::section(time, facts) {
+                    Some((section, exact)) => {
+                        when.starts = Some(BTreeSet::from([section]));
+                        when.exact = exact;
+                        when.odd = (!exact).then_some(time);
+                    }
+                    None => when.odd = Some(time),
+                },
+                None => when.odd = Some(Time::midnight()),
+            }
+        } else if let Some(first) = open.from_section {
+            when.exact = true;
+            when.starts = Some(if open.sections.len() > 2 {
+                open.sections
+            } else {
+                BTreeSet::from([first])
+            });
+        } else if !open.parts.is_empty() {
+            let parts = open
+                .parts
+                .iter()
+                .flat_map(|named| when::part(*named, facts));
+            when.starts = Some(parts.collect());
+        }
+        let role = match (open.not, open.role) {
+            // "Not before ten" closes what is before ten.
+            (true, Some(role @ (Role::Before | Role::By | Role::After))) => {
+                when = plan::spanned(&when, role, facts);
+                Role::Not
+            }
+            (true, _) => Role::Not,
+            (false, role) => role.unwrap_or(Role::At),
+        };
+        // "Monday and Tuesday" are one destination.
+        if std::mem::take(&mut self.second)
+            && let Some((last, known)) = self.clause.whens.last_mut()
+            && (*known == role || open.role.is_none())
+            && (last.starts == when.starts || when.starts.is_none())
+            && let (Some(days), Some(more)) = (&mut last.days, &when.days)
+        {
+            days.extend(more);
+            return;
+        }
+        self.clause.whens.push((when, role));
+    }
+}
