@@ -34,9 +34,7 @@ use crate::{
 pub use agent::{Agent, agent};
 pub use cycle::CycleDetector;
 pub use entry::{Assistant, ReplyError};
-pub use state::{
-    Handoff, React, ReactMetadata, ReactReply, ReactRun, ReactUpdate, RunContext, StopReason,
-};
+pub use state::{React, ReactMetadata, ReactReply, ReactRun, ReactUpdate, StopReason};
 
 /// The names of the nodes.
 #[derive(Debug)]
@@ -187,7 +185,7 @@ impl<S: Embeds<React>> ReactLoop<S> {
 
         /// Prepares each request to the model from the state, after everything else: its model, its
         /// sampling, its metadata. Without it, a request has the model and the metadata of the
-        /// run's [`RunContext`].
+        /// run's [`RunContext`](fugato_state::RunContext).
         ///
         /// ```
         /// # use fugato_agent::{React, ReactLoop, Toolbox};

@@ -96,7 +96,7 @@ impl<S: State> Toolbox<S> {
 
         /// Sets the user on whose behalf the tools are called, by the state: what
         /// [`ToolContext::user_id`] returns. A loop of model and tools knows the user of its
-        /// [`RunContext`](crate::react::RunContext).
+        /// [`RunContext`](fugato_state::RunContext).
         pub fn user(user: impl Fn(&S) -> Option<String> + Send + Sync + 'static) {
             user = Some(Arc::new(user))
         }

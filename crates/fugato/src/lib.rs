@@ -54,7 +54,7 @@ pub use report::Report;
 
 // What nearly every agent names. The rest is one segment away, in the module of its crate, where
 // two crates may use the same word.
-pub use fugato_agent::{Agent, agent, react::RunContext};
+pub use fugato_agent::{Agent, agent};
 pub use fugato_graph::{
     Answers, BoxError, Context, Durability, END, Effect, EffectClass, Graph, Node, NodePolicy,
     Note, Outcome, RunError, RunResult, Runner, RunnerOptions, Worker,
@@ -76,7 +76,8 @@ pub use fugato_redis::RedisLog;
 #[cfg(feature = "sqlite")]
 pub use fugato_sqlite::SqliteLog;
 pub use fugato_state::{
-    Conversation, ConversationUpdate, Interrupt, Message, Question, State, ThreadId, ToolCall,
+    Conversation, ConversationUpdate, Interrupt, Message, Question, RunContext, State, ThreadId,
+    ToolCall,
 };
 pub use fugato_store::{MemoryLog, StoreError, ThreadLog};
 pub use fugato_stream::{Encoder, Event, EventKind, Frames};

@@ -45,7 +45,7 @@ pub use function::{AsyncFunctionTool, FunctionTool, async_tool_fn, tool_fn};
 pub use gate::{ConfirmCard, GateChain, GatePolicy, GatedCall, ToolLists, Verdict, confirm_writes};
 pub use history::{arguments_of, call_pair, round_messages};
 pub use manifest::{Manifest, ManifestError, Permission};
-pub use next_step::NextStep;
+pub use next_step::{Handoff, NextStep};
 pub use preview::preview;
 pub use refusal::Refusal;
 pub use registry::Registry;

@@ -26,3 +26,12 @@ impl NextStep {
         matches!(self, Self::RunAgain)
     }
 }
+
+/// The end of a run for another agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Handoff {
+    /// The name of the agent.
+    pub to: String,
+    /// The text of the tool, which is the reply of the run.
+    pub text: String,
+}

@@ -6,7 +6,7 @@ use fugato::{
     agent::{
         Assistant, React, ReactLoop, ReactReply, ReactUpdate, Toolbox,
         memory::remember,
-        react::{ReplyError, RunContext, StopReason},
+        react::{ReplyError, StopReason},
     },
     axum::{Agent, BadInput, TimelineItem, UserMessage, timeline, title},
     cli::Resources,
@@ -14,7 +14,7 @@ use fugato::{
     llm::ChatModel,
     memory::LongTermMemory,
     prompt::spoken,
-    state::{ConversationUpdate, Role, ThreadId},
+    state::{ConversationUpdate, Role, RunContext, ThreadId},
     tool::{GateChain, Registry, confirm_writes},
 };
 

@@ -3,9 +3,9 @@ use std::ops::ControlFlow;
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
 use fugato_state::Message;
-use fugato_tool::{Access, AnsweredCall, NextStep};
+use fugato_tool::{Access, AnsweredCall, Handoff, NextStep};
 
-use super::{Handoff, StopReason, receipts::last_said};
+use super::{StopReason, receipts::last_said};
 use crate::{
     Embeds, React, ReactUpdate, Toolbox,
     reply::{RunReport, show},

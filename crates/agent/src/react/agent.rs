@@ -3,14 +3,14 @@ use std::{future::Future, sync::Arc};
 
 use fugato_graph::{Context, END, Graph, GraphBuilder, Run, Runner};
 use fugato_llm::ChatModel;
-use fugato_state::{JsonType, ThreadId};
+use fugato_state::{JsonType, RunContext, ThreadId};
 use fugato_store::{MemoryLog, ThreadStore};
 use fugato_tool::{
     GateChain, NoArguments, Registry, RegistryBuilder, RegistryError, Tool, ToolCaller,
     ToolContext, ToolFailure, ToolOutput, ToolSpec,
 };
 
-use super::{Assistant, React, ReactLoop, ReactUpdate, ReplyError, RunContext};
+use super::{Assistant, React, ReactLoop, ReactUpdate, ReplyError};
 use crate::Toolbox;
 
 /// An agent of a model and its tools, in the making.

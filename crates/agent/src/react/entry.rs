@@ -1,8 +1,8 @@
 use fugato_graph::{BuildError, Run, RunError, RunResult, Runner};
-use fugato_state::{Interrupt, ThreadId};
+use fugato_state::{Interrupt, RunContext, ThreadId};
 use fugato_tool::RegistryError;
 
-use super::{React, ReactReply, ReactUpdate, RunContext};
+use super::{React, ReactReply, ReactUpdate};
 use crate::Embeds;
 
 /// A `ReAct` agent with the interface of its callers: a message in, a reply out.

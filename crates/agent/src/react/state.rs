@@ -1,7 +1,5 @@
-use std::collections::BTreeMap;
-
-use fugato_state::{Conversation, ConversationUpdate, Message, Role, RunId, State};
-use fugato_tool::{Visibility, VisibilityUpdate};
+use fugato_state::{Conversation, ConversationUpdate, Message, Role, RunContext, RunId, State};
+use fugato_tool::{Handoff, Visibility, VisibilityUpdate};
 use serde::{Deserialize, Serialize};
 
 use super::receipts::last_said;
@@ -26,47 +24,6 @@ pub struct React {
     pub next: Option<RunContext>,
     /// The progress of the present run, or else of the last one.
     pub run: ReactRun,
-}
-
-/// The context of a run, which its caller sets with the message: the user, the model and what the
-/// requests to the model carry.
-///
-/// It is part of the state, so every process that goes on with the run has it. A run whose caller
-/// sets none has none, whatever the run before it had.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-#[non_exhaustive]
-pub struct RunContext {
-    /// The user on whose behalf the run acts: see
-    /// [`ToolContext::user_id`](fugato_tool::ToolContext::user_id).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub user: Option<String>,
-    /// The name of the model to ask: see [`Models`](fugato_llm::Models).
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub model: Option<String>,
-    /// Data for traces, which every request to the model carries.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub metadata: BTreeMap<String, String>,
-}
-
-impl RunContext {
-    /// Creates an empty context.
-    pub fn new() -> Self {
-        Self::default()
-    }
-
-    fugato_state::setters! {
-        /// Sets the user; none for a run on nobody's behalf.
-        pub fn user(user: impl Into<Option<String>>) { user = user.into() }
-
-        /// Sets the name of the model; none for the default.
-        pub fn model(model: impl Into<Option<String>>) { model = model.into() }
-
-        /// Adds data for traces.
-        pub fn metadata(key: impl Into<String>, value: impl Into<String>) {
-            metadata.insert(key.into(), value.into())
-        }
-    }
 }
 
 /// The progress of a run. All of it is reset when a run begins.
@@ -107,16 +64,6 @@ pub struct ReactRun {
     pub handoff: Option<Handoff>,
     /// The final reply to the person.
     pub final_reply: String,
-}
-
-/// The end of a run for another agent.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct Handoff {
-    /// The name of the agent.
-    pub to: String,
-    /// What the tool says, which is the reply of the run.
-    pub text: String,
 }
 
 fn is_empty(context: &RunContext) -> bool {

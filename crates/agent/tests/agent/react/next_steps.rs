@@ -1,13 +1,10 @@
 //! What follows a call: the model, a person, the end of the run, or another agent; and who calls.
 use std::sync::{Arc, Mutex, PoisonError};
 
-use fugato_agent::{
-    Assistant, React, ReactLoop, ReactUpdate, Toolbox,
-    react::{ReplyError, RunContext},
-};
+use fugato_agent::{Assistant, React, ReactLoop, ReactUpdate, Toolbox, react::ReplyError};
 use fugato_graph::{Answers, Context, END, Graph, RunErrorKind, RunResult, Runner};
 use fugato_llm::Models;
-use fugato_state::{Message, Question, Role, ToolCall};
+use fugato_state::{Message, Question, Role, RunContext, ToolCall};
 use fugato_store::MemoryLog;
 use fugato_testkit::{Scripted, ScriptedReply};
 use fugato_tool::{
