@@ -31,7 +31,7 @@ pub(crate) struct Backup {
     overwrite: bool,
 }
 
-/// What was copied.
+/// A finished copy.
 #[derive(Debug, Default)]
 struct Copied {
     files: u64,

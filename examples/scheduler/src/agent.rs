@@ -156,7 +156,7 @@ pub struct RunScope {
     /// by round.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planned: Option<Vec<Call>>,
-    /// What is kept for the person, without a card.
+    /// Notes and the like that are kept for the person, without a card.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errand: Option<StoreWrite>,
     /// The reason why rules replaced the model, as it was shown to the person.

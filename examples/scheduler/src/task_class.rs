@@ -25,7 +25,7 @@ pub struct UpsertTaskClassArgs {
     /// Its items, unless they are in `task_class`: each with `content`, perhaps `order` from 1,
     /// and `id` if it is there already.
     pub items: Vec<Value>,
-    /// Where it comes from.
+    /// The origin.
     pub source: ClassOrigin,
 }
 

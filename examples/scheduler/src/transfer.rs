@@ -51,7 +51,7 @@ pub struct TransferInput {
     pub replace: bool,
 }
 
-/// What came of files that were brought.
+/// The result of an import of files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImportOutcome {
     /// Nothing was changed: the person agreed to places before, and has to agree to this.

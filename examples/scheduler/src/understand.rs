@@ -1,4 +1,4 @@
-//! What a person wants, understood without a model.
+//! The wishes of a person, understood without a model.
 //!
 //! A text, the schedule and the time become an [`Understanding`]: tool calls that the person is
 //! asked about like those of a model, an answer, or the reason why nothing happens. Every word of a
@@ -34,7 +34,7 @@ use crate::{
 pub(crate) use notes::note;
 pub(crate) use plan::{ahead_only, edited as edited_class, place_pending};
 
-/// What is known when a request is read.
+/// The facts that are known when a request is read.
 #[derive(Debug, Clone, Copy)]
 pub struct Facts<'a> {
     /// The schedule, with drafts.
@@ -66,7 +66,7 @@ pub enum Understanding {
     Refusal(String),
     /// Calls that reach what the person wants, and the words that go before them.
     Calls {
-        /// What the person should know first; empty if there is nothing.
+        /// Remarks for the person before the card; empty if there are none.
         say: String,
         /// The calls, in their order.
         calls: Vec<Call>,

@@ -15,9 +15,9 @@ use serde_json::{Value, json};
 
 use graphs::{KINDS, Wiring, graph};
 use states::{
-    AliasedField, AliasedVariant, Desk, Inner, Old, OldInner, OptionalField, OtherAmount,
-    RemovedField, RenamedField, RenamedVariant, RequiredField, Second, SecondHalfRead, SecondInner,
-    SecondInnerUnread, SecondUnread, StrictField,
+    AliasedField, AliasedVariant, Inner, Old, OldInner, OptionalField, OtherAmount, RemovedField,
+    RenamedField, RenamedVariant, RequiredField, Second, SecondHalfRead, SecondInner,
+    SecondInnerUnread, SecondUnread, StrictField, TestState,
 };
 
 const THREADS: usize = 1_000;
@@ -54,7 +54,7 @@ fn log(now: Millis) -> Arc<MemoryLog> {
     Arc::new(MemoryLog::with_clock(move || now))
 }
 
-fn runner<S: Desk, I: Inner>(wiring: Wiring, log: Arc<MemoryLog>) -> Runner<S> {
+fn runner<S: TestState, I: Inner>(wiring: Wiring, log: Arc<MemoryLog>) -> Runner<S> {
     let options = RunnerOptions::default().longest_sleep(std::time::Duration::ZERO);
     Runner::new(graph::<S, I>(wiring), log).options(options)
 }
@@ -132,7 +132,7 @@ fn answers(open: &[Interrupt]) -> Opening {
 }
 
 /// Opens a thread, and returns what came of it.
-async fn open<S: Desk>(runner: &Runner<S>, parked: &Parked) -> Result<RunResult<S>, RunError> {
+async fn open<S: TestState>(runner: &Runner<S>, parked: &Parked) -> Result<RunResult<S>, RunError> {
     match &parked.opening {
         Opening::Start => runner.start(&parked.id, vec![S::of_kind("after")]).await,
         Opening::Recover => runner.recover(&parked.id).await,
@@ -159,15 +159,15 @@ fn whole(error: &dyn std::error::Error) -> String {
 
 /// The facts that an opening wrote.
 #[derive(Default)]
-struct Written {
+struct StoredThread {
     head: Seq,
     migrated: bool,
     withdrawn: Vec<InterruptId>,
     answered: Vec<InterruptId>,
 }
 
-impl Written {
-    async fn after<S: Desk>(runner: &Runner<S>, id: &ThreadId, head: Seq) -> Self {
+impl StoredThread {
+    async fn after<S: TestState>(runner: &Runner<S>, id: &ThreadId, head: Seq) -> Self {
         let mut written = Self {
             head,
             ..Self::default()
@@ -194,14 +194,14 @@ impl Written {
 }
 
 /// Compares a preview with what opening then does. `fits` is true if old answers are still answers.
-async fn compare<S: Desk>(runner: &Runner<S>, parked: &Parked, fits: bool) -> Preview {
+async fn compare<S: TestState>(runner: &Runner<S>, parked: &Parked, fits: bool) -> Preview {
     let id = &parked.id;
     let preview = runner.preview(id).await.expect("the log is read");
     let preview = preview.expect("the thread exists");
     let head = parked.records.len() as Seq;
     assert_eq!(preview.head, head, "{id}");
     let opened = open(runner, parked).await;
-    let written = Written::after(runner, id, head).await;
+    let written = StoredThread::after(runner, id, head).await;
     match &preview.compatibility {
         Compatibility::Refused { gone } => {
             let kind = opened.err().map(|error| error.kind);
@@ -244,7 +244,7 @@ fn is_refusal(kind: &RunErrorKind) -> bool {
     )
 }
 
-fn compare_questions(preview: &Preview, parked: &Parked, written: &Written, fits: bool) {
+fn compare_questions(preview: &Preview, parked: &Parked, written: &StoredThread, fits: bool) {
     let id = &parked.id;
     let states = match &preview.compatibility {
         Compatibility::Migrates { states } => &states[..],
@@ -288,7 +288,7 @@ fn sorted(ids: &[InterruptId]) -> Vec<&str> {
 }
 
 /// Previews and opens every thread with a program, and counts what the previews said.
-fn try_out<S: Desk, I: Inner>(wiring: Wiring, threads: &[Parked]) -> String {
+fn try_out<S: TestState, I: Inner>(wiring: Wiring, threads: &[Parked]) -> String {
     let fits = !matches!(
         wiring,
         Wiring::AnswerWithRequired | Wiring::AnswerOfOtherType

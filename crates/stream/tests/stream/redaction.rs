@@ -41,7 +41,7 @@ const SECRETS: [&str; 9] = [
     "secret",
 ];
 
-/// What every reader needs.
+/// The parts that every reader needs.
 const SHOWN: [&str; 2] = ["我看一下", "\\\"now\\\""];
 
 fn encoded(mut encoder: Box<dyn Encoder>, events: &[Event]) -> String {

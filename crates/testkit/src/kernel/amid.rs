@@ -251,7 +251,7 @@ pub async fn k35_an_approval_amid_siblings_needs_its_id(factory: &dyn LogFactory
     check_with(factory, eager(), graph, expected).await
 }
 
-/// What a finished task found is readable at once, although it is folded when its step closes.
+/// The findings of a finished task are readable at once, although its step folds them later.
 pub async fn k2_what_finished_tasks_found_is_readable_at_once(factory: &dyn LogFactory) -> Verdict {
     let words = "open -> one slow sub -> last; slow: door; sub/ x -> y";
     let expected = expect![[r#"

@@ -103,7 +103,7 @@ pub(crate) struct Job {
     #[arg(long, value_name = "FILE")]
     pub(crate) courses: Option<PathBuf>,
 
-    /// What you want to do, as a TOML or JSON file [default: the sample]. One of both alone
+    /// The things to do, as a TOML or JSON file [default: the sample]. One of both alone
     /// replaces that part of what the conversation has
     #[arg(long, value_name = "FILE")]
     pub(crate) tasks: Option<PathBuf>,

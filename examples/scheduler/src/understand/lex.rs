@@ -10,7 +10,7 @@ use super::{
     names::{Names, Ref},
 };
 
-/// What a person wants to happen.
+/// An action that a person wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Verb {
@@ -38,7 +38,7 @@ pub(super) enum Verb {
     Thank,
 }
 
-/// What a person wants to know.
+/// A question of a person.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Query {
@@ -51,7 +51,7 @@ pub(super) enum Query {
     Who,
 }
 
-/// How the words after it relate to those before.
+/// The relation of the words after it to those before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Relation {
@@ -74,7 +74,7 @@ pub(super) enum Relation {
     But,
 }
 
-/// What a word names.
+/// The things that a word names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum Noun {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use super::lex::{LEXICON, normal};
 use crate::schedule::{EventType, ScheduleState};
 
-/// What a name can mean.
+/// The things that a name can mean.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Ref {
     /// Items and errands, by id.

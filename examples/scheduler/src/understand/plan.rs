@@ -30,7 +30,7 @@ use crate::{
 };
 pub(crate) use edits::edited;
 
-/// What a wish must not touch.
+/// The bounds that a wish must not cross.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Limits {
     /// Days and times to which nothing goes.
@@ -169,7 +169,7 @@ struct Planner<'a> {
     say: Vec<String>,
 }
 
-type Planned<T = ()> = Result<T, Understanding>;
+type PlanResult<T = ()> = Result<T, Understanding>;
 
 impl<'a> Planner<'a> {
     fn new(facts: &'a Facts<'a>, limits: Limits) -> Self {
@@ -214,7 +214,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Plans one wish.
-    fn wish(&mut self, clause: &Clause) -> Planned<Step> {
+    fn wish(&mut self, clause: &Clause) -> PlanResult<Step> {
         if let Some(part) = clause.unknown.first().filter(|_| !clause.has(Verb::Add)) {
             return Err(not_understood(part, self.facts));
         }
@@ -319,7 +319,7 @@ impl<'a> Planner<'a> {
         Ok(())
     }
 
-    fn task(&self, id: u32) -> Planned<&ScheduleTask> {
+    fn task(&self, id: u32) -> PlanResult<&ScheduleTask> {
         self.work
             .task(id)
             .ok_or_else(|| not_understood("", self.facts))
@@ -457,7 +457,7 @@ impl<'a> Planner<'a> {
     }
 
     /// Returns the items that are meant, or asks which.
-    fn meant(&self, clause: &Clause) -> Planned<BTreeSet<u32>> {
+    fn meant(&self, clause: &Clause) -> PlanResult<BTreeSet<u32>> {
         let mut found = objects(clause, self.facts)?;
         let all = clause.nouns.contains(&Noun::All) || clause.nouns.contains(&Noun::Pending);
         if found.is_empty()

@@ -20,11 +20,11 @@ use super::{
 /// The part that days, times or names play in a clause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// What it is about, or where it is.
+    /// The subject, or its place.
     At,
-    /// Where it goes.
+    /// The destination.
     To,
-    /// Where it comes from.
+    /// The origin.
     From,
     /// Earlier than this.
     Before,
@@ -66,7 +66,7 @@ pub(super) struct Clause {
     pub(super) is_negated: bool,
     pub(super) again: bool,
     pub(super) text: String,
-    /// What stands after "add", as it was written.
+    /// The text after "add", as it was written.
     pub(super) added: String,
 }
 
@@ -486,7 +486,7 @@ pub(super) fn times_of(text: &str, facts: &Facts<'_>) -> Vec<(usize, usize)> {
 /// Resolves what a clause is about to the items that are meant.
 ///
 /// # Errors
-/// What has to be said where nothing, or too much, is meant.
+/// Returns the refusal of a name that means nothing, or too much.
 pub(super) fn objects(clause: &Clause, facts: &Facts<'_>) -> Result<BTreeSet<u32>, Understanding> {
     let words = Words::of(facts);
     let lang = facts.lang;

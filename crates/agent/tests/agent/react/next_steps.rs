@@ -1,4 +1,4 @@
-//! What follows a call: the model, a person, the end of the run, or another agent; and who calls.
+//! Tests of the next step after a call: the model, a person, the end, another agent; and of callers.
 use std::sync::{Arc, Mutex, PoisonError};
 
 use fugato_agent::{Assistant, React, ReactLoop, ReactUpdate, Toolbox, react::ReplyError};

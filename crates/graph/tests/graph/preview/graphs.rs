@@ -8,7 +8,7 @@ use fugato_state::Question;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::states::{Desk, Inner};
+use super::states::{Inner, TestState};
 
 /// The standings in which threads are left, each by the node to which they are routed.
 pub(crate) const KINDS: [&str; 12] = [
@@ -73,13 +73,13 @@ struct InWords {
 }
 
 /// Returns the graph of a program.
-pub(crate) fn graph<S: Desk, I: Inner>(wiring: Wiring) -> Graph<S> {
+pub(crate) fn graph<S: TestState, I: Inner>(wiring: Wiring) -> Graph<S> {
     let name = |old: &'static str| new_name(wiring, old);
     let kinds = KINDS.iter().map(|kind| name(kind));
     let kinds: Vec<_> = kinds.filter(|kind| !is_removed(wiring, kind)).collect();
     let to = kinds.clone();
-    let route = move |desk: &S| {
-        let known = to.iter().find(|kind| old_name(kind) == desk.kind());
+    let route = move |test_state: &S| {
+        let known = to.iter().find(|kind| old_name(kind) == test_state.kind());
         known.copied().unwrap_or("after")
     };
     let mut graph = Graph::<S>::starting_at("route")
@@ -136,7 +136,7 @@ fn old_name(new: &str) -> &str {
 }
 
 /// Adds the nodes that ask a person.
-fn asks<S: Desk>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S> {
+fn asks<S: TestState>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S> {
     let ask = new_name(wiring, "ask");
     let said = |yes: bool| S::line(if yes { "yes" } else { "no" });
     let sure = |_: &S| "sure?";
@@ -163,7 +163,7 @@ fn asks<S: Desk>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S> {
     } else {
         ""
     };
-    let shown = move |desk: &S| format!("delete {} {more}", desk.total());
+    let shown = move |test_state: &S| format!("delete {} {more}", test_state.total());
     let graph = graph.approval("allow", shown, move |_, yes: bool| said(yes));
     let graph = match wiring {
         Wiring::MidwayIsPause => {
@@ -191,7 +191,7 @@ fn asks<S: Desk>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S> {
 }
 
 /// Adds the nodes that act, fail, and are tried again.
-fn works<S: Desk>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S> {
+fn works<S: TestState>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S> {
     let send = new_name(wiring, "send");
     let graph = graph
         .node(send, async |cx: Context<S>| {
@@ -219,7 +219,7 @@ fn works<S: Desk>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S> {
 }
 
 /// Adds two ways that meet, one of which asks, and two questions at once.
-fn joins<S: Desk>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S> {
+fn joins<S: TestState>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S> {
     let left = new_name(wiring, "left");
     let line = |text: &'static str| move |_: Context<S>| std::future::ready(S::line(text));
     let graph = graph
@@ -252,7 +252,7 @@ fn joins<S: Desk>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S> {
 }
 
 /// Adds a scatter whose workers ask, and a subgraph that asks.
-fn spreads<S: Desk, I: Inner>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S> {
+fn spreads<S: TestState, I: Inner>(graph: GraphBuilder<S>, wiring: Wiring) -> GraphBuilder<S> {
     let (worker, within) = (new_name(wiring, "worker"), new_name(wiring, "within"));
     let graph = graph
         .node("plan", async |_: Context<S>| S::line("plan"))

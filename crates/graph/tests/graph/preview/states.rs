@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 /// A state of any shape, as the graphs use it.
-pub(crate) trait Desk: State + Default + fmt::Debug {
+pub(crate) trait TestState: State + Default + fmt::Debug {
     fn kind(&self) -> &str;
     fn total(&self) -> i64;
     fn of_kind(kind: &str) -> Self::Update;
@@ -16,7 +16,7 @@ pub(crate) trait Desk: State + Default + fmt::Debug {
 
 /// Defines a state: the field of its sum, its other fields, the update that adds to the sum, and the
 /// items of its `impl State` beside `apply`.
-macro_rules! desk {
+macro_rules! test_state {
     (
         $(#[$of:meta])* $name:ident { $(#[$field:meta])* $total:ident, $($more:tt)* }
         $change:ident { $(#[$variant:meta])* $add:ident($amount:ty) = $make:expr, $apply:expr }
@@ -54,7 +54,7 @@ macro_rules! desk {
             }
         }
 
-        impl Desk for $name {
+        impl TestState for $name {
             fn kind(&self) -> &str {
                 &self.kind
             }
@@ -87,21 +87,21 @@ fn sum(total: &mut i64, amount: i64) {
     *total += amount;
 }
 
-desk! { Old { total, spare: u32 } OldChange { Add(i64) = same, sum } }
-desk! { OptionalField { total, spare: u32, note: Option<String>, #[serde(default)] tone: String }
+test_state! { Old { total, spare: u32 } OldChange { Add(i64) = same, sum } }
+test_state! { OptionalField { total, spare: u32, note: Option<String>, #[serde(default)] tone: String }
 OptionalFieldChange { Add(i64) = same, sum } }
-desk! { RequiredField { total, spare: u32, tone: String } RequiredFieldChange { Add(i64) = same, sum } }
-desk! { RenamedField { sum, spare: u32 } RenamedFieldChange { Add(i64) = same, sum } }
-desk! { AliasedField { #[serde(alias = "total")] sum, spare: u32 }
+test_state! { RequiredField { total, spare: u32, tone: String } RequiredFieldChange { Add(i64) = same, sum } }
+test_state! { RenamedField { sum, spare: u32 } RenamedFieldChange { Add(i64) = same, sum } }
+test_state! { AliasedField { #[serde(alias = "total")] sum, spare: u32 }
 AliasedFieldChange { Add(i64) = same, sum } }
-desk! { RenamedVariant { total, spare: u32 } RenamedVariantChange { Plus(i64) = same, sum } }
-desk! { AliasedVariant { total, spare: u32 }
+test_state! { RenamedVariant { total, spare: u32 } RenamedVariantChange { Plus(i64) = same, sum } }
+test_state! { AliasedVariant { total, spare: u32 }
 AliasedVariantChange { #[serde(alias = "Add")] Plus(i64) = same, sum } }
-desk! { OtherAmount { total, spare: u32 }
+test_state! { OtherAmount { total, spare: u32 }
 OtherAmountChange { Add(String) = |it| it.to_string(), |total, it| *total += i64::from(!it.is_empty()) } }
-desk! { RemovedField { total, } RemovedFieldChange { Add(i64) = same, sum } }
-desk! { #[serde(deny_unknown_fields)] StrictField { total, } StrictFieldChange { Add(i64) = same, sum } }
-desk! { Second { sum, } SecondChange { Plus(i64) = same, sum }
+test_state! { RemovedField { total, } RemovedFieldChange { Add(i64) = same, sum } }
+test_state! { #[serde(deny_unknown_fields)] StrictField { total, } StrictFieldChange { Add(i64) = same, sum } }
+test_state! { Second { sum, } SecondChange { Plus(i64) = same, sum }
     const VERSION: u32 = 2;
 
     fn migrate_state(from: u32, old: Value) -> Result<Self, MigrateError> {
@@ -117,10 +117,10 @@ desk! { Second { sum, } SecondChange { Plus(i64) = same, sum }
         }])
     }
 }
-desk! { SecondUnread { sum, } SecondUnreadChange { Plus(i64) = same, sum }
+test_state! { SecondUnread { sum, } SecondUnreadChange { Plus(i64) = same, sum }
     const VERSION: u32 = 2;
 }
-desk! { SecondHalfRead { sum, } SecondHalfReadChange { Plus(i64) = same, sum }
+test_state! { SecondHalfRead { sum, } SecondHalfReadChange { Plus(i64) = same, sum }
     const VERSION: u32 = 2;
 
     fn migrate_state(from: u32, old: Value) -> Result<Self, MigrateError> {

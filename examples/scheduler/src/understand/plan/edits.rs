@@ -10,7 +10,7 @@ use super::{
         when::When,
         wish::{Clause, Role, is_open, not_understood},
     },
-    Planned, Planner, call, is_ahead,
+    PlanResult, Planner, call, is_ahead,
 };
 use crate::{
     schedule::{
@@ -21,7 +21,7 @@ use crate::{
 };
 
 impl Planner<'_> {
-    pub(super) fn delete(&mut self, clause: &Clause) -> Planned {
+    pub(super) fn delete(&mut self, clause: &Clause) -> PlanResult {
         if clause.when(Role::At).or(clause.when(Role::From)).is_some()
             && clause.objects().next().is_none()
         {
@@ -63,7 +63,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    pub(super) fn mark(&mut self, clause: &Clause, done: bool) -> Planned {
+    pub(super) fn mark(&mut self, clause: &Clause, done: bool) -> PlanResult {
         let mut items = self.meant(clause)?;
         if let Some(when) = clause.when(Role::At).or(clause.when(Role::From))
             && items.is_empty()
@@ -106,7 +106,7 @@ impl Planner<'_> {
     }
 
     /// Handles a mark that is there already; what was missed gets another place.
-    pub(super) fn marked_before(&mut self, items: &BTreeSet<u32>, done: bool) -> Planned {
+    pub(super) fn marked_before(&mut self, items: &BTreeSet<u32>, done: bool) -> PlanResult {
         let names = self.words.names(items.iter().copied());
         if done {
             return Err(Understanding::Answer(self.pick(
@@ -141,7 +141,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    pub(super) fn done(&mut self, clause: &Clause, not: bool) -> Planned {
+    pub(super) fn done(&mut self, clause: &Clause, not: bool) -> PlanResult {
         // "Finish it before Friday" is about its place.
         let past = ["了", "done", "finished", "completed", "did", "已", "刚"]
             .iter()
@@ -162,7 +162,7 @@ impl Planner<'_> {
         self.mark(clause, !not)
     }
 
-    pub(super) fn deadline(&mut self, clause: &Clause) -> Planned {
+    pub(super) fn deadline(&mut self, clause: &Clause) -> PlanResult {
         let items = self.meant(clause)?;
         let classes: BTreeSet<u32> = clause
             .objects()
@@ -261,7 +261,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    pub(super) fn add(&mut self, clause: &Clause) -> Planned {
+    pub(super) fn add(&mut self, clause: &Clause) -> PlanResult {
         let class = clause
             .names
             .iter()
@@ -316,7 +316,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    pub(super) fn undo(&mut self) -> Planned {
+    pub(super) fn undo(&mut self) -> PlanResult {
         let Some(previous) = self.facts.previous else {
             return Err(self.refuse(
                 "There is no change that could be undone. Nothing was changed.",

@@ -8,13 +8,13 @@ use super::{
         when::When,
         wish::{Clause, Role, expand, not_understood},
     },
-    Planned, Planner, spanned,
+    PlanResult, Planner, spanned,
 };
 use crate::schedule::{Change, ScheduleTask};
 
 impl Planner<'_> {
     /// Frees days and times: what lies there goes to the nearest other place, or is pending again.
-    pub(super) fn free(&mut self, clause: &Clause) -> Planned {
+    pub(super) fn free(&mut self, clause: &Clause) -> PlanResult {
         let whens: Vec<When> = clause
             .whens
             .iter()
@@ -47,7 +47,7 @@ impl Planner<'_> {
         self.clear(&whens, None)
     }
 
-    pub(super) fn clear(&mut self, whens: &[When], only: Option<&BTreeSet<u32>>) -> Planned {
+    pub(super) fn clear(&mut self, whens: &[When], only: Option<&BTreeSet<u32>>) -> PlanResult {
         self.limits.closed.extend(whens.iter().cloned());
         let mut there: Vec<u32> = whens.iter().flat_map(|when| self.lying(when)).collect();
         there.retain(|id| only.is_none_or(|only| only.contains(id)));
@@ -83,7 +83,7 @@ impl Planner<'_> {
     }
 
     /// Carries out "nothing on Friday" and "do not put reading on Friday".
-    pub(super) fn keep_away(&mut self, clause: &Clause) -> Planned {
+    pub(super) fn keep_away(&mut self, clause: &Clause) -> PlanResult {
         let whens: Vec<When> = clause
             .whens
             .iter()
@@ -104,7 +104,7 @@ impl Planner<'_> {
     }
 
     /// Says that nothing happens, because that is what is wanted.
-    pub(super) fn keep(&mut self, clause: &Clause) -> Planned {
+    pub(super) fn keep(&mut self, clause: &Clause) -> PlanResult {
         let _ = clause;
         Err(Understanding::Answer(self.pick(
             "All right, nothing was changed; everything stays as it is.",
@@ -112,7 +112,7 @@ impl Planner<'_> {
         )))
     }
 
-    pub(super) fn cancel(&mut self, clause: &Clause) -> Planned {
+    pub(super) fn cancel(&mut self, clause: &Clause) -> PlanResult {
         let mut items = self.meant(clause)?;
         let within = clause.when(Role::From).or(clause.when(Role::At));
         if items.is_empty() && clause.objects().next().is_none() {

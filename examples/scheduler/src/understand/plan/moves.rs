@@ -8,7 +8,7 @@ use super::{
         when::When,
         wish::{Clause, Role, expand, not_understood, objects},
     },
-    Planned, Planner, capital, is_ahead,
+    PlanResult, Planner, capital, is_ahead,
 };
 use crate::schedule::{
     Change, ScheduleTask, Slot, WriteRefusal,
@@ -16,7 +16,7 @@ use crate::schedule::{
 };
 
 impl Planner<'_> {
-    pub(super) fn relocate(&mut self, clause: &Clause, must_name: bool) -> Planned {
+    pub(super) fn relocate(&mut self, clause: &Clause, must_name: bool) -> PlanResult {
         let to = clause.when(Role::To).or_else(|| {
             let mut at = clause.whens.iter().filter(|(_, role)| *role == Role::At);
             let last = at.next_back();
@@ -78,7 +78,7 @@ impl Planner<'_> {
     }
 
     /// Limits places by the places of other items: "after the lecture".
-    pub(super) fn neighbours(&mut self, clause: &Clause) -> Planned {
+    pub(super) fn neighbours(&mut self, clause: &Clause) -> PlanResult {
         for (name, role) in &clause.names {
             let ids: BTreeSet<u32> = expand(name, self.facts)
                 .into_iter()
@@ -124,7 +124,7 @@ impl Planner<'_> {
     }
 
     /// Gives items places within some days and times.
-    pub(super) fn send(&mut self, items: &BTreeSet<u32>, to: &When) -> Planned {
+    pub(super) fn send(&mut self, items: &BTreeSet<u32>, to: &When) -> PlanResult {
         let mut order: Vec<u32> = items.iter().copied().collect();
         let key = |id: &u32| {
             self.work
@@ -211,7 +211,7 @@ impl Planner<'_> {
         all
     }
 
-    pub(super) fn swap(&mut self, clause: &Clause) -> Planned {
+    pub(super) fn swap(&mut self, clause: &Clause) -> PlanResult {
         let items = self.meant_pair(clause)?;
         if let [a, b] = items.as_slice() {
             let args = SwapArgs {
@@ -251,7 +251,7 @@ impl Planner<'_> {
         self.swap_days(*a, *b)
     }
 
-    pub(super) fn swap_days(&mut self, a: u16, b: u16) -> Planned {
+    pub(super) fn swap_days(&mut self, a: u16, b: u16) -> PlanResult {
         let on = |day: u16| When {
             days: Some(BTreeSet::from([day])),
             ..When::default()
@@ -285,7 +285,7 @@ impl Planner<'_> {
     }
 
     /// Returns the two items that change places, in their order.
-    pub(super) fn meant_pair(&self, clause: &Clause) -> Planned<Vec<u32>> {
+    pub(super) fn meant_pair(&self, clause: &Clause) -> PlanResult<Vec<u32>> {
         let mut found = vec![];
         for (name, _) in &clause.names {
             let one = Clause {
@@ -305,7 +305,7 @@ impl Planner<'_> {
         Ok(found)
     }
 
-    pub(super) fn shift(&mut self, clause: &Clause, later: bool) -> Planned {
+    pub(super) fn shift(&mut self, clause: &Clause, later: bool) -> PlanResult {
         if clause.when(Role::To).is_some()
             || (clause.amounts.is_empty() && clause.when(Role::At).is_some())
         {
@@ -372,7 +372,7 @@ impl Planner<'_> {
         amount: i32,
         unit: Noun,
         later: bool,
-    ) -> Planned {
+    ) -> PlanResult {
         for id in items {
             let Some((day, start)) = self.task(*id)?.start() else {
                 return Err(self.unchanged(&self.words.refusal(&WriteRefusal::NotPlaced(*id))));
@@ -403,7 +403,7 @@ impl Planner<'_> {
     }
 
     /// Moves an item to the nearest earlier or later place.
-    pub(super) fn nearest(&mut self, id: u32, from: (u16, u8), later: bool) -> Planned {
+    pub(super) fn nearest(&mut self, id: u32, from: (u16, u8), later: bool) -> PlanResult {
         let duration = self.task(id)?.duration;
         let mut spots: Vec<(u16, u8)> = self
             .work

@@ -8,7 +8,7 @@ use super::{
         when::When,
         wish::{Clause, Role, is_open, not_understood},
     },
-    Planned, Planner, Step,
+    PlanResult, Planner, Step,
 };
 use crate::schedule::{
     Board, Change, EventType, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source, Strategy,
@@ -16,7 +16,7 @@ use crate::schedule::{
 };
 
 impl Planner<'_> {
-    pub(super) fn place(&mut self, clause: &Clause) -> Planned<Step> {
+    pub(super) fn place(&mut self, clause: &Clause) -> PlanResult<Step> {
         let items = self.meant(clause)?;
         let whens: Vec<_> = clause
             .whens
@@ -105,7 +105,7 @@ impl Planner<'_> {
     }
 
     /// Places pending items by rule: all, or these.
-    pub(super) fn place_pending(&mut self, only: Option<&BTreeSet<u32>>) -> Planned {
+    pub(super) fn place_pending(&mut self, only: Option<&BTreeSet<u32>>) -> PlanResult {
         let pending: BTreeSet<u32> = self
             .work
             .tasks
@@ -238,7 +238,7 @@ impl Planner<'_> {
         walled
     }
 
-    pub(super) fn rearrange(&mut self, clause: &Clause) -> Planned {
+    pub(super) fn rearrange(&mut self, clause: &Clause) -> PlanResult {
         let items = self.meant(clause)?;
         let within = clause.when(Role::At).cloned();
         let tasks: BTreeSet<u32> = self
@@ -268,7 +268,11 @@ impl Planner<'_> {
     }
 
     /// Takes items out and places them anew.
-    pub(super) fn again(&mut self, tasks: &BTreeSet<u32>, strategy: Option<Strategy>) -> Planned {
+    pub(super) fn again(
+        &mut self,
+        tasks: &BTreeSet<u32>,
+        strategy: Option<Strategy>,
+    ) -> PlanResult {
         let saved = self.work.clone();
         for id in tasks {
             self.work.apply(&Change::Unplace { task: *id });
@@ -293,7 +297,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    pub(super) fn spread(&mut self, clause: &Clause) -> Planned {
+    pub(super) fn spread(&mut self, clause: &Clause) -> PlanResult {
         let mut items = self.meant(clause)?;
         items.retain(|id| is_open(*id, self.facts));
         if let Some(day) = clause

@@ -1,4 +1,4 @@
-//! What the command line says of the model and of the limits reaches the agent.
+//! Tests that the settings of the command line reach the agent.
 use std::sync::{Arc, Mutex};
 
 use fugato_testkit::{ModelAnswer, ModelServer, assert_contains, assert_lacks};

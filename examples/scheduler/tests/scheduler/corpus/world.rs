@@ -52,7 +52,7 @@ pub(super) struct Place {
     pub(super) slots: Vec<Slot>,
 }
 
-/// What is stored.
+/// The stored rows.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Stored {
     pub(super) items: BTreeMap<u32, Item>,
@@ -62,7 +62,7 @@ pub(super) struct Stored {
     pub(super) schedule: ScheduleState,
 }
 
-/// What came of a case.
+/// The result of a case.
 #[derive(Debug)]
 pub(super) struct Outcome {
     pub(super) now: DateTime,
@@ -143,7 +143,7 @@ pub(super) struct World {
     has_model: bool,
 }
 
-/// What a person saw of a turn.
+/// The texts that a person saw in a turn.
 #[derive(Default)]
 struct Seen {
     text: String,

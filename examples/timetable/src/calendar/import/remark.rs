@@ -55,7 +55,7 @@ pub enum EntryRemark {
         with: String,
         /// The line on which that one begins.
         with_line: usize,
-        /// How often the two overlap in the window.
+        /// The number of overlaps of the two in the window.
         times: usize,
     },
     /// Its recurrence does not name the day on which it starts; that day counts as the first.
