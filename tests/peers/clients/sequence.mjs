@@ -14,15 +14,27 @@ import { protocols } from "./sequence_clients.mjs";
 
 const [scheduler, python] = process.argv.slice(2);
 const languages = {
-  en: { text: "Arrange next week's revision", task: 34, says: ["I look first.", "The first chapter fits here.", "All done."] },
-  zh: { text: "帮我安排下周的复习", task: 42, says: ["先看看。", "第一章放这里。", "都安排好了。"] },
+  en: { text: "Arrange next week's revision", says: ["I look first.", "The first chapter fits here.", "All done."] },
+  zh: { text: "帮我安排下周的复习", says: ["先看看。", "第一章放这里。", "都安排好了。"] },
 };
-// Where the sample has room in both languages.
-const place = { day: 10, slot_start: 5 };
-const slots = [{ day: 10, slot_start: 5, slot_end: 6 }];
+// The first item of the sample that has no place, and a day on which the early afternoon is free: the
+// sample begins on the day of the run, so both differ from day to day.
+async function free(url) {
+  const { schedule } = await (await fetch(`${url}/calendar`)).json();
+  const task = schedule.tasks.find((it) => it.status === "pending");
+  const { excluded_days_of_week } = schedule.task_classes.find((it) => it.id === task.task_class_id);
+  const taken = schedule.tasks.flatMap((it) => it.slots).filter((it) => it.slot_start <= 6 && it.slot_end >= 5);
+  const day = schedule.window.days.find(
+    (it) =>
+      it.day_index > 1 &&
+      !excluded_days_of_week.includes(it.day_of_week) &&
+      !taken.some((slot) => slot.day === it.day_index),
+  ).day_index;
+  return { task: task.state_id, place: { day, slot_start: 5 }, slots: [{ day, slot_start: 5, slot_end: 6 }] };
+}
 
 // What the model says to each of the three requests.
-function script({ task, says: [look, fits, done] }) {
+function script({ says: [look, fits, done] }, { task, place }) {
   const call = (action, name, args) => ({ action, tool_call: { name, arguments: args } });
   const ends = (action) => ({ action, goal_check: "the result shows it" });
   const steps = ["Find a place for the first chapter", "Check that it has its place"];
@@ -60,8 +72,10 @@ async function serve(lang, model, work) {
 
 // The three requests through one protocol, and what must hold after each.
 async function sequence(url, model, open, lang) {
-  const { text, task, says } = languages[lang];
-  const answers = script(languages[lang]);
+  const { text, says } = languages[lang];
+  const found = await free(url);
+  const { task, slots } = found;
+  const answers = script(languages[lang], found);
   const state = async () => {
     const read = await fetch(`${url}/threads/${client.thread()}/state`);
     const { state } = await read.json();
@@ -108,7 +122,7 @@ for (const lang of Object.keys(languages)) {
   }
   if (python) {
     await serve(lang, model, async (url) => {
-      model.answers.push(...script(languages[lang]).flat());
+      model.answers.push(...script(languages[lang], await free(url)).flat());
       await promisify(execFile)(python, ["sequence.py", url, languages[lang].text, languages[lang].says[2]]);
       assert.equal(model.answers.length, 0);
     });

@@ -125,7 +125,7 @@ pub async fn k9_an_answer_amid_siblings_touches_only_its_task(factory: &dyn LogF
         ? send#1~1 well: "did it go well?" boolean
         > beside answer send#1~1=true
         = taken
-        > open then end
+        > written 8 then open then end
         = + open | sent 1, true | slow | last; ran last#1 open#1; did send#1/mail
         [created, started -> open#1, stepped open#1 -> send#1 slow#1 +open]
         [intended send#1 mail input="to all"] [receipt send#1 mail value="sent 1"] [asked send#1~1]
