@@ -6,6 +6,7 @@ use std::{
 };
 
 use fugato_graph::BoxError;
+use fugato_store::{StoreError, StoreErrorKind};
 
 use crate::{error::ErrorContext as _, store::Store};
 
@@ -68,6 +69,8 @@ pub(crate) fn open_to_read(path: &Path) -> Result<(Store, Option<TempCopy>), Box
     } else {
         match Store::in_file(path) {
             Ok(store) => return Ok((store, None)),
+            // A copy would hide the damage.
+            Err(error) if is_damaged(&*error) => return Err(error),
             Err(error) => Some(error),
         }
     };
@@ -81,6 +84,11 @@ pub(crate) fn open_to_read(path: &Path) -> Result<(Store, Option<TempCopy>), Box
         (Err(_), Some(refused)) => Err(refused),
         (Err(error), None) => Err(error),
     }
+}
+
+fn is_damaged(error: &(dyn std::error::Error + 'static)) -> bool {
+    let kind = error.downcast_ref().map(|error: &StoreError| &error.kind);
+    matches!(kind, Some(StoreErrorKind::Corrupt(_))) || error.source().is_some_and(is_damaged)
 }
 
 fn is_read_only(path: &Path) -> bool {

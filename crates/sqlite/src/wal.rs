@@ -134,6 +134,9 @@ fn scan(log: &Path, committed: Option<Committed>) -> io::Result<Scan> {
     let Some(format) = Format::of(&header) else {
         return Ok(Scan::Header);
     };
+    // The index knows what was acknowledged. What lies beyond it was written by a process that died
+    // before its commit counted, and another may have begun to write over it.
+    let committed = committed.filter(|known| known.salt == format.salt);
     let mut frame = vec![0; FRAME + format.page];
     let (mut intact, mut ended) = (0_u64, false);
     // Each check sum goes on from that of the frame before, as it is stored.
@@ -143,7 +146,7 @@ fn scan(log: &Path, committed: Option<Committed>) -> io::Result<Scan> {
         let fits = frame.get(8..16) == Some(&format.salt) && format.sum(before, &frame) == stored;
         let commits = frame.get(4..8).is_some_and(|size| size != [0; 4]);
         // What came after the damage is itself whole, so it was written, and committed.
-        if ended && fits && commits {
+        if ended && fits && commits && committed.is_none() {
             return Ok(format.after(intact));
         }
         ended |= !fits;
@@ -151,9 +154,7 @@ fn scan(log: &Path, committed: Option<Committed>) -> io::Result<Scan> {
         before = stored;
     }
     match committed {
-        Some(known) if known.salt == format.salt && known.frames > intact => {
-            Ok(format.after(intact))
-        }
+        Some(known) if known.frames > intact => Ok(format.after(intact)),
         _ => Ok(Scan::Whole),
     }
 }

@@ -45,7 +45,7 @@ fn a_write_waits_until_the_person_agrees() {
     let path = work.path("react-data/files/list.md");
     assert!(!path.exists());
     let unclear = work.err(&["say", "yes, but in another file"]);
-    assert!(unclear.contains("waits for an answer"), "{unclear}");
+    assert!(unclear.contains("is no answer to the card"), "{unclear}");
     // An answer that does not name its card agrees to nothing.
     let unnamed = work.err(&["say", "--answer", "true"]);
     work.ok(&["say", "yes"]);
