@@ -98,9 +98,9 @@ pub(crate) async fn show<A: Agent>(
         return Err(CliError::new(message).into());
     };
     let state = async |seq| runner.state_at(thread, seq).await;
-    let after = serde_json::to_value(&*state(seq).await?)?;
+    let after = state(seq).await?;
     if full {
-        terminal.line(serde_json::to_string_pretty(&after)?);
+        terminal.line(serde_json::to_string_pretty(&*after)?);
         return Ok(());
     }
     let before = match seq {
@@ -108,7 +108,7 @@ pub(crate) async fn show<A: Agent>(
         seq => serde_json::to_value(&*state(seq - 1).await?)?,
     };
     terminal.line(line(entry)?);
-    let changed = differences(&before, &after);
+    let changed = differences(&before, &serde_json::to_value(&*after)?);
     if changed.is_empty() {
         let nothing = "the state is as it was";
         terminal.progress(terminal.lang.pick(nothing, "状态没有变化"));
