@@ -11,7 +11,7 @@ use anyhow::{Context as _, Result, bail};
 use clap::Parser;
 use serde::Deserialize;
 use timetable::schedule::rough_build::rough_build;
-use timetable::schedule::{Quality, ScheduleState, WriteOptions, polish, refine};
+use timetable::schedule::{Quality, ScheduleState, WriteOptions, local_search, refine};
 
 use case::{Case, by_hand, made, term};
 use problem::Problem;
@@ -100,7 +100,7 @@ impl Plan {
         let rounds = refine(&mut state, ROUNDS, &WriteOptions::default()).rounds;
         let refined = Quality::of(&state);
         let drafted = state.clone();
-        for change in polish(&state) {
+        for change in local_search(&state, &WriteOptions::default()) {
             state.apply(&change);
         }
         let polished = Quality::of(&state);

@@ -23,9 +23,9 @@ pub use transition::{CURRENT_STEP, LOOP_CLOSED, PLAN, ROUGH_BUILD_DONE, STEP_ADV
 pub use update::{DecisionView, RouteDecision, Update};
 
 use crate::{
-    calendar::Lang,
+    calendar::{Lang, Sections},
     contract::Call,
-    schedule::{Queue, ScheduleState, Slot},
+    schedule::{DayMapping, Point, Queue, SECTIONS, ScheduleState, Slot},
     store::StoreWrite,
 };
 
@@ -118,6 +118,12 @@ pub struct RunScope {
     pub mode: Mode,
     /// True if only tools of the optimisation may be used.
     pub optimize_only: bool,
+    /// The account of what found no place, for the person.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left: Option<String>,
+    /// True if all rounds were used before the placements were offered.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub out_of_rounds: bool,
     /// True if a placement was made that the person has not agreed to yet.
     pub unsaved: bool,
     /// True if the person is asked to keep the placements.
@@ -276,6 +282,40 @@ impl AgentState {
             },
             None => first,
         }
+    }
+
+    /// Returns the first point at which something can still begin, by the person's clock and the
+    /// times of the sections; none if the time or the dates of the days are not known.
+    pub fn earliest(&self, sections: &Sections) -> Option<Point> {
+        self.earliest_in(self.schedule.as_ref()?, sections)
+    }
+
+    /// Returns the same for a schedule that the agent has not taken over yet.
+    pub(crate) fn earliest_in(
+        &self,
+        schedule: &ScheduleState,
+        sections: &Sections,
+    ) -> Option<Point> {
+        let now = self.now?;
+        let days = &schedule.window.days;
+        let dated = |day: &DayMapping| Some((day.day_index, day.date.parse::<Date>().ok()?));
+        let dated: Vec<(u16, Date)> = days.iter().filter_map(dated).collect();
+        let last = dated.iter().map(|(index, _)| *index).max()?;
+        let ahead = dated.iter().filter(|(_, date)| *date >= now.date());
+        let Some((index, date)) = ahead.min_by_key(|(index, _)| *index) else {
+            return Some((last.saturating_add(1), 1));
+        };
+        if *date > now.date() {
+            return Some((*index, 1));
+        }
+        let begins = |section: &u8| {
+            let slot = Slot::new(*index, *section, *section);
+            sections
+                .times(&slot)
+                .is_none_or(|(begin, _)| begin >= now.time())
+        };
+        let first = (1..=SECTIONS).find(begins).unwrap_or(SECTIONS + 1);
+        Some((*index, first))
     }
 
     /// Returns true if the last write for the current step failed, and none has repaired it.

@@ -59,7 +59,7 @@ impl Deps {
         let registry = crate::tools::registry()?;
         Ok(Self {
             mind: LlmConfig::default(),
-            toolbox: toolbox(&registry, false),
+            toolbox: toolbox(&registry, false, &Sections::default()),
             registry,
             existing_may_move: false,
             sections: Sections::default(),
@@ -74,9 +74,13 @@ impl Deps {
         pub fn provider(provider: impl ScheduleProvider + 'static) {
             provider = Some(Arc::new(provider))
         }
+    }
 
-        /// Sets the times of the sections of a day.
-        pub fn sections(sections: Sections) { sections = sections }
+    /// Sets the times of the sections of a day.
+    #[must_use]
+    pub fn sections(mut self, sections: Sections) -> Self {
+        self.sections = sections;
+        self.equipped()
     }
 
     /// Lets items that were kept before be moved again.
@@ -87,7 +91,7 @@ impl Deps {
     }
 
     fn equipped(mut self) -> Self {
-        self.toolbox = toolbox(&self.registry, self.existing_may_move);
+        self.toolbox = toolbox(&self.registry, self.existing_may_move, &self.sections);
         self
     }
 

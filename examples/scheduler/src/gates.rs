@@ -7,6 +7,7 @@ use fugato::{
 
 use crate::{
     agent::{AgentState, Update},
+    calendar::Sections,
     tools::ToolView,
 };
 
@@ -18,8 +19,10 @@ pub(crate) const CLOSED: &str = "not everything fits, so nothing may be written;
 pub(crate) fn toolbox(
     registry: &Registry<ToolView, Update>,
     existing_may_move: bool,
+    sections: &Sections,
 ) -> Toolbox<AgentState> {
-    let tools = registry.viewed(move |agent| ToolView::of(agent, existing_may_move));
+    let sections = sections.clone();
+    let tools = registry.viewed(move |agent| ToolView::of(agent, existing_may_move, &sections));
     Toolbox::new(tools)
         .visible(AgentState::active_tools)
         .gates(GateChain::new().with(feasible).with(consent))

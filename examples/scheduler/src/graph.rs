@@ -67,8 +67,12 @@ pub fn graph(deps: &Deps) -> Result<Graph<AgentState>, BuildError> {
             ],
             after_interrupt,
         )
-        .branch("rough_build", ["execute", "deliver"], by_phase)
-        .branch("execute", ["decide", "act", "deliver"], after_execute)
+        .branch("rough_build", ["execute", "deliver"], after_rough_build)
+        .branch(
+            "execute",
+            ["decide", "act", "confirm", "deliver"],
+            after_execute,
+        )
         .branch(
             "decide",
             ["act", "execute", "confirm", "keep", "deliver"],
@@ -140,9 +144,19 @@ fn after_interrupt(agent: &AgentState) -> &'static str {
     }
 }
 
+/// Routes after the placing by rule; a draft of which the person has to decide passes through
+/// `execute`, which begins no round for it.
+fn after_rough_build(agent: &AgentState) -> &'static str {
+    match agent.phase {
+        Phase::WaitingConfirm => "execute",
+        _ => by_phase(agent),
+    }
+}
+
 fn after_execute(agent: &AgentState) -> &'static str {
     match (&agent.wanted, agent.phase) {
         (_, Phase::Done) => "deliver",
+        (_, Phase::WaitingConfirm) => "confirm",
         (Some(wanted), _) if wanted.accepted => "act",
         _ => "decide",
     }

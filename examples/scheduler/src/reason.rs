@@ -7,9 +7,10 @@ use crate::{
     agent::{AgentState, Update},
     calendar::Lang,
     draft::{day, location, weekday},
+    rules,
     schedule::{
         BrokenRule, Change, ScheduleState, Slot, WriteRefusal, differences,
-        rough_build::{PlacementMismatch, RoughBuildError},
+        rough_build::{ItemsLeft, NoRoom, PlacementMismatch, RoughBuildError},
     },
     store::{Conflict, StaleFact},
 };
@@ -148,6 +149,10 @@ fn refusal(why: &WriteRefusal, schedule: &ScheduleState, lang: Lang) -> String {
                 format!("{at}已被“{name}”占用"),
             )
         }
+        WriteRefusal::Past { slot: at, .. } => {
+            let at = slot(*at, schedule, lang);
+            lang.pick(format!("{at} is over already"), format!("{at}已经过去"))
+        }
         WriteRefusal::Order {
             task,
             order,
@@ -282,6 +287,82 @@ pub(crate) fn unplaced(error: &RoughBuildError, lang: Lang) -> String {
             format!("an item does not fit the calendar: {other}"),
             "有一项与日历不符".to_owned(),
         ),
+    }
+}
+
+/// Returns what found no place and why, class by class, with the choices of the person.
+pub(crate) fn account(left: &[ItemsLeft], placed: usize, lang: Lang) -> String {
+    let missing: usize = left.iter().map(|left| left.items.len()).sum();
+    let of = missing + placed;
+    let lines = left.iter().map(|left| {
+        let (name, count, of) = (&left.name, left.items.len(), left.of);
+        let why = no_room(&left.why, lang);
+        lang.pick(
+            format!("\n  {name}: {count} of {of}, because {why}"),
+            format!("\n  {name}：{of} 项中的 {count} 项，因为{why}"),
+        )
+    });
+    let lines: String = lines.collect();
+    let choices = rules::choices(lang);
+    lang.pick(
+        format!("{missing} of {of} items do not fit:{lines}\n{choices} A yes keeps what fits."),
+        format!("{of} 项中有 {missing} 项排不下：{lines}\n{choices}同意即保存已排下的部分。"),
+    )
+}
+
+/// Returns why nothing of some classes found a place.
+pub(crate) fn left(left: &[ItemsLeft], lang: Lang) -> String {
+    let lines = left.iter().map(|left| {
+        let why = no_room(&left.why, lang);
+        lang.pick(
+            format!("“{}”: {why}", left.name),
+            format!("“{}”：{why}", left.name),
+        )
+    });
+    lines.collect::<Vec<_>>().join(lang.pick("; ", "；"))
+}
+
+fn no_room(why: &NoRoom, lang: Lang) -> String {
+    match why {
+        NoRoom::BadDate { date } => lang.pick(
+            format!("its date “{date}” is not of the form YYYY-MM-DD"),
+            format!("日期“{date}”不是 YYYY-MM-DD 的格式"),
+        ),
+        NoRoom::Past => lang
+            .pick("all its days are over", "可用的日子都已过去")
+            .to_owned(),
+        NoRoom::Days => lang
+            .pick("every day of its weeks is excluded", "每一天都被排除")
+            .to_owned(),
+        NoRoom::Blocks => lang
+            .pick("every time of the day is excluded", "每个时段都被排除")
+            .to_owned(),
+        NoRoom::Dates => lang
+            .pick(
+                "no day of the calendar lies between its dates",
+                "日历中没有它的起止日期之间的日子",
+            )
+            .to_owned(),
+        NoRoom::Taken {
+            open,
+            wanted,
+            rivals,
+        } => {
+            let others = match rivals.as_slice() {
+                [] => String::new(),
+                rivals => lang.pick(
+                    format!(" together with {}", rivals.join(", ")),
+                    format!("（与{}合计）", rivals.join("、")),
+                ),
+            };
+            lang.pick(
+                format!(
+                    "{wanted} items{others} want a block of two sections, and only {open} are open"
+                ),
+                format!("共 {wanted} 项{others}需要两节的时段，只有 {open} 个可用"),
+            )
+        }
+        other => format!("{other:?}"),
     }
 }
 

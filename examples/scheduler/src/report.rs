@@ -96,9 +96,19 @@ pub fn schedule_summary(agent: &AgentState) -> String {
         receipts.count(was.is_some(), is.is_some(), true);
     }
     let listed = draft::listed(schedule, &changes, agent.lang);
-    format!("{}\n{listed}", counted(agent, &receipts))
-        .trim_end()
-        .to_owned()
+    let mut text = counted(agent, &receipts);
+    if agent.run.out_of_rounds {
+        text.push('\n');
+        text.push_str(agent.lang.pick(
+            "I have used all the rounds I had; this is how far I came.",
+            "可用轮数已用完，目前进度如下。",
+        ));
+    }
+    for part in [agent.run.left.as_deref().unwrap_or_default(), &listed] {
+        text.push('\n');
+        text.push_str(part);
+    }
+    text.trim_end().to_owned()
 }
 
 fn counted(agent: &AgentState, receipts: &Receipts) -> String {

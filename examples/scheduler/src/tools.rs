@@ -17,6 +17,7 @@ use serde_json::json;
 
 use crate::{
     agent::{AgentState, Health, Update},
+    calendar::Sections,
     reason,
     schedule::{
         Queue, ScheduleState, WriteOptions, WriteRefusal,
@@ -66,7 +67,7 @@ const OPTIMIZE_BATCH: usize = 2;
 impl ToolView {
     /// Returns the view of the agent with its current permissions; none while no schedule is
     /// loaded.
-    pub fn of(agent: &AgentState, existing_may_move: bool) -> Option<Self> {
+    pub fn of(agent: &AgentState, existing_may_move: bool, sections: &Sections) -> Option<Self> {
         let schedule = agent.schedule.clone()?;
         let mut options = WriteOptions::default();
         if agent.run.optimize_only {
@@ -75,7 +76,9 @@ impl ToolView {
         } else if let Some(step) = agent.plan.current_step() {
             options = options.scope(day_scope(&step.content, &schedule.window, agent.today()));
         }
-        let options = options.existing_may_move(existing_may_move && !agent.run.optimize_only);
+        let options = options
+            .existing_may_move(existing_may_move && !agent.run.optimize_only)
+            .earliest(agent.earliest(sections));
         Some(Self {
             schedule,
             options,

@@ -32,7 +32,7 @@ use crate::{
 };
 
 pub(crate) use notes::note;
-pub(crate) use plan::{ahead_only, edited as edited_class, place_pending};
+pub(crate) use plan::{edited as edited_class, place_pending};
 
 /// The facts that are known when a request is read.
 #[derive(Debug, Clone, Copy)]

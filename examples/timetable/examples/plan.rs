@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::tz::TimeZone;
 use timetable::calendar::{Lang, WeekTable, open};
-use timetable::schedule::{Quality, WriteOptions, polish, refine, rough_build::rough_build};
+use timetable::schedule::{Quality, WriteOptions, local_search, refine, rough_build::rough_build};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("sample/en");
@@ -28,7 +28,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         intake.state.apply(change);
     }
     refine(&mut intake.state, 30, &WriteOptions::default());
-    for change in polish(&intake.state) {
+    for change in local_search(&intake.state, &WriteOptions::default()) {
         intake.state.apply(&change);
     }
 

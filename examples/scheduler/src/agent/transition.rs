@@ -307,9 +307,15 @@ impl AgentState {
         }
     }
 
-    pub(super) fn rough_built(&mut self, refine: bool) {
+    pub(super) fn rough_built(&mut self, refine: bool, left: Option<String>) {
         self.run.needs_rough_build = false;
         self.run.unsaved |= self.is_draft();
+        if left.is_some() {
+            // What does not fit is for the person to decide, with what fits in view.
+            self.run.left = left;
+            self.close();
+            return;
+        }
         self.pin(
             ROUGH_BUILD_DONE,
             "every pending item was placed by rule".into(),
@@ -417,7 +423,14 @@ impl AgentState {
     pub(super) fn next_round(&mut self) {
         self.run.judged = None;
         if let Err(spent) = self.run.rounds.spend(1) {
-            self.end(TerminalOutcome::exhausted(spent.limit));
+            if self.run.unsaved && !self.run.refused {
+                // What was placed is offered as it is, rather than lost.
+                self.run.out_of_rounds = true;
+                self.wanted = None;
+                self.close();
+            } else {
+                self.end(TerminalOutcome::exhausted(spent.limit));
+            }
         }
     }
 

@@ -66,6 +66,9 @@ pub enum Update {
     RoughBuilt {
         /// True if the result is to be refined.
         refine: bool,
+        /// The account of what found no place, if the person has to decide about it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        left: Option<String>,
     },
     /// Suggested places are kept.
     Kept,
@@ -201,7 +204,7 @@ impl State for AgentState {
                 self.schedule = Some(schedule);
             }
             Update::Scheduled(changes) => self.reschedule(&changes),
-            Update::RoughBuilt { refine } => self.rough_built(refine),
+            Update::RoughBuilt { refine, left } => self.rough_built(refine, left),
             Update::Queued(update) => self.run.queue.apply(&update),
             Update::Classed(written) => self.put_class(&written),
             Update::ClassRefused(issues) => self.miss_class(issues),

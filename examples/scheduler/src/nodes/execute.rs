@@ -24,6 +24,9 @@ impl Node<AgentState> for Execute {
     async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let agent = cx.state();
         let mut updates = announce(&cx);
+        if agent.run.closing {
+            return Ok(Outcome::done(updates));
+        }
         let accepted = agent.wanted.as_ref().is_some_and(|wanted| wanted.accepted);
         if !agent.run.react && !agent.run.optimize_only && !agent.has_step() && !accepted {
             return Err("there is nothing to execute: the plan has no step left".into());

@@ -15,7 +15,6 @@ use crate::{
     deps::Deps,
     gates::CLOSED,
     llm_config::show,
-    schedule::polish,
     wish::in_words,
 };
 
@@ -91,21 +90,13 @@ fn changes(cx: &Context<AgentState>, spoken: &TaggedAnswer, step: PhaseStep) -> 
 }
 
 /// Returns the updates at the end of the placing: without consent in advance, the person is asked
-/// whether to keep the result. A refinement is polished first, where the candidates do not reach; a
-/// draft that the person wanted, or places chosen by hand, are left as they are.
+/// whether to keep the result.
 fn keeping(agent: &AgentState) -> Vec<Update> {
-    let refined = agent
-        .schedule
-        .as_deref()
-        .filter(|_| agent.run.optimize_only);
-    let polished = refined.map(polish).filter(|changes| !changes.is_empty());
-    let mut updates: Vec<_> = polished.map(Update::Scheduled).into_iter().collect();
-    updates.extend(if agent.run.always_execute {
+    if agent.run.always_execute {
         vec![Update::Kept, Update::Done]
     } else {
         vec![Update::Closing]
-    });
-    updates
+    }
 }
 
 fn given_up(abort: &Abort) -> TerminalOutcome {

@@ -3,15 +3,19 @@ use fugato::graph::{BoxError, Context, Node, Outcome};
 
 use super::{announce, keep::preview, said};
 use crate::{
-    agent::{AgentState, TerminalOutcome, Update},
+    agent::{AgentState, Mode, TerminalOutcome, Update},
+    calendar::Lang,
     deps::Deps,
     llm_config::{show, status, status_note},
     reason,
-    schedule::rough_build::{RoughBuildError, rough_build},
-    understand::{Facts, ahead_only},
+    schedule::{
+        ScheduleState, WriteOptions, local_search,
+        rough_build::{PartialBuild, RoughBuildError, build_what_fits},
+    },
 };
 
-/// The node that places everything pending of the wanted classes by rule. No model is asked.
+/// The node that places everything pending of the wanted classes by rule, and searches for better
+/// places near them. No model is asked.
 #[derive(Debug)]
 pub struct RoughBuild(pub Deps);
 
@@ -37,30 +41,20 @@ impl Node<AgentState> for RoughBuild {
             updates.push(Update::Loaded(loaded.clone()));
             loaded
         };
-        let refine = agent.run.needs_refine || agent.has_step();
         // Nothing is placed where it would have begun already.
-        let open = ahead_only(&Facts::of(agent, &schedule, &self.0));
-        let came = match rough_build(&open, &agent.task_class_ids) {
-            Ok(built) => {
-                let placed = built.placements.len();
-                let mut after = (*schedule).clone();
-                for change in &built.changes {
-                    after.apply(change);
-                }
-                preview(&cx, &schedule, &after);
-                updates.push(Update::Scheduled(built.changes));
-                updates.push(Update::RoughBuilt { refine });
-                for issue in &built.issues {
-                    let issue = reason::mismatch(issue, lang);
-                    let text = lang.pick(format!("Note: {issue}"), format!("提示：{issue}"));
-                    show(&cx, &text);
-                    updates.push(said(text));
-                }
-                let code = if refine {
-                    "rough_build_done"
-                } else {
-                    "rough_build_done_no_refine"
-                };
+        let earliest = agent.earliest_in(&schedule, &self.0.sections);
+        let options = WriteOptions::default().earliest(earliest);
+        let came = match build_what_fits(&schedule, &agent.task_class_ids, &options) {
+            Ok(fits) if fits.built.placements.is_empty() && !fits.left.is_empty() => {
+                let why = reason::left(&fits.left, lang);
+                let code = "rough_build_pending_remaining";
+                updates.push(Update::Ended(not_placed(code, &why, &why, lang)));
+                status_note("rough_build_failed", why)
+            }
+            Ok(fits) => {
+                let placed = fits.built.placements.len();
+                let (code, more) = placed_updates(&cx, &schedule, fits, &options);
+                updates.extend(more);
                 let text = lang.pick(
                     format!("{placed} items placed"),
                     format!("已安排 {placed} 项"),
@@ -76,15 +70,69 @@ impl Node<AgentState> for RoughBuild {
     }
 }
 
-fn failure(error: &RoughBuildError, lang: crate::calendar::Lang) -> TerminalOutcome {
+/// Returns the status of a placement, and the updates that carry it out. A placement that is to
+/// be refined is searched first, so that the diagnosis judges the result; a draft that is wanted as
+/// it is stays as it is.
+fn placed_updates(
+    cx: &Context<AgentState>,
+    schedule: &ScheduleState,
+    fits: PartialBuild,
+    options: &WriteOptions,
+) -> (&'static str, Vec<Update>) {
+    let agent = cx.state();
+    let lang = agent.lang;
+    let refine = agent.run.needs_refine || agent.has_step();
+    let mut after = schedule.clone();
+    let mut changes = fits.built.changes;
+    for change in &changes {
+        after.apply(change);
+    }
+    if refine {
+        // A whole rearrangement may move what was kept; the card shows each of them.
+        let whole = agent.run.mode == Mode::GlobalReopt;
+        let better = local_search(&after, &options.clone().existing_may_move(whole));
+        for change in &better {
+            after.apply(change);
+        }
+        changes.extend(better);
+    }
+    preview(cx, schedule, &after);
+    let mut updates = vec![Update::Scheduled(changes)];
+    for issue in &fits.built.issues {
+        let issue = reason::mismatch(issue, lang);
+        let text = lang.pick(format!("Note: {issue}"), format!("提示：{issue}"));
+        show(cx, &text);
+        updates.push(said(text));
+    }
+    let placed = fits.built.placements.len();
+    let left = (!fits.left.is_empty()).then(|| reason::account(&fits.left, placed, lang));
+    let code = match (&left, refine) {
+        (Some(_), _) => "rough_build_partial",
+        (None, true) => "rough_build_done",
+        (None, false) => "rough_build_done_no_refine",
+    };
+    updates.push(Update::RoughBuilt { refine, left });
+    (code, updates)
+}
+
+fn failure(error: &RoughBuildError, lang: Lang) -> TerminalOutcome {
     let code = match error {
         RoughBuildError::WindowMissing => "rough_build_window_missing",
         _ => "rough_build_pending_remaining",
     };
-    let why = reason::unplaced(error, lang);
+    not_placed(
+        code,
+        &reason::unplaced(error, lang),
+        &error.to_string(),
+        lang,
+    )
+}
+
+/// Returns the end of a run that could place nothing.
+fn not_placed(code: &str, why: &str, internal: &str, lang: Lang) -> TerminalOutcome {
     let told = lang.pick(
         format!("It cannot be placed: {why}."),
         format!("无法排下：{why}。"),
     );
-    TerminalOutcome::aborted("rough_build", code, &told, &error.to_string())
+    TerminalOutcome::aborted("rough_build", code, &told, internal)
 }

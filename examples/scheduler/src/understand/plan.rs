@@ -147,11 +147,6 @@ pub(crate) fn place_pending(facts: &Facts<'_>) -> Understanding {
     }
 }
 
-/// Returns a schedule in which everything that has begun is taken, so that nothing is placed there.
-pub(crate) fn ahead_only(facts: &Facts<'_>) -> ScheduleState {
-    Planner::new(facts, Limits::default()).walled()
-}
-
 enum Step {
     Planned,
     PlaceAll,

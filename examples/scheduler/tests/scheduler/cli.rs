@@ -7,6 +7,7 @@ mod input;
 mod limits;
 mod server;
 mod settings;
+mod size;
 #[cfg(all(feature = "postgres", feature = "redis"))]
 mod stores;
 mod threads;

@@ -44,7 +44,7 @@ pub(crate) fn week() -> ScheduleState {
         day_index,
         week: (day_index - 1) / 7 + 1,
         day_of_week: u8::try_from((day_index - 1) % 7 + 1).expect("at most 7"),
-        date: format!("2026-09-{}", 13 + day_index),
+        date: format!("2054-09-{}", 13 + day_index),
     });
     let event = |id, name: &str, slot| ScheduleTask {
         source: Source::Event,

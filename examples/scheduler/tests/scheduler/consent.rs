@@ -71,7 +71,7 @@ impl PlaceRequest {
         let day = DAYS.get(usize::from((self.day - 1) % 7)).unwrap();
         let (date, section) = (13 + self.day, self.section);
         json!(format!(
-            "“{name}” goes to {day} 2026-09-{date}, from section {section}"
+            "“{name}” goes to {day} 2054-09-{date}, from section {section}"
         ))
     }
 }

@@ -30,9 +30,9 @@ use serde_json::{Value, json};
 use tower::ServiceExt as _;
 
 const COURSES: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//x//EN\r\nBEGIN:VEVENT\r\nUID:1\r\n\
-    DTSTAMP:20260101T000000Z\r\nDTSTART:20260302T090000Z\r\nDTEND:20260302T104000Z\r\n\
+    DTSTAMP:20260101T000000Z\r\nDTSTART:20540302T090000Z\r\nDTEND:20540302T104000Z\r\n\
     SUMMARY:Logic\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n";
-const TASKS: &str = "zone = \"UTC\"\n[window]\nstart = 2026-03-02\nweeks = 2\n\
+const TASKS: &str = "zone = \"UTC\"\n[window]\nstart = 2054-03-02\nweeks = 2\n\
     [[classes]]\nname = \"Reading\"\nitems = [\"One\", \"Two\"]\n";
 
 struct Fixture {
@@ -204,9 +204,9 @@ async fn consent_is_for_the_item_that_was_shown_and_not_for_another_in_its_place
 /// Returns a calendar with the lecture on this date, and a walk on the first Monday.
 fn week_of(lecture: &str) -> String {
     let walk = "BEGIN:VEVENT\r\nUID:2\r\nDTSTAMP:20260101T000000Z\r\n\
-        DTSTART:20260302T140000Z\r\nDTEND:20260302T154000Z\r\nSUMMARY:Walk\r\n\
+        DTSTART:20540302T140000Z\r\nDTEND:20540302T154000Z\r\nSUMMARY:Walk\r\n\
         END:VEVENT\r\nEND:VCALENDAR\r\n";
-    let courses = COURSES.replace("20260302", lecture);
+    let courses = COURSES.replace("20540302", lecture);
     courses.replace("END:VCALENDAR\r\n", walk)
 }
 
@@ -214,7 +214,7 @@ fn week_of(lecture: &str) -> String {
 async fn what_was_agreed_to_outlives_an_import() {
     let desk = desk().await;
     let tasks = format!("embeddable = [\"Walk\"]\n{TASKS}");
-    let both = json!({ "courses": week_of("20260302"), "tasks": tasks });
+    let both = json!({ "courses": week_of("20540302"), "tasks": tasks });
     desk.brings(both).await;
     let lecture = desk.lie().await[0].1.clone();
     let (one, day) = (Slot::new(2, 1, 2), 3);
@@ -233,7 +233,7 @@ async fn what_was_agreed_to_outlives_an_import() {
     let expected = [named("Walk", &[walk]), kept.clone(), moved, three.clone()];
     assert_eq!(lies[1..], expected);
     // Another timetable: the remarks name the item that loses its place.
-    let moved = json!({ "courses": week_of("20260304") });
+    let moved = json!({ "courses": week_of("20540304") });
     let remark = "“Two” lost its place, which is no longer free.";
     assert_eq!(desk.brings(moved).await, json!([remark]));
     let mut lies = desk.lie().await;
@@ -269,7 +269,7 @@ async fn an_import_asks_before_it_replaces_and_is_taken_back() {
         .await;
     let before = desk.lie().await;
     let file = || std::fs::read_to_string(desk.folder.path().join("courses.ics")).expect("a file");
-    let other = json!({ "courses": COURSES.replace("20260302", "20260304").replace("T09", "T08").replace("T1040", "T0940") });
+    let other = json!({ "courses": COURSES.replace("20540302", "20540304").replace("T09", "T08").replace("T1040", "T0940") });
     let (status, asked) = desk.bring(other.clone()).await;
     assert_eq!(status, StatusCode::CONFLICT);
     assert_eq!(asked["error"]["kept"], 1, "{asked}");

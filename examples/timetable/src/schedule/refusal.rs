@@ -68,6 +68,14 @@ pub enum WriteRefusal {
     /// A done task stays where it was done.
     #[error("task {0} is marked as done and stays where it is; take the mark away first")]
     Done(u32),
+    /// The place has begun already.
+    #[error("{} is over; task {task} can only go to a later place", range_text(*.slot))]
+    Past {
+        /// The task.
+        task: u32,
+        /// The sections asked for.
+        slot: Slot,
+    },
     /// The task itself may not lie that late.
     #[error("task {task} must lie on {last} or earlier")]
     ItemDeadline {

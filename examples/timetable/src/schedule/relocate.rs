@@ -1,6 +1,7 @@
 //! The one implementation of changing the places of tasks. Placing, moving, swapping and moving
 //! several at once differ only in the targets; all of them are checked here, before anything
 //! changes.
+use super::lookup::Point;
 use super::scope::DayScope;
 use super::{Board, Change, PlacementStatus, SECTIONS, ScheduleTask, Slot, WriteRefusal, order};
 
@@ -17,6 +18,9 @@ pub struct WriteOptions {
     pub scope: Option<DayScope>,
     /// True if the rules of classes (excluded blocks and days, dates, fillers) are enforced.
     pub class_rules: bool,
+    /// The first point at which something may begin now; none if nothing is over. What began
+    /// before it stays where it is unless it is moved on purpose, and nothing goes there.
+    pub earliest: Option<Point>,
 }
 
 impl Default for WriteOptions {
@@ -28,6 +32,7 @@ impl Default for WriteOptions {
             batch_limit: None,
             scope: None,
             class_rules: true,
+            earliest: None,
         }
     }
 }
@@ -52,6 +57,18 @@ impl WriteOptions {
     pub fn scope(mut self, scope: Option<DayScope>) -> Self {
         self.scope = scope;
         self
+    }
+
+    /// Closes everything that begins before a point.
+    #[must_use]
+    pub const fn earliest(mut self, earliest: Option<Point>) -> Self {
+        self.earliest = earliest;
+        self
+    }
+
+    /// Returns true if something that begins at a point has not begun yet.
+    pub fn is_ahead(&self, start: Point) -> bool {
+        self.earliest.is_none_or(|earliest| start >= earliest)
     }
 
     /// Enforces, or ignores, the rules of classes.
@@ -248,6 +265,12 @@ impl Board<'_> {
             };
             let task = self.known(target.task)?;
             let slot = fit(*target, task.duration)?;
+            if !options.is_ahead(slot.start()) {
+                return Err(WriteRefusal::Past {
+                    task: target.task,
+                    slot,
+                });
+            }
             let host = self.spot(slot).map_err(|there| conflict(slot, there))?;
             if options.class_rules {
                 self.check_class(task, slot, host.is_some())?;

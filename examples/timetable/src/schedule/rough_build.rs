@@ -6,13 +6,16 @@
 mod assign;
 mod demand;
 pub(super) mod grid;
+mod partial;
 mod spread;
 
 use serde::{Deserialize, Serialize};
 
 use self::demand::{Job, jobs};
 use self::grid::{Block, Grid};
-use super::{Board, Change, PlacementStatus, ScheduleState};
+use super::{Board, Change, PlacementStatus, ScheduleState, WriteOptions};
+
+pub use partial::{ItemsLeft, NoRoom, PartialBuild, build_what_fits};
 
 /// The place of an item, in the terms of the calendar.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -122,12 +125,30 @@ pub enum RoughBuildError {
 /// See [`RoughBuildError`]. [`RoughBuildError::TimeNotEnough`] names the class that does not fit,
 /// and means that no placement exists.
 pub fn rough_build(state: &ScheduleState, classes: &[u32]) -> Result<RoughBuild, RoughBuildError> {
+    rough_build_within(state, classes, &WriteOptions::default())
+}
+
+/// Places all pending items of the named classes, and nothing before [`WriteOptions::earliest`].
+///
+/// # Errors
+/// Those of [`rough_build`].
+pub fn rough_build_within(
+    state: &ScheduleState,
+    classes: &[u32],
+    options: &WriteOptions,
+) -> Result<RoughBuild, RoughBuildError> {
     if state.window.days.is_empty() {
         return Err(RoughBuildError::WindowMissing);
     }
-    let jobs = jobs(state, classes)?;
-    let base = Grid::of(state);
-    let (mut placed, found) = place(&jobs, &base)?;
+    built(state, &jobs(state, classes)?, &Grid::ahead(state, options))
+}
+
+fn built(
+    state: &ScheduleState,
+    jobs: &[Job<'_>],
+    base: &Grid,
+) -> Result<RoughBuild, RoughBuildError> {
+    let (mut placed, found) = place(jobs, base)?;
     placed.sort_by_key(|(item, block)| (block.slot().start(), *item));
     let placements: Vec<Placement> = placed
         .iter()
@@ -137,7 +158,7 @@ pub fn rough_build(state: &ScheduleState, classes: &[u32]) -> Result<RoughBuild,
     Ok(RoughBuild {
         placements,
         changes,
-        issues: issues(state, &jobs),
+        issues: issues(state, jobs),
         found,
     })
 }

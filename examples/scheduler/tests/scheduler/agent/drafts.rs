@@ -3,7 +3,8 @@
 use scheduler::{
     agent::{QuestionTopic, Request},
     schedule::{
-        Level, PlacementStatus, Quality, ScheduleState, Strategy, SubjectType, polish, rough_build,
+        Level, PlacementStatus, Quality, ScheduleState, Strategy, SubjectType, WriteOptions,
+        local_search, rough_build,
     },
 };
 
@@ -42,7 +43,7 @@ async fn sch_64_a_refined_draft_is_polished_before_it_is_shown() {
     let schedule = shown.state().schedule.clone().expect("a schedule");
     let quality = Quality::of(&schedule);
     assert_eq!(quality.score(), 0, "after {drafted:?}: {quality:?}");
-    assert_eq!(polish(&schedule), []);
+    assert_eq!(local_search(&schedule, &WriteOptions::default()), []);
     // Nothing is kept before the person agrees; then everything is.
     let items = || {
         schedule

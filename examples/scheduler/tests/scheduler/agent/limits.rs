@@ -133,7 +133,7 @@ async fn sch_45_a_write_without_consent_is_corrected() {
     assert_contains(&correction, "`place` writes, so the action must be");
     // A read that asks for consent just runs.
     assert_eq!(asked.tools().len(), 1);
-    let monday = "“Chapter 1” goes to Mon 2026-09-14, from section 3";
+    let monday = "“Chapter 1” goes to Mon 2054-09-14, from section 3";
     assert_eq!(card(&asked).summary, monday);
 }
 
@@ -199,7 +199,7 @@ async fn sch_51_tomorrow_is_the_day_after_the_request() {
         json!("Done."),
     ]);
     let mut request = Request::new("Tomorrow, please").classes([1]);
-    request.now = Some("2026-09-23T08:30".parse().unwrap());
+    request.now = Some("2054-09-23T08:30".parse().unwrap());
     stage.request(request).await;
     stage.approve().await;
     let second = stage.approve().await;

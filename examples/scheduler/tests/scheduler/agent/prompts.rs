@@ -213,7 +213,10 @@ fn sch_115_rules_follow_the_state() {
         &agent,
         &expect!["core_min safety_hard context_protocol mode_react"],
     );
-    agent.apply(Update::RoughBuilt { refine: true });
+    agent.apply(Update::RoughBuilt {
+        refine: true,
+        left: None,
+    });
     agent.apply(Update::HookUsed);
     check(
         &agent,
@@ -254,16 +257,16 @@ fn sch_115_the_prompt_says_what_day_it_is() {
         let line = state.lines().find_map(|line| line.strip_prefix("it is "));
         (line.unwrap().to_owned(), agent.today())
     };
-    let inside = "Wednesday, 2026-09-23 08:30; day 10 is today";
-    assert_eq!(clock("2026-09-23T08:30", Some(week())), (inside.into(), 10));
-    let before = "Saturday, 2026-09-12 23:59; day 1 is in 2 days";
-    assert_eq!(clock("2026-09-12T23:59", Some(week())), (before.into(), -1));
-    let over = "Monday, 2026-09-28 00:00; the days of the schedule are over, day 1 counts as today";
-    assert_eq!(clock("2026-09-28T00:00", Some(week())), (over.into(), 1));
-    let unbound = "Monday, 2026-09-14 08:00";
-    assert_eq!(clock("2026-09-14T08:00", None), (unbound.into(), 1));
+    let inside = "Wednesday, 2054-09-23 08:30; day 10 is today";
+    assert_eq!(clock("2054-09-23T08:30", Some(week())), (inside.into(), 10));
+    let before = "Saturday, 2054-09-12 23:59; day 1 is in 2 days";
+    assert_eq!(clock("2054-09-12T23:59", Some(week())), (before.into(), -1));
+    let over = "Monday, 2054-09-28 00:00; the days of the schedule are over, day 1 counts as today";
+    assert_eq!(clock("2054-09-28T00:00", Some(week())), (over.into(), 1));
+    let unbound = "Monday, 2054-09-14 08:00";
+    assert_eq!(clock("2054-09-14T08:00", None), (unbound.into(), 1));
     let bare = term(1, 1, 2);
-    assert_eq!(clock("2026-09-14T08:00", Some(bare)), (unbound.into(), 1));
+    assert_eq!(clock("2054-09-14T08:00", Some(bare)), (unbound.into(), 1));
 }
 
 #[test]

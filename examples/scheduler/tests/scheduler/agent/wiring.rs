@@ -63,7 +63,7 @@ fn sch_3_edges_are_as_declared() {
         confirm: deliver execute interrupt plan rough_build
         decide: act confirm deliver execute interrupt keep
         deliver: END
-        execute: act decide deliver interrupt
+        execute: act confirm decide deliver interrupt
         interrupt: END confirm deliver execute interrupt keep plan rough_build
         keep: deliver
         plan: confirm deliver execute interrupt plan rough_build
@@ -166,7 +166,7 @@ async fn sch_38_a_call_is_confirmed_before_a_plan() {
     assert!(asked.state().has_step());
     let card = card(&asked);
     assert_eq!((card.topic, &*card.kind), (QuestionTopic::Tool, "confirm"));
-    let monday = "“Chapter 1” goes to Mon 2026-09-14, from section 3";
+    let monday = "“Chapter 1” goes to Mon 2054-09-14, from section 3";
     assert_eq!(card.summary, monday);
     assert_eq!(stage.model.requests().len(), 3, "confirming asks no model");
 }

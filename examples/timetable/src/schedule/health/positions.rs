@@ -14,7 +14,8 @@ pub(super) fn movable(
     if task.status != PlacementStatus::Suggested {
         return None;
     }
-    board.check_movable(task.state_id, options).ok()
+    let from = board.check_movable(task.state_id, options).ok()?;
+    options.is_ahead(from.start()).then_some(from)
 }
 
 /// Returns up to `limit` other places for a task on some days, in the order of the days given and
@@ -41,7 +42,8 @@ pub(super) fn positions(
         for start in &starts {
             let slot = Slot::starting_at(*day, *start, length);
             let (range, point) = (mask(slot), slot.start());
-            if point == from.start() || !bounds.admit(point, slot.end()) {
+            let is_open = options.is_ahead(point) && bounds.admit(point, slot.end());
+            if point == from.start() || !is_open {
                 continue;
             }
             let guest = task.embed_host.is_some() && own & range != 0;

@@ -15,11 +15,14 @@
 //! Augmenting paths find a largest matching. If one item stays without a place, the items that
 //! its search reached outnumber by one all the places that any of them could take: they are the
 //! reason that the error names.
+use std::collections::BTreeMap;
+
 use super::RoughBuildError;
 use super::demand::{Item, Job};
 use super::grid::{Block, Grid};
 use super::spread::{admits, hand_out, index_of, target};
 use crate::schedule::Strategy;
+use crate::schedule::order::Bounds;
 
 pub(super) fn exactly(jobs: &[Job<'_>], base: &Grid) -> Result<Vec<(u32, Block)>, RoughBuildError> {
     let mut matching = Matching::new(jobs, base);
@@ -30,6 +33,35 @@ pub(super) fn exactly(jobs: &[Job<'_>], base: &Grid) -> Result<Vec<(u32, Block)>
         }
     }
     Ok(matching.hand_out(jobs))
+}
+
+/// Returns for each job the number of its items in each segment that find no place, if as many
+/// items as possible are to have one. Every class gives up its last items first.
+pub(super) fn without_place(jobs: &[Job<'_>], base: &Grid) -> Vec<Vec<(Bounds, usize)>> {
+    let mut matching = Matching::new(jobs, base);
+    let mut turns: Vec<(usize, usize, usize, Bounds)> = Vec::new();
+    for (index, job) in jobs.iter().enumerate() {
+        for (nth, item) in job.items.iter().enumerate() {
+            let share = (nth + 1) * 1_000_000 / job.items.len().max(1);
+            turns.push((share, turns.len(), index, item.bounds));
+        }
+    }
+    turns.sort_by_key(|(share, seeker, ..)| (*share, *seeker));
+    let mut left: Vec<Vec<(Bounds, usize)>> = vec![vec![]; jobs.len()];
+    for (_, seeker, job, bounds) in turns {
+        let mut reached = vec![false; matching.holders.len()];
+        if matching.augment(seeker, &mut reached) {
+            continue;
+        }
+        let Some(segments) = left.get_mut(job) else {
+            continue;
+        };
+        match segments.iter_mut().find(|(known, _)| *known == bounds) {
+            Some((_, count)) => *count += 1,
+            None => segments.push((bounds, 1)),
+        }
+    }
+    left
 }
 
 /// An item of a job with the blocks it may take, the ones it would like best first.
@@ -46,11 +78,10 @@ struct Matching {
 
 impl Matching {
     fn new(jobs: &[Job<'_>], base: &Grid) -> Self {
-        let mut places: Vec<Block> = Vec::new();
+        let mut places: BTreeMap<Block, usize> = BTreeMap::new();
         for block in base.blocks() {
-            if block.host.is_none() || places.iter().all(|place| place.host != block.host) {
-                places.push(block);
-            }
+            let next = places.len();
+            places.entry(place_of(block)).or_insert(next);
         }
         let mut seekers = Vec::new();
         for (index, job) in jobs.iter().enumerate() {
@@ -69,12 +100,9 @@ impl Matching {
                 open.sort_by_key(|block| {
                     index_of(&coordinates, (block.day, block.start)).abs_diff(wish)
                 });
-                let choices = open.into_iter().filter_map(|block| {
-                    Some((
-                        places.iter().position(|place| same_place(place, &block))?,
-                        block,
-                    ))
-                });
+                let choices = open
+                    .into_iter()
+                    .filter_map(|block| Some((*places.get(&place_of(block))?, block)));
                 seekers.push(Seeker {
                     job: index,
                     choices: choices.collect(),
@@ -159,9 +187,12 @@ impl Matching {
     }
 }
 
-fn same_place(a: &Block, b: &Block) -> bool {
-    match (a.host, b.host) {
-        (None, None) => a == b,
-        (a, b) => a == b,
-    }
+/// Returns the place that a block belongs to: itself, or the course that contains it.
+fn place_of(block: Block) -> Block {
+    let inside = |host| Block {
+        day: 0,
+        start: 0,
+        host: Some(host),
+    };
+    block.host.map_or(block, inside)
 }

@@ -89,7 +89,7 @@ fn bounds(placed: &[&ScheduleTask], task: &ScheduleTask) -> Bounds {
 }
 
 /// Dates are compared as text, which is only right for real dates.
-fn check_dates(class: &TaskClass) -> Result<(), RoughBuildError> {
+pub(super) fn check_dates(class: &TaskClass) -> Result<(), RoughBuildError> {
     let mut dates = [&class.start_date, &class.end_date].into_iter().flatten();
     match dates.find(|date| date.len() != 10 || date.parse::<Date>().is_err()) {
         None => Ok(()),

@@ -1,7 +1,7 @@
 //! The cells of all days, and the aligned blocks among them that an item can take.
 use crate::schedule::change::host_contains;
 use crate::schedule::lookup::Point;
-use crate::schedule::{Board, SECTIONS, ScheduleState, Slot, TaskClass};
+use crate::schedule::{Board, SECTIONS, ScheduleState, Slot, TaskClass, WriteOptions};
 
 /// The state of a section of a day, from the view of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +70,19 @@ impl Grid {
             mapping,
             placed: 0,
         }
+    }
+
+    /// Returns the grid of a schedule in which everything that has begun is closed.
+    pub(in crate::schedule) fn ahead(state: &ScheduleState, options: &WriteOptions) -> Self {
+        let mut grid = Self::of(state);
+        for day in &mut grid.days {
+            for (index, cell) in day.cells.iter_mut().enumerate() {
+                if is_open(*cell) && !options.is_ahead((day.number, section(index))) {
+                    *cell = Cell::Blocked;
+                }
+            }
+        }
+        grid
     }
 
     /// Returns the grid with the rules of a class applied.

@@ -47,6 +47,35 @@ fn lies(state: &ScheduleState, task: u32) -> Vec<Slot> {
 }
 
 #[test]
+fn nothing_goes_to_a_place_that_has_begun() {
+    let now = state(
+        7,
+        vec![
+            suggested(1, 1, 1, Slot::new(2, 1, 2)),
+            suggested(2, 2, 1, Slot::new(5, 1, 2)),
+            item(3, 3, 1),
+        ],
+    );
+    let ahead = WriteOptions::default().earliest(Some((3, 5)));
+    let past = |task, slot| Err(WriteRefusal::Past { task, slot });
+    assert_eq!(
+        move_task(&now, &to(2, 3, 3), &ahead),
+        past(2, Slot::new(3, 3, 4))
+    );
+    assert_eq!(
+        place(&now, &put(3, 1, 1), &ahead),
+        past(3, Slot::new(1, 1, 2))
+    );
+    let swapped = SwapArgs {
+        task_a: 1,
+        task_b: 2,
+    };
+    assert_eq!(swap(&now, &swapped, &ahead), past(2, Slot::new(2, 1, 2)));
+    // What was missed can be taken up again.
+    assert!(move_task(&now, &to(1, 3, 5), &ahead).is_ok());
+}
+
+#[test]
 fn sch_77_place_suggests_a_pending_task_and_shows_the_day() {
     let now = state(7, vec![course(1, "Physics", 3, 1, 2), item(2, 1, 1)]);
     let written = place(&now, &put(2, 3, 5), &safe()).unwrap();

@@ -5,6 +5,7 @@ use super::super::quality::{Cells, Kind, Kinds, even_share, of_day};
 use super::super::rough_build::grid::{Block, Grid};
 use crate::schedule::{
     Board, Change, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source, Strategy, TaskClass,
+    WriteOptions,
 };
 
 /// One point of the score weighs more than any distance.
@@ -50,15 +51,15 @@ struct Day {
 
 impl Table {
     /// Builds the table; none if nothing may be moved.
-    pub(super) fn of(state: &ScheduleState) -> Option<Self> {
-        let movable = movable(state);
+    pub(super) fn of(state: &ScheduleState, options: &WriteOptions) -> Option<Self> {
+        let movable = movable(state, options);
         let mut bare = state.clone();
         for task in &movable {
             bare.apply(&Change::Unplace {
                 task: task.state_id,
             });
         }
-        let grid = Grid::of(&bare);
+        let grid = Grid::ahead(&bare, options);
         let kinds = Kinds::of(state);
         let mut table = Self::bare(&bare, &kinds);
         let mut known = BTreeMap::new();
@@ -396,11 +397,15 @@ impl Table {
 
 /// Returns the items that may be moved: suggested ones as long as a block, of classes that have
 /// nothing else placed. So the order of a class is kept by assigning its places in order.
-fn movable(state: &ScheduleState) -> Vec<&ScheduleTask> {
+fn movable<'s>(state: &'s ScheduleState, options: &WriteOptions) -> Vec<&'s ScheduleTask> {
     let block = |slot: &Slot| slot.sections() == 2;
     let fits = |task: &ScheduleTask| {
         task.source == Source::TaskItem
-            && task.status == PlacementStatus::Suggested
+            && (task.status == PlacementStatus::Suggested
+                || task.status == PlacementStatus::Existing && options.existing_may_move)
+            && !task.locked
+            && !task.marks.done
+            && task.start().is_some_and(|start| options.is_ahead(start))
             && task.embedded_by.is_none()
             && matches!(task.slots.as_slice(), [slot] if block(slot))
     };

@@ -1,13 +1,14 @@
-//! Polishing of a schedule without adjacent demanding subjects: fewer switches and even days.
+//! The local search: a schedule of lower cost near a given one.
 //!
 //! A few items are taken out and put back at the lowest cost, again and again; a result that is not
-//! worse is kept. Only unconfirmed items move, only to places that the rules of their class allow,
+//! worse is kept. Only unconfirmed items move, unless the options let confirmed ones move too, only to places that
+//! have not begun and that the rules of their class allow,
 //! and of two equally good places the one nearer to the old one wins. The search is deterministic:
-//! the same schedule is always polished in the same way.
+//! the same schedule always gets the same changes.
 mod table;
 
 use self::table::Table;
-use super::{Change, Quality, ScheduleState};
+use super::{Change, Quality, ScheduleState, WriteOptions};
 
 /// The number of places that are tried, over all rounds. It bounds the time; `quality` prints it.
 const TRIALS: usize = 1_000_000;
@@ -15,12 +16,12 @@ const TRIALS: usize = 1_000_000;
 const AT_ONCE: usize = 4;
 
 /// Returns the changes to the best schedule found; empty if nothing better is found.
-pub fn polish(state: &ScheduleState) -> Vec<Change> {
-    polish_within(state, TRIALS)
+pub fn local_search(state: &ScheduleState, options: &WriteOptions) -> Vec<Change> {
+    search_within(state, options, TRIALS)
 }
 
-fn polish_within(state: &ScheduleState, trials: usize) -> Vec<Change> {
-    let Some(mut table) = Table::of(state) else {
+fn search_within(state: &ScheduleState, options: &WriteOptions, trials: usize) -> Vec<Change> {
+    let Some(mut table) = Table::of(state, options) else {
         return vec![];
     };
     let before = Quality::of(state).score();

@@ -8,11 +8,10 @@ use super::super::{
     SubjectType, order, refine,
 };
 use super::*;
-use crate::schedule::WriteOptions;
 
 fn polished(state: &ScheduleState) -> ScheduleState {
     let mut after = state.clone();
-    for change in polish_within(state, 20_000) {
+    for change in search_within(state, &WriteOptions::default(), 20_000) {
         after.apply(&change);
     }
     after
@@ -45,10 +44,60 @@ fn what_is_confirmed_stays_and_what_is_perfect_is_left_alone() {
         ],
     );
     confirmed.tasks[0].status = PlacementStatus::Existing;
-    assert_eq!(polish(&confirmed), []);
+    assert_eq!(local_search(&confirmed, &WriteOptions::default()), []);
     let perfect = state(2, vec![suggested(1, 1, 1, Slot::new(2, 1, 2))]);
-    assert_eq!(polish(&perfect), []);
-    assert_eq!(polish(&state(0, vec![])), []);
+    assert_eq!(local_search(&perfect, &WriteOptions::default()), []);
+    assert_eq!(
+        local_search(&state(0, vec![]), &WriteOptions::default()),
+        []
+    );
+}
+
+#[test]
+fn what_has_begun_stays_and_nothing_goes_there() {
+    let before = state(
+        4,
+        vec![
+            suggested(1, 1, 1, Slot::new(1, 1, 2)),
+            suggested(2, 2, 1, Slot::new(3, 1, 2)),
+            suggested(3, 2, 2, Slot::new(3, 3, 4)),
+            suggested(4, 2, 3, Slot::new(3, 5, 6)),
+        ],
+    );
+    let places = |options: &WriteOptions| {
+        let mut after = before.clone();
+        for change in local_search(&before, options) {
+            after.apply(&change);
+        }
+        let places = after.tasks.iter().map(|task| task.slots[0].day);
+        places.collect::<Vec<u16>>()
+    };
+    // Day 2 is free, but it is over.
+    assert_eq!(places(&WriteOptions::default()), [1, 2, 3, 4]);
+    let ahead = WriteOptions::default().earliest(Some((3, 1)));
+    assert_eq!(places(&ahead), [1, 3, 3, 4]);
+}
+
+#[test]
+fn sch_32_a_whole_rearrangement_may_move_what_was_confirmed() {
+    let mut now = state(
+        3,
+        vec![
+            suggested(1, 1, 1, Slot::new(2, 1, 2)),
+            suggested(2, 1, 2, Slot::new(2, 3, 4)),
+        ],
+    );
+    for task in &mut now.tasks {
+        task.status = PlacementStatus::Existing;
+    }
+    assert_eq!(local_search(&now, &WriteOptions::default()), []);
+    let whole = WriteOptions::default().existing_may_move(true);
+    let changes = local_search(&now, &whole);
+    assert_eq!(changes.len(), 2, "one leaves its place and takes another");
+    for change in &changes {
+        now.apply(change);
+    }
+    assert_eq!(Quality::of(&now).score(), 0);
 }
 
 #[test]
@@ -134,7 +183,9 @@ proptest! {
     /// Nothing becomes worse, with any set of items taken out and any free places to return to.
     #[test]
     fn what_is_worse_is_undone(now in drafts(), seed in 1u64..) {
-        let Some(mut table) = refined(&now).as_ref().and_then(Table::of) else { return Ok(()) };
+        let options = WriteOptions::default();
+        let table = |now: &ScheduleState| Table::of(now, &options);
+        let Some(mut table) = refined(&now).as_ref().and_then(table) else { return Ok(()) };
         let mut dice = SeededRng(seed);
         for _ in 0..100 {
             let before = table.score();

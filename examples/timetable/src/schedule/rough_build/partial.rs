@@ -1,0 +1,193 @@
+//! The placement of what fits, and an account of what does not.
+use serde::{Deserialize, Serialize};
+
+use super::assign::without_place;
+use super::demand::{Job, check_dates, jobs};
+use super::grid::Grid;
+use super::{RoughBuild, RoughBuildError, built};
+use crate::schedule::order::Bounds;
+use crate::schedule::{ScheduleState, TaskClass, WriteOptions};
+
+/// A placement of as many items as possible, and the items that it leaves pending.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PartialBuild {
+    /// The placement of what fits.
+    pub built: RoughBuild,
+    /// The items without a place, by class; empty if everything fits.
+    pub left: Vec<ItemsLeft>,
+}
+
+/// The items of a class that have no place, and the reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ItemsLeft {
+    /// The class.
+    pub class: u32,
+    /// Its name.
+    pub name: String,
+    /// The items, in the order of the class.
+    pub items: Vec<u32>,
+    /// The number of items of the class that wanted a place.
+    pub of: usize,
+    /// The reason.
+    pub why: NoRoom,
+}
+
+/// The reasons for which items of a class have no place.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum NoRoom {
+    /// A date of the class is not a date.
+    BadDate {
+        /// The text that is not a date.
+        date: String,
+    },
+    /// All days on which the class could lie have begun already.
+    Past,
+    /// The class excludes every day.
+    Days,
+    /// The class excludes every block of a day.
+    Blocks,
+    /// No day of the schedule lies between the dates of the class.
+    Dates,
+    /// The blocks that the class allows are taken.
+    Taken {
+        /// The number of blocks that were open to the class.
+        open: usize,
+        /// The number of items that wanted one of them, those of other classes included.
+        wanted: usize,
+        /// The names of other classes that want the same blocks.
+        rivals: Vec<String>,
+    },
+}
+
+/// Places as many pending items of the named classes as possible, and says why the others have no
+/// place. An item that fits nowhere takes nothing from the others.
+///
+/// # Errors
+/// [`RoughBuildError::WindowMissing`] and [`RoughBuildError::UnknownClass`].
+pub fn build_what_fits(
+    state: &ScheduleState,
+    classes: &[u32],
+    options: &WriteOptions,
+) -> Result<PartialBuild, RoughBuildError> {
+    if state.window.days.is_empty() {
+        return Err(RoughBuildError::WindowMissing);
+    }
+    let mut left = vec![];
+    let mut usable = vec![];
+    for id in classes {
+        let class = state.class(*id).ok_or(RoughBuildError::UnknownClass(*id))?;
+        match check_dates(class) {
+            Err(RoughBuildError::BadDate { date, .. }) => {
+                left.extend(undated(state, class, date));
+            }
+            _ => usable.push(*id),
+        }
+    }
+    let mut jobs = jobs(state, &usable)?;
+    let base = Grid::ahead(state, options);
+    if let Ok(built) = built(state, &jobs, &base) {
+        return Ok(PartialBuild { built, left });
+    }
+    let without = without_place(&jobs, &base);
+    let reasons: Vec<NoRoom> = jobs
+        .iter()
+        .map(|job| no_room(state, job, &jobs, &base))
+        .collect();
+    for ((job, without), why) in jobs.iter_mut().zip(without).zip(reasons) {
+        let of = job.items.len();
+        let items = give_up(job, without);
+        if !items.is_empty() {
+            left.push(ItemsLeft {
+                class: job.class.id,
+                name: job.class.name.clone(),
+                items,
+                of,
+                why,
+            });
+        }
+    }
+    jobs.retain(|job| !job.items.is_empty());
+    let built = built(state, &jobs, &base)?;
+    Ok(PartialBuild { built, left })
+}
+
+/// Returns the pending items of a class whose dates cannot be read.
+fn undated(state: &ScheduleState, class: &TaskClass, date: String) -> Option<ItemsLeft> {
+    let tasks = state.tasks.iter();
+    let mine = tasks.filter(|task| task.task_class_id == Some(class.id) && task.is_pending_item());
+    let items: Vec<u32> = mine.map(|task| task.state_id).collect();
+    (!items.is_empty()).then(|| ItemsLeft {
+        class: class.id,
+        name: class.name.clone(),
+        of: items.len(),
+        items,
+        why: NoRoom::BadDate { date },
+    })
+}
+
+/// Takes the last items of every segment out of a job, and returns them in the order of the class.
+fn give_up(job: &mut Job<'_>, mut without: Vec<(Bounds, usize)>) -> Vec<u32> {
+    let mut given = vec![];
+    let mut kept = vec![];
+    for item in job.items.drain(..).rev() {
+        let count = without
+            .iter_mut()
+            .find(|(bounds, count)| *bounds == item.bounds && *count > 0);
+        match count {
+            Some((_, count)) => {
+                *count -= 1;
+                given.push(item.id);
+            }
+            None => kept.push(item),
+        }
+    }
+    kept.reverse();
+    given.reverse();
+    job.items = kept;
+    given
+}
+
+fn no_room(state: &ScheduleState, job: &Job<'_>, jobs: &[Job<'_>], base: &Grid) -> NoRoom {
+    let class = job.class;
+    let open = base.open_to(class).blocks();
+    if !open.is_empty() {
+        let shares = |other: &&Job<'_>| {
+            let theirs = base.open_to(other.class).blocks();
+            other.class.id != class.id && theirs.iter().any(|block| open.contains(block))
+        };
+        let rivals: Vec<&Job<'_>> = jobs.iter().filter(shares).collect();
+        let others: usize = rivals.iter().map(|job| job.items.len()).sum();
+        return NoRoom::Taken {
+            open: open.len(),
+            wanted: job.items.len() + others,
+            rivals: rivals.iter().map(|job| job.class.name.clone()).collect(),
+        };
+    }
+    let days = || state.window.days.iter();
+    if days().all(|day| class.excluded_days_of_week.contains(&day.day_of_week)) {
+        return NoRoom::Days;
+    }
+    if (1..=6).all(|block| class.excluded_slots.contains(&block)) {
+        return NoRoom::Blocks;
+    }
+    if days().all(|day| class.admits_day(day).is_err()) {
+        return NoRoom::Dates;
+    }
+    if !Grid::of(state).open_to(class).blocks().is_empty() {
+        return NoRoom::Past;
+    }
+    NoRoom::Taken {
+        open: 0,
+        wanted: job.items.len(),
+        rivals: vec![],
+    }
+}
+
+impl PartialBuild {
+    /// Returns the number of items without a place.
+    pub fn items_left(&self) -> usize {
+        self.left.iter().map(|left| left.items.len()).sum()
+    }
+}
