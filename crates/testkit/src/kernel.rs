@@ -226,6 +226,7 @@ scenarios! {
         k11_a_fork_inherits_receipts_up_to_its_position;
     doubts:
         k10_d21_a_person_is_asked_about_a_doubt
+        k10_a_node_of_another_kind_keeps_the_doubt
         k10_an_answer_of_another_type_is_asked_anew
         k10_reconcile_is_asked_first
         k10_nobody_is_asked_before_its_time

@@ -107,11 +107,12 @@ impl<S: State> Scope<S> {
         );
     }
 
-    /// Settles the actions in doubt of a task that has ended, from a person's answers; asks about
-    /// those without one. Returns true if it asks.
+    /// Settles the actions in doubt that nobody in a task waits for, from a person's answers; asks
+    /// about those without one. Returns true if it asks.
     pub(super) fn asks_about_doubts(
         &mut self,
         position: usize,
+        problem: &str,
         engine: &mut Engine,
     ) -> Result<bool, RunError> {
         let Some(task) = self.machine.task(position) else {
@@ -147,7 +148,6 @@ impl<S: State> Scope<S> {
         }
         let open = open.or_else(|| engine.begun_by(&self.at, path).cloned());
         if let Some(effect) = &open {
-            let problem = "the task went on without waiting for its result";
             self.ask_person(path, effect, Some(problem), engine);
         }
         Ok(open.is_some())
@@ -225,12 +225,22 @@ impl<S: State> Scope<S> {
         void
     }
 
+    /// Returns the pause of an open question, unless that is about an action in doubt, which a node
+    /// of an older program began.
+    fn asking_pause(&self, id: &InterruptId) -> Option<(&dyn PauseNode<S>, &Question)> {
+        let position = self.machine.asker(id)?;
+        let asked = self.machine.interrupts().find(|open| open.id == *id)?;
+        let mut doubts = self.machine.task(position)?.doubts();
+        let is_doubt = doubts.any(|effect| doubt_key(effect) == asked.question.key);
+        let pause = (!is_doubt).then(|| self.pause_at(position))??;
+        Some((pause, &asked.question))
+    }
+
     /// Returns the pause of a question whose schema means something else today, with the schema with
     /// which it was asked.
     fn changed(&self, id: &InterruptId) -> Option<(&dyn PauseNode<S>, &Schema)> {
-        let pause = self.pause_at(self.machine.asker(id)?)?;
-        let asked = self.machine.interrupts().find(|open| open.id == *id)?;
-        let before = &asked.question.schema;
+        let (pause, asked) = self.asking_pause(id)?;
+        let before = &asked.schema;
         (!before.is_equivalent(&pause.schema())).then_some((pause, before))
     }
 
@@ -256,8 +266,7 @@ impl<S: State> Scope<S> {
     /// Tries out an answer on its pause before it is accepted: an unusable answer is refused, and
     /// does not fail the run.
     pub(super) fn try_out(&self, id: &InterruptId, answer: &Value) -> Result<(), RunError> {
-        let asker = self.machine.asker(id);
-        let Some(pause) = asker.and_then(|position| self.pause_at(position)) else {
+        let Some((pause, _)) = self.asking_pause(id) else {
             return Ok(());
         };
         let state = &*self.fold.state;

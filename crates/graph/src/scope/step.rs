@@ -40,6 +40,10 @@ impl<S: State> Scope<S> {
                 engine.ready.push((self.at.clone(), position));
                 continue;
             }
+            // The node of an older program may have begun what its successor knows nothing of.
+            if self.asks_about_doubts(position, "the program that began it has changed", engine)? {
+                continue;
+            }
             let graph = self.graph.clone();
             match graph.0.nodes.get(path.node.at()).map(|wire| &wire.work) {
                 Some(NodeWork::Pause(pause)) => self.pause(position, &**pause, engine)?,
@@ -162,7 +166,11 @@ impl<S: State> Scope<S> {
         engine: &mut Engine,
     ) -> Result<(), RunError> {
         if let Attempt::Outcome(_) = attempt
-            && self.asks_about_doubts(position, engine)?
+            && self.asks_about_doubts(
+                position,
+                "the task went on without waiting for its result",
+                engine,
+            )?
         {
             return Ok(());
         }

@@ -54,6 +54,39 @@ pub async fn k10_d21_a_person_is_asked_about_a_doubt(factory: &dyn LogFactory) -
     check(factory, MAIL, expected).await
 }
 
+/// A node that began an action and is a pause or a subgraph in the next program leaves no doubt
+/// behind: a person is asked about it before the new node does anything.
+pub async fn k10_a_node_of_another_kind_keeps_the_doubt(factory: &dyn LogFactory) -> Verdict {
+    let expected = expect![[r#"
+        > die before 3 then start then another process then program pause then recover
+        ! after 1 steps: the log failed (Store Other; unfinished)
+        + a; ran a#1 send#1; did send#1/mail
+        [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input="to all"]
+        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","problem":"the program that began it has changed","summary":"It was begun, and its end is not known (the program that began it has changed). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
+        [resumed send#1 try 2, asked try 2 send#1~1] waiting
+        > answer {"happened":"told"}
+        ? send#1~2 "ok?" boolean
+        [answered send#1~1={"happened":"told"}, receipt send#1 mail value="told", asked try 2 send#1~2] waiting
+        > answer true
+        = + true | b; ran b#1
+        [answered send#1~2=true, stepped send#1 try 2 -> b#1 +true] [stepped b#1 +b, run_ended] idle
+        > fresh then program  then die before 3 then start then another process then program inside then recover
+        ! after 1 steps: the log failed (Store Other; unfinished)
+        + a; ran a#1 send#1; did send#1/mail
+        [created, started -> a#1, stepped a#1 -> send#1 +a] [intended send#1 mail input="to all"]
+        ? send#1~1 in doubt: mail #1: {"in_doubt":"mail","input":"to all","problem":"the program that began it has changed","summary":"It was begun, and its end is not known (the program that began it has changed). Look, and say whether it happened.","task":"send#1","title":"Did \"mail\" happen?"} Doubt
+        [resumed send#1 try 2, asked try 2 send#1~1] waiting
+        > answer "did_not_happen"
+        = + (a one two) | b; ran b#1 send#1/one#1 send#1/two#1
+        [answered send#1~1="did_not_happen", undone send#1 mail because a person said so,
+         entered@send#1 -> one#1 of a] [stepped@send#1 one#1 -> two#1 +one]
+        [stepped@send#1 two#1 +two, stepped send#1 try 2 -> b#1 +(a one two)]
+        [stepped b#1 +b, run_ended] idle
+    "#]];
+    let words = "a -> send -> b; send: once mail; @pause send: pause; @inside send/ one -> two";
+    check(factory, words, expected).await
+}
+
 /// An answer that the node cannot use is not taken for the result: the person is asked again, with
 /// the reason.
 pub async fn k10_an_answer_of_another_type_is_asked_anew(factory: &dyn LogFactory) -> Verdict {
