@@ -5,7 +5,7 @@ use fugato_graph::BoxError;
 use fugato_state::ThreadId;
 
 use crate::{
-    ChatSession, CliCommand, CliError, Flags, Folders, IntoService, Lang, Resources, Terminal,
+    ChatSession, CliCommand, CliError, Flags, IntoService, Lang, Resources, Terminal,
     ThreadResources, WithRoutes,
     archive::{self, Archive},
     backup::Backup,
@@ -18,6 +18,7 @@ use crate::{
     store::{self, Store},
     terminal::ToolWords,
     threads, trace,
+    whole::WholeStore,
 };
 
 /// An agent program: its name, its flags, and its own parts.
@@ -39,18 +40,17 @@ pub struct App {
 const LAST_WORK: Duration = Duration::from_secs(2);
 
 impl App {
-    /// Creates a program of this name. By default a thread owns the folder of its name, and the
+    /// Creates a program of this name. By default nothing belongs to a thread but its log, and the
     /// served page is [`Page::chat`].
     pub fn new(name: impl Into<String>, flags: Flags) -> Self {
         let name = name.into();
-        let belongings = Arc::new(Folders::among(flags.folder(&name)));
         Self {
             name,
             flags,
             page: Page::chat(),
             also: String::new(),
             tools: Arc::new(|_| None),
-            belongings,
+            belongings: Arc::new(()),
             copies: Copies::default(),
         }
     }
@@ -70,8 +70,8 @@ impl App {
             tools = Arc::new(words)
         }
 
-        /// Sets the owner of the files and rows that belong to threads, in the place of
-        /// [`Folders`].
+        /// Sets the owner of the files and rows that belong to threads, such as
+        /// [`Folders`](crate::Folders).
         pub fn belongings(belongings: impl ThreadResources + 'static) {
             belongings = Arc::new(belongings)
         }
@@ -175,12 +175,11 @@ impl App {
             } => {
                 let door = ServeOptions::new(listen, client_key_env.as_deref())?;
                 let (agent, paths) = build(self.open().await?).await?.parts();
-                let (runner, belongings) = (agent.runner().clone(), self.belongings.clone());
-                let kept = self.flags.keep_finished;
+                let (runner, kept) = (agent.runner().clone(), self.flags.keep_finished);
                 let wired = WithRoutes::new(agent, paths);
                 tokio::select! {
                     served = door.serve(wired, self.page.clone(), terminal) => served,
-                    () = keep_retiring(runner, &*belongings, kept) => Ok(()),
+                    () = keep_retiring(runner, kept) => Ok(()),
                 }
             }
             CliCommand::Graph { format } => {
@@ -227,7 +226,7 @@ impl App {
     /// Removes the finished threads of an agent whose time is over, as `--keep-finished` says, with
     /// all that belongs to them.
     pub async fn retire<A: fugato_axum::Agent>(&self, agent: &A) -> Result<(), BoxError> {
-        retire(agent.runner(), &*self.belongings).await
+        retire(agent.runner()).await
     }
 
     async fn look<A: fugato_axum::Agent>(
@@ -309,7 +308,10 @@ impl App {
             model::open(&self.flags)?
         };
         Ok(Resources {
-            store: store.log,
+            store: Arc::new(WholeStore {
+                store: store.log,
+                belongings: self.belongings.clone(),
+            }),
             docs: store.docs,
             model,
             dir: self.flags.folder(&self.name),

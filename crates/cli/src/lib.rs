@@ -29,6 +29,7 @@ mod tables;
 mod terminal;
 mod threads;
 mod trace;
+mod whole;
 
 pub use app::App;
 pub use command::{CliCommand, Format, SayArgs};

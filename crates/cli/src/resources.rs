@@ -33,29 +33,38 @@ pub trait ThreadResources: Send + Sync {
 
 const _: Option<&dyn ThreadResources> = None;
 
-/// Belongings that are one folder for each thread, in a common folder.
+/// Nothing belongs to a thread but its log.
+#[async_trait]
+impl ThreadResources for () {
+    async fn exist(&self, _: &ThreadId) -> Result<bool, BoxError> {
+        Ok(false)
+    }
+
+    async fn export(&self, _: &ThreadId, _: &Path) -> Result<(), BoxError> {
+        Ok(())
+    }
+
+    async fn copy(&self, _: &ThreadId, _: &ThreadId) -> Result<(), BoxError> {
+        Ok(())
+    }
+
+    async fn delete(&self, _: &ThreadId) -> Result<(), BoxError> {
+        Ok(())
+    }
+}
+
+/// Belongings that are one folder for each thread, in a common folder that holds nothing else: a
+/// thread can have any name, also that of a folder of the program.
 #[derive(Debug, Clone)]
 pub struct Folders {
     folder: PathBuf,
-    shared: bool,
 }
 
 impl Folders {
     /// Creates belongings in a folder that holds nothing else.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
-        let folder = folder.into();
         Self {
-            folder,
-            shared: false,
-        }
-    }
-
-    /// Creates belongings in a folder that holds other things, too: only the log of a thread shows
-    /// that the folder of its name is the thread's.
-    pub(crate) fn among(folder: impl Into<PathBuf>) -> Self {
-        Self {
-            shared: true,
-            ..Self::new(folder)
+            folder: folder.into(),
         }
     }
 
@@ -68,7 +77,7 @@ impl Folders {
 #[async_trait]
 impl ThreadResources for Folders {
     async fn exist(&self, thread: &ThreadId) -> Result<bool, BoxError> {
-        Ok(!self.shared && self.of(thread).exists())
+        Ok(self.of(thread).exists())
     }
 
     async fn export(&self, thread: &ThreadId, folder: &Path) -> Result<(), BoxError> {
@@ -116,15 +125,6 @@ fn copied(from: &Path, to: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[tokio::test]
-    async fn among_others_a_folder_alone_is_no_threads() {
-        let place = tempfile::tempdir().unwrap();
-        let name = ThreadId::new("files").unwrap();
-        std::fs::create_dir_all(place.path().join("files")).unwrap();
-        assert!(!Folders::among(place.path()).exist(&name).await.unwrap());
-        assert!(Folders::new(place.path()).exist(&name).await.unwrap());
-    }
 
     #[tokio::test]
     async fn a_folder_of_a_thread_is_copied_and_deleted_whole() {

@@ -1,38 +1,28 @@
-//! The removal of finished threads whose time is over, with all that belongs to them.
+//! The removal of finished threads whose time is over.
 use std::time::Duration;
 
 use fugato_graph::{BoxError, Retention, Runner};
 use fugato_state::State;
 
-use crate::ThreadResources;
-
 /// The shortest and the longest pause between two removals of a server.
 const PAUSES: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(600)];
 
-/// Removes the finished threads whose time is over, and then what belongs to them.
-pub(crate) async fn retire<S: State>(
-    runner: &Runner<S>,
-    belongings: &dyn ThreadResources,
-) -> Result<(), BoxError> {
+/// Removes the finished threads whose time is over.
+pub(crate) async fn retire<S: State>(runner: &Runner<S>) -> Result<(), BoxError> {
     for thread in runner.retire().await? {
-        belongings.delete(&thread).await?;
         tracing::info!(%thread, "finished thread removed");
     }
     Ok(())
 }
 
 /// Does so again and again; never returns.
-pub(crate) async fn keep_retiring<S: State>(
-    runner: Runner<S>,
-    belongings: &dyn ThreadResources,
-    kept: Retention,
-) {
+pub(crate) async fn keep_retiring<S: State>(runner: Runner<S>, kept: Retention) {
     let Retention::KeepFor(kept) = kept else {
         return std::future::pending().await;
     };
     let [least, most] = PAUSES;
     loop {
-        if let Err(error) = retire(&runner, belongings).await {
+        if let Err(error) = retire(&runner).await {
             tracing::warn!(%error, "finished threads could not be removed");
         }
         tokio::time::sleep((kept / 4).clamp(least, most)).await;

@@ -7,7 +7,7 @@ use std::{process::ExitCode, sync::Arc};
 use clap::Parser as _;
 use common::{Args, Small};
 use fugato_axum::{BadInput, UserMessage};
-use fugato_cli::{App, Resources};
+use fugato_cli::{App, Folders, Resources};
 use fugato_graph::{END, Graph, Runner, RunnerOptions, ThreadStatus};
 use fugato_sqlite::SqliteLog;
 use fugato_state::{State, ThreadId};
@@ -85,7 +85,7 @@ impl Work {
         let dir = self.0.path().join("data");
         let all = ["writer", "--dir", dir.to_str().unwrap()];
         let args = Args::parse_from(all.into_iter().chain(args.iter().copied()));
-        let app = App::new("writer", args.flags);
+        let app = App::new("writer", args.flags).belongings(Folders::new(dir));
         let ended = app
             .run(args.command, async |open: Resources| {
                 assert!(open.model.is_none());

@@ -145,3 +145,17 @@ fn pln_15_a_named_model_that_fails_is_said_at_once_with_the_reason() {
         assert_contains(&told, [zh, "我改按规则继续。"]);
     }
 }
+
+#[test]
+fn a_conversation_named_like_a_folder_takes_it_along_nowhere() {
+    let folder = Folder::new();
+    let photo = folder.0.path("planner-data/photos/holiday.jpg");
+    std::fs::create_dir_all(photo.parent().expect("a folder")).expect("it is made");
+    std::fs::write(&photo, "sea").expect("it is written");
+    folder.says(
+        &["--thread", "photos", "say", "what are my balances?"],
+        "USDT",
+    );
+    folder.says(&["delete", "photos", "--yes"], "deleted: photos");
+    assert!(photo.exists());
+}

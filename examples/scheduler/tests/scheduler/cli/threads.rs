@@ -1,6 +1,6 @@
 //! The stored data of a person: listed, exported, removed.
 use super::work::Work;
-use fugato_testkit::{assert_contains, assert_lacks, assert_starts_with};
+use fugato_testkit::{Server, assert_contains, assert_lacks, assert_starts_with};
 
 #[test]
 fn conversations_are_listed_with_their_titles_and_states() {
@@ -66,6 +66,21 @@ fn a_conversation_is_removed_as_a_whole_and_only_if_the_person_agrees() {
     assert_contains(&again, "nothing of a conversation \"default\"");
     // A new conversation can have the same name.
     assert!(work.ok(&["--yes"]).contains("21 items placed"));
+}
+
+#[test]
+fn a_conversation_that_a_client_deletes_leaves_nothing_for_its_namesake() {
+    let work = Work::new();
+    work.ok(&["--yes"]);
+    assert_eq!(work.calendars(&["default"]), [true]);
+    let server = work.server(&["serve", "--listen", "127.0.0.1:0"]);
+    let delete = ("DELETE", "/threads/default");
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let deleted = runtime.block_on(Server::ask(server.address(), delete, &[], ""));
+    assert_eq!(deleted.unwrap(), (204, String::new()));
+    drop(server);
+    assert_eq!(work.calendars(&["default"]), [false]);
+    assert!(!work.path("scheduler-data/default").exists());
 }
 
 #[test]
