@@ -85,7 +85,7 @@ impl Work {
         let dir = self.0.path().join("data");
         let all = ["writer", "--dir", dir.to_str().unwrap()];
         let args = Args::parse_from(all.into_iter().chain(args.iter().copied()));
-        let app = App::new("writer", args.flags).belongings(Folders::new(dir));
+        let app = App::new("writer", args.flags).belongings(Folders::new(dir.join("own")));
         let ended = app
             .run(args.command, async |open: Resources| {
                 assert!(open.model.is_none());
@@ -188,8 +188,8 @@ async fn threads_are_looked_at_copied_taken_along_and_removed() {
     );
 
     assert!(work.run(&["say", "thank Ada"]).await);
-    std::fs::create_dir(work.0.path().join("data/default")).unwrap();
-    std::fs::write(work.0.path().join("data/default/note"), "blue ink").unwrap();
+    std::fs::create_dir_all(work.0.path().join("data/own/default")).unwrap();
+    std::fs::write(work.0.path().join("data/own/default/note"), "blue ink").unwrap();
     for look in [
         &["threads"][..],
         &["history"],
@@ -215,7 +215,7 @@ async fn threads_are_looked_at_copied_taken_along_and_removed() {
         vec!["confirm#1".to_owned()],
     );
     assert_eq!(work.stands("other").await, asked);
-    let copy = std::fs::read_to_string(work.0.path().join("data/other/note"));
+    let copy = std::fs::read_to_string(work.0.path().join("data/own/other/note"));
     assert_eq!(copy.unwrap(), "blue ink");
     assert!(!work.run(&["fork", &last, "other"]).await, "it is taken");
 
@@ -238,7 +238,7 @@ async fn threads_are_looked_at_copied_taken_along_and_removed() {
     assert!(!work.run(&["delete", "default"]).await, "nobody agreed");
     assert!(work.run(&["delete", "default", "--yes"]).await);
     assert_eq!(work.stands("default").await, (None, vec![]));
-    assert!(!work.0.path().join("data/default").exists());
+    assert!(!work.0.path().join("data/own/default").exists());
     assert!(!work.run(&["delete", "default", "--yes"]).await);
     assert_eq!(work.stands("other").await, asked);
     // A folder without a log is no conversation, and may be shared by all of them.
