@@ -68,6 +68,12 @@ const COMMITS: Seq = 12;
 
 impl Killed {
     async fn new() -> Result<Self, Box<dyn std::error::Error>> {
+        Ok(Self::beyond(0).await?.0)
+    }
+
+    /// Also returns the write-ahead log of a process that wrote so many more commits, and died
+    /// before any of them counted.
+    async fn beyond(more: Seq) -> Result<(Self, Vec<u8>), Box<dyn std::error::Error>> {
         let (alive, folder) = (TempDir::new()?, TempDir::new()?);
         let log = SqliteLog::open(alive.path().join("desk.db"))?;
         for head in 0..COMMITS {
@@ -76,7 +82,10 @@ impl Killed {
         for name in files(alive.path()) {
             fs::copy(alive.path().join(&name), folder.path().join(&name))?;
         }
-        Ok(Self { folder })
+        for head in COMMITS..COMMITS + more {
+            append(&log, head).await?;
+        }
+        Ok((Self { folder }, fs::read(alive.path().join("desk.db-wal"))?))
     }
 
     fn path(&self) -> PathBuf {
@@ -166,6 +175,22 @@ async fn a_damage_within_a_write_ahead_log_is_told_with_what_to_do() -> Outcome 
             assert!(killed.records().await? < 12, "frame {frame}");
         }
     }
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_a_process_wrote_before_its_commit_counted_is_no_damage() -> Outcome {
+    let (killed, mut longer) = Killed::beyond(2).await?;
+    let counted = usize::try_from(fs::metadata(killed.beside("wal"))?.len())?;
+    assert!(longer.len() > counted + FRAME, "{} bytes", longer.len());
+    // Another process began to write over it, so that the last commit follows what does not fit.
+    longer[counted + 500] ^= 1;
+    killed.change(|log| *log = longer)?;
+    let index = fs::read(killed.beside("shm"))?;
+    fs::remove_file(killed.beside("shm"))?;
+    assert!(killed.refused().contains("commits that came later"));
+    fs::write(killed.beside("shm"), index)?;
+    assert_eq!(killed.records().await?, 12);
     Ok(())
 }
 
