@@ -296,26 +296,7 @@ impl AgentState {
         schedule: &ScheduleState,
         sections: &Sections,
     ) -> Option<Point> {
-        let now = self.now?;
-        let days = &schedule.window.days;
-        let dated = |day: &DayMapping| Some((day.day_index, day.date.parse::<Date>().ok()?));
-        let dated: Vec<(u16, Date)> = days.iter().filter_map(dated).collect();
-        let last = dated.iter().map(|(index, _)| *index).max()?;
-        let ahead = dated.iter().filter(|(_, date)| *date >= now.date());
-        let Some((index, date)) = ahead.min_by_key(|(index, _)| *index) else {
-            return Some((last.saturating_add(1), 1));
-        };
-        if *date > now.date() {
-            return Some((*index, 1));
-        }
-        let begins = |section: &u8| {
-            let slot = Slot::new(*index, *section, *section);
-            sections
-                .times(&slot)
-                .is_none_or(|(begin, _)| begin >= now.time())
-        };
-        let first = (1..=SECTIONS).find(begins).unwrap_or(SECTIONS + 1);
-        Some((*index, first))
+        earliest(schedule, self.now?, sections)
     }
 
     /// Returns true if the last write for the current step failed, and none has repaired it.
@@ -336,6 +317,34 @@ impl AgentState {
             self.tools.clone()
         }
     }
+}
+
+/// Returns the first point of a schedule at which something can still begin at a time, by the times
+/// of the sections; none if its days have no dates.
+pub(crate) fn earliest(
+    schedule: &ScheduleState,
+    now: DateTime,
+    sections: &Sections,
+) -> Option<Point> {
+    let days = &schedule.window.days;
+    let dated = |day: &DayMapping| Some((day.day_index, day.date.parse::<Date>().ok()?));
+    let dated: Vec<(u16, Date)> = days.iter().filter_map(dated).collect();
+    let last = dated.iter().map(|(index, _)| *index).max()?;
+    let ahead = dated.iter().filter(|(_, date)| *date >= now.date());
+    let Some((index, date)) = ahead.min_by_key(|(index, _)| *index) else {
+        return Some((last.saturating_add(1), 1));
+    };
+    if *date > now.date() {
+        return Some((*index, 1));
+    }
+    let begins = |section: &u8| {
+        let slot = Slot::new(*index, *section, *section);
+        sections
+            .times(&slot)
+            .is_none_or(|(begin, _)| begin >= now.time())
+    };
+    let first = (1..=SECTIONS).find(begins).unwrap_or(SECTIONS + 1);
+    Some((*index, first))
 }
 
 #[cfg(test)]

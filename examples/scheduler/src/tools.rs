@@ -32,7 +32,7 @@ use crate::{
     scope::day_scope,
 };
 
-pub use arrange::{ARRANGE, MARK_TASK};
+pub use arrange::{ARRANGE, EXPLAIN_PLACE, ExplainArgs, MARK_TASK};
 pub use class::{
     EDIT_TASK_CLASS, EditClassArgs, RestoredItem, UPSERT_TASK_CLASS, class_refused, class_stored,
     class_wanted,

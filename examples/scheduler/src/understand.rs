@@ -14,6 +14,7 @@ mod lex;
 mod names;
 mod notes;
 mod plan;
+mod reasons;
 mod when;
 mod wish;
 mod words;
@@ -24,15 +25,17 @@ use jiff::civil::DateTime;
 
 use crate::{
     agent::AgentState,
+    agent::earliest,
     calendar::{Lang, Sections},
     contract::Call,
     deps::Deps,
-    schedule::ScheduleState,
+    schedule::{Point, ScheduleState},
     store::{MemoryNote, Reminder},
 };
 
 pub(crate) use notes::note;
 pub(crate) use plan::{edited as edited_class, place_pending};
+pub(crate) use words::Words;
 
 /// The facts that are known when a request is read.
 #[derive(Debug, Clone, Copy)]
@@ -108,6 +111,13 @@ impl<'a> Facts<'a> {
             reminders: &[],
             existing_may_move: false,
         }
+    }
+}
+
+impl Facts<'_> {
+    /// Returns the first point at which something can still begin; none if that is not known.
+    pub(crate) fn earliest(&self) -> Option<Point> {
+        earliest(self.schedule, self.now?, self.sections)
     }
 }
 

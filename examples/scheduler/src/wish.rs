@@ -231,6 +231,7 @@ mod tests {
 
     fn words(name: &str, arguments: Value, lang: Lang) -> Option<String> {
         let schedule = ScheduleState {
+            preferences: None,
             window: Window::starting(jiff::civil::date(2026, 9, 14), 7),
             tasks: vec![item(1), item(2)],
             task_classes: vec![],

@@ -7,6 +7,7 @@
 //! | `task_item` | an item of a class |
 //! | `event` | an entry of the calendar: a course, an errand, or an item with a place of its own |
 //! | `task_mark` | the marks of a person on a task: done, and the last date |
+//! | `preference` | the wishes of the person for the times of items |
 //! | `event_section` | a section that an entry takes, and the guest inside it there |
 use std::collections::BTreeMap;
 
@@ -26,16 +27,18 @@ pub(crate) enum Table {
     Event,
     Section,
     Mark,
+    Preferences,
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
         Self::Day,
         Self::Class,
         Self::Item,
         Self::Event,
         Self::Section,
         Self::Mark,
+        Self::Preferences,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -46,6 +49,7 @@ impl Table {
             Self::Event => "event",
             Self::Section => "event_section",
             Self::Mark => "task_mark",
+            Self::Preferences => "preference",
         }
     }
 
@@ -63,7 +67,7 @@ impl Table {
     pub(crate) const fn keys(self) -> &'static [&'static str] {
         match self {
             Self::Day => &["day"],
-            Self::Class | Self::Item | Self::Event | Self::Mark => &["id"],
+            Self::Class | Self::Item | Self::Event | Self::Mark | Self::Preferences => &["id"],
             Self::Section => &["event", "day", "section"],
         }
     }
@@ -100,6 +104,7 @@ impl Table {
             ],
             Self::Section => &["guest"],
             Self::Mark => &["done", "deadline"],
+            Self::Preferences => &["wishes"],
         }
     }
 }
@@ -117,6 +122,9 @@ pub(crate) fn rows(state: &ScheduleState) -> Rows {
             Cell::Text(day.date.clone()),
         ];
         rows.insert((Table::Day, vec![int(day.day_index)]), row);
+    }
+    if let Some(preferences) = &state.preferences {
+        rows.insert((Table::Preferences, vec![int(1)]), vec![json(preferences)]);
     }
     for class in &state.task_classes {
         rows.insert((Table::Class, vec![int(class.id)]), class_row(class));
@@ -182,6 +190,10 @@ pub(crate) fn schedule(rows: &Rows) -> Result<ScheduleState, String> {
                 }
             }
             Table::Section => places.add(&mut cells)?,
+            Table::Preferences => {
+                let _: i64 = cells.number()?;
+                state.preferences = Some(cells.json()?);
+            }
             Table::Mark => {
                 let (task, done) = (cells.number()?, cells.truth()?);
                 let deadline = cells.maybe_text()?;
@@ -392,8 +404,12 @@ impl<'a> Cells<'a> {
     }
 
     fn list<T: DeserializeOwned>(&mut self) -> Result<Vec<T>, String> {
+        self.json()
+    }
+
+    fn json<T: DeserializeOwned>(&mut self) -> Result<T, String> {
         let text = self.text()?;
-        let list = serde_json::from_str(&text);
-        list.map_err(|_| self.wrong(&Cell::Text(text.clone())))
+        let value = serde_json::from_str(&text);
+        value.map_err(|_| self.wrong(&Cell::Text(text.clone())))
     }
 }

@@ -435,6 +435,13 @@ fn tables<D: Database>() -> Vec<Statement> {
             ),
         ),
         (
+            "preference",
+            format!(
+                "calendar {NAME}, id BIGINT NOT NULL, wishes TEXT NOT NULL, \
+                 PRIMARY KEY (calendar, id)"
+            ),
+        ),
+        (
             "reminder",
             format!(
                 "calendar {NAME}, position BIGINT NOT NULL, due TEXT, told BIGINT NOT NULL, \

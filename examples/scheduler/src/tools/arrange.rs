@@ -1,10 +1,17 @@
 //! Tools that change several tasks in one call, and marks.
-use fugato::tool::{EffectClass, RegistryBuilder, ToolSpec};
+use fugato::tool::{EffectClass, RegistryBuilder, ToolFailure, ToolOutput, ToolSpec};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
-use super::{Cx, ToolView, written};
+use super::{Cx, ToolView, refused, written};
 use crate::{
     agent::Update,
-    schedule::tools::{ArrangeArgs, MarkArgs, arrange, mark},
+    calendar::Lang,
+    schedule::{
+        WriteRefusal, explain,
+        tools::{ArrangeArgs, MarkArgs, arrange, mark},
+    },
+    understand::Words,
 };
 
 /// The tool that gives several tasks their places, or takes them out.
@@ -12,6 +19,36 @@ pub const ARRANGE: &str = "arrange";
 
 /// The tool that marks tasks as done, and sets their deadlines.
 pub const MARK_TASK: &str = "mark_task";
+
+/// The tool that explains the place of a task.
+pub const EXPLAIN_PLACE: &str = "explain_place";
+
+/// Explains the place of a task.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ExplainArgs {
+    /// The id of a task that has a place.
+    pub task_id: u32,
+}
+
+fn explained(view: &ToolView, args: &ExplainArgs) -> Result<ToolOutput<Update>, ToolFailure> {
+    let task = args.task_id;
+    if view.schedule.task(task).is_none() {
+        return Err(refused(&WriteRefusal::UnknownTask(task)));
+    }
+    let reason = explain(&view.schedule, task, &view.options)
+        .ok_or_else(|| refused(&WriteRefusal::NotPlaced(task)))?;
+    let words = Words {
+        schedule: &view.schedule,
+        sections: None,
+        lang: Lang::En,
+    };
+    let text = words.place_reason(&reason);
+    let data = serde_json::to_value(&reason).map_err(ToolFailure::internal)?;
+    Ok(ToolOutput::new(format!("{text}\n{data}"))
+        .summary(text)
+        .data(data))
+}
 
 pub(super) fn register(
     builder: RegistryBuilder<ToolView, Update>,
@@ -40,5 +77,17 @@ pub(super) fn register(
             )
             .preview(["task_ids", "done", "deadline"]),
             |cx: Cx<'_>, args: MarkArgs| written(cx, |view| mark(&view.schedule, &args)),
+        )
+        .function(
+            ToolSpec::read(
+                EXPLAIN_PLACE,
+                "Says what the place of an item costs, what other places would cost, and what \
+                 closes the cheaper ones.",
+            )
+            .domain("schedule")
+            .pack("arrange")
+            .requires_state()
+            .preview(["task_id"]),
+            |cx: Cx<'_>, args: ExplainArgs| explained(cx.state()?, &args),
         )
 }

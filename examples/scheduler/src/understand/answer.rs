@@ -9,10 +9,7 @@ use super::{
     wish::{Clause, expand, not_understood},
     words::Words,
 };
-use crate::schedule::{
-    Board, EventType, ScheduleTask, Slot, WriteOptions,
-    tools::{MoveArgs, move_task},
-};
+use crate::schedule::{Board, EventType, ScheduleTask, Slot, WriteOptions, explain};
 
 /// Returns what the program understands.
 pub(super) fn help(facts: &Facts<'_>) -> String {
@@ -510,30 +507,10 @@ impl Desk<'_> {
                 ));
             }
         }
-        if let Some(other) = self.elsewhere(task) {
-            parts.push(self.pick(
-                format!("It could also lie on {other}."),
-                format!("也可以改到 {other}。"),
-            ));
+        let options = WriteOptions::default().earliest(self.facts.earliest());
+        if let Some(reason) = explain(self.facts.schedule, task.state_id, &options) {
+            parts.push(self.words.place_reason(&reason));
         }
         parts.join(self.facts.lang.pick(" ", ""))
-    }
-
-    /// Returns another place that an item could have.
-    fn elsewhere(&self, task: &ScheduleTask) -> Option<String> {
-        let options = WriteOptions::default().existing_may_move(true);
-        let days = self.facts.schedule.window.days.iter();
-        let spots = days.flat_map(|day| (1..12_u8).step_by(2).map(|start| (day.day_index, start)));
-        let mut spots = spots.map(|(day, start)| Slot::starting_at(day, start, task.duration));
-        let fits = |slot: &Slot| {
-            let args = MoveArgs {
-                task_id: task.state_id,
-                new_day: slot.day,
-                new_slot_start: slot.slot_start,
-            };
-            is_ahead(slot, self.facts) && move_task(self.facts.schedule, &args, &options).is_ok()
-        };
-        let found = spots.find(fits)?;
-        self.words.place(&found)
     }
 }

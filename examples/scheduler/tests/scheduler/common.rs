@@ -72,6 +72,7 @@ pub(crate) fn week() -> ScheduleState {
             event(LECTURE, "Lecture", Slot::new(4, 6, 7)),
         ],
         task_classes: vec![class(1, "Revision"), class(2, "Sport"), class(3, "Music")],
+        preferences: None,
     }
 }
 

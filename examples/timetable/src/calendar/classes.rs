@@ -1,5 +1,6 @@
 //! The class file: task classes, the window, and the courses that can hold items.
 mod check;
+mod preferences;
 mod raw;
 
 #[cfg(test)]
@@ -9,7 +10,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use thiserror::Error;
 
-use crate::schedule::{Level, Strategy, SubjectType};
+use crate::schedule::{Level, Preferences, Strategy, SubjectType};
 
 use super::sections::Sections;
 
@@ -31,6 +32,8 @@ pub struct Classes {
     pub ignore: Vec<String>,
     /// The classes, in the order of the file.
     pub classes: Vec<Class>,
+    /// The wishes for the times of items; those of most people if the file does not say.
+    pub preferences: Preferences,
 }
 
 /// A class of items that belong together.

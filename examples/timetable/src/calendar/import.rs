@@ -95,6 +95,7 @@ pub fn import(calendar: &Calendar, classes: &Classes, local: &TimeZone, lang: La
         window,
         tasks,
         task_classes,
+        preferences: Some(classes.preferences.clone()),
     };
     Intake {
         state,

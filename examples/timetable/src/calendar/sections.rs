@@ -152,12 +152,12 @@ pub(crate) fn ranges(day: u16, sections: &BTreeSet<u8>) -> Vec<Slot> {
 }
 
 /// Reads `08:00-08:45`; a long dash will do as well.
-fn range(text: &str) -> Option<(Time, Time)> {
+pub(super) fn range(text: &str) -> Option<(Time, Time)> {
     let (begin, end) = text.split_once(['-', '–', '—', '~'])?;
     Some((clock(begin)?, clock(end)?))
 }
 
-fn clock(text: &str) -> Option<Time> {
+pub(super) fn clock(text: &str) -> Option<Time> {
     let (hour, minute) = text.trim().split_once([':', '：'])?;
     if minute.len() != 2 {
         return None;

@@ -19,6 +19,7 @@ pub(crate) fn state(days: u16, tasks: Vec<ScheduleTask>) -> ScheduleState {
         window: window(days),
         tasks,
         task_classes,
+        preferences: None,
     }
 }
 

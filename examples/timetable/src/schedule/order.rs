@@ -7,7 +7,7 @@ use super::{Board, ScheduleTask, WriteRefusal};
 
 /// The points between which a task may be placed: strictly after the first and strictly before the
 /// second.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Bounds {
     /// The end of the nearest placed sibling before it.
     pub after: Option<Point>,

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::health::{demands_much, series};
-use super::{Board, SECTIONS, ScheduleState, ScheduleTask, Strategy};
+use super::objective::{DayWishes, bunching};
+use super::{Board, SECTIONS, ScheduleState, ScheduleTask, Source, Strategy};
 
 /// The disadvantages of a schedule for the person. Less is better, and zero is best.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -16,6 +17,12 @@ pub struct Quality {
     /// Sections beyond an even share of the days, over all days. Items that are wanted as early as
     /// possible do not count, because even days are not requested for them.
     pub imbalance: u32,
+    /// The cost of the hours and days that the preferences would rather have free.
+    #[serde(default)]
+    pub discomfort: u32,
+    /// The cost of items of evenly spread classes that are close together.
+    #[serde(default)]
+    pub bunching: u32,
 }
 
 impl Quality {
@@ -30,13 +37,25 @@ impl Quality {
             .map(|day| kinds.cells(&board, day.day_index))
             .collect();
         let share = even_share(&days);
-        days.iter()
-            .fold(Self::default(), |sum, day| sum.plus(of_day(day, share)))
+        let wishes = DayWishes::of(state, &board);
+        let of_days = days.iter().zip(&wishes);
+        let none = Self {
+            bunching: bunching(state),
+            ..Self::default()
+        };
+        of_days.fold(none, |sum, (day, wishes)| {
+            sum.plus(of_day(day, share, wishes))
+        })
     }
 
-    /// Returns the parts as one number: a heavy day weighs 1000, a switch 20, a section 1.
+    /// Returns the parts as one number: a heavy day weighs 1000, a switch 20, a section 1, and what
+    /// the preferences would rather not have as much as they say.
     pub const fn score(&self) -> u32 {
-        self.heavy_adjacent_days * 1000 + self.extra_switches * 20 + self.imbalance
+        self.heavy_adjacent_days * 1000
+            + self.extra_switches * 20
+            + self.imbalance
+            + self.discomfort
+            + self.bunching
     }
 
     const fn plus(self, other: Self) -> Self {
@@ -44,17 +63,20 @@ impl Quality {
             heavy_adjacent_days: self.heavy_adjacent_days + other.heavy_adjacent_days,
             extra_switches: self.extra_switches + other.extra_switches,
             imbalance: self.imbalance + other.imbalance,
+            discomfort: self.discomfort + other.discomfort,
+            bunching: self.bunching + other.bunching,
         }
     }
 }
 
-/// The properties of a task that count: its subject, whether that is demanding, and whether it is
-/// to be spread.
+/// The properties of a task that count: its subject, whether that is demanding, whether it is to be
+/// spread, and whether it is an item of a class, for which the preferences are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Kind {
     category: u16,
     demanding: bool,
     spread: bool,
+    item: bool,
 }
 
 /// The kind of the task in each section of a day, courses left out.
@@ -75,6 +97,7 @@ impl Kinds {
                 category,
                 demanding: demands_much(state, task),
                 spread: !state.class_of(task).is_some_and(rapid),
+                item: task.source == Source::TaskItem,
             };
             kinds.insert(task.state_id, kind);
         }
@@ -83,6 +106,11 @@ impl Kinds {
 
     pub(super) fn kind(&self, task: &ScheduleTask) -> Option<Kind> {
         self.0.get(&task.state_id).copied()
+    }
+
+    /// Returns the number of sections of a day that items take.
+    pub(super) fn items(day: &Cells) -> u32 {
+        day.iter().flatten().map(|kind| u32::from(kind.item)).sum()
     }
 
     pub(super) fn cells(&self, board: &Board<'_>, day: u16) -> Cells {
@@ -105,10 +133,21 @@ fn load(day: &Cells) -> u32 {
 }
 
 /// Returns the part of the quality that comes from one day.
-pub(super) fn of_day(day: &Cells, share: u32) -> Quality {
+pub(super) fn of_day(day: &Cells, share: u32, wishes: &DayWishes) -> Quality {
     let (mut switches, mut heavy) = (0u32, false);
+    let (mut items, mut run, mut discomfort) = (0, 0, 0);
     let mut last: Option<Kind> = None;
-    for kind in day.iter().flatten() {
+    for (kind, cost) in day.iter().zip(&wishes.sections) {
+        let is_item = kind.is_some_and(|kind| kind.item);
+        if is_item {
+            items += 1;
+            run += 1;
+            discomfort += cost;
+        } else {
+            discomfort += wishes.run(run);
+            run = 0;
+        }
+        let Some(kind) = kind else { continue };
         if let Some(last) = last
             && last.category != kind.category
         {
@@ -121,6 +160,8 @@ pub(super) fn of_day(day: &Cells, share: u32) -> Quality {
         heavy_adjacent_days: u32::from(heavy),
         extra_switches: switches.saturating_sub(1),
         imbalance: load(day).saturating_sub(share),
+        discomfort: discomfort + wishes.run(run) + wishes.load(items),
+        bunching: 0,
     }
 }
 
@@ -150,6 +191,7 @@ mod tests {
             heavy_adjacent_days: 1,
             extra_switches: 2,
             imbalance: 2,
+            ..Quality::default()
         };
         assert_eq!(Quality::of(&now), expected);
         assert_eq!(expected.score(), 1042);

@@ -4,6 +4,8 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Preferences;
+
 /// The number of sections in a day.
 pub const SECTIONS: u8 = 12;
 
@@ -16,6 +18,9 @@ pub struct ScheduleState {
     pub tasks: Vec<ScheduleTask>,
     /// The classes of task items.
     pub task_classes: Vec<TaskClass>,
+    /// The wishes of the person for the times of items; none to let every time be as good.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub preferences: Option<Preferences>,
 }
 
 /// The days that can be planned, numbered from 1.

@@ -185,3 +185,30 @@ fn what_cannot_lie_in_the_future_is_said() {
     classes(&over, long_ago, &[class("Algebra", 4, "")]);
     assert_contains(&over.ok(&FILES), "“Algebra”: all its days are over");
 }
+
+#[test]
+fn late_evenings_and_weekends_are_used_last_and_why_names_what_forced_them() {
+    let work = load(10);
+    work.ok(&FILES);
+    let (starts, monday) = (starts(&work), monday());
+    let day = |start: &String| {
+        let date: Date = start.split('T').next().unwrap().parse().unwrap();
+        (date - monday).get_days() % 7
+    };
+    // Courses end at 17:40, so every weekday has two evening blocks, and weekends are empty.
+    let odd = |start: &&String| start[9..].parse::<u32>().unwrap() >= 200_000 || day(start) > 4;
+    let odd: Vec<&String> = starts.iter().filter(odd).collect();
+    assert_eq!(odd, [""; 0]);
+    let why = work.ok(&["--request", "why is Algebra 1 there?"]);
+    assert_contains(
+        &why,
+        [
+            "The place costs 4 points: in the evening (4).",
+            "Cheaper places are closed: ",
+            "taken by courses",
+            "It could also lie on ",
+        ],
+    );
+    let zh = work.ok(&["--request", "为什么 Algebra 1 排在那天？"]);
+    assert_contains(&zh, ["这个位置的代价是 4 分：在晚上（4）", "被课程占用"]);
+}

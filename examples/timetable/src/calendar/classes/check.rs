@@ -70,11 +70,16 @@ fn checked(raw: RawClasses) -> Result<Classes, ClassFileError> {
         }
         classes.push(class);
     }
+    let sections = sections.transpose()?.unwrap_or_default();
+    let preferences = raw.preferences.resolve(&sections);
+    let preferences =
+        preferences.map_err(|(key, message)| wrong(format!("preferences.{key}"), message))?;
     Ok(Classes {
         start,
         weeks: raw.window.weeks,
         zone: zone.transpose()?,
-        sections: sections.transpose()?.unwrap_or_default(),
+        sections,
+        preferences,
         embeddable: raw.embeddable,
         ignore: raw.ignore,
         classes,

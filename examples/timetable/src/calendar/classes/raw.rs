@@ -10,6 +10,7 @@ use toml::value::Datetime;
 use crate::schedule::{Level, Strategy, SubjectType};
 
 use super::ClassesError;
+use super::preferences::RawPreferences;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,6 +24,8 @@ pub(super) struct RawClasses {
     pub(super) ignore: Vec<String>,
     #[serde(default)]
     pub(super) classes: Vec<RawClass>,
+    #[serde(default)]
+    pub(super) preferences: RawPreferences,
 }
 
 #[derive(Debug, Deserialize)]

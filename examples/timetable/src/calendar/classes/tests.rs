@@ -42,6 +42,7 @@ fn toml_and_json_say_the_same() {
         zone: known_zone("Asia/Shanghai"),
         sections: Sections::default(),
         embeddable: vec!["College English".to_owned()],
+        preferences: Preferences::default(),
         ignore: Vec::new(),
         classes: vec![Class {
             name: "Algebra".to_owned(),
@@ -225,4 +226,46 @@ fn values_are_refused_with_what_is_allowed() {
         refused(&none),
         "tasks.toml: classes[1].items has 0 entries; allowed are 1 to 1000"
     );
+}
+
+#[test]
+fn preferences_are_read_by_the_clock_and_may_be_switched_off() {
+    let with = |text: &str| {
+        let file = format!("{FULL}\n[preferences]\n{text}");
+        Classes::parse("tasks.toml", file.as_bytes()).map(|classes| classes.preferences)
+    };
+    let mine = with("late_from = \"19:30\"\nweekend = 0\nquiet_days = [\"Friday\"]\n");
+    assert_eq!(
+        mine,
+        Ok(Preferences {
+            late_from: 10,
+            weekend: 0,
+            quiet_days: vec![5],
+            ..Preferences::default()
+        })
+    );
+    let lunch = with("neutral = true\nlunch_time = \"11:00-14:30\"\nlunch = 9\n");
+    let lunch = lunch.expect("it is right");
+    assert_eq!(
+        (lunch.lunch_sections, lunch.lunch, lunch.late),
+        (vec![4, 5], 9, 0)
+    );
+    for (text, told) in [
+        (
+            "late_from = \"evening\"",
+            "preferences.late_from is `evening`; allowed are times such as \"18:00\"",
+        ),
+        (
+            "late = 20000",
+            "preferences.late is 20000; allowed are 0 to 10000",
+        ),
+        (
+            "quiet_days = [8]",
+            "preferences.quiet_days has 8; allowed are 1 to 7",
+        ),
+        ("teatime = 4", "unknown field `teatime`"),
+    ] {
+        let error = with(text).expect_err(text).to_string();
+        assert!(error.contains(told), "{error}");
+    }
 }

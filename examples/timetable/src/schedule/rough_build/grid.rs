@@ -1,7 +1,8 @@
 //! The cells of all days, and the aligned blocks among them that an item can take.
 use crate::schedule::change::host_contains;
 use crate::schedule::lookup::Point;
-use crate::schedule::{Board, SECTIONS, ScheduleState, Slot, TaskClass, WriteOptions};
+use crate::schedule::objective::DayWishes;
+use crate::schedule::{Board, SECTIONS, ScheduleState, Slot, Source, TaskClass, WriteOptions};
 
 /// The state of a section of a day, from the view of a class.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,6 +38,9 @@ struct Day {
     cells: [Cell; SECTIONS as usize],
     /// The whole ranges of hosts: a block must not straddle two of them.
     hosts: Vec<(u32, Slot)>,
+    wishes: DayWishes,
+    /// The sections that items take.
+    items: u32,
 }
 
 /// The cells of all days.
@@ -53,9 +57,19 @@ impl Grid {
         let board = Board::new(state);
         let mut mapping = state.window.days.clone();
         mapping.sort_by_key(|day| day.day_index);
+        let wishes = DayWishes::of(state, &board);
+        let mut wishes: Vec<(u16, DayWishes)> = state
+            .window
+            .days
+            .iter()
+            .map(|day| day.day_index)
+            .zip(wishes)
+            .collect();
+        wishes.sort_by_key(|(day, _)| *day);
         let days = mapping
             .iter()
-            .map(|day| Day {
+            .zip(wishes)
+            .map(|(day, (_, wishes))| Day {
                 number: day.day_index,
                 cells: std::array::from_fn(|index| cell(&board, day.day_index, section(index))),
                 hosts: board
@@ -63,6 +77,8 @@ impl Grid {
                     .filter(|(task, slot)| host_contains(task, *slot))
                     .map(|(task, slot)| (task.state_id, slot))
                     .collect(),
+                items: items(&board, day.day_index),
+                wishes,
             })
             .collect();
         Self {
@@ -114,6 +130,7 @@ impl Grid {
         let item = Cell::Occupied(-self.placed);
         for day in &mut self.days {
             let here = day.number == block.day;
+            day.items += if here { 2 } else { 0 };
             for (index, cell) in day.cells.iter_mut().enumerate() {
                 let section = section(index);
                 if here && (section == block.start || section == block.start + 1) {
@@ -145,6 +162,15 @@ impl Grid {
                 .collect::<Vec<_>>()
         };
         self.days.iter().flat_map(of_day).collect()
+    }
+
+    /// Returns the cost of an item in a block by the preferences.
+    pub(super) fn discomfort(&self, block: Block) -> i64 {
+        let day = self.days.iter().find(|day| day.number == block.day);
+        day.map_or(0, |day| {
+            let limit = day.wishes.load(day.items + 2) - day.wishes.load(day.items);
+            i64::from(day.wishes.range(block.slot()) + limit)
+        })
     }
 
     /// Returns the numbers of occupied sections and of free or filler sections of a day.
@@ -200,6 +226,17 @@ fn cell(board: &Board<'_>, day: u16, section: u8) -> Cell {
         (Some(host), None) if host.is_open_host() => Cell::Filler(host.state_id),
         (Some(task), _) => Cell::Occupied(i64::from(task.state_id)),
     }
+}
+
+/// Returns the number of sections of a day that items take.
+fn items(board: &Board<'_>, day: u16) -> u32 {
+    let items = board
+        .on_day(day)
+        .filter(|task| task.source == Source::TaskItem);
+    let slots = items
+        .flat_map(|task| &task.slots)
+        .filter(|slot| slot.day == day);
+    slots.map(|slot| u32::from(slot.sections())).sum()
 }
 
 const fn is_open(cell: Cell) -> bool {

@@ -50,14 +50,18 @@ pub(super) fn admits(item: &Item, block: &Block) -> bool {
     item.bounds.admit(slot.start(), slot.end())
 }
 
-/// Places the items with a cursor that goes through the blocks from the first one on.
+/// A point of discomfort weighs as much as so many points of the score of a candidate.
+const DISCOMFORT: i64 = 10;
+
+/// Places the items with a cursor that goes through the blocks from the first one on. With
+/// preferences, a block that is a little later may be better.
 fn rapid(job: &Job<'_>, grid: &mut Grid) -> Option<Vec<Block>> {
     let mut chosen = Vec::with_capacity(job.items.len());
     for item in &job.items {
-        let block = grid
-            .blocks()
-            .into_iter()
-            .find(|block| admits(item, block))?;
+        let open = grid.blocks();
+        let open = open.into_iter().filter(|block| admits(item, block));
+        let late = |(nth, block): &(i64, Block)| 2 * nth + grid.discomfort(*block);
+        let (_, block) = (0..).zip(open).min_by_key(late)?;
         grid.take(block);
         chosen.push(block);
     }
@@ -82,6 +86,7 @@ fn steady(job: &Job<'_>, grid: &mut Grid) -> Option<Vec<Block>> {
                 day: block.day,
             }
             .score(&days)
+                + grid.discomfort(*block) * DISCOMFORT
         };
         let open = grid
             .blocks()
