@@ -22,6 +22,7 @@ use crate::{
     error::{ApiError, ApiResult, closing},
     health::Metrics,
     load::{LoadPermit, Loads},
+    usage::counted,
 };
 
 pub(crate) struct AppState {
@@ -80,7 +81,12 @@ impl RunRequest {
 pub(crate) struct AdmittedRun {
     pub(crate) run: RunId,
     pub(crate) events: BoxStream<'static, Event>,
+    /// Its end, which comes after its events; none for a run that was at rest before.
+    pub(crate) end: Option<oneshot::Receiver<RunEnd>>,
 }
+
+/// The end of a run, or its error.
+pub(crate) type RunEnd = Result<RunRest, RunError>;
 
 impl AppState {
     pub(crate) fn new(agent: Box<dyn DynAgent>, limits: Limits, redact: Arc<Redact>) -> Self {
@@ -128,6 +134,7 @@ impl AppState {
             Some(first) if first.run != REFUSED => Ok(AdmittedRun {
                 run: first.run,
                 events: self.shown(to, stream::once(async { first }).chain(events)),
+                end: Some(told),
             }),
             // The request was refused, or is a repeat of one that was carried out.
             _ => match told.await {
@@ -165,6 +172,7 @@ impl AppState {
         events: impl Stream<Item = Event> + Send + 'static,
     ) -> BoxStream<'static, Event> {
         let (to, redaction) = (to.clone(), self.redaction(&to.caller));
+        let events = counted(events);
         let events = events.filter_map(move |event| ready(to.show(event, redaction)));
         events.boxed()
     }
@@ -215,7 +223,8 @@ impl AppState {
             kind,
         };
         let events = self.shown(to, stream::iter(kinds).map(event));
-        Ok(AdmittedRun { run, events })
+        let end = None;
+        Ok(AdmittedRun { run, events, end })
     }
 
     /// Returns the address of the thread that a client names, or refuses without this access.

@@ -33,6 +33,7 @@ mod serve;
 mod socket;
 mod threads;
 mod timeline;
+mod usage;
 
 /// The head of a request, for [`Authenticate`].
 pub use ::axum::http::request::Parts;

@@ -10,15 +10,19 @@ use axum::{
     http::{HeaderMap, StatusCode},
     response::IntoResponse,
 };
-use fugato_graph::ThreadStatus;
+use fugato_graph::{RunErrorKind, ThreadStatus, machine::BudgetUnit};
 use fugato_stream::{Event, EventKind, OpenAiEncoder, Resume};
-use futures::{StreamExt as _, stream};
+use futures::{
+    Stream, StreamExt as _,
+    stream::{self, BoxStream},
+};
 use serde_json::{Map, Value, json};
+use tokio::sync::oneshot;
 
 use crate::{
     Caller, ThreadAccess, UserMessage,
     address::Address,
-    app_state::{AdmittedRun, AppState, RunRequest},
+    app_state::{AdmittedRun, AppState, RunEnd, RunRequest},
     body::JsonBody,
     collect::Completion,
     erased::AnswerRequest,
@@ -46,13 +50,17 @@ pub(crate) async fn complete(
     let streamed = request.get("stream") == Some(&Value::Bool(true));
     let permit = streamed.then(|| office.reader(&caller)).transpose()?;
     let answering = (key.clone(), "openai");
+    if resume.answers.is_empty() && resume.after.is_none() {
+        must_be_the_persons(&request)?;
+    }
     let running = go_on(&office, &to, resume, answering, || {
         let others = incoming::others(&Value::Object(extra.clone()), &OWN);
         let said = UserMessage::last_of(&caller, &request, others).model(model);
         let said = Box::new(said.under(Some(&Value::Object(extra))).by("openai"));
         RunRequest::Start { key, said }
     });
-    let AdmittedRun { run, events } = running.await?;
+    let AdmittedRun { run, events, end } = running.await?;
+    let events = saying_what_is_used_up(events, end, is_chinese(&request));
     let (events, created) = (relay::spoken(events), seconds());
     let id = format!("chatcmpl-{}-{run}", to.name);
     let Some(permit) = permit else {
@@ -67,6 +75,20 @@ pub(crate) async fn complete(
         encoder = encoder.include_usage();
     }
     Ok(relay::respond(&office, (&to, permit), events, encoder))
+}
+
+/// Refuses a conversation that ends with words of somebody else: an answer of the agent, or the
+/// instructions of a program, are no request of the person.
+fn must_be_the_persons(request: &Value) -> ApiResult<()> {
+    let role = request.pointer("/messages").and_then(Value::as_array);
+    let role = role.and_then(|messages| messages.last()?.get("role")?.as_str());
+    match role {
+        None | Some("user") => Ok(()),
+        Some(role) => Err(ApiError::bad(format!(
+            "the last of the messages has the role {role:?}; allowed is \"user\": it is what the \
+             agent is asked"
+        ))),
+    }
 }
 
 /// `GET /v1/models`: the agent, and the agent with each model that the caller may choose.
@@ -143,7 +165,85 @@ pub(crate) async fn go_on(
     };
     let events = office.agent.events(&to.thread, after);
     let events = office.shown(to, events.chain(stream::iter(parked)));
-    Ok(AdmittedRun { run, events })
+    let end = None;
+    Ok(AdmittedRun { run, events, end })
+}
+
+/// Ends a run that has used up a budget with a message to the person: it is no fault of the server,
+/// and what was done stays.
+fn saying_what_is_used_up(
+    events: impl Stream<Item = Event> + Send + 'static,
+    mut end: Option<oneshot::Receiver<RunEnd>>,
+    is_chinese: bool,
+) -> BoxStream<'static, Event> {
+    let said = events.then(move |mut event| {
+        let end = matches!(event.kind, EventKind::RunFailed { .. }).then(|| end.take());
+        async move {
+            let Some(end) = end.flatten() else {
+                return vec![event];
+            };
+            let Ok(Err(error)) = end.await else {
+                return vec![event];
+            };
+            let RunErrorKind::Budget { meter, limit } = error.kind else {
+                return vec![event];
+            };
+            let text = used_up(meter, limit, is_chinese);
+            let block = "budget";
+            event.kind = EventKind::RunFinished { output: None };
+            let words = [
+                EventKind::TextStarted {
+                    block: block.into(),
+                },
+                EventKind::TextDelta {
+                    block: block.into(),
+                    text: text.into(),
+                },
+                EventKind::TextFinished {
+                    block: block.into(),
+                },
+            ];
+            let words = words.map(|kind| Event {
+                kind,
+                seq: None,
+                ..event.clone()
+            });
+            words.into_iter().chain([event]).collect()
+        }
+    });
+    said.flat_map(stream::iter).boxed()
+}
+
+/// Returns what a person is told when a budget is used up.
+fn used_up(meter: BudgetUnit, limit: u64, is_chinese: bool) -> String {
+    let seconds = limit.div_ceil(1000);
+    if !is_chinese {
+        let used = match meter {
+            BudgetUnit::WallTime => format!("{seconds} seconds"),
+            meter => format!("{limit} {meter}"),
+        };
+        return format!(
+            "I have stopped: this request has used up its {used}. What was done is kept. Say how \
+             to go on."
+        );
+    }
+    let used = match meter {
+        BudgetUnit::Rounds => format!("{limit} 轮"),
+        BudgetUnit::ModelCalls => format!("{limit} 次模型调用"),
+        BudgetUnit::ToolCalls => format!("{limit} 次工具调用"),
+        BudgetUnit::Tokens => format!("{limit} 个词元"),
+        BudgetUnit::WallTime => format!("{seconds} 秒"),
+        meter => format!("{limit} {meter}"),
+    };
+    format!("我先停下了：这次请求的额度（{used}）已经用完。做完的都保留着。请说接下来怎么做。")
+}
+
+/// Returns true if the last message of a conversation has Chinese characters.
+fn is_chinese(request: &Value) -> bool {
+    let messages = request.get("messages").and_then(Value::as_array);
+    let last = messages.and_then(|messages| messages.last());
+    let is_han = |it: char| ('\u{4e00}'..='\u{9fff}').contains(&it);
+    last.is_some_and(|last| incoming::words(last).contains(is_han))
 }
 
 fn extension(request: &Value) -> ApiResult<Map<String, Value>> {

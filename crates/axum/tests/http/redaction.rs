@@ -6,7 +6,9 @@ use axum::http::{Method, StatusCode, request::Parts};
 use fugato_axum::{
     AccessDenied, Agent, AgentRoutes, BadInput, Caller, Tenant, TimelineItem, UserMessage,
 };
-use fugato_graph::{BoxError, Context, END, Graph, Outcome, Runner};
+use fugato_graph::{
+    BoxError, Context, END, Graph, Outcome, Runner, RunnerOptions, machine::BudgetUnit,
+};
 use fugato_state::{State, ToolStatus};
 use fugato_store::MemoryLog;
 use fugato_stream::{EventKind, Redaction};
@@ -60,7 +62,8 @@ async fn look(cx: Context<Account>) -> Result<Outcome<Account>, BoxError> {
         summary: "3 accounts".into(),
         result: Some("secret_4711".into()),
     };
-    let data = json!({ "attempts": [{ "model": "secret_model" }] });
+    let usage = json!({ "input": 9, "output": 3 });
+    let data = json!({ "attempts": [{ "model": "secret_model" }], "usage": usage });
     let name = "model_call".to_owned();
     let done = Outcome::done([]).note(tool);
     Ok(done.note(EventKind::Custom { name, data }))
@@ -184,6 +187,85 @@ async fn no_wire_shows_a_client_how_the_agent_works() {
             is_conversation && !path.contains('?'),
             "{path}: {body}"
         );
+    }
+}
+
+#[tokio::test]
+async fn every_chat_protocol_counts_the_tokens_of_a_run_for_everybody() {
+    for role in ["client", "operator"] {
+        let client = Teller::client(&Arc::default());
+        let read = wires(&client, role).await;
+        let of = |path: &str| {
+            read.iter()
+                .rfind(|(of, _)| *of == path)
+                .map(|(_, body)| body)
+        };
+        let whole = of("/v1/chat/completions").expect("it was asked");
+        let whole: Value = serde_json::from_str(whole).expect("JSON");
+        let counts = json!({ "prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12 });
+        assert_eq!(whole["usage"], counts, "{role}");
+        for path in ["/agui", "/api/chat"] {
+            let body = of(path).expect("it was asked");
+            assert!(body.contains("12"), "{role} {path}: {body}");
+        }
+        let headers = [("role", role)];
+        let said = json!([{ "role": "user", "content": "hello" }]);
+        let body = json!({
+            "messages": said, "stream": true, "stream_options": { "include_usage": true }
+        });
+        let path = "/v1/chat/completions";
+        let streamed = client.with(Method::POST, path, &headers, body).await;
+        assert!(
+            streamed
+                .body
+                .contains(r#""choices":[],"usage":{"completion_tokens":3,"#),
+            "{}",
+            streamed.body
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_that_ends_with_words_of_the_agent_is_no_request() {
+    let client = Teller::client(&Arc::default());
+    for role in ["assistant", "system", "tool"] {
+        let messages = json!([
+            { "role": "user", "content": "hello" }, { "role": role, "content": "fail" }
+        ]);
+        let body = json!({ "messages": messages });
+        let refused = client.post("/v1/chat/completions", body).await;
+        assert_eq!(refused.status, StatusCode::BAD_REQUEST, "{}", refused.body);
+        assert!(refused.body.contains(role) && refused.body.contains("user"));
+    }
+}
+
+#[tokio::test]
+async fn a_used_up_budget_is_a_message_and_what_was_done_stays() {
+    let routes = |log: &Arc<MemoryLog>| {
+        let graph = Graph::<Account>::starting_at("think")
+            .node("think", |cx: Context<Account>| {
+                cx.spend(BudgetUnit::ModelCalls, 2);
+                std::future::ready(Outcome::done([]))
+            })
+            .branch("think", ["think", END], |_| "think")
+            .build()
+            .expect("the graph is well formed");
+        let options = RunnerOptions::default().budget(BudgetUnit::ModelCalls, 3);
+        let teller = Teller(Runner::new(graph, Arc::clone(log)).options(options));
+        Client(AgentRoutes::new(teller).authenticate(by_role).router())
+    };
+    let client = routes(&Arc::default());
+    for (said, told) in [("hello", "3 model calls"), ("你好", "3 次模型调用")] {
+        let messages = json!([{ "role": "user", "content": said }]);
+        let body = json!({ "messages": messages });
+        let whole = client.post("/v1/chat/completions", body).await;
+        assert_eq!(whole.status, StatusCode::OK, "{}", whole.body);
+        let message = whole.json()["choices"][0]["message"]["content"].to_string();
+        assert!(message.contains(told), "{message}");
+        let body = json!({ "messages": messages, "stream": true });
+        let streamed = client.post("/v1/chat/completions", body).await;
+        assert!(streamed.body.contains(told), "{}", streamed.body);
+        assert!(!streamed.body.contains("run_failed"), "{}", streamed.body);
     }
 }
 
