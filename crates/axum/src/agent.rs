@@ -1,11 +1,11 @@
 use async_trait::async_trait;
 use fugato_graph::{Answers, BoxError, Runner};
-use fugato_state::{Interrupt, InterruptId, State, ThreadId};
+use fugato_state::{Interrupt, InterruptId, Message, State, ThreadId};
 use fugato_stream::{QuestionAnswer, ReplyForm};
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::{Caller, TimelineItem};
+use crate::{Caller, TimelineItem, incoming::words};
 
 /// An agent that endpoints can serve: a runner, the input that words become, and access rules.
 ///
@@ -244,6 +244,9 @@ pub struct UserMessage {
     pub card: Option<InterruptId>,
     /// The model that the client chooses, one of [`Agent::models`]; none for the agent's own choice.
     pub model: Option<String>,
+    /// True if the client named no conversation: what it sends in [`messages`](Self::messages) is
+    /// then the whole of one that has no other place.
+    pub begins: bool,
     /// The protocol or program of the request, for the log.
     pub door: &'static str,
 }
@@ -258,6 +261,7 @@ impl UserMessage {
             caller,
             card: None,
             model: None,
+            begins: false,
             door: "words",
         }
     }
@@ -268,6 +272,26 @@ impl UserMessage {
 
         /// Sets the model that the client chooses.
         pub fn model(model: Option<String>) { model = model }
+    }
+
+    /// Returns what was said before, by the client's own account, oldest first: the texts of the
+    /// person and of the agent in a conversation that no thread of ours holds; otherwise nothing. It
+    /// is what clients of OpenAI's protocol send each time that keep conversations themselves.
+    pub fn earlier(&self) -> Vec<Message> {
+        let (_, before) = match self.messages.split_last() {
+            Some(parts) if self.begins => parts,
+            _ => return vec![],
+        };
+        let said = before.iter().filter_map(|message| {
+            let text = words(message);
+            match message.get("role")?.as_str()? {
+                "user" => Some(Message::user(text)),
+                "assistant" => Some(Message::assistant(text)),
+                _ => None,
+            }
+        });
+        said.filter(|said| !said.content.trim().is_empty())
+            .collect()
     }
 
     /// Refuses a request without words.

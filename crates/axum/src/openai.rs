@@ -46,6 +46,7 @@ pub(crate) async fn complete(
     let named = incoming::header(&headers, "x-conversation-id")?;
     let named = named.or_else(|| extra.get("conversation_id")?.as_str());
     let to = Address::of(&caller, named, key.as_deref())?;
+    let begins = named.is_none();
     let resume = Resume::openai(&request)?;
     let streamed = request.get("stream") == Some(&Value::Bool(true));
     let permit = streamed.then(|| office.reader(&caller)).transpose()?;
@@ -55,7 +56,8 @@ pub(crate) async fn complete(
     }
     let running = go_on(&office, &to, resume, answering, || {
         let others = incoming::others(&Value::Object(extra.clone()), &OWN);
-        let said = UserMessage::last_of(&caller, &request, others).model(model);
+        let mut said = UserMessage::last_of(&caller, &request, others).model(model);
+        said.begins = begins;
         let said = Box::new(said.under(Some(&Value::Object(extra))).by("openai"));
         RunRequest::Start { key, said }
     });

@@ -3,7 +3,7 @@ use std::{
     io::{Read as _, Write as _},
     net::{SocketAddr, TcpListener, TcpStream},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -11,6 +11,8 @@ use std::{
 };
 
 use serde_json::{Value, json};
+
+use crate::{Server, TestProgram};
 
 /// A server of chat completions on the loopback interface. It ends with the test program.
 #[derive(Debug)]
@@ -108,6 +110,37 @@ impl ModelServer {
             (Self::answering(404, error), "no such model", "没有这个模型"),
             (Self::closed(), "could not be reached", "连不上服务器"),
         ]
+    }
+
+    /// Serves a program whose model answers `text`, sends it this conversation as a client of
+    /// OpenAI's protocol does that keeps its conversations itself, and returns the status, and the
+    /// bodies of the requests that the model got.
+    pub fn asked_for(program: &TestProgram, text: &str, messages: &Value) -> (u16, Vec<Value>) {
+        let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let (seen, text) = (asked.clone(), text.to_owned());
+        let model = Self::deciding(move |request| {
+            let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
+            seen.push(request.clone());
+            ModelAnswer::text(&text, "stop")
+        });
+        let url = model.url();
+        let named = [
+            "serve",
+            "--listen",
+            "127.0.0.1:0",
+            "--base-url",
+            &url,
+            "--model",
+            "mini",
+        ];
+        let server = program.server(&named);
+        let body = json!({ "messages": messages }).to_string();
+        let request = ("POST", "/v1/chat/completions");
+        let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+        let answer = runtime.block_on(Server::ask(server.address(), request, &[], &body));
+        let (status, _) = answer.expect("an answer");
+        let asked = asked.lock().unwrap_or_else(PoisonError::into_inner);
+        (status, asked.clone())
     }
 
     /// Returns the address, for `--base-url`.

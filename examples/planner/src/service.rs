@@ -1,5 +1,8 @@
 //! The planner as a service: a message in, a reply out.
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use async_trait::async_trait;
 use fugato::{
@@ -9,8 +12,8 @@ use fugato::{
         UserMessage, belongs, say, timeline, title,
     },
     cli::Lang,
-    memory::{PersonLayers, Speaker},
-    state::InvalidThreadId,
+    memory::{DialogueTurn, HistoryUpdate, PersonLayers, Speaker},
+    state::{InvalidThreadId, Role},
     store::ThreadStore,
     words::{MessageMeaning, PendingWork, Phrases},
 };
@@ -147,6 +150,25 @@ impl Planner {
 }
 
 /// Returns the account of the caller, or `home` if there is none.
+/// Returns what a client says was said before. Its answers may name prices and balances of then, so
+/// they are no facts of now.
+fn earlier(words: &UserMessage) -> Vec<SessionUpdate> {
+    // The client does not say when; what is old would be forgotten at once.
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = i64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(i64::MAX);
+    let turn = |message: Message| {
+        let speaker = match message.role {
+            Role::User => Speaker::User,
+            _ => Speaker::Assistant,
+        };
+        let turn = DialogueTurn::new(speaker, message.content, now);
+        SessionUpdate::History(HistoryUpdate::Said(
+            turn.passing(speaker == Speaker::Assistant),
+        ))
+    };
+    words.earlier().into_iter().map(turn).collect()
+}
+
 fn user(caller: &Caller) -> String {
     caller.account().unwrap_or_else(|| "home".to_owned())
 }
@@ -221,8 +243,10 @@ impl Agent for Planner {
 
     async fn input(&self, words: UserMessage) -> Result<Vec<SessionUpdate>, BadInput> {
         let words = words.in_words()?;
+        let mut updates = earlier(&words);
         let (user, text) = (user(&words.caller), words.text);
-        Ok(vec![SessionUpdate::Said { user, text }])
+        updates.push(SessionUpdate::Said { user, text });
+        Ok(updates)
     }
 
     /// An open question gets the words as its answer, `continue` and `yes` included. Only `start

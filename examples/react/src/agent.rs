@@ -113,7 +113,10 @@ impl Agent for ReactAgent {
     async fn input(&self, said: UserMessage) -> Result<Vec<ReactUpdate>, BadInput> {
         let said = said.in_words()?;
         let context = RunContext::new().user(said.caller.account());
-        Ok(ReactUpdate::request(said.text, context.model(said.model)))
+        let earlier = said.earlier().into_iter().map(ConversationUpdate::Said);
+        let mut updates: Vec<_> = earlier.map(ReactUpdate::Talked).collect();
+        updates.extend(ReactUpdate::request(said.text, context.model(said.model)));
+        Ok(updates)
     }
 
     fn title(&self, react: &React) -> Option<String> {

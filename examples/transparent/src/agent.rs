@@ -84,8 +84,9 @@ impl State for AgentState {
 
     fn apply(&mut self, update: Update) {
         match update {
-            Update::Asked(request) => {
+            Update::Asked(mut request) => {
                 self.lang = request.lang.unwrap_or_else(|| Lang::of(&request.text));
+                self.conversation.history.append(&mut request.earlier);
                 self.conversation.history.push(Message::user(&request.text));
                 self.turn = TurnState::of(request);
             }

@@ -50,6 +50,7 @@ impl AgentServed for ServedTransparent {
         let lang = lang.or(self.lang);
         Ok(vec![Update::Asked(Request {
             lang,
+            earlier: said.earlier(),
             ..Request::new(said.text)
         })])
     }

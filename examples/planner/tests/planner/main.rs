@@ -16,4 +16,5 @@ mod program;
 mod served;
 mod sessions;
 mod stale;
+mod stock_client;
 mod terminal;

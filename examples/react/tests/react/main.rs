@@ -12,3 +12,4 @@ mod kept;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod scenario;
+mod stock_client;

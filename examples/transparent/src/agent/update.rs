@@ -9,7 +9,7 @@ use super::{HistoryPolicy, Lang, TurnStop};
 use crate::{intent::Intent, plan::TurnStep};
 
 /// The input of a turn.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Request {
     /// The message of the person, or the task of the job.
@@ -18,6 +18,9 @@ pub struct Request {
     pub lang: Option<Lang>,
     /// The job that is due; none if a person sent the message.
     pub job: Option<String>,
+    /// What was said before, by the account of a client that keeps its conversations itself.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub earlier: Vec<Message>,
 }
 
 impl Request {

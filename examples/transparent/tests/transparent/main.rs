@@ -6,3 +6,4 @@ mod consent;
 #[cfg(feature = "plugins")]
 mod plugins;
 mod socket;
+mod stock_client;
