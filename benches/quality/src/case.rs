@@ -1,7 +1,7 @@
 //! Timetables: made ones, the same for the same number, and some by hand.
 use timetable::schedule::{
     DayMapping, EventType, Level, Marks, PlacementStatus, ScheduleState, ScheduleTask, Slot,
-    Source, Strategy, SubjectType, TaskClass, Window,
+    Source, Strategy, SubjectType, TaskClass, Terms, Window,
 };
 
 /// A timetable and what is to be placed in it.
@@ -72,6 +72,7 @@ fn class(dice: &mut SeededRng, draft: &Draft) -> TaskClass {
         subject_type: Some(subject_type),
         difficulty_level: Some(level(dice.below(3))),
         cognitive_intensity: Some(level(dice.below(4).min(2))),
+        terms: Terms::default(),
     }
 }
 
@@ -195,6 +196,7 @@ fn plain(subject: SubjectType) -> TaskClass {
         subject_type: Some(subject),
         difficulty_level: Some(Level::Low),
         cognitive_intensity: Some(Level::Low),
+        terms: Terms::default(),
     }
 }
 
@@ -218,6 +220,7 @@ impl Draft {
         });
         draft.state.window = Window {
             days: days.collect(),
+            ..Window::default()
         };
         draft
     }
@@ -283,6 +286,7 @@ impl Draft {
             embed_host: None,
             event_type: EventType::Task,
             marks: Marks::default(),
+            terms: Terms::default(),
         }
     }
 }

@@ -25,7 +25,7 @@ pub use update::{DecisionView, RouteDecision, Update};
 use crate::{
     calendar::{Lang, Sections},
     contract::Call,
-    schedule::{DayMapping, Point, Queue, SECTIONS, ScheduleState, Slot},
+    schedule::{DayMapping, Point, Queue, ScheduleState, Slot},
     store::StoreWrite,
 };
 
@@ -343,7 +343,8 @@ pub(crate) fn earliest(
             .times(&slot)
             .is_none_or(|(begin, _)| begin >= now.time())
     };
-    let first = (1..=SECTIONS).find(begins).unwrap_or(SECTIONS + 1);
+    let last = sections.count();
+    let first = (1..=last).find(begins).unwrap_or(last + 1);
     Some((*index, first))
 }
 

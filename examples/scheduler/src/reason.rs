@@ -9,7 +9,7 @@ use crate::{
     draft::{day, location, weekday},
     rules,
     schedule::{
-        BrokenRule, Change, ScheduleState, Slot, WriteRefusal, differences,
+        BrokenRule, Change, ClosedTime, FixedTime, ScheduleState, Slot, WriteRefusal, differences,
         rough_build::{ItemsLeft, NoRoom, PlacementMismatch, RoughBuildError},
     },
     store::{Conflict, StaleFact},
@@ -166,6 +166,12 @@ fn refusal(why: &WriteRefusal, schedule: &ScheduleState, lang: Lang) -> String {
             out_of_order(&task, &sibling, &place, (later, lang))
         }
         WriteRefusal::ClassRule { class, rule, .. } => broken(class, rule, lang),
+        WriteRefusal::Terms { task, rule } => broken(&name(*task), rule, lang),
+        WriteRefusal::Dependency { task, before, end } => {
+            let place = day_of(end.0, schedule, lang);
+            let before = format!("“{}”", name(*before));
+            out_of_order(&name(*task), &before, &place, (true, lang))
+        }
         WriteRefusal::OutsideScope { day: at, .. } => {
             let at = day_of(*at, schedule, lang);
             lang.pick(
@@ -241,8 +247,39 @@ fn broken(class: &str, rule: &BrokenRule, lang: Lang) -> String {
             format!("items of “{class}” do not lie inside courses"),
             format!("“{class}”的任务不嵌入课程"),
         ),
+        BrokenRule::Fixed(at) => {
+            let at = fixed(at, lang);
+            lang.pick(
+                format!("“{class}” begins at {at}"),
+                format!("“{class}”固定在{at}开始"),
+            )
+        }
+        BrokenRule::Closed(time) => {
+            let time = closed(time, lang);
+            lang.pick(
+                format!("“{class}” must not be on {time}"),
+                format!("“{class}”不能排在{time}"),
+            )
+        }
         other => format!("“{class}”: {other}"),
     }
+}
+
+/// Returns a fixed time in words.
+fn fixed(at: &FixedTime, lang: Lang) -> String {
+    let day = at.day_of_week.map(|day| weekday(day, lang).to_owned());
+    let day = at.date.clone().or(day);
+    let day = day.map(|day| format!("{day} ")).unwrap_or_default();
+    format!("{day}{}", at.time.strftime("%H:%M"))
+}
+
+/// Returns a closed time in words.
+fn closed(time: &ClosedTime, lang: Lang) -> String {
+    let days = time.days_of_week.iter().map(|day| weekday(*day, lang));
+    let days: Vec<&str> = days.collect();
+    let (from, to) = (time.from.strftime("%H:%M"), time.to.strftime("%H:%M"));
+    let days = days.join(lang.pick(", ", "、"));
+    format!("{days} {from}–{to}").trim_start().to_owned()
 }
 
 /// Returns why nothing could be placed.
@@ -281,6 +318,15 @@ pub(crate) fn unplaced(error: &RoughBuildError, lang: Lang) -> String {
             lang.pick(
                 format!("there is not enough time for “{name}”: it needs {needed} blocks of two sections{others}, and only {open} are open"),
                 format!("“{name}”的时间不够：需要 {needed} 个两节的时段{others}，只有 {open} 个可用"),
+            )
+        }
+        RoughBuildError::NoPlace {
+            name, item, why, ..
+        } => {
+            let why = no_room(why, lang);
+            lang.pick(
+                format!("“{item}” of “{name}” has no place, because {why}"),
+                format!("“{name}”的“{item}”排不下，因为{why}"),
             )
         }
         other => lang.pick(
@@ -362,7 +408,38 @@ fn no_room(why: &NoRoom, lang: Lang) -> String {
                 format!("共 {wanted} 项{others}需要两节的时段，只有 {open} 个可用"),
             )
         }
-        other => format!("{other:?}"),
+        NoRoom::Fixed { at } => {
+            let at = fixed(at, lang);
+            lang.pick(format!("nothing is free at {at}"), format!("{at}没有空闲"))
+        }
+        NoRoom::Deadline { date } => lang.pick(
+            format!("nothing is free until {date}"),
+            format!("{date} 之前没有空闲"),
+        ),
+        NoRoom::Earliest { date } => lang.pick(
+            format!("nothing is free from {date} on"),
+            format!("{date} 之后没有空闲"),
+        ),
+        NoRoom::After { names } => {
+            let names = names.join(lang.pick(", ", "、"));
+            lang.pick(
+                format!("nothing is free after {names}"),
+                format!("在“{names}”之后没有空闲"),
+            )
+        }
+        NoRoom::Closed { times } => {
+            let times: Vec<String> = times.iter().map(|time| closed(time, lang)).collect();
+            let times = times.join(lang.pick(", ", "、"));
+            lang.pick(
+                format!("nothing is free outside of {times}"),
+                format!("除去{times}之后没有空闲"),
+            )
+        }
+        NoRoom::Long { sections } => lang.pick(
+            format!("no day has {sections} free sections in a row"),
+            format!("没有一天有连续 {sections} 节空闲"),
+        ),
+        other => other.to_string(),
     }
 }
 
@@ -376,9 +453,9 @@ pub(crate) fn mismatch(issue: &PlacementMismatch, lang: Lang) -> String {
             ..
         } => lang.pick(
             format!(
-                "“{name}” wants {total_slots} sections for {items} items; every item was given 2"
+                "“{name}” wants {total_slots} sections for {items} items; every item was given 2, because only “minutes” gives items another length"
             ),
-            format!("“{name}”的 {items} 项共需 {total_slots} 节；每项按 2 节安排"),
+            format!("“{name}”的 {items} 项共需 {total_slots} 节；每项按 2 节安排，因为只有“minutes”能改变任务的长度"),
         ),
         other => other.to_string(),
     }

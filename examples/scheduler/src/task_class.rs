@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::{
-    schedule::{SECTIONS, Strategy, TaskClass},
+    schedule::{SECTIONS, Strategy, TaskClass, Terms},
     store::{ClassItem, ClassWrite},
 };
 
@@ -65,6 +65,7 @@ pub fn normalised(args: &UpsertTaskClassArgs) -> Result<ClassWrite, Vec<String>>
         subject_type: reader.word("subject_type", synonym::subject, SUBJECTS),
         difficulty_level: reader.word("difficulty_level", synonym::level, LEVELS),
         cognitive_intensity: reader.word("cognitive_intensity", synonym::level, LEVELS),
+        terms: Terms::default(),
     };
     if let (Some(start), Some(end)) = (&class.start_date, &class.end_date)
         && end < start
@@ -294,6 +295,7 @@ impl<'a> ClassReader<'a> {
             task,
             order,
             content: content.to_owned(),
+            terms: None,
         })
     }
 }

@@ -226,6 +226,7 @@ mod tests {
             embed_host: None,
             event_type: EventType::Task,
             marks: crate::schedule::Marks::default(),
+            terms: crate::schedule::Terms::default(),
         }
     }
 

@@ -22,7 +22,9 @@ mod relocate;
 pub mod rough_build;
 mod rules;
 pub mod scope;
+mod sections;
 mod state;
+mod terms;
 mod text;
 pub mod tools;
 
@@ -39,4 +41,7 @@ pub use queue::{Queue, QueueUpdate};
 pub use refine::{OptimisationReport, RefineEnd, refine};
 pub use refusal::{BrokenRule, WriteRefusal};
 pub use relocate::WriteOptions;
+pub use sections::{Sections, SectionsError};
+pub(crate) use sections::{clock, range, ranges};
 pub use state::*;
+pub use terms::{ClosedTime, FixedTime, Terms};

@@ -201,7 +201,12 @@ fn marked(stored: &ScheduleState, mut after: ScheduleState) -> ScheduleState {
                 == (task.source, &task.source_id, &task.name)
         });
         if let Some(known) = known {
+            // The files name the last date, and a person may have set one without them.
+            let deadline = task.marks.deadline.take();
             task.marks = known.marks.clone();
+            if deadline.is_some() {
+                task.marks.deadline = deadline;
+            }
         }
     }
     after

@@ -6,6 +6,9 @@
 //! | `task_class` | a class |
 //! | `task_item` | an item of a class |
 //! | `event` | an entry of the calendar: a course, an errand, or an item with a place of its own |
+//! | `task_terms` | the terms of a person for the place of a task |
+//! | `class_terms` | those for all items of a class |
+//! | `section` | the times of a section, if the calendar has a table of its own |
 //! | `task_mark` | the marks of a person on a task: done, and the last date |
 //! | `preference` | the wishes of the person for the times of items |
 //! | `event_section` | a section that an entry takes, and the guest inside it there |
@@ -15,7 +18,8 @@ use fugato::store::{Cell, RowTable};
 use serde::{Serialize, de::DeserializeOwned};
 
 use crate::schedule::{
-    DayMapping, Marks, ScheduleState, ScheduleTask, Slot, Source, TaskClass, Window,
+    DayMapping, Marks, ScheduleState, ScheduleTask, Sections, Slot, Source, TaskClass, Terms,
+    Window,
 };
 
 /// The tables of a schedule.
@@ -28,10 +32,13 @@ pub(crate) enum Table {
     Section,
     Mark,
     Preferences,
+    Terms,
+    ClassTerms,
+    Times,
 }
 
 impl Table {
-    pub(crate) const ALL: [Self; 7] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Day,
         Self::Class,
         Self::Item,
@@ -39,6 +46,9 @@ impl Table {
         Self::Section,
         Self::Mark,
         Self::Preferences,
+        Self::Terms,
+        Self::ClassTerms,
+        Self::Times,
     ];
 
     pub(crate) const fn name(self) -> &'static str {
@@ -50,6 +60,9 @@ impl Table {
             Self::Section => "event_section",
             Self::Mark => "task_mark",
             Self::Preferences => "preference",
+            Self::Terms => "task_terms",
+            Self::ClassTerms => "class_terms",
+            Self::Times => "section",
         }
     }
 
@@ -67,7 +80,14 @@ impl Table {
     pub(crate) const fn keys(self) -> &'static [&'static str] {
         match self {
             Self::Day => &["day"],
-            Self::Class | Self::Item | Self::Event | Self::Mark | Self::Preferences => &["id"],
+            Self::Class
+            | Self::Item
+            | Self::Event
+            | Self::Mark
+            | Self::Preferences
+            | Self::Terms
+            | Self::ClassTerms
+            | Self::Times => &["id"],
             Self::Section => &["event", "day", "section"],
         }
     }
@@ -105,6 +125,8 @@ impl Table {
             Self::Section => &["guest"],
             Self::Mark => &["done", "deadline"],
             Self::Preferences => &["wishes"],
+            Self::Terms | Self::ClassTerms => &["terms"],
+            Self::Times => &["times"],
         }
     }
 }
@@ -126,13 +148,29 @@ pub(crate) fn rows(state: &ScheduleState) -> Rows {
     if let Some(preferences) = &state.preferences {
         rows.insert((Table::Preferences, vec![int(1)]), vec![json(preferences)]);
     }
+    if !state.window.sections.is_default() {
+        let times = Vec::<String>::from(state.window.sections.clone());
+        rows.extend(
+            (1_i64..).zip(times).map(|(section, times)| {
+                ((Table::Times, vec![int(section)]), vec![Cell::Text(times)])
+            }),
+        );
+    }
     for class in &state.task_classes {
         rows.insert((Table::Class, vec![int(class.id)]), class_row(class));
+        if !class.terms.is_none() {
+            let row = vec![json(&class.terms)];
+            rows.insert((Table::ClassTerms, vec![int(class.id)]), row);
+        }
     }
     for task in &state.tasks {
         if !task.marks.is_none() {
             let row = vec![int(task.marks.done), text(task.marks.deadline.as_deref())];
             rows.insert((Table::Mark, vec![int(task.state_id)]), row);
+        }
+        if !task.terms.is_none() {
+            let row = vec![json(&task.terms)];
+            rows.insert((Table::Terms, vec![int(task.state_id)]), row);
         }
         let row = task_row(task);
         if task.source == Source::TaskItem {
@@ -172,6 +210,8 @@ pub(crate) fn schedule(rows: &Rows) -> Result<ScheduleState, String> {
     };
     let mut places = Places::default();
     let mut marks = BTreeMap::<u32, Marks>::new();
+    let (mut terms, mut class_terms) = (BTreeMap::new(), BTreeMap::new());
+    let mut times = Vec::<String>::new();
     for ((table, key), row) in rows {
         let mut cells = Cells::new(*table, key, row);
         match table {
@@ -199,6 +239,16 @@ pub(crate) fn schedule(rows: &Rows) -> Result<ScheduleState, String> {
                 let deadline = cells.maybe_text()?;
                 marks.insert(task, Marks { done, deadline });
             }
+            Table::Terms => {
+                terms.insert(cells.number::<u32>()?, cells.json::<Terms>()?);
+            }
+            Table::ClassTerms => {
+                class_terms.insert(cells.number::<u32>()?, cells.json::<Terms>()?);
+            }
+            Table::Times => {
+                cells.number::<i64>()?;
+                times.push(cells.text()?);
+            }
         }
     }
     state.tasks.sort_by_key(|task| task.state_id);
@@ -208,6 +258,14 @@ pub(crate) fn schedule(rows: &Rows) -> Result<ScheduleState, String> {
         task.embed_host = places.host_of.get(&task.state_id).copied();
         task.embedded_by = places.guest_of.get(&task.state_id).copied();
         task.marks = marks.remove(&task.state_id).unwrap_or_default();
+        task.terms = terms.remove(&task.state_id).unwrap_or_default();
+    }
+    for class in &mut state.task_classes {
+        class.terms = class_terms.remove(&class.id).unwrap_or_default();
+    }
+    if !times.is_empty() {
+        let sections = Sections::parse(&times);
+        state.window.sections = sections.map_err(|error| error.to_string())?;
     }
     match places.slots.keys().next() {
         Some(stray) => Err(format!("{stray} has sections, and is no task")),
@@ -275,6 +333,7 @@ fn class(cells: &mut Cells<'_>) -> Result<TaskClass, String> {
         subject_type: cells.word()?,
         difficulty_level: cells.word()?,
         cognitive_intensity: cells.word()?,
+        terms: Terms::default(),
     })
 }
 
@@ -313,6 +372,7 @@ fn task(cells: &mut Cells<'_>) -> Result<ScheduleTask, String> {
         embedded_by: None,
         embed_host: None,
         marks: Marks::default(),
+        terms: Terms::default(),
     })
 }
 

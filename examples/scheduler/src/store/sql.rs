@@ -392,6 +392,9 @@ fn tables<D: Database>() -> Vec<Statement> {
          duration BIGINT NOT NULL, class BIGINT, class_order BIGINT NOT NULL, \
          can_embed BIGINT NOT NULL, kind TEXT NOT NULL, PRIMARY KEY (calendar, id)"
     );
+    let terms = format!(
+        "calendar {NAME}, id BIGINT NOT NULL, terms TEXT NOT NULL, PRIMARY KEY (calendar, id)"
+    );
     let tables = [
         (
             "schedule_store",
@@ -431,6 +434,15 @@ fn tables<D: Database>() -> Vec<Statement> {
             "task_mark",
             format!(
                 "calendar {NAME}, id BIGINT NOT NULL, done BIGINT NOT NULL, deadline TEXT, \
+                 PRIMARY KEY (calendar, id)"
+            ),
+        ),
+        ("task_terms", terms.clone()),
+        ("class_terms", terms),
+        (
+            "section",
+            format!(
+                "calendar {NAME}, id BIGINT NOT NULL, times TEXT NOT NULL, \
                  PRIMARY KEY (calendar, id)"
             ),
         ),

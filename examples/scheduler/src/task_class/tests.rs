@@ -36,6 +36,7 @@ fn sch_88_what_a_model_wrote_is_brought_into_one_shape() {
         task,
         order,
         content: content.into(),
+        terms: None,
     };
     let expected = ClassWrite {
         class: TaskClass {
@@ -51,6 +52,7 @@ fn sch_88_what_a_model_wrote_is_brought_into_one_shape() {
             subject_type: Some(SubjectType::Reading),
             difficulty_level: Some(Level::High),
             cognitive_intensity: Some(Level::Medium),
+            terms: Terms::default(),
         },
         items: vec![
             item(None, 1, "Outline"),

@@ -73,6 +73,7 @@ fn edited(state: &ScheduleState, args: &EditClassArgs) -> Result<ClassWrite, Too
             task: Some(item.id),
             order: item.order,
             content: item.content.clone(),
+            terms: None,
         }));
     write.items.sort_by_key(|item| item.order);
     write

@@ -61,6 +61,7 @@ pub(crate) fn week() -> ScheduleState {
     ScheduleState {
         window: Window {
             days: days.collect(),
+            ..Window::default()
         },
         tasks: vec![
             event(ALGEBRA, "Algebra", Slot::new(1, 1, 2)),
@@ -94,6 +95,7 @@ fn item(id: u32, name: &str, class: u32, order: u32, slot: Option<Slot>) -> Sche
         embed_host: None,
         event_type: EventType::Task,
         marks: scheduler::schedule::Marks::default(),
+        terms: scheduler::schedule::Terms::default(),
     }
 }
 
@@ -111,6 +113,7 @@ fn class(id: u32, name: &str) -> TaskClass {
         subject_type: Some(SubjectType::Mixed),
         difficulty_level: Some(Level::Low),
         cognitive_intensity: Some(Level::Low),
+        terms: scheduler::schedule::Terms::default(),
     }
 }
 

@@ -2,6 +2,7 @@
 mod check;
 mod preferences;
 mod raw;
+mod when;
 
 #[cfg(test)]
 mod tests;
@@ -10,9 +11,7 @@ use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use thiserror::Error;
 
-use crate::schedule::{Level, Preferences, Strategy, SubjectType};
-
-use super::sections::Sections;
+use crate::schedule::{ClosedTime, FixedTime, Level, Preferences, Sections, Strategy, SubjectType};
 
 /// The tasks to do and the days on which they may be placed.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,18 +62,40 @@ pub struct Class {
     pub difficulty_level: Option<Level>,
     /// Its mental demand.
     pub cognitive_intensity: Option<Level>,
+    /// The length of its items in minutes, unless they have their own.
+    pub minutes: Option<u16>,
+    /// The importance of its items, unless they have their own.
+    pub priority: Option<Level>,
+    /// The times that none of its items must touch.
+    pub not: Vec<ClosedTime>,
     /// Its items, sorted by order.
     pub items: Vec<Item>,
 }
 
 /// One thing to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Item {
     /// Its text.
     pub content: String,
     /// Its place in the order of its class, from 1.
     pub order: u32,
+    /// Its length in minutes.
+    pub minutes: Option<u16>,
+    /// The length of the parts, in minutes, that it may be done in.
+    pub split: Option<u16>,
+    /// The first date on which it may lie.
+    pub earliest: Option<Date>,
+    /// The last date on which it may lie.
+    pub deadline: Option<Date>,
+    /// Its importance.
+    pub priority: Option<Level>,
+    /// The only time at which it may begin.
+    pub at: Option<FixedTime>,
+    /// The texts of the items that it has to follow, of any class of the file.
+    pub after: Vec<String>,
+    /// The times that it must not touch.
+    pub not: Vec<ClosedTime>,
 }
 
 /// A class file that cannot be used. Nothing of it is imported.

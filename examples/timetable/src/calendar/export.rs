@@ -7,10 +7,9 @@ use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
 use thiserror::Error;
 
-use crate::schedule::{PlacementStatus, ScheduleState, ScheduleTask, Slot, Source};
+use crate::schedule::{PlacementStatus, ScheduleState, ScheduleTask, Sections, Slot, Source};
 
 use super::lang::Lang;
-use super::sections::Sections;
 
 /// The options of a calendar file besides the schedule.
 #[derive(Debug, Clone)]
@@ -40,7 +39,7 @@ pub enum ExportError {
     },
     /// A place is outside of the section table.
     #[error(
-        "\"{name}\" lies in sections {} to {}; allowed are sections 1 to 12, in order",
+        "\"{name}\" lies in sections {} to {}; allowed are those of the section table, in order",
         slot.slot_start, slot.slot_end
     )]
     NoSection {
@@ -105,7 +104,9 @@ fn event(
         slot,
     };
     let ordered = Some(slot).filter(|slot| slot.slot_start <= slot.slot_end);
-    let times = ordered.and_then(|slot| options.sections.times(&slot));
+    // A task in several ranges has no length of its own in each of them.
+    let minutes = state.minutes(task).filter(|_| task.slots.len() == 1);
+    let times = ordered.and_then(|slot| options.sections.span(&slot, minutes));
     let (begin, end) = times.ok_or_else(missing)?;
     let date = date(state, slot.day)?;
     let at = |time| instant(date, time, options.zone).ok_or(ExportError::NoDate { day: slot.day });

@@ -13,14 +13,14 @@ use jiff::tz::TimeZone;
 use thiserror::Error;
 
 use crate::schedule::{
-    EventType, PlacementStatus, ScheduleState, ScheduleTask, Source, TaskClass, Window,
+    EventType, Marks, PlacementStatus, ScheduleState, ScheduleTask, Sections, Source, TaskClass,
+    Terms, Window,
 };
 
-use super::classes::{Class, Classes, ClassesError};
+use super::classes::{Class, Classes, ClassesError, Item};
 use super::file::{FileError, read_file};
 use super::ics::{Calendar, IcsError};
 use super::lang::Lang;
-use super::sections::Sections;
 
 pub use remark::{EntryRemark, Remark};
 
@@ -82,15 +82,17 @@ pub fn import(calendar: &Calendar, classes: &Classes, local: &TimeZone, lang: La
     let mut tasks = fixed;
     let mut task_classes = Vec::new();
     for (class, id) in classes.classes.iter().zip(1_u32..) {
-        tasks.extend(pending(class, id));
+        tasks.extend(pending(class, id, &classes.sections));
         task_classes.push(task_class(class, id));
     }
     // Ids follow the order of the list, so that the same files always give the same ids.
     for (task, id) in tasks.iter_mut().zip(1_u32..) {
         task.state_id = id;
     }
+    follow(&mut tasks, classes);
     let count = u16::try_from(days.len()).unwrap_or(u16::MAX);
-    let window = Window::starting(classes.start, count);
+    let mut window = Window::starting(classes.start, count);
+    window.sections = classes.sections.clone();
     let state = ScheduleState {
         window,
         tasks,
@@ -148,14 +150,57 @@ fn task_class(class: &Class, id: u32) -> TaskClass {
         subject_type: class.subject_type,
         difficulty_level: class.difficulty_level,
         cognitive_intensity: class.cognitive_intensity,
+        terms: Terms {
+            minutes: class.minutes,
+            priority: class.priority,
+            not: class.not.clone(),
+            ..Terms::default()
+        },
     }
 }
 
-fn pending(class: &Class, id: u32) -> impl Iterator<Item = ScheduleTask> {
+/// Returns the items of a class; one that may be done in parts is several.
+fn pending(class: &Class, id: u32, sections: &Sections) -> Vec<ScheduleTask> {
     let count = u32::try_from(class.items.len()).unwrap_or(u32::MAX).max(1);
     let share = class.total_slots.map_or(2, |slots| (slots / count).max(1));
-    let duration = u8::try_from(share).unwrap_or(u8::MAX);
-    class.items.iter().map(move |item| ScheduleTask {
+    let share = u8::try_from(share).unwrap_or(u8::MAX);
+    let in_parts = class.items.iter().any(|item| item.split.is_some());
+    let mut tasks: Vec<ScheduleTask> = Vec::new();
+    for item in &class.items {
+        let parts = parts(item);
+        let of = parts.len();
+        for (minutes, part) in parts.into_iter().zip(1_usize..) {
+            let mut task = bare(class, id, item);
+            if of > 1 {
+                task.name = format!("{} ({part}/{of})", item.content);
+                task.source_id = format!("{}/{part}", task.source_id);
+            }
+            if in_parts {
+                // Parts need numbers between those of the file.
+                task.task_order = u32::try_from(tasks.len() + 1).unwrap_or(u32::MAX);
+            }
+            let length = minutes.or(class.minutes);
+            task.duration =
+                length.map_or(share, |length| sections.holding(length).unwrap_or(share));
+            task.terms.minutes = minutes;
+            tasks.push(task);
+        }
+    }
+    tasks
+}
+
+/// Returns the lengths in minutes of the parts of an item.
+fn parts(item: &Item) -> Vec<Option<u16>> {
+    let (Some(minutes), Some(part)) = (item.minutes, item.split.filter(|part| *part > 0)) else {
+        return vec![item.minutes];
+    };
+    let mut parts = vec![Some(part); usize::from(minutes / part)];
+    parts.extend(Some(minutes % part).filter(|rest| *rest > 0).map(Some));
+    parts
+}
+
+fn bare(class: &Class, id: u32, item: &Item) -> ScheduleTask {
+    ScheduleTask {
         state_id: 0,
         source: Source::TaskItem,
         source_id: format!("{}/{}", class.name, item.order),
@@ -164,13 +209,57 @@ fn pending(class: &Class, id: u32) -> impl Iterator<Item = ScheduleTask> {
         status: PlacementStatus::Pending,
         locked: false,
         slots: Vec::new(),
-        duration,
+        duration: 2,
         task_class_id: Some(id),
         task_order: item.order,
         can_embed: false,
         embedded_by: None,
         embed_host: None,
         event_type: EventType::Task,
-        marks: crate::schedule::Marks::default(),
-    })
+        marks: Marks {
+            deadline: item.deadline.map(|date| date.to_string()),
+            ..Marks::default()
+        },
+        terms: Terms {
+            minutes: item.minutes,
+            earliest: item.earliest.map(|date| date.to_string()),
+            priority: item.priority,
+            at: item.at.clone(),
+            after: Vec::new(),
+            not: item.not.clone(),
+        },
+    }
+}
+
+/// Puts the ids of the items that others have to follow into their terms: all of their parts, before
+/// the first part.
+fn follow(tasks: &mut [ScheduleTask], classes: &Classes) {
+    let items = || {
+        classes
+            .classes
+            .iter()
+            .flat_map(|class| class.items.iter().map(move |item| (class, item)))
+    };
+    let source = |class: &Class, item: &Item| format!("{}/{}", class.name, item.order);
+    let is_of = |id: &str, source: &str| {
+        let rest = id.strip_prefix(source);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    for (class, item) in items().filter(|(_, item)| !item.after.is_empty()) {
+        let mut before: Vec<u32> = Vec::new();
+        for (other, named) in items().filter(|(_, named)| item.after.contains(&named.content)) {
+            let source = source(other, named);
+            let of = tasks
+                .iter()
+                .filter(|task| task.source == Source::TaskItem && is_of(&task.source_id, &source));
+            before.extend(of.map(|task| task.state_id));
+        }
+        let own = source(class, item);
+        let mut own = tasks
+            .iter_mut()
+            .filter(|task| task.source == Source::TaskItem && is_of(&task.source_id, &own));
+        if let Some(first) = own.next() {
+            first.terms.after = before;
+        }
+    }
 }

@@ -7,10 +7,9 @@ mod tests;
 
 use std::fmt::Write;
 
-use crate::schedule::ScheduleState;
+use crate::schedule::{ScheduleState, Sections};
 
 use super::lang::Lang;
-use super::sections::Sections;
 use label::escaped;
 use panel::{Panel, Side};
 
@@ -94,7 +93,7 @@ impl Picture<'_> {
     pub fn draw(&self, before: &ScheduleState, after: &ScheduleState) -> String {
         let mut weeks: Vec<u16> = after.window.days.iter().map(|day| day.week).collect();
         weeks.dedup();
-        let step = WEEK_TITLE + Panel::HEIGHT;
+        let step = WEEK_TITLE + Panel::height(after.window.sections.count());
         let count = u32::try_from(weeks.len()).unwrap_or(0);
         let width = 2 * MARGIN + 2 * Panel::WIDTH + GAP;
         let height = TOP + count * step + MARGIN;

@@ -3,10 +3,9 @@ use comfy_table::modifiers::UTF8_SOLID_INNER_BORDERS;
 use comfy_table::presets::UTF8_FULL;
 use comfy_table::{CellAlignment, ContentArrangement, Table};
 
-use crate::schedule::{DayMapping, PlacementStatus, SECTIONS, ScheduleState, ScheduleTask, Source};
+use crate::schedule::{DayMapping, PlacementStatus, ScheduleState, ScheduleTask, Sections, Source};
 
 use super::lang::{Lang, weekday};
-use super::sections::Sections;
 
 /// The options for showing a week.
 #[derive(Debug, Clone)]
@@ -46,8 +45,9 @@ impl WeekTable<'_> {
             .set_content_arrangement(ContentArrangement::Dynamic)
             .set_width(self.width);
         table.set_header(self.header(week, &days));
-        for first in (1..SECTIONS).step_by(2) {
-            let mut row = vec![self.times(first)];
+        let sections = state.window.sections.count();
+        for first in (1..=sections).step_by(2) {
+            let mut row = vec![self.times(first, sections)];
             row.extend(days.iter().map(|day| cell(state, day.day_index, first)));
             table.add_row(row);
         }
@@ -71,11 +71,12 @@ impl WeekTable<'_> {
         header
     }
 
-    fn times(&self, first: u8) -> String {
+    fn times(&self, first: u8, sections: u8) -> String {
+        let last = sections.min(first + 1);
         let slot = crate::schedule::Slot {
             day: 1,
             slot_start: first,
-            slot_end: first + 1,
+            slot_end: last,
         };
         let times = self
             .sections
@@ -83,7 +84,7 @@ impl WeekTable<'_> {
             .map_or_else(String::new, |(begin, end)| {
                 format!("\n{}-{}", begin.strftime("%H:%M"), end.strftime("%H:%M"))
             });
-        format!("{first}-{}{times}", first + 1)
+        format!("{first}-{last}{times}")
     }
 
     fn footer(&self, state: &ScheduleState) -> String {

@@ -2,7 +2,7 @@
 use std::borrow::Cow;
 
 use super::change::host_contains;
-use super::{Change, SECTIONS, ScheduleState, ScheduleTask, Slot};
+use super::{Change, ScheduleState, ScheduleTask, Slot};
 
 /// A schedule and an index that stay consistent. It borrows the schedule until the first change;
 /// trying a proposal and undoing it touches only the days concerned.
@@ -13,6 +13,8 @@ pub struct Board<'a> {
     by_day: Vec<Vec<usize>>,
     /// The positions of the items of each class that have a place in its order.
     by_class: Vec<(u32, Vec<usize>)>,
+    /// The tasks that have to lie after others, each with one of those.
+    links: Vec<(u32, u32)>,
 }
 
 impl<'a> Board<'a> {
@@ -29,6 +31,7 @@ impl<'a> Board<'a> {
             state: Cow::Borrowed(state),
             by_day: vec![Vec::new(); days],
             by_class: Vec::new(),
+            links: links(state),
         };
         for (position, task) in state.tasks.iter().enumerate() {
             for slot in &task.slots {
@@ -52,6 +55,18 @@ impl<'a> Board<'a> {
     /// Returns the schedule with the changes so far.
     pub fn into_state(self) -> ScheduleState {
         self.state.into_owned()
+    }
+
+    /// Returns the tasks that a task has to lie after.
+    pub(crate) fn before(&self, task: u32) -> impl Iterator<Item = &ScheduleTask> {
+        let links = self.links.iter().filter(move |(later, _)| *later == task);
+        links.filter_map(|(_, before)| self.state.task(*before))
+    }
+
+    /// Returns the tasks that have to lie after a task.
+    pub(crate) fn after(&self, task: u32) -> impl Iterator<Item = &ScheduleTask> {
+        let links = self.links.iter().filter(move |(_, before)| *before == task);
+        links.filter_map(|(later, _)| self.state.task(*later))
     }
 
     /// Returns the tasks on a day, in the order of their ids.
@@ -88,7 +103,7 @@ impl<'a> Board<'a> {
     }
 
     /// Returns the taken sections of a day; bit 1 is section 1.
-    pub fn taken(&self, day: u16) -> u16 {
+    pub fn taken(&self, day: u16) -> u64 {
         self.on_day(day)
             .flat_map(|task| &task.slots)
             .filter(|slot| slot.day == day)
@@ -98,7 +113,8 @@ impl<'a> Board<'a> {
     /// Returns the free ranges of a day, from the morning on.
     pub fn free(&self, day: u16) -> Vec<Slot> {
         let taken = self.taken(day);
-        let open = (1..=SECTIONS).filter(|section| taken & (1 << section) == 0);
+        let sections = self.state.window.sections.count();
+        let open = (1..=sections).filter(|section| taken & (1 << section) == 0);
         Slot::compress(
             open.map(|section| Slot::new(day, section, section))
                 .collect(),
@@ -178,9 +194,21 @@ impl<'a> Board<'a> {
     }
 }
 
+fn links(state: &ScheduleState) -> Vec<(u32, u32)> {
+    let tasks = state.tasks.iter();
+    tasks
+        .flat_map(|task| {
+            task.terms
+                .after
+                .iter()
+                .map(|before| (task.state_id, *before))
+        })
+        .collect()
+}
+
 /// Returns the sections of a range as bits; bit 1 is section 1.
-pub(crate) fn mask(slot: Slot) -> u16 {
-    (slot.slot_start..=slot.slot_end.min(SECTIONS)).fold(0, |bits, section| bits | (1 << section))
+pub(crate) fn mask(slot: Slot) -> u64 {
+    (slot.slot_start..=slot.slot_end.min(63)).fold(0, |bits, section| bits | (1 << section))
 }
 
 #[cfg(test)]

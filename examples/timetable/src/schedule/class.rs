@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Change, EventType, Marks, PlacementStatus, ScheduleState, ScheduleTask, Source, TaskClass,
+    Terms,
 };
 
 /// A class and all its items, in their new form.
@@ -32,6 +33,9 @@ pub struct ClassItem {
     pub order: u32,
     /// The text of the item.
     pub content: String,
+    /// Its terms; none leaves them as they are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub terms: Option<Terms>,
 }
 
 /// A class as it was stored.
@@ -76,6 +80,7 @@ impl ScheduleState {
                     known.name.clone_from(&item.name);
                     known.category.clone_from(&item.category);
                     known.task_order = item.task_order;
+                    known.terms.clone_from(&item.terms);
                     if !known.is_placed() {
                         known.duration = item.duration;
                     }
@@ -163,7 +168,13 @@ fn items(stored: &ScheduleState, class: &TaskClass, wanted: &[ClassItem]) -> Vec
         .max()
         .unwrap_or(0);
     let count = u32::try_from(wanted.len()).unwrap_or(u32::MAX).max(1);
-    let duration = u8::try_from((class.total_slots / count).clamp(1, 12)).unwrap_or(2);
+    let sections = &stored.window.sections;
+    let most = u32::from(sections.count());
+    let share = u8::try_from((class.total_slots / count).clamp(1, most)).unwrap_or(2);
+    let duration = |terms: &Terms| {
+        let minutes = terms.minutes.or(class.terms.minutes);
+        minutes.map_or(share, |minutes| sections.holding(minutes).unwrap_or(share))
+    };
     let item = |wanted: &ClassItem| {
         let known = wanted.task.and_then(|id| stored.task(id));
         let named = known.map(|known| known.state_id).or(wanted.task);
@@ -180,7 +191,7 @@ fn items(stored: &ScheduleState, class: &TaskClass, wanted: &[ClassItem]) -> Vec
             status: PlacementStatus::Pending,
             locked: false,
             slots: vec![],
-            duration,
+            duration: share,
             task_class_id: Some(class.id),
             task_order: 0,
             can_embed: false,
@@ -188,13 +199,17 @@ fn items(stored: &ScheduleState, class: &TaskClass, wanted: &[ClassItem]) -> Vec
             embed_host: None,
             event_type: EventType::Task,
             marks: Marks::default(),
+            terms: Terms::default(),
         };
         let mut item = known.cloned().unwrap_or(new);
+        if let Some(terms) = &wanted.terms {
+            item.terms.clone_from(terms);
+        }
         item.name.clone_from(&wanted.content);
         item.category.clone_from(&class.name);
         item.task_order = wanted.order;
         if !item.is_placed() {
-            item.duration = duration;
+            item.duration = duration(&item.terms);
         }
         item
     };

@@ -7,8 +7,8 @@ use super::objective::{DayWishes, weekly_share};
 use super::quality::{Cells, Kinds, even_share, of_day};
 use super::relocate::Target;
 use super::{
-    Board, BrokenRule, Change, Discomfort, EventType, Point, Quality, SECTIONS, ScheduleState,
-    ScheduleTask, Slot, Source, Strategy, Wish, WriteOptions, WriteRefusal,
+    Board, BrokenRule, Change, Discomfort, EventType, Point, Quality, ScheduleState, ScheduleTask,
+    Slot, Source, Strategy, Wish, WriteOptions, WriteRefusal,
 };
 
 /// The number of other places that an explanation shows.
@@ -93,7 +93,8 @@ pub fn explain(state: &ScheduleState, task: u32, options: &WriteOptions) -> Opti
     let (mut open, mut others) = (0, vec![]);
     let mut obstacles: Vec<(i64, Obstacle)> = vec![];
     let length = slot.sections();
-    let starts = (1..=(SECTIONS + 1).saturating_sub(length)).step_by(2);
+    let sections = state.window.sections.count();
+    let starts = (1..=(sections + 1).saturating_sub(length)).step_by(2);
     let days = state.window.days.iter().map(|day| day.day_index);
     let places = days.flat_map(|day| {
         starts
@@ -222,8 +223,11 @@ impl<'s> PlaceScale<'s> {
             WriteRefusal::Order { .. } => ObstacleReason::Order,
             WriteRefusal::Past { .. } => ObstacleReason::Past,
             WriteRefusal::ItemDeadline { .. } => ObstacleReason::Dates,
-            WriteRefusal::ClassRule { rule, .. } => match rule {
-                BrokenRule::Block(_) => ObstacleReason::Time,
+            WriteRefusal::Dependency { .. } => ObstacleReason::Order,
+            WriteRefusal::ClassRule { rule, .. } | WriteRefusal::Terms { rule, .. } => match rule {
+                BrokenRule::Block(_) | BrokenRule::Fixed(_) | BrokenRule::Closed(_) => {
+                    ObstacleReason::Time
+                }
                 BrokenRule::DayOfWeek(_) => ObstacleReason::Weekday,
                 BrokenRule::TooEarly(_) | BrokenRule::TooLate(_) => ObstacleReason::Dates,
                 BrokenRule::Filler => ObstacleReason::Course,

@@ -1,7 +1,7 @@
 //! Short ways to write schedules in tests.
 use super::{
     EventType, Level, Marks, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source, Strategy,
-    SubjectType, TaskClass, Window,
+    SubjectType, TaskClass, Terms, Window,
 };
 
 /// Returns a window of days 1 to `days`; day 1 is Monday, 14 September 2026, in week 1.
@@ -38,6 +38,7 @@ pub(crate) fn class(id: u32) -> TaskClass {
         subject_type: Some(SubjectType::Mixed),
         difficulty_level: Some(Level::Low),
         cognitive_intensity: Some(Level::Low),
+        terms: Terms::default(),
     }
 }
 
@@ -69,6 +70,7 @@ pub(crate) fn item(state_id: u32, class: u32, order: u32) -> ScheduleTask {
         embed_host: None,
         event_type: EventType::Task,
         marks: Marks::default(),
+        terms: Terms::default(),
     }
 }
 

@@ -232,7 +232,7 @@ impl DayWishes {
 }
 
 /// Returns the sections of a day that courses take; bit 1 is section 1.
-fn courses(board: &Board<'_>, day: u16) -> u16 {
+fn courses(board: &Board<'_>, day: u16) -> u64 {
     let there = board
         .on_day(day)
         .filter(|task| task.event_type == EventType::Course);
@@ -243,7 +243,7 @@ fn courses(board: &Board<'_>, day: u16) -> u16 {
 }
 
 /// Returns true if a section is right before or after a course, and not inside one.
-fn is_beside(courses: u16, section: u8) -> bool {
+fn is_beside(courses: u64, section: u8) -> bool {
     let at = |section: u8| courses & (1 << section) != 0;
     !at(section) && (at(section - 1) || at(section + 1))
 }

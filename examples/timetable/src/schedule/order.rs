@@ -1,4 +1,5 @@
-//! The local order constraint: the items of a class keep the order of their class.
+//! The local order constraint: the items of a class keep the order of their class, and an item lies
+//! after those that it has to follow.
 //!
 //! Only neighbours in the order are compared. So classes interleave freely, and a schedule that
 //! is out of order can be repaired one task at a time.
@@ -44,16 +45,20 @@ fn neighbours<'b>(
 /// Returns the points between which a task may be placed, given the places of its siblings.
 pub fn bounds(board: &Board<'_>, task: &ScheduleTask) -> Bounds {
     let (lower, higher) = neighbours(board, task);
+    let before = board.before(task.state_id).filter_map(ScheduleTask::end);
+    let after = board.after(task.state_id).filter_map(ScheduleTask::start);
     Bounds {
-        after: lower.and_then(ScheduleTask::end),
-        before: higher.and_then(ScheduleTask::start),
+        after: before.chain(lower.and_then(ScheduleTask::end)).max(),
+        before: after.chain(higher.and_then(ScheduleTask::start)).min(),
     }
 }
 
-/// Checks that a placed task keeps the order of its class. Pending tasks always do.
+/// Checks that a placed task keeps the order of its class, and lies after those that it has to
+/// follow. Pending tasks always do.
 ///
 /// # Errors
-/// [`WriteRefusal::Order`] names the sibling that it would pass.
+/// [`WriteRefusal::Order`] names the sibling that it would pass, and [`WriteRefusal::Dependency`]
+/// the task that has to come first.
 pub fn check(board: &Board<'_>, task: &ScheduleTask) -> Result<(), WriteRefusal> {
     let (Some(start), Some(end)) = (task.start(), task.end()) else {
         return Ok(());
@@ -64,6 +69,19 @@ pub fn check(board: &Board<'_>, task: &ScheduleTask) -> Result<(), WriteRefusal>
     }
     if let Some(higher) = higher.filter(|higher| higher.start().is_some_and(|point| end >= point)) {
         return Err(WriteRefusal::order(task, higher));
+    }
+    let dependency = |later: &ScheduleTask, before: &ScheduleTask| WriteRefusal::Dependency {
+        task: later.state_id,
+        before: before.state_id,
+        end: before.end().unwrap_or_default(),
+    };
+    let mut before = board.before(task.state_id);
+    if let Some(before) = before.find(|before| before.end().is_some_and(|point| start <= point)) {
+        return Err(dependency(task, before));
+    }
+    let mut after = board.after(task.state_id);
+    if let Some(later) = after.find(|later| later.start().is_some_and(|point| end >= point)) {
+        return Err(dependency(later, task));
     }
     Ok(())
 }

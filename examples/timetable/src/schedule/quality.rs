@@ -114,7 +114,8 @@ impl Kinds {
     }
 
     pub(super) fn cells(&self, board: &Board<'_>, day: u16) -> Cells {
-        series(board, day).map(|task| self.kind(task?))
+        let series = series(board, day);
+        std::array::from_fn(|index| self.kind(series.get(index).copied().flatten()?))
     }
 }
 

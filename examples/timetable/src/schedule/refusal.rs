@@ -2,7 +2,7 @@
 //! problem, and the allowed alternatives.
 use super::lookup::Point;
 use super::text::{days_text, range_text};
-use super::{ScheduleTask, Slot};
+use super::{ClosedTime, FixedTime, ScheduleTask, Slot};
 
 /// The reasons for which nothing was changed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -83,6 +83,24 @@ pub enum WriteRefusal {
         task: u32,
         /// The last date on which it may lie, `YYYY-MM-DD`.
         last: String,
+    },
+    /// The terms of the task itself do not allow the place.
+    #[error("task {task} must not lie there: {rule}")]
+    Terms {
+        /// The task.
+        task: u32,
+        /// The term that is broken.
+        rule: BrokenRule,
+    },
+    /// The task has to lie after another one.
+    #[error("task {task} has to lie after task {before}, which ends at day {}, section {}", .end.0, .end.1)]
+    Dependency {
+        /// The task that comes later.
+        task: u32,
+        /// The task that comes before it.
+        before: u32,
+        /// The end of the earlier one.
+        end: Point,
     },
     /// Another task is inside it.
     #[error("task {guest} lies inside task {task}; move or unplace task {guest} first")]
@@ -190,6 +208,12 @@ pub enum BrokenRule {
     /// The day is after the last allowed date.
     #[error("it ends on {0}")]
     TooLate(String),
+    /// It may only begin at this time.
+    #[error("it begins at {0}")]
+    Fixed(FixedTime),
+    /// The time is closed.
+    #[error("{0} is closed to it")]
+    Closed(ClosedTime),
     /// Its items must not be inside courses.
     #[error("its items must not lie inside courses")]
     Filler,
@@ -206,6 +230,7 @@ impl WriteRefusal {
                 | Self::OutsideScope { .. }
                 | Self::TooManyMoves { .. }
                 | Self::ClassRule { .. }
+                | Self::Terms { .. }
                 | Self::ReorderForbidden
         )
     }

@@ -3,7 +3,7 @@
 //! changes.
 use super::lookup::Point;
 use super::scope::DayScope;
-use super::{Board, Change, PlacementStatus, SECTIONS, ScheduleTask, Slot, WriteRefusal, order};
+use super::{Board, Change, PlacementStatus, ScheduleTask, Slot, WriteRefusal, order};
 
 /// The permissions of write tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -264,7 +264,7 @@ impl Board<'_> {
                 _ => PlacementStatus::Suggested,
             };
             let task = self.known(target.task)?;
-            let slot = fit(*target, task.duration)?;
+            let slot = fit(*target, task.duration, self.state().window.sections.count())?;
             if !options.is_ahead(slot.start()) {
                 return Err(WriteRefusal::Past {
                     task: target.task,
@@ -307,14 +307,21 @@ impl Board<'_> {
                 last: last.clone(),
             });
         }
-        let (Some(class), Some(day)) = (self.state().class_of(task), self.state().day(slot.day))
-        else {
+        let Some(day) = self.state().day(slot.day) else {
+            return Ok(());
+        };
+        let (id, sections) = (task.state_id, &self.state().window.sections);
+        let minutes = self.state().minutes(task);
+        let own = task.terms.admits(day, &slot, minutes, sections);
+        own.map_err(|rule| WriteRefusal::Terms { task: id, rule })?;
+        let Some(class) = self.state().class_of(task) else {
             return Ok(());
         };
         class
             .admits(day, &slot, embedded)
+            .and_then(|()| class.terms.admits(day, &slot, minutes, sections))
             .map_err(|rule| WriteRefusal::ClassRule {
-                task: task.state_id,
+                task: id,
                 class: class.name.clone(),
                 rule,
             })
@@ -322,10 +329,10 @@ impl Board<'_> {
 }
 
 /// Returns the range that a task of this duration would take.
-fn fit(target: Target, duration: u8) -> Result<Slot, WriteRefusal> {
+fn fit(target: Target, duration: u8, sections: u8) -> Result<Slot, WriteRefusal> {
     let slot = Slot::starting_at(target.day, target.start, duration);
-    if duration == 0 || target.start == 0 || slot.slot_end > SECTIONS {
-        let latest = (SECTIONS + 1).saturating_sub(duration.max(1));
+    if duration == 0 || target.start == 0 || slot.slot_end > sections {
+        let latest = (sections + 1).saturating_sub(duration.max(1));
         return Err(WriteRefusal::OutsideDay {
             start: target.start,
             duration,

@@ -7,13 +7,14 @@ mod assign;
 mod demand;
 pub(super) mod grid;
 mod partial;
+mod singly;
 mod spread;
 
 use serde::{Deserialize, Serialize};
 
 use self::demand::{Job, jobs};
 use self::grid::{Block, Grid};
-use super::{Board, Change, PlacementStatus, ScheduleState, WriteOptions};
+use super::{Board, Change, PlacementStatus, ScheduleState, Slot, WriteOptions};
 
 pub use partial::{ItemsLeft, NoRoom, PartialBuild, build_what_fits};
 
@@ -55,6 +56,8 @@ pub enum PlacementMethod {
     TightestFirst,
     /// Blocks were assigned to all items at once, because one class after another did not fit.
     Exactly,
+    /// Items were placed one by one within their own terms.
+    OneByOne,
 }
 
 /// A difference between a placement and the settings of a class.
@@ -64,7 +67,8 @@ pub enum PlacementMethod {
 pub enum PlacementMismatch {
     /// Items are placed in two sections each, and the class asks for another length.
     #[error(
-        "class \"{name}\" wants {total_slots} sections for {items} items; every item was given 2"
+        "class \"{name}\" wants {total_slots} sections for {items} items; every item was given 2, \
+         because only `minutes` gives items another length"
     )]
     LengthDiffers {
         /// The class.
@@ -114,6 +118,18 @@ pub enum RoughBuildError {
         /// The names of other classes that need the same blocks.
         rivals: Vec<String>,
     },
+    /// An item with terms of its own found no place.
+    #[error("\"{item}\" of class \"{name}\" has no place: {why}")]
+    NoPlace {
+        /// The class of the item.
+        class: u32,
+        /// Its name.
+        name: String,
+        /// The name of the item.
+        item: String,
+        /// The reason.
+        why: NoRoom,
+    },
     /// A placement names an item or a day that the schedule does not have.
     #[error("item {0} cannot be placed: the item or its day is not in the schedule")]
     Misplaced(String),
@@ -140,7 +156,23 @@ pub fn rough_build_within(
     if state.window.days.is_empty() {
         return Err(RoughBuildError::WindowMissing);
     }
-    built(state, &jobs(state, classes)?, &Grid::ahead(state, options))
+    let jobs = jobs(state, classes)?;
+    if !singly::applies(state, &jobs) {
+        return built(state, &jobs, &Grid::ahead(state, options));
+    }
+    let PartialBuild { built, left } = singly::build(state, &jobs, options)?;
+    match left.into_iter().next() {
+        None => Ok(built),
+        Some(left) => {
+            let item = left.items.first().and_then(|item| state.task(*item));
+            Err(RoughBuildError::NoPlace {
+                class: left.class,
+                name: left.name,
+                item: item.map(|item| item.name.clone()).unwrap_or_default(),
+                why: left.why,
+            })
+        }
+    }
 }
 
 fn built(
@@ -148,11 +180,21 @@ fn built(
     jobs: &[Job<'_>],
     base: &Grid,
 ) -> Result<RoughBuild, RoughBuildError> {
-    let (mut placed, found) = place(jobs, base)?;
-    placed.sort_by_key(|(item, block)| (block.slot().start(), *item));
+    let (placed, found) = place(jobs, base)?;
+    let placed = placed.iter().map(|(item, block)| (*item, block.slot()));
+    from_slots(state, jobs, placed.collect(), found)
+}
+
+fn from_slots(
+    state: &ScheduleState,
+    jobs: &[Job<'_>],
+    mut placed: Vec<(u32, Slot)>,
+    found: PlacementMethod,
+) -> Result<RoughBuild, RoughBuildError> {
+    placed.sort_by_key(|(item, slot)| (slot.start(), *item));
     let placements: Vec<Placement> = placed
         .iter()
-        .filter_map(|(item, block)| placement(state, *item, *block))
+        .filter_map(|(item, slot)| placement(state, *item, *slot))
         .collect();
     let changes = changes_for(state, &placements)?;
     Ok(RoughBuild {
@@ -187,8 +229,8 @@ pub fn changes_for(
             return Err(misplaced());
         };
         let (from, to) = (placement.section_from, placement.section_to);
-        let slot = super::Slot::new(day.day_index, from, to);
-        if from == 0 || to < from || to > super::SECTIONS {
+        let slot = Slot::new(day.day_index, from, to);
+        if from == 0 || to < from || to > state.window.sections.count() {
             return Err(misplaced());
         }
         let host = board.spot(slot).map_err(|_| misplaced())?;
@@ -226,8 +268,7 @@ fn place(jobs: &[Job<'_>], base: &Grid) -> Result<(PlacedItems, PlacementMethod)
     Ok((assign::exactly(jobs, base)?, PlacementMethod::Exactly))
 }
 
-fn placement(state: &ScheduleState, item: u32, block: Block) -> Option<Placement> {
-    let slot = block.slot();
+fn placement(state: &ScheduleState, item: u32, slot: Slot) -> Option<Placement> {
     let day = state.day(slot.day)?;
     Some(Placement {
         task_item_id: state.task(item)?.source_id.clone(),
@@ -240,11 +281,14 @@ fn placement(state: &ScheduleState, item: u32, block: Block) -> Option<Placement
 
 fn issues(state: &ScheduleState, jobs: &[Job<'_>]) -> Vec<PlacementMismatch> {
     let issue = |job: &Job<'_>| {
-        let items = state
+        let mut items = state
             .tasks
             .iter()
             .filter(|task| task.task_class_id == Some(job.class.id));
-        let items = u32::try_from(items.count()).unwrap_or(u32::MAX);
+        if items.clone().any(|task| state.minutes(task).is_some()) {
+            return None;
+        }
+        let items = u32::try_from(items.by_ref().count()).unwrap_or(u32::MAX);
         (job.class.total_slots != items.saturating_mul(2)).then(|| {
             PlacementMismatch::LengthDiffers {
                 class: job.class.id,

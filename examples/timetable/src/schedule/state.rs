@@ -4,9 +4,9 @@ use jiff::civil::Date;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Preferences;
+use super::{Preferences, Sections, Terms};
 
-/// The number of sections in a day.
+/// The number of sections in a day without a table of its own.
 pub const SECTIONS: u8 = 12;
 
 /// A schedule: days, tasks with their places, and the classes that pending items belong to.
@@ -28,6 +28,9 @@ pub struct ScheduleState {
 pub struct Window {
     /// Day 1 to the last day, in order.
     pub days: Vec<DayMapping>,
+    /// The times of the sections of a day.
+    #[serde(default, skip_serializing_if = "Sections::is_default")]
+    pub sections: Sections,
 }
 
 impl Window {
@@ -42,6 +45,7 @@ impl Window {
         };
         Self {
             days: (1..=days).zip(first.series(1.day())).map(day).collect(),
+            sections: Sections::default(),
         }
     }
 }
@@ -102,6 +106,9 @@ pub struct ScheduleTask {
     /// The person's marks on it.
     #[serde(default, skip_serializing_if = "Marks::is_none")]
     pub marks: Marks,
+    /// The person's terms for its place.
+    #[serde(default, skip_serializing_if = "Terms::is_none")]
+    pub terms: Terms,
 }
 
 /// The marks of a person on a task; they say nothing about its place.
@@ -162,9 +169,9 @@ pub enum EventType {
 pub struct Slot {
     /// The day, from 1.
     pub day: u16,
-    /// The first section, 1 to 12.
+    /// The first section, from 1.
     pub slot_start: u8,
-    /// The last section, 1 to 12.
+    /// The last section.
     pub slot_end: u8,
 }
 
@@ -202,6 +209,9 @@ pub struct TaskClass {
     /// The mental demand; none if unknown.
     #[serde(default)]
     pub cognitive_intensity: Option<Level>,
+    /// The terms of all its items; an item with a length or priority of its own has that.
+    #[serde(default, skip_serializing_if = "Terms::is_none")]
+    pub terms: Terms,
 }
 
 /// How the items of a class are spread over the window.

@@ -427,12 +427,14 @@ pub(crate) fn edited(
             task: Some(task.state_id),
             order: task.task_order,
             content: task.name.clone(),
+            terms: None,
         })
         .collect();
     all.extend((last + 1..).zip(add).map(|(order, content)| ClassItem {
         task: None,
         order,
         content: content.clone(),
+        terms: None,
     }));
     let number = u32::try_from(all.len()).unwrap_or(1);
     let class = crate::schedule::TaskClass {

@@ -232,6 +232,7 @@ impl Planner<'_> {
                 embed_host: None,
                 event_type: EventType::Course,
                 marks: crate::schedule::Marks::default(),
+                terms: crate::schedule::Terms::default(),
             });
             next += 1;
         }

@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use scheduler::{
-    schedule::{Change, PlacementStatus, ScheduleState, Slot, differences},
+    schedule::{Change, PlacementStatus, ScheduleState, Sections, Slot, Terms, differences},
     store::{
         Calendar, ClassItem, ClassWrite, Conflict, MemoryNote, NoteKind, ScheduleStore,
         ScheduleStoreError, StaleFact, StoreReceipt, StoreWrite,
@@ -108,6 +108,39 @@ pub(crate) async fn all_kinds_of_changes_are_stored(store: Store) {
     assert_eq!(lying(&store).await, back);
 }
 
+/// The terms of items and classes and the times of sections are read as they were written.
+pub(crate) async fn terms_and_section_times_are_stored(store: Store) {
+    let mut schedule = tidy();
+    let halves = (8..20).flat_map(|hour| {
+        let next = hour + 1;
+        [
+            format!("{hour:02}:00-{hour:02}:30"),
+            format!("{hour:02}:30-{next:02}:00"),
+        ]
+    });
+    let halves: Vec<String> = halves.collect();
+    schedule.window.sections = Sections::parse(&halves).expect("24 half hours");
+    let terms = Terms {
+        minutes: Some(90),
+        earliest: Some("2026-09-15".into()),
+        after: vec![SECOND],
+        ..Terms::default()
+    };
+    schedule.task_classes[0].terms.minutes = Some(30);
+    for task in &mut schedule.tasks {
+        if task.state_id == FIRST {
+            task.terms = terms.clone();
+        }
+    }
+    let write = StoreWrite::Import {
+        schedule: schedule.clone(),
+    };
+    let stored = store.write(NAME, "import", &write).await.expect("written");
+    assert_eq!(stored, StoreReceipt::Stored);
+    let read = store.read(NAME).await.expect("read").expect("there");
+    assert_eq!(read.schedule, schedule);
+}
+
 /// A repeat gets the first answer, and a key belongs to one write only.
 pub(crate) async fn a_repeat_is_recognised_by_its_key(store: Store) {
     let before = filled(&store).await;
@@ -207,6 +240,7 @@ pub(crate) async fn a_class_is_written_with_its_items(store: Store) {
         task,
         order,
         content: content.into(),
+        terms: None,
     };
     let write = StoreWrite::Class(ClassWrite {
         class: class.clone(),
@@ -352,6 +386,7 @@ macro_rules! every_scenario {
         crate::store::scenarios::every_scenario!($open;
             a_schedule_is_read_as_it_was_imported
             all_kinds_of_changes_are_stored
+            terms_and_section_times_are_stored
             a_repeat_is_recognised_by_its_key
             a_conflict_names_what_changed_and_writes_nothing
             hosts_and_tasks_have_to_be_there

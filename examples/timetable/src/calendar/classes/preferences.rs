@@ -2,8 +2,7 @@
 use jiff::civil::Time;
 use serde::Deserialize;
 
-use crate::calendar::sections::{Sections, clock, range};
-use crate::schedule::{Preferences, SECTIONS, Slot};
+use crate::schedule::{Preferences, Sections, Slot, clock, range};
 
 use super::raw::RawWeekday;
 
@@ -103,7 +102,7 @@ fn times(sections: &Sections, section: u8) -> Option<(Time, Time)> {
 /// Returns the first section that begins at a time or later; 0 if there is none.
 fn first(sections: &Sections, from: Time) -> u8 {
     let is_after = |section: &u8| times(sections, *section).is_some_and(|(begin, _)| begin >= from);
-    (1..=SECTIONS).find(is_after).unwrap_or(0)
+    (1..=sections.count()).find(is_after).unwrap_or(0)
 }
 
 /// Returns the sections that overlap a range of time.
@@ -111,5 +110,5 @@ fn within(sections: &Sections, (from, to): (Time, Time)) -> Vec<u8> {
     let overlaps = |section: &u8| {
         times(sections, *section).is_some_and(|(begin, end)| begin < to && end > from)
     };
-    (1..=SECTIONS).filter(overlaps).collect()
+    (1..=sections.count()).filter(overlaps).collect()
 }

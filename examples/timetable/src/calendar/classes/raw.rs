@@ -3,14 +3,14 @@ use std::fmt;
 
 use jiff::civil::Date;
 use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{self, Deserializer, MapAccess, Visitor};
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
 use toml::value::Datetime;
 
-use crate::schedule::{Level, Strategy, SubjectType};
+use crate::schedule::{ClosedTime, FixedTime, Level, Strategy, SubjectType};
 
-use super::ClassesError;
 use super::preferences::RawPreferences;
+use super::{ClassesError, when};
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -53,7 +53,11 @@ pub(super) struct RawClass {
     pub(super) subject_type: Option<SubjectType>,
     pub(super) difficulty_level: Option<Level>,
     pub(super) cognitive_intensity: Option<Level>,
-    pub(super) items: Vec<RawItem>,
+    pub(super) minutes: Option<RawMinutes>,
+    pub(super) priority: Option<Level>,
+    #[serde(default)]
+    pub(super) not: OneOrMany<RawClosed>,
+    pub(super) items: Vec<TextOrItem>,
 }
 
 fn steady() -> Strategy {
@@ -82,7 +86,7 @@ impl<'de> Deserialize<'de> for RawWeekday {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let small = SmallNumber {
             expected: "a day of the week, 1 (Monday) to 7 (Sunday) or its name, such as \"Sunday\"",
-            name: weekday,
+            name: when::weekday,
         };
         deserializer.deserialize_any(small).map(Self)
     }
@@ -116,46 +120,30 @@ impl Visitor<'_> for SmallNumber {
     }
 }
 
-/// Returns the number of a day of the week by its name, in English or Chinese.
-fn weekday(name: &str) -> Option<u8> {
-    const DAYS: [&str; 7] = [
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-    ];
-    const ZH: [&str; 7] = ["一", "二", "三", "四", "五", "六", "日"];
-    let name = name.trim().to_lowercase();
-    let is_day = |day: &&str| name.len() >= 3 && day.starts_with(&name);
-    let zh = ["周", "星期"]
-        .iter()
-        .find_map(|week| name.strip_prefix(week));
-    let zh = |day: &str| zh.is_some_and(|rest| rest == day || (rest == "天" && day == "日"));
-    let at = DAYS.iter().position(is_day);
-    let at = at.or_else(|| ZH.iter().position(|day| zh(day)))?;
-    u8::try_from(at + 1).ok()
-}
-
-/// A text, or a table with a text and its place in the order.
-#[derive(Debug)]
+/// A text, or a table with a text and its terms.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(super) struct RawItem {
     pub(super) content: String,
     pub(super) order: Option<u32>,
+    pub(super) minutes: Option<RawMinutes>,
+    pub(super) split: Option<RawMinutes>,
+    pub(super) earliest: Option<RawDate>,
+    pub(super) deadline: Option<RawDate>,
+    pub(super) priority: Option<Level>,
+    pub(super) at: Option<RawFixed>,
+    #[serde(default)]
+    pub(super) after: OneOrMany<String>,
+    #[serde(default)]
+    pub(super) not: OneOrMany<RawClosed>,
 }
 
 /// Not an untagged enum, because its errors would only say that nothing matched.
-impl<'de> Deserialize<'de> for RawItem {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(deny_unknown_fields)]
-        struct Table {
-            content: String,
-            order: Option<u32>,
-        }
+#[derive(Debug)]
+pub(super) struct TextOrItem(pub(super) RawItem);
 
+impl<'de> Deserialize<'de> for TextOrItem {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Either;
 
         impl<'de> Visitor<'de> for Either {
@@ -168,16 +156,128 @@ impl<'de> Deserialize<'de> for RawItem {
             fn visit_str<E: de::Error>(self, text: &str) -> Result<RawItem, E> {
                 Ok(RawItem {
                     content: text.to_owned(),
-                    order: None,
+                    ..RawItem::default()
                 })
             }
 
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawItem, A::Error> {
-                let table = Table::deserialize(MapAccessDeserializer::new(map))?;
-                Ok(RawItem {
-                    content: table.content,
-                    order: table.order,
-                })
+                RawItem::deserialize(MapAccessDeserializer::new(map))
+            }
+        }
+
+        deserializer.deserialize_any(Either).map(Self)
+    }
+}
+
+/// One value, or a list of them.
+#[derive(Debug)]
+pub(super) struct OneOrMany<T>(pub(super) Vec<T>);
+
+impl<T> Default for OneOrMany<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either<T>(std::marker::PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Either<T> {
+            type Value = Vec<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a text, or a list of texts")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Vec<T>, E> {
+                T::deserialize(de::value::StrDeserializer::new(text)).map(|one| vec![one])
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<Vec<T>, A::Error> {
+                Vec::deserialize(SeqAccessDeserializer::new(list))
+            }
+        }
+
+        deserializer
+            .deserialize_any(Either(std::marker::PhantomData))
+            .map(Self)
+    }
+}
+
+/// A length in minutes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RawMinutes(pub(super) u16);
+
+impl<'de> Deserialize<'de> for RawMinutes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Minutes;
+
+        impl Visitor<'_> for Minutes {
+            type Value = u16;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a length in minutes, 5 to 10000")
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<u16, E> {
+                let wrong = || E::invalid_value(de::Unexpected::Signed(number), &self);
+                let fits = u16::try_from(number)
+                    .ok()
+                    .filter(|it| (5..=10_000).contains(it));
+                fits.ok_or_else(wrong)
+            }
+
+            fn visit_u64<E: de::Error>(self, number: u64) -> Result<u16, E> {
+                self.visit_i64(i64::try_from(number).unwrap_or(i64::MAX))
+            }
+        }
+
+        deserializer.deserialize_any(Minutes).map(Self)
+    }
+}
+
+/// A time that is closed.
+#[derive(Debug, Clone)]
+pub(super) struct RawClosed(pub(super) ClosedTime);
+
+impl<'de> Deserialize<'de> for RawClosed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let wrong = || {
+            let allowed = "a time such as \"Tuesday evening\", \"周二 18:00-22:30\", \"Saturday\" or \"12:00-14:00\"";
+            de::Error::invalid_value(de::Unexpected::Str(&text), &allowed)
+        };
+        when::closed(&text).map(Self).ok_or_else(wrong)
+    }
+}
+
+/// A time at which an item begins.
+#[derive(Debug, Clone)]
+pub(super) struct RawFixed(pub(super) FixedTime);
+
+impl<'de> Deserialize<'de> for RawFixed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Either;
+
+        impl<'de> Visitor<'de> for Either {
+            type Value = RawFixed;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a time such as \"14:00\", \"Tuesday 14:00\" or \"2026-03-10 14:00\"")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<RawFixed, E> {
+                let wrong = || E::invalid_value(de::Unexpected::Str(text), &self);
+                when::fixed(text).map(RawFixed).ok_or_else(wrong)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawFixed, A::Error> {
+                let time = Datetime::deserialize(MapAccessDeserializer::new(map))?;
+                let text = time.to_string();
+                // TOML writes a time with seconds.
+                let short = text.strip_suffix(":00").unwrap_or(&text);
+                self.visit_str(short)
             }
         }
 

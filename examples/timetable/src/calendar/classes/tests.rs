@@ -35,6 +35,7 @@ fn toml_and_json_say_the_same() {
     let item = |content: &str, order| Item {
         content: content.to_owned(),
         order,
+        ..Item::default()
     };
     let expected = Classes {
         start: date(2026, 3, 2),
@@ -56,6 +57,9 @@ fn toml_and_json_say_the_same() {
             subject_type: Some(SubjectType::Quantitative),
             difficulty_level: Some(Level::High),
             cognitive_intensity: Some(Level::High),
+            minutes: None,
+            priority: None,
+            not: vec![],
             items: vec![item("Limits", 1), item("Series", 5), item("Integrals", 6)],
         }],
     };
@@ -112,11 +116,12 @@ fn unknown_keys_are_refused_with_the_place_and_what_is_allowed() {
         "tasks.toml, line 11, column 1: unknown field `stategy`, expected one of `name`, \
          `strategy`, `total_slots`, `allow_filler_course`, `excluded_slots`, \
          `excluded_days_of_week`, `start_date`, `end_date`, `subject_type`, `difficulty_level`, \
-         `cognitive_intensity`, `items`"
+         `cognitive_intensity`, `minutes`, `priority`, `not`, `items`"
     );
     assert_eq!(
         refused(&FULL.replace("order = 5", "rank = 5")),
-        "tasks.toml, line 21, column 42: unknown field `rank`, expected `content` or `order`"
+        "tasks.toml, line 21, column 42: unknown field `rank`, expected one of `content`, \
+         `order`, `minutes`, `split`, `earliest`, `deadline`, `priority`, `at`, `after`, `not`"
     );
     assert_eq!(
         refused("{\n  \"window\": {\"start\": \"2026-03-02\", \"days\": 4}}"),
@@ -162,7 +167,7 @@ fn values_are_refused_with_what_is_allowed() {
         (
             "weeks = 4",
             "weeks = 0",
-            "window.weeks is 0; allowed are 1 to 26",
+            "window.weeks is 0; allowed are 1 to 53",
         ),
         (
             "[6, 1, 6]",
@@ -206,8 +211,8 @@ fn values_are_refused_with_what_is_allowed() {
         ),
         (
             "[window]",
-            "sections = [\"08:00-08:45\"]\n[window]",
-            "sections: there are 1 sections; allowed are exactly 12",
+            "sections = []\n[window]",
+            "sections: there are 0 sections; allowed are 1 to 48",
         ),
     ];
     for (from, to, message) in cases {
@@ -267,5 +272,125 @@ fn preferences_are_read_by_the_clock_and_may_be_switched_off() {
     ] {
         let error = with(text).expect_err(text).to_string();
         assert!(error.contains(told), "{error}");
+    }
+}
+
+/// An item with every term, in the words of both languages.
+const TERMS: &str = r#"{ content = "Series", order = 5, minutes = 60, earliest = 2026-03-04, deadline = "2026-03-18", priority = "high", at = "周三 10:00", after = "Limits", not = ["Tuesday evening", "12:00-14:00"] }"#;
+
+fn with_terms(from: &str, to: &str) -> String {
+    let terms = TERMS.replace(from, to);
+    assert!(from == to || terms != TERMS, "{from} is not there");
+    FULL.replace("{ content = \"Series\", order = 5 }", &terms)
+}
+
+#[test]
+fn an_item_may_have_terms_of_its_own() {
+    let classes = Classes::parse("tasks.toml", with_terms("", "").as_bytes()).expect("it is right");
+    let time = |hour| jiff::civil::time(hour, 0, 0, 0);
+    let expected = Item {
+        content: "Series".to_owned(),
+        order: 5,
+        minutes: Some(60),
+        split: None,
+        earliest: Some(date(2026, 3, 4)),
+        deadline: Some(date(2026, 3, 18)),
+        priority: Some(Level::High),
+        at: Some(FixedTime {
+            date: None,
+            day_of_week: Some(3),
+            time: time(10),
+        }),
+        after: vec!["Limits".to_owned()],
+        not: vec![
+            ClosedTime {
+                days_of_week: vec![2],
+                from: time(18),
+                to: jiff::civil::time(23, 59, 0, 0),
+            },
+            ClosedTime {
+                days_of_week: vec![],
+                from: time(12),
+                to: time(14),
+            },
+        ],
+    };
+    assert_eq!(
+        classes.classes.first().and_then(|class| class.items.get(1)),
+        Some(&expected)
+    );
+}
+
+#[test]
+fn wrong_terms_are_refused_with_what_is_allowed() {
+    let cases = [
+        (
+            "minutes = 60",
+            "minutes = 1",
+            "expected a length in minutes, 5 to 10000",
+        ),
+        (
+            "minutes = 60",
+            "minutes = \"long\"",
+            "expected a length in minutes, 5 to 10000",
+        ),
+        (
+            "minutes = 60",
+            "minutes = 900",
+            "classes[1].items[2].minutes is 900; a day holds at most 870, and `split` makes parts of \
+             a longer item",
+        ),
+        (
+            "minutes = 60",
+            "split = 60",
+            "classes[1].items[2].split is the length of the parts; it needs `minutes`, the whole \
+             length",
+        ),
+        (
+            "\"2026-03-18\"",
+            "2026-03-03",
+            "classes[1].items[2].deadline is 2026-03-03; it must not be before earliest, 2026-03-04",
+        ),
+        (
+            "周三 10:00",
+            "10:10",
+            "classes[1].items[2].at is 10:10, when no section begins; allowed are 08:00, 08:55, \
+             10:00, 10:55, 14:00, 14:55, 16:00, 16:55, 19:00, 19:55, 20:50, 21:45",
+        ),
+        (
+            "周三 10:00",
+            "soon",
+            "expected a time such as \"14:00\", \"Tuesday 14:00\" or \"2026-03-10 14:00\"",
+        ),
+        (
+            "Tuesday evening",
+            "Teusday evening",
+            "expected a time such as \"Tuesday evening\", \"周二 18:00-22:30\", \"Saturday\" or \
+             \"12:00-14:00\"",
+        ),
+        (
+            "\"Limits\"",
+            "\"Nothing\"",
+            "classes[1].items `Series`.after is `Nothing`; no item has that text",
+        ),
+        (
+            "\"Limits\"",
+            "\"Integrals\"",
+            "classes[1].items `Series`.after makes a circle: by it, the item has to follow itself",
+        ),
+        (
+            "\"high\"",
+            "\"urgent\"",
+            "expected one of `low`, `medium`, `high`",
+        ),
+    ];
+    for (from, to, message) in cases {
+        let told = refused(&with_terms(from, to));
+        assert!(told.ends_with(message), "{to}: {told}");
+        let line = told.starts_with("tasks.toml, line 21, column ");
+        assert!(
+            line || told.starts_with("tasks.toml: classes[1].items"),
+            "{told}"
+        );
     }
 }

@@ -220,7 +220,8 @@ fn a_schedule_without_dates_or_sections_is_refused() {
         exported(&intake, Lang::En)
             .expect_err("there is no section 13")
             .to_string(),
-        "\"Limits of sequences\" lies in sections 12 to 13; allowed are sections 1 to 12, in order"
+        "\"Limits of sequences\" lies in sections 12 to 13; allowed are those of the section table, \
+         in order"
     );
 }
 
@@ -230,4 +231,33 @@ fn a_schedule_without_placed_items_is_an_empty_calendar() {
     intake.state.task_classes = Vec::<TaskClass>::new();
     let written = exported(&intake, Lang::En).expect("there is nothing to refuse");
     assert!(!written.contains("VEVENT"), "{written}");
+}
+
+#[test]
+fn an_item_ends_after_its_minutes() {
+    let mut intake = placed();
+    for task in &mut intake.state.tasks {
+        if task.name == "Limits of sequences" {
+            task.terms.minutes = Some(60);
+        }
+    }
+    let stamp = "2026-02-01T12:00:00Z".parse().expect("a time");
+    let options = Export {
+        sections: &intake.sections,
+        zone: &TimeZone::UTC,
+        stamp,
+        schedule: "spring",
+        lang: Lang::En,
+    };
+    let text = export(&intake.state, &options).expect("it has dates");
+    let event = text
+        .split("BEGIN:VEVENT")
+        .find(|event| event.contains("Limits of sequences"));
+    let event = event.expect("it is placed");
+    let begin = event.lines().find_map(|line| line.strip_prefix("DTSTART:"));
+    let end = event.lines().find_map(|line| line.strip_prefix("DTEND:"));
+    assert_eq!(
+        (begin, end),
+        (Some("20260302T090000Z"), Some("20260302T100000Z"))
+    );
 }

@@ -8,8 +8,7 @@ use jiff::tz::TimeZone;
 use crate::calendar::classes::Classes;
 use crate::calendar::ics::{Calendar, Occurrence};
 use crate::calendar::lang::Lang;
-use crate::calendar::sections::ranges;
-use crate::schedule::{EventType, PlacementStatus, ScheduleTask, Source};
+use crate::schedule::{EventType, Marks, PlacementStatus, ScheduleTask, Source, Terms, ranges};
 
 use super::{EntryRemark, Remark, same_name};
 
@@ -203,6 +202,7 @@ fn task(piece: &Piece<'_>) -> ScheduleTask {
         embedded_by: None,
         embed_host: None,
         event_type: EventType::Course,
-        marks: crate::schedule::Marks::default(),
+        marks: Marks::default(),
+        terms: Terms::default(),
     }
 }

@@ -198,7 +198,8 @@ fn sch_69_a_state_is_made_of_events_and_items() {
         embedded_by: None,
         embed_host: None,
         event_type: EventType::Task,
-        marks: crate::schedule::Marks::default(),
+        marks: Marks::default(),
+        terms: Terms::default(),
     };
     let course = ScheduleTask {
         state_id: 1,
@@ -220,7 +221,8 @@ fn sch_69_a_state_is_made_of_events_and_items() {
         embedded_by: None,
         embed_host: None,
         event_type: EventType::Course,
-        marks: crate::schedule::Marks::default(),
+        marks: Marks::default(),
+        terms: Terms::default(),
     };
     assert_eq!(
         intake.state.tasks,
@@ -385,4 +387,88 @@ fn many_problems_are_counted() {
             ][..]
         )
     );
+}
+
+#[test]
+fn the_terms_of_items_reach_the_schedule() {
+    let file = r#"
+window = { start = 2026-03-02, weeks = 53 }
+sections = ["08:00-08:30", "08:30-09:00", "09:00-09:30", "09:30-10:00", "10:00-10:30"]
+
+[[classes]]
+name = "Essay"
+minutes = 30
+not = "Sunday"
+items = [
+  { content = "Read" },
+  { content = "Write", minutes = 150, split = 60, deadline = 2026-03-20 },
+  { content = "Polish", after = "Cite" },
+]
+
+[[classes]]
+name = "Notes"
+items = [{ content = "Cite", after = "Write", at = "09:00" }]
+"#;
+    let classes = Classes::parse("tasks.toml", file.as_bytes()).expect("it is right");
+    let calendar = b"BEGIN:VCALENDAR\nBEGIN:VEVENT\nSUMMARY:Gym\nDTSTART:20260302T080000\nDTEND:20260302T090000\nEND:VEVENT\nEND:VCALENDAR";
+    let calendar = Calendar::parse("my.ics", calendar).expect("it is right");
+    let intake = import(&calendar, &classes, &TimeZone::UTC, Lang::En);
+    let state = &intake.state;
+    assert_eq!(
+        (state.window.days.len(), state.window.sections.count()),
+        (371, 5)
+    );
+    let told: Vec<_> = state
+        .tasks
+        .iter()
+        .map(|task| {
+            let (source, order) = (task.source_id.as_str(), task.task_order);
+            (
+                task.name.as_str(),
+                source,
+                order,
+                task.duration,
+                state.minutes(task),
+            )
+        })
+        .collect();
+    let gym = told
+        .first()
+        .map(|(name, .., duration, minutes)| (*name, *duration, *minutes));
+    assert_eq!(gym, Some(("Gym", 2, None)));
+    assert_eq!(
+        told.get(1..),
+        Some(
+            &[
+                ("Read", "Essay/1", 1, 1, Some(30)),
+                ("Write (1/3)", "Essay/2/1", 2, 2, Some(60)),
+                ("Write (2/3)", "Essay/2/2", 3, 2, Some(60)),
+                ("Write (3/3)", "Essay/2/3", 4, 1, Some(30)),
+                ("Polish", "Essay/3", 5, 1, Some(30)),
+                ("Cite", "Notes/1", 1, 2, None),
+            ][..]
+        )
+    );
+    let after: Vec<_> = state
+        .tasks
+        .iter()
+        .map(|task| task.terms.after.clone())
+        .collect();
+    assert_eq!(
+        after,
+        [
+            vec![],
+            vec![],
+            vec![],
+            vec![],
+            vec![],
+            vec![7],
+            vec![3, 4, 5]
+        ]
+    );
+    let deadlines = state
+        .tasks
+        .iter()
+        .filter(|task| task.marks.deadline.is_some());
+    assert_eq!(deadlines.count(), 3);
 }

@@ -1,5 +1,5 @@
 //! One week of one schedule.
-use crate::schedule::{DayMapping, SECTIONS, ScheduleState, ScheduleTask, Slot};
+use crate::schedule::{DayMapping, ScheduleState, ScheduleTask, Slot};
 
 use super::label::{escaped, wrapped};
 use super::{Picture, colour, push, text};
@@ -33,7 +33,10 @@ const COLUMNS: usize = 15;
 
 impl Panel<'_> {
     pub(super) const WIDTH: u32 = GUTTER + 7 * DAY;
-    pub(super) const HEIGHT: u32 = HEADER + SECTIONS as u32 * SECTION + 10;
+    /// Returns the height of a week of this many sections a day.
+    pub(super) fn height(sections: u8) -> u32 {
+        HEADER + u32::from(sections) * SECTION + 10
+    }
 
     pub(super) fn draw(&self, svg: &mut String) {
         self.grid(svg);
@@ -61,7 +64,8 @@ impl Panel<'_> {
 
     fn grid(&self, svg: &mut String) {
         let (x, y) = (self.x, self.y + HEADER);
-        let (width, height) = (Self::WIDTH, u32::from(SECTIONS) * SECTION);
+        let sections = self.state.window.sections.count();
+        let (width, height) = (Self::WIDTH, u32::from(sections) * SECTION);
         push(
             svg,
             format_args!(
@@ -78,7 +82,7 @@ impl Panel<'_> {
                 format_args!("M{} {y}v{height}", x + GUTTER + column * DAY),
             );
         }
-        for pair in 1..u32::from(SECTIONS) / 2 {
+        for pair in 1..u32::from(sections).div_ceil(2) {
             let line = y + pair * 2 * SECTION;
             push(
                 &mut path,
@@ -89,14 +93,14 @@ impl Panel<'_> {
             svg,
             format_args!("<path d=\"{path}\" stroke=\"#e4e7ec\" fill=\"none\"/>\n"),
         );
-        for first in (1..SECTIONS).step_by(2) {
+        for first in (1..=sections).step_by(2) {
             let top = y + u32::from(first - 1) * SECTION;
             let slot = Slot {
                 day: 1,
                 slot_start: first,
-                slot_end: first + 1,
+                slot_end: sections.min(first + 1),
             };
-            let numbers = format!("{first}–{}", first + 1);
+            let numbers = format!("{first}–{}", slot.slot_end);
             text(svg, x, top + 16, 11, "#374151", &numbers, true);
             if let Some((begin, end)) = self.picture.sections.times(&slot) {
                 let (begin, end) = (begin.strftime("%H:%M"), end.strftime("%H:%M"));
@@ -131,7 +135,8 @@ impl Panel<'_> {
     }
 
     fn block(&self, svg: &mut String, task: &ScheduleTask, slot: Slot, x: u32) {
-        if slot.slot_start == 0 || slot.slot_end > SECTIONS || slot.slot_end < slot.slot_start {
+        let sections = self.state.window.sections.count();
+        if slot.slot_start == 0 || slot.slot_end > sections || slot.slot_end < slot.slot_start {
             return;
         }
         let colour = colour(task.task_class_id);

@@ -1,7 +1,7 @@
 //! The feasibility of a schedule, and the completeness of the facts about its classes.
 use serde::{Deserialize, Serialize};
 
-use crate::schedule::{Board, PlacementStatus, SECTIONS, TaskClass};
+use crate::schedule::{Board, PlacementStatus, TaskClass};
 
 /// The comparison of free and needed sections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,8 +30,9 @@ impl Feasibility {
         let pending = pending.filter(|task| task.status == PlacementStatus::Pending);
         let wanted: u32 = pending.map(|task| u32::from(task.duration)).sum();
         let days = board.state().window.days.iter();
+        let of = u32::from(board.state().window.sections.count());
         let free: u32 = days
-            .map(|day| u32::from(SECTIONS).saturating_sub(board.taken(day.day_index).count_ones()))
+            .map(|day| of.saturating_sub(board.taken(day.day_index).count_ones()))
             .sum();
         let capacity_gap = wanted.saturating_sub(free);
         let is_feasible = capacity_gap == 0;

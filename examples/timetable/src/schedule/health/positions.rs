@@ -1,8 +1,7 @@
 //! The other places that a task could take.
 use crate::schedule::lookup::Point;
 use crate::schedule::{
-    Board, PlacementStatus, SECTIONS, ScheduleTask, Slot, WriteOptions, WriteRefusal, board::mask,
-    order,
+    Board, PlacementStatus, ScheduleTask, Slot, WriteOptions, WriteRefusal, board::mask, order,
 };
 
 /// Returns the place of a task that the diagnosis may propose to move; none for any other.
@@ -30,7 +29,8 @@ pub(super) fn positions(
 ) -> Vec<Point> {
     let bounds = order::bounds(board, task);
     let length = from.sections();
-    let mut starts: Vec<u8> = (1..=(SECTIONS + 1).saturating_sub(length)).collect();
+    let sections = board.state().window.sections.count();
+    let mut starts: Vec<u8> = (1..=(sections + 1).saturating_sub(length)).collect();
     starts.sort_by_key(|start| (start.abs_diff(from.slot_start), *start));
     let mut found = Vec::with_capacity(limit);
     for day in days {

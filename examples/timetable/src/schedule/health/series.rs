@@ -1,6 +1,6 @@
 //! The statistics of a day, section by section.
 use crate::schedule::{
-    Board, EventType, Level, PlacementStatus, SECTIONS, ScheduleState, ScheduleTask, Source,
+    Board, EventType, Level, PlacementStatus, ScheduleState, ScheduleTask, Source,
 };
 
 /// The totals of the sections of a day.
@@ -88,8 +88,8 @@ impl DayStats {
 pub(in crate::schedule) fn series<'b>(
     board: &'b Board<'_>,
     day: u16,
-) -> [Option<&'b ScheduleTask>; SECTIONS as usize] {
-    let mut series = [None; SECTIONS as usize];
+) -> Vec<Option<&'b ScheduleTask>> {
+    let mut series = vec![None; board.state().window.sections.count().into()];
     for task in board
         .on_day(day)
         .filter(|task| task.event_type != EventType::Course)

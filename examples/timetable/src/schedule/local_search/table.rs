@@ -7,8 +7,8 @@ use super::super::quality::{Cells, Kind, Kinds, even_share, of_day};
 use super::super::rough_build::grid::{Block, Grid};
 use crate::schedule::order::{Bounds, bounds};
 use crate::schedule::{
-    Board, Change, PlacementStatus, Quality, ScheduleState, ScheduleTask, Slot, Source, Strategy,
-    TaskClass, WriteOptions,
+    Board, Change, PlacementStatus, Quality, SECTIONS, ScheduleState, ScheduleTask, Slot, Source,
+    Strategy, TaskClass, WriteOptions,
 };
 
 /// The items and the places that they can take.
@@ -606,7 +606,9 @@ impl Table {
 /// Returns the items that may be moved: items as long as a block that have not begun and have no
 /// date of their own, suggested ones and with these options confirmed ones too.
 fn movable<'s>(state: &'s ScheduleState, options: &WriteOptions) -> Vec<&'s ScheduleTask> {
-    let block = |slot: &Slot| slot.sections() == 2;
+    // Blocks are pairs of a day of twelve sections.
+    let pairs = state.window.sections.count() == SECTIONS;
+    let block = |slot: &Slot| pairs && slot.sections() == 2;
     let fits = |task: &&ScheduleTask| {
         let may_move = match task.status {
             PlacementStatus::Suggested => true,
@@ -624,6 +626,7 @@ fn movable<'s>(state: &'s ScheduleState, options: &WriteOptions) -> Vec<&'s Sche
             && task.marks.is_none()
             && task.start().is_some_and(|start| options.is_ahead(start))
             && task.embedded_by.is_none()
+            && !state.has_terms(task)
             && matches!(task.slots.as_slice(), [slot] if block(slot))
     };
     state.tasks.iter().filter(fits).collect()

@@ -1,12 +1,14 @@
 //! The placement of what fits, and an account of what does not.
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use super::assign::without_place;
 use super::demand::{Job, check_dates, jobs};
 use super::grid::Grid;
-use super::{RoughBuild, RoughBuildError, built};
+use super::{RoughBuild, RoughBuildError, built, singly};
 use crate::schedule::order::Bounds;
-use crate::schedule::{ScheduleState, TaskClass, WriteOptions};
+use crate::schedule::{ClosedTime, FixedTime, ScheduleState, TaskClass, WriteOptions};
 
 /// A placement of as many items as possible, and the items that it leaves pending.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,6 +52,36 @@ pub enum NoRoom {
     Blocks,
     /// No day of the schedule lies between the dates of the class.
     Dates,
+    /// Nothing is free at the only time at which the item may begin.
+    Fixed {
+        /// The time.
+        at: FixedTime,
+    },
+    /// Nothing is free until the last date of the item.
+    Deadline {
+        /// The date.
+        date: String,
+    },
+    /// Nothing is free from the first date of the item on.
+    Earliest {
+        /// The date.
+        date: String,
+    },
+    /// Nothing is free after the items that it has to follow.
+    After {
+        /// The names of those items.
+        names: Vec<String>,
+    },
+    /// Nothing is free outside of the times that the item must not touch.
+    Closed {
+        /// The times.
+        times: Vec<ClosedTime>,
+    },
+    /// No day has so many free sections in a row.
+    Long {
+        /// The number of sections.
+        sections: u8,
+    },
     /// The blocks that the class allows are taken.
     Taken {
         /// The number of blocks that were open to the class.
@@ -86,6 +118,11 @@ pub fn build_what_fits(
         }
     }
     let mut jobs = jobs(state, &usable)?;
+    if singly::applies(state, &jobs) {
+        let mut fits = singly::build(state, &jobs, options)?;
+        fits.left.splice(..0, left);
+        return Ok(fits);
+    }
     let base = Grid::ahead(state, options);
     if let Ok(built) = built(state, &jobs, &base) {
         return Ok(PartialBuild { built, left });
@@ -182,6 +219,34 @@ fn no_room(state: &ScheduleState, job: &Job<'_>, jobs: &[Job<'_>], base: &Grid) 
         open: 0,
         wanted: job.items.len(),
         rivals: vec![],
+    }
+}
+
+impl fmt::Display for NoRoom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BadDate { date } => write!(f, "\"{date}\" is not a date"),
+            Self::Past => f.write_str("all its days are over"),
+            Self::Days => f.write_str("every day is excluded"),
+            Self::Blocks => f.write_str("every time of the day is excluded"),
+            Self::Dates => f.write_str("no day lies between its dates"),
+            Self::Fixed { at } => write!(f, "nothing is free at {at}"),
+            Self::Deadline { date } => write!(f, "nothing is free until {date}"),
+            Self::Earliest { date } => write!(f, "nothing is free from {date} on"),
+            Self::After { names } => {
+                write!(f, "nothing is free after {}", names.join(", "))
+            }
+            Self::Closed { times } => {
+                let times: Vec<String> = times.iter().map(ToString::to_string).collect();
+                write!(f, "nothing is free outside of {}", times.join(", "))
+            }
+            Self::Long { sections } => {
+                write!(f, "no day has {sections} free sections in a row")
+            }
+            Self::Taken { open, wanted, .. } => {
+                write!(f, "{wanted} items want {open} places")
+            }
+        }
     }
 }
 

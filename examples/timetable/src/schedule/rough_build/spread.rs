@@ -51,7 +51,7 @@ pub(super) fn admits(item: &Item, block: &Block) -> bool {
 }
 
 /// A point of discomfort weighs as much as so many points of the score of a candidate.
-const DISCOMFORT: i64 = 10;
+pub(super) const DISCOMFORT: i64 = 10;
 
 /// Places the items with a cursor that goes through the blocks from the first one on. With
 /// preferences, a block that is a little later may be better.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::ReadResult;
 use super::calendar::{DayFilter, DayKind};
 use crate::schedule::text::{counted, range_text};
-use crate::schedule::{Board, SECTIONS, ScheduleState, Slot, WriteRefusal};
+use crate::schedule::{Board, ScheduleState, Slot, WriteRefusal};
 
 /// Finds places of a given length under conditions on days and sections.
 #[derive(
@@ -101,8 +101,9 @@ pub fn query_available_slots(
     state: &ScheduleState,
     args: &QueryAvailableSlotsArgs,
 ) -> Result<ReadResult, WriteRefusal> {
-    if args.span == 0 || args.span > SECTIONS {
-        let allowed = format!("a day has {SECTIONS} sections; ask for 1 to {SECTIONS}");
+    let most = state.window.sections.count();
+    if args.span == 0 || args.span > most {
+        let allowed = format!("a day has {most} sections; ask for 1 to {most}");
         return Err(WriteRefusal::Argument {
             argument: "span",
             allowed,

@@ -3,9 +3,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::WritePreview;
+use crate::schedule::board::mask;
 use crate::schedule::{
-    Board, Change, PlacementStatus, SECTIONS, ScheduleState, ScheduleTask, Slot, WriteOptions,
-    WriteRefusal, relocate::Target, text::counted,
+    Board, Change, PlacementStatus, ScheduleState, ScheduleTask, Slot, WriteOptions, WriteRefusal,
+    relocate::Target, text::counted,
 };
 
 /// Which tasks a planner moves.
@@ -43,13 +44,13 @@ pub fn spread_even(
     }
     let days = state.window.days.iter().map(|day| day.day_index);
     let days: Vec<u16> = days.collect();
-    let mut free: Vec<(u16, u16)> = days.iter().map(|day| (*day, lifted.taken(*day))).collect();
+    let mut free: Vec<(u16, u64)> = days.iter().map(|day| (*day, lifted.taken(*day))).collect();
     let mut targets = Vec::new();
     for group in by_length(movers) {
         let mut slots = Vec::new();
         for mover in &group {
-            let slot =
-                emptiest(&free, mover.slot.sections()).ok_or_else(|| WriteRefusal::Argument {
+            let slot = emptiest(&free, mover.slot.sections(), state.window.sections.count())
+                .ok_or_else(|| WriteRefusal::Argument {
                     argument: "task_ids",
                     allowed: format!("there is no free place left for task {}", mover.task),
                 })?;
@@ -174,11 +175,11 @@ fn assigned(group: &[Mover], slots: &[Slot]) -> Vec<Target> {
 }
 
 /// Returns the free place of this length with the lowest load of its day and the lowest index.
-fn emptiest(days: &[(u16, u16)], sections: u8) -> Option<Slot> {
+fn emptiest(days: &[(u16, u64)], sections: u8, of: u8) -> Option<Slot> {
     let mut best: Option<(usize, Slot)> = None;
     let mut index = 0;
     for (day, taken) in days {
-        for start in 1..=(SECTIONS + 1).saturating_sub(sections) {
+        for start in 1..=(of + 1).saturating_sub(sections) {
             let slot = Slot::starting_at(*day, start, sections);
             if taken & mask(slot) == 0 {
                 let load = taken.count_ones() as usize + usize::from(sections);
@@ -191,11 +192,6 @@ fn emptiest(days: &[(u16, u16)], sections: u8) -> Option<Slot> {
         }
     }
     best.map(|(_, slot)| slot)
-}
-
-/// Returns the bits of sections; bit 1 is section 1.
-fn mask(slot: Slot) -> u16 {
-    (slot.slot_start..=slot.slot_end).fold(0, |mask, section| mask | 1 << section)
 }
 
 fn carried_out(

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ReadResult, known_day};
 use crate::schedule::text::{day_name, range_text};
-use crate::schedule::{Board, SECTIONS, ScheduleState, Slot, WriteRefusal};
+use crate::schedule::{Board, ScheduleState, Slot, WriteRefusal};
 
 /// The number of days listed when nothing is long enough.
 const LARGEST_SHOWN: usize = 10;
@@ -33,8 +33,9 @@ pub struct FindFreeArgs {
 /// Days outside the window, or a duration that no day has.
 pub fn find_free(state: &ScheduleState, args: &FindFreeArgs) -> Result<ReadResult, WriteRefusal> {
     let duration = args.duration;
-    if duration == 0 || duration > SECTIONS {
-        let allowed = format!("a day has {SECTIONS} sections; ask for 1 to {SECTIONS}");
+    let most = state.window.sections.count();
+    if duration == 0 || duration > most {
+        let allowed = format!("a day has {most} sections; ask for 1 to {most}");
         return Err(WriteRefusal::Argument {
             argument: "duration",
             allowed,

@@ -4,9 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ReadResult;
 use crate::schedule::text::{day_line, day_name, list, task_name};
-use crate::schedule::{
-    Board, PlacementStatus, SECTIONS, ScheduleState, ScheduleTask, Strategy, TaskClass,
-};
+use crate::schedule::{Board, PlacementStatus, ScheduleState, ScheduleTask, Strategy, TaskClass};
 
 /// The number of days up to which a window is shown day by day with all its tasks.
 const FULL_UP_TO: usize = 30;
@@ -32,10 +30,10 @@ pub fn get_overview(state: &ScheduleState) -> ReadResult {
         count(PlacementStatus::Suggested),
         count(PlacementStatus::Pending),
     );
-    let days = state.window.days.len();
+    let (days, sections) = (state.window.days.len(), state.window.sections.count());
     let summary = format!("{days} days, {suggested} tasks suggested, {pending} pending");
     let mut lines = vec![format!(
-        "{days} days of {SECTIONS} sections; tasks: {existing} existing, {suggested} suggested, \
+        "{days} days of {sections} sections; tasks: {existing} existing, {suggested} suggested, \
          {pending} pending."
     )];
     lines.extend(day_lines(&board));
@@ -58,17 +56,17 @@ pub fn get_overview(state: &ScheduleState) -> ReadResult {
 
 fn day_lines(board: &Board<'_>) -> Vec<String> {
     let days = &board.state().window.days;
-    let full = days.len() <= FULL_UP_TO;
+    let (full, of) = (
+        days.len() <= FULL_UP_TO,
+        board.state().window.sections.count(),
+    );
     let line = |day: &crate::schedule::DayMapping| {
         let taken = board.taken(day.day_index).count_ones();
         if full {
-            format!(
-                "{} [{taken}/{SECTIONS} taken]",
-                day_line(board, day.day_index)
-            )
+            format!("{} [{taken}/{of} taken]", day_line(board, day.day_index))
         } else {
             let free = list(&board.free(day.day_index));
-            format!("{}: {taken}/{SECTIONS} taken; free {free}", day_name(day))
+            format!("{}: {taken}/{of} taken; free {free}", day_name(day))
         }
     };
     days.iter().map(line).collect()

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ReadResult, known_day};
 use crate::schedule::text::{day_name, list, range_text, short, task_name};
-use crate::schedule::{Board, SECTIONS, ScheduleState, Slot, WriteRefusal};
+use crate::schedule::{Board, ScheduleState, Slot, WriteRefusal};
 
 /// Shows a day in pairs of sections, or some of its sections one by one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -35,8 +35,9 @@ pub fn query_range(
         return Ok(whole_day(&board, day, &name));
     };
     let end = args.slot_end.unwrap_or(start);
-    if start == 0 || end < start || end > SECTIONS {
-        let allowed = format!("sections go from 1 to {SECTIONS}, the first before the last");
+    let last = state.window.sections.count();
+    if start == 0 || end < start || end > last {
+        let allowed = format!("sections go from 1 to {last}, the first before the last");
         return Err(WriteRefusal::Argument {
             argument: "slot_start, slot_end",
             allowed,
@@ -52,8 +53,9 @@ pub fn query_range(
 
 fn whole_day(board: &Board<'_>, day: u16, name: &str) -> ReadResult {
     let mut lines = vec![name.to_owned()];
-    let pairs = (1..=SECTIONS).step_by(2);
-    lines.extend(pairs.map(|start| line(board, Slot::new(day, start, start + 1))));
+    let last = board.state().window.sections.count();
+    let pairs = (1..=last).step_by(2);
+    lines.extend(pairs.map(|start| line(board, Slot::new(day, start, last.min(start + 1)))));
     let free = list(&board.free(day));
     lines.push(format!("free: {free}"));
     let hosts = board.open_hosts(day);

@@ -3,14 +3,16 @@ use std::collections::BTreeSet;
 
 use jiff::SignedDuration;
 use jiff::civil::{Date, DateTime, Time};
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::schedule::{SECTIONS, Slot};
+use super::Slot;
 
-/// The times at which the twelve sections of a day begin and end.
+/// The times at which the sections of a day begin and end.
 ///
-/// The default is the day of a Chinese university: two double lessons before noon, two in the
-/// afternoon, two in the evening, so that an aligned pair of sections is one double lesson.
+/// A day has 1 to 48 sections. The default has twelve, as a day of a
+/// Chinese university: two double lessons before noon, two in the afternoon, two in the evening, so
+/// that an aligned pair of sections is one double lesson.
 ///
 /// | sections | first | second |
 /// |---|---|---|
@@ -20,7 +22,10 @@ use crate::schedule::{SECTIONS, Slot};
 /// | 7, 8 | 16:00–16:45 | 16:55–17:40 |
 /// | 9, 10 | 19:00–19:45 | 19:55–20:40 |
 /// | 11, 12 | 20:50–21:35 | 21:45–22:30 |
-#[derive(Debug, Clone, PartialEq, Eq)]
+///
+/// As data it is a list of texts such as `08:00-08:45`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct Sections {
     times: Vec<(Time, Time)>,
 }
@@ -29,8 +34,8 @@ pub struct Sections {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum SectionsError {
-    /// There are not twelve.
-    #[error("there are {found} sections; allowed are exactly {SECTIONS}")]
+    /// There are none, or too many.
+    #[error("there are {found} sections; allowed are 1 to {MOST_SECTIONS}")]
     Count {
         /// The number found.
         found: usize,
@@ -61,7 +66,13 @@ pub enum SectionsError {
     },
 }
 
-const DEFAULT: [((i8, i8), (i8, i8)); SECTIONS as usize] = [
+/// The most sections of a day: half hours from midnight to midnight.
+const MOST_SECTIONS: usize = 48;
+
+/// A break between sections that nothing is placed across, if that can be avoided.
+const LONG_BREAK: SignedDuration = SignedDuration::from_mins(60);
+
+const DEFAULT: [((i8, i8), (i8, i8)); 12] = [
     ((8, 0), (8, 45)),
     ((8, 55), (9, 40)),
     ((10, 0), (10, 45)),
@@ -89,9 +100,9 @@ impl Default for Sections {
 }
 
 impl Sections {
-    /// Reads twelve texts such as `08:00-08:45`.
+    /// Reads texts such as `08:00-08:45`, one for each section.
     pub fn parse<T: AsRef<str>>(texts: &[T]) -> Result<Self, SectionsError> {
-        if texts.len() != usize::from(SECTIONS) {
+        if texts.is_empty() || texts.len() > MOST_SECTIONS {
             return Err(SectionsError::Count { found: texts.len() });
         }
         let mut times: Vec<(Time, Time)> = Vec::new();
@@ -123,15 +134,105 @@ impl Sections {
         covered.map(|(section, _)| section).collect()
     }
 
-    /// Returns the times at which a slot begins and ends; none if its sections are not 1 to 12.
+    /// Returns true if the table is the default one.
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the number of sections of a day.
+    pub fn count(&self) -> u8 {
+        // There are at most 48.
+        u8::try_from(self.times.len()).unwrap_or(u8::MAX)
+    }
+
+    /// Returns the times at which a slot begins and ends; none if the table lacks its sections.
     pub fn times(&self, slot: &Slot) -> Option<(Time, Time)> {
         Some((self.of(slot.slot_start)?.0, self.of(slot.slot_end)?.1))
+    }
+
+    /// Returns the times at which something of this length begins and ends in a slot: with a length
+    /// in minutes it can end before the last section does.
+    pub fn span(&self, slot: &Slot, minutes: Option<u16>) -> Option<(Time, Time)> {
+        let (begin, end) = self.times(slot)?;
+        let length = minutes.map(|minutes| SignedDuration::from_mins(minutes.into()));
+        let earlier = length.and_then(|length| begin.checked_add(length).ok());
+        Some((begin, earlier.map_or(end, |earlier| earlier.min(end))))
+    }
+
+    /// Returns the times at which sections begin.
+    pub fn begin(&self) -> impl Iterator<Item = Time> {
+        self.times.iter().map(|(begin, _)| *begin)
+    }
+
+    /// Returns the number of sections that hold this many minutes wherever they begin; none if a
+    /// day does not have them.
+    pub fn holding(&self, minutes: u16) -> Option<u8> {
+        let wanted = SignedDuration::from_mins(minutes.into());
+        let holds = |duration: &u8| {
+            let mut slots = self.ranges_of(*duration);
+            slots.all(|slot| {
+                let times = self.times(&slot);
+                times.is_some_and(|(begin, end)| begin.duration_until(end) >= wanted)
+            })
+        };
+        (1..=self.count()).find(holds)
+    }
+
+    /// Returns the ranges of this many sections of a day at which work begins well: in a table of
+    /// pairs of sections they waste no half of a pair, and none goes across a long break if there
+    /// are others.
+    pub fn starts(&self, duration: u8) -> Vec<u8> {
+        let pairs = self.count() == 12;
+        let tidy = |slot: &Slot| !pairs || slot.slot_start % 2 == 1 || slot.slot_end % 2 == 0;
+        let tidy: Vec<Slot> = self.ranges_of(duration).filter(tidy).collect();
+        let whole = |slot: &Slot| !self.has_long_break(slot);
+        let whole: Vec<u8> = tidy
+            .iter()
+            .filter(|slot| whole(slot))
+            .map(|slot| slot.slot_start)
+            .collect();
+        if whole.is_empty() {
+            return tidy.iter().map(|slot| slot.slot_start).collect();
+        }
+        whole
+    }
+
+    fn ranges_of(&self, duration: u8) -> impl Iterator<Item = Slot> {
+        let last = (self.count() + 1).saturating_sub(duration.max(1));
+        (1..=last).map(move |start| Slot::starting_at(1, start, duration.max(1)))
+    }
+
+    fn has_long_break(&self, slot: &Slot) -> bool {
+        (slot.slot_start..slot.slot_end).any(|section| {
+            let (before, next) = (self.of(section), self.of(section + 1));
+            let (Some((_, end)), Some((begin, _))) = (before, next) else {
+                return false;
+            };
+            end.duration_until(begin) >= LONG_BREAK
+        })
     }
 
     fn of(&self, section: u8) -> Option<(Time, Time)> {
         self.times
             .get(usize::from(section.checked_sub(1)?))
             .copied()
+    }
+}
+
+impl TryFrom<Vec<String>> for Sections {
+    type Error = SectionsError;
+
+    fn try_from(texts: Vec<String>) -> Result<Self, SectionsError> {
+        Self::parse(&texts)
+    }
+}
+
+impl From<Sections> for Vec<String> {
+    fn from(sections: Sections) -> Self {
+        let text = |(begin, end): &(Time, Time)| {
+            format!("{}-{}", begin.strftime("%H:%M"), end.strftime("%H:%M"))
+        };
+        sections.times.iter().map(text).collect()
     }
 }
 
@@ -152,15 +253,19 @@ pub(crate) fn ranges(day: u16, sections: &BTreeSet<u8>) -> Vec<Slot> {
 }
 
 /// Reads `08:00-08:45`; a long dash will do as well.
-pub(super) fn range(text: &str) -> Option<(Time, Time)> {
+pub(crate) fn range(text: &str) -> Option<(Time, Time)> {
     let (begin, end) = text.split_once(['-', '–', '—', '~'])?;
     Some((clock(begin)?, clock(end)?))
 }
 
-pub(super) fn clock(text: &str) -> Option<Time> {
+/// Reads `08:00`; `24:00` is the last minute of the day.
+pub(crate) fn clock(text: &str) -> Option<Time> {
     let (hour, minute) = text.trim().split_once([':', '：'])?;
     if minute.len() != 2 {
         return None;
+    }
+    if (hour, minute) == ("24", "00") {
+        return Some(Time::constant(23, 59, 0, 0));
     }
     Time::new(hour.parse().ok()?, minute.parse().ok()?, 0, 0).ok()
 }
@@ -207,10 +312,10 @@ mod tests {
             "section 3 is `09:30-10:45`; it must not begin before section 2 ends"
         );
         assert_eq!(
-            Sections::parse(&["08:00-08:45"])
-                .expect_err("one is too few")
+            Sections::parse::<&str>(&[])
+                .expect_err("none is too few")
                 .to_string(),
-            "there are 1 sections; allowed are exactly 12"
+            "there are 0 sections; allowed are 1 to 48"
         );
     }
 
@@ -228,6 +333,50 @@ mod tests {
         assert_eq!(covered((8, 43), (8, 57)), [1, 2]);
         assert_eq!(covered((12, 0), (13, 30)), [] as [u8; 0]);
         assert_eq!(covered((0, 0), (23, 59)), (1..=12).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn minutes_become_sections_and_starts_keep_pairs_and_breaks() {
+        let sections = Sections::default();
+        let holding = |minutes| sections.holding(minutes);
+        assert_eq!(
+            [30, 45, 46, 100, 101, 155, 870, 871].map(holding),
+            [
+                Some(1),
+                Some(1),
+                Some(2),
+                Some(2),
+                Some(3),
+                Some(3),
+                Some(12),
+                None
+            ]
+        );
+        assert_eq!(sections.starts(1), (1..=12).collect::<Vec<_>>());
+        assert_eq!(sections.starts(2), [1, 3, 5, 7, 9, 11]);
+        assert_eq!(sections.starts(3), [1, 2, 5, 6, 9, 10]);
+        assert_eq!(sections.starts(4), [1, 5, 9]);
+        assert_eq!(sections.starts(6), [1, 3, 5, 7]);
+        let halves = |hour: u8| {
+            [
+                format!("{hour:02}:00-{hour:02}:30"),
+                format!("{hour:02}:30-{:02}:00", hour + 1),
+            ]
+        };
+        let halves: Vec<String> = (8..22).flat_map(halves).collect();
+        let halves = Sections::parse(&halves).expect("28 half hours");
+        assert_eq!((halves.count(), halves.holding(90)), (28, Some(3)));
+        assert_eq!(halves.starts(27), [1, 2]);
+        let json = serde_json::to_string(&halves).expect("texts");
+        assert_eq!(
+            serde_json::from_str::<Sections>(&json).expect("the same"),
+            halves
+        );
+        let ten = sections.span(&Slot::new(1, 3, 4), Some(60));
+        assert_eq!(
+            ten,
+            Some((Time::constant(10, 0, 0, 0), Time::constant(11, 0, 0, 0)))
+        );
     }
 
     #[test]
