@@ -29,10 +29,14 @@ pub(crate) async fn run(
     let resume = Resume::ag_ui(&request)?;
     let extra = incoming::object(&request, "forwardedProps")?;
     let key = incoming::request_key(&headers)?;
+    let chosen = request.get("forwardedProps").unwrap_or(&Value::Null);
+    let model = incoming::text(chosen, "model")?.map(str::to_owned);
+    let retried = incoming::text(chosen, "retry_of")?.map(str::to_owned);
     let permit = office.reader(&caller)?;
     let running = go_on(&office, &to, resume, (key.clone(), "ag-ui"), || {
         let said = UserMessage::last_of(&caller, &request, extra);
-        let said = Box::new(said.under(request.get("forwardedProps")).by("ag-ui"));
+        let said = said.under(request.get("forwardedProps"));
+        let said = Box::new(said.model(model).retries(retried).by("ag-ui"));
         RunRequest::Start { key, said }
     });
     let events = relay::spoken(running.await?.events);

@@ -1,7 +1,8 @@
 use async_trait::async_trait;
-use fugato_graph::{Answers, BoxError, Runner};
+use fugato_graph::{Answers, BoxError, RunError, Runner};
 use fugato_state::{Interrupt, InterruptId, Message, State, ThreadId};
 use fugato_stream::{QuestionAnswer, ReplyForm};
+use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
@@ -160,6 +161,27 @@ pub trait Agent: Send + Sync + 'static {
         None
     }
 
+    /// Returns the words for a person whose request cannot be carried out, because the graph cannot
+    /// be run in their thread: another version of the program wrote it, what is stored cannot be
+    /// read, or the graph lacks a node that the thread waits in. The thread is left as it is. Without
+    /// words, the default, the client gets the error.
+    async fn plain_reply(&self, _said: &UserMessage, _error: &RunError) -> Option<String> {
+        None
+    }
+
+    /// Returns the making of a title for a thread whose run has just finished: a future that ends
+    /// with the update that stores the title, or with none. None by default, and where there is no
+    /// title to be made.
+    ///
+    /// The future runs apart from the answer, so it may ask a model; the update is stored once no
+    /// request for the thread is under way.
+    fn title_update(
+        &self,
+        _state: &Self::State,
+    ) -> Option<BoxFuture<'static, Option<<Self::State as State>::Update>>> {
+        None
+    }
+
     /// Returns the title of a thread in a list; none by default.
     fn title(&self, _state: &Self::State) -> Option<String> {
         None
@@ -247,6 +269,9 @@ pub struct UserMessage {
     /// True if the client named no conversation: what it sends in [`messages`](Self::messages) is
     /// then the whole of one that has no other place.
     pub begins: bool,
+    /// The message or the run that the person wants answered once more, by the id that the client
+    /// has for it; none for something new.
+    pub retries: Option<String>,
     /// The protocol or program of the request, for the log.
     pub door: &'static str,
 }
@@ -262,6 +287,7 @@ impl UserMessage {
             card: None,
             model: None,
             begins: false,
+            retries: None,
             door: "words",
         }
     }
@@ -272,6 +298,20 @@ impl UserMessage {
 
         /// Sets the model that the client chooses.
         pub fn model(model: Option<String>) { model = model }
+
+        /// Sets the message or the run that is to be answered once more.
+        pub fn retries(retried: Option<String>) { retries = retried }
+    }
+
+    /// Returns the message without the conversation that the client sent with it.
+    pub(crate) fn words(&self) -> Self {
+        let said = Self::new(self.caller.clone(), self.text.clone());
+        Self {
+            extra: self.extra.clone(),
+            model: self.model.clone(),
+            door: self.door,
+            ..said
+        }
     }
 
     /// Returns what was said before, by the client's own account, oldest first: the texts of the

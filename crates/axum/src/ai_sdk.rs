@@ -7,6 +7,7 @@ use axum::{
     response::IntoResponse,
 };
 use fugato_stream::{AiSdkEncoder, Resume};
+use serde_json::Value;
 
 use crate::{
     Caller, ThreadAccess, UserMessage,
@@ -20,8 +21,9 @@ use crate::{
 };
 
 /// The request's fields that the SDK itself sends, or that are answers.
-const OWN: [&str; 7] = [
+const OWN: [&str; 8] = [
     "card",
+    "model",
     "id",
     "messages",
     "trigger",
@@ -44,15 +46,30 @@ pub(crate) async fn chat(
     if !resume.answers.is_empty() {
         encoder = encoder.continues(resume.calls.clone());
     }
+    let model = incoming::text(&request, "model")?.map(str::to_owned);
+    let retried = retried(&request)?;
     let permit = office.reader(&caller)?;
     let running = go_on(&office, &to, resume, (key.clone(), "ai-sdk"), || {
         let extra = incoming::others(&request, &OWN);
         let said = UserMessage::last_of(&caller, &request, extra);
-        let said = Box::new(said.under(Some(&request)).by("ai-sdk"));
+        let said = said.under(Some(&request)).model(model).retries(retried);
+        let said = Box::new(said.by("ai-sdk"));
         RunRequest::Start { key, said }
     });
     let events = relay::spoken(running.await?.events);
     Ok(relay::respond(&office, (&to, permit), events, encoder))
+}
+
+/// Returns the message whose answer is made anew: the one that the SDK names, else the last of the
+/// person.
+fn retried(request: &Value) -> ApiResult<Option<String>> {
+    if incoming::text(request, "trigger")? != Some("regenerate-message") {
+        return Ok(None);
+    }
+    let named = incoming::text(request, "messageId")?;
+    let messages = request.get("messages").and_then(Value::as_array);
+    let last = messages.and_then(|messages| messages.last()?.get("id")?.as_str());
+    Ok(Some(named.or(last).unwrap_or("message").to_owned()))
 }
 
 /// `GET /api/chat/{id}/stream`: the current run, from its beginning.

@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use axum::http::StatusCode;
 use fugato_graph::{RunError, RunErrorKind, ThreadStatus};
 use fugato_state::{RunId, Seq, ThreadId};
 use fugato_stream::{Event, EventKind, Redaction};
@@ -18,7 +19,7 @@ use tokio::sync::{oneshot, watch};
 use crate::{
     BadInput, Caller, Limits, ThreadAccess, UserMessage,
     address::Address,
-    erased::{AnswerRequest, DynAgent, RunRest, StartedRun},
+    erased::{AnswerRequest, DynAgent, RunRest, StartedRun, TitleTask},
     error::{ApiError, ApiResult, closing},
     health::Metrics,
     load::{LoadPermit, Loads},
@@ -33,6 +34,8 @@ pub(crate) struct AppState {
     loads: Arc<Loads>,
     under_way: Mutex<HashMap<ThreadId, UnderWay>>,
     closing: watch::Sender<ShutdownPhase>,
+    /// Held while a title is stored, so that no request meets the lease of that.
+    titling: tokio::sync::Mutex<()>,
 }
 
 /// The choice of what a caller gets of events.
@@ -69,6 +72,14 @@ pub(crate) enum RunRequest {
 }
 
 impl RunRequest {
+    /// Returns the words of a person, if it has any.
+    fn words(&self) -> Option<UserMessage> {
+        match self {
+            Self::Start { said, .. } => Some(said.words()),
+            _ => None,
+        }
+    }
+
     /// Returns true for a request over a chat protocol: its client gets the open cards in place of
     /// a `waiting` error.
     fn is_chat(&self) -> bool {
@@ -98,6 +109,7 @@ impl AppState {
             loads: Arc::default(),
             under_way: Mutex::default(),
             closing: watch::channel(ShutdownPhase::Open).0,
+            titling: tokio::sync::Mutex::default(),
         }
     }
 
@@ -105,11 +117,12 @@ impl AppState {
     pub(crate) async fn begin(
         self: &Arc<Self>,
         to: &Address,
-        wish: RunRequest,
+        mut wish: RunRequest,
     ) -> ApiResult<AdmittedRun> {
         if self.is_closing() {
             return Err(closing());
         }
+        self.check_model(to, &mut wish)?;
         self.allows(to, ThreadAccess::Write).await?;
         if !matches!(wish, RunRequest::Start { .. }) {
             self.must_exist(to).await?;
@@ -118,17 +131,26 @@ impl AppState {
         let head = self.agent.log().head(&to.thread).await?;
         let after = head.map_or(0, |head| head.seq);
         let working = self.work_on(to, after);
-        let is_chat = wish.is_chat();
-        let StartedRun { mut events, end } = self.ask(to, wish).await?;
+        drop(self.titling.lock().await);
+        let (is_chat, words) = (wish.is_chat(), wish.words());
+        let StartedRun {
+            mut events,
+            end,
+            title,
+        } = self.ask(to, wish).await?;
         self.metrics.begun();
         let (tell, told) = oneshot::channel();
-        let metrics = self.metrics.clone();
+        let office = self.clone();
         tokio::spawn(async move {
             let end = end.await;
-            metrics.ended(&end);
+            office.metrics.ended(&end);
+            let thread = working.thread.clone();
             drop((permit, working));
             // The request's future may have been dropped.
             drop(tell.send(end));
+            if let Ok(title) = title.await {
+                office.entitle(&thread, title).await;
+            }
         });
         match events.next().await {
             Some(first) if first.run != REFUSED => Ok(AdmittedRun {
@@ -145,9 +167,62 @@ impl AppState {
                         _ => Err(self.failed(to, error)),
                     }
                 }
-                Ok(Err(error)) => Err(self.failed(to, error)),
+                Ok(Err(error)) => {
+                    let plainly = match &words {
+                        Some(said) => self.agent.plain_reply(said, &error).await,
+                        None => None,
+                    };
+                    match plainly {
+                        Some(text) => self.known(to, RunRest::Finished(Some(text.into()))).await,
+                        None => Err(self.failed(to, error)),
+                    }
+                }
                 Err(_) => Err(closing()),
             },
+        }
+    }
+
+    /// Refuses a model that the caller may not choose. A name may have that of the agent and a slash
+    /// before it, as in OpenAI's protocol, and that of the agent alone chooses none.
+    fn check_model(&self, to: &Address, wish: &mut RunRequest) -> ApiResult<()> {
+        let RunRequest::Start { said, .. } = wish else {
+            return Ok(());
+        };
+        let agent = self.agent.name();
+        let Some(named) = said.model.take().filter(|named| named != agent) else {
+            return Ok(());
+        };
+        let rest = named.strip_prefix(agent);
+        let rest = rest
+            .and_then(|rest| rest.strip_prefix('/'))
+            .unwrap_or(&named);
+        let mut allowed = self.agent.models(&to.caller);
+        if !allowed.iter().any(|model| model == rest) {
+            allowed.insert(0, agent.to_owned());
+            let message = format!(
+                "there is no model {named:?}; allowed are {}",
+                allowed.join(", ")
+            );
+            return Err(ApiError::new(
+                StatusCode::NOT_FOUND,
+                "model_not_found",
+                message,
+            ));
+        }
+        said.model = Some(rest.to_owned());
+        Ok(())
+    }
+
+    /// Stores the title of a thread once it is made, unless a request is under way by then: its run
+    /// makes the next.
+    async fn entitle(&self, thread: &ThreadId, title: TitleTask) {
+        let Some(store) = title.await else { return };
+        let _titling = self.titling.lock().await;
+        if self.under_way().contains_key(thread) || self.is_closing() {
+            return;
+        }
+        if let Err(error) = store.await {
+            tracing::debug!(%thread, %error, "title not stored");
         }
     }
 
@@ -202,8 +277,12 @@ impl AppState {
     async fn known(&self, to: &Address, rest: RunRest) -> ApiResult<AdmittedRun> {
         let head = self.agent.log().head(&to.thread).await?;
         let head = head.map_or(0, |head| head.seq);
-        let last = self.agent.history(&to.thread, head, 1).await?;
-        let run = last.first().map_or(RunId(1), |entry| entry.run);
+        // What cannot be read is not shown: the words about that are.
+        let last = self.agent.history(&to.thread, head, 1).await;
+        let run = last
+            .unwrap_or_default()
+            .first()
+            .map_or(RunId(1), |entry| entry.run);
         let mut kinds = vec![EventKind::RunStarted { resumed: true }];
         match rest {
             RunRest::Finished(output) => kinds.push(EventKind::RunFinished { output }),

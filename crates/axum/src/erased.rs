@@ -4,8 +4,8 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use axum::http::StatusCode;
 use fugato_graph::{
-    Attribution, Events, Graph, HistoryEntry, Run, RunError, RunResult, Runner, ThreadStatus,
-    Worker, machine::Fact,
+    Attribution, Events, Graph, HistoryEntry, Run, RunError, RunResult, Runner, StateEdit,
+    ThreadStatus, Worker, machine::Fact,
 };
 use fugato_state::{Interrupt, Seq, State, ThreadId};
 use fugato_store::{Head, ThreadAdmin, ThreadLog};
@@ -16,11 +16,12 @@ use futures::{
     stream::{self, BoxStream},
 };
 use serde_json::{Value, json};
+use tokio::sync::oneshot;
 
 use crate::{
     Agent, Caller, ThreadAccess, TimelineItem, UserMessage,
     error::{ApiError, ApiResult},
-    send::{GivenAnswers, SendOutcome, answer, shown, speak},
+    send::{self, GivenAnswers, SendOutcome, answer, shown, speak},
     timeline::{Timeline, TimelineEntry},
 };
 
@@ -31,7 +32,12 @@ const AT_ONCE: usize = 1000;
 pub(crate) struct StartedRun {
     pub(crate) events: BoxStream<'static, Event>,
     pub(crate) end: BoxFuture<'static, Result<RunRest, RunError>>,
+    /// The title that is made after the run.
+    pub(crate) title: oneshot::Receiver<TitleTask>,
 }
+
+/// The making of a title, which ends with the storing of it.
+pub(crate) type TitleTask = BoxFuture<'static, Option<BoxFuture<'static, Result<(), RunError>>>>;
 
 /// The answers of one request.
 pub(crate) struct AnswerRequest {
@@ -85,6 +91,7 @@ pub(crate) trait DynAgent: Send + Sync {
     fn recover(&self, thread: &ThreadId) -> StartedRun;
     fn retry(&self, thread: &ThreadId) -> StartedRun;
     async fn cancel(&self, thread: &ThreadId, by: &str, why: &str) -> Result<(), RunError>;
+    async fn plain_reply(&self, said: &UserMessage, error: &RunError) -> Option<String>;
     fn events(&self, thread: &ThreadId, after: Seq) -> Events;
     fn follow(&self, thread: &ThreadId, after: Seq) -> Events;
     fn is_live(&self, thread: &ThreadId) -> bool;
@@ -109,7 +116,7 @@ pub(crate) trait DynAgent: Send + Sync {
 }
 
 /// An agent with its types.
-pub(crate) struct ErasedAgent<A>(pub(crate) A);
+pub(crate) struct ErasedAgent<A>(pub(crate) Arc<A>);
 
 impl<A: Agent> ErasedAgent<A> {
     fn runner(&self) -> &Runner<A::State> {
@@ -154,8 +161,8 @@ impl<A: Agent> DynAgent for ErasedAgent<A> {
         key: Option<String>,
         said: UserMessage,
     ) -> ApiResult<StartedRun> {
-        Ok(match speak(&self.0, thread, key, said).await? {
-            SendOutcome::Run(run) => begun(run),
+        Ok(match speak(&*self.0, thread, key, said).await? {
+            SendOutcome::Run(run) => self.begun(thread, run),
             SendOutcome::Unchanged(ended) => resting(rest(ended)),
             SendOutcome::Told(text) => resting(RunRest::Finished(Some(Value::String(text)))),
         })
@@ -185,20 +192,24 @@ impl<A: Agent> DynAgent for ErasedAgent<A> {
             by: Attribution::new(caller.name(), door),
             answers,
         };
-        let run = answer(&self.0, thread, caller, given, &open).await?;
-        Ok(begun(run))
+        let run = answer(&*self.0, thread, caller, given, &open).await?;
+        Ok(self.begun(thread, run))
     }
 
     fn recover(&self, thread: &ThreadId) -> StartedRun {
-        begun(self.runner().recover(thread))
+        self.begun(thread, self.runner().recover(thread))
     }
 
     fn retry(&self, thread: &ThreadId) -> StartedRun {
-        begun(self.runner().retry(thread))
+        self.begun(thread, self.runner().retry(thread))
     }
 
     async fn cancel(&self, thread: &ThreadId, by: &str, why: &str) -> Result<(), RunError> {
         self.runner().cancel(thread, by, why).await
+    }
+
+    async fn plain_reply(&self, said: &UserMessage, error: &RunError) -> Option<String> {
+        send::plain_reply(&*self.0, said, error).await
     }
 
     fn events(&self, thread: &ThreadId, after: Seq) -> Events {
@@ -295,6 +306,27 @@ impl<A: Agent> DynAgent for ErasedAgent<A> {
 }
 
 impl<A: Agent> ErasedAgent<A> {
+    fn begun(&self, thread: &ThreadId, run: Run<A::State>) -> StartedRun {
+        let (events, end) = run.split();
+        let (send, title) = oneshot::channel();
+        let (agent, thread) = (self.0.clone(), thread.clone());
+        let end = end.map(move |end| {
+            let end = end?;
+            if let RunResult::Finished { state, .. } = &end
+                && let Some(task) = title_task(agent, thread, state)
+            {
+                // Without a receiver nobody stores the title.
+                drop(send.send(task));
+            }
+            Ok(rest(end))
+        });
+        StartedRun {
+            events: events.boxed(),
+            end: end.boxed(),
+            title,
+        }
+    }
+
     /// Returns the items of the changes of a record; none if they do not parse.
     fn told(&self, changes: &str) -> Vec<TimelineItem> {
         let changes: Result<Vec<<A::State as State>::Update>, _> = serde_json::from_str(changes);
@@ -323,11 +355,14 @@ fn sent(answered: &QuestionAnswer) -> Value {
     json!([id, reply, reason, digest])
 }
 
-fn begun<S: State>(run: Run<S>) -> StartedRun {
-    let (events, end) = run.split();
-    let end = end.map(|end| end.map(rest)).boxed();
-    let events = events.boxed();
-    StartedRun { events, end }
+fn title_task<A: Agent>(agent: Arc<A>, thread: ThreadId, state: &A::State) -> Option<TitleTask> {
+    let title = agent.title_update(state)?;
+    let stored = title.map(|update| {
+        let edit = StateEdit::new([update?], agent.name(), "title");
+        let amended = async move { agent.runner().amend(&thread, edit).await.map(|_| ()) };
+        Some(amended.boxed())
+    });
+    Some(stored.boxed())
 }
 
 /// Returns a run that changes nothing and is at rest.
@@ -335,6 +370,7 @@ fn resting(rest: RunRest) -> StartedRun {
     StartedRun {
         events: stream::empty().boxed(),
         end: future::ready(Ok(rest)).boxed(),
+        title: oneshot::channel().1,
     }
 }
 

@@ -275,7 +275,7 @@ fn names(open: &[InterruptId]) -> Value {
 
 /// Formats an error with its causes in one line, without the name of the thread: the client knows
 /// it by another name.
-fn chain(error: &(dyn std::error::Error + 'static)) -> String {
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let first = error.downcast_ref::<RunError>();
     let mut text = first.map_or_else(|| error.to_string(), |run| run.kind.to_string());
     let mut cause = error.source();

@@ -21,6 +21,14 @@ impl UserMessage {
         self
     }
 
+    /// Sets the model and the retried message from the fields `model` and `retry_of` of the object
+    /// that comes with the words.
+    pub(crate) fn with_choice(mut self, request: &Value) -> ApiResult<Self> {
+        self.model = text(request, "model")?.map(str::to_owned);
+        self.retries = text(request, "retry_of")?.map(str::to_owned);
+        Ok(self)
+    }
+
     fugato_state::setters! {
         pub(crate) fn by(door: &'static str) { door = door }
     }

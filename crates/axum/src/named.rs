@@ -40,9 +40,10 @@ pub(crate) async fn run(
             incoming::text(&request, "text")?.unwrap_or_default(),
         )
     };
+    let said = said.under(Some(&request)).with_choice(&request)?;
     let permit = office.reader(&caller)?;
     let running = go_on(&office, &to, resume, (key.clone(), "named"), || {
-        let said = Box::new(said.under(Some(&request)).by("named"));
+        let said = Box::new(said.by("named"));
         RunRequest::Start { key, said }
     });
     let events = running.await?.events;

@@ -25,7 +25,8 @@ use crate::{
     relay,
 };
 
-/// `POST /threads/{id}/runs` with `{text, extra?}`.
+/// `POST /threads/{id}/runs` with `{text, extra?, model?, retry_of?}`: the name of a model, and the
+/// message or run that the person wants answered once more.
 pub(crate) async fn start(
     State(office): State<Arc<AppState>>,
     Path(name): Path<String>,
@@ -40,7 +41,8 @@ pub(crate) async fn start(
         extra: incoming::object(&request, "extra")?,
         ..UserMessage::new(caller, text)
     };
-    let said = said.under(Some(&request)).by("threads");
+    let said = said.under(Some(&request)).with_choice(&request)?;
+    let said = said.by("threads");
     let key = incoming::request_key(&headers)?;
     let said = Box::new(said);
     run(&office, &to, &headers, RunRequest::Start { key, said }).await

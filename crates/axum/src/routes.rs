@@ -131,7 +131,7 @@ impl<A: Agent> AgentRoutes<A> {
 
     pub(crate) fn open(self) -> (Router, Arc<AppState>) {
         let office = Arc::new(AppState::new(
-            Box::new(ErasedAgent(self.agent)),
+            Box::new(ErasedAgent(Arc::new(self.agent))),
             self.limits,
             self.redact,
         ));

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::{
     Agent, BadInput, Caller, MessageIntent, UserMessage,
     consent::{self, Consent},
+    error::chain,
 };
 
 /// The reason of a cancellation by a request in the place of the open question.
@@ -74,6 +75,38 @@ pub async fn say<A: Agent>(
 
 /// Does the same without the recovery; `key` is the client's own key of the request.
 pub(crate) async fn speak<A: Agent>(
+    agent: &A,
+    thread: &ThreadId,
+    key: Option<String>,
+    said: UserMessage,
+) -> Result<SendOutcome<A::State>, SendError> {
+    let words = said.words();
+    match spoken(agent, thread, key, said).await {
+        Err(SendError::Run(error)) => match plain_reply(agent, &words, &error).await {
+            Some(text) => Ok(SendOutcome::Told(text)),
+            None => Err(error.into()),
+        },
+        outcome => outcome,
+    }
+}
+
+/// Returns the agent's words about a thread in which its graph cannot be run; none for another
+/// error.
+pub(crate) async fn plain_reply<A: Agent>(
+    agent: &A,
+    said: &UserMessage,
+    error: &RunError,
+) -> Option<String> {
+    use RunErrorKind::{Format, GraphChanged, Migrate};
+    if !matches!(error.kind, Format | GraphChanged { .. } | Migrate) {
+        return None;
+    }
+    let text = agent.plain_reply(said, error).await?;
+    tracing::error!(error = %chain(error), "graph cannot run");
+    Some(text)
+}
+
+async fn spoken<A: Agent>(
     agent: &A,
     thread: &ThreadId,
     key: Option<String>,

@@ -188,7 +188,8 @@ impl SocketSession {
             extra: incoming::object(data, "extra")?,
             ..UserMessage::new(self.to.caller.clone(), text)
         };
-        let said = Box::new(said.under(Some(data)).by("websocket"));
+        let said = said.under(Some(data)).with_choice(data)?;
+        let said = Box::new(said.by("websocket"));
         self.begin(RunRequest::Start { key: None, said }).await
     }
 

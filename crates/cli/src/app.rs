@@ -313,6 +313,7 @@ impl App {
                 belongings: self.belongings.clone(),
             }),
             docs: store.docs,
+            models: self.flags.model_names(),
             model,
             dir: self.flags.folder(&self.name),
             thread: self.thread()?,

@@ -42,6 +42,15 @@ pub struct Flags {
     #[arg(long, global = true, requires = "base_url")]
     pub model: Option<String>,
 
+    /// A further model of that server, which a request or a stage may choose by its name
+    #[arg(
+        long = "also-model",
+        global = true,
+        value_name = "MODEL",
+        requires = "model"
+    )]
+    pub also_models: Vec<String>,
+
     /// The protocol of the server
     #[arg(long, global = true, value_enum, default_value_t)]
     pub provider: Provider,
@@ -131,6 +140,16 @@ impl Flags {
         self.dir.clone().unwrap_or_else(default)
     }
 
+    /// Returns the names of the models, the first of which is asked unless another is chosen.
+    pub(crate) fn model_names(&self) -> Vec<String> {
+        let named = self.base_url.as_ref().and(self.model.as_ref());
+        named
+            .into_iter()
+            .chain(&self.also_models)
+            .cloned()
+            .collect()
+    }
+
     /// Returns the flags that lead to a thread again, for a line that a person can repeat.
     pub(crate) fn again(&self, thread: &str) -> String {
         let mut line = String::new();
@@ -153,6 +172,9 @@ impl Flags {
         if let (Some(base_url), Some(model)) = (&self.base_url, &self.model) {
             flag("base-url", &crate::without_password(base_url));
             flag("model", model);
+        }
+        for name in &self.also_models {
+            flag("also-model", name);
         }
         if let Some(key_env) = &self.key_env {
             flag("key-env", key_env);

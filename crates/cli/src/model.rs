@@ -2,8 +2,8 @@
 use std::{sync::Arc, time::Duration};
 
 use fugato_llm::{
-    Allowance, ApiKey, ChatModel, CircuitBreaker, ContextWindow, Fallback, Retry, SizeLimit,
-    SpendLimit, Timeout, TracedModel,
+    Allowance, ApiKey, ChatModel, CircuitBreaker, ContextWindow, Fallback, Models, Retry,
+    SizeLimit, SpendLimit, Timeout, TracedModel,
 };
 use fugato_providers::openai::OpenAi;
 
@@ -29,13 +29,43 @@ struct Server<'a> {
     key_env: Option<&'a str>,
 }
 
-/// Opens the model that the flags name, with the backup if they name one; returns none without a
-/// model.
+/// Opens the models that the flags name, each with the backup if they name one; returns none without
+/// a model.
 pub(crate) fn open(flags: &Flags) -> Result<Option<Arc<dyn ChatModel>>, CliError> {
+    let Some(main) = flags.model.as_deref() else {
+        return Ok(None);
+    };
+    let Some(model) = chain(flags, main)? else {
+        return Ok(None);
+    };
+    let allowed = |answers: u32, bytes| Allowance {
+        time: Times::of(flags).answer.saturating_mul(answers),
+        bytes,
+    };
+    let limit = |model: Arc<dyn ChatModel>| -> Arc<dyn ChatModel> {
+        let limited = SpendLimit::new(model)
+            .stage(allowed(2, 512 << 10))
+            .run(allowed(8, 4 << 20));
+        Arc::new(limited)
+    };
+    if flags.also_models.is_empty() {
+        return Ok(Some(limit(model)));
+    }
+    let mut models = Models::new(main, model);
+    for name in &flags.also_models {
+        if let Some(model) = chain(flags, name)? {
+            models = models.with(name, model);
+        }
+    }
+    Ok(Some(limit(Arc::new(models))))
+}
+
+/// Opens a model of the server, and the backup behind it.
+fn chain(flags: &Flags, model: &str) -> Result<Option<Arc<dyn ChatModel>>, CliError> {
     let main = Server {
         provider: flags.provider,
         base_url: flags.base_url.as_deref(),
-        model: flags.model.as_deref(),
+        model: Some(model),
         key_env: flags.key_env.as_deref(),
     };
     let backup = Server {
@@ -51,15 +81,7 @@ pub(crate) fn open(flags: &Flags) -> Result<Option<Arc<dyn ChatModel>>, CliError
         (Some(main), None) => Fallback::new(main),
         (Some(main), Some(backup)) => Fallback::new(main).or(backup),
     };
-    let again = Retry::new(chain).max_pause(MAX_PAUSE);
-    let allowed = |answers: u32, bytes| Allowance {
-        time: times.answer.saturating_mul(answers),
-        bytes,
-    };
-    let limited = SpendLimit::new(again)
-        .stage(allowed(2, 512 << 10))
-        .run(allowed(8, 4 << 20));
-    Ok(Some(Arc::new(limited)))
+    Ok(Some(Arc::new(Retry::new(chain).max_pause(MAX_PAUSE))))
 }
 
 /// The time limits and the context size that the flags set.

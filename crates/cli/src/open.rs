@@ -25,6 +25,9 @@ pub struct Resources {
     pub docs: Arc<dyn DocStore>,
     /// The model, with its retries and its backup; without one, rules decide.
     pub model: Option<Arc<dyn ChatModel>>,
+    /// The names of the models that a request or a stage may choose: the model of the flags first;
+    /// empty without one.
+    pub models: Vec<String>,
     /// The folder in which the program keeps its data.
     pub dir: PathBuf,
     /// The thread of the command.

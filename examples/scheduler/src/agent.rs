@@ -19,12 +19,13 @@ pub use compacted::{CompactedHistory, Part};
 pub use interaction::{Card, CardAction, CardReply, PendingInteraction, QuestionTopic};
 pub use phase::{Mode, Phase, TerminalOutcome, TerminalStatus};
 pub use request::{BY_HAND, Request};
-pub use transition::{CURRENT_STEP, LOOP_CLOSED, PLAN, ROUGH_BUILD_DONE, STEP_ADVANCED};
+pub use transition::{CURRENT_STEP, LOOP_CLOSED, PLAN, RETRIED, ROUGH_BUILD_DONE, STEP_ADVANCED};
 pub use update::{DecisionView, RouteDecision, Update};
 
 use crate::{
     calendar::{Lang, Sections},
     contract::Call,
+    llm_config::ModelChoice,
     schedule::{DayMapping, Point, Queue, ScheduleState, Slot},
     store::StoreWrite,
 };
@@ -73,6 +74,9 @@ pub struct AgentState {
     pub health: Health,
     /// Notes that the person wanted kept.
     pub notes: Vec<String>,
+    /// The title that was made for the conversation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// The number of tool calls made in all; makes their ids unique.
     pub calls: u64,
     /// The stored schedule before the last request that changed it.
@@ -98,6 +102,9 @@ pub struct RunScope {
     pub always_execute: bool,
     /// The thinking of the model: forced on or off, or none to let the route decide.
     pub thinking: Option<bool>,
+    /// The models that the request chooses.
+    #[serde(skip_serializing_if = "ModelChoice::is_empty")]
+    pub models: ModelChoice,
     /// True if the route wants the model to think.
     #[default(true)]
     pub execute_thinking: bool,

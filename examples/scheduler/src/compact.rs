@@ -11,7 +11,7 @@ use fugato::{
 
 use crate::{
     agent::{AgentState, Part, Update},
-    llm_config::LlmConfig,
+    llm_config::{LlmConfig, Stage},
     prompts::{TOKENS, wording, working_area},
 };
 
@@ -39,7 +39,10 @@ pub(crate) async fn compact(cx: &Context<AgentState>, mind: &LlmConfig) -> Compa
     let Some(model) = mind.model.as_ref().filter(|_| answers) else {
         return room;
     };
-    let compact = Compact::new(model.clone()).profile(mind.stages.compact);
+    let chosen = mind.chosen(agent, Stage::Compact).cloned();
+    let compact = Compact::new(model.clone())
+        .profile(mind.stages.compact)
+        .named(chosen);
     for part in [Part::Conversation, Part::Work] {
         if !agent.compacted.is_open(part) || shown(agent, part) <= TOKENS / 2 {
             continue;

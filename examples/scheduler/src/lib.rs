@@ -13,6 +13,7 @@ pub mod graph;
 pub mod keywords;
 pub mod llm_config;
 pub mod nodes;
+mod plain;
 pub mod prompts;
 mod prose;
 mod reason;

@@ -1,5 +1,5 @@
 //! Asking the model: the stream is shown as it arrives, and a failure falls back to rules.
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use fugato::{
     agent::reply::ask_tagged,
@@ -8,6 +8,7 @@ use fugato::{
     state::{ConversationUpdate, Message},
     stream::EventKind,
 };
+use serde::{Deserialize, Serialize};
 
 use crate::{
     agent::{AgentState, Phase, Update},
@@ -37,6 +38,105 @@ pub struct LlmConfig {
     pub routes: RouteSet,
     /// The profile of the model call of each stage.
     pub stages: Stages,
+    /// The models that a request may name; empty if the model has no others beside it.
+    pub models: Vec<String>,
+    /// The models of the stages, unless a request chooses others.
+    pub choice: ModelChoice,
+}
+
+/// A model call of the agent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stage {
+    /// Classifying a request.
+    Chat,
+    /// Answering a question that takes thought.
+    DeepAnswer,
+    /// Planning, quickly.
+    Plan,
+    /// The second planning for a complex request.
+    DeepPlan,
+    /// Deciding what to do next.
+    Execute,
+    /// Summarising the earlier conversation and work.
+    Compact,
+    /// Summing up.
+    Deliver,
+    /// Naming the conversation.
+    Title,
+}
+
+impl Stage {
+    /// All of them.
+    pub const ALL: [Self; 8] = [
+        Self::Chat,
+        Self::DeepAnswer,
+        Self::Plan,
+        Self::DeepPlan,
+        Self::Execute,
+        Self::Compact,
+        Self::Deliver,
+        Self::Title,
+    ];
+
+    /// Returns its name, as settings and the metadata of a model call have it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Chat => "chat",
+            Self::DeepAnswer => "deep_answer",
+            Self::Plan => "plan",
+            Self::DeepPlan => "deep_plan",
+            Self::Execute => "execute",
+            Self::Compact => "compact",
+            Self::Deliver => "deliver",
+            Self::Title => "title",
+        }
+    }
+}
+
+/// The models that answer, by the names that the model server of the program gives them.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ModelChoice {
+    /// The model of all stages that have none of their own; none for the default one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub all: Option<String>,
+    /// The models of single stages.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub stages: BTreeMap<Stage, String>,
+}
+
+impl ModelChoice {
+    /// Returns true if nothing is chosen.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Returns the name of the model of a stage; none for the default one.
+    pub fn of(&self, stage: Stage) -> Option<&String> {
+        self.stages.get(&stage).or(self.all.as_ref())
+    }
+
+    /// Checks the names against those of the models that there are.
+    pub fn check(&self, known: &[String]) -> Result<(), UnknownModelError> {
+        let named = self.all.iter().chain(self.stages.values());
+        let mut unknown = named.filter(|name| !known.contains(name));
+        match unknown.next() {
+            Some(name) => Err(UnknownModelError {
+                name: name.clone(),
+                allowed: known.join(", "),
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A model that the program does not have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no model {name:?}; allowed are {allowed}")]
+pub struct UnknownModelError {
+    name: String,
+    allowed: String,
 }
 
 /// The profile of the model call of each stage.
@@ -56,6 +156,24 @@ pub struct Stages {
     pub compact: Profile,
     /// Summing up.
     pub deliver: Profile,
+    /// Naming the conversation.
+    pub title: Profile,
+}
+
+impl Stages {
+    /// Returns the profile of a stage; that of planning where there is no second plan.
+    pub fn of(&self, stage: Stage) -> &Profile {
+        match stage {
+            Stage::Chat => &self.chat,
+            Stage::DeepAnswer => &self.deep_answer,
+            Stage::Plan => &self.plan,
+            Stage::DeepPlan => self.deep_plan.as_ref().unwrap_or(&self.plan),
+            Stage::Execute => &self.execute,
+            Stage::Compact => &self.compact,
+            Stage::Deliver => &self.deliver,
+            Stage::Title => &self.title,
+        }
+    }
 }
 
 impl Default for Stages {
@@ -74,6 +192,7 @@ impl Default for Stages {
             execute: stage(0.3, 1200, Thinking::On),
             compact: stage(0.2, 4000, Thinking::Off),
             deliver: stage(0.5, 800, Thinking::Off),
+            title: stage(0.2, 60, Thinking::Off),
         }
     }
 }
@@ -131,6 +250,33 @@ impl LlmConfig {
         Ok(vec![told(cx, &sentence), Update::FellBack(sentence)])
     }
 
+    /// Builds the request of a stage on these messages, with its profile, for the model that the
+    /// request of the person, or else the program, chooses for it.
+    pub(crate) fn request(
+        &self,
+        agent: &AgentState,
+        stage: Stage,
+        messages: impl IntoIterator<Item = Message>,
+    ) -> ChatRequest {
+        let request = ChatRequest::new(messages).metadata("stage", stage.name());
+        let mut request = self.stages.of(stage).apply(request);
+        if let Some(thinking) = agent.run.thinking {
+            request.thinking = if thinking {
+                Thinking::On
+            } else {
+                Thinking::Off
+            };
+        }
+        request.model = self.chosen(agent, stage).cloned();
+        request
+    }
+
+    /// Returns the name of the model of a stage; none for the default one.
+    pub(crate) fn chosen<'a>(&'a self, agent: &'a AgentState, stage: Stage) -> Option<&'a String> {
+        let chosen = agent.run.models.of(stage).or(self.choice.of(stage));
+        chosen.filter(|name| self.models.contains(name))
+    }
+
     /// Returns the model until it fails to answer once; after that, rules decide to the end of the
     /// run.
     pub(crate) fn answering(&self, agent: &AgentState) -> Option<&dyn ChatModel> {
@@ -178,21 +324,4 @@ pub fn status_note(code: &str, summary: impl Into<String>) -> EventKind {
         code: code.into(),
         summary: summary.into(),
     }
-}
-
-/// Builds the request for a tagged decision on these messages, with the profile of a stage.
-pub fn request(
-    agent: &AgentState,
-    profile: &Profile,
-    messages: impl IntoIterator<Item = Message>,
-) -> ChatRequest {
-    let mut request = profile.apply(ChatRequest::new(messages));
-    if let Some(thinking) = agent.run.thinking {
-        request.thinking = if thinking {
-            Thinking::On
-        } else {
-            Thinking::Off
-        };
-    }
-    request
 }

@@ -4,7 +4,7 @@ use fugato::{
     prompt::{
         PromptBudget, PromptBuilder, RulePacks, Stage, Wording, bullets, one_of, since_marker,
     },
-    state::Message,
+    state::{Message, Role},
 };
 
 use crate::{
@@ -70,6 +70,42 @@ pub fn chat(agent: &AgentState, tag: &Tag) -> Vec<Message> {
     .instruction(now(agent, tag, "Classify the last request."));
     build(agent, RulePacks::new(), stage)
 }
+
+/// Builds the prompt for talk about a conversation in which nothing can be done.
+pub(crate) fn plain(text: &str, lang: Lang) -> Vec<Message> {
+    let system = lang.pick(
+        "You are a scheduling assistant that can only talk now: you cannot look at the schedule or \
+         change it, and claim nothing about it. The person knows that already. Answer in one or two \
+         plain sentences, in English.",
+        "你是日程助手，但现在只能交谈：不能查看或修改日程，也不要声称做了什么。用户已经知道这一点。\
+         请用一两句中文平实地回答。",
+    );
+    vec![Message::system(system), Message::user(text)]
+}
+
+/// Builds the prompt for naming a conversation by its first request and the answer to that; none if
+/// it has no answer.
+pub(crate) fn title(agent: &AgentState) -> Option<Vec<Message>> {
+    let history = &agent.conversation.history;
+    let text = |role| {
+        let first = history.iter().find(|message| message.role == role)?;
+        let start: String = first.content.chars().take(SHOWN_TO_NAME).collect();
+        Some(start).filter(|text| !text.trim().is_empty())
+    };
+    let (asked, answered) = (text(Role::User)?, text(Role::Assistant)?);
+    let system = agent.lang.pick(
+        "Name the conversation by what it is about: at most six words, in English, without quotes, \
+         and nothing else.",
+        "请给这个会话起一个标题，说明它的主题：最多十二个汉字，不加引号，只写标题。",
+    );
+    Some(vec![
+        Message::system(system),
+        Message::user(format!("{asked}\n---\n{answered}")),
+    ])
+}
+
+/// The number of characters of a message that are shown to name a conversation.
+const SHOWN_TO_NAME: usize = 1_000;
 
 /// Builds the prompt for choosing among five routes.
 pub fn route(agent: &AgentState, tag: &Tag) -> Vec<Message> {

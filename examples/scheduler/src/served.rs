@@ -2,7 +2,8 @@
 use async_trait::async_trait;
 use fugato::{
     axum::{BadInput, Caller, MessageIntent, TimelineItem, UserMessage, timeline, title},
-    graph::Runner,
+    futures::{FutureExt as _, future::BoxFuture},
+    graph::{RunError, Runner},
     prompt::spoken,
     state::{ConversationUpdate, Interrupt, Message, ThreadId},
     stream::{QuestionAnswer, ReplyForm as Answer},
@@ -15,11 +16,13 @@ use crate::{
     calendar::{Lang, Sections},
     contract::Call,
     draft::{Draft, answer_about},
+    llm_config::{ModelChoice, Stage},
+    plain::{plain_talk, title_update},
     recall::{NoteSearch, Notes, remembered},
     service::Service,
     store::ScheduleStore,
 };
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 /// The agent behind endpoints. All conversations are about one calendar.
 #[derive(derive_more::Debug)]
@@ -31,6 +34,7 @@ pub struct ServedScheduler {
     memory: Arc<dyn NoteSearch>,
     sections: Sections,
     files: Vec<PathBuf>,
+    models: Vec<String>,
 }
 
 impl ServedScheduler {
@@ -49,6 +53,7 @@ impl ServedScheduler {
             memory,
             sections: Sections::default(),
             files: vec![],
+            models: vec![],
         }
     }
 
@@ -58,6 +63,9 @@ impl ServedScheduler {
 
         /// Sets the times of the sections of a day, for weeks that are shown as text.
         pub fn sections(sections: Sections) { sections = sections }
+
+        /// Names the models that a request may choose.
+        pub fn models(models: Vec<String>) { models = models }
 
         /// Names the files to which every stored change is written.
         pub fn files(files: Vec<PathBuf>) { files = files }
@@ -95,6 +103,7 @@ struct Extra {
     lang: Option<Lang>,
     change: Option<Call>,
     max_rounds: Option<u64>,
+    models: BTreeMap<Stage, String>,
 }
 
 /// The thinking of the model: yes, no, or as the route decides.
@@ -127,12 +136,18 @@ impl fugato::axum::Agent for ServedScheduler {
         self.service.runner()
     }
 
+    fn models(&self, _: &Caller) -> Vec<String> {
+        self.models.clone()
+    }
+
     async fn input(&self, said: UserMessage) -> Result<Vec<Update>, BadInput> {
-        let said = said.in_words()?;
+        let mut said = said.in_words()?;
+        let (said_model, retries) = (said.model.take(), said.retries.take());
         let extra: Extra = said.beside(
             "are task_class_ids (numbers), always_execute (a boolean), thinking (true, false or \
-             \"auto\"), lang (\"en\" or \"zh\"), max_rounds (a number) and change (a call with \
-             name and arguments)",
+             \"auto\"), lang (\"en\" or \"zh\"), max_rounds (a number), models (the names of \
+             models by stage: chat, deep_answer, plan, deep_plan, execute, compact, deliver and \
+             title) and change (a call with name and arguments)",
         )?;
         let classes = self.classes(extra.task_class_ids).await?;
         let memory = remembered(&*self.memory, &said.text).await;
@@ -142,6 +157,14 @@ impl fugato::axum::Agent for ServedScheduler {
             by_hand("change", &call.name)?;
             request = request.by_hand(call);
         }
+        request.models = ModelChoice {
+            all: said_model,
+            stages: extra.models,
+        };
+        if let Err(unknown) = request.models.check(&self.models) {
+            return Err(BadInput::new(unknown.to_string()).code("unknown_model"));
+        }
+        request.retries = retries;
         request.always_execute = extra.always_execute;
         request.lang = extra.lang;
         // The service has a limit of its own, which no request exceeds.
@@ -185,9 +208,10 @@ impl fugato::axum::Agent for ServedScheduler {
         thread: &ThreadId,
         said: &UserMessage,
     ) -> Result<MessageIntent, BadInput> {
-        let unreadable =
-            |error| BadInput::new("the conversation cannot be read now").because(error);
-        let state = self.runner().state(thread).await.map_err(unreadable)?;
+        // What cannot be read refuses the request, with the reason.
+        let Ok(state) = self.runner().state(thread).await else {
+            return Ok(MessageIntent::Request);
+        };
         let asks = state.as_ref().and_then(|agent| agent.pending.as_ref());
         let by_hand = said.extra.contains_key("change");
         Ok(match (&state, asks) {
@@ -217,8 +241,21 @@ impl fugato::axum::Agent for ServedScheduler {
         }
     }
 
+    async fn plain_reply(&self, said: &UserMessage, error: &RunError) -> Option<String> {
+        let lang = said.extra.get("lang");
+        let lang = lang.and_then(|lang| Lang::deserialize(lang).ok());
+        let lang = lang.unwrap_or_else(|| Lang::of(&said.text));
+        Some(plain_talk(self.service.mind(), &said.text, lang, error).await)
+    }
+
+    fn title_update(&self, agent: &AgentState) -> Option<BoxFuture<'static, Option<Update>>> {
+        let made = title_update(self.service.mind(), agent)?;
+        Some(made.boxed())
+    }
+
     fn title(&self, agent: &AgentState) -> Option<String> {
-        title(&agent.conversation.history)
+        let made = agent.title.clone();
+        made.or_else(|| title(&agent.conversation.history))
     }
 
     fn timeline_items(&self, changes: &[Update]) -> Option<Vec<TimelineItem>> {

@@ -13,6 +13,7 @@ use crate::{
     clock,
     deps::Deps,
     graph::graph,
+    llm_config::LlmConfig,
 };
 
 /// The agent, over a store.
@@ -21,6 +22,7 @@ pub struct Service {
     runner: Runner<AgentState>,
     max_rounds: u64,
     zone: Option<TimeZone>,
+    mind: LlmConfig,
 }
 
 /// The most steps of the graph that a round takes: begin, decide, confirm, interrupt, begin
@@ -37,11 +39,11 @@ impl Service {
     ) -> Result<Self, fugato::graph::BuildError> {
         let limit = max_rounds * STEPS_PER_ROUND + STEP_RESERVE;
         let runner = Runner::new(graph(deps)?, store).options(options.step_limit(limit));
-        let zone = None;
         Ok(Self {
             runner,
             max_rounds,
-            zone,
+            zone: None,
+            mind: deps.mind.clone(),
         })
     }
 
@@ -54,6 +56,11 @@ impl Service {
     /// Returns the graph, for pictures.
     pub fn graph(&self) -> &Graph<AgentState> {
         self.runner.graph()
+    }
+
+    /// Returns the model and its stages, for talk outside of the graph.
+    pub(crate) fn mind(&self) -> &LlmConfig {
+        &self.mind
     }
 
     /// Returns the runner, for the history of threads.

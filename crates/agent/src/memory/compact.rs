@@ -61,6 +61,7 @@ pub struct Compact {
     least: Option<f32>,
     count: Arc<dyn TokenCount>,
     profile: Profile,
+    named: Option<String>,
 }
 
 /// The number of times that a model is asked for a usable summary.
@@ -87,6 +88,9 @@ impl Compact {
         /// Sets the profile of the requests.
         pub fn profile(profile: Profile) { profile = profile }
 
+        /// Names the model of the requests, for one that chooses among several.
+        pub fn named(model: Option<String>) { named = model }
+
         /// Sets the token counter.
         pub fn count(count: impl TokenCount + 'static) { count = Arc::new(count) }
     }
@@ -103,6 +107,7 @@ impl Compact {
             least,
             count: Arc::new(EstimatedTokens),
             profile,
+            named: None,
         }
     }
 
@@ -146,7 +151,8 @@ impl Compact {
         let mut messages = due.prompt();
         let mut tried = 1;
         loop {
-            let request = ChatRequest::new(messages.clone()).metadata("stage", "compact");
+            let mut request = ChatRequest::new(messages.clone()).metadata("stage", "compact");
+            request.model.clone_from(&self.named);
             let answer = model.complete(self.profile.apply(request)).await?;
             let summary = answer.message.content;
             match due.check(&summary, now) {

@@ -2,7 +2,7 @@ use jiff::civil::DateTime;
 use serde::{Deserialize, Serialize};
 
 use super::DEFAULT_MAX_ROUNDS;
-use crate::{calendar::Lang, contract::Call};
+use crate::{calendar::Lang, contract::Call, llm_config::ModelChoice};
 
 /// A request of a person.
 #[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -21,6 +21,12 @@ pub struct Request {
     pub always_execute: bool,
     /// The thinking of the model, on or off; none to let the route decide.
     pub thinking: Option<bool>,
+    /// The message or the run that the person wants answered once more, by the client's id of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub retries: Option<String>,
+    /// The models that answer it.
+    #[serde(skip_serializing_if = "ModelChoice::is_empty")]
+    pub models: ModelChoice,
     /// The number of rounds of execution that the run has.
     #[default(DEFAULT_MAX_ROUNDS)]
     pub max_rounds: u64,

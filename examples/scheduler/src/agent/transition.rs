@@ -27,10 +27,23 @@ pub const ROUGH_BUILD_DONE: &str = "rough_build_done";
 pub const PLAN: &str = "plan";
 /// The block that shows the current step.
 pub const CURRENT_STEP: &str = "current_step";
+/// The key of the pinned block about a message that is answered once more.
+pub const RETRIED: &str = "retried_request";
 /// The marker in the history after a finished step.
 pub const STEP_ADVANCED: &str = "execute_step_advanced";
 /// The marker in the history after a completed run.
 pub const LOOP_CLOSED: &str = "execute_loop_closed";
+
+/// Returns what the model gets about a message that is answered once more.
+fn retried_words(retried: &str, lang: Lang) -> String {
+    lang.pick(
+        format!(
+            "The person asks once more for an answer to the same message ({retried}): the answer \
+             before did not suffice. Answer in another way."
+        ),
+        format!("用户要求重新回答同一条消息（{retried}）：之前的回答不够好，请换一种方式回答。"),
+    )
+}
 
 impl AgentState {
     fn say(&mut self, message: Message) {
@@ -54,6 +67,7 @@ impl AgentState {
         self.run.rounds = Budget::new(request.max_rounds);
         self.run.always_execute = request.always_execute;
         self.run.thinking = request.thinking;
+        self.run.models = request.models;
         self.run.understood = said(&request.text).wants_work();
         if !request.task_class_ids.is_empty() {
             self.task_class_ids = request.task_class_ids;
@@ -63,6 +77,12 @@ impl AgentState {
             None => self
                 .conversation
                 .apply(ConversationUpdate::Unpinned(prompt::MEMORY.into())),
+        }
+        match request.retries {
+            Some(retried) => self.pin(RETRIED, retried_words(&retried, self.lang)),
+            None => self
+                .conversation
+                .apply(ConversationUpdate::Unpinned(RETRIED.into())),
         }
         if let Some(call) = request.call {
             self.run.by_hand = true;

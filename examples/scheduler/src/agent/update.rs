@@ -22,6 +22,8 @@ use crate::{
 pub enum Update {
     /// The person asks for something: a run begins.
     Requested(Request),
+    /// The conversation has a title.
+    Titled(String),
     /// The conversation continues.
     Talked(ConversationUpdate),
     /// A part of the conversation was summarised.
@@ -184,6 +186,7 @@ impl State for AgentState {
     fn apply(&mut self, update: Update) {
         match update {
             Update::Requested(request) => self.request(request),
+            Update::Titled(title) => self.title = Some(title),
             Update::Talked(update) => self.conversation.apply(update),
             Update::Compacted { part, update } => self.compacted.apply(part, update),
             Update::NotCompacted(part) => self.compacted.failed(part),

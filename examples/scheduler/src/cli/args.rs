@@ -65,7 +65,8 @@ pub(crate) struct Args {
     pub(crate) routes: Routes,
 
     /// The settings of a stage of the model, as in `plan.temperature=0.2`, `chat.max_tokens=800`,
-    /// `execute.thinking=off`; `deep_plan=off` plans in one call always
+    /// `execute.thinking=off`, `deep_plan.model=NAME` for a model of --also-model; `deep_plan=off`
+    /// plans in one call always
     #[arg(long = "stage", global = true, value_name = "STAGE.SETTING=VALUE",
           value_parser = stage::setting)]
     pub(crate) stages: Vec<StageSetting>,

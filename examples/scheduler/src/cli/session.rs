@@ -29,7 +29,7 @@ use super::{
     args::{Args, Job},
     calendar,
     sample::sample,
-    stage::stages,
+    stage::{models, stages},
 };
 
 /// The environment of a conversation.
@@ -74,8 +74,14 @@ impl Session {
             model: open.model.clone(),
             routes: args.routes.into(),
             stages: stages(&args.stages),
+            models: open.models.clone(),
+            choice: models(&args.stages),
             ..LlmConfig::default()
         };
+        if mind.model.is_some() {
+            mind.choice.check(&mind.models).context("a --stage")?;
+        }
+        let models = mind.models.clone();
         // Every such move is confirmed by a person.
         let mut deps = Deps::new()?
             .mind(mind)
@@ -92,6 +98,7 @@ impl Session {
         let transfer = Transfer::new(store.clone(), name.clone(), &folder, lang);
         let agent = ServedScheduler::new(service, store, name)
             .sections(intake.sections.clone())
+            .models(models)
             .files(results.paths());
         Ok(Self {
             agent,

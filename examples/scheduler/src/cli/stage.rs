@@ -1,36 +1,28 @@
 //! The settings of the stages of a model, from the command line.
 use fugato::llm::{Profile, Thinking};
-use scheduler::llm_config::Stages;
+use scheduler::llm_config::{ModelChoice, Stage, Stages};
 
 /// A setting of one stage.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct StageSetting {
-    stage: &'static str,
+    stage: Stage,
     setting: Setting,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 enum Setting {
     Temperature(f32),
     MaxTokens(u32),
     Thinking(Thinking),
+    /// The name of its model.
+    Model(String),
     /// The stage is left out.
     Off,
 }
 
-const STAGES: [&str; 7] = [
-    "chat",
-    "deep_answer",
-    "plan",
-    "deep_plan",
-    "execute",
-    "compact",
-    "deliver",
-];
-
 const ALLOWED: &str = "allowed are STAGE.temperature=0 to 2, STAGE.max_tokens=NUMBER, \
-    STAGE.thinking=on or off, and deep_plan=off; the stages are chat, deep_answer, plan, \
-    deep_plan, execute, compact and deliver";
+    STAGE.thinking=on or off, STAGE.model=NAME, and deep_plan=off; the stages are chat, deep_answer, plan, \
+    deep_plan, execute, compact, deliver and title";
 
 /// Reads a setting.
 pub(crate) fn setting(text: &str) -> Result<StageSetting, String> {
@@ -40,9 +32,9 @@ pub(crate) fn setting(text: &str) -> Result<StageSetting, String> {
 fn read(text: &str) -> Option<StageSetting> {
     let (place, value) = text.split_once('=')?;
     let (stage, key) = place.split_once('.').unwrap_or((place, ""));
-    let stage = *STAGES.iter().find(|known| **known == stage)?;
+    let stage = Stage::ALL.into_iter().find(|known| known.name() == stage)?;
     let setting = match (key, value) {
-        ("", "off") if stage == "deep_plan" => Setting::Off,
+        ("", "off") if stage == Stage::DeepPlan => Setting::Off,
         ("temperature", number) => {
             let number = number.parse().ok()?;
             (0.0..=2.0)
@@ -52,6 +44,7 @@ fn read(text: &str) -> Option<StageSetting> {
         ("max_tokens", number) => {
             Setting::MaxTokens(number.parse().ok().filter(|tokens| *tokens > 0)?)
         }
+        ("model", name) if !name.is_empty() => Setting::Model(name.to_owned()),
         ("thinking", "on") => Setting::Thinking(Thinking::On),
         ("thinking", "off") => Setting::Thinking(Thinking::Off),
         _ => return None,
@@ -64,30 +57,45 @@ pub(crate) fn stages(settings: &[StageSetting]) -> Stages {
     let mut stages = Stages::default();
     let deep = stages.deep_plan.unwrap_or_default();
     for StageSetting { stage, setting } in settings {
-        let profile = match *stage {
-            "chat" => &mut stages.chat,
-            "deep_answer" => &mut stages.deep_answer,
-            "plan" => &mut stages.plan,
-            "execute" => &mut stages.execute,
-            "compact" => &mut stages.compact,
-            "deliver" => &mut stages.deliver,
-            _ if *setting == Setting::Off => {
+        let profile = match stage {
+            Stage::Chat => &mut stages.chat,
+            Stage::DeepAnswer => &mut stages.deep_answer,
+            Stage::Plan => &mut stages.plan,
+            Stage::Execute => &mut stages.execute,
+            Stage::Compact => &mut stages.compact,
+            Stage::Deliver => &mut stages.deliver,
+            Stage::Title => &mut stages.title,
+            Stage::DeepPlan if *setting == Setting::Off => {
                 stages.deep_plan = None;
                 continue;
             }
-            _ => stages.deep_plan.get_or_insert(deep),
+            Stage::DeepPlan => stages.deep_plan.get_or_insert(deep),
         };
-        set(profile, *setting);
+        set(profile, setting);
     }
     stages
 }
 
-fn set(profile: &mut Profile, setting: Setting) {
+fn set(profile: &mut Profile, setting: &Setting) {
     match setting {
-        Setting::Temperature(temperature) => profile.temperature = Some(temperature),
-        Setting::MaxTokens(tokens) => profile.max_tokens = Some(tokens),
-        Setting::Thinking(thinking) => profile.thinking = Some(thinking),
-        Setting::Off => {}
+        Setting::Temperature(temperature) => profile.temperature = Some(*temperature),
+        Setting::MaxTokens(tokens) => profile.max_tokens = Some(*tokens),
+        Setting::Thinking(thinking) => profile.thinking = Some(*thinking),
+        Setting::Model(_) | Setting::Off => {}
+    }
+}
+
+/// Returns the models that these settings name, the last of which counts.
+pub(crate) fn models(settings: &[StageSetting]) -> ModelChoice {
+    let named = settings
+        .iter()
+        .filter_map(|setting| match &setting.setting {
+            Setting::Model(name) => Some((setting.stage, name.clone())),
+            _ => None,
+        });
+    ModelChoice {
+        all: None,
+        stages: named.collect(),
     }
 }
 

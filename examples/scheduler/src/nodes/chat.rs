@@ -18,7 +18,7 @@ use crate::{
     contract::{self, Intent, IntentKind},
     deps::Deps,
     failure::Replacement,
-    llm_config::{OnFailure, ask, ask_unseen, request, show, stand_in, status, thought},
+    llm_config::{OnFailure, Stage, ask, ask_unseen, show, stand_in, status, thought},
     prompts,
     route::{Route, RouteSet, RouteTo},
     rules,
@@ -150,8 +150,7 @@ impl Chat {
     ) -> Result<TaggedAnswer, ModelError> {
         let tag = Tag::fresh("decision");
         let messages = prompts::chat(cx.state(), &tag);
-        let request =
-            request(cx.state(), &self.0.mind.stages.chat, messages).metadata("stage", "chat");
+        let request = self.0.mind.request(cx.state(), Stage::Chat, messages);
         ask(cx, model, request, tag, &|decision| {
             contract::intent().read(decision).is_ok()
         })
@@ -165,10 +164,10 @@ impl Chat {
         cx: &Context<AgentState>,
         model: &dyn ChatModel,
     ) -> Result<Result<ClassifiedRequest, BoxError>, BoxError> {
-        let (agent, stages) = (cx.state(), &self.0.mind.stages);
+        let (agent, mind) = (cx.state(), &self.0.mind);
         let tag = Tag::fresh("route").bodiless();
         let messages = prompts::route(agent, &tag);
-        let wish = request(agent, &stages.chat, messages).metadata("stage", "chat");
+        let wish = mind.request(agent, Stage::Chat, messages);
         let spoken = match ask(cx, model, wish, tag, &|_| true).await {
             Ok(spoken) => spoken,
             Err(error) => return Ok(Err(error.into())),
@@ -185,8 +184,8 @@ impl Chat {
         if route.to != RouteTo::DeepAnswer {
             return Ok(Ok(ClassifiedRequest::to(route, spoken)));
         }
-        let wish = request(agent, &stages.deep_answer, prompts::deep_answer(agent));
-        let answer = ask_unseen(cx, model, wish.metadata("stage", "deep_answer")).await;
+        let wish = mind.request(agent, Stage::DeepAnswer, prompts::deep_answer(agent));
+        let answer = ask_unseen(cx, model, wish).await;
         let response = match answer {
             Ok(response) => response,
             Err(error) => return Ok(Err(error.into())),

@@ -12,7 +12,7 @@ use crate::{
     contract::ExecutorDecision,
     deps::Deps,
     failure::Replacement,
-    llm_config::{ask, request, stand_in, thought},
+    llm_config::{Stage, ask, stand_in, thought},
     prompts, rules,
 };
 
@@ -75,8 +75,7 @@ impl Decide {
         let catalogue = self.0.toolbox.catalogue(agent, CatalogueDetail::LITE);
         let tag = Tag::fresh("decision");
         let messages = prompts::execute(agent, &tag, &catalogue);
-        let mut request = request(agent, &self.0.mind.stages.execute, messages);
-        request = request.metadata("stage", "execute");
+        let mut request = self.0.mind.request(agent, Stage::Execute, messages);
         if !agent.run.execute_thinking && agent.run.thinking.is_none() {
             request = request.thinking(fugato::llm::Thinking::Off);
         }

@@ -14,7 +14,7 @@ use crate::{
     agent::{AgentState, Update},
     deps::Deps,
     failure::Replacement,
-    llm_config::{OnFailure, ask_unseen, request, show, stand_in, status, status_note},
+    llm_config::{OnFailure, Stage, ask_unseen, show, stand_in, status, status_note},
     prompts, prose,
     report::{self, Receipts},
 };
@@ -81,8 +81,8 @@ impl Deliver {
         };
         let mut messages = prompts::deliver(agent, facts);
         for _ in 0..TRIES {
-            let request = request(agent, &mind.stages.deliver, messages.clone());
-            let response = match ask_unseen(cx, model, request.metadata("stage", "deliver")).await {
+            let request = mind.request(agent, Stage::Deliver, messages.clone());
+            let response = match ask_unseen(cx, model, request).await {
                 Ok(response) => response,
                 // A failed remark never fails the run, whatever the policy is.
                 Err(error) => {

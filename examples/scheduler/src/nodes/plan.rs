@@ -3,8 +3,7 @@ use fugato::{
     agent::decision::settle,
     graph::{BoxError, Context, Node, Outcome},
     llm::{
-        Ask, ChatModel, ModelError, Profile, RejectedAnswer, Settlement, Tag, TaggedAnswer,
-        visible_text,
+        Ask, ChatModel, ModelError, RejectedAnswer, Settlement, Tag, TaggedAnswer, visible_text,
     },
 };
 
@@ -20,7 +19,7 @@ use crate::{
     deps::Deps,
     failure::Replacement,
     keywords,
-    llm_config::{OnFailure, ask, request, show, stand_in, status, status_note, thought},
+    llm_config::{OnFailure, Stage, ask, show, stand_in, status, status_note, thought},
     prompts, rules,
 };
 
@@ -91,21 +90,17 @@ impl PlanNode {
             return Ok(None);
         };
         let stages = &self.0.mind.stages;
-        let quick = self.ask(cx, model, &stages.plan, false).await;
+        let quick = self.ask(cx, model, Stage::Plan).await;
         let is_complex = |spoken: &TaggedAnswer| {
             let plan = contract::plan().read(&spoken.decision);
             plan.is_ok_and(|plan: PlanDecision| {
                 plan.complexity == Complexity::Complex && plan.action == PlanAction::PlanDone
             })
         };
-        let profile = match &quick {
-            Ok(spoken) if is_complex(spoken) => stages.deep_plan.as_ref(),
-            _ => None,
-        };
-        let Some(profile) = profile else {
+        if stages.deep_plan.is_none() || !quick.as_ref().is_ok_and(is_complex) {
             return Ok(Some(quick));
-        };
-        match self.ask(cx, model, profile, true).await {
+        }
+        match self.ask(cx, model, Stage::DeepPlan).await {
             Err(error) if self.0.mind.on_failure == OnFailure::Error => Err(error.into()),
             // The quick plan of the same model is used instead.
             Err(why) => {
@@ -138,12 +133,11 @@ impl PlanNode {
         &self,
         cx: &Context<AgentState>,
         model: &dyn ChatModel,
-        profile: &Profile,
-        deep: bool,
+        stage: Stage,
     ) -> Result<TaggedAnswer, ModelError> {
         let tag = Tag::fresh("decision");
-        let messages = prompts::plan(cx.state(), &tag, deep);
-        let request = request(cx.state(), profile, messages).metadata("stage", "plan");
+        let messages = prompts::plan(cx.state(), &tag, stage == Stage::DeepPlan);
+        let request = self.0.mind.request(cx.state(), stage, messages);
         ask(cx, model, request, tag, &|decision| {
             contract::plan().read(decision).is_ok()
         })

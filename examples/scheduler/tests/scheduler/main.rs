@@ -13,6 +13,7 @@ mod corpus;
 mod endpoints;
 mod full_sequence;
 mod orchestration;
+mod requests;
 mod served;
 mod small_models;
 mod store;

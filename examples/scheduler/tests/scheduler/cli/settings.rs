@@ -119,3 +119,19 @@ fn sch_121_a_text_that_is_typed_is_the_same_text() {
     assert_eq!(typed, plain);
     assert_lacks(&typed, "error");
 }
+
+#[test]
+fn sch_132_the_models_of_the_stages_are_set_by_flags() {
+    let (url, bodies) = server(|_| json!({ "intent": "chat", "reply": "Hi." }).to_string());
+    let work = Work::new();
+    let model = ["--base-url", url.as_str(), "--model", "m"];
+    let also = ["--also-model", "small", "--request", "hello"];
+    let stage = ["--stage", "chat.model=small"];
+    work.ok(&[&model[..], &also, &stage].concat());
+    assert_eq!(bodies.lock().unwrap()[0]["model"], "small");
+    let wrong = ["--stage", "plan.model=huge"];
+    let wrong = work.err(&[&model[..], &also, &wrong].concat());
+    assert_contains(&wrong, ["huge", "allowed are m, small"]);
+    let alone = work.err(&["--also-model", "small"]);
+    assert_contains(&alone, "--model");
+}

@@ -1,0 +1,355 @@
+//! What a request carries and gets besides the work, through the router: models, titles, what it
+//! retries, and plain talk where the graph cannot run.
+use std::sync::Arc;
+
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{Request, StatusCode},
+};
+use fugato::{
+    axum::{AgentRoutes, AllowAll},
+    graph::{END, Graph, Runner, RunnerOptions},
+    llm::Models,
+    state::{State, ThreadId},
+    store::{MemoryLog, ThreadLog as _},
+};
+use fugato_testkit::{Scripted, assert_contains, assert_lacks};
+use scheduler::{
+    agent::{AgentState, RETRIED},
+    llm_config::{LlmConfig, ModelChoice, Stage, Stages},
+    served::ServedScheduler,
+    service::Service,
+    store::{self, StoreWrite},
+};
+use serde_json::{Value, json};
+use tower::ServiceExt as _;
+
+use crate::common::{deps, plan, task, told, week};
+
+/// The agent behind its endpoints.
+struct Served {
+    app: Router,
+    log: Arc<MemoryLog>,
+    runner: Runner<AgentState>,
+    _folder: tempfile::TempDir,
+}
+
+fn mind(model: impl fugato::llm::ChatModel + 'static) -> LlmConfig {
+    LlmConfig {
+        model: Some(Arc::new(model)),
+        ..LlmConfig::default()
+    }
+}
+
+/// Serves the agent with this mind, over a log.
+async fn serve(mind: LlmConfig, log: Arc<MemoryLog>) -> Served {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("schedule.db").display().to_string();
+    let calendar = store::open(&path).await.unwrap();
+    let schedule = week();
+    let filled = StoreWrite::Import { schedule };
+    calendar.write("home", "import", &filled).await.unwrap();
+    let models = mind.models.clone();
+    let deps = deps(week()).mind(mind);
+    let service = Service::new(&deps, log.clone(), RunnerOptions::default(), 30).unwrap();
+    let runner = service.runner().clone();
+    let agent = ServedScheduler::new(service, calendar, "home").models(models);
+    let app = AgentRoutes::new(agent).authenticate(AllowAll).router();
+    Served {
+        app,
+        log,
+        runner,
+        _folder: folder,
+    }
+}
+
+impl Served {
+    async fn ask(&self, method: &str, path: &str, body: &Value) -> (StatusCode, String) {
+        let request = Request::builder().method(method).uri(path);
+        let request = request.header("content-type", "application/json");
+        let request = request.header("accept", "text/event-stream");
+        let request = request.body(Body::from(body.to_string())).unwrap();
+        let response = self.app.clone().oneshot(request).await.unwrap();
+        let status = response.status();
+        let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+        (status, String::from_utf8_lossy(&body).into_owned())
+    }
+
+    async fn says(&self, thread: &str, mut request: Value, text: &str) -> String {
+        request["text"] = text.into();
+        let path = format!("/threads/{thread}/runs");
+        let (status, told) = self.ask("POST", &path, &request).await;
+        assert_eq!(status, StatusCode::OK, "{told}");
+        told
+    }
+
+    async fn title(&self, thread: &str) -> Option<String> {
+        let path = format!("/threads/{thread}");
+        let (_, shown) = self.ask("GET", &path, &json!({})).await;
+        let shown: Value = serde_json::from_str(&shown).unwrap();
+        shown["title"].as_str().map(str::to_owned)
+    }
+
+    /// Returns the title once it is another one than this.
+    async fn title_after(&self, thread: &str, before: &str) -> String {
+        for _ in 0..1_000 {
+            match self.title(thread).await {
+                Some(title) if title != before => return title,
+                _ => tokio::task::yield_now().await,
+            }
+        }
+        panic!("no other title than {before:?}");
+    }
+
+    async fn state(&self, thread: &str) -> Arc<AgentState> {
+        let thread = ThreadId::new(thread).unwrap();
+        self.runner.state(&thread).await.unwrap().unwrap()
+    }
+}
+
+fn talk(reply: &str) -> String {
+    json!({ "intent": "chat", "reply": reply }).to_string()
+}
+
+/// Returns a mind of two models that each say their name, and the models.
+fn two<const N: usize>() -> (LlmConfig, [Scripted; 2]) {
+    let [small, large] = ["I am small.", "I am large."]
+        .map(|name| Scripted::new(std::iter::repeat_n(talk(name), N).collect::<Vec<_>>()));
+    let models = Models::new("small", small.clone()).with("large", large.clone());
+    let mut mind = mind(models);
+    mind.models = vec!["small".into(), "large".into()];
+    (mind, [small, large])
+}
+
+#[tokio::test]
+async fn sch_132_a_request_names_its_model() {
+    let (mind, _) = two::<9>();
+    let served = serve(mind, Arc::default()).await;
+    let plain = served.says("a", json!({}), "hello").await;
+    assert_contains(&plain, "I am small.");
+    let large = served.says("b", json!({ "model": "large" }), "hello").await;
+    assert_contains(&large, "I am large.");
+    let stage = json!({ "extra": { "models": { "chat": "large" } } });
+    assert_contains(&served.says("c", stage, "hello").await, "I am large.");
+    let messages = json!([{ "role": "user", "content": "hello" }]);
+    let openai = json!({ "model": "scheduler/large", "messages": messages });
+    let (status, answer) = served.ask("POST", "/v1/chat/completions", &openai).await;
+    assert_eq!(status, StatusCode::OK, "{answer}");
+    assert_contains(&answer, "I am large.");
+    let sdk = json!({ "id": "d", "model": "large", "messages": [
+        { "id": "m", "role": "user", "parts": [{ "type": "text", "text": "hello" }] }] });
+    let (_, answer) = served.ask("POST", "/api/chat", &sdk).await;
+    assert_contains(&answer, "I am large.");
+    let agui = json!({ "threadId": "e", "runId": "1", "messages": messages, "state": {},
+        "tools": [], "context": [], "forwardedProps": { "model": "large" } });
+    let (_, answer) = served.ask("POST", "/agui", &agui).await;
+    assert_contains(&answer, "I am large.");
+
+    let unknown = json!({ "text": "hello", "model": "huge" });
+    let (status, refused) = served.ask("POST", "/threads/f/runs", &unknown).await;
+    assert_eq!(status, StatusCode::NOT_FOUND);
+    assert_contains(&refused, ["huge", "allowed are scheduler, small, large"]);
+    for wrong in [json!({ "chat": "huge" }), json!({ "chatting": "large" })] {
+        let request = json!({ "text": "hello", "extra": { "models": wrong } });
+        let (status, refused) = served.ask("POST", "/threads/f/runs", &request).await;
+        assert_eq!(status, StatusCode::UNPROCESSABLE_ENTITY, "{refused}");
+        assert_contains(&refused, "allowed are");
+    }
+    assert_eq!(
+        served.log.head(&ThreadId::new("f").unwrap()).await.unwrap(),
+        None
+    );
+}
+
+#[tokio::test]
+async fn sch_132_each_stage_has_a_model_of_its_own() {
+    let mut complex = plan(["Look"]);
+    complex["complexity"] = "complex".into();
+    let small = Scripted::new([task(), complex]);
+    let large = Scripted::new([plan(["Look", "Look again"])]);
+    let models = Models::new("small", small.clone()).with("large", large.clone());
+    let mut mind = mind(models);
+    mind.models = vec!["small".into(), "large".into()];
+    mind.choice = ModelChoice {
+        all: None,
+        stages: [(Stage::DeepPlan, "large".to_owned())].into(),
+    };
+    mind.stages = Stages::default();
+    let served = serve(mind, Arc::default()).await;
+    let told = served.says("a", json!({}), "Revise everything").await;
+    assert_contains(&told, "Look again");
+    let stages = |model: &Scripted| -> Vec<String> {
+        let requests = model.requests();
+        let stages = requests
+            .iter()
+            .map(|request| request.metadata["stage"].clone());
+        stages.collect()
+    };
+    assert_eq!(stages(&small), ["chat", "plan"]);
+    assert_eq!(stages(&large), ["deep_plan"]);
+}
+
+#[tokio::test]
+async fn sch_131_a_model_titles_a_conversation_after_its_first_answer() {
+    for (asked, answer, title) in [
+        (
+            "hello, who are you?",
+            "A scheduler.",
+            "Getting to know the scheduler",
+        ),
+        ("你好，你是谁？", "我是日程助手。", "认识日程助手"),
+    ] {
+        let model = Scripted::new([talk(answer), title.to_owned(), talk(answer)]);
+        let served = serve(mind(model.clone()), Arc::default()).await;
+        assert_contains(&served.says("a", json!({}), asked).await, answer);
+        assert_eq!(served.title_after("a", asked).await, title);
+        let (_, list) = served.ask("GET", "/threads", &json!({})).await;
+        assert_contains(&list, title);
+        // It is made once, and a further request meets no lease of it.
+        served.says("a", json!({}), asked).await;
+        assert_eq!(
+            (served.title("a").await.as_deref(), model.left()),
+            (Some(title), 0)
+        );
+        assert_eq!(served.state("a").await.conversation.history.len(), 4);
+    }
+}
+
+#[tokio::test]
+async fn sch_131_without_a_usable_title_the_request_names_the_conversation() {
+    let model = Scripted::new([talk("Hello."), "{\"title\": 3}".to_owned()]);
+    let served = serve(mind(model.clone()), Arc::default()).await;
+    served.says("a", json!({}), "hello, who are you?").await;
+    while model.left() > 0 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(
+        served.title("a").await.as_deref(),
+        Some("hello, who are you?")
+    );
+    let rules = serve(LlmConfig::default(), Arc::default()).await;
+    rules.says("b", json!({}), "显示日程").await;
+    assert_eq!(rules.title("b").await.as_deref(), Some("显示日程"));
+}
+
+#[tokio::test]
+async fn sch_131_a_retry_says_what_it_retries() {
+    let answers = ["One.", "A title", "Two.", "Three.", "Four.", "Five."];
+    let model = Scripted::new(answers.map(|text| match text {
+        "A title" => text.to_owned(),
+        text => talk(text),
+    }));
+    let served = serve(mind(model.clone()), Arc::default()).await;
+    let message = json!({ "id": "u1", "role": "user",
+        "parts": [{ "type": "text", "text": "hello" }] });
+    let first = json!({ "id": "a", "trigger": "submit-message", "messages": [message] });
+    served.ask("POST", "/api/chat", &first).await;
+    served.title_after("a", "hello").await;
+    assert_eq!(served.state("a").await.conversation.pinned(RETRIED), None);
+    let again = json!({ "id": "a", "trigger": "regenerate-message", "messageId": "m7",
+        "messages": [message] });
+    let (_, answer) = served.ask("POST", "/api/chat", &again).await;
+    assert_contains(&answer, "Two.");
+    let seen = told(model.requests().last().unwrap());
+    assert_contains(&seen, ["m7", "once more"]);
+    assert_contains(
+        served
+            .state("a")
+            .await
+            .conversation
+            .pinned(RETRIED)
+            .unwrap(),
+        "m7",
+    );
+    let native = json!({ "retry_of": "run 1" });
+    served.says("a", native, "你好").await;
+    assert_contains(
+        &told(model.requests().last().unwrap()),
+        ["run 1", "重新回答"],
+    );
+    let agui = json!({ "threadId": "a", "runId": "2", "state": {}, "tools": [], "context": [],
+        "messages": [{ "id": "m", "role": "user", "content": "hello" }],
+        "forwardedProps": { "retry_of": "m9" } });
+    served.ask("POST", "/agui", &agui).await;
+    assert_contains(&told(model.requests().last().unwrap()), "m9");
+    served.says("a", json!({}), "hello").await;
+    assert_lacks(&told(model.requests().last().unwrap()), "once more");
+}
+
+/// The state of a later version of the program.
+#[derive(Debug, Clone, Default, serde::Serialize, serde::Deserialize)]
+struct Later(String);
+
+impl State for Later {
+    type Update = String;
+    const VERSION: u32 = 9;
+
+    fn apply(&mut self, update: String) {
+        self.0 = update;
+    }
+}
+
+/// Returns a log whose thread `a` was written by a later version of the program.
+async fn later() -> Arc<MemoryLog> {
+    let log = Arc::new(MemoryLog::default());
+    let graph = Graph::<Later>::starting_at("only")
+        .node("only", async |_| String::from("done"))
+        .edge("only", END)
+        .build();
+    let runner = Runner::new(graph.unwrap(), log.clone());
+    let thread = ThreadId::new("a").unwrap();
+    runner
+        .start(&thread, vec![String::from("begun")])
+        .await
+        .unwrap();
+    log
+}
+
+#[tokio::test]
+async fn sch_132_a_graph_that_cannot_run_talks_plainly() {
+    let thread = ThreadId::new("a").unwrap();
+    let why = "a newer version of the program wrote it";
+    let log = later().await;
+    let head = log
+        .head(&thread)
+        .await
+        .unwrap()
+        .map(|head| (head.seq, head.nonce));
+    let served = serve(LlmConfig::default(), log).await;
+    assert_contains(
+        &served.says("a", json!({}), "hello").await,
+        [why, "Nothing was changed"],
+    );
+    let chinese = served.says("a", json!({}), "把任务都排一下").await;
+    assert_contains(&chinese, ["它由更新版本的程序写入", "都没有改动"]);
+    let messages = json!([{ "id": "m", "role": "user", "content": "hello" }]);
+    let openai = json!({ "messages": messages, "ext": { "conversation_id": "a" } });
+    let agui = json!({ "threadId": "a", "runId": "1", "messages": messages, "state": {},
+        "tools": [], "context": [], "forwardedProps": {} });
+    let sdk = json!({ "id": "a", "messages": [
+        { "id": "m", "role": "user", "parts": [{ "type": "text", "text": "hello" }] }] });
+    let named = json!({ "thread": "a", "text": "hello" });
+    for (path, body) in [
+        ("/v1/chat/completions", openai),
+        ("/agui", agui),
+        ("/api/chat", sdk),
+        ("/sse/react", named),
+    ] {
+        let (status, told) = served.ask("POST", path, &body).await;
+        assert_eq!(status, StatusCode::OK, "{path}: {told}");
+        assert_contains(&told, why);
+    }
+    let after = served.log.head(&thread).await.unwrap();
+    assert_eq!(after.map(|head| (head.seq, head.nonce)), head);
+    // A model talks too, and claims nothing.
+    for (said, is_shown) in [
+        ("Nice to meet you.", true),
+        ("I moved the gym to Friday.", false),
+    ] {
+        let served = serve(mind(Scripted::new([said])), later().await).await;
+        let told = served.says("a", json!({}), "hello").await;
+        assert_contains(&told, why);
+        assert_eq!(told.contains(said), is_shown, "{told}");
+    }
+}
