@@ -8,6 +8,11 @@ export async function modelServer() {
     const parts = [];
     for await (const part of request) parts.push(part);
     const { messages } = JSON.parse(Buffer.concat(parts).toString());
+    // A title is asked for when a run has ended: no answer of the script is meant for that.
+    if (/^(Name the conversation|请给这个会话起)/.test(messages[0]?.content)) {
+      response.writeHead(400).end("there is no title");
+      return;
+    }
     asked.push(messages);
     const answer = answers.shift();
     if (!answer) {

@@ -1,4 +1,5 @@
-// From a request to its summary through each protocol, with a client of that protocol, in both languages:
+// From a request to its summary through each protocol, with a client of that protocol, in both languages.
+// The server is killed after each answer, and another one goes on:
 // node sequence.mjs <scheduler> <python>
 import assert from "node:assert/strict";
 import { execFile, spawn } from "node:child_process";
@@ -57,21 +58,32 @@ function script({ says: [look, fits, done] }, { task, place }) {
 
 async function serve(lang, model, work) {
   const dir = await mkdtemp(path.join(tmpdir(), "fugato-sequence-"));
-  const args = ["serve", "--listen", "127.0.0.1:0", "--dir", dir, "--lang", lang, "--base-url", model.url, "--model", "scripted"];
-  const server = spawn(scheduler, args, { stdio: ["ignore", "pipe", "inherit"] });
-  const ended = once(server, "exit");
-  try {
+  const start = async (listen) => {
+    const args = ["serve", "--listen", listen, "--dir", dir, "--lang", lang, "--base-url", model.url, "--model", "scripted"];
+    const server = spawn(scheduler, args, { stdio: ["ignore", "pipe", "inherit"] });
+    const ended = once(server, "exit");
     const [line] = await within(once(createInterface(server.stdout), "line"), "the scheduler");
-    await work(line.match(/http:\/\/[^/]+/)[0]);
+    const end = async (signal) => {
+      server.kill(signal);
+      await ended;
+    };
+    return { url: line.match(/http:\/\/[^/]+/)[0], end };
+  };
+  let server = await start("127.0.0.1:0");
+  const crash = async () => {
+    await server.end("SIGKILL");
+    server = await start(new URL(server.url).host);
+  };
+  try {
+    await work(server.url, crash);
   } finally {
-    server.kill("SIGTERM");
-    await ended;
+    await server.end("SIGTERM");
     await rm(dir, { recursive: true });
   }
 }
 
 // The three requests through one protocol, and what must hold after each.
-async function sequence(url, model, open, lang) {
+async function sequence(url, crash, model, open, lang) {
   const { text, says } = languages[lang];
   const found = await free(url);
   const { task, slots } = found;
@@ -87,6 +99,8 @@ async function sequence(url, model, open, lang) {
     model.answers.push(...answers[n]);
     const seen = await within(act(), "an answer");
     assert.equal(model.answers.length, 0, "the model was asked as often as expected");
+    await crash();
+    await client.reopen?.();
     return seen;
   };
 
@@ -116,7 +130,7 @@ async function sequence(url, model, open, lang) {
 const model = await modelServer();
 for (const lang of Object.keys(languages)) {
   for (const [name, open] of Object.entries(protocols)) {
-    await serve(lang, model, (url) => sequence(url, model, open, lang)).catch((error) => {
+    await serve(lang, model, (url, crash) => sequence(url, crash, model, open, lang)).catch((error) => {
       throw new Error(`${name}, ${lang}`, { cause: error });
     });
   }

@@ -106,8 +106,13 @@ async function events(url) {
 
 async function socket(url) {
   const thread = named();
-  const ws = new WebSocket(`${url.replace("http", "ws")}/ws/chat?thread=${thread}`);
-  await new Promise((resolve) => ws.on("open", resolve));
+  let ws;
+  const reopen = async () => {
+    ws?.terminate();
+    ws = new WebSocket(`${url.replace("http", "ws")}/ws/chat?thread=${thread}`);
+    await new Promise((resolve) => ws.on("open", resolve));
+  };
+  await reopen();
   const read = (event, data) => new Promise((resolve) => {
     const seen = { tools: [], said: "" };
     const take = (text) => {
@@ -125,6 +130,7 @@ async function socket(url) {
   });
   return {
     thread: () => thread,
+    reopen,
     ask: (content) => read("user_input", { content }),
     approve: ({ id }) => read("answer", { id, answer: true }),
     close: () => ws.terminate(),
