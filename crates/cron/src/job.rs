@@ -38,6 +38,10 @@ pub struct JobSpec {
     /// True if it is done only once.
     #[serde(default)]
     pub once: bool,
+    /// True if it is done although nobody has spoken in its conversation, as a job that the
+    /// application itself has made.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub standing: bool,
     /// The policy for times that passed while no process was running.
     #[serde(default)]
     pub catch_up: CatchUp,
@@ -65,6 +69,9 @@ impl JobSpec {
     fugato_state::setters! {
         /// Sets whether the job is limited to the first time of its schedule.
         pub fn only_once(once: bool) { once = once }
+
+        /// Sets whether it is done although nobody has spoken in its conversation.
+        pub fn standing(standing: bool) { standing = standing }
 
         /// Sets the policy for times that passed while no process was running.
         pub fn catch_up(catch_up: CatchUp) { catch_up = catch_up }

@@ -131,8 +131,11 @@ impl<S: State> JobRunner<S> {
         Ok(again.map(|_| Duration::ZERO))
     }
 
-    /// Returns true if the conversation of a job still exists.
+    /// Returns true if the conversation of a job still exists, or if the job needs none.
     async fn conversed(&self, job: &Job) -> Result<bool, BoxError> {
+        if job.wish.standing {
+            return Ok(true);
+        }
         let thread = ThreadId::new(&*job.thread)?;
         Ok(self.runner.log().head(&thread).await?.is_some())
     }

@@ -169,6 +169,9 @@ pub struct RunScope {
     /// by round.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planned: Option<Vec<Call>>,
+    /// The repairs that the person is asked about after the planned calls.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub repairs: Vec<Vec<Call>>,
     /// Notes and the like that are kept for the person, without a card.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub errand: Option<StoreWrite>,

@@ -35,7 +35,19 @@ pub(crate) async fn main(args: Args) -> ExitCode {
             ));
         }
         let args = if serves { args.for_all() } else { args };
+        #[cfg(feature = "evening")]
+        let docs = open.docs.clone();
         let desk = Session::open(&args, open).await?;
+        #[cfg(feature = "evening")]
+        if serves {
+            let look = scheduler::evening::Look {
+                at: args.evening,
+                zone: desk.intake.zone.clone(),
+                lang: desk.lang,
+            };
+            let clockwork = look.begin(desk.agent.service(), docs).await?;
+            tokio::spawn(async move { clockwork.run_until(std::future::pending()).await });
+        }
         Ok(WithRoutes::new(desk.agent, desk.transfer.routes()))
     })
     .await

@@ -7,6 +7,8 @@ mod compact;
 pub mod contract;
 pub mod deps;
 pub mod draft;
+#[cfg(feature = "evening")]
+pub mod evening;
 mod failure;
 mod gates;
 pub mod graph;

@@ -281,7 +281,9 @@ impl LlmConfig {
     /// run.
     pub(crate) fn answering(&self, agent: &AgentState) -> Option<&dyn ChatModel> {
         let model = self.model.as_deref()?;
-        agent.run.fell_back.is_none().then_some(model)
+        // Calls that rules have planned are theirs to the end.
+        let by_rules = agent.run.fell_back.is_some() || agent.run.planned.is_some();
+        (!by_rules).then_some(model)
     }
 }
 

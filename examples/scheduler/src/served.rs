@@ -71,6 +71,11 @@ impl ServedScheduler {
         pub fn files(files: Vec<PathBuf>) { files = files }
     }
 
+    /// Returns the service, for requests that no client makes.
+    pub fn service(&self) -> &Service {
+        &self.service
+    }
+
     /// Returns the classes that a request is about: all there are, unless it names some.
     async fn classes(&self, named: Vec<u32>) -> Result<Vec<u32>, BadInput> {
         let stored = self.store.read(&self.calendar).await;

@@ -20,7 +20,7 @@ use crate::{
     calendar::Sections,
     reason,
     schedule::{
-        Queue, ScheduleState, WriteOptions, WriteRefusal,
+        Point, Queue, ScheduleState, WriteOptions, WriteRefusal,
         health::{AnalyzeHealthArgs, Envelope, analyze_health},
         tools::{
             BatchMoveArgs, FindFreeArgs, GetOverviewArgs, GetTaskInfoArgs, ListTasksArgs, MoveArgs,
@@ -78,7 +78,8 @@ impl ToolView {
         }
         let options = options
             .existing_may_move(existing_may_move && !agent.run.optimize_only)
-            .earliest(agent.earliest(sections));
+            .earliest(agent.earliest(sections))
+            .returns(returns(agent));
         Some(Self {
             schedule,
             options,
@@ -86,6 +87,13 @@ impl ToolView {
             allow_reorder: agent.run.allow_reorder,
         })
     }
+}
+
+/// Returns where tasks lay before the last change, to which undoing it brings them back.
+fn returns(agent: &AgentState) -> Vec<(u32, Point)> {
+    let tasks = agent.previous.iter().flat_map(|previous| &previous.tasks);
+    let starts = tasks.filter_map(|task| Some((task.state_id, task.start()?)));
+    starts.collect()
 }
 
 /// Returns the domains and packs.

@@ -34,7 +34,7 @@ use crate::{
 };
 
 pub(crate) use notes::note;
-pub(crate) use plan::{edited as edited_class, place_pending};
+pub(crate) use plan::{Trouble, edited as edited_class, place_pending};
 pub(crate) use words::Words;
 
 /// The facts that are known when a request is read.
@@ -73,6 +73,14 @@ pub enum Understanding {
         say: String,
         /// The calls, in their order.
         calls: Vec<Call>,
+    },
+    /// Repairs of a day, each a row of calls that belong together, and the words that go before
+    /// them. Each is agreed to by itself.
+    Repairs {
+        /// The trouble and the repairs, in words.
+        say: String,
+        /// The calls of each repair.
+        repairs: Vec<Vec<Call>>,
     },
     /// A text is kept.
     Note(MemoryNote),
@@ -123,6 +131,9 @@ impl Facts<'_> {
 
 /// Reads a request.
 pub fn understand(text: &str, facts: &Facts<'_>) -> Understanding {
+    if let Some(trouble) = Trouble::told(text) {
+        return plan::repaired(trouble, facts);
+    }
     notes::read(text, facts).unwrap_or_else(|| {
         let tokens = lex::tokens(text, facts);
         wish::read(&tokens, facts)

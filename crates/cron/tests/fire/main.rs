@@ -252,6 +252,23 @@ async fn k35_the_card_of_a_job_says_that_nobody_is_asked_again() -> TestResult {
 }
 
 #[tokio::test(start_paused = true)]
+async fn trn_8_a_job_of_the_application_needs_no_conversation() -> TestResult {
+    let world = World::new().await?;
+    let jobs = world.process(None).jobs;
+    let wish = |task| JobSpec::new("* * * * *", task);
+    let job = jobs
+        .create("own", "nobody", wish("look").standing(true))
+        .await?;
+    let gone = jobs.create("gone", "nobody", wish("stretch")).await?;
+    work(&world, 1, 2, None).await;
+    assert_eq!(world.done(&job.place()).await?.0.len(), 2);
+    let left = jobs.all().await?;
+    assert!(left.iter().any(|left| left.id == job.id), "{left:?}");
+    assert!(left.iter().all(|left| left.id != gone.id), "{left:?}");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
 async fn trn_8_a_job_that_cannot_be_read_keeps_no_other_from_being_done() -> TestResult {
     let world = World::new().await?;
     let process = world.process(None);

@@ -296,8 +296,17 @@ impl AgentState {
         if let Some(planned) = &mut self.run.planned {
             planned.clear();
         }
+        self.next_repair();
         for message in wanted.rejected(reply.said()) {
             self.say(message);
+        }
+    }
+
+    /// Goes on to the next repair once the calls of the last one are answered.
+    pub(super) fn next_repair(&mut self) {
+        let answered = self.run.planned.as_ref().is_none_or(Vec::is_empty);
+        if answered && self.wanted.is_none() && !self.run.repairs.is_empty() {
+            self.run.planned = Some(self.run.repairs.remove(0));
         }
     }
 

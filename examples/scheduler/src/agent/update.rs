@@ -120,6 +120,8 @@ pub enum Update {
     PlacedByWord,
     /// Rules make these calls for the request, one after another.
     PlannedCalls(Vec<Call>),
+    /// Rules make these repairs, each if the person agrees to it; the calls of one belong together.
+    PlannedRepairs(Vec<Vec<Call>>),
     /// This is kept for the person, without a card.
     Errand(StoreWrite),
     /// The run was summarised.
@@ -227,7 +229,10 @@ impl State for AgentState {
                 self.run.judged = Some(judged);
             }
             Update::Wanted(wanted) => self.want(wanted),
-            Update::WantedDone => self.wanted = None,
+            Update::WantedDone => {
+                self.wanted = None;
+                self.next_repair();
+            }
             Update::Tools(update) => self.tools.apply(update),
             Update::Evidence(evidence) => self.record(evidence),
             Update::Diagnosed(health) => self.diagnose(health),
@@ -243,6 +248,11 @@ impl State for AgentState {
             Update::PlannedCalls(calls) => {
                 self.run.understood = true;
                 self.run.planned = Some(calls);
+            }
+            Update::PlannedRepairs(repairs) => {
+                self.run.understood = true;
+                self.run.repairs = repairs;
+                self.next_repair();
             }
             Update::PlacedByWord => self.run.understood = true,
             Update::Errand(write) => self.run.errand = Some(write),

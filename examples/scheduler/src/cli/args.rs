@@ -2,6 +2,7 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, ValueEnum};
 use fugato::cli::{CliCommand, Flags, thread_name};
+use jiff::civil::Time;
 use scheduler::{agent::DEFAULT_MAX_ROUNDS, route::RouteSet};
 
 use super::stage::{self, StageSetting};
@@ -22,6 +23,7 @@ Examples:
                                   ask for more
   scheduler chat                  talk about it
   scheduler serve                 talk about it in a browser
+  scheduler serve --evening 21:00 ask each evening what to do with what was not done
   scheduler history               list what happened; `show` and `fork` take its numbers
   scheduler threads               list all conversations; `export` and `delete` take their names
   scheduler trace                 list what every request went through, and how long it took
@@ -54,6 +56,11 @@ pub(crate) struct Args {
     /// The calendar that the conversation is about [default: one of its own]
     #[arg(long, global = true, value_name = "NAME", value_parser = thread_name)]
     pub(crate) calendar: Option<String>,
+
+    /// With `serve`: looks each evening at what was planned and not done, and leaves a question
+    /// with repairs; the time is that of the schedule's zone
+    #[arg(long, global = true, value_name = "HH:MM", value_parser = evening)]
+    pub(crate) evening: Option<Time>,
 
     /// The most rounds of a request: a round decides, and carries out one step
     #[arg(long, global = true, value_name = "NUMBER", default_value_t = DEFAULT_MAX_ROUNDS,
@@ -128,6 +135,15 @@ pub(crate) struct Job {
     /// The card that --answer is about: the code that it shows, such as K7F2
     #[arg(long, value_name = "CODE", requires = "answer")]
     pub(crate) card: Option<String>,
+}
+
+/// Reads the time of the look back.
+fn evening(text: &str) -> Result<Time, String> {
+    if cfg!(not(feature = "evening")) {
+        return Err("this program was built without it; build it with --features evening".into());
+    }
+    let time = text.parse();
+    time.map_err(|_| "a time of the day is needed, such as 21:00".into())
 }
 
 impl Args {

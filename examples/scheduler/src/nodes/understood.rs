@@ -169,6 +169,14 @@ pub(super) async fn by_rules(
             reading.push(Update::PlannedCalls(calls));
             return Ok(());
         }
+        Understanding::Repairs { say, repairs } => {
+            show(cx, &say);
+            reading.push(said(say));
+            reading.work();
+            reading.push(Update::Routed(RouteDecision::straight()));
+            reading.push(Update::PlannedRepairs(repairs));
+            return Ok(());
+        }
         Understanding::PlaceAll => return Ok(()),
         Understanding::Note(note) => StoreWrite::Note(note),
         Understanding::Remind(reminder) => StoreWrite::Remind(reminder),

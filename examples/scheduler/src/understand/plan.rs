@@ -4,6 +4,7 @@ mod edits;
 mod frees;
 mod moves;
 mod places;
+mod repairs;
 
 use std::collections::BTreeSet;
 
@@ -29,6 +30,7 @@ use crate::{
     tools::ARRANGE,
 };
 pub(crate) use edits::edited;
+pub(crate) use repairs::{Trouble, repaired};
 
 /// The bounds that a wish must not cross.
 #[derive(Debug, Clone, Default)]
@@ -401,18 +403,7 @@ impl<'a> Planner<'a> {
     /// Ends the planning: the differences become a call.
     fn finish(self) -> Understanding {
         let base = &self.facts.schedule;
-        let changed = differences(base, &self.work);
-        let tasks: Vec<Arrangement> = changed
-            .iter()
-            .map(|difference| {
-                let at = difference.step.to().and_then(|to| to.sections.first());
-                Arrangement {
-                    task_id: difference.task,
-                    day: at.map(|at| at.day),
-                    slot_start: at.map(|at| at.section),
-                }
-            })
-            .collect();
+        let tasks = arrangements(base, &self.work);
         let mut calls = self.before.clone();
         let swapped = self.swapped(&tasks);
         if let Some(call) = swapped {
@@ -494,6 +485,28 @@ impl<'a> Planner<'a> {
     }
 
     // The wishes.
+}
+
+/// Returns the new places of what lies elsewhere than before.
+fn arrangements(before: &ScheduleState, after: &ScheduleState) -> Vec<Arrangement> {
+    let changed = differences(before, after)
+        .into_iter()
+        .filter(|difference| difference.step.from() != difference.step.to());
+    let arranged = changed.map(|difference| {
+        let at = difference.step.to().and_then(|to| to.sections.first());
+        Arrangement {
+            task_id: difference.task,
+            day: at.map(|at| at.day),
+            slot_start: at.map(|at| at.section),
+        }
+    });
+    arranged.collect()
+}
+
+/// Returns the call that gives everything its new place; none if nothing moved.
+fn arrangement(before: &ScheduleState, after: &ScheduleState) -> Option<Call> {
+    let tasks = arrangements(before, after);
+    (!tasks.is_empty()).then(|| call(ARRANGE, json!(ArrangeArgs { tasks })))
 }
 
 /// Returns the sections that a time names with a word such as "after".

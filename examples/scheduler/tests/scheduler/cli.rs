@@ -2,6 +2,8 @@
 mod answers;
 mod archive;
 mod crash;
+#[cfg(feature = "evening")]
+mod evening;
 mod failing;
 mod input;
 mod limits;

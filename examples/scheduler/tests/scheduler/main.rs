@@ -11,6 +11,8 @@ mod confirm_loop;
 mod consent;
 mod corpus;
 mod endpoints;
+#[cfg(feature = "evening")]
+mod evening;
 mod full_sequence;
 mod orchestration;
 mod requests;

@@ -1,7 +1,7 @@
 //! Calendars in databases: the same scenarios for each kind, and whole conversations over them.
 mod conversations;
-mod crashes;
+pub(crate) mod crashes;
 #[cfg(feature = "mysql")]
 mod mariadb;
-mod scenarios;
+pub(crate) mod scenarios;
 mod sqlite;

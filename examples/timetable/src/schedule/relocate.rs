@@ -21,6 +21,9 @@ pub struct WriteOptions {
     /// The first point at which something may begin now; none if nothing is over. What began
     /// before it stays where it is unless it is moved on purpose, and nothing goes there.
     pub earliest: Option<Point>,
+    /// The starts to which tasks may go back although they have begun: what was changed a moment
+    /// ago can be undone.
+    pub returns: Vec<(u32, Point)>,
 }
 
 impl Default for WriteOptions {
@@ -33,6 +36,7 @@ impl Default for WriteOptions {
             scope: None,
             class_rules: true,
             earliest: None,
+            returns: vec![],
         }
     }
 }
@@ -63,6 +67,13 @@ impl WriteOptions {
     #[must_use]
     pub const fn earliest(mut self, earliest: Option<Point>) -> Self {
         self.earliest = earliest;
+        self
+    }
+
+    /// Lets tasks go back to these starts, although they have begun.
+    #[must_use]
+    pub fn returns(mut self, starts: Vec<(u32, Point)>) -> Self {
+        self.returns = starts;
         self
     }
 
@@ -265,7 +276,8 @@ impl Board<'_> {
             };
             let task = self.known(target.task)?;
             let slot = fit(*target, task.duration, self.state().window.sections.count())?;
-            if !options.is_ahead(slot.start()) {
+            let returns = options.returns.contains(&(target.task, slot.start()));
+            if !options.is_ahead(slot.start()) && !returns {
                 return Err(WriteRefusal::Past {
                     task: target.task,
                     slot,

@@ -21,19 +21,35 @@ use crate::store::scenarios::{NAME, Store, filled};
 
 /// The logs of a simulation, each with a calendar whose final state is checked.
 #[derive(Clone, Default)]
-struct Shelf {
+pub(crate) struct Shelf {
     logs: Arc<InMemory>,
+    /// The schedule of a new calendar; the tidy week if none is given.
+    first: Option<ScheduleState>,
     open: Arc<Mutex<Option<(Store, tempfile::TempDir)>>>,
     ends: Arc<Mutex<Vec<ScheduleState>>>,
 }
 
 impl Shelf {
-    fn store(&self) -> Option<Store> {
+    /// Returns logs whose calendars begin with this schedule.
+    pub(crate) fn of(first: ScheduleState) -> Self {
+        Self {
+            first: Some(first),
+            ..Self::default()
+        }
+    }
+
+    /// Returns the different ends that calendars had.
+    pub(crate) fn ends(&self) -> Vec<ScheduleState> {
+        let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
+        ends.clone()
+    }
+
+    pub(crate) fn store(&self) -> Option<Store> {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         open.as_ref().map(|(store, _)| store.clone())
     }
 
-    async fn look(&self) -> Result<(), OpenError> {
+    pub(crate) async fn look(&self) -> Result<(), OpenError> {
         if let Some(store) = self.store() {
             let end = store.read(NAME).await?.ok_or("the calendar is gone")?;
             let mut ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
@@ -52,7 +68,15 @@ impl CrashStore for Shelf {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("schedule.db");
         let store = open(&path.display().to_string()).await?;
-        filled(&store).await;
+        match self.first.clone() {
+            None => {
+                filled(&store).await;
+            }
+            Some(schedule) => {
+                let write = StoreWrite::Import { schedule };
+                store.write(NAME, "import", &write).await?;
+            }
+        }
         *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some((store, folder));
         self.logs.fresh(clock).await
     }
@@ -63,9 +87,9 @@ impl CrashStore for Shelf {
 }
 
 /// A store whose process may die before it writes, and after.
-struct Mortal {
-    store: Store,
-    world: World,
+pub(crate) struct Mortal {
+    pub(crate) store: Store,
+    pub(crate) world: World,
 }
 
 impl Mortal {
@@ -129,7 +153,7 @@ async fn sch_w5_no_crash_loses_or_doubles_what_was_agreed_to() -> Result<(), Fai
     let report = simulation(&shelf).run().await?;
     assert!(report.faults.contains_key(&Fault::DiesAfter), "{report}");
     shelf.look().await.unwrap();
-    let ends = shelf.ends.lock().unwrap().clone();
+    let ends = shelf.ends();
     assert_eq!(ends.len(), 1, "every calendar ended alike: {ends:#?}");
     assert!(ends[0].tasks.iter().all(ScheduleTask::is_placed));
     let calendar = shelf.store().unwrap().read(NAME).await.unwrap().unwrap();
