@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{Cx, ToolView};
 use crate::{
     agent::Update,
-    schedule::ScheduleState,
+    schedule::{ScheduleState, Terms},
     store::{ClassItem, ClassWrite, WrittenClass},
     task_class::{UpsertTaskClassArgs, normalised},
     understand::edited_class,
@@ -47,6 +47,10 @@ pub struct RestoredItem {
     pub content: String,
     /// Its place in the order of the class.
     pub order: u32,
+    /// Its terms before; only the program itself knows them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub terms: Option<Terms>,
 }
 
 /// Returns the class as it is after an edit.
@@ -73,7 +77,7 @@ fn edited(state: &ScheduleState, args: &EditClassArgs) -> Result<ClassWrite, Too
             task: Some(item.id),
             order: item.order,
             content: item.content.clone(),
-            terms: None,
+            terms: item.terms.clone(),
         }));
     write.items.sort_by_key(|item| item.order);
     write
@@ -182,4 +186,53 @@ pub fn class_refused(code: &str, issues: &[String]) -> ToolFailure {
     issues
         .iter()
         .fold(failure, |failure, issue| failure.issue(issue.clone()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::{Level, Source, Strategy, TaskClass};
+
+    #[test]
+    fn an_item_comes_back_with_its_terms() {
+        let class = TaskClass {
+            id: 1,
+            name: "Essay".into(),
+            strategy: Strategy::Steady,
+            total_slots: 4,
+            allow_filler_course: false,
+            excluded_slots: vec![],
+            excluded_days_of_week: vec![],
+            start_date: None,
+            end_date: None,
+            subject_type: None,
+            difficulty_level: None,
+            cognitive_intensity: None,
+            terms: Terms::default(),
+        };
+        let mut state = ScheduleState {
+            task_classes: vec![class],
+            ..ScheduleState::default()
+        };
+        let terms = Terms {
+            minutes: Some(90),
+            priority: Some(Level::High),
+            ..Terms::default()
+        };
+        let args: EditClassArgs = serde_json::from_value(json!({
+            "class_id": 1,
+            "restore": [{ "id": 7, "content": "Write", "order": 1, "terms": terms }],
+        }))
+        .expect("the arguments are right");
+        let written = edited(&state, &args).expect("the class is there");
+        let written = written.resolve(&state).expect("it was there before");
+        state.put_class(&written);
+        let items: Vec<_> = state
+            .tasks
+            .iter()
+            .map(|task| (task.source, task.terms.clone()))
+            .collect();
+        assert_eq!(items, [(Source::TaskItem, terms)]);
+        assert_eq!(state.task(7).map(|task| task.duration), Some(2));
+    }
 }

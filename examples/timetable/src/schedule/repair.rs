@@ -114,7 +114,7 @@ pub fn repairs(state: &ScheduleState, items: &[u32], options: &WriteOptions) -> 
         found.push(repair(state, RepairKind::Rest, &whole.after, vec![]));
     }
     found.extend(later(state, &items, options));
-    found.extend(again.and_then(|again| split(state, again, options)));
+    found.extend(again.and_then(|again| split(state, &again, options)));
     found
 }
 
@@ -287,7 +287,7 @@ fn shifted(date: &str, days: i64) -> Option<String> {
 }
 
 /// Puts each item that found no place into two ranges.
-fn split(state: &ScheduleState, again: Replanned, options: &WriteOptions) -> Option<Repair> {
+fn split(state: &ScheduleState, again: &Replanned, options: &WriteOptions) -> Option<Repair> {
     let mut board = Board::new(&again.after);
     for id in &again.left {
         let task = board.state().task(*id)?;

@@ -185,7 +185,7 @@ impl Sections {
         let pairs = self.count() == 12;
         let tidy = |slot: &Slot| !pairs || slot.slot_start % 2 == 1 || slot.slot_end % 2 == 0;
         let tidy: Vec<Slot> = self.ranges_of(duration).filter(tidy).collect();
-        let whole = |slot: &Slot| !self.has_long_break(slot);
+        let whole = |slot: &Slot| !self.has_long_break(*slot);
         let whole: Vec<u8> = tidy
             .iter()
             .filter(|slot| whole(slot))
@@ -202,7 +202,7 @@ impl Sections {
         (1..=last).map(move |start| Slot::starting_at(1, start, duration.max(1)))
     }
 
-    fn has_long_break(&self, slot: &Slot) -> bool {
+    fn has_long_break(&self, slot: Slot) -> bool {
         (slot.slot_start..slot.slot_end).any(|section| {
             let (before, next) = (self.of(section), self.of(section + 1));
             let (Some((_, end)), Some((begin, _))) = (before, next) else {

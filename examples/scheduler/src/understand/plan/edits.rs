@@ -339,7 +339,12 @@ impl Planner<'_> {
                 .difference(&is)
                 .filter_map(|id| {
                     let task = previous.task(*id)?;
-                    Some(json!({ "id": id, "content": task.name, "order": task.task_order }))
+                    let mut item =
+                        json!({ "id": id, "content": task.name, "order": task.task_order });
+                    if !task.terms.is_none() {
+                        item["terms"] = json!(task.terms);
+                    }
+                    Some(item)
                 })
                 .collect();
             let remove: Vec<u32> = is.difference(&was).copied().collect();
