@@ -181,8 +181,11 @@ struct Corpus {
     case: Vec<Case>,
 }
 
+/// Returns the cases of both files of a language.
 pub(super) fn corpus(lang: Lang) -> Vec<Case> {
-    read::<Corpus>(&format!("{lang}.toml")).case
+    let mut cases = read::<Corpus>(&format!("{lang}.toml")).case;
+    cases.extend(read::<Corpus>(&format!("{lang}-2.toml")).case);
+    cases
 }
 
 /// Returns the cases that are known to fail, each with the reason.
