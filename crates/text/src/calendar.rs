@@ -8,7 +8,7 @@ pub const WEEK_SIGNS: [&str; 3] = ["周", "星期", "礼拜"];
 
 /// Names of days, with their distance from today. Of words with the same beginning the longest
 /// comes first.
-const NEAR: [(&str, i64); 19] = [
+const NEAR: [(&str, i64); 22] = [
     ("大后天", 3),
     ("后天", 2),
     ("明天", 1),
@@ -25,6 +25,9 @@ const NEAR: [(&str, i64); 19] = [
     ("day before yesterday", -2),
     ("day after tomorrow", 2),
     ("tomorrow", 1),
+    ("tmrw", 1),
+    ("tmr", 1),
+    ("2moro", 1),
     ("today", 0),
     ("yesterday", -1),
     ("前日", -2),
@@ -39,6 +42,11 @@ const WEEK: [(&str, Weekday); 7] = [
     ("saturday", Weekday::Saturday),
     ("sunday", Weekday::Sunday),
 ];
+
+/// Returns the English names of weekdays.
+pub(crate) fn weekday_names() -> impl Iterator<Item = &'static str> {
+    WEEK.into_iter().map(|(name, _)| name)
+}
 
 /// The short names of weekdays. `sun` and `sat` are left out because they are words of their own.
 const SHORT: [(&str, Weekday); 8] = [

@@ -9,7 +9,7 @@ use jiff::civil::Weekday;
 use crate::{
     calendar::{WEEK_SIGNS, month, near_day, weekday, weekday_sign},
     number::{digit, number as any_number},
-    word::after_word,
+    word::{after_word, before_word},
 };
 
 /// The days that a phrase names.
@@ -55,6 +55,7 @@ const WEEKS: &[(&str, i32)] = &[
     ("下下礼拜", 2),
     ("the next week", 1),
     ("next week", 1),
+    ("next weeks", 1),
     ("the coming week", 1),
     ("coming week", 1),
     ("下个星期", 1),
@@ -64,6 +65,7 @@ const WEEKS: &[(&str, i32)] = &[
     ("下礼拜", 1),
     ("下周", 1),
     ("this week", 0),
+    ("this weeks", 0),
     ("the current week", 0),
     ("current week", 0),
     ("这个星期", 0),
@@ -391,6 +393,21 @@ fn date<'t>(rest: &'t str, before: &str) -> Option<(DayReference, &'t str)> {
     {
         return at(Some(name.into()), day, tail);
     }
+    // "By the 29th" names a day; "the 2nd chapter" does not.
+    if ["on", "by", "till", "until", "to", "before", "after"]
+        .iter()
+        .any(|word| {
+            before
+                .strip_suffix(" the ")
+                .is_some_and(|head| has_end(head, word))
+        })
+        && let Some((day, tail)) = english_day(rest)
+        && rest
+            .get(..rest.len() - tail.len())
+            .is_some_and(|said| said.ends_with(char::is_alphabetic))
+    {
+        return at(None, day, tail);
+    }
     let (first, tail) = any_number(rest)?;
     if let Some(tail) = tail.strip_prefix('-')
         && first >= 1000
@@ -408,6 +425,11 @@ fn date<'t>(rest: &'t str, before: &str) -> Option<(DayReference, &'t str)> {
         );
     }
     at(None, first, tail.strip_prefix('号')?)
+}
+
+/// Returns true if a text ends with a whole word.
+fn has_end(text: &str, word: &str) -> bool {
+    before_word(text, &[word]).is_some()
 }
 
 /// Reads `5`, `5th`.
@@ -629,6 +651,9 @@ mod tests {
             let found = day_reference(text, "");
             assert_eq!(found, Some((DayReference::Date(month, day), "")), "{text}");
         }
+        let bare = day_reference("29th for all", "move it to the ");
+        assert_eq!(bare, Some((DayReference::Date(None, 29), " for all")));
+        assert_eq!(day_reference("2nd chapter", "read the "), None);
         assert_eq!(day_reference("5 items", ""), None);
         assert_eq!(day_reference("may be", ""), None);
     }

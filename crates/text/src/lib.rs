@@ -11,12 +11,17 @@ pub mod forms;
 mod intent;
 mod keyword;
 mod lang;
+mod lexicon;
 mod money;
+mod name_index;
+mod normal;
 mod number;
 mod order;
 mod schedule;
+mod spelling;
 mod time;
 mod time_reference;
+mod token;
 mod word;
 
 pub use amount::{Amount, AmountError};
@@ -28,12 +33,17 @@ pub use day_reference::{DayMention, DayReference, day_mentions, day_reference};
 pub use intent::{is_negated, is_question, mentioned, named, number_after};
 pub use keyword::{keywords, path, period};
 pub use lang::{Lang, UnknownLang};
+pub use lexicon::Lexicon;
 pub use money::{decimal, money, money_in};
+pub use name_index::{NameIndex, NameMatch};
+pub use normal::normalize;
 pub use number::{digit, number};
 pub use order::{Limit, OrderTerms};
 pub use schedule::CronSchedule;
-pub use time::Time;
+pub use spelling::{edit_distance, respell, stem};
+pub use time::{ClockTime, Time, clock_time};
 pub use time_reference::{Recurrence, TimeReference};
+pub use token::{Token, TokenKind, Tokenizer};
 pub use word::{
     after_phrase, after_word, before_word, has_any_word, has_word, is_chinese,
     normalize_whitespace, strip_phrase,

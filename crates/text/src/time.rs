@@ -24,6 +24,62 @@ impl Time {
     }
 }
 
+/// A time of day as it is said, which can leave open the half of the day.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ClockTime {
+    /// The hour, from 0 to 23.
+    pub hour: i8,
+    /// The minute, from 0 to 59.
+    pub minute: i8,
+    /// True if the words tell the half of the day, as `4 pm`, `16:00` and `8:30` do and `4点` does not.
+    pub is_certain: bool,
+}
+
+/// Reads the time of day with which a text in lower case begins, and returns the rest of it. The
+/// words for a part of the day, as in `下午三点`, are left to the caller.
+///
+/// ```
+/// let (four, rest) = fugato_text::clock_time("4 pm on friday").unwrap();
+/// assert_eq!((four.hour, four.minute, four.is_certain, rest), (16, 0, true, " on friday"));
+/// assert!(fugato_text::clock_time("一点都不想动").is_none());
+/// ```
+pub fn clock_time(text: &str) -> Option<(ClockTime, &str)> {
+    let (hour, minute, rest) = clock(text)?;
+    let time = |hour: i64, is_certain, rest| {
+        let hour = i8::try_from(hour)
+            .ok()
+            .filter(|hour| (0..24).contains(hour))?;
+        let minute = i8::try_from(minute)
+            .ok()
+            .filter(|minute| (0..60).contains(minute))?;
+        Some((
+            ClockTime {
+                hour,
+                minute,
+                is_certain,
+            },
+            rest,
+        ))
+    };
+    if let Some((part, rest)) = half_and_rest(rest) {
+        let hour = match (part, hour) {
+            (Part::Am, 12) => 0,
+            (Part::Pm, 0..12) => hour + 12,
+            _ => hour,
+        };
+        return time(hour, true, rest);
+    }
+    // "一点儿" and "一点都" tell no time.
+    if rest.starts_with(['儿', '都', '也']) {
+        return None;
+    }
+    let used = text.get(..text.len() - rest.len()).unwrap_or_default();
+    let is_certain = hour > 12 || hour > 7 && used.contains([':', '：']);
+    let named = after(rest.trim_start(), &["o'clock", "钟"]).unwrap_or(rest);
+    time(hour, is_certain, named)
+}
+
 /// The part of a day.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Part {
@@ -138,16 +194,22 @@ fn minutes(text: &str) -> Option<(i64, &str)> {
 
 /// Reads "am" or "pm" right after a time.
 fn half(rest: &str) -> Option<Part> {
-    const HALVES: [(&str, Part); 4] = [
+    half_and_rest(rest).map(|(part, _)| part)
+}
+
+fn half_and_rest(rest: &str) -> Option<(Part, &str)> {
+    const HALVES: [(&str, Part); 6] = [
         ("am", Part::Am),
+        ("a.m.", Part::Am),
         ("a.m", Part::Am),
         ("pm", Part::Pm),
+        ("p.m.", Part::Pm),
         ("p.m", Part::Pm),
     ];
     let rest = rest.trim_start();
     HALVES.into_iter().find_map(|(name, part)| {
         let rest = rest.strip_prefix(name)?;
-        (!rest.starts_with(|c: char| c.is_ascii_alphanumeric())).then_some(part)
+        (!rest.starts_with(|c: char| c.is_ascii_alphanumeric())).then_some((part, rest))
     })
 }
 

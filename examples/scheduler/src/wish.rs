@@ -1,23 +1,26 @@
-//! The effects of a call as text for a person: names and dates in place of ids and numbers.
+//! The effects of a call as text for a person: names, dates and clock times in place of ids and
+//! numbers.
 use fugato::state::ToolCall;
 use serde::de::DeserializeOwned;
 
 use crate::{
-    calendar::Lang,
     schedule::{
-        ScheduleState,
+        Slot,
         tools::{
             ArrangeArgs, Arrangement, BatchMoveArgs, MarkArgs, MoveArgs, PlaceArgs, SwapArgs,
             UnplaceArgs,
         },
     },
     tools::{ARRANGE, EDIT_TASK_CLASS, EditClassArgs, MARK_TASK},
+    understand::Words,
 };
+
+/// The sections of an item that does not exist yet.
+const NEW_ITEM: u8 = 2;
 
 /// Describes the effect of a call on this schedule, a line for each task; none for calls that
 /// change no place, and for those that name unknown tasks.
-pub(crate) fn in_words(call: &ToolCall, schedule: &ScheduleState, lang: Lang) -> Option<String> {
-    let words = Words { schedule, lang };
+pub(crate) fn in_words(call: &ToolCall, words: &Words<'_>) -> Option<String> {
     match call.name.as_str() {
         "place" => {
             let PlaceArgs {
@@ -25,41 +28,38 @@ pub(crate) fn in_words(call: &ToolCall, schedule: &ScheduleState, lang: Lang) ->
                 day,
                 slot_start,
             } = arguments(call)?;
-            words.goes(task_id, day, slot_start)
+            goes(words, task_id, day, slot_start)
         }
-        "move" => words.moves(&arguments(call)?),
+        "move" => moves(words, &arguments(call)?),
         "batch_move" => {
-            let BatchMoveArgs { moves } = arguments(call)?;
-            let lines: Option<Vec<_>> = moves.iter().map(|one| words.moves(one)).collect();
-            Some(lines?.join("\n"))
+            let BatchMoveArgs { moves: all } = arguments(call)?;
+            lines(all.iter().map(|one| moves(words, one)))
         }
         "swap" => {
             let SwapArgs { task_a, task_b } = arguments(call)?;
             let (a, b) = (words.name(task_a)?, words.name(task_b)?);
-            Some(lang.pick(
+            Some(words.lang.pick(
                 format!("{a} and {b} change places"),
                 format!("{a}与{b}互换位置"),
             ))
         }
         "unplace" => {
             let UnplaceArgs { task_id } = arguments(call)?;
-            let name = words.name(task_id)?;
-            Some(lang.pick(
-                format!("{name} is taken out, and wants a place again"),
-                format!("取消{name}的安排，重新待排"),
-            ))
+            out(words, task_id)
         }
         ARRANGE => {
             let ArrangeArgs { tasks } = arguments(call)?;
-            let line = |to: &Arrangement| match to.day.zip(to.slot_start) {
-                Some((day, start)) => words.comes(to.task_id, day, start),
-                None => words.out(to.task_id),
-            };
-            let lines: Option<Vec<_>> = tasks.iter().map(line).collect();
-            Some(lines?.join("\n"))
+            lines(
+                tasks
+                    .iter()
+                    .map(|to: &Arrangement| match to.day.zip(to.slot_start) {
+                        Some((day, start)) => comes(words, to.task_id, day, start),
+                        None => out(words, to.task_id),
+                    }),
+            )
         }
-        MARK_TASK => words.marks(&arguments(call)?),
-        EDIT_TASK_CLASS => words.edits(&arguments(call)?),
+        MARK_TASK => marks(words, &arguments(call)?),
+        EDIT_TASK_CLASS => edits(words, &arguments(call)?),
         _ => None,
     }
 }
@@ -68,137 +68,106 @@ fn arguments<T: DeserializeOwned>(call: &ToolCall) -> Option<T> {
     serde_json::from_value(call.arguments.clone()).ok()
 }
 
-struct Words<'a> {
-    schedule: &'a ScheduleState,
-    lang: Lang,
+fn lines(all: impl Iterator<Item = Option<String>>) -> Option<String> {
+    let lines: Option<Vec<_>> = all.collect();
+    Some(lines?.join("\n"))
 }
 
-impl Words<'_> {
-    /// Describes a move with the old place, or a first place.
-    fn comes(&self, task: u32, day: u16, section: u8) -> Option<String> {
-        let goes = self.goes(task, day, section).or_else(|| {
-            // An item that another call of the same plan makes.
-            let day = self.day(day)?;
-            Some(self.lang.pick(
-                format!("the new item goes to {day}, from section {section}"),
-                format!("新的一项安排到{day}，第{section}节起"),
-            ))
-        })?;
-        let was = self.schedule.task(task).and_then(|task| task.slots.first());
-        let Some((was, slot)) = was.and_then(|slot| Some((self.day(slot.day)?, slot))) else {
-            return Some(goes);
-        };
-        let start = slot.slot_start;
-        Some(self.lang.pick(
-            format!("{goes} (was {was}, section {start})"),
-            format!("{goes}（原来{was}，第{start}节）"),
+/// Describes a move with the old place, or a first place.
+fn comes(words: &Words<'_>, task: u32, day: u16, section: u8) -> Option<String> {
+    let goes = goes(words, task, day, section).or_else(|| {
+        // An item that another call of the same plan makes.
+        let place = words.place(&Slot::starting_at(day, section, NEW_ITEM))?;
+        Some(words.lang.pick(
+            format!("the new item goes to {place}"),
+            format!("新的一项安排到{place}"),
         ))
-    }
+    })?;
+    let task = words.schedule.task(task);
+    let Some(was) = task.and_then(|task| words.place(task.slots.first()?)) else {
+        return Some(goes);
+    };
+    Some(words.lang.pick(
+        format!("{goes} (was {was})"),
+        format!("{goes}（原来{was}）"),
+    ))
+}
 
-    fn out(&self, task: u32) -> Option<String> {
-        let name = self.name(task)?;
-        Some(self.lang.pick(
-            format!("{name} is taken out, and wants a place again"),
-            format!("取消{name}的安排，重新待排"),
-        ))
-    }
+fn moves(words: &Words<'_>, args: &MoveArgs) -> Option<String> {
+    goes(words, args.task_id, args.new_day, args.new_slot_start)
+}
 
-    fn marks(&self, args: &MarkArgs) -> Option<String> {
-        let names: Option<Vec<_>> = args.task_ids.iter().map(|id| self.name(*id)).collect();
-        let names = names?.join(self.lang.pick(", ", "、"));
-        let mut lines = vec![];
-        match args.done {
-            Some(true) => lines.push(self.lang.pick(
-                format!("{names}: marked as done"),
-                format!("{names}：标记为已完成"),
-            )),
-            Some(false) => lines.push(self.lang.pick(
-                format!("{names}: marked as not done"),
-                format!("{names}：标记为未完成"),
-            )),
-            None => {}
-        }
-        match args.deadline.as_deref() {
-            Some("") => lines.push(self.lang.pick(
-                format!("{names}: without a deadline"),
-                format!("{names}：去掉截止日期"),
-            )),
-            Some(date) => lines.push(self.lang.pick(
-                format!("{names}: on {date} at the latest"),
-                format!("{names}：最晚 {date}"),
-            )),
-            None => {}
-        }
-        Some(lines.join("\n"))
-    }
+fn goes(words: &Words<'_>, task: u32, day: u16, section: u8) -> Option<String> {
+    let (name, duration) = (words.name(task)?, words.schedule.task(task)?.duration);
+    let place = words.place(&Slot::starting_at(day, section, duration))?;
+    Some(words.lang.pick(
+        format!("{name} goes to {place}"),
+        format!("{name}安排到{place}"),
+    ))
+}
 
-    fn edits(&self, args: &EditClassArgs) -> Option<String> {
-        let class = &self.schedule.class(args.class_id)?.name;
-        let class = self.lang.pick(format!("“{class}”"), format!("《{class}》"));
-        let mut lines = vec![];
-        let restored = args.restore.iter().map(|item| &item.content);
-        for text in args.add.iter().chain(restored) {
-            lines.push(self.lang.pick(
-                format!("“{text}” is added to {class}"),
-                format!("在{class}中添加《{text}》"),
-            ));
-        }
-        for id in &args.remove {
-            let name = self.name(*id)?;
-            lines.push(self.lang.pick(
-                format!("{name} is removed from {class}"),
-                format!("从{class}中删除{name}"),
-            ));
-        }
-        match args.end_date.as_deref() {
-            Some("") | None => {}
-            Some(date) => lines.push(self.lang.pick(
-                format!("{class} has to be finished on {date}"),
-                format!("{class}最晚 {date} 完成"),
-            )),
-        }
-        if lines.is_empty() {
-            lines.push(self.lang.pick(
-                format!("{class} is as before again"),
-                format!("{class}恢复原样"),
-            ));
-        }
-        Some(lines.join("\n"))
-    }
+fn out(words: &Words<'_>, task: u32) -> Option<String> {
+    let name = words.name(task)?;
+    Some(words.lang.pick(
+        format!("{name} is taken out, and wants a place again"),
+        format!("取消{name}的安排，重新待排"),
+    ))
+}
 
-    fn moves(&self, args: &MoveArgs) -> Option<String> {
-        self.goes(args.task_id, args.new_day, args.new_slot_start)
-    }
-
-    fn goes(&self, task: u32, day: u16, section: u8) -> Option<String> {
-        let (name, day) = (self.name(task)?, self.day(day)?);
-        Some(self.lang.pick(
-            format!("{name} goes to {day}, from section {section}"),
-            format!("{name}安排到{day}，第{section}节起"),
-        ))
-    }
-
-    fn name(&self, task: u32) -> Option<String> {
-        let name = &self.schedule.task(task)?.name;
-        Some(self.lang.pick(format!("“{name}”"), format!("《{name}》")))
-    }
-
-    fn day(&self, day: u16) -> Option<String> {
-        const EN: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
-        const ZH: [&str; 7] = ["周一", "周二", "周三", "周四", "周五", "周六", "周日"];
-        let day = self.schedule.day(day)?;
-        let names = self.lang.pick(EN, ZH);
-        let name = names.get(usize::from(day.day_of_week).checked_sub(1)?)?;
-        let (week, date) = (day.week, &day.date);
-        Some(if date.is_empty() {
-            self.lang.pick(
-                format!("{name} of week {week}"),
-                format!("第{week}周{name}"),
-            )
+fn marks(words: &Words<'_>, args: &MarkArgs) -> Option<String> {
+    let lang = words.lang;
+    let names: Option<Vec<_>> = args.task_ids.iter().map(|id| words.name(*id)).collect();
+    let names = names?.join(lang.pick(", ", "、"));
+    let done = args.done.map(|done| {
+        if done {
+            lang.pick("marked as done", "标记为已完成").to_owned()
         } else {
-            format!("{name} {date}")
-        })
+            lang.pick("marked as not done", "标记为未完成").to_owned()
+        }
+    });
+    let deadline = args.deadline.as_deref().map(|date| {
+        if date.is_empty() {
+            lang.pick("without a deadline", "去掉截止日期").to_owned()
+        } else {
+            lang.pick(format!("on {date} at the latest"), format!("最晚 {date}"))
+        }
+    });
+    let told = done.into_iter().chain(deadline);
+    lines(told.map(|told| Some(lang.pick(format!("{names}: {told}"), format!("{names}：{told}")))))
+}
+
+fn edits(words: &Words<'_>, args: &EditClassArgs) -> Option<String> {
+    let lang = words.lang;
+    let class = &words.schedule.class(args.class_id)?.name;
+    let class = lang.pick(format!("“{class}”"), format!("《{class}》"));
+    let mut lines = vec![];
+    let restored = args.restore.iter().map(|item| &item.content);
+    for text in args.add.iter().chain(restored) {
+        lines.push(lang.pick(
+            format!("“{text}” is added to {class}"),
+            format!("在{class}中添加《{text}》"),
+        ));
     }
+    for id in &args.remove {
+        let name = words.name(*id)?;
+        lines.push(lang.pick(
+            format!("{name} is removed from {class}"),
+            format!("从{class}中删除{name}"),
+        ));
+    }
+    if let Some(date) = args.end_date.as_deref().filter(|date| !date.is_empty()) {
+        lines.push(lang.pick(
+            format!("{class} has to be finished on {date}"),
+            format!("{class}最晚 {date} 完成"),
+        ));
+    }
+    if lines.is_empty() {
+        lines.push(lang.pick(
+            format!("{class} is as before again"),
+            format!("{class}恢复原样"),
+        ));
+    }
+    Some(lines.join("\n"))
 }
 
 #[cfg(test)]
@@ -206,7 +175,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::schedule::{EventType, PlacementStatus, ScheduleTask, Source, Window};
+    use crate::{
+        calendar::{Lang, Sections},
+        schedule::{EventType, PlacementStatus, ScheduleState, ScheduleTask, Source, Window},
+    };
 
     fn item(state_id: u32) -> ScheduleTask {
         ScheduleTask {
@@ -237,7 +209,12 @@ mod tests {
             tasks: vec![item(1), item(2)],
             task_classes: vec![],
         };
-        in_words(&ToolCall::new("c", name, arguments), &schedule, lang)
+        let words = Words {
+            schedule: &schedule,
+            sections: &Sections::default(),
+            lang,
+        };
+        in_words(&ToolCall::new("c", name, arguments), &words)
     }
 
     #[test]
@@ -246,19 +223,19 @@ mod tests {
         let en = words("place", place.clone(), Lang::En);
         assert_eq!(
             en.as_deref(),
-            Some("“Item 1” goes to Wed 2026-09-16, from section 5")
+            Some("“Item 1” goes to Wed 2026-09-16, 14:00–15:40")
         );
         let zh = words("place", place, Lang::Zh);
         assert_eq!(
             zh.as_deref(),
-            Some("《Item 1》安排到周三 2026-09-16，第5节起")
+            Some("《Item 1》安排到周三 2026-09-16 14:00–15:40")
         );
         let swap = words("swap", json!({ "task_a": 1, "task_b": 2 }), Lang::En);
         assert_eq!(swap.as_deref(), Some("“Item 1” and “Item 2” change places"));
         let one = |task: u32| json!({ "task_id": task, "new_day": task, "new_slot_start": 1 });
         let both = words("batch_move", json!({ "moves": [one(1), one(2)] }), Lang::En);
-        let lines = "“Item 1” goes to Mon 2026-09-14, from section 1\n\
-                     “Item 2” goes to Tue 2026-09-15, from section 1";
+        let lines = "“Item 1” goes to Mon 2026-09-14, 08:00–09:40\n\
+                     “Item 2” goes to Tue 2026-09-15, 08:00–09:40";
         assert_eq!(both.as_deref(), Some(lines));
     }
 

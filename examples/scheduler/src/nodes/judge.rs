@@ -15,6 +15,7 @@ use crate::{
     deps::Deps,
     gates::CLOSED,
     llm_config::show,
+    understand::Words,
     wish::in_words,
 };
 
@@ -31,7 +32,14 @@ pub(super) fn judge(
         .evidence(&agent.run.evidence)
         .draft(agent.run.unsaved)
         .obstacle(agent.is_gate_closed().then_some(CLOSED))
-        .in_words(|call| in_words(call.call(), agent.schedule.as_ref()?, agent.lang));
+        .in_words(|call| {
+            let words = Words {
+                schedule: agent.schedule.as_ref()?,
+                sections: &deps.sections,
+                lang: agent.lang,
+            };
+            in_words(call.call(), &words)
+        });
     let text = visible_text([spoken.after.as_str(), &decision.speak, &spoken.before]);
     let id = format!("call-{}", agent.calls + 1);
     let steps = work.steps(decision, &id, text);

@@ -1,13 +1,12 @@
-//! From a text to tokens. Names of the schedule, days, times and words of the lexicon compete; the
-//! longest wins.
+//! From a text to tokens, by the lexicon, the names of the schedule, days and times.
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use fugato::words::{DayReference, day_reference, number};
+use fugato::words::{DayReference, Lexicon, TokenKind, Tokenizer, number};
 use serde::Deserialize;
 
 use super::{
     Facts,
-    names::{Names, Ref},
+    names::{Ref, names},
 };
 
 /// An action that a person wants.
@@ -109,6 +108,18 @@ pub(super) enum Part {
     Evening,
 }
 
+/// The meaning of a phrase.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Meaning {
+    Verb(Verb),
+    Query(Query),
+    Relation(Relation),
+    Noun(Noun),
+    Part(Part),
+    Sections(u8, u8),
+    Filler,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     Verb(Verb),
@@ -133,6 +144,20 @@ pub(super) enum Kind {
     Unknown,
 }
 
+impl From<Meaning> for Kind {
+    fn from(meaning: Meaning) -> Self {
+        match meaning {
+            Meaning::Verb(verb) => Self::Verb(verb),
+            Meaning::Query(query) => Self::Query(query),
+            Meaning::Relation(relation) => Self::Relation(relation),
+            Meaning::Noun(noun) => Self::Noun(noun),
+            Meaning::Part(part) => Self::Part(part),
+            Meaning::Sections(first, last) => Self::Sections(first, last),
+            Meaning::Filler => Self::Filler,
+        }
+    }
+}
+
 /// A token and its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
@@ -145,353 +170,129 @@ pub(super) struct Token {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Lists {
-    verbs: BTreeMap<Verb, Vec<String>>,
     questions: BTreeMap<Query, Vec<String>>,
+    verbs: BTreeMap<Verb, Vec<String>>,
+    parts: BTreeMap<Part, Vec<String>>,
     relations: BTreeMap<Relation, Vec<String>>,
     nouns: BTreeMap<Noun, Vec<String>>,
-    parts: BTreeMap<Part, Vec<String>>,
     filler: BTreeMap<String, Vec<String>>,
+    notes: NoteWords,
 }
 
-/// All phrases by their first character, the longest first.
-pub(super) struct Lexicon {
-    by_first: BTreeMap<char, Vec<(String, Kind)>>,
-    /// The Latin words of all phrases, to recognise misspellings.
-    pub(super) words: std::collections::BTreeSet<String>,
+/// The words around notes and reminders; the lexicon says what each is for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NoteWords {
+    pub(super) note: Vec<String>,
+    pub(super) task: Vec<String>,
+    pub(super) remind: Vec<String>,
+    pub(super) call: Vec<String>,
+    pub(super) polite: Vec<String>,
+    pub(super) about_notes: Vec<String>,
+    pub(super) about_reminders: Vec<String>,
+    pub(super) asks: Vec<String>,
+    pub(super) asks_within: Vec<String>,
+    pub(super) manners: Vec<String>,
+    pub(super) removes: Vec<String>,
+    pub(super) everything: Vec<String>,
+    pub(super) conditions: Vec<String>,
 }
 
-pub(super) static LEXICON: LazyLock<Lexicon> = LazyLock::new(|| {
-    let lists: Lists =
-        toml::from_str(include_str!("lexicon.toml")).expect("the lexicon is part of the program");
-    let mut all: Vec<(String, Kind)> = vec![];
-    // Where one phrase has two meanings the later list counts.
-    let mut add = |words: Vec<String>, kind: Kind| {
-        all.extend(words.into_iter().map(|word| (word, kind.clone())));
+fn lists() -> Lists {
+    toml::from_str(include_str!("lexicon.toml")).expect("the lexicon is part of the program")
+}
+
+pub(super) static NOTES: LazyLock<NoteWords> = LazyLock::new(|| lists().notes);
+
+static LEXICON: LazyLock<Lexicon<Meaning>> = LazyLock::new(|| {
+    let lists = lists();
+    let mut all: Vec<(String, Meaning)> = vec![];
+    // Of the meanings of one phrase the first counts.
+    let mut add = |words: Vec<String>, meaning: &Meaning| {
+        all.extend(words.into_iter().map(|word| (word, meaning.clone())));
     };
-    for (_, words) in lists.filler {
-        add(words, Kind::Filler);
-    }
-    for (noun, words) in lists.nouns {
-        add(words, Kind::Noun(noun));
-    }
-    for (relation, words) in lists.relations {
-        add(words, Kind::Relation(relation));
-    }
-    for (part, words) in lists.parts {
-        add(words, Kind::Part(part));
-    }
-    for (verb, words) in lists.verbs {
-        add(words, Kind::Verb(verb));
-    }
-    for (query, words) in lists.questions {
-        add(words, Kind::Query(query));
-    }
-    let mut lexicon = Lexicon {
-        by_first: BTreeMap::new(),
-        words: std::collections::BTreeSet::new(),
-    };
-    for (phrase, kind) in all.into_iter().rev() {
-        let words = phrase.split([' ', '-']).filter(|word| word.is_ascii());
-        lexicon.words.extend(words.map(str::to_owned));
-        if let Some(first) = phrase.chars().next() {
-            lexicon
-                .by_first
-                .entry(first)
-                .or_default()
-                .push((phrase, kind));
-        }
-    }
-    for phrases in lexicon.by_first.values_mut() {
-        phrases.sort_by_key(|(phrase, _)| std::cmp::Reverse(phrase.len()));
-    }
-    lexicon
+    let (queries, verbs) = (
+        lists.questions.into_iter().rev(),
+        lists.verbs.into_iter().rev(),
+    );
+    queries.for_each(|(query, words)| add(words, &Meaning::Query(query)));
+    verbs.for_each(|(verb, words)| add(words, &Meaning::Verb(verb)));
+    let (parts, relations) = (
+        lists.parts.into_iter().rev(),
+        lists.relations.into_iter().rev(),
+    );
+    parts.for_each(|(part, words)| add(words, &Meaning::Part(part)));
+    relations.for_each(|(relation, words)| add(words, &Meaning::Relation(relation)));
+    let nouns = lists.nouns.into_iter().rev();
+    nouns.for_each(|(noun, words)| add(words, &Meaning::Noun(noun)));
+    lists
+        .filler
+        .into_values()
+        .for_each(|words| add(words, &Meaning::Filler));
+    Lexicon::new(all)
 });
-
-impl Lexicon {
-    /// Returns the longest phrase at the beginning of a text: its kind and its length in bytes.
-    fn longest(&self, rest: &str, is_noun: bool) -> Option<(&Kind, usize)> {
-        let phrases = self.by_first.get(&rest.chars().next()?)?;
-        let fits = |phrase: &str| {
-            let tail = rest.strip_prefix(phrase);
-            let latin = phrase.ends_with(|c: char| c.is_ascii_alphanumeric());
-            tail.is_some_and(|tail| !(latin && tail.starts_with(is_inner)))
-        };
-        let (phrase, kind) = phrases.iter().find(|(phrase, _)| fits(phrase))?;
-        // "The plan" is a thing, "plan" is something to do.
-        let mut same = phrases.iter().filter(|(other, _)| other == phrase);
-        let noun = same.find(|(_, kind)| is_noun && matches!(kind, Kind::Noun(_)));
-        Some((noun.map_or(kind, |(_, noun)| noun), phrase.len()))
-    }
-}
-
-fn is_inner(c: char) -> bool {
-    c.is_ascii_alphanumeric()
-}
 
 /// Returns the tokens of a text.
 pub(super) fn tokens(text: &str, facts: &Facts<'_>) -> Vec<Token> {
-    let names = Names::of(facts.schedule);
-    let typed: Vec<char> = text.chars().collect();
-    let plain = normal(text);
-    let text = names.spelled(&plain);
-    let is_same = text == plain && plain.chars().count() == typed.len();
-    let mut tokens: Vec<Token> = vec![];
-    let (mut at, mut count) = (0, 0);
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        let before = text.get(..at).unwrap_or_default();
-        let (kind, length) = next(rest, before, &names);
-        let taken = rest.get(..length).unwrap_or(rest);
-        let is_space = taken.trim().is_empty();
-        let chars = taken.chars().count();
-        let raw: String = if is_same {
-            typed
-                .get(count..count + chars)
-                .into_iter()
-                .flatten()
-                .collect()
-        } else {
-            taken.to_owned()
-        };
-        count += chars;
-        if !is_space {
-            match (tokens.last_mut(), &kind) {
-                // Unknown characters of a script without spaces are one run.
-                (Some(last), Kind::Unknown)
-                    if last.kind == Kind::Unknown
-                        && !taken.is_ascii()
-                        && !last.text.is_ascii()
-                        && !before.ends_with(' ') =>
-                {
-                    last.text.push_str(taken);
-                    last.raw.push_str(&raw);
-                }
-                _ => tokens.push(Token {
-                    kind,
-                    text: taken.to_owned(),
-                    raw,
-                }),
-            }
+    let names = names(facts.schedule);
+    let tokenizer = Tokenizer::new(&LEXICON, &names)
+        .grammar(sections)
+        .nouns(|meaning| matches!(meaning, Meaning::Noun(_)));
+    let tokens = tokenizer.tokens(text).into_iter();
+    let token = |token: fugato::words::Token<_, _>| Token {
+        kind: match token.kind {
+            TokenKind::Word(meaning) => meaning.into(),
+            TokenKind::Name(things, exact) => Kind::Name(Ref::of(things, exact)),
+            TokenKind::Days(days, again) => Kind::Days(days, again),
+            TokenKind::Clock(time) => Kind::Clock(time.hour, time.minute, time.is_certain),
+            TokenKind::Number(number) => Kind::Number(number),
+            TokenKind::Quoted(text) => Kind::Quoted(text),
+            TokenKind::Stop(asks) => Kind::Stop(asks),
+            TokenKind::Pause => Kind::Pause,
+            _ => Kind::Unknown,
+        },
+        text: token.text,
+        raw: token.raw,
+    };
+    let mut tokens: Vec<Token> = tokens.map(token).collect();
+    // 这周的安排 is a thing, 把这周的安排到下周 something to do.
+    for at in 1..tokens.len() {
+        let ends = tokens
+            .get(at + 1)
+            .is_none_or(|next| matches!(next.kind, Kind::Filler | Kind::Stop(_) | Kind::Pause));
+        let owned = tokens.get(at - 1).is_some_and(|before| before.text == "的");
+        if let Some(token) = tokens.get_mut(at).filter(|_| ends && owned)
+            && token.kind == Kind::Verb(Verb::Place)
+        {
+            token.kind = Kind::Noun(Noun::Schedule);
         }
-        at += length.max(1);
     }
     tokens
 }
 
-/// Returns the token at the beginning of a text, and its length in bytes.
-fn next(rest: &str, before: &str, names: &Names<'_>) -> (Kind, usize) {
-    let first = rest.chars().next().unwrap_or(' ');
-    if first.is_whitespace() {
-        return (Kind::Filler, first.len_utf8());
-    }
-    if let Some((inner, length)) = quoted(rest) {
-        let named = names.exact(inner.trim());
-        return (
-            named.map_or_else(|| Kind::Quoted(inner.trim().to_owned()), Kind::Name),
-            length,
-        );
-    }
-    match first {
-        '?' => return (Kind::Stop(true), 1),
-        '.' | '!' | ';' | '\n' => return (Kind::Stop(false), 1),
-        ',' | ':' | '-' | '(' | ')' | '/' => return (Kind::Pause, 1),
-        _ => {}
-    }
-    let inside = before.ends_with(is_inner) && is_inner(first);
-    let mut found: Vec<(Kind, usize)> = vec![];
-    if !inside {
-        found.extend(
-            names
-                .longest(rest)
-                .map(|(name, length)| (Kind::Name(name), length)),
-        );
-        if let Some((days, tail)) = day_reference(rest, before) {
-            let length = rest.len() - tail.len();
-            let taken = rest.get(..length).unwrap_or_default();
-            let again = taken.ends_with("days")
-                || taken.ends_with("ends")
-                || before.trim_end().ends_with('每')
-                || before.trim_end().ends_with("every");
-            found.push((Kind::Days(days, again), length));
-        }
-        found.extend(clock(rest));
-        found.extend(sections(rest));
-        let lead = before.trim_end();
-        let is_noun = ["the", "my", "our", "this", "your", "a", "whole", "entire"]
-            .iter()
-            .any(|word| {
-                lead.strip_suffix(word)
-                    .is_some_and(|head| head.is_empty() || head.ends_with(|c: char| !is_inner(c)))
-            });
-        found.extend(
-            LEXICON
-                .longest(rest, is_noun)
-                .map(|(kind, length)| (kind.clone(), length)),
-        );
-        found.extend(number(rest).map(|(n, tail)| (Kind::Number(n), rest.len() - tail.len())));
-    }
-    // Of equally long ones the first counts.
-    let longest = found.iter().map(|(_, length)| *length).max();
-    if let Some((kind, length)) = found
-        .into_iter()
-        .find(|(_, length)| Some(*length) == longest)
-    {
-        return (kind, length);
-    }
-    if is_inner(first) || first == '\'' {
-        let end = rest
-            .find(|c: char| !is_inner(c) && c != '\'')
-            .unwrap_or(rest.len());
-        return (Kind::Unknown, end.max(1));
-    }
-    (Kind::Unknown, first.len_utf8())
-}
-
-/// Reads a text in quotation marks at the beginning, and returns it with the length of both.
-fn quoted(rest: &str) -> Option<(&str, usize)> {
-    const MARKS: [(char, char); 6] = [
-        ('"', '"'),
-        ('“', '”'),
-        ('‘', '’'),
-        ('「', '」'),
-        ('《', '》'),
-        ('『', '』'),
-    ];
-    let first = rest.chars().next()?;
-    let (_, close) = MARKS.into_iter().find(|(open, _)| *open == first)?;
-    let inner = rest.get(first.len_utf8()..)?;
-    let end = inner.find(close)?;
-    Some((inner.get(..end)?, first.len_utf8() + end + close.len_utf8()))
-}
-
-/// Reads `16:00`, `4pm`, `4 o'clock`, `四点半`; the parts of the day before it are tokens of their
-/// own.
-fn clock(rest: &str) -> Option<(Kind, usize)> {
-    let (hour, tail) = number(rest)?;
-    let hour = i8::try_from(hour)
-        .ok()
-        .filter(|hour| (0..=24).contains(hour))?;
-    let half = |tail: &str, hour: i8| {
-        let trimmed = tail.trim_start();
-        let said = [("am", 0), ("a.m.", 0), ("pm", 12), ("p.m.", 12)];
-        let (word, more) = said.into_iter().find(|(word, _)| {
-            trimmed
-                .strip_prefix(word)
-                .is_some_and(|tail| !tail.starts_with(is_inner))
-        })?;
-        let hour = if hour < 12 {
-            hour + more
-        } else if hour == 12 && more == 0 {
-            0
-        } else {
-            hour
-        };
-        Some((hour, tail.len() - trimmed.len() + word.len()))
-    };
-    let at = |hour: i8, minute: i64, sure: bool, tail: &str| {
-        let (hour, sure, more) = match half(tail, hour) {
-            Some((hour, more)) => (hour, true, more),
-            None => (hour, sure || hour > 12, 0),
-        };
-        let minute = i8::try_from(minute)
-            .ok()
-            .filter(|minute| (0..60).contains(minute))?;
-        (hour < 24).then_some((
-            Kind::Clock(hour, minute, sure),
-            rest.len() - tail.len() + more,
-        ))
-    };
-    if let Some(tail) = tail.strip_prefix(':') {
-        let (minute, after) = number(tail)?;
-        return (tail.len() - after.len() == 2).then(|| at(hour, minute, hour > 7, after))?;
-    }
-    if let Some(tail) = tail.strip_prefix('点').or_else(|| tail.strip_prefix('时')) {
-        if tail.starts_with(['儿', '都', '也']) {
-            return None;
-        }
-        if let Some(tail) = tail.strip_prefix('半') {
-            return at(hour, 30, false, tail);
-        }
-        if let Some(tail) = tail.strip_prefix("钟") {
-            return at(hour, 0, false, tail);
-        }
-        return match number(tail) {
-            Some((minute, after)) if after.starts_with('分') => at(
-                hour,
-                minute,
-                false,
-                after.strip_prefix('分').unwrap_or(after),
-            ),
-            Some((minute, after)) if minute >= 10 => at(hour, minute, false, after),
-            _ => at(hour, 0, false, tail),
-        };
-    }
-    let tail_words = tail.trim_start();
-    if let Some(after) = tail_words.strip_prefix("o'clock") {
-        return at(hour, 0, false, after);
-    }
-    let (hour, more) = half(tail, hour)?;
-    (hour < 24).then_some((Kind::Clock(hour, 0, true), rest.len() - tail.len() + more))
-}
-
 /// Reads `sections 3-4`, `section 3`, `第3节`, `第三到四节`, `第二大节`.
-fn sections(rest: &str) -> Option<(Kind, usize)> {
-    let range = |tail: &str| {
-        let (first, after) = number(tail)?;
-        let joined = after.trim_start();
-        let joined = ["-", "到", "至", "to", "~", "、", "and"]
-            .iter()
-            .find_map(|word| joined.strip_prefix(word));
-        let second = joined
-            .map(str::trim_start)
-            .map(|tail| tail.strip_prefix('第').unwrap_or(tail));
-        let (last, after) = second.and_then(number).unwrap_or((first, after));
-        let number = |n: i64| u8::try_from(n).ok().filter(|n| (1..=12).contains(n));
-        Some((
-            number(first)?,
-            number(last)?,
-            rest.len() - after.len(),
-            after.len(),
-        ))
+fn sections(text: &str) -> Option<(Meaning, &str)> {
+    const TO: [&str; 7] = ["-", "到", "至", "to", "~", "、", "and"];
+    let section = |number: i64| u8::try_from(number).ok().filter(|n| (1..=12).contains(n));
+    let range = |tail: &'_ str| {
+        let (first, rest) = number(tail)?;
+        let joined = rest.trim_start();
+        let second = TO.iter().find_map(|word| joined.strip_prefix(word));
+        let second = second.map(|tail| tail.trim_start().trim_start_matches('第'));
+        let (last, rest) = second.and_then(number).unwrap_or((first, rest));
+        Some((section(first)?, section(last)?, rest.len()))
     };
+    let rest = |length: usize| text.get(text.len() - length..).unwrap_or_default();
     let english = ["sections ", "section ", "periods ", "period "];
-    if let Some(tail) = english.iter().find_map(|word| rest.strip_prefix(word)) {
-        let (first, last, length, _) = range(tail)?;
-        return Some((Kind::Sections(first, last), length));
+    if let Some(tail) = english.iter().find_map(|word| text.strip_prefix(word)) {
+        let (first, last, length) = range(tail)?;
+        return Some((Meaning::Sections(first, last), rest(length)));
     }
-    let tail = rest.strip_prefix('第')?;
-    let (first, last, length, left) = range(tail)?;
-    let after = rest.get(rest.len() - left..)?;
-    if after.starts_with("大节") {
-        return Some((
-            Kind::Sections(first * 2 - 1, (last * 2).min(12)),
-            length + "大节".len(),
-        ));
+    let (first, last, length) = range(text.strip_prefix('第')?)?;
+    let tail = rest(length);
+    if let Some(tail) = tail.strip_prefix("大节") {
+        let (first, last) = (first * 2 - 1, last * 2);
+        return Some((Meaning::Sections(first.min(11), last.min(12)), tail));
     }
-    after
-        .starts_with('节')
-        .then_some((Kind::Sections(first, last), length + '节'.len_utf8()))
-}
-
-/// Returns a text in the form that is read: lower case, half width, simplified characters.
-pub(super) fn normal(text: &str) -> String {
-    const FROM: &str = "我個們這時間請幫週禮後點複習動還沒對換過來開關為麼誰幾無課節號學業試題寫讀書筆記備錄見說話種樣頭邊裡裏處實驗會議醫語數線導權統計歷體應聽當與從給讓將於並雖嗎讚謝歡東張單雙顯顏調變發現樓進遠運達適選邏鐘錯釋長門問閱預須領類顧風飛飯養驚齊講務陣熱練績劃劇組織結級經維總繼續罷聯臨舊製討訂設許評詞該詳誤論諾證識護貴買賣費資質賽趕軟載輕輸轉辦農隨險雜難電靜項順頓頻願飲屬連錢鋼鐵閉陽陰際隊場報壞聲壓夢婦寶審對導層島幣帶幫師廠廣張強彈後憶愛態慶懷戲戶擇據擔擇擺斷晝曉東條極構橋機歲歸殘氣決沒況溫滿漢澤災烏無爾狀獎獨現產畢異疊療盡監盤礎禮稱穩窮節紅納純紙細終給網綠編緩縣縮羅義聞職肅腦腳膽臉舉藝範莊華萬葉藥蘭號蟲補裝見規視覺觀觸計訊訓託訪試詩誠課談請諸謀謂講謝貓財責貨販貧貿賓趙跡踐蹤車軍較輔輛輝輪轟辭邊邁還鄉鄰醜鏡閃閒隔離雲霧韓響頂頁頌頸顆額騎騙魚鮮鳥鳴麗麥黃點黨龍龜";
-    const TO: &str = "我个们这时间请帮周礼后点复习动还没对换过来开关为么谁几无课节号学业试题写读书笔记备录见说话种样头边里里处实验会议医语数线导权统计历体应听当与从给让将于并虽吗赞谢欢东张单双显颜调变发现楼进远运达适选逻钟错释长门问阅预须领类顾风飞饭养惊齐讲务阵热练绩划剧组织结级经维总继续罢联临旧制讨订设许评词该详误论诺证识护贵买卖费资质赛赶软载轻输转办农随险杂难电静项顺顿频愿饮属连钱钢铁闭阳阴际队场报坏声压梦妇宝审对导层岛币带帮师厂广张强弹后忆爱态庆怀戏户择据担择摆断昼晓东条极构桥机岁归残气决没况温满汉泽灾乌无尔状奖独现产毕异叠疗尽监盘础礼称稳穷节红纳纯纸细终给网绿编缓县缩罗义闻职肃脑脚胆脸举艺范庄华万叶药兰号虫补装见规视觉观触计讯训托访试诗诚课谈请诸谋谓讲谢猫财责货贩贫贸宾赵迹践踪车军较辅辆辉轮轰辞边迈还乡邻丑镜闪闲隔离云雾韩响顶页颂颈颗额骑骗鱼鲜鸟鸣丽麦黄点党龙龟";
-    let simple = |c: char| {
-        let at = FROM.chars().position(|known| known == c);
-        at.and_then(|at| TO.chars().nth(at)).unwrap_or(c)
-    };
-    let narrow = |c: char| match c {
-        '。' | '！' | '；' => '.',
-        '？' => '?',
-        '，' | '：' => ',',
-        '’' => '\'',
-        '（' => '(',
-        '）' => ')',
-        '～' | '–' | '—' => '-',
-        '\u{3000}' => ' ',
-        '\u{ff10}'..='\u{ff5a}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
-        c => c,
-    };
-    let text: String = text.chars().map(narrow).map(simple).collect();
-    text.to_lowercase().replace("weekend's", "weekends")
+    Some((Meaning::Sections(first, last), tail.strip_prefix('节')?))
 }

@@ -1,120 +1,30 @@
 //! Notes and reminders, which keep the person's own words.
 use std::collections::BTreeSet;
 
-use fugato::words::{DateDirection, TimeReference, dates};
+use fugato::words::{DateDirection, TimeReference, after_word, dates, normalize};
 use jiff::{
     ToSpan as _,
     civil::{DateTime, Time},
 };
 
-use super::{Facts, Understanding, lex::normal};
+use super::{Facts, Understanding, lex::NOTES};
 use crate::store::{MemoryNote, NoteKind, Reminder};
-
-/// The words that begin a note; what follows is kept.
-const NOTE: [&str; 32] = [
-    "make a note that",
-    "make a note of",
-    "make a note",
-    "take a note that",
-    "take a note",
-    "note to self",
-    "note down that",
-    "note down",
-    "note that",
-    "quick note",
-    "a note",
-    "note",
-    "write down that",
-    "write down",
-    "jot down",
-    "remember that",
-    "memo",
-    "帮我记一下",
-    "记一下",
-    "帮我记下",
-    "记下来",
-    "记下",
-    "备忘",
-    "记个备忘",
-    "记一条备忘",
-    "记条备忘",
-    "记一个备忘",
-    "加一条备忘",
-    "加个备忘",
-    "写一条备忘",
-    "写个备忘",
-    "做个备忘",
-];
-const TASK: [&str; 12] = [
-    "add a to-do",
-    "add a todo",
-    "add to my to-dos",
-    "add to my todo list",
-    "quick task",
-    "new to-do",
-    "todo",
-    "加个待办",
-    "加一个待办",
-    "记个待办",
-    "添加待办",
-    "新建待办",
-];
-const REMIND: [&str; 14] = [
-    "remind me to",
-    "remind me that",
-    "remind me about",
-    "remind me of",
-    "set a reminder to",
-    "set a reminder for",
-    "set a reminder",
-    "remind me",
-    "don't let me forget to",
-    "提醒我",
-    "提醒一下我",
-    "别忘了提醒我",
-    "设个提醒",
-    "设一个提醒",
-];
-const POLITE: [&str; 22] = [
-    "please ",
-    "could you ",
-    "can you ",
-    "would you ",
-    "will you ",
-    "kindly ",
-    "i want you to ",
-    "i'd like you to ",
-    "ok, ",
-    "hey, ",
-    "hi, ",
-    "and ",
-    "also ",
-    "请",
-    "麻烦你",
-    "麻烦",
-    "帮我",
-    "能不能",
-    "可以",
-    "能",
-    "劳驾",
-    "你",
-];
 
 /// Reads a note or a reminder, or what is asked about them; none if the text is about neither.
 pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
     let shown = text.trim();
-    let lower = normal(shown);
+    let lower = normalize(shown);
     if let Some(listed) = listed(&lower, facts) {
         return Some(listed);
     }
-    if let Some(content) = content(shown, &lower, &NOTE) {
+    if let Some(content) = content(shown, &lower, &NOTES.note) {
         let note = MemoryNote {
             kind: NoteKind::Note,
             text: content,
         };
         return Some(kept(Understanding::Note(note.clone()), &note.text, facts));
     }
-    if let Some(content) = content(shown, &lower, &TASK) {
+    if let Some(content) = content(shown, &lower, &NOTES.task) {
         let note = MemoryNote {
             kind: NoteKind::Task,
             text: content,
@@ -127,11 +37,11 @@ pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
 /// Reads a text that somebody else decided to be a note.
 pub(crate) fn note(text: &str) -> MemoryNote {
     let shown = text.trim();
-    let lower = normal(shown);
+    let lower = normalize(shown);
     for (kind, heads) in [
-        (NoteKind::Note, &NOTE[..]),
-        (NoteKind::Task, &TASK[..]),
-        (NoteKind::Task, &REMIND[..]),
+        (NoteKind::Note, &NOTES.note),
+        (NoteKind::Task, &NOTES.task),
+        (NoteKind::Task, &NOTES.remind),
     ] {
         if let Some(text) = content(shown, &lower, heads).filter(|text| !text.is_empty()) {
             return MemoryNote { kind, text };
@@ -162,21 +72,21 @@ fn kept(understanding: Understanding, text: &str, facts: &Facts<'_>) -> Understa
 }
 
 /// Returns the text after words that begin it; the words may be preceded by manners alone.
-fn content(shown: &str, lower: &str, heads: &[&str]) -> Option<String> {
+fn content(shown: &str, lower: &str, heads: &[String]) -> Option<String> {
     let mut rest = lower;
-    while let Some(tail) = POLITE.iter().find_map(|word| rest.strip_prefix(word)) {
+    while let Some(tail) = NOTES
+        .polite
+        .iter()
+        .find_map(|word| rest.strip_prefix(word.as_str()))
+    {
         rest = tail.trim_start();
     }
-    let head = heads.iter().filter(|head| {
-        rest.strip_prefix(**head).is_some_and(|tail| {
-            let latin = head.ends_with(|c: char| c.is_ascii_alphabetic());
-            !(latin && tail.starts_with(|c: char| c.is_ascii_alphanumeric()))
-        })
-    });
-    let head = head.max_by_key(|head| head.len())?;
-    let tail = rest.strip_prefix(*head)?;
+    let begun = heads
+        .iter()
+        .filter_map(|head| Some((head, after_word(rest, &[head])?)));
+    let (head, tail) = begun.min_by_key(|(_, tail)| tail.len())?;
     // "Note" alone needs a sign after it; "notes for the essay" is a name.
-    if ["note", "memo", "todo", "备忘", "a note"].contains(head)
+    if ["note", "memo", "todo", "备忘", "a note"].contains(&head.as_str())
         && !tail.starts_with([',', ':'])
         && !tail.starts_with(" to self")
     {
@@ -204,106 +114,41 @@ fn strip_quotes(text: &str) -> &str {
     text
 }
 
-fn says(text: &str, words: &[&str]) -> bool {
-    words.iter().any(|word| text.contains(word))
+fn says(text: &str, words: &[String]) -> bool {
+    words.iter().any(|word| text.contains(word.as_str()))
 }
 
 /// Answers what notes and reminders there are, and removes those that are not wanted.
 fn listed(lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
-    let notes = says(
-        lower,
-        &[
-            "note",
-            "memo",
-            "备忘",
-            "笔记",
-            "记了",
-            "记过",
-            "to-do",
-            "todo",
-            "待办事项",
-        ],
+    let (notes, reminders) = (
+        says(lower, &NOTES.about_notes),
+        says(lower, &NOTES.about_reminders),
     );
-    let reminders = says(lower, &["reminder", "remind", "提醒"]);
     if !notes && !reminders {
         return None;
     }
-    let starts = |words: &[&str]| words.iter().any(|word| lower.starts_with(word));
-    let asks = lower.ends_with('?')
-        || lower.ends_with('吗')
-        || starts(&[
-            "what",
-            "which",
-            "show",
-            "list",
-            "do i have",
-            "are there",
-            "my notes",
-            "my reminders",
-            "notes",
-            "reminders",
-            "see my",
-            "tell me",
-            "有什么",
-            "有哪些",
-            "看看",
-            "看一下",
-            "显示",
-            "列出",
-            "我的备忘",
-            "我的提醒",
-            "备忘录",
-            "查看",
-            "我有",
-            "都有",
-            "我记",
-        ])
-        || says(lower, &["哪些", "什么提醒", "什么备忘", "有没有"]);
-    let manners = [
-        "could you remind",
-        "can you remind",
-        "能提醒我",
-        "可以提醒我",
-        "能不能提醒",
-        "would you remind",
-        "will you remind",
-        "make a note",
-        "记一下",
-        "能记",
-    ];
-    let removes = says(
-        lower,
-        &[
-            "delete",
-            "remove",
-            "forget",
-            "cancel",
-            "drop",
-            "clear",
-            "stop reminding",
-            "don't remind",
-            "do not remind",
-            "no need to remind",
-            "删",
-            "取消",
-            "不用提醒",
-            "别提醒",
-            "不要提醒",
-            "不必提醒",
-            "去掉",
-        ],
-    );
-    let wants = content(lower, lower, &NOTE).is_some() || content(lower, lower, &REMIND).is_some();
-    if removes && !wants {
+    let asks = lower.ends_with(['?', '吗'])
+        || NOTES
+            .asks
+            .iter()
+            .any(|word| lower.starts_with(word.as_str()))
+        || says(lower, &NOTES.asks_within);
+    let wants = content(lower, lower, &NOTES.note).is_some()
+        || content(lower, lower, &NOTES.remind).is_some();
+    if says(lower, &NOTES.removes) && !wants {
         return Some(forget(lower, notes, reminders, facts));
     }
-    let is_list =
-        asks && !says(lower, &manners) && (!wants || says(lower, &["哪些", "what", "which"]));
+    let is_list = asks
+        && !says(lower, &NOTES.manners)
+        && (!wants
+            || ["哪些", "what", "which"]
+                .iter()
+                .any(|word| lower.contains(word)));
     is_list.then(|| Understanding::Answer(list(notes, reminders, facts)))
 }
 
 fn forget(lower: &str, notes: bool, reminders: bool, facts: &Facts<'_>) -> Understanding {
-    let all = says(lower, &["all", "every", "所有", "全部", "everything"]);
+    let all = says(lower, &NOTES.everything);
     let known = facts.notes.len();
     let texts = facts
         .notes
@@ -316,9 +161,11 @@ fn forget(lower: &str, notes: bool, reminders: bool, facts: &Facts<'_>) -> Under
             .map(|reminder| (&reminder.text, reminders)),
     );
     let about = |text: &str| {
-        let words: BTreeSet<String> = fugato::words::keywords(&normal(text)).into_iter().collect();
+        let words: BTreeSet<String> = fugato::words::keywords(&normalize(text))
+            .into_iter()
+            .collect();
         // Two characters of Chinese, or a word, name what it is about.
-        let text: Vec<char> = normal(text).chars().collect();
+        let text: Vec<char> = normalize(text).chars().collect();
         let mut pairs = text.windows(2).filter(|pair| {
             pair.iter()
                 .all(|c| fugato::words::is_chinese(&c.to_string()))
@@ -386,25 +233,19 @@ fn list(notes: bool, reminders: bool, facts: &Facts<'_>) -> String {
 /// Reads `remind me to call on Friday at 5`, `周五下午三点提醒我交作业`.
 fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
     let lang = facts.lang;
-    let (text, head) = if let Some(text) = content(shown, lower, &REMIND) {
-        (text, String::new())
-    } else {
-        let word = REMIND
-            .iter()
-            .filter(|word| lower.contains(**word))
-            .max_by_key(|word| word.len())?;
-        let (before, after) = lower.split_once(word)?;
+    let begins = content(shown, lower, &NOTES.remind).map(|text| (text, String::new(), false));
+    let (text, head, is_call) = begins.or_else(|| {
+        let calls = NOTES.call.iter().map(|word| (word, true));
+        let words = NOTES.remind.iter().map(|word| (word, false)).chain(calls);
+        let within = words.filter(|(word, _)| lower.contains(word.as_str()));
+        let (word, is_call) = within.max_by_key(|(word, _)| word.len())?;
+        let (before, after) = lower.split_once(word.as_str())?;
         let skip = lower.chars().count() - after.chars().count();
         let text: String = shown.chars().skip(skip).collect();
         let text = text.trim_start_matches(|c: char| c.is_whitespace() || ",，:：".contains(c));
-        (text.to_owned(), before.to_owned())
-    };
-    if says(
-        lower,
-        &[
-            "if ", "unless", "如果", "要是", "除非", "when it", "whenever",
-        ],
-    ) {
+        Some((text.to_owned(), before.to_owned(), is_call))
+    })?;
+    if says(lower, &NOTES.conditions) {
         return Some(Understanding::Refusal(lang.pick(
             "A reminder under a condition is not something I can do, so nothing was kept. Say a day and a time.",
             "无法按条件提醒，因此没有记下。请说一个日期和时间。",
@@ -427,6 +268,10 @@ fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding
     let said = format!("{head} {text}");
     let now = facts.now;
     let due = now.and_then(|now| due(&said, now, facts));
+    // "Call me" is a reminder only at a time.
+    if is_call && due.is_none() {
+        return None;
+    }
     let text = what(&text, facts);
     if text.is_empty() {
         return Some(Understanding::Refusal(
@@ -462,7 +307,7 @@ fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding
 
 /// Returns the time at which a reminder is due.
 fn due(said: &str, now: DateTime, facts: &Facts<'_>) -> Option<DateTime> {
-    let lower = normal(said);
+    let lower = normalize(said);
     if let Some(TimeReference::In(seconds)) = TimeReference::of(&lower) {
         return now.checked_add(seconds.seconds()).ok();
     }
@@ -513,7 +358,7 @@ fn due(said: &str, now: DateTime, facts: &Facts<'_>) -> Option<DateTime> {
 
 /// Returns what a reminder is about: its text without the day and the time.
 fn what(text: &str, facts: &Facts<'_>) -> String {
-    let lower = normal(text);
+    let lower = normalize(text);
     if lower.chars().count() != text.chars().count() {
         return text.trim().to_owned();
     }

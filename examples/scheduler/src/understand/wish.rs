@@ -11,7 +11,7 @@ use jiff::civil::Time;
 use super::{
     Facts, Understanding, answer,
     lex::{Kind, Noun, Part, Query, Token, Verb, tokens},
-    names::{Names, Ref},
+    names::{Ref, items_of},
     plan::{self, Limits},
     when::{self, When},
     words::Words,
@@ -233,6 +233,15 @@ fn split(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
     // What only asks to see to it adds nothing to a day that is to be free.
     let bare =
         |wish: &Clause| wish.names.is_empty() && wish.whens.is_empty() && wish.unknown.is_empty();
+    // "Too crowded, spread it out" and "drop it" after "remove the bike" say one thing twice.
+    let mut said: Vec<Verb> = vec![];
+    wishes.retain(|wish| {
+        let verbs = wish.verbs.iter().map(|(verb, _)| *verb);
+        let again =
+            bare(wish) && !wish.verbs.is_empty() && verbs.clone().all(|it| said.contains(&it));
+        said.extend(verbs);
+        !again
+    });
     // "It is not done, take the mark away" says one thing.
     if wishes
         .iter()
@@ -247,16 +256,21 @@ fn split(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
     let frees = wishes
         .iter()
         .any(|wish| wish.has(Verb::Busy) || wish.has(Verb::Free));
+    // "I feel ill, I cannot do anything tomorrow": the second says when.
+    let timed = wishes.iter().any(|wish| !wish.whens.is_empty());
+    if frees && !timed && wishes.iter().all(bare) && limits.iter().any(|it| !it.whens.is_empty()) {
+        return (vec![], limits);
+    }
     if frees {
         wishes.retain(|wish| {
             let bare = bare(wish);
             let sees_to = wish.verbs.iter().all(|(verb, _)| {
                 matches!(
                     verb,
-                    Verb::Move | Verb::Place | Verb::Later | Verb::Rearrange
+                    Verb::Move | Verb::Place | Verb::Later | Verb::Rearrange | Verb::Free
                 )
             });
-            !(bare && sees_to)
+            !(bare && sees_to) || !timed
         });
     }
     // A topic that came first and was taken for a limit.
@@ -276,7 +290,18 @@ fn split(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
                     .all(|(_, role)| !matches!(role, Role::Not | Role::Only))
         });
         if let Some(at) = topics {
-            complete(first, limits.remove(at));
+            let mut topic = limits.remove(at);
+            // "I do not need the bike any more, drop it": "it" is what is not needed.
+            if first.nouns.contains(&Noun::It) {
+                for (_, role) in topic
+                    .names
+                    .iter_mut()
+                    .filter(|(_, role)| *role == Role::Not)
+                {
+                    *role = Role::At;
+                }
+            }
+            complete(first, topic);
         }
     }
     (wishes, limits)
@@ -369,12 +394,9 @@ fn limits_of(clauses: &[Clause], facts: &Facts<'_>) -> Result<Limits, Understand
 
 /// Returns all items that a name can mean.
 pub(super) fn expand(name: &Ref, facts: &Facts<'_>) -> BTreeSet<u32> {
-    let names = Names::of(facts.schedule);
-    let classes = name
-        .classes
-        .iter()
-        .flat_map(|class| names.items_of(*class).collect::<Vec<_>>());
-    name.items.iter().copied().chain(classes).collect()
+    let classes = name.classes.iter();
+    let of_classes = classes.flat_map(|class| items_of(facts.schedule, *class));
+    name.items.iter().copied().chain(of_classes).collect()
 }
 
 /// Says that something was not understood.
@@ -493,15 +515,9 @@ pub(super) fn objects(clause: &Clause, facts: &Facts<'_>) -> Result<BTreeSet<u32
     let source = clause.when(Role::From);
     let mut found = BTreeSet::new();
     for name in clause.objects() {
-        let class_items: BTreeSet<u32> = name
-            .classes
-            .iter()
-            .flat_map(|class| {
-                Names::of(facts.schedule)
-                    .items_of(*class)
-                    .collect::<Vec<_>>()
-            })
-            .collect();
+        let classes = name.classes.iter();
+        let class_items = classes.flat_map(|class| items_of(facts.schedule, *class));
+        let class_items: BTreeSet<u32> = class_items.collect();
         if name.exact && !name.items.is_empty() {
             found.extend(&name.items);
             continue;

@@ -112,7 +112,7 @@ async fn sch_t1_a_write_is_rejected() {
     let rejected = CardReply::reject(Some("not on Monday".into()));
     let other = stage.answer(rejected).await;
     assert_eq!(other.statuses(), ["rejected", "executing", "tool_confirm"]);
-    let tuesday = "“Chapter 1” goes to Tue 2054-09-15, from section 5";
+    let tuesday = "“Chapter 1” goes to Tue 2054-09-15, 14:00–15:40";
     assert_eq!(card(&other).summary, tuesday);
     let agent = other.state();
     assert_eq!(lies(agent, FIRST), []);

@@ -28,8 +28,10 @@ use fugato_testkit::{
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture};
 use scheduler::{
     agent::Update,
+    calendar::Sections,
     llm_config::LlmConfig,
     route::RouteSet,
+    schedule::Slot,
     served::ServedScheduler,
     service::Service,
     store::{
@@ -69,10 +71,13 @@ impl PlaceRequest {
         let schedule = week();
         let name = &schedule.task(self.task).unwrap().name;
         let day = DAYS.get(usize::from((self.day - 1) % 7)).unwrap();
-        let (date, section) = (13 + self.day, self.section);
-        json!(format!(
-            "“{name}” goes to {day} 2054-09-{date}, from section {section}"
-        ))
+        let date = 13 + self.day;
+        let slot = Slot::starting_at(self.day, self.section, 2);
+        let time = Sections::default().times(&slot).map_or_else(
+            || format!("sections {}–{}", slot.slot_start, slot.slot_end),
+            |(begin, end)| format!("{}–{}", begin.strftime("%H:%M"), end.strftime("%H:%M")),
+        );
+        json!(format!("“{name}” goes to {day} 2054-09-{date}, {time}"))
     }
 }
 

@@ -306,15 +306,23 @@ impl Planner<'_> {
     }
 
     pub(super) fn shift(&mut self, clause: &Clause, later: bool) -> PlanResult {
-        if clause.when(Role::To).is_some()
-            || (clause.amounts.is_empty() && clause.when(Role::At).is_some())
-        {
+        let items = self.meant(clause)?;
+        let at = clause.when(Role::At).filter(|_| clause.amounts.is_empty());
+        // "Earlier on Wednesday", of what lies there, means the same day.
+        let within = at.filter(|at| {
+            let lies = |id: &u32| {
+                let task = self.work.task(*id);
+                task.is_some_and(|task| task.slots.iter().any(|slot| at.begins(slot)))
+            };
+            !items.is_empty() && items.iter().all(lies)
+        });
+        if clause.when(Role::To).is_some() || (at.is_some() && within.is_none()) {
             return self.relocate(clause, false);
         }
-        let items = self.meant(clause)?;
         if items.is_empty() {
             return Err(not_understood(&clause.text, self.facts));
         }
+        self.limits.only.extend(within.cloned());
         let mut days = 0_i32;
         let mut bare = true;
         for (amount, unit) in &clause.amounts {

@@ -1,7 +1,7 @@
 //! The reader of one clause, token by token.
 use std::collections::BTreeSet;
 
-use fugato::words::DayReference;
+use fugato::words::{DayReference, normalize};
 use jiff::civil::Time;
 
 use super::super::when;
@@ -209,6 +209,10 @@ impl Reader<'_, '_> {
         match relation {
             Relation::Not => self.not = !self.not || token.text == "nor",
             Relation::To => self.role = Some(Role::To),
+            // "I need Friday off", and not "move it off Friday".
+            Relation::From if token.text == "off" && self.ends(rest) => {
+                self.clause.nouns.insert(Noun::Off);
+            }
             Relation::From => self.role = Some(Role::From),
             Relation::Before => {
                 let inclusive = ["by", "no later than", "at the latest", "not after"]
@@ -253,6 +257,13 @@ impl Reader<'_, '_> {
         }
     }
 
+    /// Returns true if days are named and nothing but manners follows.
+    fn ends(&self, rest: &[Token]) -> bool {
+        let manners =
+            |token: &Token| matches!(token.kind, Kind::Filler | Kind::Stop(_) | Kind::Pause);
+        !self.clause.whens.is_empty() && rest.iter().all(manners)
+    }
+
     fn just_closed(&self, role: Role) -> bool {
         self.clause
             .whens
@@ -274,8 +285,7 @@ impl Reader<'_, '_> {
     /// Returns the classes whose names have the word for revision.
     fn study(&self, token: &Token) -> Option<Ref> {
         let classes = self.facts.schedule.task_classes.iter();
-        let named =
-            classes.filter(|class| super::super::lex::normal(&class.name).contains(&token.text));
+        let named = classes.filter(|class| normalize(&class.name).contains(&token.text));
         let classes: BTreeSet<u32> = named.map(|class| class.id).collect();
         (!classes.is_empty()).then(|| Ref {
             classes,
@@ -318,7 +328,7 @@ impl Reader<'_, '_> {
         let belongs = self.clause.names.last().is_some_and(|(name, _)| {
             let ids = expand(name, self.facts);
             let names = ids.iter().filter_map(|id| self.facts.schedule.task(*id));
-            let mut names = names.map(|task| super::super::lex::normal(&task.name));
+            let mut names = names.map(|task| normalize(&task.name));
             names.any(|known| {
                 token.text.chars().all(|c| known.contains(c)) && !token.text.is_ascii()
             })
@@ -327,11 +337,13 @@ impl Reader<'_, '_> {
             self.clause.unknown.push(token.text.clone());
             return;
         }
+        // 自行车不修了: the "not" is about the name, and not about a verb after it.
+        self.clause.is_negated |= std::mem::take(&mut self.not);
         // They may say which of several is meant.
         if let Some((name, _)) = self.clause.names.last_mut().filter(|(name, _)| !name.exact) {
             let has = |id: &u32| {
                 self.facts.schedule.task(*id).is_some_and(|task| {
-                    let known = super::super::lex::normal(&task.name);
+                    let known = normalize(&task.name);
                     token.text.chars().all(|c| known.contains(c))
                 })
             };

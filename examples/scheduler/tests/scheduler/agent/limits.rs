@@ -133,7 +133,7 @@ async fn sch_45_a_write_without_consent_is_corrected() {
     assert_contains(&correction, "`place` writes, so the action must be");
     // A read that asks for consent just runs.
     assert_eq!(asked.tools().len(), 1);
-    let monday = "“Chapter 1” goes to Mon 2054-09-14, from section 3";
+    let monday = "“Chapter 1” goes to Mon 2054-09-14, 10:00–11:40";
     assert_eq!(card(&asked).summary, monday);
 }
 

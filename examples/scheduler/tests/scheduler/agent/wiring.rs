@@ -166,7 +166,7 @@ async fn sch_38_a_call_is_confirmed_before_a_plan() {
     assert!(asked.state().has_step());
     let card = card(&asked);
     assert_eq!((card.topic, &*card.kind), (QuestionTopic::Tool, "confirm"));
-    let monday = "“Chapter 1” goes to Mon 2054-09-14, from section 3";
+    let monday = "“Chapter 1” goes to Mon 2054-09-14, 10:00–11:40";
     assert_eq!(card.summary, monday);
     assert_eq!(stage.model.requests().len(), 3, "confirming asks no model");
 }

@@ -1,0 +1,124 @@
+//! Latin words without their endings, and misspelled ones.
+use std::collections::BTreeSet;
+
+/// Returns a Latin word in lower case without its ending: "sorting" and "sorts" are "sort".
+pub fn stem(word: &str) -> &str {
+    let endings = ["ing", "ed", "es", "s"];
+    let head = endings.into_iter().find_map(|ending| {
+        let head = word.strip_suffix(ending)?;
+        (head.len() >= 3 && !(ending == "s" && head.ends_with('s'))).then_some(head)
+    });
+    let word = head.unwrap_or(word);
+    let head = word.strip_suffix('e').filter(|head| head.len() >= 3);
+    head.unwrap_or(word)
+}
+
+/// Returns the number of letters by which two words differ. Two letters that changed places count
+/// once.
+///
+/// ```
+/// assert_eq!(fugato_text::edit_distance("wendesday", "wednesday"), 1);
+/// ```
+pub fn edit_distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let first: Vec<usize> = (0..=b.len()).collect();
+    let (mut before, mut last) = (vec![], first);
+    let mut previous = None;
+    for (row, letter) in a.chars().enumerate() {
+        let mut next = vec![row + 1];
+        for (column, other) in b.iter().enumerate() {
+            let at =
+                |row: &[usize], column: usize| row.get(column).copied().unwrap_or(usize::MAX - 1);
+            let left = at(&next, column) + 1;
+            let mut best = left.min(at(&last, column + 1) + 1);
+            best = best.min(at(&last, column) + usize::from(letter != *other));
+            let swapped = column > 0
+                && previous == Some(*other)
+                && column.checked_sub(1).and_then(|at| b.get(at)) == Some(&letter);
+            if swapped {
+                best = best.min(at(&before, column - 1) + 1);
+            }
+            next.push(best);
+        }
+        before = std::mem::replace(&mut last, next);
+        previous = Some(letter);
+    }
+    last.last().copied().unwrap_or(0)
+}
+
+/// Returns a text whose misspelled Latin words of five letters and more are those that must have
+/// been meant: exactly one known word is that near.
+///
+/// ```
+/// let known = ["wednesday", "move", "outline"].into();
+/// let meant = fugato_text::respell("move it to wendesday", &known, |word| word == "to");
+/// assert_eq!(meant, "move it to wednesday");
+/// ```
+pub fn respell(text: &str, known: &BTreeSet<&str>, is_known: impl Fn(&str) -> bool) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = rest.find(|c: char| !c.is_ascii_alphabetic());
+        let (word, tail) = rest.split_at(end.unwrap_or(rest.len()));
+        if word.is_empty() {
+            out.push(first);
+            rest = rest.get(first.len_utf8()..).unwrap_or_default();
+            continue;
+        }
+        rest = tail;
+        let right = word.len() < 5 || known.contains(word) || is_known(word);
+        out.push_str(if right {
+            word
+        } else {
+            meant(word, known).unwrap_or(word)
+        });
+    }
+    out
+}
+
+/// Returns the only known word that is near enough to a misspelled one.
+fn meant<'k>(word: &str, known: &BTreeSet<&'k str>) -> Option<&'k str> {
+    let allowed = if word.len() > 8 { 2 } else { 1 };
+    let near = known.iter().filter(|other| {
+        other.len() >= 5
+            && other.len().abs_diff(word.len()) <= allowed
+            && other.chars().next() == word.chars().next()
+    });
+    let near = near.map(|other| (edit_distance(word, other), *other));
+    let near: BTreeSet<(usize, &str)> = near.filter(|(far, _)| *far <= allowed).collect();
+    let mut near = near.into_iter();
+    let (far, found) = near.next()?;
+    near.next()
+        .is_none_or(|(next, _)| next > far)
+        .then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_compared_by_their_stems_and_letters() {
+        assert_eq!(stem("sorting"), stem("sort"));
+        assert_eq!(stem("photos"), stem("photo"));
+        assert_eq!(stem("cleaning"), stem("clean"));
+        assert_eq!(stem("class"), "class");
+        for (a, b, expected) in [
+            ("wendesday", "wednesday", 1),
+            ("tommorow", "tomorrow", 2),
+            ("", "abc", 3),
+            ("abc", "", 3),
+            ("same", "same", 0),
+            ("ab", "ba", 1),
+        ] {
+            assert_eq!(edit_distance(a, b), expected, "{a} and {b}");
+        }
+    }
+
+    #[test]
+    fn a_word_between_two_known_ones_stays() {
+        let known = ["linked", "linker"].into();
+        assert_eq!(respell("linkex 周三", &known, |_| false), "linkex 周三");
+        assert_eq!(respell("Linkd", &known, |_| false), "Linkd");
+    }
+}
