@@ -145,6 +145,10 @@ impl<T: Clone> NameIndex<T> {
             if things.is_empty() {
                 break;
             }
+            // "First" alone names nothing.
+            if said.len() == 1 && VAGUE.contains(&word) {
+                continue;
+            }
             // All words of one name, in any order, are that name.
             let all = self.things(|name| name.stems == said);
             let is_whole = !all.is_empty();
@@ -155,8 +159,7 @@ impl<T: Clone> NameIndex<T> {
                 rest,
             });
         }
-        let tells = said.len() > 1 || said.iter().all(|word| !VAGUE.contains(&word.as_str()));
-        best.filter(|_| tells)
+        best
     }
 
     /// Returns the things whose names have the longest run of at least two characters with which a

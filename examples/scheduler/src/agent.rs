@@ -1,5 +1,6 @@
 //! The state of the agent that persists across requests, and the vocabulary of its changes.
 mod compacted;
+mod free_time;
 mod interaction;
 mod phase;
 mod request;
@@ -16,6 +17,7 @@ use jiff::civil::{Date, DateTime};
 use serde::{Deserialize, Serialize};
 
 pub use compacted::{CompactedHistory, Part};
+pub use free_time::FreeTime;
 pub use interaction::{Card, CardAction, CardReply, PendingInteraction, QuestionTopic};
 pub use phase::{Mode, Phase, TerminalOutcome, TerminalStatus};
 pub use request::{BY_HAND, Request};
@@ -82,6 +84,9 @@ pub struct AgentState {
     /// The stored schedule before the last request that changed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub previous: Option<Arc<ScheduleState>>,
+    /// The times that the person wants kept free.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub free_times: Vec<FreeTime>,
 }
 
 /// The part of the state that belongs to one run and is reset when the next one begins.

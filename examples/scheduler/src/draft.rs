@@ -54,6 +54,13 @@ impl Draft<'_> {
 /// Returns the answer to words about a draft that are neither a yes nor a no: the weeks again, and
 /// the ways to answer.
 pub fn answer_about(draft: &Draft<'_>, text: &str) -> String {
+    let mut agent = draft.agent.clone();
+    // In the language of the question, which need not be that of the card.
+    if text.chars().any(char::is_alphabetic) {
+        agent.lang = Lang::of(text);
+    }
+    let agent = &agent;
+    let draft = &Draft { agent, ..*draft };
     let how = draft.agent.lang.pick(
         "The card stays open. Answer yes to keep it, or no, with a reason if you like: no, not on Friday.",
         "卡片仍在等待。同意请回答“是”，不同意请回答“不”，也可以说明原因：不，周五没空。",

@@ -10,6 +10,7 @@
     reason = "slots are passed as iterators hand them out; words stand where they are read"
 )]
 mod answer;
+mod free_times;
 mod lex;
 mod names;
 mod notes;
@@ -24,8 +25,8 @@ use std::collections::BTreeSet;
 use jiff::civil::DateTime;
 
 use crate::{
-    agent::AgentState,
     agent::earliest,
+    agent::{AgentState, FreeTime},
     calendar::{Lang, Sections},
     contract::Call,
     deps::Deps,
@@ -56,6 +57,8 @@ pub struct Facts<'a> {
     pub notes: &'a [MemoryNote],
     /// The reminders of the person.
     pub reminders: &'a [Reminder],
+    /// The times that the person wants kept free.
+    pub free_times: &'a [FreeTime],
     /// True if items that were agreed to may move again.
     pub existing_may_move: bool,
 }
@@ -88,6 +91,8 @@ pub enum Understanding {
     Remind(Reminder),
     /// Notes or reminders are removed.
     Forget(BTreeSet<usize>),
+    /// These times are kept free from now on, and no others; and this follows.
+    KeepFree(Vec<FreeTime>, Box<Understanding>),
     /// Everything pending is placed by rule.
     PlaceAll,
 }
@@ -117,6 +122,7 @@ impl<'a> Facts<'a> {
             lang: agent.lang,
             notes: &[],
             reminders: &[],
+            free_times: &agent.free_times,
             existing_may_move: false,
         }
     }

@@ -211,7 +211,7 @@ mod tests {
         };
         let words = Words {
             schedule: &schedule,
-            sections: &Sections::default(),
+            sections: Some(&Sections::default()),
             lang,
         };
         in_words(&ToolCall::new("c", name, arguments), &words)

@@ -10,8 +10,9 @@ use fugato::{
 use serde_json::Value;
 
 use super::{
-    AgentState, CardAction, CardReply, ContextHook, Health, Mode, PendingInteraction, Phase,
-    QuestionTopic, Request, RouteDecision, RunScope, TerminalOutcome, TerminalStatus, Upserts,
+    AgentState, CardAction, CardReply, ContextHook, FreeTime, Health, Mode, PendingInteraction,
+    Phase, QuestionTopic, Request, RouteDecision, RunScope, TerminalOutcome, TerminalStatus,
+    Upserts,
 };
 use crate::{
     calendar::Lang,
@@ -29,6 +30,8 @@ pub const PLAN: &str = "plan";
 pub const CURRENT_STEP: &str = "current_step";
 /// The key of the pinned block about a message that is answered once more.
 pub const RETRIED: &str = "retried_request";
+/// The block that shows the times that the person wants kept free.
+const KEPT_FREE: &str = "kept_free";
 /// The marker in the history after a finished step.
 pub const STEP_ADVANCED: &str = "execute_step_advanced";
 /// The marker in the history after a completed run.
@@ -89,6 +92,33 @@ impl AgentState {
             self.manual_call(call, request.text.clone());
         }
         self.say(Message::user(request.text));
+    }
+
+    /// Replaces the times that are kept free, and shows them in every prompt.
+    pub(super) fn keep_free(&mut self, times: Vec<FreeTime>) {
+        let lines = times.iter().map(|time| {
+            let dates: Vec<_> = time.dates.iter().map(String::as_str).collect();
+            let sections: Vec<_> = time.sections.iter().map(u8::to_string).collect();
+            let (dates, sections) = (dates.join(", "), sections.join(", "));
+            if sections.is_empty() {
+                dates
+            } else {
+                let label = self.lang.pick("sections", "节次");
+                format!("{dates} ({label} {sections})")
+            }
+        });
+        let lines = lines.collect::<Vec<_>>().join("; ");
+        let block = self.lang.pick(
+            format!("The person wants these times kept free: {lines}."),
+            format!("用户希望这些时间空着：{lines}。"),
+        );
+        if times.is_empty() {
+            self.conversation
+                .apply(ConversationUpdate::Unpinned(KEPT_FREE.into()));
+        } else {
+            self.pin(KEPT_FREE, block);
+        }
+        self.free_times = times;
     }
 
     /// Takes over a call that the person makes by hand, which counts as consent.

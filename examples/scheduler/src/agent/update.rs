@@ -7,7 +7,7 @@ use fugato::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    AgentState, CardReply, ContextHook, Health, Mode, Part, PendingInteraction, Request,
+    AgentState, CardReply, ContextHook, FreeTime, Health, Mode, Part, PendingInteraction, Request,
     TerminalOutcome,
 };
 use crate::{
@@ -124,6 +124,8 @@ pub enum Update {
     PlannedRepairs(Vec<Vec<Call>>),
     /// This is kept for the person, without a card.
     Errand(StoreWrite),
+    /// These times are kept free from now on, and no others.
+    KeptFree(Vec<FreeTime>),
     /// The run was summarised.
     Delivered,
 }
@@ -256,6 +258,7 @@ impl State for AgentState {
             }
             Update::PlacedByWord => self.run.understood = true,
             Update::Errand(write) => self.run.errand = Some(write),
+            Update::KeptFree(times) => self.keep_free(times),
             Update::Delivered => self.delivered(),
         }
     }

@@ -35,7 +35,7 @@ pub(super) fn judge(
         .in_words(|call| {
             let words = Words {
                 schedule: agent.schedule.as_ref()?,
-                sections: &deps.sections,
+                sections: Some(&deps.sections),
                 lang: agent.lang,
             };
             in_words(call.call(), &words)

@@ -130,6 +130,10 @@ pub(super) async fn by_rules(
     (facts.notes, facts.reminders) = (&notes, &reminders);
     let amid = agent.phase == Phase::Executing || agent.phase == Phase::Planning;
     let mut understanding = understand(text, &facts);
+    if let Understanding::KeepFree(times, then) = understanding {
+        reading.push(Update::KeptFree(times));
+        understanding = *then;
+    }
     if understanding == Understanding::PlaceAll {
         let routed = rules::route(&agent, Route::default(), text);
         // Amid the work only calls are left.
@@ -143,7 +147,9 @@ pub(super) async fn by_rules(
     let kept = |task: &ScheduleTask| {
         task.event_type == EventType::Task && task.status == PlacementStatus::Existing
     };
-    let improves = said_words(text).global_reopt && !schedule.tasks.iter().any(kept);
+    let improves = said_words(text).global_reopt
+        && agent.free_times.is_empty()
+        && !schedule.tasks.iter().any(kept);
     if improves && !matches!(understanding, Understanding::Refusal(_)) && !amid {
         reading.build(rules::route(&agent, Route::default(), text));
         return Ok(());
@@ -169,6 +175,7 @@ pub(super) async fn by_rules(
             reading.push(Update::PlannedCalls(calls));
             return Ok(());
         }
+<<<<<<< HEAD
         Understanding::Repairs { say, repairs } => {
             show(cx, &say);
             reading.push(said(say));
@@ -178,6 +185,9 @@ pub(super) async fn by_rules(
             return Ok(());
         }
         Understanding::PlaceAll => return Ok(()),
+=======
+        Understanding::PlaceAll | Understanding::KeepFree(..) => return Ok(()),
+>>>>>>> a99bbb96 (Keep a time free for the whole conversation, and understand what the second corpus asks)
         Understanding::Note(note) => StoreWrite::Note(note),
         Understanding::Remind(reminder) => StoreWrite::Remind(reminder),
         Understanding::Forget(numbers) => {

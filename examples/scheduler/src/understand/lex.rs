@@ -6,7 +6,7 @@ use serde::Deserialize;
 
 use super::{
     Facts,
-    names::{Ref, names},
+    names::{Ref, Thing, names},
 };
 
 /// An action that a person wants.
@@ -35,6 +35,8 @@ pub(super) enum Verb {
     Help,
     Greet,
     Thank,
+    /// To let a time be used that was kept free.
+    Reopen,
 }
 
 /// A question of a person.
@@ -239,7 +241,7 @@ pub(super) fn tokens(text: &str, facts: &Facts<'_>) -> Vec<Token> {
         .grammar(sections)
         .nouns(|meaning| matches!(meaning, Meaning::Noun(_)));
     let tokens = tokenizer.tokens(text).into_iter();
-    let token = |token: fugato::words::Token<_, _>| Token {
+    let token = |token: fugato::words::Token<Meaning, Thing>| Token {
         kind: match token.kind {
             TokenKind::Word(meaning) => meaning.into(),
             TokenKind::Name(things, exact) => Kind::Name(Ref::of(things, exact)),

@@ -205,6 +205,14 @@ fn list(notes: bool, reminders: bool, facts: &Facts<'_>) -> String {
             )
         });
     }
+    let free = super::free_times::listed(facts.free_times, facts);
+    if notes && !free.is_empty() {
+        let free = free.join(lang.pick("; ", "；"));
+        lines.push(lang.pick(
+            format!("You want these times kept free: {free}."),
+            format!("你要求空着的时间：{free}。"),
+        ));
+    }
     if reminders {
         let kept = facts.reminders.iter().map(|reminder| {
             let due = reminder.due.map_or_else(String::new, |due| {

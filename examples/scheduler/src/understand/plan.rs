@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     Facts, Understanding,
+    free_times::{self, kept_free},
     lex::{Noun, Verb},
     when::{self, When},
     wish::{Clause, Role, expand, is_open, not_understood, objects},
@@ -46,6 +47,8 @@ pub(super) struct Limits {
     pub(super) after: Vec<When>,
     /// Items that stay as they are.
     pub(super) kept: BTreeSet<u32>,
+    /// Days and times that are kept free for later requests, too.
+    pub(super) free: Vec<When>,
 }
 
 impl Limits {
@@ -110,12 +113,13 @@ pub(super) fn is_ahead(slot: &Slot, facts: &Facts<'_>) -> bool {
 /// Plans what several clauses want, one after another on the same copy.
 pub(super) fn plan(wishes: &[Clause], limits: &Limits, facts: &Facts<'_>) -> Understanding {
     let mut desk = Planner::new(facts, limits.clone());
+    desk.free.clone_from(&limits.free);
     let mut place_all = 0;
     for wish in wishes {
         match desk.wish(wish) {
             Ok(Step::Planned) => {}
             Ok(Step::PlaceAll) => place_all += 1,
-            Err(reply) => return reply,
+            Err(reply) => return desk.remembering(reply),
         }
     }
     if place_all > 0 && place_all == wishes.len() && limits.is_empty() && desk.limits.is_empty() {
@@ -124,7 +128,7 @@ pub(super) fn plan(wishes: &[Clause], limits: &Limits, facts: &Facts<'_>) -> Und
     if place_all > 0
         && let Err(reply) = desk.place_pending(None)
     {
-        return reply;
+        return desk.remembering(reply);
     }
     desk.finish()
 }
@@ -134,7 +138,7 @@ pub(super) fn limits_alone(clauses: &[Clause], facts: &Facts<'_>) -> Understandi
     let mut desk = Planner::new(facts, Limits::default());
     for clause in clauses {
         if let Err(reply) = desk.wish(clause) {
-            return reply;
+            return desk.remembering(reply);
         }
     }
     desk.finish()
@@ -164,12 +168,15 @@ struct Planner<'a> {
     before: Vec<Call>,
     after: Vec<Call>,
     say: Vec<String>,
+    /// Times that are kept free for later requests, too.
+    free: Vec<When>,
 }
 
 type PlanResult<T = ()> = Result<T, Understanding>;
 
 impl<'a> Planner<'a> {
-    fn new(facts: &'a Facts<'a>, limits: Limits) -> Self {
+    fn new(facts: &'a Facts<'a>, mut limits: Limits) -> Self {
+        limits.closed.extend(kept_free(facts));
         Self {
             facts,
             words: Words::of(facts),
@@ -179,6 +186,7 @@ impl<'a> Planner<'a> {
             before: vec![],
             after: vec![],
             say: vec![],
+            free: vec![],
         }
     }
 
@@ -225,8 +233,17 @@ impl<'a> Planner<'a> {
         {
             return Err(self.unchanged(&self.outside()));
         }
-        self.take_limits(clause);
         let verb = main_verb(clause);
+        if matches!(
+            verb,
+            Some((Verb::Free | Verb::Busy, true) | (Verb::Reopen, false))
+        ) {
+            return Err(self.take_back(clause));
+        }
+        if matches!(verb, Some((_, false)) | None) {
+            self.release(clause);
+        }
+        self.take_limits(clause);
         match verb {
             Some((Verb::Undo, false)) => self.undo(),
             Some((Verb::Undone, _)) => self.mark(clause, false),
@@ -400,8 +417,44 @@ impl<'a> Planner<'a> {
         })
     }
 
+    /// Lets the times that are kept free from now on be remembered with a reply, unless it refuses.
+    fn remembering(&self, reply: Understanding) -> Understanding {
+        let Some(times) = free_times::with(self.facts, &self.free) else {
+            return reply;
+        };
+        let new = times.get(self.facts.free_times.len()..).unwrap_or_default();
+        let new = free_times::listed(new, self.facts).join(self.facts.lang.pick("; ", "；"));
+        let told = self.pick(
+            format!(
+                "I keep {new} free for later requests too, until you say that it can be used again."
+            ),
+            format!("以后的安排也会空出 {new}，直到你说可以安排为止。"),
+        );
+        let join = |text: String| {
+            if text.is_empty() {
+                told.clone()
+            } else {
+                format!("{text}\n{told}")
+            }
+        };
+        let reply = match reply {
+            Understanding::Answer(text) => Understanding::Answer(join(text)),
+            Understanding::Calls { say, calls } => Understanding::Calls {
+                say: join(say),
+                calls,
+            },
+            refusal => return refusal,
+        };
+        Understanding::KeepFree(times, Box::new(reply))
+    }
+
     /// Ends the planning: the differences become a call.
     fn finish(self) -> Understanding {
+        let planned = self.planned();
+        self.remembering(planned)
+    }
+
+    fn planned(&self) -> Understanding {
         let base = &self.facts.schedule;
         let tasks = arrangements(base, &self.work);
         let mut calls = self.before.clone();
@@ -560,7 +613,8 @@ pub(super) fn spanned(when: &When, role: Role, facts: &Facts<'_>) -> When {
 
 /// Returns the verb that counts most, and true if it is negated.
 fn main_verb(clause: &Clause) -> Option<(Verb, bool)> {
-    const ORDER: [Verb; 19] = [
+    const ORDER: [Verb; 20] = [
+        Verb::Reopen,
         Verb::Undo,
         Verb::Undone,
         Verb::Swap,

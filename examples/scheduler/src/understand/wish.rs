@@ -204,6 +204,11 @@ fn split(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
         if only_thanks && !clause.verbs.is_empty() {
             continue;
         }
+        // "I am busy on Friday, free it": the second says nothing more.
+        let bare = clause.names.is_empty() && clause.whens.is_empty() && clause.unknown.is_empty();
+        if bare && clause.has(Verb::Free) && wishes.iter().any(|wish| wish.has(Verb::Busy)) {
+            continue;
+        }
         let restricts = clause.is_limit || (any && !acts(&clause));
         if restricts && any {
             // Words without a verb complete the wish before them.
@@ -357,7 +362,12 @@ fn limits_of(clauses: &[Clause], facts: &Facts<'_>) -> Result<Limits, Understand
                 Role::Before => limits.before.push(when.clone()),
                 Role::By => limits.by.push(when.clone()),
                 Role::After => limits.after.push(when.clone()),
-                Role::At | Role::To | Role::From if free => limits.closed.push(when.clone()),
+                Role::At | Role::To | Role::From if free => {
+                    limits.closed.push(when.clone());
+                    if clause.names.is_empty() {
+                        limits.free.push(when.clone());
+                    }
+                }
                 Role::At | Role::From
                     if (keep_verb || clause.is_negated) && clause.names.is_empty() =>
                 {

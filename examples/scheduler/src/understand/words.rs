@@ -9,7 +9,8 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Words<'a> {
     pub(crate) schedule: &'a ScheduleState,
-    pub(crate) sections: &'a Sections,
+    /// The clock times; without them sections are named, as models count them.
+    pub(crate) sections: Option<&'a Sections>,
     pub(crate) lang: Lang,
 }
 
@@ -32,7 +33,7 @@ impl<'a> Words<'a> {
     pub(super) fn of(facts: &Facts<'a>) -> Self {
         Self {
             schedule: facts.schedule,
-            sections: facts.sections,
+            sections: Some(facts.sections),
             lang: facts.lang,
         }
     }
@@ -70,7 +71,7 @@ impl<'a> Words<'a> {
 
     /// Returns the times of a slot, `10:00–11:50`, or its sections where there is no table.
     pub(crate) fn time(&self, slot: &Slot) -> String {
-        if let Some((begin, end)) = self.sections.times(slot) {
+        if let Some((begin, end)) = self.sections.and_then(|sections| sections.times(slot)) {
             let (begin, end) = (begin.strftime("%H:%M"), end.strftime("%H:%M"));
             return format!("{begin}–{end}");
         }

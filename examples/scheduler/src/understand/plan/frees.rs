@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 
 use super::{
     super::{
-        Understanding,
+        Understanding, free_times,
         lex::{Noun, Verb},
         when::When,
         wish::{Clause, Role, expand, not_understood},
@@ -44,7 +44,61 @@ impl Planner<'_> {
         }
         // The limits that the clause set are the times themselves.
         (self.limits.before, self.limits.by, self.limits.after) = (vec![], vec![], vec![]);
+        self.free.extend(whens.iter().cloned());
         self.clear(&whens, None)
+    }
+
+    /// Ends what was said of times that were kept free.
+    pub(super) fn take_back(&mut self, clause: &Clause) -> Understanding {
+        let whens = clause.whens.iter().map(|(when, _)| when.clone());
+        let mut whens: Vec<When> = whens.collect();
+        if whens.is_empty() {
+            whens.push(When::default());
+        }
+        let Some(times) = free_times::without(self.facts, &whens) else {
+            return Understanding::Answer(self.pick(
+                "That time is not kept free; nothing was changed.",
+                "那个时间没有被要求空着，没有改动任何内容。",
+            ));
+        };
+        let left = free_times::listed(&times, self.facts);
+        let left = if left.is_empty() {
+            self.pick("no time is kept free now", "现在没有要空着的时间")
+        } else {
+            let left = left.join(self.facts.lang.pick("; ", "；"));
+            self.pick(
+                format!("kept free are still: {left}"),
+                format!("仍然空着：{left}"),
+            )
+        };
+        let told = self.pick(
+            format!("All right, it can be used again; {left}."),
+            format!("好的，又可以安排了；{left}。"),
+        );
+        Understanding::KeepFree(times, Box::new(Understanding::Answer(told)))
+    }
+
+    /// Opens a time that is kept free to an item that goes there by name, and says so.
+    pub(super) fn release(&mut self, clause: &Clause) {
+        let goes = clause.objects().next().is_some();
+        let named: BTreeSet<u16> = clause
+            .whens
+            .iter()
+            .filter(|(_, role)| matches!(role, Role::At | Role::To))
+            .flat_map(|(when, _)| when.days.iter().flatten().copied())
+            .collect();
+        let kept = free_times::kept_free(self.facts);
+        let is_named = |when: &When| {
+            goes && kept.contains(when) && when.days.iter().flatten().any(|day| named.contains(day))
+        };
+        let before = self.limits.closed.len();
+        self.limits.closed.retain(|when| !is_named(when));
+        if self.limits.closed.len() < before {
+            self.say.push(self.pick(
+                "You wanted that day kept free; this goes there because you name it.",
+                "那天本来要空着；因为你点名，这一项仍排在那里。",
+            ));
+        }
     }
 
     pub(super) fn clear(&mut self, whens: &[When], only: Option<&BTreeSet<u32>>) -> PlanResult {
@@ -100,6 +154,9 @@ impl Planner<'_> {
             .flat_map(|(name, _)| expand(name, self.facts))
             .collect();
         let only = (!clause.names.is_empty()).then_some(&names);
+        if only.is_none() {
+            self.free.extend(whens.iter().cloned());
+        }
         self.clear(&whens, only)
     }
 

@@ -1,0 +1,77 @@
+//! Times that a person wants kept free: they hold for all later requests of the conversation.
+use std::collections::BTreeSet;
+
+use super::{Facts, when::When, words::Words};
+use crate::agent::FreeTime;
+
+/// Returns the days and times of the window that are to be kept free.
+pub(super) fn kept_free(facts: &Facts<'_>) -> Vec<When> {
+    let times = facts.free_times.iter().map(|time| {
+        let days = facts.schedule.window.days.iter();
+        let days = days.filter(|day| !day.date.is_empty() && time.dates.contains(&day.date));
+        When {
+            days: Some(days.map(|day| day.day_index).collect()),
+            starts: (!time.sections.is_empty()).then(|| time.sections.clone()),
+            ..When::default()
+        }
+    });
+    times.collect()
+}
+
+/// Returns the times that are kept free together with further ones; none if that changes nothing.
+/// Days without dates cannot be recognised later, and are left out.
+pub(super) fn with(facts: &Facts<'_>, more: &[When]) -> Option<Vec<FreeTime>> {
+    let mut times = facts.free_times.to_vec();
+    for when in more {
+        let time = FreeTime {
+            dates: dates(facts, when),
+            sections: when.starts.clone().unwrap_or_default(),
+        };
+        if !time.dates.is_empty() && !times.contains(&time) {
+            times.push(time);
+        }
+    }
+    (times.len() > facts.free_times.len()).then_some(times)
+}
+
+/// Returns the times that are kept free without the named ones; none if that changes nothing.
+pub(super) fn without(facts: &Facts<'_>, whens: &[When]) -> Option<Vec<FreeTime>> {
+    let mut times = facts.free_times.to_vec();
+    for when in whens {
+        let all = when.days.is_none() && when.starts.is_none();
+        let dates = dates(facts, when);
+        for time in &mut times {
+            // A part of a day that is taken back ends what was said of the day.
+            time.dates.retain(|date| !all && !dates.contains(date));
+        }
+    }
+    times.retain(|time| !time.dates.is_empty());
+    (times != facts.free_times).then_some(times)
+}
+
+fn dates(facts: &Facts<'_>, when: &When) -> BTreeSet<String> {
+    let days = when.days.iter().flatten();
+    let dates = days.filter_map(|day| Some(facts.schedule.day(*day)?.date.clone()));
+    dates.filter(|date| !date.is_empty()).collect()
+}
+
+/// Returns the times that are kept free in words, a line for each.
+pub(super) fn listed(times: &[FreeTime], facts: &Facts<'_>) -> Vec<String> {
+    let words = Words::of(facts);
+    let lines = times.iter().map(|time| {
+        let days = facts.schedule.window.days.iter();
+        let days = days.filter(|day| time.dates.contains(&day.date));
+        let days: Vec<_> = days.filter_map(|day| words.day(day.day_index)).collect();
+        let slots = time.sections.iter();
+        let slots = slots.map(|section| crate::schedule::Slot::new(1, *section, *section));
+        let hours = crate::schedule::Slot::compress(slots.collect());
+        let hours: Vec<_> = hours.iter().map(|slot| words.time(slot)).collect();
+        let days = days.join(facts.lang.pick(", ", "、"));
+        if hours.is_empty() {
+            days
+        } else {
+            format!("{days} {}", hours.join(facts.lang.pick(", ", "、")))
+        }
+    });
+    lines.filter(|line| !line.is_empty()).collect()
+}
