@@ -1,7 +1,7 @@
 //! Requests, refusals and questions, as far as words alone show them.
 use std::collections::BTreeSet;
 
-use crate::word::before_word;
+use crate::word::{before_word, word_positions};
 
 /// Returns true if a text is a question, by its end or by its first word.
 pub fn is_question(text: &str) -> bool {
@@ -18,35 +18,91 @@ pub fn is_question(text: &str) -> bool {
 
 /// Returns true if one of these verbs is negated. Each clause is checked separately.
 pub fn is_negated<W: AsRef<str>>(text: &str, verbs: &[W]) -> bool {
-    const NOT: [&str; 14] = [
-        "不", "别", "没", "勿", "未", "不要", "没有", "不想", "不用", "不必", "不能", "不会",
-        "不再", "别再",
-    ];
     let lower = text.to_lowercase().replace('’', "'");
-    let is_denied = |before: &str| {
-        let before = before.trim_end();
-        let before = before.trim_end_matches("帮我").trim_end_matches("给我");
-        NOT.iter().any(|not| before.ends_with(not)) || ends_in_not(before)
-    };
-    let mut clauses = lower.split([',', ';', '!', '，', '；', '！', '。', '\n']);
-    clauses.any(|clause| {
+    thoughts(&lower).into_iter().any(|thought| {
         let verbs = verbs.iter().map(AsRef::as_ref);
-        let verbs = verbs.flat_map(|verb| clause.match_indices(verb));
-        let before: Vec<&str> = verbs.filter_map(|(at, _)| clause.get(..at)).collect();
-        // A "not" before an earlier verb also comes before the last one.
-        let longest = before.iter().max_by_key(|before| before.len());
-        longest.is_some_and(|before| says_not(before)) || before.into_iter().any(is_denied)
+        let mut places = verbs.flat_map(|verb| thought.match_indices(verb));
+        places.any(|(at, _)| thought.get(..at).is_some_and(denies))
     })
 }
 
+/// Returns true if a text has one of these phrases as whole words where nothing denies it: "don't
+/// plan my week" does not want "plan my week", and a phrase that itself says "not" is wanted.
+///
+/// ```
+/// use fugato_text::is_wanted;
+///
+/// let wants_plan = |text| is_wanted(text, &["plan my week", "都排"]);
+/// assert!(wants_plan("Not today. Plan my week") && wants_plan("把任务都排一下"));
+/// assert!(!wants_plan("please do not plan my week") && !wants_plan("先不要把任务都排一下"));
+/// ```
+pub fn is_wanted<W: AsRef<str>>(text: &str, phrases: &[W]) -> bool {
+    let lower = text.to_lowercase().replace('’', "'");
+    thoughts(&lower).into_iter().any(|thought| {
+        let phrases = phrases.iter().map(AsRef::as_ref);
+        let mut places = phrases.flat_map(|phrase| word_positions(thought, phrase));
+        places.any(|at| thought.get(..at).is_some_and(|before| !denies(before)))
+    })
+}
+
+/// Cuts a text where another thought begins.
+fn thoughts(text: &str) -> Vec<&str> {
+    const BREAKS: [&str; 16] = [
+        ",", ";", ":", "!", "?", "，", "；", "：", "。", "！", "？", "\n", ". ", " but ", "但",
+        "而是",
+    ];
+    let mut parts = vec![text];
+    for at in BREAKS {
+        parts = parts.into_iter().flat_map(|part| part.split(at)).collect();
+    }
+    parts
+}
+
+/// Returns true if the words before something in its clause deny it.
+fn denies(before: &str) -> bool {
+    /// These deny whatever follows them.
+    const NOT: [&str; 11] = [
+        "不要",
+        "不用",
+        "不必",
+        "不想",
+        "不需要",
+        "不能",
+        "不许",
+        "先不",
+        "别",
+        "勿",
+        "莫",
+    ];
+    /// These deny only the next word.
+    const BARE: [&str; 4] = ["不", "没", "未", "没有"];
+    const BOUND: [&str; 5] = ["低于", "高于", "超过", "少于", "多于"];
+    let says = |not: &&str| {
+        let mut places = before.match_indices(not);
+        places.any(|(at, not)| {
+            let after = before.get(at + not.len()..).unwrap_or_default();
+            !BOUND.iter().any(|bound| after.starts_with(bound))
+        })
+    };
+    let end = before
+        .trim_end()
+        .trim_end_matches("帮我")
+        .trim_end_matches("给我");
+    NOT.iter().any(says)
+        || BARE.iter().any(|not| end.ends_with(not))
+        || ends_in_not(end)
+        || says_not(before)
+        || ["instead of", "rather than"]
+            .iter()
+            .any(|not| before.contains(not))
+}
+
 /// The words for "not", besides every word that ends in "n't".
-const NOT_WORDS: [&str; 5] = ["not", "never", "dont", "cannot", "without"];
+const NOT_WORDS: [&str; 6] = ["not", "never", "no", "dont", "cannot", "without"];
 
 /// Returns true if the last word is a "not".
 fn ends_in_not(before: &str) -> bool {
-    let is_word = |rest: &str| rest.is_empty() || rest.ends_with(char::is_whitespace);
-    let mut words = NOT_WORDS.iter();
-    before.ends_with("n't") || words.any(|not| before.strip_suffix(not).is_some_and(is_word))
+    before.ends_with("n't") || before_word(before, &NOT_WORDS).is_some()
 }
 
 /// Returns true if there is a "not", other than in "not below 3".

@@ -30,7 +30,7 @@ pub use calendar::{WEEK_SIGNS, month, near_day, weekday, weekday_sign};
 pub use clause::clauses;
 pub use date::{DateDirection, DatedText, dates};
 pub use day_reference::{DayMention, DayReference, day_mentions, day_reference};
-pub use intent::{is_negated, is_question, mentioned, named, number_after};
+pub use intent::{is_negated, is_question, is_wanted, mentioned, named, number_after};
 pub use keyword::{keywords, path, period};
 pub use lang::{Lang, UnknownLang};
 pub use lexicon::Lexicon;

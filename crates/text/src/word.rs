@@ -25,9 +25,17 @@ pub fn normalize_whitespace(text: &str) -> String {
 /// Returns true if a text contains a word; a Latin word must not be within another one. Endings
 /// such as a plural are allowed. The comparison is case-sensitive.
 pub fn has_word(text: &str, word: &str) -> bool {
+    word_positions(text, word).next().is_some()
+}
+
+/// Returns the positions at which a text contains a word, in the sense of [`has_word`].
+pub(crate) fn word_positions<'a>(text: &'a str, word: &'a str) -> impl Iterator<Item = usize> + 'a {
     let latin = |c: char| c.is_ascii_alphanumeric();
-    text.match_indices(word).any(|(at, _)| {
-        let before = text.get(..at).and_then(|before| before.chars().next_back());
+    let positions = text.match_indices(word).map(|(at, _)| at);
+    positions.filter(move |at| {
+        let before = text
+            .get(..*at)
+            .and_then(|before| before.chars().next_back());
         let after = text.get(at + word.len()..).unwrap_or_default();
         let ending: String = after.chars().take_while(|c| latin(*c)).collect();
         !word.chars().next().is_some_and(latin)

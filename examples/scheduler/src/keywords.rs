@@ -1,7 +1,7 @@
 //! The words of a person overrule the classification of a model. The word lists are data.
 use std::sync::LazyLock;
 
-use fugato::words::has_word;
+use fugato::words::{has_word, is_wanted};
 use serde::Deserialize;
 
 #[derive(Deserialize)]
@@ -52,7 +52,7 @@ impl KeywordHits {
 pub fn said(text: &str) -> KeywordHits {
     let text = text.to_lowercase().replace('’', "'");
     let says = |list: &[String]| list.iter().any(|phrase| has_word(&text, phrase));
-    let any = |list: &[String]| list.iter().any(|phrase| is_wanted(&text, phrase));
+    let any = |list: &[String]| is_wanted(&text, list);
     let reorder = if says(&LISTS.reorder_forbidden) {
         Some(false)
     } else {
@@ -67,50 +67,6 @@ pub fn said(text: &str) -> KeywordHits {
         quick_note: any(&LISTS.quick_note),
         quick_task: any(&LISTS.quick_task),
     }
-}
-
-/// Returns true if a text has a phrase that it does not deny: "don't plan my week" denies.
-fn is_wanted(text: &str, phrase: &str) -> bool {
-    const BREAKS: [char; 12] = [
-        ',', ';', '.', '!', '?', '，', '；', '。', '！', '？', '\n', ':',
-    ];
-    const NOT_ZH: [&str; 12] = [
-        "不要",
-        "不用",
-        "不必",
-        "不想",
-        "不需要",
-        "不能",
-        "不许",
-        "别",
-        "勿",
-        "先不",
-        "莫",
-        "不",
-    ];
-    const NOT_EN: [&str; 8] = [
-        "not",
-        "never",
-        "no",
-        "without",
-        "dont",
-        "cannot",
-        "instead of",
-        "rather than",
-    ];
-    // A phrase that itself says "not" denies nothing by it.
-    let denies = |before: &str| {
-        let clause = before.rsplit(BREAKS).next().unwrap_or_default();
-        let clause = clause.rsplit(" but ").next().unwrap_or_default();
-        let clause = clause.rsplit("而是").next().unwrap_or_default();
-        clause.contains("n't")
-            || NOT_EN.iter().any(|word| has_word(clause, word))
-            || NOT_ZH.iter().any(|word| clause.contains(word))
-    };
-    let mut places = text
-        .match_indices(phrase)
-        .filter_map(|(at, _)| text.get(..at));
-    has_word(text, phrase) && places.any(|before| !denies(before))
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use fugato::words::{DayMention, DayReference, day_mentions};
 
-use crate::schedule::{Window, scope::DayScope};
+use crate::schedule::{DayMapping, Window, scope::DayScope};
 
 /// Reads the scope of a step; none if its text names no day. `today` is the number of the
 /// current day, from which `tomorrow` and `next week` count; it may be outside the window.
@@ -18,7 +18,7 @@ pub(crate) fn day_scope(text: &str, window: &Window, today: i32) -> Option<DaySc
     if spoken.is_empty() {
         return None;
     }
-    let calendar = Calendar { window, today };
+    let calendar = NamedDays { window, today };
     let (excluded, named): (Vec<_>, Vec<_>) = spoken.into_iter().partition(|day| day.is_excluded);
     let mut days = if named.is_empty() {
         window.days.iter().map(|day| day.day_index).collect()
@@ -35,12 +35,14 @@ pub(crate) fn day_scope(text: &str, window: &Window, today: i32) -> Option<DaySc
     Some(DayScope { days, targets_only })
 }
 
-struct Calendar<'a> {
-    window: &'a Window,
-    today: i32,
+/// The days of a window, as somebody names them who speaks on a day.
+pub(crate) struct NamedDays<'a> {
+    pub(crate) window: &'a Window,
+    /// The number of that day, which may be outside the window.
+    pub(crate) today: i32,
 }
 
-impl Calendar<'_> {
+impl NamedDays<'_> {
     /// Returns the named days. An adjacent week and weekday belong together (`下周三`); separate weeks
     /// and weekdays narrow each other (`next week, on the weekend`).
     fn resolve(&self, spoken: &[DayMention]) -> BTreeSet<u16> {
@@ -59,16 +61,12 @@ impl Calendar<'_> {
                 continue;
             }
             match &first.days {
-                DayReference::Days(from, to) => days.extend(self.known(*from, *to)),
-                DayReference::FromToday(offset) => {
-                    days.extend(self.known(self.today + offset, self.today + offset));
-                }
-                DayReference::Date(month, day) => days.extend(self.dated(*month, *day)),
                 DayReference::Weekdays(names) => weekdays.extend(names.iter().copied()),
-                week => {
+                week @ (DayReference::Weeks(..) | DayReference::NextWeek(_)) => {
                     names_week = true;
                     weeks.extend(self.weeks(week));
                 }
+                single => days.extend(self.single(single)),
             }
         }
         if weekdays.is_empty() && weeks.is_empty() {
@@ -87,39 +85,45 @@ impl Calendar<'_> {
         days
     }
 
-    fn days<'c>(
-        &'c self,
-        weeks: &'c BTreeSet<i32>,
-        names: &'c BTreeSet<u8>,
-    ) -> impl Iterator<Item = u16> + 'c {
+    /// Returns the days of these names in these weeks.
+    pub(crate) fn days(
+        &self,
+        weeks: &BTreeSet<i32>,
+        names: &BTreeSet<u8>,
+    ) -> impl Iterator<Item = u16> {
         let there = self.window.days.iter();
         there
             .filter(|day| weeks.contains(&i32::from(day.week)) && names.contains(&day.day_of_week))
             .map(|day| day.day_index)
     }
 
-    fn known(&self, from: i32, to: i32) -> impl Iterator<Item = u16> {
-        let days = self.window.days.iter().map(|day| day.day_index);
-        days.filter(move |day| (from..=to).contains(&i32::from(*day)))
-    }
-
-    /// Returns the days with this date.
-    fn dated(&self, month: Option<i8>, day: i8) -> impl Iterator<Item = u16> {
-        let days = self.window.days.iter();
-        let dated = days.filter(move |known| {
-            let date: Option<jiff::civil::Date> = known.date.parse().ok();
+    /// Returns the days of a reference that names no weeks and no weekdays.
+    pub(crate) fn single(&self, reference: &DayReference) -> BTreeSet<u16> {
+        let dated = |day: &DayMapping, month: Option<i8>, of_month: i8| {
+            let date: Option<jiff::civil::Date> = day.date.parse().ok();
             date.is_some_and(|date| {
-                date.day() == day && month.is_none_or(|month| date.month() == month)
+                date.day() == of_month && month.is_none_or(|month| date.month() == month)
             })
-        });
-        dated.map(|day| day.day_index)
+        };
+        let is_meant = |day: &&DayMapping| {
+            let index = i32::from(day.day_index);
+            match reference {
+                DayReference::Days(from, to) => (*from..=*to).contains(&index),
+                DayReference::FromToday(offset) => index == self.today + offset,
+                DayReference::Date(month, of_month) => dated(day, *month, *of_month),
+                _ => false,
+            }
+        };
+        let days = self.window.days.iter().filter(is_meant);
+        days.map(|day| day.day_index).collect()
     }
 
     fn every_week(&self) -> impl Iterator<Item = i32> {
         self.window.days.iter().map(|day| i32::from(day.week))
     }
 
-    fn weeks(&self, mention: &DayReference) -> BTreeSet<i32> {
+    /// Returns the weeks of a reference that names weeks.
+    pub(crate) fn weeks(&self, mention: &DayReference) -> BTreeSet<i32> {
         match mention {
             DayReference::Weeks(from, to) => self
                 .every_week()

@@ -198,14 +198,7 @@ impl Desk<'_> {
             .iter()
             .map(|day| day.day_index)
             .filter(|day| i32::from(*day) >= self.facts.today)
-            .filter(|day| {
-                !self
-                    .on(&When {
-                        days: Some(BTreeSet::from([*day])),
-                        ..When::default()
-                    })
-                    .is_empty()
-            })
+            .filter(|day| !self.on(&When::on(*day)).is_empty())
             .collect();
         let listing = self.listing(&When {
             days: Some(days),

@@ -264,7 +264,7 @@ impl<'a> Planner<'a> {
                 self.keep_away(clause)
             }
             Some((Verb::Study, false)) if !clause.names.is_empty() => return self.place(clause),
-            Some((_, true) | (Verb::Keep, _)) => self.keep(clause),
+            Some((_, true) | (Verb::Keep, _)) => self.keep(),
             None if clause.is_negated
                 || clause.whens.iter().any(|(_, role)| *role == Role::Not) =>
             {
@@ -331,6 +331,17 @@ impl<'a> Planner<'a> {
             self.work.apply(change);
         }
         Ok(())
+    }
+
+    /// Returns those of these tasks of the copy for which something holds.
+    fn those<'i>(
+        &self,
+        ids: impl IntoIterator<Item = &'i u32>,
+        holds: impl Fn(&ScheduleTask) -> bool,
+    ) -> Vec<u32> {
+        let ids = ids.into_iter().copied();
+        ids.filter(|id| self.work.task(*id).is_some_and(&holds))
+            .collect()
     }
 
     fn task(&self, id: u32) -> PlanResult<&ScheduleTask> {
@@ -572,39 +583,15 @@ pub(super) fn spanned(when: &When, role: Role, facts: &Facts<'_>) -> When {
     match (role, first) {
         (Role::After, Some(first)) => when.starts = Some((first..=12).collect()),
         (Role::Before | Role::By, Some(first)) => when.starts = Some((1..first).collect()),
-        (Role::After, None) => {
-            let last = when
-                .days
-                .as_ref()
-                .and_then(|days| days.last().copied())
-                .unwrap_or(0);
-            when.days = Some(
-                facts
-                    .schedule
-                    .window
-                    .days
-                    .iter()
-                    .map(|day| day.day_index)
-                    .filter(|day| *day > last)
-                    .collect(),
-            );
-        }
-        (Role::Before | Role::By, None) => {
-            let first = when
-                .days
-                .as_ref()
-                .and_then(|days| days.first().copied())
-                .unwrap_or(0);
-            when.days = Some(
-                facts
-                    .schedule
-                    .window
-                    .days
-                    .iter()
-                    .map(|day| day.day_index)
-                    .filter(|day| *day < first)
-                    .collect(),
-            );
+        (Role::After | Role::Before | Role::By, None) => {
+            let named = when.days.iter().flatten().copied();
+            let (first, last) = (named.clone().min(), named.max());
+            let days = facts.schedule.window.days.iter().map(|day| day.day_index);
+            let days = days.filter(|day| match role {
+                Role::After => *day > last.unwrap_or(0),
+                _ => *day < first.unwrap_or(0),
+            });
+            when.days = Some(days.collect());
         }
         _ => {}
     }

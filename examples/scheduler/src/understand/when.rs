@@ -2,10 +2,10 @@
 use std::collections::BTreeSet;
 
 use fugato::words::DayReference;
-use jiff::civil::{Date, Time};
+use jiff::civil::Time;
 
 use super::{Facts, lex::Part};
-use crate::schedule::Slot;
+use crate::{schedule::Slot, scope::NamedDays};
 
 /// Days and times of a day. What is not named is not limited.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -23,6 +23,14 @@ pub(super) struct When {
 }
 
 impl When {
+    /// Returns a whole day.
+    pub(super) fn on(day: u16) -> Self {
+        Self {
+            days: Some(BTreeSet::from([day])),
+            ..Self::default()
+        }
+    }
+
     pub(super) fn is_named(&self) -> bool {
         self.days.is_some() || self.starts.is_some() || self.odd.is_some()
     }
@@ -109,47 +117,31 @@ pub(super) fn section(time: Time, facts: &Facts<'_>) -> Option<(u8, bool)> {
 /// Returns the days that references name together, in the view of somebody who speaks today.
 /// `again` is true for days that are meant every week.
 pub(super) fn days(references: &[DayReference], again: bool, facts: &Facts<'_>) -> BTreeSet<u16> {
-    let window = &facts.schedule.window.days;
-    let known = |day: i32| {
-        u16::try_from(day)
-            .ok()
-            .filter(|day| facts.schedule.day(*day).is_some())
-    };
-    let mut weeks: Option<BTreeSet<i32>> = None;
-    let mut names: Option<BTreeSet<u8>> = None;
-    let mut sets: Vec<BTreeSet<u16>> = vec![];
+    let window = &facts.schedule.window;
+    let today = facts.today;
+    let known = NamedDays { window, today };
+    let (mut weeks, mut names) = (None::<BTreeSet<i32>>, None::<BTreeSet<u8>>);
+    let (mut found, mut is_single) = (BTreeSet::new(), false);
     for reference in references {
         match reference {
-            DayReference::Days(from, to) => sets.push((*from..=*to).filter_map(known).collect()),
-            DayReference::FromToday(offset) => {
-                sets.push(known(facts.today + offset).into_iter().collect());
-            }
-            DayReference::Weeks(from, to) => weeks.get_or_insert_default().extend(*from..=*to),
-            DayReference::NextWeek(offset) => {
-                weeks
-                    .get_or_insert_default()
-                    .insert(this_week(facts) + offset);
+            DayReference::Weeks(..) | DayReference::NextWeek(_) => {
+                weeks.get_or_insert_default().extend(known.weeks(reference));
             }
             DayReference::Weekdays(days) => names.get_or_insert_default().extend(days),
-            DayReference::Date(month, day) => {
-                let is_it = |date: Date| {
-                    month.is_none_or(|month| date.month() == month) && date.day() == *day
-                };
-                let dated = window
-                    .iter()
-                    .filter(|known| known.date.parse().is_ok_and(is_it));
-                let ahead = |index: &u16| i32::from(*index) >= facts.today;
-                let all: BTreeSet<u16> = dated.map(|day| day.day_index).collect();
+            single => {
+                let days = known.single(single);
+                is_single = true;
                 // A day of the month without the month is the next one.
-                let next = all.iter().copied().find(ahead).filter(|_| month.is_none());
-                sets.push(next.map_or(all, |next| BTreeSet::from([next])));
+                let mut ahead = days.iter().filter(|day| i32::from(**day) >= today);
+                match (single, ahead.next()) {
+                    (DayReference::Date(None, _), Some(next)) => found.extend([*next]),
+                    _ => found.extend(days),
+                }
             }
-            _ => {}
         }
     }
-    let mut found: BTreeSet<u16> = sets.iter().flatten().copied().collect();
     // A name beside a date names the same day.
-    if !sets.is_empty() {
+    if is_single {
         if let Some(names) = &names {
             let named: BTreeSet<u16> = found
                 .iter()
@@ -171,15 +163,8 @@ pub(super) fn days(references: &[DayReference], again: bool, facts: &Facts<'_>) 
     }
     match (weeks, names) {
         (Some(weeks), names) => {
-            let days = window
-                .iter()
-                .filter(|day| weeks.contains(&i32::from(day.week)));
-            let days = days.filter(|day| {
-                names
-                    .as_ref()
-                    .is_none_or(|names| names.contains(&day.day_of_week))
-            });
-            days.map(|day| day.day_index).collect()
+            let names = names.unwrap_or_else(|| (1..=7).collect());
+            known.days(&weeks, &names).collect()
         }
         (None, Some(names)) => coming(&names, again, facts),
         (None, None) => found,
@@ -204,17 +189,4 @@ fn coming(names: &BTreeSet<u8>, again: bool, facts: &Facts<'_>) -> BTreeSet<u16>
         }
     }
     next
-}
-
-fn this_week(facts: &Facts<'_>) -> i32 {
-    let days = &facts.schedule.window.days;
-    if let Some(day) = days
-        .iter()
-        .find(|day| i32::from(day.day_index) == facts.today)
-    {
-        return i32::from(day.week);
-    }
-    let Some(first) = days.first() else { return 0 };
-    let since_monday = facts.today - i32::from(first.day_index) + i32::from(first.day_of_week) - 1;
-    i32::from(first.week) + since_monday.div_euclid(7)
 }

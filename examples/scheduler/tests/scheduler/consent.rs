@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     future::ready,
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
 
@@ -26,9 +26,10 @@ use fugato_testkit::{
     log::Failure,
 };
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture};
+use jiff::tz::TimeZone;
 use scheduler::{
     agent::Update,
-    calendar::Sections,
+    calendar::{Lang, Sections, language, open},
     llm_config::LlmConfig,
     route::RouteSet,
     schedule::Slot,
@@ -73,7 +74,7 @@ impl PlaceRequest {
         let day = DAYS.get(usize::from((self.day - 1) % 7)).unwrap();
         let date = 13 + self.day;
         let slot = Slot::starting_at(self.day, self.section, 2);
-        let time = Sections::default().times(&slot).map_or_else(
+        let time = sample_sections().times(&slot).map_or_else(
             || format!("sections {}–{}", slot.slot_start, slot.slot_end),
             |(begin, end)| format!("{}–{}", begin.strftime("%H:%M"), end.strftime("%H:%M")),
         );
@@ -253,7 +254,7 @@ impl ConsentWorld for Room {
             routes: RouteSet::Five,
             ..strict(Obedient)
         };
-        let deps = deps(week()).mind(mind);
+        let deps = deps(week()).mind(mind).sections(sample_sections().clone());
         let deps = deps.calendars(Calendars::shared(books.clone(), "home"));
         let (log, options) = (Arc::new(self.store.restart()?), RunnerOptions::default());
         let service = Service::new(&deps, log, options, 30)?;
@@ -344,6 +345,17 @@ fn shown(write: &StoreWrite) -> Value {
         Some(one) if goes.is_empty() && changes.len() == 1 => one,
         _ => json!(changes),
     }
+}
+
+/// Returns the times of the sample, with which the program serves.
+fn sample_sections() -> &'static Sections {
+    static SECTIONS: LazyLock<Sections> = LazyLock::new(|| {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../timetable/sample/en");
+        let files = [folder.join("courses.ics"), folder.join("tasks.toml")];
+        let intake = open(&files[0], &files[1], &TimeZone::UTC, language(Lang::En));
+        intake.unwrap().sections
+    });
+    &SECTIONS
 }
 
 /// Fills the calendar before the first process starts.

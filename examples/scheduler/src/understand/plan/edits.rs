@@ -88,15 +88,7 @@ impl Planner<'_> {
                 "你指的是哪一项？没有改动任何内容。",
             ));
         }
-        let differ: Vec<u32> = items
-            .iter()
-            .copied()
-            .filter(|id| {
-                self.work
-                    .task(*id)
-                    .is_some_and(|task| task.marks.done != done)
-            })
-            .collect();
+        let differ = self.those(&items, |task| task.marks.done != done);
         if differ.is_empty() {
             return self.marked_before(&items, done);
         }
@@ -114,15 +106,9 @@ impl Planner<'_> {
                 format!("{names}已经标记为完成了。"),
             )));
         }
-        let missed: Vec<u32> = items
-            .iter()
-            .copied()
-            .filter(|id| {
-                self.work.task(*id).is_some_and(|task| {
-                    task.is_placed() && task.slots.iter().all(|slot| !is_ahead(slot, self.facts))
-                })
-            })
-            .collect();
+        let missed = self.those(items, |task| {
+            task.is_placed() && task.slots.iter().all(|slot| !is_ahead(slot, self.facts))
+        });
         if missed.is_empty() {
             return Err(Understanding::Answer(self.pick(
                 format!("{names} is not marked as done; nothing was changed."),
@@ -216,19 +202,10 @@ impl Planner<'_> {
         if i32::from(day) < self.facts.today {
             return Err(self.unchanged(&self.pick("that day is over already", "那一天已经过去了")));
         }
-        self.limits.by.push(When {
-            days: Some(BTreeSet::from([day])),
-            ..When::default()
+        self.limits.by.push(When::on(day));
+        let mut late = self.those(&items, |task| {
+            !task.marks.done && task.slots.iter().any(|slot| slot.day > day)
         });
-        let mut late: Vec<u32> = items
-            .iter()
-            .copied()
-            .filter(|id| {
-                self.work.task(*id).is_some_and(|task| {
-                    !task.marks.done && task.slots.iter().any(|slot| slot.day > day)
-                })
-            })
-            .collect();
         late.sort_by_key(|id| self.work.task(*id).and_then(ScheduleTask::start));
         if !late.is_empty() {
             let mut again: BTreeSet<u32> = late.iter().copied().collect();
@@ -239,10 +216,8 @@ impl Planner<'_> {
             });
             if !each {
                 self.work = saved;
-                again.extend(items.iter().copied().filter(|id| {
-                    is_open(*id, self.facts)
-                        && self.work.task(*id).is_some_and(ScheduleTask::is_placed)
-                }));
+                let placed = self.those(&items, ScheduleTask::is_placed).into_iter();
+                again.extend(placed.filter(|id| is_open(*id, self.facts)));
                 self.again(&again, None)?;
             }
         }

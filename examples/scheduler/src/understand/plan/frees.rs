@@ -15,23 +15,9 @@ use crate::schedule::{Change, ScheduleTask};
 impl Planner<'_> {
     /// Frees days and times: what lies there goes to the nearest other place, or is pending again.
     pub(super) fn free(&mut self, clause: &Clause) -> PlanResult {
-        let whens: Vec<When> = clause
-            .whens
-            .iter()
-            .filter(|(_, role)| {
-                matches!(
-                    role,
-                    Role::At
-                        | Role::To
-                        | Role::From
-                        | Role::Not
-                        | Role::After
-                        | Role::Before
-                        | Role::By
-                )
-            })
-            .map(|(when, role)| spanned(when, *role, self.facts))
-            .collect();
+        let whens = clause.whens.iter().filter(|(_, role)| *role != Role::Only);
+        let whens = whens.map(|(when, role)| spanned(when, *role, self.facts));
+        let whens: Vec<When> = whens.collect();
         if whens.is_empty()
             || !clause.names.iter().all(|(_, role)| *role == Role::Not)
                 && clause.has(Verb::Free)
@@ -119,11 +105,7 @@ impl Planner<'_> {
                 self.work.apply(&Change::Unplace { task: *id });
             }
         }
-        let left: Vec<u32> = there
-            .iter()
-            .copied()
-            .filter(|id| self.work.task(*id).is_some_and(|task| !task.is_placed()))
-            .collect();
+        let left = self.those(&there, |task| !task.is_placed());
         for id in left {
             if self.find(id, &When::default(), None).is_err() {
                 let name = self.words.name(id).unwrap_or_default();
@@ -138,14 +120,11 @@ impl Planner<'_> {
 
     /// Carries out "nothing on Friday" and "do not put reading on Friday".
     pub(super) fn keep_away(&mut self, clause: &Clause) -> PlanResult {
-        let whens: Vec<When> = clause
-            .whens
-            .iter()
-            .filter(|(_, role)| !matches!(role, Role::From))
-            .map(|(when, role)| spanned(when, *role, self.facts))
-            .collect();
+        let whens = clause.whens.iter().filter(|(_, role)| *role != Role::From);
+        let whens = whens.map(|(when, role)| spanned(when, *role, self.facts));
+        let whens: Vec<When> = whens.collect();
         if whens.is_empty() {
-            return self.keep(clause);
+            return self.keep();
         }
         (self.limits.before, self.limits.by, self.limits.after) = (vec![], vec![], vec![]);
         let names: BTreeSet<u32> = clause
@@ -161,8 +140,7 @@ impl Planner<'_> {
     }
 
     /// Says that nothing happens, because that is what is wanted.
-    pub(super) fn keep(&mut self, clause: &Clause) -> PlanResult {
-        let _ = clause;
+    pub(super) fn keep(&self) -> PlanResult {
         Err(Understanding::Answer(self.pick(
             "All right, nothing was changed; everything stays as it is.",
             "好的，没有改动，一切保持原样。",
@@ -185,11 +163,7 @@ impl Planner<'_> {
             let there: BTreeSet<u32> = self.lying(within).into_iter().collect();
             items.retain(|id| there.contains(id));
         }
-        let placed: Vec<u32> = items
-            .iter()
-            .copied()
-            .filter(|id| self.work.task(*id).is_some_and(ScheduleTask::is_placed))
-            .collect();
+        let placed = self.those(&items, ScheduleTask::is_placed);
         if placed.is_empty() {
             return Err(self.unchanged(&self.pick(
                 "it has no place that could be cancelled",

@@ -90,9 +90,8 @@ impl Planner<'_> {
                 .filter(|task| task.is_placed())
                 .collect();
             let spot = |day: u16, section: u8| When {
-                days: Some(BTreeSet::from([day])),
                 starts: Some(BTreeSet::from([section])),
-                ..When::default()
+                ..When::on(day)
             };
             match role {
                 Role::Before | Role::By => {
@@ -252,15 +251,11 @@ impl Planner<'_> {
     }
 
     pub(super) fn swap_days(&mut self, a: u16, b: u16) -> PlanResult {
-        let on = |day: u16| When {
-            days: Some(BTreeSet::from([day])),
-            ..When::default()
-        };
         let moves: Vec<(u32, u16)> = self
-            .lying(&on(a))
+            .lying(&When::on(a))
             .into_iter()
             .map(|id| (id, b))
-            .chain(self.lying(&on(b)).into_iter().map(|id| (id, a)))
+            .chain(self.lying(&When::on(b)).into_iter().map(|id| (id, a)))
             .collect();
         if moves.is_empty() {
             return Err(self.unchanged(&self.pick(
@@ -277,7 +272,7 @@ impl Planner<'_> {
         }
         for (id, day) in &moves {
             let near = starts.get(id).map(|start| (*day, *start));
-            if let Err(why) = self.find(*id, &on(*day), near) {
+            if let Err(why) = self.find(*id, &When::on(*day), near) {
                 return Err(self.unchanged(&why));
             }
         }
@@ -363,11 +358,7 @@ impl Planner<'_> {
             let Some(target) = target else {
                 return Err(self.unchanged(&self.outside()));
             };
-            let within = When {
-                days: Some(BTreeSet::from([target])),
-                ..When::default()
-            };
-            if let Err(why) = self.find(id, &within, Some((target, start))) {
+            if let Err(why) = self.find(id, &When::on(target), Some((target, start))) {
                 return Err(self.unchanged(&why));
             }
         }

@@ -56,15 +56,8 @@ impl Planner<'_> {
         }
         self.neighbours(clause)?;
         let is_class = clause.objects().any(|name| !name.classes.is_empty()) && items.len() > 1;
-        let pending: BTreeSet<u32> = items
-            .iter()
-            .copied()
-            .filter(|id| {
-                self.work
-                    .task(*id)
-                    .is_some_and(ScheduleTask::is_pending_item)
-            })
-            .collect();
+        let pending = self.those(&items, ScheduleTask::is_pending_item);
+        let pending: BTreeSet<u32> = pending.into_iter().collect();
         let whole = pending.is_empty() || clause.nouns.contains(&Noun::All);
         if is_class && whole && !whens.is_empty() {
             self.relocate(clause, false)?;
@@ -121,11 +114,7 @@ impl Planner<'_> {
             )));
         }
         self.build(&pending, None);
-        let left: Vec<u32> = pending
-            .iter()
-            .copied()
-            .filter(|id| self.work.task(*id).is_some_and(|task| !task.is_placed()))
-            .collect();
+        let left = self.those(&pending, |task| !task.is_placed());
         if left.len() == pending.len() {
             let names = self.words.names(left);
             return Err(self.unchanged(&self.pick(
@@ -279,14 +268,11 @@ impl Planner<'_> {
             self.work.apply(&Change::Unplace { task: *id });
         }
         self.build(tasks, strategy);
-        let lost: Vec<u32> = tasks
-            .iter()
-            .copied()
-            .filter(|id| {
-                saved.task(*id).is_some_and(ScheduleTask::is_placed)
-                    && self.work.task(*id).is_some_and(|task| !task.is_placed())
-            })
-            .collect();
+        let had_place = |task: &ScheduleTask| {
+            let before = saved.task(task.state_id);
+            before.is_some_and(ScheduleTask::is_placed)
+        };
+        let lost = self.those(tasks, |task| !task.is_placed() && had_place(task));
         if !lost.is_empty() {
             let names = self.words.names(lost);
             self.work = saved;
