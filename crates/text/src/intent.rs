@@ -1,7 +1,7 @@
 //! Requests, refusals and questions, as far as words alone show them.
 use std::collections::BTreeSet;
 
-use crate::word::{before_word, word_positions};
+use crate::word::{after_word, before_word, is_inside, word_positions};
 
 /// Returns true if a text is a question, by its end or by its first word.
 pub fn is_question(text: &str) -> bool {
@@ -20,9 +20,10 @@ pub fn is_question(text: &str) -> bool {
 pub fn is_negated<W: AsRef<str>>(text: &str, verbs: &[W]) -> bool {
     let lower = text.to_lowercase().replace('’', "'");
     thoughts(&lower).into_iter().any(|thought| {
+        let denial = Denial::of(thought);
         let verbs = verbs.iter().map(AsRef::as_ref);
         let mut places = verbs.flat_map(|verb| thought.match_indices(verb));
-        places.any(|(at, _)| thought.get(..at).is_some_and(denies))
+        places.any(|(at, _)| denial.is_about(at))
     })
 }
 
@@ -39,9 +40,10 @@ pub fn is_negated<W: AsRef<str>>(text: &str, verbs: &[W]) -> bool {
 pub fn is_wanted<W: AsRef<str>>(text: &str, phrases: &[W]) -> bool {
     let lower = text.to_lowercase().replace('’', "'");
     thoughts(&lower).into_iter().any(|thought| {
+        let denial = Denial::of(thought);
         let phrases = phrases.iter().map(AsRef::as_ref);
         let mut places = phrases.flat_map(|phrase| word_positions(thought, phrase));
-        places.any(|at| thought.get(..at).is_some_and(|before| !denies(before)))
+        places.any(|at| !denial.is_about(at))
     })
 }
 
@@ -58,62 +60,65 @@ fn thoughts(text: &str) -> Vec<&str> {
     parts
 }
 
-/// Returns true if the words before something in its clause deny it.
-fn denies(before: &str) -> bool {
-    /// These deny whatever follows them.
-    const NOT: [&str; 11] = [
-        "不要",
-        "不用",
-        "不必",
-        "不想",
-        "不需要",
-        "不能",
-        "不许",
-        "先不",
-        "别",
-        "勿",
-        "莫",
-    ];
-    /// These deny only the next word.
-    const BARE: [&str; 4] = ["不", "没", "未", "没有"];
-    const BOUND: [&str; 5] = ["低于", "高于", "超过", "少于", "多于"];
-    let says = |not: &&str| {
-        let mut places = before.match_indices(not);
-        places.any(|(at, not)| {
-            let after = before.get(at + not.len()..).unwrap_or_default();
-            !BOUND.iter().any(|bound| after.starts_with(bound))
-        })
-    };
-    let end = before
-        .trim_end()
-        .trim_end_matches("帮我")
-        .trim_end_matches("给我");
-    NOT.iter().any(says)
-        || BARE.iter().any(|not| end.ends_with(not))
-        || ends_in_not(end)
-        || says_not(before)
-        || ["instead of", "rather than"]
-            .iter()
-            .any(|not| before.contains(not))
+/// The words of a thought that deny what comes after them.
+struct Denial<'t> {
+    thought: &'t str,
+    /// The position from which everything is denied.
+    from: usize,
 }
 
-/// The words for "not", besides every word that ends in "n't".
-const NOT_WORDS: [&str; 6] = ["not", "never", "no", "dont", "cannot", "without"];
+impl<'t> Denial<'t> {
+    fn of(thought: &'t str) -> Self {
+        /// These deny whatever follows them, and so does every word that ends in "n't".
+        const NOT: [&str; 20] = [
+            "不要",
+            "不用",
+            "不必",
+            "不想",
+            "不需要",
+            "不能",
+            "不许",
+            "先不",
+            "别",
+            "勿",
+            "莫",
+            "not",
+            "never",
+            "no",
+            "dont",
+            "cannot",
+            "without",
+            "n't",
+            "instead of",
+            "rather than",
+        ];
+        /// "Not below 3" denies nothing.
+        const BOUND: [&str; 12] = [
+            "低于", "高于", "超过", "少于", "多于", "below", "above", "under", "over", "less",
+            "more", "only",
+        ];
+        let ends = NOT.into_iter().filter_map(|not| {
+            let mut places = thought.match_indices(not);
+            places.find_map(|(at, _)| {
+                let (before, after) = (thought.get(..at)?, thought.get(at + not.len()..)?);
+                let inside = not.is_ascii() && not != "n't" && is_inside(before);
+                let goes_on = not.is_ascii() && after.starts_with(|c: char| c.is_alphanumeric());
+                let is_bound = after_word(after.trim_start(), &BOUND).is_some();
+                (!inside && !goes_on && !is_bound).then_some(at + not.len())
+            })
+        });
+        let from = ends.min().unwrap_or(usize::MAX);
+        Self { thought, from }
+    }
 
-/// Returns true if the last word is a "not".
-fn ends_in_not(before: &str) -> bool {
-    before.ends_with("n't") || before_word(before, &NOT_WORDS).is_some()
-}
-
-/// Returns true if there is a "not", other than in "not below 3".
-fn says_not(before: &str) -> bool {
-    const BOUND: [&str; 7] = ["below", "above", "under", "over", "less", "more", "only"];
-    let words: Vec<&str> = before.split_whitespace().collect();
-    let mut pairs = words.iter().zip(words.iter().skip(1).chain([&""]));
-    pairs.any(|(word, next)| {
-        let is_not = NOT_WORDS.contains(word) || word.ends_with("n't");
-        is_not && !BOUND.contains(next)
-    })
+    /// Returns true if what begins at a position is denied.
+    fn is_about(&self, at: usize) -> bool {
+        /// These deny only the next word.
+        const BARE: [&str; 4] = ["不", "没", "未", "没有"];
+        let before = self.thought.get(..at).unwrap_or_default().trim_end();
+        let before = before.trim_end_matches("帮我").trim_end_matches("给我");
+        at >= self.from || BARE.iter().any(|not| before.ends_with(not))
+    }
 }
 
 /// Returns the whole number directly after one of these words, which are in lower case; `None` if

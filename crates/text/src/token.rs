@@ -87,6 +87,9 @@ const ARTICLES: [&str; 8] = ["the", "my", "our", "this", "your", "a", "whole", "
 /// Ends of days that own what follows: "this week's plan", also without the sign.
 const POSSESSIVES: [&str; 4] = ["'s", " weeks", "todays", "tomorrows"];
 
+/// The most characters between quotation marks.
+const LONGEST_QUOTE: usize = 500;
+
 /// Words for days besides their names, which may be misspelled.
 const DAY_WORDS: [&str; 9] = [
     "tomorrow",
@@ -285,8 +288,15 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
     let (open, close) = MARKS
         .into_iter()
         .find(|(open, _)| text.starts_with(*open))?;
-    let (inner, rest) = text.strip_prefix(open)?.split_once(close)?;
-    Some((inner.trim(), rest))
+    let inner = text.strip_prefix(open)?;
+    let (end, _) = inner
+        .char_indices()
+        .take(LONGEST_QUOTE)
+        .find(|(_, c)| *c == close)?;
+    Some((
+        inner.get(..end)?.trim(),
+        inner.get(end + close.len_utf8()..)?,
+    ))
 }
 
 #[cfg(test)]

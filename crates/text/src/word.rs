@@ -37,7 +37,8 @@ pub(crate) fn word_positions<'a>(text: &'a str, word: &'a str) -> impl Iterator<
             .get(..*at)
             .and_then(|before| before.chars().next_back());
         let after = text.get(at + word.len()..).unwrap_or_default();
-        let ending: String = after.chars().take_while(|c| latin(*c)).collect();
+        // One letter more than the longest ending tells that it is none.
+        let ending: String = after.chars().take(5).take_while(|c| latin(*c)).collect();
         !word.chars().next().is_some_and(latin)
             || !before.is_some_and(latin)
                 && matches!(ending.as_str(), "" | "s" | "d" | "ed" | "ment" | "ing")

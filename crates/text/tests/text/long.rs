@@ -2,8 +2,8 @@
 use std::{sync::mpsc, thread, time::Duration};
 
 use fugato_text::{
-    DateDirection, Limit, OrderTerms, TimeReference, dates, is_negated, is_question, keywords,
-    mentioned, money_in, named, number_after, path,
+    DateDirection, Lexicon, Limit, NameIndex, OrderTerms, TimeReference, Tokenizer, dates,
+    is_negated, is_question, is_wanted, keywords, mentioned, money_in, named, number_after, path,
 };
 use jiff::civil::date;
 
@@ -28,7 +28,7 @@ fn read(name: &str, text: String, reader: Reader) {
 
 #[test]
 fn no_text_keeps_a_reader_for_long() {
-    let readers: [(&str, usize, Reader); 11] = [
+    let readers: [(&str, usize, Reader); 13] = [
         ("time", 20, |text| drop(TimeReference::of(text))),
         ("money_in", 20, |text| {
             let _ = money_in(text, &["预算", "budget", "about"]);
@@ -45,6 +45,14 @@ fn no_text_keeps_a_reader_for_long() {
         }),
         ("negated", 20, |text| {
             let _ = is_negated(text, &["sell", "卖"]);
+        }),
+        ("wanted", 20, |text| {
+            let _ = is_wanted(text, &["sell", "卖"]);
+        }),
+        ("tokens", 2, |text| {
+            let lexicon = Lexicon::new([("sell", 1), ("个", 2)]);
+            let names = NameIndex::new([(1, "sell w1"), (2, "好一的好")]);
+            drop(Tokenizer::new(&lexicon, &names).tokens(text));
         }),
         ("question", 20, |text| {
             let _ = is_question(text);
@@ -63,6 +71,7 @@ fn no_text_keeps_a_reader_for_long() {
         "$1 ",
         "好一的",
         "sell ",
+        "“",
         " ",
         "3月2日到",
         "in ",
