@@ -175,7 +175,6 @@ pub(super) async fn by_rules(
             reading.push(Update::PlannedCalls(calls));
             return Ok(());
         }
-<<<<<<< HEAD
         Understanding::Repairs { say, repairs } => {
             show(cx, &say);
             reading.push(said(say));
@@ -184,10 +183,7 @@ pub(super) async fn by_rules(
             reading.push(Update::PlannedRepairs(repairs));
             return Ok(());
         }
-        Understanding::PlaceAll => return Ok(()),
-=======
         Understanding::PlaceAll | Understanding::KeepFree(..) => return Ok(()),
->>>>>>> a99bbb96 (Keep a time free for the whole conversation, and understand what the second corpus asks)
         Understanding::Note(note) => StoreWrite::Note(note),
         Understanding::Remind(reminder) => StoreWrite::Remind(reminder),
         Understanding::Forget(numbers) => {

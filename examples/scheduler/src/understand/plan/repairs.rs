@@ -3,10 +3,11 @@
 //! Each repair is made by code, is asked about by itself, and is undone like any other change.
 use std::collections::BTreeSet;
 
+use fugato::words::normalize;
 use serde_json::json;
 
 use super::{
-    super::{Facts, Understanding, lex::normal, when::When},
+    super::{Facts, Understanding, when::When},
     Planner, arrangement, call, is_ahead,
 };
 use crate::{
@@ -76,7 +77,7 @@ const TIRED: [&str; 16] = [
 impl Trouble {
     /// Reads the trouble that a text tells and nothing else; none for other texts.
     pub(crate) fn told(text: &str) -> Option<Self> {
-        let text = normal(text)
+        let text = normalize(text)
             .replace("didn't", "did not")
             .replace("i'm ", "i am ");
         let text = text
