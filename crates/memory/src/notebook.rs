@@ -40,14 +40,14 @@ impl Notebook {
     /// Returns all files: the lasting notes first, and then the logs from the oldest day on.
     pub fn files(&self) -> Result<Vec<NoteFile>, NotebookError> {
         let mut files = vec![];
-        if let Some(text) = self.read(LASTING)? {
+        if let Some(text) = self.read_what_is_text(LASTING)? {
             let path = LASTING.to_owned();
             files.push(NoteFile { path, text });
         }
         let days = self.folder.join(DAYS);
         for name in names(&days).map_err(|error| failed(&days, error))? {
             let path = format!("{DAYS}/{name}");
-            if let Some(text) = self.read(&path)? {
+            if let Some(text) = self.read_what_is_text(&path)? {
                 files.push(NoteFile { path, text });
             }
         }
@@ -76,14 +76,34 @@ impl Notebook {
 
     /// Returns true if the log of a day contains this note as a whole line.
     pub fn is_logged(&self, day: &str, note: &str) -> Result<bool, NotebookError> {
-        let (text, line) = (self.read(&of_day(day)?)?, format!("- {}", one_line(note)?));
+        let (text, line) = (
+            self.read_what_is_text(&of_day(day)?)?,
+            format!("- {}", one_line(note)?),
+        );
         Ok(text.is_some_and(|text| text.lines().any(|there| there == line)))
     }
 
+    /// Reads a file that is going to be written again: what is no text would be lost.
     fn read(&self, path: &str) -> Result<Option<String>, NotebookError> {
+        let Some(bytes) = self.bytes(path)? else {
+            return Ok(None);
+        };
+        String::from_utf8(bytes).map(Some).map_err(|error| {
+            let (path, at) = (self.folder.join(path), error.utf8_error().valid_up_to());
+            NotebookError::NotText { path, at }
+        })
+    }
+
+    /// Reads a file as far as it is text: a bad byte costs that character, and no other file.
+    fn read_what_is_text(&self, path: &str) -> Result<Option<String>, NotebookError> {
+        let bytes = self.bytes(path)?;
+        Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, NotebookError> {
         let path = self.folder.join(path);
-        match fs::read_to_string(&path) {
-            Ok(text) => Ok(Some(text)),
+        match fs::read(&path) {
+            Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(failed(&path, error)),
         }
@@ -101,6 +121,18 @@ pub enum NotebookError {
         path: PathBuf,
         /// The cause.
         source: io::Error,
+    },
+    /// A file that is to be written again is no text.
+    #[error(
+        "{} is no text in UTF-8 from byte {at} on, and would be damaged by a change; save it in \
+         UTF-8",
+        path.display()
+    )]
+    NotText {
+        /// The path of the file.
+        path: PathBuf,
+        /// The number of bytes before the first that is no text.
+        at: usize,
     },
     /// A name that is no day.
     #[error("{day:?} is no day; one such as 2026-11-22 is")]

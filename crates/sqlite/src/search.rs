@@ -4,6 +4,7 @@ mod text;
 
 use std::{
     collections::BTreeMap,
+    fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex, PoisonError},
     time::Duration,
@@ -18,6 +19,7 @@ use self::{cached::VectorCache, text::Texts};
 use crate::{
     blocking::Place,
     error::{Refusal, store_error},
+    wal::beside,
 };
 
 /// A search index in a file of its own: full text by `FTS5`, with the terms of `fugato-memory`, and
@@ -87,6 +89,53 @@ impl SqliteSearch {
         Ok(Self {
             shared: Arc::new(Mutex::new(opened)),
         })
+    }
+
+    /// Opens an index as [`open`](Self::open) does, and begins a new one in the place of a damaged
+    /// one, or of a file that is no index. That file is kept beside it under the name that is
+    /// returned. The index must then be filled from its sources again.
+    ///
+    /// # Errors
+    /// The file can be neither opened nor moved.
+    pub fn open_or_renew(path: impl AsRef<Path>) -> Result<(Self, Option<PathBuf>), StoreError> {
+        let path = path.as_ref();
+        let opened = Self::open(path).and_then(|index| index.checked().map(|()| index));
+        match opened {
+            Ok(index) => return Ok((index, None)),
+            Err(error) if matches!(error.kind, StoreErrorKind::Corrupt(_)) => {}
+            Err(error) => return Err(error),
+        }
+        let numbers = (1..).map(|number| beside(path, &format!(".damaged-{number}")));
+        let kept = numbers.take(100).find(|name| !name.exists());
+        let kept = kept.unwrap_or_else(|| beside(path, ".damaged"));
+        let moved = |error: io::Error| {
+            let kind = StoreErrorKind::Other;
+            StoreError::new(kind, "move the damaged index away").because(error)
+        };
+        fs::rename(path, &kept).map_err(moved)?;
+        // They belong to the file that was moved, and would damage the new one.
+        for suffix in ["-wal", "-shm"] {
+            match fs::remove_file(beside(path, suffix)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(moved(error)),
+                _ => {}
+            }
+        }
+        Ok((Self::open(path)?, Some(kept)))
+    }
+
+    /// Reads the whole file once, which finds what opening does not look at.
+    fn checked(&self) -> Result<(), StoreError> {
+        let opened = self.shared.lock().unwrap_or_else(PoisonError::into_inner);
+        let found: Result<String, _> =
+            opened
+                .connection
+                .query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
+        let found = found.map_err(|error| Refusal::from(error).into_store("check the index"))?;
+        if found == "ok" {
+            return Ok(());
+        }
+        let kind = StoreErrorKind::Corrupt(found);
+        Err(StoreError::new(kind, "check the index"))
     }
 
     async fn with<T: Send + 'static>(

@@ -22,7 +22,7 @@ pub fn graph(deps: &Deps) -> Result<Graph<AgentState>, BuildError> {
     let [intent, plan, think, retrieve, act, repair, answer] = NODES.map(TurnPhase::node);
     Graph::<AgentState>::starting_at("begin")
         .node("begin", BeginNode(deps.clone()))
-        .node("remember", remember(notebook, said, |_| Update::Remembered))
+        .node("remember", remember(notebook, said, receipt))
         .node("compact", recorded(deps.compact()))
         .node(intent, recorded(Understand(deps.clone())))
         .node(plan, recorded(PlanNode(deps.clone())))
@@ -71,4 +71,14 @@ pub fn budgets(options: RunnerOptions) -> RunnerOptions {
         .budget(BudgetUnit::ToolCalls, 30)
         .budget(BudgetUnit::Tokens, 400_000)
         .budget(BudgetUnit::WallTime, QUARTER_OF_AN_HOUR)
+}
+
+/// Returns the update of a note that was stored, or could not be.
+fn receipt(kept: Result<&str, &str>) -> Update {
+    match kept {
+        Ok(_) => Update::Remembered,
+        Err(why) => Update::NotRemembered {
+            why: why.to_owned(),
+        },
+    }
 }

@@ -101,7 +101,11 @@ impl Workspace {
             Err(source) => return Err(WorkspaceError::File { path, source }),
         };
         let root = dir.join(settings.root.as_deref().unwrap_or("files"));
-        let index = SqliteSearch::open(dir.join("memory.db"))?;
+        let (index, damaged) = SqliteSearch::open_or_renew(dir.join("memory.db"))?;
+        if let Some(kept) = damaged {
+            let kept = kept.display();
+            tracing::warn!(%kept, "damaged index of the memory made anew from the notes");
+        }
         // This agent fuses results by weights; the default is by ranks.
         let mut search = HybridSearch::new(Arc::new(index)).fused_by(Fusion::WEIGHTS);
         if let Some(embedding) = &settings.embedding {

@@ -5,7 +5,7 @@ use fugato::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Move, Request, Update};
+use super::{Lang, Move, Request, Update};
 use crate::{intent::Intent, plan::TurnStep};
 
 /// One request, from the message to the answer.
@@ -165,6 +165,14 @@ impl TurnState {
     pub(super) fn apply(&mut self, update: Update) {
         match update {
             Update::Remembered => self.remembered = true,
+            Update::NotRemembered { why } => {
+                let lang = self
+                    .request
+                    .lang
+                    .unwrap_or_else(|| Lang::of(&self.request.text));
+                let lost = lang.pick("the note was not written", "没能记下来");
+                self.skipped.push(format!("{lost}: {why}"));
+            }
             Update::Understood(intent) => {
                 let planned = intent.is_complex();
                 self.intent = Some(intent);

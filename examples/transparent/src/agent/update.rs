@@ -61,6 +61,11 @@ pub enum Update {
     },
     /// A note was stored, as the person asked.
     Remembered,
+    /// A note could not be stored.
+    NotRemembered {
+        /// The reason.
+        why: String,
+    },
     /// Older messages were summarised.
     Compacted(CompactionUpdate),
     /// The intent is known.

@@ -1,7 +1,7 @@
 //! The answer without a model: the results that were found, and the actions that were done or not.
 use std::fmt::Write as _;
 
-use fugato::tool::clip;
+use fugato::{memory::terms, tool::clip};
 
 use crate::{
     agent::{AgentState, CallRecord, TurnStop},
@@ -20,7 +20,11 @@ pub fn answer(agent: &AgentState, silent: bool) -> String {
         }
     };
     let memories = turn.memories.iter().take(3);
-    let memories = memories.map(|memory| format!("- {} ({})", last_line(&memory.text), memory.id));
+    let asked = terms(&turn.request.text);
+    let memories = memories.map(|memory| {
+        let line = best_line(&memory.text, &asked);
+        format!("- {line} ({})", memory.id)
+    });
     part(lang.pick("I remember:", "记忆里有："), memories.collect());
     for made in turn.done() {
         part(&title(agent, made), vec![made.text.clone()]);
@@ -58,8 +62,17 @@ fn why(agent: &AgentState, text: &str) -> String {
     clip(text, 300)
 }
 
-fn last_line(text: &str) -> String {
-    let line = text.lines().rev().find(|line| !line.trim().is_empty());
+/// Returns the line of a found part with most of the words that were asked about; of equals the
+/// last, which is the newest.
+fn best_line(text: &str, asked: &[String]) -> String {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let line = lines.max_by_key(|line| {
+        let mut words = terms(line);
+        words.retain(|word| asked.contains(word));
+        words.sort();
+        words.dedup();
+        words.len()
+    });
     clip(line.unwrap_or_default().trim_start_matches("- "), 200)
 }
 

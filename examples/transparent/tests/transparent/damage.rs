@@ -1,0 +1,59 @@
+//! Damaged files of the memory, through the binary.
+use std::fs;
+
+use fugato_testkit::{TestProgram, assert_contains};
+
+const ASK: [&str; 2] = ["say", "what do you remember about tea?"];
+
+/// Returns all that the program says: without its plugins it notes that the sample has one.
+fn told(program: &TestProgram, args: &[&str]) -> String {
+    program.run(args).told()
+}
+
+fn remembering() -> TestProgram {
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_transparent"));
+    told(&program, &["say", "remember that I drink green tea"]);
+    assert_contains(&told(&program, &ASK), "green tea");
+    program
+}
+
+#[test]
+fn a_note_with_a_bad_byte_costs_no_other_note_and_is_not_rewritten() {
+    let program = remembering();
+    let notes = program.path("transparent-data/notes/MEMORY.md");
+    let mut bytes = fs::read(&notes).expect("the notes");
+    bytes.extend(b"- caf\xe9 at noon, with black tea\n");
+    fs::write(&notes, &bytes).expect("it is written");
+    assert_contains(&told(&program, &ASK), "black tea");
+    let green = ["say", "what do you remember about green things?"];
+    assert_contains(&told(&program, &green), "- I drink green tea (MEMORY.md");
+    let said = told(&program, &["say", "remember that I like rain"]);
+    assert_contains(
+        &said,
+        [
+            "the note was not written",
+            "MEMORY.md is no text in UTF-8",
+            "save it in UTF-8",
+        ],
+    );
+    assert_eq!(fs::read(&notes).expect("the notes"), bytes);
+}
+
+#[test]
+fn a_damaged_index_is_made_anew_and_kept_aside() {
+    let damages: [fn(&mut Vec<u8>); 3] = [
+        |index| index.truncate(index.len() / 2),
+        |index| index[..100].fill(0x5a),
+        |index| index.iter_mut().skip(4096).for_each(|byte| *byte ^= 0x5a),
+    ];
+    for damage in damages {
+        let program = remembering();
+        let path = program.path("transparent-data/memory.db");
+        let mut index = fs::read(&path).expect("an index");
+        damage(&mut index);
+        fs::write(&path, &index).expect("it is written");
+        assert_contains(&told(&program, &ASK), "green tea");
+        let kept = program.path("transparent-data/memory.db.damaged-1");
+        assert_eq!(fs::read(kept).expect("it is kept"), index);
+    }
+}
