@@ -1,7 +1,11 @@
 // A browser, and pages in it that keep whatever goes wrong.
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 export const launch = (executablePath) => chromium.launch({
   executablePath,
@@ -11,6 +15,8 @@ export const launch = (executablePath) => chromium.launch({
 // A page of a server, in a window of its own, and what a person does in it.
 export async function visit(browser, url, more = {}) {
   const context = await browser.newContext({ viewport: { width: 1400, height: 900 }, colorScheme: 'light', locale: 'en-GB', ...more });
+  // Work is shown as it is done.
+  await context.addInitScript(() => localStorage.setItem('work', 'open'));
   const page = await context.newPage();
   const [wrong, foreign, sent] = [[], [], []];
   page.on('pageerror', (error) => wrong.push(String(error)));
@@ -39,7 +45,7 @@ export async function visit(browser, url, more = {}) {
     },
     press: (name) => card.getByRole('button', { name, exact: true }).click(),
     // Nothing is under way, and nothing is asked.
-    rest: () => page.waitForFunction(() => document.querySelector('#send').disabled === false && document.querySelector('#typing').hidden),
+    rest: () => page.waitForFunction(() => document.querySelector('#send').disabled === false && document.querySelector('#typing').hidden && !document.querySelector('.question')),
     get: (path) => page.evaluate((it) => fetch(it).then((response) => response.json()), path),
     // What the conversation shows, of these kinds: what it is, and what it says or how it stands.
     told: (...kinds) => page.locator('.block').evaluateAll((blocks, kinds) => blocks
@@ -48,10 +54,18 @@ export async function visit(browser, url, more = {}) {
     // Nothing was asked of anybody else, and nothing broke.
     leave: async () => {
       assert.deepEqual(foreign, [], 'nothing is asked of anybody else');
-      assert.deepEqual(wrong.filter((text) => !/Failed to load resource|ERR_(CONNECTION|INCOMPLETE|EMPTY)/.test(text)), []);
+      assert.deepEqual(wrong.filter((text) => !/ERR_(CONNECTION|INCOMPLETE|EMPTY)/.test(text)), []);
       await context.close();
     },
   };
+}
+
+// What an axe finds on the page as it is.
+export async function accessible(page, what) {
+  // The page's own policy lets no other script in, so the axe comes from outside of the page.
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(AXE);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+  assert.deepEqual(violations.map(({ id, nodes }) => [id, nodes.map(({ html, any }) => `${html.slice(0, 160)} ${any[0]?.message ?? ''}`)]), [], what);
 }
 
 // What was shown before is shown after a reload, and nothing else.

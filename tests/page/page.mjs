@@ -7,6 +7,7 @@ import { join } from 'node:path';
 
 import { launch } from './browser.mjs';
 import { newcomer } from './newcomer.mjs';
+import { person, phone } from './person.mjs';
 import { ended, serve } from './server.mjs';
 
 const [scheduler, browserPath, pictures] = process.argv.slice(2);
@@ -53,14 +54,21 @@ try {
   const card = page.locator('.question');
   await card.waitFor({ timeout: 30_000 });
   assert.equal(await card.count(), 1);
-  assert.ok(await page.locator('#send').isDisabled(), 'nothing else is sent while a question is open');
-  await page.locator('.block.tool').first().waitFor();
+  assert.match(await say.getAttribute('placeholder'), /Yes, no because/, 'what typing does under a card is said');
+  // Work is folded to a line in words, and there for whoever opens it.
+  await page.locator('.work summary', { hasText: 'steps of work' }).first().waitFor();
+  await page.locator('.block.tool').first().waitFor({ state: 'hidden' });
+  assert.doesNotMatch(await page.locator('#blocks').innerText(), /analyze_health/);
+  await page.locator('.moves li', { hasText: /\d\d:\d\d–\d\d:\d\d/ }).first().waitFor();
+  await say.fill('why is Continuity there?');
+  await say.press('Enter');
+  await page.locator('.block.text', { hasText: 'The card stays open' }).waitFor();
+  assert.equal(await card.count(), 1, 'a question about a card leaves it open');
   const shown = await page.locator('.block').count();
   step(`a plan is asked about, after ${shown} blocks`);
   await page.locator('.week .item.suggested').first().waitFor();
   if (held) await late;
   await page.unroute('**/calendar');
-  await page.waitForTimeout(200);
   assert.ok(await page.locator('.week .item.suggested').count() > 0, 'a late answer does not hide what was planned');
   await page.screenshot({ path: join(pictures, 'light.png') });
 
@@ -97,7 +105,7 @@ try {
   await say.press('Enter');
   await card.waitFor({ timeout: 30_000 });
   await card.getByRole('button', { name: 'Accept' }).click();
-  await page.waitForFunction(() => !document.querySelector('#send').disabled, null, { timeout: 30_000 });
+  await page.waitForFunction(() => !document.querySelector('#send').disabled && !document.querySelector('.question'), null, { timeout: 30_000 });
   assert.equal(await card.count(), 0);
   await page.locator('.week .item.existing').first().waitFor();
   await page.locator('#thread-list li', { hasText: 'Place everything, please.' }).waitFor();
@@ -109,11 +117,28 @@ try {
   await page.locator('svg.graph text', { hasText: 'rough_build' }).waitFor();
   await page.locator('.entries button').nth(2).click();
   await page.locator('.changes tr').first().waitFor();
+  // What is clicked is shown beside its line, words are found, and the picture leads back in time.
+  const beside = await page.evaluate(() => {
+    const [line, detail] = ['.entries [aria-pressed=true]', '.log .detail'].map((it) => document.querySelector(it).getBoundingClientRect());
+    return detail.left >= line.right && detail.top < innerHeight && detail.bottom > 0;
+  });
+  assert.ok(beside, 'the state is beside the line');
+  const cut = await page.evaluate(() => document.querySelector('.picture').scrollWidth - document.querySelector('.picture').clientWidth);
+  assert.ok(cut <= 0, `the picture is not cut: ${cut}`);
+  const lines = page.locator('.entries li:visible');
+  const all = await lines.count();
+  await page.getByRole('searchbox', { name: 'Search the log' }).fill('rough_build');
+  await page.waitForFunction((all) => [...document.querySelectorAll('.entries li')].filter((it) => !it.hidden).length < all, all);
+  assert.ok(await lines.count() > 0);
+  await page.getByRole('searchbox', { name: 'Search the log' }).fill('');
+  await page.locator('svg.graph').getByRole('button', { name: 'rough_build', exact: true }).click();
+  await page.locator('.entries [aria-pressed=true]', { hasText: 'rough_build' }).waitFor();
+  await page.locator('.detail h2', { hasText: 'position' }).waitFor();
   await page.screenshot({ path: join(pictures, 'inspector.png') });
-  await page.getByRole('tab', { name: 'Week' }).click();
+  await page.getByRole('tab', { name: 'Schedule' }).click();
 
   // With the keyboard alone: tabs by arrows, and a visible focus.
-  await page.getByRole('tab', { name: 'Week' }).focus();
+  await page.getByRole('tab', { name: 'Schedule' }).focus();
   await page.keyboard.press('ArrowRight');
   assert.equal(await page.getByRole('tab', { name: 'At work' }).getAttribute('aria-selected'), 'true');
   await page.keyboard.press('ArrowLeft');
@@ -131,8 +156,10 @@ try {
   step('Chinese, dark, phone');
 
   assert.deepEqual(foreign, [], 'nothing is asked of anybody else');
-  const unexpected = wrong.filter((text) => !/Failed to load resource|ERR_(CONNECTION|INCOMPLETE|EMPTY)/.test(text));
+  const unexpected = wrong.filter((text) => !/ERR_(CONNECTION|INCOMPLETE|EMPTY)/.test(text));
   assert.deepEqual(unexpected, []);
+  await person({ scheduler, folder: join(folder, 'person'), browser, pictures, step });
+  await phone({ scheduler, folder: join(folder, 'phone'), browser, pictures, step });
   await newcomer({ scheduler, folder: join(folder, 'newcomer'), browser, pictures, step });
 } finally {
   await browser.close();

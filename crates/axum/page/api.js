@@ -14,6 +14,7 @@ export class Refused extends Error {
     super(error?.message ?? `HTTP ${status}`);
     this.status = status;
     this.type = error?.type ?? 'unknown';
+    this.more = error ?? {};
   }
 }
 
@@ -49,6 +50,25 @@ export const put = async (path, body) => (await send(path, { method: 'PUT', body
 export const file = async (path) => (await send(path)).blob();
 
 export const remove = (path) => send(path, { method: 'DELETE' });
+
+// What was said, and led to no run: the text that the server answered; none if a run goes on.
+export async function told(response) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  const frames = new Frames();
+  let output = null;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return output;
+    for (const frame of frames.push(value).filter(({ data }) => data !== '[DONE]')) {
+      const { ev } = JSON.parse(frame.data);
+      if (ev.seq !== undefined) {
+        reader.cancel().catch(() => {});
+        return null;
+      }
+      if (ev.kind === 'run_finished' && typeof ev.output === 'string') output = ev.output;
+    }
+  }
+}
 
 // Cuts a stream of server-sent events into events.
 export class Frames {

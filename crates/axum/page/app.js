@@ -1,19 +1,25 @@
 // The page: conversations on the left, the talk in the middle, the agent's panels and its work on
 // the right.
 import agent from './agent.js';
-import { begin, file, follow, get, keyFrom, post, put, remove } from './api.js';
-import { Blocks } from './blocks.js';
-import { Cards } from './cards.js';
+import { begin, file, follow, get, keyFrom, post, put, remove, told } from './api.js';
+import { Blocks, call } from './blocks.js';
+import { Cards, wordsOf } from './cards.js';
 import { element, show } from './element.js';
 import { Inspector } from './inspector.js';
 import { Thread } from './thread.js';
 import { label, lang, speak, word } from './words.js';
 
 const $ = (id) => document.getElementById(id);
-const blocks = new Blocks($('blocks'));
-const cards = new Cards($('cards'), answer);
+const blocks = new Blocks($('blocks'), agent.work === 'open');
+call(agent.tools);
+const cards = new Cards($('cards'), answer, async (asked, text) => {
+  for (const panel of panels) if (panel.question) return panel.question(asked, text);
+  return null;
+});
 let [name, thread, reading, mine] = [null, new Thread(), null, false];
 let drawing = false;
+// A conversation that has just begun is there for others once its first step is stored.
+let fresh = false;
 
 // Drawing waits for the next frame, so that a stream of tokens costs one drawing a frame.
 function draw() {
@@ -21,12 +27,23 @@ function draw() {
   drawing = true;
   requestAnimationFrame(() => {
     drawing = false;
+    const list = $('blocks');
+    const end = list.scrollHeight - list.scrollTop - list.clientHeight < 80;
     blocks.draw(thread);
     cards.draw(thread);
+    // A card that comes takes room; the last words stay in sight.
+    if (end) list.scrollTop = list.scrollHeight;
     const running = thread.status === 'running';
-    show($('title'), thread.title ?? (name ? word('untitled') : agent.title ?? 'fugato'));
+    const own = agent.title?.[lang()] ?? agent.title?.en ?? agent.title ?? '';
+    // A conversation is called by what was said first in it.
+    const title = thread.title ?? thread.blocks.find(({ kind }) => kind === 'user')?.text ?? (name ? word('untitled') : own || word('untitled'));
+    show($('title'), title);
+    document.title = [name ? title : '', own].filter(Boolean).join(' · ') || word('untitled');
+    const asks = thread.questions.size > 0;
+    $('say').placeholder = word(asks ? 'hint_card' : 'hint');
+    $('say').setAttribute('aria-label', word('message'));
     $('state').textContent = reading?.cut ? word('cut') : word(thread.status === 'failed' ? 'failed_thread' : thread.status);
-    $('send').disabled = thread.busy;
+    $('send').disabled = running;
     $('stop').hidden = !running;
     $('typing').hidden = !running;
     again(thread.status);
@@ -51,13 +68,18 @@ const start = element('section', { id: 'start' });
 $('blocks').before(start);
 
 function begins() {
-  const told = name || thread.blocks.length ? null : agent.start?.[lang()];
-  start.hidden = !told;
-  if (!told || start.dataset.lang === lang()) return;
+  const shown = name || thread.blocks.length ? null : agent.start?.[lang()] ?? agent.start?.en;
+  start.hidden = !shown;
+  $('blocks').hidden = Boolean(shown);
+  if (!shown || start.dataset.lang === lang()) return;
   start.dataset.lang = lang();
   const press = (text) => element('button', { type: 'button', onclick: () => say(text) }, text);
-  start.replaceChildren(element('p', {}, told.text), element('div', {}, told.examples.map(press)));
+  const title = agent.title?.[lang()] ?? agent.title?.en ?? agent.title;
+  start.replaceChildren(...[title && element('h2', {}, title), element('p', {}, shown.text), element('div', {}, shown.examples.map(press))].filter(Boolean), waits);
 }
+
+// What waits for an answer in other conversations.
+const waits = element('section', { id: 'waits', hidden: true });
 
 const path = () => `threads/${encodeURIComponent(name)}`;
 
@@ -76,6 +98,7 @@ function complain(error) {
 
 async function open(other) {
   reading?.stop.abort();
+  fresh = false;
   [name, mine] = [other, false];
   thread = new Thread();
   blocks.clear();
@@ -164,12 +187,21 @@ function take(ev) {
     list();
     for (const panel of panels) panel.changed?.();
   }
-  if (ev.seq !== undefined) inspector.more();
+  if (ev.seq !== undefined && fresh) {
+    fresh = false;
+    inspector.show(name);
+    for (const panel of panels) panel.thread?.(name);
+    list();
+  } else if (ev.seq !== undefined) inspector.more();
   draw();
 }
 
 // Begins a run; a conversation begins with its first words.
 async function say(text, extra = {}) {
+  if (thread.questions.size > 0) {
+    await reply(text);
+    return;
+  }
   if (!name) {
     const first = `${new Date().toISOString().replace(/[^0-9]/g, '')}-${crypto.randomUUID().slice(0, 8)}`;
     name = first;
@@ -184,7 +216,7 @@ async function say(text, extra = {}) {
   let begun;
   try {
     // Who follows the thread hears of the run there; else it is heard from its beginning.
-    begun = await (follows ? post : begin)(`${path()}/runs`, { text, extra: { lang: lang(), ...extra } }, { 'idempotency-key': crypto.randomUUID() });
+    begun = await (follows ? post : begin)(`${path()}/runs`, { text, extra: { lang: spokenIn(text), ...extra } }, { 'idempotency-key': crypto.randomUUID() });
   } catch (error) {
     thread.status = 'idle';
     complain(error);
@@ -192,10 +224,32 @@ async function say(text, extra = {}) {
   }
   if (!follows && of === name) {
     reading?.stop.abort();
+    fresh = true;
     read(begun);
-    inspector.show(name);
-    for (const panel of panels) panel.thread?.(name);
-    list();
+  }
+}
+
+// Chinese words are answered in Chinese, whatever the page speaks.
+const spokenIn = (text) => (/\p{Script=Han}/u.test(text) ? 'zh' : lang());
+
+// Words under a card answer it, ask about it, or are kept for later, as the agent understands them.
+async function reply(text) {
+  const [asked] = thread.questions.values();
+  const own = wordsOf(asked);
+  if (thread.questions.size === 1 && own) {
+    await answer(asked, own(text)).catch(complain);
+    return;
+  }
+  const of = thread;
+  try {
+    const response = await begin(`${path()}/runs`, { text, card: asked.id, extra: { lang: spokenIn(text) } });
+    const said = await told(response);
+    if (said === null || of !== thread) return;
+    thread.add({ kind: 'user', text });
+    thread.add({ kind: 'text', text: said, open: false });
+    draw();
+  } catch (error) {
+    complain(error);
   }
 }
 
@@ -237,6 +291,9 @@ async function newest(count) {
 
 async function list() {
   const threads = await newest(200).catch(() => []);
+  const waiting = threads.filter((it) => it.status === 'waiting').reverse();
+  waits.hidden = !waiting.length;
+  waits.replaceChildren(element('h3', {}, word('waits')), ...waiting.slice(0, 5).map((it) => element('button', { type: 'button', onclick: () => open(it.thread) }, it.title ?? word('untitled'))));
   const shown = threads.find((it) => it.thread === name);
   if (shown?.title) thread.title = shown.title;
   draw();
@@ -325,7 +382,19 @@ $('say').addEventListener('input', grow);
 $('stop').addEventListener('click', () => act('cancel'));
 $('new').addEventListener('click', () => { open(null); $('say').focus(); });
 $('open-threads').addEventListener('click', () => document.body.classList.toggle('threads-open'));
-for (const id of ['open-side', 'close-side']) $(id).addEventListener('click', () => document.body.classList.toggle('no-side'));
+for (const id of ['open-side', 'close-side']) $(id).addEventListener('click', () => {
+  const closed = document.body.classList.toggle('no-side');
+  $('open-side').setAttribute('aria-expanded', String(!closed));
+  $(closed ? 'open-side' : 'close-side').focus();
+});
+// With the keyboard: a new conversation, the message, the panels.
+document.addEventListener('keydown', (event) => {
+  if (event.ctrlKey || event.metaKey || event.altKey || event.target.closest('input, textarea, select, dialog')) return;
+  const does = { n: () => $('new').click(), '/': () => $('say').focus(), '[': () => $('open-side').click() }[event.key];
+  if (!does) return;
+  event.preventDefault();
+  does();
+});
 $('language').addEventListener('click', () => { speak(lang() === 'en' ? 'zh' : 'en'); text(); });
 $('theme').addEventListener('click', () => {
   const dark = document.documentElement.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
@@ -339,6 +408,8 @@ function text() {
   label(document);
   $('language').textContent = word('language');
   $('theme').textContent = '◐';
+  const [first] = panels;
+  $('open-side').textContent = first ? first.title[lang()] ?? first.title.en : word('details');
   $('theme').setAttribute('aria-label', word('theme'));
   tabs();
   for (const panel of panels) panel.changed?.();

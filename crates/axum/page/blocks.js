@@ -1,14 +1,21 @@
 // Drawing a conversation, block by block. A block that did not change is not touched.
 import { element, pretty, show, shown } from './element.js';
 import { steps } from './thread.js';
-import { word } from './words.js';
+import { lang, word } from './words.js';
+
+// What the agent does on its way to an answer is folded together, unless a person wants to see it.
+const WORK = new Set(['status', 'tool', 'reasoning', 'note', 'correction']);
+const isWork = (block) => WORK.has(block.kind) && block.name !== 'remembered' && block.code !== 'notification' && block.code !== 'interrupted';
 
 export class Blocks {
   #root;
   #drawn = new Map();
+  #open;
 
-  constructor(root) {
+  // `open` says that work is shown unless the person folds it.
+  constructor(root, open = false) {
     this.#root = root;
+    this.#open = () => (localStorage.getItem('work') ?? (open ? 'open' : 'folded')) === 'open';
   }
 
   clear() {
@@ -16,10 +23,49 @@ export class Blocks {
     this.#root.replaceChildren();
   }
 
-  // What is drawn already of what comes after a block; nothing if it is the last.
-  #behind(thread, block) {
-    const rest = thread.blocks.slice(thread.blocks.lastIndexOf(block) + 1);
-    return rest.map(({ id }) => this.#drawn.get(id)).find(Boolean) ?? null;
+  // Puts what is drawn of a block behind what comes before it. Work that follows work is folded with it.
+  #insert(thread, block, next) {
+    const before = thread.blocks.slice(0, thread.blocks.lastIndexOf(block)).findLast(({ id }) => this.#drawn.has(id));
+    const drawn = before && this.#drawn.get(before.id);
+    const group = drawn?.closest('.work');
+    if (!isWork(block)) {
+      if (group) group.after(next);
+      else if (drawn) drawn.after(next);
+      else this.#root.prepend(next);
+      return;
+    }
+    if (group) {
+      drawn.after(next);
+      return;
+    }
+    const work = element('details', {
+      class: 'work', open: this.#open(),
+      onclick: ({ target }) => target.closest('.work > summary') && localStorage.setItem('work', work.open ? 'folded' : 'open'),
+    }, element('summary', {}, element('span', { class: 'how' }), element('span', { class: 'badge' })), next);
+    if (drawn) drawn.after(work);
+    else this.#root.prepend(work);
+  }
+
+  // A folded group says what is done now, or how much was done.
+  #sum(thread) {
+    const groups = new Map();
+    for (const block of thread.blocks) {
+      const group = this.#drawn.get(block.id)?.closest('.work');
+      if (group) groups.set(group, block);
+    }
+    const last = thread.blocks.at(-1);
+    for (const [group, block] of groups) {
+      const count = group.childElementCount - 1;
+      const steps = word('work', count);
+      const failed = group.querySelector(':scope > .tool .badge[data-status=failed]');
+      const now = thread.status === 'running' && block === last ? block.text ?? block.summary ?? (block.name && named(block.name)) : null;
+      const text = now ? String(now).split('\n')[0] : steps;
+      const [how, badge] = group.firstChild.children;
+      if (how.textContent !== text) show(how, text);
+      badge.dataset.status = failed ? 'failed' : '';
+      badge.textContent = failed ? word('failed') : '';
+    }
+    for (const group of this.#root.querySelectorAll('.work')) if (group.childElementCount === 1) group.remove();
   }
 
   draw(thread) {
@@ -33,14 +79,20 @@ export class Blocks {
     for (const block of thread.changed) {
       const drawn = this.#drawn.get(block.id);
       const next = draw(block, drawn);
-      if (!drawn) this.#root.insertBefore(next, this.#behind(thread, block));
+      if (!drawn) this.#insert(thread, block, next);
       else if (drawn !== next) drawn.replaceWith(next);
       this.#drawn.set(block.id, next);
     }
     thread.changed.clear();
+    this.#sum(thread);
     if (stay) this.#root.scrollTop = this.#root.scrollHeight;
   }
 }
+
+// A tool by its name in words.
+let words = {};
+export const call = (by) => { words = by ?? {}; };
+export const named = (name) => words[lang()]?.[name] ?? String(name).replaceAll('_', ' ');
 
 function draw(block, before) {
   const drawn = (DRAW[block.kind] ?? DRAW.status)(block, before);
@@ -59,7 +111,7 @@ function text(block, before) {
 }
 
 // What a step of a plan is called.
-const title = (step) => step.name || step.query || step.title || step.tool_name || word(step.type ?? 'step');
+const title = (step) => step.name || step.query || step.title || (step.tool_name && named(step.tool_name)) || word(step.type ?? 'step');
 
 // A line about something: the first of its fields that says something.
 function brief(data) {
@@ -94,7 +146,7 @@ const DRAW = {
   tool(block, before) {
     const drawn = before ?? element('details', { class: 'block tool' }, element('summary'), element('div'));
     drawn.firstChild.replaceChildren(
-      element('span', { class: 'what' }, block.name),
+      element('span', { class: 'what', 'data-name': block.name }, named(block.name ?? '')),
       element('span', { class: 'how' }, block.summary ?? block.preview),
       element('span', { class: 'badge', 'data-status': block.status }, word(block.status)),
     );
@@ -106,7 +158,7 @@ const DRAW = {
   note(block, before) {
     const planned = steps(block.data);
     return before ?? element('details', { class: 'block note', 'data-name': block.name },
-      element('summary', {}, element('span', { class: 'what' }, word(block.name)), element('span', { class: 'how' }, brief(block.data))),
+      element('summary', {}, element('span', { class: 'what' }, named(word(block.name))), element('span', { class: 'how' }, brief(block.data))),
       element('div', {}, planned.length ? element('ol', { class: 'planned' }, planned.map((step) => element('li', {}, title(step)))) : null,
         element('pre', {}, pretty(block.data))));
   },
@@ -127,6 +179,6 @@ const DRAW = {
       ontoggle: ({ target }) => {
         if (target.open) target.dispatchEvent(new CustomEvent('card', { bubbles: true, detail: { block, body } }));
       },
-    }, element('summary', {}, element('span', { class: 'what' }, word('card')), element('span', { class: 'how' }, word(block.card))), body);
+    }, element('summary', {}, element('span', { class: 'what' }, word('card')), element('span', { class: 'how' }, named(word(block.card)))), body);
   },
 };

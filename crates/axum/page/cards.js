@@ -8,11 +8,14 @@ export class Cards {
   #root;
   #answer;
   #thread;
+  #detail;
 
-  // `answer(question, value)` sends an answer, and fails if it is refused.
-  constructor(root, answer) {
+  // `answer(question, value)` sends an answer, and fails if it is refused. `detail(question, text)`
+  // is what the agent itself shows in the place of the text; none if it shows nothing.
+  constructor(root, answer, detail = async () => null) {
     this.#root = root;
     this.#answer = answer;
+    this.#detail = detail;
   }
 
   draw(thread) {
@@ -48,16 +51,33 @@ export class Cards {
       onclick: () => {
         const folded = this.#thread.fold(asked.id);
         body.hidden = folded;
-        fold.textContent = word(folded ? 'open' : 'close');
+        mark(folded);
       },
-    }, word('close'));
+    });
+    // What is asked and its buttons stay, however much is folded.
+    const mark = (folded) => {
+      fold.textContent = word(folded ? 'unfold' : 'fold');
+      fold.setAttribute('aria-expanded', String(!folded));
+    };
+    mark(false);
     const title = `question-${asked.id}`;
     const card = element('article', { class: 'question', 'data-id': asked.id, 'aria-labelledby': title },
-      element('header', {}, element('h2', { id: title }, heading(asked)), fold), body);
-    body.append(...told(prompt), form(asked, send), wrong);
+      element('header', {}, element('h2', { id: title }, heading(asked)), fold), body, form(asked, send), wrong);
+    body.append(...told(prompt));
+    const said = body.querySelector('.said') ?? body.querySelector('.arguments');
+    const place = said && element('div', { class: 'own' });
+    if (said) {
+      said.before(place);
+      Promise.resolve(this.#detail(asked, said.cloneNode(true))).then((own) => {
+        if (!own) return;
+        place.append(own);
+        said.remove();
+      }).catch(() => {});
+    }
+    fold.hidden = !body.children.length;
     if (this.#thread.folded.has(asked.id)) {
       body.hidden = true;
-      fold.textContent = word('open');
+      mark(true);
     }
     return card;
   }
@@ -82,11 +102,11 @@ function whole(text) {
 function told(prompt) {
   const given = argumentsOf(prompt);
   const said = spoken(prompt);
-  const boxes = element('dl', { class: 'arguments' }, given.map(([name, text]) => [element('dt', {}, clipped(name)), element('dd', {}, whole(text))]).flat());
+  const boxes = element('dl', { class: 'arguments', tabindex: '0' }, given.map(([name, text]) => [element('dt', {}, clipped(name)), element('dd', {}, whole(text))]).flat());
   const own = said !== '' && said !== argumentLines(given);
   return [
     prompt.consequence ? element('p', { class: 'consequence' }, prompt.consequence) : null,
-    own ? element('div', { class: 'said' }, whole(said)) : null,
+    own ? element('div', { class: 'said', tabindex: '0', role: 'region', 'aria-label': word('question') }, whole(said)) : null,
     given.length === 0 ? null : own ? element('details', { open: !names(said, given) }, element('summary', {}, word('arguments')), boxes) : boxes,
     prompt.says ? element('div', { class: 'says' }, element('h3', {}, word('says')), whole(prompt.says)) : null,
   ].filter(Boolean);
@@ -94,6 +114,14 @@ function told(prompt) {
 
 const press = (name, value, first, send) =>
   element('button', { type: 'button', class: first ? 'first' : '', onclick: () => send(value) }, name);
+
+// How words answer a question; none if it is answered by a choice, or by an agreement.
+export function wordsOf(asked) {
+  const schema = asked.schema ?? {};
+  if (Array.isArray(asked.prompt.options ?? schema.enum) || schema.type === 'boolean') return null;
+  if (schema.properties?.action !== undefined && asked.prompt.type === 'confirm') return null;
+  return (text) => (schema.type === 'object' ? { text } : schema.type === 'string' ? text : parsed(text));
+}
 
 // How a question is answered follows from its schema, and from what its prompt says it is.
 function form(asked, send) {
@@ -107,9 +135,8 @@ function form(asked, send) {
   if (schema.type === 'boolean') {
     return element('div', { class: 'choices' }, press(word('accept'), true, true, send), press(word('reject'), false, false, send));
   }
-  const acts = schema.properties?.action !== undefined;
-  if (acts && asked.prompt.type === 'confirm') return confirm(send);
-  return words((text) => (schema.type === 'object' ? { text } : schema.type === 'string' ? text : parsed(text)), word('answer'), send);
+  const value = wordsOf(asked);
+  return value ? words(value, word('answer'), send) : confirm(send);
 }
 
 function parsed(text) {

@@ -1,7 +1,7 @@
 // The agent at work: its graph with the live nodes, the log, and the state at any position of it.
 import { get, post } from './api.js';
 import { differences } from './diff.js';
-import { element, pretty } from './element.js';
+import { element, pretty, show } from './element.js';
 import { Picture, read } from './graph.js';
 import { lang, word } from './words.js';
 
@@ -16,10 +16,18 @@ export class Inspector {
     this.at = null;
     this.graph = element('div', { class: 'picture' });
     this.list = element('ol', { class: 'entries' });
-    this.detail = element('section', { 'aria-live': 'polite' }, word('choose'));
-    root.append(this.graph, element('h2', {}, word('log')), this.list, this.detail);
+    this.detail = element('section', { class: 'detail', 'aria-live': 'polite', tabindex: '0', role: 'region', 'aria-label': word('state') }, word('choose'));
+    this.node = null;
+    this.query = element('input', { type: 'search', placeholder: word('search'), 'aria-label': word('search'), oninput: () => this.filter() });
+    this.only = element('button', { type: 'button', hidden: true, onclick: () => this.choose(null) });
+    this.count = element('span', { role: 'status' });
+    // What is clicked is shown beside the line, and never below the others.
+    root.append(this.graph, element('div', { class: 'log' },
+      element('div', { class: 'found' }, element('h2', {}, word('log')), this.query, this.only, this.count),
+      this.list, this.detail));
+    this.list.addEventListener('keydown', (event) => this.step(event));
     get('graph').then((graph) => {
-      this.picture = new Picture(read(graph.mermaid));
+      this.picture = new Picture(read(graph.mermaid), (node) => this.choose(node));
       this.graph.replaceChildren(this.picture.element);
     }).catch(() => {});
   }
@@ -29,7 +37,8 @@ export class Inspector {
   }
 
   async show(thread) {
-    Object.assign(this, { thread, entries: [], next: 1, at: null });
+    Object.assign(this, { thread, entries: [], next: 1, at: null, node: null });
+    this.filter();
     this.list.replaceChildren();
     this.detail.textContent = word('choose');
     if (thread) await this.more();
@@ -66,7 +75,49 @@ export class Inspector {
     },
     element('span', { class: 'seq' }, String(entry.seq)), element('span', { class: 'when' }, when),
     element('span', {}, [what, entry.scope, fact?.task, fact?.key, fact?.name].filter((it) => typeof it === 'string' && it).join(' ')));
-    this.list.append(element('li', {}, button));
+    const line = element('li', {}, button);
+    this.list.append(line);
+    Object.assign(entry, { line, button, words: `${button.textContent} ${JSON.stringify(entry.fact ?? '')}`.toLowerCase(), node: nodeOf(fact) });
+    this.filter();
+  }
+
+  // Shows the lines that have these words, and are about this node of the picture.
+  filter() {
+    const words = this.query.value.trim().toLowerCase();
+    const shown = this.entries.filter((it) => {
+      const fits = (!words || it.words.includes(words)) && (!this.node || it.node === this.node);
+      it.line.hidden = !fits;
+      return fits;
+    });
+    this.count.textContent = shown.length === this.entries.length ? '' : word('shown', shown.length, this.entries.length);
+    this.only.hidden = !this.node;
+    show(this.only, this.node ? `${this.node} ×` : '');
+    return shown;
+  }
+
+  // A node of the picture leads back in time, to where it last worked; once more, to the time before.
+  choose(node) {
+    const again = node !== null && node === this.node;
+    this.node = node;
+    this.picture?.choose(node);
+    const shown = this.filter();
+    if (node === null || !shown.length) return;
+    const at = again ? shown.findIndex(({ button }) => button.getAttribute('aria-pressed') === 'true') : 0;
+    const next = shown.at(at <= 0 ? -1 : at - 1);
+    next.button.click();
+    next.line.scrollIntoView({ block: 'nearest' });
+  }
+
+  // Arrows go from line to line.
+  step(event) {
+    const by = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (!by) return;
+    const shown = this.entries.filter(({ line }) => !line.hidden);
+    const next = shown[shown.findIndex(({ button }) => button === document.activeElement) + by];
+    if (!next) return;
+    event.preventDefault();
+    next.button.focus();
+    next.button.click();
   }
 
   async look(entry, previous, button) {
@@ -80,10 +131,10 @@ export class Inspector {
         element('summary', {}, [stage || word('model'), ...(attempts ?? []).map(chain), usage && `${usage.input} → ${usage.output}`].filter(Boolean).join(' · ')),
         ...[['prompt', prompt], ['answer', answer]].filter(([, text]) => text)
           .flatMap(([name, text]) => [element('h3', {}, word(name)), element('pre', { 'data-part': name }, text)]))),
-      element('pre', {}, pretty(entry.fact)),
       element('h3', {}, word('changes')),
       after === null ? word('nothing') : table(differences(before, after)),
-      element('details', {}, element('summary', {}, word('state')), element('pre', {}, pretty(after))),
+      element('details', { open: true }, element('summary', {}, word('fact')), element('pre', { tabindex: '0' }, pretty(entry.fact))),
+      element('details', {}, element('summary', {}, word('state')), element('pre', { tabindex: '0' }, pretty(after))),
     );
     if (entry.checkpoint) {
       this.detail.append(element('button', { type: 'button', onclick: () => this.fork(entry.seq) }, word('fork')));
@@ -95,6 +146,12 @@ export class Inspector {
     this.opened(thread);
   }
 }
+
+// The node that a line is about.
+const nodeOf = (fact) => {
+  const named = [fact?.task, fact?.origin?.node, fact?.node].find((it) => typeof it === 'string');
+  return named?.split('#')[0].split('/').at(-1) ?? null;
+};
 
 // The calls of models that a fact tells of.
 const asked = (fact) => Object.values(fact ?? {}).flatMap((it) => it?.notes ?? []).filter((note) => note.name === 'model_call').map((note) => note.data);

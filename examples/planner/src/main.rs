@@ -7,6 +7,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use fugato::{
     BoxError,
     agent::plan::Replan,
+    axum::{Asset, Page},
     cli::{App, CliCommand, Flags, Resources},
 };
 use planner::{
@@ -84,7 +85,7 @@ impl Args {
 async fn main() -> ExitCode {
     let args = Args::parse();
     let manner = args.manner();
-    let app = App::new("planner", args.flags);
+    let app = App::new("planner", args.flags).page(page());
     match args.command {
         Some(OwnCommand::Desk(change)) => {
             let opened = app.open().await;
@@ -126,4 +127,13 @@ fn wired(opened: &Resources, manner: PlanningMode) -> Result<Planner, BoxError> 
         deps = deps.model(model);
     }
     Ok(Planner::on(&deps, |graph| opened.runner(graph))?)
+}
+
+/// Returns the page, which begins with what the agent is and what one may ask.
+fn page() -> Page {
+    let script = Asset::new(
+        "text/javascript; charset=utf-8",
+        include_bytes!("../page/agent.js"),
+    );
+    Page::chat().file("/agent.js", script)
 }

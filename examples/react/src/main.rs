@@ -2,7 +2,10 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use fugato::cli::{App, CliCommand, Flags, Folders};
+use fugato::{
+    axum::{Asset, Page},
+    cli::{App, CliCommand, Flags, Folders},
+};
 use react::{ReactAgent, Settings, tools};
 
 /// Talks, calculates, reads and writes files, and remembers what you ask it to.
@@ -41,10 +44,20 @@ async fn main() -> ExitCode {
     // Next to the folders of files and notes, which all conversations share.
     let own = Folders::new(flags.folder("react").join("conversations"));
     let app = App::new("react", flags)
+        .page(page())
         .tool_words(tools::words)
         .belongings(own);
     app.run(command, async |open| {
         ReactAgent::open(&settings, &open).await
     })
     .await
+}
+
+/// Returns the page, which begins with what the agent is and what one may ask.
+fn page() -> Page {
+    let script = Asset::new(
+        "text/javascript; charset=utf-8",
+        include_bytes!("../page/agent.js"),
+    );
+    Page::chat().file("/agent.js", script)
 }

@@ -77,6 +77,10 @@ fn page() -> Page {
             Asset::new(script, include_bytes!("../page/agent.js")),
         )
         .file(
+            "/drag.js",
+            Asset::new(script, include_bytes!("../page/drag.js")),
+        )
+        .file(
             "/weeks.js",
             Asset::new(script, include_bytes!("../page/weeks.js")),
         )

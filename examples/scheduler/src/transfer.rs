@@ -47,6 +47,8 @@ pub struct TransferInput {
     pub courses: Option<String>,
     /// The tasks with their rules, as a class file.
     pub tasks: Option<String>,
+    /// The same as a value, as `GET /calendar` shows it; it takes the place of `tasks`.
+    pub classes: Option<Value>,
     /// True if the person agreed to replace what they had agreed to before.
     pub replace: bool,
 }
@@ -127,7 +129,10 @@ impl Transfer {
     /// that is still free; so does an entry of the calendar that was moved, if there is no new
     /// timetable. If there are agreed places, nothing changes until the person agrees. The files
     /// change only after everything is stored.
-    pub async fn bring(&self, input: TransferInput) -> Result<ImportOutcome, BadInput> {
+    pub async fn bring(&self, mut input: TransferInput) -> Result<ImportOutcome, BadInput> {
+        if let Some(classes) = input.classes.take() {
+            input.tasks = Some(brought::class_file(&classes)?);
+        }
         if input.courses.is_none() && input.tasks.is_none() {
             return Err(BadInput::new(
                 "nothing was sent: choose an iCalendar file (.ics), a class file (.toml), or both",
@@ -266,19 +271,25 @@ fn lost(before: &ScheduleState, after: &ScheduleState) -> Vec<String> {
         .collect()
 }
 
-/// Serves `GET /calendar`: the schedule with its placed and pending tasks, whether it is the
-/// sample, and whether an import can be taken back.
+/// Serves `GET /calendar`: the schedule with its placed and pending tasks, the class file as a
+/// value, the times of the sections of a day, whether it is the sample, and whether an import can be
+/// taken back.
 async fn show(State(this): State<Arc<Transfer>>) -> Result<Json<Value>, BadInput> {
     let stored = this.store.read(&this.calendar).await.map_err(unreadable)?;
     let schedule = stored.map(|stored| stored.schedule);
-    let known = this.blocking(|folder, _| Ok((is_sample(folder), Replaced::is_there(folder))));
-    let (sample, undo) = known.await?;
-    Ok(Json(
-        json!({ "schedule": schedule, "sample": sample, "undo": undo }),
-    ))
+    let known = this.blocking(|folder, _| {
+        let (classes, times) = brought::shown_classes(folder)?;
+        let (sample, undo) = (is_sample(folder), Replaced::is_there(folder));
+        Ok(json!({ "classes": classes, "times": times, "sample": sample, "undo": undo }))
+    });
+    let mut known = known.await?;
+    if let Value::Object(known) = &mut known {
+        known.insert("schedule".to_owned(), json!(schedule));
+    }
+    Ok(Json(known))
 }
 
-/// Serves `PUT /calendar` with `{courses?, tasks?, replace?}`; see [`Transfer::bring`]. If the
+/// Serves `PUT /calendar` with `{courses?, tasks?, classes?, replace?}`; see [`Transfer::bring`]. If the
 /// person has to agree, the answer is 409 `would_replace`, and the same with `replace` carries it
 /// out.
 async fn replace(State(this): State<Arc<Transfer>>, body: Bytes) -> Response {

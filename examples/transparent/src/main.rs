@@ -2,7 +2,10 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use fugato::cli::{App, CliCommand, Flags};
+use fugato::{
+    axum::{Asset, Page},
+    cli::{App, CliCommand, Flags},
+};
 use transparent::resources::ConversationResources;
 
 /// Finds, remembers, reminds and calls tools, and shows every step of it.
@@ -31,6 +34,17 @@ fn main() -> ExitCode {
 async fn run() -> ExitCode {
     let args = Args::parse();
     let kept = ConversationResources::new(args.flags.clone());
-    let app = App::new("transparent", args.flags).belongings(kept);
+    let app = App::new("transparent", args.flags)
+        .page(page())
+        .belongings(kept);
     app.run(args.command, transparent::open::open).await
+}
+
+/// Returns the page, which begins with what the agent is and what one may ask.
+fn page() -> Page {
+    let script = Asset::new(
+        "text/javascript; charset=utf-8",
+        include_bytes!("../page/agent.js"),
+    );
+    Page::chat().file("/agent.js", script)
 }

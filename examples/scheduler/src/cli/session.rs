@@ -167,6 +167,7 @@ fn input(
     let brought = TransferInput {
         courses: differs(new_courses, &courses)?,
         tasks: differs(new_tasks, &tasks)?,
+        classes: None,
         replace: job.yes,
     };
     let differs = brought.courses.is_some() || brought.tasks.is_some();

@@ -4,13 +4,14 @@ use std::path::Path;
 use fugato::axum::BadInput;
 use jiff::{civil::Date, tz::TimeZone};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::TransferInput;
 use crate::{
     calendar::{Calendar, Classes, Intake, Lang, import, language, read_file, write_file},
     clock,
     results::{COURSES, TASKS},
-    schedule::ScheduleState,
+    schedule::{ScheduleState, Slot},
 };
 
 /// The beginning of the sample's class file.
@@ -81,6 +82,59 @@ pub fn complete(courses: Option<Vec<u8>>, tasks: Option<Vec<u8>>) -> [Vec<u8>; 2
         courses.unwrap_or_else(|| EMPTY.into()),
         tasks.unwrap_or_else(|| no_classes(clock::today()).into_bytes()),
     ]
+}
+
+/// Returns the class file of a folder as a value, and the times at which the sections of a day begin
+/// and end. Dates are texts.
+pub(super) fn shown_classes(folder: &Path) -> Result<(Value, Vec<[String; 2]>), BadInput> {
+    let path = folder.join(TASKS);
+    let bytes = if path.exists() {
+        read_file(&path).map_err(refused)?
+    } else {
+        no_classes(clock::today()).into_bytes()
+    };
+    let classes = Classes::parse(TASKS, &bytes).map_err(refused)?;
+    let times = (1..=u8::MAX).map_while(|section| {
+        let slot = Slot {
+            day: 1,
+            slot_start: section,
+            slot_end: section,
+        };
+        let (begin, end) = classes.sections.times(&slot)?;
+        Some([begin, end].map(|time| time.strftime("%H:%M").to_string()))
+    });
+    let text = String::from_utf8_lossy(&bytes);
+    let text = text.trim_start_matches('\u{feff}');
+    let value = match serde_json::from_str(text) {
+        Ok(value) => value,
+        Err(_) => plain(toml::from_str(text).map_err(refused)?),
+    };
+    Ok((value, times.collect()))
+}
+
+/// Returns a value of TOML without a type that JSON does not have.
+fn plain(value: toml::Value) -> Value {
+    match value {
+        toml::Value::String(text) => Value::from(text),
+        toml::Value::Integer(number) => Value::from(number),
+        toml::Value::Float(number) => Value::from(number),
+        toml::Value::Boolean(flag) => Value::from(flag),
+        toml::Value::Datetime(date) => Value::from(date.to_string()),
+        toml::Value::Array(list) => list.into_iter().map(plain).collect(),
+        toml::Value::Table(table) => {
+            let named = table.into_iter().map(|(name, value)| (name, plain(value)));
+            Value::Object(named.collect())
+        }
+    }
+}
+
+/// Returns the class file that a value describes.
+pub(super) fn class_file(classes: &Value) -> Result<String, BadInput> {
+    toml::to_string(classes).map_err(|error| {
+        BadInput::new(format!(
+            "classes is no class file: {error}; send it as GET /calendar shows it"
+        ))
+    })
 }
 
 /// Returns true if the folder has the sample.
