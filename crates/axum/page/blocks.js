@@ -111,7 +111,7 @@ function text(block, before) {
 }
 
 // What a step of a plan is called.
-const title = (step) => step.name || step.query || step.title || (step.tool_name && named(step.tool_name)) || word(step.type ?? 'step');
+const title = (step) => named(step.name || step.query || step.title || step.tool_name || '') || word(step.type ?? 'step');
 
 // A line about something: the first of its fields that says something.
 function brief(data) {
