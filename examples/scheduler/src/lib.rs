@@ -1,6 +1,8 @@
 #![doc = include_str!("../README.md")]
 
 pub mod agent;
+#[cfg(feature = "caldav")]
+pub mod caldav;
 pub mod calendar;
 pub mod clock;
 mod compact;
@@ -20,6 +22,7 @@ pub mod prompts;
 mod prose;
 mod reason;
 pub mod recall;
+pub mod remote;
 pub mod report;
 pub mod results;
 pub mod route;

@@ -19,6 +19,7 @@ use crate::{
     llm_config::{ModelChoice, Stage},
     plain::{plain_talk, title_update},
     recall::{NoteSearch, Notes, remembered},
+    remote::{RemoteCalendar, SyncReport, takes_over},
     service::Service,
     store::ScheduleStore,
 };
@@ -35,6 +36,7 @@ pub struct ServedScheduler {
     sections: Sections,
     files: Vec<PathBuf>,
     models: Vec<String>,
+    remote: Option<Arc<dyn RemoteCalendar>>,
 }
 
 impl ServedScheduler {
@@ -54,6 +56,7 @@ impl ServedScheduler {
             sections: Sections::default(),
             files: vec![],
             models: vec![],
+            remote: None,
         }
     }
 
@@ -69,6 +72,9 @@ impl ServedScheduler {
 
         /// Names the files to which every stored change is written.
         pub fn files(files: Vec<PathBuf>) { files = files }
+
+        /// Keeps the calendar in step with one elsewhere, with each request.
+        pub fn remote(remote: Arc<dyn RemoteCalendar>) { remote = Some(remote) }
     }
 
     /// Returns the service, for requests that no client makes.
@@ -154,6 +160,10 @@ impl fugato::axum::Agent for ServedScheduler {
              models by stage: chat, deep_answer, plan, deep_plan, execute, compact, deliver and \
              title) and change (a call with name and arguments)",
         )?;
+        let report = match &self.remote {
+            Some(remote) => remote.sync().await,
+            None => SyncReport::default(),
+        };
         let classes = self.classes(extra.task_class_ids).await?;
         let memory = remembered(&*self.memory, &said.text).await;
         let mut request = Request::new(said.text).classes(classes);
@@ -170,6 +180,16 @@ impl fugato::axum::Agent for ServedScheduler {
             return Err(BadInput::new(unknown.to_string()).code("unknown_model"));
         }
         request.retries = retries;
+        // Whoever says so was told what was changed elsewhere.
+        if let Some(change) = report
+            .elsewhere
+            .first()
+            .filter(|_| takes_over(&request.text))
+        {
+            request = request.by_hand(change.call());
+        } else {
+            request.remarks = report.remarks;
+        }
         request.always_execute = extra.always_execute;
         request.lang = extra.lang;
         // The service has a limit of its own, which no request exceeds.
@@ -240,6 +260,8 @@ impl fugato::axum::Agent for ServedScheduler {
                     .files
                     .iter()
                     .map(|path| format!("{written}{}", path.display()));
+                let late = self.remote.iter().filter_map(|remote| remote.late());
+                let lines = lines.chain(late);
                 Some(lines.collect::<Vec<_>>().join("\n"))
             }
             _ => None,

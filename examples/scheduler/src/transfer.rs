@@ -28,7 +28,7 @@ use brought::{Brought, Replaced};
 pub use brought::{SAMPLE, complete, is_sample};
 
 /// One calendar, and the files from which it was made.
-#[derive(derive_more::Debug)]
+#[derive(derive_more::Debug, Clone)]
 #[debug("Transfer {{ calendar: {calendar:?}, .. }}")]
 pub struct Transfer {
     store: Arc<dyn ScheduleStore>,
@@ -36,7 +36,7 @@ pub struct Transfer {
     folder: PathBuf,
     lang: Lang,
     /// Files and calendar are replaced together.
-    writing: Mutex<()>,
+    writing: Arc<Mutex<()>>,
 }
 
 /// The files of a person; a missing one stays as it is.
@@ -108,7 +108,7 @@ impl Transfer {
             calendar: calendar.into(),
             folder: folder.into(),
             lang,
-            writing: Mutex::new(()),
+            writing: Arc::default(),
         }
     }
 

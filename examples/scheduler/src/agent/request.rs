@@ -33,6 +33,9 @@ pub struct Request {
     /// The memories of other conversations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
+    /// What the person is told before anything else, such as what changed elsewhere.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub remarks: Vec<String>,
     /// The one call that the person makes by hand, such as moving an item; the run does nothing
     /// else.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -91,6 +91,7 @@ impl AgentState {
             self.run.by_hand = true;
             self.manual_call(call, request.text.clone());
         }
+        self.run.remarks = request.remarks;
         self.say(Message::user(request.text));
     }
 

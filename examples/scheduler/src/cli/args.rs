@@ -57,6 +57,12 @@ pub(crate) struct Args {
     #[arg(long, global = true, value_name = "NAME", value_parser = thread_name)]
     pub(crate) calendar: Option<String>,
 
+    /// A collection of a `CalDAV` server: what is in it is busy, and what you keep is written into
+    /// it. The user is in `CALDAV_USER`, the password in `CALDAV_PASSWORD` or in the file that
+    /// `CALDAV_PASSWORD_FILE` names
+    #[arg(long, global = true, value_name = "URL", value_parser = caldav)]
+    pub(crate) caldav: Option<String>,
+
     /// With `serve`: looks each evening at what was planned and not done, and leaves a question
     /// with repairs; the time is that of the schedule's zone
     #[arg(long, global = true, value_name = "HH:MM", value_parser = evening)]
@@ -108,7 +114,7 @@ impl From<Routes> for RouteSet {
 #[derive(Debug, Clone, Default, ClapArgs)]
 pub(crate) struct Job {
     /// Your courses and appointments, as an iCalendar file [default: the sample]
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "caldav")]
     pub(crate) courses: Option<PathBuf>,
 
     /// The things to do, as a TOML or JSON file [default: the sample]. One of both alone
@@ -135,6 +141,14 @@ pub(crate) struct Job {
     /// The card that --answer is about: the code that it shows, such as K7F2
     #[arg(long, value_name = "CODE", requires = "answer")]
     pub(crate) card: Option<String>,
+}
+
+/// Reads the address of a calendar server.
+fn caldav(text: &str) -> Result<String, String> {
+    if cfg!(not(feature = "caldav")) {
+        return Err("this program was built without it; build it with --features caldav".into());
+    }
+    Ok(text.to_owned())
 }
 
 /// Reads the time of the look back.

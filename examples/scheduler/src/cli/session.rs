@@ -25,6 +25,12 @@ use scheduler::{
     transfer::{Transfer, TransferInput, complete, is_sample},
 };
 
+#[cfg(feature = "caldav")]
+use scheduler::{
+    caldav::{CalDav, Local, SyncedStore},
+    remote::RemoteCalendar,
+};
+
 use super::{
     args::{Args, Job},
     calendar,
@@ -66,6 +72,26 @@ impl Session {
             calendars.store().clone(),
             results.clone(),
         ));
+        let transfer = Transfer::new(store.clone(), name.clone(), &folder, lang);
+        #[cfg(feature = "caldav")]
+        let (store, remote) = match &args.caldav {
+            Some(url) => {
+                let local = Local {
+                    store: store.clone(),
+                    calendar: name.clone(),
+                    files: results.clone(),
+                    transfer: transfer.clone(),
+                    sections: intake.sections.clone(),
+                    zone: intake.zone.clone(),
+                    lang,
+                };
+                let remote = CalDav::new(url, CalDav::login()?, local, open.docs.clone())?;
+                let remote: Arc<dyn RemoteCalendar> = Arc::new(remote);
+                let synced = SyncedStore::new(store, remote.clone());
+                (Arc::new(synced) as Arc<dyn ScheduleStore>, Some(remote))
+            }
+            None => (store, None),
+        };
         let calendars = match &args.calendar {
             Some(name) => Calendars::shared(store.clone(), name),
             None => Calendars::of_threads(store.clone()),
@@ -95,11 +121,15 @@ impl Session {
             ))?;
         }
         let service = service(&deps, &open, args.max_rounds)?.zone(intake.zone.clone());
-        let transfer = Transfer::new(store.clone(), name.clone(), &folder, lang);
         let agent = ServedScheduler::new(service, store, name)
             .sections(intake.sections.clone())
             .models(models)
             .files(results.paths());
+        #[cfg(feature = "caldav")]
+        let agent = match remote {
+            Some(remote) => agent.remote(remote),
+            None => agent,
+        };
         Ok(Self {
             agent,
             transfer,

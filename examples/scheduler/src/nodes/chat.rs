@@ -39,6 +39,13 @@ impl Node<AgentState> for Chat {
             "accepted",
             cx.state().lang.pick("reading the request", "正在理解请求"),
         );
+        // Once, also if the request is read again.
+        let run = &cx.state().run;
+        if !run.remarks.is_empty() && !run.reread && run.corrections == 0 {
+            let told = run.remarks.join("\n");
+            show(&cx, &told);
+            updates.push(said(told));
+        }
         if let Some(reread) = fresh(&self.0, &cx).await? {
             updates.extend(reread);
             return Ok(Outcome::done(updates));

@@ -13,7 +13,7 @@ mod size;
 #[cfg(all(feature = "postgres", feature = "redis"))]
 mod stores;
 mod threads;
-mod work;
+pub(crate) mod work;
 
 use fugato_testkit::{assert_contains, assert_lacks, assert_starts_with};
 use work::Work;

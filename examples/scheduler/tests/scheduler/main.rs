@@ -5,6 +5,8 @@
     reason = "a test that cannot go on has failed"
 )]
 mod agent;
+#[cfg(feature = "caldav")]
+mod caldav;
 mod cli;
 mod common;
 mod confirm_loop;

@@ -129,31 +129,27 @@ type Repair = (String, Vec<Call>);
 impl Planner<'_> {
     /// Returns the items that are in trouble, the earliest first.
     fn troubled(&self, trouble: Trouble) -> Vec<u32> {
+        let missed = match (trouble, self.facts.now) {
+            (Trouble::Missed, Some(now)) => self.work.missed(now),
+            _ => vec![],
+        };
+        let here =
+            |slot: &Slot| i32::from(slot.day) == self.facts.today && is_ahead(slot, self.facts);
         let is_troubled = |task: &&ScheduleTask| {
             let open = task.event_type == EventType::Task
                 && task.status == PlacementStatus::Existing
                 && !task.marks.done
                 && !task.locked;
-            let here = |slot: &Slot| match trouble {
-                Trouble::Missed => self.is_over(slot),
-                Trouble::Tired => {
-                    i32::from(slot.day) == self.facts.today && is_ahead(slot, self.facts)
-                }
+            let troubled = match trouble {
+                Trouble::Missed => missed.contains(&task.state_id),
+                Trouble::Tired => !task.slots.is_empty() && task.slots.iter().all(here),
             };
-            open && !task.slots.is_empty() && task.slots.iter().all(here)
+            open && troubled
         };
         let tasks = self.work.tasks.iter().filter(is_troubled);
         let mut found: Vec<_> = tasks.map(|task| (task.start(), task.state_id)).collect();
         found.sort_unstable();
         found.into_iter().map(|(_, id)| id).collect()
-    }
-
-    /// Returns true if a slot has ended.
-    fn is_over(&self, slot: &Slot) -> bool {
-        let (day, today) = (i32::from(slot.day), self.facts.today);
-        let ends = self.facts.sections.times(slot).map(|(_, end)| end);
-        let now = self.facts.now.map(|now| now.time());
-        day < today || day == today && ends.zip(now).is_some_and(|(end, now)| end <= now)
     }
 
     fn repaired(mut self, trouble: Trouble, troubled: &[u32]) -> Understanding {
