@@ -23,7 +23,7 @@ export async function steward({ url, browser, pictures, step }) {
     }).observe(document.body, { childList: true, subtree: true, characterData: true });
   });
   await view.say(TRIP);
-  await view.asked('destination: 上海');
+  await view.asked('目的地: 上海');
   const seen = await page.evaluate(() => window.seen);
   const order = ['at work', 'planning', 'judging fields', 'executing', 'fill application fields', 'run duplicate precheck', 'waiting for your answer'];
   const places = order.map((what) => seen.findIndex((line) => line.includes(what)));
@@ -36,7 +36,7 @@ export async function steward({ url, browser, pictures, step }) {
   assert.deepEqual(await written(), [[], []]);
   await looks(view, pictures, 'steward');
   await page.reload();
-  await view.asked('destination: 上海');
+  await view.asked('目的地: 上海');
   assert.equal(await view.card.getAttribute('data-id'), id);
   await view.blocks('user', TRIP).waitFor();
   await pending.waitFor();
