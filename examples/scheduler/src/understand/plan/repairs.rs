@@ -11,7 +11,6 @@ use super::{
     Planner, arrangement, call, is_ahead,
 };
 use crate::{
-    calendar::Lang,
     contract::Call,
     schedule::{
         Change, EventType, Marks, PlacementStatus, ScheduleState, ScheduleTask, Slot, differences,
@@ -92,7 +91,8 @@ impl Trouble {
     }
 
     /// Returns the words with which the program itself asks about what was missed.
-    pub(crate) fn asked(lang: Lang) -> &'static str {
+    #[cfg(feature = "evening")]
+    pub(crate) fn asked(lang: crate::calendar::Lang) -> &'static str {
         lang.pick("What did I not finish?", "今天有什么没做完？")
     }
 }
