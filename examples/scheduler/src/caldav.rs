@@ -200,8 +200,8 @@ impl CalDav {
         }
         let input = TransferInput {
             courses: Some(courses),
-            tasks: None,
             replace: true,
+            ..TransferInput::default()
         };
         if let ImportOutcome::Done { remarks, .. } = self.local.transfer.bring(input).await? {
             report.remarks.extend(remarks);
