@@ -7,6 +7,7 @@
 mod actions;
 mod common;
 mod consent;
+mod corpus;
 mod crashes;
 mod failures;
 mod forms;

@@ -1,0 +1,155 @@
+//! Requests as employees type them, in both languages: what is understood, what is refused, and
+//! what is never written.
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use crate::common::StewardFixture;
+
+/// The ids that are known not to hold yet. The list may only get shorter.
+const OPEN: &[&str] = &[];
+
+#[derive(Debug, Deserialize)]
+struct Corpus {
+    case: Vec<Case>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Case {
+    id: String,
+    turns: Vec<String>,
+    card: Option<String>,
+    #[serde(default)]
+    has: Map<String, Value>,
+    #[serde(default)]
+    task: Map<String, Value>,
+    tasks: Option<usize>,
+    #[serde(default)]
+    says: Vec<String>,
+    #[serde(default)]
+    never: Vec<String>,
+    wrote: Option<Vec<String>>,
+}
+
+fn is_han(c: char) -> bool {
+    ('\u{4e00}'..='\u{9fff}').contains(&c)
+}
+
+/// Returns words of the other language that the person did not type.
+fn foreign(said: &str, typed: &str) -> Option<String> {
+    if typed.chars().any(is_han) {
+        let words = said.split(|c: char| !(c.is_ascii_alphabetic() || c == ' ' || c == '\''));
+        let sentence = |part: &&str| part.split_whitespace().count() > 2 && !typed.contains(*part);
+        return words.map(str::trim).find(sentence).map(str::to_owned);
+    }
+    said.chars().find(|c| is_han(*c)).map(String::from)
+}
+
+/// Returns each text below a value.
+fn texts(value: &Value, into: &mut String) {
+    match value {
+        Value::String(text) => {
+            into.push_str(text);
+            into.push('\n');
+        }
+        Value::Number(number) => into.push_str(&format!("{number}\n")),
+        Value::Array(all) => all.iter().for_each(|value| texts(value, into)),
+        Value::Object(all) => all.values().for_each(|value| texts(value, into)),
+        _ => {}
+    }
+}
+
+fn lacking(expected: &Map<String, Value>, found: &Value) -> Vec<String> {
+    let differs = |(key, value): (&String, &Value)| {
+        let same = match (value.as_f64(), found[key].as_f64()) {
+            (Some(one), Some(other)) => (one - other).abs() < 1e-9,
+            _ => found[key] == *value,
+        };
+        (!same).then(|| format!("{key} is {} and not {value}", found[key]))
+    };
+    expected.iter().filter_map(differs).collect()
+}
+
+/// Returns what is wrong with what came of a case.
+async fn wrong(case: &Case) -> Vec<String> {
+    let stage = StewardFixture::new().await;
+    let (mut wrong, mut last) = (Vec::new(), Value::Null);
+    for turn in &case.turns {
+        last = match turn.as_str() {
+            "@yes" => stage.agree().await,
+            words => stage.chat(words).await,
+        };
+        let mut said = String::new();
+        texts(&last["reply"], &mut said);
+        for part in ["title", "body"] {
+            texts(&last["pending_interrupt"]["prompt"][part], &mut said);
+        }
+        wrong.extend(foreign(&said, &case.turns.concat()).map(|words| format!("says {words:?}")));
+    }
+    let prompt = &last["pending_interrupt"]["prompt"];
+    let mut shown = String::new();
+    texts(&last["reply"], &mut shown);
+    texts(prompt, &mut shown);
+    if let Some(card) = &case.card {
+        let name = prompt["call"]["name"].as_str().unwrap_or_default();
+        if name != card {
+            wrong.push(format!("the card is {name:?} and not {card:?}"));
+        }
+    }
+    wrong.extend(lacking(&case.has, &prompt["call"]["arguments"]));
+    let state = &last["steward_state"];
+    let tasks = state["tasks"].as_array().cloned().unwrap_or_default();
+    let is_open = |task: &&Value| task["status"] == "open";
+    let open: Vec<&Value> = tasks.iter().filter(is_open).collect();
+    if !case.task.is_empty() {
+        let none = Value::Null;
+        let fields = open.first().map_or(&none, |task| &task["fields"]);
+        wrong.extend(lacking(&case.task, fields));
+    }
+    if case.tasks.is_some_and(|count| count != open.len()) {
+        wrong.push(format!("{} tasks are open: {open:?}", open.len()));
+    }
+    for says in &case.says {
+        if !shown.contains(says.as_str()) {
+            wrong.push(format!("nothing says {says:?}"));
+        }
+    }
+    for never in &case.never {
+        if shown.contains(never.as_str()) {
+            wrong.push(format!("it says {never:?}"));
+        }
+    }
+    if let Some(wrote) = &case.wrote {
+        let documents = stage.documents().await;
+        let mut ids: Vec<String> = documents
+            .applications
+            .iter()
+            .map(|one| one.id.clone())
+            .collect();
+        ids.extend(documents.reimbursements.iter().map(|one| one.id.clone()));
+        if ids != *wrote {
+            wrong.push(format!("{ids:?} are written and not {wrote:?}"));
+        }
+    }
+    if !wrong.is_empty() {
+        wrong.push(format!("it said {:?}", last["reply"]));
+    }
+    wrong
+}
+
+#[tokio::test]
+async fn stw_w5_the_corpus_of_requests_is_understood_or_refused() {
+    let corpus: Corpus = toml::from_str(include_str!("corpus.toml")).unwrap();
+    assert!(corpus.case.len() >= 60, "{}", corpus.case.len());
+    let (mut report, mut failed) = (String::new(), Vec::new());
+    for case in &corpus.case {
+        let wrong = wrong(case).await;
+        if !wrong.is_empty() {
+            failed.push(case.id.as_str());
+            report.push_str(&format!("{}:\n  {}\n", case.id, wrong.join("\n  ")));
+        }
+    }
+    let right = corpus.case.len() - failed.len();
+    let share = format!("{right} of {} are right\n{report}", corpus.case.len());
+    assert_eq!(failed, OPEN, "{share}");
+}
