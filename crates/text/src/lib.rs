@@ -34,7 +34,7 @@ pub use intent::{is_negated, is_question, is_wanted, mentioned, named, number_af
 pub use keyword::{keywords, path, period};
 pub use lang::{Lang, UnknownLang};
 pub use lexicon::Lexicon;
-pub use money::{decimal, money, money_in};
+pub use money::{currency, decimal, money, money_in, priced_in};
 pub use name_index::{NameIndex, NameMatch};
 pub use normal::normalize;
 pub use number::{digit, number};

@@ -2,10 +2,58 @@
 use crate::word::is_inside;
 
 /// The words and signs of currencies before or after an amount. The longer ones come first.
-const CURRENCIES: [&str; 17] = [
-    "dollars", "dollar", "euros", "euro", "yuan", "rmb", "cny", "eur", "usd", "块钱", "元整", "元",
-    "块", "¥", "￥", "€", "$",
+const CURRENCIES: [(&str, &str); 35] = [
+    ("dollars", "USD"),
+    ("dollar", "USD"),
+    ("pounds", "GBP"),
+    ("pound", "GBP"),
+    ("euros", "EUR"),
+    ("euro", "EUR"),
+    ("yuan", "CNY"),
+    ("yen", "JPY"),
+    ("rmb", "CNY"),
+    ("cny", "CNY"),
+    ("eur", "EUR"),
+    ("usd", "USD"),
+    ("gbp", "GBP"),
+    ("jpy", "JPY"),
+    ("hkd", "HKD"),
+    ("chf", "CHF"),
+    ("人民币", "CNY"),
+    ("美元", "USD"),
+    ("美金", "USD"),
+    ("欧元", "EUR"),
+    ("英镑", "GBP"),
+    ("日元", "JPY"),
+    ("日圆", "JPY"),
+    ("港元", "HKD"),
+    ("港币", "HKD"),
+    ("块钱", "CNY"),
+    ("元整", "CNY"),
+    ("元", "CNY"),
+    ("块", "CNY"),
+    ("hk$", "HKD"),
+    ("£", "GBP"),
+    ("¥", "CNY"),
+    ("￥", "CNY"),
+    ("€", "EUR"),
+    ("$", "USD"),
 ];
+
+/// Returns the ISO code of the currency that a text is, or begins or ends with, such as `USD` for
+/// `$12.5` and `12.5 dollars`.
+///
+/// ```
+/// use fugato_text::currency;
+///
+/// assert_eq!([currency("$12"), currency("12 欧元"), currency("cny"), currency("12")], [Some("USD"), Some("EUR"), Some("CNY"), None]);
+/// ```
+pub fn currency(text: &str) -> Option<&'static str> {
+    let text = text.trim().to_lowercase();
+    let mut known = CURRENCIES.iter();
+    let found = known.find(|(word, _)| text.starts_with(word) || text.ends_with(word));
+    found.map(|(_, code)| *code)
+}
 
 /// Reads a plain decimal number in its smallest unit, such as `12.5` in hundredths with two places;
 /// `None` if it has a sign, a separator or more places.
@@ -24,9 +72,9 @@ pub fn decimal(text: &str, places: usize) -> Option<i64> {
 pub fn money(text: &str) -> Option<i64> {
     let text = text.trim().to_lowercase();
     let bare = |text: &'_ str| -> String {
-        let before = CURRENCIES.iter().find_map(|it| text.strip_prefix(it));
+        let before = CURRENCIES.iter().find_map(|(it, _)| text.strip_prefix(it));
         let text = before.unwrap_or(text);
-        let after = CURRENCIES.iter().find_map(|it| text.strip_suffix(it));
+        let after = CURRENCIES.iter().find_map(|(it, _)| text.strip_suffix(it));
         after.unwrap_or(text).trim().to_owned()
     };
     let text = bare(&text);
@@ -81,10 +129,22 @@ fn times(unit: char) -> Option<i64> {
 /// Returns the amount that a text names, in hundredths: the one next to a currency or after one of
 /// these labels, which are in lower case. If several match, one that has both counts.
 pub fn money_in(text: &str, labels: &[&str]) -> Option<i64> {
-    let lower = text.to_ascii_lowercase();
+    priced_in(text, labels).map(|(hundredths, _)| hundredths)
+}
+
+/// Returns the amount that a text names, as [`money_in`] reads it, with the ISO code of the
+/// currency next to it.
+///
+/// ```
+/// use fugato_text::priced_in;
+///
+/// assert_eq!(priced_in("the euro tour, budget $1500", &["budget"]), Some((150_000, Some("USD"))));
+/// ```
+pub fn priced_in(text: &str, labels: &[&str]) -> Option<(i64, Option<&'static str>)> {
+    let lower = in_figures(&text.to_ascii_lowercase());
     let found = written(&lower);
     let of = |is: &dyn Fn(&WrittenRun<'_>) -> bool| {
-        let all = found.iter().filter(|it| is(it)).map(WrittenRun::value);
+        let all = found.iter().filter(|it| is(it)).map(WrittenRun::priced);
         all.collect::<Vec<_>>()
     };
     let tiers = [
@@ -95,9 +155,34 @@ pub fn money_in(text: &str, labels: &[&str]) -> Option<i64> {
     let mut best = tiers.into_iter().find(|values| !values.is_empty())?;
     best.dedup();
     match *best {
-        [value] => value.filter(|hundredths| *hundredths > 0),
+        [(value, currency)] => {
+            let value = value.filter(|hundredths| *hundredths > 0)?;
+            Some((value, currency))
+        }
         _ => None,
     }
+}
+
+/// Writes a single Chinese digit before a unit and a currency in figures: 两万元 as 2万元. Longer
+/// numbers stay as they are.
+fn in_figures(text: &str) -> String {
+    const DIGITS: &str = "一二三四五六七八九";
+    let all: Vec<char> = text.chars().collect();
+    let is_number =
+        |c: &char| DIGITS.contains(*c) || "两零半十百千万亿".contains(*c) || c.is_ascii_digit();
+    let figure = |(at, c): (usize, &char)| {
+        let value = if *c == '两' {
+            Some(2)
+        } else {
+            DIGITS.chars().position(|d| d == *c).map(|d| d + 1)
+        };
+        let alone = at == 0 || all.get(at - 1).is_none_or(|before| !is_number(before));
+        let unit = all.get(at + 1).is_some_and(|unit| "百千万".contains(*unit));
+        let ends = all.get(at + 2).is_some_and(|end| "元块".contains(*end));
+        let value = value.filter(|_| alone && unit && ends);
+        value.map_or_else(|| c.to_string(), |value| value.to_string())
+    };
+    all.iter().enumerate().map(figure).collect()
 }
 
 /// A group of characters that belong together, be it one amount or not.
@@ -157,12 +242,21 @@ fn together(text: &str) -> &str {
 
 impl WrittenRun<'_> {
     fn has_currency(&self) -> bool {
+        self.currency().is_some()
+    }
+
+    fn priced(&self) -> (Option<i64>, Option<&'static str>) {
+        (self.value(), self.currency())
+    }
+
+    fn currency(&self) -> Option<&'static str> {
         let (before, after) = (self.before.trim_end(), self.after.trim_start());
         let word = |it: &str| it.starts_with(|c: char| c.is_ascii_alphabetic());
-        CURRENCIES.iter().any(|it| {
+        let is_next = |(it, _): &&(&str, &str)| {
             let head = before.strip_suffix(it);
             head.is_some_and(|head| !word(it) || !is_inside(head)) || after.starts_with(it)
-        })
+        };
+        CURRENCIES.iter().find(is_next).map(|(_, code)| *code)
     }
 
     /// Returns true if one of the labels comes shortly before it, with no other fact in between.
@@ -199,7 +293,7 @@ impl WrittenRun<'_> {
         const COUNTED: &str = "人天次张个位份晚间件小分月日号年点%％";
         const WORDS: [&str; 6] = ["thousand", "million", "hundred", "grand", "people", "hours"];
         let rest = self.after.trim_start();
-        if CURRENCIES.iter().any(|word| rest.starts_with(word)) {
+        if CURRENCIES.iter().any(|(word, _)| rest.starts_with(word)) {
             return false;
         }
         let is_more = |c: char| c.is_ascii_alphabetic() || MORE.contains(c) || COUNTED.contains(c);
@@ -258,6 +352,8 @@ mod tests {
             ("预算3千元", Some(300_000)),
             ("预算5百元", Some(50_000)),
             ("预算1.2万", Some(1_200_000)),
+            ("预算两万元", Some(2_000_000)),
+            ("三千元", Some(300_000)),
             ("1.234万元", Some(1_234_000)),
             ("Budget 3k", Some(300_000)),
             ("budget 3k EUR", Some(300_000)),

@@ -10,6 +10,7 @@ use fugato::{
     form::Fields,
     graph::{BoxError, digest},
     tool::{GateChain, Registry},
+    words::currency,
 };
 use serde::Deserialize as _;
 use serde_json::{Value, json};
@@ -201,6 +202,27 @@ pub fn reference(finding: &fugato::tool::Finding) -> String {
     digest(json!(finding).to_string().as_bytes())
 }
 
+/// Returns fields in which the currency that an amount names in words is the field of its own, or
+/// the error if they differ.
+pub(crate) fn with_currency(fields: &Fields) -> Result<Fields, String> {
+    let mut fields = fields.clone();
+    let amounts = ["amount", "estimated_amount"].into_iter();
+    let mut named = amounts.filter_map(|name| currency(fields.get(name)?.as_str()?));
+    let Some(code) = named.next() else {
+        return Ok(fields);
+    };
+    let told = fields.get("currency").and_then(Value::as_str);
+    match told.and_then(currency) {
+        Some(told) if told != code => Err(format!(
+            "the amount is in {code} and \"currency\" is {told}; they must be the same"
+        )),
+        _ => {
+            fields.insert("currency".into(), json!(code));
+            Ok(fields)
+        }
+    }
+}
+
 /// Returns the reason for which a form with missing fields is not written.
 fn are_missing(fields: &[String]) -> String {
     format!("these fields are missing: {}", fields.join(", "))
@@ -220,6 +242,7 @@ impl WhitelistedAction {
         let form = self.form.or(told);
         let form =
             form.ok_or("say which form it is: application, reimbursement, link or attachment")?;
+        let fields = with_currency(&fields)?;
         let fields = forms
             .read(&form, &fields)
             .map_err(|error| error.to_string())?;

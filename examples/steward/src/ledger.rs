@@ -12,7 +12,8 @@ use fugato::{
 };
 use serde::{Deserialize, Serialize};
 
-pub use decide::conflicts;
+pub(crate) use decide::refusal;
+pub use decide::{HOME_CURRENCY, conflicts, currency, unknown};
 use sql::SqlLedger;
 
 /// The store of applications and claims.

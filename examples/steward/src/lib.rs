@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 pub mod action;
+mod bounds;
 pub mod check;
 pub mod deps;
 pub mod form;

@@ -17,7 +17,24 @@ pub struct RuleReader {
     either: Vec<String>,
     estimate: Vec<String>,
     breaks: Vec<String>,
+    change: Vec<String>,
+    further: Vec<String>,
+    list: Vec<String>,
+    withdraw: Vec<String>,
+    approver: Vec<String>,
+    drop: Vec<String>,
     kind: Vec<Kind>,
+}
+
+/// A question about documents, which begins no task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DocumentQuestion {
+    /// The documents are asked for.
+    List,
+    /// A document shall be withdrawn.
+    Withdraw,
+    /// The approver is asked for.
+    Approver,
 }
 
 /// The words for a form in requests.
@@ -103,6 +120,32 @@ impl RuleReader {
         kind.map(|(kind, _)| kind)
     }
 
+    /// Returns the question about documents that a text is.
+    pub fn question(&self, text: &str) -> Option<DocumentQuestion> {
+        if has_any_word(text, &self.approver) {
+            return Some(DocumentQuestion::Approver);
+        }
+        if has_any_word(text, &self.withdraw) {
+            return Some(DocumentQuestion::Withdraw);
+        }
+        has_any_word(text, &self.list).then_some(DocumentQuestion::List)
+    }
+
+    /// Returns true if a short text leaves the current task.
+    pub fn means_drop(&self, text: &str) -> bool {
+        text.chars().count() <= SHORT && has_any_word(text, &self.drop)
+    }
+
+    /// Returns true if a text changes what there is, and wants nothing further.
+    pub fn means_change(&self, text: &str) -> bool {
+        has_any_word(text, &self.change)
+    }
+
+    /// Returns true if a text says that it wants something further.
+    pub fn means_further(&self, text: &str) -> bool {
+        has_any_word(text, &self.further)
+    }
+
     /// Returns true if the words ask for the next task and say nothing else.
     pub fn means_next(&self, text: &str) -> bool {
         let said = text.trim().trim_end_matches(['。', '.', '!', '！']);
@@ -125,6 +168,8 @@ impl RuleReader {
             None if guess && has_any_word(text, &self.either) => {
                 Some((FormKind::Reimbursement, UNSURE))
             }
+            // Only an application is handed in, so that only of one a draft is worth a word.
+            None if guess && has_any_word(text, &self.draft) => Some((FormKind::Application, SURE)),
             None => None,
         }
     }

@@ -3,6 +3,9 @@ use fugato::cli::Lang;
 
 use crate::{
     action,
+    form::FormKind,
+    ledger::{DocumentStatus, Documents},
+    read::DocumentQuestion,
     service::RuleData,
     state::{ActionResult, Flow, PlanTask, RequestKind, RuntimeDecision, Steward, WorkStatus},
 };
@@ -12,7 +15,8 @@ pub(crate) fn reply(desk: &RuleData, state: &Steward, waits: bool) -> String {
     let lang = action::lang(state);
     let came = state.action_result.as_ref().map(|it| result(it, lang));
     let next = if waits {
-        Some(lang.pick("Please confirm.", "请确认。").to_owned())
+        let confirm = lang.pick("Please confirm.", "请确认。").to_owned();
+        Some(later(state).map_or(confirm.clone(), |later| format!("{confirm}\n{later}")))
     } else {
         rest(desk, state, lang)
     };
@@ -96,14 +100,68 @@ fn asks(desk: &RuleData, state: &Steward, task: &PlanTask, lang: Lang) -> String
             lang.pick("Still needed: ", "还需要：")
         );
     }
-    let tasks = state.steward_state.tasks.iter();
-    let open = tasks.filter(|task| task.status == WorkStatus::Open).count();
-    if open > 1 {
-        told = format!(
-            "{told}\n{}{}",
-            lang.pick("Also to do: ", "还有待办："),
-            open - 1
-        );
+    if let Some(later) = later(state) {
+        told = format!("{told}\n{later}");
     }
     told
+}
+
+/// Returns the number of tasks that wait for the current one, if there are any.
+pub(crate) fn later(state: &Steward) -> Option<String> {
+    let tasks = state.steward_state.tasks.iter();
+    let open = tasks.filter(|task| task.status == WorkStatus::Open).count();
+    let also = action::lang(state).pick("Also to do: ", "还有待办：");
+    (open > 1).then(|| format!("{also}{}", open - 1))
+}
+
+/// Returns the answer to a question about documents.
+pub(crate) fn about_documents(
+    desk: &RuleData,
+    state: &Steward,
+    asked: DocumentQuestion,
+    documents: &Documents,
+) -> String {
+    let lang = action::lang(state);
+    let kinds = [
+        (FormKind::Application, &documents.applications),
+        (FormKind::Reimbursement, &documents.reimbursements),
+    ];
+    let lines = kinds.into_iter().flat_map(|(kind, all)| {
+        let form = desk.forms.get(&kind);
+        all.iter().filter_map(move |one| {
+            let filled = form?.filled(&one.fields);
+            let filled = filled
+                .map(|(field, value)| format!("{} {}", field.label(lang), field.shown(value)));
+            let filled = filled.collect::<Vec<_>>().join(lang.pick(", ", "，"));
+            let status = match one.status {
+                DocumentStatus::Draft => lang.pick("draft", "草稿"),
+                DocumentStatus::Submitted => lang.pick("submitted", "已提交"),
+            };
+            Some(format!("{} ({status}): {filled}", one.id))
+        })
+    });
+    let mut lines: Vec<_> = lines.collect();
+    if lines.is_empty() {
+        lines.push(
+            lang.pick("You have no documents.", "你还没有单据。")
+                .to_owned(),
+        );
+    }
+    let first = match asked {
+        DocumentQuestion::List => None,
+        DocumentQuestion::Withdraw => Some(lang.pick(
+            "Nothing was withdrawn: I cannot withdraw what is written, ask your finance office.",
+            "什么也没有撤回：已写入的单据我不能撤回，请找财务。",
+        )),
+        DocumentQuestion::Approver => Some(lang.pick(
+            "I do not know who approves: that is decided outside of this program.",
+            "我不知道由谁审批：审批不在这个程序里。",
+        )),
+    };
+    let first = first.map(str::to_owned);
+    first
+        .into_iter()
+        .chain(lines)
+        .collect::<Vec<_>>()
+        .join("\n")
 }

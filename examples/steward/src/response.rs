@@ -176,6 +176,15 @@ impl Response {
             Self::Action(response) => &response.told,
         }
     }
+
+    pub(crate) fn told_mut(&mut self) -> &mut CommonFields {
+        match self {
+            Self::Plan(response) => &mut response.told,
+            Self::Slots(response) => &mut response.told,
+            Self::Decision(response) => &mut response.told,
+            Self::Action(response) => &mut response.told,
+        }
+    }
 }
 
 fn told(desk: &RuleData, state: &Steward, pending: Option<&Interrupt>) -> CommonFields {

@@ -93,7 +93,9 @@ impl RuleData {
 
     /// Returns the fields that a model has named, as the form takes them, or the errors in them.
     fn taken(&self, kind: FormKind, path: &str, given: &Fields) -> Result<Fields, RejectedAnswer> {
-        let fields = self.forms.read(&kind, given);
+        let given = crate::action::with_currency(given);
+        let given = given.map_err(|error| RejectedAnswer::at(path, error))?;
+        let fields = self.forms.read(&kind, &given);
         let mut fields = fields.map_err(|error| RejectedAnswer::at(path, error.to_string()))?;
         // Models copy neighbouring facts into the reason, as people do.
         if let Some(Value::String(reason)) = fields.remove("reason")

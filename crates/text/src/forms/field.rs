@@ -6,7 +6,7 @@ use super::{
     Pattern,
     value::{amount_text, amount_value, cents, day, strings},
 };
-use crate::{Lang, has_word};
+use crate::{Lang, currency, has_word};
 
 /// A field of a form.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
@@ -51,6 +51,8 @@ pub enum FieldKind {
     Day,
     /// A positive amount of money with at most two decimals.
     Amount,
+    /// The ISO code of the currency of the amount.
+    Currency,
     /// One of the values of the field's choices.
     Choice,
     /// The names of files, at least one.
@@ -105,7 +107,7 @@ impl Field {
         let text = text.to_lowercase();
         let found = self.words.iter().flat_map(|choice| {
             let words = choice.words.iter().map(|word| word.to_lowercase());
-            let words = words.filter(|word| has_word(&text, word));
+            let words = words.filter(|word| is_named(&text, word));
             words.map(move |word| (word.chars().count(), choice.means.as_str()))
         });
         // Of words of the same length the first of the form counts.
@@ -129,6 +131,10 @@ impl Field {
                 Some(cents) if cents > 0 => Ok(amount_value(cents)),
                 _ => Err("a positive amount with at most two decimals is allowed".into()),
             },
+            FieldKind::Currency => match text.and_then(currency) {
+                Some(code) => Ok(json!(code)),
+                None => Err("a currency is allowed, such as CNY, USD, EUR, GBP, JPY or HKD".into()),
+            },
             FieldKind::Choice => self.choice(text),
             FieldKind::Files => files(value),
         }
@@ -137,7 +143,9 @@ impl Field {
     /// Returns the JSON schema of the field, for a model.
     pub(crate) fn schema(&self) -> Value {
         let mut schema = match self.kind {
-            FieldKind::Text | FieldKind::Place | FieldKind::Document => json!({ "type": "string" }),
+            FieldKind::Text | FieldKind::Place | FieldKind::Document | FieldKind::Currency => {
+                json!({ "type": "string" })
+            }
             FieldKind::Day => json!({ "type": "string", "format": "date" }),
             FieldKind::Amount => json!({ "type": "number", "exclusiveMinimum": 0 }),
             FieldKind::Choice => json!({ "type": "string", "enum": self.choices() }),
@@ -173,11 +181,27 @@ impl FieldKind {
             Self::Place => "place",
             Self::Day => "day",
             Self::Amount => "amount",
+            Self::Currency => "currency",
             Self::Choice => "choice",
             Self::Files => "files",
             Self::Document => "document",
         }
     }
+}
+
+/// Returns true if a text contains a word, of a Latin one no other form than the plural: who goes to
+/// a training names no train.
+fn is_named(text: &str, word: &str) -> bool {
+    let others = ["d", "ed", "ment", "ing"].map(|ending| format!("{word}{ending}"));
+    let text = others.iter().fold(text.to_owned(), |text, other| {
+        let latin = word.is_ascii();
+        if latin {
+            text.replace(other.as_str(), " ")
+        } else {
+            text
+        }
+    });
+    has_word(&text, word)
 }
 
 fn files(value: &Value) -> Result<Value, String> {

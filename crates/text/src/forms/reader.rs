@@ -3,7 +3,7 @@ use jiff::civil::Date;
 use serde_json::{Value, json};
 
 use super::{Field, FieldKind, Fields, Form, Forms, Pattern, TextRules, value::amount_value};
-use crate::{DatedText, dates, money_in};
+use crate::{DatedText, dates, money_in, priced_in};
 
 /// A reader of a form's fields from a text, by rule. Its values are in canonical form; ambiguous
 /// ones are left out.
@@ -25,7 +25,10 @@ impl FormReader {
         let fields = || forms.iter().flat_map(|form| &form.fields);
         let prefixes = fields().filter_map(|field| field.prefix.as_deref());
         let prefixes: Vec<_> = prefixes.map(regex::escape).collect();
-        let documents = format!(r"(?i)\b((?:{})-\d{{1,9}})\b", prefixes.join("|"));
+        let documents = format!(
+            r"(?i)(?-u:\b)((?:{})-\d{{1,9}})(?-u:\b)",
+            prefixes.join("|")
+        );
         let documents = (!prefixes.is_empty()).then(|| documents.try_into());
         let facts = rules.facts.iter().map(|pattern| {
             let named = fields().fold(pattern.clone(), |pattern, field| {
@@ -97,10 +100,15 @@ impl FormReader {
                 let labels: Vec<&str> = self.rules.amount.iter().map(String::as_str).collect();
                 money_in(rest, &labels).map(amount_value)
             }
+            FieldKind::Currency => {
+                let labels: Vec<&str> = self.rules.amount.iter().map(String::as_str).collect();
+                let (_, currency) = priced_in(rest, &labels)?;
+                currency.map(|code| json!(code))
+            }
             FieldKind::Choice => field.chosen(said.unnamed).map(|means| json!(means)),
             FieldKind::Files => self.files(said.text),
             FieldKind::Document => self.document(said.text, field.prefix.as_deref()?),
-            FieldKind::Place => self.rules.places.read(said.unnamed).map(|it| json!(it)),
+            FieldKind::Place => self.rules.places.read(rest).map(|it| json!(it)),
             FieldKind::Text => self.text(field, rest).map(|it| json!(it)),
             FieldKind::Day => None,
         }

@@ -56,7 +56,19 @@ impl Places {
     pub(crate) fn read(&self, text: &str) -> Option<String> {
         let lower = text.to_lowercase();
         let names = self.known.iter().flat_map(|place| [&place.zh, &place.en]);
-        let found = names.filter_map(|name| Some((lower.find(&name.to_lowercase())?, name)));
+        let found = names.flat_map(|name| {
+            let word = name.to_lowercase();
+            let places: Vec<_> = lower.match_indices(&word).map(|(at, _)| at).collect();
+            let end = word.len();
+            let whole = |at: &usize| {
+                let before = lower.get(..*at).unwrap_or_default();
+                let after = lower.get(*at + end..).unwrap_or_default();
+                let letter = |c: char| c.is_ascii_alphabetic();
+                !word.is_ascii() || !before.ends_with(letter) && !after.starts_with(letter)
+            };
+            let places: Vec<_> = places.into_iter().filter(whole).collect();
+            places.into_iter().map(move |at| (at, name))
+        });
         let goes = |at: usize| {
             let before = lower.get(..at).unwrap_or_default();
             self.toward.iter().any(|word| before.ends_with(word))

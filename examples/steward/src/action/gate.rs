@@ -3,14 +3,19 @@ use std::sync::Arc;
 
 use fugato::{
     cli::Lang,
-    form::{Field, strings},
+    form::{Field, FieldKind, strings},
     state::{Role, ToolCall},
     tool::{Access, ConfirmCard, GatePolicy, GatedCall, NeedsEvidence, Verdict},
 };
 use serde_json::Value;
 
 use super::{PRECHECK, SUBMIT, find};
-use crate::{deps::Deps, service::RuleData, state::Steward};
+use crate::{
+    deps::Deps,
+    ledger::{HOME_CURRENCY, currency},
+    service::RuleData,
+    state::Steward,
+};
 
 /// Blocks a write whose form has missing fields.
 pub(super) fn complete(desk: Arc<RuleData>) -> impl GatePolicy<Steward> {
@@ -75,8 +80,15 @@ fn card_of(desk: &RuleData, call: &ToolCall, state: &Steward) -> ConfirmCard {
     let filled = fields
         .into_iter()
         .flat_map(|(form, fields)| form.filled(fields));
-    let line =
-        |(field, value): (&Field, &Value)| format!("{}: {}", field.label(lang), field.shown(value));
+    let line = |(field, value): (&Field, &Value)| match field.kind {
+        // Always with its currency: 320 dollars are no 320 yuan.
+        FieldKind::Amount => {
+            let currency = call.arguments.as_object().map_or(HOME_CURRENCY, currency);
+            format!("{}: {} {currency}", field.label(lang), field.shown(value))
+        }
+        _ => format!("{}: {}", field.label(lang), field.shown(value)),
+    };
+    let filled = filled.filter(|(field, _)| field.kind != FieldKind::Currency);
     let summary = filled.map(line).collect::<Vec<_>>().join("\n");
     ConfirmCard::new(title(&call.name, lang), summary, call.clone())
 }

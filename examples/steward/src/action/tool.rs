@@ -13,7 +13,7 @@ use super::{ActionWork, PRECHECK, SUBMIT, WhitelistedAction};
 use crate::{
     deps::Deps,
     form::FormKind,
-    ledger::{LedgerError, LedgerWrite, Receipt, conflicts},
+    ledger::{LedgerError, LedgerWrite, Receipt, conflicts, refusal},
     state::{Steward, Update},
 };
 
@@ -121,7 +121,12 @@ impl ActionTool {
             return Err(ToolFailure::blocked(why));
         }
         let documents = self.deps.ledger.documents(&state.employee).await;
-        let against = conflicts(&documents.map_err(ToolFailure::internal)?, form, &fields);
+        let against = conflicts(
+            &documents.map_err(ToolFailure::internal)?,
+            form,
+            &fields,
+            super::lang(state),
+        );
         let (passed, now) = (against.is_empty(), (self.deps.clock)());
         let finding = Finding::new(Value::Object(fields), passed, now, self.deps.evidence_holds)
             .data(json!(against));
@@ -156,7 +161,13 @@ impl ActionTool {
                 let output = ToolOutput::new(format!("{document} is written"));
                 Ok(output.data(json!({ "document": document })).updates(spent))
             }
-            Ok(Receipt::Refused { why }) => Err(ToolFailure::blocked(why)),
+            Ok(Receipt::Refused { why }) => {
+                // The tables know no language: the reason is found again in that of the person.
+                let lang = super::lang(cx.state()?);
+                let documents = self.deps.ledger.documents(&write.employee).await.ok();
+                let said = documents.and_then(|it| refusal(&it, write, lang));
+                Err(ToolFailure::blocked(said.unwrap_or(why)))
+            }
             Err(error @ LedgerError::KeyReused { .. }) => {
                 Err(ToolFailure::failed(error.to_string()))
             }

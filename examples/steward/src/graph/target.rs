@@ -128,7 +128,7 @@ fn actions(
         .approval("human_review", shown, answered)
         .subgraph("action_execute", &action_graph::action(deps)?, same, back)
         .node("persist_state", nodes::persist)
-        .node("response_adapter", nodes::Respond(deps.desk.clone()))
+        .node("response_adapter", nodes::Respond(deps.clone()))
         .branch("action_plan", ACTS, acts.clone())
         .branch("action_execute", ACTS, acts)
         .branch(

@@ -1,6 +1,9 @@
 //! The rules for writes, given the existing documents. They are pure, so that they are the same in
 //! every database.
-use fugato::form::{Fields, amount_text, strings, text};
+use fugato::{
+    cli::Lang,
+    form::{Fields, amount_text, strings, text},
+};
 
 use super::{Document, DocumentStatus, Documents, LedgerWrite, WriteKind};
 use crate::form::FormKind;
@@ -21,7 +24,12 @@ pub(super) enum Change {
 }
 
 /// Returns the reasons against writing a form, given the existing documents.
-pub fn conflicts(documents: &Documents, form: FormKind, fields: &Fields) -> Vec<String> {
+pub fn conflicts(
+    documents: &Documents,
+    form: FormKind,
+    fields: &Fields,
+    lang: Lang,
+) -> Vec<String> {
     match form {
         FormKind::Application => {
             let (start, end) = days(fields);
@@ -30,7 +38,12 @@ pub fn conflicts(documents: &Documents, form: FormKind, fields: &Fields) -> Vec<
             let there = submitted.map(|it| (&it.id, days(&it.fields)));
             // Days in this form are ordered as texts.
             let overlaps = there.filter(|(_, (from, to))| *from <= end && start <= *to);
-            let told = |(id, (from, to))| format!("{id} is already a trip from {from} to {to}");
+            let told = |(id, (from, to))| {
+                lang.pick(
+                    format!("{id} is already a trip from {from} to {to}"),
+                    format!("{id}已经是{from}到{to}的出差"),
+                )
+            };
             overlaps.map(told).collect()
         }
         FormKind::Reimbursement => {
@@ -38,12 +51,17 @@ pub fn conflicts(documents: &Documents, form: FormKind, fields: &Fields) -> Vec<
             let same = |it: &&Document| {
                 let mut parts = parts.iter();
                 parts.all(|name| it.fields.get(*name) == fields.get(*name))
+                    && currency(&it.fields) == currency(fields)
             };
             let told = |it: &Document| {
                 let amount = it.fields.get("amount").map(amount_text).unwrap_or_default();
                 let what = text(&it.fields, "category");
                 let day = text(&it.fields, "expense_date");
-                format!("{} already claims {amount} for {what} on {day}", it.id)
+                let (id, currency) = (&it.id, currency(&it.fields));
+                lang.pick(
+                    format!("{id} already claims {amount} {currency} for {what} on {day}"),
+                    format!("{id}已经报销了{day}的{amount} {currency}（{what}）"),
+                )
             };
             documents
                 .reimbursements
@@ -56,13 +74,46 @@ pub fn conflicts(documents: &Documents, form: FormKind, fields: &Fields) -> Vec<
     }
 }
 
+/// The currency of an amount that names none.
+pub const HOME_CURRENCY: &str = "CNY";
+
+/// Returns the currency of the amount of a form. Amounts are compared within a currency, and never
+/// converted.
+pub fn currency(fields: &Fields) -> &str {
+    match text(fields, "currency") {
+        "" => HOME_CURRENCY,
+        named => named,
+    }
+}
+
+/// Returns what is said of each document that a form names and that is not there.
+pub fn unknown(documents: &Documents, fields: &Fields, lang: Lang) -> Vec<String> {
+    let named = [
+        (&documents.applications, text(fields, "application")),
+        (&documents.reimbursements, text(fields, "reimbursement")),
+    ];
+    let named = named.into_iter().filter(|(_, id)| !id.is_empty());
+    named
+        .filter_map(|(there, id)| known(there, id, lang).err())
+        .collect()
+}
+
+/// Returns the reason for which a write is refused, in the language of a person.
+pub(crate) fn refusal(documents: &Documents, write: &LedgerWrite, lang: Lang) -> Option<String> {
+    decide(documents, write, lang).err()
+}
+
 /// Returns the change that carries out a write, or the reason for which it is refused.
-pub(super) fn decide(documents: &Documents, write: &LedgerWrite) -> Result<Change, String> {
+pub(super) fn decide(
+    documents: &Documents,
+    write: &LedgerWrite,
+    lang: Lang,
+) -> Result<Change, String> {
     let fields = &write.fields;
     let (application, claim) = (text(fields, "application"), text(fields, "reimbursement"));
     match write.deed {
         WriteKind::Submit => {
-            refuse(&conflicts(documents, FormKind::Application, fields))?;
+            refuse(&conflicts(documents, FormKind::Application, fields, lang))?;
             let status = DocumentStatus::Submitted;
             let submit = |draft: &Document| Change::Submit {
                 id: draft.id.clone(),
@@ -70,23 +121,29 @@ pub(super) fn decide(documents: &Documents, write: &LedgerWrite) -> Result<Chang
             Ok(same_draft(documents, fields).map_or(Change::Apply { status }, submit))
         }
         WriteKind::Draft => match same_draft(documents, fields) {
-            Some(draft) => Err(format!("{} is already such a draft", draft.id)),
+            Some(draft) => Err(lang.pick(
+                format!("{} is already such a draft", draft.id),
+                format!("{}已经是这样的草稿", draft.id),
+            )),
             None => Ok(Change::Apply {
                 status: DocumentStatus::Draft,
             }),
         },
         WriteKind::Claim => {
-            refuse(&conflicts(documents, FormKind::Reimbursement, fields))?;
+            refuse(&conflicts(documents, FormKind::Reimbursement, fields, lang))?;
             if !application.is_empty() {
-                known(&documents.applications, application)?;
+                known(&documents.applications, application, lang)?;
             }
             Ok(Change::Claim)
         }
         WriteKind::Link => {
-            let there = known(&documents.reimbursements, claim)?;
-            known(&documents.applications, application)?;
+            let there = known(&documents.reimbursements, claim, lang)?;
+            known(&documents.applications, application, lang)?;
             if text(&there.fields, "application") == application {
-                return Err(format!("{claim} is already linked to {application}"));
+                return Err(lang.pick(
+                    format!("{claim} is already linked to {application}"),
+                    format!("{claim}已经关联到{application}"),
+                ));
             }
             Ok(Change::Link {
                 id: claim.to_owned(),
@@ -94,12 +151,15 @@ pub(super) fn decide(documents: &Documents, write: &LedgerWrite) -> Result<Chang
             })
         }
         WriteKind::Attach => {
-            let there = known(&documents.reimbursements, claim)?;
+            let there = known(&documents.reimbursements, claim, lang)?;
             let there: Vec<_> = strings(there.fields.get("attachments")).collect();
             let new = strings(fields.get("attachments")).filter(|name| !there.contains(name));
             let names: Vec<_> = new.map(str::to_owned).collect();
             if names.is_empty() {
-                return Err(format!("{claim} has all of these attachments already"));
+                return Err(lang.pick(
+                    format!("{claim} has all of these attachments already"),
+                    format!("{claim}已经有这些附件"),
+                ));
             }
             let id = claim.to_owned();
             Ok(Change::Attach { id, names })
@@ -120,17 +180,34 @@ fn refuse(conflicts: &[String]) -> Result<(), String> {
 
 fn same_draft<'a>(documents: &'a Documents, fields: &Fields) -> Option<&'a Document> {
     let mut applications = documents.applications.iter();
-    applications.find(|it| it.status == DocumentStatus::Draft && it.fields == *fields)
+    // Old drafts name no currency, and mean that of the house.
+    let priced = |fields: &Fields| {
+        let mut priced = fields.clone();
+        priced.insert("currency".into(), currency(fields).into());
+        priced
+    };
+    let wanted = priced(fields);
+    let same = |known: &Fields| priced(known) == wanted;
+    applications.find(|it| it.status == DocumentStatus::Draft && same(&it.fields))
 }
 
-fn known<'a>(documents: &'a [Document], id: &str) -> Result<&'a Document, String> {
+fn known<'a>(documents: &'a [Document], id: &str, lang: Lang) -> Result<&'a Document, String> {
     let found = documents.iter().find(|document| document.id == id);
     found.ok_or_else(|| {
         let ids: Vec<_> = documents.iter().map(|it| it.id.as_str()).collect();
         let there = match &ids[..] {
-            [] => "none".to_owned(),
+            [] => lang.pick("none", "任何单据").to_owned(),
             ids => ids.join(", "),
         };
-        format!("there is no {id}; there are {there}")
+        match &ids[..] {
+            [] => lang.pick(
+                format!("there is no {id}; there are {there}"),
+                format!("没有{id}，也没有{there}"),
+            ),
+            _ => lang.pick(
+                format!("there is no {id}; there are {there}"),
+                format!("没有{id}；有的是{there}"),
+            ),
+        }
     })
 }

@@ -1,7 +1,7 @@
 //! The tables, in the SQL that databases share.
 use async_trait::async_trait;
 use fugato::{
-    cli::Tables,
+    cli::{Lang, Tables},
     form::{amount_value, cents, strings},
     store::{Cell, KeyReusedError, QueryRows, Statement, WriteTable},
 };
@@ -47,6 +47,7 @@ const APPLICATIONS: Table = Table {
         "destination",
         "transport",
         "estimated_amount",
+        "currency",
     ],
 };
 const CLAIMS: Table = Table {
@@ -58,6 +59,7 @@ const CLAIMS: Table = Table {
         "category",
         "amount",
         "reason",
+        "currency",
     ],
 };
 
@@ -77,7 +79,30 @@ impl SqlLedger {
         let all = all.map(|sql| Statement::new(sql, [])).into();
         let made = tables.write(LOCK, vec![], |_| Ok::<_, LedgerError>((all, ())));
         made.await.map_err(LedgerError::Unavailable)??;
+        for table in [APPLICATIONS, CLAIMS] {
+            add_currency(&tables, table.name).await?;
+        }
         Ok(Self(tables))
+    }
+}
+
+/// Adds the column of the currency to a table that is older than it. Its amounts are in yuan.
+async fn add_currency(tables: &Tables, table: &str) -> Result<(), LedgerError> {
+    let look = || {
+        let sql = format!("SELECT currency FROM {table} WHERE 1 = 0");
+        tables.read(vec![Statement::new(sql, [])])
+    };
+    if look().await.is_ok() {
+        return Ok(());
+    }
+    let sql = format!("ALTER TABLE {table} ADD COLUMN currency TEXT");
+    let added = vec![Statement::new(sql, [])];
+    let added = tables.write(LOCK, vec![], |_| Ok::<_, LedgerError>((added, ())));
+    match added.await {
+        Ok(added) => added,
+        // Another process was first.
+        Err(_) if look().await.is_ok() => Ok(()),
+        Err(error) => Err(LedgerError::Unavailable(error)),
     }
 }
 
@@ -122,7 +147,7 @@ fn carried_out(
     if let Some(document) = DEEDS.answered(before, content).map_err(reused)? {
         return Ok((vec![], Receipt::Written { document }));
     }
-    let change = match decide(&documents(there), write) {
+    let change = match decide(&documents(there), write, Lang::En) {
         Ok(change) => change,
         Err(why) => return Ok((vec![], Receipt::Refused { why })),
     };

@@ -5,12 +5,14 @@ use fugato::{
     BoxError, Context, Node, Outcome,
     agent::{fallback::FallbackStep, sequence::ActionsUpdate},
     cli::Lang,
+    form::day,
 };
 
 use crate::{
     action,
+    bounds::out_of_bounds,
     deps::Deps,
-    ledger::{Documents, conflicts},
+    ledger::{Documents, conflicts, unknown},
     read::UNSURE,
     state::{Flow, Steward, Update},
 };
@@ -50,10 +52,18 @@ fn judge(deps: &Deps, state: &Steward, documents: &Documents) -> Flow {
         );
         return Flow::Confirm { why: why.into() };
     }
+    let lang = action::lang(state);
+    // A document that there is not is said before anything else is asked for.
+    let unknown = unknown(documents, &task.fields, lang);
+    if !unknown.is_empty() {
+        let why = unknown.join("; ");
+        return Flow::Block { why };
+    }
     if !deps.desk.forms.missing(&task.form, &task.fields).is_empty() {
         return Flow::Missing;
     }
-    let against = conflicts(documents, task.form, &task.fields);
+    let mut against = out_of_bounds(&task.fields, task.form, day(&state.base_date), lang);
+    against.extend(conflicts(documents, task.form, &task.fields, lang));
     if against.is_empty() {
         return Flow::Pass;
     }
@@ -62,9 +72,13 @@ fn judge(deps: &Deps, state: &Steward, documents: &Documents) -> Flow {
 }
 
 /// Blocks the plan if the documents cannot be looked up.
-pub(crate) fn cautious(_: &Steward, falls: &[FallbackStep]) -> Vec<Update> {
+pub(crate) fn cautious(state: &Steward, falls: &[FallbackStep]) -> Vec<Update> {
     let reason = falls.last().map(|fall| fall.reason.clone());
-    let why = "what there is already cannot be looked up now".to_owned();
+    let why = action::lang(state).pick(
+        "what there is already cannot be looked up now",
+        "现在查不到已有的单据",
+    );
+    let why = why.to_owned();
     let noted = Update::Noted {
         fallback_reason: reason.unwrap_or_default(),
     };

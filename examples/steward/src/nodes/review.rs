@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    action,
+    action, reply,
     service::RuleData,
     state::{Approval, Request, RequestExtras, Steward, Update},
 };
@@ -93,7 +93,9 @@ pub(crate) fn question(desk: &RuleData, state: &Steward) -> Value {
     let Some(card) = action::card(desk, state) else {
         return Value::Null;
     };
-    json!({ "type": "confirm", "title": card.title, "summary": card.summary, "call": card.call })
+    let later = reply::later(state).map(|later| format!("\n{later}"));
+    let summary = format!("{}{}", card.summary, later.unwrap_or_default());
+    json!({ "type": "confirm", "title": card.title, "summary": summary, "call": card.call })
 }
 
 /// Returns the changes that an answer makes. The person has agreed to exactly the call that the

@@ -68,6 +68,9 @@ impl Judge for RequestPlanner {
 
     fn read(&self, at: &Situation, arguments: &Value) -> Result<Intent, RejectedAnswer> {
         let called = PlannedArguments::deserialize(arguments)?;
+        if self.0.reader.question(&at.message).is_some() {
+            return Ok(Intent::off_topic());
+        }
         if !called.off_topic && called.tasks.is_empty() {
             let why = "give at least one task, or set off_topic";
             return Err(RejectedAnswer::at("/tasks", why));
@@ -86,6 +89,9 @@ impl Judge for RequestPlanner {
 
     fn rules(&self, at: &Situation) -> Intent {
         let desk = &self.0;
+        if desk.reader.question(&at.message).is_some() {
+            return Intent::off_topic();
+        }
         let clauses = desk.reader.clauses(desk, &at.message, at.base());
         let clauses = clauses.into_iter().enumerate();
         let tasks: Vec<_> = clauses

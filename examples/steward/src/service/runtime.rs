@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{RuleData, Situation};
 use crate::{
-    read::UNSURE,
+    read::{DocumentQuestion, UNSURE},
     state::{PlanTask, RuntimeDecision},
 };
 
@@ -22,6 +22,8 @@ pub struct NextStepJudge(pub(crate) Arc<RuleData>);
 
 /// The most characters of an answer to the question for one field.
 const SHORT: usize = 40;
+/// The most facts of a complete task that words replace without being about another one.
+const FEW: usize = 1;
 /// The most fields that words about the current task give; more fields mean another form.
 const MANY: usize = 3;
 
@@ -50,6 +52,19 @@ impl NextStepJudge {
             }
             _ => {}
         }
+        if desk.reader.means_drop(words) {
+            return Some(RuntimeDecision::Cancel);
+        }
+        match desk.reader.question(words) {
+            // No document is named: it is about the one that is not written yet.
+            Some(DocumentQuestion::Withdraw) if !words.contains('-') => {
+                return Some(RuntimeDecision::Cancel);
+            }
+            // The card is shown again.
+            Some(_) if is_complete(desk, task) => return Some(RuntimeDecision::Unclear),
+            Some(_) => return Some(RuntimeDecision::NewRequest),
+            None => {}
+        }
         if task.confidence <= UNSURE
             && let Some(form) = desk.reader.named_kind(words)
         {
@@ -58,15 +73,39 @@ impl NextStepJudge {
                 form: Some(form),
             });
         }
-        let mut asks = desk.reader.clauses(desk, words, at.base()).into_iter();
-        let is_new = asks.any(|clause| {
-            clause.confidence > UNSURE && clause.form != task.form || clause.fields.len() > MANY
-        });
-        if is_new {
+        if is_further(desk, at, task) {
             return Some(RuntimeDecision::NewRequest);
         }
         supplement(desk, at, task)
     }
+}
+
+fn is_complete(desk: &RuleData, task: &PlanTask) -> bool {
+    task.confidence > UNSURE && desk.forms.missing(&task.form, &task.fields).is_empty()
+}
+
+/// Returns true if the words want something else than the current task: another form, or another
+/// one of the same form. Of a complete task two facts that differ are another one, unless the words
+/// say that they change it.
+fn is_further(desk: &RuleData, at: &Situation, task: &PlanTask) -> bool {
+    let words = at.message.as_str();
+    let further = desk.reader.means_further(words);
+    let changes = !further && desk.reader.means_change(words);
+    let is_complete = is_complete(desk, task);
+    let mut asks = desk.reader.clauses(desk, words, at.base()).into_iter();
+    asks.any(|clause| {
+        if clause.confidence > UNSURE && clause.form != task.form {
+            return true;
+        }
+        let differs = |(name, value): &(&String, &Value)| {
+            task.fields.get(*name).is_some_and(|known| known != *value)
+        };
+        let differing = clause.fields.iter().filter(differs).count();
+        let most = if is_complete { FEW } else { MANY };
+        clause.fields.len() > MANY && !is_complete && differing > 0
+            || !changes && differing > most
+            || is_complete && further && !clause.fields.is_empty()
+    })
 }
 
 /// Returns true if files came with the words that the task does not have.

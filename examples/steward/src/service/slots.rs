@@ -69,7 +69,10 @@ fn decided(desk: &RuleData, at: &Situation, said: Fields) -> SlotDecision {
     };
     let task = at.plan.current().filter(|task| task.form == kind);
     let mut fields = task.map_or_else(Fields::new, |task| task.fields.clone());
-    fields.extend(at.given(desk, kind));
+    // Files beside words that were read belong to the task that those words are about.
+    if !at.is_read {
+        fields.extend(at.given(desk, kind));
+    }
     fields.extend(said);
     SlotDecision {
         task_id: task.map_or_else(String::new, |task| task.task_id.clone()),

@@ -230,10 +230,13 @@ fn beside_words(state: &mut Steward, beside: RequestExtras) {
     }
 }
 
-/// Adds the tasks of a request. A request with tasks of its own closes the open ones.
+/// Adds the tasks of a request. Under a card they wait for its end; otherwise a request with tasks
+/// of its own closes the open ones.
 fn understood(state: &mut Steward, intent: Intent) {
     if !intent.tasks.is_empty() {
-        while let Some(open) = state.steward_state.current_mut() {
+        while !state.is_pending()
+            && let Some(open) = state.steward_state.current_mut()
+        {
             open.status = WorkStatus::Closed;
         }
         (state.approval, state.actions) = (None, Actions::default());

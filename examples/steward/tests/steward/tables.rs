@@ -161,3 +161,70 @@ async fn an_address_that_names_no_tables_is_refused_without_its_password() {
         assert_lacks(&error, "secret");
     }
 }
+
+#[tokio::test]
+async fn stw_24_money_of_another_currency_is_no_duplicate() -> TestResult {
+    let ledger = ledger::open(":memory:").await?;
+    let with = |currency: Value| {
+        let mut fields = claim();
+        fields["currency"] = currency;
+        write(WriteKind::Claim, "ann", &fields)
+    };
+    assert_eq!(
+        ledger.write("k1", &with(json!("USD"))).await?,
+        written("R-1")
+    );
+    assert_eq!(
+        ledger.write("k2", &with(json!("CNY"))).await?,
+        written("R-2")
+    );
+    // Yuan are meant where no currency is named.
+    let bare = write(WriteKind::Claim, "ann", &claim());
+    let twice = ledger.write("k3", &bare).await?;
+    assert!(
+        matches!(twice, Receipt::Refused { why } if why.contains("R-2") && why.contains("CNY"))
+    );
+    let documents = ledger.documents("ann").await?;
+    let kept = documents
+        .reimbursements
+        .iter()
+        .map(|it| &it.fields["currency"]);
+    assert_eq!(kept.collect::<Vec<_>>(), [&json!("USD"), &json!("CNY")]);
+    Ok(())
+}
+
+/// Tables that were made before amounts had a currency get its column, and keep their rows.
+#[tokio::test]
+async fn tables_without_a_currency_are_migrated() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("tables.db");
+    let address = path.to_str().unwrap();
+    let old = fugato::cli::Tables::open(address).await?;
+    let sql = [
+        "CREATE TABLE applications (number BIGINT PRIMARY KEY, employee TEXT NOT NULL, status TEXT \
+         NOT NULL, reason TEXT, start_date TEXT, end_date TEXT, destination TEXT, transport TEXT, \
+         estimated_amount BIGINT)",
+        "INSERT INTO applications VALUES (7, 'ann', 'submitted', 'r', '2026-03-02', '2026-03-05', \
+         'Oslo', 'train', 120000)",
+    ];
+    let sql = sql.map(|sql| fugato::store::Statement::new(sql, [])).into();
+    let made = old
+        .write(1, vec![], |_| Ok::<_, LedgerError>((sql, ())))
+        .await;
+    made.unwrap()?;
+    drop(old);
+    for _ in 0..2 {
+        let ledger = ledger::open(address).await?;
+        let documents = ledger.documents("ann").await?;
+        assert_eq!(documents.applications.len(), 1);
+        assert_eq!(documents.applications[0].fields["estimated_amount"], 1200);
+    }
+    let ledger = ledger::open(address).await?;
+    let mut fields = trip();
+    fields["start_date"] = json!("2026-04-02");
+    fields["end_date"] = json!("2026-04-03");
+    fields["currency"] = json!("USD");
+    let next = write(WriteKind::Submit, "ann", &fields);
+    assert_eq!(ledger.write("k1", &next).await?, written("A-8"));
+    Ok(())
+}
