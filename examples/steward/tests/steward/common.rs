@@ -320,13 +320,13 @@ pub(crate) fn fields(value: &Value) -> Fields {
 pub(crate) fn trip() -> Value {
     json!({
         "reason": "拜访客户", "start_date": "2026-03-02", "end_date": "2026-03-05",
-        "destination": "上海", "transport": "train", "estimated_amount": 1200,
+        "destination": "上海", "transport": "train", "estimated_amount": 1200, "currency": "CNY",
     })
 }
 
 pub(crate) fn claim() -> Value {
     json!({
-        "expense_date": "2026-02-20", "category": "transport", "amount": 86.5,
+        "expense_date": "2026-02-20", "category": "transport", "amount": 86.5, "currency": "CNY",
         "reason": "打车费", "attachments": ["发票.pdf"],
     })
 }

@@ -286,7 +286,7 @@ async fn stw_12_slots_are_judged_for_a_form_that_is_named() {
     };
     let judged = stage.says(kind, "打车费86.5元").await;
     let judged = &judged["slot_decision"];
-    let fields = json!({ "amount": 86.5, "category": "transport" });
+    let fields = json!({ "amount": 86.5, "category": "transport", "currency": "CNY" });
     assert_eq!(judged["fields"], fields);
     let missing = json!(["expense_date", "reason", "attachments"]);
     assert_eq!(judged["missing_fields"], missing);

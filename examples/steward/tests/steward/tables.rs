@@ -179,7 +179,8 @@ async fn stw_24_money_of_another_currency_is_no_duplicate() -> TestResult {
         written("R-2")
     );
     // Yuan are meant where no currency is named.
-    let bare = write(WriteKind::Claim, "ann", &claim());
+    let mut bare = write(WriteKind::Claim, "ann", &claim());
+    bare.fields.remove("currency");
     let twice = ledger.write("k3", &bare).await?;
     assert!(
         matches!(twice, Receipt::Refused { why } if why.contains("R-2") && why.contains("CNY"))
