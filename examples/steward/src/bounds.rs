@@ -50,7 +50,8 @@ pub(crate) fn out_of_bounds(
 
 fn days(fields: &Fields, form: FormKind, base: Date, lang: Lang) -> Vec<String> {
     let (back, ahead) = match form {
-        FormKind::Application => (1, 2),
+        // Drafts for later years are common, and older versions took them.
+        FormKind::Application => (1, 72),
         _ => (2, 0),
     };
     let first = base.saturating_sub(back.years());
