@@ -29,6 +29,8 @@ def solve(problem, seconds):
     cost = []
     for d, blocks in enumerate(problem["days"]):
         cost.append(day_cost(model, subjects, takes, d, blocks, problem["share"]))
+        cost.extend(wishes_of_day(model, takes, d, problem["wishes"]))
+    cost.extend(bunching(model, takes, problem))
     model.minimize(sum(cost))
     solver = cp_model.CpSolver()
     solver.parameters.max_time_in_seconds = seconds
@@ -44,6 +46,37 @@ def solve(problem, seconds):
             "bound": round(solver.best_objective_bound),
         }
     return {}
+
+
+def wishes_of_day(model, takes, d, wishes):
+    here = [sum(t[d, b] for t in takes.values() if (d, b) in t) for b in range(6)]
+    cost = [c * taken for c, taken in zip(wishes["blocks"][d], here)]
+    if wishes["daily_limit"] and wishes["over_limit"]:
+        over = model.new_int_var(0, 12, "")
+        model.add(over >= 2 * sum(here) - wishes["daily_limit"])
+        cost.append(wishes["over_limit"] * over)
+    if wishes["longest_run"] and wishes["no_break"]:
+        # A block after as many as may be without a break costs both its sections.
+        most = wishes["longest_run"] // 2
+        for b in range(most, 6):
+            run = model.new_bool_var("")
+            model.add(run >= sum(here[b - most : b + 1]) - most)
+            cost.append(2 * wishes["no_break"] * run)
+    return cost
+
+
+def bunching(model, takes, problem):
+    weeks, cost = problem["wishes"]["weeks"], []
+    price = problem["wishes"]["bunching"]
+    for c, cls in enumerate(problem["classes"]):
+        if cls["share"] is None or not price:
+            continue
+        for week in sorted(set(weeks)):
+            over = model.new_int_var(0, cls["items"], "")
+            items = sum(var for (d, _), var in takes[c].items() if weeks[d] == week)
+            model.add(over >= items - cls["share"])
+            cost.append(price * over)
+    return cost
 
 
 def day_cost(model, subjects, takes, d, blocks, share):

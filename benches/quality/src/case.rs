@@ -12,7 +12,7 @@ pub(crate) struct Case {
 
 /// The timetable with this number.
 pub(crate) fn made(number: u64) -> Case {
-    let mut dice = SeededRng(number.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x0DDB_1A5E_5BAD_5EED);
+    let mut dice = SeededRng::new(number);
     let weeks = dice.between(1, 4);
     let mut draft = Draft::new(weeks);
     let fill = dice.between(15, 75);
@@ -182,6 +182,25 @@ pub(crate) fn term() -> Case {
     }
 }
 
+/// A class of one of four kinds, every other one demanding.
+pub(crate) fn subject(dice: &mut SeededRng, number: u64) -> TaskClass {
+    let kinds = [
+        SubjectType::Quantitative,
+        SubjectType::Memory,
+        SubjectType::Reading,
+        SubjectType::Mixed,
+    ];
+    let kind = kinds
+        .into_iter()
+        .cycle()
+        .nth(usize::try_from(number).unwrap_or(0));
+    let mut class = plain(kind.unwrap_or(SubjectType::Mixed));
+    if dice.below(2) == 0 {
+        class.difficulty_level = Some(Level::High);
+    }
+    class
+}
+
 fn plain(subject: SubjectType) -> TaskClass {
     TaskClass {
         id: 0,
@@ -200,14 +219,14 @@ fn plain(subject: SubjectType) -> TaskClass {
     }
 }
 
-struct Draft {
-    state: ScheduleState,
+pub(crate) struct Draft {
+    pub(crate) state: ScheduleState,
     weeks: u64,
 }
 
 impl Draft {
     /// Weeks from a Monday on, without anything in them.
-    fn new(weeks: u64) -> Self {
+    pub(crate) fn new(weeks: u64) -> Self {
         let mut draft = Self {
             state: ScheduleState::default(),
             weeks,
@@ -242,6 +261,18 @@ impl Draft {
         }
     }
 
+    /// A course on a day of the week, every week.
+    pub(crate) fn course(&mut self, day_of_week: u64, slot: Slot) {
+        for week in 0..self.weeks {
+            let mut course = self.task(format!("Course {day_of_week}-{}", slot.slot_start));
+            course.event_type = EventType::Course;
+            course.locked = true;
+            let day = small(week * 7 + day_of_week);
+            course.slots = vec![Slot { day, ..slot }];
+            self.state.tasks.push(course);
+        }
+    }
+
     fn errand(&mut self, day: u64, block: u64) {
         let slot = slot(day, block);
         let taken = |task: &ScheduleTask| task.slots.contains(&slot);
@@ -252,7 +283,7 @@ impl Draft {
         }
     }
 
-    fn class(&mut self, mut class: TaskClass, items: u64) {
+    pub(crate) fn class(&mut self, mut class: TaskClass, items: u64) {
         class.id = u32::try_from(self.state.task_classes.len() + 1).unwrap_or(u32::MAX);
         class.name = format!("Class {}", class.id);
         class.total_slots = u32::try_from(items * 2).unwrap_or(u32::MAX);
@@ -296,14 +327,18 @@ fn slot(day: u64, block: u64) -> Slot {
     Slot::new(small(day), start, start + 1)
 }
 
-fn small(n: u64) -> u16 {
+pub(crate) fn small(n: u64) -> u16 {
     u16::try_from(n).unwrap_or(u16::MAX)
 }
 
-struct SeededRng(u64);
+pub(crate) struct SeededRng(u64);
 
 impl SeededRng {
-    fn below(&mut self, n: u64) -> u64 {
+    pub(crate) fn new(number: u64) -> Self {
+        Self(number.wrapping_mul(0x9E37_79B9_7F4A_7C15) ^ 0x0DDB_1A5E_5BAD_5EED)
+    }
+
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

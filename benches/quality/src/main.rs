@@ -1,5 +1,7 @@
 //! Plans timetables by rule, and says how far the plans are from the best possible ones.
 mod case;
+mod fet;
+mod gap;
 mod problem;
 
 use std::io::{BufRead as _, BufReader, Write as _};
@@ -28,6 +30,10 @@ struct Args {
     /// How long the solver may think about one timetable, in seconds.
     #[arg(long, default_value_t = 10.0)]
     seconds: f64,
+    /// A folder of timetables made with FET, such as /usr/share/doc/fet-data; each gets a load of
+    /// 10 to 500 items, and is planned with the usual preferences.
+    #[arg(long)]
+    fet: Option<PathBuf>,
     /// Prints every timetable.
     #[arg(long)]
     each: bool,
@@ -40,6 +46,9 @@ fn main() -> Result<()> {
         .as_ref()
         .map(|python| Solver::start(python, args.seconds))
         .transpose()?;
+    if let Some(folder) = &args.fet {
+        return gap::measure(&fet::cases(folder)?, solver.as_mut(), args.each);
+    }
     let cases: Vec<Case> = by_hand()
         .into_iter()
         .chain((1..=args.cases).map(made))
@@ -80,13 +89,13 @@ struct Plan(Option<Stages>);
 #[derive(Debug, Clone, Copy)]
 struct Stages {
     rough: Quality,
+    searched: Quality,
     refined: Quality,
-    polished: Quality,
     rounds: usize,
 }
 
 impl Plan {
-    /// The plan, and how the schedule was before it was polished.
+    /// The plan, and how the schedule was before it was searched.
     fn of(state: &ScheduleState) -> (Self, Option<ScheduleState>) {
         let classes: Vec<u32> = state.task_classes.iter().map(|class| class.id).collect();
         let Ok(built) = rough_build(state, &classes) else {
@@ -97,17 +106,17 @@ impl Plan {
             state.apply(change);
         }
         let rough = Quality::of(&state);
-        let rounds = refine(&mut state, ROUNDS, &WriteOptions::default()).rounds;
-        let refined = Quality::of(&state);
         let drafted = state.clone();
         for change in local_search(&state, &WriteOptions::default()) {
             state.apply(&change);
         }
-        let polished = Quality::of(&state);
+        let searched = Quality::of(&state);
+        let rounds = refine(&mut state, ROUNDS, &WriteOptions::default()).rounds;
+        let refined = Quality::of(&state);
         let stages = Stages {
             rough,
+            searched,
             refined,
-            polished,
             rounds,
         };
         (Self(Some(stages)), Some(drafted))
@@ -149,23 +158,23 @@ impl Table {
         };
         self.planned += 1;
         self.rounds += stages.rounds;
-        let polished = stages.polished.score();
-        let best = optimum.and_then(|optimum| optimum.best).unwrap_or(polished);
+        let refined = stages.refined.score();
+        let best = optimum.and_then(|optimum| optimum.best).unwrap_or(refined);
         let bound = optimum.and_then(|optimum| optimum.bound).unwrap_or(best);
         self.proved += u32::from(bound == best);
         let figures = [
             stages.rough.score(),
-            stages.refined.score(),
-            polished,
+            stages.searched.score(),
+            refined,
             best,
             bound,
         ];
         for (sum, figure) in self.sums.iter_mut().zip(figures) {
             *sum += u64::from(figure);
         }
-        let gap = polished.saturating_sub(best);
+        let gap = refined.saturating_sub(best);
         if self.worst.as_ref().is_none_or(|(worst, _)| gap > *worst) {
-            self.worst = Some((gap, format!("{name}: {:?} against {best}", stages.polished)));
+            self.worst = Some((gap, format!("{name}: {:?} against {best}", stages.refined)));
         }
     }
 
@@ -179,8 +188,8 @@ impl Table {
         ));
         let names = [
             "rough build",
+            "searched",
             "refined",
-            "polished",
             "optimum",
             "lower bound",
         ];
@@ -188,10 +197,10 @@ impl Table {
         for (name, sum) in names.iter().zip(self.sums) {
             say(&format!("{name:>12}  mean quality {:9.2}", mean(sum)));
         }
-        let [_, _, polished, best, _] = self.sums;
+        let [_, _, refined, best, _] = self.sums;
         say(&format!(
-            "polished / optimum {:.3}; {} optima proved; {:.2} rounds of refinement a plan",
-            ratio(polished, best),
+            "plan / optimum {:.3}; {} optima proved; {:.2} rounds of refinement a plan",
+            ratio(refined, best),
             self.proved,
             ratio(self.rounds as u64, u64::from(self.planned)),
         ));

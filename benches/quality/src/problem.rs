@@ -1,8 +1,10 @@
 //! A timetable as an exact solver sees it.
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
-use timetable::schedule::{Board, EventType, Level, ScheduleState, Slot, Strategy, TaskClass};
+use timetable::schedule::{
+    Board, DayMapping, EventType, Level, Preferences, ScheduleState, Slot, Strategy, TaskClass,
+};
 
 /// Which blocks are open to whom, and what lies there already.
 #[derive(Serialize)]
@@ -14,6 +16,54 @@ pub(crate) struct Problem {
     /// The subjects; those of the classes come first.
     subjects: Vec<Subject>,
     classes: Vec<Class>,
+    wishes: DayWishes,
+}
+
+/// The wishes for days, as costs.
+#[derive(Serialize, Default)]
+struct DayWishes {
+    /// For each day and block what an item costs there.
+    blocks: Vec<[u32; 6]>,
+    /// The week of each day.
+    weeks: Vec<u16>,
+    daily_limit: u8,
+    over_limit: u32,
+    longest_run: u8,
+    no_break: u32,
+    bunching: u32,
+}
+
+impl DayWishes {
+    fn of(state: &ScheduleState) -> Self {
+        let wishes = state
+            .preferences
+            .clone()
+            .unwrap_or_else(Preferences::neutral);
+        let block = |day: &DayMapping, block: u8| {
+            let section = |section: u8| {
+                let from = |first: u8| first > 0 && section >= first;
+                wishes.evening * u32::from(from(wishes.evening_from))
+                    + wishes.late * u32::from(from(wishes.late_from))
+                    + wishes.lunch * u32::from(wishes.lunch_sections.contains(&section))
+                    + wishes.weekend * u32::from(day.day_of_week > 5)
+                    + wishes.quiet * u32::from(wishes.quiet_days.contains(&day.day_of_week))
+            };
+            section(block * 2 + 1) + section(block * 2 + 2)
+        };
+        let days = state.window.days.iter();
+        Self {
+            blocks: days
+                .clone()
+                .map(|day| [0, 1, 2, 3, 4, 5].map(|nth| block(day, nth)))
+                .collect(),
+            weeks: days.map(|day| day.week).collect(),
+            daily_limit: wishes.daily_limit,
+            over_limit: wishes.over_limit,
+            longest_run: wishes.longest_run,
+            no_break: wishes.no_break,
+            bunching: wishes.bunching,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -27,6 +77,8 @@ struct Class {
     items: usize,
     /// Day and block from 0, and the course inside which it lies, or 0.
     open: Vec<(usize, usize, u32)>,
+    /// The items that a week holds at no cost; none if they need not be spread.
+    share: Option<usize>,
 }
 
 impl Problem {
@@ -65,6 +117,7 @@ impl Problem {
             Class {
                 items: items.count(),
                 open: open(state, &board, class, drafted),
+                share: share(state, class),
             }
         });
         let classes: Vec<Class> = classes.collect();
@@ -88,8 +141,21 @@ impl Problem {
             days,
             subjects,
             classes,
+            wishes: DayWishes::of(state),
         }
     }
+}
+
+fn share(state: &ScheduleState, class: &TaskClass) -> Option<usize> {
+    let tasks = state.tasks.iter();
+    let items = tasks
+        .filter(|task| task.task_class_id == Some(class.id))
+        .count();
+    let days = state.window.days.iter();
+    let open = days.filter(|day| class.admits_day(day).is_ok());
+    let weeks: BTreeSet<u16> = open.map(|day| day.week).collect();
+    let spread = class.strategy == Strategy::Steady;
+    spread.then(|| items.div_ceil(weeks.len().max(1)))
 }
 
 fn subject(class: &TaskClass) -> Subject {
@@ -119,7 +185,15 @@ fn open(
     for day in &state.window.days {
         for block in 0..6u8 {
             let slot = Slot::new(day.day_index, block * 2 + 1, block * 2 + 2);
-            if last.is_none_or(|last| slot.start() <= last)
+            let end = |(last, start): (u16, u8)| {
+                let start = if state.preferences.is_some() {
+                    12
+                } else {
+                    start
+                };
+                slot.start() <= (last, start)
+            };
+            if last.is_none_or(end)
                 && let Ok(host) = board.spot(slot)
                 && class.admits(day, &slot, host.is_some()).is_ok()
             {

@@ -65,7 +65,8 @@ pub fn route(agent: &AgentState, understood: impl Into<Route>, text: &str) -> Ro
     };
     RouteDecision {
         phase,
-        rough_build,
+        // A whole rearrangement searches from where everything lies.
+        rough_build: rough_build || optimise && has_classes,
         // The first build is refined, regardless of the model.
         refine: (rough_build || optimise)
             && !said.draft_only

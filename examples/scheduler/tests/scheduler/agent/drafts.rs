@@ -8,7 +8,10 @@ use scheduler::{
     },
 };
 
-use crate::common::{Talk, card, term};
+use fugato_testkit::assert_contains;
+use serde_json::json;
+
+use crate::common::{Talk, card, ends, look, task, term};
 
 /// Returns three demanding subjects, a dozen items each, in two weeks whose mornings are full.
 fn exams() -> ScheduleState {
@@ -65,4 +68,35 @@ async fn sch_64_a_draft_that_is_wanted_as_it_is_is_not_polished() {
     let shown = stage.request(request).await;
     let schedule = shown.state().schedule.clone().expect("a schedule");
     assert!(Quality::of(&schedule).score() > 0);
+}
+
+#[tokio::test]
+async fn sch_32_a_whole_rearrangement_moves_kept_items_that_the_card_shows() {
+    let mut kept = exams();
+    let built = rough_build::rough_build(&kept, &[1, 2, 3]).expect("it fits");
+    for change in &built.changes {
+        kept.apply(change);
+    }
+    for task in &mut kept.tasks {
+        task.status = PlacementStatus::Existing;
+    }
+    let before = Quality::of(&kept).score();
+    let stage = Talk::about(
+        kept.clone(),
+        [task(), look("analyze_health", json!({})), ends("done")],
+    );
+    let request = Request::new("Rearrange everything, please").classes([1, 2, 3]);
+    let shown = stage.request(request).await;
+    let card = card(&shown);
+    assert_eq!(card.topic, QuestionTopic::Schedule, "{}", card.summary);
+    let after = shown.state().schedule.clone().expect("a schedule");
+    assert!(Quality::of(&after).score() < before);
+    let moved = after.tasks.iter().filter(|task| {
+        kept.task(task.state_id)
+            .is_some_and(|old| old.slots != task.slots)
+    });
+    let (moved, lines) = (moved.count(), card.summary.matches("(was ").count());
+    assert!(moved > 0);
+    assert_eq!(lines, moved, "{}", card.summary);
+    assert_contains(&card.summary, &*format!("0 placed, {moved} moved"));
 }

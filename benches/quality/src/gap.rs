@@ -1,0 +1,148 @@
+//! The distance of plans from the best ones that an exact solver finds in its time.
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use timetable::schedule::rough_build::build_what_fits;
+use timetable::schedule::{
+    Quality, ScheduleState, Slot, Source, WriteOptions, local_search, refine,
+};
+
+use crate::case::Case;
+use crate::problem::Problem;
+use crate::{ROUNDS, Solver, say};
+
+/// A plan, the schedule before its search, and the time that it took.
+struct Planned {
+    state: ScheduleState,
+    drafted: ScheduleState,
+    left: usize,
+    took: Duration,
+}
+
+impl Planned {
+    fn of(state: &ScheduleState) -> Result<Self> {
+        let begun = Instant::now();
+        let classes: Vec<u32> = state.task_classes.iter().map(|class| class.id).collect();
+        let options = WriteOptions::default();
+        let fits = build_what_fits(state, &classes, &options)?;
+        let mut state = state.clone();
+        for change in &fits.built.changes {
+            state.apply(change);
+        }
+        let drafted = state.clone();
+        for change in local_search(&state, &options) {
+            state.apply(&change);
+        }
+        refine(&mut state, ROUNDS, &options);
+        Ok(Self {
+            state,
+            drafted,
+            left: fits.items_left(),
+            took: begun.elapsed(),
+        })
+    }
+
+    /// Plans without preferences, as every plan was made before there were any.
+    fn neutral(state: &ScheduleState) -> Result<Self> {
+        let mut bare = state.clone();
+        bare.preferences = None;
+        let mut planned = Self::of(&bare)?;
+        planned.state.preferences.clone_from(&state.preferences);
+        Ok(planned)
+    }
+
+    fn slots(&self) -> impl Iterator<Item = Slot> {
+        let items = self
+            .state
+            .tasks
+            .iter()
+            .filter(|task| task.source == Source::TaskItem);
+        items.flat_map(|task| task.slots.iter().copied())
+    }
+
+    /// Returns the numbers of items in the last block of a day and at weekends, and of all.
+    fn odd(&self) -> [usize; 3] {
+        let late = self.slots().filter(|slot| slot.slot_start > 10).count();
+        let weekend = self.slots().filter(|slot| (slot.day - 1) % 7 > 4).count();
+        [late, weekend, self.slots().count()]
+    }
+}
+
+/// Plans each case, and prints how far the plans are from the best that the solver finds.
+pub(crate) fn measure(cases: &[Case], mut solver: Option<&mut Solver>, each: bool) -> Result<()> {
+    let (mut gaps, mut before_gaps) = (vec![], vec![]);
+    let (mut odd, mut odd_before) = ([0; 3], [0; 3]);
+    let (mut slowest, mut proved) = ((Duration::ZERO, String::new()), 0);
+    for case in cases {
+        let planned = Planned::of(&case.state)?;
+        let before = Planned::neutral(&case.state)?;
+        add(&mut odd, planned.odd());
+        add(&mut odd_before, before.odd());
+        let (ours, was) = (Quality::of(&planned.state), Quality::of(&before.state));
+        if planned.took > slowest.0 {
+            slowest = (planned.took, case.name.clone());
+        }
+        let problem = Problem::of(&case.state, Some(&planned.drafted));
+        let optimum = match solver.as_deref_mut().filter(|_| planned.left == 0) {
+            Some(solver) => Some(solver.solve(&problem)?),
+            None => None,
+        };
+        let found = optimum.and_then(|optimum| optimum.best.zip(optimum.bound));
+        if let Some((best, bound)) = found {
+            let gap = |score: u32| (f64::from(score) - f64::from(best)) / f64::from(best.max(1));
+            gaps.push(gap(ours.score()));
+            before_gaps.push(gap(was.score()));
+            proved += u32::from(best == bound);
+        }
+        if each {
+            say(&format!(
+                "{}: {} ({} before) against {found:?}; {} left, {:.0} ms; {ours:?}",
+                case.name,
+                ours.score(),
+                was.score(),
+                planned.left,
+                planned.took.as_secs_f64() * 1e3,
+            ));
+        }
+    }
+    say(&format!(
+        "{} timetables; {} compared with the solver, which proved {proved} optima",
+        cases.len(),
+        gaps.len()
+    ));
+    print_gaps("with preferences", gaps, odd);
+    print_gaps("without, before", before_gaps, odd_before);
+    say(&format!(
+        "slowest plan: {:.0} ms, {}; memory of the whole run at most {}",
+        slowest.0.as_secs_f64() * 1e3,
+        slowest.1,
+        peak()
+    ));
+    Ok(())
+}
+
+fn print_gaps(name: &str, mut gaps: Vec<f64>, [late, weekend, all]: [usize; 3]) {
+    gaps.sort_by(f64::total_cmp);
+    let at = |index: usize| gaps.get(index).copied().unwrap_or(f64::NAN) * 100.0;
+    let share = |part: usize| part * 100 / all.max(1);
+    say(&format!(
+        "{name:>17}: gap {:.1} % in the median, {:.1} % at worst; {} % in the last block, {} % at weekends",
+        at(gaps.len() / 2),
+        at(gaps.len().saturating_sub(1)),
+        share(late),
+        share(weekend),
+    ));
+}
+
+fn add(sum: &mut [usize; 3], more: [usize; 3]) {
+    for (sum, more) in sum.iter_mut().zip(more) {
+        *sum += more;
+    }
+}
+
+/// Returns the most memory that the process had, as the system says it.
+fn peak() -> String {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    line.map_or_else(|| "unknown".to_owned(), |line| line.trim().to_owned())
+}
