@@ -19,6 +19,9 @@ def solve(problem, seconds):
     for d in range(len(problem["days"])):
         for b in range(6):
             model.add_at_most_one(t[d, b] for t in takes.values() if (d, b) in t)
+        for place, var in takes[c].items():
+            if cls["plan"]:
+                model.add_hint(var, list(place) in cls["plan"])
     hosts = {}
     for c, cls in enumerate(problem["classes"]):
         for d, b, host in cls["open"]:

@@ -1,7 +1,7 @@
 //! Timetables: made ones, the same for the same number, and some by hand.
 use timetable::schedule::{
-    DayMapping, EventType, Level, Marks, PlacementStatus, ScheduleState, ScheduleTask, Slot,
-    Source, Strategy, SubjectType, TaskClass, Terms, Window,
+    DayMapping, EventType, Level, Marks, PlacementStatus, Preferences, ScheduleState, ScheduleTask,
+    Slot, Source, Strategy, SubjectType, TaskClass, Terms, Window,
 };
 
 /// A timetable and what is to be placed in it.
@@ -199,6 +199,26 @@ pub(crate) fn subject(dice: &mut SeededRng, number: u64) -> TaskClass {
         class.difficulty_level = Some(Level::High);
     }
     class
+}
+
+/// 500 items over 18 weeks in which courses take 20 blocks a week: more than fit.
+pub(crate) fn crowded() -> Case {
+    let mut draft = Draft::new(18);
+    for day_of_week in 1..=5 {
+        for block in 1..=4 {
+            draft.weekly(day_of_week, block, false);
+        }
+    }
+    let mut dice = SeededRng::new(500);
+    for class in 0..5 {
+        let class = subject(&mut dice, class);
+        draft.class(class, 100);
+    }
+    draft.state.preferences = Some(Preferences::default());
+    Case {
+        name: "500 items, 18 weeks of 20 courses".to_owned(),
+        state: draft.state,
+    }
 }
 
 fn plain(subject: SubjectType) -> TaskClass {

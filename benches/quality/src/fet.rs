@@ -33,11 +33,12 @@ pub(crate) fn cases(folder: &Path) -> Result<Vec<Case>> {
         let text =
             std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
         let text = String::from_utf8_lossy(&text);
-        let Some(week) = week(&text) else { continue };
-        let load = LOADS.iter().cycle().nth(cases.len());
-        let (items, weeks) = load.copied().unwrap_or((10, 4));
         let name = file.file_stem().unwrap_or_default().to_string_lossy();
-        cases.push(case(&name, &week, items, weeks, cases.len() as u64));
+        for week in weeks(&text) {
+            let load = LOADS.iter().cycle().nth(cases.len());
+            let (items, weeks) = load.copied().unwrap_or((10, 4));
+            cases.push(case(&name, &week, items, weeks, cases.len() as u64));
+        }
     }
     Ok(cases)
 }
@@ -58,8 +59,9 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
 /// The sections that the courses of a group take, by day of the week from 1.
 type Week = Vec<(u64, Slot)>;
 
-/// Returns the week of the first group with at least ten hours; none if the file has no times.
-fn week(text: &str) -> Option<Week> {
+/// Returns the weeks of the first and the last group with at least ten hours, if they differ; none
+/// if the file has no times.
+fn weeks(text: &str) -> Vec<Week> {
     let days = names(text, "Days_List");
     let hours = names(text, "Hours_List");
     let activities: BTreeMap<&str, (u8, Vec<&str>)> = blocks(text, "Activity")
@@ -72,7 +74,9 @@ fn week(text: &str) -> Option<Week> {
     let mut placed: BTreeMap<&str, Vec<(u64, Slot)>> = BTreeMap::new();
     let mut found = 0;
     for time in blocks(text, "ConstraintActivityPreferredStartingTime") {
-        let id = tag(time, "Activity_Id")?;
+        let Some(id) = tag(time, "Activity_Id") else {
+            continue;
+        };
         let day = tag(time, "Preferred_Day").or_else(|| tag(time, "Day"));
         let hour = tag(time, "Preferred_Hour").or_else(|| tag(time, "Hour"));
         let at = |names: &[&str], name: Option<&str>| names.iter().position(|it| Some(*it) == name);
@@ -89,9 +93,15 @@ fn week(text: &str) -> Option<Week> {
         }
     }
     if found * 2 < activities.len() {
-        return None;
+        return vec![];
     }
-    placed.into_values().find(|week| week.len() >= 10)
+    let full = |week: &Week| week.len() >= 10;
+    let mut groups: Vec<Week> = placed.into_values().filter(full).collect();
+    groups.dedup();
+    if groups.len() > 2 {
+        groups.drain(1..groups.len() - 1);
+    }
+    groups
 }
 
 /// Returns the day of the week and the sections of an hour. Files with ten or twelve short days have

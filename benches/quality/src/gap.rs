@@ -4,10 +4,10 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use timetable::schedule::rough_build::build_what_fits;
 use timetable::schedule::{
-    Quality, ScheduleState, Slot, Source, WriteOptions, local_search, refine,
+    Quality, ScheduleState, ScheduleTask, Slot, Source, WriteOptions, explain, local_search, refine,
 };
 
-use crate::case::Case;
+use crate::case::{Case, crowded};
 use crate::problem::Problem;
 use crate::{ROUNDS, Solver, say};
 
@@ -60,6 +60,25 @@ impl Planned {
         items.flat_map(|task| task.slots.iter().copied())
     }
 
+    /// Returns the number of items late or at weekends that could lie at a cheaper place now, or of
+    /// whose place nothing says why it is not cheaper.
+    fn unforced(&self) -> usize {
+        let options = WriteOptions::default();
+        let is_odd = |task: &&ScheduleTask| {
+            let start = task.start().filter(|_| task.source == Source::TaskItem);
+            start.is_some_and(|(day, section)| section > 10 || (day - 1) % 7 > 4)
+        };
+        let odd = self.state.tasks.iter().filter(is_odd);
+        let unforced = odd.filter(|task| {
+            let Some(reason) = explain(&self.state, task.state_id, &options) else {
+                return true;
+            };
+            reason.others.iter().any(|other| other.cost < reason.cost)
+                || reason.cost > 0 && reason.unmet.is_empty()
+        });
+        unforced.count()
+    }
+
     /// Returns the numbers of items in the last block of a day and at weekends, and of all.
     fn odd(&self) -> [usize; 3] {
         let late = self.slots().filter(|slot| slot.slot_start > 10).count();
@@ -72,17 +91,18 @@ impl Planned {
 pub(crate) fn measure(cases: &[Case], mut solver: Option<&mut Solver>, each: bool) -> Result<()> {
     let (mut gaps, mut before_gaps) = (vec![], vec![]);
     let (mut odd, mut odd_before) = ([0; 3], [0; 3]);
-    let (mut slowest, mut proved) = ((Duration::ZERO, String::new()), 0);
+    let (mut slowest, mut proved, mut unforced) = ((Duration::ZERO, String::new()), 0, 0);
     for case in cases {
         let planned = Planned::of(&case.state)?;
         let before = Planned::neutral(&case.state)?;
         add(&mut odd, planned.odd());
+        unforced += planned.unforced();
         add(&mut odd_before, before.odd());
         let (ours, was) = (Quality::of(&planned.state), Quality::of(&before.state));
         if planned.took > slowest.0 {
             slowest = (planned.took, case.name.clone());
         }
-        let problem = Problem::of(&case.state, Some(&planned.drafted));
+        let problem = Problem::of(&case.state, Some(&planned.drafted)).begin_with(&planned.state);
         let optimum = match solver.as_deref_mut().filter(|_| planned.left == 0) {
             Some(solver) => Some(solver.solve(&problem)?),
             None => None,
@@ -112,6 +132,18 @@ pub(crate) fn measure(cases: &[Case], mut solver: Option<&mut Solver>, each: boo
     ));
     print_gaps("with preferences", gaps, odd);
     print_gaps("without, before", before_gaps, odd_before);
+    say(&format!(
+        "{unforced} of the late and weekend places could be cheaper by a move that is open"
+    ));
+    let big = crowded();
+    let planned = Planned::of(&big.state)?;
+    say(&format!(
+        "{}: {} kept, {} without a place, {:.0} ms",
+        big.name,
+        planned.slots().count(),
+        planned.left,
+        planned.took.as_secs_f64() * 1e3,
+    ));
     say(&format!(
         "slowest plan: {:.0} ms, {}; memory of the whole run at most {}",
         slowest.0.as_secs_f64() * 1e3,

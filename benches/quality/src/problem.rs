@@ -79,6 +79,8 @@ struct Class {
     open: Vec<(usize, usize, u32)>,
     /// The items that a week holds at no cost; none if they need not be spread.
     share: Option<usize>,
+    /// The days and blocks of a plan, from which the solver begins.
+    plan: Vec<(usize, usize)>,
 }
 
 impl Problem {
@@ -118,6 +120,7 @@ impl Problem {
                 items: items.count(),
                 open: open(state, &board, class, drafted),
                 share: share(state, class),
+                plan: vec![],
             }
         });
         let classes: Vec<Class> = classes.collect();
@@ -143,6 +146,23 @@ impl Problem {
             classes,
             wishes: DayWishes::of(state),
         }
+    }
+}
+
+impl Problem {
+    /// Lets the solver begin with a plan.
+    pub(crate) fn begin_with(mut self, plan: &ScheduleState) -> Self {
+        for (class, shown) in plan.task_classes.iter().zip(&mut self.classes) {
+            let items = plan
+                .tasks
+                .iter()
+                .filter(|task| task.task_class_id == Some(class.id));
+            let starts = items.filter_map(timetable::schedule::ScheduleTask::start);
+            let block =
+                |(day, section): (u16, u8)| (usize::from(day) - 1, usize::from(section - 1) / 2);
+            shown.plan = starts.map(block).collect();
+        }
+        self
     }
 }
 

@@ -44,7 +44,10 @@ impl Node<AgentState> for RoughBuild {
         // Nothing is placed where it would have begun already.
         let earliest = agent.earliest_in(&schedule, &self.0.sections);
         let options = WriteOptions::default().earliest(earliest);
-        let came = match build_what_fits(&schedule, &agent.task_class_ids, &options) {
+        // A whole rearrangement places nothing new.
+        let whole = agent.run.mode == Mode::GlobalReopt;
+        let classes: &[u32] = if whole { &[] } else { &agent.task_class_ids };
+        let came = match build_what_fits(&schedule, classes, &options) {
             Ok(fits) if fits.built.placements.is_empty() && !fits.left.is_empty() => {
                 let why = reason::left(&fits.left, lang);
                 let code = "rough_build_pending_remaining";
