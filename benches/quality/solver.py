@@ -16,12 +16,12 @@ def solve(problem, seconds):
     for c, cls in enumerate(problem["classes"]):
         takes[c] = {(d, b): model.new_bool_var("") for d, b, _ in cls["open"]}
         model.add(sum(takes[c].values()) == cls["items"])
-    for d in range(len(problem["days"])):
-        for b in range(6):
-            model.add_at_most_one(t[d, b] for t in takes.values() if (d, b) in t)
         for place, var in takes[c].items():
             if cls["plan"]:
                 model.add_hint(var, list(place) in cls["plan"])
+    for d in range(len(problem["days"])):
+        for b in range(6):
+            model.add_at_most_one(t[d, b] for t in takes.values() if (d, b) in t)
     hosts = {}
     for c, cls in enumerate(problem["classes"]):
         for d, b, host in cls["open"]:
@@ -140,5 +140,35 @@ def after(model, subjects, here, last, switches, heavy):
         switches.append(switch)
 
 
+def fewest_moves(problem, seconds):
+    """How many items have to move, those of other classes that make room included."""
+    model = cp_model.CpModel()
+    places, items = problem["places"], problem["items"]
+    takes = []
+    for n, old in enumerate(items):
+        takes.append([model.new_bool_var("") if place["open"] else None for place in places])
+        model.add_exactly_one(var for var in takes[n] if var is not None)
+    at = [sum(p * var for p, var in enumerate(row) if var is not None) for row in takes]
+    for before, after in zip(at, at[1:]):
+        model.add(before + 1 <= after)
+    cost = []
+    for p, place in enumerate(places):
+        here = [row[p] for row in takes if row[p] is not None]
+        if place["taken"] and here:
+            leaves = model.new_bool_var("")
+            model.add(leaves >= sum(here))
+            cost.append(leaves)
+    stays = [row[old] for row, old in zip(takes, items) if row[old] is not None]
+    model.minimize(len(items) - sum(stays) + sum(cost))
+    solver = cp_model.CpSolver()
+    solver.parameters.max_time_in_seconds = seconds
+    solver.parameters.num_workers = 2
+    if solver.solve(model) == cp_model.OPTIMAL:
+        return {"moves": round(solver.objective_value)}
+    return {}
+
+
 for line in sys.stdin:
-    print(json.dumps(solve(json.loads(line), float(sys.argv[1]))), flush=True)
+    problem = json.loads(line)
+    answer = fewest_moves if "places" in problem else solve
+    print(json.dumps(answer(problem, float(sys.argv[1]))), flush=True)

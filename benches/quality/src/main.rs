@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail};
 use clap::Parser;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use timetable::schedule::rough_build::rough_build;
 use timetable::schedule::{Quality, ScheduleState, WriteOptions, local_search, refine};
 
@@ -260,6 +260,19 @@ impl Solver {
     }
 
     fn solve(&mut self, problem: &Problem) -> Result<Optimum> {
+        self.ask(problem)
+    }
+
+    /// Returns the fewest items that have to move; none if the solver does not find out.
+    fn moves<P: Serialize>(&mut self, problem: &P) -> Result<Option<usize>> {
+        #[derive(Deserialize)]
+        struct Fewest {
+            moves: Option<usize>,
+        }
+        Ok(self.ask::<_, Fewest>(problem)?.moves)
+    }
+
+    fn ask<P: Serialize, A: DeserializeOwned>(&mut self, problem: &P) -> Result<A> {
         serde_json::to_writer(&mut self.to, problem)?;
         self.to.write_all(b"\n")?;
         self.to.flush()?;

@@ -7,6 +7,7 @@ mod change;
 mod class;
 mod diff;
 mod explain;
+mod fewest_moves;
 #[cfg(test)]
 pub(crate) mod fixture;
 pub mod health;
@@ -34,6 +35,7 @@ pub use change::Change;
 pub use class::{ClassItem, ClassWrite, WrittenClass};
 pub use diff::{Coordinate, Difference, Location, PlaceChange, differences, locate};
 pub use explain::{Obstacle, ObstacleReason, OtherPlace, PlaceReason, explain};
+pub use fewest_moves::fewest_moves;
 pub use local_search::local_search;
 pub use lookup::Point;
 pub use objective::{Discomfort, Preferences, Wish};

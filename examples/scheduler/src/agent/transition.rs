@@ -376,10 +376,12 @@ impl AgentState {
             self.close();
             return;
         }
-        self.pin(
-            ROUGH_BUILD_DONE,
-            "every pending item was placed by rule".into(),
-        );
+        if self.run.mode != Mode::GlobalReopt {
+            self.pin(
+                ROUGH_BUILD_DONE,
+                "every pending item was placed by rule".into(),
+            );
+        }
         if refine {
             self.run.optimize_only = true;
             self.run.needs_refine = false;

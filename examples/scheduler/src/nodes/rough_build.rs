@@ -58,10 +58,15 @@ impl Node<AgentState> for RoughBuild {
                 let placed = fits.built.placements.len();
                 let (code, more) = placed_updates(&cx, &schedule, fits, &options);
                 updates.extend(more);
-                let text = lang.pick(
-                    format!("{placed} items placed"),
-                    format!("已安排 {placed} 项"),
-                );
+                let text = if whole {
+                    let text = lang.pick("everything was weighed anew", "已整体重新衡量");
+                    text.to_owned()
+                } else {
+                    lang.pick(
+                        format!("{placed} items placed"),
+                        format!("已安排 {placed} 项"),
+                    )
+                };
                 status_note(code, text)
             }
             Err(error) => {

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     schedule::{
         Change, ClassItem, ClassWrite, EventType, PlacementStatus, ScheduleState, ScheduleTask,
-        Source,
+        Slot, Source, fewest_moves,
     },
     tools::{EDIT_TASK_CLASS, MARK_TASK},
 };
@@ -207,7 +207,7 @@ impl Planner<'_> {
             !task.marks.done && task.slots.iter().any(|slot| slot.day > day)
         });
         late.sort_by_key(|id| self.work.task(*id).and_then(ScheduleTask::start));
-        if !late.is_empty() {
+        if !late.is_empty() && !self.move_fewest(&items, &late) {
             let mut again: BTreeSet<u32> = late.iter().copied().collect();
             let saved = self.work.clone();
             let each = late.iter().all(|id| {
@@ -234,6 +234,35 @@ impl Planner<'_> {
             ));
         }
         Ok(())
+    }
+
+    /// Brings items into the limits, with as few moves in each class as possible; false if there is
+    /// no way by that.
+    fn move_fewest(&mut self, items: &BTreeSet<u32>, late: &[u32]) -> bool {
+        let class_of = |id: &u32| self.work.task(*id).and_then(|task| task.task_class_id);
+        let classes: BTreeSet<u32> = late.iter().filter_map(class_of).collect();
+        let options = self.options.clone().earliest(self.facts.earliest());
+        let mut work = self.work.clone();
+        for class in classes {
+            let admits = |id: u32, slot: &Slot| {
+                let asked = items.contains(&id);
+                let stays = work.task(id).is_some_and(|task| task.slots == [*slot]);
+                let may_move = is_open(id, self.facts) && !self.limits.kept.contains(&id);
+                if asked {
+                    self.admits(slot)
+                } else {
+                    stays || may_move
+                }
+            };
+            let Some(changes) = fewest_moves(&work, class, admits, &options) else {
+                return false;
+            };
+            for change in &changes {
+                work.apply(change);
+            }
+        }
+        self.work = work;
+        true
     }
 
     pub(super) fn add(&mut self, clause: &Clause) -> PlanResult {

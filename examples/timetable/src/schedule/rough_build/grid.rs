@@ -165,7 +165,7 @@ impl Grid {
     }
 
     /// Returns the cost of an item in a block by the preferences.
-    pub(super) fn discomfort(&self, block: Block) -> i64 {
+    pub(in crate::schedule) fn discomfort(&self, block: Block) -> i64 {
         let day = self.days.iter().find(|day| day.number == block.day);
         day.map_or(0, |day| {
             let limit = day.wishes.load(day.items + 2) - day.wishes.load(day.items);
