@@ -13,7 +13,7 @@
 //!              └ again      └──► closing card ──► end
 //! ```
 use fugato_llm::{Abort, ActionDecision, ActionKind, ProposedCall, RejectedAnswer, visible_text};
-use fugato_state::{Plan, State, ToolCall};
+use fugato_state::{Plan, State, ToolCall, say};
 use fugato_tool::{Access, AdmittedCall, StepEvidence, Verdict, WantedCall};
 use serde_json::Value;
 
@@ -162,13 +162,19 @@ impl<'a, S: State> PhaseWork<'a, S> {
                 Ok(vec![PhaseStep::Say(text.to_owned())])
             }
             (ActionKind::Confirm, None) => {
-                let why = "confirm needs the call that is to be confirmed";
+                let why = say!(
+                    "confirm needs the call that is to be confirmed",
+                    "confirm 需要写明待确认的调用"
+                );
                 Err(refuse("/tool_call", why))
             }
             (ActionKind::AskUser, _) => Ok(vec![PhaseStep::Ask(text.to_owned())]),
             (ActionKind::NextPlan, _) => {
                 let plan = self.plan.filter(|_| self.has_step()).ok_or_else(|| {
-                    let why = "there is no plan; when everything is done, the action is done";
+                    let why = say!(
+                        "there is no plan; when everything is done, the action is done",
+                        "没有计划；全部完成时，action 是 done"
+                    );
                     refuse("/action", why)
                 })?;
                 self.check_done()?;
@@ -218,7 +224,10 @@ impl<'a, S: State> PhaseWork<'a, S> {
             Verdict::NeedConfirm(_) if confirms => false,
             Verdict::NeedConfirm(_) => {
                 let name = &admitted.spec().name;
-                let why = format!("`{name}` writes, so the action must be `confirm`, not continue");
+                let why = say!(
+                    "`{name}` writes, so the action must be `confirm`, not continue",
+                    "`{name}` 会写入，所以 action 必须是 `confirm`，不是 continue"
+                );
                 return Err(refuse("/action", why));
             }
         };
@@ -259,13 +268,18 @@ impl<'a, S: State> PhaseWork<'a, S> {
         }
         let step = self.plan.map_or(0, |plan| plan.current);
         if StepEvidence::has_failed_write(self.evidence, step) {
-            let why = "the last write failed; repair it, ask the user, or abort";
+            let why = say!(
+                "the last write failed; repair it, ask the user, or abort",
+                "上一次写入失败了；请修正、询问用户或中止"
+            );
             return Err(refuse("/action", why));
         }
         let is_shown = self.has_draft || StepEvidence::shows(self.evidence, step);
         if self.has_step() && !is_shown {
-            let why =
-                "nothing shows that this step is done: call a tool that shows it, or ask the user";
+            let why = say!(
+                "nothing shows that this step is done: call a tool that shows it, or ask the user",
+                "没有任何结果表明这一步已完成：请调用能表明它的工具，或询问用户"
+            );
             return Err(refuse("/goal_check", why));
         }
         Ok(())

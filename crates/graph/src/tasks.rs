@@ -29,9 +29,11 @@ pub(crate) async fn run_one<S: State>(node: &dyn Node<S>, cx: Context<S>) -> Att
     attempt(AssertUnwindSafe(called(node, cx)).catch_unwind().await)
 }
 
-/// Calls the node when polled, so that a panic before its future exists is caught too.
+/// Calls the node when polled, so that a panic before its future exists is caught too. Texts are in
+/// the language of the state meanwhile.
 async fn called<S: State>(node: &dyn Node<S>, cx: Context<S>) -> CallOutcome<S::Update> {
-    node.run(cx).await
+    let lang = cx.state().lang();
+    lang.scope_future(node.run(cx)).await
 }
 
 fn attempt<U>(called: Result<CallOutcome<U>, Box<dyn std::any::Any + Send>>) -> Attempt<U> {

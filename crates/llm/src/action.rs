@@ -3,6 +3,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use fugato_state::say;
+
 use crate::{Contract, Objections};
 
 /// The decision of a model that works in rounds, with at most one call: it goes on, asks, wants a
@@ -169,15 +171,19 @@ fn check_call(decision: &ActionDecision, object: &mut Objections) {
     match &decision.tool_call {
         Some(call) if call.listed => object.push(
             "/tool_call",
-            "exactly one tool call is allowed in a round; send the first one only, as an object",
+            say!(
+                "exactly one tool call is allowed in a round; send the first one only, as an object",
+                "一轮只允许一个工具调用；请只发第一个，写成对象"
+            ),
         ),
         Some(call) => {
             let dropped =
                 decision.action == ActionKind::Done && call.name == "context_tools_remove";
             let allowed = matches!(decision.action, ActionKind::Continue | ActionKind::Confirm);
             if !allowed && !dropped {
-                let message = format!(
-                    "{name} must not have a tool call; with one, the action is one of `continue` or `confirm`"
+                let message = say!(
+                    "{name} must not have a tool call; with one, the action is one of `continue` or `confirm`",
+                    "{name} 不能带工具调用；带工具调用时，action 是 `continue` 或 `confirm`"
                 );
                 object.push("/tool_call", message);
             }
@@ -185,7 +191,10 @@ fn check_call(decision: &ActionDecision, object: &mut Objections) {
         None if decision.action == ActionKind::Confirm => {
             object.push(
                 "/tool_call",
-                "confirm needs the call that is to be confirmed",
+                say!(
+                    "confirm needs the call that is to be confirmed",
+                    "confirm 需要写明待确认的调用"
+                ),
             );
         }
         None => {}
@@ -199,18 +208,33 @@ fn check_texts(decision: &ActionDecision, has_plan: bool, object: &mut Objection
     let checked = decision.goal_check.as_deref();
     if ends && has_plan && checked.is_none_or(is_blank) {
         let name = decision.action.name();
-        let message = format!("{name} needs a text that says how the goal was checked");
+        let message = say!(
+            "{name} needs a text that says how the goal was checked",
+            "{name} 需要说明目标是怎样核对的"
+        );
         object.push("/goal_check", message);
     }
     match (&decision.abort, decision.action) {
-        (None, ActionKind::Abort) => object.push("/abort", "abort needs user_message"),
+        (None, ActionKind::Abort) => object.push(
+            "/abort",
+            say!("abort needs user_message", "abort 需要 user_message"),
+        ),
         (Some(abort), ActionKind::Abort) if is_blank(&abort.user_message) => {
-            object.push("/abort/user_message", "tell the user why, in a sentence");
+            object.push(
+                "/abort/user_message",
+                say!("tell the user why, in a sentence", "请用一句话告诉用户原因"),
+            );
         }
         _ => {}
     }
     if decision.action == ActionKind::AskUser && is_blank(&decision.speak) {
-        object.push("/speak", "ask_user needs the question in speak");
+        object.push(
+            "/speak",
+            say!(
+                "ask_user needs the question in speak",
+                "ask_user 需要在 speak 中写出问题"
+            ),
+        );
     }
 }
 

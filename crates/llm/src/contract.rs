@@ -73,7 +73,7 @@ pub use rejected::{RejectedAnswer, RejectedClass};
 /// Reading is synchronous. A contract holds no state between calls, and one can serve many callers.
 ///
 /// # Cost
-/// [`new`](Self::new) builds the schema and the outline; the schema is compiled at the first
+/// [`new`](Self::new) builds the schema, which is compiled at the first
 /// reading. A contract is therefore made once and cloned, which copies only pointers. Reading takes
 /// time linear in the length of the answer, and then that of the schema and the checks.
 #[derive_where::derive_where(Clone)]
@@ -82,7 +82,6 @@ pub use rejected::{RejectedAnswer, RejectedClass};
 pub struct Contract<T> {
     name: Arc<str>,
     schema: Schema,
-    outline: Arc<str>,
     prepare: Vec<Prepare>,
     checks: Vec<Check<T>>,
 }
@@ -113,11 +112,9 @@ impl<T> Contract<T> {
         T: JsonType,
     {
         let schema = Schema::of::<T>();
-        let outline = explain::outline(&schema).into();
         Self {
             name: name.into(),
             schema,
-            outline,
             prepare: vec![],
             checks: vec![],
         }
@@ -128,7 +125,6 @@ impl<T: DeserializeOwned> Contract<T> {
     /// Replaces the schema by a narrower one, for instance of the tools that are visible now.
     #[must_use]
     pub fn schema(mut self, schema: Schema) -> Self {
-        self.outline = explain::outline(&schema).into();
         self.schema = schema;
         self
     }
@@ -189,9 +185,9 @@ impl<T: DeserializeOwned> Contract<T> {
     }
 
     /// Returns the allowed keys for the prompt, one on each line. No line shows alternatives as a
-    /// value.
-    pub fn outline(&self) -> &str {
-        &self.outline
+    /// value. It is in the language that is spoken now.
+    pub fn outline(&self) -> String {
+        explain::outline(&self.schema)
     }
 
     /// Returns the response format that asks a server to produce only values of the schema.
@@ -209,7 +205,7 @@ impl<T: DeserializeOwned> Contract<T> {
             Ok(found) => self
                 .read_value(Value::Object(found.object))
                 .map_err(|why| why.raw(raw)),
-            Err(why) => Err(RejectedAnswer::unread(&why, &self.outline).raw(raw)),
+            Err(why) => Err(RejectedAnswer::unread(&why, self.outline()).raw(raw)),
         }
     }
 
@@ -230,7 +226,7 @@ impl<T: DeserializeOwned> Contract<T> {
                 path: String::new(),
                 message: error.to_string(),
             };
-            RejectedAnswer::new(RejectedClass::Schema, vec![violation], &self.outline).raw(&raw)
+            RejectedAnswer::new(RejectedClass::Schema, vec![violation], self.outline()).raw(&raw)
         })?;
         let mut objections = Objections::default();
         for check in &self.checks {
@@ -239,7 +235,7 @@ impl<T: DeserializeOwned> Contract<T> {
         if objections.0.is_empty() {
             Ok(read)
         } else {
-            Err(RejectedAnswer::new(RejectedClass::Sense, objections.0, "").raw(&raw))
+            Err(RejectedAnswer::new(RejectedClass::Sense, objections.0, String::new()).raw(&raw))
         }
     }
 
@@ -259,7 +255,7 @@ impl<T: DeserializeOwned> Contract<T> {
         } else {
             RejectedClass::Schema
         };
-        RejectedAnswer::new(class, violations, &self.outline).raw(&value.to_string())
+        RejectedAnswer::new(class, violations, self.outline()).raw(&value.to_string())
     }
 }
 

@@ -1,4 +1,4 @@
-use fugato_state::ToolCall;
+use fugato_state::{ToolCall, say};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -81,7 +81,10 @@ fn json_action(content: &str, id_prefix: &str) -> Result<Decision, RejectedAnswe
         None | Some(Value::Null) => vec![],
         Some(Value::Object(inner)) => vec![call(inner, format!("{id_prefix}0"), content)?],
         Some(_) => {
-            let message = "give exactly one object with \"name\" and \"arguments\", not a list";
+            let message = say!(
+                "give exactly one object with \"name\" and \"arguments\", not a list",
+                "请只给一个带 \"name\" 和 \"arguments\" 的对象，不要列表"
+            );
             return Err(RejectedAnswer::sense(content, "/tool_call", message));
         }
     };
@@ -106,8 +109,11 @@ fn text_calls(content: &str, id_prefix: &str) -> Result<Decision, RejectedAnswer
 }
 
 fn parse(text: &str, raw: &str) -> Result<Map<String, Value>, RejectedAnswer> {
-    let allowed = "- \"name\" (required): string\n- \"arguments\" (required): object\n";
-    let unread = |why: NoObject| RejectedAnswer::unread(&why, allowed).raw(raw);
+    let allowed = say!(
+        "- \"name\" (required): string\n- \"arguments\" (required): object\n",
+        "- \"name\"（必需）：string\n- \"arguments\"（必需）：object\n"
+    );
+    let unread = |why: NoObject| RejectedAnswer::unread(&why, allowed.clone()).raw(raw);
     extract(text).map(|found| found.object).map_err(unread)
 }
 
@@ -116,7 +122,7 @@ fn call(mut object: Map<String, Value>, id: String, raw: &str) -> Result<ToolCal
         return Err(RejectedAnswer::sense(
             raw,
             "/name",
-            "the name of the tool is missing",
+            say!("the name of the tool is missing", "缺少工具的名称"),
         ));
     };
     let arguments = match object.remove("arguments") {
@@ -124,7 +130,13 @@ fn call(mut object: Map<String, Value>, id: String, raw: &str) -> Result<ToolCal
         // Some models write the arguments as a string of JSON.
         Some(Value::String(text)) => Value::Object(parse(&text, raw)?),
         Some(Value::Object(arguments)) => Value::Object(arguments),
-        Some(_) => return Err(RejectedAnswer::sense(raw, "/arguments", "give one object")),
+        Some(_) => {
+            return Err(RejectedAnswer::sense(
+                raw,
+                "/arguments",
+                say!("give one object", "请给一个对象"),
+            ));
+        }
     };
     Ok(ToolCall {
         id,

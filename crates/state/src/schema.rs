@@ -13,6 +13,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::{Lang, say};
+
 /// The JSON Schema of a value. Cheap to clone.
 ///
 /// The keywords of draft 2020-12 are checked, and the tuples and dependencies of draft 7; `format`
@@ -117,12 +119,13 @@ pub struct Violation {
 
 impl fmt::Display for Violation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let whole = Lang::current().pick("the value", "整个值");
         let place = if self.path.is_empty() {
-            "the value"
+            whole
         } else {
             &self.path
         };
-        write!(f, "{place}: {}", self.message)
+        f.write_str(&say!("{place}: {}", "{place}：{}", self.message))
     }
 }
 

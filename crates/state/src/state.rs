@@ -1,6 +1,8 @@
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
+use crate::Lang;
+
 /// A plain struct, and the serialisable vocabulary of changes to it.
 ///
 /// The log of a thread stores updates; the state is their fold. Opening a thread applies the stored
@@ -79,6 +81,11 @@ pub trait State: Clone + Serialize + DeserializeOwned + Send + Sync + 'static {
 
     /// Applies one change. This is the only place that changes state.
     fn apply(&mut self, update: Self::Update);
+
+    /// Returns the language in which texts are made while a node runs. The default is English.
+    fn lang(&self) -> Lang {
+        Lang::default()
+    }
 
     /// Reads a state that version `from` wrote. The default accepts what today's shape can read.
     fn migrate_state(from: u32, old: Value) -> Result<Self, MigrateError> {

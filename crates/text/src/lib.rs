@@ -10,7 +10,6 @@ mod day_reference;
 pub mod forms;
 mod intent;
 mod keyword;
-mod lang;
 mod lexicon;
 mod money;
 mod name_index;
@@ -26,13 +25,14 @@ mod word;
 
 pub use amount::{Amount, AmountError};
 pub use answer::{MessageMeaning, PendingWork, Phrases, ShortAnswer};
+pub use fugato_state::{Lang, UnknownLang};
+
 pub use calendar::{WEEK_SIGNS, month, near_day, weekday, weekday_sign};
 pub use clause::clauses;
 pub use date::{DateDirection, DatedText, dates};
 pub use day_reference::{DayMention, DayReference, day_mentions, day_reference};
 pub use intent::{is_negated, is_question, is_wanted, mentioned, named, number_after};
 pub use keyword::{keywords, path, period};
-pub use lang::{Lang, UnknownLang};
 pub use lexicon::Lexicon;
 pub use money::{currency, decimal, money, money_in, priced_in};
 pub use name_index::{NameIndex, NameMatch};

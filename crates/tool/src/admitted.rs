@@ -1,6 +1,6 @@
 use std::{error::Error, fmt, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
-use fugato_state::{EffectClass, ToolCall};
+use fugato_state::{EffectClass, ToolCall, say};
 use futures::FutureExt as _;
 use tracing::{Instrument as _, field::Empty};
 
@@ -116,7 +116,10 @@ impl<S, U> AdmittedCall<S, U> {
 }
 
 fn overdue(tool: &str, limit: Duration) -> ToolFailure {
-    let text = format!("`{tool}` took longer than {limit:?} and was stopped; ask for less at once");
+    let text = say!(
+        "`{tool}` took longer than {limit:?} and was stopped; ask for less at once",
+        "`{tool}` 超过了 {limit:?}，已停止；请一次少要一些"
+    );
     ToolFailure::failed(text).in_doubt()
 }
 
@@ -135,8 +138,10 @@ pub struct UnknownOutcome {
 impl<U> From<UnknownOutcome> for ToolResult<U> {
     fn from(doubt: UnknownOutcome) -> Self {
         let tool = doubt.tool;
-        let text =
-            format!("whether `{tool}` was carried out is not known; look before you call it again");
+        let text = say!(
+            "whether `{tool}` was carried out is not known; look before you call it again",
+            "不知道 `{tool}` 是否已执行；再次调用前请先查看"
+        );
         ToolFailure::failed(text).into()
     }
 }

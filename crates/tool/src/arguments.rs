@@ -1,4 +1,4 @@
-use fugato_state::{Schema, SchemaError};
+use fugato_state::{Schema, SchemaError, say};
 use serde_json::{Map, Value};
 
 use crate::{ToolSpec, schema::Shape, words::list};
@@ -52,10 +52,20 @@ fn replace(value: &mut Value, meaning: &dyn Fn(&str) -> Option<String>) {
     }
 }
 
+/// Returns true for the message of a schema about properties that it does not name.
+fn is_about_unknown(message: &str) -> bool {
+    ["Additional properties are not allowed", "不允许额外的属性"]
+        .iter()
+        .any(|start| message.starts_with(start))
+}
+
 /// Returns every problem of the arguments, each with its place and what is allowed.
 pub(crate) fn problems(schema: &Schema, arguments: &Value) -> Vec<String> {
     if !arguments.is_object() {
-        return vec!["the arguments must be a JSON object".to_owned()];
+        return vec![say!(
+            "the arguments must be a JSON object",
+            "参数必须是一个 JSON 对象"
+        )];
     }
     let mut problems = vec![];
     Shape::of(schema.as_value()).report_unknown(arguments, "", &mut |path, name, shape| {
@@ -66,10 +76,14 @@ pub(crate) fn problems(schema: &Schema, arguments: &Value) -> Vec<String> {
         };
         let names: Vec<_> = shape.names().map(|name| format!("`{name}`")).collect();
         problems.push(if names.is_empty() {
-            format!("{place}there is no argument `{name}`; none are allowed")
+            say!(
+                "{place}there is no argument `{name}`; none are allowed",
+                "{place}没有参数 `{name}`；不允许任何参数"
+            )
         } else {
-            format!(
+            say!(
                 "{place}there is no argument `{name}`; allowed are {}",
+                "{place}没有参数 `{name}`；可以用{}",
                 list(names)
             )
         });
@@ -78,9 +92,7 @@ pub(crate) fn problems(schema: &Schema, arguments: &Value) -> Vec<String> {
     match schema.check(arguments) {
         Ok(()) => {}
         Err(SchemaError::Violated(found)) => {
-            let told = |message: &str| {
-                unknown_is_reported && message.starts_with("Additional properties are not allowed")
-            };
+            let told = |message: &str| unknown_is_reported && is_about_unknown(message);
             let new = found.iter().filter(|violation| !told(&violation.message));
             problems.extend(new.map(ToString::to_string));
         }

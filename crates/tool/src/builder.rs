@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use fugato_state::{JsonType, Schema, SchemaError};
+use fugato_state::{JsonType, Lang, Schema, SchemaError};
 use thiserror::Error;
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     dynamic::{DynTool, ErasedTool},
     function::async_tool_fn,
     registry::{Entry, Inner},
-    schema::{Shape, closed},
+    schema::{Shape, closed, translated},
     tool_fn,
 };
 
@@ -180,9 +180,12 @@ impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {
             }
             match check_schema(&spec, &schema) {
                 Ok(parameters) => {
+                    let chinese = translated(schema.as_value(), Lang::Zh);
+                    let chinese = chinese.and_then(|schema| Schema::new(closed(schema)).ok());
                     let entry = Entry {
                         spec,
                         parameters,
+                        chinese,
                         tool,
                     };
                     tools.insert(entry.spec.name.clone(), Arc::new(entry));
@@ -247,7 +250,9 @@ fn misplaced(spec: &ToolSpec, domains: &Domains) -> Option<RegistryIssue> {
 
 fn check_schema(spec: &ToolSpec, schema: &Schema) -> Result<Schema, Vec<RegistryIssue>> {
     let tool = || spec.name.clone();
-    let parameters = Schema::new(closed(schema.as_value().clone())).map_err(|source| {
+    let english = translated(schema.as_value(), Lang::En);
+    let english = english.unwrap_or_else(|| schema.as_value().clone());
+    let parameters = Schema::new(closed(english)).map_err(|source| {
         vec![RegistryIssue::Schema {
             tool: tool(),
             source,

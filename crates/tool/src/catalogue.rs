@@ -1,5 +1,7 @@
 use std::fmt::Write as _;
 
+use fugato_state::{Lang, say};
+
 use crate::{Access, Registry, Visibility, registry::Entry, schema::Shape, words::list};
 
 /// The level of detail of a catalogue.
@@ -39,7 +41,7 @@ impl<S, U> Registry<S, U> {
                     .map(|spec| spec.name.as_str());
                 let rest: Vec<_> = rest.collect();
                 if !rest.is_empty() {
-                    let _ = writeln!(text, "- and {}", list(rest));
+                    let _ = writeln!(text, "- {}", say!("and {}", "以及{}", list(rest)));
                 }
             }
         }
@@ -48,7 +50,7 @@ impl<S, U> Registry<S, U> {
 }
 
 fn lite<S, U>(entry: &Entry<S, U>, text: &mut String) {
-    let shape = Shape::of(entry.parameters.as_value());
+    let shape = Shape::of(entry.schema().as_value());
     let arguments: Vec<_> = shape
         .properties()
         .iter()
@@ -61,38 +63,38 @@ fn lite<S, U>(entry: &Entry<S, U>, text: &mut String) {
         })
         .collect();
     let spec = &entry.spec;
-    let about = first_sentence(&spec.description);
+    let about = first_sentence(spec.about());
     let _ = writeln!(text, "- {}({}): {about}", spec.name, arguments.join(", "));
 }
 
 fn full<S, U>(entry: &Entry<S, U>, text: &mut String) {
     let spec = &entry.spec;
     let access = match spec.access {
-        Access::Read => "reads",
-        Access::Write => "writes",
-        Access::Context => "chooses tools",
+        Access::Read => say!("reads", "读取"),
+        Access::Write => say!("writes", "写入"),
+        Access::Context => say!("chooses tools", "选择工具"),
     };
-    let _ = writeln!(text, "- {} ({access}): {}", spec.name, spec.description);
-    for property in Shape::of(entry.parameters.as_value()).properties() {
+    let _ = writeln!(text, "- {} ({access}): {}", spec.name, spec.about());
+    for property in Shape::of(entry.schema().as_value()).properties() {
         let _ = write!(text, "  - {}", property.name);
         if !property.required {
-            text.push_str(" (optional)");
+            text.push_str(&say!(" (optional)", "（可选）"));
         }
         let about = property
             .description
             .unwrap_or_default()
-            .trim_end_matches('.');
+            .trim_end_matches(['.', '。']);
         let about = about.split_whitespace().collect::<Vec<_>>().join(" ");
         let values = match property.values.as_slice() {
             [] => String::new(),
-            values => format!("one of {}", list(values)),
+            values => say!("one of {}", "{} 之一", list(values)),
         };
         let parts: Vec<_> = [about, values]
             .into_iter()
             .filter(|part| !part.is_empty())
             .collect();
         if !parts.is_empty() {
-            let _ = write!(text, ": {}", parts.join("; "));
+            let _ = write!(text, ": {}", parts.join(Lang::current().pick("; ", "；")));
         }
         text.push('\n');
     }

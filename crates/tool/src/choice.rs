@@ -1,6 +1,7 @@
 //! Choice of domains and packs: pure functions from a request to a verdict.
 use std::collections::BTreeSet;
 
+use fugato_state::say;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -116,7 +117,12 @@ impl Domains {
                 ChosenTools {
                     success: true,
                     action: ChoiceAction::Activate,
-                    message: format!("{} is active with {}", request.domain, named(&packs)),
+                    message: say!(
+                        "{} is active with {}",
+                        "{} 已启用，含{}",
+                        request.domain,
+                        named(&packs)
+                    ),
                     packs: packs.into_iter().collect(),
                     update: Some(update),
                     ..verdict
@@ -132,7 +138,10 @@ impl Domains {
             None | Some("replace") => false,
             Some("merge") => true,
             Some(other) => {
-                let error = format!("there is no mode {other:?}; the modes are replace and merge");
+                let error = say!(
+                    "there is no mode {other:?}; the modes are replace and merge",
+                    "没有 mode {other:?}；可以用 replace 和 merge"
+                );
                 return Err((ChoiceError::InvalidMode, error));
             }
         };
@@ -147,8 +156,9 @@ impl Domains {
                 Ok(VisibilityUpdate::Added { domain, packs })
             }
             Some(active) if merge => {
-                let error = format!(
-                    "merge works within the active domain, which is {active}; use mode replace"
+                let error = say!(
+                    "merge works within the active domain, which is {active}; use mode replace",
+                    "merge 只用于已启用的领域 {active}；请用 mode replace"
                 );
                 Err((ChoiceError::InvalidMode, error))
             }
@@ -163,7 +173,7 @@ impl Domains {
             return ChosenTools {
                 success: true,
                 action: ChoiceAction::ClearAll,
-                message: "no domain is active".into(),
+                message: say!("no domain is active", "没有启用任何领域"),
                 update: Some(VisibilityUpdate::Cleared),
                 ..ChosenTools::rejected(REMOVE, "")
             };
@@ -184,8 +194,9 @@ impl Domains {
 
     fn known(&self, name: &str) -> Result<&Domain, Rejection> {
         self.get(name).ok_or_else(|| {
-            let error = format!(
+            let error = say!(
                 "there is no domain {name:?}; the domains are {}",
+                "没有领域 {name:?}；领域有{}",
                 list(self.names())
             );
             (ChoiceError::InvalidDomain, error)
@@ -198,23 +209,33 @@ impl Domains {
                 continue;
             }
             let allowed = if domain.packs.is_empty() {
-                format!("{name} has no packs to choose")
+                say!("{name} has no packs to choose", "{name} 没有可选的工具包")
             } else {
-                format!("the packs of {name} are {}", list(&domain.packs))
+                say!(
+                    "the packs of {name} are {}",
+                    "{name} 的工具包有{}",
+                    list(&domain.packs)
+                )
             };
             let (code, error) = if *pack == domain.core || self.is_core(pack) {
-                let error = format!("the pack {pack:?} is always active and cannot be chosen");
+                let error = say!(
+                    "the pack {pack:?} is always active and cannot be chosen",
+                    "工具包 {pack:?} 始终启用，不能选择"
+                );
                 (ChoiceError::FixedPackForbidden, error)
             } else if self.all_packs().contains(pack.as_str()) {
-                let error = format!("the pack {pack:?} belongs to another domain");
+                let error = say!(
+                    "the pack {pack:?} belongs to another domain",
+                    "工具包 {pack:?} 属于另一个领域"
+                );
                 (ChoiceError::UnsupportedPacksForDomain, error)
             } else {
                 (
                     ChoiceError::InvalidPack,
-                    format!("there is no pack {pack:?}"),
+                    say!("there is no pack {pack:?}", "没有工具包 {pack:?}"),
                 )
             };
-            return Err((code, format!("{error}; {allowed}")));
+            return Err((code, say!("{error}; {allowed}", "{error}；{allowed}")));
         }
         Ok(())
     }
@@ -250,7 +271,7 @@ impl ChosenTools {
             return Self {
                 success: true,
                 action: ChoiceAction::Deactivate,
-                message: format!("{domain} is not active"),
+                message: say!("{domain} is not active", "{domain} 未启用"),
                 update: Some(VisibilityUpdate::Deactivated { domain }),
                 ..self
             };
@@ -263,9 +284,16 @@ impl ChosenTools {
         let active = after.domain.as_deref() == Some(&*domain);
         let left = if active { after.packs } else { BTreeSet::new() };
         let message = if left.is_empty() {
-            format!("no pack is left, so {domain} is not active")
+            say!(
+                "no pack is left, so {domain} is not active",
+                "没有剩下工具包，所以 {domain} 未启用"
+            )
         } else {
-            format!("{domain} is active with {}", named(&left))
+            say!(
+                "{domain} is active with {}",
+                "{domain} 已启用，含{}",
+                named(&left)
+            )
         };
         Self {
             success: true,
@@ -280,9 +308,9 @@ impl ChosenTools {
 
 fn named(packs: &BTreeSet<String>) -> String {
     if packs.is_empty() {
-        "its core pack".to_owned()
+        say!("its core pack", "核心工具包")
     } else {
-        format!("its core pack and {}", list(packs))
+        say!("its core pack and {}", "核心工具包和{}", list(packs))
     }
 }
 

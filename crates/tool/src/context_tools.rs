@@ -1,7 +1,8 @@
 //! The two tools with which a model chooses its tools. Their handlers are pure: they return the
 //! change, and the agent decides whether to apply it to its state.
-use std::{fmt::Write as _, sync::Arc};
+use std::sync::Arc;
 
+use fugato_state::{Lang, say};
 use serde_json::Value;
 
 use crate::{
@@ -19,7 +20,8 @@ where
     S: Sync + 'static,
     U: From<VisibilityUpdate> + 'static,
 {
-    let add = ToolSpec::context(ADD, about(&domains))
+    let add = ToolSpec::context(ADD, Lang::En.scope(|| about(&domains)))
+        .chinese(Lang::Zh.scope(|| about(&domains)))
         .synonym("mode", "add", "merge")
         .synonym("mode", "set", "replace")
         .preview(["domain", "packs"]);
@@ -27,6 +29,7 @@ where
         REMOVE,
         "Deactivates packs of a domain, a whole domain, or every domain.",
     )
+    .chinese("停用一个领域的工具包、整个领域，或所有领域。")
     .preview(["domain", "packs"]);
     let domains = Arc::new(domains);
     let known = Arc::clone(&domains);
@@ -40,17 +43,19 @@ where
 }
 
 fn about(domains: &Domains) -> String {
-    let mut about = "Activates a domain of tools, and packs of it. The domains are:".to_owned();
-    for (name, domain) in domains.iter() {
-        let _ = if domain.packs.is_empty() {
-            write!(about, " {name};")
-        } else {
-            write!(about, " {name}, with packs {};", list(&domain.packs))
-        };
-    }
-    about.truncate(about.trim_end_matches([';', ':']).len());
-    about.push('.');
-    about
+    let domains = domains.iter().map(|(name, domain)| {
+        if domain.packs.is_empty() {
+            return name.to_owned();
+        }
+        let packs = list(&domain.packs);
+        say!("{name}, with packs {packs}", "{name}，工具包有{packs}")
+    });
+    let domains = domains.collect::<Vec<_>>();
+    say!(
+        "Activates a domain of tools, and packs of it. The domains are: {}.",
+        "启用一个领域的工具及其工具包。领域有：{}。",
+        domains.join("; ")
+    )
 }
 
 fn output<U: From<VisibilityUpdate>>(choice: ChosenTools) -> Result<ToolOutput<U>, ToolFailure> {

@@ -4,7 +4,7 @@ mod step;
 
 use std::{collections::BTreeMap, time::Duration};
 
-use fugato_state::Millis;
+use fugato_state::{Millis, say};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -176,12 +176,21 @@ impl<S> GatePolicy<S> for NeedsEvidence<S> {
         let (tool, check) = (&self.tool, &self.check);
         let found = evidence.about(check, &self.subject(&call.call.arguments));
         Verdict::Block(match found {
-            None => format!("`{tool}` needs `{check}` about the same arguments first"),
+            None => say!(
+                "`{tool}` needs `{check}` about the same arguments first",
+                "调用 `{tool}` 前要先用同样的参数调用 `{check}`"
+            ),
             Some(found) if found.expires_at <= now => {
-                format!("what `{check}` found is too old; call `{check}` again before `{tool}`")
+                say!(
+                    "what `{check}` found is too old; call `{check}` again before `{tool}`",
+                    "`{check}` 的结果已过期；调用 `{tool}` 前请再次调用 `{check}`"
+                )
             }
             Some(found) if !found.passed => {
-                format!("`{check}` has found something against it; repair that, then check again")
+                say!(
+                    "`{check}` has found something against it; repair that, then check again",
+                    "`{check}` 发现了问题；请先解决，再检查一次"
+                )
             }
             Some(_) => return Verdict::Allow,
         })

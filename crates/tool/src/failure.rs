@@ -1,5 +1,6 @@
 use std::error::Error;
 
+use fugato_state::say;
 use serde_json::Value;
 
 use crate::ToolStatus;
@@ -56,13 +57,18 @@ impl ToolFailure {
     /// Creates the failure for an internal reason, which is not shown to the model. The tool may
     /// have acted before.
     pub fn internal(source: impl Into<BoxError>) -> Self {
-        Self::failed("the tool failed for an internal reason; trying again may help")
-            .because(source)
-            .in_doubt()
+        let text = say!(
+            "the tool failed for an internal reason; trying again may help",
+            "工具因内部原因失败；再试一次也许可以"
+        );
+        Self::failed(text).because(source).in_doubt()
     }
 
     pub(crate) fn no_state() -> Self {
-        Self::blocked("there is nothing loaded that this tool could work on yet")
+        Self::blocked(say!(
+            "there is nothing loaded that this tool could work on yet",
+            "还没有加载这个工具可以处理的内容"
+        ))
     }
 
     fugato_state::setters! {

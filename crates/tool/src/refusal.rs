@@ -1,3 +1,4 @@
+use fugato_state::say;
 use thiserror::Error;
 
 use crate::{ToolFailure, ToolResult, words::list};
@@ -9,7 +10,11 @@ use crate::{ToolFailure, ToolResult, words::list};
 #[non_exhaustive]
 pub enum Refusal {
     /// No tool has this name.
-    #[error("there is no tool `{name}`; the tools that can be called now are {}", list(.callable))]
+    #[error("{}", say!(
+        "there is no tool `{name}`; the tools that can be called now are {}",
+        "没有工具 `{name}`；现在可以调用的工具有{}",
+        list(.callable)
+    ))]
     Unknown {
         /// The name that was called.
         name: String,
@@ -17,10 +22,11 @@ pub enum Refusal {
         callable: Vec<String>,
     },
     /// The tool is disabled.
-    #[error(
+    #[error("{}", say!(
         "the tool `{name}` is switched off; the tools that can be called now are {}",
+        "工具 `{name}` 已关闭；现在可以调用的工具有{}",
         list(.callable)
-    )]
+    ))]
     Disabled {
         /// The tool.
         name: String,
@@ -28,10 +34,11 @@ pub enum Refusal {
         callable: Vec<String>,
     },
     /// The tool is not in the whitelist of this phase.
-    #[error(
+    #[error("{}", say!(
         "the tool `{name}` is not allowed in this phase; the tools that can be called now are {}",
+        "这个阶段不允许工具 `{name}`；现在可以调用的工具有{}",
         list(.callable)
-    )]
+    ))]
     NotInPhase {
         /// The tool.
         name: String,
@@ -53,7 +60,11 @@ pub enum Refusal {
         can_be_added: bool,
     },
     /// The arguments do not fit.
-    #[error("the arguments of `{name}` do not fit: {}", .problems.join("; "))]
+    #[error("{}", say!(
+        "the arguments of `{name}` do not fit: {}",
+        "`{name}` 的参数不合要求：{}",
+        .problems.join("; ")
+    ))]
     Arguments {
         /// The tool.
         name: String,
@@ -64,15 +75,24 @@ pub enum Refusal {
 
 fn inactive(name: &str, domain: &str, pack: Option<&str>, merge: Option<bool>) -> String {
     let Some(merge) = merge else {
-        return format!("the tool `{name}` is not available now");
+        return say!(
+            "the tool `{name}` is not available now",
+            "工具 `{name}` 现在不可用"
+        );
     };
     let packs = match pack {
-        Some(pack) if merge => format!(", packs [{pack:?}] and mode \"merge\""),
-        Some(pack) => format!(" and packs [{pack:?}]"),
+        Some(pack) if merge => say!(
+            ", packs [{pack:?}] and mode \"merge\"",
+            "、packs [{pack:?}] 和 mode \"merge\" "
+        ),
+        Some(pack) => say!(" and packs [{pack:?}]", "和 packs [{pack:?}] "),
         None => String::new(),
     };
     let add = crate::choice::ADD;
-    format!("the tool `{name}` is not active; first call {add} with domain {domain:?}{packs}")
+    say!(
+        "the tool `{name}` is not active; first call {add} with domain {domain:?}{packs}",
+        "工具 `{name}` 未启用；请先用 domain {domain:?}{packs}调用 {add}"
+    )
 }
 
 impl<U> From<Refusal> for ToolResult<U> {

@@ -3,7 +3,7 @@ use std::{
     sync::Arc,
 };
 
-use fugato_state::{Schema, ToolCall, ToolSchema};
+use fugato_state::{Lang, Schema, ToolCall, ToolSchema};
 
 use crate::{
     Access, AdmittedCall, Domains, Refusal, RegistryBuilder, ToolContext, ToolResult, ToolSpec,
@@ -28,7 +28,19 @@ pub(crate) struct Inner<S, U> {
 pub(crate) struct Entry<S, U> {
     pub(crate) spec: ToolSpec,
     pub(crate) parameters: Schema,
+    /// The same with descriptions in Chinese; none if there are none.
+    pub(crate) chinese: Option<Schema>,
     pub(crate) tool: Box<dyn DynTool<S, U>>,
+}
+
+impl<S, U> Entry<S, U> {
+    /// Returns the schema with descriptions in the language that is spoken now.
+    pub(crate) fn schema(&self) -> &Schema {
+        match (&self.chinese, Lang::current()) {
+            (Some(chinese), Lang::Zh) => chinese,
+            _ => &self.parameters,
+        }
+    }
 }
 
 impl<S: Sync + 'static, U: 'static> Registry<S, U> {
@@ -65,7 +77,7 @@ impl<S, U> Registry<S, U> {
         self.visible_entries(visibility)
             .map(|entry| {
                 let spec = &entry.spec;
-                ToolSchema::new(&spec.name, &spec.description, entry.parameters.clone())
+                ToolSchema::new(&spec.name, spec.about(), entry.schema().clone())
             })
             .collect()
     }

@@ -1,6 +1,6 @@
 use std::{collections::HashSet, convert::Infallible, fmt};
 
-use fugato_state::ToolCall;
+use fugato_state::{ToolCall, say};
 use futures::{StreamExt as _, stream};
 
 use crate::{
@@ -182,7 +182,7 @@ impl<S, U> Turn<S, U> {
     {
         let admitted = match self {
             Self::Due(admitted) => admitted,
-            Self::Waiting(admitted, _) => return Ok(settled(&admitted, UNCONFIRMED)),
+            Self::Waiting(admitted, _) => return Ok(settled(&admitted, unconfirmed())),
             Self::Settled(called) => return Ok(called),
         };
         let (call, access) = (admitted.call().clone(), Some(admitted.spec().access));
@@ -195,7 +195,12 @@ impl<S, U> Turn<S, U> {
     }
 }
 
-const UNCONFIRMED: &str = "nobody has agreed to this call, so it was not carried out";
+fn unconfirmed() -> String {
+    say!(
+        "nobody has agreed to this call, so it was not carried out",
+        "没有人同意这次调用，所以没有执行"
+    )
+}
 
 fn blocked<S, U>(admitted: &AdmittedCall<S, U>, reason: impl Into<String>) -> Turn<S, U> {
     Turn::Settled(settled(admitted, reason))

@@ -1,6 +1,6 @@
 use std::{collections::BTreeMap, time::Duration};
 
-use fugato_state::{EffectClass, Schema};
+use fugato_state::{EffectClass, Lang, Schema};
 use serde::{Deserialize, Serialize};
 
 /// The access of a tool to the state that the model works on.
@@ -36,6 +36,8 @@ pub struct ToolSpec {
     pub name: String,
     /// The description for the model.
     pub description: String,
+    /// The same in Chinese; none if there is only the other.
+    pub chinese: Option<String>,
     /// The access to the state: read, write, or choice of tools.
     pub access: Access,
     /// The class of its effect on the outside world.
@@ -68,6 +70,7 @@ impl ToolSpec {
         Self {
             name: name.into(),
             description: description.into(),
+            chinese: None,
             access,
             effect: EffectClass::Pure,
             domain: None,
@@ -100,6 +103,10 @@ impl ToolSpec {
     }
 
     fugato_state::setters! {
+        /// Sets the description in Chinese. That of an argument is the key `x-zh` of its schema:
+        /// `#[schemars(extend("x-zh" = "…"))]`.
+        pub fn chinese(text: impl Into<String>) { chinese = Some(text.into()) }
+
         /// Sets the class of its effect on the outside world.
         pub fn effect(effect: EffectClass) { effect = effect }
 
@@ -127,6 +134,14 @@ impl ToolSpec {
 
         /// Sets the schema of the arguments, for an input type that accepts anything.
         pub fn schema(schema: Schema) { schema = Some(schema) }
+    }
+
+    /// Returns the description in the language that is spoken now.
+    pub fn about(&self) -> &str {
+        match (&self.chinese, Lang::current()) {
+            (Some(chinese), Lang::Zh) => chinese,
+            _ => &self.description,
+        }
     }
 
     /// Adds `word`, in upper or lower case, as a synonym of the value `meaning` of an argument.

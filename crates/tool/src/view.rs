@@ -53,6 +53,7 @@ impl<V: Send + Sync + 'static, U: 'static> Registry<V, U> {
             let entry = Entry {
                 spec: entry.spec.clone(),
                 parameters: entry.parameters.clone(),
+                chinese: entry.chinese.clone(),
                 tool: Box::new(tool),
             };
             (name.clone(), Arc::new(entry))

@@ -1,4 +1,4 @@
-use fugato_state::{Message, ToolCall};
+use fugato_state::{Message, ToolCall, say};
 use serde::{Deserialize, Serialize};
 
 use crate::{AnsweredCall, call_pair};
@@ -62,8 +62,11 @@ impl WantedCall {
 
     /// Returns the two messages of a call that the person did not agree to, for the history.
     pub fn rejected(self, why: Option<&str>) -> [Message; 2] {
-        let why = why.map_or(String::new(), |why| format!(": {why}"));
-        let text = format!("not executed, the user rejected it{why}");
+        let why = why.map_or(String::new(), |why| say!(": {why}", "：{why}"));
+        let text = say!(
+            "not executed, the user rejected it{why}",
+            "未执行，用户拒绝了{why}"
+        );
         call_pair(self.call, self.speak, text)
     }
 

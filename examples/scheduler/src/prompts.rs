@@ -36,7 +36,7 @@ fn language(agent: &AgentState) -> &'static str {
 }
 
 /// Returns the description of the decision at the end of a stage.
-fn form(outline: &str) -> String {
+fn form(outline: String) -> String {
     format!("The decision is one JSON object. Its keys:\n{outline}")
 }
 

@@ -4,16 +4,15 @@ mod export;
 mod file;
 mod ics;
 mod import;
-mod lang;
 mod svg;
 mod table;
 
+pub use crate::lang::Lang;
 pub use crate::schedule::{Sections, SectionsError};
 pub use classes::{Class, Classes, ClassesError, Item};
 pub use export::{Export, ExportError, export};
 pub use file::{FileError, read_file, write_file};
 pub use ics::{Calendar, IcsError, IcsProblem, Loss, Occurrence};
 pub use import::{EntryRemark, ImportError, Intake, Remark, import, open};
-pub use lang::Lang;
 pub use svg::Picture;
 pub use table::WeekTable;

@@ -1,7 +1,7 @@
 //! The modes of planning: the questions to the planner, and the rules for its answers.
 use fugato_llm::{Contract, Objections, RejectedAnswer};
 use fugato_memory::ExecutionStatus;
-use fugato_state::Millis;
+use fugato_state::{Millis, say};
 use fugato_tool::Access;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -139,9 +139,9 @@ impl PlanningMode {
     /// Returns the required form of an answer, one line per key.
     pub(super) fn outline(self, asking: PlannerQuestion) -> String {
         match (self, asking) {
-            (Self::NextBatch, _) => batch().outline().to_owned(),
-            (_, PlannerQuestion::Replan) => replan().outline().to_owned(),
-            _ => plan().outline().to_owned(),
+            (Self::NextBatch, _) => batch().outline(),
+            (_, PlannerQuestion::Replan) => replan().outline(),
+            _ => plan().outline(),
         }
     }
 }
@@ -204,7 +204,10 @@ fn counted(steps: &[StepDraft], objections: &mut Objections) {
         let many = steps.len();
         objections.push(
             "/steps",
-            format!("{many} steps; allowed are 1 to {MOST_STEPS}"),
+            say!(
+                "{many} steps; allowed are 1 to {MOST_STEPS}",
+                "有 {many} 步；允许 1 到 {MOST_STEPS} 步"
+            ),
         );
     }
 }
@@ -214,7 +217,11 @@ fn ends(steps: &[StepDraft], objections: &mut Objections) {
     let last = steps.last().map(|step| step.kind);
     if last.is_some_and(|kind| !matches!(kind, StepKind::AskUser | StepKind::Respond)) {
         let place = format!("/steps/{}/type", steps.len().saturating_sub(1));
-        objections.push(place, "the last step must be \"ask_user\" or \"respond\"");
+        let why = say!(
+            "the last step must be \"ask_user\" or \"respond\"",
+            "最后一步必须是 \"ask_user\" 或 \"respond\""
+        );
+        objections.push(place, why);
     }
 }
 
@@ -227,8 +234,9 @@ fn known(
     for (at, step) in steps.iter().enumerate() {
         if step.kind == StepKind::Tool && (reading.access)(&step.tool_name).is_none() {
             let path = format!("/steps/{at}/tool_name");
-            let why = format!(
+            let why = say!(
                 "there is no tool {:?}; choose from the catalogue",
+                "没有工具 {:?}；请从目录中选择",
                 step.tool_name
             );
             return Err(RejectedAnswer::sense(answer, path, why));
@@ -252,7 +260,10 @@ fn alone_or_reads(
     match steps.iter().position(|step| !is_read(step)) {
         None => Ok(()),
         Some(at) => {
-            let why = "several steps may only be tools that read; anything else comes alone";
+            let why = say!(
+                "several steps may only be tools that read; anything else comes alone",
+                "只有读取的工具才能一次写多步；其他步骤要单独写"
+            );
             Err(RejectedAnswer::sense(
                 answer,
                 format!("/steps/{at}/type"),
@@ -296,7 +307,10 @@ fn replanned(answer: &str, reading: &AnswerContext<'_>) -> Result<WorkUpdate, Re
             return Ok(WorkUpdate::GoesOn);
         }
         ReplanAction::Continue => {
-            let why = "no step is left to continue with; replace the remaining ones, ask or finish";
+            let why = say!(
+                "no step is left to continue with; replace the remaining ones, ask or finish",
+                "没有可以继续的步骤；请替换剩下的步骤、询问或结束"
+            );
             return Err(RejectedAnswer::sense(answer, "/action", why));
         }
         ReplanAction::ReplaceRemaining => {

@@ -7,7 +7,7 @@ use fugato_llm::{
     Settlement,
 };
 use fugato_prompt::spoken;
-use fugato_state::{Message, ToolCall};
+use fugato_state::{Message, ToolCall, say};
 use fugato_stream::EventKind;
 use fugato_tool::CatalogueDetail;
 
@@ -313,7 +313,10 @@ impl<S: Embeds<React>> Think<S> {
         let decision = style.read(response, "call-")?;
         let said = response.message.content.as_str();
         if decision.calls.is_empty() && decision.text.trim().is_empty() {
-            let why = "it says nothing: call a tool, or answer";
+            let why = say!(
+                "it says nothing: call a tool, or answer",
+                "什么都没说：请调用工具，或者回答"
+            );
             return Err(RejectedAnswer::sense(said, "", why));
         }
         if decision.calls.is_empty() {

@@ -1,6 +1,6 @@
 //! Checks of a model's words before a person reads them: claims, contracts, cuts.
 use fugato_llm::{ChatRequest, ChatResponse, FinishReason, RejectedAnswer};
-use fugato_state::Role;
+use fugato_state::{Role, say};
 
 /// Returns true if a text has a Chinese character.
 pub(crate) fn is_chinese(text: &str) -> bool {
@@ -46,17 +46,20 @@ pub(crate) fn is_cut(response: &ChatResponse) -> bool {
 /// Rejects words that are meant for programs: a fragment of a contract, or an echo of the prompt.
 pub(crate) fn for_people(text: &str, request: &ChatRequest) -> Result<(), RejectedAnswer> {
     if is_contract(text) {
-        return Err(RejectedAnswer::words(text, "it is JSON for a program"));
+        return Err(RejectedAnswer::words(
+            text,
+            say!("it is JSON for a program", "它是写给程序的 JSON"),
+        ));
     }
     if is_echo(text, request) {
         // An echo may be out of date at the next request, so it is not repeated.
-        return Err(RejectedAnswer::words(ECHO, "it says the prompt back"));
+        return Err(RejectedAnswer::words(
+            say!("(the prompt, said back)", "（复述了提示词）"),
+            say!("it says the prompt back", "它复述了提示词"),
+        ));
     }
     Ok(())
 }
-
-/// The text that replaces an echo of the prompt.
-const ECHO: &str = "(the prompt, said back)";
 
 /// The keys in the contracts of models, and in calls of other forms.
 const KEYS: [&str; 13] = [

@@ -2,6 +2,8 @@
 use serde_json::Value;
 
 use super::DecisionSource;
+use fugato_state::say;
+
 use crate::{ChatResponse, DecisionStyle, RejectedAnswer};
 
 /// Returns the form of the function's call and its arguments.
@@ -21,9 +23,15 @@ pub(super) fn call(
         }
     }
     let message = if looks_foreign(response) {
-        format!("it is written as a call in another form than the protocol's; call {name}")
+        say!(
+            "it is written as a call in another form than the protocol's; call {name}",
+            "它写成了协议之外的调用形式；请调用 {name}"
+        )
     } else {
-        format!("it calls no function; call {name}")
+        say!(
+            "it calls no function; call {name}",
+            "它没有调用函数；请调用 {name}"
+        )
     };
     let rejected = RejectedAnswer::sense(response.message.content.clone(), "", message);
     (DecisionSource::LlmTextCall, Err(rejected))

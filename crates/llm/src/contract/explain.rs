@@ -3,9 +3,9 @@
 //! Alternatives are never shown as one value with bars between them, because small models copy
 //! that.
 
-use std::{collections::BTreeSet, fmt::Write as _};
+use std::collections::BTreeSet;
 
-use fugato_state::{Schema, SchemaError, Violation};
+use fugato_state::{Lang, Schema, SchemaError, Violation, say};
 use serde_json::Value;
 
 /// The longest chain of references that is followed; a longer one is circular.
@@ -22,10 +22,20 @@ pub(super) fn outline(schema: &Schema) -> String {
         for (key, property) in keys {
             let required = is_required(node, key);
             let allowed = allowed(root, &branches(root, property)).unwrap_or_default();
-            let separator = if allowed.is_empty() { "" } else { ": " };
-            let need = if required { "required" } else { "optional" };
-            // Writing to a string cannot fail.
-            let _ = writeln!(lines, "- \"{key}\" ({need}){separator}{allowed}");
+            let separator = if allowed.is_empty() {
+                ""
+            } else {
+                Lang::current().pick(": ", "：")
+            };
+            let need = if required {
+                say!("required", "必需")
+            } else {
+                say!("optional", "可选")
+            };
+            lines += &say!(
+                "- \"{key}\" ({need}){separator}{allowed}\n",
+                "- \"{key}\"（{need}）{separator}{allowed}\n"
+            );
         }
     }
     lines
@@ -100,17 +110,28 @@ fn violation(schema: &Schema, value: &Value, found: &Violation) -> (Violation, b
     let choices = choices(&nodes);
     let path = found.path.clone();
     if at.as_str().is_some_and(|text| copies(text, &choices)) {
-        let message = format!("choose exactly one of {}", listed(&choices));
+        let message = say!(
+            "choose exactly one of {}",
+            "只能从 {} 中选一个",
+            listed(&choices)
+        );
         return (Violation { path, message }, true);
     }
     let accepts = |kind: &str| types(&nodes).contains(kind);
     let message = if let (Value::Array(_), true, false) = (at, accepts("object"), accepts("array"))
     {
-        "a list was given; give exactly one object".to_owned()
+        say!(
+            "a list was given; give exactly one object",
+            "给的是列表；请只给一个对象"
+        )
     } else if at.is_object() {
         named_keys(&nodes, found)
     } else if let Some(allowed) = allowed(root, &nodes) {
-        format!("{} is not allowed; allowed is {allowed}", short(at))
+        say!(
+            "{} is not allowed; allowed is {allowed}",
+            "{} 不允许；可以是 {allowed}",
+            short(at)
+        )
     } else {
         found.message.clone()
     };
@@ -124,12 +145,19 @@ fn named_keys(nodes: &[&Value], found: &Violation) -> String {
         .filter_map(|node| node.get("properties")?.as_object())
         .flat_map(|keys| keys.keys().map(|key| format!("\"{key}\"")))
         .collect();
-    let unexpected = found.message.contains("unexpected");
+    let unexpected = ["unexpected", "不允许"]
+        .iter()
+        .any(|it| found.message.contains(it));
     if keys.is_empty() || !unexpected {
         return found.message.clone();
     }
     let keys: Vec<_> = keys.into_iter().collect();
-    format!("{}; known keys are {}", found.message, keys.join(", "))
+    say!(
+        "{}; known keys are {}",
+        "{}；已知的键有 {}",
+        found.message,
+        keys.join(", ")
+    )
 }
 
 fn copies(text: &str, choices: &BTreeSet<String>) -> bool {
@@ -154,13 +182,13 @@ fn short(value: &Value) -> String {
 fn allowed(root: &Value, nodes: &[&Value]) -> Option<String> {
     let choices = choices(nodes);
     if !choices.is_empty() {
-        return Some(format!("one of {}", listed(&choices)));
+        return Some(say!("one of {}", "{} 之一", listed(&choices)));
     }
     let kinds: Vec<_> = types(nodes)
         .into_iter()
         .map(|kind| kind_text(root, nodes, kind))
         .collect();
-    (!kinds.is_empty()).then(|| kinds.join(" or "))
+    (!kinds.is_empty()).then(|| kinds.join(Lang::current().pick(" or ", " 或 ")))
 }
 
 fn kind_text(root: &Value, nodes: &[&Value], kind: &str) -> String {
@@ -172,9 +200,11 @@ fn kind_text(root: &Value, nodes: &[&Value], kind: &str) -> String {
     };
     match kind {
         "integer" | "number" => match (bound("minimum"), bound("maximum")) {
-            (Some(low), Some(high)) => format!("{kind} from {low} to {high}"),
-            (Some(low), None) => format!("{kind} from {low}"),
-            (None, Some(high)) => format!("{kind} up to {high}"),
+            (Some(low), Some(high)) => {
+                say!("{kind} from {low} to {high}", "{kind}（{low} 到 {high}）")
+            }
+            (Some(low), None) => say!("{kind} from {low}", "{kind}（从 {low} 起）"),
+            (None, Some(high)) => say!("{kind} up to {high}", "{kind}（至多 {high}）"),
             (None, None) => kind.to_owned(),
         },
         "object" => {
@@ -183,21 +213,24 @@ fn kind_text(root: &Value, nodes: &[&Value], kind: &str) -> String {
                 .filter_map(|node| node.get("properties")?.as_object())
                 .flat_map(|keys| keys.keys().map(|key| format!("\"{key}\"")))
                 .collect();
-            let with = if keys.is_empty() {
-                ""
-            } else {
-                " with the keys "
-            };
-            format!("object{with}{}", keys.join(", "))
+            if keys.is_empty() {
+                return "object".to_owned();
+            }
+            let keys = keys.join(", ");
+            say!("object with the keys {keys}", "object（键为 {keys}）")
         }
         "array" => {
             let items = nodes.iter().find_map(|node| node.get("items"));
             let inner = items.map(|items| branches(root, items)).unwrap_or_default();
             let choices = choices(&inner);
             match types(&inner).into_iter().next() {
-                _ if !choices.is_empty() => format!("list of some of {}", listed(&choices)),
-                Some(item) => format!("list, each item: {item}"),
-                None => "list".to_owned(),
+                _ if !choices.is_empty() => say!(
+                    "list of some of {}",
+                    "由 {} 中若干个组成的列表",
+                    listed(&choices)
+                ),
+                Some(item) => say!("list, each item: {item}", "列表，每项为 {item}"),
+                None => say!("list", "列表"),
             }
         }
         other => other.to_owned(),

@@ -1,6 +1,6 @@
 use std::fmt::{self, Write as _};
 
-use fugato_state::{Message, Violation};
+use fugato_state::{Lang, Message, Violation, say};
 use serde::{Deserialize, Serialize};
 
 use crate::NoObject;
@@ -10,9 +10,12 @@ const SHOWN: usize = 6;
 /// The longest text of one violation; a longer one repeats too much of the wrong answer.
 const MESSAGE_CHARS: usize = 300;
 /// The replacement for an empty answer in the history, because servers refuse empty messages.
-const EMPTY: &str = "(empty answer)";
+fn empty() -> String {
+    say!("(empty answer)", "（空回答）")
+}
 
-/// An answer that breaks its contract, with the reasons.
+/// An answer that breaks its contract, with the reasons. Its texts are in the language that is spoken
+/// when they are made: see [`Lang`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RejectedAnswer {
@@ -67,7 +70,7 @@ impl RejectedAnswer {
             path: path.into(),
             message: message.into(),
         };
-        Self::new(RejectedClass::Sense, vec![violation], "")
+        Self::new(RejectedClass::Sense, vec![violation], String::new())
     }
 
     /// Creates a rejection of text that is meant for a person and that a person should not read.
@@ -76,19 +79,19 @@ impl RejectedAnswer {
             path: String::new(),
             message: message.into(),
         };
-        Self::new(RejectedClass::Words, vec![violation], "").raw(&raw.into())
+        Self::new(RejectedClass::Words, vec![violation], String::new()).raw(&raw.into())
     }
 
-    pub(crate) fn new(class: RejectedClass, violations: Vec<Violation>, allowed: &str) -> Self {
+    pub(crate) fn new(class: RejectedClass, violations: Vec<Violation>, allowed: String) -> Self {
         Self {
             class,
             raw: String::new(),
             violations,
-            allowed: allowed.to_owned(),
+            allowed,
         }
     }
 
-    pub(crate) fn unread(why: &NoObject, allowed: &str) -> Self {
+    pub(crate) fn unread(why: &NoObject, allowed: String) -> Self {
         let class = match why {
             NoObject::Empty => RejectedClass::Empty,
             NoObject::Array => RejectedClass::Array,
@@ -115,23 +118,44 @@ impl RejectedAnswer {
     }
 
     fn headline(&self) -> &'static str {
-        match self.class {
-            RejectedClass::Empty => "it is empty",
-            RejectedClass::NotJson => "it contains no valid JSON object",
-            RejectedClass::Array => "it is a list, and exactly one JSON object is expected",
-            RejectedClass::Truncated => "it ends before the JSON object is complete; be shorter",
-            RejectedClass::Alternatives => {
-                "it copies a list of alternatives where exactly one must be chosen"
-            }
-            RejectedClass::Schema => "the JSON object does not have the expected form",
-            RejectedClass::Sense => "the JSON object is well-formed and not allowed here",
-            RejectedClass::Words => "it is not for a person",
-        }
+        let (en, zh) = match self.class {
+            RejectedClass::Empty => ("it is empty", "它是空的"),
+            RejectedClass::NotJson => (
+                "it contains no valid JSON object",
+                "其中没有有效的 JSON 对象",
+            ),
+            RejectedClass::Array => (
+                "it is a list, and exactly one JSON object is expected",
+                "它是列表，而应当是恰好一个 JSON 对象",
+            ),
+            RejectedClass::Truncated => (
+                "it ends before the JSON object is complete; be shorter",
+                "JSON 对象还没写完就结束了；请写短一些",
+            ),
+            RejectedClass::Alternatives => (
+                "it copies a list of alternatives where exactly one must be chosen",
+                "它照抄了备选列表，而应当只选其中一个",
+            ),
+            RejectedClass::Schema => (
+                "the JSON object does not have the expected form",
+                "JSON 对象的形式不合要求",
+            ),
+            RejectedClass::Sense => (
+                "the JSON object is well-formed and not allowed here",
+                "JSON 对象形式正确，但在这里不允许",
+            ),
+            RejectedClass::Words => ("it is not for a person", "它不是写给人看的"),
+        };
+        Lang::current().pick(en, zh)
     }
 
     /// Returns the correction for the model: what was wrong and what is allowed.
     pub fn correction(&self) -> String {
-        let mut text = format!("Your last answer cannot be used: {}.\n", self.headline());
+        let mut text = say!(
+            "Your last answer cannot be used: {}.\n",
+            "你上次的回答无法使用：{}。\n",
+            self.headline()
+        );
         for violation in self.violations.iter().take(SHOWN) {
             let line = violation.to_string();
             let short: String = line.chars().take(MESSAGE_CHARS).collect();
@@ -140,12 +164,22 @@ impl RejectedAnswer {
             let _ = writeln!(text, "- {short}{cut}");
         }
         if !self.allowed.is_empty() {
-            let _ = write!(text, "Allowed are these keys:\n{}", self.allowed);
+            text += &say!(
+                "Allowed are these keys:\n{}",
+                "可以用的键：\n{}",
+                self.allowed
+            );
         }
-        text.push_str(match self.class {
-            RejectedClass::Words => "Answer again, in plain words for the person.",
-            _ => "Answer again with one JSON object and nothing else.",
-        });
+        text += &match self.class {
+            RejectedClass::Words => say!(
+                "Answer again, in plain words for the person.",
+                "请用写给人看的普通文字重新回答。"
+            ),
+            _ => say!(
+                "Answer again with one JSON object and nothing else.",
+                "请重新回答，只写一个 JSON 对象。"
+            ),
+        };
         text
     }
 
@@ -153,9 +187,9 @@ impl RejectedAnswer {
     /// correction.
     pub fn messages(&self) -> [Message; 2] {
         let said = if self.raw.trim().is_empty() {
-            EMPTY
+            empty()
         } else {
-            self.raw.as_str()
+            self.raw.clone()
         };
         [Message::assistant(said), Message::user(self.correction())]
     }
@@ -163,9 +197,14 @@ impl RejectedAnswer {
 
 impl fmt::Display for RejectedAnswer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "the answer is rejected: {}", self.headline())?;
+        let headline = self.headline();
+        f.write_str(&say!(
+            "the answer is rejected: {headline}",
+            "回答被退回：{headline}"
+        ))?;
+        let (first, next) = Lang::current().pick((": ", "; "), ("：", "；"));
         for (n, violation) in self.violations.iter().enumerate() {
-            write!(f, "{}{violation}", if n == 0 { ": " } else { "; " })?;
+            write!(f, "{}{violation}", if n == 0 { first } else { next })?;
         }
         Ok(())
     }

@@ -5,6 +5,8 @@ use std::{cell::Cell, cmp::Ordering};
 
 use serde_json::{Map, Number, Value};
 
+use crate::{Lang, say};
+
 use super::{
     Violation,
     compare::{has_type, is_multiple, is_same, matches, order},
@@ -27,7 +29,10 @@ pub(super) fn violations(root: &Value, value: &Value) -> Vec<Violation> {
     }
     vec![Violation {
         path: String::new(),
-        message: "it is nested too deeply, or too large, to be checked".to_owned(),
+        message: say!(
+            "it is nested too deeply, or too large, to be checked",
+            "嵌套太深或太大，无法检查"
+        ),
     }]
 }
 
@@ -138,7 +143,10 @@ impl<'s> Checker<'s> {
             _ if left == 0 => return,
             Value::Object(rules) => rules,
             Value::Bool(false) => {
-                return self.report(format!("no value is allowed, and it is {value}"));
+                return self.report(say!(
+                    "no value is allowed, and it is {value}",
+                    "这里不允许任何值，而它是 {value}"
+                ));
             }
             _ => return,
         };
@@ -167,24 +175,37 @@ impl<'s> Checker<'s> {
         match (keyword, rule) {
             ("$ref", Value::String(reference)) => match resolve(self.root, reference) {
                 Some(schema) => self.apply(schema, value),
-                None => self.report(format!("the schema has nothing at {reference}")),
+                None => self.report(say!(
+                    "the schema has nothing at {reference}",
+                    "模式中没有 {reference}"
+                )),
             },
             ("type", Value::String(name)) => self.demand(has_type(value, name), || {
-                format!("{value} is not of type {rule}")
+                say!("{value} is not of type {rule}", "{value} 的类型不是 {rule}")
             }),
             ("type", Value::Array(names)) => {
                 let fits = strings(rule).any(|name| has_type(value, name));
                 self.demand(fits, || {
-                    format!("{value} is not of types {}", quoted(names, ", "))
+                    say!(
+                        "{value} is not of types {}",
+                        "{value} 的类型不是 {} 之一",
+                        quoted(names, ", ")
+                    )
                 });
             }
             ("enum", Value::Array(allowed)) => {
                 let fits = allowed.iter().any(|one| is_same(one, value));
                 self.demand(fits, || {
-                    format!("{value} is not one of {}", quoted(allowed, " or "))
+                    say!(
+                        "{value} is not one of {}",
+                        "{value} 不是 {} 之一",
+                        quoted(allowed, Lang::current().pick(" or ", "、"))
+                    )
                 });
             }
-            ("const", _) => self.demand(is_same(rule, value), || format!("{rule} was expected")),
+            ("const", _) => self.demand(is_same(rule, value), || {
+                say!("{rule} was expected", "应为 {rule}")
+            }),
             ("allOf", Value::Array(all)) => all.iter().for_each(|schema| self.apply(schema, value)),
             ("anyOf", Value::Array(any)) => {
                 let fits = any.iter().any(|schema| self.fits(schema, value));
@@ -195,13 +216,17 @@ impl<'s> Checker<'s> {
                 match fitting.take(2).count() {
                     0 => self.report(no_branch(value, keyword)),
                     1 => {}
-                    _ => self.report(format!(
-                        "{value} is valid under more than one of the schemas listed in the 'oneOf' keyword"
+                    _ => self.report(say!(
+                        "{value} is valid under more than one of the schemas listed in the 'oneOf' keyword",
+                        "{value} 同时符合 'oneOf' 中的多个模式"
                     )),
                 }
             }
             ("not", _) => self.demand(!self.fits(rule, value), || {
-                format!("{rule} is not allowed for {value}")
+                say!(
+                    "{rule} is not allowed for {value}",
+                    "{value} 不得符合 {rule}"
+                )
             }),
             ("if", _) => {
                 let branch = if self.fits(rule, value) {
@@ -222,19 +247,34 @@ impl<'s> Checker<'s> {
         let ordered = || order(number, limit);
         match keyword {
             "minimum" => self.demand(ordered() != Some(Ordering::Less), || {
-                format!("{number} is less than the minimum of {limit}")
+                say!(
+                    "{number} is less than the minimum of {limit}",
+                    "{number} 小于最小值 {limit}"
+                )
             }),
             "maximum" => self.demand(ordered() != Some(Ordering::Greater), || {
-                format!("{number} is greater than the maximum of {limit}")
+                say!(
+                    "{number} is greater than the maximum of {limit}",
+                    "{number} 大于最大值 {limit}"
+                )
             }),
             "exclusiveMinimum" => self.demand(ordered() == Some(Ordering::Greater), || {
-                format!("{number} is less than or equal to the minimum of {limit}")
+                say!(
+                    "{number} is less than or equal to the minimum of {limit}",
+                    "{number} 不大于下限 {limit}"
+                )
             }),
             "exclusiveMaximum" => self.demand(ordered() == Some(Ordering::Less), || {
-                format!("{number} is greater than or equal to the maximum of {limit}")
+                say!(
+                    "{number} is greater than or equal to the maximum of {limit}",
+                    "{number} 不小于上限 {limit}"
+                )
             }),
             "multipleOf" => self.demand(is_multiple(number, limit), || {
-                format!("{number} is not a multiple of {limit}")
+                say!(
+                    "{number} is not a multiple of {limit}",
+                    "{number} 不是 {limit} 的倍数"
+                )
             }),
             _ => {}
         }
@@ -245,24 +285,18 @@ impl<'s> Checker<'s> {
         match (keyword, rule) {
             ("minLength", Value::Number(least)) => {
                 self.demand(at_least(text.chars().count(), least), || {
-                    format!(
-                        "{} is shorter than {least} {}",
-                        shown(),
-                        plural(least, "character")
-                    )
+                    let unit = plural(least, "character", "个字符");
+                    say!("{} is shorter than {unit}", "{} 短于{unit}", shown())
                 });
             }
             ("maxLength", Value::Number(most)) => {
                 self.demand(at_most(text.chars().count(), most), || {
-                    format!(
-                        "{} is longer than {most} {}",
-                        shown(),
-                        plural(most, "character")
-                    )
+                    let unit = plural(most, "character", "个字符");
+                    say!("{} is longer than {unit}", "{} 长于{unit}", shown())
                 });
             }
             ("pattern", Value::String(pattern)) => self.demand(matches(pattern, text), || {
-                format!("{} does not match {rule}", shown())
+                say!("{} does not match {rule}", "{} 不匹配 {rule}", shown())
             }),
             _ => {}
         }
@@ -278,19 +312,19 @@ impl<'s> Checker<'s> {
         let shown = || Value::from(items);
         match (keyword, rule) {
             ("minItems", Value::Number(least)) => self.demand(at_least(items.len(), least), || {
-                format!(
-                    "{} has less than {least} {}",
-                    shown(),
-                    plural(least, "item")
-                )
+                let unit = plural(least, "item", "项");
+                say!("{} has less than {unit}", "{} 少于{unit}", shown())
             }),
             ("maxItems", Value::Number(most)) => self.demand(at_most(items.len(), most), || {
-                format!("{} has more than {most} {}", shown(), plural(most, "item"))
+                let unit = plural(most, "item", "项");
+                say!("{} has more than {unit}", "{} 多于{unit}", shown())
             }),
             ("uniqueItems", Value::Bool(true)) => {
                 let mut pairs = items.iter().enumerate();
                 let unique = pairs.all(|(n, one)| !items.iter().take(n).any(|it| is_same(it, one)));
-                self.demand(unique, || format!("{} has non-unique elements", shown()));
+                self.demand(unique, || {
+                    say!("{} has non-unique elements", "{} 有重复的元素", shown())
+                });
             }
             // In draft 7 a list of schemas is a tuple.
             ("prefixItems" | "items", Value::Array(tuple)) => {
@@ -320,8 +354,9 @@ impl<'s> Checker<'s> {
                 let enough = least.map_or(fitting > 0, |least| at_least(fitting, least));
                 let fits = enough && most.is_none_or(|most| at_most(fitting, most));
                 self.demand(fits, || {
-                    format!(
+                    say!(
                         "{fitting} of {} are valid under the schema of 'contains'",
+                        "有 {fitting} 个元素符合 'contains' 的模式：{}",
                         shown()
                     )
                 });
@@ -351,12 +386,20 @@ impl<'s> Checker<'s> {
             ("required", _) => self.require(strings(rule), fields),
             ("minProperties", Value::Number(least)) => {
                 self.demand(at_least(fields.len(), least), || {
-                    format!("{} has less than {least} properties", shown())
+                    say!(
+                        "{} has less than {least} properties",
+                        "{} 的属性少于 {least} 个",
+                        shown()
+                    )
                 });
             }
             ("maxProperties", Value::Number(most)) => {
                 self.demand(at_most(fields.len(), most), || {
-                    format!("{} has more than {most} properties", shown())
+                    say!(
+                        "{} has more than {most} properties",
+                        "{} 的属性多于 {most} 个",
+                        shown()
+                    )
                 });
             }
             ("properties", Value::Object(schemas)) => {
@@ -404,7 +447,11 @@ impl<'s> Checker<'s> {
 
     fn require<'k>(&mut self, keys: impl Iterator<Item = &'k str>, fields: &Map<String, Value>) {
         for key in keys.filter(|key| !fields.contains_key(*key)) {
-            self.report(format!("{} is a required property", Value::from(key)));
+            self.report(say!(
+                "{} is a required property",
+                "缺少必需的属性 {}",
+                Value::from(key)
+            ));
         }
     }
 
@@ -421,22 +468,28 @@ impl<'s> Checker<'s> {
         }
         let unexpected: Vec<_> = fields.map(|(key, _)| format!("'{key}'")).collect();
         let kind = if keyword == "additionalProperties" {
-            "Additional"
+            say!("Additional", "额外")
         } else {
-            "Unevaluated"
+            say!("Unevaluated", "未声明")
         };
         let were = if unexpected.len() == 1 { "was" } else { "were" };
         self.demand(unexpected.is_empty(), || {
-            format!(
-                "{kind} properties are not allowed ({} {were} unexpected)",
-                unexpected.join(", ")
-            )
+            let names = unexpected.join(", ");
+            match Lang::current() {
+                Lang::En => {
+                    format!("{kind} properties are not allowed ({names} {were} unexpected)")
+                }
+                Lang::Zh => format!("不允许{kind}的属性（多余的是 {names}）"),
+            }
         });
     }
 }
 
 fn no_branch(value: &Value, keyword: &str) -> String {
-    format!("{value} is not valid under any of the schemas listed in the '{keyword}' keyword")
+    say!(
+        "{value} is not valid under any of the schemas listed in the '{keyword}' keyword",
+        "{value} 不符合 '{keyword}' 中的任何模式"
+    )
 }
 
 fn at_least(count: usize, least: &Number) -> bool {
@@ -447,7 +500,10 @@ fn at_most(count: usize, most: &Number) -> bool {
     order(&Number::from(count), most) != Some(Ordering::Greater)
 }
 
-fn plural(count: &Number, one: &str) -> String {
+fn plural(count: &Number, one: &str, chinese: &str) -> String {
     let many = if count.as_u64() == Some(1) { "" } else { "s" };
-    format!("{one}{many}")
+    match Lang::current() {
+        Lang::En => format!("{count} {one}{many}"),
+        Lang::Zh => format!(" {count} {chinese}"),
+    }
 }

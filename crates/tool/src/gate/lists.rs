@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 
+use fugato_state::say;
 use serde::{Deserialize, Serialize};
 
 use crate::{ConfirmCard, GatePolicy, GatedCall, Verdict};
@@ -40,7 +41,10 @@ impl<S> GatePolicy<S> for ToolLists {
         let name = &call.spec.name;
         let is_allowed = self.allow.as_ref().is_none_or(|allow| allow.contains(name));
         if self.block.contains(name) || !is_allowed {
-            return Verdict::Block(format!("the person does not let `{name}` be called"));
+            return Verdict::Block(say!(
+                "the person does not let `{name}` be called",
+                "用户不允许调用 `{name}`"
+            ));
         }
         if self.confirm.contains(name) {
             return Verdict::NeedConfirm(ConfirmCard::of(call));

@@ -9,7 +9,7 @@ use thiserror::Error;
 
 use crate::schedule::{PlacementStatus, ScheduleState, ScheduleTask, Sections, Slot, Source};
 
-use super::lang::Lang;
+use crate::lang::Lang;
 
 /// The options of a calendar file besides the schedule.
 #[derive(Debug, Clone)]

@@ -20,7 +20,7 @@ use crate::schedule::{
 use super::classes::{Class, Classes, ClassesError, Item};
 use super::file::{FileError, read_file};
 use super::ics::{Calendar, IcsError};
-use super::lang::Lang;
+use crate::lang::Lang;
 
 pub use remark::{EntryRemark, Remark};
 

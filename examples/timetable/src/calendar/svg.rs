@@ -9,7 +9,7 @@ use std::fmt::Write;
 
 use crate::schedule::{ScheduleState, Sections};
 
-use super::lang::Lang;
+use crate::lang::Lang;
 use label::escaped;
 use panel::{Panel, Side};
 

@@ -5,7 +5,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table};
 
 use crate::schedule::{DayMapping, PlacementStatus, ScheduleState, ScheduleTask, Sections, Source};
 
-use super::lang::{Lang, weekday};
+use crate::lang::{Lang, weekday};
 
 /// The options for showing a week.
 #[derive(Debug, Clone)]

@@ -121,8 +121,9 @@ impl ClassWrite {
         } else if stored.class(class.id).is_none() {
             let known = stored.task_classes.iter().map(|class| class.id.to_string());
             let known = known.collect::<Vec<_>>().join(", ");
-            return Err(vec![format!(
+            return Err(vec![say!(
                 "there is no class {}; there are: {known}; 0 makes a new one",
+                "没有类别 {}；现有：{known}；0 表示新建",
                 class.id
             )]);
         }
@@ -135,7 +136,10 @@ impl ClassWrite {
         for id in &named {
             let returns = self.restored.contains(id) && stored.task(*id).is_none();
             if !returns && !before.iter().any(|task| task.state_id == *id) {
-                issues.push(format!("item {id} is not of this class"));
+                issues.push(say!(
+                    "item {id} is not of this class",
+                    "第 {id} 项不属于这个类别"
+                ));
             }
         }
         for lost in before
@@ -143,9 +147,11 @@ impl ClassWrite {
             .filter(|task| task.is_placed() && !named.contains(&task.state_id))
             .filter(|task| !self.dropped.contains(&task.state_id))
         {
-            issues.push(format!(
+            issues.push(say!(
                 "item {} \"{}\" has a place and cannot be left out; unplace it first",
-                lost.state_id, lost.name
+                "第 {} 项「{}」已有位置，不能略去；请先取出",
+                lost.state_id,
+                lost.name
             ));
         }
         if !issues.is_empty() {

@@ -9,10 +9,10 @@ use super::{ClosedTime, FixedTime, ScheduleTask, Slot};
 #[non_exhaustive]
 pub enum WriteRefusal {
     /// There is no task with this id.
-    #[error("there is no task {0}; list_tasks shows the ids")]
+    #[error("{}", say!("there is no task {}; list_tasks shows the ids", "没有任务 {}；list_tasks 会列出编号", .0))]
     UnknownTask(u32),
     /// The window does not have this day.
-    #[error("there is no day {day}; days go from 1 to {last}")]
+    #[error("{}", say!("there is no day {day}; days go from 1 to {last}", "没有第 {day} 天；可用的是第 1 天到第 {last} 天"))]
     UnknownDay {
         /// The day asked for.
         day: u16,
@@ -20,10 +20,10 @@ pub enum WriteRefusal {
         last: u16,
     },
     /// The range does not fit into sections 1 to 12.
-    #[error(
-        "{duration} sections from section {start} on do not fit into a day; the first section \
-         can be 1 to {latest}"
-    )]
+    #[error("{}", say!(
+        "{duration} sections from section {start} on do not fit into a day; the first section can be 1 to {latest}",
+        "从第 {start} 节起的 {duration} 节放不进一天；首节可以是 1 到 {latest}"
+    ))]
     OutsideDay {
         /// The first section asked for.
         start: u8,
@@ -33,7 +33,7 @@ pub enum WriteRefusal {
         latest: u8,
     },
     /// An argument makes no sense.
-    #[error("{argument}: {allowed}")]
+    #[error("{}", say!("{argument}: {allowed}", "{argument}：{allowed}"))]
     Argument {
         /// The name of the argument.
         argument: &'static str,
@@ -41,13 +41,13 @@ pub enum WriteRefusal {
         allowed: String,
     },
     /// Only pending tasks can be placed.
-    #[error("task {0} already has a place; use move to give it another one")]
+    #[error("{}", say!("task {} already has a place; use move to give it another one", "任务 {} 已有位置；要换位置请用 move", .0))]
     NotPending(u32),
     /// The task has no place.
-    #[error("task {0} has no place yet; use place")]
+    #[error("{}", say!("task {} has no place yet; use place", "任务 {} 还没有位置；请用 place", .0))]
     NotPlaced(u32),
     /// The task must stay where it is.
-    #[error("task {task} \"{name}\" is a fixed course and must stay where it is")]
+    #[error("{}", say!("task {task} \"{name}\" is a fixed course and must stay where it is", "任务 {task}「{name}」是固定课程，必须留在原位"))]
     Locked {
         /// The task.
         task: u32,
@@ -55,10 +55,10 @@ pub enum WriteRefusal {
         name: String,
     },
     /// Only suggested tasks may be touched.
-    #[error(
-        "task {task} \"{name}\" was in the calendar before; only tasks with status suggested may \
-         be changed"
-    )]
+    #[error("{}", say!(
+        "task {task} \"{name}\" was in the calendar before; only tasks with status suggested may be changed",
+        "任务 {task}「{name}」原本就在日程里；只能改动状态为 suggested 的任务"
+    ))]
     Existing {
         /// The task.
         task: u32,
@@ -66,10 +66,10 @@ pub enum WriteRefusal {
         name: String,
     },
     /// A done task stays where it was done.
-    #[error("task {0} is marked as done and stays where it is; take the mark away first")]
+    #[error("{}", say!("task {} is marked as done and stays where it is; take the mark away first", "任务 {} 已标记为完成，留在原位；请先取消标记", .0))]
     Done(u32),
     /// The place has begun already.
-    #[error("{} is over; task {task} can only go to a later place", range_text(*.slot))]
+    #[error("{}", say!("{} is over; task {task} can only go to a later place", "{}已经过去；任务 {task} 只能放到更晚的位置", range_text(*.slot)))]
     Past {
         /// The task.
         task: u32,
@@ -77,7 +77,7 @@ pub enum WriteRefusal {
         slot: Slot,
     },
     /// The task itself may not lie that late.
-    #[error("task {task} must lie on {last} or earlier")]
+    #[error("{}", say!("task {task} must lie on {last} or earlier", "任务 {task} 最晚只能放在 {last}"))]
     ItemDeadline {
         /// The task.
         task: u32,
@@ -103,7 +103,7 @@ pub enum WriteRefusal {
         end: Point,
     },
     /// Another task is inside it.
-    #[error("task {guest} lies inside task {task}; move or unplace task {guest} first")]
+    #[error("{}", say!("task {guest} lies inside task {task}; move or unplace task {guest} first", "任务 {guest} 嵌在任务 {task} 中；请先移动或取出任务 {guest}"))]
     HasGuest {
         /// The host.
         task: u32,
@@ -111,10 +111,10 @@ pub enum WriteRefusal {
         guest: u32,
     },
     /// The task takes several ranges.
-    #[error("task {0} lies in several separate ranges and cannot be moved as one")]
+    #[error("{}", say!("task {} lies in several separate ranges and cannot be moved as one", "任务 {} 分成几段，不能整体移动", .0))]
     SeveralRanges(u32),
     /// The task is there already.
-    #[error("task {0} already lies there")]
+    #[error("{}", say!("task {} already lies there", "任务 {} 已经在那里", .0))]
     AlreadyThere(u32),
     /// The sections are taken.
     #[error("{}: {}", range_text(*.slot), conflict_text(*.with, .name, *.hosts))]
@@ -129,11 +129,11 @@ pub enum WriteRefusal {
         hosts: bool,
     },
     /// The items of a class would be in another order than theirs.
-    #[error(
-        "task {task} (order {order}) would not keep the order of its class: it must lie {} task \
-         {sibling} (order {sibling_order}), which lies at day {}, section {}",
-        if .order > .sibling_order { "after" } else { "before" }, .at.0, .at.1
-    )]
+    #[error("{}", say!(
+        "task {task} (order {order}) would not keep the order of its class: it must lie {} task {sibling} (order {sibling_order}), which lies at day {}, section {}",
+        "任务 {task}（顺序 {order}）会打乱所属类别的顺序：必须{}任务 {sibling}（顺序 {sibling_order}），后者在第 {} 天第 {} 节",
+        if .order > .sibling_order { say!("after", "晚于") } else { say!("before", "早于") }, .at.0, .at.1
+    ))]
     Order {
         /// The task.
         task: u32,
@@ -147,7 +147,7 @@ pub enum WriteRefusal {
         at: Point,
     },
     /// The class of the task does not allow the place.
-    #[error("class \"{class}\" does not allow this place for task {task}: {rule}")]
+    #[error("{}", say!("class \"{class}\" does not allow this place for task {task}: {rule}", "类别「{class}」不允许任务 {task} 放在这里：{rule}"))]
     ClassRule {
         /// The task.
         task: u32,
@@ -157,7 +157,7 @@ pub enum WriteRefusal {
         rule: BrokenRule,
     },
     /// The current step is about other days.
-    #[error("the current step is only about {}; day {day} must not be touched", days_text(.allowed))]
+    #[error("{}", say!("the current step is only about {}; day {day} must not be touched", "当前步骤只涉及{}；不得改动第 {day} 天", days_text(.allowed)))]
     OutsideScope {
         /// The day asked for.
         day: u16,
@@ -165,7 +165,7 @@ pub enum WriteRefusal {
         allowed: Vec<u16>,
     },
     /// More moves in one call than allowed.
-    #[error("{given} moves in one call; at most {limit} are allowed")]
+    #[error("{}", say!("{given} moves in one call; at most {limit} are allowed", "一次调用中有 {given} 个移动；最多允许 {limit} 个"))]
     TooManyMoves {
         /// The number of moves in the call.
         given: usize,
@@ -173,13 +173,13 @@ pub enum WriteRefusal {
         limit: usize,
     },
     /// A task is named twice in one call.
-    #[error("task {0} is named twice; name every task once")]
+    #[error("{}", say!("task {} is named twice; name every task once", "任务 {} 出现了两次；每个任务只能写一次", .0))]
     Repeated(u32),
     /// The order of the person's tasks would change, which is not allowed.
-    #[error("this changes the order of tasks, which the user has not allowed; ask the user first")]
+    #[error("{}", say!("this changes the order of tasks, which the user has not allowed; ask the user first", "这会改变任务的顺序，用户没有允许；请先询问用户"))]
     ReorderForbidden,
     /// The two tasks of a swap differ in length.
-    #[error("tasks {task_a} and {task_b} take {a} and {b} sections; only equal lengths can swap")]
+    #[error("{}", say!("tasks {task_a} and {task_b} take {a} and {b} sections; only equal lengths can swap", "任务 {task_a} 和 {task_b} 分别占 {a} 节和 {b} 节；只有长度相同才能互换"))]
     DifferentDurations {
         /// The first task.
         task_a: u32,
@@ -197,16 +197,16 @@ pub enum WriteRefusal {
 #[non_exhaustive]
 pub enum BrokenRule {
     /// The block of two sections is excluded.
-    #[error("sections {} to {} are excluded", .0 * 2 - 1, .0 * 2)]
+    #[error("{}", say!("sections {} to {} are excluded", "第 {}-{} 节已排除", .0 * 2 - 1, .0 * 2))]
     Block(u8),
     /// The day of the week is excluded.
-    #[error("day {0} of the week is excluded (1 is Monday)")]
+    #[error("{}", say!("day {} of the week is excluded (1 is Monday)", "星期 {} 已排除（1 是周一）", .0))]
     DayOfWeek(u8),
     /// The day is before the first allowed date.
-    #[error("it starts on {0}")]
+    #[error("{}", say!("it starts on {}", "它从 {} 开始", .0))]
     TooEarly(String),
     /// The day is after the last allowed date.
-    #[error("it ends on {0}")]
+    #[error("{}", say!("it ends on {}", "它到 {} 为止", .0))]
     TooLate(String),
     /// It may only begin at this time.
     #[error("it begins at {0}")]
@@ -215,7 +215,7 @@ pub enum BrokenRule {
     #[error("{0} is closed to it")]
     Closed(ClosedTime),
     /// Its items must not be inside courses.
-    #[error("its items must not lie inside courses")]
+    #[error("{}", say!("its items must not lie inside courses", "它的任务不能嵌在课程里"))]
     Filler,
 }
 
@@ -233,6 +233,10 @@ impl WriteRefusal {
                 | Self::Terms { .. }
                 | Self::ReorderForbidden
         )
+    }
+
+    pub(crate) fn argument(argument: &'static str, allowed: String) -> Self {
+        Self::Argument { argument, allowed }
     }
 
     pub(crate) fn order(task: &ScheduleTask, sibling: &ScheduleTask) -> Self {
@@ -253,9 +257,15 @@ impl WriteRefusal {
 }
 
 fn conflict_text(with: u32, name: &str, hosts: bool) -> String {
-    let taken = format!("taken by task {with} \"{name}\"");
+    let taken = say!(
+        "taken by task {with} \"{name}\"",
+        "已被任务 {with}「{name}」占用"
+    );
     if hosts {
-        format!("{taken}; a task can only lie wholly inside it")
+        say!(
+            "{taken}; a task can only lie wholly inside it",
+            "{taken}；任务只能完整地嵌在其中"
+        )
     } else {
         taken
     }

@@ -15,6 +15,7 @@ use serde::{Deserialize, Serialize};
 use self::demand::{Job, jobs};
 use self::grid::{Block, Grid};
 use super::{Board, Change, PlacementStatus, ScheduleState, Slot, WriteOptions};
+use crate::lang::Lang;
 
 pub use partial::{ItemsLeft, NoRoom, PartialBuild, build_what_fits};
 
@@ -66,10 +67,10 @@ pub enum PlacementMethod {
 #[non_exhaustive]
 pub enum PlacementMismatch {
     /// Items are placed in two sections each, and the class asks for another length.
-    #[error(
-        "class \"{name}\" wants {total_slots} sections for {items} items; every item was given 2, \
-         because only `minutes` gives items another length"
-    )]
+    #[error("{}", say!(
+        "class \"{name}\" wants {total_slots} sections for {items} items; every item was given 2, because only `minutes` gives items another length",
+        "类别「{name}」的 {items} 项想要 {total_slots} 节；每项给了 2 节，只有 `minutes` 能给出别的长度"
+    ))]
     LengthDiffers {
         /// The class.
         class: u32,
@@ -87,13 +88,13 @@ pub enum PlacementMismatch {
 #[non_exhaustive]
 pub enum RoughBuildError {
     /// The schedule has no days.
-    #[error("there is no time window to place anything in")]
+    #[error("{}", say!("there is no time window to place anything in", "没有可以安排的时间窗口"))]
     WindowMissing,
     /// There is no such class.
-    #[error("there is no task class {0}")]
+    #[error("{}", say!("there is no task class {}", "没有任务类别 {}", .0))]
     UnknownClass(u32),
     /// A date of a class is not a date.
-    #[error("class \"{name}\" has the date \"{date}\", which is not of the form YYYY-MM-DD")]
+    #[error("{}", say!("class \"{name}\" has the date \"{date}\", which is not of the form YYYY-MM-DD", "类别「{name}」的日期“{date}”不是 YYYY-MM-DD 的形式"))]
     BadDate {
         /// The name of the class.
         name: String,
@@ -101,11 +102,11 @@ pub enum RoughBuildError {
         date: String,
     },
     /// No placement exists.
-    #[error(
-        "time not enough for class \"{name}\": {} blocks of two sections are needed{}, and only \
-         {open} are open",
+    #[error("{}", say!(
+        "time not enough for class \"{name}\": {} blocks of two sections are needed{}, and only {open} are open",
+        "类别「{name}」时间不够：需要 {} 个两节的时段{}，只有 {open} 个可用",
         .needed, rivals_text(.rivals)
-    )]
+    ))]
     TimeNotEnough {
         /// The class that does not fit.
         class: u32,
@@ -131,7 +132,7 @@ pub enum RoughBuildError {
         why: NoRoom,
     },
     /// A placement names an item or a day that the schedule does not have.
-    #[error("item {0} cannot be placed: the item or its day is not in the schedule")]
+    #[error("{}", say!("item {} cannot be placed: the item or its day is not in the schedule", "无法安排 {}：日程中没有这一项或这一天", .0))]
     Misplaced(String),
 }
 
@@ -305,7 +306,11 @@ fn rivals_text(rivals: &[String]) -> String {
     if rivals.is_empty() {
         return String::new();
     }
-    format!(" together with {}", rivals.join(", "))
+    say!(
+        " together with {}",
+        "（连同{}）",
+        rivals.join(Lang::current().pick(", ", "、"))
+    )
 }
 
 #[cfg(test)]

@@ -1,19 +1,18 @@
 //! The text forms of places and days for the model.
-use std::fmt::Write;
-
 use super::{Board, DayMapping, PlacementStatus, ScheduleTask, Slot};
+use crate::lang::{Lang, weekday};
 
-/// Returns `day 3, sections 5-6`.
+/// Returns `day 3, sections 5-6`, in the language that is spoken now, as all texts here.
 pub(crate) fn range_text(slot: Slot) -> String {
-    format!("day {}, {}", slot.day, sections_text(slot))
+    say!("day {}, {}", "第 {} 天{}", slot.day, sections_text(slot))
 }
 
 /// Returns `sections 5-6`, or `section 5`.
 pub(crate) fn sections_text(slot: Slot) -> String {
     if slot.slot_start == slot.slot_end {
-        format!("section {}", slot.slot_start)
+        say!("section {}", "第 {} 节", slot.slot_start)
     } else {
-        format!("sections {}", short(slot))
+        say!("sections {}", "第 {} 节", short(slot))
     }
 }
 
@@ -26,19 +25,53 @@ pub(crate) fn short(slot: Slot) -> String {
     }
 }
 
-/// Returns `1 task`, or `2 tasks`.
-pub(crate) fn counted(number: usize, word: &str) -> String {
-    if number == 1 {
-        format!("1 {word}")
-    } else {
-        format!("{number} {word}s")
+/// Returns `1 task`, or `2 tasks`; the Chinese word has its measure word.
+pub(crate) fn counted(number: usize, word: &str, chinese: &str) -> String {
+    let end = if number == 1 { "" } else { "s" };
+    match Lang::current() {
+        Lang::En => format!("{number} {word}{end}"),
+        Lang::Zh => format!("{number} {chinese}"),
     }
+}
+
+/// Returns `2 tasks`.
+pub(crate) fn tasks(number: usize) -> String {
+    counted(number, "task", "个任务")
+}
+
+/// Returns `2 sections`.
+pub(crate) fn sections(number: usize) -> String {
+    counted(number, "section", "节")
+}
+
+/// Joins parts, as `a, b`.
+pub(crate) fn joined(parts: &[String]) -> String {
+    parts.join(Lang::current().pick(", ", "、"))
+}
+
+/// Joins parts that are sentences, as `a; b`.
+pub(crate) fn enumerated(parts: &[String]) -> String {
+    parts.join(Lang::current().pick("; ", "；"))
+}
+
+/// Joins parts that are sentences; `none` if there are none.
+pub(crate) fn or_none(parts: &[String]) -> String {
+    if parts.is_empty() {
+        say!("none", "无")
+    } else {
+        enumerated(parts)
+    }
+}
+
+/// Returns `task 4 "Algebra 3"`.
+pub(crate) fn named(id: u32, name: &str) -> String {
+    say!("task {id} \"{name}\"", "任务 {id}「{name}」")
 }
 
 /// Returns `1-2, 5-6`, or `nothing`.
 pub(crate) fn list(slots: &[Slot]) -> String {
     if slots.is_empty() {
-        return "nothing".to_owned();
+        return say!("nothing", "无");
     }
     slots
         .iter()
@@ -65,48 +98,45 @@ pub(crate) fn days_text(days: &[u16]) -> String {
         }
     };
     match runs.as_slice() {
-        [] => "days outside the window".to_owned(),
-        [(first, last)] if first == last => format!("day {first}"),
-        runs => format!(
-            "days {}",
-            runs.iter().map(text).collect::<Vec<_>>().join(", ")
-        ),
+        [] => say!("days outside the window", "窗口之外的日子"),
+        [(first, last)] if first == last => say!("day {first}", "第 {first} 天"),
+        runs => {
+            let runs: Vec<String> = runs.iter().map(text).collect();
+            say!("days {}", "第 {} 天", joined(&runs))
+        }
     }
 }
 
 /// Returns `day 3 (week 1, Wed 2026-09-16)`.
 pub(crate) fn day_name(day: &DayMapping) -> String {
-    let names = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
-    let index = usize::from(day.day_of_week).checked_sub(1);
-    let name = index.and_then(|index| names.get(index)).unwrap_or(&"?");
+    let name = weekday(Lang::current(), day.day_of_week);
     let date = if day.date.is_empty() {
         String::new()
     } else {
         format!(" {}", day.date)
     };
-    format!("day {} (week {}, {name}{date})", day.day_index, day.week)
+    say!(
+        "day {} (week {}, {name}{date})",
+        "第 {} 天（第 {} 周，{name}{date}）",
+        day.day_index,
+        day.week
+    )
 }
 
 /// Returns `#4 "Algebra 3" [suggested]`, with its host or guest.
 pub(crate) fn task_name(task: &ScheduleTask) -> String {
-    let mut text = format!(
-        "#{} \"{}\" [{}",
-        task.state_id,
-        task.name,
-        status_text(task.status)
-    );
+    let mut marks = vec![status_text(task.status).to_owned()];
     if task.locked {
-        text.push_str(", locked");
+        marks.push(say!("locked", "已锁定"));
     }
-    // Writing to a string cannot fail.
-    let _ = match (task.embed_host, task.embedded_by) {
-        (Some(host), _) => write!(text, ", inside #{host}"),
-        (_, Some(guest)) => write!(text, ", holds #{guest}"),
-        _ if task.can_embed => write!(text, ", can hold a task"),
-        _ => Ok(()),
-    };
-    text.push(']');
-    text
+    marks.extend(match (task.embed_host, task.embedded_by) {
+        (Some(host), _) => Some(say!("inside #{host}", "嵌在 #{host} 中")),
+        (_, Some(guest)) => Some(say!("holds #{guest}", "内含 #{guest}")),
+        _ if task.can_embed => Some(say!("can hold a task", "可嵌入任务")),
+        _ => None,
+    });
+    let (id, name, marks) = (task.state_id, &task.name, joined(&marks));
+    say!("#{id} \"{name}\" [{marks}]", "#{id}「{name}」[{marks}]")
 }
 
 pub(crate) const fn status_text(status: PlacementStatus) -> &'static str {
@@ -122,7 +152,7 @@ pub(crate) fn day_line(board: &Board<'_>, day: u16) -> String {
     let name = board
         .state()
         .day(day)
-        .map_or_else(|| format!("day {day}"), day_name);
+        .map_or_else(|| say!("day {day}", "第 {day} 天"), day_name);
     let mut there: Vec<(Slot, &ScheduleTask)> = board
         .on_day(day)
         .flat_map(|task| task.slots.iter().map(move |slot| (*slot, task)))
@@ -133,8 +163,8 @@ pub(crate) fn day_line(board: &Board<'_>, day: u16) -> String {
         .iter()
         .map(|(slot, task)| format!("{} {}", short(*slot), task_name(task)))
         .collect();
-    parts.push(format!("free {}", list(&board.free(day))));
-    format!("{name}: {}", parts.join("; "))
+    parts.push(say!("free {}", "空闲 {}", list(&board.free(day))));
+    say!("{name}: {}", "{name}：{}", enumerated(&parts))
 }
 
 #[cfg(test)]

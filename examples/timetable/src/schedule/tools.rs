@@ -65,7 +65,7 @@ impl WritePreview {
         days.sort_unstable();
         days.dedup();
         let lines: Vec<String> = days.iter().map(|day| day_line(board, *day)).collect();
-        let text = format!("{summary}.\n{}", lines.join("\n"));
+        let text = say!("{summary}.\n{}", "{summary}。\n{}", lines.join("\n"));
         Self {
             text,
             summary,

@@ -3,7 +3,7 @@ use std::fmt;
 
 use thiserror::Error;
 
-use crate::calendar::lang::Lang;
+use crate::lang::Lang;
 
 /// A problem of a calendar file, and its place.
 #[derive(Debug, Clone, PartialEq, Eq)]

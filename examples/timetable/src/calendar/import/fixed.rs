@@ -7,7 +7,7 @@ use jiff::tz::TimeZone;
 
 use crate::calendar::classes::Classes;
 use crate::calendar::ics::{Calendar, Occurrence};
-use crate::calendar::lang::Lang;
+use crate::lang::Lang;
 use crate::schedule::{EventType, Marks, PlacementStatus, ScheduleTask, Source, Terms, ranges};
 
 use super::{EntryRemark, Remark, same_name};

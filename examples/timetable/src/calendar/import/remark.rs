@@ -2,7 +2,7 @@
 use jiff::civil::DateTime;
 
 use crate::calendar::ics::{IcsError, Occurrence};
-use crate::calendar::lang::Lang;
+use crate::lang::Lang;
 
 /// Something about a calendar that a person should know. None of these is an error.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,7 +3,7 @@ use crate::schedule::{DayMapping, ScheduleState, ScheduleTask, Slot};
 
 use super::label::{escaped, wrapped};
 use super::{Picture, colour, push, text};
-use crate::calendar::lang::weekday;
+use crate::lang::weekday;
 
 /// The two schedules of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -152,12 +152,18 @@ fn expected(blocked: bool, problems: &[u16], tightness: &Tightness) -> Operation
 fn blocker(facts: &Facts) -> Option<String> {
     if !facts.feasibility.is_feasible {
         let gap = facts.feasibility.capacity_gap;
-        return Some(format!(
-            "{gap} sections are missing to place everything that is pending"
+        return Some(say!(
+            "{gap} sections are missing to place everything that is pending",
+            "要安排所有待安排的内容还缺 {gap} 节"
         ));
     }
     let missing = facts.profile.missing();
-    (missing > 0).then(|| format!("{missing} facts about the classes are missing"))
+    (missing > 0).then(|| {
+        say!(
+            "{missing} facts about the classes are missing",
+            "类别还缺 {missing} 项资料"
+        )
+    })
 }
 
 fn candidate(
@@ -192,7 +198,7 @@ fn close(diagnosis: &Diagnosis, problem: Option<String>, operation: Operation) -
         candidate_id: "close".to_owned(),
         tool: String::new(),
         arguments: json!({}),
-        summary: "leave everything as it is".to_owned(),
+        summary: say!("leave everything as it is", "保持现状"),
         effect: ChangeEffect::Close,
         after: after(diagnosis, problem, operation),
     }
@@ -215,19 +221,25 @@ fn summary(board: &Board<'_>, proposal: Proposal) -> String {
         let task = board.state().task(id);
         let place = task.and_then(ScheduleTask::start).unwrap_or_default();
         let name = task.map(|task| task.name.as_str()).unwrap_or_default();
-        format!(
+        say!(
             "task {id} \"{name}\" (day {}, section {})",
-            place.0, place.1
+            "任务 {id}「{name}」（第 {} 天第 {} 节）",
+            place.0,
+            place.1
         )
     };
     match proposal {
         Proposal::Swap { task_a, task_b } => {
-            format!("swap {} with {}", name(task_a), name(task_b))
+            say!("swap {} with {}", "互换{}和{}", name(task_a), name(task_b))
         }
         Proposal::Move {
             task, day, start, ..
         } => {
-            format!("move {} to day {day}, section {start}", name(task))
+            say!(
+                "move {} to day {day}, section {start}",
+                "把{}移到第 {day} 天第 {start} 节",
+                name(task)
+            )
         }
     }
 }
@@ -236,8 +248,12 @@ fn problem_text(board: &Board<'_>, day: u16) -> String {
     let pairs = heavy_pairs(board, day);
     let names = pairs
         .first()
-        .map(|(a, b)| format!("{} next to {}", a.category, b.category));
-    format!("day {day}: {}, both demanding", names.unwrap_or_default())
+        .map(|(a, b)| say!("{} next to {}", "「{}」紧挨「{}」", a.category, b.category));
+    say!(
+        "day {day}: {}, both demanding",
+        "第 {day} 天：{}，都很费神",
+        names.unwrap_or_default()
+    )
 }
 
 fn scope(board: &Board<'_>, day: u16) -> ProblemScope {

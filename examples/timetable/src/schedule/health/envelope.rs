@@ -8,7 +8,7 @@ use super::{
     AnalyzeHealthArgs, ClassProfile, DiagnosisDetail, Dimension, Feasibility, HealthDecision,
     Issue, Operation, Rhythm, Tightness, Verdict, issues,
 };
-use crate::schedule::ScheduleState;
+use crate::{lang::Lang, schedule::ScheduleState};
 
 /// A diagnosis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,83 +62,95 @@ pub struct MetricSchema {
     pub direction: String,
 }
 
-/// The name, meaning, unit and better direction of every metric that a model should weigh.
-const SCHEMA: &[(&str, &str, &str, &str)] = &[
+/// The name, meaning in English and Chinese, unit and better direction of every metric that a model should weigh.
+const SCHEMA: &[(&str, [&str; 2], &str, &str)] = &[
     (
         "avg_switches_per_day",
-        "switches between subjects on a day",
+        ["switches between subjects on a day", "一天内科目之间的切换"],
         "switches",
         "lower",
     ),
     (
         "max_switch_count",
-        "switches on the busiest day",
+        ["switches on the busiest day", "最忙一天的切换"],
         "switches",
         "lower",
     ),
     (
         "avg_block_size",
-        "length of a run of one subject",
+        ["length of a run of one subject", "同一科目连续的长度"],
         "sections",
         "balanced",
     ),
     (
         "longest_same_subject_run",
-        "longest run of one subject",
+        ["longest run of one subject", "同一科目最长的连续"],
         "sections",
         "balanced",
     ),
     (
         "heavy_adjacent_days",
-        "days with two demanding subjects side by side",
+        [
+            "days with two demanding subjects side by side",
+            "两个费神科目相邻的天数",
+        ],
         "days",
         "lower",
     ),
     (
         "long_high_intensity_days",
-        "days with 4 demanding sections in a row",
+        [
+            "days with 4 demanding sections in a row",
+            "连续 4 节费神内容的天数",
+        ],
         "days",
         "lower",
     ),
     (
         "fragmented_count",
-        "days with many switches",
+        ["days with many switches", "切换很多的天数"],
         "days",
         "lower",
     ),
     (
         "compressed_run_count",
-        "days with very long blocks",
+        ["days with very long blocks", "有很长连续的天数"],
         "days",
         "lower",
     ),
     (
         "block_balance",
-        "fragmented less compressed days",
+        ["fragmented less compressed days", "零碎天数减去紧凑天数"],
         "days",
         "zero",
     ),
     (
         "same_type_transition_ratio",
-        "switches that stay in a type of subject",
+        [
+            "switches that stay in a type of subject",
+            "同类科目之间的切换",
+        ],
         "share",
         "higher",
     ),
     (
         "locally_movable_task_count",
-        "tasks that could lie elsewhere nearby",
+        [
+            "tasks that could lie elsewhere nearby",
+            "可以放到附近别处的任务",
+        ],
         "tasks",
         "higher",
     ),
     (
         "cross_class_swap_options",
-        "pairs that could swap nearby",
+        ["pairs that could swap nearby", "可以在附近互换的任务对"],
         "pairs",
         "higher",
     ),
     (
         "forced_heavy_adjacent_days",
-        "problem days that nothing can repair",
+        ["problem days that nothing can repair", "无法修复的问题天数"],
         "days",
         "lower",
     ),
@@ -191,9 +203,9 @@ pub(super) fn envelope(
 }
 
 fn metric_schema() -> BTreeMap<String, MetricSchema> {
-    let schema = |(key, description, unit, direction): &(&str, &str, &str, &str)| {
+    let schema = |(key, [en, zh], unit, direction): &(&str, [&str; 2], &str, &str)| {
         let schema = MetricSchema {
-            description: (*description).to_owned(),
+            description: Lang::current().pick(en, zh).to_string(),
             unit: (*unit).to_owned(),
             direction: (*direction).to_owned(),
         };

@@ -5,6 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::WritePreview;
+use crate::schedule::text::{joined, named};
 use crate::schedule::{
     Board, Change, Marks, ScheduleState, WriteOptions, WriteRefusal, relocate::Target,
 };
@@ -53,11 +54,10 @@ pub fn arrange(
     options: &WriteOptions,
 ) -> Result<WritePreview, WriteRefusal> {
     if args.tasks.is_empty() {
-        let allowed = "name at least one task".to_owned();
-        return Err(WriteRefusal::Argument {
-            argument: "tasks",
-            allowed,
-        });
+        return Err(WriteRefusal::argument(
+            "tasks",
+            say!("name at least one task", "请至少写一个任务"),
+        ));
     }
     let mut board = Board::new(state);
     let (mut days, mut targets, mut changes) = (vec![], vec![], vec![]);
@@ -86,11 +86,13 @@ pub fn arrange(
                 task: wanted.task_id,
             }),
             _ => {
-                let allowed = "day and slot_start belong together".to_owned();
-                return Err(WriteRefusal::Argument {
-                    argument: "slot_start",
-                    allowed,
-                });
+                return Err(WriteRefusal::argument(
+                    "slot_start",
+                    say!(
+                        "day and slot_start belong together",
+                        "day 和 slot_start 必须一起给出"
+                    ),
+                ));
             }
         }
     }
@@ -108,7 +110,10 @@ pub fn arrange(
     changes.extend(board.relocate(&targets, options)?.changes);
     let placed = targets.len();
     let out = args.tasks.len() - placed;
-    let summary = format!("arranged {placed} tasks, took out {out}");
+    let summary = say!(
+        "arranged {placed} tasks, took out {out}",
+        "安排了 {placed} 个任务，取出 {out} 个"
+    );
     Ok(WritePreview::new(&board, summary, changes, days))
 }
 
@@ -119,20 +124,24 @@ pub fn arrange(
 pub fn mark(state: &ScheduleState, args: &MarkArgs) -> Result<WritePreview, WriteRefusal> {
     let board = Board::new(state);
     if args.task_ids.is_empty() || args.done.is_none() && args.deadline.is_none() {
-        let allowed = "name tasks, and done or deadline".to_owned();
-        return Err(WriteRefusal::Argument {
-            argument: "task_ids",
-            allowed,
-        });
+        return Err(WriteRefusal::argument(
+            "task_ids",
+            say!(
+                "name tasks, and done or deadline",
+                "请写明任务，以及 done 或 deadline"
+            ),
+        ));
     }
     if let Some(date) = args.deadline.as_ref().filter(|date| !date.is_empty())
         && (date.len() != 10 || date.parse::<jiff::civil::Date>().is_err())
     {
-        let allowed = format!("{date:?} is no date; allowed is YYYY-MM-DD, or an empty text");
-        return Err(WriteRefusal::Argument {
-            argument: "deadline",
-            allowed,
-        });
+        return Err(WriteRefusal::argument(
+            "deadline",
+            say!(
+                "{date:?} is no date; allowed is YYYY-MM-DD, or an empty text",
+                "{date:?} 不是日期；可以是 YYYY-MM-DD，或空文本"
+            ),
+        ));
     }
     let (mut changes, mut names, mut days) = (vec![], vec![], vec![]);
     for id in &args.task_ids {
@@ -150,11 +159,11 @@ pub fn mark(state: &ScheduleState, args: &MarkArgs) -> Result<WritePreview, Writ
                 name: task.name.clone(),
             });
         }
-        names.push(format!("task {id} \"{}\"", task.name));
+        names.push(named(*id, &task.name));
         days.extend(task.slots.iter().map(|slot| slot.day));
         changes.push(Change::Mark { task: *id, marks });
     }
-    let summary = format!("marked {}", names.join(", "));
+    let summary = say!("marked {}", "已标记{}", joined(&names));
     Ok(WritePreview::new(&board, summary, changes, days))
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::ReadResult;
 use super::calendar::{DayFilter, DayKind};
-use crate::schedule::text::{counted, range_text};
+use crate::schedule::text::{counted, range_text, sections};
 use crate::schedule::{Board, ScheduleState, Slot, WriteRefusal};
 
 /// Finds places of a given length under conditions on days and sections.
@@ -103,11 +103,13 @@ pub fn query_available_slots(
 ) -> Result<ReadResult, WriteRefusal> {
     let most = state.window.sections.count();
     if args.span == 0 || args.span > most {
-        let allowed = format!("a day has {most} sections; ask for 1 to {most}");
-        return Err(WriteRefusal::Argument {
-            argument: "span",
-            allowed,
-        });
+        return Err(WriteRefusal::argument(
+            "span",
+            say!(
+                "a day has {most} sections; ask for 1 to {most}",
+                "一天有 {most} 节；请求 1 到 {most} 节"
+            ),
+        ));
     }
     let board = Board::new(state);
     let days = args.days(&board)?;
@@ -119,21 +121,29 @@ pub fn query_available_slots(
     if args.allow_embed && args.wants(SlotType::Embedded) {
         let hosts = days.iter().flat_map(|day| board.open_hosts(*day));
         lines.extend(hosts.flat_map(|(task, slot)| {
-            let inside = format!("inside #{} \"{}\"", task.state_id, task.name);
+            let inside = say!(
+                " inside #{} \"{}\"",
+                "，在 #{}「{}」中",
+                task.state_id,
+                task.name
+            );
             let places = places(slot, args).into_iter();
-            places.map(move |place| format!("{} {inside}", range_text(place)))
+            places.map(move |place| format!("{}{inside}", range_text(place)))
         }));
     }
     let found = lines.len();
     lines.truncate(args.limit);
-    let length = counted(args.span.into(), "section");
-    let summary = format!("{} of {length}", counted(found, "place"));
+    let (length, found_places) = (
+        sections(args.span.into()),
+        counted(found, "place", "个位置"),
+    );
+    let summary = say!("{found_places} of {length}", "{length}的{found_places}");
     let shown = if found > lines.len() {
-        format!(", the first {}", lines.len())
+        say!(", the first {}", "，前 {} 个", lines.len())
     } else {
         String::new()
     };
-    lines.insert(0, format!("{summary}{shown}:"));
+    lines.insert(0, say!("{summary}{shown}:", "{summary}{shown}："));
     Ok(ReadResult {
         text: lines.join("\n"),
         summary,

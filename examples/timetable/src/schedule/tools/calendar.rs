@@ -41,11 +41,13 @@ impl DayFilter<'_> {
             .iter()
             .find(|name| !(1..=7).contains(*name))
         {
-            let allowed = format!("Monday is 1 and Sunday 7; there is no {name}");
-            return Err(WriteRefusal::Argument {
-                argument: "day_of_week",
-                allowed,
-            });
+            return Err(WriteRefusal::argument(
+                "day_of_week",
+                say!(
+                    "Monday is 1 and Sunday 7; there is no {name}",
+                    "周一是 1，周日是 7；没有 {name}"
+                ),
+            ));
         }
         let days = board
             .state()

@@ -6,7 +6,7 @@ use super::WritePreview;
 use crate::schedule::board::mask;
 use crate::schedule::{
     Board, Change, PlacementStatus, ScheduleState, ScheduleTask, Slot, WriteOptions, WriteRefusal,
-    relocate::Target, text::counted,
+    relocate::Target, text::tasks,
 };
 
 /// Which tasks a planner moves.
@@ -50,9 +50,13 @@ pub fn spread_even(
         let mut slots = Vec::new();
         for mover in &group {
             let slot = emptiest(&free, mover.slot.sections(), state.window.sections.count())
-                .ok_or_else(|| WriteRefusal::Argument {
-                    argument: "task_ids",
-                    allowed: format!("there is no free place left for task {}", mover.task),
+                .ok_or_else(|| {
+                    let task = mover.task;
+                    let allowed = say!(
+                        "there is no free place left for task {task}",
+                        "没有留给任务 {task} 的空位"
+                    );
+                    WriteRefusal::argument("task_ids", allowed)
                 })?;
             for (day, taken) in &mut free {
                 if *day == slot.day {
@@ -137,11 +141,13 @@ fn movers(
         });
     }
     if movers.len() < 2 {
-        let allowed = "name at least two suggested tasks".to_owned();
-        return Err(WriteRefusal::Argument {
-            argument: "task_ids",
-            allowed,
-        });
+        return Err(WriteRefusal::argument(
+            "task_ids",
+            say!(
+                "name at least two suggested tasks",
+                "请至少写两个状态为 suggested 的任务"
+            ),
+        ));
     }
     movers.sort_by_key(|mover| mover.slot);
     Ok(movers)
@@ -206,11 +212,13 @@ fn carried_out(
     });
     let moved: Vec<Target> = moved.copied().collect();
     if moved.is_empty() {
-        let allowed = "these tasks lie as well as they can already".to_owned();
-        return Err(WriteRefusal::Argument {
-            argument: "task_ids",
-            allowed,
-        });
+        return Err(WriteRefusal::argument(
+            "task_ids",
+            say!(
+                "these tasks lie as well as they can already",
+                "这些任务已经在最合适的位置"
+            ),
+        ));
     }
     let mut days: Vec<u16> = moved.iter().map(|target| target.day).collect();
     for target in &moved {
@@ -218,7 +226,7 @@ fn carried_out(
         days.extend(slots.unwrap_or_default().iter().map(|slot| slot.day));
     }
     let changes = board.relocate(&moved, options)?.changes;
-    let summary = format!("moved {}", counted(changes.len(), "task"));
+    let summary = say!("moved {}", "已移动 {}", tasks(changes.len()));
     Ok(WritePreview::new(&board, summary, changes, days))
 }
 

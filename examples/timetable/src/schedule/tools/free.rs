@@ -35,11 +35,13 @@ pub fn find_free(state: &ScheduleState, args: &FindFreeArgs) -> Result<ReadResul
     let duration = args.duration;
     let most = state.window.sections.count();
     if duration == 0 || duration > most {
-        let allowed = format!("a day has {most} sections; ask for 1 to {most}");
-        return Err(WriteRefusal::Argument {
-            argument: "duration",
-            allowed,
-        });
+        return Err(WriteRefusal::argument(
+            "duration",
+            say!(
+                "a day has {most} sections; ask for 1 to {most}",
+                "一天有 {most} 节；请求 1 到 {most} 节"
+            ),
+        ));
     }
     let board = Board::new(state);
     let days = days(&board, args)?;
@@ -54,8 +56,9 @@ pub fn find_free(state: &ScheduleState, args: &FindFreeArgs) -> Result<ReadResul
         .flat_map(|day| board.open_hosts(*day))
         .filter(|(_, slot)| slot.sections() >= duration)
         .map(|(task, slot)| {
-            format!(
+            say!(
                 "{} inside #{} \"{}\"",
+                "{}，在 #{}「{}」中",
                 range_text(slot),
                 task.state_id,
                 task.name
@@ -65,16 +68,27 @@ pub fn find_free(state: &ScheduleState, args: &FindFreeArgs) -> Result<ReadResul
     if free.is_empty() && hosts.is_empty() {
         return Ok(largest(&board, &days, duration));
     }
-    let mut lines = vec![format!("free ranges of at least {duration} sections:")];
+    let mut lines = vec![say!(
+        "free ranges of at least {duration} sections:",
+        "至少 {duration} 节的空闲："
+    )];
     if free.is_empty() {
-        lines.push("none".to_owned());
+        lines.push(say!("none", "无"));
     }
     lines.extend(free.iter().copied().map(range_text));
     if !hosts.is_empty() {
-        lines.push("courses that can hold the task:".to_owned());
+        lines.push(say!(
+            "courses that can hold the task:",
+            "可以嵌入任务的课程："
+        ));
         lines.extend(hosts.iter().cloned());
     }
-    let summary = format!("{} free ranges, {} inside courses", free.len(), hosts.len());
+    let summary = say!(
+        "{} free ranges, {} inside courses",
+        "{} 段空闲，课程内 {} 段",
+        free.len(),
+        hosts.len()
+    );
     Ok(ReadResult {
         text: lines.join("\n"),
         summary,
@@ -82,8 +96,9 @@ pub fn find_free(state: &ScheduleState, args: &FindFreeArgs) -> Result<ReadResul
 }
 
 fn largest(board: &Board<'_>, days: &[u16], duration: u8) -> ReadResult {
-    let mut lines = vec![format!(
-        "no free range of {duration} sections; the largest free ranges:"
+    let mut lines = vec![say!(
+        "no free range of {duration} sections; the largest free ranges:",
+        "没有 {duration} 节的空闲；最大的空闲："
     )];
     // The earliest of equally large ranges is shown.
     let largest = |day: &u16| {
@@ -103,13 +118,16 @@ fn largest(board: &Board<'_>, days: &[u16], duration: u8) -> ReadResult {
                     .day(slot.day)
                     .map(day_name)
                     .unwrap_or_default();
-                format!("{name}: {}", range_text(slot))
+                say!("{name}: {}", "{name}：{}", range_text(slot))
             }),
     );
     if lines.len() == 1 {
-        lines.push("none, all sections are taken".to_owned());
+        lines.push(say!("none, all sections are taken", "无，全部占满"));
     }
-    let summary = format!("no free range of {duration} sections");
+    let summary = say!(
+        "no free range of {duration} sections",
+        "没有 {duration} 节的空闲"
+    );
     ReadResult {
         text: lines.join("\n"),
         summary,
@@ -119,11 +137,13 @@ fn largest(board: &Board<'_>, days: &[u16], duration: u8) -> ReadResult {
 fn days(board: &Board<'_>, args: &FindFreeArgs) -> Result<Vec<u16>, WriteRefusal> {
     if let Some(day) = args.day {
         if args.day_start.is_some() || args.day_end.is_some() {
-            let allowed = "give either day, or day_start and day_end".to_owned();
-            return Err(WriteRefusal::Argument {
-                argument: "day",
-                allowed,
-            });
+            return Err(WriteRefusal::argument(
+                "day",
+                say!(
+                    "give either day, or day_start and day_end",
+                    "请给 day，或者 day_start 和 day_end"
+                ),
+            ));
         }
         return Ok(vec![known_day(board, day)?]);
     }
@@ -134,11 +154,13 @@ fn days(board: &Board<'_>, args: &FindFreeArgs) -> Result<Vec<u16>, WriteRefusal
         known_day(board, end)?;
     }
     if first > last {
-        let allowed = "day_start must not be after day_end".to_owned();
-        return Err(WriteRefusal::Argument {
-            argument: "day_start",
-            allowed,
-        });
+        return Err(WriteRefusal::argument(
+            "day_start",
+            say!(
+                "day_start must not be after day_end",
+                "day_start 不能晚于 day_end"
+            ),
+        ));
     }
     Ok(known.filter(|day| (first..=last).contains(day)).collect())
 }

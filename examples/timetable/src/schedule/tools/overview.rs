@@ -3,7 +3,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ReadResult;
-use crate::schedule::text::{day_line, day_name, list, task_name};
+use crate::schedule::text::{
+    day_line, day_name, enumerated, joined, list, or_none, range_text, task_name,
+};
 use crate::schedule::{Board, PlacementStatus, ScheduleState, ScheduleTask, Strategy, TaskClass};
 
 /// The number of days up to which a window is shown day by day with all its tasks.
@@ -31,10 +33,13 @@ pub fn get_overview(state: &ScheduleState) -> ReadResult {
         count(PlacementStatus::Pending),
     );
     let (days, sections) = (state.window.days.len(), state.window.sections.count());
-    let summary = format!("{days} days, {suggested} tasks suggested, {pending} pending");
-    let mut lines = vec![format!(
-        "{days} days of {sections} sections; tasks: {existing} existing, {suggested} suggested, \
-         {pending} pending."
+    let summary = say!(
+        "{days} days, {suggested} tasks suggested, {pending} pending",
+        "{days} 天，{suggested} 个任务为 suggested，{pending} 个为 pending"
+    );
+    let mut lines = vec![say!(
+        "{days} days of {sections} sections; tasks: {existing} existing, {suggested} suggested, {pending} pending.",
+        "{days} 天，每天 {sections} 节；任务：existing {existing} 个，suggested {suggested} 个，pending {pending} 个。"
     )];
     lines.extend(day_lines(&board));
     lines.push(hosts_line(&board));
@@ -42,9 +47,16 @@ pub fn get_overview(state: &ScheduleState) -> ReadResult {
         .tasks
         .iter()
         .filter(|task| task.status == PlacementStatus::Pending)
-        .map(|task| format!("{}, {} sections", task_name(task), task.duration))
+        .map(|task| {
+            say!(
+                "{}, {} sections",
+                "{}，{} 节",
+                task_name(task),
+                task.duration
+            )
+        })
         .collect();
-    lines.push(format!("pending: {}", or_none(&waiting)));
+    lines.push(say!("pending: {}", "待安排：{}", or_none(&waiting)));
     for class in &state.task_classes {
         lines.push(class_line(state, class));
     }
@@ -63,10 +75,18 @@ fn day_lines(board: &Board<'_>) -> Vec<String> {
     let line = |day: &crate::schedule::DayMapping| {
         let taken = board.taken(day.day_index).count_ones();
         if full {
-            format!("{} [{taken}/{of} taken]", day_line(board, day.day_index))
+            say!(
+                "{} [{taken}/{of} taken]",
+                "{} [已占 {taken}/{of}]",
+                day_line(board, day.day_index)
+            )
         } else {
             let free = list(&board.free(day.day_index));
-            format!("{}: {taken}/{of} taken; free {free}", day_name(day))
+            say!(
+                "{}: {taken}/{of} taken; free {free}",
+                "{}：已占 {taken}/{of}；空闲 {free}",
+                day_name(day)
+            )
         }
     };
     days.iter().map(line).collect()
@@ -77,11 +97,16 @@ fn hosts_line(board: &Board<'_>) -> String {
     let hosts: Vec<String> = days
         .flat_map(|day| board.open_hosts(day.day_index))
         .map(|(task, slot)| {
-            let place = crate::schedule::text::range_text(slot);
-            format!("#{} \"{}\" at {place}", task.state_id, task.name)
+            let place = range_text(slot);
+            say!(
+                "#{} \"{}\" at {place}",
+                "#{}「{}」在{place}",
+                task.state_id,
+                task.name
+            )
         })
         .collect();
-    format!("can hold a task: {}", or_none(&hosts))
+    say!("can hold a task: {}", "可嵌入任务：{}", or_none(&hosts))
 }
 
 /// Describes the rules of a class, so that the model does not learn them from refusals.
@@ -95,16 +120,20 @@ fn class_line(state: &ScheduleState, class: &TaskClass) -> String {
     let placed = items().filter(|task| task.is_placed()).count();
     let mut rules = vec![
         match class.strategy {
-            Strategy::Steady => "spread evenly".to_owned(),
-            Strategy::Rapid => "as early as possible".to_owned(),
+            Strategy::Steady => say!("spread evenly", "均匀分布"),
+            Strategy::Rapid => say!("as early as possible", "尽早安排"),
         },
-        format!("{} sections in all", class.total_slots),
-        format!("{placed} of {} items placed", items().count()),
+        say!("{} sections in all", "共 {} 节", class.total_slots),
+        say!(
+            "{placed} of {} items placed",
+            "已安排 {placed}/{} 项",
+            items().count()
+        ),
     ];
     rules.push(if class.allow_filler_course {
-        "may lie inside courses".to_owned()
+        say!("may lie inside courses", "可以嵌在课程里")
     } else {
-        "not inside courses".to_owned()
+        say!("not inside courses", "不能嵌在课程里")
     });
     if !class.excluded_slots.is_empty() {
         let blocks = class.excluded_slots.iter();
@@ -117,7 +146,11 @@ fn class_line(state: &ScheduleState, class: &TaskClass) -> String {
                 )
             })
             .collect();
-        rules.push(format!("never in sections {}", blocks.join(", ")));
+        rules.push(say!(
+            "never in sections {}",
+            "避开第 {} 节",
+            joined(&blocks)
+        ));
     }
     if !class.excluded_days_of_week.is_empty() {
         let days: Vec<String> = class
@@ -125,33 +158,30 @@ fn class_line(state: &ScheduleState, class: &TaskClass) -> String {
             .iter()
             .map(ToString::to_string)
             .collect();
-        rules.push(format!(
+        rules.push(say!(
             "never on days of the week {} (1 is Monday)",
-            days.join(", ")
+            "避开星期 {}（1 是周一）",
+            joined(&days)
         ));
     }
     rules.extend(
         class
             .start_date
             .iter()
-            .map(|date| format!("from {date} on")),
+            .map(|date| say!("from {date} on", "从 {date} 起")),
     );
-    rules.extend(class.end_date.iter().map(|date| format!("until {date}")));
+    rules.extend(
+        class
+            .end_date
+            .iter()
+            .map(|date| say!("until {date}", "到 {date} 为止")),
+    );
     if items().any(|task: &ScheduleTask| task.task_order > 0) {
-        rules.push("items keep their order".to_owned());
+        rules.push(say!("items keep their order", "各项保持顺序"));
     }
-    format!(
-        "class {} \"{}\": {}",
-        class.id,
-        class.name,
-        rules.join("; ")
+    let (id, name, rules) = (class.id, &class.name, enumerated(&rules));
+    say!(
+        "class {id} \"{name}\": {rules}",
+        "类别 {id}「{name}」：{rules}"
     )
-}
-
-fn or_none(items: &[String]) -> String {
-    if items.is_empty() {
-        "none".to_owned()
-    } else {
-        items.join("; ")
-    }
 }

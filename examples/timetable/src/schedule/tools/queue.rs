@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{MoveArgs, PlaceArgs, ReadResult, TaskLine, WritePreview, move_task, place};
 use crate::schedule::{
-    Queue, ScheduleState, ScheduleTask, WriteOptions, WriteRefusal, text::counted,
+    Queue, ScheduleState, ScheduleTask, WriteOptions, WriteRefusal,
+    text::{named, tasks},
 };
 
 /// The number of waiting tasks that are shown.
@@ -36,37 +37,47 @@ pub fn queue_pop_head(state: &ScheduleState, queue: &Queue) -> Result<ReadResult
     let task = head(state, queue)?;
     let waiting = queue.pending.len() - usize::from(queue.current.is_none());
     let tried = match queue.current {
-        Some(_) if queue.attempts > 0 => format!(", tried {} in vain", times(queue.attempts)),
+        Some(_) if queue.attempts > 0 => say!(
+            ", tried {} in vain",
+            "，已试过{}未成",
+            times(queue.attempts)
+        ),
         _ => String::new(),
     };
-    let text = format!(
+    let text = say!(
         "{}{tried}; {} behind it",
+        "{}{tried}；后面还有 {}",
         TaskLine(task),
-        counted(waiting, "task")
+        tasks(waiting)
     );
-    let summary = format!("task {} \"{}\"", task.state_id, task.name);
+    let summary = named(task.state_id, &task.name);
     Ok(ReadResult { text, summary })
 }
 
 /// Describes the progress of the queue.
 pub fn queue_status(state: &ScheduleState, queue: &Queue) -> ReadResult {
-    let summary = format!("{} waiting", counted(queue.pending.len(), "task"));
-    let mut lines = vec![format!(
+    let summary = say!("{} waiting", "{}等待中", tasks(queue.pending.len()));
+    let mut lines = vec![say!(
         "{summary}, {} moved, {} skipped",
+        "{summary}，已移动 {} 个，跳过 {} 个",
         queue.completed.len(),
         queue.skipped.len()
     )];
     let line = |id: u32| match state.task(id) {
         Some(task) => TaskLine(task).to_string(),
-        None => format!("task {id}, which is no longer there"),
+        None => say!("task {id}, which is no longer there", "任务 {id}，已不存在"),
     };
     if let Some(current) = queue.current {
-        lines.push(format!("current: {}", line(current)));
+        lines.push(say!("current: {}", "当前：{}", line(current)));
     }
     let next = queue.pending.iter().take(SHOWN);
-    lines.extend(next.map(|id| format!("next: {}", line(*id))));
+    lines.extend(next.map(|id| say!("next: {}", "接着：{}", line(*id))));
     if let Some(error) = &queue.last_error {
-        lines.push(format!("last error ({}): {error}", times(queue.attempts)));
+        lines.push(say!(
+            "last error ({}): {error}",
+            "上次错误（{}）：{error}",
+            times(queue.attempts)
+        ));
     }
     ReadResult {
         text: lines.join("\n"),
@@ -85,9 +96,10 @@ pub fn queue_apply_head_move(
     options: &WriteOptions,
 ) -> Result<WritePreview, WriteRefusal> {
     let Some(current) = queue.current else {
-        return Err(empty(
+        return Err(empty(say!(
             "no task is current; queue_pop_head takes the next one",
-        ));
+            "没有当前任务；queue_pop_head 取出下一个"
+        )));
     };
     let (new_day, new_slot_start) = (args.new_day, args.new_slot_start);
     if state.task(current).is_some_and(|task| !task.is_placed()) {
@@ -118,36 +130,38 @@ pub fn queue_skip_head(
     let task = head(state, queue)?;
     let reason = args.reason.trim();
     if reason.is_empty() {
-        let allowed = "say in a few words why the task stays".to_owned();
-        return Err(WriteRefusal::Argument {
-            argument: "reason",
-            allowed,
-        });
+        return Err(WriteRefusal::argument(
+            "reason",
+            say!(
+                "say in a few words why the task stays",
+                "请用几个字说明任务为什么不动"
+            ),
+        ));
     }
-    let summary = format!("skipped task {} \"{}\"", task.state_id, task.name);
-    let text = format!("{summary}: {reason}");
+    let summary = say!("skipped {}", "已跳过{}", named(task.state_id, &task.name));
+    let text = say!("{summary}: {reason}", "{summary}：{reason}");
     Ok(ReadResult { text, summary })
 }
 
 fn head<'a>(state: &'a ScheduleState, queue: &Queue) -> Result<&'a ScheduleTask, WriteRefusal> {
     let Some(head) = queue.head() else {
-        return Err(empty("it is empty; query_target_tasks fills it"));
+        return Err(empty(say!(
+            "it is empty; query_target_tasks fills it",
+            "队列是空的；query_target_tasks 会填充它"
+        )));
     };
     state.task(head).ok_or(WriteRefusal::UnknownTask(head))
 }
 
-fn empty(allowed: &str) -> WriteRefusal {
-    WriteRefusal::Argument {
-        argument: "queue",
-        allowed: allowed.to_owned(),
-    }
+fn empty(allowed: String) -> WriteRefusal {
+    WriteRefusal::argument("queue", allowed)
 }
 
 fn times(n: u32) -> String {
     if n == 1 {
-        "once".into()
+        say!("once", "一次")
     } else {
-        format!("{n} times")
+        say!("{n} times", " {n} 次")
     }
 }
 

@@ -3,7 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{ReadResult, known_day};
-use crate::schedule::text::{day_name, list, range_text, short, task_name};
+use crate::schedule::text::{day_name, enumerated, list, range_text, short, task_name};
 use crate::schedule::{Board, ScheduleState, Slot, WriteRefusal};
 
 /// Shows a day in pairs of sections, or some of its sections one by one.
@@ -37,11 +37,13 @@ pub fn query_range(
     let end = args.slot_end.unwrap_or(start);
     let last = state.window.sections.count();
     if start == 0 || end < start || end > last {
-        let allowed = format!("sections go from 1 to {last}, the first before the last");
-        return Err(WriteRefusal::Argument {
-            argument: "slot_start, slot_end",
-            allowed,
-        });
+        return Err(WriteRefusal::argument(
+            "slot_start, slot_end",
+            say!(
+                "sections go from 1 to {last}, the first before the last",
+                "节次从 1 到 {last}，首节在末节之前"
+            ),
+        ));
     }
     let lines = (start..=end).map(|section| line(&board, Slot::new(day, section, section)));
     let text = format!("{name}\n{}", lines.collect::<Vec<_>>().join("\n"));
@@ -57,17 +59,21 @@ fn whole_day(board: &Board<'_>, day: u16, name: &str) -> ReadResult {
     let pairs = (1..=last).step_by(2);
     lines.extend(pairs.map(|start| line(board, Slot::new(day, start, last.min(start + 1)))));
     let free = list(&board.free(day));
-    lines.push(format!("free: {free}"));
+    lines.push(say!("free: {free}", "空闲：{free}"));
     let hosts = board.open_hosts(day);
     let hosts: Vec<String> = hosts
         .map(|(task, slot)| format!("{} {}", short(slot), task_name(task)))
         .collect();
     if !hosts.is_empty() {
-        lines.push(format!("can hold a task: {}", hosts.join("; ")));
+        lines.push(say!(
+            "can hold a task: {}",
+            "可嵌入任务：{}",
+            enumerated(&hosts)
+        ));
     }
     ReadResult {
         text: lines.join("\n"),
-        summary: format!("day {day}: free {free}"),
+        summary: say!("day {day}: free {free}", "第 {day} 天：空闲 {free}"),
     }
 }
 
@@ -87,15 +93,15 @@ fn line(board: &Board<'_>, slot: Slot) -> String {
             let only = if part == slot {
                 String::new()
             } else {
-                format!("{} only ", short(part))
+                say!("{} only ", "仅 {} ", short(part))
             };
             format!("{only}{}", task_name(task))
         })
         .collect();
     let who = if there.is_empty() {
-        "free".to_owned()
+        say!("free", "空闲")
     } else {
-        there.join("; ")
+        enumerated(&there)
     };
-    format!("{}: {who}", short(slot))
+    say!("{}: {who}", "{}：{who}", short(slot))
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::calendar::{DayFilter, DayKind};
 use super::{ReadResult, StatusFilter, TaskLine};
-use crate::schedule::text::counted;
+use crate::schedule::text::tasks;
 use crate::schedule::{Board, ScheduleState, ScheduleTask, WriteRefusal};
 
 /// Finds tasks by status, category and the days on which they lie.
@@ -52,18 +52,18 @@ pub fn query_target_tasks(
     state: &ScheduleState,
     args: &QueryTargetTasksArgs,
 ) -> Result<ReadResult, WriteRefusal> {
-    let tasks = target_tasks(state, args)?;
-    let found = tasks.len();
-    let tasks = tasks.iter().filter_map(|id| state.task(*id));
-    let shown = tasks.take(args.limit);
+    let targets = target_tasks(state, args)?;
+    let found = targets.len();
+    let targets = targets.iter().filter_map(|id| state.task(*id));
+    let shown = targets.take(args.limit);
     let mut lines: Vec<String> = shown.map(|task| TaskLine(task).to_string()).collect();
-    let summary = counted(found, "task");
+    let summary = tasks(found);
     let shown = if found > lines.len() {
-        format!(", the first {}", lines.len())
+        say!(", the first {}", "，前 {} 个", lines.len())
     } else {
         String::new()
     };
-    lines.insert(0, format!("{summary}{shown}:"));
+    lines.insert(0, say!("{summary}{shown}:", "{summary}{shown}："));
     Ok(ReadResult {
         text: lines.join("\n"),
         summary,

@@ -3,7 +3,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::ReadResult;
-use crate::schedule::text::{counted, range_text, status_text, task_name};
+use crate::lang::Lang;
+use crate::schedule::text::{named, range_text, sections, status_text, task_name, tasks};
 use crate::schedule::{
     Board, PlacementStatus, ScheduleState, ScheduleTask, Slot, WriteRefusal, order,
 };
@@ -62,20 +63,20 @@ pub struct TaskLine<'a>(pub &'a ScheduleTask);
 impl std::fmt::Display for TaskLine<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let task = self.0;
-        write!(
-            f,
-            "{} {}, {}",
-            task_name(task),
-            task.category,
-            counted(task.duration.into(), "section")
-        )?;
+        let mut parts = vec![
+            format!("{} {}", task_name(task), task.category),
+            sections(task.duration.into()),
+        ];
         if let Some((class, order)) = task.ordered() {
-            write!(f, ", order {order} in class {class}")?;
+            parts.push(say!(
+                "order {order} in class {class}",
+                "类别 {class} 中第 {order}"
+            ));
         }
         if task.is_placed() {
-            write!(f, ", at {}", places(task))?;
+            parts.push(say!("at {}", "在{}", places(task)));
         }
-        Ok(())
+        f.write_str(&parts.join(Lang::current().pick(", ", "，")))
     }
 }
 
@@ -94,7 +95,7 @@ pub fn list_tasks(state: &ScheduleState, args: &ListTasksArgs) -> ReadResult {
         .filter(wanted)
         .map(|task| TaskLine(task).to_string())
         .collect();
-    let summary = counted(lines.len(), "task");
+    let summary = tasks(lines.len());
     if lines.is_empty() {
         let mut known: Vec<&str> = state
             .tasks
@@ -103,7 +104,11 @@ pub fn list_tasks(state: &ScheduleState, args: &ListTasksArgs) -> ReadResult {
             .collect();
         known.sort_unstable();
         known.dedup();
-        let text = format!("no such task; categories: {}", known.join(", "));
+        let text = say!(
+            "no such task; categories: {}",
+            "没有这样的任务；类别有：{}",
+            known.join(Lang::current().pick(", ", "、"))
+        );
         return ReadResult { text, summary };
     }
     ReadResult {
@@ -125,41 +130,47 @@ pub fn get_task_info(
     let task = board.known(args.task_id)?;
     let mut lines = vec![
         TaskLine(task).to_string(),
-        format!("status: {}", status_text(task.status)),
-        format!(
-            "fixed: {}",
-            if task.locked {
-                "yes, it must stay"
-            } else {
-                "no"
-            }
-        ),
+        say!("status: {}", "状态：{}", status_text(task.status)),
+        if task.locked {
+            say!("fixed: yes, it must stay", "固定：是，必须留在原位")
+        } else {
+            say!("fixed: no", "固定：否")
+        },
     ];
     let name = |id: u32| {
         state.task(id).map_or_else(
             || format!("#{id}"),
-            |other| format!("#{id} \"{}\"", other.name),
+            |other| say!("#{id} \"{}\"", "#{id}「{}」", other.name),
         )
     };
     lines.extend(
         task.embed_host
-            .map(|host| format!("lies inside {}", name(host))),
+            .map(|host| say!("lies inside {}", "嵌在 {} 中", name(host))),
     );
     lines.extend(
         task.embedded_by
-            .map(|guest| format!("holds {}", name(guest))),
+            .map(|guest| say!("holds {}", "内含 {}", name(guest))),
     );
     if task.is_open_host() {
-        lines.push("can hold a task that lies wholly inside it".to_owned());
+        lines.push(say!(
+            "can hold a task that lies wholly inside it",
+            "可以完整地嵌入一个任务"
+        ));
     }
     let bounds = order::bounds(&board, task);
     if let Some((day, section)) = bounds.after {
-        lines.push(format!("must begin after day {day}, section {section}"));
+        lines.push(say!(
+            "must begin after day {day}, section {section}",
+            "必须在第 {day} 天第 {section} 节之后开始"
+        ));
     }
     if let Some((day, section)) = bounds.before {
-        lines.push(format!("must end before day {day}, section {section}"));
+        lines.push(say!(
+            "must end before day {day}, section {section}",
+            "必须在第 {day} 天第 {section} 节之前结束"
+        ));
     }
-    let summary = format!("task {} \"{}\"", task.state_id, task.name);
+    let summary = named(task.state_id, &task.name);
     Ok(ReadResult {
         text: lines.join("\n"),
         summary,
@@ -172,5 +183,5 @@ fn places(task: &ScheduleTask) -> String {
         .into_iter()
         .map(range_text)
         .collect::<Vec<_>>()
-        .join(" and ")
+        .join(Lang::current().pick(" and ", "和"))
 }

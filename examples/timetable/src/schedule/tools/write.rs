@@ -3,8 +3,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::WritePreview;
+use crate::lang::Lang;
 use crate::schedule::relocate::Target;
-use crate::schedule::text::range_text;
+use crate::schedule::text::{joined, named, range_text};
 use crate::schedule::{Board, Change, PlacementStatus, ScheduleState, WriteOptions, WriteRefusal};
 
 /// Gives a pending task its place.
@@ -81,10 +82,14 @@ pub fn place(
     let inside = match applied.changes.first() {
         Some(Change::Place {
             host: Some(host), ..
-        }) => format!(", inside task {host}"),
+        }) => say!(", inside task {host}", "，嵌在任务 {host} 中"),
         _ => String::new(),
     };
-    let summary = format!("placed {}{inside}", lies(&board, args.task_id));
+    let summary = say!(
+        "placed {}{inside}",
+        "已安排{}{inside}",
+        lies(&board, args.task_id)
+    );
     Ok(WritePreview::new(
         &board,
         summary,
@@ -105,8 +110,9 @@ pub fn move_task(
     let mut board = Board::new(state);
     let from = board.check_movable(args.task_id, options)?;
     let changes = board.try_move(args.target(), options)?.changes;
-    let summary = format!(
+    let summary = say!(
         "moved {} (was {})",
+        "已移动{}（原在{}）",
         lies(&board, args.task_id),
         range_text(from)
     );
@@ -133,8 +139,9 @@ pub fn swap(
         .iter()
         .filter_map(|change| board.state().task(change.task())?.start());
     let days = places.map(|(day, _)| day).collect();
-    let summary = format!(
+    let summary = say!(
         "swapped {} and {}",
+        "已互换{}和{}",
         lies(&board, args.task_a),
         lies(&board, args.task_b)
     );
@@ -152,11 +159,10 @@ pub fn batch_move(
 ) -> Result<WritePreview, WriteRefusal> {
     let given = args.moves.len();
     if given == 0 {
-        let allowed = "name at least one move".to_owned();
-        return Err(WriteRefusal::Argument {
-            argument: "moves",
-            allowed,
-        });
+        return Err(WriteRefusal::argument(
+            "moves",
+            say!("name at least one move", "请至少写一个移动"),
+        ));
     }
     if let Some(limit) = options.batch_limit.filter(|limit| given > *limit) {
         return Err(WriteRefusal::TooManyMoves { given, limit });
@@ -178,7 +184,7 @@ pub fn batch_move(
         .iter()
         .map(|target| lies(&board, target.task))
         .collect();
-    let summary = format!("moved {}", moved.join(", "));
+    let summary = say!("moved {}", "已移动{}", joined(&moved));
     Ok(WritePreview::new(&board, summary, applied.changes, days))
 }
 
@@ -199,12 +205,13 @@ pub fn unplace(
             .try_for_each(|slot| scope.check_target(slot.day))?;
     }
     let days = task.slots.iter().map(|slot| slot.day).collect();
-    let mut summary = format!("unplaced task {} \"{}\"", task.state_id, task.name);
+    let mut summary = say!("unplaced {}", "已取出{}", named(task.state_id, &task.name));
     let mut changes = Vec::new();
     if let Some(guest) = task.embedded_by.and_then(|guest| board.state().task(guest)) {
-        let also = format!(
-            " and task {} \"{}\", which lay inside it",
-            guest.state_id, guest.name
+        let also = say!(
+            " and {}, which lay inside it",
+            "和嵌在其中的{}",
+            named(guest.state_id, &guest.name)
         );
         summary.push_str(&also);
         changes.push(Change::Unplace {
@@ -231,8 +238,13 @@ impl MoveArgs {
 /// Returns `task 4 "Algebra 3" at day 3, sections 5-6`.
 fn lies(board: &Board<'_>, id: u32) -> String {
     let Some(task) = board.state().task(id) else {
-        return format!("task {id}");
+        return say!("task {id}", "任务 {id}");
     };
     let places: Vec<String> = task.slots.iter().copied().map(range_text).collect();
-    format!("task {id} \"{}\" at {}", task.name, places.join(" and "))
+    say!(
+        "{} at {}",
+        "{}在{}",
+        named(id, &task.name),
+        places.join(Lang::current().pick(" and ", "和"))
+    )
 }

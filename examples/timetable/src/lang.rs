@@ -1,0 +1,73 @@
+//! Texts in the two languages, and the language that is spoken now.
+use std::cell::Cell;
+
+/// The language of texts for a person or a model. What is said outside of any
+/// [`scope`](Self::scope) is English.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Lang {
+    /// English.
+    #[default]
+    En,
+    /// Chinese.
+    Zh,
+}
+
+thread_local! {
+    static CURRENT: Cell<Lang> = const { Cell::new(Lang::En) };
+}
+
+/// Restores the language before a scope, also if the scope panics.
+struct Previous(Lang);
+
+impl Drop for Previous {
+    fn drop(&mut self) {
+        CURRENT.set(self.0);
+    }
+}
+
+impl Lang {
+    /// Returns the language that is spoken now.
+    pub fn current() -> Self {
+        CURRENT.get()
+    }
+
+    /// Speaks this language while `work` runs: in results of tools, refusals and errors.
+    pub fn scope<T>(self, work: impl FnOnce() -> T) -> T {
+        let _previous = Previous(CURRENT.replace(self));
+        work()
+    }
+
+    /// Returns the text of this language.
+    pub fn pick<T>(self, en: T, zh: T) -> T {
+        match self {
+            Self::En => en,
+            Self::Zh => zh,
+        }
+    }
+}
+
+/// Returns a text in the language that is spoken now: the English format string, the Chinese one,
+/// and the arguments of both.
+macro_rules! say {
+    ($en:literal, $zh:literal $(, $($args:tt)*)?) => {
+        match $crate::lang::Lang::current() {
+            $crate::lang::Lang::En => ::std::format!($en $(, $($args)*)?),
+            $crate::lang::Lang::Zh => ::std::format!($zh $(, $($args)*)?),
+        }
+    };
+}
+
+/// Returns the short name of a day of the week; Monday is 1. Another number gives `?`.
+pub(crate) fn weekday(lang: Lang, day_of_week: u8) -> &'static str {
+    let (en, zh) = match day_of_week {
+        1 => ("Mon", "周一"),
+        2 => ("Tue", "周二"),
+        3 => ("Wed", "周三"),
+        4 => ("Thu", "周四"),
+        5 => ("Fri", "周五"),
+        6 => ("Sat", "周六"),
+        7 => ("Sun", "周日"),
+        _ => ("?", "?"),
+    };
+    lang.pick(en, zh)
+}
