@@ -16,11 +16,14 @@ pub const REMOVE: &str = "context_tools_remove";
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AddTools {
     /// The domain to activate.
+    #[schemars(extend("x-zh" = "要启用的领域。"))]
     pub domain: String,
     /// The packs to activate beside the core pack; the domain's default packs if left out.
+    #[schemars(extend("x-zh" = "核心包之外要启用的工具包；不写则用领域的默认包。"))]
     #[serde(default)]
     pub packs: Vec<String>,
     /// `replace` (the default) sets the packs, `merge` adds to those that are active.
+    #[schemars(extend("x-zh" = "`replace`（默认）设定工具包，`merge` 加到已启用的上面。"))]
     #[serde(default)]
     pub mode: Option<String>,
 }
@@ -29,12 +32,15 @@ pub struct AddTools {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RemoveTools {
     /// The domain to deactivate; `all` for every domain.
+    #[schemars(extend("x-zh" = "要停用的领域；`all` 表示所有领域。"))]
     #[serde(default)]
     pub domain: Option<String>,
     /// Whether to deactivate every domain.
+    #[schemars(extend("x-zh" = "是否停用所有领域。"))]
     #[serde(default)]
     pub all: bool,
     /// The packs to deactivate; the whole domain if left out.
+    #[schemars(extend("x-zh" = "要停用的工具包；不写则停用整个领域。"))]
     #[serde(default)]
     pub packs: Vec<String>,
 }

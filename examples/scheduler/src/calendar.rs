@@ -5,6 +5,11 @@ pub use timetable::calendar::{
     import, open, read_file, write_file,
 };
 
+/// Lets texts of timetables be in the language that is spoken now.
+pub fn follow_language() {
+    timetable::calendar::Lang::follow(|| language(Lang::current()));
+}
+
 /// Returns the language for texts of a timetable.
 pub fn language(lang: Lang) -> timetable::calendar::Lang {
     lang.pick(timetable::calendar::Lang::En, timetable::calendar::Lang::Zh)

@@ -3,6 +3,7 @@
 use fugato::{
     llm::{Contract, Objections},
     state::PlanStep,
+    state::say,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -106,17 +107,29 @@ pub fn plan() -> Contract<PlanDecision> {
             PlanAction::PlanDone if steps == 0 => {
                 object.push(
                     "/plan_steps",
-                    "plan_done needs at least one step with content",
+                    say!(
+                        "plan_done needs at least one step with content",
+                        "plan_done 至少需要一个有内容的步骤"
+                    ),
                 );
             }
             PlanAction::Continue | PlanAction::AskUser if !plan.plan_steps.is_empty() => {
                 object.push(
                     "/plan_steps",
-                    "only plan_done may carry steps; leave them out",
+                    say!(
+                        "only plan_done may carry steps; leave them out",
+                        "只有 plan_done 可以带步骤；请去掉"
+                    ),
                 );
             }
             PlanAction::AskUser if plan.speak.trim().is_empty() => {
-                object.push("/speak", "ask_user needs the question in speak");
+                object.push(
+                    "/speak",
+                    say!(
+                        "ask_user needs the question in speak",
+                        "ask_user 需要在 speak 中写出问题"
+                    ),
+                );
             }
             _ => {}
         }

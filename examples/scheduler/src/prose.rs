@@ -4,7 +4,7 @@ mod claim;
 
 use std::sync::LazyLock;
 
-use fugato::prompt::Wording;
+use fugato::{prompt::Wording, state::say};
 
 use crate::report::Receipts;
 
@@ -14,12 +14,16 @@ pub(crate) use claim::numbers_are_known;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ProseError {
     /// It repeats the prompt, or contains a decision or a part of one.
-    #[error("the words for the person must not repeat the instructions, a tag or a decision")]
+    #[error("{}", say!(
+        "the words for the person must not repeat the instructions, a tag or a decision",
+        "写给用户的文字不得重复指令、标签或决定"
+    ))]
     Echo,
     /// It claims an action that was not done.
-    #[error(
-        "the words for the person say that something was done that no result shows; say only what was done"
-    )]
+    #[error("{}", say!(
+        "the words for the person say that something was done that no result shows; say only what was done",
+        "写给用户的文字说做了某事，却没有结果表明；只能说做过的事"
+    ))]
     Claim,
 }
 
@@ -38,7 +42,7 @@ pub(crate) fn check(text: &str, receipts: &Receipts) -> Result<(), ProseError> {
 }
 
 /// The marks of a prompt or a decision: tags, keys of the contracts, and sentences of the prompts.
-const MARKS: [&str; 24] = [
+const MARKS: [&str; 29] = [
     "<decision",
     "</decision",
     "<route",
@@ -63,6 +67,11 @@ const MARKS: [&str; 24] = [
     "write to the person in",
     "you are a scheduling assistant",
     "is one json object",
+    "写在这个标签里",
+    "标签之后写给用户看的文字",
+    "请用中文回答用户",
+    "你是日程助手",
+    "是一个 json 对象",
 ];
 
 /// The headings of the prompts, in both languages and in lower case.

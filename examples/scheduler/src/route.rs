@@ -75,31 +75,43 @@ impl From<&TagFound> for Route {
     }
 }
 
-/// The description of each route in the prompt.
-pub(crate) const ROUTES: [(&str, RouteTo, &str); 5] = [
+/// The description of each route in the prompt, in English and Chinese.
+pub(crate) const ROUTES: [(&str, RouteTo, [&str; 2]); 5] = [
     (
         "direct_reply",
         RouteTo::DirectReply,
-        "a greeting, thanks or a short question; write the answer after the tag",
+        [
+            "a greeting, thanks or a short question; write the answer after the tag",
+            "问候、道谢或简短的问题；回答写在标签之后",
+        ],
     ),
     (
         "deep_answer",
         RouteTo::DeepAnswer,
-        "a question that takes thought and changes nothing; write nothing after the tag, you are asked again",
+        [
+            "a question that takes thought and changes nothing; write nothing after the tag, you are asked again",
+            "需要思考、不改动任何内容的问题；标签之后什么都不写，会再问你",
+        ],
     ),
     (
         "execute",
         RouteTo::Execute,
-        "a single change that needs no plan",
+        ["a single change that needs no plan", "不需要计划的单个改动"],
     ),
     (
         "plan",
         RouteTo::Plan,
-        "everything else that needs the schedule; when in doubt, choose this",
+        [
+            "everything else that needs the schedule; when in doubt, choose this",
+            "其他需要日程的请求；拿不准时选这个",
+        ],
     ),
     (
         "quick_task",
         RouteTo::QuickTask,
-        "a note or a to-do that is only to be kept",
+        [
+            "a note or a to-do that is only to be kept",
+            "只需记下的备忘或待办",
+        ],
     ),
 ];

@@ -1,6 +1,7 @@
 //! A class in the form that a model writes: normalised, and checked as a whole.
 mod synonym;
 
+use fugato::state::say;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -15,17 +16,21 @@ use crate::{
 #[serde(default)]
 pub struct UpsertTaskClassArgs {
     /// 0 makes a new class; otherwise the id of the class that changes.
+    #[schemars(extend("x-zh" = "0 表示新建；否则是要改的类别的编号。"))]
     pub id: u32,
     /// `name`, `mode` (auto or manual), `start_date` and `end_date` (YYYY-MM-DD, required for
     /// auto), `subject_type` (quantitative, memory, reading, mixed), `difficulty_level` and
     /// `cognitive_intensity` (low, medium, high), `config` with `total_slots`, `strategy` (steady
     /// or rapid), `allow_filler_course`, `excluded_slots` (1 to 6) and `excluded_days_of_week` (1
     /// to 7), and `items`.
+    #[schemars(extend("x-zh" = "`name`，`mode`（auto 或 manual），`start_date` 和 `end_date`（YYYY-MM-DD，auto 必需），`subject_type`（quantitative、memory、reading、mixed），`difficulty_level` 和 `cognitive_intensity`（low、medium、high），`config`（含 `total_slots`、`strategy`（steady 或 rapid）、`allow_filler_course`、`excluded_slots`（1 到 6）和 `excluded_days_of_week`（1 到 7）），以及 `items`。"))]
     pub task_class: Map<String, Value>,
     /// Its items, unless they are in `task_class`: each with `content`, perhaps `order` from 1,
     /// and `id` if it is there already.
+    #[schemars(extend("x-zh" = "它的各项（若不在 `task_class` 中）：每项有 `content`，可有从 1 起的 `order`，已存在的还有 `id`。"))]
     pub items: Vec<Value>,
     /// The origin.
+    #[schemars(extend("x-zh" = "来源。"))]
     pub source: ClassOrigin,
 }
 
@@ -34,11 +39,14 @@ pub struct UpsertTaskClassArgs {
 #[serde(rename_all = "snake_case")]
 pub enum ClassOrigin {
     /// The person said so.
+    #[schemars(extend("x-zh" = "用户说的。"))]
     #[default]
     Chat,
     /// It was remembered.
+    #[schemars(extend("x-zh" = "记忆中的。"))]
     Memory,
     /// It was read on the web.
+    #[schemars(extend("x-zh" = "网上读到的。"))]
     Web,
 }
 
@@ -72,7 +80,10 @@ pub fn normalised(args: &UpsertTaskClassArgs) -> Result<ClassWrite, Vec<String>>
     {
         reader.wrong(
             "end_date",
-            format!("is {end}; it must not be before start_date, {start}"),
+            say!(
+                "is {end}; it must not be before start_date, {start}",
+                "是 {end}；不得早于 start_date {start}"
+            ),
         );
     }
     let items = reader.items(&args.items);
@@ -80,8 +91,9 @@ pub fn normalised(args: &UpsertTaskClassArgs) -> Result<ClassWrite, Vec<String>>
         .unwrap_or(u32::MAX)
         .saturating_mul(SECTIONS.into());
     if !items.is_empty() && class.total_slots > longest {
-        let why = format!(
+        let why = say!(
             "is {}; no item takes more than a day, so at most {longest}",
+            "是 {}；每项不超过一天，所以至多 {longest}",
             class.total_slots
         );
         reader.wrong("config.total_slots", why);
@@ -130,7 +142,7 @@ impl<'a> ClassReader<'a> {
         if let Some(text) = text.filter(|text| !text.is_empty()) {
             return text.to_owned();
         }
-        self.wrong(name, "is missing; it needs a text");
+        self.wrong(name, say!("is missing; it needs a text", "缺失；需要文字"));
         String::new()
     }
 
@@ -139,7 +151,10 @@ impl<'a> ClassReader<'a> {
             None | Some(Some("auto")) => true,
             Some(Some("manual")) => false,
             Some(_) => {
-                self.wrong("mode", "is neither auto nor manual");
+                self.wrong(
+                    "mode",
+                    say!("is neither auto nor manual", "既不是 auto 也不是 manual"),
+                );
                 false
             }
         }
@@ -155,7 +170,10 @@ impl<'a> ClassReader<'a> {
             .unwrap_or_else(|| {
                 self.wrong(
                     "config.strategy",
-                    format!("is {value}; allowed are steady, rapid"),
+                    say!(
+                        "is {value}; allowed are steady, rapid",
+                        "是 {value}；可以是 steady、rapid"
+                    ),
                 );
                 Strategy::Steady
             })
@@ -167,10 +185,13 @@ impl<'a> ClassReader<'a> {
             .and_then(whole)
             .filter(|number| (least..=most).contains(number));
         number.unwrap_or_else(|| {
-            let is = found.map_or("missing".to_owned(), ToString::to_string);
+            let is = found.map_or(say!("missing", "缺失"), ToString::to_string);
             self.wrong(
                 &format!("config.{name}"),
-                format!("is {is}; it needs a number from {least} on"),
+                say!(
+                    "is {is}; it needs a number from {least} on",
+                    "是 {is}；需要从 {least} 起的数"
+                ),
             );
             least
         })
@@ -183,7 +204,10 @@ impl<'a> ClassReader<'a> {
             Some(other) => {
                 self.wrong(
                     &format!("config.{name}"),
-                    format!("is {other}; allowed are true, false"),
+                    say!(
+                        "is {other}; allowed are true, false",
+                        "是 {other}；可以是 true、false"
+                    ),
                 );
                 false
             }
@@ -204,7 +228,10 @@ impl<'a> ClassReader<'a> {
         if let Some(numbers) = numbers.flatten() {
             return numbers.into_iter().collect();
         }
-        let why = format!("is {value}; it needs a list of numbers from 1 to {most}");
+        let why = say!(
+            "is {value}; it needs a list of numbers from 1 to {most}",
+            "是 {value}；需要 1 到 {most} 的数的列表"
+        );
         self.wrong(&format!("config.{name}"), why);
         vec![]
     }
@@ -212,7 +239,13 @@ impl<'a> ClassReader<'a> {
     fn date(&mut self, name: &str, required: bool) -> Option<String> {
         let Some(value) = self.field(name) else {
             if required {
-                self.wrong(name, "is missing; mode auto needs it, as YYYY-MM-DD");
+                self.wrong(
+                    name,
+                    say!(
+                        "is missing; mode auto needs it, as YYYY-MM-DD",
+                        "缺失；mode auto 需要它，形如 YYYY-MM-DD"
+                    ),
+                );
             }
             return None;
         };
@@ -221,7 +254,13 @@ impl<'a> ClassReader<'a> {
             .filter(|text| text.len() == 10 && text.is_ascii());
         let date = text.and_then(|text| text.parse::<jiff::civil::Date>().ok());
         if date.is_none() {
-            self.wrong(name, format!("is {value}; it needs a date as YYYY-MM-DD"));
+            self.wrong(
+                name,
+                say!(
+                    "is {value}; it needs a date as YYYY-MM-DD",
+                    "是 {value}；需要 YYYY-MM-DD 形式的日期"
+                ),
+            );
         }
         date.map(|date| date.to_string())
     }
@@ -230,8 +269,14 @@ impl<'a> ClassReader<'a> {
         let found = self.field(name);
         let word = found.and_then(Value::as_str).and_then(read);
         if word.is_none() {
-            let is = found.map_or("missing".to_owned(), |found| format!("{found}"));
-            self.wrong(name, format!("is {is}; allowed are {allowed}"));
+            let is = found.map_or(say!("missing", "缺失"), |found| format!("{found}"));
+            self.wrong(
+                name,
+                say!(
+                    "is {is}; allowed are {allowed}",
+                    "是 {is}；可以是 {allowed}"
+                ),
+            );
         }
         word
     }
@@ -240,7 +285,11 @@ impl<'a> ClassReader<'a> {
         let nested = self.field("items").and_then(Value::as_array);
         let written = nested.map_or(top, |nested| if nested.is_empty() { top } else { nested });
         if written.is_empty() || written.len() > MOST_ITEMS {
-            let why = format!("has {} entries; it needs 1 to {MOST_ITEMS}", written.len());
+            let why = say!(
+                "has {} entries; it needs 1 to {MOST_ITEMS}",
+                "有 {} 项；需要 1 到 {MOST_ITEMS} 项",
+                written.len()
+            );
             self.wrong("items", why);
             return vec![];
         }
@@ -253,7 +302,10 @@ impl<'a> ClassReader<'a> {
             if items.iter().any(|before| before.order == order) {
                 self.wrong(
                     &format!("items[{n}].order"),
-                    format!("is {order}, like that of one before it"),
+                    say!(
+                        "is {order}, like that of one before it",
+                        "是 {order}，与前面的一项相同"
+                    ),
                 );
             }
             items.push(item);
@@ -272,7 +324,7 @@ impl<'a> ClassReader<'a> {
         let Some(content) = content else {
             self.wrong(
                 &format!("items[{n}].content"),
-                "is missing; it needs a text",
+                say!("is missing; it needs a text", "缺失；需要文字"),
             );
             return None;
         };
@@ -287,7 +339,10 @@ impl<'a> ClassReader<'a> {
         let (Some(order), Some(task)) = (order, task) else {
             self.wrong(
                 &format!("items[{n}]"),
-                "has an order or id that is no whole number from 1 on",
+                say!(
+                    "has an order or id that is no whole number from 1 on",
+                    "的 order 或 id 不是从 1 起的整数"
+                ),
             );
             return None;
         };

@@ -17,7 +17,7 @@ use serde_json::json;
 
 use crate::{
     agent::{AgentState, Health, Update},
-    calendar::Sections,
+    calendar::{Sections, follow_language},
     reason,
     schedule::{
         Point, Queue, ScheduleState, WriteOptions, WriteRefusal,
@@ -123,6 +123,7 @@ pub fn registry() -> Result<Registry<ToolView, Update>, RegistryError> {
 pub fn registry_with(
     web: Option<Arc<dyn Web>>,
 ) -> Result<Registry<ToolView, Update>, RegistryError> {
+    follow_language();
     let builder = arrange::register(queue::register(search::register(basic())));
     let builder = class::register(builder);
     web::register(deep::register(builder), web).build()
@@ -143,59 +144,71 @@ fn basic() -> RegistryBuilder<ToolView, Update> {
     Registry::builder()
         .domains_to_choose(domains())
         .function(
-            core(ToolSpec::read(
-                "get_overview",
-                "Days, loads, tasks placed and pending, classes and their rules.",
-            )),
+            core(
+                ToolSpec::read(
+                    "get_overview",
+                    "Days, loads, tasks placed and pending, classes and their rules.",
+                )
+                .chinese("日子、负荷、已安排和待安排的任务、类别及其规则。"),
+            ),
             |cx: Cx<'_>, _: GetOverviewArgs| seen(Ok(get_overview(&cx.state()?.schedule))),
         )
         .function(
-            core(ToolSpec::read(
-                "find_free",
-                "Free ranges of sections, and courses that a task may lie inside.",
-            ))
+            core(
+                ToolSpec::read(
+                    "find_free",
+                    "Free ranges of sections, and courses that a task may lie inside.",
+                )
+                .chinese("空闲的节次，以及可以嵌入任务的课程。"),
+            )
             .preview(["duration", "day"]),
             |cx: Cx<'_>, args: FindFreeArgs| seen(find_free(&cx.state()?.schedule, &args)),
         )
         .function(
-            core(ToolSpec::read(
-                "list_tasks",
-                "Tasks by category and status.",
-            ))
+            core(
+                ToolSpec::read("list_tasks", "Tasks by category and status.")
+                    .chinese("按类别和状态列出任务。"),
+            )
             .preview(["category", "status"]),
             |cx: Cx<'_>, args: ListTasksArgs| seen(Ok(list_tasks(&cx.state()?.schedule, &args))),
         )
         .function(
-            detail(ToolSpec::read(
-                "query_range",
-                "What lies on a day, section by section.",
-            ))
+            detail(
+                ToolSpec::read("query_range", "What lies on a day, section by section.")
+                    .chinese("某一天每一节有什么。"),
+            )
             .preview(["day"]),
             |cx: Cx<'_>, args: QueryRangeArgs| seen(query_range(&cx.state()?.schedule, &args)),
         )
         .function(
-            detail(ToolSpec::read(
-                "get_task_info",
-                "Everything about one task.",
-            ))
+            detail(
+                ToolSpec::read("get_task_info", "Everything about one task.")
+                    .chinese("一个任务的全部信息。"),
+            )
             .preview(["task_id"]),
             |cx: Cx<'_>, args: GetTaskInfoArgs| seen(get_task_info(&cx.state()?.schedule, &args)),
         )
         .function(
-            analyze(ToolSpec::read(
-                "analyze_health",
-                "Diagnoses the schedule and offers changes that are known to help.",
-            )),
+            analyze(
+                ToolSpec::read(
+                    "analyze_health",
+                    "Diagnoses the schedule and offers changes that are known to help.",
+                )
+                .chinese("诊断日程，给出确知有帮助的改动。"),
+            ),
             |cx: Cx<'_>, args: AnalyzeHealthArgs| diagnose(cx, &args),
         )
         .function(
-            write("place", "Places a pending task.").preview(["task_id", "day"]),
+            write("place", "Places a pending task.")
+                .chinese("安排一个 pending 任务。")
+                .preview(["task_id", "day"]),
             |cx: Cx<'_>, args: PlaceArgs| {
                 written(cx, |view| place(&view.schedule, &args, &view.options))
             },
         )
         .function(
             write("move", "Moves a placed task.")
+                .chinese("移动一个已安排的任务。")
                 .also_called("move_task")
                 .preview(["task_id", "new_day"]),
             |cx: Cx<'_>, args: MoveArgs| {
@@ -207,19 +220,23 @@ fn basic() -> RegistryBuilder<ToolView, Update> {
                 "swap",
                 "Lets two placed tasks of equal length change places.",
             )
+            .chinese("让两个长度相同的已安排任务互换位置。")
             .preview(["task_a", "task_b"]),
             |cx: Cx<'_>, args: SwapArgs| {
                 written(cx, |view| swap(&view.schedule, &args, &view.options))
             },
         )
         .function(
-            write("batch_move", "Moves several tasks, all of them or none."),
+            write("batch_move", "Moves several tasks, all of them or none.")
+                .chinese("移动多个任务，全部成功或全部不动。"),
             |cx: Cx<'_>, args: BatchMoveArgs| {
                 written(cx, |view| batch_move(&view.schedule, &args, &view.options))
             },
         )
         .function(
-            write("unplace", "Takes a task out of the schedule.").preview(["task_id"]),
+            write("unplace", "Takes a task out of the schedule.")
+                .chinese("把任务取出日程。")
+                .preview(["task_id"]),
             |cx: Cx<'_>, args: UnplaceArgs| {
                 written(cx, |view| unplace(&view.schedule, &args, &view.options))
             },

@@ -1,5 +1,5 @@
 //! Texts in the two languages, and the language that is spoken now.
-use std::cell::Cell;
+use std::{cell::Cell, sync::OnceLock};
 
 /// The language of texts for a person or a model. What is said outside of any
 /// [`scope`](Self::scope) is English.
@@ -13,11 +13,14 @@ pub enum Lang {
 }
 
 thread_local! {
-    static CURRENT: Cell<Lang> = const { Cell::new(Lang::En) };
+    static CURRENT: Cell<Option<Lang>> = const { Cell::new(None) };
 }
 
+/// The language of the program around this library, outside of any scope.
+static SOURCE: OnceLock<fn() -> Lang> = OnceLock::new();
+
 /// Restores the language before a scope, also if the scope panics.
-struct Previous(Lang);
+struct Previous(Option<Lang>);
 
 impl Drop for Previous {
     fn drop(&mut self) {
@@ -28,12 +31,20 @@ impl Drop for Previous {
 impl Lang {
     /// Returns the language that is spoken now.
     pub fn current() -> Self {
-        CURRENT.get()
+        let source = || SOURCE.get().map(|source| source());
+        CURRENT.get().or_else(source).unwrap_or_default()
+    }
+
+    /// Follows the language of the program around this library outside of any scope. The first
+    /// source counts.
+    pub fn follow(source: fn() -> Self) {
+        // A second source is that of the same program.
+        let _ = SOURCE.set(source);
     }
 
     /// Speaks this language while `work` runs: in results of tools, refusals and errors.
     pub fn scope<T>(self, work: impl FnOnce() -> T) -> T {
-        let _previous = Previous(CURRENT.replace(self));
+        let _previous = Previous(CURRENT.replace(Some(self)));
         work()
     }
 

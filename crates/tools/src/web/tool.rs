@@ -26,6 +26,7 @@ pub struct WebSearch {
 #[serde(deny_unknown_fields)]
 pub struct WebSearchArgs {
     /// What to look for, in a few words.
+    #[schemars(extend("x-zh" = "用几个词写要找什么。"))]
     pub query: String,
 }
 
@@ -42,6 +43,7 @@ pub struct WebFetch {
 #[serde(deny_unknown_fields)]
 pub struct WebFetchArgs {
     /// The address of the page.
+    #[schemars(extend("x-zh" = "网页的地址。"))]
     pub url: String,
 }
 

@@ -11,6 +11,7 @@ use super::{
     TerminalOutcome,
 };
 use crate::{
+    calendar::Lang,
     contract::Call,
     schedule::{Change, Difference, QueueUpdate, ScheduleState},
     store::{StoreWrite, WrittenClass},
@@ -186,6 +187,10 @@ pub enum DecisionView {
 
 impl State for AgentState {
     type Update = Update;
+
+    fn lang(&self) -> Lang {
+        self.lang
+    }
 
     fn apply(&mut self, update: Update) {
         match update {

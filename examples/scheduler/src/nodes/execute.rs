@@ -3,7 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use fugato::{
     graph::{BoxError, Context, Node, Outcome},
-    state::{ConversationUpdate, PinnedBlock},
+    state::{ConversationUpdate, PinnedBlock, say},
     tool::CatalogueDetail,
 };
 
@@ -75,13 +75,22 @@ impl Execute {
         };
         let mut pins = vec![];
         if let Some(step) = agent.plan.current_step() {
-            let text = format!("{} (done when: {})", step.content, step.done_when);
+            let text = say!(
+                "{} (done when: {})",
+                "{}（完成条件：{}）",
+                step.content,
+                step.done_when
+            );
             pins.push(pin("execution_context", text));
         }
         let tools = self.0.toolbox.catalogue(agent, CatalogueDetail::LITE);
         pins.push(pin(
             "tool_summary",
-            format!("{} tools are active", tools.lines().count()),
+            say!(
+                "{} tools are active",
+                "已启用 {} 个工具",
+                tools.lines().count()
+            ),
         ));
         pins
     }

@@ -28,6 +28,7 @@ pub const EXPLAIN_PLACE: &str = "explain_place";
 #[serde(deny_unknown_fields)]
 pub struct ExplainArgs {
     /// The id of a task that has a place.
+    #[schemars(extend("x-zh" = "已有位置的任务的编号。"))]
     pub task_id: u32,
 }
 
@@ -41,7 +42,7 @@ fn explained(view: &ToolView, args: &ExplainArgs) -> Result<ToolOutput<Update>, 
     let words = Words {
         schedule: &view.schedule,
         sections: None,
-        lang: Lang::En,
+        lang: Lang::current(),
     };
     let text = words.place_reason(&reason);
     let data = serde_json::to_value(&reason).map_err(ToolFailure::internal)?;
@@ -65,7 +66,8 @@ pub(super) fn register(
             write(
                 ARRANGE,
                 "Gives several tasks their places and takes others out, all of it or nothing.",
-            ),
+            )
+            .chinese("安排多个任务并取出其他任务，全部成功或全部不动。"),
             |cx: Cx<'_>, args: ArrangeArgs| {
                 written(cx, |view| arrange(&view.schedule, &args, &view.options))
             },
@@ -75,6 +77,7 @@ pub(super) fn register(
                 MARK_TASK,
                 "Marks tasks as done or not done, or sets the last date on which they may lie.",
             )
+            .chinese("把任务标记为完成或未完成，或设定最晚日期。")
             .preview(["task_ids", "done", "deadline"]),
             |cx: Cx<'_>, args: MarkArgs| written(cx, |view| mark(&view.schedule, &args)),
         )
@@ -84,6 +87,7 @@ pub(super) fn register(
                 "Says what the place of an item costs, what other places would cost, and what \
                  closes the cheaper ones.",
             )
+            .chinese("说明一项的位置有什么代价、别的位置要多少代价，以及更好的位置为什么不行。")
             .domain("schedule")
             .pack("arrange")
             .requires_state()

@@ -1,4 +1,5 @@
 //! The tool that makes and changes classes.
+use fugato::state::say;
 use fugato::tool::{EffectClass, RegistryBuilder, ToolFailure, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -24,16 +25,22 @@ pub const EDIT_TASK_CLASS: &str = "edit_task_class";
 #[serde(default, deny_unknown_fields)]
 pub struct EditClassArgs {
     /// The class.
+    #[schemars(extend("x-zh" = "类别。"))]
     pub class_id: u32,
     /// The texts of new items, which come last.
+    #[schemars(extend("x-zh" = "新增各项的文字，排在最后。"))]
     pub add: Vec<String>,
     /// The ids of items that are removed, with their places.
+    #[schemars(extend("x-zh" = "要删除的各项的编号，连同位置。"))]
     pub remove: Vec<u32>,
     /// Items that were removed before and come back.
+    #[schemars(extend("x-zh" = "先前删除、现在恢复的各项。"))]
     pub restore: Vec<RestoredItem>,
     /// The last date, as YYYY-MM-DD; empty for none.
+    #[schemars(extend("x-zh" = "最晚日期，形如 YYYY-MM-DD；空文本表示没有。"))]
     pub end_date: Option<String>,
     /// The sections that all items take together.
+    #[schemars(extend("x-zh" = "所有各项一共占的节数。"))]
     pub total_slots: Option<u32>,
 }
 
@@ -42,10 +49,13 @@ pub struct EditClassArgs {
 #[serde(deny_unknown_fields)]
 pub struct RestoredItem {
     /// Its id before.
+    #[schemars(extend("x-zh" = "原来的编号。"))]
     pub id: u32,
     /// Its text.
+    #[schemars(extend("x-zh" = "它的文字。"))]
     pub content: String,
     /// Its place in the order of the class.
+    #[schemars(extend("x-zh" = "它在类别中的顺序。"))]
     pub order: u32,
     /// Its terms before; only the program itself knows them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -58,17 +68,21 @@ fn edited(state: &ScheduleState, args: &EditClassArgs) -> Result<ClassWrite, Too
     let refused = |issue: String| class_refused("validation_failed", &[issue]);
     let class = state
         .class(args.class_id)
-        .ok_or_else(|| refused(format!("there is no class {}", args.class_id)))?;
+        .ok_or_else(|| refused(say!("there is no class {}", "没有类别 {}", args.class_id)))?;
     let of = |id: &u32| {
         state
             .task(*id)
             .is_some_and(|task| task.task_class_id == Some(class.id))
     };
     if let Some(id) = args.remove.iter().find(|id| !of(id)) {
-        return Err(refused(format!("item {id} is not of class {}", class.id)));
+        return Err(refused(say!(
+            "item {id} is not of class {}",
+            "第 {id} 项不属于类别 {}",
+            class.id
+        )));
     }
     if args.add.iter().any(|text| text.trim().is_empty()) {
-        return Err(refused("add has an empty text".into()));
+        return Err(refused(say!("add has an empty text", "add 中有空文字")));
     }
     let mut write = edited_class(state, class, &args.add, &args.remove);
     write
@@ -84,15 +98,19 @@ fn edited(state: &ScheduleState, args: &EditClassArgs) -> Result<ClassWrite, Too
         .restored
         .extend(args.restore.iter().map(|item| item.id));
     if write.items.is_empty() {
-        return Err(refused("a class needs at least one item".into()));
+        return Err(refused(say!(
+            "a class needs at least one item",
+            "类别至少需要一项"
+        )));
     }
     if let Some(total) = args.total_slots {
         write.class.total_slots = total;
     }
     if let Some(date) = &args.end_date {
         if !date.is_empty() && (date.len() != 10 || date.parse::<jiff::civil::Date>().is_err()) {
-            return Err(refused(format!(
-                "end_date is {date:?}; it needs a date as YYYY-MM-DD"
+            return Err(refused(say!(
+                "end_date is {date:?}; it needs a date as YYYY-MM-DD",
+                "end_date 是 {date:?}；需要 YYYY-MM-DD 形式的日期"
             )));
         }
         write.class.end_date = Some(date.clone()).filter(|date| !date.is_empty());
@@ -103,7 +121,11 @@ fn edited(state: &ScheduleState, args: &EditClassArgs) -> Result<ClassWrite, Too
 fn edit(cx: &Cx<'_>, args: &EditClassArgs) -> Result<ToolOutput<Update>, ToolFailure> {
     let write = edited(&cx.state()?.schedule, args)?;
     let data = serde_json::to_value(&write).map_err(ToolFailure::internal)?;
-    let text = format!("checked the class \"{}\"", write.class.name);
+    let text = say!(
+        "checked the class \"{}\"",
+        "已核对类别「{}」",
+        write.class.name
+    );
     Ok(ToolOutput::<Update>::new(text).data(data))
 }
 
@@ -113,11 +135,13 @@ pub(super) fn register(
     let spec = ToolSpec::write(
         UPSERT_TASK_CLASS,
         "Makes a class of things to do, or changes one, with all its items. It schedules nothing.",
-    );
+    )
+    .chinese("新建或修改一个任务类别，包括它的各项。不做任何安排。");
     let edits = ToolSpec::write(
         EDIT_TASK_CLASS,
         "Adds items to a class, removes some, or sets its last date; all else stays.",
-    );
+    )
+    .chinese("给类别增加或删除若干项，或设定最晚日期；其余不变。");
     let edits = edits
         .effect(EffectClass::Pure)
         .domain("taskclass")
@@ -134,7 +158,11 @@ pub(super) fn register(
             Ok(write) => {
                 // The class to store, for the node that executes the call.
                 let data = serde_json::to_value(&write).map_err(ToolFailure::internal)?;
-                let text = format!("checked the class \"{}\"", write.class.name);
+                let text = say!(
+                    "checked the class \"{}\"",
+                    "已核对类别「{}」",
+                    write.class.name
+                );
                 Ok(ToolOutput::<Update>::new(text).data(data))
             }
             Err(issues) => Err(class_refused("validation_failed", &issues)),
@@ -160,10 +188,17 @@ pub fn class_stored(written: &WrittenClass) -> ToolOutput<Update> {
         "error": "",
         "error_code": "",
     });
-    let verb = if created { "made" } else { "changed" };
-    let summary = format!("{verb} class {id} \"{}\"", written.class.name);
+    let name = &written.class.name;
+    let summary = if created {
+        say!("made class {id} \"{name}\"", "已新建类别 {id}「{name}」")
+    } else {
+        say!("changed class {id} \"{name}\"", "已修改类别 {id}「{name}」")
+    };
     // The result must not be mistaken for a schedule.
-    let text = format!("{data}\nThe class is stored; none of its items has a place yet.");
+    let text = say!(
+        "{data}\nThe class is stored; none of its items has a place yet.",
+        "{data}\n类别已存入；各项都还没有位置。"
+    );
     ToolOutput::new(text)
         .summary(summary)
         .data(data)

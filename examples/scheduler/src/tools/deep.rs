@@ -8,30 +8,36 @@ use crate::{
     schedule::tools::{Analysis, CompoundArgs, analyze, min_context_switch, spread_even},
 };
 
-const ANALYSES: [(&str, &str, Analysis); 5] = [
+const ANALYSES: [(&str, [&str; 2], Analysis); 5] = [
     (
         "analyze_rhythm",
-        "Switches and blocks, day by day.",
+        ["Switches and blocks, day by day.", "逐日的切换和连续时段。"],
         Analysis::Rhythm,
     ),
     (
         "analyze_load",
-        "Sections taken, day by day.",
+        ["Sections taken, day by day.", "逐日占用的节次。"],
         Analysis::Load,
     ),
     (
         "analyze_subjects",
-        "What each subject takes, and on how many days.",
+        [
+            "What each subject takes, and on how many days.",
+            "每个科目占多少，分布在几天。",
+        ],
         Analysis::Subjects,
     ),
     (
         "analyze_context",
-        "On which days the subject changes, and how often.",
+        [
+            "On which days the subject changes, and how often.",
+            "哪些天切换科目，多少次。",
+        ],
         Analysis::Context,
     ),
     (
         "analyze_tolerance",
-        "How much room there is for changes.",
+        ["How much room there is for changes.", "有多少改动余地。"],
         Analysis::Tolerance,
     ),
 ];
@@ -49,7 +55,7 @@ pub(super) fn register(
     };
     let builder = builder
         .function(
-            planner("spread_even", "Spreads suggested tasks over the days."),
+            planner("spread_even", "Spreads suggested tasks over the days.").chinese("把 suggested 任务分散到各天。"),
             |cx: Cx<'_>, args: CompoundArgs| {
                 written(cx, |view| spread_even(&view.schedule, &args, &view.options))
             },
@@ -58,7 +64,7 @@ pub(super) fn register(
             planner(
                 "min_context_switch",
                 "Lets suggested tasks change places so that those of one subject follow each other.",
-            ),
+            ).chinese("让 suggested 任务互换位置，使同一科目相连。"),
             |cx: Cx<'_>, args: CompoundArgs| {
                 written(cx, |view| {
                     let (schedule, allowed) = (&view.schedule, view.allow_reorder);
@@ -68,8 +74,9 @@ pub(super) fn register(
         );
     ANALYSES
         .into_iter()
-        .fold(builder, |builder, (name, text, which)| {
+        .fold(builder, |builder, (name, [text, chinese], which)| {
             let spec = ToolSpec::read(name, text)
+                .chinese(chinese)
                 .domain("schedule")
                 .pack("deep_analyze")
                 .requires_state();

@@ -22,10 +22,13 @@ pub(super) fn register(
     let queue = |spec: ToolSpec| spec.domain("schedule").pack("queue").requires_state();
     builder
         .function(
-            queue(ToolSpec::read(
-                "queue_pop_head",
-                "The next task of the queue, which is worked on from now on.",
-            )),
+            queue(
+                ToolSpec::read(
+                    "queue_pop_head",
+                    "The next task of the queue, which is worked on from now on.",
+                )
+                .chinese("队列的下一个任务，从现在起处理它。"),
+            ),
             |cx: Cx<'_>, _: NoArguments| {
                 let ToolView {
                     schedule, queue, ..
@@ -35,10 +38,13 @@ pub(super) fn register(
             },
         )
         .function(
-            queue(ToolSpec::write(
-                QUEUE_APPLY_HEAD_MOVE,
-                "Places or moves the task of the queue that is worked on.",
-            ))
+            queue(
+                ToolSpec::write(
+                    QUEUE_APPLY_HEAD_MOVE,
+                    "Places or moves the task of the queue that is worked on.",
+                )
+                .chinese("安排或移动队列中正在处理的任务。"),
+            )
             .effect(EffectClass::Pure)
             .preview(["new_day", "new_slot_start"]),
             |cx: Cx<'_>, args: QueueApplyHeadMoveArgs| {
@@ -49,10 +55,13 @@ pub(super) fn register(
             },
         )
         .function(
-            queue(ToolSpec::read(
-                "queue_skip_head",
-                "Leaves the task of the queue that is worked on where it is.",
-            ))
+            queue(
+                ToolSpec::read(
+                    "queue_skip_head",
+                    "Leaves the task of the queue that is worked on where it is.",
+                )
+                .chinese("让队列中正在处理的任务留在原位。"),
+            )
             .preview(["reason"]),
             |cx: Cx<'_>, args: QueueSkipHeadArgs| {
                 let ToolView {
@@ -63,10 +72,13 @@ pub(super) fn register(
             },
         )
         .function(
-            queue(ToolSpec::read(
-                "queue_status",
-                "How far the queue is, and which tasks come next.",
-            )),
+            queue(
+                ToolSpec::read(
+                    "queue_status",
+                    "How far the queue is, and which tasks come next.",
+                )
+                .chinese("队列的进度，以及接下来的任务。"),
+            ),
             |cx: Cx<'_>, _: NoArguments| {
                 let view = cx.state()?;
                 seen(Ok(queue_status(&view.schedule, &view.queue)))

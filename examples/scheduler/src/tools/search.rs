@@ -22,7 +22,7 @@ pub(super) fn register(
             core(ToolSpec::read(
                 "query_available_slots",
                 "Places of a length under conditions on days and sections: free ones first, then inside courses.",
-            ))
+            ).chinese("在日子和节次的条件下，某一长度的位置：先列空闲的，再列课程内的。"))
             .preview(["span", "day"]),
             |cx: Cx<'_>, args: QueryAvailableSlotsArgs| {
                 seen(query_available_slots(&cx.state()?.schedule, &args))
@@ -32,7 +32,7 @@ pub(super) fn register(
             core(ToolSpec::read(
                 "query_target_tasks",
                 "The tasks that a step is about, by status, category and day; puts them into the queue.",
-            ))
+            ).chinese("按状态、类别和日子列出步骤涉及的任务，并放入队列。"))
             .preview(["status", "category"]),
             |cx: Cx<'_>, args: QueryTargetTasksArgs| {
                 let schedule = &cx.state()?.schedule;

@@ -38,12 +38,15 @@ use super::{Board, ScheduleState, WriteOptions};
 #[serde(deny_unknown_fields)]
 pub struct AnalyzeHealthArgs {
     /// What to look at; everything if left out.
+    #[schemars(extend("x-zh" = "看哪些方面；不写则全部。"))]
     #[serde(default)]
     pub dimensions: Vec<Dimension>,
     /// How soon something counts as an issue.
+    #[schemars(extend("x-zh" = "多容易算作问题。"))]
     #[serde(default)]
     pub threshold: Threshold,
     /// Whether every day is described.
+    #[schemars(extend("x-zh" = "是否描述每一天。"))]
     #[serde(default)]
     pub detail: DiagnosisDetail,
 }
@@ -53,12 +56,16 @@ pub struct AnalyzeHealthArgs {
 #[serde(rename_all = "snake_case")]
 pub enum Dimension {
     /// Switches, blocks and demanding neighbours.
+    #[schemars(extend("x-zh" = "切换、连续时段和费神的相邻。"))]
     Rhythm,
     /// How much room there is for changes.
+    #[schemars(extend("x-zh" = "有多少改动余地。"))]
     Tightness,
     /// What is known about the classes.
+    #[schemars(extend("x-zh" = "对类别了解多少。"))]
     Profile,
     /// Whether everything fits.
+    #[schemars(extend("x-zh" = "是否都放得下。"))]
     Feasibility,
 }
 
@@ -67,11 +74,14 @@ pub enum Dimension {
 #[serde(rename_all = "snake_case")]
 pub enum Threshold {
     /// Sooner than normal.
+    #[schemars(extend("x-zh" = "比平常更容易。"))]
     Strict,
     /// As described for every issue.
+    #[schemars(extend("x-zh" = "按每个问题的说明。"))]
     #[default]
     Normal,
     /// Later than normal.
+    #[schemars(extend("x-zh" = "比平常更难。"))]
     Relaxed,
 }
 
@@ -81,9 +91,11 @@ pub enum Threshold {
 #[schemars(rename = "Detail")]
 pub enum DiagnosisDetail {
     /// Only totals and issues.
+    #[schemars(extend("x-zh" = "只有合计和问题。"))]
     #[default]
     Summary,
     /// Every day as well.
+    #[schemars(extend("x-zh" = "还有每一天。"))]
     Full,
 }
 

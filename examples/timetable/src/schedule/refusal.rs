@@ -85,7 +85,7 @@ pub enum WriteRefusal {
         last: String,
     },
     /// The terms of the task itself do not allow the place.
-    #[error("task {task} must not lie there: {rule}")]
+    #[error("{}", say!("task {task} must not lie there: {rule}", "任务 {task} 不能放在那里：{rule}"))]
     Terms {
         /// The task.
         task: u32,
@@ -93,7 +93,11 @@ pub enum WriteRefusal {
         rule: BrokenRule,
     },
     /// The task has to lie after another one.
-    #[error("task {task} has to lie after task {before}, which ends at day {}, section {}", .end.0, .end.1)]
+    #[error("{}", say!(
+        "task {task} has to lie after task {before}, which ends at day {}, section {}",
+        "任务 {task} 必须在任务 {before} 之后，后者在第 {} 天第 {} 节结束",
+        .end.0, .end.1
+    ))]
     Dependency {
         /// The task that comes later.
         task: u32,
@@ -209,10 +213,10 @@ pub enum BrokenRule {
     #[error("{}", say!("it ends on {}", "它到 {} 为止", .0))]
     TooLate(String),
     /// It may only begin at this time.
-    #[error("it begins at {0}")]
+    #[error("{}", say!("it begins at {}", "它在 {} 开始", .0))]
     Fixed(FixedTime),
     /// The time is closed.
-    #[error("{0} is closed to it")]
+    #[error("{}", say!("{} is closed to it", "{} 对它不开放", .0))]
     Closed(ClosedTime),
     /// Its items must not be inside courses.
     #[error("{}", say!("its items must not lie inside courses", "它的任务不能嵌在课程里"))]

@@ -120,7 +120,7 @@ pub enum RoughBuildError {
         rivals: Vec<String>,
     },
     /// An item with terms of its own found no place.
-    #[error("\"{item}\" of class \"{name}\" has no place: {why}")]
+    #[error("{}", say!("\"{item}\" of class \"{name}\" has no place: {why}", "类别「{name}」的「{item}」没有位置：{why}"))]
     NoPlace {
         /// The class of the item.
         class: u32,

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::refusal::BrokenRule;
 use super::{DayMapping, Level, ScheduleState, ScheduleTask, Sections, Slot};
+use crate::lang::{Lang, weekday};
 
 /// The terms of an item, or of all items of a class. Nothing is placed against them; the last date
 /// of an item is one of its [`Marks`](super::Marks).
@@ -136,20 +137,12 @@ impl ScheduleState {
     }
 }
 
-/// The short names of the days of the week.
-pub(super) const WEEKDAYS: [&str; 7] = ["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"];
-
-pub(super) fn weekday(day: u8) -> &'static str {
-    let index = usize::from(day).checked_sub(1);
-    index.and_then(|index| WEEKDAYS.get(index)).unwrap_or(&"?")
-}
-
 impl fmt::Display for FixedTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(date) = &self.date {
             write!(f, "{date} ")?;
         } else if let Some(day) = self.day_of_week {
-            write!(f, "{} ", weekday(day))?;
+            write!(f, "{} ", weekday(Lang::current(), day))?;
         }
         write!(f, "{}", self.time.strftime("%H:%M"))
     }
@@ -157,7 +150,11 @@ impl fmt::Display for FixedTime {
 
 impl fmt::Display for ClosedTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let days: Vec<&str> = self.days_of_week.iter().map(|day| weekday(*day)).collect();
+        let days: Vec<&str> = self
+            .days_of_week
+            .iter()
+            .map(|day| weekday(Lang::current(), *day))
+            .collect();
         if !days.is_empty() {
             write!(f, "{} ", days.join(", "))?;
         }

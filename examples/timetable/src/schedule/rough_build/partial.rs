@@ -8,6 +8,7 @@ use super::demand::{Job, check_dates, jobs};
 use super::grid::Grid;
 use super::{RoughBuild, RoughBuildError, built, singly};
 use crate::schedule::order::Bounds;
+use crate::schedule::text::joined;
 use crate::schedule::{ClosedTime, FixedTime, ScheduleState, TaskClass, WriteOptions};
 
 /// A placement of as many items as possible, and the items that it leaves pending.
@@ -224,29 +225,40 @@ fn no_room(state: &ScheduleState, job: &Job<'_>, jobs: &[Job<'_>], base: &Grid) 
 
 impl fmt::Display for NoRoom {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::BadDate { date } => write!(f, "\"{date}\" is not a date"),
-            Self::Past => f.write_str("all its days are over"),
-            Self::Days => f.write_str("every day is excluded"),
-            Self::Blocks => f.write_str("every time of the day is excluded"),
-            Self::Dates => f.write_str("no day lies between its dates"),
-            Self::Fixed { at } => write!(f, "nothing is free at {at}"),
-            Self::Deadline { date } => write!(f, "nothing is free until {date}"),
-            Self::Earliest { date } => write!(f, "nothing is free from {date} on"),
+        f.write_str(&match self {
+            Self::BadDate { date } => say!("\"{date}\" is not a date", "“{date}”不是日期"),
+            Self::Past => say!("all its days are over", "可用的日子都已过去"),
+            Self::Days => say!("every day is excluded", "每一天都被排除"),
+            Self::Blocks => say!("every time of the day is excluded", "每个时段都被排除"),
+            Self::Dates => say!(
+                "no day lies between its dates",
+                "起止日期之间没有可用的日子"
+            ),
+            Self::Fixed { at } => say!("nothing is free at {at}", "{at} 没有空闲"),
+            Self::Deadline { date } => say!("nothing is free until {date}", "{date} 之前没有空闲"),
+            Self::Earliest { date } => say!("nothing is free from {date} on", "{date} 起没有空闲"),
             Self::After { names } => {
-                write!(f, "nothing is free after {}", names.join(", "))
+                say!("nothing is free after {}", "{}之后没有空闲", joined(names))
             }
             Self::Closed { times } => {
                 let times: Vec<String> = times.iter().map(ToString::to_string).collect();
-                write!(f, "nothing is free outside of {}", times.join(", "))
+                say!(
+                    "nothing is free outside of {}",
+                    "{} 之外没有空闲",
+                    joined(&times)
+                )
             }
-            Self::Long { sections } => {
-                write!(f, "no day has {sections} free sections in a row")
-            }
+            Self::Long { sections } => say!(
+                "no day has {sections} free sections in a row",
+                "没有一天有连续 {sections} 节空闲"
+            ),
             Self::Taken { open, wanted, .. } => {
-                write!(f, "{wanted} items want {open} places")
+                say!(
+                    "{wanted} items want {open} places",
+                    "{wanted} 项争 {open} 个位置"
+                )
             }
-        }
+        })
     }
 }
 

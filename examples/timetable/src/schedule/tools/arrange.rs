@@ -15,6 +15,7 @@ use crate::schedule::{
 #[serde(deny_unknown_fields)]
 pub struct ArrangeArgs {
     /// The tasks with their new places.
+    #[schemars(extend("x-zh" = "任务及其新位置。"))]
     pub tasks: Vec<Arrangement>,
 }
 
@@ -23,11 +24,14 @@ pub struct ArrangeArgs {
 #[serde(deny_unknown_fields)]
 pub struct Arrangement {
     /// The id of a task.
+    #[schemars(extend("x-zh" = "任务的编号。"))]
     pub task_id: u32,
     /// The day, from 1; without it, the task is taken out of the schedule.
+    #[schemars(extend("x-zh" = "第几天，从 1 起；不写则把任务取出日程。"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub day: Option<u16>,
     /// The first section, 1 to 12; needed with a day.
+    #[schemars(extend("x-zh" = "首节，1 到 12；写了 day 就必须写。"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot_start: Option<u8>,
 }
@@ -37,10 +41,13 @@ pub struct Arrangement {
 #[serde(deny_unknown_fields, default)]
 pub struct MarkArgs {
     /// The ids of the tasks.
+    #[schemars(extend("x-zh" = "任务的编号。"))]
     pub task_ids: Vec<u32>,
     /// True if they are done, false if they are not; without it, that stays as it is.
+    #[schemars(extend("x-zh" = "完成为 true，未完成为 false；不写则不变。"))]
     pub done: Option<bool>,
     /// The last date, as YYYY-MM-DD; empty to take it away. Without it, it stays as it is.
+    #[schemars(extend("x-zh" = "最晚日期，形如 YYYY-MM-DD；空文本表示取消。不写则不变。"))]
     pub deadline: Option<String>,
 }
 

@@ -14,44 +14,62 @@ use crate::schedule::{Board, ScheduleState, Slot, WriteRefusal};
 #[serde(deny_unknown_fields, default)]
 pub struct QueryAvailableSlotsArgs {
     /// How many consecutive sections are needed, 1 to 12.
+    #[schemars(extend("x-zh" = "需要连续多少节，1 到 12。"))]
     #[default(2)]
     pub span: u8,
     /// How many places to show at most.
+    #[schemars(extend("x-zh" = "最多显示多少个位置。"))]
     #[default(12)]
     pub limit: usize,
     /// Whether places inside courses that can hold a task count as well.
+    #[schemars(extend("x-zh" = "可嵌入任务的课程内的位置是否也算。"))]
     #[default(true)]
     pub allow_embed: bool,
     /// Only these kinds of places; all kinds if empty.
+    #[schemars(extend("x-zh" = "只要这些种类的位置；空则全部。"))]
     pub slot_types: Vec<SlotType>,
     /// Only this day.
+    #[schemars(extend("x-zh" = "只看这一天。"))]
     pub day: Option<u16>,
     /// From this day on.
+    #[schemars(extend("x-zh" = "从这一天起。"))]
     pub day_start: Option<u16>,
     /// Up to this day.
+    #[schemars(extend("x-zh" = "到这一天为止。"))]
     pub day_end: Option<u16>,
     /// Only days of this kind.
+    #[schemars(extend("x-zh" = "只看这类日子。"))]
     #[default(DayKind::All)]
     pub day_scope: DayKind,
     /// Only these days of the week; Monday is 1.
+    #[schemars(extend("x-zh" = "只看一周中的这些天；周一是 1。"))]
     pub day_of_week: Vec<u8>,
     /// Only this week.
+    #[schemars(extend("x-zh" = "只看这一周。"))]
     pub week: Option<u16>,
     /// Only these weeks.
+    #[schemars(extend("x-zh" = "只看这些周。"))]
     pub week_filter: Vec<u16>,
     /// From this week on.
+    #[schemars(extend("x-zh" = "从这一周起。"))]
     pub week_from: Option<u16>,
     /// Up to this week.
+    #[schemars(extend("x-zh" = "到这一周为止。"))]
     pub week_to: Option<u16>,
     /// Sections that must not be used.
+    #[schemars(extend("x-zh" = "不能用的节次。"))]
     pub exclude_sections: Vec<u8>,
     /// Only after this section.
+    #[schemars(extend("x-zh" = "只在这一节之后。"))]
     pub after_section: Option<u8>,
     /// Only before this section.
+    #[schemars(extend("x-zh" = "只在这一节之前。"))]
     pub before_section: Option<u8>,
     /// Not before this section.
+    #[schemars(extend("x-zh" = "不早于这一节。"))]
     pub section_from: Option<u8>,
     /// Not after this section.
+    #[schemars(extend("x-zh" = "不晚于这一节。"))]
     pub section_to: Option<u8>,
 }
 
@@ -60,8 +78,10 @@ pub struct QueryAvailableSlotsArgs {
 #[serde(rename_all = "snake_case")]
 pub enum SlotType {
     /// Nobody takes it.
+    #[schemars(extend("x-zh" = "没有被占用。"))]
     Empty,
     /// It lies inside a course that can hold a task.
+    #[schemars(extend("x-zh" = "在可嵌入任务的课程内。"))]
     Embedded,
 }
 

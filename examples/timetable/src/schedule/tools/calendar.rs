@@ -10,11 +10,14 @@ use crate::schedule::{Board, DayMapping, WriteRefusal};
 #[serde(rename_all = "snake_case")]
 pub enum DayKind {
     /// Every day.
+    #[schemars(extend("x-zh" = "每一天。"))]
     #[default]
     All,
     /// Monday to Friday.
+    #[schemars(extend("x-zh" = "周一到周五。"))]
     Workday,
     /// Saturday and Sunday.
+    #[schemars(extend("x-zh" = "周六和周日。"))]
     Weekend,
 }
 

@@ -14,6 +14,7 @@ use crate::schedule::{
 #[serde(deny_unknown_fields)]
 pub struct CompoundArgs {
     /// The ids of at least two suggested tasks, each in one range of sections.
+    #[schemars(extend("x-zh" = "至少两个 suggested 任务的编号，每个占一段连续的节次。"))]
     pub task_ids: Vec<u32>,
 }
 

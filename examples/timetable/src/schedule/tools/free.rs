@@ -14,14 +14,18 @@ const LARGEST_SHOWN: usize = 10;
 #[serde(deny_unknown_fields)]
 pub struct FindFreeArgs {
     /// How many consecutive sections are needed, 1 to 12.
+    #[schemars(extend("x-zh" = "需要连续多少节，1 到 12。"))]
     pub duration: u8,
     /// Only this day.
+    #[schemars(extend("x-zh" = "只看这一天。"))]
     #[serde(default)]
     pub day: Option<u16>,
     /// From this day on.
+    #[schemars(extend("x-zh" = "从这一天起。"))]
     #[serde(default)]
     pub day_start: Option<u16>,
     /// Up to this day.
+    #[schemars(extend("x-zh" = "到这一天为止。"))]
     #[serde(default)]
     pub day_end: Option<u16>,
 }

@@ -16,8 +16,10 @@ const SHOWN: usize = 5;
 #[serde(deny_unknown_fields)]
 pub struct QueueApplyHeadMoveArgs {
     /// The day, from 1.
+    #[schemars(extend("x-zh" = "第几天，从 1 起。"))]
     pub new_day: u16,
     /// The first section, 1 to 12.
+    #[schemars(extend("x-zh" = "首节，1 到 12。"))]
     pub new_slot_start: u8,
 }
 
@@ -26,6 +28,7 @@ pub struct QueueApplyHeadMoveArgs {
 #[serde(deny_unknown_fields)]
 pub struct QueueSkipHeadArgs {
     /// Why it stays.
+    #[schemars(extend("x-zh" = "为什么不动。"))]
     pub reason: String,
 }
 

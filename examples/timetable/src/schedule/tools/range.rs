@@ -11,11 +11,14 @@ use crate::schedule::{Board, ScheduleState, Slot, WriteRefusal};
 #[serde(deny_unknown_fields)]
 pub struct QueryRangeArgs {
     /// The day, from 1.
+    #[schemars(extend("x-zh" = "第几天，从 1 起。"))]
     pub day: u16,
     /// The first section to show, 1 to 12; the whole day if left out.
+    #[schemars(extend("x-zh" = "显示的首节，1 到 12；不写则显示整天。"))]
     #[serde(default)]
     pub slot_start: Option<u8>,
     /// The last section to show; the same as the first if left out.
+    #[schemars(extend("x-zh" = "显示的末节；不写则与首节相同。"))]
     #[serde(default)]
     pub slot_end: Option<u8>,
 }

@@ -14,32 +14,44 @@ use crate::schedule::{Board, ScheduleState, ScheduleTask, WriteRefusal};
 #[serde(deny_unknown_fields, default)]
 pub struct QueryTargetTasksArgs {
     /// Only tasks that stand like this.
+    #[schemars(extend("x-zh" = "只要这种状态的任务。"))]
     #[default(StatusFilter::Suggested)]
     pub status: StatusFilter,
     /// Only tasks of this category.
+    #[schemars(extend("x-zh" = "只要这个类别的任务。"))]
     pub category: Option<String>,
     /// Only these tasks; all tasks if empty.
+    #[schemars(extend("x-zh" = "只要这些任务；空则全部。"))]
     pub task_ids: Vec<u32>,
     /// How many to show at most.
+    #[schemars(extend("x-zh" = "最多显示多少个。"))]
     #[default(16)]
     pub limit: usize,
     /// Only tasks on this day.
+    #[schemars(extend("x-zh" = "只要这一天的任务。"))]
     pub day: Option<u16>,
     /// Only tasks from this day on.
+    #[schemars(extend("x-zh" = "只要这一天起的任务。"))]
     pub day_start: Option<u16>,
     /// Only tasks up to this day.
+    #[schemars(extend("x-zh" = "只要到这一天为止的任务。"))]
     pub day_end: Option<u16>,
     /// Only tasks on days of this kind.
+    #[schemars(extend("x-zh" = "只要这类日子的任务。"))]
     #[default(DayKind::All)]
     pub day_scope: DayKind,
     /// Only tasks on these days of the week; Monday is 1.
+    #[schemars(extend("x-zh" = "只要一周中这些天的任务；周一是 1。"))]
     pub day_of_week: Vec<u8>,
     /// Only tasks in these weeks.
+    #[schemars(extend("x-zh" = "只要这些周的任务。"))]
     pub week_filter: Vec<u16>,
     /// Whether the tasks that are shown are put into the queue.
+    #[schemars(extend("x-zh" = "显示的任务是否放入队列。"))]
     #[default(true)]
     pub enqueue: bool,
     /// Whether what is in the queue goes first.
+    #[schemars(extend("x-zh" = "是否先清空队列。"))]
     pub reset_queue: bool,
 }
 

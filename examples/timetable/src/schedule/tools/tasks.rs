@@ -14,9 +14,11 @@ use crate::schedule::{
 #[serde(deny_unknown_fields)]
 pub struct ListTasksArgs {
     /// Only tasks of this category.
+    #[schemars(extend("x-zh" = "只要这个类别的任务。"))]
     #[serde(default)]
     pub category: Option<String>,
     /// Only tasks that stand like this.
+    #[schemars(extend("x-zh" = "只要这种状态的任务。"))]
     #[serde(default)]
     pub status: StatusFilter,
 }
@@ -26,13 +28,17 @@ pub struct ListTasksArgs {
 #[serde(rename_all = "snake_case")]
 pub enum StatusFilter {
     /// Every task.
+    #[schemars(extend("x-zh" = "所有任务。"))]
     #[default]
     All,
     /// Those that were in the calendar before.
+    #[schemars(extend("x-zh" = "原本就在日程里的。"))]
     Existing,
     /// Those with a place that nobody has confirmed.
+    #[schemars(extend("x-zh" = "已有位置但还没有人确认的。"))]
     Suggested,
     /// Those that want a place.
+    #[schemars(extend("x-zh" = "待安排的。"))]
     Pending,
 }
 
@@ -53,6 +59,7 @@ impl StatusFilter {
 #[serde(deny_unknown_fields)]
 pub struct GetTaskInfoArgs {
     /// The id of the task.
+    #[schemars(extend("x-zh" = "任务的编号。"))]
     pub task_id: u32,
 }
 

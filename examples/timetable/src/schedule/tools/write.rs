@@ -13,11 +13,14 @@ use crate::schedule::{Board, Change, PlacementStatus, ScheduleState, WriteOption
 #[serde(deny_unknown_fields)]
 pub struct PlaceArgs {
     /// The id of a pending task.
+    #[schemars(extend("x-zh" = "一个 pending 任务的编号。"))]
     pub task_id: u32,
     /// The day, from 1.
+    #[schemars(extend("x-zh" = "第几天，从 1 起。"))]
     pub day: u16,
     /// The first section, 1 to 12. If a course that can hold a task lies there, the task goes
     /// inside it.
+    #[schemars(extend("x-zh" = "首节，1 到 12。若那里有可嵌入任务的课程，任务就嵌在其中。"))]
     pub slot_start: u8,
 }
 
@@ -26,10 +29,13 @@ pub struct PlaceArgs {
 #[serde(deny_unknown_fields)]
 pub struct MoveArgs {
     /// The id of a task that has a place.
+    #[schemars(extend("x-zh" = "已有位置的任务的编号。"))]
     pub task_id: u32,
     /// The new day, from 1.
+    #[schemars(extend("x-zh" = "新的一天，从 1 起。"))]
     pub new_day: u16,
     /// The new first section, 1 to 12.
+    #[schemars(extend("x-zh" = "新的首节，1 到 12。"))]
     pub new_slot_start: u8,
 }
 
@@ -38,8 +44,10 @@ pub struct MoveArgs {
 #[serde(deny_unknown_fields)]
 pub struct SwapArgs {
     /// The id of a task that has a place.
+    #[schemars(extend("x-zh" = "已有位置的任务的编号。"))]
     pub task_a: u32,
     /// The id of another one that takes as many sections.
+    #[schemars(extend("x-zh" = "另一个节数相同的任务的编号。"))]
     pub task_b: u32,
 }
 
@@ -48,6 +56,7 @@ pub struct SwapArgs {
 #[serde(deny_unknown_fields)]
 pub struct BatchMoveArgs {
     /// The moves. They may use the places that the other moved tasks leave.
+    #[schemars(extend("x-zh" = "各个移动。可以用其他被移动的任务让出的位置。"))]
     pub moves: Vec<MoveArgs>,
 }
 
@@ -56,6 +65,7 @@ pub struct BatchMoveArgs {
 #[serde(deny_unknown_fields)]
 pub struct UnplaceArgs {
     /// The id of a task that has a place.
+    #[schemars(extend("x-zh" = "已有位置的任务的编号。"))]
     pub task_id: u32,
 }
 
