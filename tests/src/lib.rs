@@ -9,6 +9,7 @@ mod guide;
 pub mod layer;
 pub mod markdown;
 pub mod requirement;
+pub mod said;
 pub mod source;
 pub mod tree;
 

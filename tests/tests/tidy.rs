@@ -5,7 +5,7 @@ use serde_json::Value;
 use tests::{
     doctest, guarantee,
     layer::{self, Package},
-    markdown, requirement, source,
+    markdown, requirement, said, source,
     tree::{self, TextFile},
 };
 
@@ -262,4 +262,11 @@ fn every_promise_is_proved_by_a_test() {
         found.map(source::functions)
     };
     assert_eq!(guarantee::complaints(page, functions), NOTHING);
+}
+
+#[test]
+fn sch_115_every_text_has_both_languages() {
+    let sources = with_extension("rs").filter(|file| !file.path.starts_with("tests/"));
+    let found: Vec<String> = sources.flat_map(said::complaints).collect();
+    assert_eq!(found, NOTHING);
 }

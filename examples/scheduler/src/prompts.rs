@@ -47,7 +47,7 @@ fn form(outline: String) -> String {
 
 /// Returns the task of the stage, and the separation of the decision from the text for the person.
 /// The tag changes with each request, so it must not be at the beginning, which servers cache.
-fn now(agent: &AgentState, tag: &Tag, what: &str) -> String {
+fn now(agent: &AgentState, tag: &Tag, what: String) -> String {
     say!(
         "{what} {} Begin with the decision inside this tag: {}{{...}}</decision>. After the tag write what the person reads, or nothing.",
         "{what}{}开头把决定写在这个标签里：{}{{...}}</decision>。标签之后写给用户看的文字，也可以不写。",

@@ -93,7 +93,7 @@ fn advised(operation: &str, lang: Lang) -> Option<&'static str> {
 }
 
 /// Returns why a change was refused.
-fn refusal(why: &WriteRefusal, schedule: &ScheduleState, lang: Lang) -> String {
+pub(crate) fn refusal(why: &WriteRefusal, schedule: &ScheduleState, lang: Lang) -> String {
     let name = |id: u32| named(schedule, id, lang);
     match why {
         WriteRefusal::UnknownTask(_) => lang.pick("there is no such item", "没有这一项").to_owned(),

@@ -186,7 +186,7 @@ impl<'a> Words<'a> {
                     format!("{guest}安排在{task}之内"),
                 )
             }
-            _ => lang.pick("this place is not possible".into(), "这个位置不行".into()),
+            other => crate::reason::refusal(other, self.schedule, lang),
         }
     }
 

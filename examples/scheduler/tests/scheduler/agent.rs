@@ -7,6 +7,7 @@ mod decisions;
 mod drafts;
 mod hands;
 mod hostile;
+mod language;
 mod limits;
 mod planning;
 mod prompts;
