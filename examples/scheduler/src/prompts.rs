@@ -38,7 +38,7 @@ fn language(agent: &AgentState) -> &'static str {
 }
 
 /// Returns the description of the decision at the end of a stage.
-fn form(outline: String) -> String {
+fn form(outline: &str) -> String {
     say!(
         "The decision is one JSON object. Its keys:\n{outline}",
         "决定是一个 JSON 对象。它的键：\n{outline}"
@@ -47,7 +47,7 @@ fn form(outline: String) -> String {
 
 /// Returns the task of the stage, and the separation of the decision from the text for the person.
 /// The tag changes with each request, so it must not be at the beginning, which servers cache.
-fn now(agent: &AgentState, tag: &Tag, what: String) -> String {
+fn now(agent: &AgentState, tag: &Tag, what: &str) -> String {
     say!(
         "{what} {} Begin with the decision inside this tag: {}{{...}}</decision>. After the tag write what the person reads, or nothing.",
         "{what}{}开头把决定写在这个标签里：{}{{...}}</decision>。标签之后写给用户看的文字，也可以不写。",
@@ -78,12 +78,12 @@ pub fn chat(agent: &AgentState, tag: &Tag) -> Vec<Message> {
                     )
                 ),
             ]),
-            form(contract::intent().outline()),
+            form(&contract::intent().outline()),
         ))
         .instruction(now(
             agent,
             tag,
-            say!("Classify the last request.", "请给最后一个请求分类。"),
+            &say!("Classify the last request.", "请给最后一个请求分类。"),
         ));
         build(agent, RulePacks::new(), stage)
     })
@@ -179,14 +179,14 @@ pub fn plan(agent: &AgentState, tag: &Tag, deep: bool) -> Vec<Message> {
             ),
             ("continue", say!("you need another round", "还需要一轮")),
         ]),
-        form(contract::plan().outline()),
+        form(&contract::plan().outline()),
     ))
     .compacted_work(working_area(agent), &agent.compacted.work)
     .state(standing(agent))
     .instruction(now(
         agent,
         tag,
-        if deep {
+        &if deep {
             say!("Think the plan through; every step needs done_when.", "请把计划想透；每一步都要有 done_when。")
         } else {
             say!("Plan the last request.", "请为最后一个请求做计划。")
@@ -247,7 +247,7 @@ pub fn execute(agent: &AgentState, tag: &Tag, catalogue: &str) -> Vec<Message> {
                     )
                 ),
             ]),
-            form(contract.outline()),
+            form(&contract.outline()),
         ))
         .catalogue(catalogue)
         .compacted_work(working_area(agent), &agent.compacted.work)
@@ -255,7 +255,7 @@ pub fn execute(agent: &AgentState, tag: &Tag, catalogue: &str) -> Vec<Message> {
         .instruction(now(
             agent,
             tag,
-            say!("Decide on the next action.", "请决定下一个动作。"),
+            &say!("Decide on the next action.", "请决定下一个动作。"),
         ));
         let stage = match &agent.run.resumed {
             Some((question, reply)) => stage.resume(question, reply),

@@ -139,6 +139,6 @@ fn line(at: usize, step: &TurnStep, followed: usize) -> String {
 }
 
 /// Returns the instruction of a stage, with the form of its answer.
-pub fn asked(what: &str, outline: impl std::fmt::Display) -> String {
+pub fn asked(what: &str, outline: &str) -> String {
     format!("{what}\nAnswer with one JSON object and nothing else. Its keys:\n{outline}")
 }

@@ -148,7 +148,7 @@ async fn l9_only_what_is_approved_is_executed() {
         [
             "a",
             "the person says no: not today",
-            UNCONFIRMED,
+            &unconfirmed(),
             "d is never written"
         ]
     );

@@ -20,7 +20,7 @@ impl Node<AgentState> for Understand {
     async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let contract = intent::contract();
         let stage = Stage::new("You find out what is wanted.")
-            .instruction(prompts::asked(WHAT, contract.outline()));
+            .instruction(prompts::asked(WHAT, &contract.outline()));
         let (mut updates, intent) =
             match consult(&self.0, &cx, ("intent", stage), &contract).await? {
                 ModelOutcome::Again(outcome) => return Ok(outcome),

@@ -28,7 +28,7 @@ impl Node<AgentState> for PlanNode {
         } else {
             WHAT.to_owned()
         };
-        let stage = Stage::new("You plan.").instruction(prompts::asked(&what, contract.outline()));
+        let stage = Stage::new("You plan.").instruction(prompts::asked(&what, &contract.outline()));
         let (mut updates, steps) = match consult(&self.0, &cx, ("plan", stage), &contract).await? {
             ModelOutcome::Again(outcome) => return Ok(outcome),
             ModelOutcome::Decided(plan) => (vec![], plan.steps),

@@ -46,7 +46,7 @@ impl Node<AgentState> for Repair {
             fenced(&cause)
         );
         let stage = Stage::new("You mend calls of tools.")
-            .instruction(prompts::asked(&what, contract.outline()));
+            .instruction(prompts::asked(&what, &contract.outline()));
         let (mut updates, thought, params) = match consult(deps, &cx, ("repair", stage), &contract)
             .await?
         {

@@ -84,7 +84,7 @@ impl Node<AgentState> for Think {
         }
         let contract = contract(&deps.tools(agent), turn, limits);
         let stage = Stage::new("You decide step by step.")
-            .instruction(prompts::asked(WHAT, contract.outline()));
+            .instruction(prompts::asked(WHAT, &contract.outline()));
         let (updates, thought, next, step) =
             match consult(deps, &cx, ("think", stage), &contract).await? {
                 ModelOutcome::Again(outcome) => return Ok(outcome),
