@@ -52,7 +52,7 @@ fn texts(value: &Value, into: &mut String) {
             into.push_str(text);
             into.push('\n');
         }
-        Value::Number(number) => into.push_str(&format!("{number}\n")),
+        Value::Number(number) => into.extend([number.to_string(), "\n".to_owned()]),
         Value::Array(all) => all.iter().for_each(|value| texts(value, into)),
         Value::Object(all) => all.values().for_each(|value| texts(value, into)),
         _ => {}
@@ -146,7 +146,7 @@ async fn stw_w5_the_corpus_of_requests_is_understood_or_refused() {
         let wrong = wrong(case).await;
         if !wrong.is_empty() {
             failed.push(case.id.as_str());
-            report.push_str(&format!("{}:\n  {}\n", case.id, wrong.join("\n  ")));
+            report.extend([format!("{}:\n  {}\n", case.id, wrong.join("\n  "))]);
         }
     }
     let right = corpus.case.len() - failed.len();
