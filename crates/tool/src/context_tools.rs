@@ -23,14 +23,12 @@ where
     let add = ToolSpec::context(ADD, Lang::En.scope(|| about(&domains)))
         .chinese(Lang::Zh.scope(|| about(&domains)))
         .synonym("mode", "add", "merge")
-        .synonym("mode", "set", "replace")
-        .preview(["domain", "packs"]);
+        .synonym("mode", "set", "replace");
     let remove = ToolSpec::context(
         REMOVE,
         "Deactivates packs of a domain, a whole domain, or every domain.",
     )
-    .chinese("停用一个领域的工具包、整个领域，或所有领域。")
-    .preview(["domain", "packs"]);
+    .chinese("停用一个领域的工具包、整个领域，或所有领域。");
     let domains = Arc::new(domains);
     let known = Arc::clone(&domains);
     builder

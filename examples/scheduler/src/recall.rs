@@ -7,7 +7,12 @@ use fugato::{
     memory::{HybridSearch, IndexEntry, MemoryIndex, SearchHit},
 };
 
-use crate::store::ScheduleStore;
+use jiff::civil::DateTime;
+
+use crate::{
+    calendar::Lang,
+    store::{Calendar, NoteKind, ScheduleStore},
+};
 
 /// The number of notes recalled at once.
 const MOST: usize = 5;
@@ -81,4 +86,40 @@ pub(crate) async fn remembered(memory: &dyn NoteSearch, request: &str) -> Option
         let _ = writeln!(text, "- {note}");
     }
     (!text.is_empty()).then_some(text)
+}
+
+/// Returns a list for a person: the reminders, those that are due first, the to-dos and the notes.
+pub fn listed(calendar: &Calendar, now: DateTime, lang: Lang) -> String {
+    let reminders = |due: bool| {
+        let chosen = calendar.reminders.iter();
+        let chosen = chosen.filter(move |reminder| reminder.is_due(Some(now)) == due);
+        chosen.map(move |reminder| {
+            let at = reminder.due.map_or_else(String::new, |due| {
+                format!("{} ", due.strftime("%Y-%m-%d %H:%M"))
+            });
+            let head = match (due, reminder.told) {
+                (true, _) => lang.pick("due now: ", "已到时间："),
+                (false, true) => lang.pick("shown: ", "已提醒："),
+                (false, false) => lang.pick("reminder: ", "提醒："),
+            };
+            format!("{head}{at}{}", reminder.text)
+        })
+    };
+    let notes = |kind: NoteKind, head: &'static str| {
+        let chosen = calendar.notes.iter().filter(move |note| note.kind == kind);
+        chosen.map(move |note| format!("{head}{}", note.text))
+    };
+    let lines = reminders(true)
+        .chain(reminders(false))
+        .chain(notes(NoteKind::Task, lang.pick("to do: ", "待办：")))
+        .chain(notes(NoteKind::Note, lang.pick("note: ", "备忘：")));
+    let lines: Vec<String> = lines.collect();
+    if lines.is_empty() {
+        let none = lang.pick(
+            "There are no reminders, to-dos or notes.",
+            "没有提醒、待办或备忘。",
+        );
+        return none.to_owned();
+    }
+    lines.join("\n")
 }

@@ -21,7 +21,7 @@ use crate::{
     clock,
     results::ResultFiles,
     schedule::{EventType, PlacementStatus, ScheduleState, ScheduleTask, Source},
-    store::{ScheduleStore, StoreReceipt, StoreWrite, carried_over},
+    store::{Calendar, ScheduleStore, StoreReceipt, StoreWrite, carried_over},
 };
 use brought::{Brought, Replaced};
 
@@ -112,12 +112,14 @@ impl Transfer {
         }
     }
 
-    /// Returns the routes `GET` and `PUT /calendar`, `POST /calendar/undo` and `GET /calendar.ics`.
+    /// Returns the routes `GET` and `PUT /calendar`, `POST /calendar/undo`, `GET /calendar.ics` and
+    /// `GET /notes`.
     pub fn routes(self) -> Router {
         Router::new()
             .route("/calendar", get(show).put(replace))
             .route("/calendar/undo", post(take_back))
             .route("/calendar.ics", get(take_away))
+            .route("/notes", get(notes))
             // The routes of the agent read the body before, within a limit of their own.
             .layer(DefaultBodyLimit::disable())
             .with_state(Arc::new(self))
@@ -215,8 +217,13 @@ impl Transfer {
         done.map_err(|error| BadInput::new("the files cannot be used").because(error))?
     }
 
+    /// Returns the stored calendar with its notes and reminders; none if there is none yet.
+    pub async fn kept(&self) -> Result<Option<Calendar>, BadInput> {
+        self.store.read(&self.calendar).await.map_err(unreadable)
+    }
+
     async fn stored(&self) -> Result<ScheduleState, BadInput> {
-        let stored = self.store.read(&self.calendar).await.map_err(unreadable)?;
+        let stored = self.kept().await?;
         Ok(stored.map(|stored| stored.schedule).unwrap_or_default())
     }
 
@@ -275,7 +282,7 @@ fn lost(before: &ScheduleState, after: &ScheduleState) -> Vec<String> {
 /// value, the times of the sections of a day, whether it is the sample, and whether an import can be
 /// taken back.
 async fn show(State(this): State<Arc<Transfer>>) -> Result<Json<Value>, BadInput> {
-    let stored = this.store.read(&this.calendar).await.map_err(unreadable)?;
+    let stored = this.kept().await?;
     let schedule = stored.map(|stored| stored.schedule);
     let known = this.blocking(|folder, _| {
         let (classes, times) = brought::shown_classes(folder)?;
@@ -332,7 +339,7 @@ async fn take_back(State(this): State<Arc<Transfer>>) -> Result<Json<Value>, Bad
 
 /// Serves `GET /calendar.ics`: the placed items, for other calendar programs.
 async fn take_away(State(this): State<Arc<Transfer>>) -> Result<Response, BadInput> {
-    let stored = this.store.read(&this.calendar).await.map_err(unreadable)?;
+    let stored = this.kept().await?;
     let stored = stored.ok_or_else(|| BadInput::new("there is no calendar yet: import one"))?;
     let name = this.calendar.clone();
     let text = this.blocking(move |folder, lang| {
@@ -349,6 +356,15 @@ async fn take_away(State(this): State<Arc<Transfer>>) -> Result<Response, BadInp
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
     ];
     Ok((headers, text.await?).into_response())
+}
+
+/// Serves `GET /notes`: the notes and to-dos `[{kind, text}]`, and the reminders
+/// `[{due?, text, told}]`, whose times are those of the person's clock.
+async fn notes(State(this): State<Arc<Transfer>>) -> Result<Json<Value>, BadInput> {
+    let kept = this.kept().await?.unwrap_or_default();
+    Ok(Json(
+        json!({ "notes": kept.notes, "reminders": kept.reminders }),
+    ))
 }
 
 fn unreadable(error: crate::store::ScheduleStoreError) -> BadInput {

@@ -24,6 +24,7 @@ Examples:
   scheduler chat                  talk about it
   scheduler serve                 talk about it in a browser
   scheduler serve --evening 21:00 ask each evening what to do with what was not done
+  scheduler --notes               list reminders, those that are due first, to-dos and notes
   scheduler history               list what happened; `show` and `fork` take its numbers
   scheduler threads               list all conversations; `export` and `delete` take their names
   scheduler trace                 list what every request went through, and how long it took
@@ -125,6 +126,11 @@ pub(crate) struct Job {
     /// Takes the last import back: the timetable and the items from before it
     #[arg(long, conflicts_with_all = ["courses", "tasks"])]
     pub(crate) undo_import: bool,
+
+    /// Lists the reminders, those that are due first, the to-dos and the notes, and does nothing
+    /// else
+    #[arg(long, conflicts_with_all = ["courses", "tasks", "undo_import", "request", "yes", "answer"])]
+    pub(crate) notes: bool,
 
     /// What you ask for, in words
     #[arg(long, value_name = "TEXT")]

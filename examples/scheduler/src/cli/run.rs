@@ -23,6 +23,10 @@ pub(crate) async fn run(app: &App, args: &Args, terminal: &mut Terminal) -> Resu
     let open = app.open().await.map_err(anyhow::Error::from_boxed)?;
     let mut desk = Session::open(args, open.clone()).await?;
     terminal.lang = desk.lang;
+    if args.job.notes {
+        terminal.line(desk.notes().await?);
+        return Ok(());
+    }
     let (again, mut request) = (app.again(""), args.job.request.clone());
     let standing = desk.agent.runner().status(&desk.thread).await?;
     let waits = matches!(standing, ThreadStatus::Waiting(_));

@@ -10,7 +10,7 @@ use fugato::{
     state::ThreadId,
     web::{AllowedHosts, HttpWeb},
 };
-use jiff::tz::TimeZone;
+use jiff::{civil::DateTime, tz::TimeZone};
 use scheduler::{
     agent::DEFAULT_MAX_ROUNDS,
     calendar::{Calendar, Classes, Intake, Lang, language, open as read, read_file, write_file},
@@ -18,6 +18,7 @@ use scheduler::{
     deps::Deps,
     graph::graph,
     llm_config::LlmConfig,
+    recall::listed,
     results::{COURSES, MirroredStore, ResultFiles, TASKS},
     served::ServedScheduler,
     service::Service,
@@ -50,6 +51,8 @@ pub(crate) struct Session {
     /// Files of the command line that differ from what the conversation has.
     pub(crate) brought: Option<TransferInput>,
     pub(crate) results: ResultFiles,
+    /// The time on the person's clock.
+    now: DateTime,
 }
 
 impl Session {
@@ -121,6 +124,7 @@ impl Session {
             ))?;
         }
         let service = service(&deps, &open, args.max_rounds)?.zone(intake.zone.clone());
+        let now = intake.zone.to_datetime(clock::now());
         let agent = ServedScheduler::new(service, store, name)
             .sections(intake.sections.clone())
             .models(models)
@@ -139,7 +143,14 @@ impl Session {
             is_sample: is_sample(&folder),
             brought,
             results,
+            now,
         })
+    }
+
+    /// Returns the reminders, to-dos and notes of the calendar, as text.
+    pub(crate) async fn notes(&self) -> Result<String> {
+        let stored = self.transfer.kept().await?;
+        Ok(listed(&stored.unwrap_or_default(), self.now, self.lang))
     }
 }
 

@@ -15,12 +15,16 @@ use fugato::{
     store::{MemoryLog, ThreadLog as _},
 };
 use fugato_testkit::{Scripted, assert_contains, assert_lacks};
+use jiff::{civil::date, tz::TimeZone};
 use scheduler::{
     agent::{AgentState, RETRIED},
+    calendar::Lang,
+    deps::Deps,
     llm_config::{LlmConfig, ModelChoice, Stage, Stages},
     served::ServedScheduler,
     service::Service,
-    store::{self, StoreWrite},
+    store::{self, Calendars, Reminder, ScheduleStore, StoreWrite},
+    transfer::Transfer,
 };
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
@@ -39,6 +43,125 @@ fn mind(model: impl fugato::llm::ChatModel + 'static) -> LlmConfig {
     LlmConfig {
         model: Some(Arc::new(model)),
         ..LlmConfig::default()
+    }
+}
+
+/// Serves the agent without a model; all conversations share one calendar, which is returned.
+async fn shared() -> (Served, Arc<dyn ScheduleStore>) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("schedule.db").display().to_string();
+    let calendar = store::open(&path).await.unwrap();
+    let schedule = week();
+    let filled = StoreWrite::Import { schedule };
+    calendar.write("home", "import", &filled).await.unwrap();
+    let deps = Deps::new().unwrap();
+    let deps = deps.calendars(Calendars::shared(calendar.clone(), "home"));
+    let log = Arc::new(MemoryLog::default());
+    let service = Service::new(&deps, log.clone(), RunnerOptions::default(), 30).unwrap();
+    let service = service.zone(TimeZone::UTC);
+    let runner = service.runner().clone();
+    let transfer = Transfer::new(calendar.clone(), "home", folder.path(), Lang::En);
+    let agent = ServedScheduler::new(service, calendar.clone(), "home");
+    let app = AgentRoutes::new(agent)
+        .beside(transfer.routes())
+        .authenticate(AllowAll)
+        .router();
+    let served = Served {
+        app,
+        log,
+        runner,
+        _folder: folder,
+    };
+    (served, calendar)
+}
+
+#[tokio::test]
+async fn sch_62_what_is_kept_in_one_conversation_is_listed_and_reminds_in_another() {
+    let (served, _) = shared().await;
+    served
+        .says("a", json!({}), "make a note: the bakery closes at six")
+        .await;
+    served.says("a", json!({}), "加个待办：买牛奶").await;
+    served
+        .says("a", json!({}), "remind me to call Ann today at 0:00")
+        .await;
+    let (status, kept) = served.ask("GET", "/notes", &json!({})).await;
+    assert_eq!(status, StatusCode::OK);
+    assert_contains(
+        &kept,
+        ["the bakery closes at six", "买牛奶", "\"kind\":\"task\""],
+    );
+    let listed = served.says("b", json!({}), "我的备忘有哪些").await;
+    assert_contains(&listed, ["the bakery closes at six", "买牛奶"]);
+}
+
+#[tokio::test]
+async fn sch_62_a_reminder_that_is_due_comes_before_the_next_answer() {
+    let (served, calendar) = shared().await;
+    let due = Some(date(2001, 1, 1).at(9, 0, 0, 0));
+    let reminder = Reminder {
+        due,
+        text: "call Ann".into(),
+        told: false,
+    };
+    let write = StoreWrite::Remind(reminder);
+    calendar.write("home", "remind", &write).await.unwrap();
+    let (_, kept) = served.ask("GET", "/notes", &json!({})).await;
+    assert_contains(&kept, ["call Ann", "\"told\":false"]);
+    let told = served.says("a", json!({}), "which notes have I").await;
+    assert_contains(&told, "Reminder: call Ann");
+    let (_, kept) = served.ask("GET", "/notes", &json!({})).await;
+    assert_contains(&kept, "\"told\":true");
+    assert_lacks(
+        &served.says("b", json!({}), "which notes have I").await,
+        "call Ann",
+    );
+}
+
+#[tokio::test]
+async fn sch_63_each_request_reads_the_calendar_anew() {
+    let (served, calendar) = shared().await;
+    served
+        .says("a", json!({}), "which items are pending?")
+        .await;
+    let mut schedule = week();
+    for task in &mut schedule.tasks {
+        task.name = task.name.replace("Chapter", "Unit");
+    }
+    let replaced = StoreWrite::Replace {
+        schedule,
+        only_items: false,
+    };
+    calendar.write("home", "another", &replaced).await.unwrap();
+    served.says("a", json!({}), "把任务都排一下").await;
+    let agent = served.state("a").await;
+    let schedule = agent.schedule.as_ref().unwrap();
+    let placed = schedule
+        .tasks
+        .iter()
+        .filter(|task| task.name.starts_with("Unit"));
+    let placed: Vec<_> = placed.map(|task| task.slots.is_empty()).collect();
+    assert_eq!(placed, [false, false]);
+    assert!(
+        !schedule
+            .tasks
+            .iter()
+            .any(|task| task.name.starts_with("Chapter"))
+    );
+}
+
+#[tokio::test]
+async fn sch_30_what_is_denied_in_words_places_nothing() {
+    for text in ["先不要把任务都排一下", "Please don't place everything yet"] {
+        let (served, _) = shared().await;
+        served.says("a", json!({}), text).await;
+        let agent = served.state("a").await;
+        assert_eq!(
+            (agent.pending.as_ref(), agent.run.stored),
+            (None, 0),
+            "{text}"
+        );
+        assert!(agent.plan.steps.is_empty() && !agent.run.unsaved, "{text}");
     }
 }
 

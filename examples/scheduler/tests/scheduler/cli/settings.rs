@@ -135,3 +135,18 @@ fn sch_132_the_models_of_the_stages_are_set_by_flags() {
     let alone = work.err(&["--also-model", "small"]);
     assert_contains(&alone, "--model");
 }
+
+#[test]
+fn sch_62_a_command_lists_what_was_kept() {
+    let work = Work::new();
+    assert_contains(
+        &work.ok(&["--notes"]),
+        "There are no reminders, to-dos or notes.",
+    );
+    work.ok(&["--request", "make a note: the bakery closes at six"]);
+    work.ok(&["--request", "加个待办：买牛奶"]);
+    let listed = work.ok(&["--notes", "--lang", "en"]);
+    assert_contains(&listed, ["note: the bakery closes at six", "to do: 买牛奶"]);
+    assert_contains(&work.ok(&["--notes", "--lang", "zh"]), "待办：买牛奶");
+    assert_contains(&work.err(&["--notes", "--yes"]), "--yes");
+}
