@@ -50,8 +50,8 @@ pub(crate) fn out_of_bounds(
 
 fn days(fields: &Fields, form: FormKind, base: Date, lang: Lang) -> Vec<String> {
     let (back, ahead) = match form {
-        // Drafts for later years are common, and older versions took them.
-        FormKind::Application => (1, 72),
+        // Conversations of older versions wait with trips of 2099, and still go on.
+        FormKind::Application => (1, 80),
         _ => (2, 0),
     };
     let first = base.saturating_sub(back.years());
