@@ -126,10 +126,12 @@ fn section(
 
 fn case(name: &str, week: &Week, items: u64, weeks: u64, seed: u64) -> Case {
     let mut draft = Draft::new(weeks);
-    let mut taken = vec![0u16; 8];
+    let mut taken = [0_u16; 8];
     for (day, slot) in week {
         let bits = (slot.slot_start..=slot.slot_end).fold(0, |bits, section| bits | 1 << section);
-        let day_bits = taken.get_mut(*day as usize);
+        let day_bits = usize::try_from(*day)
+            .ok()
+            .and_then(|day| taken.get_mut(day));
         if let Some(day_bits) = day_bits.filter(|there| **there & bits == 0) {
             *day_bits |= bits;
             draft.course(*day, *slot);
@@ -140,7 +142,7 @@ fn case(name: &str, week: &Week, items: u64, weeks: u64, seed: u64) -> Case {
         .map(|day| {
             let bits = taken.get(day).copied().unwrap_or(0);
             (0..6)
-                .filter(|block| bits >> (block * 2 + 1) & 0b11 == 0)
+                .filter(|block| (bits >> (block * 2 + 1)).trailing_zeros() >= 2)
                 .count() as u64
         })
         .sum();

@@ -193,8 +193,8 @@ impl MovedDeadline {
             |_, slot| slot.day <= last,
             &WriteOptions::default().existing_may_move(true),
         )?;
-        let placed = |change: &&Change| matches!(change, Change::Place { .. });
-        let ours = changes.iter().filter(placed).count();
+        let is_place = |change: &&Change| matches!(change, Change::Place { .. });
+        let ours = changes.iter().filter(is_place).count();
         let board = Board::new(plan);
         let mut places = vec![];
         let mut items = BTreeMap::new();

@@ -150,7 +150,8 @@ impl<'a, M: Clone, T: Clone> Tokenizer<'a, M, T> {
             let Some(mut kind) = kind else { continue };
             if let TokenKind::Quoted(inner) = &mut kind {
                 let mut typed = raw.chars();
-                (typed.next(), typed.next_back());
+                typed.next();
+                typed.next_back();
                 typed.as_str().trim().clone_into(inner);
             }
             let is_unknown = |kind: &TokenKind<M, T>| matches!(kind, TokenKind::Unknown);

@@ -27,7 +27,7 @@ pub(crate) async fn main(args: Args) -> ExitCode {
         return app.job(work).await;
     };
     let serves = matches!(command, CliCommand::Serve { .. });
-    app.run(Some(command), async |open| {
+    let run = app.run(Some(command), async |open| {
         if open.reads {
             return Ok(WithRoutes::new(
                 session::to_read(&open).await?,
@@ -49,8 +49,8 @@ pub(crate) async fn main(args: Args) -> ExitCode {
             tokio::spawn(async move { clockwork.run_until(std::future::pending()).await });
         }
         Ok(WithRoutes::new(desk.agent, desk.transfer.routes()))
-    })
-    .await
+    });
+    Box::pin(run).await
 }
 
 fn app(args: &Args) -> App {

@@ -123,6 +123,14 @@ pub(crate) fn refusal(why: &WriteRefusal, schedule: &ScheduleState, lang: Lang) 
             format!("“{name}” was agreed to before and stays where it is"),
             format!("“{name}”是之前确认过的，不能改动"),
         ),
+        other => refused_place(other, schedule, lang),
+    }
+}
+
+/// Returns why an item cannot have a place, which is free or another's.
+fn refused_place(why: &WriteRefusal, schedule: &ScheduleState, lang: Lang) -> String {
+    let name = |id: u32| named(schedule, id, lang);
+    match why {
         WriteRefusal::HasGuest { task, guest } => lang.pick(
             format!(
                 "“{}” lies inside “{}”; move it first",

@@ -118,7 +118,7 @@ pub enum StoreReceipt {
     /// It is stored.
     Stored,
     /// The class is stored, in this form.
-    Class(WrittenClass),
+    Class(Box<WrittenClass>),
     /// Nothing is stored: the calendar differs from the state that the writer expects.
     Conflict(Conflict),
     /// Nothing is stored: it breaks a rule.

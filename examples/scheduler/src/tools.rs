@@ -124,23 +124,16 @@ pub fn registry_with(
     web: Option<Arc<dyn Web>>,
 ) -> Result<Registry<ToolView, Update>, RegistryError> {
     follow_language();
-    let builder = arrange::register(queue::register(search::register(basic())));
+    let builder = arrange::register(queue::register(search::register(writing(reading()))));
     let builder = class::register(builder);
     web::register(deep::register(builder), web).build()
 }
 
-/// Returns the basic set.
-fn basic() -> RegistryBuilder<ToolView, Update> {
+/// Returns the tools that read.
+fn reading() -> RegistryBuilder<ToolView, Update> {
     let core = |spec: ToolSpec| spec.domain("schedule").pack("core").requires_state();
     let detail = |spec: ToolSpec| spec.domain("schedule").pack("detail_read").requires_state();
     let analyze = |spec: ToolSpec| spec.domain("schedule").pack("analyze").requires_state();
-    let write = |name: &str, text: &str| {
-        ToolSpec::write(name, text)
-            .effect(EffectClass::Pure)
-            .domain("schedule")
-            .pack("mutation")
-            .requires_state()
-    };
     Registry::builder()
         .domains_to_choose(domains())
         .function(
@@ -198,6 +191,18 @@ fn basic() -> RegistryBuilder<ToolView, Update> {
             ),
             |cx: Cx<'_>, args: AnalyzeHealthArgs| diagnose(cx, &args),
         )
+}
+
+/// Adds the tools that write.
+fn writing(builder: RegistryBuilder<ToolView, Update>) -> RegistryBuilder<ToolView, Update> {
+    let write = |name: &str, text: &str| {
+        ToolSpec::write(name, text)
+            .effect(EffectClass::Pure)
+            .domain("schedule")
+            .pack("mutation")
+            .requires_state()
+    };
+    builder
         .function(
             write("place", "Places a pending task.")
                 .chinese("安排一个 pending 任务。")

@@ -113,8 +113,8 @@ impl Collection {
         let _ = rustls::crypto::ring::default_provider().install_default();
         let same_host = Policy::custom(|attempt| {
             let first = attempt.previous().first();
-            let same = first.is_some_and(|first| first.origin() == attempt.url().origin());
-            if !same || attempt.previous().len() > 5 {
+            let is_there = first.is_some_and(|first| first.origin() == attempt.url().origin());
+            if !is_there || attempt.previous().len() > 5 {
                 attempt.error("a redirection to another host, or too many")
             } else {
                 attempt.follow()

@@ -258,7 +258,7 @@ fn after(
             let written = class.resolve(stored).map_err(refused)?;
             let mut after = stored.clone();
             after.put_class(&written);
-            Ok((after, StoreReceipt::Class(written)))
+            Ok((after, StoreReceipt::Class(Box::new(written))))
         }
         StoreWrite::Note(_)
         | StoreWrite::Remind(_)

@@ -176,8 +176,8 @@ fn merged(clauses: &[Clause]) -> Clause {
     all
 }
 
-/// Separates what is wanted from the limits on it.
-fn split(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
+/// Separates what is wanted from the limits on it, clause by clause.
+fn parted(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
     let acts = |clause: &Clause| {
         clause.verbs.iter().any(|(verb, not)| {
             !not && !matches!(
@@ -235,6 +235,12 @@ fn split(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
             _ => wishes.push(clause),
         }
     }
+    (wishes, limits)
+}
+
+/// Separates what is wanted from the limits on it, and leaves out what is said twice.
+fn split(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
+    let (mut wishes, mut limits) = parted(clauses);
     // What only asks to see to it adds nothing to a day that is to be free.
     let bare =
         |wish: &Clause| wish.names.is_empty() && wish.whens.is_empty() && wish.unknown.is_empty();
@@ -275,7 +281,7 @@ fn split(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
                     Verb::Move | Verb::Place | Verb::Later | Verb::Rearrange | Verb::Free
                 )
             });
-            !(bare && sees_to) || !timed
+            !(bare && sees_to && timed)
         });
     }
     // A topic that came first and was taken for a limit.

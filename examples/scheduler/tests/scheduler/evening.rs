@@ -224,10 +224,10 @@ async fn an_evening_finds_what_was_missed_asks_and_is_taken_back_by_a_word() {
         panic!("{waiting:?} wait");
     };
     let told = home.told(evening).await;
-    expect![[r#"
+    expect![[r"
         Planned and not done: “Chapter 1” (Mon 2054-09-14, 14:00–15:40).
         1. A free place ahead: “Chapter 1” Mon 2054-09-14, 14:00–15:40 → Wed 2054-09-16, 10:00–11:40.
-        Each is asked about by itself; “undo” takes back what you agree to."#]]
+        Each is asked about by itself; “undo” takes back what you agree to."]]
     .assert_eq(&told);
     assert_eq!(lying(&home.store).await, before, "nothing changes unasked");
     // The same evening asks once.

@@ -97,8 +97,10 @@ async fn wrong(case: &Case) -> Vec<String> {
         }
     }
     wrong.extend(lacking(&case.has, &prompt["call"]["arguments"]));
-    let state = &last["steward_state"];
-    let tasks = state["tasks"].as_array().cloned().unwrap_or_default();
+    let tasks = last["steward_state"]["tasks"]
+        .as_array()
+        .cloned()
+        .unwrap_or_default();
     let is_open = |task: &&Value| task["status"] == "open";
     let open: Vec<&Value> = tasks.iter().filter(is_open).collect();
     if !case.task.is_empty() {

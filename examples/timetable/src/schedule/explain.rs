@@ -220,10 +220,9 @@ impl<'s> PlaceScale<'s> {
                     _ => ObstacleReason::Item,
                 }
             }
-            WriteRefusal::Order { .. } => ObstacleReason::Order,
+            WriteRefusal::Order { .. } | WriteRefusal::Dependency { .. } => ObstacleReason::Order,
             WriteRefusal::Past { .. } => ObstacleReason::Past,
             WriteRefusal::ItemDeadline { .. } => ObstacleReason::Dates,
-            WriteRefusal::Dependency { .. } => ObstacleReason::Order,
             WriteRefusal::ClassRule { rule, .. } | WriteRefusal::Terms { rule, .. } => match rule {
                 BrokenRule::Block(_) | BrokenRule::Fixed(_) | BrokenRule::Closed(_) => {
                     ObstacleReason::Time

@@ -307,9 +307,13 @@ mod tests {
 
     fn planned(mut state: ScheduleState) -> Vec<Slot> {
         let built = rough_build(&state, &[1]).unwrap();
-        built.changes.iter().for_each(|change| state.apply(change));
+        for change in &built.changes {
+            state.apply(change);
+        }
         let better = local_search(&state, &WriteOptions::default());
-        better.iter().for_each(|change| state.apply(change));
+        for change in &better {
+            state.apply(change);
+        }
         let items = state
             .tasks
             .iter()
@@ -317,7 +321,7 @@ mod tests {
         items.map(|task| task.slots[0]).collect()
     }
 
-    fn is_weekend(slot: &&Slot) -> bool {
+    fn is_weekend(slot: Slot) -> bool {
         (slot.day - 1) % 7 > 4
     }
 
@@ -328,7 +332,7 @@ mod tests {
         now.preferences = Some(Preferences::default());
         let slots = planned(now);
         let late = |slots: &[Slot]| slots.iter().filter(|slot| slot.slot_start > 10).count();
-        let weekends = |slots: &[Slot]| slots.iter().filter(is_weekend).count();
+        let weekends = |slots: &[Slot]| slots.iter().filter(|slot| is_weekend(**slot)).count();
         assert!(weekends(&neutral) > 5, "{neutral:?}");
         assert_eq!((late(&slots), weekends(&slots)), (0, 0), "{slots:?}");
         let mut weeks = slots.chunk_by(|a, b| (a.day - 1) / 7 == (b.day - 1) / 7);

@@ -183,7 +183,9 @@ impl Sections {
     /// are others.
     pub fn starts(&self, duration: u8) -> Vec<u8> {
         let pairs = self.count() == 12;
-        let tidy = |slot: &Slot| !pairs || slot.slot_start % 2 == 1 || slot.slot_end % 2 == 0;
+        let tidy = |slot: &Slot| {
+            !pairs || !slot.slot_start.is_multiple_of(2) || slot.slot_end.is_multiple_of(2)
+        };
         let tidy: Vec<Slot> = self.ranges_of(duration).filter(tidy).collect();
         let whole = |slot: &Slot| !self.has_long_break(*slot);
         let whole: Vec<u8> = tidy

@@ -1,9 +1,5 @@
 //! Transparent, by requirement.
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a test that cannot go on has failed"
-)]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 mod agent;
 mod common;
 mod consent;

@@ -343,12 +343,12 @@ impl Planner<'_> {
                 .difference(&is)
                 .filter_map(|id| {
                     let task = previous.task(*id)?;
-                    let mut item =
-                        json!({ "id": id, "content": task.name, "order": task.task_order });
-                    if !task.terms.is_none() {
-                        item["terms"] = json!(task.terms);
-                    }
-                    Some(item)
+                    let (name, order) = (&task.name, task.task_order);
+                    Some(if task.terms.is_none() {
+                        json!({ "id": id, "content": name, "order": order })
+                    } else {
+                        json!({ "id": id, "content": name, "order": order, "terms": task.terms })
+                    })
                 })
                 .collect();
             let remove: Vec<u32> = is.difference(&was).copied().collect();

@@ -24,9 +24,7 @@ fn english(text: &str) -> Option<String> {
         let word = word.trim_end_matches([',', '.', ';', ':']);
         word.len() > 1 && word.chars().all(|c| c.is_ascii_alphabetic())
     };
-    let found = words
-        .windows(3)
-        .find(|three| three.iter().all(|it| is_word(it)));
+    let found = words.windows(3).find(|three| three.iter().all(is_word));
     found.map(|three| three.join(" "))
 }
 

@@ -44,7 +44,7 @@ async fn until<T>(mut look: impl AsyncFnMut() -> Option<T>) -> T {
         if let Some(found) = look().await {
             return found;
         }
-        assert!(begin.elapsed() < Duration::from_secs(60), "it never comes");
+        assert!(begin.elapsed() < Duration::from_secs(90), "it never comes");
         tokio::task::yield_now().await;
     }
 }

@@ -263,7 +263,7 @@ fn check_predecessors(classes: &[Class]) -> Result<(), ClassFileError> {
             .enumerate()
             .flat_map(|(at, class)| class.items.iter().map(move |item| (at, item)))
     };
-    let mut waits: Vec<(usize, &Item, Vec<(usize, &Item)>)> = Vec::new();
+    let mut waits = Vec::new();
     for (at, item) in all() {
         let place = format!("classes[{}].items `{}`.after", at + 1, item.content);
         let mut before: Vec<(usize, &Item)> = Vec::new();

@@ -94,10 +94,10 @@ fn what_was_missed_is_planned_again_before_what_follows() {
     let [(RepairKind::Again, moves)] = found.as_slice() else {
         panic!("{found:?}")
     };
-    let [moved] = moves.as_slice() else {
+    let [step] = moves.as_slice() else {
         panic!("{moves:?}")
     };
-    assert_eq!((moved.task, &moved.before), (1, &vec![monday]));
+    assert_eq!((step.task, &step.before), (1, &vec![monday]));
 }
 
 #[test]
@@ -108,8 +108,8 @@ fn without_room_before_what_follows_the_rest_is_planned_anew() {
     let [(RepairKind::Rest, moves)] = found.as_slice() else {
         panic!("{found:?}")
     };
-    let moved: Vec<u32> = moves.iter().map(|step| step.task).collect();
-    assert_eq!(moved, [1, 2]);
+    let tasks: Vec<u32> = moves.iter().map(|step| step.task).collect();
+    assert_eq!(tasks, [1, 2]);
 }
 
 #[test]

@@ -337,7 +337,7 @@ impl<'s> Attempt<'s> {
         };
         let held = self.held.get(&seeker.job).map_or(&[][..], Vec::as_slice);
         let free = |section: u8| taken & (1 << section) == 0;
-        let before = slot.slot_start % 2 == 0 && free(slot.slot_start - 1);
+        let before = slot.slot_start.is_multiple_of(2) && free(slot.slot_start - 1);
         let after = slot.slot_end % 2 == 1 && free(slot.slot_end + 1);
         let spoiled = i64::from(before) + i64::from(after);
         candidate.score(held) + spoiled * SPOILED_PAIR + self.discomfort(slot) * DISCOMFORT
