@@ -65,13 +65,13 @@ async fn second(folder: &Path) {
     assert_eq!(lies(asked.state(), FIRST), []);
 }
 
-async fn third(folder: &Path) {
+async fn third(folder: &Path, lang: Lang) {
     let stage = stage(folder, [ends("next_plan"), json!("All done.")]);
     let done = stage.approve().await;
     assert!(done.is_finished(), "{:?}", done.end);
     // The accepted call ran before the model was asked for the first time.
     let seen = crate::common::told(stage.model.requests().first().unwrap());
-    assert_contains(&seen, "placed task 3");
+    assert_contains(&seen, lang.pick("placed task 3", "已安排任务 3"));
     let tools: Vec<_> = done.tools().into_iter().map(|(name, _)| name).collect();
     assert_eq!(tools, ["place"]);
     assert_eq!(stage.model.left(), 0);
@@ -102,7 +102,7 @@ async fn a_part_runs_in_its_own_process() {
     match &part[..1] {
         "1" => first(folder, text).await,
         "2" => second(folder).await,
-        "3" => third(folder).await,
+        "3" => third(folder, lang).await,
         _ => fourth(folder, lang).await,
     }
 }
