@@ -87,7 +87,12 @@ pub fn graph(
     agent
         .system(SYSTEM)
         .max_steps(max_steps)
-        .memory_trigger(remember(memory, last_words, receipt))
+        .memory_trigger(remember(
+            memory,
+            last_words,
+            |_| ReactUpdate::Remembered,
+            |_| vec![],
+        ))
         .build()
 }
 
@@ -139,9 +144,4 @@ impl Agent for ReactAgent {
     fn timeline(&self, react: &React) -> Vec<TimelineItem> {
         timeline(spoken(&react.conversation.history))
     }
-}
-
-/// Returns the update of a note that was stored.
-fn receipt(kept: Result<&str, &str>) -> Vec<ReactUpdate> {
-    kept.map(|_| ReactUpdate::Remembered).into_iter().collect()
 }

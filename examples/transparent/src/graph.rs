@@ -22,7 +22,10 @@ pub fn graph(deps: &Deps) -> Result<Graph<AgentState>, BuildError> {
     let [intent, plan, think, retrieve, act, repair, answer] = NODES.map(TurnPhase::node);
     Graph::<AgentState>::starting_at("begin")
         .node("begin", BeginNode(deps.clone()))
-        .node("remember", remember(notebook, said, receipt))
+        .node(
+            "remember",
+            remember(notebook, said, |_| Update::Remembered, lost),
+        )
         .node("compact", recorded(deps.compact()))
         .node(intent, recorded(Understand(deps.clone())))
         .node(plan, recorded(PlanNode(deps.clone())))
@@ -73,12 +76,8 @@ pub fn budgets(options: RunnerOptions) -> RunnerOptions {
         .budget(BudgetUnit::WallTime, QUARTER_OF_AN_HOUR)
 }
 
-/// Returns the update of a note that was stored, or could not be.
-fn receipt(kept: Result<&str, &str>) -> Update {
-    match kept {
-        Ok(_) => Update::Remembered,
-        Err(why) => Update::NotRemembered {
-            why: why.to_owned(),
-        },
-    }
+/// Returns the update of a note that could not be stored.
+fn lost(why: &str) -> Vec<Update> {
+    let why = why.to_owned();
+    vec![Update::NotRemembered { why }]
 }

@@ -121,7 +121,8 @@ async function sequence(url, crash, model, open, lang) {
   assert.ok(done.said.endsWith(says[2]), done.said);
   // The accepted call had been made before the model was asked again.
   const told = model.asked[before].map((message) => message.content).join("\n");
-  assert.ok(told.includes(`placed task ${task}`), told);
+  const placed = { en: "placed task", zh: "已安排任务" }[lang];
+  assert.ok(told.includes(`${placed} ${task}`), told);
   const end = await state();
   assert.deepEqual([end.phase, end.lies, end.kept.slots, end.kept.status], ["done", slots, slots, "existing"]);
   client.close?.();

@@ -85,22 +85,24 @@ fn wish(sentence: &str) -> Option<&str> {
 }
 
 /// Returns a node that stores in this memory a note that the person explicitly asks to remember;
-/// `message` returns the message to search, and `stored` makes updates of a note that was stored,
-/// the receipt for words that claim it, or of the reason why it could not be.
+/// `message` returns the message to search, `stored` makes updates of a note that was stored,
+/// the receipt for words that claim it, and `lost` those of the reason why it could not be.
 ///
 /// A failure of the memory does not stop the run: the result is a note of the task, and a failure is
 /// also logged.
 pub fn remember<S: State, R, Shape>(
     memory: Arc<dyn LongTermMemory>,
     message: impl Fn(&S) -> Option<String> + Send + Sync + 'static,
-    stored: impl Fn(Result<&str, &str>) -> R + Send + Sync + 'static,
+    stored: impl Fn(&str) -> R + Send + Sync + 'static,
+    lost: impl Fn(&str) -> Vec<S::Update> + Send + Sync + 'static,
 ) -> impl Node<S>
 where
     R: IntoUpdates<S::Update, Shape>,
 {
-    let receipt = Arc::new(move |kept: Result<&str, &str>| stored(kept).into_updates());
+    let receipt = Arc::new(move |note: &str| stored(note).into_updates());
+    let lost = Arc::new(lost);
     let remember = move |cx: Context<S>| {
-        let (memory, receipt) = (memory.clone(), receipt.clone());
+        let (memory, receipt, lost) = (memory.clone(), receipt.clone(), lost.clone());
         let message = message(cx.state());
         async move {
             let Some(wish) = message.as_deref().and_then(to_remember) else {
@@ -110,12 +112,11 @@ where
             let store = async move |_| memory.remember(&note).await;
             let stored = cx.effect("remember", EffectClass::Idempotent, &wish, store);
             let (updates, data) = match stored.await {
-                Ok(()) => (receipt(Ok(wish)), json!({ "note": wish })),
+                Ok(()) => (receipt(wish), json!({ "note": wish })),
                 Err(error) => {
                     let why = explain(&error);
                     tracing::warn!(task = cx.task(), why, "memory could not be stored");
-                    let updates = receipt(Err(&why));
-                    (updates, json!({ "note": wish, "failure": why }))
+                    (lost(&why), json!({ "note": wish, "failure": why }))
                 }
             };
             Outcome::done(updates).note(custom(REMEMBERED, data))

@@ -69,7 +69,12 @@ fn rct_4_what_only_sounds_like_it_is_left_alone() {
 
 /// Returns the data of the events, and the state at the end.
 async fn run(memory: Arc<dyn LongTermMemory>, message: &str) -> (Vec<Value>, Transcript) {
-    let trigger = remember(memory, |said: &Transcript| Some(said.0.clone()), |_| ());
+    let trigger = remember(
+        memory,
+        |said: &Transcript| Some(said.0.clone()),
+        |_| (),
+        |_| vec![],
+    );
     let graph = Graph::<Transcript>::starting_at("memory_trigger")
         .node("memory_trigger", trigger)
         .edge("memory_trigger", END)

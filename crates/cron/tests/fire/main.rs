@@ -260,8 +260,9 @@ async fn trn_8_a_job_of_the_application_needs_no_conversation() -> TestResult {
         .create("own", "nobody", wish("look").standing(true))
         .await?;
     let gone = jobs.create("gone", "nobody", wish("stretch")).await?;
-    work(&world, 1, 2, None).await;
-    assert_eq!(world.done(&job.place()).await?.0.len(), 2);
+    work(&world, 1, 3, None).await;
+    let done = world.done(&job.place()).await?.0.len();
+    assert!(done >= 2, "it is done again: {done}");
     let left = jobs.all().await?;
     assert!(left.iter().any(|left| left.id == job.id), "{left:?}");
     assert!(left.iter().all(|left| left.id != gone.id), "{left:?}");

@@ -329,7 +329,12 @@ async fn a_claim_that_a_note_was_stored_needs_its_receipt() -> TestResult {
     ] {
         let model = Scripted::new([claim]);
         let wish = |_: &React| Some("remember: tea".to_owned());
-        let trigger = remember(Arc::new(disk), wish, |_| ReactUpdate::Remembered);
+        let trigger = remember(
+            Arc::new(disk),
+            wish,
+            |_| ReactUpdate::Remembered,
+            |_| vec![],
+        );
         let (said, _) = run(&model, |graph| graph.memory_trigger(trigger)).await?;
         assert_eq!(said.final_reply, expected);
     }
