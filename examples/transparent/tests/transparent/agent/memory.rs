@@ -151,7 +151,10 @@ async fn a_note_is_told_as_written_only_if_it_was() {
     std::fs::remove_file(&blocked).expect("the file was there");
     std::fs::create_dir_all(blocked).expect("a folder in place of the file");
     let scene = stage.say("remember that I prefer mornings").await;
-    assert_starts_with(&scene.answer(), "I could not do this:\n- the note was not written");
+    assert_starts_with(
+        &scene.answer(),
+        "I could not do this:\n- the note was not written",
+    );
 }
 
 #[tokio::test]
