@@ -3,7 +3,7 @@
 //! changes.
 use super::lookup::Point;
 use super::scope::DayScope;
-use super::{Board, Change, PlacementStatus, ScheduleTask, Slot, WriteRefusal, order};
+use super::{Board, Change, EventType, PlacementStatus, ScheduleTask, Slot, WriteRefusal, order};
 
 /// The permissions of write tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -205,7 +205,8 @@ impl Board<'_> {
         if task.marks.done {
             return Err(WriteRefusal::Done(id));
         }
-        if task.locked {
+        // A course that others may lie inside is not locked, and stays all the same.
+        if task.locked || task.event_type == EventType::Course {
             return Err(WriteRefusal::Locked {
                 task: id,
                 name: task.name.clone(),
