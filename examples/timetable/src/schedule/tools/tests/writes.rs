@@ -394,7 +394,18 @@ fn sch_71_a_batch_is_checked_with_all_its_moves_at_once() {
 
 #[test]
 fn sch_81_unplace_frees_the_host_and_takes_a_guest_along() {
-    let now = state(7, vec![host(1, "Physics", 3, 1, 4), item(2, 1, 1)]);
+    // A course stays where it is, whatever lies inside it.
+    let course = state(7, vec![host(1, "Physics", 3, 1, 4), item(2, 1, 1)]);
+    let open = safe().existing_may_move(true);
+    assert!(matches!(
+        unplace(&course, &UnplaceArgs { task_id: 1 }, &open),
+        Err(WriteRefusal::Locked { task: 1, .. })
+    ));
+    let errand = ScheduleTask {
+        can_embed: true,
+        ..errand(1, "Physics", 3, 1, 4)
+    };
+    let now = state(7, vec![errand, item(2, 1, 1)]);
     let inside = after(&now, &place(&now, &put(2, 3, 1), &safe()).unwrap());
     let out = unplace(&inside, &UnplaceArgs { task_id: 2 }, &safe()).unwrap();
     assert_eq!(after(&inside, &out), now);
