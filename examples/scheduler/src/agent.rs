@@ -174,7 +174,7 @@ pub struct RunScope {
     /// by round.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub planned: Option<Vec<Call>>,
-    /// What the person is told before anything else.
+    /// The text that the person gets before anything else.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
     /// The repairs that the person is asked about after the planned calls.

@@ -1,6 +1,6 @@
 //! Two ways between the schedule and a collection of a `CalDAV` server.
 //!
-//! What others put into the collection is busy time. What was kept here is written there as events
+//! Events of others in the collection are busy time. Items that were kept here are written there as events
 //! with ids of ours, each under the condition that it is as it was last seen; what is not ours is
 //! never touched. What somebody changed there of what is ours is told, and taken over when the
 //! person says so.
@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
 pub use client::CalDavError;
-use client::{Collection, Resource, Written};
+use client::{Collection, Resource, WriteOutcome};
 use event::{Event, events, id_of, is_ours, place, shown, uid};
 
 use crate::{
@@ -74,7 +74,7 @@ pub struct CalDav {
     late: Lock<Option<String>>,
 }
 
-/// What both sides had in common last.
+/// The events that both sides had in common last.
 ///
 /// - 1: the first.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -380,8 +380,8 @@ impl Sync<'_> {
             (None, Some(resource), Some(common)) if !changed(resource, &common) => {
                 let client = &self.remote.collection;
                 match client.delete(&resource.href, &resource.etag).await? {
-                    Written::Done(_) => self.wrote = true,
-                    Written::Changed => self.left(resource),
+                    WriteOutcome::Done(_) => self.wrote = true,
+                    WriteOutcome::Changed => self.left(resource),
                 }
                 Ok(None)
             }
@@ -399,7 +399,7 @@ impl Sync<'_> {
         let name = digest(event.uid.as_bytes());
         let name: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
         let href = client.href(&format!("{name}.ics"));
-        if let Written::Done(etag) = client.put(&href, None, &event.text).await? {
+        if let WriteOutcome::Done(etag) = client.put(&href, None, &event.text).await? {
             self.wrote = true;
             return self.written(href, etag, event).await.map(Some);
         }
@@ -425,11 +425,11 @@ impl Sync<'_> {
         let client = &self.remote.collection;
         let (href, etag) = (&resource.href, Some(resource.etag.as_str()));
         match client.put(href, etag, &event.text).await? {
-            Written::Done(etag) => {
+            WriteOutcome::Done(etag) => {
                 self.wrote = true;
                 self.written(href.clone(), etag, event).await.map(Some)
             }
-            Written::Changed => {
+            WriteOutcome::Changed => {
                 let now = client.get(href).await?;
                 self.elsewhere(id, event, now.as_ref());
                 Ok(common)

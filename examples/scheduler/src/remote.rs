@@ -19,9 +19,9 @@ const _: Option<&dyn RemoteCalendar> = None;
 /// The result of reading and writing a calendar elsewhere.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct SyncReport {
-    /// What the person is told, in words.
+    /// The text for the person.
     pub remarks: Vec<String>,
-    /// What was changed there of what was kept here; nothing of it is taken over or overwritten
+    /// The changes there of items that were kept here; nothing of it is taken over or overwritten
     /// before the person says so.
     pub elsewhere: Vec<RemoteChange>,
 }

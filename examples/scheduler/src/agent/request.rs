@@ -33,7 +33,7 @@ pub struct Request {
     /// The memories of other conversations.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
-    /// What the person is told before anything else, such as what changed elsewhere.
+    /// The text that the person gets before anything else, such as news of changes elsewhere.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
     /// The one call that the person makes by hand, such as moving an item; the run does nothing

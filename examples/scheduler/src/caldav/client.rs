@@ -77,7 +77,7 @@ pub(super) struct Resource {
 
 /// The end of a conditional write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Written {
+pub(super) enum WriteOutcome {
     /// It is done; the new version, where the server tells it.
     Done(Option<String>),
     /// The resource is not as it was expected, and was not touched.
@@ -194,7 +194,7 @@ impl Collection {
         href: &str,
         etag: Option<&str>,
         text: &str,
-    ) -> Result<Written, CalDavError> {
+    ) -> Result<WriteOutcome, CalDavError> {
         let request = self.request("PUT", self.at(href)?);
         let request = request.header(header::CONTENT_TYPE, "text/calendar; charset=utf-8");
         let request = match etag {
@@ -205,17 +205,17 @@ impl Collection {
     }
 
     /// Deletes a resource that has this version.
-    pub(super) async fn delete(&self, href: &str, etag: &str) -> Result<Written, CalDavError> {
+    pub(super) async fn delete(&self, href: &str, etag: &str) -> Result<WriteOutcome, CalDavError> {
         let request = self.request("DELETE", self.at(href)?);
         self.written(request.header(header::IF_MATCH, etag)).await
     }
 
-    async fn written(&self, request: RequestBuilder) -> Result<Written, CalDavError> {
+    async fn written(&self, request: RequestBuilder) -> Result<WriteOutcome, CalDavError> {
         match self.ask(request).await {
-            Ok((etag, _)) => Ok(Written::Done(etag)),
+            Ok((etag, _)) => Ok(WriteOutcome::Done(etag)),
             Err(CalDavError::Status(
                 StatusCode::PRECONDITION_FAILED | StatusCode::CONFLICT | StatusCode::NOT_FOUND,
-            )) => Ok(Written::Changed),
+            )) => Ok(WriteOutcome::Changed),
             Err(error) => Err(error),
         }
     }

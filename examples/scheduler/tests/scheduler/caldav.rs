@@ -48,7 +48,7 @@ fn login() -> (String, String) {
     ("ada".into(), "secret".into())
 }
 
-/// What somebody else does with the collection, by a client of their own.
+/// The actions of somebody else on the collection, by a client of their own.
 struct Elsewhere {
     http: Client,
     url: String,
@@ -121,7 +121,7 @@ impl Elsewhere {
 }
 
 /// The agent of a program, whose folder outlives it.
-struct Desk {
+struct SyncFixture {
     served: ServedScheduler,
     store: Arc<dyn ScheduleStore>,
     remote: Arc<dyn RemoteCalendar>,
@@ -146,7 +146,7 @@ impl Home {
         }
     }
 
-    async fn desk(&self, url: &str) -> Desk {
+    async fn desk(&self, url: &str) -> SyncFixture {
         self.desk_by(url, |remote| remote).await
     }
 
@@ -154,7 +154,7 @@ impl Home {
         &self,
         url: &str,
         how: impl FnOnce(Arc<dyn RemoteCalendar>) -> Arc<dyn RemoteCalendar>,
-    ) -> Desk {
+    ) -> SyncFixture {
         let folder = self.folder.path();
         let path = folder.join("schedule.db").display().to_string();
         let files = ResultFiles::new(folder, HOME, Lang::En);
@@ -188,7 +188,7 @@ impl Home {
         let deps = deps.existing_may_move(true);
         let service = Service::new(&deps, self.log.clone(), RunnerOptions::default(), 30);
         let served = ServedScheduler::new(service.unwrap(), store.clone(), HOME);
-        Desk {
+        SyncFixture {
             served: served.remote(remote.clone()),
             store,
             remote,
@@ -196,7 +196,7 @@ impl Home {
     }
 }
 
-impl Desk {
+impl SyncFixture {
     /// Says something, agrees to every card, and returns what the agent said of it.
     async fn say(&self, text: &str) -> String {
         self.hear(UserMessage::new(Caller::default(), text)).await

@@ -1,4 +1,4 @@
-//! What a request carries and gets besides the work, through the router: models, titles, what it
+//! Requests and their extras besides the work, through the router: models, titles, what it
 //! retries, and plain talk where the graph cannot run.
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ use tower::ServiceExt as _;
 use crate::common::{deps, plan, task, told, week};
 
 /// The agent behind its endpoints.
-struct Served {
+struct RequestFixture {
     app: Router,
     log: Arc<MemoryLog>,
     runner: Runner<AgentState>,
@@ -47,7 +47,7 @@ fn mind(model: impl fugato::llm::ChatModel + 'static) -> LlmConfig {
 }
 
 /// Serves the agent without a model; all conversations share one calendar, which is returned.
-async fn shared() -> (Served, Arc<dyn ScheduleStore>) {
+async fn shared() -> (RequestFixture, Arc<dyn ScheduleStore>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("schedule.db").display().to_string();
     let calendar = store::open(&path).await.unwrap();
@@ -66,7 +66,7 @@ async fn shared() -> (Served, Arc<dyn ScheduleStore>) {
         .beside(transfer.routes())
         .authenticate(AllowAll)
         .router();
-    let served = Served {
+    let served = RequestFixture {
         app,
         log,
         runner,
@@ -166,7 +166,7 @@ async fn sch_30_what_is_denied_in_words_places_nothing() {
 }
 
 /// Serves the agent with this mind, over a log.
-async fn serve(mind: LlmConfig, log: Arc<MemoryLog>) -> Served {
+async fn serve(mind: LlmConfig, log: Arc<MemoryLog>) -> RequestFixture {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("schedule.db").display().to_string();
     let calendar = store::open(&path).await.unwrap();
@@ -179,7 +179,7 @@ async fn serve(mind: LlmConfig, log: Arc<MemoryLog>) -> Served {
     let runner = service.runner().clone();
     let agent = ServedScheduler::new(service, calendar, "home").models(models);
     let app = AgentRoutes::new(agent).authenticate(AllowAll).router();
-    Served {
+    RequestFixture {
         app,
         log,
         runner,
@@ -187,7 +187,7 @@ async fn serve(mind: LlmConfig, log: Arc<MemoryLog>) -> Served {
     }
 }
 
-impl Served {
+impl RequestFixture {
     async fn ask(&self, method: &str, path: &str, body: &Value) -> (StatusCode, String) {
         let request = Request::builder().method(method).uri(path);
         let request = request.header("content-type", "application/json");

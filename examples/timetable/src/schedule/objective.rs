@@ -165,7 +165,7 @@ pub enum Wish {
     Buffer,
     /// The items of a class are spread over the weeks.
     EvenWeeks,
-    /// What was agreed to stays where it is.
+    /// Items that were agreed to stay where they are.
     Stability,
 }
 

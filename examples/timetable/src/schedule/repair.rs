@@ -32,7 +32,7 @@ pub struct Repair {
 pub enum RepairKind {
     /// Only the items themselves get other places.
     Again,
-    /// What follows them in their classes is planned anew with them.
+    /// The items after them in their classes are planned anew with them.
     Rest,
     /// They get more time: a last date becomes later.
     LaterEnd,

@@ -18,7 +18,7 @@ pub struct Request {
     pub lang: Option<Lang>,
     /// The job that is due; none if a person sent the message.
     pub job: Option<String>,
-    /// What was said before, by the account of a client that keeps its conversations itself.
+    /// The earlier messages, by the account of a client that keeps its conversations itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Message>,
 }
