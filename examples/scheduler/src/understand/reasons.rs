@@ -1,6 +1,8 @@
 //! The reason for a place in words.
 use super::words::Words;
-use crate::schedule::{Discomfort, Obstacle, ObstacleReason, OtherPlace, PlaceReason, Wish};
+use crate::schedule::{
+    Discomfort, ObjectiveTerm, Obstacle, ObstacleReason, OtherPlace, PlaceReason,
+};
 
 impl Words<'_> {
     /// Returns what a place costs by the wishes of the person, what keeps the item away from
@@ -72,21 +74,23 @@ impl Words<'_> {
     }
 
     /// Returns what a wish would rather not have.
-    fn wish(&self, wish: Wish) -> &'static str {
+    fn wish(&self, wish: ObjectiveTerm) -> &'static str {
         let (en, zh) = match wish {
-            Wish::CalmNeighbours => ("two demanding subjects side by side", "两门高强度科目相邻"),
-            Wish::FewSwitches => ("another switch between subjects", "多一次科目切换"),
-            Wish::EvenDays => ("a fuller day than others", "当天比别的日子更满"),
-            Wish::Evening => ("in the evening", "在晚上"),
-            Wish::Late => ("late in the evening", "在深夜时段"),
-            Wish::Lunch => ("at the time to eat", "在用餐时间"),
-            Wish::Weekend => ("on a weekend", "在周末"),
-            Wish::QuietDay => ("on a day that is to be quiet", "在想要清静的日子"),
-            Wish::DailyLimit => ("beyond the limit of a day", "超过每天的上限"),
-            Wish::Break => ("without a break", "没有休息"),
-            Wish::Buffer => ("right beside a course", "紧挨着课程"),
-            Wish::EvenWeeks => ("many of its class in that week", "同类任务在那一周较多"),
-            Wish::Stability => ("it was agreed to elsewhere", "之前确认过别的位置"),
+            ObjectiveTerm::CalmNeighbours => {
+                ("two demanding subjects side by side", "两门高强度科目相邻")
+            }
+            ObjectiveTerm::FewSwitches => ("another switch between subjects", "多一次科目切换"),
+            ObjectiveTerm::EvenDays => ("a fuller day than others", "当天比别的日子更满"),
+            ObjectiveTerm::Evening => ("in the evening", "在晚上"),
+            ObjectiveTerm::Late => ("late in the evening", "在深夜时段"),
+            ObjectiveTerm::Lunch => ("at the time to eat", "在用餐时间"),
+            ObjectiveTerm::Weekend => ("on a weekend", "在周末"),
+            ObjectiveTerm::QuietDay => ("on a day that is to be quiet", "在想要清静的日子"),
+            ObjectiveTerm::DailyLimit => ("beyond the limit of a day", "超过每天的上限"),
+            ObjectiveTerm::Break => ("without a break", "没有休息"),
+            ObjectiveTerm::Buffer => ("right beside a course", "紧挨着课程"),
+            ObjectiveTerm::EvenWeeks => ("many of its class in that week", "同类任务在那一周较多"),
+            ObjectiveTerm::Stability => ("it was agreed to elsewhere", "之前确认过别的位置"),
         };
         self.lang.pick(en, zh)
     }

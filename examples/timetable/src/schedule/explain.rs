@@ -7,8 +7,8 @@ use super::objective::{DayWishes, weekly_share};
 use super::quality::{Cells, Kinds, even_share, of_day};
 use super::relocate::Target;
 use super::{
-    Board, BrokenRule, Change, Discomfort, EventType, Point, Quality, ScheduleState, ScheduleTask,
-    Slot, Source, Strategy, Wish, WriteOptions, WriteRefusal,
+    Board, BrokenRule, Change, Discomfort, EventType, ObjectiveTerm, Point, Quality, ScheduleState,
+    ScheduleTask, Slot, Source, Strategy, WriteOptions, WriteRefusal,
 };
 
 /// The number of other places that an explanation shows.
@@ -263,11 +263,14 @@ impl<'s> PlaceScale<'s> {
         let more = |of: fn(&Quality) -> u32| of(&is).saturating_sub(of(&was));
         let mut unmet = vec![
             (
-                Wish::CalmNeighbours,
+                ObjectiveTerm::CalmNeighbours,
                 1000 * more(|it| it.heavy_adjacent_days),
             ),
-            (Wish::FewSwitches, 20 * more(|it| it.extra_switches)),
-            (Wish::EvenDays, more(|it| it.imbalance)),
+            (
+                ObjectiveTerm::FewSwitches,
+                20 * more(|it| it.extra_switches),
+            ),
+            (ObjectiveTerm::EvenDays, more(|it| it.imbalance)),
         ];
         if let Some(preferences) = &state.preferences {
             let sections = place.slot_start..=place.slot_end;
@@ -281,14 +284,14 @@ impl<'s> PlaceScale<'s> {
         let limit = wishes.load(items + length) - wishes.load(items);
         let buffer = wishes.range(place).saturating_sub(named);
         let rest = more(|it| it.discomfort).saturating_sub(named + limit + buffer);
-        unmet.push((Wish::DailyLimit, limit));
-        unmet.push((Wish::Buffer, buffer));
-        unmet.push((Wish::Break, rest));
+        unmet.push((ObjectiveTerm::DailyLimit, limit));
+        unmet.push((ObjectiveTerm::Buffer, buffer));
+        unmet.push((ObjectiveTerm::Break, rest));
         if let (Some((weeks, share)), Some(preferences)) = (&self.weeks, &state.preferences) {
             let there = weeks.iter().filter(|week| **week == day.week).count();
             let is_full = u32::try_from(there).unwrap_or(u32::MAX) >= *share;
             unmet.push((
-                Wish::EvenWeeks,
+                ObjectiveTerm::EvenWeeks,
                 if is_full { preferences.bunching } else { 0 },
             ));
         }
@@ -297,7 +300,7 @@ impl<'s> PlaceScale<'s> {
 }
 
 /// Joins the costs of the same wish, and drops what costs nothing.
-fn joined(unmet: Vec<(Wish, u32)>) -> Vec<Discomfort> {
+fn joined(unmet: Vec<(ObjectiveTerm, u32)>) -> Vec<Discomfort> {
     let mut joined: Vec<Discomfort> = vec![];
     for (wish, points) in unmet.into_iter().filter(|(_, points)| *points > 0) {
         match joined.iter_mut().find(|known| known.wish == wish) {
@@ -336,7 +339,7 @@ mod tests {
     use super::super::fixture::{course, state, suggested};
     use super::*;
 
-    fn discomfort(wish: Wish, points: u32) -> Discomfort {
+    fn discomfort(wish: ObjectiveTerm, points: u32) -> Discomfort {
         Discomfort { wish, points }
     }
 
@@ -359,7 +362,10 @@ mod tests {
                 task: 3,
                 slot: Slot::new(1, 11, 12),
                 cost: 24,
-                unmet: vec![discomfort(Wish::Late, 20), discomfort(Wish::Evening, 4)],
+                unmet: vec![
+                    discomfort(ObjectiveTerm::Late, 20),
+                    discomfort(ObjectiveTerm::Evening, 4)
+                ],
                 others: vec![],
                 open: 0,
                 obstacles: vec![
@@ -385,7 +391,7 @@ mod tests {
         now.task_classes[0].excluded_days_of_week = vec![1, 2, 3, 4];
         let ahead = WriteOptions::default().earliest(Some((6, 1)));
         let reason = explain(&now, 1, &ahead).unwrap();
-        assert_eq!(reason.unmet, [discomfort(Wish::Weekend, 6)]);
+        assert_eq!(reason.unmet, [discomfort(ObjectiveTerm::Weekend, 6)]);
         assert_eq!(reason.open, 11);
         let first = reason.others.first().unwrap();
         assert_eq!((first.slot, first.cost), (Slot::new(6, 3, 4), 6));

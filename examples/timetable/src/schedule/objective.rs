@@ -106,17 +106,21 @@ impl Preferences {
             (!is_met && points > 0).then_some(Discomfort { wish, points })
         };
         [
-            cost(!from(self.evening_from), Wish::Evening, self.evening),
-            cost(!from(self.late_from), Wish::Late, self.late),
+            cost(
+                !from(self.evening_from),
+                ObjectiveTerm::Evening,
+                self.evening,
+            ),
+            cost(!from(self.late_from), ObjectiveTerm::Late, self.late),
             cost(
                 !self.lunch_sections.contains(&section),
-                Wish::Lunch,
+                ObjectiveTerm::Lunch,
                 self.lunch,
             ),
-            cost(day_of_week < 6, Wish::Weekend, self.weekend),
+            cost(day_of_week < 6, ObjectiveTerm::Weekend, self.weekend),
             cost(
                 !self.quiet_days.contains(&day_of_week),
-                Wish::QuietDay,
+                ObjectiveTerm::QuietDay,
                 self.quiet,
             ),
         ]
@@ -129,7 +133,7 @@ impl Preferences {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Discomfort {
     /// The wish.
-    pub wish: Wish,
+    pub wish: ObjectiveTerm,
     /// The cost, in points of [`Quality`](super::Quality).
     pub points: u32,
 }
@@ -140,7 +144,7 @@ pub struct Discomfort {
 )]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "PlaceWish")]
-pub enum Wish {
+pub enum ObjectiveTerm {
     /// Two demanding subjects are not side by side.
     CalmNeighbours,
     /// A day has few switches between subjects.
