@@ -3,6 +3,7 @@
 pub mod chat;
 mod clock;
 pub mod consent;
+pub mod corpus;
 pub mod doc;
 pub mod encoder;
 pub mod hostile;
