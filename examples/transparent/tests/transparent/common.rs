@@ -144,6 +144,13 @@ impl Home {
         self.made_by(self.make.clone())
     }
 
+    /// Returns another conversation about the same folder.
+    pub(crate) fn elsewhere(&self, thread: &str) -> Self {
+        let mut other = self.beside();
+        other.session = other.session.thread_named(thread);
+        other
+    }
+
     /// The same with these dependencies.
     pub(crate) fn made_by(&self, make: Arc<dyn Fn() -> Deps + Send + Sync>) -> Self {
         let (clock, docs) = (self.clock.clone(), self.docs.clone());

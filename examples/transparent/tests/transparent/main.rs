@@ -3,6 +3,7 @@
 mod agent;
 mod common;
 mod consent;
+mod corpus;
 mod damage;
 #[cfg(feature = "plugins")]
 mod plugins;

@@ -9,6 +9,14 @@ use transparent::{deps::Deps, workspace::Workspace};
 
 use crate::common::{Home, TestResult};
 
+/// Returns the home with the plugins of its folder; none if this kernel cannot lock them in.
+pub(crate) async fn with_plugins(stage: Home) -> Option<Home> {
+    let loaded = locked::locked_in(locked::loaded(&stage).await)?;
+    let deps = Deps::with(desk(&stage), stage.deps.jobs.clone(), loaded, None);
+    let deps = deps.expect("the tools fit together");
+    Some(stage.made_by(std::sync::Arc::new(move || deps.clone())))
+}
+
 fn desk(stage: &Home) -> Workspace {
     Workspace::open(stage.dir()).expect("the folder is there")
 }
