@@ -1,13 +1,16 @@
 //! The restrictions that Linux enforces on a process at its own request, without privileges:
 //! Landlock for files and scopes, seccomp for system calls, limits for resources.
-use std::{collections::BTreeMap, fs, io, path::PathBuf};
+use std::{collections::BTreeMap, fs, io, os::unix::fs::MetadataExt as _, path::PathBuf};
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, Ruleset,
     RulesetAttr as _, RulesetCreatedAttr as _, RulesetError, RulesetStatus, Scope, make_bitflags,
     path_beneath_rules,
 };
-use rustix::process::{Resource, Rlimit, setpriority_process, setrlimit};
+use rustix::{
+    process::{Resource, Rlimit, getuid, setpriority_process, setrlimit},
+    thread::{CapabilitySet, CapabilitySets, set_capabilities},
+};
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, apply_filter,
@@ -65,18 +68,22 @@ const LIMITS: [(Resource, u64); 5] = [
     (Resource::Data, 4 << 30),
 ];
 
+/// The number of processes and threads that a plugin may add to those of its user.
+const MORE_TASKS: u64 = 256;
+
 /// The niceness of a plugin, so that other processes come first.
 const PRIORITY: i32 = 10;
 
 /// Checks that this kernel can enforce a lock.
 pub(super) fn possible() -> io::Result<()> {
     ruleset(true).map_err(io::Error::other)?;
-    filter(true).map(drop)
+    filter(true, true).map(drop)
 }
 
 /// Locks this process in, permanently.
 pub(super) fn enforce(lock: &Lock) -> io::Result<()> {
-    for (resource, most) in LIMITS {
+    let tasks = (Resource::Nproc, tasks() + MORE_TASKS);
+    for (resource, most) in LIMITS.into_iter().chain([tasks]) {
         let most = Some(most);
         let (current, maximum) = (most, most);
         // A limit that is lower already stays.
@@ -85,7 +92,26 @@ pub(super) fn enforce(lock: &Lock) -> io::Result<()> {
     // Other processes come first.
     let _ = setpriority_process(None, PRIORITY);
     landlock(lock).map_err(io::Error::other)?;
-    apply_filter(&filter(lock.network)?).map_err(io::Error::other)
+    // What root may do beyond its own files, a plugin of a server of root must not; a program that
+    // is executed gains nothing any more, since Landlock has forbidden that.
+    let none = CapabilitySet::empty();
+    let none = CapabilitySets {
+        effective: none,
+        permitted: none,
+        inheritable: none,
+    };
+    set_capabilities(None, none)?;
+    apply_filter(&unknown()?).map_err(io::Error::other)?;
+    apply_filter(&filter(lock.network, lock.commands)?).map_err(io::Error::other)
+}
+
+/// Returns the number of processes and threads of this user, as far as they can be seen.
+fn tasks() -> u64 {
+    let user = getuid().as_raw();
+    let all = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let own = all.filter(|entry| entry.metadata().is_ok_and(|entry| entry.uid() == user));
+    let tasks = own.filter_map(|entry| fs::read_dir(entry.path().join("task")).ok());
+    tasks.map(|tasks| tasks.count() as u64).sum()
 }
 
 /// Creates the rules. Accesses without a rule are denied, those that no rule handles are allowed:
@@ -154,27 +180,171 @@ fn loaders() -> Vec<PathBuf> {
     paths.filter(is_loader).collect()
 }
 
-/// Returns the filter of system calls. It refuses to open sockets: any without a network, and with
-/// one those of local services. Socket pairs within a program lead nowhere. `io_uring` is refused,
-/// since its requests would bypass the filter.
-fn filter(network: bool) -> io::Result<BpfProgram> {
+/// The system calls that are refused to every plugin: they change what Landlock does not watch, or
+/// leave something behind that outlives the plugin. The numbers are those of calls that are the same
+/// on all architectures, and newer than the library that names them.
+const REFUSED: [libc::c_long; 56] = [
+    // Modes, owners, times and attributes of files, also of others.
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    452, // fchmodat2
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+    463, // setxattrat
+    466, // removexattrat
+    469, // file_setattr
+    // Namespaces, and what is mounted in them.
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    428, // open_tree
+    429, // move_mount
+    430, // fsopen
+    431, // fsconfig
+    432, // fsmount
+    433, // fspick
+    442, // mount_setattr
+    // Memory that could be executed as a program, or outlives its maker.
+    libc::SYS_memfd_create,
+    447, // memfd_secret
+    libc::SYS_shmget,
+    libc::SYS_shmat,
+    libc::SYS_shmctl,
+    libc::SYS_semget,
+    libc::SYS_semop,
+    libc::SYS_semtimedop,
+    libc::SYS_semctl,
+    libc::SYS_msgget,
+    libc::SYS_msgsnd,
+    libc::SYS_msgrcv,
+    libc::SYS_msgctl,
+    libc::SYS_mq_open,
+    libc::SYS_mq_unlink,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    // The group of processes that ends with the plugin.
+    libc::SYS_setsid,
+    libc::SYS_setpgid,
+    // Names of files of others, and parts of the kernel that no plugin needs.
+    libc::SYS_inotify_init1,
+    libc::SYS_fanotify_init,
+    libc::SYS_userfaultfd,
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    // Requests that would go around this filter.
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+];
+
+/// The older forms of such calls, which only this architecture has.
+#[cfg(target_arch = "x86_64")]
+const OLDER: [libc::c_long; 7] = [
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+    libc::SYS_inotify_init,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const OLDER: [libc::c_long; 0] = [];
+
+/// The requests to a file that change its attributes.
+const ATTRIBUTES: [u64; 3] = [0x4008_6602, 0x4004_6602, 0x401c_5820];
+
+/// The flags by which a process begins in a namespace of its own.
+const NAMESPACES: [libc::c_int; 7] = [
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWNET,
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWUTS,
+];
+
+/// Returns the filter of system calls. Beside those that are refused to all, it refuses to open
+/// sockets: any without a network, and with one those of local services. Socket pairs within a
+/// program lead nowhere. Without commands there are threads, and no other processes.
+fn filter(network: bool, commands: bool) -> io::Result<BpfProgram> {
     let sockets = if network {
         let domains = [libc::AF_INET, libc::AF_INET6, libc::AF_NETLINK];
         let others = domains.map(|domain| {
             let domain = u64::from(domain.unsigned_abs());
             SeccompCondition::new(0, SeccompCmpArgLen::Dword, SeccompCmpOp::Ne, domain)
         });
-        let others: Result<Vec<_>, _> = others.into_iter().collect();
-        vec![SeccompRule::new(others.map_err(io::Error::other)?).map_err(io::Error::other)?]
+        vec![rule(others)?]
     } else {
         vec![]
     };
-    let refused = [
+    let flag = |flag: libc::c_int, set: bool| {
+        let flag = u64::from(flag.unsigned_abs());
+        let wanted = if set { flag } else { 0 };
+        let masked = SeccompCmpOp::MaskedEq(flag);
+        rule([SeccompCondition::new(
+            0,
+            SeccompCmpArgLen::Qword,
+            masked,
+            wanted,
+        )])
+    };
+    let namespaces = NAMESPACES.iter().map(|namespace| flag(*namespace, true));
+    let process = (!commands).then(|| flag(libc::CLONE_THREAD, false));
+    let clones = namespaces.chain(process).collect::<io::Result<_>>()?;
+    let attributes = ATTRIBUTES.map(|request| {
+        let same = SeccompCmpOp::Eq;
+        rule([SeccompCondition::new(
+            1,
+            SeccompCmpArgLen::Dword,
+            same,
+            request,
+        )])
+    });
+    let attributes = attributes.into_iter().collect::<io::Result<_>>()?;
+    let mut refused = vec![
         (libc::SYS_socket, sockets),
-        (libc::SYS_io_uring_setup, vec![]),
-        (libc::SYS_io_uring_enter, vec![]),
-        (libc::SYS_io_uring_register, vec![]),
+        (libc::SYS_clone, clones),
+        (libc::SYS_ioctl, attributes),
     ];
+    let always = REFUSED.iter().chain(&OLDER);
+    refused.extend(always.map(|call| (*call, vec![])));
+    #[cfg(target_arch = "x86_64")]
+    if !commands {
+        refused.extend([(libc::SYS_fork, vec![]), (libc::SYS_vfork, vec![])]);
+    }
+    compiled(refused, libc::EPERM)
+}
+
+/// Returns the filter by which a call is unknown whose flags lie in memory, where no filter can see
+/// them: libraries use the older form then.
+fn unknown() -> io::Result<BpfProgram> {
+    compiled(vec![(libc::SYS_clone3, vec![])], libc::ENOSYS)
+}
+
+fn rule(
+    conditions: impl IntoIterator<Item = Result<SeccompCondition, seccompiler::BackendError>>,
+) -> io::Result<SeccompRule> {
+    let conditions: Result<Vec<_>, _> = conditions.into_iter().collect();
+    SeccompRule::new(conditions.map_err(io::Error::other)?).map_err(io::Error::other)
+}
+
+fn compiled(
+    refused: Vec<(libc::c_long, Vec<SeccompRule>)>,
+    error: libc::c_int,
+) -> io::Result<BpfProgram> {
     let mut rules = BTreeMap::new();
     for (call, rule) in refused {
         // The x32 interface of a 64-bit x86 kernel has the same calls under other numbers.
@@ -182,7 +352,7 @@ fn filter(network: bool) -> io::Result<BpfProgram> {
         rules.insert(call | 0x4000_0000, rule.clone());
         rules.insert(call, rule);
     }
-    let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
+    let refuse = SeccompAction::Errno(error.unsigned_abs());
     let target = std::env::consts::ARCH
         .try_into()
         .map_err(io::Error::other)?;

@@ -1,5 +1,10 @@
 //! The limits that Linux sets to a plugin, tried by a plugin.
-use std::{collections::BTreeMap, error::Error as _, path::Path};
+use std::{
+    collections::BTreeMap,
+    error::Error as _,
+    path::Path,
+    time::{Duration, Instant},
+};
 
 use fugato::{
     BoxError, Registry, ToolCall, ToolContext,
@@ -101,6 +106,24 @@ async fn outcomes(
         ("a command", "execute", "/bin/true".into()),
         ("our environment", "environ", String::new()),
         ("our variable", "variable", "CARGO_MANIFEST_DIR".into()),
+        ("the mode of a file", "chmod", at("config.toml")),
+        ("the owner of a file", "chown", at("config.toml")),
+        ("the times of a file", "utime", at("config.toml")),
+        ("a label of a file", "setxattr", at("config.toml")),
+        ("flags of a file", "attributes", at("plugins/probe/main.py")),
+        ("a namespace", "unshare", String::new()),
+        ("a mount", "mount", String::new()),
+        ("another root", "chroot", at("plugins/probe")),
+        ("a program in memory", "memfd", "x".into()),
+        ("shared memory", "shmget", String::new()),
+        ("semaphores", "semget", String::new()),
+        ("messages", "msgget", String::new()),
+        ("a queue", "mq_open", "/fugato-probe".into()),
+        ("names of files of others", "inotify", String::new()),
+        ("a group of its own", "setsid", String::new()),
+        ("a process of its own", "fork", String::new()),
+        ("a thread", "thread", String::new()),
+        ("what only root may do", "root", String::new()),
     ];
     let mut outcomes = BTreeMap::new();
     for (name, what, with) in tries {
@@ -122,7 +145,7 @@ fn scopes_signals() -> bool {
 }
 
 /// The outcomes for a plugin without any grant.
-const NOTHING: [(&str, &str); 22] = [
+const NOTHING: [(&str, &str); 40] = [
     ("its own program", "done"),
     ("another plugin", "EACCES"),
     ("the settings", "EACCES"),
@@ -145,6 +168,24 @@ const NOTHING: [(&str, &str); 22] = [
     ("a command", "EACCES"),
     ("our environment", "EACCES"),
     ("our variable", "there is no 'CARGO_MANIFEST_DIR'"),
+    ("the mode of a file", "EPERM"),
+    ("the owner of a file", "EPERM"),
+    ("the times of a file", "EPERM"),
+    ("a label of a file", "EPERM"),
+    ("flags of a file", "EPERM"),
+    ("a namespace", "EPERM"),
+    ("a mount", "EPERM"),
+    ("another root", "EPERM"),
+    ("a program in memory", "EPERM"),
+    ("shared memory", "EPERM"),
+    ("semaphores", "EPERM"),
+    ("messages", "EPERM"),
+    ("a queue", "EPERM"),
+    ("names of files of others", "EPERM"),
+    ("a group of its own", "EPERM"),
+    ("a process of its own", "EPERM"),
+    ("a thread", "done"),
+    ("what only root may do", "EPERM"),
 ];
 
 /// Returns these outcomes with some differences.
@@ -173,7 +214,10 @@ async fn trn_w3_each_permission_opens_what_it_names_and_nothing_else() -> TestRe
         ("write-file", &files),
         ("read-memory", &[("the notes", "done")]),
         ("network-call", &[("tcp", "done"), ("udp", "done")]),
-        ("execute-command", &[("a command", "done")]),
+        (
+            "execute-command",
+            &[("a command", "done"), ("a process of its own", "done")],
+        ),
     ];
     for (permission, opened) in cases {
         if let Some(outcomes) = outcomes(&[permission]).await? {
@@ -219,5 +263,73 @@ async fn trn_w3_a_plugin_has_limits() -> TestResult {
     assert_eq!(told, limits);
     let path = stage.dir().join("files/theirs.txt").display().to_string();
     assert_eq!(tried(&registry, "grow", &path).await, "EFBIG");
+    Ok(())
+}
+
+/// Waits until a process is gone, or fails.
+async fn ends(process: &str) -> TestResult {
+    let path = Path::new("/proc").join(process).join("stat");
+    let is_there = || std::fs::read_to_string(&path).is_ok_and(|stat| !stat.contains(") Z "));
+    let gone = async {
+        let mut ticks = tokio::time::interval(Duration::from_millis(20));
+        while is_there() {
+            ticks.tick().await;
+        }
+    };
+    Ok(tokio::time::timeout(Duration::from_secs(30), gone).await?)
+}
+
+#[tokio::test]
+async fn trn_w3_what_a_plugin_starts_ends_with_it_and_is_bounded() -> TestResult {
+    let stage = Home::by_rule();
+    probe(&stage, &["execute-command"], "");
+    let Some(loaded) = locked_in(loaded(&stage).await) else {
+        return Ok(());
+    };
+    let registry = registry(loaded)?;
+    // The plugin dies by itself, and later with whoever uses it.
+    let orphan = tried(&registry, "orphan", "").await;
+    tried(&registry, "die", "").await;
+    ends(&orphan).await?;
+    let orphan = tried(&registry, "orphan", "").await;
+    assert!(Path::new("/proc").join(&orphan).exists(), "{orphan}");
+    if !is_root() {
+        assert_eq!(tried(&registry, "forks", "").await, "EAGAIN");
+    }
+    drop(registry);
+    ends(&orphan).await
+}
+
+/// Returns true if Linux limits the processes of this user in no way.
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    std::fs::metadata("/proc/self").is_ok_and(|own| own.uid() == 0)
+}
+
+#[tokio::test]
+async fn trn_w3_whatever_a_plugin_says_others_go_on_meanwhile() -> TestResult {
+    let stage = Home::by_rule();
+    probe(&stage, &[], "");
+    let Some(loaded) = locked_in(loaded(&stage).await) else {
+        return Ok(());
+    };
+    let registry = registry(loaded)?;
+    // Whoever holds a lease renews it in this runtime.
+    let mut longest = Duration::ZERO;
+    let mut ticks = tokio::time::interval(Duration::from_millis(20));
+    let spam = tried(&registry, "spam", "");
+    tokio::pin!(spam);
+    let mut before = Instant::now();
+    let told = loop {
+        tokio::select! {
+            told = &mut spam => break told,
+            _ = ticks.tick() => {
+                longest = longest.max(before.elapsed());
+                before = Instant::now();
+            }
+        }
+    };
+    assert_eq!(told, "done");
+    assert!(longest < Duration::from_secs(5), "{longest:?}");
     Ok(())
 }
