@@ -82,6 +82,13 @@ impl Exchange {
         self.with(move |moment| moment.cancel(id)).await
     }
 
+    /// Returns all orders, oldest first.
+    pub async fn orders(&self) -> Result<Vec<Order>, ExchangeError> {
+        let query = format!("{ORDERS} ORDER BY id");
+        self.with(move |moment| moment.rows(&query, [], order))
+            .await
+    }
+
     /// Returns the open orders, oldest first.
     pub async fn open_orders(&self) -> Result<Vec<Order>, ExchangeError> {
         self.with(open_orders).await

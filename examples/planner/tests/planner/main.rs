@@ -7,6 +7,7 @@
 mod by_rules;
 mod common;
 mod consent;
+mod corpus;
 mod crashes;
 mod exchange;
 mod hostile;
