@@ -6,6 +6,7 @@
 )]
 mod cli;
 mod consent;
+mod corpus;
 mod crashes;
 mod failures;
 mod kept;
