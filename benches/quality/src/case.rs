@@ -1,7 +1,7 @@
 //! Timetables: made ones, the same for the same number, and some by hand.
 use timetable::schedule::{
-    DayMapping, EventType, Level, Marks, PlacementStatus, Preferences, ScheduleState, ScheduleTask,
-    Slot, Source, Strategy, SubjectType, TaskClass, Terms, Window,
+    DayMapping, EventType, Level, PlacementStatus, Preferences, ScheduleState, ScheduleTask, Slot,
+    Source, Strategy, SubjectType, TaskClass, Window,
 };
 
 /// A timetable and what is to be placed in it.
@@ -56,14 +56,11 @@ fn class(dice: &mut SeededRng, draft: &Draft) -> TaskClass {
     let start_date = (dice.below(4) == 0).then(|| date(dice.between(1, days / 2)));
     let end_date = (dice.below(4) == 0).then(|| date(dice.between(days / 2 + 1, days)));
     TaskClass {
-        id: 0,
-        name: String::new(),
         strategy: if dice.below(5) == 0 {
             Strategy::Rapid
         } else {
             Strategy::Steady
         },
-        total_slots: 0,
         allow_filler_course: dice.below(2) == 0,
         excluded_slots: if dice.below(3) == 0 { vec![6] } else { vec![] },
         excluded_days_of_week: if dice.below(2) == 0 { vec![7] } else { vec![] },
@@ -72,7 +69,7 @@ fn class(dice: &mut SeededRng, draft: &Draft) -> TaskClass {
         subject_type: Some(subject_type),
         difficulty_level: Some(level(dice.below(3))),
         cognitive_intensity: Some(level(dice.below(4).min(2))),
-        terms: Terms::default(),
+        ..TaskClass::default()
     }
 }
 
@@ -223,19 +220,10 @@ pub(crate) fn crowded() -> Case {
 
 fn plain(subject: SubjectType) -> TaskClass {
     TaskClass {
-        id: 0,
-        name: String::new(),
-        strategy: Strategy::Steady,
-        total_slots: 0,
-        allow_filler_course: false,
-        excluded_slots: vec![],
-        excluded_days_of_week: vec![],
-        start_date: None,
-        end_date: None,
         subject_type: Some(subject),
         difficulty_level: Some(Level::Low),
         cognitive_intensity: Some(Level::Low),
-        terms: Terms::default(),
+        ..TaskClass::default()
     }
 }
 
@@ -327,17 +315,7 @@ impl Draft {
             name: format!("{category} {id}"),
             category,
             status: PlacementStatus::Existing,
-            locked: false,
-            slots: vec![],
-            duration: 2,
-            task_class_id: None,
-            task_order: 0,
-            can_embed: false,
-            embedded_by: None,
-            embed_host: None,
-            event_type: EventType::Task,
-            marks: Marks::default(),
-            terms: Terms::default(),
+            ..ScheduleTask::default()
         }
     }
 }

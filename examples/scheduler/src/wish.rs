@@ -177,37 +177,22 @@ mod tests {
     use super::*;
     use crate::{
         calendar::{Lang, Sections},
-        schedule::{EventType, PlacementStatus, ScheduleState, ScheduleTask, Source, Window},
+        schedule::{ScheduleState, ScheduleTask, Window},
     };
 
     fn item(state_id: u32) -> ScheduleTask {
         ScheduleTask {
             state_id,
-            source: Source::TaskItem,
-            source_id: state_id.to_string(),
             name: format!("Item {state_id}"),
-            category: "Items".into(),
-            status: PlacementStatus::Pending,
-            locked: false,
-            slots: vec![],
-            duration: 2,
-            task_class_id: None,
-            task_order: state_id,
-            can_embed: false,
-            embedded_by: None,
-            embed_host: None,
-            event_type: EventType::Task,
-            marks: crate::schedule::Marks::default(),
-            terms: crate::schedule::Terms::default(),
+            ..ScheduleTask::default()
         }
     }
 
     fn words(name: &str, arguments: Value, lang: Lang) -> Option<String> {
         let schedule = ScheduleState {
-            preferences: None,
             window: Window::starting(jiff::civil::date(2026, 9, 14), 7),
             tasks: vec![item(1), item(2)],
-            task_classes: vec![],
+            ..ScheduleState::default()
         };
         let words = Words {
             schedule: &schedule,

@@ -226,24 +226,15 @@ pub fn class_refused(code: &str, issues: &[String]) -> ToolFailure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::{Level, Source, Strategy, TaskClass};
+    use crate::schedule::{Level, Source, TaskClass};
 
     #[test]
     fn an_item_comes_back_with_its_terms() {
         let class = TaskClass {
             id: 1,
             name: "Essay".into(),
-            strategy: Strategy::Steady,
             total_slots: 4,
-            allow_filler_course: false,
-            excluded_slots: vec![],
-            excluded_days_of_week: vec![],
-            start_date: None,
-            end_date: None,
-            subject_type: None,
-            difficulty_level: None,
-            cognitive_intensity: None,
-            terms: Terms::default(),
+            ..TaskClass::default()
         };
         let mut state = ScheduleState {
             task_classes: vec![class],

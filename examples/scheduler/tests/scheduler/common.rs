@@ -22,7 +22,7 @@ use scheduler::{
     llm_config::{LlmConfig, OnFailure},
     schedule::{
         DayMapping, EventType, Level, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source,
-        Strategy, SubjectType, TaskClass, Window,
+        SubjectType, TaskClass, Window,
     },
     service::Service,
 };
@@ -52,7 +52,6 @@ pub(crate) fn week() -> ScheduleState {
         status: PlacementStatus::Existing,
         locked: true,
         task_class_id: None,
-        task_order: 0,
         event_type: EventType::Course,
         ..item(id, name, 0, 0, Some(slot))
     };
@@ -73,29 +72,21 @@ pub(crate) fn week() -> ScheduleState {
             event(LECTURE, "Lecture", Slot::new(4, 6, 7)),
         ],
         task_classes: vec![class(1, "Revision"), class(2, "Sport"), class(3, "Music")],
-        preferences: None,
+        ..ScheduleState::default()
     }
 }
 
 fn item(id: u32, name: &str, class: u32, order: u32, slot: Option<Slot>) -> ScheduleTask {
     ScheduleTask {
         state_id: id,
-        source: Source::TaskItem,
         source_id: format!("item-{id}"),
         name: name.into(),
         category: name.into(),
         status: slot.map_or(PlacementStatus::Pending, |_| PlacementStatus::Suggested),
-        locked: false,
         slots: slot.into_iter().collect(),
-        duration: 2,
         task_class_id: Some(class),
         task_order: order,
-        can_embed: false,
-        embedded_by: None,
-        embed_host: None,
-        event_type: EventType::Task,
-        marks: scheduler::schedule::Marks::default(),
-        terms: scheduler::schedule::Terms::default(),
+        ..ScheduleTask::default()
     }
 }
 
@@ -103,17 +94,11 @@ fn class(id: u32, name: &str) -> TaskClass {
     TaskClass {
         id,
         name: name.into(),
-        strategy: Strategy::Steady,
-        total_slots: 0,
         allow_filler_course: true,
-        excluded_slots: vec![],
-        excluded_days_of_week: vec![],
-        start_date: None,
-        end_date: None,
         subject_type: Some(SubjectType::Mixed),
         difficulty_level: Some(Level::Low),
         cognitive_intensity: Some(Level::Low),
-        terms: scheduler::schedule::Terms::default(),
+        ..TaskClass::default()
     }
 }
 

@@ -13,8 +13,7 @@ use jiff::tz::TimeZone;
 use thiserror::Error;
 
 use crate::schedule::{
-    EventType, Marks, PlacementStatus, ScheduleState, ScheduleTask, Sections, Source, TaskClass,
-    Terms, Window,
+    Marks, ScheduleState, ScheduleTask, Sections, Source, TaskClass, Terms, Window,
 };
 
 use super::classes::{Class, Classes, ClassesError, Item};
@@ -201,21 +200,11 @@ fn parts(item: &Item) -> Vec<Option<u16>> {
 
 fn bare(class: &Class, id: u32, item: &Item) -> ScheduleTask {
     ScheduleTask {
-        state_id: 0,
-        source: Source::TaskItem,
         source_id: format!("{}/{}", class.name, item.order),
         name: item.content.clone(),
         category: class.name.clone(),
-        status: PlacementStatus::Pending,
-        locked: false,
-        slots: Vec::new(),
-        duration: 2,
         task_class_id: Some(id),
         task_order: item.order,
-        can_embed: false,
-        embedded_by: None,
-        embed_host: None,
-        event_type: EventType::Task,
         marks: Marks {
             deadline: item.deadline.map(|date| date.to_string()),
             ..Marks::default()
@@ -228,6 +217,7 @@ fn bare(class: &Class, id: u32, item: &Item) -> ScheduleTask {
             after: Vec::new(),
             not: item.not.clone(),
         },
+        ..ScheduleTask::default()
     }
 }
 

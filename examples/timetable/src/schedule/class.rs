@@ -3,10 +3,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Change, EventType, Marks, PlacementStatus, ScheduleState, ScheduleTask, Source, TaskClass,
-    Terms,
-};
+use super::{Change, ScheduleState, ScheduleTask, Source, TaskClass, Terms};
 
 /// A class and all its items, in their new form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,22 +187,9 @@ fn items(stored: &ScheduleState, class: &TaskClass, wanted: &[ClassItem]) -> Vec
         });
         let new = ScheduleTask {
             state_id,
-            source: Source::TaskItem,
             source_id: format!("class-{}-item-{state_id}", class.id),
-            name: String::new(),
-            category: class.name.clone(),
-            status: PlacementStatus::Pending,
-            locked: false,
-            slots: vec![],
-            duration: share,
             task_class_id: Some(class.id),
-            task_order: 0,
-            can_embed: false,
-            embedded_by: None,
-            embed_host: None,
-            event_type: EventType::Task,
-            marks: Marks::default(),
-            terms: Terms::default(),
+            ..ScheduleTask::default()
         };
         let mut item = known.cloned().unwrap_or(new);
         if let Some(terms) = &wanted.terms {

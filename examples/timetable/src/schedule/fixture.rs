@@ -1,7 +1,7 @@
 //! Short ways to write schedules in tests.
 use super::{
-    EventType, Level, Marks, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source, Strategy,
-    SubjectType, TaskClass, Terms, Window,
+    EventType, Level, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source, SubjectType,
+    TaskClass, Window,
 };
 
 /// Returns a window of days 1 to `days`; day 1 is Monday, 14 September 2026, in week 1.
@@ -19,7 +19,7 @@ pub(crate) fn state(days: u16, tasks: Vec<ScheduleTask>) -> ScheduleState {
         window: window(days),
         tasks,
         task_classes,
-        preferences: None,
+        ..ScheduleState::default()
     }
 }
 
@@ -28,17 +28,11 @@ pub(crate) fn class(id: u32) -> TaskClass {
     TaskClass {
         id,
         name: format!("Class {id}"),
-        strategy: Strategy::Steady,
-        total_slots: 0,
         allow_filler_course: true,
-        excluded_slots: vec![],
-        excluded_days_of_week: vec![],
-        start_date: None,
-        end_date: None,
         subject_type: Some(SubjectType::Mixed),
         difficulty_level: Some(Level::Low),
         cognitive_intensity: Some(Level::Low),
-        terms: Terms::default(),
+        ..TaskClass::default()
     }
 }
 
@@ -55,22 +49,12 @@ pub(crate) fn heavy(id: u32, subject: SubjectType) -> TaskClass {
 pub(crate) fn item(state_id: u32, class: u32, order: u32) -> ScheduleTask {
     ScheduleTask {
         state_id,
-        source: Source::TaskItem,
         source_id: format!("item-{state_id}"),
         name: format!("Item {state_id}"),
         category: format!("Class {class}"),
-        status: PlacementStatus::Pending,
-        locked: false,
-        slots: vec![],
-        duration: 2,
         task_class_id: Some(class),
         task_order: order,
-        can_embed: false,
-        embedded_by: None,
-        embed_host: None,
-        event_type: EventType::Task,
-        marks: Marks::default(),
-        terms: Terms::default(),
+        ..ScheduleTask::default()
     }
 }
 

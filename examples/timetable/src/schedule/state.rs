@@ -64,8 +64,9 @@ pub struct DayMapping {
     pub date: String,
 }
 
-/// A task that has a place in the schedule or is to get one.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A task that has a place in the schedule or is to get one. By default it is a pending item of two
+/// sections.
+#[derive(smart_default::SmartDefault, Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ScheduleTask {
     /// The only id that a model sees.
     pub state_id: u32,
@@ -85,6 +86,7 @@ pub struct ScheduleTask {
     #[serde(default)]
     pub slots: Vec<Slot>,
     /// The number of sections that it needs or takes.
+    #[default(2)]
     pub duration: u8,
     /// The class of a task item.
     #[serde(default)]
@@ -130,17 +132,18 @@ impl Marks {
 }
 
 /// The sources of tasks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// An entry of the calendar.
     Event,
     /// An item of a task class.
+    #[default]
     TaskItem,
 }
 
 /// How a task stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "TaskStatus")]
 pub enum PlacementStatus {
@@ -149,16 +152,18 @@ pub enum PlacementStatus {
     /// It has a place that nobody has confirmed yet.
     Suggested,
     /// It wants a place.
+    #[default]
     Pending,
 }
 
 /// The kinds of events.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventType {
     /// A course or another fixed appointment.
     Course,
     /// Something to do.
+    #[default]
     Task,
 }
 
@@ -175,8 +180,9 @@ pub struct Slot {
     pub slot_end: u8,
 }
 
-/// A class of items that belong together, with the rules for placing them.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A class of items that belong together, with the rules for placing them. By default it allows no
+/// place inside courses, and all others.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskClass {
     /// Unique among classes, from 1.
     pub id: u32,
@@ -215,10 +221,11 @@ pub struct TaskClass {
 }
 
 /// How the items of a class are spread over the window.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
     /// Evenly.
+    #[default]
     Steady,
     /// As early as possible.
     Rapid,

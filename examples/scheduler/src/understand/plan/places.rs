@@ -208,20 +208,12 @@ impl Planner<'_> {
                 state_id: next,
                 source: Source::Event,
                 source_id: format!("wall-{next}"),
-                name: String::new(),
-                category: String::new(),
                 status: PlacementStatus::Existing,
                 locked: true,
                 slots: vec![slot],
                 duration: slot.sections(),
-                task_class_id: None,
-                task_order: 0,
-                can_embed: false,
-                embedded_by: None,
-                embed_host: None,
                 event_type: EventType::Course,
-                marks: crate::schedule::Marks::default(),
-                terms: crate::schedule::Terms::default(),
+                ..ScheduleTask::default()
             });
             next += 1;
         }

@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use crate::calendar::classes::Classes;
 use crate::calendar::ics::{Calendar, Occurrence};
 use crate::lang::Lang;
-use crate::schedule::{EventType, Marks, PlacementStatus, ScheduleTask, Source, Terms, ranges};
+use crate::schedule::{EventType, PlacementStatus, ScheduleTask, Source, ranges};
 
 use super::{EntryRemark, Remark, same_name};
 
@@ -186,7 +186,6 @@ fn task(piece: &Piece<'_>) -> ScheduleTask {
         String::new()
     };
     ScheduleTask {
-        state_id: 0,
         source: Source::Event,
         source_id: format!("{id}{part}"),
         name: name.clone(),
@@ -196,13 +195,8 @@ fn task(piece: &Piece<'_>) -> ScheduleTask {
         slots: ranges(piece.day, &piece.sections),
         // There are at most twelve.
         duration: u8::try_from(piece.sections.len()).unwrap_or(u8::MAX),
-        task_class_id: None,
-        task_order: 0,
         can_embed: piece.is_host,
-        embedded_by: None,
-        embed_host: None,
         event_type: EventType::Course,
-        marks: Marks::default(),
-        terms: Terms::default(),
+        ..ScheduleTask::default()
     }
 }

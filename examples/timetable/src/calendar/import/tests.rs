@@ -1,10 +1,9 @@
 use jiff::civil::date;
 
-use crate::schedule::{Slot, Strategy};
+use crate::schedule::{DayMapping, EventType, PlacementStatus, Slot, Strategy};
 
 use super::super::ics::known;
 use super::*;
-use crate::schedule::DayMapping;
 
 fn sample(lang: Lang) -> Intake {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -184,22 +183,13 @@ fn sch_69_a_state_is_made_of_events_and_items() {
     let intake = imported(&[event], more);
     let item = |state_id, name: &str, task_order| ScheduleTask {
         state_id,
-        source: Source::TaskItem,
         source_id: format!("Maths/{task_order}"),
         name: name.to_owned(),
         category: "Maths".to_owned(),
-        status: PlacementStatus::Pending,
-        locked: false,
-        slots: Vec::new(),
         duration: 1,
         task_class_id: Some(1),
         task_order,
-        can_embed: false,
-        embedded_by: None,
-        embed_host: None,
-        event_type: EventType::Task,
-        marks: Marks::default(),
-        terms: Terms::default(),
+        ..ScheduleTask::default()
     };
     let course = ScheduleTask {
         state_id: 1,
@@ -208,21 +198,10 @@ fn sch_69_a_state_is_made_of_events_and_items() {
         name: "Writing".to_owned(),
         category: "Writing".to_owned(),
         status: PlacementStatus::Existing,
-        locked: false,
-        slots: vec![Slot {
-            day: 1,
-            slot_start: 1,
-            slot_end: 2,
-        }],
-        duration: 2,
-        task_class_id: None,
-        task_order: 0,
+        slots: vec![Slot::new(1, 1, 2)],
         can_embed: true,
-        embedded_by: None,
-        embed_host: None,
         event_type: EventType::Course,
-        marks: Marks::default(),
-        terms: Terms::default(),
+        ..ScheduleTask::default()
     };
     assert_eq!(
         intake.state.tasks,
