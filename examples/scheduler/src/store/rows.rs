@@ -12,17 +12,18 @@
 //! | `task_mark` | the marks of a person on a task: done, and the last date |
 //! | `preference` | the wishes of the person for the times of items |
 //! | `event_section` | a section that an entry takes, and the guest inside it there |
+//! | `note` | a note or to-do of the person |
+//! | `reminder` | a reminder of the person |
 use std::collections::BTreeMap;
 
 use fugato::store::{Cell, RowTable};
-use serde::{Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde_json::{Map, Value, json};
 
-use crate::schedule::{
-    DayMapping, Marks, ScheduleState, ScheduleTask, Sections, Slot, Source, TaskClass, Terms,
-    Window,
-};
+use super::Calendar;
+use crate::schedule::{Marks, ScheduleState, ScheduleTask, Sections, Slot, Source, Terms};
 
-/// The tables of a schedule.
+/// The tables of a calendar.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Table {
     Day,
@@ -35,10 +36,65 @@ pub(crate) enum Table {
     Terms,
     ClassTerms,
     Times,
+    Note,
+    Reminder,
 }
 
+/// The form of a column.
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    Number,
+    MaybeNumber,
+    Truth,
+    Word,
+    MaybeWord,
+    /// A text without a limit.
+    Prose,
+    /// A list as JSON.
+    List,
+}
+
+impl Form {
+    /// Returns its type in every database.
+    const fn sql(self) -> &'static str {
+        match self {
+            Self::Number | Self::Truth => "BIGINT NOT NULL",
+            Self::MaybeNumber => "BIGINT",
+            Self::Word | Self::List => "TEXT NOT NULL",
+            Self::MaybeWord => "TEXT",
+            Self::Prose => "MEDIUMTEXT NOT NULL",
+        }
+    }
+}
+
+/// A table with the forms of its columns, those of the key first.
+#[derive(Clone, Copy)]
+struct TableSpec {
+    table: RowTable,
+    forms: &'static [Form],
+}
+
+macro_rules! table {
+    ($name:literal [$($key:ident)+] $($column:ident $form:ident)+) => {
+        TableSpec {
+            table: RowTable {
+                name: $name,
+                owner: "calendar",
+                keys: &[$(stringify!($key)),+],
+                columns: &[$(stringify!($column)),+],
+            },
+            forms: &[$(table!($key)),+, $(Form::$form),+],
+        }
+    };
+    ($key:ident) => { Form::Number };
+}
+
+const ITEM: TableSpec = table!("task_item" [id]
+    source Word source_id Word name Word category Word status Word locked Truth duration Number
+    class MaybeNumber class_order Number can_embed Truth kind Word);
+
 impl Table {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 12] = [
         Self::Day,
         Self::Class,
         Self::Item,
@@ -49,137 +105,187 @@ impl Table {
         Self::Terms,
         Self::ClassTerms,
         Self::Times,
+        Self::Note,
+        Self::Reminder,
     ];
 
-    pub(crate) const fn name(self) -> &'static str {
+    const fn spec(self) -> TableSpec {
         match self {
-            Self::Day => "day",
-            Self::Class => "task_class",
-            Self::Item => "task_item",
-            Self::Event => "event",
-            Self::Section => "event_section",
-            Self::Mark => "task_mark",
-            Self::Preferences => "preference",
-            Self::Terms => "task_terms",
-            Self::ClassTerms => "class_terms",
-            Self::Times => "section",
+            Self::Day => table!("day" [day] week Number day_of_week Number date Word),
+            Self::Class => table!("task_class" [id]
+                name Word strategy Word total_slots Number allow_filler_course Truth
+                excluded_slots List excluded_days_of_week List start_date MaybeWord
+                end_date MaybeWord subject_type MaybeWord difficulty_level MaybeWord
+                cognitive_intensity MaybeWord),
+            Self::Item => ITEM,
+            Self::Event => TableSpec {
+                table: RowTable {
+                    name: "event",
+                    ..ITEM.table
+                },
+                ..ITEM
+            },
+            Self::Section => table!("event_section" [event day section] guest MaybeNumber),
+            Self::Mark => table!("task_mark" [id] done Truth deadline MaybeWord),
+            Self::Preferences => table!("preference" [id] wishes Word),
+            Self::Terms => table!("task_terms" [id] terms Word),
+            Self::ClassTerms => table!("class_terms" [id] terms Word),
+            Self::Times => table!("section" [id] times Word),
+            Self::Note => table!("note" [position] kind Word text Prose),
+            Self::Reminder => table!("reminder" [position] due MaybeWord told Truth text Prose),
         }
     }
 
     /// Returns the table with the columns of a row of a calendar.
     pub(crate) const fn table(self) -> RowTable {
-        RowTable {
-            name: self.name(),
-            owner: "calendar",
-            keys: self.keys(),
-            columns: self.columns(),
+        self.spec().table
+    }
+
+    /// Returns the columns in SQL, those after the owner of a row.
+    pub(crate) fn columns(self) -> String {
+        let columns = self.named_forms();
+        let columns = columns.map(|(name, form)| format!("{name} {}, ", form.sql()));
+        let keys = self.table().keys.join(", ");
+        format!(
+            "{}PRIMARY KEY (calendar, {keys})",
+            columns.collect::<String>()
+        )
+    }
+
+    fn named_forms(self) -> impl Iterator<Item = (&'static str, Form)> {
+        let TableSpec { table, forms } = self.spec();
+        let names = table.keys.iter().chain(table.columns);
+        names.copied().zip(forms.iter().copied())
+    }
+
+    /// Returns the field of a value that a column holds.
+    fn field(self, column: &'static str) -> &'static str {
+        match (self, column) {
+            (Self::Day, "day") => "day_index",
+            (Self::Item | Self::Event, "id") => "state_id",
+            (Self::Item | Self::Event, "class") => "task_class_id",
+            (Self::Item | Self::Event, "class_order") => "task_order",
+            (Self::Item | Self::Event, "kind") => "event_type",
+            (Self::Note | Self::Reminder, "position") => "id",
+            _ => column,
         }
     }
 
-    /// Returns the columns that identify a row within its calendar.
-    pub(crate) const fn keys(self) -> &'static [&'static str] {
-        match self {
-            Self::Day => &["day"],
-            Self::Class
-            | Self::Item
-            | Self::Event
-            | Self::Mark
-            | Self::Preferences
-            | Self::Terms
-            | Self::ClassTerms
-            | Self::Times => &["id"],
-            Self::Section => &["event", "day", "section"],
-        }
+    /// Returns the row of a value: its key, and its other cells.
+    fn row(self, value: &impl Serialize) -> (Vec<Cell>, Vec<Cell>) {
+        let value = serde_json::to_value(value).unwrap_or_default();
+        let cell = |name: &&'static str| cell(value.get(self.field(name)));
+        let RowTable { keys, columns, .. } = self.table();
+        let (keys, columns) = (keys.iter().map(cell), columns.iter().map(cell));
+        (keys.collect(), columns.collect())
     }
 
-    /// Returns the other columns of a row.
-    pub(crate) const fn columns(self) -> &'static [&'static str] {
-        match self {
-            Self::Day => &["week", "day_of_week", "date"],
-            Self::Class => &[
-                "name",
-                "strategy",
-                "total_slots",
-                "allow_filler_course",
-                "excluded_slots",
-                "excluded_days_of_week",
-                "start_date",
-                "end_date",
-                "subject_type",
-                "difficulty_level",
-                "cognitive_intensity",
-            ],
-            Self::Item | Self::Event => &[
-                "source",
-                "source_id",
-                "name",
-                "category",
-                "status",
-                "locked",
-                "duration",
-                "class",
-                "class_order",
-                "can_embed",
-                "kind",
-            ],
-            Self::Section => &["guest"],
-            Self::Mark => &["done", "deadline"],
-            Self::Preferences => &["wishes"],
-            Self::Terms | Self::ClassTerms => &["terms"],
-            Self::Times => &["times"],
+    /// Reads a value from its row.
+    fn read<T: DeserializeOwned>(self, key: &[Cell], row: &[Cell]) -> Result<T, String> {
+        let mut fields = Map::new();
+        for ((column, form), cell) in self.named_forms().zip(key.iter().chain(row)) {
+            let value = match (form, cell) {
+                (_, Cell::Null) => Value::Null,
+                (Form::Truth, Cell::Int(truth)) => Value::Bool(*truth != 0),
+                (_, Cell::Int(number)) => Value::from(*number),
+                (Form::List, Cell::Text(list)) => {
+                    serde_json::from_str(list).map_err(|error| self.wrong(&error))?
+                }
+                (_, Cell::Text(text)) => Value::from(text.as_str()),
+            };
+            fields.insert(self.field(column).to_owned(), value);
         }
+        serde_json::from_value(fields.into()).map_err(|error| self.wrong(&error))
+    }
+
+    fn wrong(self, error: &serde_json::Error) -> String {
+        format!("a row of {} is wrong: {error}", self.table().name)
+    }
+}
+
+fn cell(value: Option<&Value>) -> Cell {
+    match value {
+        None | Some(Value::Null) => Cell::Null,
+        Some(Value::Bool(truth)) => Cell::Int((*truth).into()),
+        Some(Value::Number(number)) => number.as_i64().map_or(Cell::Null, Cell::Int),
+        Some(Value::String(text)) => Cell::Text(text.clone()),
+        Some(list) => Cell::Text(list.to_string()),
     }
 }
 
 /// The rows by table and key.
 pub(crate) type Rows = BTreeMap<(Table, Vec<Cell>), Vec<Cell>>;
 
-/// Converts a schedule into rows.
-pub(crate) fn rows(state: &ScheduleState) -> Rows {
-    let mut rows = Rows::new();
+/// Puts the row of a value in the place of that with its key.
+pub(crate) fn put(rows: &mut Rows, table: Table, value: &impl Serialize) {
+    let (key, row) = table.row(value);
+    rows.insert((table, key), row);
+}
+
+/// A value beside the number of its row.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Numbered<T> {
+    pub(crate) id: i64,
+    #[serde(flatten)]
+    pub(crate) value: T,
+}
+
+/// The only text of a row.
+#[derive(Deserialize)]
+struct OnlyText {
+    #[serde(alias = "terms", alias = "wishes", alias = "times")]
+    text: String,
+}
+
+/// A section that an entry takes.
+#[derive(Serialize, Deserialize)]
+struct TakenSection {
+    event: u32,
+    day: u16,
+    section: u8,
+    guest: Option<u32>,
+}
+
+/// Puts a schedule in the place of that in the rows.
+pub(crate) fn put_schedule(rows: &mut Rows, state: &ScheduleState) {
+    rows.retain(|(table, _), _| matches!(table, Table::Note | Table::Reminder));
     for day in &state.window.days {
-        let row = vec![
-            int(day.week),
-            int(day.day_of_week),
-            Cell::Text(day.date.clone()),
-        ];
-        rows.insert((Table::Day, vec![int(day.day_index)]), row);
+        put(rows, Table::Day, day);
     }
     if let Some(preferences) = &state.preferences {
-        rows.insert((Table::Preferences, vec![int(1)]), vec![json(preferences)]);
+        let row = json!({ "id": 1, "wishes": text(preferences) });
+        put(rows, Table::Preferences, &row);
     }
     if !state.window.sections.is_default() {
         let times = Vec::<String>::from(state.window.sections.clone());
-        rows.extend(
-            (1_i64..).zip(times).map(|(section, times)| {
-                ((Table::Times, vec![int(section)]), vec![Cell::Text(times)])
-            }),
-        );
+        for (id, times) in (1..).zip(times) {
+            put(rows, Table::Times, &json!({ "id": id, "times": times }));
+        }
     }
     for class in &state.task_classes {
-        rows.insert((Table::Class, vec![int(class.id)]), class_row(class));
+        put(rows, Table::Class, class);
         if !class.terms.is_none() {
-            let row = vec![json(&class.terms)];
-            rows.insert((Table::ClassTerms, vec![int(class.id)]), row);
+            let row = json!({ "id": class.id, "terms": text(&class.terms) });
+            put(rows, Table::ClassTerms, &row);
         }
     }
     for task in &state.tasks {
+        let id = i64::from(task.state_id);
         if !task.marks.is_none() {
-            let row = vec![int(task.marks.done), text(task.marks.deadline.as_deref())];
-            rows.insert((Table::Mark, vec![int(task.state_id)]), row);
+            let value = &task.marks;
+            put(rows, Table::Mark, &Numbered { id, value });
         }
         if !task.terms.is_none() {
-            let row = vec![json(&task.terms)];
-            rows.insert((Table::Terms, vec![int(task.state_id)]), row);
+            let row = json!({ "id": id, "terms": text(&task.terms) });
+            put(rows, Table::Terms, &row);
         }
-        let row = task_row(task);
         if task.source == Source::TaskItem {
-            rows.insert((Table::Item, vec![int(task.state_id)]), row.clone());
+            put(rows, Table::Item, task);
         }
         // An item gets an entry when it has a place of its own.
         let stands_alone = task.is_placed() && task.embed_host.is_none();
         if task.source == Source::Event || stands_alone {
-            rows.insert((Table::Event, vec![int(task.state_id)]), row);
+            put(rows, Table::Event, task);
         }
     }
     // Hosts first: the rows of a guest are those of its host.
@@ -188,67 +294,60 @@ pub(crate) fn rows(state: &ScheduleState) -> Rows {
         .iter()
         .partition(|task| task.embed_host.is_some());
     for task in alone.into_iter().chain(guests) {
-        let (entry, guest) = match task.embed_host {
-            Some(host) => (int(host), int(task.state_id)),
-            None => (int(task.state_id), Cell::Null),
-        };
+        let guest = task.embed_host.map(|_| task.state_id);
+        let event = task.embed_host.unwrap_or(task.state_id);
         for slot in &task.slots {
+            let day = slot.day;
             for section in slot.slot_start..=slot.slot_end {
-                let key = vec![entry.clone(), int(slot.day), int(section)];
-                rows.insert((Table::Section, key), vec![guest.clone()]);
+                let taken = TakenSection {
+                    event,
+                    day,
+                    section,
+                    guest,
+                };
+                put(rows, Table::Section, &taken);
             }
         }
     }
-    rows
 }
 
-/// Reads a schedule from its rows; otherwise returns the error in them.
-pub(crate) fn schedule(rows: &Rows) -> Result<ScheduleState, String> {
-    let mut state = ScheduleState {
-        window: Window::default(),
-        ..ScheduleState::default()
-    };
+/// Reads a calendar from its rows; otherwise returns the error in them.
+pub(crate) fn calendar(rows: &Rows) -> Result<Calendar, String> {
+    let (mut notes, mut reminders) = (vec![], vec![]);
+    let mut state = ScheduleState::default();
     let mut places = Places::default();
-    let mut marks = BTreeMap::<u32, Marks>::new();
+    let mut marks = BTreeMap::<i64, Marks>::new();
     let (mut terms, mut class_terms) = (BTreeMap::new(), BTreeMap::new());
     let mut times = Vec::<String>::new();
     for ((table, key), row) in rows {
-        let mut cells = Cells::new(*table, key, row);
+        let only_text = || table.read::<Numbered<OnlyText>>(key, row);
         match table {
-            Table::Day => state.window.days.push(DayMapping {
-                day_index: cells.number()?,
-                week: cells.number()?,
-                day_of_week: cells.number()?,
-                date: cells.text()?,
-            }),
-            Table::Class => state.task_classes.push(class(&mut cells)?),
-            Table::Item => state.tasks.push(task(&mut cells)?),
+            Table::Day => state.window.days.push(table.read(key, row)?),
+            Table::Class => state.task_classes.push(table.read(key, row)?),
+            Table::Item => state.tasks.push(table.read(key, row)?),
             Table::Event => {
-                let entry = task(&mut cells)?;
-                if entry.source == Source::Event {
-                    state.tasks.push(entry);
-                }
+                let entry: ScheduleTask = table.read(key, row)?;
+                state
+                    .tasks
+                    .extend((entry.source == Source::Event).then_some(entry));
             }
-            Table::Section => places.add(&mut cells)?,
-            Table::Preferences => {
-                let _: i64 = cells.number()?;
-                state.preferences = Some(cells.json()?);
-            }
+            Table::Section => places.add(&table.read(key, row)?)?,
+            Table::Preferences => state.preferences = Some(parsed(*table, &only_text()?)?),
             Table::Mark => {
-                let (task, done) = (cells.number()?, cells.truth()?);
-                let deadline = cells.maybe_text()?;
-                marks.insert(task, Marks { done, deadline });
+                let Numbered { id, value } = table.read(key, row)?;
+                marks.insert(id, value);
             }
             Table::Terms => {
-                terms.insert(cells.number::<u32>()?, cells.json::<Terms>()?);
+                let found = only_text()?;
+                terms.insert(found.id, parsed::<Terms>(*table, &found)?);
             }
             Table::ClassTerms => {
-                class_terms.insert(cells.number::<u32>()?, cells.json::<Terms>()?);
+                let found = only_text()?;
+                class_terms.insert(found.id, parsed::<Terms>(*table, &found)?);
             }
-            Table::Times => {
-                cells.number::<i64>()?;
-                times.push(cells.text()?);
-            }
+            Table::Times => times.push(only_text()?.value.text),
+            Table::Note => notes.push(table.read(key, row)?),
+            Table::Reminder => reminders.push(table.read(key, row)?),
         }
     }
     state.tasks.sort_by_key(|task| task.state_id);
@@ -257,11 +356,11 @@ pub(crate) fn schedule(rows: &Rows) -> Result<ScheduleState, String> {
         task.slots = Slot::compress(slots);
         task.embed_host = places.host_of.get(&task.state_id).copied();
         task.embedded_by = places.guest_of.get(&task.state_id).copied();
-        task.marks = marks.remove(&task.state_id).unwrap_or_default();
-        task.terms = terms.remove(&task.state_id).unwrap_or_default();
+        task.marks = marks.remove(&task.state_id.into()).unwrap_or_default();
+        task.terms = terms.remove(&task.state_id.into()).unwrap_or_default();
     }
     for class in &mut state.task_classes {
-        class.terms = class_terms.remove(&class.id).unwrap_or_default();
+        class.terms = class_terms.remove(&class.id.into()).unwrap_or_default();
     }
     if !times.is_empty() {
         let sections = Sections::parse(&times);
@@ -269,7 +368,11 @@ pub(crate) fn schedule(rows: &Rows) -> Result<ScheduleState, String> {
     }
     match places.slots.keys().next() {
         Some(stray) => Err(format!("{stray} has sections, and is no task")),
-        None => Ok(state),
+        None => Ok(Calendar {
+            schedule: state,
+            notes,
+            reminders,
+        }),
     }
 }
 
@@ -282,14 +385,13 @@ struct Places {
 }
 
 impl Places {
-    fn add(&mut self, cells: &mut Cells<'_>) -> Result<(), String> {
-        let (entry, day, section) = (cells.number()?, cells.number()?, cells.number()?);
-        let guest: Option<u32> = cells.maybe()?;
-        let slot = Slot::new(day, section, section);
-        for task in [Some(entry), guest].into_iter().flatten() {
+    fn add(&mut self, taken: &TakenSection) -> Result<(), String> {
+        let entry = taken.event;
+        let slot = Slot::new(taken.day, taken.section, taken.section);
+        for task in [Some(entry), taken.guest].into_iter().flatten() {
             self.slots.entry(task).or_default().push(slot);
         }
-        if let Some(guest) = guest {
+        if let Some(guest) = taken.guest {
             let hosts = self.host_of.insert(guest, entry);
             let guests = self.guest_of.insert(entry, guest);
             if hosts.is_some_and(|host| host != entry) || guests.is_some_and(|other| other != guest)
@@ -303,173 +405,10 @@ impl Places {
     }
 }
 
-fn class_row(class: &TaskClass) -> Vec<Cell> {
-    vec![
-        Cell::Text(class.name.clone()),
-        word(&class.strategy),
-        int(class.total_slots),
-        int(class.allow_filler_course),
-        json(&class.excluded_slots),
-        json(&class.excluded_days_of_week),
-        text(class.start_date.as_deref()),
-        text(class.end_date.as_deref()),
-        word(&class.subject_type),
-        word(&class.difficulty_level),
-        word(&class.cognitive_intensity),
-    ]
+fn text(value: &impl Serialize) -> String {
+    serde_json::to_string(value).unwrap_or_default()
 }
 
-fn class(cells: &mut Cells<'_>) -> Result<TaskClass, String> {
-    Ok(TaskClass {
-        id: cells.number()?,
-        name: cells.text()?,
-        strategy: cells.word()?,
-        total_slots: cells.number()?,
-        allow_filler_course: cells.truth()?,
-        excluded_slots: cells.list()?,
-        excluded_days_of_week: cells.list()?,
-        start_date: cells.maybe_text()?,
-        end_date: cells.maybe_text()?,
-        subject_type: cells.word()?,
-        difficulty_level: cells.word()?,
-        cognitive_intensity: cells.word()?,
-        terms: Terms::default(),
-    })
-}
-
-fn task_row(task: &ScheduleTask) -> Vec<Cell> {
-    vec![
-        word(&task.source),
-        Cell::Text(task.source_id.clone()),
-        Cell::Text(task.name.clone()),
-        Cell::Text(task.category.clone()),
-        word(&task.status),
-        int(task.locked),
-        int(task.duration),
-        task.task_class_id.map_or(Cell::Null, int),
-        int(task.task_order),
-        int(task.can_embed),
-        word(&task.event_type),
-    ]
-}
-
-/// Reads a task without its place, which is in other rows.
-fn task(cells: &mut Cells<'_>) -> Result<ScheduleTask, String> {
-    Ok(ScheduleTask {
-        state_id: cells.number()?,
-        source: cells.word()?,
-        source_id: cells.text()?,
-        name: cells.text()?,
-        category: cells.text()?,
-        status: cells.word()?,
-        locked: cells.truth()?,
-        duration: cells.number()?,
-        task_class_id: cells.maybe()?,
-        task_order: cells.number()?,
-        can_embed: cells.truth()?,
-        event_type: cells.word()?,
-        slots: vec![],
-        embedded_by: None,
-        embed_host: None,
-        marks: Marks::default(),
-        terms: Terms::default(),
-    })
-}
-
-fn int(number: impl Into<i64>) -> Cell {
-    Cell::Int(number.into())
-}
-
-fn text(text: Option<&str>) -> Cell {
-    text.map_or(Cell::Null, |text| Cell::Text(text.to_owned()))
-}
-
-fn json(value: &impl Serialize) -> Cell {
-    serde_json::to_string(value).map_or(Cell::Null, Cell::Text)
-}
-
-/// Returns the word that represents a variant without fields.
-fn word(value: &impl Serialize) -> Cell {
-    match serde_json::to_value(value) {
-        Ok(serde_json::Value::String(word)) => Cell::Text(word),
-        _ => Cell::Null,
-    }
-}
-
-/// A reader of the cells of a row, one after another.
-struct Cells<'a> {
-    table: Table,
-    row: Vec<&'a Cell>,
-    at: usize,
-}
-
-impl<'a> Cells<'a> {
-    fn new(table: Table, key: &'a [Cell], row: &'a [Cell]) -> Self {
-        Self {
-            table,
-            row: key.iter().chain(row).collect(),
-            at: 0,
-        }
-    }
-
-    fn next(&mut self) -> &'a Cell {
-        self.at += 1;
-        self.row.get(self.at - 1).copied().unwrap_or(&Cell::Null)
-    }
-
-    fn wrong(&self, found: &Cell) -> String {
-        let columns = self.table.keys().iter().chain(self.table.columns());
-        let column = columns.copied().nth(self.at - 1).unwrap_or_default();
-        format!("{}.{column} is {found:?}", self.table.name())
-    }
-
-    fn number<N: TryFrom<i64>>(&mut self) -> Result<N, String> {
-        self.maybe()?.ok_or_else(|| self.wrong(&Cell::Null))
-    }
-
-    fn maybe<N: TryFrom<i64>>(&mut self) -> Result<Option<N>, String> {
-        match self.next() {
-            Cell::Null => Ok(None),
-            Cell::Int(number) => {
-                let fits = N::try_from(*number);
-                fits.map(Some).map_err(|_| self.wrong(&Cell::Int(*number)))
-            }
-            found @ Cell::Text(_) => Err(self.wrong(found)),
-        }
-    }
-
-    fn truth(&mut self) -> Result<bool, String> {
-        Ok(self.number::<i64>()? != 0)
-    }
-
-    fn text(&mut self) -> Result<String, String> {
-        self.maybe_text()?.ok_or_else(|| self.wrong(&Cell::Null))
-    }
-
-    fn maybe_text(&mut self) -> Result<Option<String>, String> {
-        match self.next() {
-            Cell::Null => Ok(None),
-            Cell::Text(text) => Ok(Some(text.clone())),
-            found @ Cell::Int(_) => Err(self.wrong(found)),
-        }
-    }
-
-    fn word<T: DeserializeOwned>(&mut self) -> Result<T, String> {
-        let found = self.next();
-        let value = match found {
-            Cell::Text(word) => serde_json::Value::String(word.clone()),
-            _ => serde_json::Value::Null,
-        };
-        serde_json::from_value(value).map_err(|_| self.wrong(found))
-    }
-
-    fn list<T: DeserializeOwned>(&mut self) -> Result<Vec<T>, String> {
-        self.json()
-    }
-
-    fn json<T: DeserializeOwned>(&mut self) -> Result<T, String> {
-        let text = self.text()?;
-        let value = serde_json::from_str(&text);
-        value.map_err(|_| self.wrong(&Cell::Text(text.clone())))
-    }
+fn parsed<T: DeserializeOwned>(table: Table, found: &Numbered<OnlyText>) -> Result<T, String> {
+    serde_json::from_str(&found.value.text).map_err(|error| table.wrong(&error))
 }

@@ -6,10 +6,10 @@ use fugato::{
 };
 
 use super::{
-    Calendar, MemoryNote, Reminder, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite,
+    Calendar, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite,
     check::{carried_out, carried_over},
     database::{Database, StoreDecision},
-    rows::{self, Rows, Table},
+    rows::{self, Numbered, Rows, Table},
 };
 use crate::schedule::{ScheduleState, Slot};
 
@@ -49,29 +49,14 @@ impl<D: Database> SqlStore<D> {
 impl<D: Database> ScheduleStore for SqlStore<D> {
     async fn read(&self, calendar: &str) -> Result<Option<Calendar>, ScheduleStoreError> {
         let known = Statement::new("SELECT name FROM calendar WHERE name = ?", [text(calendar)]);
-        let queries = [known, notes(calendar), reminders(calendar)]
-            .into_iter()
-            .chain(selects(calendar));
-        let found = self.0.read(queries.collect()).await;
-        let found = found.map_err(failed("read a calendar"))?;
-        let mut found = found.into_iter();
-        let (known, notes, reminders) = (found.next(), found.next(), found.next());
-        if known.is_none_or(|rows| rows.is_empty()) {
+        let queries = [known].into_iter().chain(selects(calendar)).collect();
+        let found = self.0.read(queries).await;
+        let mut found = found.map_err(failed("read a calendar"))?.into_iter();
+        if found.next().is_none_or(|rows| rows.is_empty()) {
             return Ok(None);
         }
-        let damaged = damaged(calendar);
-        let schedule = rows::schedule(&collected(found)).map_err(&damaged)?;
-        let notes = notes.unwrap_or_default();
-        let notes: Result<_, _> = notes.iter().map(|row| note(row)).collect();
-        let notes = notes.map_err(&damaged)?;
-        let reminders = reminders.unwrap_or_default();
-        let reminders: Result<_, _> = reminders.iter().map(|row| reminder(row)).collect();
-        let reminders = reminders.map_err(damaged)?;
-        Ok(Some(Calendar {
-            schedule,
-            notes,
-            reminders,
-        }))
+        let read = rows::calendar(&collected(found));
+        read.map(Some).map_err(damaged(calendar))
     }
 
     async fn write(
@@ -88,9 +73,7 @@ impl<D: Database> ScheduleStore for SqlStore<D> {
             write: write.clone(),
         };
         let before = WRITES.select(&[text(calendar), text(key)]);
-        let queries = [before, notes(calendar), reminders(calendar)]
-            .into_iter()
-            .chain(selects(calendar));
+        let queries = [before].into_iter().chain(selects(calendar));
         let lock = lock::<D>(calendar);
         let done = self
             .0
@@ -101,15 +84,10 @@ impl<D: Database> ScheduleStore for SqlStore<D> {
     async fn delete(&self, calendar: &str) -> Result<(), ScheduleStoreError> {
         let mut statements: Vec<_> = Table::ALL
             .iter()
-            .map(|table| table.name())
-            .chain(["note", "reminder", "applied"])
-            .map(|table| {
-                Statement::new(
-                    format!("DELETE FROM {table} WHERE calendar = ?"),
-                    [text(calendar)],
-                )
-            })
+            .map(|table| table.table().clear(&text(calendar)))
             .collect();
+        let applied = Statement::new("DELETE FROM applied WHERE calendar = ?", [text(calendar)]);
+        statements.push(applied);
         let last = Statement::new("DELETE FROM calendar WHERE name = ?", [text(calendar)]);
         statements.push(last);
         let lock = lock::<D>(calendar);
@@ -135,46 +113,17 @@ impl PendingStatement {
         if let Some(receipt) = before.map_err(|KeyReusedError| self.reused())? {
             return Ok((vec![], self.answered_before(&receipt)?));
         }
-        let notes = found.next().unwrap_or_default();
-        let reminders = found.next().unwrap_or_default();
         let stored = collected(found);
-        let schedule = rows::schedule(&stored).map_err(damaged(&self.calendar))?;
-        let (mut statements, receipt) = match &self.write {
-            StoreWrite::Note(note) => (
-                vec![self.insert_note(next(&notes), note)],
-                StoreReceipt::Stored,
-            ),
-            StoreWrite::Remind(new) => (
-                vec![self.insert_reminder(next(&reminders), new)],
-                StoreReceipt::Stored,
-            ),
-            StoreWrite::Told { reminders: told } => {
-                let sql = "UPDATE reminder SET told = 1 WHERE calendar = ? AND position = ?";
-                (self.each(sql, &reminders, told), StoreReceipt::Stored)
-            }
-            StoreWrite::Forget {
-                notes: gone,
-                reminders: off,
-            } => {
-                let sql = "DELETE FROM note WHERE calendar = ? AND position = ?";
-                let mut statements = self.each(sql, &notes, gone);
-                let sql = "DELETE FROM reminder WHERE calendar = ? AND position = ?";
-                statements.extend(self.each(sql, &reminders, off));
-                (statements, StoreReceipt::Stored)
-            }
-            write => match after(&schedule, write) {
-                Ok((after, receipt)) => {
-                    let (calendar, after) = (text(&self.calendar), rows::rows(&after));
-                    let changes = row_changes(&calendar, &stored, &after, Table::table);
-                    (changes, receipt)
-                }
-                Err(refused) => return Ok((vec![], *refused)),
-            },
+        let known = rows::calendar(&stored).map_err(damaged(&self.calendar))?;
+        let (after, receipt) = match after(&stored, &known.schedule, &self.write) {
+            Ok(written) => written,
+            Err(refused) => return Ok((vec![], refused)),
         };
+        let owner = text(&self.calendar);
+        let mut statements = row_changes(&owner, &stored, &after, Table::table);
         let told = serde_json::to_string(&receipt)
             .map_err(|error| failed("write a calendar")(error.into()))?;
-        let key = [text(&self.calendar), text(&self.key)];
-        statements.push(WRITES.insert(&key, &self.content, &told));
+        statements.push(WRITES.insert(&[owner, text(&self.key)], &self.content, &told));
         Ok((statements, receipt))
     }
 
@@ -189,82 +138,88 @@ impl PendingStatement {
         let unreadable = |error: serde_json::Error| damaged(&self.calendar)(error.to_string());
         serde_json::from_str(receipt).map_err(unreadable)
     }
+}
 
-    /// Returns a statement for each of these rows, by their numbers from 0.
-    fn each(&self, sql: &str, rows: &QueryRows, numbers: &[usize]) -> Vec<Statement> {
-        let rows = numbers.iter().filter_map(|n| rows.get(*n)?.last());
-        let statement =
-            |position: &Cell| Statement::new(sql, [text(&self.calendar), position.clone()]);
-        rows.map(statement).collect()
-    }
+/// Returns the rows after a write, and the answer to it; or the answer that refuses it.
+fn after(
+    stored: &Rows,
+    schedule: &ScheduleState,
+    write: &StoreWrite,
+) -> Result<(Rows, StoreReceipt), StoreReceipt> {
+    let refused = |issues| StoreReceipt::Refused { issues };
+    let imported = |over: &ScheduleState, new: &ScheduleState| {
+        imported(over, new).map_err(|issue| refused(vec![issue]))
+    };
+    let (mut rows, mut receipt) = (stored.clone(), StoreReceipt::Stored);
+    let schedule = match write {
+        StoreWrite::Import { schedule: new } => imported(schedule, new)?,
+        StoreWrite::Replace {
+            schedule: new,
+            only_items,
+        } => {
+            let replaced = imported(&ScheduleState::default(), new)?;
+            carried_over(schedule, &replaced, *only_items)
+        }
+        StoreWrite::Changes { changes } => {
+            carried_out(schedule, changes).map_err(StoreReceipt::Conflict)?
+        }
+        StoreWrite::Class(class) => {
+            let written = class.resolve(schedule).map_err(refused)?;
+            let mut after = schedule.clone();
+            after.put_class(&written);
+            receipt = StoreReceipt::Class(Box::new(written));
+            after
+        }
+        kept => {
+            keep(&mut rows, stored, kept);
+            return Ok((rows, receipt));
+        }
+    };
+    rows::put_schedule(&mut rows, &schedule);
+    Ok((rows, receipt))
+}
 
-    fn insert_reminder(&self, position: i64, new: &Reminder) -> Statement {
-        let due = new
-            .due
-            .map_or(Cell::Null, |due| Cell::Text(due.to_string()));
-        Statement::new(
-            "INSERT INTO reminder (calendar, position, due, told, text) VALUES (?, ?, ?, ?, ?)",
-            [
-                text(&self.calendar),
-                Cell::Int(position),
-                due,
-                Cell::Int(new.told.into()),
-                text(&new.text),
-            ],
-        )
-    }
-
-    fn insert_note(&self, position: i64, note: &MemoryNote) -> Statement {
-        let kind = serde_json::to_value(note.kind).ok();
-        let kind = kind.and_then(|kind| kind.as_str().map(str::to_owned));
-        Statement::new(
-            "INSERT INTO note (calendar, position, kind, text) VALUES (?, ?, ?, ?)",
-            [
-                text(&self.calendar),
-                Cell::Int(position),
-                kind.map_or(Cell::Null, Cell::Text),
-                text(&note.text),
-            ],
-        )
+/// Carries out a write of notes and reminders.
+fn keep(rows: &mut Rows, stored: &Rows, write: &StoreWrite) {
+    match write {
+        StoreWrite::Note(note) => append(rows, Table::Note, note),
+        StoreWrite::Remind(reminder) => append(rows, Table::Reminder, reminder),
+        StoreWrite::Told { reminders } => {
+            for key in numbered(stored, Table::Reminder, reminders) {
+                if let Some([_, told, _]) = rows.get_mut(key).map(Vec::as_mut_slice) {
+                    *told = Cell::Int(1);
+                }
+            }
+        }
+        StoreWrite::Forget { notes, reminders } => {
+            let notes = numbered(stored, Table::Note, notes);
+            for key in notes.chain(numbered(stored, Table::Reminder, reminders)) {
+                rows.remove(key);
+            }
+        }
+        _ => {}
     }
 }
 
-/// Returns the schedule after a write, and the answer to it; or the answer that refuses it.
-fn after(
-    stored: &ScheduleState,
-    write: &StoreWrite,
-) -> Result<(ScheduleState, StoreReceipt), Box<StoreReceipt>> {
-    let refused = |issues| Box::new(StoreReceipt::Refused { issues });
-    match write {
-        StoreWrite::Import { schedule } => {
-            let imported = imported(stored, schedule).map_err(|issue| refused(vec![issue]))?;
-            Ok((imported, StoreReceipt::Stored))
-        }
-        StoreWrite::Replace {
-            schedule,
-            only_items,
-        } => {
-            let nothing = ScheduleState::default();
-            let replaced = imported(&nothing, schedule).map_err(|issue| refused(vec![issue]))?;
-            let kept = carried_over(stored, &replaced, *only_items);
-            Ok((kept, StoreReceipt::Stored))
-        }
-        StoreWrite::Changes { changes } => {
-            let after = carried_out(stored, changes);
-            let after = after.map_err(|conflict| Box::new(StoreReceipt::Conflict(conflict)))?;
-            Ok((after, StoreReceipt::Stored))
-        }
-        StoreWrite::Class(class) => {
-            let written = class.resolve(stored).map_err(refused)?;
-            let mut after = stored.clone();
-            after.put_class(&written);
-            Ok((after, StoreReceipt::Class(Box::new(written))))
-        }
-        StoreWrite::Note(_)
-        | StoreWrite::Remind(_)
-        | StoreWrite::Told { .. }
-        | StoreWrite::Forget { .. } => Ok((stored.clone(), StoreReceipt::Stored)),
-    }
+/// Adds a value after the last row of a table.
+fn append(rows: &mut Rows, table: Table, value: &impl Serialize) {
+    let known = rows.keys().filter(|(of, _)| *of == table);
+    let last = match known.last().map(|(_, key)| key.as_slice()) {
+        Some([Cell::Int(last)]) => *last,
+        _ => 0,
+    };
+    let id = last.saturating_add(1);
+    rows::put(rows, table, &Numbered { id, value });
+}
+
+/// Returns the keys of these rows of a table, by their numbers from 0.
+fn numbered<'a>(
+    rows: &'a Rows,
+    table: Table,
+    numbers: &'a [usize],
+) -> impl Iterator<Item = &'a (Table, Vec<Cell>)> {
+    let keys: Vec<_> = rows.keys().filter(|(of, _)| *of == table).collect();
+    numbers.iter().filter_map(move |n| keys.get(*n).copied())
 }
 
 /// Returns a schedule in the form in which it will be read again; an error if it could not be.
@@ -278,7 +233,9 @@ fn imported(stored: &ScheduleState, schedule: &ScheduleState) -> Result<Schedule
     for task in &mut schedule.tasks {
         task.slots = Slot::compress(std::mem::take(&mut task.slots));
     }
-    let again = rows::schedule(&rows::rows(&schedule))?;
+    let mut rows = Rows::new();
+    rows::put_schedule(&mut rows, &schedule);
+    let again = rows::calendar(&rows)?.schedule;
     if again == schedule {
         return Ok(schedule);
     }
@@ -297,7 +254,7 @@ fn collected(found: impl Iterator<Item = QueryRows>) -> Rows {
     let tables = Table::ALL.into_iter().zip(found);
     let rows = tables.flat_map(|(table, found)| {
         found.into_iter().map(move |mut key| {
-            let row = key.split_off(table.keys().len().min(key.len()));
+            let row = key.split_off(table.table().keys.len().min(key.len()));
             ((table, key), row)
         })
     });
@@ -307,55 +264,6 @@ fn collected(found: impl Iterator<Item = QueryRows>) -> Rows {
 fn selects(calendar: &str) -> impl Iterator<Item = Statement> {
     let tables = Table::ALL.into_iter();
     tables.map(move |table| table.table().select(&text(calendar)))
-}
-
-fn notes(calendar: &str) -> Statement {
-    let sql = "SELECT kind, text, position FROM note WHERE calendar = ? ORDER BY position";
-    Statement::new(sql, [text(calendar)])
-}
-
-fn reminders(calendar: &str) -> Statement {
-    let sql = "SELECT due, told, text, position FROM reminder WHERE calendar = ? ORDER BY position";
-    Statement::new(sql, [text(calendar)])
-}
-
-/// Returns the position after that of the last row.
-fn next(rows: &QueryRows) -> i64 {
-    let position = |row: &Vec<Cell>| match row.last() {
-        Some(Cell::Int(position)) => Some(*position),
-        _ => None,
-    };
-    let last = rows.iter().filter_map(position).max();
-    last.unwrap_or(0).saturating_add(1)
-}
-
-fn reminder(row: &[Cell]) -> Result<Reminder, String> {
-    let [due, Cell::Int(told), Cell::Text(text), _] = row else {
-        return Err(format!("reminder is {row:?}"));
-    };
-    let due = match due {
-        Cell::Text(due) => Some(
-            due.parse()
-                .map_err(|_| format!("reminder.due is {due:?}"))?,
-        ),
-        _ => None,
-    };
-    Ok(Reminder {
-        due,
-        text: text.clone(),
-        told: *told != 0,
-    })
-}
-
-fn note(row: &[Cell]) -> Result<MemoryNote, String> {
-    let [Cell::Text(kind), Cell::Text(text), _] = row else {
-        return Err(format!("note is {row:?}"));
-    };
-    let kind = serde_json::from_value(kind.as_str().into());
-    Ok(MemoryNote {
-        kind: kind.map_err(|_| format!("note.kind is {row:?}"))?,
-        text: text.clone(),
-    })
 }
 
 fn text(text: &str) -> Cell {
@@ -386,16 +294,7 @@ fn lock<D: Database>(calendar: &str) -> Vec<Statement> {
 }
 
 fn tables<D: Database>() -> Vec<Statement> {
-    let task = format!(
-        "calendar {NAME}, id BIGINT NOT NULL, source TEXT NOT NULL, source_id TEXT NOT NULL, \
-         name TEXT NOT NULL, category TEXT NOT NULL, status TEXT NOT NULL, locked BIGINT NOT NULL, \
-         duration BIGINT NOT NULL, class BIGINT, class_order BIGINT NOT NULL, \
-         can_embed BIGINT NOT NULL, kind TEXT NOT NULL, PRIMARY KEY (calendar, id)"
-    );
-    let terms = format!(
-        "calendar {NAME}, id BIGINT NOT NULL, terms TEXT NOT NULL, PRIMARY KEY (calendar, id)"
-    );
-    let tables = [
+    let own = [
         (
             "schedule_store",
             "id BIGINT PRIMARY KEY, version BIGINT NOT NULL".to_owned(),
@@ -405,69 +304,6 @@ fn tables<D: Database>() -> Vec<Statement> {
             format!("name {NAME}, writes BIGINT NOT NULL DEFAULT 0, PRIMARY KEY (name)"),
         ),
         (
-            "day",
-            format!(
-                "calendar {NAME}, day BIGINT NOT NULL, week BIGINT NOT NULL, \
-                 day_of_week BIGINT NOT NULL, date TEXT NOT NULL, PRIMARY KEY (calendar, day)"
-            ),
-        ),
-        (
-            "task_class",
-            format!(
-                "calendar {NAME}, id BIGINT NOT NULL, name TEXT NOT NULL, strategy TEXT NOT NULL, \
-                 total_slots BIGINT NOT NULL, allow_filler_course BIGINT NOT NULL, \
-                 excluded_slots TEXT NOT NULL, excluded_days_of_week TEXT NOT NULL, \
-                 start_date TEXT, end_date TEXT, subject_type TEXT, difficulty_level TEXT, \
-                 cognitive_intensity TEXT, PRIMARY KEY (calendar, id)"
-            ),
-        ),
-        ("task_item", task.clone()),
-        ("event", task),
-        (
-            "event_section",
-            format!(
-                "calendar {NAME}, event BIGINT NOT NULL, day BIGINT NOT NULL, \
-                 section BIGINT NOT NULL, guest BIGINT, PRIMARY KEY (calendar, event, day, section)"
-            ),
-        ),
-        (
-            "task_mark",
-            format!(
-                "calendar {NAME}, id BIGINT NOT NULL, done BIGINT NOT NULL, deadline TEXT, \
-                 PRIMARY KEY (calendar, id)"
-            ),
-        ),
-        ("task_terms", terms.clone()),
-        ("class_terms", terms),
-        (
-            "section",
-            format!(
-                "calendar {NAME}, id BIGINT NOT NULL, times TEXT NOT NULL, \
-                 PRIMARY KEY (calendar, id)"
-            ),
-        ),
-        (
-            "preference",
-            format!(
-                "calendar {NAME}, id BIGINT NOT NULL, wishes TEXT NOT NULL, \
-                 PRIMARY KEY (calendar, id)"
-            ),
-        ),
-        (
-            "reminder",
-            format!(
-                "calendar {NAME}, position BIGINT NOT NULL, due TEXT, told BIGINT NOT NULL, \
-                 text MEDIUMTEXT NOT NULL, PRIMARY KEY (calendar, position)"
-            ),
-        ),
-        (
-            "note",
-            format!(
-                "calendar {NAME}, position BIGINT NOT NULL, kind TEXT NOT NULL, \
-                 text MEDIUMTEXT NOT NULL, PRIMARY KEY (calendar, position)"
-            ),
-        ),
-        (
             "applied",
             format!(
                 "calendar {NAME}, idempotency_key {NAME}, content LONGTEXT NOT NULL, \
@@ -475,7 +311,11 @@ fn tables<D: Database>() -> Vec<Statement> {
             ),
         ),
     ];
-    let make = tables.iter().map(|(name, columns)| {
+    let rows = Table::ALL.map(|table| {
+        let columns = format!("calendar {NAME}, {}", table.columns());
+        (table.table().name, columns)
+    });
+    let make = own.into_iter().chain(rows).map(|(name, columns)| {
         let options = D::TABLE_OPTIONS;
         let sql = format!("CREATE TABLE IF NOT EXISTS {name} ({columns}) {options}");
         Statement::new(sql, [])
