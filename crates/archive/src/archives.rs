@@ -10,7 +10,9 @@ use std::{
 use fugato_graph::Runner;
 use fugato_memory::{Archive, ArchiveError, ArchiveWriter};
 use fugato_state::{State, ThreadId};
-use fugato_store::{StoreError, ThreadAdminExt as _, ThreadFilter};
+use fugato_store::{
+    Intercept, InterceptedLog, StoreCall, StoreError, ThreadAdminExt as _, ThreadFilter,
+};
 use fugato_stream::Event;
 use futures::{StreamExt as _, TryStreamExt as _};
 use tokio::{
@@ -18,10 +20,7 @@ use tokio::{
     time::{sleep, timeout},
 };
 
-use crate::{
-    WatchedStore,
-    folder::{Folder, IntactPart},
-};
+use crate::folder::{Folder, IntactPart};
 
 /// The pause before it returns to a thread whose run was still live.
 const SOON: Duration = Duration::from_millis(200);
@@ -74,6 +73,24 @@ pub enum ArchiveBehind {
     Store(#[from] StoreError),
 }
 
+/// A store whose archives follow every thread that is written.
+pub type WatchedStore<T> = InterceptedLog<T, Archives>;
+
+impl Intercept for Archives {
+    async fn around<T: Send>(
+        &self,
+        asked: StoreCall<'_>,
+        act: impl Future<Output = Result<T, StoreError>> + Send,
+    ) -> Result<T, StoreError> {
+        let done = act.await;
+        if let StoreCall::Append(thread, _) | StoreCall::Fork(thread) = asked {
+            // Also after an error: the commit may have been written without an acknowledgement.
+            self.follow(thread);
+        }
+        done
+    }
+}
+
 impl Archives {
     /// Creates the archives in a folder, which is created with the first of them.
     pub fn new(folder: impl Into<PathBuf>) -> Self {
@@ -87,7 +104,7 @@ impl Archives {
 
     /// Wraps a store, so that these archives follow every thread that is written.
     pub fn watching<T>(&self, store: T) -> WatchedStore<T> {
-        WatchedStore::new(store, self.clone())
+        InterceptedLog::new(store, self.clone())
     }
 
     /// Returns the path of the archive of a thread.

@@ -2,7 +2,5 @@
 
 mod archives;
 mod folder;
-mod watched_store;
 
-pub use archives::{ArchiveBehind, Archives};
-pub use watched_store::WatchedStore;
+pub use archives::{ArchiveBehind, Archives, WatchedStore};

@@ -3,6 +3,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 use fugato_axum::{Agent as _, Page};
 use fugato_graph::BoxError;
 use fugato_state::ThreadId;
+use fugato_store::InterceptedLog;
 
 use crate::{
     ChatSession, CliCommand, CliError, Flags, IntoService, Lang, Resources, Terminal,
@@ -18,7 +19,7 @@ use crate::{
     store::{self, Store},
     terminal::ToolWords,
     threads, trace,
-    whole::WholeStore,
+    whole::WholeRemoval,
 };
 
 /// An agent program: its name, its flags, and its own parts.
@@ -308,10 +309,10 @@ impl App {
             model::open(&self.flags)?
         };
         Ok(Resources {
-            store: Arc::new(WholeStore {
-                store: store.log,
-                belongings: self.belongings.clone(),
-            }),
+            store: Arc::new(InterceptedLog::new(
+                store.log,
+                WholeRemoval(self.belongings.clone()),
+            )),
             docs: store.docs,
             models: self.flags.model_names(),
             model,

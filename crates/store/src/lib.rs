@@ -3,6 +3,7 @@
 mod commit;
 mod doc;
 mod error;
+mod intercept;
 mod lease;
 mod log;
 mod memory;
@@ -15,6 +16,7 @@ pub use doc::{
     InvalidName, MemoryDocs, Namespace, Precondition, Version,
 };
 pub use error::{StoreError, StoreErrorKind};
+pub use intercept::{Intercept, InterceptedLog, StoreCall};
 pub use lease::{Fence, Lease, LeaseOutcome, LeaseRequest, Signal};
 pub use log::{
     Snapshots, ThreadAdmin, ThreadAdminExt, ThreadFilter, ThreadLog, ThreadStore, ThreadSummary,

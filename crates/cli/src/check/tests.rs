@@ -6,8 +6,7 @@ use std::sync::{
 use expect_test::{Expect, expect};
 use fugato_graph::{END, Graph, RunnerOptions};
 use fugato_state::MigrateError;
-use fugato_store::{MemoryLog, StoreError, StoreErrorKind};
-use fugato_testkit::log::{Intercept, InterceptedLog, StoreCall};
+use fugato_store::{Intercept, InterceptedLog, MemoryLog, StoreCall, StoreError, StoreErrorKind};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -12,13 +12,10 @@ use fugato_cron::{JobClock, JobRunner, Jobs};
 use fugato_graph::{BoxError, Context, END, Graph, Outcome, Runner, RunnerOptions, machine::Fact};
 use fugato_state::{Millis, State, ThreadId};
 use fugato_store::{
-    Doc, DocEntry, DocFilter, DocKey, DocStore, DocWrite, MemoryDocs, MemoryLog, Namespace,
-    StoreError, StoreErrorKind, Version,
+    Doc, DocEntry, DocFilter, DocKey, DocStore, DocWrite, Intercept, InterceptedLog, MemoryDocs,
+    MemoryLog, Namespace, StoreCall, StoreError, StoreErrorKind, Version,
 };
-use fugato_testkit::{
-    VirtualClock,
-    log::{Intercept, InterceptedLog, StoreCall},
-};
+use fugato_testkit::VirtualClock;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 

@@ -14,9 +14,9 @@ use fugato_graph::{
 };
 use fugato_state::{Millis, State, ThreadId};
 use fugato_store::{
-    Commit, LeaseRequest, MemoryLog, Record, Status, StoreError, StoreErrorKind, ThreadLog,
+    Commit, Intercept, InterceptedLog, LeaseRequest, MemoryLog, Record, Status, StoreCall,
+    StoreError, StoreErrorKind, ThreadLog,
 };
-use fugato_testkit::log::{Intercept, InterceptedLog, StoreCall};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use tokio::sync::Semaphore;

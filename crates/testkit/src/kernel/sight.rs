@@ -6,7 +6,7 @@ use std::sync::{
 
 use expect_test::expect;
 use fugato_graph::{Context, END, Graph, Outcome, Runner};
-use fugato_store::{Status, StoreError, ThreadLog};
+use fugato_store::{Intercept, InterceptedLog, Status, StoreCall, StoreError, ThreadLog};
 use fugato_stream::EventKind;
 use futures::StreamExt;
 
@@ -16,7 +16,7 @@ use super::{
     transcript,
     world::{Door, NamedNodesExt, Stage, WiringExt, texts},
 };
-use crate::log::{Failure, Intercept, InterceptedLog, LogFactory, StoreCall, Verdict, holds, same};
+use crate::log::{Failure, LogFactory, Verdict, holds, same};
 
 fn text(block: &str, text: &str) -> EventKind {
     EventKind::TextDelta {

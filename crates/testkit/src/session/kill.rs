@@ -4,10 +4,8 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use fugato_store::{StoreError, ThreadStore};
+use fugato_store::{Intercept, InterceptedLog, StoreCall, StoreError, ThreadStore};
 use tokio::sync::Notify;
-
-use crate::log::{Intercept, InterceptedLog, StoreCall};
 
 /// The store of one process of a [`Session`](super::Session), which answers nothing any more once
 /// the process is dead.

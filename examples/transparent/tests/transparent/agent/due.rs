@@ -13,9 +13,8 @@ use fugato::{
     cli::{App, Flags, ThreadResources as _},
     cron::{Job, JobClock, JobError, JobSpec, Jobs},
     graph::{ThreadStatus, machine::Fact},
-    store::StoreErrorKind,
+    store::{Intercept, InterceptedLog, StoreCall, StoreErrorKind},
 };
-use fugato_testkit::log::{Intercept, InterceptedLog, StoreCall};
 use jiff::tz::TimeZone;
 use transparent::{
     agent::{AgentState, Request, Update},

@@ -2,7 +2,8 @@ use std::{future::Future, sync::Arc};
 
 use async_trait::async_trait;
 use fugato_state::{Seq, ThreadId};
-use fugato_store::{
+
+use crate::{
     AppendResult, Commit, Head, LeaseOutcome, LeaseRequest, Record, Snapshot, Snapshots,
     StoreError, ThreadAdmin, ThreadFilter, ThreadLog, ThreadSummary,
 };
@@ -21,19 +22,24 @@ pub enum StoreCall<'a> {
     Lease(&'a LeaseRequest),
     /// A snapshot to find, store or remove.
     Snapshot,
-    /// Administration of threads.
+    /// A new thread out of another's snapshot.
+    Fork(&'a ThreadId),
+    /// The removal of a thread.
+    Remove(&'a ThreadId),
+    /// Other administration of threads.
     Admin,
 }
 
 /// An interceptor between a program and its store. It sees every request, and counts, delays or
-/// fails it.
+/// fails it, or does something besides.
 ///
 /// ```
 /// use std::future::Future;
 ///
 /// use fugato_state::ThreadId;
-/// use fugato_store::{MemoryLog, StoreError, StoreErrorKind, ThreadLog};
-/// use fugato_testkit::log::{StoreCall, Intercept, InterceptedLog};
+/// use fugato_store::{
+///     Intercept, InterceptedLog, MemoryLog, StoreCall, StoreError, StoreErrorKind, ThreadLog,
+/// };
 ///
 /// /// Nothing more can be written.
 /// struct Full;
@@ -157,7 +163,7 @@ impl<L: ThreadAdmin, I: Intercept> ThreadAdmin for InterceptedLog<L, I> {
         commit: &Commit,
     ) -> Result<AppendResult, StoreError> {
         let act = self.store.fork(thread, base, commit);
-        self.between.around(StoreCall::Admin, act).await
+        self.between.around(StoreCall::Fork(thread), act).await
     }
 
     async fn compact(&self, thread: &ThreadId, base: Snapshot) -> Result<(), StoreError> {
@@ -166,18 +172,17 @@ impl<L: ThreadAdmin, I: Intercept> ThreadAdmin for InterceptedLog<L, I> {
     }
 
     async fn remove(&self, thread: &ThreadId) -> Result<(), StoreError> {
-        self.between
-            .around(StoreCall::Admin, self.store.remove(thread))
-            .await
+        let act = self.store.remove(thread);
+        self.between.around(StoreCall::Remove(thread), act).await
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use fugato_store::{MemoryLog, StoreErrorKind};
+    use futures::executor::block_on;
 
     use super::*;
-    use crate::log::trial::{commit, thread};
+    use crate::{Expect, MemoryLog, Status, StoreErrorKind};
 
     /// Lets nothing through, and fails with the name of the request.
     struct ClosedLog;
@@ -194,40 +199,48 @@ mod tests {
                 StoreCall::Head => "head",
                 StoreCall::Lease(_) => "lease",
                 StoreCall::Snapshot => "snapshot",
+                StoreCall::Fork(_) => "fork",
+                StoreCall::Remove(_) => "remove",
                 StoreCall::Admin => "admin",
             };
             Err(StoreError::new(StoreErrorKind::Full, asked))
         }
     }
 
-    #[tokio::test]
-    async fn nothing_passes_by() {
-        let (log, desk) = (
-            InterceptedLog::new(MemoryLog::default(), ClosedLog),
-            thread("desk"),
-        );
-        let (next, n) = (commit(0, 0, &["a"]), 1);
-        let (owner, ttl) = (String::new(), 1);
+    #[test]
+    fn nothing_passes_by() {
+        let log = InterceptedLog::new(MemoryLog::default(), ClosedLog);
+        let desk = ThreadId::new("desk").unwrap();
+        let next = Commit {
+            expect: Expect { head: 0, fence: 0 },
+            nonce: 1,
+            records: vec![Record(vec![])],
+            status: Status::Idle,
+            base: None,
+        };
+        let (n, owner, ttl) = (1, String::new(), 1);
         let fold = || Snapshot {
             seq: 1,
             body: vec![],
         };
-        let told = [
-            log.append(&desk, &next).await.err(),
-            log.read(&desk, 1, 1).await.err(),
-            log.head(&desk).await.err(),
-            log.lease(LeaseRequest::Claim { n, owner, ttl }).await.err(),
-            log.put(&desk, fold()).await.err(),
-            log.latest_at(&desk, 1).await.err(),
-            log.delete(&desk, 1).await.err(),
-            log.list(ThreadFilter::default()).await.err(),
-            log.fork(&desk, fold(), &next).await.err(),
-            log.compact(&desk, fold()).await.err(),
-            log.remove(&desk).await.err(),
-        ];
+        let told = block_on(async {
+            [
+                log.append(&desk, &next).await.err(),
+                log.read(&desk, 1, 1).await.err(),
+                log.head(&desk).await.err(),
+                log.lease(LeaseRequest::Claim { n, owner, ttl }).await.err(),
+                log.put(&desk, fold()).await.err(),
+                log.latest_at(&desk, 1).await.err(),
+                log.delete(&desk, 1).await.err(),
+                log.list(ThreadFilter::default()).await.err(),
+                log.fork(&desk, fold(), &next).await.err(),
+                log.compact(&desk, fold()).await.err(),
+                log.remove(&desk).await.err(),
+            ]
+        });
         let expected = [
-            "append", "read", "head", "lease", "snapshot", "snapshot", "snapshot", "admin",
-            "admin", "admin", "admin",
+            "append", "read", "head", "lease", "snapshot", "snapshot", "snapshot", "admin", "fork",
+            "admin", "remove",
         ];
         let expected = expected.map(|asked| Some(StoreError::new(StoreErrorKind::Full, asked)));
         assert_eq!(format!("{told:?}"), format!("{expected:?}"));
