@@ -63,6 +63,38 @@ pub struct ConsentSim {
     seed: u64,
 }
 
+/// Makes the tests of K35 for an agent: in memory, over a file, and, behind the feature `sqlite`, as
+/// the processes of a [`ServedProgram`]. The two expressions make a world over a store, as
+/// [`ConsentSim::new`] takes it; `; steps` sets how many steps a case has with the processes.
+#[macro_export]
+macro_rules! consent_suite {
+    ($open:expr, served $served:expr $(; $steps:literal steps)?) => {
+        #[tokio::test]
+        async fn k35_nothing_is_written_without_a_consent() -> Result<(), $crate::log::Failure> {
+            let sim = $crate::consent::ConsentSim::new($open).steps(14);
+            sim.run().await?.assert_tried();
+            Ok(())
+        }
+
+        #[tokio::test]
+        async fn k35_nor_over_a_file() -> Result<(), $crate::log::Failure> {
+            let store = $crate::consent::WorldStore::in_sqlite;
+            let sim = $crate::consent::ConsentSim::new($open).over(store);
+            let report = sim.cases(50).seed(20_000).steps(14).run().await?;
+            report.assert_tried();
+            Ok(())
+        }
+
+        #[tokio::test]
+        async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), $crate::log::Failure> {
+            let sim = $crate::consent::ConsentSim::new($served).cases(8);
+            $(let sim = sim.steps($steps);)?
+            sim.run().await?.assert_tried();
+            Ok(())
+        }
+    };
+}
+
 type Open = dyn Fn(Arc<WorldStore>) -> Result<Arc<dyn ConsentWorld>, BoxError> + Send + Sync;
 type OpenStore = dyn Fn() -> Result<WorldStore, BoxError> + Send + Sync;
 

@@ -112,10 +112,34 @@ impl ModelServer {
         ]
     }
 
-    /// Serves a program whose model answers `text`, sends it this conversation as a client of
-    /// OpenAI's protocol does that keeps its conversations itself, and returns the status, and the
-    /// bodies of the requests that the model got.
-    pub fn asked_for(program: &TestProgram, text: &str, messages: &Value) -> (u16, Vec<Value>) {
+    /// Checks that what a client of OpenAI's protocol says was said before reaches the model of a
+    /// program, and that its instructions do not.
+    ///
+    /// # Panics
+    /// Panics if that is not so.
+    pub fn check_stock_client(program: &TestProgram) {
+        let messages = json!([
+            { "role": "system", "content": "You are a pirate." },
+            { "role": "user", "content": "My cat is called Tom." },
+            { "role": "assistant", "content": "A fine name for a cat." },
+            { "role": "user", "content": "Tell me a story about my cat." },
+        ]);
+        let (status, asked) = Self::asked_for(program, "Tom was a cat.", &messages);
+        assert_eq!(status, 200);
+        let heard = |words: &str| asked.iter().any(|body| body.to_string().contains(words));
+        assert!(
+            heard("about my cat") && heard("My cat is called Tom."),
+            "{asked:?}"
+        );
+        assert!(
+            !heard("pirate"),
+            "instructions are the operator's: {asked:?}"
+        );
+    }
+
+    /// Serves a program whose model answers `text`, sends it this conversation, and returns the
+    /// status, and the bodies of the requests that the model got.
+    fn asked_for(program: &TestProgram, text: &str, messages: &Value) -> (u16, Vec<Value>) {
         let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
         let (seen, text) = (asked.clone(), text.to_owned());
         let model = Self::deciding(move |request| {

@@ -11,10 +11,7 @@ use fugato::{
 };
 use fugato_testkit::{
     TestProgram,
-    consent::{
-        ConsentSim, ConsentWords, ConsentWorld, Endpoints, ServedProgram, TestRequest, WorldStore,
-    },
-    log::Failure,
+    consent::{ConsentWords, ConsentWorld, Endpoints, ServedProgram, TestRequest, WorldStore},
 };
 use futures::{FutureExt as _, future::BoxFuture};
 use planner::{exchange::Exchange, service::Planner};
@@ -98,29 +95,15 @@ fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
     async move { orders(&desk).await }.boxed()
 }
 
-#[tokio::test]
-async fn k35_no_order_is_placed_without_a_consent() -> Result<(), Failure> {
-    let sim = ConsentSim::new(Room::new).steps(14);
-    sim.run().await?.assert_tried();
-    Ok(())
+fn processes(store: Arc<WorldStore>) -> Result<ServedProgram<Room>, BoxError> {
+    let program = (TestProgram::new(env!("CARGO_BIN_EXE_planner")), &[][..]);
+    let threads = "planner-data/threads.db";
+    Ok(ServedProgram::new(
+        Room::new(store)?,
+        program,
+        threads,
+        written,
+    ))
 }
 
-#[tokio::test]
-async fn k35_nor_over_a_file() -> Result<(), Failure> {
-    let sim = ConsentSim::new(Room::new).over(WorldStore::in_sqlite);
-    let report = sim.cases(50).seed(20_000).steps(14).run().await?;
-    report.assert_tried();
-    Ok(())
-}
-
-#[tokio::test]
-async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
-    let processes = |store| {
-        let program = (TestProgram::new(env!("CARGO_BIN_EXE_planner")), &[][..]);
-        Room::new(store)
-            .map(|like| ServedProgram::new(like, program, "planner-data/threads.db", written))
-    };
-    let sim = ConsentSim::new(processes).cases(8);
-    sim.run().await?.assert_tried();
-    Ok(())
-}
+fugato_testkit::consent_suite!(Room::new, served processes);

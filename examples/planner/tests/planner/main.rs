@@ -17,5 +17,4 @@ mod program;
 mod served;
 mod sessions;
 mod stale;
-mod stock_client;
 mod terminal;

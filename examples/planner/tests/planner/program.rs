@@ -159,3 +159,8 @@ fn a_conversation_named_like_a_folder_takes_it_along_nowhere() {
     folder.says(&["delete", "photos", "--yes"], "deleted: photos");
     assert!(photo.exists());
 }
+
+#[test]
+fn what_a_client_says_was_said_before_reaches_the_model() {
+    ModelServer::check_stock_client(&Folder::new().0);
+}

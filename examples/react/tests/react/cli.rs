@@ -5,7 +5,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use fugato_testkit::{TestProgram, assert_contains, assert_lacks};
+use fugato_testkit::{ModelServer, TestProgram, assert_contains, assert_lacks};
 
 fn program() -> TestProgram {
     TestProgram::new(env!("CARGO_BIN_EXE_react"))
@@ -228,4 +228,9 @@ fn a_server_with_a_key_lets_in_who_knows_it_and_ends_in_peace() {
     let pid = serving.child.id().to_string();
     let told = Command::new("kill").args(["-TERM", &pid]).status().unwrap();
     assert!(told.success() && serving.child.wait().unwrap().success());
+}
+
+#[test]
+fn what_a_client_says_was_said_before_reaches_the_model() {
+    ModelServer::check_stock_client(&program());
 }

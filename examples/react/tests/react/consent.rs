@@ -12,8 +12,7 @@ use fugato::{
 };
 use fugato_testkit::{
     TestProgram,
-    consent::{ConsentSim, ConsentWorld, Endpoints, KeyedWrites, ServedProgram, WorldStore},
-    log::Failure,
+    consent::{ConsentWorld, Endpoints, KeyedWrites, ServedProgram, WorldStore},
 };
 use futures::{FutureExt as _, future::BoxFuture};
 use react::{ReactAgent, agent::graph, tools::ToolEnvironment};
@@ -99,29 +98,15 @@ fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
     ready(written.collect()).boxed()
 }
 
-#[tokio::test]
-async fn k35_no_file_is_written_without_a_consent() -> Result<(), Failure> {
-    let sim = ConsentSim::new(Folder::new).steps(14);
-    sim.run().await?.assert_tried();
-    Ok(())
+fn processes(store: Arc<WorldStore>) -> Result<ServedProgram<Folder>, BoxError> {
+    let program = (TestProgram::new(env!("CARGO_BIN_EXE_react")), &[][..]);
+    let threads = "react-data/threads.db";
+    Ok(ServedProgram::new(
+        Folder::new(store)?,
+        program,
+        threads,
+        written,
+    ))
 }
 
-#[tokio::test]
-async fn k35_nor_over_a_file() -> Result<(), Failure> {
-    let sim = ConsentSim::new(Folder::new).over(WorldStore::in_sqlite);
-    let report = sim.cases(50).seed(20_000).steps(14).run().await?;
-    report.assert_tried();
-    Ok(())
-}
-
-#[tokio::test]
-async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
-    let processes = |store| {
-        let program = (TestProgram::new(env!("CARGO_BIN_EXE_react")), &[][..]);
-        Folder::new(store)
-            .map(|like| ServedProgram::new(like, program, "react-data/threads.db", written))
-    };
-    let sim = ConsentSim::new(processes).cases(8);
-    sim.run().await?.assert_tried();
-    Ok(())
-}
+fugato_testkit::consent_suite!(Folder::new, served processes);

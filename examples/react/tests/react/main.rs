@@ -13,4 +13,3 @@ mod kept;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod scenario;
-mod stock_client;

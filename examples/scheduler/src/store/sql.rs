@@ -5,6 +5,8 @@ use fugato::{
     store::{Cell, KeyReusedError, QueryRows, Statement, WriteTable, row_changes},
 };
 
+use serde::Serialize;
+
 use super::{
     Calendar, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite,
     check::{carried_out, carried_over},

@@ -20,10 +20,9 @@ use fugato::{
 use fugato_testkit::{
     ModelAnswer, ModelServer, TestProgram,
     consent::{
-        ConsentAnswer, ConsentSim, ConsentWords, ConsentWorld, Endpoints, KeyedWrites,
-        ServedProgram, TestRequest, WorldStore,
+        ConsentAnswer, ConsentWords, ConsentWorld, Endpoints, KeyedWrites, ServedProgram,
+        TestRequest, WorldStore,
     },
-    log::Failure,
 };
 use futures::{FutureExt as _, StreamExt as _, future::BoxFuture};
 use jiff::tz::TimeZone;
@@ -391,25 +390,5 @@ fn processes(store: Arc<WorldStore>) -> Result<ServedProgram<Room>, BoxError> {
     Ok(served.prepared_by(prepare))
 }
 
-#[tokio::test]
-async fn k35_the_calendar_does_not_change_without_a_consent() -> Result<(), Failure> {
-    let sim = ConsentSim::new(Room::new).steps(14);
-    sim.run().await?.assert_tried();
-    Ok(())
-}
-
-#[tokio::test]
-async fn k35_nor_over_a_file() -> Result<(), Failure> {
-    let sim = ConsentSim::new(Room::new).over(WorldStore::in_sqlite);
-    let report = sim.cases(50).seed(20_000).steps(14).run().await?;
-    report.assert_tried();
-    Ok(())
-}
-
-#[tokio::test]
-async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
-    let sim = ConsentSim::new(processes).cases(8);
-    // Each write takes two cards: one of the plan, and one of the change.
-    sim.steps(60).run().await?.assert_tried();
-    Ok(())
-}
+// Each write takes two cards: one of the plan, and one of the change.
+fugato_testkit::consent_suite!(Room::new, served processes; 60 steps);

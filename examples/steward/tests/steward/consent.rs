@@ -186,12 +186,18 @@ fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
     ready(written.map(|write| shown(&write)).collect()).boxed()
 }
 
-#[tokio::test]
-async fn k35_no_document_is_written_without_a_consent() -> Result<(), Failure> {
-    let sim = ConsentSim::new(Employees::graph).steps(14);
-    sim.run().await?.assert_tried();
-    Ok(())
+fn processes(store: Arc<WorldStore>) -> Result<ServedProgram<Employees>, BoxError> {
+    let program = (TestProgram::new(env!("CARGO_BIN_EXE_steward")), &[][..]);
+    let threads = "steward-data/threads.db";
+    Ok(ServedProgram::new(
+        Employees::graph(store)?,
+        program,
+        threads,
+        written,
+    ))
 }
+
+fugato_testkit::consent_suite!(Employees::graph, served processes);
 
 #[tokio::test]
 async fn k35_nor_on_the_legacy_path() -> Result<(), Failure> {
@@ -199,25 +205,5 @@ async fn k35_nor_on_the_legacy_path() -> Result<(), Failure> {
     let report = ConsentSim::new(office).cases(50).steps(14).seed(10_000);
     let report = report.run().await?;
     assert!(2 * report.writes > report.cases, "{report}");
-    Ok(())
-}
-
-#[tokio::test]
-async fn k35_nor_over_a_file() -> Result<(), Failure> {
-    let sim = ConsentSim::new(Employees::graph).over(WorldStore::in_sqlite);
-    let report = sim.cases(50).seed(20_000).steps(14).run().await?;
-    report.assert_tried();
-    Ok(())
-}
-
-#[tokio::test]
-async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
-    let processes = |store| {
-        let program = (TestProgram::new(env!("CARGO_BIN_EXE_steward")), &[][..]);
-        Employees::graph(store)
-            .map(|like| ServedProgram::new(like, program, "steward-data/threads.db", written))
-    };
-    let sim = ConsentSim::new(processes).cases(8);
-    sim.run().await?.assert_tried();
     Ok(())
 }

@@ -12,8 +12,7 @@ use fugato::{
 };
 use fugato_testkit::{
     TestProgram,
-    consent::{ConsentSim, ConsentWorld, Endpoints, ServedProgram, WorldStore},
-    log::Failure,
+    consent::{ConsentWorld, Endpoints, ServedProgram, WorldStore},
 };
 use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::{Value, json};
@@ -77,29 +76,15 @@ fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
     async move { jobs.all().await.unwrap().iter().map(shown).collect() }.boxed()
 }
 
-#[tokio::test]
-async fn k35_no_job_is_made_without_a_consent() -> Result<(), Failure> {
-    let sim = ConsentSim::new(ServedProcess::new).steps(14);
-    sim.run().await?.assert_tried();
-    Ok(())
+fn processes(store: Arc<WorldStore>) -> Result<ServedProgram<ServedProcess>, BoxError> {
+    let program = (TestProgram::new(env!("CARGO_BIN_EXE_transparent")), &[][..]);
+    let threads = "transparent-data/threads.db";
+    Ok(ServedProgram::new(
+        ServedProcess::new(store)?,
+        program,
+        threads,
+        written,
+    ))
 }
 
-#[tokio::test]
-async fn k35_nor_over_a_file() -> Result<(), Failure> {
-    let sim = ConsentSim::new(ServedProcess::new).over(WorldStore::in_sqlite);
-    let report = sim.cases(50).seed(20_000).steps(14).run().await?;
-    report.assert_tried();
-    Ok(())
-}
-
-#[tokio::test]
-async fn k35_nor_by_two_servers_that_are_killed() -> Result<(), Failure> {
-    let processes = |store| {
-        let program = (TestProgram::new(env!("CARGO_BIN_EXE_transparent")), &[][..]);
-        ServedProcess::new(store)
-            .map(|like| ServedProgram::new(like, program, "transparent-data/threads.db", written))
-    };
-    let sim = ConsentSim::new(processes).cases(8);
-    sim.run().await?.assert_tried();
-    Ok(())
-}
+fugato_testkit::consent_suite!(ServedProcess::new, served processes);

@@ -8,4 +8,3 @@ mod damage;
 #[cfg(feature = "plugins")]
 mod plugins;
 mod socket;
-mod stock_client;

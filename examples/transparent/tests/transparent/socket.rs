@@ -3,7 +3,7 @@
 mod servers;
 
 use fugato::axum::{AgentRoutes, AllowAll};
-use fugato_testkit::assert_contains;
+use fugato_testkit::{ModelServer, TestProgram, assert_contains};
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio::{
@@ -183,4 +183,9 @@ async fn trn_16_trn_14_a_page_that_is_opened_again_shows_everything() -> TestRes
     ];
     assert_eq!(shown, [first, second.to_vec()].concat());
     Ok(())
+}
+
+#[test]
+fn what_a_client_says_was_said_before_reaches_the_model() {
+    ModelServer::check_stock_client(&TestProgram::new(env!("CARGO_BIN_EXE_transparent")));
 }
