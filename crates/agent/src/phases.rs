@@ -5,17 +5,22 @@
 //! decision against the state, and returns the [`PhaseStep`]s to it: a call that may be made, or that
 //! waits for the person, a word, a question, the next step of the plan, the end. It is pure, so rules
 //! that decide in place of the model go through the same checks. The agent makes its own updates of
-//! the steps, and routes on its own phases.
+//! the steps, and routes on its own phases. A [`Card`] is what the person is asked, and a [`CardReply`]
+//! the answer.
 //!
 //! ```text
 //!  plan ──► plan card ──► decide ──► call ──────────► act ──► decide …
 //!              │            │ └──► write card ──┘
 //!              └ again      └──► closing card ──► end
 //! ```
+mod card;
+
 use fugato_llm::{Abort, ActionDecision, ActionKind, ProposedCall, RejectedAnswer, visible_text};
 use fugato_state::{Plan, State, ToolCall, say};
 use fugato_tool::{Access, AdmittedCall, StepEvidence, Verdict, WantedCall};
 use serde_json::Value;
+
+pub use card::{Card, CardAction, CardReply, OpenCard};
 
 use crate::Toolbox;
 

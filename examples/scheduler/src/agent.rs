@@ -18,7 +18,8 @@ use serde::{Deserialize, Serialize};
 
 pub use compacted::{CompactedHistory, Part};
 pub use free_time::FreeTime;
-pub use interaction::{Card, CardAction, CardReply, PendingInteraction, QuestionTopic};
+pub use fugato::agent::phases::{CardAction, CardReply};
+pub use interaction::{Card, PendingInteraction, QuestionTopic};
 pub use phase::{Mode, Phase, TerminalOutcome, TerminalStatus};
 pub use request::{BY_HAND, Request};
 pub use transition::{CURRENT_STEP, LOOP_CLOSED, PLAN, RETRIED, ROUGH_BUILD_DONE, STEP_ADVANCED};

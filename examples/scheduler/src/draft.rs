@@ -203,15 +203,5 @@ pub(crate) fn day(day_of_week: u8, date: &str, number: u16, lang: Lang) -> Strin
 }
 
 pub(crate) fn weekday(day_of_week: u8, lang: Lang) -> &'static str {
-    let (en, zh) = match day_of_week {
-        1 => ("Mon", "周一"),
-        2 => ("Tue", "周二"),
-        3 => ("Wed", "周三"),
-        4 => ("Thu", "周四"),
-        5 => ("Fri", "周五"),
-        6 => ("Sat", "周六"),
-        7 => ("Sun", "周日"),
-        _ => ("?", "?"),
-    };
-    lang.pick(en, zh)
+    timetable::calendar::weekday(language(lang), day_of_week)
 }

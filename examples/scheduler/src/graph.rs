@@ -2,6 +2,7 @@
 use fugato::{
     agent::trace::recorded,
     graph::{BuildError, END, Graph},
+    words::Phrases,
 };
 
 use crate::{
@@ -19,7 +20,8 @@ pub fn graph(deps: &Deps) -> Result<Graph<AgentState>, BuildError> {
         .node("plan", recorded(PlanNode(deps.clone())))
         .node("confirm", confirm)
         .pause("interrupt", card, |_, reply: CardReply| {
-            Update::Replied(reply.clear())
+            let is_yes = |text: &str| Phrases::default().consent(text) == Some(true);
+            Update::Replied(reply.clear(is_yes))
         })
         .node("rough_build", RoughBuild(deps.clone()))
         .node("execute", recorded(Execute(deps.clone())))

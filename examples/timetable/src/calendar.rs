@@ -7,7 +7,7 @@ mod import;
 mod svg;
 mod table;
 
-pub use crate::lang::Lang;
+pub use crate::lang::{Lang, weekday};
 pub use crate::schedule::{Sections, SectionsError};
 pub use classes::{Class, Classes, ClassesError, Item};
 pub use export::{Export, ExportError, export};

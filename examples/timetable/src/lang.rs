@@ -69,7 +69,7 @@ macro_rules! say {
 }
 
 /// Returns the short name of a day of the week; Monday is 1. Another number gives `?`.
-pub(crate) fn weekday(lang: Lang, day_of_week: u8) -> &'static str {
+pub fn weekday(lang: Lang, day_of_week: u8) -> &'static str {
     let (en, zh) = match day_of_week {
         1 => ("Mon", "周一"),
         2 => ("Tue", "周二"),

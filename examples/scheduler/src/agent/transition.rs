@@ -10,9 +10,8 @@ use fugato::{
 use serde_json::Value;
 
 use super::{
-    AgentState, CardAction, CardReply, ContextHook, FreeTime, Health, Mode, PendingInteraction,
-    Phase, QuestionTopic, Request, RouteDecision, RunScope, TerminalOutcome, TerminalStatus,
-    Upserts,
+    AgentState, BY_HAND, CardReply, ContextHook, FreeTime, Health, Mode, PendingInteraction, Phase,
+    QuestionTopic, Request, RouteDecision, RunScope, TerminalOutcome, TerminalStatus, Upserts,
 };
 use crate::{
     calendar::Lang,
@@ -245,12 +244,10 @@ impl AgentState {
         let Some(pending) = self.pending.take() else {
             return;
         };
-        let approved = reply.action == Some(CardAction::Approve);
+        let approved = reply.is_approval();
         self.phase = pending.resume_phase;
-        if let Some(call) = reply
-            .hands()
-            .filter(|_| pending.topic != QuestionTopic::AskUser)
-        {
+        let by_hand = reply.hands(&BY_HAND);
+        if let Some(call) = by_hand.filter(|_| pending.topic != QuestionTopic::AskUser) {
             self.act_instead(pending.topic, reply, call.clone());
             return;
         }

@@ -1,7 +1,7 @@
 use fugato::graph::{BoxError, Context};
 
 use crate::{
-    agent::{AgentState, Card, PendingInteraction, Phase, QuestionTopic, Update},
+    agent::{AgentState, Card, Phase, QuestionTopic, Update},
     llm_config::status,
     report,
 };
@@ -10,40 +10,25 @@ use crate::{
 pub async fn confirm(cx: Context<AgentState>) -> Result<Vec<Update>, BoxError> {
     let agent = cx.state();
     let lang = agent.lang;
-    let (code, card) = if let Some(wanted) = agent.wanted.as_ref().filter(|w| !w.accepted) {
+    let (code, topic, title, summary) = if let Some(wanted) =
+        agent.wanted.as_ref().filter(|w| !w.accepted)
+    {
         let title = lang.pick("Shall I do this?", "要这样做吗？");
-        (
-            "tool_confirm",
-            Card::confirm(QuestionTopic::Tool, title, wanted.summary.clone()),
-        )
+        let summary = wanted.summary.clone();
+        ("tool_confirm", QuestionTopic::Tool, title, summary)
     } else if agent.run.closing {
         let title = lang.pick("Shall I keep this schedule?", "保存这份日程吗？");
-        (
-            "confirm",
-            Card::confirm(
-                QuestionTopic::Schedule,
-                title,
-                report::schedule_summary(agent),
-            ),
-        )
+        let summary = report::schedule_summary(agent);
+        ("confirm", QuestionTopic::Schedule, title, summary)
     } else if agent.has_step() {
         let title = lang.pick("Shall I carry out this plan?", "要执行这个计划吗？");
-        (
-            "plan_confirm",
-            Card::confirm(QuestionTopic::Plan, title, report::plan_summary(agent)),
-        )
+        let summary = report::plan_summary(agent);
+        ("plan_confirm", QuestionTopic::Plan, title, summary)
     } else {
         return Err("there is nothing to confirm: no wanted write, no plan, no schedule".into());
     };
-    status(
-        &cx,
-        code,
-        lang.pick("your consent is needed", "需要你的确认"),
-    );
-    let (topic, resume_phase) = (card.topic, Phase::WaitingConfirm);
-    Ok(vec![Update::Asked(PendingInteraction {
-        topic,
-        card,
-        resume_phase,
-    })])
+    let told = lang.pick("your consent is needed", "需要你的确认");
+    status(&cx, code, told);
+    let card = Card::confirm(topic, title, summary);
+    Ok(vec![Update::Asked(card.open(Phase::WaitingConfirm))])
 }

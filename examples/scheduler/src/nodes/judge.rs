@@ -7,10 +7,7 @@ use fugato::{
 
 use super::{asking, said};
 use crate::{
-    agent::{
-        AgentState, Card, DecisionView, PendingInteraction, Phase, QuestionTopic, TerminalOutcome,
-        Update,
-    },
+    agent::{AgentState, Card, DecisionView, Phase, QuestionTopic, TerminalOutcome, Update},
     contract::{ActionKind, ExecutorDecision},
     deps::Deps,
     gates::CLOSED,
@@ -81,14 +78,9 @@ fn changes(cx: &Context<AgentState>, spoken: &TaggedAnswer, step: PhaseStep) -> 
         PhaseStep::Ask(text) => {
             asking(cx);
             let title = agent.lang.pick("A question", "请确认");
-            let card = Card::question(title, &text).streamed(!spoken.after.is_empty());
-            let (topic, resume_phase) = (QuestionTopic::AskUser, Phase::Executing);
-            let asked = PendingInteraction {
-                topic,
-                card,
-                resume_phase,
-            };
-            vec![said(text), Update::Asked(asked)]
+            let card = Card::question(QuestionTopic::AskUser, title, &text);
+            let card = card.streamed(!spoken.after.is_empty());
+            vec![said(text), Update::Asked(card.open(Phase::Executing))]
         }
         PhaseStep::Advance => vec![Update::Advanced],
         PhaseStep::Close => keeping(agent),

@@ -12,8 +12,7 @@ use super::{
 };
 use crate::{
     agent::{
-        AgentState, Card, ContextHook, DecisionView, PendingInteraction, Phase, QuestionTopic,
-        ROUGH_BUILD_DONE, Update,
+        AgentState, Card, ContextHook, DecisionView, Phase, QuestionTopic, ROUGH_BUILD_DONE, Update,
     },
     contract::{self, Complexity, PlanAction, PlanDecision},
     deps::Deps,
@@ -161,14 +160,10 @@ impl PlanNode {
             PlanAction::AskUser => {
                 asking(cx);
                 updates.push(said(text));
-                let card = Card::question(lang.pick("A question", "请确认"), text)
-                    .streamed(!spoken.after.is_empty());
-                let (topic, resume_phase) = (QuestionTopic::AskUser, Phase::Planning);
-                updates.push(Update::Asked(PendingInteraction {
-                    topic,
-                    card,
-                    resume_phase,
-                }));
+                let title = lang.pick("A question", "请确认");
+                let card = Card::question(QuestionTopic::AskUser, title, text);
+                let card = card.streamed(!spoken.after.is_empty());
+                updates.push(Update::Asked(card.open(Phase::Planning)));
             }
             PlanAction::PlanDone => {
                 if !text.is_empty() {

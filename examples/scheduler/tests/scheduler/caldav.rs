@@ -14,7 +14,7 @@ use jiff::tz::TimeZone;
 use reqwest::{Client, Method, StatusCode};
 use scheduler::{
     agent::CardReply,
-    caldav::{CalDav, Local, SyncedStore},
+    caldav::{CalDav, CalDavError, Local, SyncedStore},
     calendar::{Lang, Sections},
     deps::Deps,
     remote::{RemoteCalendar, SyncReport},
@@ -44,10 +44,6 @@ const LOGIC: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//other//EN\r\nBE
     DTSTAMP:20260101T000000Z\r\nDTSTART:20540302T080000Z\r\nDTEND:20540302T094000Z\r\n\
     SUMMARY:Logic\r\nX-THEIRS:1\r\nEND:VEVENT\r\nEND:VCALENDAR\r\n";
 
-fn login() -> (String, String) {
-    ("ada".into(), "secret".into())
-}
-
 /// The actions of somebody else on the collection, by a client of their own.
 struct Elsewhere {
     http: Client,
@@ -55,7 +51,9 @@ struct Elsewhere {
 }
 
 impl Elsewhere {
-    async fn of(server: &Server) -> Self {
+    /// Starts a server; none if this machine has no such program.
+    async fn start() -> Option<(Server, Self)> {
+        let server = Radicale::start()?;
         // An error means that another test was first.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let elsewhere = Self {
@@ -64,7 +62,7 @@ impl Elsewhere {
         };
         let made = elsewhere.ask("MKCALENDAR", "", String::new()).await;
         assert_eq!(made.0, StatusCode::CREATED, "{}", made.1);
-        elsewhere
+        Some((server, elsewhere))
     }
 
     async fn ask(&self, method: &str, name: &str, body: String) -> (StatusCode, String) {
@@ -85,6 +83,17 @@ impl Elsewhere {
         let (status, text) = self.ask("GET", name, String::new()).await;
         assert_eq!(status, StatusCode::OK);
         text
+    }
+
+    /// Moves an event to 10:00 on another date.
+    async fn moves(&self, name: &str, date: &str) {
+        let mut event = self.get(name).await;
+        for (key, time) in [("DTSTART", "100000"), ("DTEND", "114000")] {
+            let line = event.lines().find(|line| line.starts_with(key));
+            let line = line.unwrap().trim().to_owned();
+            event = event.replace(&line, &format!("{key}:{date}T{time}Z"));
+        }
+        self.put(name, &event).await;
     }
 
     /// Returns the names of all resources.
@@ -146,20 +155,27 @@ impl Home {
         }
     }
 
-    async fn desk(&self, url: &str) -> SyncFixture {
-        self.desk_by(url, |remote| remote).await
+    fn remote(&self, url: &str, store: Arc<dyn ScheduleStore>) -> Result<CalDav, CalDavError> {
+        let folder = self.folder.path();
+        let local = Local {
+            store: store.clone(),
+            calendar: HOME.into(),
+            files: ResultFiles::new(folder, HOME, Lang::En),
+            transfer: Transfer::new(store, HOME, folder, Lang::En),
+            sections: Sections::default(),
+            zone: TimeZone::UTC,
+            lang: Lang::En,
+        };
+        let login = ("ada".into(), "secret".into());
+        CalDav::new(url, Some(login), local, self.docs.clone())
     }
 
-    async fn desk_by(
-        &self,
-        url: &str,
-        how: impl FnOnce(Arc<dyn RemoteCalendar>) -> Arc<dyn RemoteCalendar>,
-    ) -> SyncFixture {
+    async fn desk(&self, url: &str) -> SyncFixture {
         let folder = self.folder.path();
         let path = folder.join("schedule.db").display().to_string();
         let files = ResultFiles::new(folder, HOME, Lang::En);
         let plain = store::open(&path).await.unwrap();
-        let plain: Arc<dyn ScheduleStore> = Arc::new(MirroredStore::new(plain, files.clone()));
+        let plain: Arc<dyn ScheduleStore> = Arc::new(MirroredStore::new(plain, files));
         let intake = scheduler::calendar::open(
             &folder.join(COURSES),
             &folder.join(TASKS),
@@ -171,17 +187,8 @@ impl Home {
             let import = StoreWrite::Import { schedule };
             plain.write(HOME, "import", &import).await.unwrap();
         }
-        let local = Local {
-            store: plain.clone(),
-            calendar: HOME.into(),
-            files,
-            transfer: Transfer::new(plain.clone(), HOME, folder, Lang::En),
-            sections: Sections::default(),
-            zone: TimeZone::UTC,
-            lang: Lang::En,
-        };
-        let remote = CalDav::new(url, Some(login()), local, self.docs.clone()).unwrap();
-        let remote = how(Arc::new(remote));
+        let remote = self.remote(url, plain.clone()).unwrap();
+        let remote: Arc<dyn RemoteCalendar> = Arc::new(remote);
         let store: Arc<dyn ScheduleStore> = Arc::new(SyncedStore::new(plain, remote.clone()));
         let deps = Deps::new().unwrap();
         let deps = deps.calendars(Calendars::shared(store.clone(), HOME));
@@ -247,10 +254,9 @@ impl SyncFixture {
 
 #[tokio::test]
 async fn a_first_request_takes_what_is_busy_and_what_is_kept_is_written() {
-    let Some(server) = Radicale::start() else {
+    let Some((server, there)) = Elsewhere::start().await else {
         return;
     };
-    let there = Elsewhere::of(&server).await;
     there.put("logic.ics", LOGIC).await;
     let before = there.get("logic.ics").await;
     let home = Home::new();
@@ -287,10 +293,9 @@ async fn a_first_request_takes_what_is_busy_and_what_is_kept_is_written() {
 
 #[tokio::test]
 async fn a_change_on_either_side_reaches_the_other_and_is_taken_over_by_a_word() {
-    let Some(server) = Radicale::start() else {
+    let Some((server, there)) = Elsewhere::start().await else {
         return;
     };
-    let there = Elsewhere::of(&server).await;
     let home = Home::new();
     let desk = home.desk(server.url()).await;
     desk.say("plan my weeks").await;
@@ -299,20 +304,7 @@ async fn a_change_on_either_side_reaches_the_other_and_is_taken_over_by_a_word()
     expect!["SUMMARY:Two DTSTART:20540313T080000Z"].assert_eq(&ours[1].0);
     // Somebody moves ours there: it is told, and not overwritten.
     let (_, name) = &ours[0];
-    let moved = there.get(name).await;
-    let start = moved
-        .lines()
-        .find(|line| line.starts_with("DTSTART"))
-        .unwrap()
-        .trim();
-    let end = moved
-        .lines()
-        .find(|line| line.starts_with("DTEND"))
-        .unwrap()
-        .trim();
-    let moved = moved.replace(start, "DTSTART:20540305T100000Z");
-    let moved = moved.replace(end, "DTEND:20540305T114000Z");
-    there.put(name, &moved).await;
+    there.moves(name, "20540305").await;
     let told = desk.say("what do I have on Monday?").await;
     assert_contains(&told, ["“One” was moved in your calendar", "take over"]);
     assert_ne!(desk.place("One").await, [Slot::new(4, 3, 4)]);
@@ -335,29 +327,15 @@ async fn a_change_on_either_side_reaches_the_other_and_is_taken_over_by_a_word()
 
 #[tokio::test]
 async fn what_both_sides_changed_is_told_and_never_overwritten() {
-    let Some(server) = Radicale::start() else {
+    let Some((server, there)) = Elsewhere::start().await else {
         return;
     };
-    let there = Elsewhere::of(&server).await;
     let home = Home::new();
     let desk = home.desk(server.url()).await;
     desk.say("plan my weeks").await;
     let ours = there.ours().await;
     let (_, name) = &ours[1];
-    let text = there.get(name).await;
-    let start = text
-        .lines()
-        .find(|line| line.starts_with("DTSTART"))
-        .unwrap()
-        .trim();
-    let end = text
-        .lines()
-        .find(|line| line.starts_with("DTEND"))
-        .unwrap()
-        .trim();
-    let theirs = text.replace(start, "DTSTART:20540313T100000Z");
-    let theirs = theirs.replace(end, "DTEND:20540313T114000Z");
-    there.put(name, &theirs).await;
+    there.moves(name, "20540313").await;
     let stands = there.get(name).await;
     // The request reads their change first, and its own is stored all the same.
     let told = desk.say("move Two to March 12 at 8:00").await;
@@ -369,10 +347,9 @@ async fn what_both_sides_changed_is_told_and_never_overwritten() {
 #[tokio::test]
 async fn a_process_that_dies_between_the_commit_and_the_write_leaves_one_event() {
     for dies_after in [false, true] {
-        let Some(server) = Radicale::start() else {
+        let Some((server, there)) = Elsewhere::start().await else {
             return;
         };
-        let there = Elsewhere::of(&server).await;
         let home = Home::new();
         let desk = home.desk(server.url()).await;
         desk.say("plan my weeks").await;
@@ -415,10 +392,9 @@ async fn a_server_that_cannot_be_used_is_told_and_stops_nothing() {
         &desk.remote.late().unwrap(),
         "not written to your calendar yet",
     );
-    let Some(server) = Radicale::start() else {
+    let Some((server, there)) = Elsewhere::start().await else {
         return;
     };
-    let there = Elsewhere::of(&server).await;
     let desk = home.desk(server.url()).await;
     desk.say("what do I have on Monday?").await;
     assert_eq!(there.ours().await.len(), 2, "the next request writes it");
@@ -433,19 +409,8 @@ async fn addresses_with_a_password_or_without_a_lock_are_refused() {
         "plans",
     ] {
         let home = Home::new();
-        let path = home.folder.path();
         let store = store::open(":memory:").await.unwrap();
-        let local = Local {
-            store: store.clone(),
-            calendar: HOME.into(),
-            files: ResultFiles::new(path, HOME, Lang::En),
-            transfer: Transfer::new(store, HOME, path, Lang::En),
-            sections: Sections::default(),
-            zone: TimeZone::UTC,
-            lang: Lang::En,
-        };
-        let refused = CalDav::new(url, Some(login()), local, home.docs.clone()).unwrap_err();
-        let refused = refused.to_string();
+        let refused = home.remote(url, store).unwrap_err().to_string();
         assert_contains(&refused, "allowed is https://host/path/");
         assert!(!refused.contains("secret"), "{refused}");
     }
@@ -510,10 +475,9 @@ async fn whole(client: &mut TcpStream) -> Vec<u8> {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_program_killed_between_the_commit_and_the_write_writes_each_event_once() {
     for forwards in [false, true] {
-        let Some(server) = Radicale::start() else {
+        let Some((server, there)) = Elsewhere::start().await else {
             return;
         };
-        let there = Elsewhere::of(&server).await;
         there.put("logic.ics", LOGIC).await;
         let (way, begun) = held(&server, forwards).await;
         let work = Work::new();

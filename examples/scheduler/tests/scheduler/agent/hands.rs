@@ -2,7 +2,7 @@
 use fugato::stream::ToolStatus;
 use fugato_testkit::{Scripted, assert_contains, assert_starts_with};
 use scheduler::{
-    agent::{CardAction, CardReply, Phase, QuestionTopic, Request},
+    agent::{BY_HAND, CardAction, CardReply, Phase, QuestionTopic, Request},
     contract::Call,
     schedule::Slot,
 };
@@ -167,5 +167,5 @@ async fn hands_in_place_of_an_answer_reach_nothing_else() {
     // An approval cannot have a call at the same time.
     let mut both = moved();
     both.action = Some(CardAction::Approve);
-    assert_eq!(both.hands(), None);
+    assert_eq!(both.hands(&BY_HAND), None);
 }

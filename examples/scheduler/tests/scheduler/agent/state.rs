@@ -188,7 +188,7 @@ fn sch_c6_the_next_run_finds_a_clean_state_and_the_same_conversation() {
 fn sch_18_a_pending_interaction_survives_a_round_trip() {
     let pending = PendingInteraction {
         topic: QuestionTopic::AskUser,
-        card: Card::question("A question", "Mornings?").streamed(true),
+        card: Card::question(QuestionTopic::AskUser, "A question", "Mornings?").streamed(true),
         resume_phase: Phase::Planning,
     };
     let stored = json!({
