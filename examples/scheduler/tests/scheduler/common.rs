@@ -6,10 +6,16 @@ use std::{
 };
 
 use async_trait::async_trait;
+use axum::{
+    Router,
+    body::{Body, to_bytes},
+    http::{self, StatusCode},
+};
 use fugato::{
     graph::{Answers, BoxError, RunnerOptions},
     llm::{ChatModel, ChatRequest},
     state::{InterruptId, ThreadId},
+    store::MemoryLog,
 };
 use fugato_testkit::{
     Scripted, ScriptedReply,
@@ -25,8 +31,10 @@ use scheduler::{
         SubjectType, TaskClass, Window,
     },
     service::Service,
+    store::{self, ScheduleStore, StoreWrite},
 };
 use serde_json::{Value, json};
+use tower::ServiceExt as _;
 
 pub(crate) const ALGEBRA: u32 = 1;
 pub(crate) const SEMINAR: u32 = 2;
@@ -246,6 +254,41 @@ pub(crate) fn deps(schedule: ScheduleState) -> Deps {
     Deps::new()
         .expect("the tools are well-formed")
         .provider(FixedSchedule(schedule))
+}
+
+/// Opens a store in a folder of its own, with a calendar.
+pub(crate) async fn kept(
+    calendar: &str,
+    schedule: ScheduleState,
+) -> (Arc<dyn ScheduleStore>, tempfile::TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("schedule.db").display().to_string();
+    let store = store::open(&path).await.unwrap();
+    let filled = StoreWrite::Import { schedule };
+    store.write(calendar, "import", &filled).await.unwrap();
+    (store, folder)
+}
+
+/// Returns the service over the small week and a new log.
+pub(crate) fn service(deps: &Deps) -> Service {
+    let log = Arc::new(MemoryLog::default());
+    Service::new(deps, log, RunnerOptions::default(), 30).expect("the wiring is checked")
+}
+
+/// Asks a router as a client that reads `accept`, and returns the status and the text of the answer.
+pub(crate) async fn ask(
+    app: &Router,
+    (method, path): (&str, &str),
+    accept: &str,
+    body: String,
+) -> (StatusCode, String) {
+    let request = http::Request::builder().method(method).uri(path);
+    let request = request.header("content-type", "application/json");
+    let request = request.header("accept", accept).body(Body::from(body));
+    let response = app.clone().oneshot(request.unwrap()).await.unwrap();
+    let status = response.status();
+    let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
+    (status, String::from_utf8_lossy(&body).into_owned())
 }
 
 // The answers of a model.

@@ -2,32 +2,21 @@
 //! agent.
 use std::sync::Arc;
 
-use crate::common::{deps, week};
-use axum::{
-    Router,
-    body::{Body, to_bytes},
-    http::{Request, StatusCode},
-};
-use fugato::{
-    axum::{AgentRoutes, AllowAll, Limits},
-    graph::RunnerOptions,
-    store::MemoryLog,
-};
+use crate::common::{ask, deps, kept, service, week};
+use axum::{Router, http::StatusCode};
+use fugato::axum::{AgentRoutes, AllowAll, Limits};
 use fugato_testkit::{assert_contains, assert_starts_with};
 use scheduler::{
     calendar::Lang,
     results::{MirroredStore, ResultFiles},
     schedule::{Change, PlacementStatus, ScheduleState, Slot, differences},
     served::ServedScheduler,
-    service::Service,
     store::{
-        self, Calendar, MemoryNote, NoteKind, ScheduleStore, ScheduleStoreError, StoreReceipt,
-        StoreWrite,
+        Calendar, MemoryNote, NoteKind, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite,
     },
     transfer::Transfer,
 };
 use serde_json::{Value, json};
-use tower::ServiceExt as _;
 
 const COURSES: &str = "BEGIN:VCALENDAR\r\nVERSION:2.0\r\nPRODID:-//x//EN\r\nBEGIN:VEVENT\r\nUID:1\r\n\
     DTSTAMP:20260101T000000Z\r\nDTSTART:20540302T090000Z\r\nDTEND:20540302T104000Z\r\n\
@@ -42,18 +31,8 @@ struct Fixture {
 }
 
 async fn desk() -> Fixture {
-    let folder = tempfile::tempdir().expect("a folder");
-    let path = folder.path().join("schedule.db").display().to_string();
-    let store = store::open(&path).await.expect("a database");
-    let schedule = week();
-    let filled = StoreWrite::Import { schedule };
-    store
-        .write("home", "import", &filled)
-        .await
-        .expect("a calendar");
-    let log = Arc::new(MemoryLog::default());
-    let service = Service::new(&deps(week()), log, RunnerOptions::default(), 30);
-    let service = service.expect("the wiring is checked");
+    let (store, folder) = kept("home", week()).await;
+    let service = service(&deps(week()));
     let transfer = Transfer::new(store.clone(), "home", folder.path(), Lang::En);
     let routes = AgentRoutes::new(ServedScheduler::new(service, store.clone(), "home"));
     let limits = Limits::default().upload(4000);
@@ -67,15 +46,7 @@ async fn desk() -> Fixture {
 
 impl Fixture {
     async fn ask(&self, method: &str, path: &str, body: String) -> (StatusCode, String) {
-        let request = Request::builder().method(method).uri(path);
-        let request = request.header("content-type", "application/json");
-        let request = request.body(Body::from(body)).expect("a request");
-        let response = self.app.clone().oneshot(request).await.expect("an answer");
-        let status = response.status();
-        let body = to_bytes(response.into_body(), usize::MAX)
-            .await
-            .expect("a body");
-        (status, String::from_utf8_lossy(&body).into_owned())
+        ask(&self.app, (method, path), "*/*", body).await
     }
 
     async fn bring(&self, files: Value) -> (StatusCode, Value) {

@@ -5,19 +5,15 @@ use std::sync::{
     atomic::{AtomicI64, Ordering},
 };
 
-use axum::{
-    Router,
-    body::{Body, to_bytes},
-    http::{Request as HttpRequest, StatusCode},
-};
+use axum::{Router, http::StatusCode};
 use expect_test::expect;
 use fugato::{
     Durability,
     axum::{AgentRoutes, AllowAll},
     cron::{JobClock, JobRunner},
-    graph::{BoxError, RunnerOptions},
+    graph::BoxError,
     state::ThreadId,
-    store::{MemoryDocs, MemoryLog},
+    store::MemoryDocs,
 };
 use fugato_testkit::{
     assert_contains,
@@ -37,13 +33,12 @@ use scheduler::{
     schedule::{Change, PlacementStatus, ScheduleState, Slot},
     served::ServedScheduler,
     service::Service,
-    store::{self, Calendars, StoreWrite},
+    store::{Calendars, StoreWrite},
 };
 use serde_json::{Value, json};
-use tower::ServiceExt as _;
 
 use crate::{
-    common::{CHOIR, FIRST, GYM, SECOND},
+    common::{CHOIR, FIRST, GYM, SECOND, ask, kept, service},
     store::{
         crashes::{Mortal, Shelf},
         scenarios::{NAME, Store, tidy},
@@ -68,12 +63,6 @@ pub(crate) fn agreed() -> ScheduleState {
         });
     }
     week
-}
-
-async fn fill(store: &Store) {
-    let schedule = agreed();
-    let write = StoreWrite::Import { schedule };
-    store.write(NAME, "agreed", &write).await.unwrap();
 }
 
 async fn lying(store: &Store) -> ScheduleState {
@@ -102,15 +91,11 @@ fn noon() -> i64 {
 }
 
 async fn fixture(lang: Lang) -> Fixture {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("schedule.db").display().to_string();
-    let store = store::open(&path).await.unwrap();
-    fill(&store).await;
+    let (store, folder) = kept(NAME, agreed()).await;
     let calendars = Calendars::shared(store.clone(), NAME);
     let deps = Deps::new().unwrap().calendars(calendars);
     let deps = deps.existing_may_move(true);
-    let log = Arc::new(MemoryLog::default());
-    let service = Service::new(&deps, log, RunnerOptions::default(), 30).unwrap();
+    let service = service(&deps);
     let now = Arc::new(AtomicI64::new(noon()));
     let time_now = now.clone();
     let clock = JobClock::new(TimeZone::UTC, move || time_now.load(Ordering::SeqCst));
@@ -135,13 +120,8 @@ async fn fixture(lang: Lang) -> Fixture {
 
 impl Fixture {
     async fn ask(&self, method: &str, path: &str, body: Value) -> String {
-        let request = HttpRequest::builder().method(method).uri(path);
-        let request = request.header("content-type", "application/json");
-        let request = request.body(Body::from(body.to_string())).unwrap();
-        let response = self.app.clone().oneshot(request).await.unwrap();
-        let status = response.status();
-        let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        let told = String::from_utf8_lossy(&body).into_owned();
+        let accept = "*/*";
+        let (status, told) = ask(&self.app, (method, path), accept, body.to_string()).await;
         assert_eq!(status, StatusCode::OK, "{method} {path}: {told}");
         told
     }
@@ -187,14 +167,8 @@ impl Fixture {
     }
 
     async fn follow(&self, path: &str, body: Value) {
-        let request = HttpRequest::builder().method("POST").uri(path);
-        let request = request.header("content-type", "application/json");
-        let request = request.header("accept", "text/event-stream");
-        let request = request.body(Body::from(body.to_string())).unwrap();
-        let response = self.app.clone().oneshot(request).await.unwrap();
-        let status = response.status();
-        let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        let told = String::from_utf8_lossy(&body).into_owned();
+        let (body, accept) = (body.to_string(), "text/event-stream");
+        let (status, told) = ask(&self.app, ("POST", path), accept, body).await;
         assert!(status.is_success(), "{path}: {told}");
     }
 

@@ -2,11 +2,7 @@
 //! retries, and plain talk where the graph cannot run.
 use std::sync::Arc;
 
-use axum::{
-    Router,
-    body::{Body, to_bytes},
-    http::{Request, StatusCode},
-};
+use axum::{Router, http::StatusCode};
 use fugato::{
     axum::{AgentRoutes, AllowAll},
     graph::{END, Graph, Runner, RunnerOptions},
@@ -23,13 +19,12 @@ use scheduler::{
     llm_config::{LlmConfig, ModelChoice, Stage, Stages},
     served::ServedScheduler,
     service::Service,
-    store::{self, Calendars, Reminder, ScheduleStore, StoreWrite},
+    store::{Calendars, Reminder, ScheduleStore, StoreWrite},
     transfer::Transfer,
 };
 use serde_json::{Value, json};
-use tower::ServiceExt as _;
 
-use crate::common::{deps, plan, task, told, week};
+use crate::common::{ask, deps, kept, plan, task, told, week};
 
 /// The agent behind its endpoints.
 struct RequestFixture {
@@ -48,12 +43,7 @@ fn mind(model: impl fugato::llm::ChatModel + 'static) -> LlmConfig {
 
 /// Serves the agent without a model; all conversations share one calendar, which is returned.
 async fn shared() -> (RequestFixture, Arc<dyn ScheduleStore>) {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("schedule.db").display().to_string();
-    let calendar = store::open(&path).await.unwrap();
-    let schedule = week();
-    let filled = StoreWrite::Import { schedule };
-    calendar.write("home", "import", &filled).await.unwrap();
+    let (calendar, folder) = kept("home", week()).await;
     let deps = Deps::new().unwrap();
     let deps = deps.calendars(Calendars::shared(calendar.clone(), "home"));
     let log = Arc::new(MemoryLog::default());
@@ -167,12 +157,7 @@ async fn sch_30_what_is_denied_in_words_places_nothing() {
 
 /// Serves the agent with this mind, over a log.
 async fn serve(mind: LlmConfig, log: Arc<MemoryLog>) -> RequestFixture {
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("schedule.db").display().to_string();
-    let calendar = store::open(&path).await.unwrap();
-    let schedule = week();
-    let filled = StoreWrite::Import { schedule };
-    calendar.write("home", "import", &filled).await.unwrap();
+    let (calendar, folder) = kept("home", week()).await;
     let models = mind.models.clone();
     let deps = deps(week()).mind(mind);
     let service = Service::new(&deps, log.clone(), RunnerOptions::default(), 30).unwrap();
@@ -189,14 +174,8 @@ async fn serve(mind: LlmConfig, log: Arc<MemoryLog>) -> RequestFixture {
 
 impl RequestFixture {
     async fn ask(&self, method: &str, path: &str, body: &Value) -> (StatusCode, String) {
-        let request = Request::builder().method(method).uri(path);
-        let request = request.header("content-type", "application/json");
-        let request = request.header("accept", "text/event-stream");
-        let request = request.body(Body::from(body.to_string())).unwrap();
-        let response = self.app.clone().oneshot(request).await.unwrap();
-        let status = response.status();
-        let body = to_bytes(response.into_body(), usize::MAX).await.unwrap();
-        (status, String::from_utf8_lossy(&body).into_owned())
+        let accept = "text/event-stream";
+        ask(&self.app, (method, path), accept, body.to_string()).await
     }
 
     async fn says(&self, thread: &str, mut request: Value, text: &str) -> String {

@@ -2,12 +2,10 @@
 use fugato_testkit::assert_contains;
 use std::sync::Arc;
 
-use crate::common::{GYM, Talk, deps, ends, look, plan, task, week};
+use crate::common::{GYM, Talk, deps, ends, kept, look, plan, service, task, week};
 use fugato::{
     axum::{Agent as _, BadInput, Caller, UserMessage},
-    graph::RunnerOptions,
     state::{Interrupt, ThreadId},
-    store::MemoryLog,
     stream::Resume,
 };
 use futures::FutureExt as _;
@@ -17,7 +15,7 @@ use scheduler::{
     contract::Call,
     served::ServedScheduler,
     service::Service,
-    store::{self, MemoryNote, NoteKind, ScheduleStore, StoreWrite},
+    store::{MemoryNote, NoteKind, ScheduleStore, StoreWrite},
 };
 use serde_json::{Map, Value, json};
 
@@ -26,19 +24,10 @@ async fn served() -> ServedScheduler {
 }
 
 async fn stored() -> (ServedScheduler, Arc<dyn ScheduleStore>) {
-    let folder = tempfile::tempdir().expect("a folder").keep();
-    let store = store::open(&folder.join("schedule.db").display().to_string())
-        .await
-        .expect("a database");
-    let schedule = week();
-    let filled = store
-        .write("home", "import", &StoreWrite::Import { schedule })
-        .await;
-    filled.expect("a calendar");
-    let (log, options) = (Arc::new(MemoryLog::default()), RunnerOptions::default());
-    let service = Service::new(&deps(week()), log, options, 30);
-    let service = service.expect("the wiring is checked");
-    (ServedScheduler::new(service, store.clone(), "home"), store)
+    let (store, folder) = kept("home", week()).await;
+    let _ = folder.keep();
+    let served = ServedScheduler::new(service(&deps(week())), store.clone(), "home");
+    (served, store)
 }
 
 fn said(text: &str, extra: Value) -> UserMessage {
@@ -83,10 +72,7 @@ async fn sch_134_a_request_says_what_the_clock_of_the_person_shows() {
         Update::Requested(request) => request.now,
         other => panic!("{other:?} is no request"),
     };
-    let service = || {
-        let (log, options) = (Arc::new(MemoryLog::default()), RunnerOptions::default());
-        Service::new(&deps(week()), log, options, 30).expect("the wiring is checked")
-    };
+    let service = || service(&deps(week()));
     assert_eq!(clock(service(), Request::new("Plan")), None);
     let zone = TimeZone::get("Asia/Shanghai").expect("a known zone");
     let there = || zone.to_datetime(Timestamp::now());
