@@ -30,6 +30,26 @@ fn to(task_id: u32, new_day: u16, new_slot_start: u8) -> MoveArgs {
     }
 }
 
+fn both(task_a: u32, task_b: u32) -> SwapArgs {
+    SwapArgs { task_a, task_b }
+}
+
+fn out(task_id: u32) -> UnplaceArgs {
+    UnplaceArgs { task_id }
+}
+
+fn moves(moves: Vec<MoveArgs>) -> BatchMoveArgs {
+    BatchMoveArgs { moves }
+}
+
+/// Asserts that a write was refused because of this task in the way.
+fn assert_taken(refused: &Result<WritePreview, WriteRefusal>, by: u32) {
+    assert!(
+        matches!(refused, Err(WriteRefusal::Conflict { with, .. }) if *with == by),
+        "{refused:?}"
+    );
+}
+
 fn after(state: &ScheduleState, written: &WritePreview) -> ScheduleState {
     let mut state = state.clone();
     written
@@ -66,11 +86,7 @@ fn nothing_goes_to_a_place_that_has_begun() {
         place(&now, &put(3, 1, 1), &ahead),
         past(3, Slot::new(1, 1, 2))
     );
-    let swapped = SwapArgs {
-        task_a: 1,
-        task_b: 2,
-    };
-    assert_eq!(swap(&now, &swapped, &ahead), past(2, Slot::new(2, 1, 2)));
+    assert_eq!(swap(&now, &both(1, 2), &ahead), past(2, Slot::new(2, 1, 2)));
     // What was missed can be taken up again.
     assert!(move_task(&now, &to(1, 3, 5), &ahead).is_ok());
 }
@@ -192,13 +208,8 @@ fn sch_c10_existing_tasks_move_only_if_allowed_and_locked_ones_never() {
         name: "Gym".into(),
     };
     assert_eq!(move_task(&now, &to(2, 2, 1), &safe()), Err(refused.clone()));
-    assert_eq!(
-        unplace(&now, &UnplaceArgs { task_id: 2 }, &safe()),
-        Err(refused.clone())
-    );
-    let moves = BatchMoveArgs {
-        moves: vec![to(2, 2, 1)],
-    };
+    assert_eq!(unplace(&now, &out(2), &safe()), Err(refused.clone()));
+    let moves = moves(vec![to(2, 2, 1)]);
     assert_eq!(batch_move(&now, &moves, &safe()), Err(refused));
     let open = safe().existing_may_move(true);
     let next = after(&now, &move_task(&now, &to(2, 2, 1), &open).unwrap());
@@ -209,10 +220,7 @@ fn sch_c10_existing_tasks_move_only_if_allowed_and_locked_ones_never() {
         name: "Physics".into(),
     };
     assert_eq!(move_task(&now, &to(1, 2, 1), &open), Err(locked.clone()));
-    assert_eq!(
-        unplace(&now, &UnplaceArgs { task_id: 1 }, &open),
-        Err(locked)
-    );
+    assert_eq!(unplace(&now, &out(1), &open), Err(locked));
     assert_eq!(
         move_task(&now, &to(3, 2, 1), &open),
         Err(WriteRefusal::NotPlaced(3))
@@ -229,29 +237,13 @@ fn pair() -> Vec<ScheduleTask> {
 #[test]
 fn sch_79_swap_exchanges_equal_lengths() {
     let now = state(7, pair());
-    let written = swap(
-        &now,
-        &SwapArgs {
-            task_a: 1,
-            task_b: 2,
-        },
-        &safe(),
-    )
-    .unwrap();
+    let written = swap(&now, &both(1, 2), &safe()).unwrap();
     let next = after(&now, &written);
     assert_eq!(
         (lies(&next, 1), lies(&next, 2)),
         (lies(&now, 2), lies(&now, 1))
     );
-    let back = swap(
-        &next,
-        &SwapArgs {
-            task_a: 1,
-            task_b: 2,
-        },
-        &safe(),
-    )
-    .unwrap();
+    let back = swap(&next, &both(1, 2), &safe()).unwrap();
     assert_eq!(after(&next, &back), now);
 }
 
@@ -261,7 +253,7 @@ fn sch_79_swap_refuses_unequal_lengths_pending_tasks_and_itself() {
     tasks.push(suggested(3, 3, 1, Slot::new(3, 1, 3)));
     tasks.push(item(4, 4, 1));
     let now = state(7, tasks);
-    let try_swap = |task_a, task_b| swap(&now, &SwapArgs { task_a, task_b }, &safe());
+    let try_swap = |task_a, task_b| swap(&now, &both(task_a, task_b), &safe());
     assert_eq!(
         try_swap(1, 3),
         Err(WriteRefusal::DifferentDurations {
@@ -280,15 +272,7 @@ fn sch_79_swap_against_the_order_changes_nothing() {
     let mut tasks = pair();
     tasks.push(suggested(3, 1, 2, Slot::new(1, 5, 6)));
     let now = state(7, tasks);
-    let refused = swap(
-        &now,
-        &SwapArgs {
-            task_a: 1,
-            task_b: 2,
-        },
-        &safe(),
-    )
-    .unwrap_err();
+    let refused = swap(&now, &both(1, 2), &safe()).unwrap_err();
     assert_eq!(
         refused,
         WriteRefusal::Order {
@@ -312,18 +296,8 @@ fn sch_79_a_conflict_with_a_third_party_rolls_the_swap_back() {
     let mut tasks = pair();
     tasks.push(course(3, "Physics", 2, 6, 7));
     let now = state(7, tasks);
-    let refused = swap(
-        &now,
-        &SwapArgs {
-            task_a: 1,
-            task_b: 2,
-        },
-        &safe(),
-    );
-    assert!(
-        matches!(refused, Err(WriteRefusal::Conflict { with: 3, .. })),
-        "{refused:?}"
-    );
+    let refused = swap(&now, &both(1, 2), &safe());
+    assert_taken(&refused, 3);
 }
 
 #[test]
@@ -331,7 +305,7 @@ fn sch_80_batch_move_is_atomic_and_uses_places_that_become_free() {
     let mut tasks = pair();
     tasks.push(course(3, "Physics", 3, 1, 2));
     let now = state(7, tasks);
-    let moves = |moves: Vec<MoveArgs>| batch_move(&now, &BatchMoveArgs { moves }, &safe());
+    let moves = |all| batch_move(&now, &moves(all), &safe());
     let chain = moves(vec![to(1, 2, 5), to(2, 4, 1)]).unwrap();
     let next = after(&now, &chain);
     assert_eq!(
@@ -339,15 +313,9 @@ fn sch_80_batch_move_is_atomic_and_uses_places_that_become_free() {
         (vec![Slot::new(2, 5, 6)], vec![Slot::new(4, 1, 2)])
     );
     let clash = moves(vec![to(1, 2, 5), to(2, 3, 1)]);
-    assert!(
-        matches!(clash, Err(WriteRefusal::Conflict { with: 3, .. })),
-        "{clash:?}"
-    );
+    assert_taken(&clash, 3);
     let same = moves(vec![to(1, 5, 1), to(2, 5, 2)]);
-    assert!(
-        matches!(same, Err(WriteRefusal::Conflict { with: 1, .. })),
-        "{same:?}"
-    );
+    assert_taken(&same, 1);
     assert_eq!(
         moves(vec![to(1, 5, 1), to(1, 6, 1)]),
         Err(WriteRefusal::Repeated(1))
@@ -366,9 +334,7 @@ fn sch_80_the_number_of_moves_is_an_option() {
     let mut tasks = pair();
     tasks.push(suggested(3, 3, 1, Slot::new(3, 1, 2)));
     let now = state(7, tasks);
-    let moves = BatchMoveArgs {
-        moves: vec![to(1, 5, 1), to(2, 5, 3), to(3, 5, 5)],
-    };
+    let moves = moves(vec![to(1, 5, 1), to(2, 5, 3), to(3, 5, 5)]);
     assert!(batch_move(&now, &moves, &safe()).is_ok());
     assert_eq!(
         batch_move(&now, &moves, &safe().batch_limit(2)),
@@ -386,10 +352,7 @@ fn sch_71_a_batch_is_checked_with_all_its_moves_at_once() {
         ],
     );
     assert!(move_task(&now, &to(1, 3, 1), &safe()).is_err());
-    let both = BatchMoveArgs {
-        moves: vec![to(1, 3, 1), to(2, 4, 1)],
-    };
-    assert!(batch_move(&now, &both, &safe()).is_ok());
+    assert!(batch_move(&now, &moves(vec![to(1, 3, 1), to(2, 4, 1)]), &safe()).is_ok());
 }
 
 #[test]
@@ -398,7 +361,7 @@ fn sch_81_unplace_frees_the_host_and_takes_a_guest_along() {
     let course = state(7, vec![host(1, "Physics", 3, 1, 4), item(2, 1, 1)]);
     let open = safe().existing_may_move(true);
     assert!(matches!(
-        unplace(&course, &UnplaceArgs { task_id: 1 }, &open),
+        unplace(&course, &out(1), &open),
         Err(WriteRefusal::Locked { task: 1, .. })
     ));
     let errand = ScheduleTask {
@@ -407,17 +370,14 @@ fn sch_81_unplace_frees_the_host_and_takes_a_guest_along() {
     };
     let now = state(7, vec![errand, item(2, 1, 1)]);
     let inside = after(&now, &place(&now, &put(2, 3, 1), &safe()).unwrap());
-    let out = unplace(&inside, &UnplaceArgs { task_id: 2 }, &safe()).unwrap();
+    let out = unplace(&inside, &out(2), &safe()).unwrap();
     assert_eq!(after(&inside, &out), now);
     let open = safe().existing_may_move(true);
     assert_eq!(
         move_task(&inside, &to(1, 4, 1), &open),
         Err(WriteRefusal::HasGuest { task: 1, guest: 2 })
     );
-    let both = after(
-        &inside,
-        &unplace(&inside, &UnplaceArgs { task_id: 1 }, &open).unwrap(),
-    );
+    let both = after(&inside, &unplace(&inside, &out(1), &open).unwrap());
     assert_eq!(
         (
             both.task(1).unwrap().embedded_by,
@@ -427,7 +387,7 @@ fn sch_81_unplace_frees_the_host_and_takes_a_guest_along() {
     );
     assert_eq!(both.task(2), now.task(2));
     assert_eq!(
-        unplace(&now, &UnplaceArgs { task_id: 2 }, &safe()),
+        unplace(&now, &out(2), &safe()),
         Err(WriteRefusal::NotPlaced(2))
     );
 }
@@ -446,10 +406,7 @@ fn sch_51_writes_stay_within_the_days_of_the_step() {
     assert!(place(&now, &put(3, 3, 1), &scoped).is_ok());
     assert_eq!(move_task(&now, &to(1, 3, 1), &scoped), Err(outside(1)));
     assert!(move_task(&now, &to(2, 3, 1), &scoped).is_ok());
-    assert_eq!(
-        unplace(&now, &UnplaceArgs { task_id: 1 }, &scoped),
-        Err(outside(1))
-    );
+    assert_eq!(unplace(&now, &out(1), &scoped), Err(outside(1)));
     assert_eq!(
         outside(4).to_string(),
         "the current step is only about days 2-3; day 4 must not be touched"
