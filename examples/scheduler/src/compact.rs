@@ -41,7 +41,7 @@ pub(crate) async fn compact(cx: &Context<AgentState>, mind: &LlmConfig) -> Compa
     };
     let chosen = mind.chosen(agent, Stage::Compact).cloned();
     let compact = Compact::new(model.clone())
-        .profile(mind.stages.compact)
+        .profile(mind.stages.of(Stage::Compact))
         .named(chosen);
     for part in [Part::Conversation, Part::Work] {
         if !agent.compacted.is_open(part) || shown(agent, part) <= TOKENS / 2 {

@@ -67,18 +67,6 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// All of them.
-    pub const ALL: [Self; 8] = [
-        Self::Chat,
-        Self::DeepAnswer,
-        Self::Plan,
-        Self::DeepPlan,
-        Self::Execute,
-        Self::Compact,
-        Self::Deliver,
-        Self::Title,
-    ];
-
     /// Returns its name, as settings and the metadata of a model call have it.
     pub fn name(self) -> &'static str {
         match self {
@@ -139,61 +127,57 @@ pub struct UnknownModelError {
     allowed: String,
 }
 
-/// The profile of the model call of each stage.
-#[derive(Debug, Clone, Copy)]
-pub struct Stages {
-    /// Classifying a request.
-    pub chat: Profile,
-    /// Answering a question that takes thought.
-    pub deep_answer: Profile,
-    /// Planning, quickly.
-    pub plan: Profile,
-    /// The second planning for a complex request; none to plan in one call always.
-    pub deep_plan: Option<Profile>,
-    /// Deciding what to do next.
-    pub execute: Profile,
-    /// Summarising the earlier conversation and work.
-    pub compact: Profile,
-    /// Summing up.
-    pub deliver: Profile,
-    /// Naming the conversation.
-    pub title: Profile,
-}
+/// The profile of the model call of each stage. Without one of [`Stage::DeepPlan`], a plan is made in
+/// one call always.
+#[derive(Debug, Clone)]
+pub struct Stages(BTreeMap<Stage, Profile>);
 
 impl Stages {
     /// Returns the profile of a stage; that of planning where there is no second plan.
-    pub fn of(&self, stage: Stage) -> &Profile {
-        match stage {
-            Stage::Chat => &self.chat,
-            Stage::DeepAnswer => &self.deep_answer,
-            Stage::Plan => &self.plan,
-            Stage::DeepPlan => self.deep_plan.as_ref().unwrap_or(&self.plan),
-            Stage::Execute => &self.execute,
-            Stage::Compact => &self.compact,
-            Stage::Deliver => &self.deliver,
-            Stage::Title => &self.title,
-        }
+    pub fn of(&self, stage: Stage) -> Profile {
+        let profile = self.0.get(&stage).or(self.0.get(&Stage::Plan));
+        profile.copied().unwrap_or_default()
+    }
+
+    /// Returns the profile of a stage to change it.
+    pub fn of_mut(&mut self, stage: Stage) -> &mut Profile {
+        let usual = || Self::default().of(stage);
+        self.0.entry(stage).or_insert_with(usual)
+    }
+
+    /// Returns true if a complex request is planned a second time.
+    pub fn has_deep_plan(&self) -> bool {
+        self.0.contains_key(&Stage::DeepPlan)
+    }
+
+    /// Lets every plan be made in one call.
+    pub fn drop_deep_plan(&mut self) {
+        self.0.remove(&Stage::DeepPlan);
     }
 }
 
 impl Default for Stages {
     fn default() -> Self {
-        let stage = |temperature, max_tokens, thinking| Profile {
-            temperature: Some(temperature),
-            max_tokens: Some(max_tokens),
-            thinking: Some(thinking),
-            ..Profile::default()
-        };
-        Self {
-            chat: stage(0.7, 800, Thinking::Off),
-            deep_answer: stage(0.5, 2000, Thinking::On),
-            plan: stage(0.2, 1600, Thinking::Off),
-            deep_plan: Some(stage(0.2, 3200, Thinking::On)),
-            execute: stage(0.3, 1200, Thinking::On),
-            compact: stage(0.2, 4000, Thinking::Off),
-            deliver: stage(0.5, 800, Thinking::Off),
-            title: stage(0.2, 60, Thinking::Off),
-        }
+        let stages = [
+            (Stage::Chat, 0.7, 800, Thinking::Off),
+            (Stage::DeepAnswer, 0.5, 2000, Thinking::On),
+            (Stage::Plan, 0.2, 1600, Thinking::Off),
+            (Stage::DeepPlan, 0.2, 3200, Thinking::On),
+            (Stage::Execute, 0.3, 1200, Thinking::On),
+            (Stage::Compact, 0.2, 4000, Thinking::Off),
+            (Stage::Deliver, 0.5, 800, Thinking::Off),
+            (Stage::Title, 0.2, 60, Thinking::Off),
+        ];
+        let stages = stages.map(|(stage, temperature, max_tokens, thinking)| {
+            let profile = Profile {
+                temperature: Some(temperature),
+                max_tokens: Some(max_tokens),
+                thinking: Some(thinking),
+                ..Profile::default()
+            };
+            (stage, profile)
+        });
+        Self(stages.into())
     }
 }
 

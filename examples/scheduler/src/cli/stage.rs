@@ -1,6 +1,13 @@
 //! The settings of the stages of a model, from the command line.
-use fugato::llm::{Profile, Thinking};
+use fugato::llm::Thinking;
 use scheduler::llm_config::{ModelChoice, Stage, Stages};
+use serde::{
+    Deserialize as _,
+    de::{
+        IntoDeserializer as _,
+        value::{self, StrDeserializer},
+    },
+};
 
 /// A setting of one stage.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,7 +39,8 @@ pub(crate) fn setting(text: &str) -> Result<StageSetting, String> {
 fn read(text: &str) -> Option<StageSetting> {
     let (place, value) = text.split_once('=')?;
     let (stage, key) = place.split_once('.').unwrap_or((place, ""));
-    let stage = Stage::ALL.into_iter().find(|known| known.name() == stage)?;
+    let stage: StrDeserializer<'_, value::Error> = stage.into_deserializer();
+    let stage = Stage::deserialize(stage).ok()?;
     let setting = match (key, value) {
         ("", "off") if stage == Stage::DeepPlan => Setting::Off,
         ("temperature", number) => {
@@ -55,34 +63,16 @@ fn read(text: &str) -> Option<StageSetting> {
 /// Returns the stages with these settings, the last of which counts.
 pub(crate) fn stages(settings: &[StageSetting]) -> Stages {
     let mut stages = Stages::default();
-    let deep = stages.deep_plan.unwrap_or_default();
     for StageSetting { stage, setting } in settings {
-        let profile = match stage {
-            Stage::Chat => &mut stages.chat,
-            Stage::DeepAnswer => &mut stages.deep_answer,
-            Stage::Plan => &mut stages.plan,
-            Stage::Execute => &mut stages.execute,
-            Stage::Compact => &mut stages.compact,
-            Stage::Deliver => &mut stages.deliver,
-            Stage::Title => &mut stages.title,
-            Stage::DeepPlan if *setting == Setting::Off => {
-                stages.deep_plan = None;
-                continue;
-            }
-            Stage::DeepPlan => stages.deep_plan.get_or_insert(deep),
-        };
-        set(profile, setting);
+        match setting {
+            Setting::Temperature(it) => stages.of_mut(*stage).temperature = Some(*it),
+            Setting::MaxTokens(tokens) => stages.of_mut(*stage).max_tokens = Some(*tokens),
+            Setting::Thinking(thinking) => stages.of_mut(*stage).thinking = Some(*thinking),
+            Setting::Off => stages.drop_deep_plan(),
+            Setting::Model(_) => {}
+        }
     }
     stages
-}
-
-fn set(profile: &mut Profile, setting: &Setting) {
-    match setting {
-        Setting::Temperature(temperature) => profile.temperature = Some(*temperature),
-        Setting::MaxTokens(tokens) => profile.max_tokens = Some(*tokens),
-        Setting::Thinking(thinking) => profile.thinking = Some(*thinking),
-        Setting::Model(_) | Setting::Off => {}
-    }
 }
 
 /// Returns the models that these settings name, the last of which counts.
@@ -114,12 +104,12 @@ mod tests {
             "execute.thinking=off",
             "deliver.max_tokens=100",
         ]));
-        assert_eq!(set.deep_plan, None);
-        assert_eq!(set.plan.temperature, Some(0.7));
-        assert_eq!(set.execute.thinking, Some(Thinking::Off));
-        assert_eq!(set.deliver.max_tokens, Some(100));
+        assert!(!set.has_deep_plan());
+        assert_eq!(set.of(Stage::Plan).temperature, Some(0.7));
+        assert_eq!(set.of(Stage::Execute).thinking, Some(Thinking::Off));
+        assert_eq!(set.of(Stage::Deliver).max_tokens, Some(100));
         let again = stages(&read(&["deep_plan=off", "deep_plan.max_tokens=9"]));
-        assert_eq!(again.deep_plan.unwrap().max_tokens, Some(9));
+        assert_eq!(again.of(Stage::DeepPlan).max_tokens, Some(9));
         for wrong in [
             "",
             "plan",

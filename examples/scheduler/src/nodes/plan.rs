@@ -96,7 +96,7 @@ impl PlanNode {
                 plan.complexity == Complexity::Complex && plan.action == PlanAction::PlanDone
             })
         };
-        if stages.deep_plan.is_none() || !quick.as_ref().is_ok_and(is_complex) {
+        if !stages.has_deep_plan() || !quick.as_ref().is_ok_and(is_complex) {
             return Ok(Some(quick));
         }
         match self.ask(cx, model, Stage::DeepPlan).await {
