@@ -35,7 +35,7 @@ use crate::{
     remote::{RemoteCalendar, RemoteChange, SyncReport},
     results::ResultFiles,
     schedule::{EventType, PlacementStatus, ScheduleState, ScheduleTask},
-    store::{Calendar, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite},
+    store::{Calendar, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite, WriteResult},
     transfer::{ImportOutcome, Transfer, TransferInput},
 };
 
@@ -565,12 +565,7 @@ impl ScheduleStore for SyncedStore {
         self.store.read(calendar).await
     }
 
-    async fn write(
-        &self,
-        calendar: &str,
-        key: &str,
-        write: &StoreWrite,
-    ) -> Result<StoreReceipt, ScheduleStoreError> {
+    async fn write(&self, calendar: &str, key: &str, write: &StoreWrite) -> WriteResult {
         let receipt = self.store.write(calendar, key, write).await?;
         if receipt == StoreReceipt::Stored && matches!(write, StoreWrite::Changes { .. }) {
             // What it reports is told with the next request.

@@ -12,7 +12,7 @@ use crate::{
     calendar::{Export, Lang, Picture, export, language, open, write_file},
     clock,
     schedule::ScheduleState,
-    store::{Calendar, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite},
+    store::{Calendar, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite, WriteResult},
 };
 
 /// The name of the stored calendar file, regardless of the name that the person uses.
@@ -107,12 +107,7 @@ impl ScheduleStore for MirroredStore {
         self.store.read(calendar).await
     }
 
-    async fn write(
-        &self,
-        calendar: &str,
-        key: &str,
-        write: &StoreWrite,
-    ) -> Result<StoreReceipt, ScheduleStoreError> {
+    async fn write(&self, calendar: &str, key: &str, write: &StoreWrite) -> WriteResult {
         if !matches!(write, StoreWrite::Changes { .. }) {
             return self.store.write(calendar, key, write).await;
         }

@@ -42,18 +42,16 @@ pub trait ScheduleStore: Send + Sync {
     async fn read(&self, calendar: &str) -> Result<Option<Calendar>, ScheduleStoreError>;
 
     /// Carries out a write, in one transaction with its key.
-    async fn write(
-        &self,
-        calendar: &str,
-        key: &str,
-        write: &StoreWrite,
-    ) -> Result<StoreReceipt, ScheduleStoreError>;
+    async fn write(&self, calendar: &str, key: &str, write: &StoreWrite) -> WriteResult;
 
     /// Removes a calendar and everything that belongs to it. A missing calendar is no error.
     async fn delete(&self, calendar: &str) -> Result<(), ScheduleStoreError>;
 }
 
 const _: Option<&dyn ScheduleStore> = None;
+
+/// The answer to a write, or the failure of the store.
+pub type WriteResult = Result<StoreReceipt, ScheduleStoreError>;
 
 /// A stored calendar.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -13,12 +13,13 @@ use crate::{
     route::Route,
     rules,
     schedule::{EventType, PlacementStatus, ScheduleState, ScheduleTask},
-    store::{Calendar, MemoryNote, Reminder, StoreWrite},
+    store::{MemoryNote, Reminder, StoreWrite},
     understand::{Facts, Understanding, place_pending, understand},
 };
 use fugato::state::State as _;
 
 /// A request that rules may read.
+#[derive(Default)]
 pub(super) struct RuleReading {
     agent: AgentState,
     notes: Vec<MemoryNote>,
@@ -34,33 +35,13 @@ pub(super) struct RuleReading {
 impl RuleReading {
     /// Reads notes and reminders, and shows the reminders that are due.
     pub(super) async fn begin(deps: &Deps, cx: &Context<AgentState>) -> Result<Self, BoxError> {
-        let agent = cx.state().clone();
-        let mut reading = Self {
-            agent,
-            notes: vec![],
-            reminders: vec![],
-            first: None,
-            refusal: None,
-            updates: vec![],
-        };
-        let Some(calendars) = &deps.calendars else {
-            return Ok(reading);
-        };
-        let name = calendars.name(cx.thread());
-        let Some(calendar) = calendars.store().read(&name).await? else {
-            return Ok(reading);
-        };
-        let Calendar {
-            schedule,
-            notes,
-            reminders,
-        } = calendar;
-        (reading.notes, reading.reminders) = (notes, reminders);
-        reading.take(schedule.into());
+        let mut reading = Self::of_calendar(deps, cx).await?;
         let due = reading.reminders.iter().enumerate();
         let due = due.filter(|(_, reminder)| reminder.is_due(reading.agent.now));
         let due: Vec<usize> = due.map(|(at, _)| at).collect();
-        if !due.is_empty() {
+        if let Some(calendars) = &deps.calendars
+            && !due.is_empty()
+        {
             let lines = due.iter().filter_map(|at| reading.reminders.get(*at));
             let lines: Vec<_> = lines.map(|reminder| reminder.text.clone()).collect();
             let lang = reading.agent.lang;
@@ -71,6 +52,22 @@ impl RuleReading {
             show(cx, &text);
             reading.push(said(text));
             commit(calendars, cx, StoreWrite::Told { reminders: due }).await?;
+        }
+        Ok(reading)
+    }
+
+    /// Reads notes and reminders, and takes over the calendar.
+    async fn of_calendar(deps: &Deps, cx: &Context<AgentState>) -> Result<Self, BoxError> {
+        let mut reading = Self {
+            agent: cx.state().clone(),
+            ..Self::default()
+        };
+        if let Some(calendars) = &deps.calendars {
+            let name = calendars.name(cx.thread());
+            if let Some(calendar) = calendars.store().read(&name).await? {
+                (reading.notes, reading.reminders) = (calendar.notes, calendar.reminders);
+                reading.take(calendar.schedule.into());
+            }
         }
         Ok(reading)
     }
@@ -93,9 +90,7 @@ impl RuleReading {
         if self.agent.schedule.is_none()
             && let Some(provider) = &deps.provider
         {
-            let loaded = Arc::new(provider.load(cx.thread()).await?);
-            self.agent.apply(Update::Loaded(loaded.clone()));
-            self.first = Some(loaded);
+            self.take(provider.load(cx.thread()).await?.into());
         }
         Ok(())
     }
@@ -226,27 +221,7 @@ pub(super) async fn take_over(
     if begun || agent.run.optimize_only || agent.run.refused || agent.run.unsaved {
         return Ok(None);
     }
-    let mut reading = RuleReading {
-        agent: agent.clone(),
-        notes: vec![],
-        reminders: vec![],
-        first: None,
-        refusal: None,
-        updates: vec![],
-    };
-    let calendar = match &deps.calendars {
-        Some(calendars) => {
-            let name = calendars.name(cx.thread());
-            calendars.store().read(&name).await?
-        }
-        None => None,
-    };
-    if let Some(calendar) = calendar {
-        (reading.notes, reading.reminders) = (calendar.notes, calendar.reminders);
-        if reading.agent.schedule.is_none() {
-            reading.take(calendar.schedule.into());
-        }
-    }
+    let mut reading = RuleReading::of_calendar(deps, cx).await?;
     for update in told {
         reading.push(update);
     }

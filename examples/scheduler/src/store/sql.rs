@@ -8,7 +8,7 @@ use fugato::{
 use serde::Serialize;
 
 use super::{
-    Calendar, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite,
+    Calendar, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite, WriteResult,
     check::{carried_out, carried_over},
     database::{Database, StoreDecision},
     rows::{self, Numbered, Rows, Table},
@@ -61,12 +61,7 @@ impl<D: Database> ScheduleStore for SqlStore<D> {
         read.map(Some).map_err(damaged(calendar))
     }
 
-    async fn write(
-        &self,
-        calendar: &str,
-        key: &str,
-        write: &StoreWrite,
-    ) -> Result<StoreReceipt, ScheduleStoreError> {
+    async fn write(&self, calendar: &str, key: &str, write: &StoreWrite) -> WriteResult {
         let asked = PendingStatement {
             calendar: calendar.to_owned(),
             key: key.to_owned(),

@@ -35,7 +35,7 @@ use scheduler::{
     served::ServedScheduler,
     service::Service,
     store::{
-        self, Calendar, Calendars, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite,
+        self, Calendar, Calendars, ScheduleStore, ScheduleStoreError, StoreWrite, WriteResult,
     },
 };
 use serde_json::{Value, json};
@@ -148,12 +148,7 @@ impl ScheduleStore for CountedCalendar {
         self.store.read(calendar).await
     }
 
-    async fn write(
-        &self,
-        calendar: &str,
-        key: &str,
-        write: &StoreWrite,
-    ) -> Result<StoreReceipt, ScheduleStoreError> {
+    async fn write(&self, calendar: &str, key: &str, write: &StoreWrite) -> WriteResult {
         // Whether it is refused or not: nobody has agreed that it is tried.
         self.written.note(key, shown(write));
         self.store.write(calendar, key, write).await

@@ -12,7 +12,8 @@ use scheduler::{
     schedule::{Change, PlacementStatus, ScheduleState, Slot, differences},
     served::ServedScheduler,
     store::{
-        Calendar, MemoryNote, NoteKind, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite,
+        Calendar, MemoryNote, NoteKind, ScheduleStore, ScheduleStoreError, StoreReceipt,
+        StoreWrite, WriteResult,
     },
     transfer::Transfer,
 };
@@ -301,12 +302,7 @@ impl ScheduleStore for Full {
         self.0.read(calendar).await
     }
 
-    async fn write(
-        &self,
-        _: &str,
-        _: &str,
-        _: &StoreWrite,
-    ) -> Result<StoreReceipt, ScheduleStoreError> {
+    async fn write(&self, _: &str, _: &str, _: &StoreWrite) -> WriteResult {
         let issues = vec!["it is full".to_owned()];
         Ok(StoreReceipt::Refused { issues })
     }

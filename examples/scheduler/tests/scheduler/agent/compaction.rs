@@ -26,6 +26,12 @@ fn says(said: &Value) -> Said {
     Said::text(said.to_string())
 }
 
+/// Returns the answers that lead to a plan, and these after them.
+fn planned(then: impl IntoIterator<Item = Said>) -> Vec<Said> {
+    let begin = [says(&task()), says(&plan(["Place it"]))];
+    begin.into_iter().chain(then).collect()
+}
+
 fn closed() -> Said {
     Said::error(ModelError::new(ModelErrorKind::Unavailable, "closed"))
 }
@@ -102,7 +108,7 @@ fn statuses(scene: &Turn) -> Vec<(&str, &str)> {
 #[tokio::test]
 async fn sch_116_a_long_conversation_is_summed_up_once_and_for_good() {
     let store = Arc::new(WorldStore::in_memory());
-    let script = [says(&task()), says(&plan(["Place it"]))];
+    let script = planned([]);
     let first = stage(&store, script);
     ask(&first, &turns(), request()).await;
     assert_eq!(first.state().await.compacted, CompactedHistory::default());
@@ -142,12 +148,7 @@ async fn sch_116_a_long_conversation_is_summed_up_once_and_for_good() {
 /// The summary is in the prompt of the very round in which it was made.
 #[tokio::test]
 async fn sch_39_a_summary_is_made_before_anybody_decides() {
-    let script = [
-        says(&task()),
-        says(&plan(["Place it"])),
-        Said::text(SUMMARY),
-        says(&place(FIRST, 1, 3)),
-    ];
+    let script = planned([Said::text(SUMMARY), says(&place(FIRST, 1, 3))]);
     let stage = stage(&Arc::new(WorldStore::in_memory()), script);
     ask(&stage, &turns(), request()).await;
     stage.approve().await;
@@ -164,14 +165,12 @@ async fn sch_39_a_summary_is_made_before_anybody_decides() {
 #[tokio::test]
 async fn sch_116_long_work_is_summed_up_by_itself() {
     let store = Arc::new(WorldStore::in_memory());
-    let script = [
-        says(&task()),
-        says(&plan(["Place it"])),
+    let script = planned([
         Said::text(SUMMARY),
         says(&place(FIRST, 1, 3)),
         says(&ends("done")),
         says(&json!("Done.")),
-    ];
+    ]);
     let stage = stage(&store, script);
     let scene = ask(&stage, &looks(), request().always_execute()).await;
     scene.result();
@@ -194,16 +193,14 @@ async fn sch_116_long_work_is_summed_up_by_itself() {
 #[tokio::test]
 async fn sch_116_a_failure_leaves_the_text_and_is_not_tried_for_ever() {
     let store = Arc::new(WorldStore::in_memory());
-    let script = [
-        says(&task()),
-        says(&plan(["Place it"])),
+    let script = planned([
         closed(),
         says(&look("get_overview", json!({}))),
         closed(),
         says(&look("list_tasks", json!({}))),
         says(&ends("done")),
         says(&json!("Done.")),
-    ];
+    ]);
     let stage = stage(&store, script);
     let scene = ask(&stage, &turns(), request().always_execute()).await;
     assert!(scene.is_finished(), "{:?}", scene.end);
@@ -226,19 +223,16 @@ async fn sch_116_a_failure_leaves_the_text_and_is_not_tried_for_ever() {
     }
 
     // The next run tries again.
-    for said in [
-        says(&task()),
-        says(&plan(["Place it"])),
-        Said::text(SUMMARY),
-    ] {
-        stage.model.push(said);
-    }
-    for said in [
+    let then = [
         look("get_overview", json!({})),
         ends("done"),
         json!("Done."),
-    ] {
-        stage.says(&said);
+    ];
+    let then = [Said::text(SUMMARY)]
+        .into_iter()
+        .chain(then.iter().map(says));
+    for said in planned(then) {
+        stage.model.push(said);
     }
     let scene = ask(&stage, &[], request().always_execute()).await;
     assert_eq!(scene.state().compacted.conversation.summary, SUMMARY);
@@ -247,12 +241,7 @@ async fn sch_116_a_failure_leaves_the_text_and_is_not_tried_for_ever() {
 #[tokio::test]
 async fn sch_116_its_statuses_are_in_the_language_of_the_person() {
     let told = |lang: Lang| async move {
-        let script = [
-            says(&task()),
-            says(&plan(["Place it"])),
-            Said::text(SUMMARY),
-            says(&place(FIRST, 1, 3)),
-        ];
+        let script = planned([Said::text(SUMMARY), says(&place(FIRST, 1, 3))]);
         let stage = stage(&Arc::new(WorldStore::in_memory()), script);
         ask(&stage, &turns(), request().in_lang(lang)).await;
         let scene = stage.approve().await;

@@ -26,17 +26,8 @@ fn fails(status: u16) -> ModelAnswer {
 
 /// Runs a request against such a server with consent to everything; returns the output.
 fn asked(work: &Work, url: &str, lang: &str, request: &str) -> String {
-    work.ok(&[
-        "--yes",
-        "--lang",
-        lang,
-        "--base-url",
-        url,
-        "--model",
-        "parrot",
-        "--request",
-        request,
-    ])
+    let model = ["--base-url", url, "--model", "parrot"];
+    work.ok(&[&["--yes", "--lang", lang, "--request", request], &model[..]].concat())
 }
 
 fn assert_untouched(work: &Work, said: &str) {

@@ -32,15 +32,8 @@ fn sch_28_five_routes_are_chosen_by_a_flag() {
     };
     let (url, bodies) = server(route);
     let work = Work::new();
-    let model = [
-        "--base-url",
-        url.as_str(),
-        "--model",
-        "m",
-        "--request",
-        "hello",
-    ];
-    let said = work.ok(&[&model[..], &["--routes", "five"]].concat());
+    let model = ["--base-url", url.as_str(), "--model", "m"];
+    let said = work.ok(&[&model[..], &["--request", "hello", "--routes", "five"]].concat());
     assert_contains(&said, "Hello to you, too.");
     assert_contains(&bodies.lock().unwrap()[0].to_string(), "deep_answer");
     let wrong = work.err(&["--routes", "six"]);
@@ -51,21 +44,12 @@ fn sch_28_five_routes_are_chosen_by_a_flag() {
 fn sch_34_the_stages_of_a_model_are_set_by_flags() {
     let (url, bodies) = server(|_| json!({ "intent": "chat", "reply": "Hi." }).to_string());
     let work = Work::new();
-    let model = [
-        "--base-url",
-        url.as_str(),
-        "--model",
-        "m",
-        "--request",
-        "hello",
-    ];
+    let model = ["--base-url", url.as_str(), "--model", "m"];
     let stages = [
-        "--stage",
-        "chat.temperature=0.25",
-        "--stage",
-        "chat.max_tokens=77",
+        "--stage=chat.temperature=0.25",
+        "--stage=chat.max_tokens=77",
     ];
-    work.ok(&[&model[..], &stages].concat());
+    work.ok(&[&model[..], &["--request", "hello"], &stages].concat());
     let first = bodies.lock().unwrap()[0].clone();
     assert_eq!(first["temperature"], 0.25, "{first}");
     assert!(first.to_string().contains("77"), "{first}");
@@ -90,16 +74,8 @@ fn sch_8_the_rounds_of_a_request_are_set_by_a_flag() {
         };
         let (url, bodies) = server(decide);
         let work = Work::new();
-        let model = [
-            "--yes",
-            "--base-url",
-            url.as_str(),
-            "--model",
-            "m",
-            "--request",
-            "look at it",
-        ];
-        let said = work.ok(&[&model[..], flags].concat());
+        let model = ["--base-url", url.as_str(), "--model", "m"];
+        let said = work.ok(&[&model[..], &["--yes", "--request", "look at it"], flags].concat());
         assert_contains(&said, "I have used all the rounds I had");
         let bodies = bodies.lock().unwrap();
         bodies

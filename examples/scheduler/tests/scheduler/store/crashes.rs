@@ -13,7 +13,7 @@ use scheduler::{
     graph::graph,
     schedule::{ScheduleState, ScheduleTask},
     store::{
-        Calendar, Calendars, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite, open,
+        Calendar, Calendars, ScheduleStore, ScheduleStoreError, StoreWrite, WriteResult, open,
     },
 };
 
@@ -109,12 +109,7 @@ impl ScheduleStore for Mortal {
         self.store.read(calendar).await
     }
 
-    async fn write(
-        &self,
-        calendar: &str,
-        key: &str,
-        write: &StoreWrite,
-    ) -> Result<StoreReceipt, ScheduleStoreError> {
+    async fn write(&self, calendar: &str, key: &str, write: &StoreWrite) -> WriteResult {
         self.passes("before the commit", key).await?;
         let receipt = self.store.write(calendar, key, write).await?;
         self.passes("after the commit", key).await?;
