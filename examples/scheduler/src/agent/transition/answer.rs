@@ -1,0 +1,125 @@
+//! The questions to the person, and their answers.
+use fugato::{state::Message, tool::StepEvidence};
+
+use crate::{
+    agent::{
+        AgentState, BY_HAND, CardReply, ContextHook, Mode, PendingInteraction, Phase, QuestionTopic,
+    },
+    contract::Call,
+};
+
+impl AgentState {
+    pub(in crate::agent) fn open(&mut self, pending: PendingInteraction) {
+        self.phase = Phase::Interrupted;
+        self.pending = Some(pending);
+    }
+
+    /// Applies the person's answer and returns to the phase that asked.
+    pub(in crate::agent) fn reply(&mut self, reply: &CardReply) {
+        let Some(pending) = self.pending.take() else {
+            return;
+        };
+        let approved = reply.is_approval();
+        self.phase = pending.resume_phase;
+        let by_hand = reply.hands(&BY_HAND);
+        if let Some(call) = by_hand.filter(|_| pending.topic != QuestionTopic::AskUser) {
+            self.act_instead(pending.topic, reply, call.clone());
+            return;
+        }
+        let status = match pending.topic {
+            QuestionTopic::AskUser => "resumed",
+            _ if approved => "confirmed",
+            _ => "rejected",
+        };
+        self.run.announce = Some(status.into());
+        match (pending.topic, approved) {
+            (QuestionTopic::AskUser, _) => self.answered(&pending.card.summary, reply),
+            (QuestionTopic::Plan, true) => self.confirm_plan(),
+            (QuestionTopic::Plan, false) => self.reject_plan(),
+            (QuestionTopic::Tool, true) => {
+                self.phase = Phase::Executing;
+                if let Some(wanted) = &mut self.wanted {
+                    wanted.accepted = true;
+                }
+            }
+            (QuestionTopic::Tool, false) => self.refuse_wanted(reply),
+            (QuestionTopic::Schedule, true) => {
+                self.run.closing = false;
+                self.keep();
+                self.done();
+            }
+            (QuestionTopic::Schedule, false) => self.refuse_schedule(),
+        }
+        if pending.topic != QuestionTopic::AskUser
+            && let Some(text) = reply.said()
+        {
+            self.say(Message::user(text));
+        }
+    }
+
+    /// Takes over a change that the person made in place of an answer. The question about the plan
+    /// or the schedule is asked again afterwards, with the new state. A write that was not agreed
+    /// to is not made, and the agent continues from the change.
+    fn act_instead(&mut self, topic: QuestionTopic, reply: &CardReply, call: Call) {
+        self.run.announce = Some("resumed".into());
+        if topic == QuestionTopic::Tool {
+            self.refuse_wanted(reply);
+        } else {
+            self.run.asks_again = true;
+        }
+        self.phase = Phase::Executing;
+        let said = reply.said().unwrap_or(&call.name).to_owned();
+        self.manual_call(call, said.clone());
+        self.say(Message::user(said));
+    }
+
+    /// Goes back to the confirmation that was open before.
+    pub(in crate::agent) fn ask_again(&mut self) {
+        self.run.asks_again = false;
+        self.phase = Phase::WaitingConfirm;
+    }
+
+    fn answered(&mut self, question: &str, reply: &CardReply) {
+        let text = reply.said().unwrap_or("(no answer)").to_owned();
+        self.run.resumed = Some((question.to_owned(), text.clone()));
+        self.say(Message::user(text.clone()));
+        self.record(StepEvidence::of_reply(self.plan.current, text));
+        // An infeasible schedule may be feasible now; the next diagnosis decides.
+        self.health.checked = false;
+    }
+
+    /// Drops the wanted call after a rejection, so that the model looks for another way. The
+    /// history gets the call with its rejection as the result.
+    fn refuse_wanted(&mut self, reply: &CardReply) {
+        self.phase = Phase::Executing;
+        let Some(wanted) = self.wanted.take() else {
+            return;
+        };
+        // The rest depends on what was refused.
+        if let Some(planned) = &mut self.run.planned {
+            planned.clear();
+        }
+        self.next_repair();
+        for message in wanted.rejected(reply.said()) {
+            self.say(message);
+        }
+    }
+
+    /// Goes on to the next repair once the calls of the last one are answered.
+    pub(in crate::agent) fn next_repair(&mut self) {
+        let answered = self.run.planned.as_ref().is_none_or(Vec::is_empty);
+        if answered && self.wanted.is_none() && !self.run.repairs.is_empty() {
+            self.run.planned = Some(self.run.repairs.remove(0));
+        }
+    }
+
+    fn refuse_schedule(&mut self) {
+        self.phase = Phase::Executing;
+        self.run.closing = false;
+        self.run.refused = true;
+        self.run.optimize_only = false;
+        self.run.mode = Mode::LocalAdjust;
+        self.run.react = true;
+        self.hook = Some(ContextHook::schedule("schedule_rejected"));
+    }
+}

@@ -1,0 +1,141 @@
+//! The schedule of the conversation: as it is, as it is stored, and as others changed it.
+use std::sync::Arc;
+
+use super::ROUGH_BUILD_DONE;
+use crate::{
+    agent::{AgentState, ContextHook, Mode, Upserts},
+    schedule::{Change, Difference, PlacementStatus, ScheduleState, differences},
+    store::{WrittenClass, decided},
+};
+
+impl AgentState {
+    pub(in crate::agent) fn reschedule(&mut self, changes: &[Change]) {
+        if let Some(schedule) = &mut self.schedule {
+            let schedule = Arc::make_mut(schedule);
+            for change in changes {
+                if let Some(task) = schedule.task(change.task()) {
+                    let before = || task.slots.clone();
+                    self.run.places.entry(task.state_id).or_insert_with(before);
+                }
+                schedule.apply(change);
+            }
+            self.run.has_schedule_changes |= !changes.is_empty();
+            // The diagnosis is out of date.
+            self.health.checked = false;
+        }
+    }
+
+    pub(in crate::agent) fn rough_built(&mut self, refine: bool, left: Option<String>) {
+        self.run.needs_rough_build = false;
+        self.run.unsaved |= self.is_draft();
+        if left.is_some() {
+            // What does not fit is for the person to decide, with what fits in view.
+            self.run.left = left;
+            self.close();
+            return;
+        }
+        if self.run.mode != Mode::GlobalReopt {
+            self.pin(
+                ROUGH_BUILD_DONE,
+                "every pending item was placed by rule".into(),
+            );
+        }
+        if refine {
+            self.run.optimize_only = true;
+            self.run.needs_refine = false;
+            if self.run.mode == Mode::LocalAdjust {
+                self.run.mode = Mode::FirstFull;
+            }
+            self.hook = Some(ContextHook::schedule("rough_build_post_refine"));
+        } else {
+            self.done();
+        }
+    }
+
+    /// Returns true if a task is in another place than the stored one.
+    fn is_draft(&self) -> bool {
+        let stored = self.stored.as_ref().or(self.original.as_ref());
+        let both = stored.zip(self.schedule.as_ref());
+        both.is_some_and(|(stored, now)| !differences(stored, now).is_empty())
+    }
+
+    /// Marks changes as stored, so that the next changes are compared with them.
+    pub(in crate::agent) fn store(&mut self, changes: &[Difference]) {
+        let (Some(schedule), Some(original)) = (&self.schedule, &self.original) else {
+            return;
+        };
+        let before = self.stored.as_ref().unwrap_or(original);
+        if self.run.stored == 0 && self.run.upserts.stored == 0 && !changes.is_empty() {
+            self.previous = Some(before.clone());
+        }
+        let mut stored = (**before).clone();
+        let now = changes
+            .iter()
+            .filter_map(|change| schedule.task(change.task));
+        for task in now {
+            stored.apply(&Change::restoring(task));
+            stored.apply(&Change::Mark {
+                task: task.state_id,
+                marks: task.marks.clone(),
+            });
+        }
+        self.run.stored += changes.len() as u64;
+        self.agreed = !decided(&stored, schedule).is_empty();
+        self.stored = Some(stored.into());
+    }
+
+    /// Adds the class and its items to each schedule that the conversation holds.
+    pub(in crate::agent) fn put_class(&mut self, written: &WrittenClass) {
+        if self.run.stored == 0 && self.run.upserts.stored == 0 {
+            self.previous = self.stored.clone().or_else(|| self.original.clone());
+        }
+        let known = [&mut self.schedule, &mut self.original, &mut self.stored];
+        for schedule in known.into_iter().flatten() {
+            Arc::make_mut(schedule).put_class(written);
+        }
+        if !self.task_class_ids.contains(&written.class.id) {
+            self.task_class_ids.push(written.class.id);
+        }
+        self.health.checked = false;
+        self.run.upserts = Upserts {
+            stored: self.run.upserts.stored + 1,
+            last_tried: true,
+            last_success: true,
+            ..Upserts::default()
+        };
+    }
+
+    pub(in crate::agent) fn miss_class(&mut self, issues: Vec<String>) {
+        self.run.upserts = Upserts {
+            stored: self.run.upserts.stored,
+            last_tried: true,
+            last_success: false,
+            last_issues: issues,
+            consecutive_failures: self.run.upserts.consecutive_failures + 1,
+        };
+    }
+
+    /// Replaces the schedule by a newer calendar, and drops all suggestions on the old one.
+    pub(in crate::agent) fn overtaken(&mut self, schedule: Arc<ScheduleState>) {
+        self.original = Some(schedule.clone());
+        self.schedule = Some(schedule);
+        self.stored = None;
+        self.agreed = false;
+        self.run.unsaved = false;
+        self.health.checked = false;
+        self.unpin(ROUGH_BUILD_DONE);
+    }
+
+    /// Makes suggested places part of the calendar.
+    pub fn keep(&mut self) {
+        self.run.unsaved = false;
+        self.agreed = true;
+        if let Some(schedule) = &mut self.schedule {
+            for task in &mut Arc::make_mut(schedule).tasks {
+                if task.status == PlacementStatus::Suggested {
+                    task.status = PlacementStatus::Existing;
+                }
+            }
+        }
+    }
+}
