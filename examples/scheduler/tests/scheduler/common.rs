@@ -14,7 +14,7 @@ use axum::{
 use fugato::{
     graph::{Answers, BoxError, RunnerOptions},
     llm::{ChatModel, ChatRequest},
-    state::{InterruptId, ThreadId},
+    state::{Interrupt, InterruptId, ThreadId},
     store::MemoryLog,
 };
 use fugato_testkit::{
@@ -229,6 +229,13 @@ impl Talk {
     }
 }
 
+/// Agrees to every card of a simulation; each is one to agree to.
+pub(crate) fn approves(interrupt: &Interrupt) -> Option<Value> {
+    let card: Card = serde_json::from_value(interrupt.question.prompt.clone()).ok()?;
+    assert_eq!(card.kind, "confirm", "{card:?}");
+    serde_json::to_value(CardReply::approve()).ok()
+}
+
 fn press(agrees: bool) -> Value {
     let reply = if agrees {
         CardReply::approve()
@@ -323,6 +330,10 @@ pub(crate) fn place(task: u32, day: u16, slot: u8) -> Value {
         "place",
         json!({ "task_id": task, "day": day, "slot_start": slot }),
     )
+}
+
+pub(crate) fn ask_user(speak: &str) -> Value {
+    json!({ "action": "ask_user", "speak": speak })
 }
 
 pub(crate) fn ends(action: &str) -> Value {

@@ -1,7 +1,7 @@
 //! SCH-T1: the person is asked, and the agent continues from the answer. No service, a scripted
 //! model.
 use crate::common::{
-    FIRST, Talk, Turn, assert_paired, card, ends, lies, look, place, plan, task, told,
+    FIRST, Talk, Turn, ask_user, assert_paired, card, ends, lies, look, place, plan, task, told,
 };
 use expect_test::expect;
 use fugato::{
@@ -34,7 +34,7 @@ fn refusal(turn: Turn) -> AnswerError {
 #[tokio::test]
 async fn sch_t1_a_plan_is_accepted() {
     let free = look("find_free", json!({ "duration": 2 }));
-    let question = json!({ "action": "ask_user", "speak": "When?" });
+    let question = ask_user("When?");
     let stage = Talk::new([task(), two_steps(), free, question]);
     stage.say("Place the first chapter").await;
     assert_eq!(stage.model.requests().len(), 2);

@@ -25,7 +25,7 @@ use jiff::{
     tz::TimeZone,
 };
 use scheduler::{
-    agent::{AgentState, Card, CardReply, Request, Update},
+    agent::{AgentState, CardReply, Request, Update},
     calendar::Lang,
     deps::Deps,
     evening::Look,
@@ -38,7 +38,7 @@ use scheduler::{
 use serde_json::{Value, json};
 
 use crate::{
-    common::{CHOIR, FIRST, GYM, SECOND, ask, kept, service},
+    common::{CHOIR, FIRST, GYM, SECOND, approves, ask, kept, service},
     store::{
         crashes::{Mortal, Shelf},
         scenarios::{NAME, Store, tidy},
@@ -276,11 +276,7 @@ fn simulation(shelf: &Shelf) -> CrashSim<AgentState> {
     .store(shelf.clone())
     .input(evening)
     .input(undone)
-    .answer(|interrupt| {
-        let card: Card = serde_json::from_value(interrupt.question.prompt.clone()).ok()?;
-        assert_eq!(card.kind, "confirm", "{card:?}");
-        serde_json::to_value(CardReply::approve()).ok()
-    })
+    .answer(approves)
     .durability([Durability::Strict, Durability::AtPause])
     .random(4)
 }

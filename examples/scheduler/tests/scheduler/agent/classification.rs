@@ -15,7 +15,7 @@ use scheduler::{
 };
 use serde_json::{Value, json};
 
-use crate::common::{Talk, card, ends, look, plan, strict, task, told, week};
+use crate::common::{Talk, ask_user, card, ends, look, plan, strict, task, told, week};
 use fugato::state::State as _;
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn sch_49_what_streams_is_shown_once_and_without_the_decision() {
     assert_eq!(scene.texts(), [greeting]);
     assert_eq!(scene.state().conversation.history[1].content, greeting);
 
-    let question = json!({ "action": "ask_user", "speak": "Which week?" });
+    let question = ask_user("Which week?");
     let script = vec![
         (task(), ""),
         (plan(["Look"]), "Two looks will do."),

@@ -10,12 +10,12 @@ use fugato_testkit::{
     sim::{CrashSim, Fault},
 };
 use scheduler::{
-    agent::{AgentState, Card, CardReply, Request, Update},
+    agent::{AgentState, Request, Update},
     graph::graph,
 };
 use serde_json::{Value, json};
 
-use crate::common::{FIRST, deps, ends, place, plan, strict, task, week};
+use crate::common::{FIRST, approves, deps, ends, place, plan, strict, task, week};
 
 /// A model that gives the same answer to the same request, in any process.
 #[derive(Clone)]
@@ -79,11 +79,7 @@ fn simulation() -> CrashSim<AgentState> {
     let model = Steady::new(script);
     CrashSim::new(move |_| graph(&deps(week()).mind(strict(model.clone()))))
         .input(|| vec![Update::Requested(Request::new("Place it").classes([1]))])
-        .answer(|interrupt| {
-            let card: Card = serde_json::from_value(interrupt.question.prompt.clone()).ok()?;
-            assert_eq!(card.kind, "confirm", "{card:?}");
-            serde_json::to_value(CardReply::approve()).ok()
-        })
+        .answer(approves)
         .random(16)
 }
 

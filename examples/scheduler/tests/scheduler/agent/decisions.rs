@@ -20,8 +20,8 @@ use scheduler::{
 use serde_json::{Value, json};
 
 use crate::common::{
-    CHOIR, FIRST, GYM, SECOND, Talk, Turn, assert_paired, call, card, deps, ends, lies, look,
-    place, plan, refusals, strict, task, told, week,
+    CHOIR, FIRST, GYM, SECOND, Talk, Turn, ask_user, assert_paired, call, card, deps, ends, lies,
+    look, place, plan, refusals, strict, task, told, week,
 };
 
 fn always() -> Request {
@@ -29,7 +29,7 @@ fn always() -> Request {
 }
 
 fn asking() -> Value {
-    json!({ "action": "ask_user", "speak": "Well?" })
+    ask_user("Well?")
 }
 
 async fn play(script: impl IntoIterator<Item = Value>) -> (Talk, Turn) {

@@ -10,8 +10,8 @@ use scheduler::{
 use serde_json::{Value, json};
 
 use crate::common::{
-    FIRST, GYM, Talk, assert_paired, call, card, deps, ends, lies, look, place, plan, refusals,
-    strict, task, week, write,
+    FIRST, GYM, Talk, ask_user, assert_paired, call, card, deps, ends, lies, look, place, plan,
+    refusals, strict, task, week, write,
 };
 
 fn moving(day: u16) -> Value {
@@ -63,10 +63,7 @@ async fn sch_8_rounds_default_to_thirty() {
 /// Runs an executor that errs once, and then looks and asks.
 async fn corrected(wrong: &str) -> String {
     let begin = [task(), plan(["Look"])].map(Said::from);
-    let rest = [
-        look("get_overview", json!({})),
-        json!({ "action": "ask_user", "speak": "Well?" }),
-    ];
+    let rest = [look("get_overview", json!({})), ask_user("Well?")];
     let rest = rest.map(Said::from);
     let script = begin.into_iter().chain([Said::text(wrong)]).chain(rest);
     let stage = Talk::new(script);

@@ -8,7 +8,7 @@ use scheduler::{
 };
 use serde_json::{Value, json};
 
-use crate::common::{Talk, Turn, card, deps, look, plan, strict, task, week};
+use crate::common::{Talk, Turn, ask_user, card, deps, look, plan, strict, task, week};
 
 fn complex() -> Value {
     let mut plan = plan(["A quick step"]);
@@ -60,7 +60,7 @@ async fn sch_34_a_plan_in_one_call() {
 #[tokio::test]
 async fn sch_36_each_action_of_a_plan_leads_on() {
     let more = json!({ "action": "continue", "speak": "Let me think." });
-    let question = json!({ "action": "ask_user", "speak": "Which week?" });
+    let question = ask_user("Which week?");
     let stage = Talk::new([task(), more, question, plan(["Look"])]);
     let asked = stage.say("Arrange it").await;
     assert_eq!(asked.texts(), ["Let me think."]);
@@ -78,7 +78,7 @@ async fn sch_36_each_action_of_a_plan_leads_on() {
 async fn hooked(hook: Value) -> Turn {
     let mut planned = plan(["Look"]);
     planned["context_hook"] = hook;
-    let question = json!({ "action": "ask_user", "speak": "Enough?" });
+    let question = ask_user("Enough?");
     let stage = Talk::new([task(), planned, look("get_overview", json!({})), question]);
     stage.request(Request::new("Look").always_execute()).await
 }

@@ -13,7 +13,7 @@ use serde_json::json;
 use tokio::sync::Notify;
 
 use crate::common::{
-    FIRST, Talk, assert_paired, card, deps, lies, place, plan, strict, task, week,
+    FIRST, Talk, ask_user, assert_paired, card, deps, lies, place, plan, strict, task, week,
 };
 
 /// At whichever append between the acceptance and the end the process dies, the accepted write is
@@ -21,7 +21,7 @@ use crate::common::{
 #[tokio::test]
 async fn sch_w5_an_accepted_write_survives_a_crash_and_is_made_once() {
     for survived in 0..6 {
-        let ask = json!({ "action": "ask_user", "speak": "Well?" });
+        let ask = ask_user("Well?");
         let stage = Talk::new([task(), plan(["Place it"]), place(FIRST, 1, 3), ask.clone()]);
         stage.say("Place it").await;
         stage.approve().await;

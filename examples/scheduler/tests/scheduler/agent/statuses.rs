@@ -6,7 +6,7 @@ use fugato_testkit::Scripted;
 use scheduler::agent::{CardReply, QuestionTopic, Request};
 use serde_json::json;
 
-use crate::common::{FIRST, Talk, Turn, card, deps, place, plan, task, week};
+use crate::common::{FIRST, Talk, Turn, ask_user, card, deps, place, plan, task, week};
 
 /// Runs everything that rules can do, with consent to all questions, or to all but that about the
 /// schedule.
@@ -38,7 +38,7 @@ fn codes(scenes: &[Turn]) -> BTreeSet<String> {
 async fn sch_120_what_the_agent_is_at_is_told_by_stable_codes() {
     let mut told = codes(&by_rule(true).await);
     told.extend(codes(&by_rule(false).await));
-    let question = json!({ "action": "ask_user", "speak": "Which week?" });
+    let question = ask_user("Which week?");
     let stage = Talk::new([task(), plan(["Place it"]), question, place(FIRST, 1, 3)]);
     let run = Request::new("Place the first chapter");
     let asked = stage.request(run).await;

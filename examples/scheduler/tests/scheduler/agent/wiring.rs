@@ -14,7 +14,7 @@ use scheduler::{
 };
 use serde_json::json;
 
-use crate::common::{self, Talk, call, card, ends, look, place, plan, task};
+use crate::common::{self, Talk, ask_user, call, card, ends, look, place, plan, task};
 
 /// Returns the edges of the picture, by name: one line for each node.
 fn edges() -> String {
@@ -89,10 +89,7 @@ async fn sch_1_one_graph_serves_many_threads() {
 #[tokio::test]
 async fn sch_4_an_open_question_comes_first() {
     // The planner asks, so the phase does not indicate planning: the question wins.
-    let stage = Talk::new([
-        task(),
-        json!({ "action": "ask_user", "speak": "Which week?" }),
-    ]);
+    let stage = Talk::new([task(), ask_user("Which week?")]);
     let asked = stage.say("Arrange my revision").await;
     assert_eq!(asked.state().phase, Phase::Interrupted);
     assert_eq!(card(&asked).topic, QuestionTopic::AskUser);
@@ -173,10 +170,7 @@ async fn sch_38_a_call_is_confirmed_before_a_plan() {
 
 #[tokio::test]
 async fn sch_60_an_interruption_shows_its_card() {
-    let stage = Talk::new([
-        task(),
-        json!({ "action": "ask_user", "speak": "Which week?" }),
-    ]);
+    let stage = Talk::new([task(), ask_user("Which week?")]);
     let asked = stage.say("Arrange my revision").await;
     assert_eq!(
         asked.card().question.prompt,

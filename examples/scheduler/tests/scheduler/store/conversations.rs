@@ -15,7 +15,9 @@ use super::{
     scenarios::{NAME, Store, at, changed, filled},
     sqlite::fresh,
 };
-use crate::common::{FIRST, SECOND, Talk, Turn, card, ends, lies, place, plan, strict, task};
+use crate::common::{
+    FIRST, SECOND, Talk, Turn, ask_user, card, ends, lies, place, plan, strict, task,
+};
 
 /// An agent over a calendar that has been filled.
 struct Fixture {
@@ -150,8 +152,7 @@ async fn sch_c15_what_the_person_does_not_accept_is_not_stored() {
 async fn sch_129_a_write_that_others_overtook_is_told_and_the_calendar_loaded_anew() {
     let desk = Fixture::writing([]).await;
     let theirs = desk.overtake(Slot::new(1, 3, 4)).await;
-    desk.stage
-        .says(&json!({ "action": "ask_user", "speak": "Another time?" }));
+    desk.stage.says(&ask_user("Another time?"));
     let told = desk.stage.approve().await;
     assert_eq!(desk.lying().await, theirs, "nothing was written");
     assert!(told.statuses().contains(&"schedule_conflict"));
@@ -244,7 +245,7 @@ async fn sch_88_a_class_is_made_once_the_person_agrees() {
         essay(0, &json!(["Outline", "Draft"])),
         essay(99, &json!(["Outline"])),
         ends("done"),
-        json!({ "action": "ask_user", "speak": "Which class?" }),
+        ask_user("Which class?"),
     ];
     let desk = Fixture::new(|model| strict(model.clone()), script).await;
     desk.stage.say("Make a class").await;
@@ -282,7 +283,7 @@ async fn sch_88_without_a_store_no_class_is_made() {
         plan(["Make a class"]),
         crate::common::look("context_tools_add", json!({ "domain": "taskclass" })),
         essay(0, &json!(["Outline"])),
-        json!({ "action": "ask_user", "speak": "What now?" }),
+        ask_user("What now?"),
     ];
     let stage = Talk::new(script);
     stage.say("Make a class").await;
@@ -308,7 +309,7 @@ async fn sch_83_84_found_tasks_wait_in_the_queue_and_failures_are_counted() {
         there(1, 1),
         there(1, 3),
         crate::common::look("queue_skip_head", json!({ "reason": "later" })),
-        json!({ "action": "ask_user", "speak": "Is that right?" }),
+        ask_user("Is that right?"),
     ];
     let desk = Fixture::new(|model| strict(model.clone()), script).await;
     desk.stage.say("Place the chapters").await;

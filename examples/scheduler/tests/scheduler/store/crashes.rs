@@ -8,7 +8,7 @@ use fugato_testkit::{
     sim::{CrashSim, CrashStore, Fault, InMemory, World},
 };
 use scheduler::{
-    agent::{AgentState, Card, CardReply, Request, Update},
+    agent::{AgentState, Request, Update},
     deps::Deps,
     graph::graph,
     schedule::{ScheduleState, ScheduleTask},
@@ -133,11 +133,7 @@ fn simulation(shelf: &Shelf) -> CrashSim<AgentState> {
     .store(shelf.clone())
     .input(|| vec![Update::Requested(Request::new("plan my week").classes([1]))])
     .input(|| vec![Update::Requested(Request::new("make a note: milk"))])
-    .answer(|interrupt| {
-        let card: Card = serde_json::from_value(interrupt.question.prompt.clone()).ok()?;
-        assert_eq!(card.kind, "confirm", "{card:?}");
-        serde_json::to_value(CardReply::approve()).ok()
-    })
+    .answer(crate::common::approves)
     .durability([Durability::Strict, Durability::AtPause])
     .random(4)
 }
