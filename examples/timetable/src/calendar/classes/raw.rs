@@ -4,7 +4,7 @@ use std::fmt;
 use jiff::civil::Date;
 use serde::Deserialize;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{self, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{self, Deserializer, MapAccess, SeqAccess, Unexpected, Visitor};
 use toml::value::Datetime;
 
 use crate::schedule::{ClosedTime, FixedTime, Level, Strategy, SubjectType};
@@ -64,60 +64,106 @@ fn steady() -> Strategy {
     Strategy::Steady
 }
 
-/// The number of a pair of sections. The range is checked later, with its place in the file.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RawBlock(pub(super) u8);
-
-/// The number of a day of the week, which may be given by its name.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RawWeekday(pub(super) u8);
-
-impl<'de> Deserialize<'de> for RawBlock {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let small = SmallNumber {
-            expected: "the number of a pair of sections, 1 (sections 1 and 2) to 6 (11 and 12)",
-            name: |_| None,
-        };
-        deserializer.deserialize_any(small).map(Self)
-    }
-}
-
-impl<'de> Deserialize<'de> for RawWeekday {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let small = SmallNumber {
-            expected: "a day of the week, 1 (Monday) to 7 (Sunday) or its name, such as \"Sunday\"",
-            name: when::weekday,
-        };
-        deserializer.deserialize_any(small).map(Self)
-    }
-}
-
-/// A number that fits into a byte, or a name for one.
-struct SmallNumber {
+/// A value that is written as a text, as a number, or as a date or time of TOML.
+struct Written<T> {
     expected: &'static str,
-    name: fn(&str) -> Option<u8>,
+    text: Option<fn(&str) -> Option<T>>,
+    number: Option<fn(i64) -> Option<T>>,
 }
 
-impl Visitor<'_> for SmallNumber {
-    type Value = u8;
+impl<'de, T> Visitor<'de> for Written<T> {
+    type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.expected)
     }
 
-    fn visit_i64<E: de::Error>(self, number: i64) -> Result<u8, E> {
-        let wrong = || E::invalid_value(de::Unexpected::Signed(number), &self);
-        u8::try_from(number).map_err(|_| wrong())
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
+        let found = Unexpected::Signed(number);
+        let Some(read) = self.number else {
+            return Err(E::invalid_type(found, &self));
+        };
+        read(number).ok_or_else(|| E::invalid_value(found, &self))
     }
 
-    fn visit_u64<E: de::Error>(self, number: u64) -> Result<u8, E> {
-        let wrong = || E::invalid_value(de::Unexpected::Unsigned(number), &self);
-        u8::try_from(number).map_err(|_| wrong())
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<T, E> {
+        self.visit_i64(i64::try_from(number).unwrap_or(i64::MAX))
     }
 
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<u8, E> {
-        (self.name)(text).ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
+    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
+        let found = Unexpected::Str(text);
+        let Some(read) = self.text else {
+            return Err(E::invalid_type(found, &self));
+        };
+        read(text).ok_or_else(|| E::invalid_value(found, &self))
     }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<T, A::Error> {
+        let Ok(time) = Datetime::deserialize(MapAccessDeserializer::new(map)) else {
+            return Err(de::Error::invalid_type(Unexpected::Map, &self));
+        };
+        let text = time.to_string();
+        // TOML writes a time with seconds.
+        self.visit_str(text.strip_suffix(":00").unwrap_or(&text))
+    }
+}
+
+macro_rules! written {
+    ($($(#[$doc:meta])* $name:ident($type:ty) $expected:literal $text:expr, $number:expr;)*) => {
+        $(
+            $(#[$doc])*
+            #[derive(Debug, Clone)]
+            pub(super) struct $name(pub(super) $type);
+
+            impl<'de> Deserialize<'de> for $name {
+                fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                    let written = Written {
+                        expected: $expected,
+                        text: $text,
+                        number: $number,
+                    };
+                    deserializer.deserialize_any(written).map(Self)
+                }
+            }
+        )*
+    };
+}
+
+written! {
+    /// The number of a pair of sections. The range is checked later, with its place in the file.
+    #[derive(Copy)]
+    RawBlock(u8)
+        "the number of a pair of sections, 1 (sections 1 and 2) to 6 (11 and 12)"
+        None, Some(|number| u8::try_from(number).ok());
+    /// The number of a day of the week, which may be given by its name.
+    #[derive(Copy)]
+    RawWeekday(u8)
+        "a day of the week, 1 (Monday) to 7 (Sunday) or its name, such as \"Sunday\""
+        Some(when::weekday), Some(|number| u8::try_from(number).ok());
+    /// A length in minutes.
+    #[derive(Copy)]
+    RawMinutes(u16)
+        "a length in minutes, 5 to 10000"
+        None, Some(|number| u16::try_from(number).ok().filter(|it| (5..=10_000).contains(it)));
+    /// A time that is closed.
+    RawClosed(ClosedTime)
+        "a time such as \"Tuesday evening\", \"周二 18:00-22:30\", \"Saturday\" or \"12:00-14:00\""
+        Some(when::closed), None;
+    /// A time at which an item begins.
+    RawFixed(FixedTime)
+        "a time such as \"14:00\", \"Tuesday 14:00\" or \"2026-03-10 14:00\""
+        Some(when::fixed), None;
+    /// A date as TOML has it, or as a text.
+    #[derive(Copy)]
+    RawDate(Date)
+        "a date such as 2026-03-02"
+        Some(date), None;
+}
+
+/// Reads a date of no other shape: `20260302T08` would be read as a date as well.
+fn date(text: &str) -> Option<Date> {
+    let plain = text.len() == 10 && text.is_ascii();
+    text.parse().ok().filter(|_| plain)
 }
 
 /// A text, or a table with a text and its terms.
@@ -202,119 +248,6 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
         deserializer
             .deserialize_any(Either(std::marker::PhantomData))
             .map(Self)
-    }
-}
-
-/// A length in minutes.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RawMinutes(pub(super) u16);
-
-impl<'de> Deserialize<'de> for RawMinutes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Minutes;
-
-        impl Visitor<'_> for Minutes {
-            type Value = u16;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a length in minutes, 5 to 10000")
-            }
-
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<u16, E> {
-                let wrong = || E::invalid_value(de::Unexpected::Signed(number), &self);
-                let fits = u16::try_from(number)
-                    .ok()
-                    .filter(|it| (5..=10_000).contains(it));
-                fits.ok_or_else(wrong)
-            }
-
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<u16, E> {
-                self.visit_i64(i64::try_from(number).unwrap_or(i64::MAX))
-            }
-        }
-
-        deserializer.deserialize_any(Minutes).map(Self)
-    }
-}
-
-/// A time that is closed.
-#[derive(Debug, Clone)]
-pub(super) struct RawClosed(pub(super) ClosedTime);
-
-impl<'de> Deserialize<'de> for RawClosed {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        let wrong = || {
-            let allowed = "a time such as \"Tuesday evening\", \"周二 18:00-22:30\", \"Saturday\" or \"12:00-14:00\"";
-            de::Error::invalid_value(de::Unexpected::Str(&text), &allowed)
-        };
-        when::closed(&text).map(Self).ok_or_else(wrong)
-    }
-}
-
-/// A time at which an item begins.
-#[derive(Debug, Clone)]
-pub(super) struct RawFixed(pub(super) FixedTime);
-
-impl<'de> Deserialize<'de> for RawFixed {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-
-        impl<'de> Visitor<'de> for Either {
-            type Value = RawFixed;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a time such as \"14:00\", \"Tuesday 14:00\" or \"2026-03-10 14:00\"")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<RawFixed, E> {
-                let wrong = || E::invalid_value(de::Unexpected::Str(text), &self);
-                when::fixed(text).map(RawFixed).ok_or_else(wrong)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawFixed, A::Error> {
-                let time = Datetime::deserialize(MapAccessDeserializer::new(map))?;
-                let text = time.to_string();
-                // TOML writes a time with seconds.
-                let short = text.strip_suffix(":00").unwrap_or(&text);
-                self.visit_str(short)
-            }
-        }
-
-        deserializer.deserialize_any(Either)
-    }
-}
-
-/// A date as TOML has it, or as a text.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct RawDate(pub(super) Date);
-
-impl<'de> Deserialize<'de> for RawDate {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Either;
-
-        impl<'de> Visitor<'de> for Either {
-            type Value = RawDate;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a date such as 2026-03-02")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<RawDate, E> {
-                let unlike = || E::invalid_value(de::Unexpected::Str(text), &self);
-                // No other shape: `20260302T08` would be read as a date as well.
-                let plain = text.len() == 10 && text.is_ascii();
-                let date = text.parse().ok().filter(|_| plain);
-                date.map(RawDate).ok_or_else(unlike)
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawDate, A::Error> {
-                let date = Datetime::deserialize(MapAccessDeserializer::new(map))?;
-                self.visit_str(&date.to_string())
-            }
-        }
-
-        deserializer.deserialize_any(Either)
     }
 }
 
