@@ -370,8 +370,8 @@ fn sch_81_unplace_frees_the_host_and_takes_a_guest_along() {
     };
     let now = state(7, vec![errand, item(2, 1, 1)]);
     let inside = after(&now, &place(&now, &put(2, 3, 1), &safe()).unwrap());
-    let out = unplace(&inside, &out(2), &safe()).unwrap();
-    assert_eq!(after(&inside, &out), now);
+    let guest = unplace(&inside, &out(2), &safe()).unwrap();
+    assert_eq!(after(&inside, &guest), now);
     let open = safe().existing_may_move(true);
     assert_eq!(
         move_task(&inside, &to(1, 4, 1), &open),
