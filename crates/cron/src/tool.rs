@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use fugato_state::say;
 use fugato_tool::{EffectClass, NoArguments, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -180,7 +181,7 @@ impl<S: Sync, U> Tool<S, U> for List<S> {
             .map(|job| format!("- {}", tools.line(job)))
             .collect();
         let text = if lines.is_empty() {
-            "there are no jobs".to_owned()
+            say!("there are no reminders or jobs", "没有提醒或任务")
         } else {
             lines.join("\n")
         };

@@ -90,7 +90,10 @@ impl HybridSearch {
                 Err(error) => text_alone = Some(error),
             }
         }
-        let hits = self.index.search(&query).await?;
+        let mut hits = self.index.search(&query).await?;
+        if self.embedder.as_ref().is_some_and(|own| !own.is_semantic()) {
+            hits.retain(is_spelled_alike);
+        }
         Ok(SearchResult { hits, text_alone })
     }
 
@@ -165,6 +168,13 @@ impl HybridSearch {
             }
         }
     }
+}
+
+/// Returns true for a hit of the text, or of a vector of spelling that is near: something is nearest
+/// to every query.
+fn is_spelled_alike(hit: &SearchHit) -> bool {
+    const NEAR: f64 = 0.4;
+    hit.text_score.is_some() || hit.vector_score.is_some_and(|cosine| cosine >= NEAR)
 }
 
 /// Embeds texts; fails if the number of vectors is not the number of texts.

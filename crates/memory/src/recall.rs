@@ -19,6 +19,18 @@ pub struct FoundNote {
     pub score: f64,
 }
 
+impl FoundNote {
+    /// Creates a note that was found without a search, with a score of 1.
+    pub fn new(id: impl Into<String>, text: impl Into<String>) -> Self {
+        let (id, text) = (id.into(), text.into());
+        Self {
+            id,
+            text,
+            score: 1.0,
+        }
+    }
+}
+
 /// The result of a search in notes.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -29,6 +41,17 @@ pub struct FoundNotes {
     pub text_alone: Option<EmbedError>,
     /// The error of the index, if therefore the notes were searched in memory.
     pub without_index: Option<StoreError>,
+}
+
+impl FoundNotes {
+    /// Creates a result of these notes, best first.
+    pub fn of(notes: Vec<FoundNote>) -> Self {
+        Self {
+            notes,
+            text_alone: None,
+            without_index: None,
+        }
+    }
 }
 
 impl HybridSearch {

@@ -4,5 +4,7 @@
 pub mod command;
 #[cfg(feature = "file")]
 pub mod file;
+#[cfg(any(feature = "document", feature = "web-http"))]
+mod html;
 #[cfg(feature = "web")]
 pub mod web;

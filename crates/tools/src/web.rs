@@ -3,8 +3,6 @@
 mod allowed;
 mod client;
 #[cfg(feature = "web-http")]
-mod html;
-#[cfg(feature = "web-http")]
 mod http;
 mod tool;
 

@@ -82,6 +82,10 @@ impl AgentState {
 impl State for AgentState {
     type Update = Update;
 
+    fn lang(&self) -> Lang {
+        self.lang
+    }
+
     fn apply(&mut self, update: Update) {
         match update {
             Update::Asked(mut request) => {

@@ -1,10 +1,12 @@
 //! Rules that decide without a model, or if it cannot be used.
 mod answer;
+mod kind;
 mod words;
 
 use fugato::{
     memory::importance,
-    words::{CronSchedule, keywords, path, period},
+    state::{Role, ToolSchema},
+    words::{CronSchedule, is_negated, keywords, path, period},
 };
 use jiff::{Timestamp, tz::TimeZone};
 use serde_json::{Map, Value, json};
@@ -17,102 +19,63 @@ use crate::{
 
 pub use answer::answer;
 
-/// The words of each kind of wish: the intent, the kind of thing, the complexity, and the words.
-/// The first entry with a word in the text decides.
-const CALLS: [(IntentKind, &str, f32, &str); 11] = [
-    (
-        IntentKind::Execute,
-        "jobs",
-        0.2,
-        "定时任务列表/列出定时/有哪些提醒/有哪些定时/哪些任务/list jobs/list my jobs/list reminders/scheduled jobs/which reminders",
-    ),
-    (
-        IntentKind::Execute,
-        "cancel",
-        0.3,
-        "取消提醒/取消定时/取消任务/删除提醒/cancel job/cancel the job/cancel the reminder/stop reminding",
-    ),
-    (
-        IntentKind::Remind,
-        "",
-        0.4,
-        "提醒/定时/remind/every day at/每天/每周",
-    ),
-    (
-        IntentKind::Execute,
-        "photo",
-        0.3,
-        "拍照/拍张/拍一张/photo/take a picture",
-    ),
-    (
-        IntentKind::Execute,
-        "notify",
-        0.3,
-        "通知/notify/notification",
-    ),
-    (
-        IntentKind::AskMemory,
-        "",
-        0.3,
-        "记得/do you remember/what did i/what do you know",
-    ),
-    (
-        IntentKind::Create,
-        "memory",
-        0.1,
-        "记住/别忘了/remember that/remember:/remember my/keep in mind/make a note",
-    ),
-    (
-        IntentKind::Search,
-        "web",
-        0.4,
-        "上网/网上/网页/on the web/on the internet/google",
-    ),
-    (
-        IntentKind::Execute,
-        "read",
-        0.4,
-        "读一下/读取/打开/read /open /show me the file",
-    ),
-    (
-        IntentKind::Search,
-        "document",
-        0.7,
-        "找/搜/查/find/search/look for/where is/列出文件/list files",
-    ),
-    (
-        IntentKind::AskMemory,
-        "",
-        0.3,
-        "是什么/什么时候/在哪/when is/what is/who is/?/？",
-    ),
-];
-
 /// Returns the intent of a text.
 pub fn intent(text: &str) -> Intent {
     let lower = text.to_lowercase();
-    let fits = |words: &str| words.split('/').any(|word| lower.contains(word));
-    let call = CALLS.iter().find(|(.., words)| fits(words));
-    let Some((intent, kind, complexity, _)) = call else {
-        return Intent::new(IntentKind::Chat, 0.1, Params::default());
-    };
+    let (intent, kind, complexity) = kind::kind(&lower);
+    if (intent, kind) == (IntentKind::Chat, "") {
+        return Intent::new(intent, complexity, Params::default());
+    }
     let keywords = keywords(text);
     let params = Params {
-        kind: (*kind).to_owned(),
+        kind: kind.to_owned(),
         query: keywords.join(" "),
-        location: path(text).unwrap_or_default(),
+        location: words::file(text)
+            .or_else(|| path(text).map(|path| words::bare(&path).to_owned()))
+            .unwrap_or_default(),
         time_range: period(&lower).map_or(String::new(), |(name, _)| name.to_owned()),
         keywords,
     };
-    Intent::new(*intent, *complexity, params)
+    Intent::new(intent, complexity, params)
 }
 
-/// Returns the steps that fulfil a wish; none if an answer is enough.
-pub fn steps(turn: &TurnState) -> Vec<TurnStep> {
+/// Returns the intent of the message of a turn: words that only tell a time answer the question
+/// when to remind.
+pub fn intent_of(agent: &AgentState) -> Intent {
+    let text = &agent.turn.request.text;
+    let own = intent(text);
+    let mut said = agent.conversation.history.iter().rev();
+    let mut said = said.by_ref().filter(|message| message.role == Role::User);
+    let before = said.nth(1).map(|message| message.content.as_str());
+    let Some(before) = before.filter(|_| own.intent != IntentKind::Remind) else {
+        return own;
+    };
+    let asked = intent(before).intent == IntentKind::Remind;
+    if !asked || schedule(&agent.turn, before).is_some() || schedule(&agent.turn, text).is_none() {
+        return own;
+    }
+    let params = Params {
+        kind: WHEN.to_owned(),
+        query: words::task(before),
+        time_range: text.clone(),
+        ..Params::default()
+    };
+    Intent::new(IntentKind::Remind, 0.4, params)
+}
+
+/// The kind of a reminder whose time was asked for: the query is its task.
+const WHEN: &str = "when";
+/// The query for everything that is remembered.
+pub(crate) const EVERYTHING: &str = "*";
+
+/// Returns the steps that fulfil a wish with these tools; none if an answer is enough. Later steps
+/// depend on the results of earlier ones, so they are asked for again after each.
+pub fn steps(turn: &TurnState, tools: &[ToolSchema]) -> Vec<TurnStep> {
     let Some(Intent { intent, params, .. }) = &turn.intent else {
         return vec![];
     };
     let text = &turn.request.text;
+    let tool = |name: &str, params: Value| vec![TurnStep::tool(name, params)];
     // For a job that is due, the task is carried out, and the person is notified.
     let told = turn
         .request
@@ -121,72 +84,198 @@ pub fn steps(turn: &TurnState) -> Vec<TurnStep> {
         .then(|| TurnStep::tool("notify", json!({ "text": text })));
     let own = match (intent, params.kind.as_str()) {
         (IntentKind::Remind, _) if turn.request.job.is_some() => vec![],
-        (IntentKind::Search, "web") => vec![TurnStep::tool(
-            "web-search",
-            json!({ "query": params.sought() }),
-        )],
+        (IntentKind::Search, "web") => tool("web-search", json!({ "query": params.sought() })),
         (IntentKind::Search, _) => vec![TurnStep::rag(params.sought()), listing(params)],
-        (IntentKind::AskMemory, _) => vec![TurnStep::rag(params.sought())],
-        (IntentKind::Remind, _) => reminder(turn),
-        (IntentKind::Execute, "jobs") => vec![TurnStep::tool("list_cron_jobs", json!({}))],
-        (IntentKind::Execute, "cancel") => {
-            vec![TurnStep::tool(
-                "cancel_cron_job",
-                json!({ "id": words::job(text).unwrap_or_default() }),
-            )]
-        }
-        (IntentKind::Execute, "photo") => vec![TurnStep::tool("take_photo", json!({}))],
+        (IntentKind::AskMemory, "all") => vec![TurnStep::rag(EVERYTHING)],
+        (IntentKind::AskMemory, _) => asking(text, params),
+        (IntentKind::Remind, _) => reminder(turn, params),
+        (IntentKind::Execute, "jobs") => tool("list_cron_jobs", json!({})),
+        (IntentKind::Execute, "cancel") => cancelling(turn),
+        (IntentKind::Execute, "photo") => tool("take_photo", json!({})),
         (IntentKind::Execute, "notify") if told.is_none() => {
-            vec![TurnStep::tool(
-                "notify",
-                json!({ "text": words::said(text) }),
-            )]
+            tool("notify", json!({ "text": words::said(text) }))
         }
-        (IntentKind::Execute, "read") => {
-            vec![TurnStep::tool(
-                "read_file",
-                json!({ "path": params.location }),
-            )]
-        }
+        (IntentKind::Execute, "read") => reading(turn, params),
+        (IntentKind::Execute, "files") => vec![all_files(text, params)],
+        (IntentKind::Execute, "plugin") => plugin(text, tools).into_iter().collect(),
         _ => vec![],
     };
     own.into_iter().chain(told).collect()
 }
 
+/// Returns a search in the memory and in the texts of files.
+fn asking(text: &str, params: &Params) -> Vec<TurnStep> {
+    let mut steps = vec![TurnStep::rag(params.sought())];
+    let asked = words::asked(text).join(" ");
+    if !asked.is_empty() {
+        let query = json!({ "query": asked });
+        steps.push(TurnStep::tool("search_files", query));
+    }
+    steps
+}
+
 /// Returns a search for files by any of the words, in both languages.
 fn listing(params: &Params) -> TurnStep {
-    let alternatives = words::alternatives(&params.keywords).join("|");
+    let literals = words::literals(&params.keywords).join("|");
     let mut wanted = Map::new();
     if !params.location.is_empty() {
         wanted.insert("path".into(), json!(params.location));
     }
-    if !alternatives.is_empty() {
-        wanted.insert("pattern".into(), json!(format!(".*({alternatives}).*")));
+    if !literals.is_empty() {
+        wanted.insert("pattern".into(), json!(format!(".*({literals}).*")));
     }
+    dated(&mut wanted, params);
+    TurnStep::tool("list_files", Value::Object(wanted))
+}
+
+/// Returns a list of all files of the kind, folder and age that the words name.
+fn all_files(text: &str, params: &Params) -> TurnStep {
+    let lower = text.to_lowercase();
+    let mut wanted = Map::new();
+    let endings = words::endings(&lower);
+    if !endings.is_empty() {
+        wanted.insert("endings".into(), json!(endings));
+    }
+    if let Some(folder) = words::folder(text) {
+        wanted.insert("path".into(), json!(folder));
+    }
+    dated(&mut wanted, params);
+    TurnStep::tool("list_files", Value::Object(wanted))
+}
+
+fn dated(wanted: &mut Map<String, Value>, params: &Params) {
     if let Some((_, days)) = period(&params.time_range) {
         wanted.insert("days".into(), json!(days));
     }
-    TurnStep::tool("list_files", Value::Object(wanted))
+}
+
+/// Returns a list of all files and then a read of those that the words name, wherever they lie.
+fn reading(turn: &TurnState, params: &Params) -> Vec<TurnStep> {
+    const MOST: usize = 3;
+    let text = &turn.request.text;
+    let lower = text.to_lowercase();
+    let read = |path: &str| TurnStep::tool("read_file", json!({ "path": path }));
+    let named = !params.location.is_empty();
+    let subject = words::asked(text);
+    let list = if named || subject.is_empty() {
+        TurnStep::tool("list_files", json!({}))
+    } else {
+        let keywords = subject.clone();
+        listing(&Params {
+            keywords,
+            ..Params::default()
+        })
+    };
+    let Some(listed) = turn.done().find(|made| made.call.name == "list_files") else {
+        return vec![list];
+    };
+    let files = listed.data.get("files").and_then(Value::as_array);
+    let paths = files
+        .into_iter()
+        .flatten()
+        .filter_map(|file| file.get("path")?.as_str());
+    let paths: Vec<&str> = if named {
+        paths
+            .filter(|path| is_named(path, &lower))
+            .take(MOST)
+            .collect()
+    } else {
+        paths.take(1).collect()
+    };
+    let mut steps = vec![list];
+    steps.extend(paths.iter().map(|path| read(path)));
+    if paths.is_empty() && named {
+        steps.push(read(&params.location));
+    }
+    steps
+}
+
+/// Returns true if a text names this file, and does not say to leave it.
+fn is_named(path: &str, lower: &str) -> bool {
+    let path = path.to_lowercase();
+    let name = path.rsplit('/').next().unwrap_or(&path);
+    let Some((before, _)) = lower.split_once(name) else {
+        return false;
+    };
+    // The name is no end of another one.
+    let inside = before.ends_with(|c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-'));
+    let clause = before
+        .rsplit([',', '，', ';', '；', '。'])
+        .next()
+        .unwrap_or(before);
+    let denied = ["不要", "别", "don't", "do not", "not "];
+    !inside && !denied.iter().any(|denial| clause.contains(denial))
+}
+
+/// Returns the list of jobs, and then the cancellation of those that the words name.
+fn cancelling(turn: &TurnState) -> Vec<TurnStep> {
+    let text = &turn.request.text;
+    let cancel = |id: &str| TurnStep::tool("cancel_cron_job", json!({ "id": id }));
+    if let Some(id) = words::job(text) {
+        return vec![cancel(&id)];
+    }
+    let mut steps = vec![TurnStep::tool("list_cron_jobs", json!({}))];
+    let listed = turn.done().find(|made| made.call.name == "list_cron_jobs");
+    let jobs = listed.and_then(|made| made.data.get("jobs")?.as_array());
+    let unwanted = words::unwanted(text);
+    let all = unwanted.is_empty() && words::all(text);
+    for job in jobs.into_iter().flatten() {
+        let task = job.pointer("/wish/task").and_then(Value::as_str);
+        let wanted = all || task.is_some_and(|task| words::is_about(task, &unwanted));
+        let id = job.get("id").and_then(Value::as_str);
+        steps.extend(id.filter(|_| wanted).map(cancel));
+    }
+    steps
+}
+
+/// Returns the call of a plugin's tool that the words name, with the text that they give it.
+fn plugin(text: &str, tools: &[ToolSchema]) -> Option<TurnStep> {
+    let lower = text.to_lowercase();
+    let named = tools.iter().find(|tool| {
+        let mut parts = tool.name.split('_');
+        let name = parts
+            .next()
+            .filter(|name| !name.is_empty() && parts.next().is_some());
+        name.is_some_and(|name| lower.contains(&name.to_lowercase()))
+    })?;
+    let schema = json!(named.parameters);
+    let required = schema.get("required").and_then(Value::as_array);
+    let first = required.and_then(|names| names.first()?.as_str());
+    let mut wanted = Map::new();
+    if let Some(name) = first {
+        wanted.insert(name.to_owned(), json!(words::given(text).unwrap_or(text)));
+    }
+    Some(TurnStep::tool(&named.name, Value::Object(wanted)))
 }
 
 /// Returns the step for a reminder. Without a readable time there is none, and the answer asks for
 /// the time.
-fn reminder(turn: &TurnState) -> Vec<TurnStep> {
+fn reminder(turn: &TurnState, params: &Params) -> Vec<TurnStep> {
     let text = &turn.request.text;
-    let zone = TimeZone::get(&turn.zone).unwrap_or_else(|_| TimeZone::system());
-    let now = Timestamp::from_millisecond(turn.began_at).unwrap_or_default();
-    let Some(due) = CronSchedule::of(text, &now.to_zoned(zone)) else {
+    let task = if params.kind == WHEN {
+        params.query.clone()
+    } else {
+        words::task(text)
+    };
+    let Some(due) = schedule(turn, text) else {
         return vec![];
     };
-    let wanted = json!({ "schedule": due.expression, "task": words::task(text), "once": due.once });
+    let wanted = json!({ "schedule": due.expression, "task": task, "once": due.once });
     vec![TurnStep::tool("create_cron_job", wanted)]
 }
 
+/// Returns the schedule that a text names, at the time of the turn.
+fn schedule(turn: &TurnState, text: &str) -> Option<CronSchedule> {
+    let zone = TimeZone::get(&turn.zone).unwrap_or_else(|_| TimeZone::system());
+    let now = Timestamp::from_millisecond(turn.began_at).unwrap_or_default();
+    CronSchedule::of(text, &now.to_zoned(zone))
+}
+
 /// Returns the next move with its thought: the next step of the plan, or the end.
-pub fn next(agent: &AgentState) -> (String, Move, Option<usize>) {
+pub fn next(agent: &AgentState, tools: &[ToolSchema]) -> (String, Move, Option<usize>) {
     let turn = &agent.turn;
     let own = if turn.plan.is_empty() {
-        steps(turn)
+        steps(turn, tools)
     } else {
         turn.plan.clone()
     };
@@ -279,11 +368,17 @@ pub fn worth_keeping(turn: &TurnState) -> Option<&str> {
     const MATTERS: f32 = 0.7;
     let text = turn.request.text.trim();
     let asks = text.ends_with(['?', '？', '吗', '么']);
-    let told = turn
-        .intent
-        .as_ref()
-        .is_some_and(|intent| matches!(intent.intent, IntentKind::Chat | IntentKind::Create));
+    let told = turn.intent.as_ref().is_some_and(|intent| {
+        let tells = matches!(intent.intent, IntentKind::Chat | IntentKind::Create);
+        tells && intent.params.kind != "forget"
+    });
     let asked = fugato::agent::memory::to_remember(text).is_some();
-    let kept = told && !asks && !asked && turn.request.job.is_none() && importance(text) >= MATTERS;
+    let refused = is_negated(text, &["remember", "记", "note"]);
+    let kept = told
+        && !asks
+        && !asked
+        && !refused
+        && turn.request.job.is_none()
+        && importance(text) >= MATTERS;
     kept.then_some(text)
 }

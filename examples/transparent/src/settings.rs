@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 
 use fugato::{llm::ApiKey, openai::OpenAiEmbedder};
 use serde::{Deserialize, Serialize};
+use smart_default::SmartDefault;
 
 use crate::{agent::HistoryPolicy, plugins::PluginSettings};
 
 /// The settings.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(SmartDefault, Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Settings {
     /// The folder of the files that the agent may see; `files` in its own folder by default.
@@ -21,8 +22,12 @@ pub struct Settings {
     pub notify: ProgramSettings,
     /// The access to the web.
     pub web: WebSettings,
-    /// The server for embeddings of notes and questions; without one they are found by words alone.
+    /// The server for embeddings of notes and questions.
     pub embedding: Option<Embedding>,
+    /// Where there is no such server: true to find notes by their spelling, too, and not by words
+    /// alone.
+    #[default(true)]
+    pub spelling: bool,
     /// The plugins that run, and their grants.
     pub plugins: PluginSettings,
     /// The policy by which conversations are compacted.

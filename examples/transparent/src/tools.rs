@@ -1,13 +1,16 @@
 //! The tools of the agent, and their gates.
 mod photo;
 
-use std::sync::Arc;
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use fugato::{
     agent::Toolbox,
     command::{Command, NOTIFY, Notify},
     cron::{CREATE, JobTools, Jobs, Maker},
-    file::{ListFiles, ReadFile},
+    file::{ListFiles, ReadFile, SearchFiles},
     tool::{GateChain, GatePolicy as _, GatedCall, Registry, ToolLists, Verdict},
     web::{Web, WebSearch},
 };
@@ -32,12 +35,18 @@ pub fn toolbox(
         spec.also_called("web_search")
             .argument_alias("keywords", "query")
     });
+    let clock = jobs.clock().clone();
+    let now = move || {
+        let since = Duration::from_millis(u64::try_from(clock.now()).unwrap_or_default());
+        SystemTime::UNIX_EPOCH + since
+    };
     let jobs = JobTools::new(jobs.clone(), |agent: &AgentState| {
         Maker::new(&agent.thread).extra(json!({ "lang": agent.lang }))
     });
     let registry = Registry::<AgentState, Update>::builder()
         .tool(search)
-        .tool(ListFiles::new(desk.sandbox.clone()))
+        .tool(ListFiles::new(desk.sandbox.clone()).clock(now))
+        .tool(SearchFiles::new(desk.sandbox.clone()))
         .tool(ReadFile::new(desk.sandbox.clone()))
         .tool(jobs.create())
         .tool(jobs.list())

@@ -7,7 +7,7 @@ use std::{
 
 use fugato::{
     file::{Sandbox, SandboxError},
-    memory::{Embedder, Fusion, HybridSearch, Notebook},
+    memory::{Embedder, Fusion, HashedNgrams, HybridSearch, Notebook},
     prompt::TemplateFolder,
     sqlite::SqliteSearch,
     web::{AllowedHosts, BadSearchUrl, HttpWeb, Web},
@@ -17,27 +17,27 @@ use thiserror::Error;
 use crate::settings::{Settings, WebSettings};
 
 /// The files of a new folder.
-const SAMPLE: [(&str, &str); 9] = [
-    ("SOUL.md", include_str!("../sample/SOUL.md")),
-    ("USER.md", include_str!("../sample/USER.md")),
-    ("tool.md", include_str!("../sample/tool.md")),
-    ("notes/MEMORY.md", include_str!("../sample/MEMORY.md")),
-    ("config.toml", include_str!("../sample/config.toml")),
+const SAMPLE: [(&str, &[u8]); 9] = [
+    ("SOUL.md", include_bytes!("../sample/SOUL.md")),
+    ("USER.md", include_bytes!("../sample/USER.md")),
+    ("tool.md", include_bytes!("../sample/tool.md")),
+    ("notes/MEMORY.md", include_bytes!("../sample/MEMORY.md")),
+    ("config.toml", include_bytes!("../sample/config.toml")),
     (
         "files/Documents/plan_v1.md",
-        include_str!("../sample/files/Documents/plan_v1.md"),
+        include_bytes!("../sample/files/Documents/plan_v1.md"),
     ),
     (
         "files/Documents/draft.docx",
-        include_str!("../sample/files/Documents/draft.docx"),
+        include_bytes!("../sample/files/Documents/draft.docx"),
     ),
     (
         "plugins/words/manifest.json",
-        include_str!("../plugins/words/manifest.json"),
+        include_bytes!("../plugins/words/manifest.json"),
     ),
     (
         "plugins/words/main.py",
-        include_str!("../plugins/words/main.py"),
+        include_bytes!("../plugins/words/main.py"),
     ),
 ];
 
@@ -108,9 +108,11 @@ impl Workspace {
         }
         // This agent fuses results by weights; the default is by ranks.
         let mut search = HybridSearch::new(Arc::new(index)).fused_by(Fusion::WEIGHTS);
-        if let Some(embedding) = &settings.embedding {
-            search = search.embedded_by(Arc::new(embedding.embedder()));
-        }
+        search = match &settings.embedding {
+            Some(embedding) => search.embedded_by(Arc::new(embedding.embedder())),
+            None if settings.spelling => search.embedded_by(Arc::new(HashedNgrams::default())),
+            None => search,
+        };
         Ok(Self {
             templates: TemplateFolder::new(&dir),
             notebook: Notebook::new(dir.join(NOTES)),
@@ -154,7 +156,7 @@ impl Workspace {
 }
 
 fn fill(dir: &Path) -> Result<(), WorkspaceError> {
-    for (name, text) in SAMPLE {
+    for (name, bytes) in SAMPLE {
         let path = dir.join(name);
         let failed = |source| WorkspaceError::File {
             path: path.clone(),
@@ -166,7 +168,7 @@ fn fill(dir: &Path) -> Result<(), WorkspaceError> {
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(failed)?;
         }
-        fs::write(&path, text).map_err(failed)?;
+        fs::write(&path, bytes).map_err(failed)?;
     }
     Ok(())
 }

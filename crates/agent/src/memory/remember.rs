@@ -32,7 +32,7 @@ pub fn to_remember(message: &str) -> Option<&str> {
 }
 
 /// The phrases before a note, with their polite forms.
-const OPENINGS: [&str; 24] = [
+const OPENINGS: [&str; 29] = [
     "please remember that ",
     "please remember this:",
     "please remember:",
@@ -55,6 +55,11 @@ const OPENINGS: [&str; 24] = [
     "你要记住",
     "要记住",
     "记住",
+    "请帮我记一下",
+    "帮我记一下",
+    "请记一下",
+    "记一下",
+    "记下来",
     "请牢记",
     "别忘了",
 ];

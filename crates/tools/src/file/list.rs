@@ -1,10 +1,12 @@
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
+    sync::Arc,
     time::{Duration, SystemTime},
 };
 
 use async_trait::async_trait;
 use cap_std::fs::{Dir, DirEntry};
+use fugato_state::say;
 use fugato_tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
 use regex::{Regex, RegexBuilder};
 use schemars::JsonSchema;
@@ -26,9 +28,10 @@ const MOST_PATTERN: usize = 256 * 1024;
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The tool `list_files`, which lists files.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ListFiles {
     sandbox: Sandbox,
+    now: Arc<dyn Fn() -> SystemTime + Send + Sync>,
 }
 
 /// Which files to list.
@@ -41,6 +44,9 @@ pub struct ListFilesArgs {
     /// A regular expression that occurs in the name, or in the text of a small text file.
     #[serde(default)]
     pub pattern: Option<String>,
+    /// Only files whose names have one of these endings, such as `md` or `xlsx`.
+    #[serde(default)]
+    pub endings: Vec<String>,
     /// Only files that were changed within so many days.
     #[serde(default)]
     pub days: Option<u32>,
@@ -49,7 +55,26 @@ pub struct ListFilesArgs {
 impl ListFiles {
     /// Creates the tool for the files of this sandbox.
     pub fn new(sandbox: Sandbox) -> Self {
-        Self { sandbox }
+        Self {
+            sandbox,
+            now: Arc::new(SystemTime::now),
+        }
+    }
+
+    /// Sets the clock by which the age of files is told; that of the system if not set.
+    #[must_use]
+    pub fn clock(mut self, now: impl Fn() -> SystemTime + Send + Sync + 'static) -> Self {
+        self.now = Arc::new(now);
+        self
+    }
+}
+
+impl std::fmt::Debug for ListFiles {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut shown = f.debug_struct("ListFiles");
+        shown
+            .field("sandbox", &self.sandbox)
+            .finish_non_exhaustive()
     }
 }
 
@@ -74,7 +99,8 @@ impl<S: Sync, U> Tool<S, U> for ListFiles {
         args: ListFilesArgs,
     ) -> Result<ToolOutput<U>, ToolFailure> {
         let sandbox = self.sandbox.clone();
-        let listed = tokio::task::spawn_blocking(move || list(&sandbox, &args));
+        let now = (self.now)();
+        let listed = tokio::task::spawn_blocking(move || list(&sandbox, &args, now, MOST_FOUND));
         let listed = listed.await.map_err(ToolFailure::internal)??;
         Ok(output(&listed))
     }
@@ -82,17 +108,17 @@ impl<S: Sync, U> Tool<S, U> for ListFiles {
 
 /// A file that was found.
 #[derive(Debug)]
-struct FoundFile {
-    path: String,
-    bytes: u64,
+pub(super) struct FoundFile {
+    pub(super) path: String,
+    pub(super) bytes: u64,
     changed: Option<SystemTime>,
     /// The line that matches, if the name does not.
     line: Option<String>,
 }
 
 #[derive(Debug, Default)]
-struct Listing {
-    found: Vec<FoundFile>,
+pub(super) struct Listing {
+    pub(super) found: Vec<FoundFile>,
     /// True if a limit was reached, so that there may be more files.
     cut: bool,
 }
@@ -103,11 +129,14 @@ fn output<U>(listed: &Listing) -> ToolOutput<U> {
         None => format!("- {}", file.path),
     };
     let mut text = match listed.found.len() {
-        0 => "no file matches".to_owned(),
+        0 => say!("no file matches", "没有符合的文件"),
         _ => listed.found.iter().map(line).collect::<Vec<_>>().join("\n"),
     };
     if listed.cut {
-        text.push_str("\nThere are more; ask for a folder or a narrower pattern.");
+        text.push_str(&say!(
+            "\nThere are more; ask for a folder or a narrower pattern.",
+            "\n还有更多；请指明文件夹，或缩小范围。"
+        ));
     }
     let files = listed.found.iter().map(|file| {
         json!({ "path": file.path, "bytes": file.bytes, "changed": file.changed.and_then(seconds), "line": file.line })
@@ -124,12 +153,19 @@ fn seconds(time: SystemTime) -> Option<u64> {
     Some(since.as_secs())
 }
 
-fn list(sandbox: &Sandbox, args: &ListFilesArgs) -> Result<Listing, ToolFailure> {
+/// Lists at most so many files, the newest first, at this time.
+pub(super) fn list(
+    sandbox: &Sandbox,
+    args: &ListFilesArgs,
+    now: SystemTime,
+    most: usize,
+) -> Result<Listing, ToolFailure> {
     let pattern = args.pattern.as_deref().map(compiled).transpose()?;
-    let since = args
-        .days
-        .and_then(|days| SystemTime::now().checked_sub(DAY * days));
+    let since = args.days.and_then(|days| now.checked_sub(DAY * days));
+    let dotted = |ending: &String| format!(".{}", ending.trim_start_matches('.').to_lowercase());
     let mut search = Search {
+        sandbox,
+        endings: args.endings.iter().map(dotted).collect(),
         pattern,
         since,
         seen: 0,
@@ -141,8 +177,8 @@ fn list(sandbox: &Sandbox, args: &ListFilesArgs) -> Result<Listing, ToolFailure>
     listed
         .found
         .sort_by(|a, b| (b.changed, &a.path).cmp(&(a.changed, &b.path)));
-    listed.cut |= listed.found.len() > MOST_FOUND;
-    listed.found.truncate(MOST_FOUND);
+    listed.cut |= listed.found.len() > most;
+    listed.found.truncate(most);
     Ok(listed)
 }
 
@@ -161,7 +197,9 @@ fn compiled(pattern: &str) -> Result<Regex, ToolFailure> {
     })
 }
 
-struct Search {
+struct Search<'a> {
+    sandbox: &'a Sandbox,
+    endings: Vec<String>,
     pattern: Option<Regex>,
     since: Option<SystemTime>,
     seen: usize,
@@ -169,7 +207,7 @@ struct Search {
     listed: Listing,
 }
 
-impl Search {
+impl Search<'_> {
     /// Walks breadth first, so that files near the top are found before the limit is reached.
     fn walk(&mut self, from: (Dir, String)) -> Result<(), SandboxError> {
         let mut due = VecDeque::from([from]);
@@ -208,6 +246,11 @@ impl Search {
     }
 
     fn file(&mut self, entry: &DirEntry, path: String) {
+        let lower = path.to_lowercase();
+        let mut endings = self.endings.iter();
+        if !(self.endings.is_empty() || endings.any(|ending| lower.ends_with(ending))) {
+            return;
+        }
         let Ok(metadata) = entry.metadata() else {
             return;
         };
@@ -227,7 +270,7 @@ impl Search {
             .as_ref()
             .is_none_or(|pattern| pattern.is_match(&path));
         if !named {
-            line = self.in_text(entry, metadata.len());
+            line = self.in_text(&path, metadata.len());
             if line.is_none() {
                 return;
             }
@@ -241,8 +284,8 @@ impl Search {
         });
     }
 
-    /// Returns the first line of a text that matches.
-    fn in_text(&mut self, entry: &DirEntry, bytes: u64) -> Option<String> {
+    /// Returns the line of a text with most different matches, the first of equals.
+    fn in_text(&mut self, path: &str, bytes: u64) -> Option<String> {
         const LONGEST: usize = 120;
         let pattern = self.pattern.as_ref()?;
         if bytes > MOST_TEXT {
@@ -253,8 +296,18 @@ impl Search {
             return None;
         }
         self.texts += 1;
-        let text = std::io::read_to_string(entry.open().ok()?).ok()?;
-        let line = text.lines().find(|line| pattern.is_match(line))?;
+        let text = self.sandbox.text(path, MOST_TEXT).ok()?;
+        let matches = |line: &str| {
+            let found = pattern.find_iter(line);
+            let different: BTreeSet<String> =
+                found.map(|one| one.as_str().to_lowercase()).collect();
+            different.len()
+        };
+        let lines = text.lines().map(|line| (matches(line), line));
+        let (_, line) = lines
+            .rev()
+            .filter(|(many, _)| *many > 0)
+            .max_by_key(|(many, _)| *many)?;
         Some(line.trim().chars().take(LONGEST).collect())
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Sandbox, SandboxError};
+use super::Sandbox;
 
 /// The largest part of a file that is read at all, in bytes.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
@@ -42,7 +42,7 @@ impl<S: Sync, U> Tool<S, U> for ReadFile {
     type Input = ReadFileArgs;
 
     fn spec(&self) -> ToolSpec {
-        ToolSpec::read("read_file", "Reads a text file.")
+        ToolSpec::read("read_file", "Reads a text or a document.")
             .effect(EffectClass::Idempotent)
             .argument_alias("file", "path")
             .argument_alias("filename", "path")
@@ -56,11 +56,8 @@ impl<S: Sync, U> Tool<S, U> for ReadFile {
     ) -> Result<ToolOutput<U>, ToolFailure> {
         let sandbox = self.sandbox.clone();
         let path = args.path.clone();
-        let read = tokio::task::spawn_blocking(move || sandbox.read(&path, MOST_BYTES));
-        let bytes = read.await.map_err(ToolFailure::internal)??;
-        let text = text(bytes).ok_or(SandboxError::NotText {
-            path: args.path.clone(),
-        })?;
+        let read = tokio::task::spawn_blocking(move || sandbox.text(&path, MOST_BYTES));
+        let text = read.await.map_err(ToolFailure::internal)??;
         let mut rest = text.chars().skip(args.from);
         let mut shown: String = rest.by_ref().take(MOST_TEXT).collect();
         let next = rest.next().map(|_| args.from + MOST_TEXT);
@@ -70,19 +67,5 @@ impl<S: Sync, U> Tool<S, U> for ReadFile {
         }
         let output = ToolOutput::new(shown).summary(args.path.clone());
         Ok(output.data(json!({ "path": args.path, "next": next })))
-    }
-}
-
-/// Returns the text of a file, of which the last character may be cut off; none if it is not UTF-8.
-fn text(bytes: Vec<u8>) -> Option<String> {
-    match String::from_utf8(bytes) {
-        Ok(text) => Some(text),
-        Err(error) => {
-            let utf8 = error.utf8_error();
-            let cut_off = utf8.error_len().is_none();
-            let mut bytes = error.into_bytes();
-            bytes.truncate(utf8.valid_up_to());
-            cut_off.then(|| String::from_utf8(bytes).ok()).flatten()
-        }
     }
 }

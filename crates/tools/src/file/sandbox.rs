@@ -8,6 +8,7 @@ use std::{
 };
 
 use cap_std::{ambient_authority, fs::Dir};
+use fugato_state::say;
 use fugato_tool::ToolFailure;
 use thiserror::Error;
 
@@ -57,6 +58,14 @@ pub enum SandboxError {
     NotText {
         /// The path.
         path: String,
+    },
+    /// It is a document that cannot be read.
+    #[error("{}", say!("{path:?} cannot be read as a document: {why}", "{path:?} 不能作为文档读取：{why}"))]
+    Document {
+        /// The path.
+        path: String,
+        /// The reason.
+        why: String,
     },
     /// It cannot be read.
     #[error("{path:?} cannot be read")]
@@ -123,6 +132,27 @@ impl Sandbox {
         file.and_then(|file| file.take(most).read_to_end(&mut bytes))
             .map_err(|error| failed(path, error))?;
         Ok(bytes)
+    }
+
+    /// Returns the text of a file: of a document what a person reads of it, if the feature `document`
+    /// is on, and of others their beginning, at most this many bytes.
+    pub fn text(&self, path: &str, most: u64) -> Result<String, SandboxError> {
+        #[cfg(feature = "document")]
+        if let Some(kind) = super::document::DocumentKind::of(path) {
+            let failed = |why| SandboxError::Document {
+                path: path.to_owned(),
+                why,
+            };
+            let most = super::document::MOST_BYTES;
+            if self.size(path)? > most {
+                return Err(failed(format!("it has more than {most} bytes")));
+            }
+            let text = kind.text(&self.read(path, most)?);
+            return text.map_err(|why| failed(why.into_owned()));
+        }
+        let path = path.to_owned();
+        let bytes = self.read(&path, most)?;
+        beginning(bytes).ok_or(SandboxError::NotText { path })
     }
 
     /// Returns the size of a file in bytes.
@@ -221,6 +251,20 @@ fn unwritten(path: &str, source: io::Error) -> SandboxError {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => SandboxError::Full { path },
         io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => failed(&path, source),
         _ => SandboxError::Unwritable { path, source },
+    }
+}
+
+/// Returns the text of a file, of which the last character may be cut off; none if it is not UTF-8.
+fn beginning(bytes: Vec<u8>) -> Option<String> {
+    match String::from_utf8(bytes) {
+        Ok(text) => Some(text),
+        Err(error) => {
+            let utf8 = error.utf8_error();
+            let cut_off = utf8.error_len().is_none();
+            let mut bytes = error.into_bytes();
+            bytes.truncate(utf8.valid_up_to());
+            cut_off.then(|| String::from_utf8(bytes).ok()).flatten()
+        }
     }
 }
 

@@ -6,7 +6,8 @@ use reqwest::{Client, Response, Url, header, redirect::Policy};
 use serde::Deserialize;
 use thiserror::Error;
 
-use super::{FetchFailure, Web, WebHit, html};
+use super::{FetchFailure, Web, WebHit};
+use crate::html;
 
 /// The time limit for a service or a page.
 const PATIENCE: Duration = Duration::from_secs(20);

@@ -3,6 +3,8 @@ use std::fs;
 
 use fugato_state::{ToolCall, ToolStatus};
 use fugato_tool::{GateChain, Registry, ToolContext, ToolResult, Visibility, confirm_writes};
+#[cfg(feature = "document")]
+use fugato_tools::file::SandboxError;
 use fugato_tools::file::{ListFiles, ReadFile, Sandbox, WriteFile};
 use serde_json::{Value, json};
 
@@ -218,4 +220,56 @@ fn k35_a_card_says_what_a_write_replaces_and_shows_all_of_it() {
     assert_eq!(card("new.txt").0, "makes a new file \"new.txt\"");
     // It would be refused.
     assert_eq!(card("../other.txt").0, "");
+}
+
+/// Returns a document that is an archive of these parts, as they are.
+#[cfg(feature = "document")]
+fn archive(parts: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut bytes = vec![];
+    let mut archive = rawzip::ZipArchiveWriter::new(&mut bytes);
+    for (name, content) in parts {
+        let (mut entry, config) = archive.new_file(name).start().unwrap();
+        let mut writer = config.wrap(&mut entry);
+        std::io::Write::write_all(&mut writer, content).unwrap();
+        let (_, written) = writer.finish().unwrap();
+        entry.finish(written).unwrap();
+    }
+    archive.finish().unwrap();
+    bytes
+}
+
+#[cfg(feature = "document")]
+#[test]
+fn trn_15_documents_are_their_text_and_damaged_ones_are_told() {
+    let place = tempfile::tempdir().unwrap();
+    let sandbox = Sandbox::open(place.path()).unwrap();
+    let write = |name: &str, bytes: &[u8]| fs::write(place.path().join(name), bytes).unwrap();
+    let word = b"<w:p><w:r><w:t>A &amp; B</w:t></w:r></w:p><w:p><w:r><w:t>\xe8\xae\xa1\xe5\x88\x92</w:t></w:r></w:p>";
+    write("a.docx", &archive(&[("word/document.xml", word)]));
+    let writer = b"<text:h>Title</text:h><text:p>a<text:tab/>b</text:p>";
+    write("b.odt", &archive(&[("content.xml", writer)]));
+    let shared = b"<sst><si><t>Month</t></si><si><t>May</t></si></sst>";
+    let sheet =
+        b"<row><c t=\"s\"><v>0</v></c><c><v>7</v></c></row><row><c t=\"s\"><v>1</v></c></row>";
+    let parts: [(&str, &[u8]); 2] = [
+        ("xl/sharedStrings.xml", shared),
+        ("xl/worksheets/sheet1.xml", sheet),
+    ];
+    write("c.xlsx", &archive(&parts));
+    write("d.html", b"<script>x</script><p>one<p>two");
+    for (name, text) in [
+        ("a.docx", "A & B\n计划\n"),
+        ("b.odt", "Title\na b\n"),
+        ("c.xlsx", "Month\t7\nMay\n"),
+        ("d.html", "one\ntwo"),
+    ] {
+        assert_eq!(sandbox.text(name, 99).unwrap(), text, "{name}");
+    }
+    write("text.docx", b"no archive");
+    write("empty.docx", &archive(&[("other.xml", b"")]));
+    write("cut.docx", &archive(&[("word/document.xml", b"<w:p><w:t")]));
+    for name in ["text.docx", "empty.docx", "cut.docx"] {
+        let error = sandbox.text(name, 99).unwrap_err();
+        assert!(matches!(error, SandboxError::Document { .. }), "{error:?}");
+    }
 }

@@ -25,7 +25,7 @@ impl Node<AgentState> for Understand {
             match consult(&self.0, &cx, ("intent", stage), &contract).await? {
                 ModelOutcome::Again(outcome) => return Ok(outcome),
                 ModelOutcome::Decided(intent) => (vec![], intent),
-                ModelOutcome::ByRule(why) => (why, rules::intent(&cx.state().turn.request.text)),
+                ModelOutcome::ByRule(why) => (why, rules::intent_of(cx.state())),
             };
         let told = note("task_analysis", json!(intent));
         updates.push(Update::Understood(intent));

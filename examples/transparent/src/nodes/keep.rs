@@ -17,6 +17,18 @@ use crate::{
 #[derive(Debug)]
 pub struct KeepNode(pub Deps);
 
+/// The mark between a request and its answer in the log of a day.
+const ANSWER: &str = " → ";
+
+/// Returns true for a line that this agent has logged: a time, a conversation and an answer.
+pub(super) fn is_own(line: &str) -> bool {
+    let timed = line.strip_prefix("- ").filter(|line| {
+        let mut begin = line.chars();
+        begin.next().is_some_and(|c| c.is_ascii_digit()) && begin.nth(1) == Some(':')
+    });
+    timed.is_some_and(|line| line.contains(" [") && line.contains(ANSWER))
+}
+
 /// The section of `MEMORY.md` for notes that the person did not ask for.
 const NOTICED: &str = "Noticed";
 
@@ -29,13 +41,19 @@ impl Node<AgentState> for KeepNode {
         let (day, time) = when.split_once(' ').unwrap_or((&when, ""));
         // The thread and the number of its messages make the line unique, so that it can be
         // searched for.
-        let line = format!(
-            "{time} [{} {}] {} → {}",
+        let mut line = format!(
+            "{time} [{} {}] {}{ANSWER}{}",
             cx.thread(),
             agent.conversation.history.len(),
             clip(&turn.request.text, 120),
             clip(&turn.answer, 200)
         );
+        let read = turn.done().filter(|made| made.call.name == "read_file");
+        let sources = read.filter_map(|made| made.call.arguments.get("path")?.as_str());
+        let sources: Vec<&str> = sources.collect();
+        if !sources.is_empty() {
+            line = format!("{line} (from {})", sources.join(", "));
+        }
         log_once(&cx, &self.0.desk.notebook, day, &line).await?;
         let done = Outcome::done([]);
         let Some(noticed) = rules::worth_keeping(turn) else {

@@ -32,7 +32,10 @@ impl Node<AgentState> for PlanNode {
         let (mut updates, steps) = match consult(&self.0, &cx, ("plan", stage), &contract).await? {
             ModelOutcome::Again(outcome) => return Ok(outcome),
             ModelOutcome::Decided(plan) => (vec![], plan.steps),
-            ModelOutcome::ByRule(why) => (why, rules::steps(&agent.turn)),
+            ModelOutcome::ByRule(why) => (
+                why,
+                rules::steps(&agent.turn, &self.0.toolbox.schemas(agent)),
+            ),
         };
         let name = if again { "plan_adjustment" } else { "planning" };
         let told = note(name, json!({ "steps": steps }));

@@ -1,11 +1,16 @@
 use async_trait::async_trait;
-use fugato::{BoxError, Context, Node, Outcome};
+use fugato::{
+    BoxError, Context, Node, Outcome,
+    memory::{FoundNote, FoundNotes, NoteFile, chunks},
+};
 use serde_json::json;
 
 use super::note;
 use crate::{
     agent::{AgentState, Update},
     deps::Deps,
+    nodes::keep::is_own,
+    rules::EVERYTHING,
 };
 
 /// The node that searches the memory: by words and, if there is an embedder, by meaning.
@@ -19,9 +24,14 @@ const TOP: usize = 10;
 impl Node<AgentState> for Retrieve {
     async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let query = cx.state().turn.queries.last().cloned().unwrap_or_default();
-        let files = self.0.desk.notebook.files()?;
-        let search = self.0.desk.search.search_notes(&files, &query, TOP);
-        let found = search.await?;
+        let mut files = self.0.desk.notebook.files()?;
+        files.iter_mut().for_each(without_own_lines);
+        let found = if query == EVERYTHING {
+            FoundNotes::of(everything(&files))
+        } else {
+            let search = self.0.desk.search.search_notes(&files, &query, TOP);
+            search.await?
+        };
         if let Some(error) = found.without_index {
             tracing::warn!(%error, "search without index");
         }
@@ -40,4 +50,18 @@ impl Node<AgentState> for Retrieve {
             .note(asked)
             .note(told))
     }
+}
+
+/// Removes the lines that the agent itself has logged: they would answer a question with itself, and
+/// give what a document said the looks of what the person said.
+fn without_own_lines(file: &mut NoteFile) {
+    let lines = file.text.lines().filter(|line| !is_own(line));
+    file.text = lines.collect::<Vec<_>>().join("\n");
+}
+
+/// Returns all parts of the notes, at most as many as a search may find.
+fn everything(files: &[NoteFile]) -> Vec<FoundNote> {
+    let chunks = files.iter().flat_map(|file| chunks(&file.path, &file.text));
+    let notes = chunks.map(|chunk| FoundNote::new(chunk.id, chunk.text));
+    notes.take(TOP).collect()
 }

@@ -94,7 +94,7 @@ impl Node<AgentState> for Think {
                     (vec![], thought, next, step)
                 }
                 ModelOutcome::ByRule(why) => {
-                    let (thought, next, step) = rules::next(agent);
+                    let (thought, next, step) = rules::next(agent, &deps.toolbox.schemas(agent));
                     (why, thought, next, step)
                 }
             };

@@ -1,10 +1,15 @@
 //! The answer without a model: the results that were found, and the actions that were done or not.
 use std::fmt::Write as _;
 
-use fugato::{memory::terms, tool::clip};
+use fugato::{
+    memory::{FoundNote, terms},
+    tool::clip,
+};
+use serde_json::Value;
 
+use super::EVERYTHING;
 use crate::{
-    agent::{AgentState, CallRecord, TurnStop},
+    agent::{AgentState, CallRecord, Lang, TurnStop},
     intent::IntentKind,
 };
 
@@ -19,14 +24,8 @@ pub fn answer(agent: &AgentState, silent: bool) -> String {
             let _ = write!(text, "{gap}{title}\n{}", lines.join("\n"));
         }
     };
-    let memories = turn.memories.iter().take(3);
-    let asked = terms(&turn.request.text);
-    let memories = memories.map(|memory| {
-        let line = best_line(&memory.text, &asked);
-        format!("- {line} ({})", memory.id)
-    });
-    part(lang.pick("I remember:", "记忆里有："), memories.collect());
-    for made in turn.done() {
+    part(lang.pick("I remember:", "记忆里有："), remembered(agent));
+    for made in turn.done().filter(|made| is_told(agent, made)) {
         part(&title(agent, made), vec![made.text.clone()]);
     }
     let failed = turn
@@ -48,6 +47,37 @@ pub fn answer(agent: &AgentState, silent: bool) -> String {
         nothing(agent, silent || turn.by_rule.is_some())
     } else {
         text.trim_end().to_owned()
+    }
+}
+
+/// Returns the lines of notes that answer: all of them if everything was asked for.
+fn remembered(agent: &AgentState) -> Vec<String> {
+    let turn = &agent.turn;
+    let asked = terms(&turn.request.text);
+    if turn.queries.iter().any(|query| query == EVERYTHING) {
+        let lines = turn.memories.iter().flat_map(|memory| memory.text.lines());
+        let lines = lines.filter(|line| line.trim_start().starts_with("- "));
+        return lines.map(|line| clip(line.trim(), 200)).collect();
+    }
+    let line = |memory: &FoundNote| {
+        let line = best_line(&memory.text, &asked);
+        format!("- {line} ({})", memory.id)
+    };
+    turn.memories.iter().take(3).map(line).collect()
+}
+
+/// Returns true if a result is a part of the answer, and not only a step towards it.
+fn is_told(agent: &AgentState, made: &CallRecord) -> bool {
+    let kind = agent.turn.intent.as_ref();
+    let kind = kind.map_or("", |intent| intent.params.kind.as_str());
+    let files = made.data.get("files").and_then(Value::as_array);
+    let is_empty = files.is_some_and(Vec::is_empty);
+    match made.call.name.as_str() {
+        "list_files" if kind == "read" => false,
+        "list_files" if kind == "files" => true,
+        "list_files" | "search_files" => !is_empty,
+        "list_cron_jobs" => kind != "cancel",
+        _ => true,
     }
 }
 
@@ -87,7 +117,10 @@ fn title(agent: &AgentState, made: &CallRecord) -> String {
                 path.and_then(|path| path.as_str()).unwrap_or_default()
             )
         }
+        "search_files" => lang.pick("In the files:", "文件里写着：").to_owned(),
         "create_cron_job" => lang.pick("It is scheduled:", "已安排：").to_owned(),
+        "list_cron_jobs" => lang.pick("Reminders and jobs:", "提醒和任务：").to_owned(),
+        "cancel_cron_job" => lang.pick("Cancelled:", "已取消：").to_owned(),
         name => format!("{name}:"),
     }
 }
@@ -95,24 +128,112 @@ fn title(agent: &AgentState, made: &CallRecord) -> String {
 /// Returns the answer if nothing was done, with a hint to the person.
 fn nothing(agent: &AgentState, instead: bool) -> String {
     let lang = agent.lang;
-    let kind = agent.turn.intent.as_ref().map(|intent| intent.intent);
-    let text = match kind {
-        Some(IntentKind::Remind) => lang.pick(
-            "When shall I remind you? Say for instance: every day at 8:30, tomorrow at 15:00, in 10 minutes.",
-            "什么时候提醒？比如：每天8点半、明天下午3点、10分钟后。",
-        ),
+    let intent = agent.turn.intent.as_ref();
+    let kind = intent.map_or("", |intent| intent.params.kind.as_str());
+    let text = match (intent.map(|intent| intent.intent), kind) {
+        (Some(IntentKind::Remind), _) => no_time(&agent.turn.request.text, lang),
+        (_, "cancel") => return no_such_job(agent),
         _ if agent.turn.remembered => lang.pick("I have written it down.", "记下了。"),
-        Some(IntentKind::Search | IntentKind::AskMemory) => {
+        (_, "forget") => lang.pick(
+            "I have written nothing down, and cannot delete notes by myself: what I remember stands in notes/MEMORY.md, where you can delete any line.",
+            "我没有记下任何内容，也不能自己删除笔记：记住的内容都在 notes/MEMORY.md 里，您可以删掉任何一行。",
+        ),
+        (_, "plugin") => lang.pick(
+            "There is no such plugin here. Those that run are in the folder plugins/, and config.toml grants them what they may do.",
+            "没有这样的插件。能运行的插件在 plugins/ 文件夹里，config.toml 规定它们可以做什么。",
+        ),
+        (_, "except") => lang.pick(
+            "By rules I cannot leave out some files. Ask for all of them, or for those of one kind.",
+            "按规则不能排除某些文件。可以列出所有文件，或某一类文件。",
+        ),
+        (Some(IntentKind::Search | IntentKind::AskMemory), _) => {
             lang.pick("I found nothing about that, neither in the memory nor in the files.", "记忆和文件里都没有找到相关内容。")
         }
-        _ if instead => lang.pick(
-            "I could not read this by rules, and did nothing. They find files and notes, remember what you say (“remember that …”), and remind you (“remind me at 15:30 to …”).",
-            "按规则没能读懂这句话，什么也没做。规则可以找文件和笔记，记住你说的话（“请记住……”），按时提醒（“明天下午3点提醒我……”）。",
+        _ if instead || !is_talk(&agent.turn.request.text) => lang.pick(
+            "I could not understand this by rules, and did nothing. They list, read and find files and notes, remember what you say (“remember that …”), and remind you (“remind me at 15:30 to …”).",
+            "按规则没听懂这句话，什么也没做。规则可以列出、读取和查找文件与笔记，记住你说的话（“请记住……”），按时提醒（“明天下午3点提醒我……”）。",
         ),
         _ => lang.pick(
-            "I work without a model now, by rules: I find files and notes, remember what you say (“remember that …”), remind you (“remind me at 15:30 to …”), and show every step.",
-            "现在没有模型，按规则工作：可以找文件和笔记，记住你说的话（“请记住……”），按时提醒（“明天下午3点提醒我……”），每一步都看得见。",
+            "I work without a model now, by rules: I list, read and find files and notes, remember what you say (“remember that …”), remind you (“remind me at 15:30 to …”), and show every step.",
+            "现在没有模型，按规则工作：可以列出、读取和查找文件与笔记，记住你说的话（“请记住……”），按时提醒（“明天下午3点提醒我……”），每一步都看得见。",
         ),
     };
     text.to_owned()
+}
+
+/// Returns true for a greeting, thanks, or a question about what the agent does.
+fn is_talk(text: &str) -> bool {
+    const TALK: [&str; 17] = [
+        "hello",
+        "hi",
+        "hey",
+        "thanks",
+        "thank you",
+        "good morning",
+        "good evening",
+        "bye",
+        "你好",
+        "您好",
+        "谢谢",
+        "早上好",
+        "晚上好",
+        "再见",
+        "what can you",
+        "功能",
+        "你能做什么",
+    ];
+    let lower = text.to_lowercase();
+    let latin = |word: &str| fugato::words::has_word(&lower, word);
+    TALK.iter().any(|word| {
+        if word.is_ascii() {
+            latin(word)
+        } else {
+            lower.contains(word)
+        }
+    })
+}
+
+/// Returns the answer to a reminder whose time cannot be used.
+fn no_time(text: &str, lang: Lang) -> &'static str {
+    let lower = text.to_lowercase();
+    let past = ["yesterday", "昨天", "前天", "昨晚", "last week", "上周"];
+    if past.iter().any(|word| lower.contains(word)) {
+        return lang.pick(
+            "That time is in the past, so nothing is scheduled. When shall I remind you?",
+            "这个时间已过，没有安排。什么时候提醒？",
+        );
+    }
+    if lower.contains('月') && lower.contains(['日', '号']) {
+        return lang.pick(
+            "There is no such day and time, so nothing is scheduled. When shall I remind you?",
+            "没有这样的日期和时间，所以没有安排。什么时候提醒？",
+        );
+    }
+    lang.pick(
+        "When shall I remind you? Say for instance: every day at 8:30, tomorrow at 15:00, in 10 minutes.",
+        "什么时候提醒？比如：每天8点半、明天下午3点、10分钟后。",
+    )
+}
+
+/// Returns the answer to a cancellation that fits no job, with those that there are.
+fn no_such_job(agent: &AgentState) -> String {
+    let lang = agent.lang;
+    let mut done = agent.turn.done();
+    let listed = done.find(|made| made.call.name == "list_cron_jobs");
+    let some = listed.filter(|made| {
+        let jobs = made.data.get("jobs").and_then(Value::as_array);
+        jobs.is_some_and(|jobs| !jobs.is_empty())
+    });
+    match some {
+        None => lang
+            .pick("There is no reminder.", "没有任何提醒。")
+            .to_owned(),
+        Some(made) => {
+            let told = lang.pick(
+                "There is no such reminder. There are:",
+                "没有这样的提醒。现有：",
+            );
+            format!("{told}\n{}", made.text)
+        }
+    }
 }

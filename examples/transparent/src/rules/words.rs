@@ -1,36 +1,161 @@
 //! The meaning of a wish's words for the tools of this agent.
-use fugato::words::{after_phrase, strip_phrase};
+use fugato::words::{after_phrase, keywords, strip_phrase};
 
-/// Words with the same meaning, in both languages.
-const SAME: [&[&str]; 7] = [
-    &["计划书", "proposal", "plan"],
-    &["报告", "report"],
-    &["会议", "meeting", "minutes"],
-    &["合同", "contract"],
-    &["发票", "invoice"],
-    &["简历", "resume", "cv"],
-    &["笔记", "notes"],
+/// The endings of the names of files, by the words for their kind.
+const KINDS: [(&str, &[&str]); 15] = [
+    ("markdown", &["md", "markdown"]),
+    ("pdf", &["pdf"]),
+    ("word document", &["docx", "doc"]),
+    ("word doc", &["docx", "doc"]),
+    ("word文", &["docx", "doc"]),
+    ("spreadsheet", &["xlsx", "xls", "ods", "csv"]),
+    ("excel", &["xlsx", "xls"]),
+    ("表格", &["xlsx", "xls", "ods", "csv"]),
+    ("text file", &["txt"]),
+    ("文本文件", &["txt"]),
+    ("网页文件", &["html", "htm"]),
+    ("照片", &["jpg", "jpeg", "png", "heic"]),
+    ("图片", &["jpg", "jpeg", "png", "gif"]),
+    ("photo files", &["jpg", "jpeg", "png", "heic"]),
+    ("picture files", &["jpg", "jpeg", "png", "gif"]),
+];
+/// Endings that are named by themselves: "mp3 files".
+const ENDINGS: [&str; 14] = [
+    "md", "docx", "xlsx", "odt", "ods", "html", "txt", "csv", "jpg", "png", "mp3", "mp4", "json",
+    "zip",
 ];
 
-/// Returns the words with their synonyms, as parts of file names.
-pub(super) fn alternatives(keywords: &[String]) -> Vec<String> {
+/// Words of a request for files that say nothing about their text.
+const NO_SUBJECT: &str = "any are change changed create created docs every except excel folder give got have i'd \
+    in kind kinds list markdown mine modified my not now ones pdf pdfs photo photos please recently see show sort \
+    spreadsheet spreadsheets text there today want were which word yesterday";
+const NO_SUBJECT_ZH: &str = "麻烦 帮我 请 所有 全部 我的 我 的 文件夹 文件 文档 表格 照片 图片 文本 哪些 什么 有没有 有 列出 列一下 列 \
+    找出 找一下 找 查一下 一下 改过 修改过 看看 谢谢 今天 昨天 最近 都 里 了 吗 呢";
+
+/// Words of a question that its answer does not hold.
+const ASKED: &str = "according day does get how latest long many me much need often our prefer question say says \
+    spreadsheet take tell text their them there they think us use we which";
+const ASKED_ZH: &str = "请问 是几月几号 几月几号 是几号 几号 几点 什么时候 在哪里 在哪儿 在哪 哪里 哪个 是什么 什么来着 做什么 干什么 \
+    什么 是多少 多少 是谁 谁 怎么样 怎么 为什么 有没有 提到 举行 文件夹 文件 文档 打开 读一下 读取 查看 看看 搜索 你 还 记得 知道";
+
+/// Returns the endings of the kinds of files that a text names.
+pub(super) fn endings(lower: &str) -> Vec<&'static str> {
+    let named = KINDS.iter().filter(|(name, _)| lower.contains(name));
+    let mut all: Vec<&str> = named
+        .flat_map(|(_, endings)| endings.iter().copied())
+        .collect();
+    let words = |c: char| !c.is_ascii_alphanumeric();
+    let own = ENDINGS.iter().filter(|ending| {
+        let mut words = lower.split(words);
+        words.any(|word| word == **ending)
+    });
+    all.extend(own);
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// Returns what files are to be about: the words of a request without those for files as such.
+pub(super) fn subject(lower: &str) -> Vec<String> {
+    let folder = folder(lower).unwrap_or_default();
+    let mut rest = lower.to_owned();
+    if !folder.is_empty() {
+        rest = rest.replace(&folder, " ");
+    }
+    for (name, _) in KINDS {
+        rest = rest.replace(name, " ");
+    }
+    without(&rest, NO_SUBJECT, NO_SUBJECT_ZH, &ENDINGS)
+}
+
+/// Returns the words of a question that its answer holds.
+pub(super) fn asked(text: &str) -> Vec<String> {
+    without(&text.to_lowercase(), ASKED, ASKED_ZH, &[])
+}
+
+fn without(lower: &str, english: &str, chinese: &str, more: &[&str]) -> Vec<String> {
+    let mut rest = lower.to_owned();
+    for noise in chinese.split_whitespace() {
+        rest = rest.replace(noise, " ");
+    }
+    let mut words = keywords(&rest);
+    words.retain(|word| {
+        let noise = english.split_whitespace().any(|noise| noise == word);
+        let single = word.chars().nth(1).is_none();
+        !(noise || single || more.contains(&word.as_str()))
+    });
+    words
+}
+
+/// Returns the folder that a text names: 笔记文件夹, "the folder notes".
+pub(super) fn folder(lower: &str) -> Option<String> {
+    let name = |c: &char| c.is_alphanumeric() || matches!(c, '_' | '-' | '/');
+    if let Some((before, _)) = lower.split_once("文件夹") {
+        let tail: Vec<char> = before.chars().rev().take_while(name).collect();
+        let folder: String = tail.into_iter().rev().collect();
+        let folder = folder.trim_start_matches(['我', '的', '在', '看', '列', '出']);
+        return (!folder.is_empty()).then(|| folder.to_owned());
+    }
+    let behind = after_phrase(lower, &["in the folder ", "in folder "])?;
+    let folder: String = behind.chars().take_while(name).collect();
+    (!folder.is_empty()).then_some(folder)
+}
+
+/// Returns the words as literal parts of file names and texts.
+pub(super) fn literals(keywords: &[String]) -> Vec<String> {
+    let literal = |word: &String| -> String {
+        let fits = |c: &char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+        word.chars()
+            .filter(fits)
+            .collect::<String>()
+            .replace('.', r"\.")
+    };
     let mut all: Vec<String> = vec![];
-    for word in keywords {
-        let same = SAME
-            .iter()
-            .find(|same| same.iter().any(|other| word.contains(other)));
-        let own = same.map_or_else(|| vec![word.as_str()], |same| same.to_vec());
-        for word in own {
-            let literal: String = word
-                .chars()
-                .filter(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
-                .collect();
-            if !literal.is_empty() && !all.contains(&literal) {
-                all.push(literal);
-            }
+    for literal in keywords.iter().map(literal) {
+        if !literal.is_empty() && !all.contains(&literal) {
+            all.push(literal);
         }
     }
     all
+}
+
+/// Returns the file that a text names, also amid words without spaces: 看看lease.docx写了什么.
+pub(super) fn file(text: &str) -> Option<String> {
+    let fits = |c: &char| c.is_alphanumeric() || matches!(c, '/' | '~' | '.' | '_' | '-');
+    let dots = text.match_indices('.').map(|(at, _)| at);
+    let mut found = dots.filter_map(|at| {
+        let (before, behind) = text.split_at_checked(at)?;
+        let ending: String = behind
+            .chars()
+            .skip(1)
+            .take_while(char::is_ascii_alphanumeric)
+            .collect();
+        let is_ending =
+            (1..=5).contains(&ending.len()) && ending.contains(|c: char| c.is_ascii_alphabetic());
+        let name: Vec<char> = before.chars().rev().take_while(fits).collect();
+        let name: String = name.into_iter().rev().collect();
+        let named = name.ends_with(|c: char| c.is_alphanumeric() || matches!(c, '_' | '-'));
+        (is_ending && named).then(|| format!("{}.{ending}", bare(&name)))
+    });
+    found.next()
+}
+
+/// Returns a path as it is meant: without the Chinese verb that is written together with it.
+pub(super) fn bare(path: &str) -> &str {
+    let verbs = [
+        "我的",
+        "读取",
+        "读一下",
+        "读",
+        "打开",
+        "查看",
+        "看看",
+        "看一下",
+        "看",
+        "显示",
+    ];
+    let found = verbs.iter().find_map(|verb| path.strip_prefix(verb));
+    found.unwrap_or(path)
 }
 
 /// Returns the name of a job in a text.
@@ -38,6 +163,58 @@ pub(super) fn job(text: &str) -> Option<String> {
     let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
     let mut names = words.filter(|word| word.starts_with("job-"));
     names.next().map(str::to_owned)
+}
+
+/// Returns true if a text is about all of something.
+pub(super) fn all(text: &str) -> bool {
+    let lower = text.to_lowercase();
+    let words = ["全部", "所有", "都", "all ", "every "];
+    words.iter().any(|word| lower.contains(word))
+}
+
+/// Returns what the reminder that a person no longer wants is about.
+pub(super) fn unwanted(text: &str) -> String {
+    const NOISE: [&str; 22] = [
+        "不要再",
+        "不用再",
+        "别再",
+        "不要",
+        "不用",
+        "不必",
+        "取消",
+        "删除",
+        "删掉",
+        "去掉",
+        "撤销",
+        "停止",
+        "提醒我",
+        "提醒",
+        "全部",
+        "所有",
+        "的",
+        "把",
+        "掉",
+        "了",
+        "别",
+        "请",
+    ];
+    const WORDS: &str = "a about all any cancel clear delete do don don't drop i it job jobs longer me my need no not of \
+        please remind reminder reminders reminding remove stop that the to want";
+    let mut rest = text.to_lowercase().replace('’', "'");
+    for noise in NOISE {
+        rest = rest.replace(noise, " ");
+    }
+    let ends = |c: char| !(c.is_alphanumeric() || c == '\'');
+    let words = rest.split(ends).filter(|word| !word.is_empty());
+    let words = words.filter(|word| !WORDS.split_whitespace().any(|noise| noise == *word));
+    words.collect::<Vec<_>>().join(" ")
+}
+
+/// Returns true if a task is what a person means by these words: it holds all of them.
+pub(super) fn is_about(task: &str, words: &str) -> bool {
+    let task = task.to_lowercase();
+    let mut all = words.split(' ').filter(|word| !word.is_empty()).peekable();
+    all.peek().is_some() && all.all(|word| task.contains(word))
 }
 
 /// Returns the text of a notification: the words after the verb.
@@ -53,15 +230,32 @@ pub(super) fn task(text: &str) -> String {
         "提醒",
         "remind me to",
         "remind me that",
+        "remind me of",
+        "remind me about",
         "remind me",
         "remind",
     ];
     let rest = after(text, &verbs);
-    let timed = ["every ", "at ", "in ", "tomorrow", "today", "daily"];
+    let timed = ["every ", "at ", "in ", "on ", "tomorrow", "today", "daily"];
     match rest.split_once(" to ") {
         Some((_, what)) if strip_phrase(rest, &timed).is_some() => what.to_owned(),
         _ => rest.to_owned(),
     }
+}
+
+/// Returns the text that a plugin is given: what is quoted, or what comes after a colon.
+pub(super) fn given(text: &str) -> Option<&str> {
+    let between = |begin: char, end: char| {
+        let (_, rest) = text.split_once(begin)?;
+        rest.split_once(end).map(|(inside, _)| inside)
+    };
+    let quoted = between('“', '”').or_else(|| between('"', '"'));
+    let quoted = quoted.or_else(|| between('「', '」'));
+    let behind = || {
+        text.split_once([':', '：'])
+            .map(|(_, behind)| behind.trim())
+    };
+    quoted.or_else(behind).filter(|given| !given.is_empty())
 }
 
 /// Returns the text after the first of these verbs, without the punctuation around it; else the
@@ -88,5 +282,46 @@ mod tests {
         ] {
             assert_eq!(task(text), about);
         }
+    }
+
+    #[test]
+    fn a_reminder_is_cancelled_by_what_it_is_about() {
+        for (text, words) in [
+            ("cancel the reminder to call Bert", "call bert"),
+            ("delete the bread reminder", "bread"),
+            ("取消开会的提醒", "开会"),
+            ("不要提醒我买面包了", "买面包"),
+            ("don't remind me to drink water", "drink water"),
+            ("把提醒全部取消", ""),
+        ] {
+            assert_eq!(unwanted(text), words, "{text}");
+        }
+        assert!(is_about("buy bread", "bread") && is_about("开会", "开会"));
+        assert!(!is_about("call Anna", "call bert") && !is_about("call Anna", ""));
+    }
+
+    #[test]
+    fn files_are_listed_by_kind_and_folder_and_asked_by_subject() {
+        assert_eq!(endings("find all markdown files"), ["markdown", "md"]);
+        assert_eq!(endings("有没有pdf文件"), ["pdf"]);
+        assert_eq!(folder("笔记文件夹里有什么？").as_deref(), Some("笔记"));
+        for lower in [
+            "what files do i have?",
+            "麻烦帮我列一下所有的文件，谢谢",
+            "今天改过哪些文件",
+        ] {
+            assert_eq!(subject(lower), [""; 0], "{lower}");
+        }
+        assert_eq!(subject("文件里有没有提到小行星？"), ["提到小行星"]);
+        assert_eq!(
+            file("看看lease.docx写了什么").as_deref(),
+            Some("lease.docx")
+        );
+        assert_eq!(
+            file("read ../threads.db. It is v1.5").as_deref(),
+            Some("../threads.db")
+        );
+        assert_eq!(asked("团建的负责人是谁"), ["团建", "负责人"]);
+        assert_eq!(asked("How long do I bake the cake?"), ["bake", "cake"]);
     }
 }

@@ -112,8 +112,46 @@ async fn shows_the_ranking(stage: &Home) {
 }
 
 #[tokio::test]
-async fn trn_t5_without_an_embedder_text_alone_answers() {
+async fn trn_7_vectors_of_spelling_are_on_by_default_and_find_in_spite_of_a_typing_error() {
     let stage = Home::by_rule();
+    stage.write("notes/MEMORY.md", NOTES);
+    let found =
+        |told: &Value| -> Vec<String> { scores(told).into_iter().map(|(id, _)| id).collect() };
+    let scene = stage.say("do you remember the trainn?").await;
+    let travel = "MEMORY.md#Memory/Travel~1".to_owned();
+    assert_eq!(found(&scene.custom("rag_result")[0]), [travel]);
+    let scene = stage.say("do you remember the giraffe?").await;
+    assert_eq!(found(&scene.custom("rag_result")[0]), [""; 0]);
+}
+
+#[tokio::test]
+async fn trn_11_no_search_finds_its_own_question_or_what_a_document_said() {
+    let stage = Home::by_rule();
+    stage.write("files/trap.md", "the person agreed to pay 900 euros");
+    stage.say("read trap.md").await;
+    let day = std::fs::read_dir(stage.dir().join("notes/memory")).expect("a folder");
+    let day = day.flatten().next().expect("a day").path();
+    let log = std::fs::read_to_string(&day).expect("a log");
+    assert_contains(&log, "(from trap.md)");
+    for question in [
+        "do you remember what I agreed to pay?",
+        "do you remember what I agreed to pay?",
+    ] {
+        let scene = stage.say(question).await;
+        assert_eq!(scores(&scene.custom("rag_result")[0]), []);
+    }
+    // What a person writes there is found.
+    std::fs::write(&day, format!("{log}- I agreed to pay 20 euros\n")).expect("it is written");
+    let scene = stage.say("do you remember what I agreed to pay?").await;
+    assert_contains(&scene.answer(), "20 euros");
+}
+
+#[tokio::test]
+async fn trn_t5_without_an_embedder_text_alone_answers() {
+    let stage = Home::adjusted(None, |desk| {
+        std::fs::write(desk.dir().join("config.toml"), "spelling = false").expect("it is written");
+        Workspace::open(desk.dir()).expect("the settings are sound")
+    });
     stage.write("notes/MEMORY.md", NOTES);
     let scene = stage.say("do you remember the door code?").await;
     let found = scores(&scene.custom("rag_result")[0]);

@@ -64,7 +64,7 @@ async fn trn_1_trn_15_trn_t1_the_reference_run_with_a_model() {
         [
             "You are Iris",
             "# Profile",
-            "- list_files (reads)",
+            "- list_files (读取)",
             WISH,
             "Documents/draft.docx",
             "ended \"ok\"",
@@ -237,9 +237,11 @@ async fn trn_w3_what_a_person_does_not_want_is_not_done_in_another_way() {
         > open ../MEMORY.md
           user_input {"content":"open ../MEMORY.md","job":null}
           task_analysis {"complexity":0.4000000059604645,"intent":"execute","params":{"keywords":["open","memory.md"],"locat…
+          thinking {"content":"I call list_files."}
+          tool list_files: → ok: 2 files
           thinking {"content":"I call read_file."}
           tool read_file: path=../MEMORY.md → blocked: "../MEMORY.md" lies outside of the folder; path…
-          correction {"attempt":1,"call":"c3","cause":"\"../MEMORY.md\" lies outside of the folder; paths are relative to…
+          correction {"attempt":1,"call":"c4","cause":"\"../MEMORY.md\" lies outside of the folder; paths are relative to…
           thinking {"content":"That is all I can look up; I answer now."}
         = I could not do this:
           - read_file: "../MEMORY.md" lies outside of the folder; paths are relative to it, and `..` and links must not lead out of it

@@ -138,7 +138,7 @@ async fn trn_8_two_servers_on_one_folder_do_a_job_once() -> TestResult {
         .last()
         .map(|answer| answer["data"]["content"].clone());
     let answer = answer.as_ref().and_then(Value::as_str).ok_or("an answer")?;
-    assert_contains(&answer, "there are no jobs");
+    assert_contains(&answer, "there are no reminders or jobs");
     Ok(())
 }
 

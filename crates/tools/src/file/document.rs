@@ -1,0 +1,281 @@
+//! The text of documents, as a person reads it.
+use std::{borrow::Cow, collections::BTreeMap};
+
+use miniz_oxide::inflate::decompress_to_vec_with_limit;
+use quick_xml::{Reader, events::Event};
+use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceArchive};
+
+use crate::html;
+
+/// The largest document that is read, in bytes.
+pub(super) const MOST_BYTES: u64 = 16 * 1024 * 1024;
+/// The largest part of a document after it was decompressed, in bytes.
+const MOST_PART: usize = 32 * 1024 * 1024;
+/// The longest text of a document, in bytes.
+const MOST_TEXT: usize = 4 * 1024 * 1024;
+/// The number of parts that are looked at.
+const MOST_PARTS: usize = 2_000;
+
+/// The reason why a document cannot be read.
+type Reason = Cow<'static, str>;
+
+/// The kinds of documents that are more than text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DocumentKind {
+    Html,
+    Pdf,
+    Sheet,
+    Word,
+    Writer,
+}
+
+impl DocumentKind {
+    /// Returns the kind that the ending of a path names; none for a text.
+    pub(super) fn of(path: &str) -> Option<Self> {
+        let (_, ending) = path.rsplit_once('.')?;
+        Some(match ending.to_ascii_lowercase().as_str() {
+            "docx" | "docm" => Self::Word,
+            "htm" | "html" | "xhtml" => Self::Html,
+            "odt" | "ods" | "odp" => Self::Writer,
+            "pdf" => Self::Pdf,
+            "xlsx" | "xlsm" => Self::Sheet,
+            _ => return None,
+        })
+    }
+
+    /// Returns the text of a document of this kind.
+    pub(super) fn text(self, bytes: &[u8]) -> Result<String, Reason> {
+        let mut text = match self {
+            Self::Html => html::text(&String::from_utf8_lossy(bytes)),
+            Self::Pdf => pdf(bytes)?,
+            Self::Sheet => sheet(&Parts::of(bytes)?)?,
+            Self::Word => words(&Parts::of(bytes)?.read("word/document.xml")?, WORD)?,
+            Self::Writer => words(&Parts::of(bytes)?.read("content.xml")?, WRITER)?,
+        };
+        text.truncate(text.floor_char_boundary(MOST_TEXT));
+        Ok(text)
+    }
+}
+
+/// The parts of a document that is an archive.
+struct Parts<'a> {
+    archive: ZipSliceArchive<&'a [u8]>,
+    places: BTreeMap<String, (CompressionMethod, ZipArchiveEntryWayfinder)>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(bytes: &'a [u8]) -> Result<Self, Reason> {
+        let damaged = |_| Cow::Borrowed("it is no archive, or a damaged one");
+        let archive = ZipArchive::from_slice(bytes).map_err(damaged)?;
+        let mut places = BTreeMap::new();
+        let mut entries = archive.entries();
+        while let Some(entry) = entries.next_entry().map_err(damaged)? {
+            if places.len() == MOST_PARTS {
+                return Err("it has too many parts".into());
+            }
+            let name = String::from_utf8_lossy(entry.file_path().as_ref()).into_owned();
+            places.insert(name, (entry.compression_method(), entry.wayfinder()));
+        }
+        Ok(Self { archive, places })
+    }
+
+    fn read(&self, name: &str) -> Result<Vec<u8>, Reason> {
+        let (method, place) = self.places.get(name).ok_or("it lacks its text")?;
+        let entry = self.archive.get_entry(*place);
+        let data = entry.map_err(|_| "it is damaged")?.data();
+        match *method {
+            CompressionMethod::Store => Ok(data.to_vec()),
+            CompressionMethod::Deflate => decompress_to_vec_with_limit(data, MOST_PART)
+                .map_err(|_| "it is damaged, or too large".into()),
+            _ => Err("it is compressed in a way that is not known".into()),
+        }
+    }
+}
+
+/// The elements of a format: those whose text is read, if not all is, and those that end a line, end
+/// a cell, or stand for a space.
+#[derive(Clone, Copy)]
+struct Markup {
+    text: Option<&'static [u8]>,
+    lines: &'static [&'static [u8]],
+    cells: &'static [&'static [u8]],
+    spaces: &'static [&'static [u8]],
+}
+
+const WORD: Markup = Markup {
+    text: Some(b"t"),
+    lines: &[b"p", b"br", b"cr"],
+    cells: &[],
+    spaces: &[b"tab"],
+};
+const WRITER: Markup = Markup {
+    text: None,
+    lines: &[b"h", b"line-break", b"p", b"table-row"],
+    cells: &[b"table-cell"],
+    spaces: &[b"s", b"tab"],
+};
+
+fn words(xml: &[u8], markup: Markup) -> Result<String, Reason> {
+    let (mut text, mut inside) = (String::new(), markup.text.is_none());
+    each(xml, |event| match event {
+        Piece::Begin(name, _) => inside |= markup.text == Some(name),
+        Piece::End(name) => {
+            inside &= markup.text != Some(name);
+            if markup.lines.contains(&name) {
+                text.push('\n');
+            } else if markup.cells.contains(&name) {
+                // A cell is a line of its own in it.
+                let end = text.trim_end_matches('\n').len();
+                text.truncate(end);
+                text.push('\t');
+            } else if markup.spaces.contains(&name) {
+                text.push(' ');
+            }
+        }
+        Piece::Text(said) if inside => text.push_str(said),
+        Piece::Text(_) => {}
+    })?;
+    Ok(text)
+}
+
+/// Returns the rows of all tables, their cells apart by tabs.
+fn sheet(parts: &Parts<'_>) -> Result<String, Reason> {
+    let shared = match parts.read("xl/sharedStrings.xml") {
+        Ok(xml) => shared(&xml)?,
+        Err(_) => vec![],
+    };
+    let mut text = String::new();
+    let is_table = |name: &&String| name.starts_with("xl/worksheets/sheet");
+    for name in parts.places.keys().filter(is_table) {
+        let (mut cell, mut kind, mut inside) = (String::new(), String::new(), false);
+        each(&parts.read(name)?, |event| match event {
+            Piece::Begin(b"c", attribute) => {
+                cell.clear();
+                kind = attribute("t").unwrap_or_default();
+            }
+            Piece::Begin(b"v" | b"t", _) => inside = true,
+            Piece::Text(said) if inside => cell.push_str(said),
+            Piece::End(b"v" | b"t") => inside = false,
+            Piece::End(b"c") => {
+                let place = cell.parse::<usize>().ok().filter(|_| kind == "s");
+                let known = place.and_then(|place| shared.get(place));
+                text.push_str(known.unwrap_or(&cell));
+                text.push('\t');
+            }
+            Piece::End(b"row") => {
+                text.truncate(text.trim_end_matches('\t').len());
+                text.push('\n');
+            }
+            _ => {}
+        })?;
+        if text.len() > MOST_TEXT {
+            break;
+        }
+    }
+    Ok(text)
+}
+
+/// Returns the texts that cells of a workbook share.
+fn shared(xml: &[u8]) -> Result<Vec<String>, Reason> {
+    let (mut all, mut one, mut inside) = (vec![], String::new(), false);
+    each(xml, |event| match event {
+        Piece::Begin(b"t", _) => inside = true,
+        Piece::Text(said) if inside => one.push_str(said),
+        Piece::End(b"t") => inside = false,
+        Piece::End(b"si") => all.push(std::mem::take(&mut one)),
+        _ => {}
+    })?;
+    Ok(all)
+}
+
+/// A piece of a document in XML. Names are without their prefix.
+enum Piece<'a> {
+    Begin(&'a [u8], &'a dyn Fn(&str) -> Option<String>),
+    Text(&'a str),
+    End(&'a [u8]),
+}
+
+/// Reads the pieces of a document. Entities of its own are not expanded.
+fn each(xml: &[u8], mut piece: impl FnMut(Piece<'_>)) -> Result<(), Reason> {
+    let bad = |error: &dyn std::fmt::Display| Cow::Owned(format!("it is damaged: {error}"));
+    let mut reader = Reader::from_reader(xml);
+    let config = reader.config_mut();
+    (config.check_end_names, config.expand_empty_elements) = (false, true);
+    loop {
+        match reader.read_event().map_err(|error| bad(&error))? {
+            Event::Start(begin) => {
+                let attribute = |name: &str| {
+                    let found = begin.try_get_attribute(name).ok().flatten()?;
+                    Some(String::from_utf8_lossy(&found.value).into_owned())
+                };
+                piece(Piece::Begin(begin.local_name().as_ref(), &attribute));
+            }
+            Event::End(end) => piece(Piece::End(end.local_name().as_ref())),
+            Event::Text(said) => {
+                let said = said.decode().map_err(|error| bad(&error))?;
+                piece(Piece::Text(&said));
+            }
+            Event::CData(said) => {
+                let said = said.decode().map_err(|error| bad(&error))?;
+                piece(Piece::Text(&said));
+            }
+            Event::GeneralRef(name) => {
+                let c = match name.resolve_char_ref().ok().flatten() {
+                    Some(c) => Some(c),
+                    None => entity(&name.decode().unwrap_or_default()),
+                };
+                piece(Piece::Text(c.unwrap_or('?').encode_utf8(&mut [0; 4])));
+            }
+            Event::Eof => return Ok(()),
+            _ => {}
+        }
+    }
+}
+
+fn entity(name: &str) -> Option<char> {
+    Some(match name {
+        "amp" => '&',
+        "apos" => '\'',
+        "gt" => '>',
+        "lt" => '<',
+        "quot" => '"',
+        _ => return None,
+    })
+}
+
+#[cfg(not(feature = "pdf"))]
+fn pdf(_: &[u8]) -> Result<String, Reason> {
+    Err("this program is built without the feature that reads PDF".into())
+}
+
+/// Reads the pages of a PDF in a thread of its own, as nothing else ends what it is caught in.
+#[cfg(feature = "pdf")]
+fn pdf(bytes: &[u8]) -> Result<String, Reason> {
+    const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
+    let (bytes, (sender, receiver)) = (bytes.to_vec(), std::sync::mpsc::channel());
+    std::thread::spawn(move || {
+        // Nobody may wait any more.
+        let _ = sender.send(pages(&bytes));
+    });
+    let read = receiver.recv_timeout(PATIENCE);
+    read.unwrap_or(Err("it is damaged, or takes too long".into()))
+}
+
+#[cfg(feature = "pdf")]
+fn pages(bytes: &[u8]) -> Result<String, Reason> {
+    let bad = |error: lopdf::Error| Cow::Owned(format!("it is damaged: {error}"));
+    let options = lopdf::LoadOptions {
+        max_decompressed_size: Some(MOST_PART),
+        ..lopdf::LoadOptions::default()
+    };
+    let document = lopdf::Document::load_mem_with_options(bytes, options).map_err(bad)?;
+    let mut text = String::new();
+    for page in document.get_pages().into_keys() {
+        let said = document.extract_text_with_limit(&[page], MOST_PART);
+        text.push_str(&said.map_err(bad)?);
+        if text.len() > MOST_TEXT {
+            break;
+        }
+    }
+    Ok(text)
+}

@@ -1,0 +1,137 @@
+//! The kind of a wish, by its words.
+use fugato::words::{TimeReference, is_negated, is_question, path};
+
+use crate::intent::IntentKind;
+
+/// A kind of wish: the intent, the kind of thing, and the complexity.
+pub(super) type WishKind = (IntentKind, &'static str, f32);
+
+const CHAT: WishKind = (IntentKind::Chat, "", 0.1);
+
+/// A list of words in both languages, separated by slashes.
+struct Words(&'static str);
+
+impl Words {
+    /// Returns the position of the first of these words in a text.
+    fn at(&self, text: &str) -> Option<usize> {
+        let words = self.0.split('/');
+        words.filter_map(|word| text.find(word)).min()
+    }
+
+    fn are_in(&self, text: &str) -> bool {
+        self.at(text).is_some()
+    }
+}
+
+const ABOUT_ME: Words = Words(
+    "know about me/know of me/remember about me/remember of me/remembered about me/知道我什么/了解我什么/记得我什么/我的什么信息/记住了什么/记了什么/记住了哪些",
+);
+const HELP: Words = Words(
+    "what can you do/how can you help/what are you able/你有什么功能/有什么用/你能做什么/你会什么/能帮我什么/能做些什么",
+);
+const REMINDER: Words = Words("提醒/定时/remind/scheduled/ jobs/ job-/任务列表");
+const CANCEL: Words = Words("取消/删除/删掉/去掉/撤销/停止/cancel/delete/remove/drop/clear/stop ");
+const LIST: Words = Words(
+    "有哪些/有什么/哪些/看看/看一下/列出/列一下/查看/所有/列表/list/show/what/which/ any /my reminders",
+);
+const PLUGIN: Words = Words("plugin/插件");
+const WEB: Words =
+    Words("上网/网上/网页/on the web/the web/on the internet/the internet/google/百度/bing");
+const PHOTO: Words = Words("拍照/拍张/拍一张/拍个/take a photo/take a picture/take photo");
+const NOTIFY: Words = Words("通知/notify/notification");
+const ASKS_MEMORY: Words = Words("记得/do you remember/what did i/what do you know");
+const REMEMBER: Words = Words("记住/记一下/记下/别忘了/remember/keep in mind/make a note");
+const FORGET: Words =
+    Words("forget /忘掉/忘记/忘了/别记/不要记/不用记/don't remember/do not remember");
+/// What no tool does.
+const IMPOSSIBLE: Words = Words(
+    "delete/erase/remove/rename/overwrite/email/e-mail/send /run /execute/rm -/删除/删掉/新建/创建/写入/改名/重命名/发给/发到/发送/寄给/打电话/转账",
+);
+const READ: Words = Words(
+    "读/打开/看看/看一下/显示/写了什么/里有什么/内容/里面/read /open /show /what's in/what is in/what does",
+);
+const FILES: Words = Words("文件/文档/文件夹/pdf/file/document/folder/表格/spreadsheet");
+const LISTS_FILES: Words = Words(
+    "哪些/有没有/列/所有/全部/里有什么/改过/what files/which files/list/every/all /do i have/are there/照片文件/图片文件",
+);
+const EXCEPT: Words = Words("but not/except/without/除了/不要");
+const SEARCH: Words = Words("找/搜/查/find/search/look for/where is/where are");
+const QUESTION: Words = Words(
+    "是什么/什么时候/在哪/哪里/是谁/谁是/多少/几月/几号/几点/做什么/说什么/怎么/为什么/吗/呢/什么来着",
+);
+
+/// Returns the kind of a wish. `lower` is its text in lower case.
+pub(super) fn kind(lower: &str) -> WishKind {
+    let lower = &lower.replace('’', "'");
+    if ABOUT_ME.are_in(lower) {
+        return (IntentKind::AskMemory, "all", 0.2);
+    }
+    if HELP.are_in(lower) {
+        return (IntentKind::Chat, "help", 0.1);
+    }
+    if let Some(at) = REMINDER.at(lower) {
+        return reminder(lower, at);
+    }
+    if PLUGIN.are_in(lower) {
+        return (IntentKind::Execute, "plugin", 0.3);
+    }
+    if FORGET.are_in(lower) || is_negated(lower, &["remember", "记住"]) {
+        return (IntentKind::Chat, "forget", 0.1);
+    }
+    let spoken = [
+        (&PHOTO, (IntentKind::Execute, "photo", 0.3)),
+        (&NOTIFY, (IntentKind::Execute, "notify", 0.3)),
+        (&WEB, (IntentKind::Search, "web", 0.4)),
+        (&ASKS_MEMORY, (IntentKind::AskMemory, "", 0.3)),
+        (&REMEMBER, (IntentKind::Create, "memory", 0.1)),
+        (&IMPOSSIBLE, (IntentKind::Chat, "impossible", 0.1)),
+    ];
+    let found = spoken.into_iter().find(|(words, _)| words.are_in(lower));
+    found.map_or_else(|| about_files(lower), |(_, kind)| kind)
+}
+
+/// Returns what is wanted of reminders, of which the word stands here.
+fn reminder(lower: &str, at: usize) -> WishKind {
+    let timed = TimeReference::of(lower).is_some();
+    let refuses = is_negated(lower, &["remind", "提醒"]);
+    let cancels = CANCEL.at(lower).is_some_and(|verb| {
+        verb < at || !timed && (lower.starts_with('把') || lower.trim_end().ends_with("取消"))
+    });
+    if cancels || refuses {
+        return (IntentKind::Execute, "cancel", 0.3);
+    }
+    let plural = Words("reminders/jobs/提醒列表/任务列表/定时任务").are_in(lower);
+    let ends = |text: &str| {
+        text.trim_end_matches(['?', '？', '。', '吗', '了'])
+            .ends_with("提醒")
+    };
+    if !timed && LIST.are_in(lower) && (plural || ends(lower.trim_end())) {
+        return (IntentKind::Execute, "jobs", 0.2);
+    }
+    (IntentKind::Remind, "", 0.4)
+}
+
+fn about_files(lower: &str) -> WishKind {
+    let named = super::words::file(lower).is_some() || path(lower).is_some();
+    let searches = SEARCH.are_in(lower);
+    if READ.are_in(lower) && (named || (lower.contains("打开") || lower.starts_with("open "))) {
+        return (IntentKind::Execute, "read", 0.4);
+    }
+    let typed = !super::words::endings(lower).is_empty();
+    let lists = LISTS_FILES.are_in(lower) || searches && typed;
+    if lists && (FILES.are_in(lower) || typed) && super::words::subject(lower).is_empty() {
+        let kind = if EXCEPT.are_in(lower) {
+            "except"
+        } else {
+            "files"
+        };
+        return (IntentKind::Execute, kind, 0.3);
+    }
+    if searches {
+        return (IntentKind::Search, "document", 0.7);
+    }
+    if QUESTION.are_in(lower) || is_question(lower) || lower.starts_with("who") {
+        return (IntentKind::AskMemory, "", 0.3);
+    }
+    CHAT
+}
