@@ -57,7 +57,7 @@ impl ResultFiles {
         Ok(export(schedule, &options)?)
     }
 
-    /// Writes both files: the schedule, and the weeks before and after.
+    /// Writes both files: the schedule, and the picture of the weeks.
     pub fn write(&self, before: &ScheduleState, after: &ScheduleState) -> Result<(), BoxError> {
         write_file(
             &self.folder.join(CALENDAR),
@@ -66,9 +66,7 @@ impl ResultFiles {
         let (courses, tasks) = (self.folder.join(COURSES), self.folder.join(TASKS));
         let intake = open(&courses, &tasks, &TimeZone::system(), language(self.lang))?;
         let picture = Picture {
-            title: self
-                .lang
-                .pick("The weeks before and after", "安排前后的各周"),
+            title: self.lang.pick("The weeks", "各周安排"),
             sections: &intake.sections,
             lang: language(self.lang),
         };

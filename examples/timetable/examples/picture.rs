@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         after.apply(change);
     }
     let picture = Picture {
-        title: "安排前后的各周",
+        title: "各周安排",
         sections: &intake.sections,
         lang: Lang::Zh,
     };

@@ -1,4 +1,4 @@
-//! The weeks before and after, side by side, as one standalone picture.
+//! The weeks, and the places that were left, as one standalone picture.
 mod label;
 mod panel;
 
@@ -11,7 +11,7 @@ use crate::schedule::{ScheduleState, Sections};
 
 use crate::lang::Lang;
 use label::escaped;
-use panel::{Panel, Side};
+use panel::Panel;
 
 /// The options for drawing two schedules.
 #[derive(Debug, Clone)]
@@ -26,7 +26,9 @@ pub struct Picture<'a> {
 
 const MARGIN: u32 = 24;
 const GAP: u32 = 32;
-const TOP: u32 = 104;
+const TOP: u32 = 76;
+/// The most weeks next to each other.
+const COLUMNS: u32 = 2;
 const WEEK_TITLE: u32 = 30;
 
 /// A colour to fill with, and a darker one for border and text.
@@ -88,47 +90,34 @@ fn colour(class: Option<u32>) -> Colour {
 }
 
 impl Picture<'_> {
-    /// Draws all weeks, `before` on the left and `after` on the right. Courses are grey, each class
-    /// has its colour. Moved tasks are outlined on both sides.
+    /// Draws all weeks of `after`, two in a row. Courses are grey, each class has its colour. What
+    /// lies elsewhere than in `before` is outlined, and where it lay there is dashed.
     pub fn draw(&self, before: &ScheduleState, after: &ScheduleState) -> String {
         let mut weeks: Vec<u16> = after.window.days.iter().map(|day| day.week).collect();
         weeks.dedup();
         let step = WEEK_TITLE + Panel::height(after.window.sections.count());
         let count = u32::try_from(weeks.len()).unwrap_or(0);
-        let width = 2 * MARGIN + 2 * Panel::WIDTH + GAP;
-        let height = TOP + count * step + MARGIN;
-        let right = MARGIN + Panel::WIDTH + GAP;
+        let columns = count.clamp(1, COLUMNS);
+        let width = 2 * MARGIN + columns * Panel::WIDTH + (columns - 1) * GAP;
+        let height = TOP + count.div_ceil(columns) * step + MARGIN;
         let mut svg = String::new();
         self.begin(&mut svg, width, height, after);
-        for (x, name) in [
-            (MARGIN, self.lang.pick("Before", "调整前")),
-            (right, self.lang.pick("After", "调整后")),
-        ] {
-            text(&mut svg, x, TOP - 8, 15, "#111827", name, true);
-        }
-        let mut y = TOP;
-        for week in weeks {
+        for (week, place) in weeks.into_iter().zip(0_u32..) {
             let title = self
                 .lang
                 .pick(format!("Week {week}"), format!("第 {week} 周"));
-            for (x, side, state, other) in [
-                (MARGIN, Side::Before, before, after),
-                (right, Side::After, after, before),
-            ] {
-                text(&mut svg, x, y + WEEK_TITLE - 9, 13, "#6b7280", &title, true);
-                let top = y + WEEK_TITLE;
-                Panel {
-                    picture: self,
-                    state,
-                    other,
-                    side,
-                    week,
-                    x,
-                    y: top,
-                }
-                .draw(&mut svg);
-            }
-            y += step;
+            let x = MARGIN + place % columns * (Panel::WIDTH + GAP);
+            let y = TOP + place / columns * step;
+            text(&mut svg, x, y + WEEK_TITLE - 9, 13, "#6b7280", &title, true);
+            let panel = Panel {
+                picture: self,
+                state: after,
+                before,
+                week,
+                x,
+                y: y + WEEK_TITLE,
+            };
+            panel.draw(&mut svg);
         }
         svg.push_str("</svg>\n");
         svg

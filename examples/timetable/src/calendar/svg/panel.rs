@@ -5,19 +5,11 @@ use super::label::{escaped, wrapped};
 use super::{Picture, colour, push, text};
 use crate::lang::weekday;
 
-/// The two schedules of a picture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
-    Before,
-    After,
-}
-
 pub(super) struct Panel<'a> {
     pub(super) picture: &'a Picture<'a>,
     pub(super) state: &'a ScheduleState,
-    /// The schedule on the other side, which shows the moved tasks.
-    pub(super) other: &'a ScheduleState,
-    pub(super) side: Side,
+    /// The schedule before, which shows what has moved.
+    pub(super) before: &'a ScheduleState,
     pub(super) week: u16,
     pub(super) x: u32,
     pub(super) y: u32,
@@ -49,15 +41,21 @@ impl Panel<'_> {
         {
             self.heading(svg, day);
             let column = u32::from(day.day_of_week.clamp(1, 7) - 1);
-            let mut here: Vec<(&ScheduleTask, Slot)> = Vec::new();
-            for task in &self.state.tasks {
-                let slots = task.slots.iter().filter(|slot| slot.day == day.day_index);
-                here.extend(slots.map(|slot| (task, *slot)));
+            let x = self.x + GUTTER + column * DAY;
+            let left = self.before.tasks.iter().filter(|task| self.has_left(task));
+            for (task, slot) in on(day, left) {
+                self.block(svg, task, slot, x, &Look::Left);
             }
+            let mut here = on(day, self.state.tasks.iter());
             // A guest is drawn on top of its host.
             here.sort_by_key(|(task, _)| task.embed_host.is_some());
             for (task, slot) in here {
-                self.block(svg, task, slot, self.x + GUTTER + column * DAY);
+                let look = if self.has_moved(task) {
+                    Look::Moved
+                } else {
+                    Look::Stays
+                };
+                self.block(svg, task, slot, x, &look);
             }
         }
     }
@@ -134,7 +132,7 @@ impl Panel<'_> {
         );
     }
 
-    fn block(&self, svg: &mut String, task: &ScheduleTask, slot: Slot, x: u32) {
+    fn block(&self, svg: &mut String, task: &ScheduleTask, slot: Slot, x: u32, look: &Look) {
         let sections = self.state.window.sections.count();
         if slot.slot_start == 0 || slot.slot_end > sections || slot.slot_end < slot.slot_start {
             return;
@@ -157,8 +155,12 @@ impl Panel<'_> {
                 "<g><title>{}</title><rect x=\"{left}\" y=\"{y}\" width=\"{width}\" \
              height=\"{height}\" rx=\"4\" fill=\"{}\" {}/>",
                 escaped(&format!("{} ({})", task.name, task.category)),
-                colour.fill,
-                self.stroke(task, colour.ink),
+                if matches!(look, Look::Left) {
+                    "#ffffff"
+                } else {
+                    colour.fill
+                },
+                look.stroke(colour.ink),
             ),
         );
         let guest = task.embedded_by.is_some() || self.hosts(task);
@@ -194,19 +196,50 @@ impl Panel<'_> {
             .any(|guest| guest.embed_host == Some(task.state_id))
     }
 
-    fn stroke(&self, task: &ScheduleTask, ink: &str) -> String {
-        let there = self
-            .other
-            .tasks
-            .iter()
-            .find(|other| other.state_id == task.state_id);
-        let moved = there.is_some_and(|other| !other.slots.is_empty() && other.slots != task.slots);
-        match (moved, self.side) {
-            (false, _) => format!("stroke=\"{ink}\" stroke-opacity=\"0.35\""),
-            (true, Side::After) => "stroke=\"#111827\" stroke-width=\"2.2\"".to_owned(),
-            (true, Side::Before) => {
-                "stroke=\"#111827\" stroke-width=\"2.2\" stroke-dasharray=\"4 3\"".to_owned()
-            }
+    /// Returns true if a task lay elsewhere before.
+    fn has_moved(&self, task: &ScheduleTask) -> bool {
+        let before = find(self.before, task);
+        before.is_some_and(|before| !before.slots.is_empty() && before.slots != task.slots)
+    }
+
+    /// Returns true if a task of the schedule before no longer lies where it lay.
+    fn has_left(&self, task: &ScheduleTask) -> bool {
+        find(self.state, task).is_some_and(|now| now.slots != task.slots)
+    }
+}
+
+/// The relation of a place to the schedule before.
+enum Look {
+    /// The task lay there before, or is new.
+    Stays,
+    /// The task lay elsewhere before.
+    Moved,
+    /// The task lay there before, and does no longer.
+    Left,
+}
+
+impl Look {
+    fn stroke(&self, ink: &str) -> String {
+        let moved = "stroke=\"#111827\" stroke-width=\"2.2\"";
+        match self {
+            Self::Stays => format!("stroke=\"{ink}\" stroke-opacity=\"0.35\""),
+            Self::Moved => moved.to_owned(),
+            Self::Left => format!("{moved} stroke-dasharray=\"4 3\""),
         }
     }
+}
+
+fn find<'a>(state: &'a ScheduleState, task: &ScheduleTask) -> Option<&'a ScheduleTask> {
+    state.tasks.iter().find(|it| it.state_id == task.state_id)
+}
+
+/// Returns the places of tasks on a day.
+fn on<'a>(
+    day: &DayMapping,
+    tasks: impl Iterator<Item = &'a ScheduleTask>,
+) -> Vec<(&'a ScheduleTask, Slot)> {
+    let slots = tasks.flat_map(|task| task.slots.iter().map(move |slot| (task, *slot)));
+    slots
+        .filter(|(_, slot)| slot.day == day.day_index)
+        .collect()
 }

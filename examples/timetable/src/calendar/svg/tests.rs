@@ -58,7 +58,7 @@ fn drawn(title: &str, (before, after): &(ScheduleState, ScheduleState)) -> Strin
 }
 
 #[test]
-fn what_moved_is_outlined_on_both_sides() {
+fn what_moved_is_outlined_where_it_lies_and_where_it_lay() {
     let (before, after) = pair();
     let outlines = |svg: &str| {
         let dashed = svg.matches("stroke-dasharray").count();
@@ -70,6 +70,24 @@ fn what_moved_is_outlined_on_both_sides() {
     };
     assert_eq!(outlines(&drawn("周", &(before.clone(), after))), (1, 1));
     assert_eq!(outlines(&drawn("周", &(before.clone(), before))), (0, 0));
+}
+
+#[test]
+fn each_week_is_drawn_once_two_in_a_row() {
+    let (before, after) = pair();
+    let weeks = after
+        .window
+        .days
+        .iter()
+        .map(|day| day.week)
+        .max()
+        .unwrap_or(0);
+    let svg = drawn("周", &(before, after));
+    let titles = (1..=weeks).map(|week| svg.matches(&format!(">第 {week} 周<")).count());
+    assert_eq!(titles.sum::<usize>(), usize::from(weeks));
+    let rows = u32::from(weeks).div_ceil(COLUMNS);
+    let height = TOP + rows * (WEEK_TITLE + Panel::height(12)) + MARGIN;
+    assert!(svg.contains(&format!("height=\"{height}\"")), "{svg:.200}");
 }
 
 #[test]
@@ -85,14 +103,10 @@ fn names_cannot_break_the_picture() {
 
 #[test]
 fn places_outside_of_the_day_are_not_drawn() {
-    let (mut before, after) = pair();
+    let (mut before, mut after) = pair();
     let blocks = |svg: String| svg.matches("<g>").count();
     let whole = blocks(drawn("周", &(before.clone(), after.clone())));
-    let task = before
-        .tasks
-        .iter_mut()
-        .find(|task| task.name == "极限与连续");
-    task.expect("it is in the sample").slots = vec![
+    let outside = vec![
         Slot {
             day: 1,
             slot_start: 0,
@@ -109,5 +123,12 @@ fn places_outside_of_the_day_are_not_drawn() {
             slot_end: 3,
         },
     ];
+    for state in [&mut before, &mut after] {
+        let mut tasks = state.tasks.iter_mut();
+        let task = tasks.find(|task| task.name == "极限与连续");
+        task.expect("it is in the sample")
+            .slots
+            .clone_from(&outside);
+    }
     assert_eq!(blocks(drawn("周", &(before, after))), whole - 1);
 }
