@@ -1,8 +1,9 @@
 use std::{sync::Arc, time::Duration};
 
 use fugato_graph::{BoxError, RunError, RunErrorKind, Runner};
-use fugato_state::{Millis, State, ThreadId};
+use fugato_state::{Interrupt, Millis, State, ThreadId};
 use fugato_store::StoreErrorKind;
+use futures::{FutureExt as _, future::BoxFuture};
 use tokio::time::sleep;
 
 use crate::{Job, JobError, Jobs};
@@ -27,10 +28,14 @@ pub struct JobRunner<S: State> {
     runner: Runner<S>,
     jobs: Jobs,
     input: Arc<Input<S>>,
+    asked: Option<Arc<Asked>>,
 }
 
 /// The function that returns the input of a job's run at one of its times.
 type Input<S> = dyn Fn(&Job, Millis) -> Vec<<S as State>::Update> + Send + Sync;
+
+/// The function that is called with the questions of a job's run.
+type Asked = dyn Fn(&Job, &[Interrupt]) -> BoxFuture<'static, ()> + Send + Sync;
 
 impl<S: State> JobRunner<S> {
     /// Creates a driver for these jobs. `input` returns the input of a job's run at one of its
@@ -45,7 +50,19 @@ impl<S: State> JobRunner<S> {
             runner,
             jobs,
             input,
+            asked: None,
         }
+    }
+
+    /// Sets what tells somebody of the questions with which a job's run waits. After a crash it may
+    /// be called again for the same questions. The next job waits for it.
+    #[must_use]
+    pub fn on_question<F: Future<Output = ()> + Send + 'static>(
+        mut self,
+        tell: impl Fn(&Job, &[Interrupt]) -> F + Send + Sync + 'static,
+    ) -> Self {
+        self.asked = Some(Arc::new(move |job, asked| tell(job, asked).boxed()));
+        self
     }
 
     /// Fires due jobs until `stop` is ready. If the future is dropped during a run, the run goes on
@@ -155,7 +172,15 @@ impl<S: State> JobRunner<S> {
         let mut recovered = false;
         for _ in 0..TRIES {
             let input = (self.input)(job, time);
-            let error = self.runner.start_keyed(&thread, &*key, input).await.err()?;
+            let error = match self.runner.start_keyed(&thread, &*key, input).await {
+                Ok(ended) => {
+                    if let (Some(tell), [_, ..]) = (&self.asked, ended.interrupts()) {
+                        tell(job, ended.interrupts()).await;
+                    }
+                    return None;
+                }
+                Err(error) => error,
+            };
             let ready = match error.kind {
                 RunErrorKind::Unfinished if !recovered => {
                     recovered = true;
