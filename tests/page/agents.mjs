@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { launch } from './browser.mjs';
+import { manners } from './manners.mjs';
 import { planner } from './planner.mjs';
 import { react } from './react.mjs';
 import { ended, serve } from './server.mjs';
@@ -24,6 +25,7 @@ try {
     const server = await serve(program, folder);
     try {
       await VISITS[name]({ url: server.url, browser, pictures, folder, step });
+      await manners(name, { url: server.url, browser, step });
     } finally {
       server.child.kill('SIGTERM');
       await ended(server.child);

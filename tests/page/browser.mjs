@@ -26,7 +26,7 @@ export async function visit(browser, url, more = {}) {
     if (request.method() === 'POST') sent.push([new URL(request.url()).pathname.split('/').at(-1), request.postDataJSON()]);
   });
   await page.goto(url);
-  const box = page.getByRole('textbox', { name: 'Your message' });
+  const box = page.locator('#say');
   await box.waitFor();
   const card = page.locator('.question');
   return {

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 
 import { launch } from './browser.mjs';
 import { newcomer } from './newcomer.mjs';
-import { person, phone } from './person.mjs';
+import { person } from './person.mjs';
 import { ended, serve } from './server.mjs';
 
 const [scheduler, browserPath, pictures] = process.argv.slice(2);
@@ -159,7 +159,6 @@ try {
   const unexpected = wrong.filter((text) => !/ERR_(CONNECTION|INCOMPLETE|EMPTY)/.test(text));
   assert.deepEqual(unexpected, []);
   await person({ scheduler, folder: join(folder, 'person'), browser, pictures, step });
-  await phone({ scheduler, folder: join(folder, 'phone'), browser, pictures, step });
   await newcomer({ scheduler, folder: join(folder, 'newcomer'), browser, pictures, step });
 } finally {
   await browser.close();

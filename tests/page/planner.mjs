@@ -8,7 +8,7 @@ export async function planner({ url, browser, pictures, step }) {
   const { page } = view;
   await view.say('buy 0.1 BTC');
   await view.asked('quantity 0.1, side buy, symbol BTC-USDT');
-  await view.blocks('note', 'place order').first().waitFor();
+  await view.blocks('note', 'placing an order').first().waitFor();
   await looks(view, pictures, 'planner');
   const id = await view.card.getAttribute('data-id');
   await page.reload();
@@ -19,7 +19,7 @@ export async function planner({ url, browser, pictures, step }) {
   await view.press('Accept');
   await view.blocks('text', 'order #1 is filled').waitFor();
   await view.rest();
-  assert.equal(await view.blocks('tool', 'place order').locator('.badge').getAttribute('data-status'), 'completed');
+  assert.equal(await view.blocks('tool', 'placing an order').locator('.badge').getAttribute('data-status'), 'completed');
   await reload(view, 'user', 'note', 'status', 'tool', 'asked', 'text');
   await view.rest();
   step('planner: it is filled, and shown as it was');

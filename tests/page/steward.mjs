@@ -25,7 +25,8 @@ export async function steward({ url, browser, pictures, step }) {
   await view.say(TRIP);
   await view.asked('目的地: 上海');
   const seen = await page.evaluate(() => window.seen);
-  const order = ['at work', 'planning', 'judging fields', 'executing', 'fill application fields', 'run duplicate precheck', 'waiting for your answer'];
+  // The conversation is Chinese, and so is the page.
+  const order = ['工作中', '模型规划中', '字段判断中', '执行动作', '填写表单', '检查重复', '等待你的回答'];
   const places = order.map((what) => seen.findIndex((line) => line.includes(what)));
   assert.ok(places.every((at, nth) => at >= 0 && (nth === 0 || at > places[nth - 1])), JSON.stringify([order, seen]));
   step('steward: the phases of an application are shown as it is worked on');
@@ -45,11 +46,11 @@ export async function steward({ url, browser, pictures, step }) {
 
   // There is one copy of a card; who clicks it twice means once.
   assert.equal(await pending.getByRole('button').count(), 0);
-  await view.card.getByRole('button', { name: 'Accept', exact: true }).dblclick();
+  await view.card.getByRole('button', { name: '同意', exact: true }).dblclick();
   await view.blocks('text', 'A-1').waitFor();
   await view.rest();
   assert.deepEqual(await written(), [['A-1 submitted'], []]);
-  assert.equal(await pending.count(), 0);
+  await pending.waitFor({ state: 'detached' });
   await view.say(TAXI);
   await view.asked('86.5');
   await view.card.getByRole('button', { name: 'Accept', exact: true }).dblclick();
@@ -61,5 +62,35 @@ export async function steward({ url, browser, pictures, step }) {
   await reload(view, 'user', 'tool', 'asked', 'text');
   assert.deepEqual(await written(), [['A-1 submitted'], ['R-1 draft']]);
   step('steward: two clicks write once, and a reload writes nothing');
+
+  // A button of the panel checks first, and hands in with the finding; the card asks as always.
+  await view.say('存草稿：申请出差：2099年4月2日到2099年4月5日去北京拜访客户，坐火车，预算900元');
+  await view.asked('北京');
+  await view.card.getByRole('button', { name: '同意', exact: true }).click();
+  await view.blocks('text', 'A-2').waitFor();
+  await view.rest();
+  assert.deepEqual(await written(), [['A-1 submitted', 'A-2 draft'], ['R-1 draft']]);
+  const desk = page.locator('.steward');
+  assert.doesNotMatch((await desk.innerText()).replaceAll(/receipt.pdf|taxi/g, ''), /[a-z]{2}/, 'the panel speaks as the conversation does');
+  const hand = desk.getByRole('button', { name: '提交出差申请', exact: true });
+  await hand.click();
+  await view.asked('北京');
+  const executed = () => view.sent.filter(([path]) => path === 'execute').map(([, { action, precheck_ref }]) => [action, typeof precheck_ref]);
+  const [checks, submits] = [['run_duplicate_precheck', 'undefined'], ['submit_application', 'string']];
+  assert.deepEqual(executed(), [checks, submits]);
+  assert.equal(await hand.count(), 0, 'while a card waits, it is what is to be answered');
+  await view.card.getByRole('button', { name: '同意', exact: true }).click();
+  await view.rest();
+  await desk.locator('h3', { hasText: 'A-2 · 已提交' }).waitFor();
+  assert.deepEqual(await written(), [['A-1 submitted', 'A-2 submitted'], ['R-1 draft']]);
+  // What is already handed in for these days is found before anything is handed in again.
+  await view.say('申请出差：2099年4月3日到2099年4月4日去北京拜访客户，坐飞机，预算300元');
+  await view.blocks('text', '不能继续').waitFor();
+  await view.rest();
+  await hand.click();
+  await desk.locator('[role=status]', { hasText: 'A-2' }).waitFor();
+  assert.deepEqual(executed(), [checks, submits, checks], 'nothing is handed in that the check speaks against');
+  assert.deepEqual(await written(), [['A-1 submitted', 'A-2 submitted'], ['R-1 draft']]);
+  step('steward: a button of the panel checks, and then hands in');
   await view.leave();
 }

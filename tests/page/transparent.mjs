@@ -16,26 +16,26 @@ export async function transparent({ url, browser, pictures, step }) {
   assert.deepEqual(told.map(([kind, what]) => (['note', 'tool'].includes(kind) ? what : kind)), [
     'user', 'task_analysis', 'planning', 'status', 'rag_query', 'rag_result', 'status', 'completed', 'status', 'text',
   ]);
-  assert.equal(await view.blocks('note').filter({ hasText: 'Plan' }).locator('.planned li').count(), 2, 'a plan is a list of steps');
-  await view.blocks('tool', 'list files').locator('summary').click();
-  assert.match(await view.blocks('tool', 'list files').innerText(), /计划书[\s\S]*Documents\/plan_v1\.md/);
+  assert.equal(await view.blocks('note').filter({ hasText: '计划' }).locator('.planned li').count(), 2, 'a plan is a list of steps');
+  await view.blocks('tool', '列出文件').locator('summary').click();
+  assert.match(await view.blocks('tool', '列出文件').innerText(), /计划书[\s\S]*Documents\/plan_v1\.md/);
   step('transparent: a search is seen from its analysis to its answer');
   await looks(view, pictures, 'transparent');
 
   await view.say('read Documents/plan_v2.md');
   await view.blocks('text', 'I could not do this').waitFor();
   await view.rest();
-  assert.equal(await view.blocks('tool', 'read file').locator('.badge').getAttribute('data-status'), 'failed');
+  assert.equal(await view.blocks('tool', 'reading a file').locator('.badge').getAttribute('data-status'), 'failed');
   await view.blocks('note', 'Corrected').waitFor();
   step('transparent: what fails is told, and what was tried');
 
   await view.say('take a photo');
-  await view.asked('take_photo');
-  assert.equal(await view.blocks('tool', 'take photo').locator('.badge').innerText(), 'next', 'nothing is called before it is agreed to');
+  await view.asked('taking a photo');
+  assert.equal(await view.blocks('tool', 'taking a photo').locator('.badge').innerText(), 'next', 'nothing is called before it is agreed to');
   await view.press('Accept');
   await view.blocks('text', 'no camera is set up').waitFor();
   await view.rest();
-  assert.equal(await view.blocks('tool', 'take photo').locator('.badge').getAttribute('data-status'), 'blocked');
+  assert.equal(await view.blocks('tool', 'taking a photo').locator('.badge').getAttribute('data-status'), 'blocked');
   step('transparent: what it may not do is told as it is');
   await reload(view, 'user', 'note', 'status', 'tool', 'asked', 'text');
   step('transparent: a reload shows it again');

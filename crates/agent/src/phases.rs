@@ -240,24 +240,32 @@ impl<'a, S: State> PhaseWork<'a, S> {
         let is_context = admitted.spec().access == Access::Context;
         Ok(WantedCall {
             call: admitted.call().clone(),
-            summary: self.summary(&admitted, text),
+            summary: if is_context {
+                String::new()
+            } else {
+                self.summary(&admitted, text, accepted)
+            },
             speak: if is_context { "" } else { text }.to_owned(),
             accepted,
         })
     }
 
-    /// Returns the text that the person sees of a call. A consent needs the effect of the call in it.
-    fn summary(&self, call: &AdmittedCall<S, S::Update>, text: &str) -> String {
+    /// Returns the text that the person sees of a call. A consent needs the effect of the call in
+    /// it, if only the name of its tool; what needs none may have no text.
+    fn summary(&self, call: &AdmittedCall<S, S::Update>, text: &str, accepted: bool) -> String {
         let words = self.summary.as_ref().and_then(|words| words(call));
         let line = || match call.preview() {
-            line if line.is_empty() => call.spec().name.clone(),
+            line if line.is_empty() && !accepted => call.spec().name.clone(),
             line => line,
         };
-        match (words, text.is_empty()) {
-            (Some(words), true) => words,
-            (Some(words), false) => format!("{text}\n{words}"),
-            (None, true) => line(),
-            (None, false) => format!("{text} ({})", line()),
+        match words {
+            Some(words) if text.is_empty() => words,
+            Some(words) => format!("{text}\n{words}"),
+            None => match line() {
+                line if text.is_empty() => line,
+                line if line.is_empty() => text.to_owned(),
+                line => format!("{text} ({line})"),
+            },
         }
     }
 

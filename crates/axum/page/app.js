@@ -1,17 +1,19 @@
 // The page: conversations on the left, the talk in the middle, the agent's panels and its work on
 // the right.
 import agent from './agent.js';
-import { begin, file, follow, get, keyFrom, post, put, remove, told } from './api.js';
-import { Blocks, call } from './blocks.js';
-import { Cards, wordsOf } from './cards.js';
+import { begin, file, follow as events, get, keyFrom, post, put, remove, told } from './api.js';
+import { Blocks, call, named } from './blocks.js';
+import { Cards, describe, hint, wordsOf } from './cards.js';
 import { element, show } from './element.js';
 import { Inspector } from './inspector.js';
 import { Thread } from './thread.js';
-import { label, lang, speak, word } from './words.js';
+import tools from './tools.js';
+import { choose, follow, label, lang, languageOf, word } from './words.js';
 
 const $ = (id) => document.getElementById(id);
 const blocks = new Blocks($('blocks'), agent.work === 'open');
-call(agent.tools);
+call(tools);
+describe(agent);
 const cards = new Cards($('cards'), answer, async (asked, text) => {
   for (const panel of panels) if (panel.question) return panel.question(asked, text);
   return null;
@@ -39,8 +41,10 @@ function draw() {
     const title = thread.title ?? thread.blocks.find(({ kind }) => kind === 'user')?.text ?? (name ? word('untitled') : own || word('untitled'));
     show($('title'), title);
     document.title = [name ? title : '', own].filter(Boolean).join(' · ') || word('untitled');
-    const asks = thread.questions.size > 0;
-    $('say').placeholder = word(asks ? 'hint_card' : 'hint');
+    const [asked] = thread.questions.values();
+    $('say').placeholder = word(running ? 'hint_running' : asked ? hint(asked) : 'hint');
+    $('send').title = running ? word('hint_running') : '';
+    if (!running) $('why').textContent = '';
     $('say').setAttribute('aria-label', word('message'));
     $('state').textContent = reading?.cut ? word('cut') : word(thread.status === 'failed' ? 'failed_thread' : thread.status);
     $('send').disabled = running;
@@ -78,8 +82,24 @@ function begins() {
   start.replaceChildren(...[title && element('h2', {}, title), element('p', {}, shown.text), element('div', {}, shown.examples.map(press))].filter(Boolean), waits);
 }
 
-// What waits for an answer in other conversations.
+// What waits for an answer in other conversations: in the beginning, and beside another one.
 const waits = element('section', { id: 'waits', hidden: true });
+const elsewhere = element('section', { id: 'elsewhere', role: 'status', hidden: true });
+$('cards').before(elsewhere);
+const dismissed = new Set();
+
+function waiting(threads) {
+  const all = threads.filter((it) => it.status === 'waiting' && it.thread !== name);
+  const go = (it) => element('button', { type: 'button', onclick: () => open(it.thread) }, it.title ?? word('untitled'));
+  const some = all.slice(0, 5).map(go);
+  waits.hidden = !some.length;
+  waits.replaceChildren(element('h3', {}, word('waits')), ...some);
+  const is = (it) => `${it.thread}@${it.head}`;
+  const news = all.filter((it) => !dismissed.has(is(it)));
+  elsewhere.hidden = !name || !news.length;
+  elsewhere.replaceChildren(element('span', {}, `${word('waits')}:`), ...news.slice(0, 3).map(go),
+    element('button', { type: 'button', class: 'remove', onclick: () => { for (const it of news) dismissed.add(is(it)); elsewhere.hidden = true; } }, word('dismiss')));
+}
 
 const path = () => `threads/${encodeURIComponent(name)}`;
 
@@ -102,6 +122,7 @@ async function open(other) {
   [name, mine] = [other, false];
   thread = new Thread();
   blocks.clear();
+  if (!other) speak(null);
   document.body.classList.remove('threads-open');
   const hash = other ? `#${encodeURIComponent(other)}` : '';
   if (location.hash !== hash) history.pushState(null, '', hash || location.pathname);
@@ -117,6 +138,7 @@ async function open(other) {
   }
   inspector.show(other);
   for (const panel of panels) panel.thread?.(other);
+  list();
   draw();
 }
 
@@ -126,6 +148,9 @@ async function load() {
   if (of !== name) return;
   blocks.clear();
   thread.load(view);
+  // It is shown in the language that was spoken in it last.
+  const said = thread.blocks.filter(({ kind }) => kind === 'user').map((it) => languageOf(it.text));
+  speak(said.findLast(Boolean) ?? null);
   draw();
 }
 
@@ -146,7 +171,7 @@ function read(first = null) {
     now.cut = cut;
     draw();
   };
-  follow(name, thread.head, { signal: stop.signal, take, cut: () => say(true), back: () => say(false), first })
+  events(name, thread.head, { signal: stop.signal, take, cut: () => say(true), back: () => say(false), first })
     .catch((error) => {
       stop.abort();
       if (now === reading) complain(error);
@@ -202,6 +227,7 @@ async function say(text, extra = {}) {
     await reply(text);
     return;
   }
+  speak(languageOf(text) ?? lang());
   if (!name) {
     const first = `${new Date().toISOString().replace(/[^0-9]/g, '')}-${crypto.randomUUID().slice(0, 8)}`;
     name = first;
@@ -216,7 +242,7 @@ async function say(text, extra = {}) {
   let begun;
   try {
     // Who follows the thread hears of the run there; else it is heard from its beginning.
-    begun = await (follows ? post : begin)(`${path()}/runs`, { text, extra: { lang: spokenIn(text), ...extra } }, { 'idempotency-key': crypto.randomUUID() });
+    begun = await (follows ? post : begin)(`${path()}/runs`, { text, extra: { lang: lang(), ...extra } }, { 'idempotency-key': crypto.randomUUID() });
   } catch (error) {
     thread.status = 'idle';
     complain(error);
@@ -229,9 +255,6 @@ async function say(text, extra = {}) {
   }
 }
 
-// Chinese words are answered in Chinese, whatever the page speaks.
-const spokenIn = (text) => (/\p{Script=Han}/u.test(text) ? 'zh' : lang());
-
 // Words under a card answer it, ask about it, or are kept for later, as the agent understands them.
 async function reply(text) {
   const [asked] = thread.questions.values();
@@ -242,7 +265,7 @@ async function reply(text) {
   }
   const of = thread;
   try {
-    const response = await begin(`${path()}/runs`, { text, card: asked.id, extra: { lang: spokenIn(text) } });
+    const response = await begin(`${path()}/runs`, { text, card: asked.id, extra: { lang: languageOf(text) ?? lang() } });
     const said = await told(response);
     if (said === null || of !== thread) return;
     thread.add({ kind: 'user', text });
@@ -289,15 +312,21 @@ async function newest(count) {
   return found.slice(-count);
 }
 
+let listed = '';
+
 async function list() {
-  const threads = await newest(200).catch(() => []);
-  const waiting = threads.filter((it) => it.status === 'waiting').reverse();
-  waits.hidden = !waiting.length;
-  waits.replaceChildren(element('h3', {}, word('waits')), ...waiting.slice(0, 5).map((it) => element('button', { type: 'button', onclick: () => open(it.thread) }, it.title ?? word('untitled'))));
+  const threads = await newest(200).catch(() => null);
+  if (!threads) return;
+  threads.reverse();
+  // What has not changed is left alone: a person may be about to press it.
+  const now = JSON.stringify([threads, name, lang()]);
+  if (now === listed) return;
+  listed = now;
+  waiting(threads);
   const shown = threads.find((it) => it.thread === name);
   if (shown?.title) thread.title = shown.title;
   draw();
-  $('thread-list').replaceChildren(...threads.reverse().map((it) => element('li', { 'data-name': it.thread, 'data-status': it.status },
+  $('thread-list').replaceChildren(...threads.map((it) => element('li', { 'data-name': it.thread, 'data-status': it.status },
     element('button', { type: 'button', onclick: () => open(it.thread) }, it.title ?? word('untitled')),
     element('span', { class: 'dot', title: word(it.status) }),
     element('button', { type: 'button', class: 'remove', 'aria-label': `${word('remove')}: ${it.title ?? it.thread}`, onclick: () => drop(it.thread) }, '×'))));
@@ -322,15 +351,18 @@ async function drop(other) {
 // The agent's own panels, and the inspector after them.
 const inspectorRoot = element('section', { role: 'tabpanel' });
 const inspector = new Inspector(inspectorRoot, (forked) => { list(); open(forked); });
-const desk = { get, post, put, file, say, begin: () => open(null), path, lang, word, element, show, instead, busy: () => thread.busy, running: () => thread.status === 'running' };
+const desk = { named, get, post, put, file, say, begin: () => open(null), path, lang, word, element, show, instead, busy: () => thread.busy, running: () => thread.status === 'running' };
 const panels = agent.panels.map((panel) => {
   const root = element('section', { role: 'tabpanel' });
   return { ...panel.mount(root, desk), root, title: panel.title };
 });
 
+let chosen = 0;
+
 function tabs() {
   const all = [...panels.map((panel) => [panel.title[lang()] ?? panel.title.en, panel.root]), [word('inspector'), inspectorRoot]];
-  const choose = (nth) => {
+  const turn = (nth) => {
+    chosen = nth;
     all.forEach(([, root], at) => { root.hidden = at !== nth; });
     [...$('tabs').children].forEach((tab, at) => {
       tab.setAttribute('aria-selected', String(at === nth));
@@ -338,18 +370,18 @@ function tabs() {
     });
   };
   $('tabs').replaceChildren(...all.map(([title], nth) => element('button', {
-    role: 'tab', type: 'button', onclick: () => choose(nth),
+    role: 'tab', type: 'button', onclick: () => turn(nth),
     onkeydown: ({ key }) => {
       const step = { ArrowRight: 1, ArrowLeft: -1 }[key];
       if (step) {
         const next = (nth + step + all.length) % all.length;
-        choose(next);
+        turn(next);
         $('tabs').children[next].focus();
       }
     },
   }, title)));
   $('panels').replaceChildren(...all.map(([, root]) => root));
-  choose(0);
+  turn(chosen);
 }
 
 // A card's data is fetched when it is opened.
@@ -363,7 +395,11 @@ $('blocks').addEventListener('card', ({ detail }) => {
 $('say-form').addEventListener('submit', (event) => {
   event.preventDefault();
   const text = $('say').value.trim();
-  if (!text || $('send').disabled) return;
+  if (!text) return;
+  if ($('send').disabled) {
+    $('why').textContent = word('hint_running');
+    return;
+  }
   $('say').value = '';
   grow();
   say(text);
@@ -395,7 +431,7 @@ document.addEventListener('keydown', (event) => {
   event.preventDefault();
   does();
 });
-$('language').addEventListener('click', () => { speak(lang() === 'en' ? 'zh' : 'en'); text(); });
+$('language').addEventListener('click', () => { choose(lang() === 'en' ? 'zh' : 'en'); text(); });
 $('theme').addEventListener('click', () => {
   const dark = document.documentElement.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
   paint(dark === 'dark' ? 'light' : 'dark');
@@ -404,15 +440,24 @@ function paint(theme) {
   document.documentElement.dataset.theme = theme;
   localStorage.setItem('theme', theme);
 }
+// The language of the conversation that is shown; none for that of the person.
+function speak(language) {
+  if (follow(language)) text();
+}
+
 function text() {
-  label(document);
   $('language').textContent = word('language');
   $('theme').textContent = '◐';
   const [first] = panels;
   $('open-side').textContent = first ? first.title[lang()] ?? first.title.en : word('details');
   $('theme').setAttribute('aria-label', word('theme'));
   tabs();
+  label(document);
   for (const panel of panels) panel.changed?.();
+  // What is shown already is said anew.
+  blocks.clear();
+  cards.clear();
+  thread.again();
   list();
   draw();
 }
@@ -425,5 +470,9 @@ window.addEventListener('popstate', () => open(decodeURIComponent(location.hash.
 if (localStorage.getItem('theme')) paint(localStorage.getItem('theme'));
 if (innerWidth < 1024) document.body.classList.add('no-side');
 text();
+// What comes to wait elsewhere, such as a question of the evening, is told here.
+const LOOK = 15_000;
+setInterval(() => document.visibilityState === 'visible' && list(), LOOK);
+document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && list());
 open(decodeURIComponent(location.hash.slice(1)) || null);
 $('say').focus();

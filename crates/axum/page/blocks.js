@@ -1,7 +1,7 @@
 // Drawing a conversation, block by block. A block that did not change is not touched.
 import { element, pretty, show, shown } from './element.js';
 import { steps } from './thread.js';
-import { lang, word } from './words.js';
+import { half, lang, word } from './words.js';
 
 // What the agent does on its way to an answer is folded together, unless a person wants to see it.
 const WORK = new Set(['status', 'tool', 'reasoning', 'note', 'correction']);
@@ -58,7 +58,7 @@ export class Blocks {
       const count = group.childElementCount - 1;
       const steps = word('work', count);
       const failed = group.querySelector(':scope > .tool .badge[data-status=failed]');
-      const now = thread.status === 'running' && block === last ? block.text ?? block.summary ?? (block.name && named(block.name)) : null;
+      const now = thread.status === 'running' && block === last ? half(block.text ?? block.summary ?? (block.name ? named(block.name) : '')) : null;
       const text = now ? String(now).split('\n')[0] : steps;
       const [how, badge] = group.firstChild.children;
       if (how.textContent !== text) show(how, text);
@@ -92,7 +92,8 @@ export class Blocks {
 // A tool by its name in words.
 let words = {};
 export const call = (by) => { words = by ?? {}; };
-export const named = (name) => words[lang()]?.[name] ?? String(name).replaceAll('_', ' ');
+const known = (name) => words[lang()]?.[name];
+export const named = (name) => known(name) ?? String(name).replaceAll('_', ' ');
 
 function draw(block, before) {
   const drawn = (DRAW[block.kind] ?? DRAW.status)(block, before);
@@ -104,7 +105,7 @@ function draw(block, before) {
 function text(block, before) {
   const drawn = before ?? element('div', { class: `block ${block.kind}` }, '');
   const node = drawn.firstChild;
-  const text = shown(drawn, block.text);
+  const text = shown(drawn, block.kind === 'status' ? half(block.text) : block.text);
   if (text.startsWith(node.data)) node.appendData(text.slice(node.length));
   else node.data = text;
   return drawn;
@@ -120,7 +121,7 @@ function brief(data) {
   if (Array.isArray(data?.results)) return String(data.results.length);
   const planned = steps(data);
   if (planned.length) return planned.map(title).join(' → ');
-  const said = data?.query ?? data?.note ?? data?.cause ?? data?.thought ?? data?.intent ?? data?.why ?? (data?.outcome?.blocked ?? data?.outcome?.failed)?.why ?? '';
+  const said = data?.query ?? data?.note ?? data?.cause ?? data?.thought ?? data?.why ?? (data?.outcome?.blocked ?? data?.outcome?.failed)?.why ?? '';
   return typeof said === 'string' ? said : '';
 }
 
@@ -166,7 +167,7 @@ const DRAW = {
   asked(block, before) {
     if (before) return before;
     return element('details', { class: 'block asked', 'data-asked': block.asked },
-      element('summary', {}, element('span', { class: 'what' }, block.title ?? word('asked')), element('span', { class: 'how' }, block.title === null ? block.text : ''),
+      element('summary', {}, element('span', { class: 'what' }, known(block.title) ?? block.title ?? word('asked')), element('span', { class: 'how' }, block.title === null ? block.text : ''),
         element('span', { class: 'badge', 'data-status': block.state }, word(block.state))),
       element('pre', {}, block.text));
   },

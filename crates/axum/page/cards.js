@@ -1,8 +1,9 @@
 // Open questions, each a card that is answered once.
 import { argumentLines, argumentsOf, clipped, code, counted, names, parts } from './card.js';
 import { element, show } from './element.js';
+import { named } from './blocks.js';
 import { spoken } from './thread.js';
-import { word } from './words.js';
+import { lang, word } from './words.js';
 
 export class Cards {
   #root;
@@ -16,6 +17,10 @@ export class Cards {
     this.#root = root;
     this.#answer = answer;
     this.#detail = detail;
+  }
+
+  clear() {
+    this.#root.replaceChildren();
   }
 
   draw(thread) {
@@ -83,9 +88,14 @@ export class Cards {
   }
 }
 
+// What the agent calls the arguments of its tools, and which of them the consequence of a call says.
+let known = { fields: {}, implied: [] };
+export const describe = ({ fields = {}, implied = [] }) => { known = { fields, implied }; };
+
 // An approval has a code, by which it can be named in words.
 function heading({ id, digest, prompt }) {
-  const title = clipped(String(prompt.title ?? word('question')));
+  const own = prompt.title === prompt.call?.name ? named(prompt.title ?? '') : prompt.title;
+  const title = clipped(String(own || word('question')));
   return digest ? `[${code(id)}] ${title}` : title;
 }
 
@@ -102,12 +112,16 @@ function whole(text) {
 function told(prompt) {
   const given = argumentsOf(prompt);
   const said = spoken(prompt);
-  const boxes = element('dl', { class: 'arguments', tabindex: '0' }, given.map(([name, text]) => [element('dt', {}, clipped(name)), element('dd', {}, whole(text))]).flat());
+  const list = (some) => element('dl', { class: 'arguments', tabindex: '0' }, some.map(([name, text]) => [element('dt', {}, clipped(known.fields[lang()]?.[name] ?? name)), element('dd', {}, whole(text))]).flat());
+  const folded = (some, open = false) => element('details', { open }, element('summary', {}, word('arguments')), list(some));
+  // What the consequence says in words is there as it was written, too.
+  const implied = prompt.consequence ? given.filter(([name]) => known.implied.includes(name)) : [];
+  const boxes = [list(given.filter((it) => !implied.includes(it))), implied.length ? folded(implied) : null].filter(Boolean);
   const own = said !== '' && said !== argumentLines(given);
   return [
     prompt.consequence ? element('p', { class: 'consequence' }, prompt.consequence) : null,
     own ? element('div', { class: 'said', tabindex: '0', role: 'region', 'aria-label': word('question') }, whole(said)) : null,
-    given.length === 0 ? null : own ? element('details', { open: !names(said, given) }, element('summary', {}, word('arguments')), boxes) : boxes,
+    ...(given.length === 0 ? [] : own ? [folded(given, !names(said, given))] : boxes),
     prompt.says ? element('div', { class: 'says' }, element('h3', {}, word('says')), whole(prompt.says)) : null,
   ].filter(Boolean);
 }
@@ -115,13 +129,26 @@ function told(prompt) {
 const press = (name, value, first, send) =>
   element('button', { type: 'button', class: first ? 'first' : '', onclick: () => send(value) }, name);
 
+// The actions that an answer may name.
+function actions(schema) {
+  const it = schema.properties.action;
+  const at = it.$ref?.startsWith('#/') ? it.$ref.slice(2).split('/').reduce((inner, name) => inner?.[name], schema) : it;
+  return at?.enum ?? at?.oneOf?.map((one) => one.const) ?? [];
+}
+
 // How words answer a question; none if it is answered by a choice, or by an agreement.
 export function wordsOf(asked) {
   const schema = asked.schema ?? {};
   if (Array.isArray(asked.prompt.options ?? schema.enum) || schema.type === 'boolean') return null;
-  if (schema.properties?.action !== undefined && asked.prompt.type === 'confirm') return null;
+  if (schema.properties?.action !== undefined && asked.prompt.type === 'confirm') {
+    // Words that the agent reads itself go to it with the card that they are about.
+    return actions(schema).includes('say') ? (text) => ({ action: 'say', text }) : null;
+  }
   return (text) => (schema.type === 'object' ? { text } : schema.type === 'string' ? text : parsed(text));
 }
+
+// What typing does while a question waits, as the name of a word.
+export const hint = (asked) => (wordsOf(asked) && asked.prompt.type !== 'confirm' ? 'hint_answer' : Array.isArray(asked.prompt.options ?? asked.schema?.enum) ? 'hint_choice' : 'hint_card');
 
 // How a question is answered follows from its schema, and from what its prompt says it is.
 function form(asked, send) {
@@ -135,7 +162,7 @@ function form(asked, send) {
   if (schema.type === 'boolean') {
     return element('div', { class: 'choices' }, press(word('accept'), true, true, send), press(word('reject'), false, false, send));
   }
-  const value = wordsOf(asked);
+  const value = asked.prompt.type === 'confirm' && schema.properties?.action ? null : wordsOf(asked);
   return value ? words(value, word('answer'), send) : confirm(send);
 }
 

@@ -16,14 +16,14 @@ export class Inspector {
     this.at = null;
     this.graph = element('div', { class: 'picture' });
     this.list = element('ol', { class: 'entries' });
-    this.detail = element('section', { class: 'detail', 'aria-live': 'polite', tabindex: '0', role: 'region', 'aria-label': word('state') }, word('choose'));
+    this.detail = element('section', { class: 'detail', 'aria-live': 'polite', tabindex: '0', role: 'region', 'data-label': 'state' }, word('choose'));
     this.node = null;
-    this.query = element('input', { type: 'search', placeholder: word('search'), 'aria-label': word('search'), oninput: () => this.filter() });
+    this.query = element('input', { type: 'search', 'data-hint': 'search', 'data-label': 'search', oninput: () => this.filter() });
     this.only = element('button', { type: 'button', hidden: true, onclick: () => this.choose(null) });
     this.count = element('span', { role: 'status' });
     // What is clicked is shown beside the line, and never below the others.
     root.append(this.graph, element('div', { class: 'log' },
-      element('div', { class: 'found' }, element('h2', {}, word('log')), this.query, this.only, this.count),
+      element('div', { class: 'found' }, element('h2', { 'data-word': 'log' }), this.query, this.only, this.count),
       this.list, this.detail));
     this.list.addEventListener('keydown', (event) => this.step(event));
     get('graph').then((graph) => {

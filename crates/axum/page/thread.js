@@ -103,6 +103,14 @@ export class Thread {
     return block;
   }
 
+  // Everything is drawn anew.
+  again() {
+    for (const block of this.blocks) {
+      block.folded = false;
+      this.changed.add(block);
+    }
+  }
+
   drop(block) {
     this.blocks.splice(this.blocks.lastIndexOf(block), 1);
     this.changed.delete(block);

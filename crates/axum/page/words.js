@@ -8,7 +8,8 @@ const WORDS = {
     created: 'being written', proposed: 'next', called: 'running', completed: 'done', blocked: 'refused', failed: 'failed',
     accepted: 'accepted', rejected: 'rejected', instead: 'changed by hand instead', answered: 'answered', asked: 'Asked', expired: 'expired', withdrawn: 'withdrawn', arguments: 'Arguments', result: 'Result',
     accept: 'Accept', reject: 'Reject', because: 'Reject, because…', reason: 'Why not, and what instead?', answer: 'Answer', back: 'Back',
-    yes: 'Yes', no: 'No', close: 'Close', fold: 'Fold', unfold: 'Show all', waits: 'Waits for your answer', conversation: 'Conversation', hint_card: 'Yes, no because…, or a question', waiting: 'waiting for your answer', running: 'at work', idle: '',
+    yes: 'Yes', no: 'No', close: 'Close', fold: 'Fold', unfold: 'Show all', waits: 'Waits for your answer', conversation: 'Conversation', hint_card: 'Yes, no because…, or ask', hint_choice: 'Press a choice, or say which one', hint_answer: 'Your answer', hint_running: 'At work: wait until it is done, or stop it',
+    dismiss: 'Not now', waiting: 'waiting for your answer', running: 'at work', idle: '',
     sleeping: 'waiting for its time', unfinished: 'left unfinished', failed_thread: 'stopped by an error', cut: 'connection lost, coming back…',
     recover: 'Go on', retry: 'Try again', inspector: 'At work', graph: 'Graph', log: 'Log', state: 'State', changes: 'Changes', more: 'More',
     fork: 'Begin another conversation here', at: (seq) => `position ${seq}`, nothing: 'Nothing changed.', empty: 'Nothing has happened yet.',
@@ -27,7 +28,8 @@ const WORDS = {
     created: '正在生成', proposed: '待执行', called: '进行中', completed: '完成', blocked: '被拒绝', failed: '失败',
     accepted: '已同意', rejected: '已拒绝', instead: '改为手动调整', answered: '已回答', asked: '提问', expired: '已过期', withdrawn: '已撤回', arguments: '参数', result: '结果',
     accept: '同意', reject: '拒绝', because: '拒绝并说明…', reason: '为什么不行？应该怎样？', answer: '回答', back: '返回',
-    yes: '是', no: '否', close: '关闭', fold: '收起', unfold: '展开', waits: '等待你的回答', conversation: '对话', hint_card: '是、否并说明原因，或就此提问', waiting: '等待你的回答', running: '工作中', idle: '',
+    yes: '是', no: '否', close: '关闭', fold: '收起', unfold: '展开', waits: '等待你的回答', conversation: '对话', hint_card: '是、否并说明原因，或就此提问', hint_choice: '点一个选项，或说出是哪个', hint_answer: '你的回答', hint_running: '正在工作：请等待完成，或先停止',
+    dismiss: '稍后', waiting: '等待你的回答', running: '工作中', idle: '',
     sleeping: '等待时间到', unfinished: '尚未完成', failed_thread: '因错误停止', cut: '连接中断，正在恢复…',
     recover: '继续', retry: '重试', inspector: '工作过程', graph: '流程图', log: '日志', state: '状态', changes: '变化', more: '更多',
     fork: '从这里开始新会话', at: (seq) => `位置 ${seq}`, nothing: '没有变化。', empty: '还没有发生任何事。',
@@ -40,19 +42,40 @@ const WORDS = {
   },
 };
 
-let language = localStorage.getItem('language') ?? (navigator.language.startsWith('zh') ? 'zh' : 'en');
+const own = () => localStorage.getItem('language') ?? (navigator.language.startsWith('zh') ? 'zh' : 'en');
+let language = own();
 
 export const lang = () => language;
+
+const isChinese = (text) => /\p{Script=Han}/u.test(text);
+
+// The language that words are in; null if they are in none, such as a number or a name.
+export const languageOf = (text) => (isChinese(text) ? 'zh' : /[a-z]{2}/.test(text) ? 'en' : null);
+
+// Of a text in both languages the half that is spoken.
+export function half(text) {
+  const parts = String(text).split(' · ');
+  const both = parts.length === 2 && isChinese(parts[0]) !== isChinese(parts[1]);
+  return both ? parts.find((it) => isChinese(it) === (language === 'zh')) : text;
+}
 
 export function word(name, ...values) {
   const found = WORDS[language][name] ?? WORDS.en[name] ?? name;
   return typeof found === 'function' ? found(...values) : found;
 }
 
-export function speak(other) {
-  language = other;
+// What the person chooses is kept for the next time.
+export function choose(other) {
   localStorage.setItem('language', other);
-  label(document);
+  language = other;
+}
+
+// A conversation is in its own language, and without one the page is in that of the person. Says
+// whether it is another one now.
+export function follow(other) {
+  const before = language;
+  language = other ?? own();
+  return language !== before;
 }
 
 // Fills in what the markup only names.

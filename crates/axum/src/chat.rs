@@ -1,4 +1,6 @@
 //! The chat page, which any agent can serve.
+use serde_json::{Map, json};
+
 use crate::{Asset, Page};
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
@@ -49,5 +51,25 @@ impl Page {
             "thread.js",
             "words.js"
         )
+        .tools([])
+    }
+
+    /// Sets what the page calls tools while they work: each with its name, in English and in
+    /// Chinese. A tool without words is called by its name.
+    ///
+    /// ```
+    /// use fugato_axum::Page;
+    ///
+    /// let page = Page::chat().tools([("find_free", "looking for free time", "查找空闲时间")]);
+    /// ```
+    #[must_use]
+    pub fn tools<'a>(self, words: impl IntoIterator<Item = (&'a str, &'a str, &'a str)>) -> Self {
+        let (mut en, mut zh) = (Map::new(), Map::new());
+        for (name, english, chinese) in words {
+            en.insert(name.to_owned(), english.into());
+            zh.insert(name.to_owned(), chinese.into());
+        }
+        let script = format!("export default {};\n", json!({ "en": en, "zh": zh }));
+        self.file("/tools.js", Asset::new(SCRIPT, script.into_bytes()))
     }
 }

@@ -1,5 +1,6 @@
 //! Files of a page, served from memory.
 use std::{
+    borrow::Cow,
     collections::BTreeMap,
     hash::{DefaultHasher, Hash as _, Hasher as _},
 };
@@ -76,12 +77,16 @@ impl Page {
 
 impl Asset {
     /// A file of this media type.
-    pub fn new(kind: &'static str, bytes: &'static [u8]) -> Self {
+    pub fn new(kind: &'static str, bytes: impl Into<Cow<'static, [u8]>>) -> Self {
+        let bytes = bytes.into();
         let mut hasher = DefaultHasher::new();
         bytes.hash(&mut hasher);
         Self {
             kind,
-            plain: Bytes::from_static(bytes),
+            plain: match bytes {
+                Cow::Borrowed(bytes) => Bytes::from_static(bytes),
+                Cow::Owned(bytes) => bytes.into(),
+            },
             gzip: None,
             tag: format!("\"{:016x}\"", hasher.finish()),
         }

@@ -2,7 +2,7 @@
 use fugato_graph::{
     AnswerError, Answers, Attribution, Run, RunError, RunErrorKind, RunResult, Runner, ThreadStatus,
 };
-use fugato_state::{Interrupt, InterruptId, State, ThreadId};
+use fugato_state::{Interrupt, InterruptId, Lang, State, ThreadId, say};
 use fugato_stream::{QuestionAnswer, ReplyForm};
 use serde_json::{Value, json};
 
@@ -124,7 +124,12 @@ async fn spoken<A: Agent>(
         None => agent.intent(thread, &said).await?,
     };
     let instead = match heard {
-        MessageIntent::Request => None,
+        MessageIntent::Request => {
+            if let Some(text) = unclear(runner, thread, &said).await? {
+                return Ok(SendOutcome::Told(text));
+            }
+            None
+        }
         MessageIntent::Instead => Some(said.caller.name().to_owned()),
         MessageIntent::Answer(answers) => {
             return heard_as_answer(agent, thread, &said, answers).await;
@@ -139,6 +144,28 @@ async fn spoken<A: Agent>(
     Ok(SendOutcome::Run(match key {
         Some(key) => runner.start_keyed(thread, key, input),
         None => runner.start(thread, input),
+    }))
+}
+
+/// Returns what to say to words under a card that decide nothing; none if they are not about a card
+/// that is open.
+async fn unclear<S: State>(
+    runner: &Runner<S>,
+    thread: &ThreadId,
+    said: &UserMessage,
+) -> Result<Option<String>, SendError> {
+    let Some(card) = &said.card else {
+        return Ok(None);
+    };
+    let open = runner.interrupts(thread).await?;
+    let is_open = open.iter().any(|asked| asked.id == *card);
+    Ok(is_open.then(|| {
+        Lang::of(&said.text).scope(|| {
+            say!(
+                "That is neither a yes nor a no, so nothing has changed. The card waits: say yes, or no and why, or press a button.",
+                "这既不是同意也不是拒绝，所以什么都没有改变。卡片还在等待：说“好的”，或“不要”并说明原因，也可以点按钮。"
+            )
+        })
     }))
 }
 

@@ -30,7 +30,7 @@ pub struct App {
     flags: Flags,
     page: Page,
     also: String,
-    tools: Arc<ToolWords>,
+    tools: Arc<[ToolWords]>,
     belongings: Arc<dyn ThreadResources>,
     /// Copies of databases that are read, removed with the program.
     copies: Copies,
@@ -50,7 +50,7 @@ impl App {
             flags,
             page: Page::chat(),
             also: String::new(),
-            tools: Arc::new(|_| None),
+            tools: Arc::default(),
             belongings: Arc::new(()),
             copies: Copies::default(),
         }
@@ -64,11 +64,12 @@ impl App {
         /// thread.
         pub fn also(flag: &str, value: &str) { also.extend([" ", flag, " '", value, "'"]) }
 
-        /// Sets the descriptions of tools, in English and Chinese; none to show a tool's name.
+        /// Sets what a terminal and the page call tools while they work: each with its name, in
+        /// English and in Chinese. A tool without words is called by its name.
         pub fn tool_words(
-            words: impl Fn(&str) -> Option<(&'static str, &'static str)> + Send + Sync + 'static,
+            words: impl IntoIterator<Item = (&'static str, &'static str, &'static str)>,
         ) {
-            tools = Arc::new(words)
+            tools = words.into_iter().collect::<Vec<_>>().into()
         }
 
         /// Sets the owner of the files and rows that belong to threads, such as
@@ -178,8 +179,9 @@ impl App {
                 let (agent, paths) = build(self.open().await?).await?.parts();
                 let (runner, kept) = (agent.runner().clone(), self.flags.keep_finished);
                 let wired = WithRoutes::new(agent, paths);
+                let page = self.page.clone().tools(self.tools.iter().copied());
                 tokio::select! {
-                    served = door.serve(wired, self.page.clone(), terminal) => served,
+                    served = door.serve(wired, page, terminal) => served,
                     () = keep_retiring(runner, kept) => Ok(()),
                 }
             }
@@ -254,7 +256,10 @@ impl App {
                 let folder = to.unwrap_or_else(|| PathBuf::from(format!("{name}-export")));
                 threads::export(archive, &*self.belongings, &folder, terminal).await
             }
-            _ => inspect::history(archive, terminal).await,
+            history => {
+                let full = matches!(history, CliCommand::History { full: true });
+                inspect::history(archive, full, terminal).await
+            }
         }
     }
 

@@ -24,8 +24,12 @@ pub enum CliCommand {
         #[arg(long, value_name = "NAME")]
         client_key_env: Option<String>,
     },
-    /// Lists what happened in the conversation
-    History,
+    /// Tells what happened in the conversation: what was said, asked, agreed to and done
+    History {
+        /// Lists every record instead, also those of the program's own work
+        #[arg(long)]
+        full: bool,
+    },
     /// Lists what every request went through: tasks, durations, attempts, errors, calls of models
     Trace {
         /// Shows what went into every task and what came out, too

@@ -7,28 +7,46 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::{
-    CliError, Format, Terminal, archive::Archive, difference::differences, error::ErrorContext as _,
+    CliError, Format, Terminal, archive::Archive, difference::differences,
+    error::ErrorContext as _, story::Story,
 };
 
 /// The number of records that are read at once.
 pub(crate) const PAGE: usize = 500;
 
+/// Lists the records of a thread: those that a person reads, or all.
 pub(crate) async fn history<A: Agent>(
     archive: &Archive<'_, A>,
+    full: bool,
     terminal: &mut Terminal,
 ) -> Result<(), BoxError> {
+    let tools = terminal.tools.clone();
+    let mut story = Story::new(archive.agent, terminal.lang, &tools);
     let mut from = 1;
     loop {
         let runner = archive.runner();
         let page = runner.history(&archive.thread, from, PAGE).await?;
         for entry in &page {
-            terminal.line(line(entry)?);
+            if full {
+                terminal.line(line(entry)?);
+            } else {
+                for line in story.lines(entry) {
+                    terminal.line(line);
+                }
+            }
             from = entry.seq + 1;
         }
         if page.len() < PAGE {
-            return Ok(());
+            break;
         }
     }
+    if !full {
+        let all = terminal
+            .lang
+            .pick("every step: history --full", "每一步：history --full");
+        terminal.progress(all);
+    }
+    Ok(())
 }
 
 /// Formats a record in one line, with its number, its time and its run.
@@ -107,7 +125,14 @@ pub(crate) async fn show<A: Agent>(
         0 | 1 => Value::Null,
         seq => serde_json::to_value(&*state(seq - 1).await?)?,
     };
-    terminal.line(line(entry)?);
+    let tools = terminal.tools.clone();
+    let told = Story::new(archive.agent, terminal.lang, &tools).lines(entry);
+    if told.is_empty() {
+        terminal.line(line(entry)?);
+    }
+    for line in told {
+        terminal.line(line);
+    }
     let changed = differences(&before, &serde_json::to_value(&*after)?);
     if changed.is_empty() {
         let nothing = "the state is as it was";

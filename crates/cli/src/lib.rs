@@ -25,6 +25,7 @@ mod service;
 mod session;
 mod signals;
 mod store;
+mod story;
 mod tables;
 mod terminal;
 mod threads;

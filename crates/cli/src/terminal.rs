@@ -25,7 +25,7 @@ use crate::{Lang, reply};
 pub struct Terminal {
     /// The language of the output.
     pub lang: Lang,
-    tools: Arc<ToolWords>,
+    pub(crate) tools: Arc<[ToolWords]>,
     /// True if a finished text is shown piece by piece.
     pub(crate) typing: bool,
     styled: bool,
@@ -41,11 +41,31 @@ pub struct Terminal {
     waits: Arc<AtomicBool>,
 }
 
-/// Returns the description of a tool in both languages; none to show its name.
-pub(crate) type ToolWords = dyn Fn(&str) -> Option<(&'static str, &'static str)> + Send + Sync;
+/// The name of a tool, and what it is called while it works, in English and in Chinese.
+pub(crate) type ToolWords = (&'static str, &'static str, &'static str);
 
 /// The events by which an agent reports that another than the named model goes on.
 const NOTICES: [&str; 2] = ["decided_by_rule", "answered_by_backup"];
+
+/// Returns what a tool is called while it works, or its name.
+pub(crate) fn tool_name<'a>(tools: &[ToolWords], name: &'a str, lang: Lang) -> &'a str {
+    let known = tools.iter().find(|(tool, ..)| *tool == name);
+    known.map_or(name, |(_, en, zh)| lang.pick(en, zh))
+}
+
+/// Returns the half of a label in both languages, `zh · en` or `en · zh`, that is in this one.
+pub(crate) fn half(label: &str, lang: Lang) -> &str {
+    match label.split_once(" · ") {
+        Some((first, second)) if Lang::of(first) != Lang::of(second) => {
+            if Lang::of(first) == lang {
+                first
+            } else {
+                second
+            }
+        }
+        _ => label,
+    }
+}
 
 const DIM: &str = "\u{1b}[2m";
 const BOLD: &str = "\u{1b}[1m";
@@ -63,7 +83,7 @@ pub fn notice(about: &str, cause: &dyn Error) {
 }
 
 impl Terminal {
-    pub(crate) fn new(lang: Lang, tools: Arc<ToolWords>, whole: String) -> Self {
+    pub(crate) fn new(lang: Lang, tools: Arc<[ToolWords]>, whole: String) -> Self {
         Self {
             lang,
             tools,
@@ -128,7 +148,7 @@ impl Terminal {
     /// Shows one event of a run.
     pub fn event(&mut self, event: &Event) {
         match &event.kind {
-            EventKind::Status { summary, .. } => self.progress(summary),
+            EventKind::Status { summary, .. } => self.progress(half(summary, self.lang)),
             EventKind::TextDelta { text, .. } | EventKind::ReasoningDelta { text, .. } => {
                 self.write(text);
             }
@@ -197,6 +217,9 @@ impl Terminal {
             ToolStatus::Blocked => self.lang.pick("blocked", "被阻止"),
             ToolStatus::Failed => self.lang.pick("failed", "失败"),
         };
+        if status == ToolStatus::Ok && summary.is_empty() {
+            return;
+        }
         let name = self.tool(name);
         // Summaries are written for models, in English.
         let told = self.lang == Lang::En || status != ToolStatus::Ok;
@@ -210,8 +233,7 @@ impl Terminal {
 
     /// Returns the description of a tool, or its name.
     fn tool(&self, name: &str) -> String {
-        let words = (self.tools)(name).map(|(en, zh)| self.lang.pick(en, zh));
-        words.unwrap_or(name).to_owned()
+        tool_name(&self.tools, name, self.lang).to_owned()
     }
 
     /// Writes the message after Ctrl-C.

@@ -6,7 +6,7 @@ use fugato_axum::Agent;
 use fugato_graph::{AttemptStatus, BoxError, RunStatus, RunTrace, TaskTrace};
 use jiff::Timestamp;
 
-use crate::{Lang, Terminal, archive::Archive};
+use crate::{Lang, Terminal, archive::Archive, terminal::half};
 
 pub(crate) async fn trace<A: Agent>(
     archive: &Archive<'_, A>,
@@ -85,8 +85,7 @@ fn lines(task: &TaskTrace, full: bool, lang: Lang) -> Vec<String> {
 /// Returns the half of the label that is in the language of the person.
 fn label(task: &TaskTrace, lang: Lang) -> &str {
     let label = task.label.as_deref().unwrap_or_default();
-    let (en, zh) = label.split_once(" · ").unwrap_or((label, label));
-    lang.pick(en, zh)
+    half(label, lang)
 }
 
 fn shown(took: Duration) -> String {

@@ -60,7 +60,9 @@ fn output<U: From<VisibilityUpdate>>(choice: ChosenTools) -> Result<ToolOutput<U
     let data = serde_json::to_value(&choice).unwrap_or(Value::Null);
     if choice.success {
         let updates = choice.update.map(U::from);
-        Ok(ToolOutput::new(choice.message).data(data).updates(updates))
+        // It is of no interest to the person, and so it has no line.
+        let output = ToolOutput::new(choice.message).summary("");
+        Ok(output.data(data).updates(updates))
     } else {
         Err(ToolFailure::failed(choice.error).data(data))
     }

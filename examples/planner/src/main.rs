@@ -85,7 +85,9 @@ impl Args {
 async fn main() -> ExitCode {
     let args = Args::parse();
     let manner = args.manner();
-    let app = App::new("planner", args.flags).page(page());
+    let app = App::new("planner", args.flags)
+        .page(page())
+        .tool_words(planner::tools::WORDS);
     match args.command {
         Some(OwnCommand::Desk(change)) => {
             let opened = app.open().await;

@@ -29,6 +29,19 @@ struct OrderNumber {
     order: i64,
 }
 
+/// The work of each tool as a short phrase, in English and Chinese.
+pub const WORDS: [(&str, &str, &str); 9] = [
+    ("get_configs", "looking at what is configured", "查看配置"),
+    ("get_balances", "looking at the balances", "查看余额"),
+    ("get_positions", "looking at the positions", "查看持仓"),
+    ("get_trade_history", "looking at the trades", "查看成交"),
+    ("get_prices", "looking at the prices", "查看价格"),
+    ("get_open_orders", "looking at the open orders", "查看挂单"),
+    ("create_trader", "making a trader", "创建交易员"),
+    ("place_order", "placing an order", "下单"),
+    ("cancel_order", "giving up an order", "撤单"),
+];
+
 /// The tools that change the desk.
 pub(crate) const WRITES: [&str; 3] = ["create_trader", "place_order", "cancel_order"];
 

@@ -45,7 +45,7 @@ async fn main() -> ExitCode {
     let own = Folders::new(flags.folder("react").join("conversations"));
     let app = App::new("react", flags)
         .page(page())
-        .tool_words(tools::words)
+        .tool_words(tools::WORDS)
         .belongings(own);
     app.run(command, async |open| {
         ReactAgent::open(&settings, &open).await

@@ -130,15 +130,12 @@ fn calculate(
     Ok(ToolOutput::new(format!("{} = {shown}", expression.trim())).data(value))
 }
 
-/// Returns the work of a tool as a short phrase, in English and Chinese.
-pub fn words(name: &str) -> Option<(&'static str, &'static str)> {
-    Some(match name {
-        "time" => ("looking at the clock", "查看时间"),
-        "calculate" => ("calculating", "计算"),
-        "list_files" => ("listing files", "列出文件"),
-        "read_file" => ("reading a file", "读取文件"),
-        "write_file" => ("writing a file", "写入文件"),
-        "recall" => ("looking into the notebook", "查看记忆"),
-        _ => return None,
-    })
-}
+/// The work of each tool as a short phrase, in English and Chinese.
+pub const WORDS: [(&str, &str, &str); 6] = [
+    ("time", "looking at the clock", "查看时间"),
+    ("calculate", "calculating", "计算"),
+    ("list_files", "listing files", "列出文件"),
+    ("read_file", "reading a file", "读取文件"),
+    ("write_file", "writing a file", "写入文件"),
+    ("recall", "looking into the notebook", "查看记忆"),
+];

@@ -19,6 +19,8 @@ const WORDS = {
     where: 'Where', day: 'Day', time: 'Time', move: 'Move here', put: 'Place here', why: 'Why here?', whyWish: (name) => `Why is ${name} there?`,
     fixedNote: 'This comes from your timetable and stays where it is.', added: (name) => `“${name}” is added.`, changed: (name) => `“${name}” is changed.`, gone: (name) => `“${name}” is deleted.`,
     more: (n) => `${n} more`, length: 'Minutes', deadline: 'Done by', usual: 'usual',
+    terms: 'More conditions', earliest: 'Not before', at: 'Begins only at', atHint: 'such as Tuesday 14:00', follows: 'Comes after', priority: 'Importance', levels: { low: 'low', medium: 'medium', high: 'high' },
+    split: 'May be done in parts of … minutes', not: 'Never at', notHint: 'such as Tuesday evening; 12:00-14:00', and: '; ',
   },
   zh: {
     schedule: '日程', week: '周视图', month: '月视图', weekTitle: (n, from, to) => `${from} – ${to}`, before: '前一页', after: '后一页', today: '今天',
@@ -36,6 +38,8 @@ const WORDS = {
     where: '位置', day: '日期', time: '时间', move: '移到这里', put: '安排在这里', why: '为什么在这里？', whyWish: (name) => `为什么${name}在那里？`,
     fixedNote: '这一项来自你的课表，不会移动。', added: (name) => `已添加“${name}”。`, changed: (name) => `已修改“${name}”。`, gone: (name) => `已删除“${name}”。`,
     more: (n) => `还有 ${n} 项`, length: '分钟', deadline: '截止日期', usual: '默认',
+    terms: '更多条件', earliest: '最早日期', at: '只能在此时开始', atHint: '例如 周二 14:00', follows: '排在这些之后', priority: '重要程度', levels: { low: '低', medium: '中', high: '高' },
+    split: '可拆成每份多少分钟', not: '不能安排的时间', notHint: '例如 周二晚上；12:00-14:00', and: '；',
   },
 };
 
@@ -87,25 +91,22 @@ function mount(root, desk) {
   async function bring(files) {
     const brought = {};
     for (const it of files) brought[/\.toml$/i.test(it.name) ? 'tasks' : 'courses'] = await it.text();
-    await put(brought, (done) => [t().brought(done.courses, done.items), ...done.remarks.map((remark) => element('span', { class: 'remark' }, remark))]);
+    await put(brought, (done) => [t().brought(done.courses, done.items), ...done.remarks.map((remark) => element('span', { class: 'remark' }, remark))])
+      .catch((error) => desk.show(note, error.message));
   }
 
   async function put(brought, said) {
-    try {
-      const done = await agreed(brought);
-      if (!done) {
-        note.textContent = t().kept;
-        return;
-      }
-      // What is imported is planned in a conversation of its own.
-      desk.begin();
-      await look();
-      imported = true;
-      draw();
-      note.replaceChildren(...said(done));
-    } catch (error) {
-      desk.show(note, error.message);
+    const done = await agreed(brought);
+    if (!done) {
+      note.textContent = t().kept;
+      return;
     }
+    // What is imported is planned in a conversation of its own.
+    desk.begin();
+    await look();
+    imported = true;
+    draw();
+    note.replaceChildren(...said(done));
   }
 
   // What was agreed to is replaced only if the person agrees to that, too. An item of its own that
@@ -271,27 +272,51 @@ function mount(root, desk) {
     const classes = file.classes?.classes ?? [];
     const group = element('input', { required: true, maxlength: '200', list: 'groups', value: own?.class ?? task?.category ?? classes.at(-1)?.name ?? '', placeholder: t().ownClass, ...(task && !own ? { readonly: true } : {}) });
     const list = element('datalist', { id: 'groups' }, classes.map((it) => element('option', { value: it.name })));
-    const minutes = element('input', { type: 'number', min: '5', max: '10000', step: '5', value: own?.item.minutes ?? '', placeholder: t().usual });
-    const deadline = element('input', { type: 'date', value: own?.item.deadline ?? '' });
+    const had = own?.item ?? {};
+    const number = (value) => element('input', { type: 'number', min: '5', max: '10000', step: '5', value: value ?? '', placeholder: t().usual });
+    const date = (value) => element('input', { type: 'date', value: value ?? '' });
+    const list_ = (value, hint) => element('input', { value: [value ?? []].flat().join(t().and), placeholder: hint, autocomplete: 'off' });
+    const others = classes.flatMap(({ items }) => items).map((it) => it.content ?? it).filter((it) => it !== had.content);
+    const option = (value, text, selected) => element('option', { value, selected }, text);
+    // Each term of a class file, with how its value is read.
+    const terms = {
+      minutes: [t().length, number(had.minutes), (it) => Number(it.value)],
+      deadline: [t().deadline, date(had.deadline), (it) => it.value],
+      earliest: [t().earliest, date(had.earliest), (it) => it.value],
+      split: [t().split, number(had.split), (it) => Number(it.value)],
+      at: [t().at, list_(had.at, t().atHint), (it) => it.value.trim()],
+      not: [t().not, list_(had.not, t().notHint), (it) => it.value.split(/[;；]/).map((one) => one.trim()).filter(Boolean)],
+      priority: [t().priority, element('select', {}, option('', t().usual, !had.priority), Object.entries(t().levels).map(([name, text]) => option(name, text, had.priority === name))), (it) => it.value],
+      after: [t().follows, element('select', { multiple: true, size: '3' }, others.map((name) => option(name, name, [had.after ?? []].flat().includes(name)))), (it) => [...it.selectedOptions].map(({ value }) => value)],
+    };
+    const asked = (...names) => names.map((name) => field(terms[name][0], terms[name][1]));
+    const more = ['earliest', 'split', 'at', 'not', 'priority', 'after'];
     const wrong = element('p', { class: 'wrong', role: 'alert' });
-    const keep = (to, said) => {
-      close();
-      return put({ classes: edited(file.classes ?? {}, own, to) }, () => [said]);
+    // What is refused stays in the form, with the reason.
+    const keep = async (to, said) => {
+      try {
+        await put({ classes: edited(file.classes ?? {}, own, to) }, () => [said]);
+        close();
+      } catch (error) {
+        desk.show(wrong, error.message);
+      }
     };
     const form = element('form', {
       onsubmit: (event) => {
         event.preventDefault();
         if (task && !own) { close(); return; }
         const item = { ...own?.item, content: name.value.trim() };
-        for (const [key, value] of [['minutes', minutes.value && Number(minutes.value)], ['deadline', deadline.value]]) {
-          if (value) item[key] = value;
+        for (const [key, [, input, read]] of Object.entries(terms)) {
+          const value = read(input);
+          if (Array.isArray(value) ? value.length : value) item[key] = value;
           else delete item[key];
         }
         if (!item.content || !group.value.trim()) { desk.show(wrong, t().name); return; }
         keep({ class: group.value.trim(), item }, (own ? t().changed : t().added)(item.content));
       },
     }, element('h2', { id: 'edit-title' }, task ? t().edit : t().add), field(t().name, name), field(t().class, group), list,
-    !task || own ? element('div', { class: 'two' }, field(t().length, minutes), field(t().deadline, deadline)) : null,
+    !task || own ? element('div', { class: 'two' }, asked('minutes', 'deadline')) : null,
+    !task || own ? element('details', { open: more.some((name) => had[name] !== undefined) }, element('summary', {}, t().terms), element('div', { class: 'two' }, asked(...more))) : null,
     fixed ? element('p', { class: 'note' }, `${place(task.slots)}. ${t().fixedNote}`) : null, wrong,
     element('div', { class: 'choices' },
       !task || own ? element('button', { type: 'submit', class: 'first' }, t().save) : null,
@@ -338,8 +363,9 @@ function mount(root, desk) {
       if (!day) return element('td', { class: 'outside' });
       const shown = day.there.slice(0, 4).map(({ task, slot }) => item(task, day, slot.slot_start));
       const more = day.there.length - shown.length;
+      const number = String(Number(day.date.slice(8)));
       return element('td', { class: isToday(day) ? 'today' : '' },
-        button(String(Number(day.date.slice(8))), () => { view = 'week'; at = day.week; draw(); }, { class: 'date', 'aria-label': dayName(day), 'aria-current': isToday(day) ? 'date' : null }),
+        button(number, () => { view = 'week'; at = day.week; draw(); }, { class: 'date', 'aria-label': `${number}, ${dayName(day)}`, 'aria-current': isToday(day) ? 'date' : null }),
         shown, more > 0 ? element('span', { class: 'more' }, t().more(more)) : null);
     };
     return element('table', { class: 'month' },
@@ -429,16 +455,6 @@ export default {
     zh: {
       text: '它把你要做的事安排在课程和日程之间。每份草稿都会先给你看，你同意之前不会保存。点一个例子，或直接说出需求。',
       examples: ['把任务都排一下。', '整体重排一下。', '记一下：图书馆六点关门。'],
-    },
-  },
-  tools: {
-    en: {
-      get_overview: 'Looks at everything', find_free: 'Looks for free time', list_tasks: 'Lists items', query_range: 'Looks at a day', get_task_info: 'Looks at an item',
-      analyze_health: 'Checks the schedule', place: 'Places', move: 'Moves', swap: 'Swaps', batch_move: 'Moves several', unplace: 'Takes out', context_tools_add: 'Chooses tools', context_tools_remove: 'Puts tools away',
-    },
-    zh: {
-      get_overview: '查看总览', find_free: '查找空闲时间', list_tasks: '列出任务', query_range: '查看某天', get_task_info: '查看任务',
-      analyze_health: '检查日程', place: '安排', move: '移动', swap: '交换', batch_move: '批量移动', unplace: '取消安排', context_tools_add: '启用工具', context_tools_remove: '停用工具',
     },
   },
   panels: [{ title: { en: WORDS.en.schedule, zh: WORDS.zh.schedule }, mount }],

@@ -10,6 +10,8 @@ mod stage;
 use std::process::ExitCode;
 
 use axum::Router;
+#[cfg(feature = "evening")]
+use fugato::command::Command;
 use fugato::{
     axum::{Asset, Page},
     cli::{App, CliCommand, WithRoutes},
@@ -44,6 +46,7 @@ pub(crate) async fn main(args: Args) -> ExitCode {
                 at: args.evening,
                 zone: desk.intake.zone.clone(),
                 lang: desk.lang,
+                tell: Command::new(&args.tell),
             };
             let clockwork = look.begin(desk.agent.service(), docs).await?;
             tokio::spawn(async move { clockwork.run_until(std::future::pending()).await });
@@ -56,7 +59,7 @@ pub(crate) async fn main(args: Args) -> ExitCode {
 fn app(args: &Args) -> App {
     let mut app = App::new("scheduler", args.flags.clone())
         .page(page())
-        .tool_words(tool_words)
+        .tool_words(scheduler::tools::WORDS)
         .belongings(CalendarResources::new(args.clone()));
     if let Some(schedule) = &args.schedule {
         app = app.also("--schedule", schedule);
@@ -88,24 +91,4 @@ fn page() -> Page {
             "/agent.css",
             Asset::new(style, include_bytes!("../page/agent.css")),
         )
-}
-
-/// Returns the label of a tool in English and Chinese; none for a tool without one.
-fn tool_words(name: &str) -> Option<(&'static str, &'static str)> {
-    Some(match name {
-        "get_overview" => ("looking at everything", "查看总览"),
-        "find_free" => ("looking for free time", "查找空闲时间"),
-        "list_tasks" => ("listing tasks", "列出任务"),
-        "query_range" => ("looking at a day", "查看某天"),
-        "get_task_info" => ("looking at a task", "查看任务"),
-        "analyze_health" => ("diagnosing", "诊断日程"),
-        "place" => ("placing", "安排"),
-        "move" => ("moving", "移动"),
-        "swap" => ("swapping", "交换"),
-        "batch_move" => ("moving several", "批量移动"),
-        "unplace" => ("taking out", "取消安排"),
-        "context_tools_add" => ("choosing tools", "启用工具"),
-        "context_tools_remove" => ("putting tools away", "停用工具"),
-        _ => return None,
-    })
 }

@@ -6,9 +6,11 @@
 use std::sync::Arc;
 
 use fugato::{
+    command::Command,
     cron::{CatchUp, Job, JobClock, JobError, JobRunner, JobSpec, Jobs, TimeZone},
-    state::Millis,
+    state::{Interrupt, Millis},
     store::DocStore,
+    stream::CardText,
 };
 use jiff::{Timestamp, civil::Time};
 use serde::Deserialize as _;
@@ -36,6 +38,8 @@ pub struct Look {
     pub zone: TimeZone,
     /// The language of the question.
     pub lang: Lang,
+    /// The command that tells the person of a question, with a place `{text}`; none for none.
+    pub tell: Option<Command>,
 }
 
 impl Look {
@@ -75,9 +79,11 @@ impl Look {
         }
         let (service, zone) = (service.clone(), self.zone.clone());
         let runner = service.runner().clone();
-        Ok(JobRunner::new(runner, jobs, move |job, time| {
+        let jobs = JobRunner::new(runner, jobs, move |job, time| {
             vec![service.input(asked(job, time, &zone))]
-        }))
+        });
+        let (tell, lang) = (self.tell.clone(), self.lang);
+        Ok(jobs.on_question(move |_, questions| told(tell.clone(), questions, lang)))
     }
 
     fn job(&self, at: Time) -> JobSpec {
@@ -87,6 +93,27 @@ impl Look {
             .standing(true)
             .catch_up(CatchUp::Within { seconds: DELAY })
             .extra(serde_json::json!({ "lang": self.lang }))
+    }
+}
+
+/// Tells the person of the questions of an evening, by a command of the operator.
+fn told(
+    tell: Option<Command>,
+    questions: &[Interrupt],
+    lang: Lang,
+) -> impl Future<Output = ()> + use<> {
+    let card = |asked: &Interrupt| {
+        let card = CardText::of(asked).chinese(lang == Lang::Zh);
+        format!("{}\n{}", card.heading(), card.body())
+    };
+    let texts: Vec<_> = questions.iter().map(card).collect();
+    async move {
+        let Some(tell) = tell else { return };
+        for text in texts {
+            if let Err(error) = tell.run(&[("text", text.trim())]).await {
+                tracing::warn!(%error, "the person was not told of a question");
+            }
+        }
     }
 }
 

@@ -5,6 +5,7 @@ mod deep;
 mod queue;
 mod search;
 mod web;
+mod words;
 
 use std::sync::Arc;
 
@@ -38,6 +39,7 @@ pub use class::{
     class_wanted,
 };
 pub use queue::QUEUE_APPLY_HEAD_MOVE;
+pub use words::WORDS;
 
 /// The input of the tools: the schedule, and the current permissions.
 #[derive(Debug, Clone)]

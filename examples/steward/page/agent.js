@@ -2,29 +2,23 @@
 const WORDS = {
   en: {
     desk: 'Desk', waits: 'Waits for you', tasks: 'To do', nothing: 'Nothing is to be done.',
-    missing: 'still needed', documents: 'Written', none: 'Nothing is written yet.', status: { draft: 'draft', submitted: 'submitted', open: 'open', done: 'done' },
-    forms: { application: 'Trip', reimbursement: 'Claim', link: 'Link', attachment: 'Attachments' },
-    fields: {
-      reason: 'Reason', start_date: 'From', end_date: 'To', destination: 'Destination', transport: 'By', estimated_amount: 'Estimate',
-      application: 'Trip', expense_date: 'Date', category: 'Kind', amount: 'Amount', attachments: 'Files', reimbursement: 'Claim',
-    },
+    missing: 'still needed', documents: 'Written', none: 'Nothing is written yet.', and: ', ', status: { draft: 'draft', submitted: 'submitted', open: 'open', done: 'done' },
   },
   zh: {
     desk: '工作台', waits: '等待你确认', tasks: '待办', nothing: '没有待办事项。',
-    missing: '还需要', documents: '已写入', none: '还没有写入任何单据。', status: { draft: '草稿', submitted: '已提交', open: '进行中', done: '已完成' },
-    forms: { application: '出差申请', reimbursement: '报销单', link: '关联', attachment: '附件' },
-    fields: {
-      reason: '事由', start_date: '开始日期', end_date: '结束日期', destination: '目的地', transport: '交通方式', estimated_amount: '预计金额',
-      application: '出差申请', expense_date: '费用日期', category: '类别', amount: '金额', attachments: '附件', reimbursement: '报销单',
-    },
+    missing: '还需要', documents: '已写入', none: '还没有写入任何单据。', and: '、', status: { draft: '草稿', submitted: '已提交', open: '进行中', done: '已完成' },
   },
 };
+const [CHECK, SUBMIT] = ['run_duplicate_precheck', 'submit_application'];
 
 function mount(root, desk) {
   const { element } = desk;
   const t = () => WORDS[desk.lang()];
   root.classList.add('steward');
   let [thread, state, asked, documents] = [null, null, [], { applications: [], reimbursements: [] }];
+  // What people call forms, fields, choices and actions, as the program itself does.
+  let words = { forms: [], actions: {} };
+  desk.get('steward/words').then((told) => { words = told; draw(); }).catch(() => {});
 
   async function look() {
     const of = thread;
@@ -42,30 +36,67 @@ function mount(root, desk) {
   // The card itself is in the conversation; here is only that it waits.
   const waiting = (question) => element('article', { class: 'waits' }, element('strong', {}, question.prompt.title ?? ''));
 
-  const field = (name) => t().fields[name] ?? name.replaceAll('_', ' ');
-  const shown = (value) => (Array.isArray(value) ? value.join(', ') : String(value));
-  const rows = (fields) => Object.entries(fields).map(([name, value]) =>
-    element('tr', {}, element('th', { scope: 'row' }, field(name)), element('td', {}, shown(value))));
+  const said = (label) => label?.[desk.lang()] ?? '';
+  const form = (name) => words.forms.find((it) => it.name === name);
+  const label = (of, name) => said(form(of)?.fields[name]?.label);
+  function value(of, name, given) {
+    if (Array.isArray(given)) return given.join(t().and);
+    return said(form(of)?.fields[name]?.choices[given]) || String(given);
+  }
+  const rows = (of, fields) => Object.entries(fields).filter(([name]) => label(of, name)).map(([name, given]) =>
+    element('tr', {}, element('th', { scope: 'row' }, label(of, name)), element('td', {}, value(of, name, given))));
+
+  // A step that writes. What is handed in is checked first, and the finding goes with it; the card
+  // that asks comes in the conversation.
+  async function act(action, of, fields, checks) {
+    const send = (name, more = {}) => desk.post('steward/actions/execute', {
+      conversation_id: thread, client_trace_id: trace, action: name, arguments: fields, lang: desk.lang(), ...more,
+    });
+    const trace = crypto.randomUUID();
+    for (const it of root.querySelectorAll('button')) it.disabled = true;
+    try {
+      const found = checks ? await send(CHECK, { arguments: { ...fields, form: of } }) : null;
+      const passed = !found || found.outcome === 'succeeded';
+      const done = passed ? await send(action, found ? { precheck_ref: found.action_result.data.precheck_ref } : {}) : found;
+      await look();
+      if (!['succeeded', 'needs_confirmation'].includes(done.outcome)) desk.show(note, done.message);
+    } catch (error) {
+      await look();
+      desk.show(note, error.message);
+    }
+  }
+
+  // While a card waits, it is what has to be answered.
+  const button = (action, of, fields, checks) => (thread && !asked.length && !desk.running() ? element('button', {
+    type: 'button', 'data-action': action, onclick: () => act(action, of, fields, checks),
+  }, said(words.actions[action])) : '');
 
   function task(it) {
     const done = it.status === 'done' ? it.action_steps.length : state.action_plan?.done?.length ?? 0;
+    const writes = it.status === 'open' && !it.missing_fields.length ? it.action_steps.filter((step) => step.side_effect) : [];
+    const checks = it.action_steps.some(({ action }) => action === CHECK);
     return element('article', {},
-      element('h3', {}, `${t().forms[it.form] ?? it.form} · ${t().status[it.status] ?? it.status}${it.document ? ` · ${it.document}` : ''}`),
-      element('table', {}, rows(it.fields)),
-      it.missing_fields.length ? element('p', { class: 'missing' }, `${t().missing}: ${it.missing_fields.map(field).join(', ')}`) : '',
-      element('ol', { class: 'steps' }, it.action_steps.map((step, nth) => element('li', { 'data-done': String(nth < done) }, step.action.replaceAll('_', ' ')))));
+      element('h3', {}, `${said(form(it.form)?.label)} · ${t().status[it.status] ?? ''}${it.document ? ` · ${it.document}` : ''}`),
+      element('table', {}, rows(it.form, it.fields)),
+      it.missing_fields.length ? element('p', { class: 'missing' }, `${t().missing}: ${it.missing_fields.map((name) => label(it.form, name)).join(t().and)}`) : '',
+      element('ol', { class: 'steps' }, it.action_steps.map((step, nth) => element('li', { 'data-done': String(nth < done) }, desk.named(step.action)))),
+      writes.map((step) => button(step.action, it.form, it.fields, checks && step.action === SUBMIT)));
   }
 
-  const document_ = (it) => element('article', {},
-    element('h3', {}, `${it.id} · ${t().status[it.status] ?? it.status}`), element('table', {}, rows(it.fields)));
+  const document_ = (of) => (it) => element('article', {},
+    element('h3', {}, `${it.id} · ${t().status[it.status] ?? ''}`), element('table', {}, rows(of, it.fields)),
+    of === 'application' && it.status === 'draft' ? button(SUBMIT, of, it.fields, true) : '');
+
+  const note = element('p', { class: 'missing', role: 'status' });
 
   function draw() {
     const tasks = (state?.steward_state?.tasks ?? []).filter((it) => it.status !== 'closed');
-    const written = [...documents.applications, ...documents.reimbursements];
-    root.replaceChildren(
+    const written = [...documents.applications.map(document_('application')), ...documents.reimbursements.map(document_('reimbursement'))];
+    note.textContent = '';
+    root.replaceChildren(note,
       ...(asked.length ? [element('h2', {}, t().waits), ...asked.map(waiting)] : []),
       element('h2', {}, t().tasks), ...(tasks.length ? tasks.map(task) : [element('p', {}, t().nothing)]),
-      element('h2', {}, t().documents), ...(written.length ? written.map(document_) : [element('p', {}, t().none)]));
+      element('h2', {}, t().documents), ...(written.length ? written : [element('p', {}, t().none)]));
   }
 
   return {

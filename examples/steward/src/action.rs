@@ -23,7 +23,7 @@ use crate::{
     state::{ActionStep, PlanTask, Steward, Update},
 };
 
-pub(crate) use gate::{card, lang, title};
+pub(crate) use gate::{card, label, lang};
 
 /// The action that hands an application in.
 pub const SUBMIT: &str = "submit_application";
@@ -86,14 +86,17 @@ pub fn find(name: &str) -> Option<WhitelistedAction> {
     WHITELIST.into_iter().find(|action| action.name == name)
 }
 
-/// Returns the work of an action as a short phrase, in English and Chinese.
-pub fn tool_words(name: &str) -> Option<(&'static str, &'static str)> {
-    Some(match find(name)?.work {
-        ActionWork::Fill => ("filling in the form", "填写表单"),
-        ActionWork::Preview => ("showing a preview", "生成预览"),
-        ActionWork::Validate => ("looking for what is missing", "检查必填项"),
-        ActionWork::Precheck => ("looking for duplicates", "检查重复"),
-        ActionWork::Write(_) => ("writing", "写入单据"),
+/// Returns the name of each action, and its work as a short phrase in English and Chinese.
+pub fn tool_words() -> [(&'static str, &'static str, &'static str); WHITELIST.len()] {
+    WHITELIST.map(|action| {
+        let (en, zh) = match action.work {
+            ActionWork::Fill => ("filling in the form", "填写表单"),
+            ActionWork::Preview => ("showing a preview", "生成预览"),
+            ActionWork::Validate => ("looking for what is missing", "检查必填项"),
+            ActionWork::Precheck => ("looking for duplicates", "检查重复"),
+            ActionWork::Write(_) => ("writing", "写入单据"),
+        };
+        (action.name, en, zh)
     })
 }
 

@@ -12,12 +12,15 @@ use axum::{
 };
 use fugato::{
     axum::{ApiError, Caller, progress},
+    cli::Lang,
+    form::{Choice, Field},
     stream::{Event, EventKind, NamedSseEncoder, Vocabulary},
 };
 use futures::StreamExt as _;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::{
+    action,
     ledger::LedgerError,
     served::employee,
     state::RequestKind,
@@ -36,6 +39,7 @@ pub fn routes(clerk: StewardService) -> Router {
         .route("/steward/runtime-decisions", post(decide))
         .route("/steward/actions/execute", post(execute))
         .route("/steward/documents", get(documents))
+        .route("/steward/words", get(words))
         .with_state(Arc::new(clerk))
 }
 
@@ -107,6 +111,37 @@ async fn documents(State(clerk): Front, Extension(caller): CallerExt) -> ApiResu
         ApiError::new(status, "store_unavailable", error.to_string())
     };
     Ok(Json(json!(read.map_err(unread)?)))
+}
+
+/// Returns what people call the forms with their fields and choices, and the actions that write.
+async fn words(State(clerk): Front) -> Json<Value> {
+    let both =
+        |label: &dyn Fn(Lang) -> String| json!({ "en": label(Lang::En), "zh": label(Lang::Zh) });
+    let choice = |it: &Choice| (it.means.clone(), both(&|lang| it.label(lang).to_owned()));
+    let field = |it: &Field| {
+        let choices: Map<_, _> = it.words.iter().map(choice).collect();
+        let label = both(&|lang| it.label(lang).to_owned());
+        (
+            it.name.clone(),
+            json!({ "label": label, "choices": choices }),
+        )
+    };
+    let forms = clerk.deps().desk.forms.iter();
+    let forms = forms.map(|form| {
+        let fields: Map<_, _> = form.fields.iter().map(field).collect();
+        let label = both(&|lang| form.label(lang).to_owned());
+        json!({ "name": form.name, "label": label, "fields": fields })
+    });
+    let actions = action::WHITELIST.iter().filter(|action| action.writes());
+    let actions: Map<_, _> = actions
+        .map(|it| {
+            (
+                it.name.to_owned(),
+                both(&|lang| action::label(it.name, lang)),
+            )
+        })
+        .collect();
+    Json(json!({ "forms": forms.collect::<Vec<_>>(), "actions": actions }))
 }
 
 fn bad(message: impl Into<String>) -> ApiError {

@@ -46,7 +46,7 @@ async fn main() -> ExitCode {
     } = Args::parse();
     let app = App::new("steward", flags)
         .page(page())
-        .tool_words(tool_words);
+        .tool_words(tool_words());
     let command = match command {
         Some(OwnCommand::Models) => {
             let opened = app.open().await;

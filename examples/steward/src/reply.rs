@@ -69,13 +69,7 @@ fn rest(desk: &RuleData, state: &Steward, lang: Lang) -> Option<String> {
         (Some(Flow::Block { why }), _) => {
             format!("{}{why}", lang.pick("This cannot go on: ", "不能继续："))
         }
-        (None, Some(RuntimeDecision::Unclear)) => {
-            let told = lang.pick(
-                "I did not understand. Add what is missing, confirm, or cancel.",
-                "没明白。可以补充信息、确认或取消。",
-            );
-            told.to_owned()
-        }
+        (None, Some(RuntimeDecision::Unclear)) => unclear(lang).to_owned(),
         _ => asks(desk, state, task, lang),
     })
 }
@@ -87,7 +81,7 @@ fn asks(desk: &RuleData, state: &Steward, task: &PlanTask, lang: Lang) -> String
     };
     let known = form
         .filled(&task.fields)
-        .map(|(field, value)| format!("{} {}", field.label(lang), field.shown(value)));
+        .map(|(field, value)| format!("{} {}", field.label(lang), field.shown(value, lang)));
     let known = known.collect::<Vec<_>>().join(lang.pick(", ", "，"));
     let mut told = format!("{}{}{known}", form.label(lang), lang.pick(": ", "："));
     if !task.missing_fields.is_empty() {
@@ -104,6 +98,14 @@ fn asks(desk: &RuleData, state: &Steward, task: &PlanTask, lang: Lang) -> String
         told = format!("{told}\n{later}");
     }
     told
+}
+
+/// Returns the answer to words about a task that cannot be understood.
+pub(crate) fn unclear(lang: Lang) -> &'static str {
+    lang.pick(
+        "I did not understand. Add what is missing, confirm, or cancel.",
+        "没明白。可以补充信息、确认或取消。",
+    )
 }
 
 /// Returns the number of tasks that wait for the current one, if there are any.
@@ -130,8 +132,9 @@ pub(crate) fn about_documents(
         let form = desk.forms.get(&kind);
         all.iter().filter_map(move |one| {
             let filled = form?.filled(&one.fields);
-            let filled = filled
-                .map(|(field, value)| format!("{} {}", field.label(lang), field.shown(value)));
+            let filled = filled.map(|(field, value)| {
+                format!("{} {}", field.label(lang), field.shown(value, lang))
+            });
             let filled = filled.collect::<Vec<_>>().join(lang.pick(", ", "，"));
             let status = match one.status {
                 DocumentStatus::Draft => lang.pick("draft", "草稿"),

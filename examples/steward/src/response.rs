@@ -241,13 +241,10 @@ fn suggested(state: &Steward, task: &PlanTask) -> Vec<SuggestedAction> {
         return vec![];
     }
     let writes = task.action_steps.iter().filter(|step| step.side_effect);
-    let suggested = writes.map(|step| {
-        let title = action::title(&step.action, action::lang(state));
-        SuggestedAction {
-            label: title.trim_end_matches(['?', '？']).to_owned(),
-            step: step.clone(),
-            arguments: Value::Object(task.fields.clone()),
-        }
+    let suggested = writes.map(|step| SuggestedAction {
+        label: action::label(&step.action, action::lang(state)),
+        step: step.clone(),
+        arguments: Value::Object(task.fields.clone()),
     });
     suggested.collect()
 }

@@ -36,6 +36,7 @@ async fn run() -> ExitCode {
     let kept = ConversationResources::new(args.flags.clone());
     let app = App::new("transparent", args.flags)
         .page(page())
+        .tool_words(transparent::tools::WORDS)
         .belongings(kept);
     app.run(args.command, transparent::open::open).await
 }

@@ -15,6 +15,7 @@ use crate::{
     agent::{AgentState, Move, PendingCall, TurnState},
     intent::{Intent, IntentKind, Params},
     plan::{TurnStep, TurnStepKind, filled},
+    tools::WORDS,
 };
 
 pub use answer::answer;
@@ -304,11 +305,15 @@ pub fn next(agent: &AgentState, tools: &[ToolSchema]) -> (String, Move, Option<u
             format!("先在记忆里查“{query}”。"),
             Move::Retrieve { query },
         ),
-        Ok(TurnStep { name, params, .. }) => (
-            format!("I call {name}."),
-            format!("调用 {name}。"),
-            Move::Call { name, params },
-        ),
+        Ok(TurnStep { name, params, .. }) => {
+            let known = WORDS.iter().find(|(tool, ..)| *tool == name);
+            let (_, en, zh) = known.copied().unwrap_or((&name, &name, &name));
+            (
+                format!("Next: {en}."),
+                format!("下一步：{zh}。"),
+                Move::Call { name, params },
+            )
+        }
     };
     (lang.pick(en, zh), next, Some(turn.followed))
 }

@@ -22,6 +22,19 @@ use crate::{
     workspace::Workspace,
 };
 
+/// The work of each tool as a short phrase, in English and Chinese.
+pub const WORDS: [(&str, &str, &str); 9] = [
+    ("cancel_cron_job", "cancelling a reminder", "取消提醒"),
+    ("create_cron_job", "setting a reminder", "设置提醒"),
+    ("list_cron_jobs", "listing reminders", "列出提醒"),
+    ("list_files", "listing files", "列出文件"),
+    ("notify", "notifying", "发送通知"),
+    ("read_file", "reading a file", "读取文件"),
+    ("search_files", "searching in files", "在文件中查找"),
+    ("take_photo", "taking a photo", "拍照"),
+    ("web-search", "searching the web", "搜索网页"),
+];
+
 /// Returns the toolbox of this folder, with these jobs and plugins, and with this web if any.
 pub fn toolbox(
     desk: &Workspace,

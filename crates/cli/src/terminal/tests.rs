@@ -33,7 +33,7 @@ impl Write for Output {
 /// Returns a terminal, and its output.
 pub(crate) fn terminal(lang: Lang) -> (Terminal, Output) {
     let paper = Output::default();
-    let mut terminal = Terminal::new(lang, Arc::new(|_| None), "react card".into());
+    let mut terminal = Terminal::new(lang, Arc::default(), "react card".into());
     terminal.styled = false;
     terminal.out = Box::new(paper.clone());
     terminal.err = Box::new(paper.clone());

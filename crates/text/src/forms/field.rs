@@ -86,17 +86,35 @@ pub struct FieldError {
     pub allowed: String,
 }
 
+impl Choice {
+    /// Returns the name of the value for a person: the value itself in English, and the first
+    /// Chinese one of its words in Chinese.
+    pub fn label(&self, lang: Lang) -> &str {
+        let chinese = self.words.iter().find(|word| Lang::of(word) == Lang::Zh);
+        lang.pick(&self.means, chinese.unwrap_or(&self.means))
+    }
+}
+
 impl Field {
     /// Returns the label of the field.
     pub fn label(&self, lang: Lang) -> &str {
         lang.pick(&self.en, &self.zh)
     }
 
-    /// Formats a value for a person.
-    pub fn shown(&self, value: &Value) -> String {
+    /// Formats a value for a person. One of the field's choices is called by its
+    /// [label](Choice::label).
+    pub fn shown(&self, value: &Value, lang: Lang) -> String {
         match value {
-            Value::Array(_) => strings(Some(value)).collect::<Vec<_>>().join(", "),
-            Value::String(text) => text.clone(),
+            Value::Array(_) => {
+                let values = strings(Some(value)).collect::<Vec<_>>();
+                values.join(lang.pick(", ", "、"))
+            }
+            Value::String(text) => {
+                let choice = self.words.iter().find(|choice| choice.means == *text);
+                choice
+                    .map_or(text.as_str(), |choice| choice.label(lang))
+                    .to_owned()
+            }
             value if self.kind == FieldKind::Amount => amount_text(value),
             value => value.to_string(),
         }

@@ -171,17 +171,17 @@ fn what_is_missing_and_filled_in_is_in_the_order_of_the_form() {
     let shown = |lang: Lang| {
         let lines = trip.filled(&known);
         let line = |(field, value): (&fugato_text::forms::Field, &Value)| {
-            format!("{} {}", field.label(lang), field.shown(value))
+            format!("{} {}", field.label(lang), field.shown(value, lang))
         };
         lines.map(line).collect::<Vec<_>>()
     };
     assert_eq!(shown(Lang::En), ["end 2026-03-02", "transport train"]);
-    assert_eq!(shown(Lang::Zh), ["结束 2026-03-02", "交通 train"]);
+    assert_eq!(shown(Lang::Zh), ["结束 2026-03-02", "交通 高铁"]);
     let claim = forms.get(&Kind::Claim).unwrap();
     let given = fields(json!({ "cost": 12.5, "files": ["a", "b"] }));
     let shown: Vec<_> = claim
         .filled(&given)
-        .map(|(field, value)| field.shown(value))
+        .map(|(field, value)| field.shown(value, Lang::En))
         .collect();
     assert_eq!(
         (shown, claim.label(Lang::Zh)),

@@ -17,8 +17,18 @@ fn one_thing_is_said_and_answered_and_can_be_looked_at() {
     let said = work.ok(&["say", "(17 + 25) * 2"]);
     assert_contains(&said, "· calculating: expression=(17 + 25) * 2");
     assert!(said.contains("\n(17 + 25) * 2 = 84\n"), "{said}");
-    let history = work.ok(&["history"]);
+    let history = work.ok(&["history", "--full"]);
     assert!(history.contains("agent#1 → tools#1"), "{history}");
+    let story = work.ok(&["history"]);
+    assert_contains(
+        &story,
+        [
+            "You: (17 + 25) * 2",
+            "· calculating: ",
+            "Reply: (17 + 25) * 2 = 84",
+        ],
+    );
+    assert_lacks(&story, "agent#1");
     let trace = work.ok(&["trace"]);
     assert_contains(&trace, "ended after");
     assert_lacks(&trace, "model:");

@@ -69,6 +69,17 @@ pub(crate) struct Args {
     #[arg(long, global = true, value_name = "HH:MM", value_parser = evening)]
     pub(crate) evening: Option<Time>,
 
+    /// The command that tells you of the question of an evening, such as `notify-send` and
+    /// `{text}`; give it once for the program and once for each of its arguments
+    #[arg(
+        long,
+        global = true,
+        value_name = "WORD",
+        requires = "evening",
+        allow_hyphen_values = true
+    )]
+    pub(crate) tell: Vec<String>,
+
     /// The most rounds of a request: a round decides, and carries out one step
     #[arg(long, global = true, value_name = "NUMBER", default_value_t = DEFAULT_MAX_ROUNDS,
           value_parser = clap::value_parser!(u64).range(1..=1_000))]

@@ -55,6 +55,15 @@ fn sch_89_every_pack_has_its_tools() {
 }
 
 #[test]
+fn every_tool_that_can_be_called_has_words_for_people() {
+    let registry = registry().unwrap();
+    let callable = registry.all().filter(|spec| !spec.disabled);
+    let mut names: Vec<_> = callable.map(|spec| spec.name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, WORDS.map(|(name, ..)| name));
+}
+
+#[test]
 fn sch_85_86_87_what_is_switched_off_is_registered() {
     let registry = registry().unwrap();
     for name in [

@@ -45,7 +45,7 @@ fn everything_is_said_once_and_in_the_language_of_the_person() {
         &said,
         [
             "已安排 21 项",
-            "诊断日程 完成",
+            "检查日程 完成",
             "新安排 21 项",
             "第 1 周",
             "已写入",

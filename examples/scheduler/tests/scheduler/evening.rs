@@ -10,6 +10,7 @@ use expect_test::expect;
 use fugato::{
     Durability,
     axum::{AgentRoutes, AllowAll},
+    command::Command,
     cron::{JobClock, JobRunner},
     graph::BoxError,
     state::ThreadId,
@@ -80,7 +81,7 @@ struct Fixture {
     service: Service,
     now: Arc<AtomicI64>,
     clockwork: JobRunner<AgentState>,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 /// Tuesday, 15 September 2054 at noon.
@@ -99,10 +100,14 @@ async fn fixture(lang: Lang) -> Fixture {
     let now = Arc::new(AtomicI64::new(noon()));
     let time_now = now.clone();
     let clock = JobClock::new(TimeZone::UTC, move || time_now.load(Ordering::SeqCst));
+    let told = folder.path().join("told").display().to_string();
     let look = Look {
         at: Some(time(21, 0, 0, 0)),
         zone: TimeZone::UTC,
         lang,
+        tell: Command::new(
+            &["sh", "-c", "printf '%s' \"$1\" >> \"$0\"", &told, "{text}"].map(str::to_owned),
+        ),
     };
     let docs = Arc::new(MemoryDocs::default());
     let clockwork = look.begin_by(&service, docs, clock).await.unwrap();
@@ -114,7 +119,7 @@ async fn fixture(lang: Lang) -> Fixture {
         store,
         now,
         clockwork,
-        _folder: folder,
+        folder,
     }
 }
 
@@ -204,9 +209,14 @@ async fn an_evening_finds_what_was_missed_asks_and_is_taken_back_by_a_word() {
         Each is asked about by itself; “undo” takes back what you agree to."]]
     .assert_eq(&told);
     assert_eq!(lying(&home.store).await, before, "nothing changes unasked");
+    // The person is told by the operator's command, once.
+    let by_command = || std::fs::read_to_string(home.folder.path().join("told")).unwrap();
+    let first = by_command();
+    assert_contains(&first, ["Chapter 1", "Wed 2054-09-16"]);
     // The same evening asks once.
     home.pass(0).await;
     assert_eq!(home.waiting().await, waiting);
+    assert_eq!(by_command(), first);
     home.answer(evening, CardReply::approve()).await;
     let after = lying(&home.store).await;
     assert_ne!(place(&after, FIRST), place(&before, FIRST));

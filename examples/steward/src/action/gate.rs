@@ -84,17 +84,26 @@ fn card_of(desk: &RuleData, call: &ToolCall, state: &Steward) -> ConfirmCard {
         // Always with its currency: 320 dollars are no 320 yuan.
         FieldKind::Amount => {
             let currency = call.arguments.as_object().map_or(HOME_CURRENCY, currency);
-            format!("{}: {} {currency}", field.label(lang), field.shown(value))
+            format!(
+                "{}: {} {currency}",
+                field.label(lang),
+                field.shown(value, lang)
+            )
         }
-        _ => format!("{}: {}", field.label(lang), field.shown(value)),
+        _ => format!("{}: {}", field.label(lang), field.shown(value, lang)),
     };
     let filled = filled.filter(|(field, _)| field.kind != FieldKind::Currency);
     let summary = filled.map(line).collect::<Vec<_>>().join("\n");
     ConfirmCard::new(title(&call.name, lang), summary, call.clone())
 }
 
+/// Returns the text of a button for a writing action.
+pub(crate) fn label(action: &str, lang: Lang) -> String {
+    title(action, lang).trim_end_matches(['?', '？']).to_owned()
+}
+
 /// Returns the title of the card for a writing action.
-pub(crate) fn title(action: &str, lang: Lang) -> &str {
+fn title(action: &str, lang: Lang) -> &str {
     let (zh, en) = match action {
         SUBMIT => ("提交出差申请？", "Submit the application?"),
         "save_application_draft" => ("保存申请草稿？", "Save the draft of the application?"),

@@ -1,6 +1,7 @@
 //! Each action as a tool.
 use async_trait::async_trait;
 use fugato::{
+    cli::Lang,
     form::Fields,
     state::{EffectClass, Schema},
     tool::{EvidenceUpdate, Finding, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec},
@@ -98,7 +99,7 @@ impl ActionTool {
         let lines = form
             .flat_map(|form| form.filled(fields))
             .map(|(field, value)| {
-                json!({ "field": field.name, "zh": field.zh, "en": field.en, "value": field.shown(value) })
+                json!({ "field": field.name, "zh": field.zh, "en": field.en, "value": field.shown(value, Lang::En) })
             });
         let lines: Vec<_> = lines.collect();
         ToolOutput::new("this is what it would say").data(json!({ "lines": lines }))

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::{
     action, reply,
     service::RuleData,
-    state::{Approval, Request, RequestExtras, Steward, Update},
+    state::{Approval, Request, RequestExtras, RuntimeDecision, Steward, Update},
 };
 
 /// An answer to a card.
@@ -94,7 +94,11 @@ pub(crate) fn question(desk: &RuleData, state: &Steward) -> Value {
         return Value::Null;
     };
     let later = reply::later(state).map(|later| format!("\n{later}"));
-    let summary = format!("{}{}", card.summary, later.unwrap_or_default());
+    // Words that changed nothing are answered on the card that is shown again.
+    let unclear = matches!(state.runtime_decision, Some(RuntimeDecision::Unclear));
+    let unclear = unclear.then(|| format!("{}\n", reply::unclear(action::lang(state))));
+    let (before, after) = (unclear.unwrap_or_default(), later.unwrap_or_default());
+    let summary = format!("{before}{}{after}", card.summary);
     json!({ "type": "confirm", "title": card.title, "summary": summary, "call": card.call })
 }
 

@@ -149,7 +149,7 @@ impl Utterance {
             holds(then, &now).unwrap_or_else(|why| panic!("{thread} at {seq}: {why}"));
         }
         if self.first() == 1 {
-            let history = opened.ok(&["history"]);
+            let history = opened.ok(&["history", "--full"]);
             let marks: Vec<_> = history.lines().filter_map(mark).collect();
             let mark =
                 |entry: &Value| (entry["seq"].as_u64().unwrap(), entry["checkpoint"] == true);

@@ -3,7 +3,7 @@ use super::work::Work;
 use fugato_testkit::{assert_contains, assert_lacks};
 
 /// Returns the code of the card from the program's hint for answering it.
-fn code(told: &str) -> &str {
+pub(crate) fn code(told: &str) -> &str {
     let (_, after) = told.rsplit_once("--card ").expect("a card waits");
     after.get(..4).expect("a code has four signs")
 }
@@ -149,7 +149,7 @@ fn questions_under_a_card_are_answered_and_it_stays_open() {
         };
         assert_contains(&lines, ["Week 1", stays, code(&parked)]);
     }
-    let history = work.ok(&["history"]);
+    let history = work.ok(&["history", "--full"]);
     assert_lacks(&history, "answered");
     // A clear no rejects, and its reason is kept.
     let why = format!("no {}, not on Friday", code(&parked));

@@ -1,12 +1,60 @@
 //! Reading the log, and continuing from a point in it.
-use super::work::Work;
-use fugato_testkit::assert_contains;
+use super::{answers::code, work::Work};
+use fugato_testkit::{assert_contains, assert_lacks};
+
+#[test]
+fn the_history_reads_like_a_story_in_both_languages() {
+    let day = jiff::Zoned::now();
+    for (said, no, told) in [
+        (
+            "plan my weeks: place everything",
+            ["no", "not on Friday"],
+            [
+                "You: plan my weeks: place everything",
+                "checking the schedule: ",
+                "Question: [",
+                "Shall I keep this schedule?",
+                "You said no: not on Friday",
+                "Reply: I had to stop.",
+            ],
+        ),
+        (
+            "把任务都排一下",
+            ["不要", "周五不行"],
+            [
+                "你: 把任务都排一下",
+                "检查日程: ",
+                "提问: [",
+                "保存这份日程吗？",
+                "你拒绝了: 周五不行",
+                "回复: 任务已中止。",
+            ],
+        ),
+    ] {
+        let work = Work::new();
+        let parked = work.ok(&["say", said]);
+        let [no, why] = no;
+        work.ok(&["say", &format!("{no} {}, {why}", code(&parked))]);
+        let story = work.ok(&["history"]);
+        assert_contains(&story, told);
+        assert_contains(&story, &*day.strftime("%Y").to_string());
+        for machinery in [
+            "#1",
+            " → ",
+            "context_tools",
+            "rough_build",
+            "a request came",
+        ] {
+            assert_lacks(&story, machinery);
+        }
+    }
+}
 
 #[test]
 fn history_show_and_fork_read_the_log() {
     let work = Work::new();
     work.ok(&["--yes"]);
-    let history = work.ok(&["history"]);
+    let history = work.ok(&["history", "--full"]);
     assert_contains(&history, ["a request came", "rough_build#1 → execute#1"]);
     let state: serde_json::Value =
         serde_json::from_str(&work.ok(&["show", &work.last(), "--full"])).unwrap();
@@ -23,7 +71,7 @@ fn history_show_and_fork_read_the_log() {
     let forked = work.ok(&["fork", seq, "other"]);
     assert!(forked.contains("scheduler --thread 'other'"), "{forked}");
     let went_on = work.ok(&["--thread", "other", "--yes"]);
-    assert_contains(&went_on, ["diagnosing", "written: "]);
+    assert_contains(&went_on, ["checking the schedule", "written: "]);
     assert!(
         !went_on.contains("items placed"),
         "the rough build was not made again: {went_on}"

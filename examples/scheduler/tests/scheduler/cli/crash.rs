@@ -70,7 +70,7 @@ fn two_processes_on_one_conversation_do_the_job_once() {
     }
     assert_eq!(work.placed(), alone.placed());
     assert_eq!(work.schedule(), alone.schedule());
-    let history = work.ok(&["history"]);
+    let history = work.ok(&["history", "--full"]);
     assert_eq!(history.matches("a request came").count(), 1, "{history}");
     assert_eq!(history.matches("rough_build#1 →").count(), 1, "{history}");
 }

@@ -23,7 +23,7 @@ fn converse(server: &Server) {
         "nothing lies beside the server"
     );
 
-    let history = work.ok(&with(&["history"], &at));
+    let history = work.ok(&with(&["history", "--full"], &at));
     let last = history.lines().last().unwrap().trim();
     let last = last.split(['*', ' ']).next().unwrap();
     let state: serde_json::Value =

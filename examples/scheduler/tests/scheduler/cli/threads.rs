@@ -29,7 +29,7 @@ fn everything_of_a_conversation_can_be_taken_along() {
         "{\"kind\":\"note\",\"text\":\"buy milk\"}\n"
     );
     let log = work.read("mine/log.jsonl");
-    let history = work.ok(&["history"]);
+    let history = work.ok(&["history", "--full"]);
     assert_eq!(log.lines().count(), history.lines().count());
     for line in log.lines() {
         let record: serde_json::Value = serde_json::from_str(line).unwrap();

@@ -41,7 +41,7 @@ impl Work {
 
     /// Returns the position of the last line of the history.
     pub(crate) fn last(&self) -> String {
-        let history = self.ok(&["history"]);
+        let history = self.ok(&["history", "--full"]);
         let line = history.lines().last().unwrap().trim();
         line.split(['*', ' ']).next().unwrap().to_owned()
     }

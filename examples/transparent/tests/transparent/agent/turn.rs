@@ -208,7 +208,7 @@ async fn trn_w3_what_a_person_does_not_want_is_not_done_in_another_way() {
         > 拍一张照片
           user_input {"content":"拍一张照片","job":null}
           task_analysis {"complexity":0.30000001192092896,"intent":"execute","params":{"keywords":["拍一张照片"],"location":"","q…
-          thinking {"content":"调用 take_photo。"}
+          thinking {"content":"下一步：拍照。"}
         ? [<code 1>] take_photo
           call: {"arguments":{},"id":"c1","name":"take_photo"}
           summary: ""
@@ -222,7 +222,7 @@ async fn trn_w3_what_a_person_does_not_want_is_not_done_in_another_way() {
         > take a photo
           user_input {"content":"take a photo","job":null}
           task_analysis {"complexity":0.30000001192092896,"intent":"execute","params":{"keywords":["take","photo"],"location…
-          thinking {"content":"I call take_photo."}
+          thinking {"content":"Next: taking a photo."}
         ? [<code 2>] take_photo
           call: {"arguments":{},"id":"c2","name":"take_photo"}
           summary: ""
@@ -237,9 +237,9 @@ async fn trn_w3_what_a_person_does_not_want_is_not_done_in_another_way() {
         > open ../MEMORY.md
           user_input {"content":"open ../MEMORY.md","job":null}
           task_analysis {"complexity":0.4000000059604645,"intent":"execute","params":{"keywords":["open","memory.md"],"locat…
-          thinking {"content":"I call list_files."}
+          thinking {"content":"Next: listing files."}
           tool list_files: → ok: 2 files
-          thinking {"content":"I call read_file."}
+          thinking {"content":"Next: reading a file."}
           tool read_file: path=../MEMORY.md → blocked: "../MEMORY.md" lies outside of the folder; path…
           correction {"attempt":1,"call":"c4","cause":"\"../MEMORY.md\" lies outside of the folder; paths are relative to…
           thinking {"content":"That is all I can look up; I answer now."}
