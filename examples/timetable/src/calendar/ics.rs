@@ -9,7 +9,7 @@ mod time;
 mod zone;
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use jiff::civil::DateTime;
 use jiff::tz::TimeZone;

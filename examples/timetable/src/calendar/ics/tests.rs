@@ -6,20 +6,17 @@ use crate::calendar::Lang;
 
 const LONDON: &str = "Europe/London";
 
+/// Returns the file of a calendar with these events.
+pub(crate) fn file(events: &[&str]) -> String {
+    let events = events
+        .iter()
+        .map(|event| format!("BEGIN:VEVENT\n{event}\nEND:VEVENT\n"));
+    let events: String = events.collect();
+    format!("BEGIN:VCALENDAR\n{events}END:VCALENDAR\n")
+}
+
 fn parse(events: &[&str]) -> Result<Calendar, IcsError> {
-    let event = |event: &&str| {
-        format!(
-            "BEGIN:VEVENT
-{event}
-END:VEVENT
-"
-        )
-    };
-    let events = events.iter().map(event).collect::<Vec<_>>().concat();
-    Calendar::parse(
-        "a.ics",
-        format!("BEGIN:VCALENDAR\n{events}END:VCALENDAR\n").as_bytes(),
-    )
+    Calendar::parse("a.ics", file(events).as_bytes())
 }
 
 /// Returns the occurrences from March to May 2026, as `name MM-DD HH:MM-HH:MM` on the clock of

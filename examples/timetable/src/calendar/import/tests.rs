@@ -2,7 +2,7 @@ use jiff::civil::date;
 
 use crate::schedule::{DayMapping, EventType, PlacementStatus, Slot, Strategy};
 
-use super::super::ics::known;
+use super::super::ics::{known, tests::file};
 use super::*;
 
 fn sample(lang: Lang) -> Intake {
@@ -38,17 +38,7 @@ fn fixed_tasks(intake: &Intake) -> Vec<String> {
 }
 
 fn calendar(events: &[&str]) -> Calendar {
-    let event = |event: &&str| {
-        format!(
-            "BEGIN:VEVENT
-{event}
-END:VEVENT
-"
-        )
-    };
-    let events = events.iter().map(event).collect::<Vec<_>>().concat();
-    let text = format!("BEGIN:VCALENDAR\n{events}END:VCALENDAR\n");
-    Calendar::parse("courses.ics", text.as_bytes()).expect("the calendar is in order")
+    Calendar::parse("courses.ics", file(events).as_bytes()).expect("the calendar is in order")
 }
 
 fn classes(more: &str) -> Classes {
