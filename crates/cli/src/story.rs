@@ -64,7 +64,7 @@ impl<'a, A: Agent> Story<'a, A> {
     /// Returns the day and the time of a record, where the program runs.
     fn when(&self, entry: &HistoryEntry) -> (String, String) {
         let Ok(at) = Timestamp::from_millisecond(entry.at) else {
-            return Default::default();
+            return (String::new(), String::new());
         };
         let at = at.to_zoned(self.zone.clone());
         let weekday = usize::from(at.weekday().to_monday_zero_offset().unsigned_abs());
