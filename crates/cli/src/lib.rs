@@ -43,4 +43,4 @@ pub use service::{IntoService, WithRoutes};
 pub use session::ChatSession;
 pub use store::without_password;
 pub use tables::{Tables, TablesError};
-pub use terminal::{Terminal, notice};
+pub use terminal::{Terminal, announce, notice};

@@ -1,5 +1,6 @@
 //! The terminal: the output of every command goes through here, and foreign text is escaped here.
 mod frame;
+mod step;
 
 use std::{
     error::Error,
@@ -80,6 +81,14 @@ pub fn notice(about: &str, cause: &dyn Error) {
         cause = error.source();
     }
     let _ = writeln!(stderr(), "note: {}", EscapedText::block(&text));
+}
+
+/// Writes a line that reaches whoever sits at the terminal of this process, outside of any run.
+/// Returns false if nobody does.
+pub fn announce(text: &str) -> bool {
+    let mut terminal = stderr();
+    let written = writeln!(terminal, "\n* {}", EscapedText::block(text));
+    written.is_ok() && terminal.is_terminal()
 }
 
 impl Terminal {
@@ -185,6 +194,11 @@ impl Terminal {
                 let why = data.get("why").and_then(Value::as_str).unwrap_or_default();
                 let what = self.lang.pick("decided by rule", "按规则决定");
                 self.progress(&format!("{what}: {why}"));
+            }
+            EventKind::Custom { name, data } => {
+                if let Some(step) = step::line(name, data, self.lang) {
+                    self.progress(&step);
+                }
             }
             EventKind::NodeFailed { error, .. } | EventKind::RunFailed { error } => {
                 self.progress(error);

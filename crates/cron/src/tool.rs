@@ -156,7 +156,13 @@ impl<S: Sync, U> Tool<S, U> for Create<S> {
         let wish = JobSpec::new(args.schedule, args.task).only_once(args.once);
         let job = tools.jobs.create(key, &thread, wish.extra(extra)).await?;
         let data = json!({ "job": job });
-        Ok(ToolOutput::new(tools.line(&job)).summary(job.id).data(data))
+        let line = tools.line(&job);
+        let by = say!(
+            "It is done while this program runs, as it does to serve or in a chat; a time that is missed meanwhile is made up for at its next start.",
+            "在程序运行（serve 或对话）时执行；期间错过的时间，下次启动时补上。"
+        );
+        let output = ToolOutput::new(format!("{line}\n{by}"));
+        Ok(output.summary(job.id).data(data))
     }
 }
 

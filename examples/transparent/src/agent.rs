@@ -91,7 +91,9 @@ impl State for AgentState {
             Update::Asked(mut request) => {
                 self.lang = request.lang.unwrap_or_else(|| Lang::of(&request.text));
                 self.conversation.history.append(&mut request.earlier);
-                self.conversation.history.push(Message::user(&request.text));
+                if !request.told {
+                    self.conversation.history.push(Message::user(&request.text));
+                }
                 self.turn = TurnState::of(request);
             }
             Update::Began {

@@ -14,7 +14,9 @@ use fugato::{
     web::Web,
 };
 
-use crate::{agent::AgentState, plugins::LoadedPlugins, tools, workspace::Workspace};
+use crate::{
+    agent::AgentState, plugins::LoadedPlugins, reminders::Reminders, tools, workspace::Workspace,
+};
 
 /// The minimum importance of a line that is kept in a summary by rule.
 const LEAST: f32 = 0.3;
@@ -40,6 +42,8 @@ pub struct Deps {
     pub toolbox: Toolbox<AgentState>,
     /// The limits of a turn.
     pub limits: TurnLimits,
+    /// What jobs tell their conversations.
+    pub reminders: Reminders,
 }
 
 /// The limits of a turn.
@@ -84,6 +88,7 @@ impl Deps {
             jobs,
             toolbox,
             limits: TurnLimits::default(),
+            reminders: Reminders::default(),
         })
     }
 

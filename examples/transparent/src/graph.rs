@@ -8,7 +8,9 @@ use fugato::{
 use crate::{
     agent::{AgentState, TurnPhase, Update},
     deps::Deps,
-    nodes::{Act, Answer, BeginNode, KeepNode, PlanNode, Repair, Retrieve, Think, Understand},
+    nodes::{
+        Act, Answer, BeginNode, KeepNode, PlanNode, Repair, Retrieve, TellNode, Think, Understand,
+    },
 };
 
 /// Returns the graph of the agent. It has no data of a conversation, so one graph serves all of
@@ -35,7 +37,15 @@ pub fn graph(deps: &Deps) -> Result<Graph<AgentState>, BuildError> {
         .node(repair, recorded(Repair(deps.clone())))
         .node(answer, recorded(Answer(deps.clone())))
         .node("keep", KeepNode(deps.clone()))
-        .edge("begin", "remember")
+        .node("tell", TellNode)
+        .branch("begin", ["remember", "tell"], |agent: &AgentState| {
+            if agent.turn.request.told {
+                "tell"
+            } else {
+                "remember"
+            }
+        })
+        .edge("tell", END)
         .edge("remember", "compact")
         .edge("compact", intent)
         // A stage whose answer is corrected is repeated.

@@ -9,6 +9,7 @@ pub mod open;
 pub mod plan;
 pub mod plugins;
 pub mod prompts;
+pub mod reminders;
 pub mod resources;
 pub mod rules;
 pub mod served;

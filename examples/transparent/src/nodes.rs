@@ -7,6 +7,7 @@ mod keep;
 mod plan;
 mod repair;
 mod retrieve;
+mod tell;
 mod think;
 
 use fugato::{
@@ -26,6 +27,7 @@ pub use keep::KeepNode;
 pub use plan::PlanNode;
 pub use repair::{Repair, Revision};
 pub use retrieve::Retrieve;
+pub use tell::TellNode;
 pub use think::{NextStep, Think, ThinkDecision};
 
 use crate::{

@@ -61,7 +61,7 @@ impl AgentServed for ServedTransparent {
 
     fn timeline_items(&self, changes: &[Update]) -> Option<Vec<TimelineItem>> {
         let said = changes.iter().filter_map(|change| match change {
-            Update::Asked(request) => Some(Message::user(&request.text)),
+            Update::Asked(request) if !request.told => Some(Message::user(&request.text)),
             Update::Answered { text } => Some(Message::assistant(text)),
             _ => None,
         });

@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use fugato_state::say;
 use fugato_tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -52,10 +53,16 @@ impl<S: Sync, U> Tool<S, U> for Notify {
         args: NotifyArgs,
     ) -> Result<ToolOutput<U>, ToolFailure> {
         let shown = match &self.desktop {
-            None => "shown on the page; no command tells the desktop",
+            None => say!(
+                "it stands in the conversation; no command tells the desktop",
+                "已写在对话里；没有命令通知桌面"
+            ),
             Some(command) => {
                 command.run(&[("text", &args.text)]).await?;
-                "shown on the page and the desktop"
+                say!(
+                    "it stands in the conversation, and the desktop was told",
+                    "已写在对话里，也通知了桌面"
+                )
             }
         };
         Ok(ToolOutput::new(format!("{}\n({shown})", args.text)).summary(args.text))

@@ -273,3 +273,29 @@ fn trn_15_documents_are_their_text_and_damaged_ones_are_told() {
         assert!(matches!(error, SandboxError::Document { .. }), "{error:?}");
     }
 }
+
+#[cfg(feature = "document")]
+#[test]
+fn a_document_that_would_fill_the_memory_is_told_and_not_read() {
+    use std::io::Write as _;
+
+    let content = vec![b' '; 40 * 1024 * 1024];
+    let small = miniz_oxide::deflate::compress_to_vec(&content, 1);
+    let mut bytes = vec![];
+    let mut archive = rawzip::ZipArchiveWriter::new(&mut bytes);
+    let entry = archive.new_file("word/document.xml");
+    let entry = entry.compression_method(rawzip::CompressionMethod::Deflate);
+    let (mut entry, config) = entry.start().unwrap();
+    entry.write_all(&small).unwrap();
+    let mut counted = config.wrap(std::io::sink());
+    counted.write_all(&content).unwrap();
+    let (_, written) = counted.finish().unwrap();
+    entry.finish(written).unwrap();
+    archive.finish().unwrap();
+    let place = tempfile::tempdir().unwrap();
+    fs::write(place.path().join("bomb.docx"), &bytes).unwrap();
+    let sandbox = Sandbox::open(place.path()).unwrap();
+    let error = sandbox.text("bomb.docx", 99).unwrap_err().to_string();
+    let told = r#""bomb.docx" cannot be read as a document: it is damaged, or too large"#;
+    assert_eq!((error.as_str(), bytes.len() < 1 << 20), (told, true));
+}

@@ -18,6 +18,9 @@ pub struct Request {
     pub lang: Option<Lang>,
     /// The job that is due; none if a person sent the message.
     pub job: Option<String>,
+    /// True for the words of a job that was done elsewhere, which are only told here.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub told: bool,
     /// The earlier messages, by the account of a client that keeps its conversations itself.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub earlier: Vec<Message>,
@@ -29,6 +32,14 @@ impl Request {
         Self {
             text: text.into(),
             ..Self::default()
+        }
+    }
+
+    /// Returns the words of a job that was done, for its conversation.
+    pub fn told_by(job: impl Into<String>, text: impl Into<String>) -> Self {
+        Self {
+            told: true,
+            ..Self::of_job(job, text)
         }
     }
 

@@ -10,10 +10,11 @@ use serde_json::json;
 use crate::{
     agent::{AgentState, PendingCall, Update},
     deps::Deps,
+    reminders::Reminder,
 };
 
 /// The name of the card for a notification.
-const NOTIFICATION: &str = "notification";
+pub(super) const NOTIFICATION: &str = "notification";
 
 /// The node that carries out the call that is due, with a confirmation if it needs one.
 #[derive(Debug)]
@@ -35,7 +36,16 @@ impl Node<AgentState> for Act {
         // A call that the person declined is not repaired.
         let refused = asks && result.status == ToolStatus::Blocked;
         let repairable = !refused && result.status != ToolStatus::Ok && has_attempts(deps, wanted);
-        let shown = (wanted.call.name == NOTIFY && result.is_ok()).then(|| EventKind::Card {
+        let notified = wanted.call.name == NOTIFY && result.is_ok();
+        if let Some(job) = agent.turn.request.job.as_ref().filter(|_| notified) {
+            deps.reminders.tell(Reminder {
+                job: job.clone(),
+                place: agent.thread.clone(),
+                at: agent.turn.began_at,
+                text: result.summary.clone(),
+            });
+        }
+        let shown = notified.then(|| EventKind::Card {
             card: NOTIFICATION.to_owned(),
             data: json!({ "text": result.summary, "job": agent.turn.request.job }),
         });

@@ -7,4 +7,5 @@ mod corpus;
 mod damage;
 #[cfg(feature = "plugins")]
 mod plugins;
+mod reminders;
 mod socket;
