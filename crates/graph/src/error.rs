@@ -1,6 +1,6 @@
 use std::{error::Error, fmt, sync::Arc, time::Duration};
 
-use fugato_state::{InterruptId, MigrateError, SchemaError, ThreadId, iso_8601};
+use fugato_state::{InterruptId, MigrateError, SchemaError, ThreadId, iso_8601, say};
 use fugato_store::{StoreError, StoreErrorKind};
 
 use crate::machine::BudgetUnit;
@@ -179,7 +179,11 @@ pub enum RunErrorKind {
 #[non_exhaustive]
 pub enum AnswerError {
     /// No open question has this id: it never existed, was answered, or expired.
-    #[error("no open question has the id {id}; open are {}", list(.open))]
+    #[error("{}", say!(
+        "no open question has the id {id}; open are {}",
+        "没有打开的问题 {id}；打开的有 {}",
+        list(open)
+    ))]
     Unknown {
         /// The id.
         id: InterruptId,
@@ -187,19 +191,25 @@ pub enum AnswerError {
         open: Vec<InterruptId>,
     },
     /// The question has expired.
-    #[error("the question {id} has expired")]
+    #[error("{}", say!("the question {id} has expired", "问题 {id} 已过期"))]
     Expired {
         /// The id.
         id: InterruptId,
     },
     /// An approval was answered without its id.
-    #[error("{id} asks for approval, so the answer must name it")]
+    #[error("{}", say!(
+        "{id} asks for approval, so the answer must name it",
+        "{id} 请求同意，回答必须写明它"
+    ))]
     Unbound {
         /// The id.
         id: InterruptId,
     },
     /// The answer does not fit the question's schema.
-    #[error("the answer to {id} does not fit: {violation}")]
+    #[error("{}", say!(
+        "the answer to {id} does not fit: {violation}",
+        "对 {id} 的回答不合要求：{violation}"
+    ))]
     Schema {
         /// The id.
         id: InterruptId,
@@ -207,7 +217,10 @@ pub enum AnswerError {
         violation: SchemaError,
     },
     /// The answer approves another value than the question asks about now.
-    #[error("what {id} asks to approve has changed: it has digest {asked}, the answer {answered}")]
+    #[error("{}", say!(
+        "what {id} asks to approve has changed: it has digest {asked}, the answer {answered}",
+        "{id} 请求同意的内容已改变：它的摘要是 {asked}，回答的是 {answered}"
+    ))]
     Digest {
         /// The id.
         id: InterruptId,
@@ -217,7 +230,10 @@ pub enum AnswerError {
         answered: String,
     },
     /// The pause cannot use the answer.
-    #[error("the answer to {id} cannot be used: {why}")]
+    #[error("{}", say!(
+        "the answer to {id} cannot be used: {why}",
+        "对 {id} 的回答无法使用：{why}"
+    ))]
     Refused {
         /// The id.
         id: InterruptId,
@@ -225,19 +241,23 @@ pub enum AnswerError {
         why: String,
     },
     /// A bare answer needs exactly one open question.
-    #[error("a bare answer needs exactly one open question; open are {}", list(.open))]
+    #[error("{}", say!(
+        "a bare answer needs exactly one open question; open are {}",
+        "没有写明问题的回答只能用于唯一打开的问题；打开的有 {}",
+        list(open)
+    ))]
     Bare {
         /// The questions that are open.
         open: Vec<InterruptId>,
     },
     /// No question is open.
-    #[error("no question is open")]
+    #[error("{}", say!("no question is open", "没有打开的问题"))]
     NothingAsked,
 }
 
 fn list(ids: &[InterruptId]) -> String {
     if ids.is_empty() {
-        return "none".into();
+        return say!("none", "无");
     }
     ids.iter()
         .map(InterruptId::as_str)
@@ -302,23 +322,32 @@ impl fmt::Display for RunErrorKind {
             ),
             Self::Timeout { task, after } => write!(f, "task {task} took longer than {after:?}"),
             Self::Idle { task, after } => write!(f, "task {task} was silent for {after:?}"),
-            Self::Cancelled { by, why } => write!(f, "the run was cancelled by {by}: {why}"),
-            Self::HandedOver => f.write_str("the run was handed over between two steps"),
-            Self::Budget { meter, limit } => {
-                write!(f, "the run has used up its budget of {limit} {meter}")
-            }
-            Self::FailedBefore { error } => {
-                write!(f, "the same request was made before, and failed: {error}")
-            }
-            Self::RequestChanged { key } => {
-                write!(f, "the request {key:?} was made before with another input")
-            }
+            Self::Cancelled { by, why } => f.write_str(&say!(
+                "the run was cancelled by {by}: {why}",
+                "运行被 {by} 取消：{why}"
+            )),
+            Self::HandedOver => f.write_str(&say!(
+                "the run was handed over between two steps",
+                "运行在两步之间移交了"
+            )),
+            Self::Budget { meter, limit } => f.write_str(&say!(
+                "the run has used up its budget of {limit} {meter}",
+                "运行用完了它的预算：{limit} {meter}"
+            )),
+            Self::FailedBefore { error } => f.write_str(&say!(
+                "the same request was made before, and failed: {error}",
+                "同样的请求以前提过，失败了：{error}"
+            )),
+            Self::RequestChanged { key } => f.write_str(&say!(
+                "the request {key:?} was made before with another input",
+                "请求 {key:?} 以前提过，内容不同"
+            )),
             Self::InDoubt { effects } => {
                 let effects = effects.join(", ");
-                write!(
-                    f,
-                    "the run ended, and nobody knows whether {effects} happened"
-                )
+                f.write_str(&say!(
+                    "the run ended, and nobody knows whether {effects} happened",
+                    "运行结束了，但不知道 {effects} 是否做成"
+                ))
             }
             Self::NotInDoubt { key, in_doubt } => {
                 let in_doubt = in_doubt.join(", ");
@@ -332,7 +361,10 @@ impl fmt::Display for RunErrorKind {
                 write!(f, "no attempt is under way of {}", tasks.join(", "))
             }
             Self::Options(why) | Self::Store(StoreErrorKind::Invalid(why)) => f.write_str(why),
-            Self::StepLimit { limit } => write!(f, "the run reached its limit of {limit} steps"),
+            Self::StepLimit { limit } => f.write_str(&say!(
+                "the run reached its limit of {limit} steps",
+                "运行达到了 {limit} 步的上限"
+            )),
             Self::CrashLimit { task, attempts } => {
                 write!(
                     f,
@@ -341,14 +373,24 @@ impl fmt::Display for RunErrorKind {
             }
             Self::Busy { owner, until } => {
                 let until = iso_8601(*until);
-                write!(
-                    f,
-                    "the thread is run by {owner}, whose lease lasts until {until}"
-                )
+                f.write_str(&say!(
+                    "the thread is run by {owner}, whose lease lasts until {until}",
+                    "线程正由 {owner} 运行，租约到 {until} 为止"
+                ))
             }
-            Self::Waiting { open } => write!(f, "the thread waits for answers to {}", list(open)),
-            Self::Unfinished => f.write_str("the last run of the thread is unfinished"),
-            Self::NothingToDo => f.write_str("nothing in the thread can go on"),
+            Self::Waiting { open } => f.write_str(&say!(
+                "the thread waits for answers to {}",
+                "线程在等待回答：{}",
+                list(open)
+            )),
+            Self::Unfinished => f.write_str(&say!(
+                "the last run of the thread is unfinished",
+                "线程的上一次运行还没有结束"
+            )),
+            Self::NothingToDo => f.write_str(&say!(
+                "nothing in the thread can go on",
+                "线程里没有可以继续的"
+            )),
             Self::Answer(error) => error.fmt(f),
             Self::GraphChanged { gone } => {
                 write!(
@@ -358,12 +400,18 @@ impl fmt::Display for RunErrorKind {
                 )
             }
             Self::Question { task, problem } => write!(f, "task {task} asks badly: {problem}"),
-            Self::Store(StoreErrorKind::NotFound) => {
-                f.write_str("there is no such thread or position")
+            Self::Store(StoreErrorKind::NotFound) => f.write_str(&say!(
+                "there is no such thread or position",
+                "没有这个线程或位置"
+            )),
+            Self::Store(_) => f.write_str(&say!("the log failed", "日志出错了")),
+            Self::Format => f.write_str(&say!(
+                "a value cannot be read or written as JSON",
+                "有值无法作为 JSON 读写"
+            )),
+            Self::Migrate => {
+                f.write_str(&say!("an older value cannot be read", "无法读取旧版本的值"))
             }
-            Self::Store(_) => f.write_str("the log failed"),
-            Self::Format => f.write_str("a value cannot be read or written as JSON"),
-            Self::Migrate => f.write_str("an older value cannot be read"),
             Self::Unsupported(what) => write!(f, "the runner was built without {what}"),
         }
     }

@@ -1,6 +1,7 @@
 //! The routes of a closing step.
 use std::borrow::Cow;
 
+use fugato_state::State;
 use serde::Serialize;
 
 use crate::{
@@ -72,7 +73,7 @@ pub(crate) fn items<T: Serialize>(
 }
 
 /// Returns the routes of a step: each node of the frontier is routed once, on the folded state.
-pub(crate) fn route<S: fugato_state::State>(
+pub(crate) fn route<S: State>(
     graph: &Graph<S>,
     machine: &Machine,
     state: &S,
@@ -91,7 +92,7 @@ pub(crate) fn route<S: fugato_state::State>(
 
 /// Returns the routes of one task alone, while others go on. A route to a node with an unbegun task
 /// leads into that task.
-pub(crate) fn route_from<S: fugato_state::State>(
+pub(crate) fn route_from<S: State>(
     graph: &Graph<S>,
     machine: &Machine,
     state: &S,
@@ -108,17 +109,14 @@ pub(crate) fn route_from<S: fugato_state::State>(
 }
 
 /// Returns the route into the first node of a run.
-pub(crate) fn entry<S: fugato_state::State>(
-    graph: &Graph<S>,
-    machine: &Machine,
-) -> NextTask<TaskPath> {
+pub(crate) fn entry<S: State>(graph: &Graph<S>, machine: &Machine) -> NextTask<TaskPath> {
     NextTask {
         task: machine.next_path(graph.0.start),
         items: None,
     }
 }
 
-struct Routing<'a, S: fugato_state::State> {
+struct Routing<'a, S: State> {
     graph: &'a Graph<S>,
     machine: &'a Machine,
     state: &'a S,
@@ -127,7 +125,7 @@ struct Routing<'a, S: fugato_state::State> {
     passed: Vec<NodeIx>,
 }
 
-impl<'a, S: fugato_state::State> Routing<'a, S> {
+impl<'a, S: State> Routing<'a, S> {
     fn new(graph: &'a Graph<S>, machine: &'a Machine, state: &'a S) -> Self {
         Self {
             graph,
@@ -173,7 +171,8 @@ impl<'a, S: fugato_state::State> Routing<'a, S> {
             self.enter(*target);
             return Ok(());
         }
-        let chosen = calm(|| router(self.state)).map_err(|error| self.failed(node, error))?;
+        let chosen =
+            calm(self.state, || router(self.state)).map_err(|error| self.failed(node, error))?;
         let mut choose = |name: &str| match declared.iter().find(|(known, _)| **known == *name) {
             Some((_, target)) => {
                 if let Some(target) = target {
@@ -198,7 +197,8 @@ impl<'a, S: fugato_state::State> Routing<'a, S> {
     }
 
     fn scatter(&mut self, node: NodeIx, to: NodeIx, items: &Scatter<S>) -> Result<(), RunError> {
-        let items = calm(|| items(self.state)).map_err(|error| self.failed(node, error))?;
+        let items =
+            calm(self.state, || items(self.state)).map_err(|error| self.failed(node, error))?;
         if items.is_empty() {
             self.passed.push(to);
             return Ok(());
@@ -256,9 +256,14 @@ impl<'a, S: fugato_state::State> Routing<'a, S> {
     }
 }
 
-/// Calls a function of the wiring, and returns a panic in it as an error.
-pub(crate) fn calm<T>(f: impl FnOnce() -> Result<T, BoxError>) -> Result<T, BoxError> {
-    std::panic::catch_unwind(std::panic::AssertUnwindSafe(f))
+/// Calls a function of the wiring in the language of the state, and returns a panic in it as an
+/// error.
+pub(crate) fn calm<S: State, T>(
+    state: &S,
+    f: impl FnOnce() -> Result<T, BoxError>,
+) -> Result<T, BoxError> {
+    let speaking = || state.lang().scope(f);
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(speaking))
         .unwrap_or_else(|panic| Err(panic_text(&*panic).into()))
 }
 

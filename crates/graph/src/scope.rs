@@ -142,7 +142,7 @@ impl<S: State> Scope<S> {
             return Ok(());
         };
         let state = &*self.fold.state;
-        match crate::route::calm(|| sub.leave(state, &**child)) {
+        match crate::route::calm(state, || sub.leave(state, &**child)) {
             Ok(updates) => {
                 self.children.remove(&path);
                 self.done(position, updates, vec![], engine)

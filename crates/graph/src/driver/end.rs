@@ -31,7 +31,10 @@ impl<S: State> Driver<S> {
             return self.fail(RunError::new(RunErrorKind::InDoubt { effects }));
         }
         let (output, state) = (self.root.graph.0.output.as_ref(), &self.root.fold.state);
-        match output.map(|output| calm(|| output(state))).transpose() {
+        match output
+            .map(|output| calm(&**state, || output(state)))
+            .transpose()
+        {
             Ok(output) => self
                 .root
                 .record(Fact::RunEnded { output }, &mut self.engine),

@@ -1,7 +1,7 @@
 //! The execution of an action, on the side of its task.
 use std::{future::Future, panic::AssertUnwindSafe, time::Duration};
 
-use fugato_state::{EffectClass, Millis, State};
+use fugato_state::{EffectClass, Lang, Millis, State, say};
 use futures::{FutureExt, future::BoxFuture};
 use serde::{Serialize, de::DeserializeOwned};
 use tokio::{sync::oneshot, time::Instant};
@@ -229,7 +229,9 @@ impl EffectAttempt<'_> {
             let done = match tokio::time::timeout_at(until, act.catch_unwind()).await {
                 Ok(Ok(done)) => done,
                 Ok(Err(panic)) => Err(panic_text(&*panic).into()),
-                Err(_) => Err("it did not end within its time limit".into()),
+                Err(_) => {
+                    Err(say!("it did not end within its time limit", "没有在时限内结束").into())
+                }
             };
             let (end, failure) = judge(done);
             let ending = EndCall {
@@ -244,6 +246,8 @@ impl EffectAttempt<'_> {
             let _ = calls.send(Call::End(Box::new(ending)));
             failure
         };
+        // A task of its own has no language.
+        let acting = Lang::current().scope_future(acting);
         let acting = tokio::spawn(acting.in_current_span());
         ticket.into_iter().for_each(StartGuard::begins);
         let failure = acting.await.unwrap_or_default();
@@ -275,9 +279,9 @@ impl EffectAttempt<'_> {
             Err(panic) => panic_text(&*panic),
         };
         tracing::warn!(effect = self.key, error, "effect could not be reconciled");
-        let looked = format!("looking after it failed: {error}");
+        let looked = say!("looking after it failed: {error}", "查看结果失败：{error}");
         *problem = Some(match problem.take() {
-            Some(before) => format!("{before}; {looked}"),
+            Some(before) => say!("{before}; {looked}", "{before}；{looked}"),
             None => looked,
         });
         Reconciliation::Unknown

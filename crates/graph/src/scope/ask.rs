@@ -1,5 +1,5 @@
 //! The questions of a scope to people.
-use fugato_state::{Interrupt, InterruptId, Millis, Question, Schema, State};
+use fugato_state::{Interrupt, InterruptId, Millis, Question, Schema, State, say};
 use serde_json::{Value, json};
 
 use super::Scope;
@@ -24,6 +24,17 @@ fn bound(question: Question) -> Question {
     question.digest(digest)
 }
 
+/// Returns title and text of the question whether an effect happened.
+fn in_doubt(key: &str, problem: Option<&str>) -> (String, String) {
+    let title = say!("Did {key:?} happen?", "{key:?} 做成了吗？");
+    let why = problem.map_or_else(String::new, |problem| say!(" ({problem})", "（{problem}）"));
+    let summary = say!(
+        "It was begun, and its end is not known{why}. Look, and say whether it happened.",
+        "已经开始执行，但不知道结果{why}。请查看后告诉我它是否做成了。"
+    );
+    (title, summary)
+}
+
 /// Returns the key of the question whether an effect happened.
 pub(crate) fn doubt_key(effect: &EffectRecord) -> String {
     format!("in doubt: {} #{}", effect.key, effect.intents)
@@ -43,8 +54,8 @@ impl<S: State> Scope<S> {
         let answer = ask.and_then(|ask| ask.answer(ANSWER)).cloned();
         let expired = ask.is_some_and(|ask| ask.expired);
         let outcome = match answer {
-            Some(answer) => calm(|| pause.answer(&state, &answer)).map(Some),
-            None if expired => calm(|| Ok(pause.expired(&state))),
+            Some(answer) => calm(&*state, || pause.answer(&state, &answer)).map(Some),
+            None if expired => calm(&*state, || Ok(pause.expired(&state))),
             None => Ok(None),
         };
         drop(state);
@@ -52,7 +63,9 @@ impl<S: State> Scope<S> {
             Ok(Some(updates)) => return self.done(position, updates, vec![], engine),
             Ok(None) => {
                 let now = engine.shared.now();
-                match calm(|| pause.question(ANSWER, &self.fold.state, now)) {
+                match calm(&*self.fold.state, || {
+                    pause.question(ANSWER, &self.fold.state, now)
+                }) {
                     Ok(question) => {
                         self.asked(position, None, vec![question], engine);
                         return Ok(());
@@ -112,7 +125,7 @@ impl<S: State> Scope<S> {
     pub(super) fn asks_about_doubts(
         &mut self,
         position: usize,
-        problem: &str,
+        problem: fn() -> String,
         engine: &mut Engine,
     ) -> Result<bool, RunError> {
         let Some(task) = self.machine.task(position) else {
@@ -148,7 +161,8 @@ impl<S: State> Scope<S> {
         }
         let open = open.or_else(|| engine.begun_by(&self.at, path).cloned());
         if let Some(effect) = &open {
-            self.ask_person(path, effect, Some(problem), engine);
+            let problem = self.fold.state.lang().scope(problem);
+            self.ask_person(path, effect, Some(&problem), engine);
         }
         Ok(open.is_some())
     }
@@ -169,10 +183,14 @@ impl<S: State> Scope<S> {
         };
         let input: Option<Value> = serde_json::from_str(input.get()).ok();
         let asked = doubt_key(known);
-        let why = problem.map_or_else(String::new, |problem| format!(" ({problem})"));
+        let (title, summary) = self
+            .fold
+            .state
+            .lang()
+            .scope(|| in_doubt(&known.key, problem));
         let prompt = json!({
-            "title": format!("Did {:?} happen?", known.key),
-            "summary": format!("It was begun, and its end is not known{why}. Look, and say whether it happened."),
+            "title": title,
+            "summary": summary,
             "in_doubt": known.key,
             "task": self.name(position),
             "input": input,
@@ -212,7 +230,9 @@ impl<S: State> Scope<S> {
                 let changed = match self.pause_at(position) {
                     None => amended,
                     Some(pause) => {
-                        let today = calm(|| pause.question(ANSWER, &self.fold.state, now));
+                        let today = calm(&*self.fold.state, || {
+                            pause.question(ANSWER, &self.fold.state, now)
+                        });
                         // If the question fails, the open one is kept.
                         today.is_ok_and(|today| bound(today).digest != asked.question.digest)
                     }
@@ -259,7 +279,7 @@ impl<S: State> Scope<S> {
             return false;
         };
         let fits = before.check(answer).is_ok() && pause.schema().check(answer).is_ok();
-        let is_read = || calm(|| pause.answer(&self.fold.state, answer)).is_ok();
+        let is_read = || calm(&*self.fold.state, || pause.answer(&self.fold.state, answer)).is_ok();
         !(fits && is_read())
     }
 
@@ -274,7 +294,7 @@ impl<S: State> Scope<S> {
             id: id.clone(),
             why: error.to_string(),
         };
-        calm(|| pause.answer(state, answer)).map_err(refused)?;
+        calm(state, || pause.answer(state, answer)).map_err(refused)?;
         Ok(())
     }
 }

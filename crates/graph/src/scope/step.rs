@@ -1,7 +1,7 @@
 //! The steps of a scope: the start of tasks, their outcomes, and their routes.
 use std::sync::{Arc, OnceLock};
 
-use fugato_state::State;
+use fugato_state::{State, say};
 use futures::{FutureExt, future::BoxFuture};
 
 use super::{AttemptEnd, Scope, place};
@@ -41,7 +41,13 @@ impl<S: State> Scope<S> {
                 continue;
             }
             // The node of an older program may have begun what its successor knows nothing of.
-            if self.asks_about_doubts(position, "the program that began it has changed", engine)? {
+            let rewired = || {
+                say!(
+                    "the program that began it has changed",
+                    "开始它的程序已经改变"
+                )
+            };
+            if self.asks_about_doubts(position, rewired, engine)? {
                 continue;
             }
             let graph = self.graph.clone();
@@ -70,7 +76,7 @@ impl<S: State> Scope<S> {
                 state: &*self.fold.state,
                 item: item.as_ref(),
             };
-            let mut child = match calm(|| sub.enter(entering)) {
+            let mut child = match calm(&*self.fold.state, || sub.enter(entering)) {
                 Ok(child) => child,
                 Err(error) => {
                     let node = self.name(position);
@@ -165,12 +171,14 @@ impl<S: State> Scope<S> {
         attempt: Attempt<S::Update>,
         engine: &mut Engine,
     ) -> Result<(), RunError> {
-        if let Attempt::Outcome(_) = attempt
-            && self.asks_about_doubts(
-                position,
+        let unawaited = || {
+            say!(
                 "the task went on without waiting for its result",
-                engine,
-            )?
+                "任务没有等它的结果就继续了"
+            )
+        };
+        if let Attempt::Outcome(_) = attempt
+            && self.asks_about_doubts(position, unawaited, engine)?
         {
             return Ok(());
         }
