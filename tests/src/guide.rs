@@ -17,6 +17,7 @@ guides! {
     AddAProvider: "add-a-provider.md",
     TestAnAgent: "test-an-agent.md",
     RunManyWorkers: "run-many-workers.md",
+    ServeManyPeople: "serve-many-people.md",
     Observe: "observe.md",
     MigrateAState: "migrate-a-state.md",
 }

@@ -21,6 +21,7 @@ use crate::{
     address::Address,
     erased::{AnswerRequest, DynAgent, RunRest, StartedRun, TitleTask},
     error::{ApiError, ApiResult, closing},
+    guard::reader,
     health::Metrics,
     load::{LoadPermit, Loads},
     usage::counted,
@@ -100,12 +101,17 @@ pub(crate) struct AdmittedRun {
 pub(crate) type RunEnd = Result<RunRest, RunError>;
 
 impl AppState {
-    pub(crate) fn new(agent: Box<dyn DynAgent>, limits: Limits, redact: Arc<Redact>) -> Self {
+    pub(crate) fn new(
+        agent: Box<dyn DynAgent>,
+        limits: Limits,
+        redact: Arc<Redact>,
+        metrics: Arc<Metrics>,
+    ) -> Self {
         Self {
             agent,
             limits,
             redact,
-            metrics: Arc::default(),
+            metrics,
             loads: Arc::default(),
             under_way: Mutex::default(),
             closing: watch::channel(ShutdownPhase::Open).0,
@@ -321,6 +327,10 @@ impl AppState {
     /// Refuses a caller without this access to a thread. The agent decides from the stored state;
     /// until the first record is stored, the thread belongs to the caller whose request began it.
     pub(crate) async fn allows(&self, to: &Address, access: ThreadAccess) -> ApiResult<()> {
+        // A socket is opened by a request that only reads.
+        if access == ThreadAccess::Write && to.caller.only_reads() {
+            return Err(reader());
+        }
         let began = self.under_way().get(&to.thread).map(|it| it.by.clone());
         if began.is_some_and(|by| by != to.caller)
             && self.agent.log().head(&to.thread).await?.is_none()

@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use axum::http::request::Parts;
 use fugato_state::ThreadId;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::{ApiError, address::Address};
@@ -74,7 +75,27 @@ pub struct Caller {
     pub tenant: Tenant,
     /// The user's name, as the log records it, for example in a cancellation.
     pub user: Option<String>,
-    operator: bool,
+    role: Role,
+    /// The account whose data the caller looks at, if it is not their own.
+    acts_for: Option<String>,
+}
+
+/// The rights of a caller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Role {
+    /// Reads their own conversations, and changes nothing.
+    Reader,
+    /// Has conversations of their own.
+    #[default]
+    Person,
+    /// Reads the conversations of other people of their tenant, too, and answers the questions in
+    /// them.
+    Approver,
+    /// Sees how the agent works, such as its metrics; has conversations of their own, and sees those
+    /// of nobody else.
+    Operator,
 }
 
 impl Caller {
@@ -91,22 +112,54 @@ impl Caller {
         pub fn user(user: impl Into<String>) { user = Some(user.into()) }
     }
 
+    fugato_state::setters! {
+        /// Sets the role: [`Role::Person`] by default.
+        pub fn role(role: Role) { role = role }
+    }
+
     /// Makes the caller an operator of the agent, who sees how it works.
     #[must_use]
-    pub fn operator(mut self) -> Self {
-        self.operator = true;
+    pub fn operator(self) -> Self {
+        self.role(Role::Operator)
+    }
+
+    /// Lets the caller look at the data of another account, in whose place they answer. The log
+    /// still records their own name.
+    #[must_use]
+    pub fn acting_for(mut self, account: impl Into<String>) -> Self {
+        self.acts_for = Some(account.into());
         self
+    }
+
+    /// Returns true for a caller who looks at the data of another account.
+    pub fn is_acting(&self) -> bool {
+        self.acts_for.is_some()
+    }
+
+    /// Returns true for a caller who changes nothing.
+    pub fn only_reads(&self) -> bool {
+        self.role == Role::Reader
+    }
+
+    /// Returns true for a caller who may answer questions in conversations of their tenant.
+    pub fn is_approver(&self) -> bool {
+        self.role == Role::Approver
     }
 
     /// Returns true for an operator of the agent: who was made one, and a caller of neither tenant
     /// nor name, to whom every thread of the store belongs.
     pub fn is_operator(&self) -> bool {
-        self.operator || self.tenant == Tenant::default() && self.user.is_none()
+        self.role == Role::Operator || self.tenant == Tenant::default() && self.user.is_none()
     }
 
     /// Returns the key for the caller's own data outside threads: `tenant/user`, or the one of the
     /// two that is set; none if neither is. The same user name in two tenants is two accounts.
+    ///
+    /// A caller who [acts for](Self::acting_for) another account has that one.
     pub fn account(&self) -> Option<String> {
+        if let Some(account) = &self.acts_for {
+            return Some(account.clone());
+        }
         let tenant = Some(self.tenant.as_str()).filter(|tenant| !tenant.is_empty());
         let parts: Vec<&str> = tenant.into_iter().chain(self.user.as_deref()).collect();
         (!parts.is_empty()).then(|| parts.join("/"))

@@ -9,7 +9,7 @@ use axum::{
 };
 use tower_http::cors::CorsLayer;
 
-use crate::{Authenticate, error::ApiError, health::Metrics};
+use crate::{Authenticate, Caller, error::ApiError, health::Metrics};
 
 /// The rules by which requests are admitted.
 pub(crate) struct Guard {
@@ -18,6 +18,16 @@ pub(crate) struct Guard {
     pub(crate) origins: Vec<String>,
     /// The host names under which the server may be addressed; empty for any.
     pub(crate) hosts: Vec<String>,
+}
+
+/// A caller whom the server has identified before it chose the agent.
+#[derive(Debug, Clone)]
+pub(crate) struct KnownCaller(pub(crate) Caller);
+
+/// Returns the refusal of a change by a caller who only reads.
+pub(crate) fn reader() -> ApiError {
+    let message = "this key only reads: it says, answers and removes nothing";
+    ApiError::new(StatusCode::FORBIDDEN, "forbidden", message)
 }
 
 /// Admits a request of an allowed origin whose caller is authenticated.
@@ -32,7 +42,13 @@ pub(crate) async fn known(
     if opens_socket || !only_reads {
         guard.origin(&parts.headers)?;
     }
-    let caller = guard.who.caller(&parts).await?;
+    let caller = match parts.extensions.remove::<KnownCaller>() {
+        Some(KnownCaller(caller)) => caller,
+        None => guard.who.caller(&parts).await?,
+    };
+    if caller.only_reads() && !only_reads {
+        return Err(reader());
+    }
     parts.extensions.insert(caller);
     Ok(next.run(Request::from_parts(parts, body)).await)
 }

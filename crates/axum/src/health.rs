@@ -11,13 +11,14 @@ use axum::{
     Json,
     extract::State,
     http::{StatusCode, header},
-    response::{IntoResponse, Response},
+    response::IntoResponse,
 };
 use fugato_graph::RunError;
 use fugato_state::ThreadId;
 use serde_json::json;
 
 use crate::{
+    BadInput, Caller,
     app_state::{AppState, ending},
     erased::RunRest,
     error::ApiResult,
@@ -150,7 +151,11 @@ pub(crate) async fn health(State(office): State<Arc<AppState>>) -> ApiResult {
     Ok((status, Json(json!({ "status": word }))).into_response())
 }
 
-pub(crate) async fn metrics(State(office): State<Arc<AppState>>) -> Response {
+/// `GET /metrics`, for operators: the counters are those of all callers.
+pub(crate) async fn metrics(State(office): State<Arc<AppState>>, caller: Caller) -> ApiResult {
+    if !caller.is_operator() {
+        return Err(BadInput::forbidden("the metrics are for the operator of the agent").into());
+    }
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
-    (kind, office.metrics.text()).into_response()
+    Ok((kind, office.metrics.text()).into_response())
 }

@@ -23,7 +23,7 @@ pub(crate) struct Loads {
 struct Load {
     runs: usize,
     streams: usize,
-    /// The times at which the runs of the last minute began.
+    /// The times at which the runs of the last minute, or of the last day, began.
     begun: VecDeque<Instant>,
 }
 
@@ -32,6 +32,7 @@ struct Load {
 pub(crate) struct LoadPermit {
     loads: Arc<Loads>,
     tenant: Tenant,
+    limits: Limits,
     place: Place,
 }
 
@@ -42,6 +43,7 @@ enum Place {
 }
 
 const MINUTE: Duration = Duration::from_secs(60);
+const DAY: Duration = Duration::from_secs(86_400);
 
 impl Loads {
     /// Takes a permit for a run, or refuses at a limit.
@@ -49,22 +51,30 @@ impl Loads {
         let mut tenants = self.lock();
         let load = tenants.entry(tenant.clone()).or_default();
         let now = Instant::now();
-        load.forget(now);
+        load.forget(now, limits);
         if let Some(limit) = limits.concurrent_runs.filter(|limit| load.runs >= *limit) {
             let message = format!("{limit} runs may be under way at a time");
             return Err(too_many("concurrent_runs", message, Duration::from_secs(1)));
         }
-        if let Some(limit) = limits.runs_per_minute {
-            if load.begun.len() >= limit {
-                let oldest = load.begun.front().copied().unwrap_or(now);
-                let message = format!("{limit} runs may begin in a minute");
-                let wait = MINUTE.saturating_sub(now - oldest);
-                return Err(too_many("runs_per_minute", message, wait));
+        let a_minute = (
+            limits.runs_per_minute,
+            MINUTE,
+            "runs_per_minute",
+            "a minute",
+        );
+        let a_day = (limits.runs_per_day, DAY, "runs_per_day", "24 hours");
+        for (limit, time, kind, within) in [a_minute, a_day] {
+            let Some(limit) = limit else { continue };
+            if let Some(wait) = load.wait(now, limit, time) {
+                let message = format!("{limit} runs may begin in {within}");
+                return Err(too_many(kind, message, wait));
             }
+        }
+        if limits.runs_per_minute.or(limits.runs_per_day).is_some() {
             load.begun.push_back(now);
         }
         load.runs += 1;
-        Ok(self.permit(tenant, Place::Run))
+        Ok(self.permit(tenant, limits, Place::Run))
     }
 
     /// Takes a permit for a stream or a socket, or refuses at the limit.
@@ -80,13 +90,14 @@ impl Loads {
             return Err(too_many("streams", message, Duration::from_secs(1)));
         }
         load.streams += 1;
-        Ok(self.permit(tenant, Place::Stream))
+        Ok(self.permit(tenant, limits, Place::Stream))
     }
 
-    fn permit(self: &Arc<Self>, tenant: &Tenant, place: Place) -> LoadPermit {
+    fn permit(self: &Arc<Self>, tenant: &Tenant, limits: &Limits, place: Place) -> LoadPermit {
         LoadPermit {
             loads: self.clone(),
             tenant: tenant.clone(),
+            limits: limits.clone(),
             place,
         }
     }
@@ -97,12 +108,20 @@ impl Loads {
 }
 
 impl Load {
-    fn forget(&mut self, now: Instant) {
-        while self
-            .begun
-            .front()
-            .is_some_and(|begun| now - *begun >= MINUTE)
-        {
+    /// Returns the time until one of so many runs within this time is over; none if there are fewer.
+    fn wait(&self, now: Instant, limit: usize, time: Duration) -> Option<Duration> {
+        let within = self.begun.iter().rev();
+        let within = within.take_while(|begun| now - **begun < time);
+        if within.count() < limit {
+            return None;
+        }
+        let oldest = self.begun.iter().rev().nth(limit.saturating_sub(1));
+        Some(time.saturating_sub(now - oldest.copied().unwrap_or(now)))
+    }
+
+    fn forget(&mut self, now: Instant, limits: &Limits) {
+        let kept = limits.runs_per_day.map_or(MINUTE, |_| DAY);
+        while self.begun.front().is_some_and(|begun| now - *begun >= kept) {
             self.begun.pop_front();
         }
     }
@@ -118,7 +137,7 @@ impl Drop for LoadPermit {
             Place::Run => load.runs = load.runs.saturating_sub(1),
             Place::Stream => load.streams = load.streams.saturating_sub(1),
         }
-        load.forget(Instant::now());
+        load.forget(Instant::now(), &self.limits);
         if load.runs == 0 && load.streams == 0 && load.begun.is_empty() {
             tenants.remove(&self.tenant);
         }

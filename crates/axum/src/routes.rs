@@ -16,7 +16,8 @@ use crate::{
     caller::DenyAll,
     erased::ErasedAgent,
     guard::{self, Guard},
-    health, inspect, named, native, openai, socket, threads,
+    health::{self, Metrics},
+    inspect, named, native, openai, socket, threads,
 };
 
 /// The endpoints of one agent.
@@ -34,6 +35,8 @@ pub struct AgentRoutes<A> {
     page: Option<Page>,
     #[debug(skip)]
     beside: Router,
+    #[debug(skip)]
+    pub(crate) metrics: Arc<Metrics>,
     pub(crate) grace: Duration,
     pub(crate) recovers: bool,
 }
@@ -52,6 +55,7 @@ impl<A: Agent> AgentRoutes<A> {
             hosts: vec![],
             page: None,
             beside: Router::new(),
+            metrics: Arc::default(),
             grace: Duration::from_secs(30),
             recovers: false,
         }
@@ -60,6 +64,12 @@ impl<A: Agent> AgentRoutes<A> {
     fugato_state::setters! {
         /// Sets the hook that identifies callers.
         pub fn authenticate(who: impl Authenticate + 'static) { who = Arc::new(who) }
+
+        /// Sets the hook that identifies callers, which other endpoints share.
+        pub(crate) fn known_by(who: Arc<dyn Authenticate>) { who = who }
+
+        /// Counts in these counters, which other endpoints share.
+        pub(crate) fn counting_in(metrics: Arc<Metrics>) { metrics = metrics }
 
         /// Sets the limits of requests, connections and load.
         pub fn limits(limits: Limits) { limits = limits }
@@ -134,6 +144,7 @@ impl<A: Agent> AgentRoutes<A> {
             Box::new(ErasedAgent(Arc::new(self.agent))),
             self.limits,
             self.redact,
+            self.metrics,
         ));
         let guard = Arc::new(Guard {
             who: self.who,

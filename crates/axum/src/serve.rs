@@ -1,12 +1,94 @@
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
 
-use futures::FutureExt as _;
-use tokio::net::TcpListener;
+use axum::Router;
+use futures::{FutureExt as _, future::join_all};
+use tokio::{net::TcpListener, task::JoinHandle};
 
-use crate::{Agent, AgentRoutes, connection::accept};
+use crate::{Agent, AgentRoutes, Limits, app_state::AppState, connection::accept};
 
 /// The time limit for open connections after everything else has ended.
 const LAST: Duration = Duration::from_secs(5);
+
+/// The endpoints that [`serve`] serves: those of one agent, as [`AgentRoutes`], or of an agent for
+/// each person, as [`PersonalRoutes`](crate::PersonalRoutes).
+pub trait Endpoints: private::Endpoints {}
+
+impl<E: private::Endpoints> Endpoints for E {}
+
+pub(crate) mod private {
+    use super::Opened;
+
+    pub trait Endpoints {
+        /// Opens the endpoints.
+        #[doc(hidden)]
+        fn opened(self) -> Opened;
+    }
+}
+
+/// Opened endpoints.
+#[derive(derive_more::Debug)]
+#[doc(hidden)]
+#[debug("Opened {{ limits: {limits:?}, grace: {grace:?}, .. }}")]
+pub struct Opened {
+    pub(crate) app: Router,
+    pub(crate) limits: Limits,
+    pub(crate) grace: Duration,
+    pub(crate) offices: Arc<Offices>,
+}
+
+/// The agents that a server has opened, and the workers that continue their threads.
+#[derive(Default)]
+pub(crate) struct Offices {
+    open: Mutex<Vec<Arc<AppState>>>,
+    workers: Mutex<Vec<JoinHandle<()>>>,
+}
+
+impl Offices {
+    /// Adds an agent, which begins to work if it continues threads by itself.
+    pub(crate) fn add(&self, office: Arc<AppState>, recovers: bool) {
+        if recovers {
+            let (working, stop) = (office.clone(), office.closes().boxed());
+            let worker = tokio::spawn(async move { working.agent.work(stop).await });
+            locked(&self.workers).push(worker);
+        }
+        locked(&self.open).push(office);
+    }
+
+    /// Closes all agents, and returns the number of runs that were given up.
+    async fn close(&self, grace: Duration) -> usize {
+        let open = locked(&self.open).clone();
+        let left = open.iter().map(|office| office.close(grace));
+        join_all(left).await.into_iter().sum()
+    }
+
+    async fn workers_end(&self) {
+        let workers = std::mem::take(&mut *locked(&self.workers));
+        drop(tokio::time::timeout(LAST, join_all(workers)).await);
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<A: Agent> private::Endpoints for AgentRoutes<A> {
+    fn opened(self) -> Opened {
+        let (grace, recovers) = (self.grace, self.recovers);
+        let (app, office) = self.open();
+        let (limits, offices) = (office.limits.clone(), Arc::new(Offices::default()));
+        offices.add(office, recovers);
+        Opened {
+            app,
+            limits,
+            grace,
+            offices,
+        }
+    }
+}
 
 /// Serves an agent until `stop` is ready, and then shuts down in order.
 ///
@@ -16,31 +98,31 @@ const LAST: Duration = Duration::from_secs(5);
 /// [`AgentRoutes::grace`] is given up, and begins again where the thread goes on.
 ///
 /// Returns the number of runs that were given up so.
-pub async fn serve<A: Agent>(
+pub async fn serve(
     listener: TcpListener,
-    routes: AgentRoutes<A>,
+    routes: impl Endpoints,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> io::Result<usize> {
-    let (grace, recovers) = (routes.grace, routes.recovers);
-    let (app, office) = routes.open();
-    let worker = recovers.then(|| {
-        let (office, stop) = (office.clone(), office.closes().boxed());
-        tokio::spawn(async move { office.agent.work(stop).await })
-    });
+    let Opened {
+        app,
+        limits,
+        grace,
+        offices,
+    } = routes.opened();
     let (closed, mut ended) = tokio::sync::oneshot::channel();
     let closing = {
-        let office = Arc::clone(&office);
+        let offices = Arc::clone(&offices);
         async move {
             stop.await;
-            let left = office.close(grace).await;
+            let left = offices.close(grace).await;
             // The receiver is gone if the server has failed.
             let _ = closed.send(left);
         }
     };
-    let server = accept(listener, app, &office.limits, closing);
+    let server = accept(listener, app, &limits, closing);
     let mut server = std::pin::pin!(server);
     let left = tokio::select! {
-        // The server ends after the office has closed, so the count is there.
+        // The server ends after the agents have closed, so the count is there.
         () = &mut server => ended.await.unwrap_or(0),
         left = &mut ended => {
             // A client that reads nothing must not keep the process.
@@ -48,8 +130,6 @@ pub async fn serve<A: Agent>(
             left.unwrap_or(0)
         }
     };
-    if let Some(worker) = worker {
-        drop(tokio::time::timeout(LAST, worker).await);
-    }
+    offices.workers_end().await;
     Ok(left)
 }

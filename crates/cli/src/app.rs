@@ -1,6 +1,6 @@
 use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
-use fugato_axum::{Agent as _, Page};
+use fugato_axum::{Agent as _, Caller, Page};
 use fugato_graph::BoxError;
 use fugato_state::ThreadId;
 use fugato_store::InterceptedLog;
@@ -12,7 +12,8 @@ use crate::{
     backup::Backup,
     check,
     copy::{self, Copies},
-    inspect, model, observe,
+    flags::PEOPLE,
+    inspect, model, observe, people,
     retention::{keep_retiring, retire},
     serve::ServeOptions,
     signals,
@@ -31,10 +32,13 @@ pub struct App {
     page: Page,
     also: String,
     tools: Arc<[ToolWords]>,
-    belongings: Arc<dyn ThreadResources>,
+    belongings: Belongings,
     /// Copies of databases that are read, removed with the program.
     copies: Copies,
 }
+
+/// A function that returns what belongs to the threads of the person whom the flags name.
+type Belongings = Arc<dyn Fn(&Flags) -> Arc<dyn ThreadResources> + Send + Sync>;
 
 /// The longest time that work which cannot be stopped, such as looking up the name of a server,
 /// holds back the end of an interrupted program.
@@ -51,7 +55,7 @@ impl App {
             page: Page::chat(),
             also: String::new(),
             tools: Arc::default(),
-            belongings: Arc::new(()),
+            belongings: Arc::new(|_| Arc::new(())),
             copies: Copies::default(),
         }
     }
@@ -71,12 +75,18 @@ impl App {
         ) {
             tools = words.into_iter().collect::<Vec<_>>().into()
         }
+    }
 
-        /// Sets the owner of the files and rows that belong to threads, such as
-        /// [`Folders`](crate::Folders).
-        pub fn belongings(belongings: impl ThreadResources + 'static) {
-            belongings = Arc::new(belongings)
-        }
+    /// Sets the owner of the files and rows that belong to threads, such as
+    /// [`Folders`](crate::Folders), in the folder that these flags name: that of a person, or that of
+    /// nobody in particular.
+    #[must_use]
+    pub fn belongings<R: ThreadResources + 'static>(
+        mut self,
+        belongings: impl Fn(&Flags) -> R + Send + Sync + 'static,
+    ) -> Self {
+        self.belongings = Arc::new(move |flags| Arc::new(belongings(flags)));
+        self
     }
 
     /// Carries out a command, [`CliCommand::Chat`] if none is given, with the agent that `build` wires
@@ -84,7 +94,7 @@ impl App {
     pub async fn run<W: IntoService>(
         self,
         command: Option<CliCommand>,
-        build: impl AsyncFnOnce(Resources) -> Result<W, BoxError>,
+        build: impl AsyncFn(Resources) -> Result<W, BoxError>,
     ) -> ExitCode {
         let command = command.unwrap_or(CliCommand::Chat);
         let rest = match command {
@@ -146,7 +156,7 @@ impl App {
     async fn carry_out<W: IntoService>(
         &self,
         command: CliCommand,
-        build: impl AsyncFnOnce(Resources) -> Result<W, BoxError>,
+        build: impl AsyncFn(Resources) -> Result<W, BoxError>,
         terminal: &mut Terminal,
     ) -> Result<(), BoxError> {
         let thread = self.thread()?;
@@ -156,6 +166,7 @@ impl App {
                 self.speak_as_before(&agent, "", terminal).await?;
                 let again = self.again(" chat");
                 ChatSession::new(&agent, thread, again)
+                    .caller(self.caller())
                     .chat(terminal)
                     .await?;
                 self.retire(&agent).await
@@ -165,6 +176,7 @@ impl App {
                 let words = say.text.clone().unwrap_or_default();
                 self.speak_as_before(&agent, &words, terminal).await?;
                 let session = ChatSession::new(&agent, thread, self.again(" say"));
+                let session = session.caller(self.caller());
                 session.refuse_silence(&say).await?;
                 if let Some(state) = session.say(say, terminal).await? {
                     session.conclude(&state, terminal);
@@ -174,16 +186,25 @@ impl App {
             CliCommand::Serve {
                 listen,
                 client_key_env,
+                person_header,
             } => {
-                let door = ServeOptions::new(listen, client_key_env.as_deref())?;
-                let (agent, paths) = build(self.open().await?).await?.parts();
-                let (runner, kept) = (agent.runner().clone(), self.flags.keep_finished);
-                let wired = WithRoutes::new(agent, paths);
+                let people = self.people();
+                let door = ServeOptions::new(listen, client_key_env.as_deref(), people)?;
+                let door = door.person_header(person_header)?;
+                let open = async |person: Option<&str>| {
+                    let of = person.map_or_else(|| self.clone(), |person| self.of(person));
+                    let (agent, paths) = build(of.open().await?).await?.parts();
+                    tokio::spawn(keep_retiring(
+                        agent.runner().clone(),
+                        self.flags.keep_finished,
+                    ));
+                    Ok(WithRoutes::new(agent, paths))
+                };
                 let page = self.page.clone().tools(self.tools.iter().copied());
-                tokio::select! {
-                    served = door.serve(wired, page, terminal) => served,
-                    () = keep_retiring(runner, kept) => Ok(()),
-                }
+                door.serve(open, page, terminal).await
+            }
+            CliCommand::People { command } => {
+                Ok(people::carry_out(command, &self.people(), terminal)?)
             }
             CliCommand::Graph { format } => {
                 let (agent, _) = build(self.opened(Store::in_memory(), true)?).await?.parts();
@@ -191,13 +212,20 @@ impl App {
                 Ok(())
             }
             CliCommand::Backup { to, overwrite } => {
-                let (address, folder) = self.places();
+                let (address, folder) = self.places()?;
                 let backup = Backup::new(&address, &folder, &to, overwrite)?;
                 backup.write(terminal).await
             }
             CliCommand::Delete { name, agreed } => {
                 let (store, thread) = (self.stored().await?, ThreadId::new(name)?);
-                threads::delete(store, &*self.belongings, &thread, agreed, terminal).await
+                threads::delete(
+                    store,
+                    &*(self.belongings)(&self.flags),
+                    &thread,
+                    agreed,
+                    terminal,
+                )
+                .await
             }
             CliCommand::Threads => {
                 let opened = self.open_to_read().await?;
@@ -246,7 +274,8 @@ impl App {
             CliCommand::Fork { seq, new } => {
                 let new = ThreadId::new(new)?;
                 inspect::fork(archive, seq, &new).await?;
-                self.belongings.copy(&archive.thread, &new).await?;
+                let belongings = (self.belongings)(&self.flags);
+                belongings.copy(&archive.thread, &new).await?;
                 let again = self.again_in(&new, "");
                 let text = terminal.lang.pick("go on with", "继续");
                 terminal.line(format!("{text}: {again}"));
@@ -254,7 +283,7 @@ impl App {
             }
             CliCommand::Export { to } => {
                 let folder = to.unwrap_or_else(|| PathBuf::from(format!("{name}-export")));
-                threads::export(archive, &*self.belongings, &folder, terminal).await
+                threads::export(archive, &*(self.belongings)(&self.flags), &folder, terminal).await
             }
             history => {
                 let full = matches!(history, CliCommand::History { full: true });
@@ -265,7 +294,7 @@ impl App {
 
     /// Opens the store and the model that the flags name, for a thread that goes on or begins.
     pub async fn open(&self) -> Result<Resources, BoxError> {
-        let (address, folder) = self.places();
+        let (address, folder) = self.places()?;
         let store = store::open(&address, &folder, true).await?;
         let store = store.ok_or_else(|| CliError::new("a log is made if there is none"))?;
         self.opened(store, false)
@@ -274,7 +303,7 @@ impl App {
     /// Opens the store that the flags name, only to read; where nothing can be written, a copy of
     /// it, which is there as long as the program. There must be one.
     pub async fn open_to_read(&self) -> Result<Resources, BoxError> {
-        let (address, _) = self.places();
+        let (address, _) = self.places()?;
         let path = store::file(&address)?.filter(|path| path.exists());
         if let Some(path) = path {
             let (store, copy) = copy::open_to_read(path)?;
@@ -298,13 +327,35 @@ impl App {
     }
 
     async fn stored(&self) -> Result<Option<Store>, BoxError> {
-        let (address, folder) = self.places();
+        let (address, folder) = self.places()?;
         store::open(&address, &folder, false).await
     }
 
-    fn places(&self) -> (String, PathBuf) {
+    fn places(&self) -> Result<(String, PathBuf), CliError> {
         let folder = self.flags.folder(&self.name);
-        (self.flags.log(&folder), folder)
+        Ok((self.flags.log(&folder)?, folder))
+    }
+
+    /// Returns the file of the people whom the program serves.
+    fn people(&self) -> PathBuf {
+        let folder = self.flags.common_folder(&self.name);
+        folder.join(format!("{PEOPLE}.json"))
+    }
+
+    /// Returns the same program for a person.
+    fn of(&self, person: &str) -> Self {
+        Self {
+            flags: self.flags.of(person),
+            ..self.clone()
+        }
+    }
+
+    /// Returns the person of the flags as the caller of the agent.
+    pub fn caller(&self) -> Caller {
+        match &self.flags.person {
+            Some(person) => Caller::default().user(person),
+            None => Caller::default(),
+        }
     }
 
     fn opened(&self, store: Store, reads: bool) -> Result<Resources, BoxError> {
@@ -316,7 +367,7 @@ impl App {
         Ok(Resources {
             store: Arc::new(InterceptedLog::new(
                 store.log,
-                WholeRemoval(self.belongings.clone()),
+                WholeRemoval((self.belongings)(&self.flags)),
             )),
             docs: store.docs,
             models: self.flags.model_names(),
@@ -324,6 +375,7 @@ impl App {
             dir: self.flags.folder(&self.name),
             thread: self.thread()?,
             lang: self.flags.lang,
+            flags: self.flags.clone(),
             reads,
             program: self.name.clone(),
             keep_finished: self.flags.keep_finished,

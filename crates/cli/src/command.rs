@@ -3,7 +3,7 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Map, Value};
 
-use crate::thread_name;
+use crate::{PeopleCommand, thread_name};
 
 /// The commands of every agent program.
 #[derive(Debug, Clone, Subcommand)]
@@ -23,6 +23,17 @@ pub enum CliCommand {
         /// this machine
         #[arg(long, value_name = "NAME")]
         client_key_env: Option<String>,
+
+        /// The header in which a proxy names the person whom it let in. It holds only in requests
+        /// that send the key of --client-key-env, which no one but the proxy may know
+        #[arg(long, value_name = "HEADER", requires = "client_key_env")]
+        person_header: Option<String>,
+    },
+    /// Says whom `serve` lets in: each person has keys, and conversations and files of their own
+    People {
+        /// The command
+        #[command(subcommand)]
+        command: PeopleCommand,
     },
     /// Tells what happened in the conversation: what was said, asked, agreed to and done
     History {

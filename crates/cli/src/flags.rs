@@ -7,9 +7,12 @@ use std::{
 use clap::{Args, ValueEnum};
 use fugato_graph::Retention;
 
-use crate::Lang;
+use crate::{CliError, Lang};
 
 const THREAD: &str = "default";
+
+/// The folder of the folders of people. No thread has a folder of such a name.
+pub(crate) const PEOPLE: &str = "@people";
 
 /// The file of the log in the folder of a program.
 pub(crate) const LOG: &str = "threads.db";
@@ -25,6 +28,11 @@ pub struct Flags {
     /// The folder of conversations and results [default: the program's name and `-data`]
     #[arg(long, global = true, value_name = "FOLDER")]
     pub dir: Option<PathBuf>,
+
+    /// The person whose conversations and files these are, as `people add` named them [default:
+    /// those of nobody in particular]
+    #[arg(long, global = true, value_name = "NAME", value_parser = crate::people::account)]
+    pub person: Option<String>,
 
     /// The store of the log: a path, or the URL of a server [default: threads.db in --dir]
     #[arg(long, global = true, value_name = "URL")]
@@ -134,10 +142,27 @@ pub enum Provider {
 }
 
 impl Flags {
-    /// Returns the folder in which a program of this name keeps its data.
+    /// Returns the folder in which a program of this name keeps its data: that of the person, if
+    /// one is named.
     pub fn folder(&self, program: &str) -> PathBuf {
+        let folder = self.common_folder(program);
+        self.person
+            .as_ref()
+            .map_or(folder.clone(), |person| folder.join(PEOPLE).join(person))
+    }
+
+    /// Returns the folder of a program of this name with the data of all people.
+    pub(crate) fn common_folder(&self, program: &str) -> PathBuf {
         let default = || PathBuf::from(format!("{program}-data"));
         self.dir.clone().unwrap_or_else(default)
+    }
+
+    /// Returns the flags for a person.
+    pub(crate) fn of(&self, person: &str) -> Self {
+        Self {
+            person: Some(person.to_owned()),
+            ..self.clone()
+        }
     }
 
     /// Returns the names of the models, the first of which is asked unless another is chosen.
@@ -159,6 +184,9 @@ impl Flags {
         };
         if let Some(dir) = &self.dir {
             flag("dir", &dir.display().to_string());
+        }
+        if let Some(person) = &self.person {
+            flag("person", person);
         }
         if thread != THREAD {
             flag("thread", thread);
@@ -182,10 +210,17 @@ impl Flags {
         line
     }
 
-    /// Returns the address of the log.
-    pub(crate) fn log(&self, folder: &Path) -> String {
+    /// Returns the address of the log. Each person has one of their own, which lies in the folder.
+    pub(crate) fn log(&self, folder: &Path) -> Result<String, CliError> {
         let default = || folder.join(LOG).display().to_string();
-        self.store.clone().unwrap_or_else(default)
+        match (&self.store, &self.person) {
+            (Some(_), Some(person)) => Err(CliError::new(format!(
+                "--store names one log, and {person} has one of their own in {}; leave --store out",
+                folder.display()
+            ))),
+            (Some(store), None) => Ok(store.clone()),
+            (None, _) => Ok(default()),
+        }
     }
 }
 

@@ -1,11 +1,15 @@
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use fugato_graph::{Graph, Retention, Runner, RunnerOptions};
 use fugato_llm::ChatModel;
 use fugato_state::{State, ThreadId};
 use fugato_store::{DocStore, ThreadStore};
 
-use crate::{Folders, Lang};
+use crate::{Flags, Folders, Lang};
 
 /// The duration of a lease: a thread stays held for so long after its process died.
 const LEASE: Duration = Duration::from_secs(3);
@@ -34,6 +38,8 @@ pub struct Resources {
     pub thread: ThreadId,
     /// The language that the flags set.
     pub lang: Option<Lang>,
+    /// The flags, with the person whose data these are.
+    pub flags: Flags,
     /// True if the command only reads the store: no run begins.
     pub reads: bool,
     pub(crate) program: String,
@@ -54,6 +60,13 @@ impl Resources {
             .lease(LEASE)
             .owner(owner)
             .on_complete(self.keep_finished)
+    }
+
+    /// Returns the part of a common place that is the person's own: a folder of the name of their
+    /// account, or all of it for nobody in particular.
+    pub fn own(&self, place: &Path) -> PathBuf {
+        let person = self.flags.person.as_ref();
+        person.map_or_else(|| place.to_owned(), |person| place.join(person))
     }
 
     /// Returns the folder of the thread.

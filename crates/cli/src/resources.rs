@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use fugato_graph::BoxError;
 use fugato_state::ThreadId;
 
-use crate::error::ErrorContext as _;
+use crate::{error::ErrorContext as _, people::digest, thread_name};
 
 /// The files and rows of a thread outside its log: whatever the program keeps for it.
 ///
@@ -68,9 +68,12 @@ impl Folders {
         }
     }
 
-    /// Returns the folder of a thread.
+    /// Returns the folder of a thread. A name that could lead out of the common folder, which
+    /// clients of a server may choose, is that of a folder that is made of its digest.
     pub fn of(&self, thread: &ThreadId) -> PathBuf {
-        self.folder.join(thread.as_str())
+        let name = thread_name(thread.as_str());
+        let safe = name.unwrap_or_else(|_| format!("%{}", digest(thread.as_str())));
+        self.folder.join(safe)
     }
 }
 
@@ -125,6 +128,22 @@ fn copied(from: &Path, to: &Path) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn no_name_of_a_thread_leads_out_of_the_folder() {
+        let place = tempfile::tempdir().unwrap();
+        let others = place.path().join("others");
+        std::fs::create_dir(&others).unwrap();
+        let folders = Folders::new(place.path().join("own"));
+        let absolute = others.display().to_string();
+        for name in ["../others", "..", ".", "x/../../others", &absolute] {
+            let thread = ThreadId::new(name).unwrap();
+            let folder = folders.of(&thread);
+            assert_eq!(folder.parent(), Some(&*folders.folder), "{name}");
+            folders.delete(&thread).await.unwrap();
+            assert!(others.exists(), "{name}");
+        }
+    }
 
     #[tokio::test]
     async fn a_folder_of_a_thread_is_copied_and_deleted_whole() {

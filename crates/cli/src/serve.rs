@@ -1,61 +1,174 @@
 //! The agent and its page over HTTP.
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::PathBuf, sync::Mutex};
 
 use async_trait::async_trait;
-use fugato_axum::{AccessDenied, AgentRoutes, AllowAll, Authenticate, Caller, Page, Parts};
+use axum::http::HeaderName;
+use fugato_axum::{
+    AccessDenied, Agent, AgentRoutes, AllowAll, Authenticate, Caller, Endpoints, Limits, Page,
+    Parts, PersonalRoutes,
+};
 use fugato_graph::BoxError;
+use fugato_stream::Redaction;
 use futures::FutureExt as _;
-use tokio::net::TcpListener;
+use tokio::{
+    net::TcpListener,
+    sync::mpsc::{self, Receiver},
+};
 
-use crate::{CliError, IntoService, Terminal, error::ErrorContext as _, signals::ended};
+use crate::{
+    CliError, IntoService as _, PersonLimits, Terminal, WithRoutes,
+    error::ErrorContext as _,
+    people::{OpenRequest, PeopleFile, ProgramPeople, same},
+    signals::ended,
+};
 
-/// The address and the key of a server.
+/// The number of agents that wait to be opened.
+const OPENING: usize = 64;
+
+/// The address of a server, and those whom it lets in.
 pub(crate) struct ServeOptions {
     listen: SocketAddr,
     key: Option<String>,
+    header: Option<String>,
+    /// The file of people.
+    path: PathBuf,
+    people: PeopleFile,
 }
 
 impl ServeOptions {
-    /// Checks the address: beyond this machine a key is required.
-    pub(crate) fn new(listen: SocketAddr, client_key_env: Option<&str>) -> Result<Self, CliError> {
+    /// Checks the address: beyond this machine keys are required.
+    pub(crate) fn new(
+        listen: SocketAddr,
+        client_key_env: Option<&str>,
+        path: PathBuf,
+    ) -> Result<Self, CliError> {
         let key = client_key(client_key_env)?;
-        if !listen.ip().is_loopback() && key.is_none() {
+        let people = PeopleFile::read(&path)?;
+        if !listen.ip().is_loopback() && key.is_none() && people.keys.is_empty() {
             return Err(CliError::new(format!(
-                "{listen} can be reached from other machines: name the variable with a key by --client-key-env, or listen on 127.0.0.1"
+                "{listen} can be reached from other machines: make keys by `people add`, name the variable with a key by --client-key-env, or listen on 127.0.0.1"
             )));
         }
-        Ok(Self { listen, key })
+        Ok(Self {
+            listen,
+            key,
+            header: None,
+            path,
+            people,
+        })
     }
 
-    /// Serves until the process gets a signal to end.
-    pub(crate) async fn serve(
+    /// Sets the header in which a proxy names the person.
+    pub(crate) fn person_header(self, header: Option<String>) -> Result<Self, CliError> {
+        if let Some(name) = &header {
+            HeaderName::try_from(name).tell(|| format!("--person-header {name:?} is no header"))?;
+            if self.people.keys.is_empty() {
+                let message =
+                    "--person-header names people, and there are none; `people add` adds them";
+                return Err(CliError::new(message));
+            }
+        }
+        Ok(Self { header, ..self })
+    }
+
+    /// Serves until the process gets a signal to end: one agent, or one for each person as soon as
+    /// there are people.
+    pub(crate) async fn serve<A: Agent>(
         self,
-        wired: impl IntoService,
+        open: impl AsyncFn(Option<&str>) -> Result<WithRoutes<A>, BoxError>,
         page: Page,
         terminal: &mut Terminal,
     ) -> Result<(), BoxError> {
         let listen = self.listen;
         let listener = TcpListener::bind(listen).await;
         let listener = listener.tell(|| format!("cannot listen on {listen}"))?;
-        let address = listener.local_addr()?;
-        let (agent, paths) = wired.parts();
-        let routes = AgentRoutes::new(agent).page(page).beside(paths).recovers();
-        let routes = match self.key {
-            Some(key) => routes.authenticate(KeyAuth(key)),
-            // A foreign page can make its own name resolve to this machine.
-            None => routes
-                .authenticate(AllowAll)
-                .hosts(["localhost", "127.0.0.1", "[::1]"]),
+        let routes = async |person: Option<&str>| {
+            let (agent, paths) = open(person).await?.parts();
+            let routes = AgentRoutes::new(agent).page(page.clone());
+            Ok::<_, BoxError>(routes.beside(paths).recovers())
         };
-        let told = terminal.lang.pick("open ", "请打开 ");
-        terminal.line(format!("{told}http://{address}/"));
-        let left = fugato_axum::serve(listener, routes, ended().map(drop)).await?;
-        if left > 0 {
-            terminal.progress(&format!(
-                "{left} runs were given up; the next start goes on with them"
-            ));
+        let shared = routes(None).await?;
+        if self.people.keys.is_empty() {
+            let shared = match self.key {
+                Some(key) => shared.authenticate(KeyAuth(key)),
+                // A foreign page can make its own name resolve to this machine.
+                None => shared
+                    .authenticate(AllowAll)
+                    .hosts(["localhost", "127.0.0.1", "[::1]"]),
+            };
+            return run(listener, shared, terminal).await;
         }
-        Ok(())
+        let limits = self.people.limits.clone();
+        let (directory, asked) = self.directory();
+        let accounts: Vec<String> = directory.accounts();
+        let shared = PersonalRoutes::new(shared, directory).opening(accounts);
+        let personal = async |account: &str| {
+            let limits = limits.get(account).cloned().unwrap_or_default();
+            let routes: AgentRoutes<A> = routes(Some(account)).await?;
+            Ok(routes.limits(limited(&limits)).redact(for_person))
+        };
+        tokio::select! {
+            served = run(listener, shared, terminal) => served,
+            never = open_each(asked, personal) => never,
+        }
+    }
+
+    /// Returns the people, and the requests to open their agents.
+    fn directory<A>(self) -> (ProgramPeople<A>, Receiver<OpenRequest<A>>) {
+        let (opener, asked) = mpsc::channel(OPENING);
+        let directory = ProgramPeople {
+            path: self.path,
+            shared_key: self.key,
+            header: self.header,
+            read: Mutex::default(),
+            opener,
+        };
+        (directory, asked)
+    }
+}
+
+async fn run(
+    listener: TcpListener,
+    routes: impl Endpoints,
+    terminal: &mut Terminal,
+) -> Result<(), BoxError> {
+    let address = listener.local_addr()?;
+    let told = terminal.lang.pick("open ", "请打开 ");
+    terminal.line(format!("{told}http://{address}/"));
+    let left = fugato_axum::serve(listener, routes, ended().map(drop)).await?;
+    if left > 0 {
+        terminal.progress(&format!(
+            "{left} runs were given up; the next start goes on with them"
+        ));
+    }
+    Ok(())
+}
+
+/// Opens agents, one after the other, as long as the server runs.
+async fn open_each<A: Agent>(
+    mut asked: Receiver<OpenRequest<A>>,
+    open: impl AsyncFn(&str) -> Result<AgentRoutes<A>, BoxError>,
+) -> Result<(), BoxError> {
+    while let Some((account, tell)) = asked.recv().await {
+        // Nobody waits for it when the server ends.
+        drop(tell.send(open(&account).await));
+    }
+    std::future::pending().await
+}
+
+fn limited(limits: &PersonLimits) -> Limits {
+    let mut set = Limits::default();
+    set.concurrent_runs = limits.runs_at_a_time;
+    set.runs_per_day = limits.runs_a_day;
+    set
+}
+
+/// Returns what a caller does not get of the agent of a person: this one gets everything.
+fn for_person(caller: &Caller) -> Redaction {
+    if caller.is_acting() {
+        Redaction::internals()
+    } else {
+        Redaction::none()
     }
 }
 
@@ -88,32 +201,20 @@ impl Authenticate for KeyAuth {
     }
 }
 
-/// Compares two keys in a time that does not depend on the position of a difference.
-fn same(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |sum, (a, b)| sum | (a ^ b)) == 0
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn others_are_let_in_by_a_key_only() {
-        let beyond: SocketAddr = "0.0.0.0:80".parse().unwrap();
-        let refused = ServeOptions::new(beyond, None).err().unwrap().to_string();
-        assert!(refused.contains("--client-key-env"), "{refused}");
-        let missing = ServeOptions::new(beyond, Some("NO_SUCH_VARIABLE_HERE"));
+        let nobody = || PathBuf::from("no-such-folder-here/people.json");
+        let options = |listen: &str, key| ServeOptions::new(listen.parse().unwrap(), key, nobody());
+        let refused = |key| options("0.0.0.0:80", key).err().unwrap().to_string();
+        assert!(refused(None).contains("--client-key-env"));
         assert_eq!(
-            missing.err().unwrap().to_string(),
+            refused(Some("NO_SUCH_VARIABLE_HERE")),
             "--client-key-env NO_SUCH_VARIABLE_HERE"
         );
-        assert!(ServeOptions::new("127.0.0.1:0".parse().unwrap(), None).is_ok());
-    }
-
-    #[test]
-    fn keys_are_compared_as_a_whole() {
-        assert!(same(b"abc", b"abc"));
-        assert!(!same(b"abc", b"abd"));
-        assert!(!same(b"abc", b"ab"));
+        assert!(options("127.0.0.1:0", None).is_ok());
     }
 }

@@ -21,6 +21,8 @@ const INSTEAD: &str = "something else was asked for";
 pub struct ChatSession<'a, A> {
     pub(crate) agent: &'a A,
     pub(crate) thread: ThreadId,
+    /// The person who speaks.
+    caller: Caller,
     /// The command line that goes on with the thread.
     pub(crate) again: String,
 }
@@ -40,8 +42,14 @@ impl<'a, A: Agent> ChatSession<'a, A> {
         Self {
             agent,
             thread,
+            caller: Caller::default(),
             again: again.into(),
         }
+    }
+
+    fugato_state::setters! {
+        /// Sets the person who speaks: nobody in particular by default.
+        pub fn caller(caller: Caller) { caller = caller }
     }
 
     /// Says something, or goes on with the thread, card by card, until nothing is left to do.
@@ -244,7 +252,7 @@ impl<'a, A: Agent> ChatSession<'a, A> {
         words: String,
         extra: Map<String, Value>,
     ) -> Result<Run<A::State>, BoxError> {
-        let mut said = UserMessage::new(Caller::default(), words);
+        let mut said = UserMessage::new(self.caller.clone(), words);
         said.extra = extra;
         let input = self.agent.input(said).await?;
         Ok(self.agent.runner().start(&self.thread, input))
@@ -257,7 +265,7 @@ impl<'a, A: Agent> ChatSession<'a, A> {
         standing: Option<&str>,
     ) -> Result<Run<A::State>, BoxError> {
         let digest = answered.digest.clone();
-        let (id, caller) = (asked.id.clone(), Caller::default());
+        let (id, caller) = (asked.id.clone(), self.caller.clone());
         let mut by = Attribution::new(caller.name(), "terminal");
         by.standing = standing.map(str::to_owned);
         let value = self.agent.answer(&self.thread, &caller, asked, answered);
@@ -280,7 +288,7 @@ impl<'a, A: Agent> ChatSession<'a, A> {
         terminal: &mut Terminal,
     ) -> Result<Option<RunResult<A::State>>, BoxError> {
         let (runner, thread) = (self.agent.runner(), &self.thread);
-        let mut said = UserMessage::new(Caller::default(), words);
+        let mut said = UserMessage::new(self.caller.clone(), words);
         said.door = "terminal";
         said.card = card.map(|asked| asked.id.clone());
         match decide(self.agent, thread, &said).await? {

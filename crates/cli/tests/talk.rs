@@ -85,7 +85,8 @@ impl Work {
         let dir = self.0.path().join("data");
         let all = ["writer", "--dir", dir.to_str().unwrap()];
         let args = Args::parse_from(all.into_iter().chain(args.iter().copied()));
-        let app = App::new("writer", args.flags).belongings(Folders::new(dir.join("own")));
+        let app = App::new("writer", args.flags)
+            .belongings(|flags| Folders::new(flags.folder("writer").join("own")));
         let ended = app
             .run(args.command, async |open: Resources| {
                 assert!(open.model.is_none());

@@ -11,6 +11,7 @@ pub mod kernel;
 pub mod log;
 mod model;
 mod model_server;
+pub mod people;
 mod program;
 mod server;
 pub mod session;

@@ -40,7 +40,7 @@ impl ReactAgent {
     pub async fn open(settings: &Settings, open: &Resources) -> Result<Self, BoxError> {
         let mut tools = ToolEnvironment::new(&open.dir);
         if let Some(files) = &settings.files {
-            tools.files.clone_from(files);
+            tools.files = open.own(files);
         }
         // Looking at what is stored needs no tool.
         let registry = if open.reads {

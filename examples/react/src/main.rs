@@ -41,12 +41,11 @@ async fn main() -> ExitCode {
         settings,
         command,
     } = Args::parse();
-    // Next to the folders of files and notes, which all conversations share.
-    let own = Folders::new(flags.folder("react").join("conversations"));
     let app = App::new("react", flags)
         .page(page())
         .tool_words(tools::WORDS)
-        .belongings(own);
+        // Next to the folders of files and notes, which all conversations of a person share.
+        .belongings(|flags| Folders::new(flags.folder("react").join("conversations")));
     app.run(command, async |open| {
         ReactAgent::open(&settings, &open).await
     })

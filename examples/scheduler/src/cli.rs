@@ -14,7 +14,7 @@ use axum::Router;
 use fugato::command::Command;
 use fugato::{
     axum::{Asset, Page},
-    cli::{App, CliCommand, WithRoutes},
+    cli::{App, CliCommand, Flags, WithRoutes},
 };
 
 pub(crate) use args::Args;
@@ -36,6 +36,7 @@ pub(crate) async fn main(args: Args) -> ExitCode {
                 Router::new(),
             ));
         }
+        let args = args.clone().of(&open.flags)?;
         let args = if serves { args.for_all() } else { args };
         #[cfg(feature = "evening")]
         let docs = open.docs.clone();
@@ -57,10 +58,17 @@ pub(crate) async fn main(args: Args) -> ExitCode {
 }
 
 fn app(args: &Args) -> App {
+    let all = args.clone();
+    let kept = move |flags: &Flags| {
+        CalendarResources::new(Args {
+            flags: flags.clone(),
+            ..all.clone()
+        })
+    };
     let mut app = App::new("scheduler", args.flags.clone())
         .page(page())
         .tool_words(scheduler::tools::WORDS)
-        .belongings(CalendarResources::new(args.clone()));
+        .belongings(kept);
     if let Some(schedule) = &args.schedule {
         app = app.also("--schedule", schedule);
     }

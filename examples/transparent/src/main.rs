@@ -33,11 +33,10 @@ fn main() -> ExitCode {
 #[tokio::main]
 async fn run() -> ExitCode {
     let args = Args::parse();
-    let kept = ConversationResources::new(args.flags.clone());
     let app = App::new("transparent", args.flags)
         .page(page())
         .tool_words(transparent::tools::WORDS)
-        .belongings(kept);
+        .belongings(|flags| ConversationResources::new(flags.clone()));
     app.run(args.command, transparent::open::open).await
 }
 

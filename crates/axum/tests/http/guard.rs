@@ -32,10 +32,11 @@ async fn nobody_is_let_in_until_the_program_says_who() {
         assert_eq!(refused.error(), (401, "unauthorized".into()), "{path}");
     }
     assert_eq!(unsaid.get("/health").await.status, StatusCode::OK);
-    let shown = asked
+    // The counters are those of everybody.
+    let counted = asked
         .with(Method::GET, "/metrics", &[("user", "ada")], Value::Null)
         .await;
-    assert_eq!(shown.status, StatusCode::OK);
+    assert_eq!(counted.error(), (403, "forbidden".into()));
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, Parser, ValueEnum};
-use fugato::cli::{CliCommand, Flags, thread_name};
+use fugato::cli::{CliCommand, CliError, Flags, thread_name};
 use jiff::civil::Time;
 use scheduler::{agent::DEFAULT_MAX_ROUNDS, route::RouteSet};
 
@@ -182,6 +182,18 @@ impl Args {
     pub(crate) fn for_all(mut self) -> Self {
         self.calendar.get_or_insert_with(|| CALENDAR.to_owned());
         self
+    }
+
+    /// Returns the arguments with the flags of a person, whose calendars are theirs alone.
+    pub(crate) fn of(self, flags: &Flags) -> Result<Self, CliError> {
+        if flags.person.is_some() && (self.schedule.is_some() || self.caldav.is_some()) {
+            let message = "--schedule and --caldav name the calendars of one person; where there are people, leave them out";
+            return Err(CliError::new(message));
+        }
+        Ok(Self {
+            flags: flags.clone(),
+            ..self
+        })
     }
 
     /// Returns the arguments without the files of the person, which were taken over.

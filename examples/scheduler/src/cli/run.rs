@@ -21,6 +21,7 @@ use super::{
 pub(crate) async fn run(app: &App, args: &Args, terminal: &mut Terminal) -> Result<()> {
     let answer = answer(&args.job)?;
     let open = app.open().await.map_err(anyhow::Error::from_boxed)?;
+    let args = &args.clone().of(&open.flags)?;
     let mut desk = Session::open(args, open.clone()).await?;
     terminal.lang = desk.lang;
     if args.job.notes {

@@ -1,0 +1,243 @@
+//! An agent of their own for each person.
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use axum::{
+    Router,
+    extract::{Request, State},
+    http::{Method, StatusCode, Uri, request::Parts, uri::PathAndQuery},
+    response::{IntoResponse as _, Response},
+};
+use fugato_graph::BoxError;
+use tokio::sync::OnceCell;
+use tower_service::Service as _;
+
+use crate::{
+    AccessDenied, Agent, AgentRoutes, Authenticate, Caller,
+    app_state::AppState,
+    error::{ApiError, chain, closing},
+    guard::KnownCaller,
+    native::no_such_path,
+    serve::{Offices, Opened, private},
+};
+
+/// The people whom a server knows, and the agent of each.
+///
+/// # Contract
+/// - A caller with an [account](Caller::account) is a person, and every request of theirs goes to
+///   the agent of this account. Every other caller uses the shared agent.
+/// - `open` returns endpoints over stores that hold the data of this account and no other.
+/// - `colleague` returns accounts of the caller's own tenant only.
+#[async_trait]
+pub trait PersonDirectory: Authenticate + 'static {
+    /// The agent of each person.
+    type Agent: Agent;
+
+    /// Opens the agent of a person.
+    async fn open(&self, account: &str) -> Result<AgentRoutes<Self::Agent>, BoxError>;
+
+    /// Returns the account of the person of this name whose conversations the caller may read, and
+    /// whose questions the caller may answer; none if there is nobody of this name, or not for them.
+    fn colleague(&self, caller: &Caller, name: &str) -> Option<String>;
+}
+
+/// The endpoints of an agent for each person, each over stores of its own: what is one person's has
+/// no name by which another could ask for it.
+///
+/// A request under `/people/NAME/` is about the conversations of that person: to list and read
+/// them, and to answer their questions. Whoever may not do that finds nothing there.
+#[derive(derive_more::Debug)]
+#[debug("PersonalRoutes {{ shared: {shared:?}, .. }}")]
+#[debug(bound(D: PersonDirectory))]
+pub struct PersonalRoutes<D: PersonDirectory> {
+    directory: Arc<D>,
+    shared: AgentRoutes<D::Agent>,
+    accounts: Vec<String>,
+}
+
+impl<D: PersonDirectory> PersonalRoutes<D> {
+    /// Creates the endpoints of these people. The shared agent serves callers without an account,
+    /// the page, and health.
+    pub fn new(shared: AgentRoutes<D::Agent>, directory: D) -> Self {
+        let directory = Arc::new(directory);
+        let shared = shared.known_by(Arc::new(DirectoryAuth(directory.clone())));
+        Self {
+            directory,
+            shared,
+            accounts: vec![],
+        }
+    }
+
+    fugato_state::setters! {
+        /// Opens the agents of these accounts at once, so that they continue what was left; all
+        /// others open with the first request of their person.
+        pub fn opening<T: Into<String>>(accounts: impl IntoIterator<Item = T>) {
+            accounts = accounts.into_iter().map(Into::into).collect()
+        }
+    }
+
+    /// Returns the endpoints as a router, for a server of one's own; see [`AgentRoutes::router`].
+    pub fn router(self) -> Router {
+        private::Endpoints::opened(self).app
+    }
+}
+
+impl<D: PersonDirectory> private::Endpoints for PersonalRoutes<D> {
+    fn opened(self) -> Opened {
+        let (grace, recovers) = (self.shared.grace, self.shared.recovers);
+        let metrics = self.shared.metrics.clone();
+        let (shared, office) = self.shared.open();
+        let (limits, offices) = (office.limits.clone(), Arc::new(Offices::default()));
+        offices.add(office.clone(), recovers);
+        let people = Arc::new(People {
+            directory: self.directory,
+            shared: (shared, office),
+            metrics,
+            offices: offices.clone(),
+            open: Mutex::default(),
+        });
+        for account in self.accounts {
+            let people = people.clone();
+            tokio::spawn(async move { people.agent(&account).await.map(drop) });
+        }
+        let app = Router::new().fallback(dispatch::<D>).with_state(people);
+        Opened {
+            app,
+            limits,
+            grace,
+            offices,
+        }
+    }
+}
+
+/// The directory as a hook.
+struct DirectoryAuth<D>(Arc<D>);
+
+#[async_trait]
+impl<D: PersonDirectory> Authenticate for DirectoryAuth<D> {
+    async fn caller(&self, request: &Parts) -> Result<Caller, AccessDenied> {
+        self.0.caller(request).await
+    }
+}
+
+struct People<D> {
+    directory: Arc<D>,
+    shared: (Router, Arc<AppState>),
+    metrics: Arc<crate::health::Metrics>,
+    offices: Arc<Offices>,
+    open: Mutex<HashMap<String, Arc<OnceCell<Router>>>>,
+}
+
+async fn dispatch<D: PersonDirectory>(
+    State(people): State<Arc<People<D>>>,
+    request: Request,
+) -> Response {
+    let (mut parts, body) = request.into_parts();
+    let (shared, office) = &people.shared;
+    // An unknown caller gets the page, or is refused there.
+    let router = match people.directory.caller(&parts).await {
+        Ok(caller) => match caller.account() {
+            None => Ok(shared.clone()),
+            Some(_) if office.is_closing() => Err(closing().into_response()),
+            Some(account) => people.route(&mut parts, caller, account).await,
+        },
+        Err(_) => Ok(shared.clone()),
+    };
+    match router {
+        Ok(mut router) => match router.call(Request::from_parts(parts, body)).await {
+            Ok(response) => response,
+            Err(never) => match never {},
+        },
+        Err(response) => response,
+    }
+}
+
+impl<D: PersonDirectory> People<D> {
+    /// Returns the endpoints of a request, whose path they know.
+    async fn route(
+        self: &Arc<Self>,
+        parts: &mut Parts,
+        caller: Caller,
+        account: String,
+    ) -> Result<Router, Response> {
+        let (account, caller) = match parts.uri.path().strip_prefix("/people/") {
+            None => (account, caller),
+            Some(rest) => {
+                let found = self.colleague(&caller, &parts.method, rest);
+                let Some((account, path)) = found else {
+                    return Err(no_such_path().await);
+                };
+                parts.uri = at(&parts.uri, &path);
+                (account.clone(), caller.acting_for(account))
+            }
+        };
+        parts.extensions.insert(KnownCaller(caller));
+        let opened = self.agent(&account).await;
+        opened.map_err(axum::response::IntoResponse::into_response)
+    }
+
+    /// Returns the account that a request under `/people/` is about, and the path of its endpoint;
+    /// none if the caller finds nothing there.
+    fn colleague(&self, caller: &Caller, method: &Method, rest: &str) -> Option<(String, String)> {
+        let (name, path) = rest.split_once('/')?;
+        let parts: Vec<&str> = path.split('/').collect();
+        let reads = matches!(
+            parts.as_slice(),
+            ["threads"] | ["threads", _] | ["threads", _, "timeline" | "events"]
+        );
+        let answers = matches!(parts.as_slice(), ["threads", _, "resume"]);
+        let is_there = reads && method == Method::GET || answers && method == Method::POST;
+        if !is_there || !caller.is_approver() {
+            return None;
+        }
+        let account = self.directory.colleague(caller, name)?;
+        Some((account, format!("/{path}")))
+    }
+
+    /// Returns the endpoints of a person, which are opened by their first request.
+    async fn agent(self: &Arc<Self>, account: &str) -> Result<Router, ApiError> {
+        let cell = {
+            let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+            open.entry(account.to_owned()).or_default().clone()
+        };
+        if let Some(router) = cell.get() {
+            return Ok(router.clone());
+        }
+        let (people, account) = (self.clone(), account.to_owned());
+        // A client that goes away does not leave an agent half opened.
+        let opening = tokio::spawn(async move {
+            let opened = cell.get_or_try_init(|| people.opened(&account)).await;
+            opened.cloned().map_err(|error| {
+                tracing::error!(account, error = %chain(&*error), "agent of a person cannot be opened");
+            })
+        });
+        opening.await.unwrap_or(Err(())).map_err(|()| {
+            let message = "your conversations cannot be opened now; the operator's log says why";
+            let unavailable = StatusCode::SERVICE_UNAVAILABLE;
+            ApiError::new(unavailable, "store_unavailable", message)
+        })
+    }
+
+    async fn opened(&self, account: &str) -> Result<Router, BoxError> {
+        let routes = self.directory.open(account).await?;
+        let recovers = routes.recovers;
+        let who = Arc::new(DirectoryAuth(self.directory.clone()));
+        let routes = routes.known_by(who).counting_in(self.metrics.clone());
+        let (router, office) = routes.open();
+        self.offices.add(office, recovers);
+        Ok(router)
+    }
+}
+
+/// Returns the address with another path.
+fn at(uri: &Uri, path: &str) -> Uri {
+    let query = uri.query().map(|query| format!("?{query}"));
+    let path = format!("{path}{}", query.unwrap_or_default());
+    let mut parts = uri.clone().into_parts();
+    // It is a part of an address that was parsed.
+    parts.path_and_query = PathAndQuery::try_from(path).ok();
+    Uri::from_parts(parts).unwrap_or_default()
+}

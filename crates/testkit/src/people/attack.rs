@@ -1,0 +1,165 @@
+use serde_json::{Value, json};
+
+use super::{Client, PeopleTrial, Response, SECRET, THREAD, socket};
+
+/// A name of a conversation that nobody has.
+const NOWHERE: &str = "zzz-nowhere";
+
+/// Names by which a stranger may hope to reach the conversation of another.
+const GUESSES: [&str; 9] = [
+    THREAD,
+    "diary-openai",
+    "diary-ws",
+    "ada%2Fdiary",
+    "main%2Fdiary",
+    "..%2Fada%2Fdiary",
+    "@people%2Fada%2Fdiary",
+    "..%2F..%2Fada",
+    "ada",
+];
+
+/// Everything that can be asked about a conversation, with its name as `{}`.
+const REQUESTS: [(&str, &str, &str); 16] = [
+    ("GET", "/threads/{}", ""),
+    ("GET", "/threads/{}/timeline", ""),
+    ("GET", "/threads/{}/events?follow=false", ""),
+    ("GET", "/threads/{}/history", ""),
+    ("GET", "/threads/{}/state", ""),
+    ("GET", "/sse/planner?thread={}", ""),
+    ("GET", "/sse/react?thread={}", ""),
+    ("GET", "/api/chat/{}/stream", ""),
+    (
+        "POST",
+        "/threads/{}/resume",
+        r#"{"answers":[{"id":"x","value":true}]}"#,
+    ),
+    ("POST", "/threads/{}/recover", "{}"),
+    ("POST", "/threads/{}/retry", "{}"),
+    ("POST", "/threads/{}/cancel", "{}"),
+    ("POST", "/threads/{}/fork", r#"{"at":2}"#),
+    ("DELETE", "/threads/{}", ""),
+    ("GET", "/people/ada/threads/{}", ""),
+    ("POST", "/people/ada/threads/{}/runs", r#"{"text":"hello"}"#),
+];
+
+/// Lets somebody look for what is not theirs. What they find is what they would find if it were not
+/// there.
+pub(super) async fn attack(attacker: &Client, trial: &PeopleTrial<'_>) {
+    assert_eq!(
+        attacker.threads().await.len(),
+        0,
+        "somebody else's are listed"
+    );
+    for guess in GUESSES {
+        for (method, path, body) in REQUESTS {
+            // An approver finds the conversations of ada there.
+            if path.starts_with("/people/") && path.ends_with("/{}") {
+                continue;
+            }
+            let body = serde_json::from_str(body).unwrap_or(Value::Null);
+            let at = async |name: &str| {
+                let path = path.replace("{}", name);
+                let response = attacker.ask(method, &path, &body).await;
+                without(&response, name)
+            };
+            let (found, nowhere) = (at(guess).await, at(NOWHERE).await);
+            assert_eq!(
+                found, nowhere,
+                "{method} {path} tells {guess:?} from nothing"
+            );
+            let is_nothing = found.status >= 400 || found.status == 204 && method == "GET";
+            assert!(is_nothing, "{method} {path} {guess:?}: {found:?}");
+        }
+    }
+    for path in trial.paths {
+        let shown = attacker.get(path).await;
+        assert!(!shown.body.contains(SECRET), "{path}: {shown:?}");
+    }
+    let heard = socket::listen(&attacker.address, &attacker.key, THREAD).await;
+    assert!(!heard.contains(SECRET), "{heard}");
+    // A conversation of the same name is another one.
+    for probe in trial.probes {
+        for (protocol, said) in attacker.say_everywhere(THREAD, probe).await {
+            assert!(
+                !said.body.contains(SECRET),
+                "{protocol} {probe:?}: {said:?}"
+            );
+        }
+    }
+    for name in attacker.threads().await {
+        for part in ["timeline", "history", "state"] {
+            let shown = attacker.get(&format!("/threads/{name}/{part}")).await;
+            assert!(!shown.body.contains(SECRET), "{name}/{part}: {shown:?}");
+        }
+        let removed = attacker
+            .ask("DELETE", &format!("/threads/{name}"), &Value::Null)
+            .await;
+        assert!([204, 409].contains(&removed.status), "{name}: {removed:?}");
+    }
+}
+
+/// Returns a response in which the name that was asked for is a mark.
+fn without(response: &Response, name: &str) -> Response {
+    let plain = name.replace("%2F", "/");
+    let body = response.body.replace(&plain, "NAME");
+    Response {
+        body,
+        ..response.clone()
+    }
+}
+
+/// Checks the rights of roles, and the requests that have none.
+pub(super) async fn without_a_right(
+    reader: &Client,
+    ada: &Client,
+    approver: &Client,
+    operator: &Client,
+) {
+    let seen = reader.get(&format!("/threads/{THREAD}/timeline")).await;
+    assert!(seen.status == 200 && seen.body.contains(SECRET), "{seen:?}");
+    for (method, path, body) in REQUESTS.iter().filter(|(method, ..)| *method != "GET") {
+        let body = serde_json::from_str(body).unwrap_or(Value::Null);
+        let path = path.replace("{}", THREAD);
+        let refused = reader.ask(method, &path, &body).await;
+        let expected = if path.starts_with("/people/") {
+            404
+        } else {
+            403
+        };
+        assert_eq!(refused.status, expected, "{method} {path}: {refused:?}");
+    }
+    for (protocol, said) in reader.say_everywhere(THREAD, "hello").await {
+        let is_refused = said.status == 403 || said.body.contains("forbidden");
+        assert!(is_refused, "{protocol}: {said:?}");
+    }
+    // An approver reads the conversations of the tenant, and says nothing in them.
+    let listed = approver.get("/people/ada/threads").await;
+    assert!(listed.body.contains(THREAD), "{listed:?}");
+    let read = approver.get(&format!("/people/ada/threads/{THREAD}")).await;
+    assert!(read.body.contains(SECRET), "{read:?}");
+    for path in ["threads", "threads/diary", "threads/diary/timeline"] {
+        for stranger in [ada, operator, reader] {
+            let refused = stranger.get(&format!("/people/pat/{path}")).await;
+            assert_eq!(refused.status, 404, "{path}: {refused:?}");
+        }
+        for name in ["ada@rival", "nobody", "..", "%61da"] {
+            let refused = approver.get(&format!("/people/{name}/{path}")).await;
+            assert_eq!(refused.status, 404, "{name}/{path}: {refused:?}");
+        }
+    }
+    for (client, status) in [(ada, 403), (reader, 403), (approver, 403), (operator, 200)] {
+        let counted = client.get("/metrics").await;
+        assert_eq!(counted.status, status, "{counted:?}");
+    }
+    for key in ["", "ada", "Bearer", "00000000-"] {
+        let unknown = Client {
+            key: key.to_owned(),
+            ..ada.clone()
+        };
+        for (_, said) in unknown.say_everywhere(THREAD, "hello").await {
+            assert_eq!(said.status, 401, "{key:?}: {said:?}");
+        }
+        let asked = unknown.ask("GET", "/threads", &json!(null)).await;
+        assert_eq!(asked.status, 401, "{key:?}: {asked:?}");
+    }
+}

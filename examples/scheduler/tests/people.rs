@@ -1,0 +1,20 @@
+//! People who share the program and nothing else.
+use fugato_testkit::{
+    TestProgram,
+    people::{PeopleTrial, separate},
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn people_see_nothing_of_each_other() {
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_scheduler"));
+    let private = [
+        "remind me to water the heliotrope today at 0:00",
+        "记住：我的暗号是heliotrope",
+    ];
+    let probes = ["what is planned?", "list my notes", "我的暗号是什么"];
+    let tasks = r#"{"replace": true, "tasks": "zone = \"UTC\"\n[window]\nstart = 2054-03-02\nweeks = 2\n[[classes]]\nname = \"heliotrope\"\nitems = [\"heliotrope\"]\n"}"#;
+    let changes = [("PUT", "/calendar", tasks)];
+    let paths = ["/calendar", "/calendar.ics", "/notes"];
+    let trial = PeopleTrial::new(&private, &probes);
+    separate(&program, trial.paths(&paths).changes(&changes)).await;
+}
