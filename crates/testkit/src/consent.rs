@@ -32,12 +32,14 @@ pub use world::{ConsentAnswer, ConsentWords, ConsentWorld, Endpoints, TestReques
 pub use writes::KeyedWrites;
 
 use self::case::Case;
-use crate::log::Failure;
+use crate::{log::Failure, share::share};
 
 /// The environment variable that names the only case to run, by its seed.
 const ONE: &str = "FUGATO_CONSENT";
 /// The environment variable that says how many cases to run.
 const CASES: &str = "FUGATO_CONSENT_CASES";
+/// The fewest cases that a share has: fewer may hold no write at all.
+const FEWEST: u64 = 4;
 
 /// Lets callers do to the cards of a program whatever comes to mind, while it crashes.
 ///
@@ -61,6 +63,7 @@ pub struct ConsentSim {
     cases: u64,
     steps: usize,
     seed: u64,
+    share: usize,
 }
 
 /// Makes the tests of K35 for an agent: in memory, over a file, and, behind the feature `sqlite`, as
@@ -114,6 +117,7 @@ impl ConsentSim {
             cases: 200,
             steps: 24,
             seed: 0,
+            share: share(),
         }
     }
 
@@ -127,8 +131,8 @@ impl ConsentSim {
         self
     }
 
-    /// Sets the number of cases: 200 by default. The environment variable `FUGATO_CONSENT_CASES`
-    /// says more, and lets the totals be told on standard error.
+    /// Sets the number of cases: 200 by default, of which [`share`] are tried. The environment
+    /// variable `FUGATO_CONSENT_CASES` says more, and lets the totals be told on standard error.
     #[must_use]
     pub fn cases(mut self, cases: u64) -> Self {
         self.cases = cases;
@@ -149,13 +153,21 @@ impl ConsentSim {
         self
     }
 
+    /// Tries every `n`-th case only; [`share`] by default.
+    #[must_use]
+    pub fn share(mut self, n: usize) -> Self {
+        self.share = n.max(1);
+        self
+    }
+
     /// Runs all cases, or the one that the environment variable `FUGATO_CONSENT` names.
     ///
     /// # Errors
     /// The first case that breaks a promise, with its seed and its requests.
     pub async fn run(self) -> Result<ConsentReport, Failure> {
         let one = number(ONE)?;
-        let cases = number(CASES)?.unwrap_or(self.cases);
+        let fewer = self.cases.div_ceil(self.share as u64).max(FEWEST);
+        let cases = number(CASES)?.unwrap_or(fewer.min(self.cases));
         let seeds = match one {
             Some(seed) => seed..seed + 1,
             None => self.seed..self.seed + cases,

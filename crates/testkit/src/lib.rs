@@ -15,6 +15,7 @@ pub mod people;
 mod program;
 mod server;
 pub mod session;
+mod share;
 pub mod sim;
 mod text;
 
@@ -23,4 +24,5 @@ pub use model::{Scripted, ScriptedReply};
 pub use model_server::{ModelAnswer, ModelServer};
 pub use program::{FinishedProgram, Server, TestProgram};
 pub use server::{FaultyServer, ServerFault};
+pub use share::share;
 pub use text::{AsText, TextParts, assert_contains, assert_lacks, assert_starts_with};

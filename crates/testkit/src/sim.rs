@@ -25,7 +25,7 @@ use self::{
     case::{Outcome, Setup},
     fault::Plan,
 };
-use crate::log::Failure;
+use crate::{log::Failure, share::share};
 
 pub use fault::{Activity, Fault};
 pub use report::SimReport;
@@ -53,6 +53,7 @@ pub struct CrashSim<S: State> {
     singles: bool,
     random: u32,
     seed: u64,
+    share: usize,
 }
 
 /// The limits of batches: some fill before their time is over, and others run out of time first.
@@ -84,6 +85,7 @@ impl<S: State> CrashSim<S> {
             singles: true,
             random: 64,
             seed: 0,
+            share: share(),
         }
     }
 
@@ -136,10 +138,13 @@ impl<S: State> CrashSim<S> {
 
         /// Sets the seed of the random cases: 0 by default, so that every run tries the same ones.
         pub fn seed(seed: u64) { seed = seed }
+
+        /// Tries every `n`-th case only; [`share`] by default.
+        pub fn share(n: usize) { share = n.max(1) }
     }
 
-    /// Runs all cases, or the one that the environment variable `FUGATO_SIM` names. The failure of
-    /// a case says how to run only that one.
+    /// Runs all cases, or [`share`] of them, or the one that the environment variable `FUGATO_SIM`
+    /// names. The failure of a case says how to run only that one.
     pub async fn run(self) -> Result<SimReport, Failure> {
         let name = std::thread::current().name().map(str::to_owned);
         let named = std::env::var("FUGATO_SIM").ok();
@@ -184,13 +189,19 @@ impl<S: State> CrashSim<S> {
             let bench = self.bench(mode, &mut report)?;
             let points = bench.whole.seen.points.iter().zip(1..);
             let points = points.filter(|_| self.singles);
+            let has_length = self.setup.store.length().is_some();
             for ((doing, _), point) in points {
-                for fault in doing.faults(self.setup.store.length().is_some()) {
+                let faults = doing.faults(has_length).into_iter();
+                // Of a share, each point has other faults than the one before.
+                for fault in faults.skip(point % self.share).step_by(self.share) {
                     let case = bench.try_out(Plan::one(point, fault))?;
                     report.take_in(&case.seen, false);
                 }
             }
-            random::several(&bench, (self.random, self.seed), &mut report)?;
+            let random = self
+                .random
+                .div_ceil(self.share.try_into().unwrap_or(u32::MAX));
+            random::several(&bench, (random, self.seed), &mut report)?;
         }
         Ok(report)
     }

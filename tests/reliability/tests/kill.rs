@@ -1,6 +1,7 @@
 //! A process that is killed at random moments loses nothing and does nothing twice.
 use std::env;
 
+use fugato_testkit::share;
 use reliability::{
     BoxError,
     kill::{Plan, kill},
@@ -8,7 +9,8 @@ use reliability::{
     store::{Kind, Place},
 };
 
-/// How often each process is killed here; the program does it as often as one likes.
+/// How often each process is killed here, or [`share`] of it; the program does it as often as one
+/// likes.
 const KILLS: u32 = 40;
 
 async fn a_process_is_killed(kind: Kind, durability: Mode) -> Result<(), BoxError> {
@@ -17,14 +19,15 @@ async fn a_process_is_killed(kind: Kind, durability: Mode) -> Result<(), BoxErro
     };
     // A seed that is always the same would find what it found yesterday.
     let seed = fastrand::u64(..);
-    let mut plan = Plan::new(env!("CARGO_BIN_EXE_reliability"), kind, KILLS, seed);
+    let kills = KILLS.div_ceil(share().try_into()?);
+    let mut plan = Plan::new(env!("CARGO_BIN_EXE_reliability"), kind, kills, seed);
     plan.durability = durability;
     let verdict = kill(&plan, &place, |_, _| ()).await?;
     let again =
-        format!("kill --store {kind:?} --durability {durability:?} --kills {KILLS} --seed {seed}");
+        format!("kill --store {kind:?} --durability {durability:?} --kills {kills} --seed {seed}");
     assert_eq!(verdict.problems, [""; 0], "{again}: {verdict}");
     let found = (verdict.kills, verdict.doubled, verdict.missing);
-    assert_eq!(found, (KILLS, 0, 0), "{again}: {verdict}");
+    assert_eq!(found, (kills, 0, 0), "{again}: {verdict}");
     assert!(
         verdict.doubtful > 0 && verdict.again > 0,
         "none died at work: {verdict}"

@@ -137,7 +137,7 @@ async fn found(wrong: DoorFlaw) -> String {
         let (small, seen) = (Small::new(store, Defect::None)?, Arc::default());
         Ok::<_, BoxError>(FlawedProgram { small, wrong, seen })
     };
-    let failure = ConsentSim::new(door).run().await;
+    let failure = ConsentSim::new(door).share(1).run().await;
     failure.expect_err("it is found").to_string()
 }
 
@@ -162,7 +162,7 @@ async fn a_door_whose_repeats_answer_what_is_open_is_found() {
 
 #[tokio::test]
 async fn an_agent_that_writes_another_value_is_found() {
-    let sim = ConsentSim::new(|store| Small::new(store, Defect::WritesOtherValue));
+    let sim = ConsentSim::new(|store| Small::new(store, Defect::WritesOtherValue)).share(1);
     let failure = sim.run().await.expect_err("it is found").to_string();
     assert!(failure.contains("was written"), "{failure}");
 }

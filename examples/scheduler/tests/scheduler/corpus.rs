@@ -10,13 +10,21 @@ mod world;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write as _,
+    sync::Arc,
+    time::Duration,
 };
 
+use fugato::{
+    ChatModel, OpenAi,
+    llm::{ApiKey, Timeout},
+};
+use fugato_testkit::share;
 use scheduler::calendar::Lang;
+use servers::Llama;
 
 use self::{
     case::{corpus, known},
-    models::Misbehaviour,
+    models::{Misbehaved, Misbehaviour},
     world::World,
 };
 
@@ -79,8 +87,9 @@ async fn requests_in_chinese_are_understood_without_a_model() {
 
 /// Asserts that whatever the model does, nothing is written to which nobody agreed.
 async fn assert_harmless(lang: Lang, model: Misbehaviour) {
-    for case in corpus(lang) {
-        let outcome = World::new(lang, Some(model)).await.run(&case).await;
+    for case in corpus(lang).into_iter().step_by(share()) {
+        let misbehaved = Arc::new(Misbehaved::new(model));
+        let outcome = World::new(lang, Some(misbehaved)).await.run(&case).await;
         let wrong = check::unconsented(&case, &outcome);
         assert_eq!(wrong, Vec::<String>::new(), "{} with {model:?}", case.id);
     }
@@ -102,4 +111,41 @@ async fn a_model_that_talks_rubbish_writes_nothing_unasked() {
 async fn a_model_that_breaks_every_contract_writes_nothing_unasked() {
     assert_harmless(Lang::En, Misbehaviour::WrongContract).await;
     assert_harmless(Lang::Zh, Misbehaviour::WrongContract).await;
+}
+
+/// The requests of each language that are asked of a small model: it takes a minute for each.
+const ASKED_OF_A_SMALL_MODEL: usize = 5;
+
+/// Asserts that nothing unasked or illegal is written, and nothing is said to be done that is not,
+/// by a real model that mostly talks garbage.
+async fn assert_small_model(lang: Lang, model: &Arc<dyn ChatModel>) {
+    let cases = corpus(lang);
+    let every = cases.len() / ASKED_OF_A_SMALL_MODEL;
+    for case in cases.iter().step_by(every).take(ASKED_OF_A_SMALL_MODEL) {
+        let outcome = World::new(lang, Some(model.clone())).await.run(case).await;
+        show(&format!("> {}\n{}", case.text, outcome.reply.trim()));
+        let mut wrong = check::unconsented(case, &outcome);
+        wrong.extend(check::illegal(&outcome));
+        wrong.extend(check::untrue(&outcome));
+        assert_eq!(
+            wrong,
+            Vec::<String>::new(),
+            "{}: {}",
+            case.id,
+            outcome.reply
+        );
+    }
+}
+
+/// `tests/peers/install-llama` installs the model; where it is not, there is nothing to ask.
+#[tokio::test(flavor = "multi_thread")]
+async fn ten_requests_go_through_a_small_real_model() {
+    let key = "sk-corpus-0123456789";
+    let Some(server) = Llama::start(key) else {
+        return;
+    };
+    let model = OpenAi::new(server.url(), "small").key(ApiKey::new(key));
+    let model: Arc<dyn ChatModel> = Arc::new(Timeout::new(model).total(Duration::from_mins(2)));
+    assert_small_model(Lang::En, &model).await;
+    assert_small_model(Lang::Zh, &model).await;
 }

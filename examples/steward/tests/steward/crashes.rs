@@ -129,6 +129,7 @@ async fn stw_t10_k24_27_a_precheck_and_its_submit_wherever_they_die() -> Result<
 async fn k24_a_model_a_trip_and_a_crash() -> Result<(), Failure> {
     let report = simulation(graph::target, Some(Steady), chat(TRIP))
         .singles(false)
+        .share(1)
         .run()
         .await?;
     // Without a fault and with eight choices of them, for each durability.
@@ -140,6 +141,7 @@ async fn k24_a_model_a_trip_and_a_crash() -> Result<(), Failure> {
 async fn k24_a_claim_is_kept_once_on_the_legacy_path_too() -> Result<(), Failure> {
     let report = simulation(legacy, None, chat(CLAIM))
         .singles(false)
+        .share(1)
         .run()
         .await?;
     // Without a fault and with eight choices of them, for each durability.

@@ -56,7 +56,7 @@ fn of(class: EffectClass, inside: bool) -> CrashSim<Lines> {
 
 /// Returns the failure of a simulation, and checks that its replay line alone gives the same.
 async fn rejected(simulation: impl Fn() -> CrashSim<Lines>) -> String {
-    let failure = simulation().run().await.expect_err("it is broken");
+    let failure = simulation().share(1).run().await.expect_err("it is broken");
     let text = failure.to_string();
     let replay = text.split('\'').nth(1).expect("it says how to replay it");
     let again = simulation().replay(replay).await.expect_err("it is broken");

@@ -79,7 +79,7 @@ fn names_loss(case: &Case) -> bool {
     all.any(|check| matches!(check, Check::Gone(_) | Check::Restored(_))) || !case.turns.is_empty()
 }
 
-fn illegal(outcome: &Outcome) -> Vec<String> {
+pub(super) fn illegal(outcome: &Outcome) -> Vec<String> {
     let schedule = &outcome.after.schedule;
     let board = Board::new(schedule);
     let mut wrong = vec![];
@@ -357,4 +357,31 @@ fn holds(check: &Check, outcome: &Outcome) -> bool {
         }
         Check::Card(wanted) => outcome.draft_waits == (wanted == "open"),
     }
+}
+
+/// Claims of a change that only a model would make up.
+const CLAIMS: [&str; 12] = [
+    "i have moved",
+    "i've moved",
+    "has been moved",
+    "have been moved",
+    "i moved",
+    "has been scheduled",
+    "has been added",
+    "has been removed",
+    "已移动",
+    "已经移",
+    "已安排好",
+    "已删除",
+];
+
+/// Returns the claims of changes where nothing changed.
+pub(super) fn untrue(outcome: &Outcome) -> Vec<String> {
+    if outcome.before != outcome.after {
+        return vec![];
+    }
+    let claimed = CLAIMS.iter().filter(|claim| outcome.reply.contains(*claim));
+    claimed
+        .map(|claim| format!("says \"{claim}\", and nothing changed"))
+        .collect()
 }

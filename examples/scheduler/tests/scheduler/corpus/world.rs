@@ -5,6 +5,7 @@ use async_trait::async_trait;
 use fugato::{
     axum::{Agent, BadInput, Caller, MessageIntent, SendOutcome, UserMessage, say},
     graph::{Answers, Run, RunResult, Runner, RunnerOptions},
+    llm::ChatModel,
     state::{Interrupt, ThreadId},
     store::MemoryLog,
     stream::{EventKind, QuestionAnswer, ReplyForm},
@@ -28,10 +29,7 @@ use scheduler::{
 };
 use serde_json::Value;
 
-use super::{
-    case::{Case, Given, Placed, folder, read},
-    models::{Misbehaved, Misbehaviour},
-};
+use super::case::{Case, Given, Placed, folder, read};
 
 const CALENDAR: &str = "corpus";
 
@@ -151,15 +149,16 @@ struct Seen {
 }
 
 impl World {
-    pub(super) async fn new(lang: Lang, model: Option<Misbehaviour>) -> Self {
+    pub(super) async fn new(lang: Lang, model: Option<Arc<dyn ChatModel>>) -> Self {
         let folder = folder().join(lang.to_string());
         let files = [folder.join("courses.ics"), folder.join("tasks.toml")];
         let intake = open(&files[0], &files[1], &TimeZone::UTC, language(lang)).unwrap();
         let placed: Placed = read(&format!("{lang}/placed.toml"));
         let store = store::open(":memory:").await.unwrap();
         let calendars = Calendars::shared(store.clone(), CALENDAR);
+        let has_model = model.is_some();
         let mind = LlmConfig {
-            model: model.map(|how| Arc::new(Misbehaved::new(how)) as _),
+            model,
             ..LlmConfig::default()
         };
         let deps = Deps::new()
@@ -177,7 +176,6 @@ impl World {
             now: placed.now,
         };
         let thread = ThreadId::new("corpus").unwrap();
-        let has_model = model.is_some();
         Self {
             agent,
             store,

@@ -31,6 +31,7 @@ pub(crate) struct Shelf {
 
 impl Shelf {
     /// Returns logs whose calendars begin with this schedule.
+    #[cfg(feature = "evening")]
     pub(crate) fn of(first: ScheduleState) -> Self {
         Self {
             first: Some(first),
