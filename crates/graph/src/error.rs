@@ -301,6 +301,7 @@ impl RunError {
 }
 
 impl fmt::Display for RunErrorKind {
+    #[expect(clippy::too_many_lines, reason = "a text for each kind")]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Node { task } => write!(f, "task {task} failed"),

@@ -52,7 +52,9 @@ impl DocumentKind {
             Self::Word => words(&Parts::of(bytes)?.read("word/document.xml")?, WORD)?,
             Self::Writer => words(&Parts::of(bytes)?.read("content.xml")?, WRITER)?,
         };
-        text.truncate(text.floor_char_boundary(MOST_TEXT));
+        let whole = |end: &usize| text.is_char_boundary(*end);
+        let end = (0..=MOST_TEXT).rev().find(whole).unwrap_or_default();
+        text.truncate(end);
         Ok(text)
     }
 }
