@@ -98,6 +98,13 @@ impl Preferences {
         }
     }
 
+    /// Returns the cost of a section of a day of the week for an item, in points of
+    /// [`Quality`](super::Quality), apart from what else lies on the day.
+    pub fn cost(&self, day_of_week: u8, section: u8) -> u32 {
+        let wishes = self.section(day_of_week, section);
+        wishes.map(|wish| wish.points).sum()
+    }
+
     /// Returns the wishes for a section of a day of the week that a place there does not meet, each
     /// with its cost.
     pub(super) fn section(&self, day_of_week: u8, section: u8) -> impl Iterator<Item = Discomfort> {
@@ -194,8 +201,7 @@ impl DayWishes {
             let mut sections = [0; SECTIONS as usize];
             let courses = courses(board, day.day_index);
             for (cell, section) in sections.iter_mut().zip(1..) {
-                let wishes = wishes.section(day.day_of_week, section);
-                *cell = wishes.map(|wish| wish.points).sum::<u32>();
+                *cell = wishes.cost(day.day_of_week, section);
             }
             for (cell, section) in sections.iter_mut().zip(1..) {
                 *cell += wishes.buffer * u32::from(is_beside(courses, section));

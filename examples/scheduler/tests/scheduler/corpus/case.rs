@@ -2,7 +2,7 @@
 use std::{collections::BTreeMap, path::PathBuf};
 
 use jiff::civil::{Date, DateTime};
-use scheduler::calendar::Lang;
+use scheduler::{calendar::Lang, schedule::Level};
 use serde::{
     Deserialize, Deserializer,
     de::{DeserializeOwned, Error as _},
@@ -133,6 +133,27 @@ pub(super) enum Check {
     SaysNotUnderstood(bool),
     Kept(bool),
     Card(String),
+    Terms(TermsCheck),
+    /// A section of a day of the week, by a time in it or before it, costs more than before.
+    Costlier(u8, String),
+    Cheaper(u8, String),
+    /// Items take at most so many sections of a day at no cost.
+    Limit(u8),
+}
+
+/// The terms that an item or a class has afterwards.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(super) struct TermsCheck {
+    pub(super) item: Option<String>,
+    pub(super) class: Option<String>,
+    pub(super) minutes: Option<u16>,
+    pub(super) earliest: Option<String>,
+    pub(super) priority: Option<Level>,
+    /// The name of a predecessor.
+    pub(super) after: Option<String>,
+    /// A day of the week and a time that are closed.
+    pub(super) closed: Option<(u8, String)>,
 }
 
 /// The places that items have before the requests.
@@ -181,10 +202,12 @@ struct Corpus {
     case: Vec<Case>,
 }
 
-/// Returns the cases of both files of a language.
+/// Returns the cases of all files of a language.
 pub(super) fn corpus(lang: Lang) -> Vec<Case> {
     let mut cases = read::<Corpus>(&format!("{lang}.toml")).case;
-    cases.extend(read::<Corpus>(&format!("{lang}-2.toml")).case);
+    for more in 2..=3 {
+        cases.extend(read::<Corpus>(&format!("{lang}-{more}.toml")).case);
+    }
     cases
 }
 

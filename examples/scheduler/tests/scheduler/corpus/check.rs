@@ -2,10 +2,10 @@
 use std::collections::BTreeSet;
 
 use jiff::civil::{Date, Time};
-use scheduler::schedule::{Board, order};
+use scheduler::schedule::{Board, ScheduleState, Slot, order};
 
 use super::{
-    case::{Any, Case, Check, Given, Places, Selector},
+    case::{Any, Case, Check, Given, Places, Selector, TermsCheck},
     world::{Item, Outcome, Place, Stored},
 };
 
@@ -224,7 +224,62 @@ fn place<'a>(stored: &'a Stored, name: &str) -> Option<&'a Place> {
 }
 
 fn is_same(a: &Stored, b: &Stored) -> bool {
+    let wishes = |stored: &Stored| {
+        let ScheduleState {
+            tasks,
+            task_classes,
+            preferences,
+            ..
+        } = &stored.schedule;
+        let tasks: Vec<_> = tasks.iter().map(|task| task.terms.clone()).collect();
+        let classes: Vec<_> = task_classes
+            .iter()
+            .map(|class| class.terms.clone())
+            .collect();
+        (tasks, classes, preferences.clone())
+    };
     (&a.items, &a.notes, &a.reminders) == (&b.items, &b.notes, &b.reminders)
+        && wishes(a) == wishes(b)
+}
+
+/// Returns the cost of the section of a day of the week that ends after a time.
+fn cost(stored: &Stored, day_of_week: u8, at: &str) -> u32 {
+    let schedule = &stored.schedule;
+    let ends_after = |section: &u8| {
+        let slot = Slot::new(1, *section, *section);
+        let times = schedule.window.sections.times(&slot);
+        times.is_some_and(|(_, end)| end > clock(at))
+    };
+    let section = (1..=schedule.window.sections.count()).find(ends_after);
+    let wishes = schedule.preferences.as_ref().zip(section);
+    wishes.map_or(0, |(wishes, section)| wishes.cost(day_of_week, section))
+}
+
+impl TermsCheck {
+    fn hold(&self, schedule: &ScheduleState) -> bool {
+        let task = |name: &String| schedule.tasks.iter().find(|task| task.name == *name);
+        let of_item = self.item.as_ref().and_then(task).map(|task| &task.terms);
+        let of_class = || {
+            let mut classes = schedule.task_classes.iter();
+            let class = classes.find(|class| Some(&class.name) == self.class.as_ref());
+            class.map(|class| &class.terms)
+        };
+        let Some(terms) = of_item.or_else(of_class) else {
+            return false;
+        };
+        let is_closed = |(day, at): &(u8, String)| {
+            terms.not.iter().any(|closed| {
+                (closed.days_of_week.is_empty() || closed.days_of_week.contains(day))
+                    && (closed.from..closed.to).contains(&clock(at))
+            })
+        };
+        let follows = |name| task(name).is_some_and(|task| terms.after.contains(&task.state_id));
+        (self.minutes.is_none() || terms.minutes == self.minutes)
+            && (self.earliest.is_none() || terms.earliest == self.earliest)
+            && (self.priority.is_none() || terms.priority == self.priority)
+            && self.after.as_ref().is_none_or(follows)
+            && self.closed.as_ref().is_none_or(is_closed)
+    }
 }
 
 fn contains(text: &str, part: &str) -> bool {
@@ -356,6 +411,13 @@ fn holds(check: &Check, outcome: &Outcome) -> bool {
             kept == *wanted
         }
         Check::Card(wanted) => outcome.draft_waits == (wanted == "open"),
+        Check::Terms(wanted) => wanted.hold(&after.schedule),
+        Check::Costlier(day, at) => cost(after, *day, at) > cost(before, *day, at),
+        Check::Cheaper(day, at) => cost(after, *day, at) < cost(before, *day, at),
+        Check::Limit(sections) => {
+            let wishes = after.schedule.preferences.as_ref();
+            wishes.is_some_and(|wishes| wishes.daily_limit == *sections && wishes.over_limit > 0)
+        }
     }
 }
 
