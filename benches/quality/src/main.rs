@@ -297,3 +297,57 @@ impl Drop for Solver {
 fn say(line: &str) {
     println!("{line}");
 }
+
+#[cfg(test)]
+mod tests {
+    use timetable::schedule::rough_build::build_what_fits;
+    use timetable::schedule::{Preferences, Source, explain};
+
+    use super::*;
+
+    #[test]
+    fn every_late_or_weekend_place_names_what_forced_it() {
+        let (mut late, mut weekend) = (0, 0);
+        for Case { name, mut state } in by_hand().into_iter().chain((1..=24).map(made)) {
+            state.preferences = Some(Preferences::default());
+            let classes: Vec<u32> = state.task_classes.iter().map(|class| class.id).collect();
+            let options = WriteOptions::default();
+            let Ok(fits) = build_what_fits(&state, &classes, &options) else {
+                continue;
+            };
+            for change in &fits.built.changes {
+                state.apply(change);
+            }
+            for change in &local_search(&state, &options) {
+                state.apply(change);
+            }
+            for task in state
+                .tasks
+                .iter()
+                .filter(|it| it.source == Source::TaskItem)
+            {
+                let [slot] = task.slots.as_slice() else {
+                    continue;
+                };
+                let is_late = slot.slot_end >= Preferences::default().late_from;
+                let is_weekend = state.day(slot.day).is_some_and(|day| day.day_of_week > 5);
+                if !is_late && !is_weekend {
+                    continue;
+                }
+                late += u32::from(is_late);
+                weekend += u32::from(is_weekend);
+                let reason = explain(&state, task.state_id, &options).expect("it has a place");
+                let closed = !reason.obstacles.is_empty();
+                let dearer = reason
+                    .others
+                    .first()
+                    .is_some_and(|other| other.cost >= reason.cost && !other.unmet.is_empty());
+                assert!(closed || dearer, "{name}: {} {reason:?}", task.name);
+            }
+        }
+        assert!(
+            late > 20 && weekend > 20,
+            "{late} late, {weekend} on weekends"
+        );
+    }
+}

@@ -161,6 +161,10 @@ fn refused_place(why: &WriteRefusal, schedule: &ScheduleState, lang: Lang) -> St
             let at = slot(*at, schedule, lang);
             lang.pick(format!("{at} is over already"), format!("{at}已经过去"))
         }
+        WriteRefusal::KeptFree { slot: at, .. } => {
+            let at = slot(*at, schedule, lang);
+            lang.pick(format!("{at} is to be kept free"), format!("{at}要空着"))
+        }
         WriteRefusal::Order {
             task,
             order,

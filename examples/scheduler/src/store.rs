@@ -24,7 +24,7 @@ pub use timetable::schedule::{ClassItem, ClassWrite, WrittenClass};
 
 use crate::{
     deps::ScheduleProvider,
-    schedule::{Difference, ScheduleState},
+    schedule::{Difference, Preferences, ScheduleState},
 };
 
 /// A store of calendars by name.
@@ -90,6 +90,11 @@ pub enum StoreWrite {
     },
     /// A class with its items, new or replacing the old one.
     Class(ClassWrite),
+    /// What the person prefers; none for nothing.
+    Preferences {
+        /// All of it.
+        wishes: Option<Preferences>,
+    },
     /// Something to remember.
     Note(MemoryNote),
     /// Something to remind the person of.

@@ -2,6 +2,7 @@
 mod arrange;
 mod class;
 mod deep;
+mod preferences;
 mod queue;
 mod search;
 mod web;
@@ -17,7 +18,7 @@ use fugato::web::Web;
 use serde_json::json;
 
 use crate::{
-    agent::{AgentState, Health, Update},
+    agent::{AgentState, FreeTime, Health, Update},
     calendar::{Sections, follow_language},
     reason,
     schedule::{
@@ -34,10 +35,12 @@ use crate::{
 };
 
 pub use arrange::{ARRANGE, EXPLAIN_PLACE, ExplainArgs, MARK_TASK};
+pub(crate) use class::class_edited;
 pub use class::{
-    EDIT_TASK_CLASS, EditClassArgs, RestoredItem, UPSERT_TASK_CLASS, class_refused, class_stored,
-    class_wanted,
+    EDIT_TASK_CLASS, EditClassArgs, RestoredItem, TermsEdit, UPSERT_TASK_CLASS, class_refused,
+    class_stored, class_wanted,
 };
+pub use preferences::{KEEP_FREE, KeepFreeArgs, Liking, PreferenceArgs, SET_PREFERENCES};
 pub use queue::QUEUE_APPLY_HEAD_MOVE;
 pub use words::WORDS;
 
@@ -52,6 +55,8 @@ pub struct ToolView {
     pub queue: Queue,
     /// True if the order of tasks may change.
     pub allow_reorder: bool,
+    /// The times that the person wants kept free.
+    pub free_times: Vec<FreeTime>,
 }
 
 /// The tools available during the optimisation, which chooses among candidates and does not search.
@@ -78,15 +83,20 @@ impl ToolView {
         } else if let Some(step) = agent.plan.current_step() {
             options = options.scope(day_scope(&step.content, &schedule.window, agent.today()));
         }
-        let options = options
+        let mut options = options
             .existing_may_move(existing_may_move && !agent.run.optimize_only)
             .earliest(agent.earliest(sections))
             .returns(returns(agent));
+        // What the person does by hand or says in so many words may go there.
+        if !agent.run.by_hand && !agent.run.understood {
+            options = options.closed(FreeTime::slots(&agent.free_times, &schedule));
+        }
         Some(Self {
             schedule,
             options,
             queue: agent.run.queue.clone(),
             allow_reorder: agent.run.allow_reorder,
+            free_times: agent.free_times.clone(),
         })
     }
 }
@@ -127,6 +137,7 @@ pub fn registry_with(
 ) -> Result<Registry<ToolView, Update>, RegistryError> {
     follow_language();
     let builder = arrange::register(queue::register(search::register(writing(reading()))));
+    let builder = preferences::register(builder);
     let builder = class::register(builder);
     web::register(deep::register(builder), web).build()
 }

@@ -15,7 +15,10 @@ mod lex;
 mod names;
 mod notes;
 mod plan;
+mod preferred;
 mod reasons;
+mod terms;
+mod trouble;
 mod when;
 mod wish;
 mod words;
@@ -35,7 +38,8 @@ use crate::{
 };
 
 pub(crate) use notes::note;
-pub(crate) use plan::{Trouble, edited as edited_class, place_pending};
+pub(crate) use plan::{edited as edited_class, place_pending};
+pub(crate) use trouble::Trouble;
 pub(crate) use words::Words;
 
 /// The facts that are known when a request is read.
@@ -140,7 +144,8 @@ pub fn understand(text: &str, facts: &Facts<'_>) -> Understanding {
     if let Some(trouble) = Trouble::told(text) {
         return plan::repaired(trouble, facts);
     }
-    notes::read(text, facts).unwrap_or_else(|| {
+    let read = notes::read(text, facts).or_else(|| terms::read(text, facts));
+    read.unwrap_or_else(|| {
         let tokens = lex::tokens(text, facts);
         wish::read(&tokens, facts)
     })

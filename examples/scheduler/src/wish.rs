@@ -7,11 +7,14 @@ use crate::{
     schedule::{
         Slot,
         tools::{
-            ArrangeArgs, Arrangement, BatchMoveArgs, MarkArgs, MoveArgs, PlaceArgs, SwapArgs,
-            UnplaceArgs,
+            ArrangeArgs, Arrangement, BatchMoveArgs, MarkArgs, MoveArgs, PartStart, PlaceArgs,
+            SwapArgs, UnplaceArgs,
         },
     },
-    tools::{ARRANGE, EDIT_TASK_CLASS, EditClassArgs, MARK_TASK},
+    tools::{
+        ARRANGE, EDIT_TASK_CLASS, EditClassArgs, KEEP_FREE, KeepFreeArgs, MARK_TASK,
+        PreferenceArgs, SET_PREFERENCES,
+    },
     understand::Words,
 };
 
@@ -53,13 +56,47 @@ pub(crate) fn in_words(call: &ToolCall, words: &Words<'_>) -> Option<String> {
                 tasks
                     .iter()
                     .map(|to: &Arrangement| match to.day.zip(to.slot_start) {
-                        Some((day, start)) => comes(words, to.task_id, day, start),
+                        Some(first) => match to.rest {
+                            Some(rest) => parts(words, to.task_id, first, rest),
+                            None => comes(words, to.task_id, first.0, first.1),
+                        },
                         None => out(words, to.task_id),
                     }),
             )
         }
         MARK_TASK => marks(words, &arguments(call)?),
         EDIT_TASK_CLASS => edits(words, &arguments(call)?),
+        SET_PREFERENCES => {
+            let args: PreferenceArgs = arguments(call)?;
+            let after = args.applied(words.schedule).ok()?;
+            let told = words.preferred_anew(words.schedule.preferences.as_ref(), &after);
+            let head = words.lang.pick("From now on", "以后");
+            lines(told.iter().map(|line| {
+                Some(
+                    words
+                        .lang
+                        .pick(format!("{head}: {line}"), format!("{head}：{line}")),
+                )
+            }))
+        }
+        KEEP_FREE => {
+            let KeepFreeArgs {
+                days, give_back, ..
+            } = arguments(call)?;
+            lines(days.iter().map(|day| {
+                let day = words.day(*day)?;
+                Some(if give_back {
+                    words.lang.pick(
+                        format!("{day} can be used again"),
+                        format!("{day}又可以安排"),
+                    )
+                } else {
+                    words
+                        .lang
+                        .pick(format!("{day} is kept free"), format!("{day}空着"))
+                })
+            }))
+        }
         _ => None,
     }
 }
@@ -90,6 +127,18 @@ fn comes(words: &Words<'_>, task: u32, day: u16, section: u8) -> Option<String> 
     Some(words.lang.pick(
         format!("{goes} (was {was})"),
         format!("{goes}（原来{was}）"),
+    ))
+}
+
+/// Describes an item that is done in two parts.
+fn parts(words: &Words<'_>, task: u32, (day, start): (u16, u8), rest: PartStart) -> Option<String> {
+    let length = words.schedule.task(task)?.duration;
+    let first = words.place(&Slot::starting_at(day, start, length.div_ceil(2)))?;
+    let second = words.place(&Slot::starting_at(rest.day, rest.slot_start, length / 2))?;
+    let (name, was) = (words.name(task)?, words.lies(task));
+    Some(words.lang.pick(
+        format!("{name} is done in two parts: {first} and {second} (was {was})"),
+        format!("{name}分两次完成：{first}和{second}（原来{was}）"),
     ))
 }
 
@@ -160,6 +209,13 @@ fn edits(words: &Words<'_>, args: &EditClassArgs) -> Option<String> {
             format!("{class} has to be finished on {date}"),
             format!("{class}最晚 {date} 完成"),
         ));
+    }
+    for edit in &args.terms {
+        let name = match edit.task_id {
+            Some(id) => words.name(id)?,
+            None => class.clone(),
+        };
+        lines.extend(words.terms_edit(&name, edit));
     }
     if lines.is_empty() {
         lines.push(lang.pick(

@@ -2,6 +2,8 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::schedule::{ScheduleState, Slot};
+
 /// A time that the person wants kept free until they take it back.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -10,4 +12,22 @@ pub struct FreeTime {
     pub dates: BTreeSet<String>,
     /// The sections of these days; empty if the whole days are meant.
     pub sections: BTreeSet<u8>,
+}
+
+impl FreeTime {
+    /// Returns the sections of a schedule that these times take.
+    pub(crate) fn slots(times: &[Self], schedule: &ScheduleState) -> Vec<Slot> {
+        let last = schedule.window.sections.count();
+        let days = schedule.window.days.iter();
+        let slots = times.iter().flat_map(|time| {
+            let days = days.clone();
+            let days = days.filter(|day| !day.date.is_empty() && time.dates.contains(&day.date));
+            days.flat_map(move |day| {
+                let whole = (1..=last).filter(|_| time.sections.is_empty());
+                let sections = whole.chain(time.sections.iter().copied());
+                sections.map(|section| Slot::new(day.day_index, section, section))
+            })
+        });
+        Slot::compress(slots.collect())
+    }
 }

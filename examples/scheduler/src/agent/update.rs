@@ -13,7 +13,7 @@ use super::{
 use crate::{
     calendar::Lang,
     contract::Call,
-    schedule::{Change, Difference, QueueUpdate, ScheduleState},
+    schedule::{Change, Difference, Preferences, QueueUpdate, ScheduleState},
     store::{StoreWrite, WrittenClass},
 };
 
@@ -125,6 +125,8 @@ pub enum Update {
     PlannedRepairs(Vec<Vec<Call>>),
     /// This is kept for the person, without a card.
     Errand(StoreWrite),
+    /// The person prefers this from now on; none for nothing.
+    Preferred(Option<Preferences>),
     /// These times are kept free from now on, and no others.
     KeptFree(Vec<FreeTime>),
     /// The run was summarised.
@@ -236,10 +238,7 @@ impl State for AgentState {
                 self.run.judged = Some(judged);
             }
             Update::Wanted(wanted) => self.want(wanted),
-            Update::WantedDone => {
-                self.wanted = None;
-                self.next_repair();
-            }
+            Update::WantedDone => self.finish_wanted(),
             Update::Tools(update) => self.tools.apply(update),
             Update::Evidence(evidence) => self.record(evidence),
             Update::Diagnosed(health) => self.diagnose(health),
@@ -263,6 +262,7 @@ impl State for AgentState {
             }
             Update::PlacedByWord => self.run.understood = true,
             Update::Errand(write) => self.run.errand = Some(write),
+            Update::Preferred(wishes) => self.prefer(wishes.as_ref()),
             Update::KeptFree(times) => self.keep_free(times),
             Update::Delivered => self.delivered(),
         }

@@ -93,6 +93,15 @@ pub(super) async fn settle(
         return class(deps, cx, &result).await;
     }
     let agent = cx.state();
+    if let Some(calendars) = &deps.calendars {
+        for update in &result.updates {
+            if let Update::Preferred(wishes) = update {
+                let wishes = wishes.clone();
+                let write = StoreWrite::Preferences { wishes };
+                stored_or_else(commit(calendars, cx, write).await?)?;
+            }
+        }
+    }
     let (Some(schedule), Some(original)) = (&agent.schedule, &agent.original) else {
         return Ok(result);
     };

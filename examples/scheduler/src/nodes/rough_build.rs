@@ -3,7 +3,7 @@ use fugato::graph::{BoxError, Context, Node, Outcome};
 
 use super::{announce, keep::preview, said};
 use crate::{
-    agent::{AgentState, Mode, TerminalOutcome, Update},
+    agent::{AgentState, FreeTime, Mode, TerminalOutcome, Update},
     calendar::Lang,
     deps::Deps,
     llm_config::{show, status, status_note},
@@ -43,7 +43,8 @@ impl Node<AgentState> for RoughBuild {
         };
         // Nothing is placed where it would have begun already.
         let earliest = agent.earliest_in(&schedule, &self.0.sections);
-        let options = WriteOptions::default().earliest(earliest);
+        let free = FreeTime::slots(&agent.free_times, &schedule);
+        let options = WriteOptions::default().earliest(earliest).closed(free);
         // A whole rearrangement places nothing new.
         let whole = agent.run.mode == Mode::GlobalReopt;
         let classes: &[u32] = if whole { &[] } else { &agent.task_class_ids };

@@ -167,6 +167,10 @@ fn after(
             receipt = StoreReceipt::Class(Box::new(written));
             after
         }
+        StoreWrite::Preferences { wishes } => ScheduleState {
+            preferences: wishes.clone(),
+            ..schedule.clone()
+        },
         kept => {
             keep(&mut rows, stored, kept);
             return Ok((rows, receipt));

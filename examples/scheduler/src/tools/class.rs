@@ -1,4 +1,6 @@
 //! The tool that makes and changes classes.
+use std::collections::BTreeSet;
+
 use fugato::state::say;
 use fugato::tool::{EffectClass, RegistryBuilder, ToolFailure, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
@@ -8,7 +10,7 @@ use serde_json::{Value, json};
 use super::{Cx, ToolView};
 use crate::{
     agent::Update,
-    schedule::{ScheduleState, Terms},
+    schedule::{ClosedTime, FixedTime, Level, ScheduleState, Terms},
     store::{ClassItem, ClassWrite, WrittenClass},
     task_class::{UpsertTaskClassArgs, normalised},
     understand::edited_class,
@@ -39,9 +41,52 @@ pub struct EditClassArgs {
     /// The last date, as YYYY-MM-DD; empty for none.
     #[schemars(extend("x-zh" = "最晚日期，形如 YYYY-MM-DD；空文本表示没有。"))]
     pub end_date: Option<String>,
+    /// New terms of items, or of the class for all its items.
+    #[schemars(extend("x-zh" = "各项的新条件，或整个类别的条件。"))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub terms: Vec<TermsEdit>,
     /// The sections that all items take together.
     #[schemars(extend("x-zh" = "所有各项一共占的节数。"))]
     pub total_slots: Option<u32>,
+}
+
+/// New terms of an item. What is not named stays; nothing is placed against terms.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub struct TermsEdit {
+    /// The item; without it, the class.
+    #[schemars(extend("x-zh" = "项的编号；不写表示整个类别。"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<u32>,
+    /// The length in minutes; 0 for none of its own.
+    #[schemars(extend("x-zh" = "时长（分钟）；0 表示没有单独的时长。"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minutes: Option<u16>,
+    /// The first date, as YYYY-MM-DD; empty for none.
+    #[schemars(extend("x-zh" = "最早日期，形如 YYYY-MM-DD；空文本表示没有。"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub earliest: Option<String>,
+    /// The importance when not everything fits.
+    #[schemars(extend("x-zh" = "排不下时的重要程度。"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<Level>,
+    /// The only time at which it may begin, such as `14:00`, `Tuesday 14:00` or `2026-03-10 14:00`;
+    /// empty for none.
+    #[schemars(extend("x-zh" = "唯一的开始时间，例如 `14:00`、`周二 14:00` 或 `2026-03-10 14:00`；空文本表示没有。"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub at: Option<String>,
+    /// The ids of all items after which it has to lie.
+    #[schemars(extend("x-zh" = "它必须排在其后的所有各项的编号。"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub after: Option<Vec<u32>>,
+    /// All times that it must not touch, such as `Tuesday evening` or `12:00-14:00`.
+    #[schemars(extend("x-zh" = "它不能占用的所有时间，例如 `周二晚上` 或 `12:00-14:00`。"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not: Option<Vec<String>>,
+    /// All of the terms as they were before; for undoing.
+    #[schemars(with = "Option<Value>", extend("x-zh" = "先前的全部条件，用于撤销。"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<Terms>,
 }
 
 /// An item that comes back.
@@ -57,32 +102,34 @@ pub struct RestoredItem {
     /// Its place in the order of the class.
     #[schemars(extend("x-zh" = "它在类别中的顺序。"))]
     pub order: u32,
-    /// Its terms before; only the program itself knows them.
+    /// Its terms before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(skip)]
+    #[schemars(with = "Option<Value>", extend("x-zh" = "它原来的条件。"))]
     pub terms: Option<Terms>,
 }
 
-/// Returns the class as it is after an edit.
-fn edited(state: &ScheduleState, args: &EditClassArgs) -> Result<ClassWrite, ToolFailure> {
-    let refused = |issue: String| class_refused("validation_failed", &[issue]);
+/// Returns the class as it is after an edit; else what is wrong with the edit.
+pub(crate) fn class_edited(
+    state: &ScheduleState,
+    args: &EditClassArgs,
+) -> Result<ClassWrite, String> {
     let class = state
         .class(args.class_id)
-        .ok_or_else(|| refused(say!("there is no class {}", "没有类别 {}", args.class_id)))?;
+        .ok_or_else(|| say!("there is no class {}", "没有类别 {}", args.class_id))?;
     let of = |id: &u32| {
         state
             .task(*id)
             .is_some_and(|task| task.task_class_id == Some(class.id))
     };
     if let Some(id) = args.remove.iter().find(|id| !of(id)) {
-        return Err(refused(say!(
+        return Err(say!(
             "item {id} is not of class {}",
             "第 {id} 项不属于类别 {}",
             class.id
-        )));
+        ));
     }
     if args.add.iter().any(|text| text.trim().is_empty()) {
-        return Err(refused(say!("add has an empty text", "add 中有空文字")));
+        return Err(say!("add has an empty text", "add 中有空文字"));
     }
     let mut write = edited_class(state, class, &args.add, &args.remove);
     write
@@ -98,28 +145,139 @@ fn edited(state: &ScheduleState, args: &EditClassArgs) -> Result<ClassWrite, Too
         .restored
         .extend(args.restore.iter().map(|item| item.id));
     if write.items.is_empty() {
-        return Err(refused(say!(
-            "a class needs at least one item",
-            "类别至少需要一项"
-        )));
+        return Err(say!("a class needs at least one item", "类别至少需要一项"));
+    }
+    for edit in &args.terms {
+        let terms = edit_terms(state, &write, edit)?;
+        match edit.task_id {
+            Some(id) => {
+                let items = write.items.iter_mut();
+                for item in items.filter(|item| item.task == Some(id)) {
+                    item.terms = Some(terms.clone());
+                }
+            }
+            None => write.class.terms = terms,
+        }
     }
     if let Some(total) = args.total_slots {
         write.class.total_slots = total;
     }
     if let Some(date) = &args.end_date {
         if !date.is_empty() && (date.len() != 10 || date.parse::<jiff::civil::Date>().is_err()) {
-            return Err(refused(say!(
+            return Err(say!(
                 "end_date is {date:?}; it needs a date as YYYY-MM-DD",
                 "end_date 是 {date:?}；需要 YYYY-MM-DD 形式的日期"
-            )));
+            ));
         }
         write.class.end_date = Some(date.clone()).filter(|date| !date.is_empty());
     }
     Ok(write)
 }
 
+/// Returns the terms of an item or class of a write after an edit; else what is wrong with it.
+fn edit_terms(
+    state: &ScheduleState,
+    write: &ClassWrite,
+    edit: &TermsEdit,
+) -> Result<Terms, String> {
+    let known = edit.task_id.map(|id| {
+        let item = write.items.iter().find(|item| item.task == Some(id));
+        let stored = || state.task(id).map(|task| task.terms.clone());
+        item.map(|item| item.terms.clone().or_else(stored).unwrap_or_default())
+            .ok_or_else(|| {
+                say!(
+                    "terms: item {id} is not of this class",
+                    "terms：第 {id} 项不属于这个类别"
+                )
+            })
+    });
+    let mut terms = known
+        .transpose()?
+        .unwrap_or_else(|| write.class.terms.clone());
+    if let Some(before) = &edit.before {
+        return Ok(before.clone());
+    }
+    if let Some(minutes) = edit.minutes {
+        let holding = state.window.sections.holding(minutes);
+        if minutes > 0 && holding.is_none() {
+            return Err(say!(
+                "terms.minutes is {minutes}; a day does not hold that much",
+                "terms.minutes 是 {minutes}；一天放不下"
+            ));
+        }
+        terms.minutes = Some(minutes).filter(|minutes| *minutes > 0);
+    }
+    if let Some(date) = &edit.earliest {
+        if !date.is_empty() && (date.len() != 10 || date.parse::<jiff::civil::Date>().is_err()) {
+            return Err(say!(
+                "terms.earliest is {date:?}; it needs a date as YYYY-MM-DD",
+                "terms.earliest 是 {date:?}；需要 YYYY-MM-DD 形式的日期"
+            ));
+        }
+        terms.earliest = Some(date.clone()).filter(|date| !date.is_empty());
+    }
+    terms.priority = edit.priority.or(terms.priority);
+    if let Some(at) = &edit.at {
+        let fixed = FixedTime::parse(at);
+        if fixed.is_none() && !at.is_empty() {
+            return Err(say!(
+                "terms.at is {at:?}; allowed are times such as `Tuesday 14:00`",
+                "terms.at 是 {at:?}；可以是“周二 14:00”这样的时间"
+            ));
+        }
+        terms.at = fixed;
+    }
+    if let Some(closed) = &edit.not {
+        let read = |text: &String| {
+            ClosedTime::parse(text).ok_or_else(|| {
+                say!(
+                    "terms.not has {text:?}; allowed are times such as `Tuesday evening`",
+                    "terms.not 中有 {text:?}；可以是“周二晚上”这样的时间"
+                )
+            })
+        };
+        terms.not = closed.iter().map(read).collect::<Result<_, _>>()?;
+    }
+    if let Some(after) = &edit.after {
+        let id = edit.task_id.unwrap_or_default();
+        after
+            .iter()
+            .try_for_each(|before| follows(state, id, *before))?;
+        terms.after.clone_from(after);
+    }
+    Ok(terms)
+}
+
+/// Checks that an item can lie after another one.
+fn follows(state: &ScheduleState, id: u32, before: u32) -> Result<(), String> {
+    let (Some(task), Some(first)) = (state.task(id), state.task(before)) else {
+        return Err(say!(
+            "terms.after names {before}; it needs ids of items, and an item that it is about",
+            "terms.after 中有 {before}；需要各项的编号，并写明是哪一项的条件"
+        ));
+    };
+    let in_class = task.task_class_id.is_some()
+        && task.task_class_id == first.task_class_id
+        && first.task_order > task.task_order;
+    let (mut seen, mut open) = (BTreeSet::new(), vec![before]);
+    while let Some(next) = open.pop() {
+        if seen.insert(next) {
+            open.extend(state.task(next).iter().flat_map(|task| &task.terms.after));
+        }
+    }
+    if in_class || seen.contains(&id) {
+        let (task, first) = (&task.name, &first.name);
+        return Err(say!(
+            "\"{task}\" comes before \"{first}\" already",
+            "「{task}」本来就在「{first}」之前"
+        ));
+    }
+    Ok(())
+}
+
 fn edit(cx: &Cx<'_>, args: &EditClassArgs) -> Result<ToolOutput<Update>, ToolFailure> {
-    let write = edited(&cx.state()?.schedule, args)?;
+    let write = class_edited(&cx.state()?.schedule, args);
+    let write = write.map_err(|issue| class_refused("validation_failed", &[issue]))?;
     let data = serde_json::to_value(&write).map_err(ToolFailure::internal)?;
     let text = say!(
         "checked the class \"{}\"",
@@ -139,9 +297,10 @@ pub(super) fn register(
     .chinese("新建或修改一个任务类别，包括它的各项。不做任何安排。");
     let edits = ToolSpec::write(
         EDIT_TASK_CLASS,
-        "Adds items to a class, removes some, or sets its last date; all else stays.",
+        "Adds items to a class, removes some, sets its last date, or the terms of items: length, \
+         first date, importance, fixed time, predecessors, closed times; all else stays.",
     )
-    .chinese("给类别增加或删除若干项，或设定最晚日期；其余不变。");
+    .chinese("给类别增加或删除若干项，设定最晚日期，或设定各项的条件：时长、最早日期、重要程度、固定时间、先后、不能占用的时间；其余不变。");
     let edits = edits
         .effect(EffectClass::Pure)
         .domain("taskclass")
@@ -226,7 +385,7 @@ pub fn class_refused(code: &str, issues: &[String]) -> ToolFailure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::schedule::{Level, Source, TaskClass};
+    use crate::schedule::{Source, TaskClass};
 
     #[test]
     fn an_item_comes_back_with_its_terms() {
@@ -250,7 +409,7 @@ mod tests {
             "restore": [{ "id": 7, "content": "Write", "order": 1, "terms": terms }],
         }))
         .expect("the arguments are right");
-        let written = edited(&state, &args).expect("the class is there");
+        let written = class_edited(&state, &args).expect("the class is there");
         let written = written.resolve(&state).expect("it was there before");
         state.put_class(&written);
         let items: Vec<_> = state

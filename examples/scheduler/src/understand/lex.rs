@@ -179,6 +179,48 @@ struct Lists {
     nouns: BTreeMap<Noun, Vec<String>>,
     filler: BTreeMap<String, Vec<String>>,
     notes: NoteWords,
+    terms: BTreeMap<TermWord, Vec<String>>,
+}
+
+/// The meaning of a word in a sentence about terms or preferences.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum TermWord {
+    Takes,
+    TakesNot,
+    Enough,
+    Must,
+    Done,
+    By,
+    NotBefore,
+    After,
+    Only,
+    First,
+    Then,
+    Not,
+    Never,
+    Each,
+    Important,
+    Start,
+    Put,
+    AtMost,
+    Late,
+    Lunch,
+    Keep,
+    Free,
+    Quiet,
+    Fine,
+    Study,
+    Hour,
+    Minute,
+    Half,
+    Section,
+    Morning,
+    Afternoon,
+    Evening,
+    Preferences,
+    Asks,
+    Filler,
 }
 
 /// The words around notes and reminders; the lexicon says what each is for.
@@ -232,6 +274,21 @@ static LEXICON: LazyLock<Lexicon<Meaning>> = LazyLock::new(|| {
         .into_values()
         .for_each(|words| add(words, &Meaning::Filler));
     Lexicon::new(all)
+});
+
+/// The words of sentences about terms and preferences.
+pub(super) static TERMS: LazyLock<Lexicon<TermWord>> = LazyLock::new(|| {
+    let lists = lists();
+    let words = lists.terms.into_iter();
+    let fillers = lists
+        .filler
+        .into_values()
+        .map(|words| (TermWord::Filler, words));
+    // Of the meanings of one phrase the first counts.
+    let all = words.chain(fillers);
+    Lexicon::new(
+        all.flat_map(|(meaning, words)| words.into_iter().map(move |word| (word, meaning))),
+    )
 });
 
 /// Returns the tokens of a text.

@@ -5,6 +5,7 @@ mod frees;
 mod moves;
 mod places;
 mod repairs;
+mod terms;
 
 use std::collections::BTreeSet;
 
@@ -24,14 +25,15 @@ use crate::{
         Board, EventType, ScheduleState, ScheduleTask, Slot, WriteOptions, WriteRefusal,
         differences,
         tools::{
-            ArrangeArgs, Arrangement, MoveArgs, PlaceArgs, SwapArgs, arrange, move_task, place,
-            swap,
+            ArrangeArgs, Arrangement, MoveArgs, PartStart, PlaceArgs, SwapArgs, arrange, move_task,
+            place, swap,
         },
     },
     tools::ARRANGE,
 };
 pub(crate) use edits::edited;
-pub(crate) use repairs::{Trouble, repaired};
+pub(crate) use repairs::repaired;
+pub(super) use terms::terms;
 
 /// The bounds that a wish must not cross.
 #[derive(Debug, Clone, Default)]
@@ -309,6 +311,17 @@ impl<'a> Planner<'a> {
         is_ahead(slot, self.facts) && self.limits.admit(slot)
     }
 
+    /// Returns the sections to which nothing goes.
+    fn closed(&self) -> Vec<Slot> {
+        let days = self.work.window.days.iter();
+        let sections = 1..=self.work.window.sections.count();
+        let slots = days.flat_map(|day| {
+            let sections = sections.clone();
+            sections.map(|section| Slot::new(day.day_index, section, section))
+        });
+        Slot::compress(slots.filter(|slot| !self.admits(slot)).collect())
+    }
+
     /// Gives a task this place on the copy.
     fn put(&mut self, id: u32, day: u16, start: u8) -> Result<(), WriteRefusal> {
         let placed = self.work.task(id).is_some_and(ScheduleTask::is_placed);
@@ -365,6 +378,16 @@ impl<'a> Planner<'a> {
             .filter(|day| within.days.as_ref().is_none_or(|days| days.contains(day)))
             .collect();
         let board = Board::new(&self.work);
+        let wishes = self.work.preferences.as_ref();
+        let discomfort = |day: u16, start: u8| {
+            let day_of_week = self.work.day(day).map_or(1, |day| day.day_of_week);
+            let sections = (start..).take(usize::from(duration));
+            wishes.map_or(0, |wishes| {
+                sections
+                    .map(|section| wishes.cost(day_of_week, section))
+                    .sum::<u32>()
+            })
+        };
         let load = |day: u16| {
             let there = board
                 .on_day(day)
@@ -385,15 +408,11 @@ impl<'a> Planner<'a> {
                         let far = u32::from(d.abs_diff(day)) * 20 + u32::from(s.abs_diff(start));
                         // Of two that are equally far the later one.
                         far * 2
+                            + discomfort(day, start)
                             + u32::from((day, start) < (d, s))
                             + if within.days.is_some() { load(day) } else { 0 }
                     }
-                    None => {
-                        load(day)
-                            + u32::from(day)
-                            + if start > 8 { 6 } else { 0 }
-                            + u32::from(start)
-                    }
+                    None => load(day) + u32::from(day) + discomfort(day, start) + u32::from(start),
                 };
                 spots.push((cost, day, start));
             }
@@ -557,11 +576,14 @@ fn arrangements(before: &ScheduleState, after: &ScheduleState) -> Vec<Arrangemen
         .into_iter()
         .filter(|difference| difference.step.from() != difference.step.to());
     let arranged = changed.map(|difference| {
-        let at = difference.step.to().and_then(|to| to.sections.first());
+        let slots = after.task(difference.task).map(|task| task.slots.clone());
+        let mut starts = slots.into_iter().flatten().map(|slot| slot.start());
+        let (at, rest) = (starts.next(), starts.next());
         Arrangement {
             task_id: difference.task,
-            day: at.map(|at| at.day),
-            slot_start: at.map(|at| at.section),
+            day: at.map(|at| at.0),
+            slot_start: at.map(|at| at.1),
+            rest: rest.map(|(day, slot_start)| PartStart { day, slot_start }),
         }
     });
     arranged.collect()

@@ -105,6 +105,7 @@ impl Words<'_> {
             ObstacleReason::Weekday => ("on days that its class excludes", "在本类排除的日子"),
             ObstacleReason::Dates => ("outside of its dates", "不在起止日期之内"),
             ObstacleReason::Past => ("over already", "已经过去"),
+            ObstacleReason::KeptFree => ("kept free by your wish", "按你的要求空着"),
             ObstacleReason::Rule => ("against another rule", "不符合其他规则"),
         };
         self.lang

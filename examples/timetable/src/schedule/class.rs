@@ -1,5 +1,5 @@
 //! A class with its items, written as a whole.
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -48,8 +48,16 @@ pub struct WrittenClass {
 
 impl ScheduleState {
     /// Puts a class and its items in place of the old ones. Items that are missing now are removed.
+    /// An item stays in its place, also if it has another length now; the next place is that long.
     pub fn put_class(&mut self, written: &WrittenClass) {
         let id = written.class.id;
+        let items = self
+            .tasks
+            .iter()
+            .filter(|task| task.task_class_id == Some(id));
+        let lengths: BTreeMap<u32, Option<u16>> = items
+            .map(|task| (task.state_id, self.minutes(task)))
+            .collect();
         self.task_classes.retain(|class| class.id != id);
         self.task_classes.push(written.class.clone());
         self.task_classes.sort_by_key(|class| class.id);
@@ -78,7 +86,9 @@ impl ScheduleState {
                     known.category.clone_from(&item.category);
                     known.task_order = item.task_order;
                     known.terms.clone_from(&item.terms);
-                    if !known.is_placed() {
+                    let minutes = item.terms.minutes.or(written.class.terms.minutes);
+                    let is_as_long = lengths.get(&item.state_id) == Some(&minutes);
+                    if !known.is_placed() || !is_as_long {
                         known.duration = item.duration;
                     }
                 }
@@ -174,8 +184,7 @@ fn items(stored: &ScheduleState, class: &TaskClass, wanted: &[ClassItem]) -> Vec
     let sections = &stored.window.sections;
     let most = u32::from(sections.count());
     let share = u8::try_from((class.total_slots / count).clamp(1, most)).unwrap_or(2);
-    let duration = |terms: &Terms| {
-        let minutes = terms.minutes.or(class.terms.minutes);
+    let duration = |minutes: Option<u16>| {
         minutes.map_or(share, |minutes| sections.holding(minutes).unwrap_or(share))
     };
     let item = |wanted: &ClassItem| {
@@ -198,8 +207,10 @@ fn items(stored: &ScheduleState, class: &TaskClass, wanted: &[ClassItem]) -> Vec
         item.name.clone_from(&wanted.content);
         item.category.clone_from(&class.name);
         item.task_order = wanted.order;
-        if !item.is_placed() {
-            item.duration = duration(&item.terms);
+        let minutes = item.terms.minutes.or(class.terms.minutes);
+        let is_as_long = known.is_some_and(|known| stored.minutes(known) == minutes);
+        if !item.is_placed() || !is_as_long {
+            item.duration = duration(minutes);
         }
         item
     };

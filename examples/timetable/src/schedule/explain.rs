@@ -75,6 +75,8 @@ pub enum ObstacleReason {
     Dates,
     /// It has begun already.
     Past,
+    /// The person wants the time kept free.
+    KeptFree,
     /// Another rule.
     Rule,
 }
@@ -222,6 +224,7 @@ impl<'s> PlaceScale<'s> {
             }
             WriteRefusal::Order { .. } | WriteRefusal::Dependency { .. } => ObstacleReason::Order,
             WriteRefusal::Past { .. } => ObstacleReason::Past,
+            WriteRefusal::KeptFree { .. } => ObstacleReason::KeptFree,
             WriteRefusal::ItemDeadline { .. } => ObstacleReason::Dates,
             WriteRefusal::ClassRule { rule, .. } | WriteRefusal::Terms { rule, .. } => match rule {
                 BrokenRule::Block(_) | BrokenRule::Fixed(_) | BrokenRule::Closed(_) => {

@@ -76,6 +76,18 @@ pub enum WriteRefusal {
         /// The sections asked for.
         slot: Slot,
     },
+    /// The person wants the time kept free.
+    #[error("{}", say!(
+        "{} is to be kept free; task {task} needs another place, or the person has to give the time back",
+        "{}要空着；任务 {task} 需要别的位置，或由用户收回这个要求",
+        range_text(*.slot)
+    ))]
+    KeptFree {
+        /// The task.
+        task: u32,
+        /// The sections asked for.
+        slot: Slot,
+    },
     /// The task itself may not lie that late.
     #[error("{}", say!("task {task} must lie on {last} or earlier", "任务 {task} 最晚只能放在 {last}"))]
     ItemDeadline {
@@ -235,6 +247,7 @@ impl WriteRefusal {
                 | Self::TooManyMoves { .. }
                 | Self::ClassRule { .. }
                 | Self::Terms { .. }
+                | Self::KeptFree { .. }
                 | Self::ReorderForbidden
         )
     }

@@ -24,6 +24,8 @@ pub struct WriteOptions {
     /// The starts to which tasks may go back although they have begun: what was changed a moment
     /// ago can be undone.
     pub returns: Vec<(u32, Point)>,
+    /// The times that the person wants kept free: nothing goes there.
+    pub closed: Vec<Slot>,
 }
 
 impl Default for WriteOptions {
@@ -37,6 +39,7 @@ impl Default for WriteOptions {
             class_rules: true,
             earliest: None,
             returns: vec![],
+            closed: vec![],
         }
     }
 }
@@ -75,6 +78,22 @@ impl WriteOptions {
     pub fn returns(mut self, starts: Vec<(u32, Point)>) -> Self {
         self.returns = starts;
         self
+    }
+
+    /// Keeps these times free.
+    #[must_use]
+    pub fn closed(mut self, closed: Vec<Slot>) -> Self {
+        self.closed = closed;
+        self
+    }
+
+    /// Returns true if something may go to a place: it is ahead, and is not to be kept free.
+    pub fn is_open(&self, slot: &Slot) -> bool {
+        self.is_ahead(slot.start()) && !self.is_closed(slot)
+    }
+
+    fn is_closed(&self, slot: &Slot) -> bool {
+        self.closed.iter().any(|closed| closed.overlaps(slot))
     }
 
     /// Returns true if something that begins at a point has not begun yet.
@@ -227,17 +246,26 @@ impl Board<'_> {
         id: u32,
         options: &WriteOptions,
     ) -> Result<Slot, WriteRefusal> {
-        let task = self.check_mobile(id, options)?;
-        if let Some(guest) = task.embedded_by {
-            return Err(WriteRefusal::HasGuest { task: id, guest });
-        }
-        match task.slots.as_slice() {
+        match self.check_leaving(id, options)?.slots.as_slice() {
             [slot] => Ok(*slot),
             _ => Err(WriteRefusal::SeveralRanges(id)),
         }
     }
 
-    fn check_scope(
+    /// Checks that a task may leave its place, also one of several ranges, and returns the task.
+    pub(crate) fn check_leaving(
+        &self,
+        id: u32,
+        options: &WriteOptions,
+    ) -> Result<&ScheduleTask, WriteRefusal> {
+        let task = self.check_mobile(id, options)?;
+        match task.embedded_by {
+            Some(guest) => Err(WriteRefusal::HasGuest { task: id, guest }),
+            None => Ok(task),
+        }
+    }
+
+    pub(crate) fn check_scope(
         &self,
         task: &ScheduleTask,
         target: Target,
@@ -277,17 +305,7 @@ impl Board<'_> {
             };
             let task = self.known(target.task)?;
             let slot = fit(*target, task.duration, self.state().window.sections.count())?;
-            let returns = options.returns.contains(&(target.task, slot.start()));
-            if !options.is_ahead(slot.start()) && !returns {
-                return Err(WriteRefusal::Past {
-                    task: target.task,
-                    slot,
-                });
-            }
-            let host = self.spot(slot).map_err(|there| conflict(slot, there))?;
-            if options.class_rules {
-                self.check_class(task, slot, host.is_some())?;
-            }
+            let host = self.check_vacant(task, slot, options)?;
             let change = Change::Place {
                 task: target.task,
                 slots: vec![slot],
@@ -301,6 +319,67 @@ impl Board<'_> {
             order::check(self, self.known(target.task)?)?;
         }
         Ok(changes)
+    }
+
+    /// Gives a task without a place two ranges, of which the first takes the larger half.
+    pub(crate) fn divide(
+        &mut self,
+        [first, second]: [Target; 2],
+        status: PlacementStatus,
+        options: &WriteOptions,
+    ) -> Result<Change, WriteRefusal> {
+        let task = self.known(first.task)?;
+        let length = task.duration;
+        let most = self.state().window.sections.count();
+        let slots = vec![
+            fit(first, length.div_ceil(2), most)?,
+            fit(second, length / 2, most)?,
+        ];
+        for slot in &slots {
+            if self.check_vacant(task, *slot, options)?.is_some() {
+                let why = say!("no part lies inside a course", "各部分不能嵌在课程里");
+                return Err(WriteRefusal::argument("rest", why));
+            }
+        }
+        if slots
+            .windows(2)
+            .any(|pair| matches!(pair, [a, b] if a.end() >= b.start()))
+        {
+            let why = say!("the second part comes later", "第二部分要在后面");
+            return Err(WriteRefusal::argument("rest", why));
+        }
+        let change = Change::Place {
+            task: first.task,
+            slots,
+            host: None,
+            status,
+        };
+        self.apply(&change);
+        order::check(self, self.known(first.task)?)?;
+        Ok(change)
+    }
+
+    /// Checks that a task may go to a place, and returns the course inside which it would lie.
+    fn check_vacant(
+        &self,
+        task: &ScheduleTask,
+        slot: Slot,
+        options: &WriteOptions,
+    ) -> Result<Option<u32>, WriteRefusal> {
+        let id = task.state_id;
+        if !options.returns.contains(&(id, slot.start())) {
+            if !options.is_ahead(slot.start()) {
+                return Err(WriteRefusal::Past { task: id, slot });
+            }
+            if options.is_closed(&slot) {
+                return Err(WriteRefusal::KeptFree { task: id, slot });
+            }
+        }
+        let host = self.spot(slot).map_err(|there| conflict(slot, there))?;
+        if options.class_rules {
+            self.check_class(task, slot, host.is_some())?;
+        }
+        Ok(host)
     }
 
     /// Checks a place against the rules of the class of a task.

@@ -326,7 +326,7 @@ fn part(
     let window = &board.state().window;
     let starts = window.sections.starts(length);
     let fits = |slot: &Slot| {
-        options.is_ahead(slot.start())
+        options.is_open(slot)
             && after.is_none_or(|after| slot.start() > after.end())
             && bounds.admit(slot.start(), slot.end())
             && board.check_class(task, *slot, false).is_ok()

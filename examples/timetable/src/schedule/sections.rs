@@ -164,6 +164,13 @@ impl Sections {
         self.times.iter().map(|(begin, _)| *begin)
     }
 
+    /// Returns the sections that overlap a range of time.
+    pub fn touching(&self, from: Time, to: Time) -> Vec<u8> {
+        let times = self.times.iter().zip(1..);
+        let overlapping = times.filter(|((begin, end), _)| *begin < to && *end > from);
+        overlapping.map(|(_, section)| section).collect()
+    }
+
     /// Returns the number of sections that hold this many minutes wherever they begin; none if a
     /// day does not have them.
     pub fn holding(&self, minutes: u16) -> Option<u8> {

@@ -16,7 +16,7 @@ mod write;
 use serde::Serialize;
 
 pub use analyze::{Analysis, analyze};
-pub use arrange::{ArrangeArgs, Arrangement, MarkArgs, arrange, mark};
+pub use arrange::{ArrangeArgs, Arrangement, MarkArgs, PartStart, arrange, mark};
 pub use available::{QueryAvailableSlotsArgs, SlotType, query_available_slots};
 pub use calendar::DayKind;
 pub use compound::{CompoundArgs, min_context_switch, spread_even};

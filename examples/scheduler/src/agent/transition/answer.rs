@@ -1,5 +1,8 @@
 //! The questions to the person, and their answers.
+use std::collections::BTreeSet;
+
 use fugato::{state::Message, tool::StepEvidence};
+use serde_json::Value;
 
 use crate::{
     agent::{
@@ -105,6 +108,20 @@ impl AgentState {
         }
     }
 
+    /// Ends the wanted call. Once it is made, other repairs of the same items are not asked about.
+    pub(in crate::agent) fn finish_wanted(&mut self) {
+        if let Some(made) = self.wanted.take().filter(|_| !self.run.failed_write) {
+            let made = tasks_of(&made.call.arguments);
+            let is_other = |calls: &Vec<Call>| {
+                let arguments = |call: &Call| Value::Object(call.arguments.clone());
+                let mut tasks = calls.iter().flat_map(|call| tasks_of(&arguments(call)));
+                tasks.all(|task| !made.contains(&task))
+            };
+            self.run.repairs.retain(is_other);
+        }
+        self.next_repair();
+    }
+
     /// Goes on to the next repair once the calls of the last one are answered.
     pub(in crate::agent) fn next_repair(&mut self) {
         let answered = self.run.planned.as_ref().is_none_or(Vec::is_empty);
@@ -122,4 +139,13 @@ impl AgentState {
         self.run.react = true;
         self.hook = Some(ContextHook::schedule("schedule_rejected"));
     }
+}
+
+/// Returns the tasks that the arguments of a call name.
+fn tasks_of(arguments: &Value) -> BTreeSet<u64> {
+    let list = |name: &str| arguments.get(name).and_then(Value::as_array).into_iter();
+    let arranged = list("tasks").flatten().map(|task| task.get("task_id"));
+    let marked = list("task_ids").flatten().map(Some);
+    let tasks = arranged.chain(marked).flatten();
+    tasks.filter_map(Value::as_u64).collect()
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use super::ROUGH_BUILD_DONE;
 use crate::{
     agent::{AgentState, ContextHook, Mode, Upserts},
-    schedule::{Change, Difference, PlacementStatus, ScheduleState, differences},
+    schedule::{Change, Difference, PlacementStatus, Preferences, ScheduleState, differences},
     store::{WrittenClass, decided},
 };
 
@@ -82,6 +82,19 @@ impl AgentState {
         self.run.stored += changes.len() as u64;
         self.agreed = !decided(&stored, schedule).is_empty();
         self.stored = Some(stored.into());
+    }
+
+    /// Changes what the person prefers in each schedule that the conversation holds.
+    pub(in crate::agent) fn prefer(&mut self, wishes: Option<&Preferences>) {
+        if self.run.stored == 0 && self.run.upserts.stored == 0 {
+            self.previous = self.stored.clone().or_else(|| self.original.clone());
+        }
+        let known = [&mut self.schedule, &mut self.original, &mut self.stored];
+        for schedule in known.into_iter().flatten() {
+            Arc::make_mut(schedule).preferences = wishes.cloned();
+        }
+        self.run.stored += 1;
+        self.health.checked = false;
     }
 
     /// Adds the class and its items to each schedule that the conversation holds.

@@ -14,10 +14,10 @@ use super::{
 };
 use crate::{
     schedule::{
-        Change, ClassItem, ClassWrite, EventType, PlacementStatus, ScheduleState, ScheduleTask,
-        Slot, Source, fewest_moves,
+        Change, ClassItem, ClassWrite, EventType, PlacementStatus, Preferences, ScheduleState,
+        ScheduleTask, Slot, Source, Terms, fewest_moves,
     },
-    tools::{EDIT_TASK_CLASS, MARK_TASK},
+    tools::{EDIT_TASK_CLASS, MARK_TASK, PreferenceArgs, SET_PREFERENCES, TermsEdit},
 };
 
 impl Planner<'_> {
@@ -186,6 +186,19 @@ impl Planner<'_> {
                 day = at.and_then(|at| u16::try_from(i32::from(at.day_index) + sign * amount).ok());
             }
         }
+        if items.is_empty() && classes.is_empty() {
+            return Err(not_understood(&clause.text, self.facts));
+        }
+        self.due(&items, &classes, day)
+    }
+
+    /// Gives items, or the classes whose items they are, a last day.
+    pub(super) fn due(
+        &mut self,
+        items: &BTreeSet<u32>,
+        classes: &BTreeSet<u32>,
+        day: Option<u16>,
+    ) -> PlanResult {
         let date = day
             .and_then(|day| self.work.day(day))
             .map(|day| day.date.clone())
@@ -196,18 +209,15 @@ impl Planner<'_> {
                 "截止到哪一天？请说出这几周内的某一天。没有改动任何内容。",
             ));
         };
-        if items.is_empty() && classes.is_empty() {
-            return Err(not_understood(&clause.text, self.facts));
-        }
         if i32::from(day) < self.facts.today {
             return Err(self.unchanged(&self.pick("that day is over already", "那一天已经过去了")));
         }
         self.limits.by.push(When::on(day));
-        let mut late = self.those(&items, |task| {
+        let mut late = self.those(items, |task| {
             !task.marks.done && task.slots.iter().any(|slot| slot.day > day)
         });
         late.sort_by_key(|id| self.work.task(*id).and_then(ScheduleTask::start));
-        if !late.is_empty() && !self.move_fewest(&items, &late) {
+        if !late.is_empty() && !self.move_fewest(items, &late) {
             let mut again: BTreeSet<u32> = late.iter().copied().collect();
             let saved = self.work.clone();
             let each = late.iter().all(|id| {
@@ -216,12 +226,12 @@ impl Planner<'_> {
             });
             if !each {
                 self.work = saved;
-                let placed = self.those(&items, ScheduleTask::is_placed).into_iter();
+                let placed = self.those(items, ScheduleTask::is_placed).into_iter();
                 again.extend(placed.filter(|id| is_open(*id, self.facts)));
                 self.again(&again, None)?;
             }
         }
-        for class in &classes {
+        for class in classes {
             self.after.push(call(
                 EDIT_TASK_CLASS,
                 json!({ "class_id": class, "end_date": date }),
@@ -328,6 +338,15 @@ impl Planner<'_> {
             ));
         };
         let now = self.facts.schedule;
+        if previous.preferences != now.preferences {
+            let before = previous.preferences.clone();
+            let before = before.unwrap_or_else(Preferences::neutral);
+            let args = PreferenceArgs {
+                before: Some(Box::new(before)),
+                ..PreferenceArgs::default()
+            };
+            self.before.push(call(SET_PREFERENCES, json!(args)));
+        }
         for class in &previous.task_classes {
             let of = |state: &ScheduleState| -> BTreeSet<u32> {
                 let tasks = state.tasks.iter().filter(|task| {
@@ -336,7 +355,8 @@ impl Planner<'_> {
                 tasks.map(|task| task.state_id).collect()
             };
             let (was, is) = (of(previous), of(now));
-            if now.class(class.id) == Some(class) && was == is {
+            let terms = terms_before(previous, now, class.id);
+            if now.class(class.id) == Some(class) && was == is && terms.is_empty() {
                 continue;
             }
             let restore: Vec<Value> = was
@@ -352,13 +372,16 @@ impl Planner<'_> {
                 })
                 .collect();
             let remove: Vec<u32> = is.difference(&was).copied().collect();
-            let args = json!({
+            let mut args = json!({
                 "class_id": class.id,
                 "restore": restore,
                 "remove": remove,
                 "total_slots": class.total_slots,
                 "end_date": class.end_date.clone().unwrap_or_default(),
             });
+            if !terms.is_empty() {
+                args["terms"] = json!(terms);
+            }
             self.before.push(call(EDIT_TASK_CLASS, args));
             for id in remove {
                 self.work.tasks.retain(|task| task.state_id != id);
@@ -412,6 +435,28 @@ impl Planner<'_> {
         }
         Ok(())
     }
+}
+
+/// Returns the edits that bring the terms of a class and its items back.
+fn terms_before(previous: &ScheduleState, now: &ScheduleState, class: u32) -> Vec<TermsEdit> {
+    let edit = |task_id, before: &Terms| TermsEdit {
+        task_id,
+        before: Some(before.clone()),
+        ..TermsEdit::default()
+    };
+    let (old, new) = (previous.class(class), now.class(class));
+    let changed = old.zip(new).filter(|(old, new)| old.terms != new.terms);
+    let mut edits: Vec<_> = changed
+        .iter()
+        .map(|(old, _)| edit(None, &old.terms))
+        .collect();
+    let items = previous.tasks.iter();
+    let items = items.filter(|task| {
+        let known = now.task(task.state_id);
+        task.task_class_id == Some(class) && known.is_some_and(|it| it.terms != task.terms)
+    });
+    edits.extend(items.map(|task| edit(Some(task.state_id), &task.terms)));
+    edits
 }
 
 /// Returns a class with items added and removed.

@@ -11,8 +11,8 @@ use super::{
     PlanResult, Planner, Step,
 };
 use crate::schedule::{
-    Board, Change, EventType, PlacementStatus, ScheduleState, ScheduleTask, Slot, Source, Strategy,
-    WriteOptions, refine, rough_build::rough_build,
+    Change, ScheduleTask, Slot, Source, Strategy, WriteOptions, refine,
+    rough_build::rough_build_within,
 };
 
 impl Planner<'_> {
@@ -135,27 +135,28 @@ impl Planner<'_> {
     /// Places pending items of the copy by the strategies of their classes, and those that do not
     /// fit one by one.
     pub(super) fn build(&mut self, pending: &BTreeSet<u32>, strategy: Option<Strategy>) {
-        let mut walled = self.walled();
-        for task in &mut walled.tasks {
+        let mut built = self.work.clone();
+        let options = WriteOptions::default().closed(self.closed());
+        for task in &mut built.tasks {
             if task.is_pending_item() && !pending.contains(&task.state_id) {
                 task.marks.done = true;
             }
         }
         if let Some(strategy) = strategy {
-            for class in &mut walled.task_classes {
+            for class in &mut built.task_classes {
                 class.strategy = strategy;
             }
         }
-        let classes: Vec<u32> = walled.task_classes.iter().map(|class| class.id).collect();
-        if let Ok(built) = rough_build(&walled, &classes) {
-            for change in &built.changes {
-                walled.apply(change);
+        let classes: Vec<u32> = built.task_classes.iter().map(|class| class.id).collect();
+        if let Ok(found) = rough_build_within(&built, &classes, &options) {
+            for change in &found.changes {
+                built.apply(change);
             }
-            refine(&mut walled, 20, &WriteOptions::default());
+            refine(&mut built, 20, &options);
             let mut moved: Vec<(u16, u8, u32)> = pending
                 .iter()
                 .filter_map(|id| {
-                    walled
+                    built
                         .task(*id)?
                         .start()
                         .map(|(day, start)| (day, start, *id))
@@ -179,45 +180,6 @@ impl Planner<'_> {
             // What finds no place stays pending, and is named.
             let _ = self.find(id, &When::default(), None);
         }
-    }
-
-    /// Returns the copy with everything taken that must not be used.
-    pub(super) fn walled(&self) -> ScheduleState {
-        let mut walled = self.work.clone();
-        let board = Board::new(&self.work);
-        let mut next = 1 + self
-            .work
-            .tasks
-            .iter()
-            .map(|task| task.state_id)
-            .max()
-            .unwrap_or(0);
-        let mut walls = vec![];
-        for day in &self.work.window.days {
-            for free in board.free(day.day_index) {
-                for section in free.slot_start..=free.slot_end {
-                    let slot = Slot::new(day.day_index, section, section);
-                    if !self.admits(&slot) {
-                        walls.push(slot);
-                    }
-                }
-            }
-        }
-        for slot in Slot::compress(walls) {
-            walled.tasks.push(ScheduleTask {
-                state_id: next,
-                source: Source::Event,
-                source_id: format!("wall-{next}"),
-                status: PlacementStatus::Existing,
-                locked: true,
-                slots: vec![slot],
-                duration: slot.sections(),
-                event_type: EventType::Course,
-                ..ScheduleTask::default()
-            });
-            next += 1;
-        }
-        walled
     }
 
     pub(super) fn rearrange(&mut self, clause: &Clause) -> PlanResult {

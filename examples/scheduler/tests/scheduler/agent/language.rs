@@ -180,6 +180,7 @@ async fn sch_115_results_and_refusals_are_in_the_language_of_the_conversation() 
         options: WriteOptions::default(),
         queue: Queue::default(),
         allow_reorder: false,
+        free_times: vec![],
     };
     let active = active("schedule");
     for (name, arguments) in calls() {

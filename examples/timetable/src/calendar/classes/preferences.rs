@@ -2,7 +2,7 @@
 use jiff::civil::Time;
 use serde::Deserialize;
 
-use crate::schedule::{Preferences, Sections, Slot, clock, range};
+use crate::schedule::{Preferences, Sections, clock, range};
 
 use super::raw::RawWeekday;
 
@@ -79,7 +79,7 @@ impl RawPreferences {
             evening: cost("evening", self.evening, usual.evening)?,
             late_from: first(sections, late),
             late: cost("late", self.late, usual.late)?,
-            lunch_sections: within(sections, lunch),
+            lunch_sections: sections.touching(lunch.0, lunch.1),
             lunch: cost("lunch", self.lunch, usual.lunch)?,
             weekend: cost("weekend", self.weekend, usual.weekend)?,
             quiet_days,
@@ -95,20 +95,9 @@ impl RawPreferences {
     }
 }
 
-fn times(sections: &Sections, section: u8) -> Option<(Time, Time)> {
-    sections.times(&Slot::new(1, section, section))
-}
-
 /// Returns the first section that begins at a time or later; 0 if there is none.
 fn first(sections: &Sections, from: Time) -> u8 {
-    let is_after = |section: &u8| times(sections, *section).is_some_and(|(begin, _)| begin >= from);
-    (1..=sections.count()).find(is_after).unwrap_or(0)
-}
-
-/// Returns the sections that overlap a range of time.
-fn within(sections: &Sections, (from, to): (Time, Time)) -> Vec<u8> {
-    let overlaps = |section: &u8| {
-        times(sections, *section).is_some_and(|(begin, end)| begin < to && end > from)
-    };
-    (1..=sections.count()).filter(overlaps).collect()
+    let begins = sections.begin().zip(1..);
+    let mut after = begins.filter(|(begin, _)| *begin >= from);
+    after.next().map_or(0, |(_, section)| section)
 }

@@ -148,11 +148,11 @@ written! {
     /// A time that is closed.
     RawClosed(ClosedTime)
         "a time such as \"Tuesday evening\", \"周二 18:00-22:30\", \"Saturday\" or \"12:00-14:00\""
-        Some(when::closed), None;
+        Some(ClosedTime::parse), None;
     /// A time at which an item begins.
     RawFixed(FixedTime)
         "a time such as \"14:00\", \"Tuesday 14:00\" or \"2026-03-10 14:00\""
-        Some(when::fixed), None;
+        Some(FixedTime::parse), None;
     /// A date as TOML has it, or as a text.
     #[derive(Copy)]
     RawDate(Date)

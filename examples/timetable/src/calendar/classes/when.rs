@@ -4,23 +4,31 @@ use jiff::civil::Time;
 
 use crate::schedule::{ClosedTime, FixedTime, clock, range};
 
-/// Reads a time that is closed: days of the week, a time of the day, or both.
-pub(super) fn closed(text: &str) -> Option<ClosedTime> {
-    let (days_of_week, rest) = days(text.trim());
-    let (from, to) = match part(rest) {
-        Some(part) => part,
-        None if rest.is_empty() && !days_of_week.is_empty() => (midnight(), late()),
-        None => range(rest)?,
-    };
-    (from < to).then_some(ClosedTime {
-        days_of_week,
-        from,
-        to,
-    })
+impl ClosedTime {
+    /// Reads a time that is closed: days of the week, a time of the day, or both.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (days_of_week, rest) = days(text.trim());
+        let (from, to) = match part(rest) {
+            Some(part) => part,
+            None if rest.is_empty() && !days_of_week.is_empty() => (midnight(), late()),
+            None => range(rest)?,
+        };
+        (from < to).then_some(Self {
+            days_of_week,
+            from,
+            to,
+        })
+    }
 }
 
-/// Reads a fixed time: `14:00`, or one on a date or day of the week.
-pub(super) fn fixed(text: &str) -> Option<FixedTime> {
+impl FixedTime {
+    /// Reads a fixed time: `14:00`, or one on a date or day of the week.
+    pub fn parse(text: &str) -> Option<Self> {
+        fixed(text)
+    }
+}
+
+fn fixed(text: &str) -> Option<FixedTime> {
     let text = text.trim();
     let dated = text.split_once([' ', 'T']).and_then(|(date, time)| {
         let shaped = date.len() == 10 && date.parse::<jiff::civil::Date>().is_ok();
@@ -144,7 +152,7 @@ mod tests {
 
     #[test]
     fn closed_times_are_read_in_both_languages() {
-        let read = |text: &str| closed(text).map(|closed| closed.to_string());
+        let read = |text: &str| ClosedTime::parse(text).map(|closed| closed.to_string());
         for (text, means) in [
             ("Tuesday evening", "Tue 18:00–23:59"),
             ("周二晚上", "Tue 18:00–23:59"),

@@ -42,7 +42,7 @@ pub(super) fn positions(
         for start in &starts {
             let slot = Slot::starting_at(*day, *start, length);
             let (range, point) = (mask(slot), slot.start());
-            let is_open = options.is_ahead(point) && bounds.admit(point, slot.end());
+            let is_open = options.is_open(&slot) && bounds.admit(point, slot.end());
             if point == from.start() || !is_open {
                 continue;
             }

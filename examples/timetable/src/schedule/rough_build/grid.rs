@@ -88,12 +88,14 @@ impl Grid {
         }
     }
 
-    /// Returns the grid of a schedule in which everything that has begun is closed.
+    /// Returns the grid of a schedule in which everything is closed that has begun or is kept free.
     pub(in crate::schedule) fn ahead(state: &ScheduleState, options: &WriteOptions) -> Self {
         let mut grid = Self::of(state);
         for day in &mut grid.days {
             for (index, cell) in day.cells.iter_mut().enumerate() {
-                if is_open(*cell) && !options.is_ahead((day.number, section(index))) {
+                let section = section(index);
+                let slot = Slot::new(day.number, section, section);
+                if is_open(*cell) && !options.is_open(&slot) {
                     *cell = Cell::Blocked;
                 }
             }

@@ -141,7 +141,7 @@ fn places(board: &Board<'_>, task: &ScheduleTask, length: u8, options: &WriteOpt
         starts.iter().map(slot)
     });
     slots
-        .filter(|slot| options.is_ahead(slot.start()))
+        .filter(|slot| options.is_open(slot))
         .filter(|slot| board.check_class(task, *slot, false).is_ok())
         .collect()
 }

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 use super::WritePreview;
 use crate::schedule::text::{joined, named};
 use crate::schedule::{
-    Board, Change, Marks, ScheduleState, WriteOptions, WriteRefusal, relocate::Target,
+    Board, Change, Marks, PlacementStatus, ScheduleState, WriteOptions, WriteRefusal,
+    relocate::Target,
 };
 
 /// Gives tasks their places, takes others out of the schedule, all of it or nothing.
@@ -34,6 +35,23 @@ pub struct Arrangement {
     #[schemars(extend("x-zh" = "首节，1 到 12；写了 day 就必须写。"))]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slot_start: Option<u8>,
+    /// The start of a second part, for a task that is done in two: the first part takes the larger
+    /// half.
+    #[schemars(extend("x-zh" = "分两次完成时，第二部分的起点；第一部分占较大的一半。"))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rest: Option<PartStart>,
+}
+
+/// The start of a part of a task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PartStart {
+    /// The day, from 1.
+    #[schemars(extend("x-zh" = "第几天，从 1 起。"))]
+    pub day: u16,
+    /// The first section, 1 to 12.
+    #[schemars(extend("x-zh" = "首节，1 到 12。"))]
+    pub slot_start: u8,
 }
 
 /// Marks a task as done or not done, or sets the last date on which it may lie.
@@ -68,6 +86,7 @@ pub fn arrange(
     }
     let mut board = Board::new(state);
     let (mut days, mut targets, mut changes) = (vec![], vec![], vec![]);
+    let mut divided = vec![];
     let mut seen = BTreeSet::new();
     for wanted in &args.tasks {
         let task = board.known(wanted.task_id)?;
@@ -76,18 +95,28 @@ pub fn arrange(
         }
         days.extend(task.slots.iter().map(|slot| slot.day));
         if task.is_placed() {
-            board.check_movable(wanted.task_id, options)?;
+            board.check_leaving(wanted.task_id, options)?;
         } else if task.marks.done {
             return Err(WriteRefusal::Done(wanted.task_id));
         }
         match (wanted.day, wanted.slot_start) {
             (Some(day), Some(start)) => {
                 days.push(day);
-                targets.push(Target {
+                let target = |day, start| Target {
                     task: wanted.task_id,
                     day,
                     start,
-                });
+                };
+                if let Some(rest) = wanted.rest {
+                    days.push(rest.day);
+                    let parts = [target(day, start), target(rest.day, rest.slot_start)];
+                    for part in parts {
+                        board.check_scope(task, part, options)?;
+                    }
+                    divided.push((parts, task.is_placed().then_some(task.status)));
+                } else {
+                    targets.push(target(day, start));
+                }
             }
             (None, None) => changes.push(Change::Unplace {
                 task: wanted.task_id,
@@ -114,8 +143,15 @@ pub fn arrange(
     for change in &changes {
         board.apply(change);
     }
+    for ([first, _], _) in &divided {
+        board.apply(&Change::Unplace { task: first.task });
+    }
     changes.extend(board.relocate(&targets, options)?.changes);
-    let placed = targets.len();
+    let placed = targets.len() + divided.len();
+    for (parts, status) in divided {
+        let status = status.unwrap_or(PlacementStatus::Suggested);
+        changes.push(board.divide(parts, status, options)?);
+    }
     let out = args.tasks.len() - placed;
     let summary = say!(
         "arranged {placed} tasks, took out {out}",
@@ -178,13 +214,14 @@ pub fn mark(state: &ScheduleState, args: &MarkArgs) -> Result<WritePreview, Writ
 mod tests {
     use super::*;
     use crate::schedule::fixture::{course, item, state, suggested};
-    use crate::schedule::{PlacementStatus, Slot, differences};
+    use crate::schedule::{Slot, differences};
 
     fn to(task_id: u32, place: Option<(u16, u8)>) -> Arrangement {
         Arrangement {
             task_id,
             day: place.map(|at| at.0),
             slot_start: place.map(|at| at.1),
+            rest: None,
         }
     }
 
@@ -220,6 +257,56 @@ mod tests {
             arrange(&now, &taken, &options),
             Err(WriteRefusal::Conflict { .. })
         ));
+    }
+
+    #[test]
+    fn a_task_is_done_in_two_parts_and_brought_back() {
+        let now = state(
+            7,
+            vec![
+                course(1, "Physics", 1, 1, 2),
+                suggested(2, 1, 1, Slot::new(2, 1, 3)),
+            ],
+        );
+        let options = WriteOptions::default();
+        let parts = |rest| ArrangeArgs {
+            tasks: vec![Arrangement {
+                rest: Some(rest),
+                ..to(2, Some((3, 1)))
+            }],
+        };
+        let rest = PartStart {
+            day: 4,
+            slot_start: 5,
+        };
+        let mut after = now.clone();
+        for change in arrange(&now, &parts(rest), &options).unwrap().changes {
+            after.apply(&change);
+        }
+        let slots = |state: &ScheduleState| state.task(2).unwrap().slots.clone();
+        assert_eq!(slots(&after), [Slot::new(3, 1, 2), Slot::new(4, 5, 5)]);
+        let back = ArrangeArgs {
+            tasks: vec![to(2, Some((2, 1)))],
+        };
+        for change in arrange(&after, &back, &options).unwrap().changes {
+            after.apply(&change);
+        }
+        assert_eq!(after, now);
+        let earlier = PartStart {
+            day: 2,
+            slot_start: 5,
+        };
+        let taken = PartStart {
+            day: 8,
+            slot_start: 1,
+        };
+        for wrong in [earlier, taken] {
+            assert!(arrange(&now, &parts(wrong), &options).is_err(), "{wrong:?}");
+        }
+        let closed = options.closed(vec![Slot::new(4, 5, 6)]);
+        let slot = Slot::new(4, 5, 5);
+        let refused = WriteRefusal::KeptFree { task: 2, slot };
+        assert_eq!(arrange(&now, &parts(rest), &closed), Err(refused));
     }
 
     #[test]
