@@ -222,11 +222,11 @@ impl<D: PersonDirectory> People<D> {
     }
 
     async fn opened(&self, account: &str) -> Result<Router, BoxError> {
-        let routes = self.directory.open(account).await?;
-        let recovers = routes.recovers;
+        let agent = self.directory.open(account).await?;
+        let recovers = agent.recovers;
         let who = Arc::new(DirectoryAuth(self.directory.clone()));
-        let routes = routes.known_by(who).counting_in(self.metrics.clone());
-        let (router, office) = routes.open();
+        let agent = agent.known_by(who).counting_in(self.metrics.clone());
+        let (router, office) = agent.open();
         self.offices.add(office, recovers);
         Ok(router)
     }

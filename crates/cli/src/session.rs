@@ -240,7 +240,16 @@ impl<'a, A: Agent> ChatSession<'a, A> {
             }
             _ => say.text.clone(),
         };
-        let Some(words) = words else { return Ok(None) };
+        let Some(words) = words else {
+            // Another process may have answered the card since it was looked for.
+            if say.yes && say.first.is_none() {
+                terminal.line(terminal.lang.pick(
+                    "Nothing waits for an answer any more.",
+                    "现在没有等待回答的问题了。",
+                ));
+            }
+            return Ok(None);
+        };
         let run = self.start(words, say.extra.clone()).await?;
         let ended = follow(terminal, run).await?;
         say.text = None;
@@ -373,4 +382,72 @@ fn reply_to(asked: &Interrupt, say: &SayArgs) -> Result<Option<QuestionAnswer>, 
 /// Returns the state and the first open question of a run.
 fn open<S>(ended: &RunResult<S>) -> Option<(&S, &Interrupt)> {
     Some((ended.state(), ended.interrupts().first()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use fugato_axum::BadInput;
+    use fugato_graph::{END, Graph, Runner};
+    use fugato_state::State;
+    use fugato_store::MemoryLog;
+    use serde::{Deserialize, Serialize};
+
+    use super::*;
+    use crate::{Lang, terminal::tests::terminal};
+
+    #[derive(Clone, Default, Serialize, Deserialize)]
+    struct Count(u32);
+
+    impl State for Count {
+        type Update = u32;
+
+        fn apply(&mut self, by: u32) {
+            self.0 += by;
+        }
+    }
+
+    struct Counter(Runner<Count>);
+
+    #[async_trait::async_trait]
+    impl Agent for Counter {
+        type State = Count;
+
+        fn name(&self) -> &'static str {
+            "counter"
+        }
+
+        fn runner(&self) -> &Runner<Count> {
+            &self.0
+        }
+
+        async fn input(&self, _: UserMessage) -> Result<Vec<u32>, BadInput> {
+            Ok(vec![1])
+        }
+    }
+
+    /// The card of a bare `--yes` was answered by another process a moment ago.
+    #[tokio::test]
+    async fn a_yes_to_a_card_that_is_gone_says_that_nothing_waits() {
+        let graph = Graph::<Count>::starting_at("count").node("count", async |_| {});
+        let graph = graph.edge("count", END).build().expect("it is wired");
+        let agent = Counter(Runner::new(graph, Arc::new(MemoryLog::default())));
+        let thread = ThreadId::new("one").expect("a name");
+        let talk = ChatSession::new(&agent, thread, "counter say");
+        let said = async |say: SayArgs| {
+            let (mut terminal, output) = terminal(Lang::En);
+            talk.say(say, &mut terminal).await.expect("it is said");
+            output.text()
+        };
+        let words = |text: Option<&str>, first: Option<&str>, yes| SayArgs {
+            text: text.map(str::to_owned),
+            first: first.map(str::to_owned),
+            yes,
+            ..SayArgs::default()
+        };
+        said(words(Some("go"), None, false)).await;
+        let told = said(words(None, None, true)).await;
+        assert_eq!(told, "Nothing waits for an answer any more.\n");
+        // A program with words of its own for a new thread shows what there is.
+        assert_eq!(said(words(None, Some("go"), true)).await, "");
+    }
 }

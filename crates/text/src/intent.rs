@@ -177,7 +177,8 @@ pub fn named(text: &str) -> Option<String> {
         text.get(at + word.len()..)
     })?;
     let after = after.trim_start_matches(|c: char| c.is_whitespace() || "\"'“「:：".contains(c));
-    let is_name = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_');
+    // 叫小明的交易员 is a trader named 小明.
+    let is_name = |c: &char| (c.is_alphanumeric() && *c != '的') || matches!(c, '-' | '_');
     let name: String = after.chars().take_while(is_name).collect();
     (!name.is_empty()).then_some(name)
 }
@@ -248,6 +249,7 @@ mod tests {
             Some("alpha-1")
         );
         assert_eq!(named("名叫小明，用它").as_deref(), Some("小明"));
+        assert_eq!(named("一个叫小明的交易员").as_deref(), Some("小明"));
         assert_eq!(named("named "), None);
     }
 }

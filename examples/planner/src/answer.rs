@@ -3,23 +3,37 @@ use fugato::{cli::Lang, words::Amount};
 use serde::de::DeserializeOwned;
 
 use crate::{
-    exchange::{Balance, Config, Order, Position, Price, Trade, Trader},
+    exchange::{Balance, Config, Order, OrderStatus, Position, Price, Side, Trade, Trader},
     facts::Topic,
+    intent,
     session::Session,
 };
 
 /// Returns the facts about a topic that were looked up, in one line.
-pub fn told(session: &Session, topic: Topic, lang: Lang) -> String {
+/// Of balances, positions and prices only those of the assets that the question names, if it names
+/// any.
+pub fn told(session: &Session, asked: &str, topic: Topic, lang: Lang) -> String {
+    let assets = intent::assets(asked);
+    let is_asked = |name: &str| {
+        let base = name.split('-').next().unwrap_or_default();
+        assets.is_empty() || assets.contains(&base)
+    };
     let text = match topic {
         Topic::Models | Topic::Exchanges | Topic::Strategies => {
-            lines(session, topic, ", ", |it: &Config| config(it, lang))
+            lines(session, topic, ", ", |it: &Config| Some(config(it, lang)))
         }
-        Topic::Traders => lines(session, topic, "; ", trader),
-        Topic::Balances => lines(session, topic, "; ", balance),
-        Topic::Positions => lines(session, topic, "; ", position),
-        Topic::Trades => lines(session, topic, "; ", trade),
-        Topic::Prices => lines(session, topic, "; ", offer),
-        Topic::Orders => lines(session, topic, "; ", order),
+        Topic::Traders => lines(session, topic, "; ", |it| Some(trader(it))),
+        Topic::Balances => lines(session, topic, "; ", |it: &Balance| {
+            is_asked(&it.asset).then(|| balance(it))
+        }),
+        Topic::Positions => lines(session, topic, "; ", |it: &Position| {
+            is_asked(&it.symbol).then(|| position(it))
+        }),
+        Topic::Trades => lines(session, topic, "; ", |it| Some(trade(it, lang))),
+        Topic::Prices => lines(session, topic, "; ", |it: &Price| {
+            is_asked(&it.symbol).then(|| offer(it))
+        }),
+        Topic::Orders => lines(session, topic, "; ", |it| Some(order(it, lang))),
     };
     let text = match text {
         None => lang.pick("it could not be looked up", "现在查不到").into(),
@@ -34,10 +48,10 @@ fn lines<T: DeserializeOwned>(
     session: &Session,
     topic: Topic,
     between: &str,
-    line: impl Fn(&T) -> String,
+    line: impl Fn(&T) -> Option<String>,
 ) -> Option<String> {
     let all = session.seen::<Vec<T>>(topic)?;
-    let all: Vec<String> = all.iter().map(line).collect();
+    let all: Vec<String> = all.iter().filter_map(line).collect();
     Some(all.join(between))
 }
 
@@ -95,8 +109,13 @@ fn position(it: &Position) -> String {
     format!("{} {} @ {} → {now}", it.quantity, it.symbol, it.entry)
 }
 
-fn trade(it: &Trade) -> String {
-    let side = it.side.as_str();
+/// Returns the word for a side.
+pub(crate) fn side(side: Side, lang: Lang) -> &'static str {
+    lang.pick(side.as_str(), if side == Side::Buy { "买" } else { "卖" })
+}
+
+fn trade(it: &Trade, lang: Lang) -> String {
+    let side = side(it.side, lang);
     format!(
         "#{} {side} {} {} @ {}",
         it.order, it.quantity, it.symbol, it.price
@@ -108,14 +127,41 @@ fn offer(it: &Price) -> String {
     format!("{} {} / {}", it.symbol, price(it.bid), price(it.ask))
 }
 
-pub(crate) fn order(it: &Order) -> String {
+pub(crate) fn order(it: &Order, lang: Lang) -> String {
     let at = it
         .price
         .map_or(String::new(), |price| format!(" @ {price}"));
-    let (side, filled) = (it.side.as_str(), it.filled);
+    let (side, filled) = (side(it.side, lang), it.filled);
     format!(
         "#{} {side} {filled}/{} {}{at}",
         it.id, it.quantity, it.symbol
+    )
+}
+
+/// Returns what came of an order.
+pub(crate) fn placed(it: &Order, lang: Lang) -> String {
+    let (side, done, cost) = (side(it.side, lang), it.filled, it.cost);
+    let order = format!("{side} {} {}", it.quantity, it.symbol);
+    let status = it.status.as_str();
+    let zh = match it.status {
+        OrderStatus::Open => "未成交完，仍在挂单",
+        OrderStatus::Filled => "已全部成交",
+        OrderStatus::Cancelled => "余下部分已撤销",
+    };
+    lang.pick(
+        format!(
+            "order #{} is {status}: {order}, {done} done for {cost}",
+            it.id
+        ),
+        format!("订单 #{} {zh}：{order}，成交 {done}，金额 {cost}", it.id),
+    )
+}
+
+/// Returns the text that the desk has no prices of another time.
+pub(crate) fn not_now(lang: Lang) -> &'static str {
+    lang.pick(
+        "I do not know prices of another time; these are the ones of now.",
+        "我不知道过去或将来的价格，只知道现在的：",
     )
 }
 
@@ -128,9 +174,13 @@ pub fn stopped(asked: &str, why: &str) -> String {
     text.replace("{why}", why)
 }
 
-/// Returns the help text, for a message that no rule understands.
-pub fn help(lang: Lang) -> &'static str {
-    lang.pick(
+/// Returns the help text; if nobody asked for it, after a line that the message was not understood.
+pub fn help(lang: Lang, is_asked: bool) -> String {
+    let unread = lang.pick(
+        "I did not understand that, and did nothing. ",
+        "没听懂，什么都没有做。",
+    );
+    let help = lang.pick(
         "I look after a paper-trading desk. Ask for balances, positions, prices, trades, open \
          orders, models, exchanges, strategies or traders; say \"create a trader named alpha\", \
          \"buy 0.1 BTC\", \"sell 1 ETH at 3300\" or \"cancel order 7\". /status, /new, /clear and \
@@ -138,5 +188,7 @@ pub fn help(lang: Lang) -> &'static str {
         "这里是模拟交易台。可以问余额、持仓、价格、成交、挂单、模型、交易所、策略和交易员；\
          也可以说“创建交易员，名叫 alpha”“买 0.1 BTC”“以 3300 卖 1 ETH”“撤销订单 7”。\
          命令有 /status、/new、/clear 和 /prefer。",
-    )
+    );
+    let unread = if is_asked { "" } else { unread };
+    format!("{unread}{help}")
 }

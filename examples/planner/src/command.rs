@@ -1,5 +1,5 @@
 //! Slash commands: they are carried out before anything else, and no model is asked.
-use fugato::cli::Lang;
+use fugato::{cli::Lang, state::State as _};
 
 use crate::{
     answer::help,
@@ -14,33 +14,57 @@ pub fn command(session: &Session, thread: &str, text: &str) -> Option<Vec<Sessio
     let (name, rest) = command
         .split_once(char::is_whitespace)
         .unwrap_or((command, ""));
-    let reply = |text: String| SessionUpdate::Replied { text };
+    let lang = language(session, text);
+    let reply = |en: &str, zh: &str| SessionUpdate::Replied {
+        text: lang.pick(en, zh).to_owned(),
+    };
     Some(match name {
         "clear" => {
-            let told = "The conversation, the work and what I knew of the task are gone; preferences stay.";
-            vec![SessionUpdate::Cleared, reply(told.into())]
+            let told = reply(
+                "The conversation, the work and what I knew of the task are gone; preferences stay.",
+                "对话、任务和与任务有关的记忆都已清空；偏好还在。",
+            );
+            vec![SessionUpdate::Cleared, told]
         }
         "new" => {
-            let told = "A new session begins; what I know of you stays.";
-            vec![SessionUpdate::Renewed, reply(told.into())]
+            let told = reply(
+                "A new session begins; what I know of you stays.",
+                "新的会话开始了；我记得的关于您的事还在。",
+            );
+            vec![SessionUpdate::Renewed, told]
         }
-        "status" | "help" => vec![reply(told(session, thread, text))],
+        "status" | "help" => {
+            let text = told(session, thread, text);
+            vec![SessionUpdate::Replied { text }]
+        }
         "prefer" => match rest.split_once('=') {
             Some((name, wish)) if !name.trim().is_empty() && !wish.trim().is_empty() => {
-                let told = format!("{}: {}", name.trim(), wish.trim());
-                vec![preferred(name.trim(), wish.trim()), reply(told)]
+                let (name, wish) = (name.trim(), wish.trim());
+                let en = format!("{name}: {wish}");
+                vec![
+                    preferred(name, wish),
+                    reply(&en, &format!("记住了，{name}：{wish}")),
+                ]
             }
             _ => vec![reply(
-                "say what you prefer, such as: /prefer tone = short answers".into(),
+                "say what you prefer, such as: /prefer tone = short answers",
+                "请说明偏好，例如：/prefer 语气 = 简短",
             )],
         },
         other => {
-            let told = format!(
-                "there is no command /{other}; there is: /clear, /help, /new, /prefer, /status"
-            );
-            vec![reply(told)]
+            let all = "/clear, /help, /new, /prefer, /status";
+            let en = format!("there is no command /{other}; there is: {all}");
+            vec![reply(&en, &format!("没有命令 /{other}；现有：{all}"))]
         }
     })
+}
+
+/// Returns the language of a command: that of its own words, or of the conversation.
+fn language(session: &Session, text: &str) -> Lang {
+    match Lang::of(text) {
+        Lang::Zh => Lang::Zh,
+        Lang::En => session.lang(),
+    }
 }
 
 /// Returns true if a command only shows something. It is answered while a question waits, and the
@@ -51,8 +75,9 @@ pub fn only_tells(text: &str) -> bool {
 
 /// Returns the output of such a command.
 pub fn told(session: &Session, thread: &str, text: &str) -> String {
+    let lang = language(session, text);
     match text.split_whitespace().next() {
-        Some("/status") => view::status(session, thread),
-        _ => help(Lang::of(text)).to_owned(),
+        Some("/help") => help(lang, true),
+        _ => view::status(session, thread, lang),
     }
 }

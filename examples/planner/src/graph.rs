@@ -80,6 +80,11 @@ impl Deps {
         pub fn manner(manner: PlanningMode) { manner = manner }
     }
 
+    /// Returns the desk.
+    pub fn desk(&self) -> &Exchange {
+        &self.desk
+    }
+
     /// Returns the memory layers of persons.
     pub fn users(&self) -> &PersonLayers {
         &self.users
@@ -106,15 +111,15 @@ pub fn graph(deps: &Deps) -> Result<Graph<Session>, WiringError> {
         Some(_) => ("gate", "compact"),
         None => ("look", "save"),
     };
-    let graph = Graph::<Session>::starting_at("understand")
+    let graph = Graph::<Session>::starting_at("recall")
+        .node("recall", recall_person(deps.users.clone(), whose))
+        .edge("recall", "understand")
         .node("understand", Understand)
         .label("understand", "reading the message")
-        .branch("understand", ["recall", "settle"], |session: &Session| {
+        .branch("understand", [first, "settle"], move |session: &Session| {
             let is_said = session.message.course == Course::Reply;
-            if is_said { "settle" } else { "recall" }
+            if is_said { "settle" } else { first }
         })
-        .node("recall", recall_person(deps.users.clone(), whose))
-        .edge("recall", first)
         .node("settle", FinishNode(look()))
         .edge("settle", last)
         .node("save", save_person(deps.users.clone(), whose))

@@ -1,8 +1,14 @@
 //! The topics and wishes of a message, read by rule in English and in Chinese. The words are in
 //! `words.toml` and `facts.toml`.
-use std::{collections::BTreeSet, sync::LazyLock};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::LazyLock,
+};
 
-use fugato::words::{OrderTerms, has_word, is_negated, is_question, named, number_after};
+use fugato::words::{
+    OrderTerms, clauses, has_any_word, is_negated, is_question, mentioned, named, normalize,
+    number_after, numerals, respell, strip_phrase,
+};
 use serde::Deserialize;
 
 use crate::{
@@ -17,18 +23,25 @@ pub enum UserWish {
     Told,
     /// A trader, with the name that they gave.
     Trader(Option<String>),
+    /// To remove a trader, with its name.
+    Removal(Option<String>),
     /// An order: how much, and at which price.
     Order(Side, OrderTerms),
     /// To give an order up, with its number.
     Cancellation(Option<i64>),
+    /// An order that is to wait for something.
+    Later,
+    /// Something that this desk does not do.
+    Beyond,
 }
 
 impl UserWish {
     /// Returns the tool that fulfils it.
     pub fn tool(&self) -> Option<&'static str> {
         match self {
-            Self::Told => None,
+            Self::Told | Self::Later | Self::Beyond => None,
             Self::Trader(_) => Some("create_trader"),
+            Self::Removal(_) => Some("delete_trader"),
             Self::Order(..) => Some("place_order"),
             Self::Cancellation(_) => Some("cancel_order"),
         }
@@ -42,11 +55,27 @@ struct Words {
     sell: Vec<String>,
     cancel: Vec<String>,
     number: Vec<String>,
+    that: Vec<String>,
     create: Vec<String>,
+    remove: Vec<String>,
     able: Vec<String>,
     able_in_question: Vec<String>,
     opinion: Vec<String>,
     tell: Vec<String>,
+    have: Vec<String>,
+    later: Vec<String>,
+    other_time: Vec<String>,
+    beyond: Vec<String>,
+    all: Vec<String>,
+    half: Vec<String>,
+    again: Vec<String>,
+    correct: Vec<String>,
+    kept: Vec<String>,
+    forget: Vec<String>,
+    status: Vec<String>,
+    greeting: Vec<String>,
+    assets: BTreeMap<String, Vec<String>>,
+    elsewhere: BTreeMap<String, Vec<String>>,
 }
 
 static WORDS: LazyLock<Words> = LazyLock::new(|| {
@@ -54,15 +83,99 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
 });
 
 fn says(message: &str, words: &[String]) -> bool {
-    let lower = message.to_lowercase();
-    words.iter().any(|word| has_word(&lower, word))
+    has_any_word(message, words)
 }
 
 /// Returns the topics of a message. In doubt it returns more: an extra look-up does no harm.
 pub fn topics(message: &str) -> BTreeSet<Topic> {
     let all = facts::all().iter();
     let about = all.filter(|(_, fact)| says(message, &fact.words));
-    about.map(|(topic, _)| *topic).collect()
+    let mut topics: BTreeSet<Topic> = about.map(|(topic, _)| *topic).collect();
+    let asks = is_question(message) || says(message, &WORDS.tell);
+    if asks && untraded(message, &[]).is_some() {
+        topics.insert(Topic::Prices);
+    }
+    if asks && !assets(message).is_empty() {
+        if says(message, &WORDS.have) {
+            topics.insert(Topic::Balances);
+        } else if topics.contains(&Topic::Prices) {
+            // 多少钱 asks for a price, and not for money.
+            topics.remove(&Topic::Balances);
+        } else if topics.is_empty() {
+            topics.insert(Topic::Prices);
+        }
+    }
+    topics
+}
+
+/// Returns the assets that a message names, in either language, other than those that it excludes:
+/// "ETH, not BTC". A name that is nearly one of theirs is one.
+pub fn assets(message: &str) -> Vec<&'static str> {
+    let known = WORDS.assets.values().flatten().map(String::as_str);
+    let latin: BTreeSet<&str> = known.filter(|name| name.is_ascii()).collect();
+    // "Either" is a word, and no misspelled coin.
+    let message = respell(&normalize(message), &latin, |word| word == "either");
+    let mut found = vec![];
+    for (asset, names) in &WORDS.assets {
+        if names_any(&message, names) && !is_excluded(&message, names) {
+            found.push(asset.as_str());
+        }
+    }
+    found
+}
+
+fn names_any(message: &str, names: &[String]) -> bool {
+    mentioned(message, names.iter().map(String::as_str)).is_some()
+}
+
+/// Returns true if a clause of its own denies these: "not BTC", 不是比特币.
+fn is_excluded(message: &str, names: &[String]) -> bool {
+    let parts = message.split([',', '.', '?']).map(str::trim);
+    let denies = |part: &str| {
+        let not = ["not ", "no ", "不是", "不要", "别"];
+        not.iter().any(|not| part.starts_with(not)) && names_any(part, names)
+    };
+    parts.into_iter().any(denies)
+}
+
+/// Returns what a message names that is not among these assets and symbols: a coin of elsewhere, or
+/// a pair such as `BTC-EUR`.
+pub fn untraded(message: &str, symbols: &[&str]) -> Option<String> {
+    let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '/';
+    let plain = normalize(message);
+    let pair = plain.split(|c| !is_part(c)).find_map(|word| {
+        let (base, quote) = word.split_once(['-', '/'])?;
+        let is_coin = |part: &str| {
+            (2..=5).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_alphabetic())
+        };
+        let named = !assets(base).is_empty() || !assets(quote).is_empty();
+        let symbol = format!("{base}-{quote}").to_uppercase();
+        let known = symbols.contains(&symbol.as_str());
+        (is_coin(base) && is_coin(quote) && named && !known).then_some(symbol)
+    });
+    let traded = |name: &str| {
+        symbols
+            .iter()
+            .any(|it| it.split('-').any(|part| part == name))
+    };
+    let other = WORDS.elsewhere.iter();
+    let mut other = other.filter(|(name, names)| !traded(name) && names_any(&plain, names));
+    pair.or_else(|| other.next().map(|(name, _)| name.clone()))
+}
+
+/// Returns the word of an order in the place of what is to be traded, if it is none: in "buy 5
+/// florins" it is "florins".
+pub fn unknown_thing(message: &str) -> Option<String> {
+    const NOTHING: [&str; 14] = [
+        "of", "at", "for", "please", "now", "units", "unit", "coins", "coin", "some", "market",
+        "thousand", "million", "hundred",
+    ];
+    let plain = numerals(&normalize(message));
+    let mut words = plain.split([' ', ',', '?']).filter(|word| !word.is_empty());
+    words.find(|word| word.bytes().all(|b| b.is_ascii_digit() || b == b'.'))?;
+    let word = words.find(|word| !NOTHING.contains(word))?;
+    let is_word = word.len() > 2 && word.bytes().all(|b| b.is_ascii_alphabetic());
+    is_word.then(|| word.to_owned())
 }
 
 /// Returns true if a message asks for something that can be looked up, with or without a question
@@ -83,31 +196,173 @@ pub fn asks_opinion(message: &str) -> bool {
     says(message, &WORDS.opinion)
 }
 
+/// Returns true if a message is about a time that is not now.
+pub fn is_of_another_time(message: &str) -> bool {
+    says(message, &WORDS.other_time)
+}
+
+/// Returns true if a message asks what is kept of the person.
+pub fn asks_what_is_kept(message: &str) -> bool {
+    says(message, &WORDS.kept)
+}
+
+/// Returns true if a message asks how far the work is.
+pub fn asks_status(message: &str) -> bool {
+    says(message, &WORDS.status)
+}
+
+/// Returns true if a message only greets, thanks, or asks for help.
+pub fn greets(message: &str) -> bool {
+    says(message, &WORDS.greeting)
+}
+
+/// Returns what a message wants forgotten.
+pub fn to_forget(message: &str) -> Option<&str> {
+    let openings: Vec<&str> = WORDS.forget.iter().map(String::as_str).collect();
+    let rest = strip_phrase(message.trim(), &openings)?;
+    let rest = rest.trim_matches(|c: char| c.is_whitespace() || ".。!！:：".contains(c));
+    (!rest.is_empty()).then_some(rest)
+}
+
+/// Returns true if a message asks for another order like the last one.
+pub fn wants_more(message: &str) -> bool {
+    says(message, &WORDS.again)
+}
+
+/// Returns true if a message points to the only order that can be meant.
+pub fn points_to_an_order(message: &str) -> bool {
+    says(message, &WORDS.that)
+}
+
+/// Returns the part of a holding that a message names: one, or two for a half.
+pub fn share(message: &str) -> Option<i64> {
+    let half = says(message, &WORDS.half);
+    (half || says(message, &WORDS.all)).then_some(if half { 2 } else { 1 })
+}
+
+/// Returns true if words under a card change what it would do.
+pub fn corrects(message: &str) -> bool {
+    says(message, &WORDS.correct) && !is_question(message)
+}
+
+/// Returns the side that a message names, if it is only one.
+pub fn side(message: &str) -> Option<Side> {
+    match (says(message, &WORDS.buy), says(message, &WORDS.sell)) {
+        (true, false) => Some(Side::Buy),
+        (false, true) => Some(Side::Sell),
+        _ => None,
+    }
+}
+
+/// Returns true if a message is about buying or selling.
+pub fn trades(message: &str) -> bool {
+    says(message, &WORDS.buy) || says(message, &WORDS.sell)
+}
+
+/// Returns the terms of an order on this side; numbers may be in words, and one directly before the
+/// verb is a price: 70000卖0.1个.
+pub fn terms(message: &str, side: Side) -> OrderTerms {
+    let plain = numerals(message);
+    let verb = plain.find(['买', '卖']);
+    let before = verb.and_then(|at| plain.get(..at)).unwrap_or_default();
+    let digits = before.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.');
+    let (lead, rest) = plain.split_at(digits.len());
+    if digits.len() < before.len() {
+        return OrderTerms::of(&format!("{lead}以 {rest}"), side.limit());
+    }
+    OrderTerms::of(&plain, side.limit())
+}
+
 fn names_new_trader(message: &str) -> bool {
     says(message, &Topic::Traders.fact().words) && says(message, &WORDS.create)
+}
+
+/// Returns the name of a trader that a message gives: "named alpha", or the word after "trader".
+fn trader_name(message: &str) -> Option<String> {
+    const NONE: [&str; 10] = [
+        "with", "using", "on", "for", "please", "now", "and", "that", "in", "to",
+    ];
+    named(message).or_else(|| {
+        let lower = message.to_lowercase();
+        let words = Topic::Traders.fact().words.iter();
+        let mut after = words.filter_map(|word| {
+            let at = lower.find(word.as_str())? + word.len();
+            message.get(at..)
+        });
+        let is_name = |c: &char| c.is_alphanumeric() || matches!(c, '-' | '_');
+        after.find_map(|rest| {
+            let name: String = rest.trim_start().chars().take_while(is_name).collect();
+            let is_name = name.len() > 1 && !NONE.contains(&name.to_lowercase().as_str());
+            is_name.then_some(name)
+        })
+    })
+}
+
+/// Returns the wishes of a message, each with the part of it that says so: several if each part is
+/// a whole order, else one.
+pub fn wishes(message: &str) -> Vec<(UserWish, String)> {
+    const BREAKS: [&str; 8] = [
+        " and then ",
+        " then ",
+        " and ",
+        ", ",
+        "，",
+        "；",
+        "; ",
+        "。",
+    ];
+    let order = |part: &str| Some(wish(part)).filter(|it| matches!(it, UserWish::Order(..)));
+    let parts = clauses(message, &BREAKS, order, |_, _, _| false);
+    let parts = parts.into_iter().map(|(_, part)| (wish(&part), part));
+    let parts: Vec<_> = parts.collect();
+    let is_whole = |(wish, part): &(UserWish, String)| match wish {
+        UserWish::Order(_, terms) => {
+            terms.quantity.is_some() && !terms.is_unclear && !assets(part).is_empty()
+        }
+        _ => false,
+    };
+    let whole = wish(message);
+    let asks = is_question(message) || matches!(whole, UserWish::Later | UserWish::Beyond);
+    if parts.len() > 1 && !asks && parts.iter().all(is_whole) {
+        return parts;
+    }
+    vec![(whole, message.to_owned())]
 }
 
 /// Returns the wish of a message.
 pub fn wish(message: &str) -> UserWish {
     let number = order_number(message);
     let names_order = number.is_some() || says(message, &Topic::Orders.fact().words);
+    let names_trader = says(message, &Topic::Traders.fact().words);
+    let asked = is_question(message);
     let (wish, verbs, is_asked) = if says(message, &WORDS.cancel) && names_order {
+        (UserWish::Cancellation(number), &WORDS.cancel, asked)
+    } else if says(message, &WORDS.remove) && names_trader {
         (
-            UserWish::Cancellation(number),
-            &WORDS.cancel,
-            is_question(message),
+            UserWish::Removal(trader_name(message)),
+            &WORDS.remove,
+            asked,
         )
     } else if names_new_trader(message) {
         let is_asked = asks_ability(message);
-        (UserWish::Trader(named(message)), &WORDS.create, is_asked)
+        let name = trader_name(message);
+        (UserWish::Trader(name), &WORDS.create, is_asked)
+    } else if says(message, &WORDS.beyond) && !asked {
+        return UserWish::Beyond;
     } else {
-        let (side, verbs) = match (says(message, &WORDS.buy), says(message, &WORDS.sell)) {
-            (true, false) => (Side::Buy, &WORDS.buy),
-            (false, true) => (Side::Sell, &WORDS.sell),
-            _ => return UserWish::Told,
+        let Some(side) = side(message) else {
+            return UserWish::Told;
         };
-        let order = UserWish::Order(side, OrderTerms::of(message, side.limit()));
-        (order, verbs, is_question(message))
+        let verbs = match side {
+            Side::Buy => &WORDS.buy,
+            Side::Sell => &WORDS.sell,
+        };
+        let order = if says(message, &WORDS.later) {
+            UserWish::Later
+        } else {
+            UserWish::Order(side, terms(message, side))
+        };
+        (order, verbs, asked)
     };
     if is_asked || is_negated(message, verbs) {
         UserWish::Told
@@ -116,9 +371,15 @@ pub fn wish(message: &str) -> UserWish {
     }
 }
 
-/// Returns the number of an order: the only one directly after a word for an order or for a number.
+/// Returns the number of an order: the only one directly after a word for an order or for a number,
+/// or directly before one.
 pub fn order_number(message: &str) -> Option<i64> {
-    number_after(message, &WORDS.number)
+    number_after(message, &WORDS.number).or_else(|| {
+        let at = message.find("号")?;
+        let before = message.get(..at)?;
+        let digits = before.trim_end_matches(|c: char| c.is_ascii_digit());
+        before.get(digits.len()..)?.parse().ok()
+    })
 }
 
 #[cfg(test)]
@@ -152,11 +413,55 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_message_with_several_whole_orders_has_several_wishes() {
+        for (message, expected) in [
+            ("buy 0.01 BTC and sell 1 ETH", 2),
+            ("先卖1个以太坊，再买0.02个比特币", 2),
+            ("buy 1 ETH, not BTC", 1),
+            ("sell 0.5 BTC, not below 70000", 1),
+            ("buy and sell", 1),
+            ("should I buy 1 BTC and sell 1 ETH?", 1),
+        ] {
+            assert_eq!(wishes(message).len(), expected, "{message}");
+        }
+    }
+
+    #[test]
+    fn instruments_have_names_in_both_languages() {
+        for (message, expected) in [
+            ("买0.1个比特币", &["BTC"][..]),
+            ("0.1 bitcion", &["BTC"]),
+            ("ether and 比特币", &["BTC", "ETH"]),
+            ("ETH, not BTC", &["ETH"]),
+            ("不对，是以太坊", &["ETH"]),
+            ("ＢＴＣ", &["BTC"]),
+            ("together", &[]),
+        ] {
+            assert_eq!(assets(message), expected, "{message}");
+        }
+        let there = ["BTC-USDT", "ETH-USDT"];
+        for (message, expected) in [
+            ("buy 1 BTC-EUR", Some("BTC-EUR")),
+            ("what does solana trade at?", Some("SOL")),
+            ("买100个狗狗币", Some("DOGE")),
+            ("buy 1 BTC-USDT", None),
+            ("grid-2 on replay", None),
+        ] {
+            assert_eq!(untraded(message, &there).as_deref(), expected, "{message}");
+        }
+        assert_eq!(unknown_thing("buy 5 florins").as_deref(), Some("florins"));
+        assert_eq!(unknown_thing("buy 0.1 at 5"), None);
+    }
+
     /// Returns a wish in a few words.
     fn wished(message: &str) -> String {
         let shown = |amount: Option<Amount>| amount.map_or("?".into(), |it| it.to_string());
         match wish(message) {
             UserWish::Told => "told".into(),
+            UserWish::Later => "later".into(),
+            UserWish::Beyond => "beyond".into(),
+            UserWish::Removal(name) => format!("remove {}", name.unwrap_or("?".into())),
             UserWish::Trader(name) => format!("trader {}", name.unwrap_or("?".into())),
             UserWish::Cancellation(None) => "cancel ?".into(),
             UserWish::Cancellation(Some(number)) => format!("cancel {number}"),
@@ -176,6 +481,17 @@ mod tests {
             ("新建一个交易员", "trader ?"),
             ("创建交易员，名叫小明，用 glimmer", "trader 小明"),
             ("do not create a trader", "told"),
+            ("create trader alpha with glimmer", "trader alpha"),
+            ("创建一个叫小明的交易员，用harbour模型", "trader 小明"),
+            ("delete trader alpha", "remove alpha"),
+            ("删除交易员阿尔法", "remove 阿尔法"),
+            ("buy 0.1 BTC tomorrow", "later"),
+            ("如果跌到 3000 就买 1 ETH", "later"),
+            ("buy 0.1 BTC with 10x leverage", "beyond"),
+            ("transfer 100 USDT to bob", "beyond"),
+            ("买零点零五个比特币", "buy 0.05 at ?"),
+            ("买入０．１个ＢＴＣ", "buy 0.1 at ?"),
+            ("取消42号订单", "cancel 42"),
             ("buy 0.25 BTC", "buy 0.25 at ?"),
             ("Sell 1 ETH-USDT at 3210.5.", "sell 1 at 3210.5"),
             ("以 60000 买 0.1 BTC", "buy 0.1 at 60000"),

@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod command;
 pub mod context;
+pub mod correction;
 pub mod exchange;
 pub mod facts;
 pub mod graph;
@@ -11,5 +12,6 @@ mod nodes;
 pub mod rules;
 pub mod service;
 pub mod session;
+pub mod terms;
 pub mod tools;
 pub mod view;

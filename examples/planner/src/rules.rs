@@ -6,16 +6,17 @@ use fugato::{
     },
     cli::Lang,
     memory::ExecutionStatus,
-    words::{OrderTerms, mentioned, named},
+    words::{Amount, OrderTerms, mentioned, named},
 };
 use serde_json::{Map, Value, json};
 
 use crate::{
-    answer::{ability, help, told},
-    exchange::{Config, Price, Side, Trader},
+    answer::{ability, help, not_now, told},
+    exchange::{Config, Order, Price, Side, Trader},
     facts::{self, Topic},
     intent::{self, UserWish},
     session::Session,
+    terms::{self, not_traded},
 };
 
 /// The rules. They answer from the facts that were looked up.
@@ -63,11 +64,59 @@ impl PlanRules<Session> for PlannerRules {
 /// Returns the facts that the person asked for, as they are now; none if the person asks for
 /// something else.
 pub(crate) fn facts_asked(session: &Session) -> Option<String> {
-    let (goal, lang) = (session.goal(), Lang::of(session.goal()));
-    let topics = intent::topics(goal).into_iter();
-    let told: Vec<_> = topics.map(|topic| told(session, topic, lang)).collect();
-    let asked = intent::wish(goal) == UserWish::Told && !told.is_empty();
-    asked.then(|| told.join("\n"))
+    read_out(session, session.goal())
+}
+
+/// Returns the facts that a message asks for, as they were looked up: what an order would come to,
+/// or what there is; none if it asks for something else.
+pub(crate) fn read_out(session: &Session, message: &str) -> Option<String> {
+    if intent::wish(message) != UserWish::Told {
+        return None;
+    }
+    let lang = Lang::of(message);
+    if let Some(text) = unknown(session, message, lang) {
+        return Some(text);
+    }
+    if let Some(text) = quoted(session, message, lang) {
+        return Some(text);
+    }
+    let topics = intent::topics(message);
+    let mut lines = vec![];
+    if topics.contains(&Topic::Prices) && intent::is_of_another_time(message) {
+        lines.push(not_now(lang).to_owned());
+    }
+    let told = topics
+        .into_iter()
+        .map(|topic| told(session, message, topic, lang));
+    lines.extend(told);
+    (!lines.is_empty()).then(|| lines.join("\n"))
+}
+
+/// Returns what an order that a question names would come to.
+fn quoted(session: &Session, message: &str, lang: Lang) -> Option<String> {
+    let side = intent::side(message)?;
+    let symbol = traded(message, &symbols(session))?;
+    let quantity = intent::terms(message, side).quantity?;
+    terms::quote(session, &symbol, side, quantity, lang)
+}
+
+/// Returns what the order on the open card would come to.
+pub(crate) fn card_quote(session: &Session, lang: Lang) -> Option<String> {
+    let order = terms::order(&session.work.running()?.call())?;
+    terms::quote(session, &order.symbol, order.side, order.quantity, lang)
+}
+
+/// Returns the text that something of a message is not traded here.
+fn unknown(session: &Session, message: &str, lang: Lang) -> Option<String> {
+    let symbols = symbols(session);
+    let names: Vec<&str> = symbols.iter().map(String::as_str).collect();
+    let what = intent::untraded(message, &names).filter(|_| !names.is_empty())?;
+    Some(not_traded(session, &what, lang))
+}
+
+fn symbols(session: &Session) -> Vec<String> {
+    let prices: Vec<Price> = session.seen(Topic::Prices).unwrap_or_default();
+    prices.into_iter().map(|price| price.symbol).collect()
 }
 
 fn respond() -> StepDraft {
@@ -77,12 +126,15 @@ fn respond() -> StepDraft {
 /// Returns the steps of the plan that are still to do: those that read, or the next one.
 fn next(session: &Session) -> Vec<StepDraft> {
     let steps = &session.work.steps;
-    if steps.iter().any(has_written) {
+    let is_one = intent::wishes(session.goal()).len() == 1;
+    if is_one && steps.iter().any(has_written) {
         return vec![respond()];
     }
     let ended = |draft: &StepDraft| {
         let mut calls = steps.iter().map(|step| &step.draft);
-        draft.kind == StepKind::Tool && calls.any(|call| call.tool_name == draft.tool_name)
+        draft.kind == StepKind::Tool
+            && calls
+                .any(|call| call.tool_name == draft.tool_name && call.tool_args == draft.tool_args)
     };
     let planned = plan(session).into_iter();
     let left: Vec<StepDraft> = planned.filter(|draft| !ended(draft)).collect();
@@ -98,18 +150,73 @@ fn has_written(step: &WorkStep) -> bool {
 
 /// Returns the steps for the request and for the answers since.
 fn plan(session: &Session) -> Vec<StepDraft> {
-    let wish = intent::wish(session.goal());
-    let tool = wish.tool().unwrap_or_default();
-    let arguments = match wish {
-        UserWish::Told => return tell(session),
-        UserWish::Trader(name) => trader(session, name),
-        UserWish::Order(side, said) => order(session, side, said),
-        UserWish::Cancellation(number) => cancellation(session, number),
-    };
-    match arguments {
-        Ok(Value::Object(arguments)) => vec![StepDraft::tool(tool, arguments), respond()],
-        Ok(_) => vec![respond()],
-        Err(other) => vec![*other],
+    if obstacle(session).is_some() {
+        return vec![respond()];
+    }
+    let mut steps = vec![];
+    for (wish, part) in intent::wishes(session.goal()) {
+        let tool = wish.tool().unwrap_or_default();
+        let arguments = match wish {
+            UserWish::Told | UserWish::Later | UserWish::Beyond => return tell(session),
+            UserWish::Trader(name) => trader(session, name),
+            UserWish::Removal(name) => removal(session, name),
+            UserWish::Order(side, said) => order(session, &part, side, said),
+            UserWish::Cancellation(number) => cancellation(session, number),
+        };
+        match arguments {
+            Ok(Value::Object(arguments)) => steps.push(StepDraft::tool(tool, arguments)),
+            Ok(_) => return vec![respond()],
+            Err(other) => return vec![*other],
+        }
+    }
+    steps.push(respond());
+    steps
+}
+
+/// Returns the reason why the request cannot be planned at all.
+fn obstacle(session: &Session) -> Option<String> {
+    let (goal, lang) = (session.goal(), Lang::of(session.goal()));
+    match intent::wish(goal) {
+        UserWish::Later => Some(
+            lang.pick(
+                "I cannot place an order for later or on a condition; nothing was placed. An order \
+                 with a price, such as \"buy 0.1 BTC at 60000\", waits in the book.",
+                "不能下有条件的或以后才下的单；什么都没有下。带价格的单会在盘口等待，例如“以 60000 买 0.1 BTC”。",
+            )
+            .to_owned(),
+        ),
+        UserWish::Beyond => Some(
+            lang.pick(
+                "I cannot do that here, and did nothing. This desk only places and cancels orders \
+                 for what there is, and keeps traders.",
+                "这里不能做这件事，什么都没有做。这个交易台只能用现有的资产下单、撤单，以及管理交易员。",
+            )
+            .to_owned(),
+        ),
+        UserWish::Order(..) => {
+            let symbols = symbols(session);
+            let other = || {
+                let what = intent::unknown_thing(goal)?;
+                let nothing = traded(goal, &symbols).is_none() && !symbols.is_empty();
+                nothing.then(|| not_traded(session, &what, lang))
+            };
+            unknown(session, goal, lang).or_else(other)
+        }
+        UserWish::Trader(_) => {
+            let off = [Topic::Models, Topic::Exchanges, Topic::Strategies];
+            let named = off.into_iter().find_map(|topic| {
+                let all: Vec<Config> = session.seen(topic)?;
+                let off = all.iter().filter(|it| !it.enabled);
+                let name = mentioned(goal, off.map(|it| it.name.as_str()))?;
+                Some((name.to_owned(), usable(session, topic).join(", ")))
+            });
+            let (name, usable) = named?;
+            Some(lang.pick(
+                format!("{name} is switched off; there is: {usable}"),
+                format!("{name} 已停用；现在有：{usable}"),
+            ))
+        }
+        _ => None,
     }
 }
 
@@ -216,18 +323,23 @@ fn chosen(
     }
 }
 
-fn order(session: &Session, side: Side, said: OrderTerms) -> Arguments {
-    let offers: Vec<Price> = session.seen(Topic::Prices).unwrap_or_default();
-    let symbols: Vec<&str> = offers.iter().map(|offer| &*offer.symbol).collect();
+fn order(session: &Session, part: &str, side: Side, said: OrderTerms) -> Arguments {
+    let symbols = symbols(session);
     let reply = replied(session, "symbol").and_then(|reply| traded(reply, &symbols));
+    let last = || {
+        let last = session.work.execution.references.get("symbol")?;
+        let is_traded = symbols.contains(&last.name) && intent::wants_more(part);
+        is_traded.then(|| last.name.clone())
+    };
     let verb = side.as_str();
-    let Some(symbol) = reply.or_else(|| traded(session.goal(), &symbols)) else {
+    let meant = reply.or_else(|| traded(part, &symbols));
+    let Some(symbol) = meant.or_else(last) else {
         let list = symbols.join(", ");
         let en = format!("What shall I {verb}? There is: {list}");
         return ask(session, "symbol", en, format!("交易哪一个？现在有：{list}"));
     };
     let replies = replies(session, &["symbol", "quantity", "figures"]).into_iter();
-    let read = replies.map(|reply| OrderTerms::of(reply, side.limit()));
+    let read = replies.map(|reply| intent::terms(reply, side));
     let said = read.fold(said, OrderTerms::then);
     if said.is_unclear {
         let en = "I can read these numbers in more than one way. How much, and at which price? Such \
@@ -235,7 +347,10 @@ fn order(session: &Session, side: Side, said: OrderTerms) -> Arguments {
         let zh = "这些数字有不止一种读法。数量是多少，价格是多少？例如“0.5，价格 70000”，只说“0.5”就按市价。";
         return ask(session, "figures", en, zh);
     }
-    let Some(quantity) = said.quantity else {
+    let Some(quantity) = said
+        .quantity
+        .or_else(|| holding(session, part, side, &symbol))
+    else {
         let en = format!("How much {symbol} shall I {verb}?");
         return ask(session, "quantity", en, format!("{symbol} 的数量是多少？"));
     };
@@ -246,14 +361,36 @@ fn order(session: &Session, side: Side, said: OrderTerms) -> Arguments {
     Ok(arguments)
 }
 
-/// Returns the symbol that a text names, in full or by its base asset.
-fn traded<'a>(text: &str, symbols: &[&'a str]) -> Option<&'a str> {
-    let base = |symbol: &&&str| {
+/// Returns the whole of what is held, or half of it, if a sale says so.
+fn holding(session: &Session, part: &str, side: Side, symbol: &str) -> Option<Amount> {
+    let share = intent::share(part).filter(|_| side == Side::Sell)?;
+    let free = terms::free(session, symbol.split('-').next()?)?;
+    Some(Amount::from_millionths(free.millionths() / share))
+}
+
+/// Returns the only symbol that a text names, in full or by the name of its base asset.
+pub(crate) fn traded(text: &str, symbols: &[String]) -> Option<String> {
+    let whole = mentioned(text, symbols.iter().map(String::as_str));
+    if let Some(whole) = whole {
+        return Some(whole.to_owned());
+    }
+    let assets = intent::assets(text);
+    let is_meant = |symbol: &&String| {
         let base = symbol.split('-').next().unwrap_or_default();
-        mentioned(text, [base]).is_some()
+        assets.contains(&base) || mentioned(text, [base]).is_some() && assets.is_empty()
     };
-    let whole = mentioned(text, symbols.iter().copied());
-    whole.or_else(|| symbols.iter().find(base).copied())
+    let mut meant = symbols.iter().filter(is_meant);
+    let first = meant.next()?;
+    meant.next().is_none().then(|| first.clone())
+}
+
+fn removal(session: &Session, name: Option<String>) -> Arguments {
+    let given = replied(session, "name").map(str::trim).map(str::to_owned);
+    let Some(name) = given.or(name) else {
+        let en = "Which trader, by its name?";
+        return ask(session, "name", en, "哪一个交易员？请说名字。");
+    };
+    Ok(json!({ "name": name }))
 }
 
 fn cancellation(session: &Session, number: Option<i64>) -> Arguments {
@@ -262,7 +399,14 @@ fn cancellation(session: &Session, number: Option<i64>) -> Arguments {
         let alone = alone.parse().ok().filter(|number| *number >= 0);
         intent::order_number(reply).or(alone)
     };
-    let Some(order) = replied(session, "order").and_then(read).or(number) else {
+    let only = || {
+        let open: Vec<Order> = session.seen(Topic::Orders)?;
+        let points = intent::points_to_an_order(session.goal());
+        let [only] = &open[..] else { return None };
+        points.then_some(only.id)
+    };
+    let said = replied(session, "order").and_then(read).or(number);
+    let Some(order) = said.or_else(only) else {
         let en = "Which order, by its number?";
         return ask(session, "order", en, "哪一个订单？请说编号。");
     };
@@ -275,18 +419,23 @@ fn answer(session: &Session) -> String {
     let steps = session.work.steps.iter();
     let mut lines: Vec<String> = steps.filter_map(|step| ended(step, lang)).collect();
     let acted = !lines.is_empty();
-    match intent::wish(session.goal()) {
-        UserWish::Told => {
-            let mut topics = intent::topics(session.goal());
-            if topics.is_empty() && !acted {
-                lines.push(help(lang).to_owned());
-            }
-            if intent::asks_ability(session.goal()) {
-                lines.push(ability(session, lang));
-                topics.extend([Topic::Models, Topic::Exchanges]);
-            }
-            lines.extend(topics.into_iter().map(|topic| told(session, topic, lang)));
+    let goal = session.goal();
+    match intent::wish(goal) {
+        _ if !acted && obstacle(session).is_some() => lines.extend(obstacle(session)),
+        UserWish::Told if intent::asks_ability(goal) => {
+            let mut topics = intent::topics(goal);
+            lines.push(ability(session, lang));
+            topics.extend([Topic::Models, Topic::Exchanges]);
+            let told = topics
+                .into_iter()
+                .map(|topic| told(session, goal, topic, lang));
+            lines.extend(told);
         }
+        UserWish::Told => match read_out(session, goal) {
+            Some(text) => lines.push(text),
+            None if !acted => lines.push(help(lang, intent::greets(goal))),
+            None => {}
+        },
         // The plan has no call: something that the wish needs is missing.
         UserWish::Trader(_) if !acted => lines.push(ability(session, lang)),
         _ => {}

@@ -7,23 +7,27 @@ use std::{
 use async_trait::async_trait;
 use fugato::{
     Answers, Graph, Interrupt, Message, RunError, RunResult, Runner, ThreadId,
+    agent::plan::FactState as _,
     axum::{
         Agent, BadInput, Caller, MessageIntent, SendError, SendOutcome, ThreadAccess, TimelineItem,
         UserMessage, belongs, say, timeline, title,
     },
     cli::Lang,
-    memory::{DialogueTurn, HistoryUpdate, PersonLayers, Speaker},
-    state::{InvalidThreadId, Role},
+    memory::{DialogueTurn, ExecutionUpdate, HistoryUpdate, PersonLayers, Speaker, WorldSnapshot},
+    state::{InvalidThreadId, Millis, Role, State as _},
     store::ThreadStore,
-    words::{MessageMeaning, PendingWork, Phrases},
+    words::{MessageMeaning, PendingWork, Phrases, ShortAnswer, is_question},
 };
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use crate::{
-    command,
+    command, correction,
+    exchange::Exchange,
+    facts::{Topic, declared},
     graph::{Deps, WiringError, graph},
     intent::{self, UserWish},
+    rules::{self, read_out},
     session::{Session, SessionUpdate},
     view,
 };
@@ -33,6 +37,7 @@ use crate::{
 pub struct Planner {
     runner: Runner<Session>,
     users: PersonLayers,
+    desk: Exchange,
 }
 
 /// The reply to a message.
@@ -81,7 +86,12 @@ impl Planner {
         runner: impl FnOnce(Graph<Session>) -> Runner<Session>,
     ) -> Result<Self, WiringError> {
         let (runner, users) = (runner(graph(deps)?), deps.users().clone());
-        Ok(Self { runner, users })
+        let desk = deps.desk().clone();
+        Ok(Self {
+            runner,
+            users,
+            desk,
+        })
     }
 
     /// Returns the runner, to look back, answer by id, or cancel.
@@ -130,6 +140,37 @@ impl Planner {
         }
     }
 
+    /// Returns what words under a card ask for, as it is now; none if they ask for nothing that can
+    /// be looked up.
+    async fn looked_up(&self, session: &Session, text: &str) -> Result<Option<String>, BadInput> {
+        let asks = intent::asks_about(text) || is_question(text);
+        if !asks || intent::wish(text) != UserWish::Told {
+            return Ok(None);
+        }
+        let mut now = session.clone();
+        now.message.text = text.to_owned();
+        let about = now.about();
+        let about: Vec<&str> = about.iter().map(String::as_str).collect();
+        for kind in declared().due(&about, |_| None, 0) {
+            let found = self.desk.fetch(&kind).await;
+            let unread = |error| BadInput::new("the desk cannot be read").because(error);
+            let value = found.map_err(unread)?;
+            // An older look gives way to a newer one.
+            let at = Millis::MAX;
+            let snapshot = WorldSnapshot { value, at };
+            now.apply(SessionUpdate::Execution(ExecutionUpdate::Seen {
+                kind,
+                snapshot,
+            }));
+        }
+        // "What will that cost?" is about the order of the card.
+        let names_none = intent::assets(text).is_empty();
+        let of_card = || rules::card_quote(&now, Lang::of(text));
+        let is_cost = intent::topics(text).contains(&Topic::Prices);
+        let quote = (names_none && is_cost).then(of_card).flatten();
+        Ok(quote.or_else(|| read_out(&now, text)))
+    }
+
     /// Returns the document under a key of a person: `agent_task_state_…` and `agent_preferences_…`
     /// are stored documents, and `agent_execution_state_…` is read from the person's sessions.
     pub async fn config(&self, key: &str) -> Result<Option<Value>, PlannerError> {
@@ -149,7 +190,6 @@ impl Planner {
     }
 }
 
-/// Returns the account of the caller, or `home` if there is none.
 /// Returns what a client says was said before. Its answers may name prices and balances of then, so
 /// they are no facts of now.
 fn earlier(words: &UserMessage) -> Vec<SessionUpdate> {
@@ -169,6 +209,7 @@ fn earlier(words: &UserMessage) -> Vec<SessionUpdate> {
     words.earlier().into_iter().map(turn).collect()
 }
 
+/// Returns the account of the caller, or `home` if there is none.
 fn user(caller: &Caller) -> String {
     caller.account().unwrap_or_else(|| "home".to_owned())
 }
@@ -207,16 +248,27 @@ fn question(asked: &Interrupt) -> String {
     }
 }
 
+/// Returns true if words begin by dropping what waits: "never mind, not now".
+fn drops(text: &str) -> bool {
+    let first = text.split([',', '，', '.', '。']).next();
+    first.and_then(ShortAnswer::of) == Some(ShortAnswer::Cancel)
+}
+
 /// Returns the reply to words that do not decide the open card, which stays as it is. The content
 /// of the card is not repeated: it may have changed, which is checked on approval.
 fn waits(asked: &Interrupt, text: &str) -> String {
+    let unread = Lang::of(text).pick(
+        "I did not understand that; nothing has changed. ",
+        "没听懂，什么都没有改变。",
+    );
+    format!("{unread}{}", still_waits(asked, text))
+}
+
+fn still_waits(asked: &Interrupt, text: &str) -> String {
     let code = asked.id.code();
     Lang::of(text).pick(
-        format!(
-            "I did not understand that; nothing has changed. The card {code} still waits: yes \
-             {code}, or no {code}."
-        ),
-        format!("没听懂，什么都没有改变。卡片 {code} 还在等待：好的 {code}，或 不要 {code}。"),
+        format!("The card {code} still waits: yes {code}, or no {code}."),
+        format!("卡片 {code} 还在等待：好的 {code}，或 不要 {code}。"),
     )
 }
 
@@ -262,12 +314,23 @@ impl Agent for Planner {
         let Some(asked) = open.first() else {
             return Ok(MessageIntent::Request);
         };
-        if command::only_tells(text) {
-            let session = self.runner.state(thread).await.map_err(unread)?;
-            let told = command::told(&session.unwrap_or_default(), name, text);
+        let session = self.runner.state(thread).await.map_err(unread)?;
+        let session = session.unwrap_or_default();
+        if command::only_tells(text) || intent::asks_status(text) {
+            let told = command::told(&session, name, text);
             return Ok(MessageIntent::Told(told));
         }
         let is_approval = asked.question.digest.is_some();
+        if text.is_empty()
+            || drops(text)
+            || is_approval && correction::corrected(&session, text).is_some()
+        {
+            return Ok(MessageIntent::Instead);
+        }
+        if is_approval && let Some(told) = self.looked_up(&session, text).await? {
+            let waits = still_waits(asked, text);
+            return Ok(MessageIntent::Told(format!("{told}\n{waits}")));
+        }
         match Phrases::default().meaning(text, PendingWork::Answer, is_new) {
             // Words that decide a card were handled before; other words leave it as it is.
             MessageMeaning::Continue(None) if is_approval => {

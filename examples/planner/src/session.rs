@@ -10,6 +10,7 @@ use fugato::{
         plan::{FactState, PlanProgress, WorkUpdate, written},
         toolbox::ToolUse,
     },
+    cli::Lang,
     memory::{
         DialogueTurn, ExecutionStatus, ExecutionUpdate, History, HistoryUpdate, MemoryUpdate,
         PersonCopy, PersonUpdate, PreferenceUpdate, Reference, Speaker, TaskState, TaskUpdate,
@@ -206,6 +207,17 @@ impl State for Session {
     /// other.
     const VERSION: u32 = 2;
 
+    /// Returns the language of the work, or of the last words that are no command.
+    fn lang(&self) -> Lang {
+        let is_said = |text: &&str| !text.trim_start().starts_with('/');
+        let turns = self.history.turns().iter().rev();
+        let said = turns.filter(|turn| turn.by == Speaker::User);
+        let said = said.map(|turn| turn.text.as_str());
+        let mut words = [self.goal()].into_iter().chain(said).chain([&*self.title]);
+        let words = words.find(|text| is_said(text) && !text.is_empty());
+        Lang::of(words.unwrap_or_default())
+    }
+
     fn migrate_update(from: u32, old: Value) -> Result<Vec<SessionUpdate>, MigrateError> {
         let (new, to) = (older::from_1(old), Self::VERSION);
         let read = serde_json::from_value(new).map(|update| vec![update]);
@@ -292,9 +304,13 @@ impl FactState for Session {
     fn about(&self) -> Vec<String> {
         let steps = &self.work.steps;
         let replies = steps.iter().map(|step| step.output_summary.as_str());
-        let said = replies.chain([self.goal(), &self.message.text]);
-        let topics = said.flat_map(intent::topics);
-        let wanted = intent::wish(self.goal()).tool().map(str::to_owned);
+        let said: Vec<&str> = replies.chain([self.goal(), &self.message.text]).collect();
+        let topics = said.iter().flat_map(|text| intent::topics(text));
+        let wanted = intent::wish(self.goal()).tool();
+        // A question about an order is about what it would come to.
+        let trades = said.iter().any(|text| intent::trades(text));
+        let trades = trades.then_some("place_order");
+        let wanted = wanted.into_iter().chain(trades).map(str::to_owned);
         let called = steps.iter().map(|step| step.draft.tool_name.clone());
         let in_view = self.work.execution.snapshots.keys().cloned();
         // The referent of "it" may no longer exist.

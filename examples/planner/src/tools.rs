@@ -2,10 +2,11 @@
 //! the same transaction.
 use fugato::{
     agent::{Toolbox, plan::WriteLedger},
-    state::ToolCall,
+    cli::Lang,
+    state::{State as _, ToolCall},
     tool::{
-        EffectClass, NoArguments, Registry, RegistryError, ToolContext, ToolFailure, ToolOutput,
-        ToolSpec, async_tool_fn,
+        EffectClass, GateChain, GatePolicy as _, GatedCall, NoArguments, Registry, RegistryError,
+        ToolContext, ToolFailure, ToolOutput, ToolSpec, Verdict, async_tool_fn,
     },
     words::Amount,
 };
@@ -16,9 +17,11 @@ use serde_json::{Value, json};
 
 use crate::{
     answer,
-    exchange::{Exchange, ExchangeError, NewOrder, Order, Trader},
+    exchange::{Exchange, ExchangeError, NewOrder, Order, Side, Trader},
     facts::{self, Topic, looked_up},
+    intent,
     session::{Session, SessionUpdate, referred},
+    terms,
 };
 
 /// An order that is given up.
@@ -30,7 +33,7 @@ struct OrderNumber {
 }
 
 /// The work of each tool as a short phrase, in English and Chinese.
-pub const WORDS: [(&str, &str, &str); 9] = [
+pub const WORDS: [(&str, &str, &str); 10] = [
     ("get_configs", "looking at what is configured", "查看配置"),
     ("get_balances", "looking at the balances", "查看余额"),
     ("get_positions", "looking at the positions", "查看持仓"),
@@ -38,19 +41,33 @@ pub const WORDS: [(&str, &str, &str); 9] = [
     ("get_prices", "looking at the prices", "查看价格"),
     ("get_open_orders", "looking at the open orders", "查看挂单"),
     ("create_trader", "making a trader", "创建交易员"),
+    ("delete_trader", "removing a trader", "删除交易员"),
     ("place_order", "placing an order", "下单"),
     ("cancel_order", "giving up an order", "撤单"),
 ];
 
+/// A trader that is removed.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct TraderName {
+    /// Its name.
+    name: String,
+}
+
 /// The tools that change the desk.
-pub(crate) const WRITES: [&str; 3] = ["create_trader", "place_order", "cancel_order"];
+pub(crate) const WRITES: [&str; 4] = [
+    "create_trader",
+    "delete_trader",
+    "place_order",
+    "cancel_order",
+];
 
 /// Returns all tools of a desk.
 pub fn registry(desk: &Exchange) -> Result<Registry<Session, SessionUpdate>, RegistryError> {
     let mut registry = Registry::<Session, SessionUpdate>::builder();
     for (name, about) in facts::tools() {
         let spec = ToolSpec::read(name, about);
-        let read = move |desk: Exchange, _, _: NoArguments| async move {
+        let read = move |desk: Exchange, _: Called, _: NoArguments| async move {
             let found = looked_up(&desk, |fact| fact.tool == *name).await;
             let found = Value::Object(found.map_err(ToolFailure::internal)?);
             Ok(ToolOutput::new(found.to_string()).data(found))
@@ -58,6 +75,7 @@ pub fn registry(desk: &Exchange) -> Result<Registry<Session, SessionUpdate>, Reg
         registry = registry.tool(tool(desk.clone(), spec, read));
     }
     let create = ToolSpec::write("create_trader", "Makes a trader of what is configured.");
+    let delete = ToolSpec::write("delete_trader", "Removes a trader.").preview(["name"]);
     let place = "Places an order, which matches with the book at once.";
     let place = ToolSpec::write("place_order", place);
     let cancel = ToolSpec::write("cancel_order", "Gives up what is left of an order.");
@@ -67,6 +85,7 @@ pub fn registry(desk: &Exchange) -> Result<Registry<Session, SessionUpdate>, Reg
     let (keyed, idempotent) = (EffectClass::Keyed, EffectClass::Idempotent);
     registry
         .tool(tool(desk.clone(), create.effect(keyed), create_trader))
+        .tool(tool(desk.clone(), delete.effect(idempotent), delete_trader))
         .tool(tool(desk.clone(), place.effect(keyed), place_order))
         .tool(tool(desk.clone(), cancel.effect(idempotent), cancel_order))
         .build()
@@ -75,27 +94,43 @@ pub fn registry(desk: &Exchange) -> Result<Registry<Session, SessionUpdate>, Reg
 /// The result of a tool: its text and the changes that it makes, or a failure.
 type ToolAnswer = Result<ToolOutput<SessionUpdate>, ToolFailure>;
 
-/// Wraps a function as a tool of a desk. The function gets the desk, the effect's key and the
-/// input.
+/// What a tool knows of its call: the effect's key, and the session.
+struct Called {
+    key: Option<String>,
+    session: Session,
+}
+
+impl Called {
+    fn key(&self) -> Result<&str, ToolFailure> {
+        let none = || ToolFailure::failed("it was not called by way of an effect");
+        self.key.as_deref().ok_or_else(none)
+    }
+}
+
+/// Wraps a function as a tool of a desk.
 fn tool<I, F>(
     desk: Exchange,
     spec: ToolSpec,
-    act: impl Fn(Exchange, Option<String>, I) -> F + Send + Sync,
+    act: impl Fn(Exchange, Called, I) -> F + Send + Sync,
 ) -> impl fugato::Tool<Session, SessionUpdate, Input = I>
 where
     I: DeserializeOwned + JsonSchema + Send,
     F: Future<Output = ToolAnswer> + Send + 'static,
 {
     async_tool_fn(spec, move |cx: ToolContext<'_, Session>, input: I| {
-        act(desk.clone(), cx.key().map(str::to_owned), input).boxed()
+        let key = cx.key().map(str::to_owned);
+        let called = cx.state().map(|session| Called {
+            key,
+            session: session.clone(),
+        });
+        let act = called.map(|called| act(desk.clone(), called, input));
+        async move { act?.await }.boxed()
     })
 }
 
-async fn create_trader(desk: Exchange, key: Option<String>, new: Trader) -> ToolAnswer {
-    let made = desk
-        .create_trader(&keyed(key)?, new)
-        .await
-        .map_err(failure)?;
+async fn create_trader(desk: Exchange, called: Called, new: Trader) -> ToolAnswer {
+    let made = desk.create_trader(called.key()?, new).await;
+    let made = made.map_err(failure)?;
     let parts = [
         ("trader", &made.name),
         ("model", &made.model),
@@ -104,32 +139,49 @@ async fn create_trader(desk: Exchange, key: Option<String>, new: Trader) -> Tool
     ];
     let parts = parts.into_iter().filter(|(_, name)| !name.is_empty());
     let updates = parts.map(|(kind, name)| referred(kind, name));
-    let of = format!("{} on {}", made.model, made.exchange);
-    let text = format!("made the trader {} with {of}", made.name);
+    let text = called.session.lang().pick(
+        format!(
+            "made the trader {} with {} on {}",
+            made.name, made.model, made.exchange
+        ),
+        format!(
+            "创建了交易员 {}，模型 {}，交易所 {}",
+            made.name, made.model, made.exchange
+        ),
+    );
     Ok(ToolOutput::new(text).data(json!(made)).updates(updates))
 }
 
-async fn place_order(desk: Exchange, key: Option<String>, new: NewOrder) -> ToolAnswer {
-    let placed = desk.place(&keyed(key)?, new).await.map_err(failure)?;
-    Ok(ToolOutput::new(placed_text(&placed)).data(json!(placed)))
+async fn delete_trader(desk: Exchange, called: Called, named: TraderName) -> ToolAnswer {
+    let name = named.name;
+    let there = desk.remove_trader(&name).await.map_err(failure)?;
+    let (en, zh) = if there {
+        (
+            format!("removed the trader {name}"),
+            format!("删除了交易员 {name}"),
+        )
+    } else {
+        (
+            format!("the trader {name} was not there"),
+            format!("没有交易员 {name}"),
+        )
+    };
+    Ok(ToolOutput::new(called.session.lang().pick(en, zh)))
 }
 
-async fn cancel_order(desk: Exchange, _: Option<String>, given: OrderNumber) -> ToolAnswer {
+async fn place_order(desk: Exchange, called: Called, mut new: NewOrder) -> ToolAnswer {
+    let session = &called.session;
+    new.limit = terms::limit(session, &new);
+    let placed = desk.place(called.key()?, new).await.map_err(failure)?;
+    let update = referred("symbol", &placed.symbol);
+    let text = answer::placed(&placed, session.lang());
+    Ok(ToolOutput::new(text).data(json!(placed)).updates([update]))
+}
+
+async fn cancel_order(desk: Exchange, called: Called, given: OrderNumber) -> ToolAnswer {
     let order = desk.cancel(given.order).await.map_err(failure)?;
-    Ok(ToolOutput::new(placed_text(&order)).data(json!(order)))
-}
-
-fn placed_text(it: &Order) -> String {
-    let (side, status) = (it.side.as_str(), it.status.as_str());
-    let order = format!("{side} {} {}", it.quantity, it.symbol);
-    format!(
-        "order #{} is {status}: {order}, {} done for {}",
-        it.id, it.filled, it.cost
-    )
-}
-
-fn keyed(key: Option<String>) -> Result<String, ToolFailure> {
-    key.ok_or_else(|| ToolFailure::failed("it was not called by way of an effect"))
+    let text = answer::placed(&order, called.session.lang());
+    Ok(ToolOutput::new(text).data(json!(order)))
 }
 
 fn failure(error: ExchangeError) -> ToolFailure {
@@ -143,14 +195,23 @@ fn failure(error: ExchangeError) -> ToolFailure {
 /// is not repeated by the loop that takes over.
 pub fn toolbox(desk: &Exchange) -> Result<Toolbox<Session>, RegistryError> {
     let shown = |session: &Session, call: &ToolCall| {
-        cancelled(session, call).unwrap_or_else(|| shown(call))
+        cancelled(session, call).unwrap_or_else(|| shown(session, call))
     };
     let request = |session: &Session| session.message.number.to_string();
     let deeds = WriteLedger::new(registry(desk)?, request)
         .earlier(|session| &session.done)
         .shown(shown)
         .alike(plainly);
-    Ok(deeds.toolbox().live_reads())
+    let toolbox = deeds.clone().toolbox();
+    // What is not possible is refused before anybody is asked to agree to it.
+    let gate = move |call: &GatedCall<'_>, session: &Session| match deeds.judge(call, session) {
+        Verdict::NeedConfirm(card) => {
+            let obstacle = terms::obstacle(session, call.call, session.lang());
+            obstacle.map_or(Verdict::NeedConfirm(card), Verdict::Block)
+        }
+        other => other,
+    };
+    Ok(toolbox.gates(GateChain::new().with(gate)).live_reads())
 }
 
 /// Writes the numbers of an order in their canonical form.
@@ -169,27 +230,85 @@ fn cancelled(session: &Session, call: &ToolCall) -> Option<String> {
     let number = call.arguments.get("order").and_then(Value::as_i64);
     let number = number.filter(|_| call.name == "cancel_order")?;
     let open: Vec<Order> = session.seen(Topic::Orders)?;
-    let found = open.iter().find(|order| order.id == number);
-    Some(found.map_or_else(
-        || format!("order #{number}, which is not open"),
-        |order| format!("order {}", answer::order(order)),
+    let found = open.iter().find(|order| order.id == number)?;
+    let (lang, word) = (session.lang(), session.lang().pick("order", "订单"));
+    Some(format!("{word} {}", answer::order(found, lang)))
+}
+
+/// The names of arguments on a card in Chinese.
+const NAMES: [(&str, &str); 8] = [
+    ("symbol", "品种"),
+    ("side", "方向"),
+    ("quantity", "数量"),
+    ("price", "价格"),
+    ("name", "名字"),
+    ("model", "模型"),
+    ("exchange", "交易所"),
+    ("strategy", "策略"),
+];
+
+/// Returns everything that the person agrees to: the arguments, for an order without a price what
+/// it comes to and the worst price that it takes, and what the person told about such orders.
+fn shown(session: &Session, call: &ToolCall) -> String {
+    let lang = session.lang();
+    let argument = |(name, value): (&String, &Value)| {
+        let names = NAMES.iter().find(|(en, _)| en == name);
+        let name = lang.pick(name.as_str(), names.map_or(name.as_str(), |(_, zh)| *zh));
+        let text = match (value, name) {
+            (Value::Null, _) => return None,
+            (Value::String(text), _) if text.is_empty() => return None,
+            (Value::String(text), "方向") => {
+                let side = if text == "buy" { Side::Buy } else { Side::Sell };
+                answer::side(side, lang)
+            }
+            (Value::String(text), _) => text.as_str(),
+            (other, _) => return Some(format!("{name} {other}")),
+        };
+        Some(format!("{name} {text}"))
+    };
+    let arguments = call.arguments.as_object().into_iter().flatten();
+    let mut all: Vec<String> = arguments.filter_map(argument).collect();
+    if let Some(order) = terms::order(call) {
+        all.extend(market(session, &order, lang));
+        all.extend(told_before(session, &order, lang));
+    }
+    all.join(", ")
+}
+
+/// Returns the price of an order that names none.
+fn market(session: &Session, order: &NewOrder, lang: Lang) -> Option<String> {
+    let NewOrder {
+        symbol,
+        side,
+        quantity,
+        price,
+        ..
+    } = order;
+    if price.is_some() {
+        return None;
+    }
+    let Some(found) = terms::estimate(session, symbol, *side, *quantity) else {
+        return Some(lang.pick("price: market", "价格：市价").to_owned());
+    };
+    let (total, limit) = (found.total, found.limit);
+    let quote = symbol.split('-').next_back().unwrap_or_default();
+    let bound = match side {
+        Side::Buy => lang.pick("at most", "最高"),
+        Side::Sell => lang.pick("at least", "最低"),
+    };
+    Some(lang.pick(
+        format!("price: market, about {total} {quote} in all, {bound} {limit} each"),
+        format!("价格：市价，共约 {total} {quote}，单价{bound} {limit}"),
     ))
 }
 
-/// Returns everything that the person agrees to, with "price: market" for an order without a price.
-fn shown(call: &ToolCall) -> String {
-    let argument = |(name, value): (&String, &Value)| match value {
-        Value::Null => None,
-        Value::String(text) if text.is_empty() => None,
-        Value::String(text) => Some(format!("{name} {text}")),
-        other => Some(format!("{name} {other}")),
-    };
-    let arguments = call.arguments.as_object().into_iter().flatten();
-    let has_price = call
-        .arguments
-        .get("price")
-        .is_some_and(|price| !price.is_null());
-    let market = (call.name == "place_order" && !has_price).then(|| "price: market".to_owned());
-    let all = arguments.filter_map(argument).chain(market);
-    all.collect::<Vec<_>>().join(", ")
+/// Returns what the person asked to be kept about the asset of an order.
+fn told_before(session: &Session, order: &NewOrder, lang: Lang) -> Vec<String> {
+    let base = order.symbol.split('-').next().unwrap_or_default();
+    let person = &session.person;
+    let wishes = person.preferences.iter().map(|(_, wish)| wish);
+    let kept = person.task.facts.iter().map(String::as_str).chain(wishes);
+    let about = kept.filter(|text| intent::assets(text).contains(&base));
+    let told = lang.pick("you told me", "您说过");
+    about.map(|text| format!("{told}: {text}")).collect()
 }

@@ -1,4 +1,5 @@
 //! The progress of a session, for programs and for people.
+use fugato::cli::Lang;
 use serde_json::{Value, json};
 
 use crate::{facts, session::Session};
@@ -25,32 +26,87 @@ pub fn execution_state(session: &Session, thread: &str) -> Value {
 }
 
 /// Returns the same for people, in a few lines.
-pub fn status(session: &Session, thread: &str) -> String {
+pub fn status(session: &Session, thread: &str, lang: Lang) -> String {
     let execution = &session.work.execution;
-    let status = json!(execution.status);
+    let word = |value: Value| {
+        let word = value.as_str().unwrap_or_default().to_owned();
+        let names = WORDS.iter().find(|(en, _)| *en == word);
+        lang.pick(word.clone(), names.map_or(word, |(_, zh)| (*zh).to_owned()))
+    };
+    let status = word(json!(execution.status));
     let goal = if execution.goal.is_empty() {
-        "nothing"
+        lang.pick("nothing", "无")
     } else {
         &execution.goal
     };
+    let (id, user) = (session.id(thread), &session.user);
     let mut lines = vec![
-        format!("session {} of {}", session.id(thread), session.user),
-        format!("work: {goal} ({})", status.as_str().unwrap_or_default()),
+        lang.pick(
+            format!("session {id} of {user}"),
+            format!("会话 {id}，属于 {user}"),
+        ),
+        lang.pick(
+            format!("work: {goal} ({status})"),
+            format!("任务：{goal}（{status}）"),
+        ),
     ];
     let steps = session.work.steps.iter().map(|step| {
-        let (kind, status) = (json!(step.draft.kind), json!(step.status));
-        let words = [kind.as_str(), Some(&*step.draft.tool_name), status.as_str()];
-        let words = words.into_iter().flatten().filter(|word| !word.is_empty());
-        format!("  {} {}", step.id, words.collect::<Vec<_>>().join(" "))
+        let tool = step.draft.tool_name.clone();
+        let words = [word(json!(step.draft.kind)), tool, word(json!(step.status))];
+        let words: Vec<String> = words.into_iter().filter(|word| !word.is_empty()).collect();
+        format!("  {} {}", step.id, words.join(" "))
     });
     lines.extend(steps);
     if let Some(waiting) = &execution.waiting {
-        lines.push(format!("waits for an answer: {}", waiting.question));
+        let question = &waiting.question;
+        lines.push(lang.pick(
+            format!("waits for an answer: {question}"),
+            format!("等待回答：{question}"),
+        ));
     }
-    lines.push(format!("turns kept: {}", session.history.turns().len()));
-    lines.push(format!(
-        "facts known of you: {}",
-        session.person.task.facts.len()
+    let (turns, facts) = (session.history.turns().len(), &session.person.task.facts);
+    let wishes = session.person.preferences.iter().count();
+    lines.push(lang.pick(
+        format!("turns kept: {turns}"),
+        format!("保留的对话：{turns}"),
+    ));
+    lines.push(lang.pick(
+        format!("facts known of you: {}, preferences: {wishes}", facts.len()),
+        format!("记得关于您的事：{}，偏好：{wishes}", facts.len()),
     ));
     lines.join("\n")
+}
+
+/// The statuses and kinds of steps in Chinese.
+const WORDS: [(&str, &str); 12] = [
+    ("planning", "规划中"),
+    ("running", "进行中"),
+    ("waiting_user", "等待回答"),
+    ("waiting_user_confirmation", "等待确认"),
+    ("completed", "完成"),
+    ("failed", "未完成"),
+    ("pending", "待办"),
+    ("tool", "工具"),
+    ("reason", "思考"),
+    ("ask_user", "提问"),
+    ("respond", "回答"),
+    ("idle", "空闲"),
+];
+
+/// Returns what is kept of the person.
+pub fn kept(session: &Session, lang: Lang) -> String {
+    let wishes = session.person.preferences.iter();
+    let wishes = wishes.map(|(name, wish)| format!("{name}: {wish}"));
+    let facts = session.person.task.facts.iter().cloned();
+    let all: Vec<String> = facts.chain(wishes).collect();
+    if all.is_empty() {
+        let zh = "没有记过关于您的事。可以说“记住……”，或用 /prefer。";
+        let en = "Nothing is kept of you yet: say \"remember that …\", or use /prefer.";
+        return lang.pick(en, zh).to_owned();
+    }
+    let all = all.join("\n");
+    lang.pick(
+        format!("You asked me to keep:\n{all}"),
+        format!("您让我记住的：\n{all}"),
+    )
 }

@@ -8,9 +8,9 @@ use fugato::{
         memory::remember,
         react::{ReplyError, StopReason},
     },
-    axum::{Agent, BadInput, TimelineItem, UserMessage, timeline, title},
-    cli::Resources,
-    graph::{BoxError, BuildError, Graph, Run, Runner},
+    axum::{Agent, BadInput, MessageIntent, TimelineItem, UserMessage, timeline, title},
+    cli::{Lang, Resources},
+    graph::{BoxError, BuildError, Graph, Run, RunError, Runner},
     llm::ChatModel,
     memory::LongTermMemory,
     prompt::spoken,
@@ -18,7 +18,7 @@ use fugato::{
     tool::{GateChain, Registry, confirm_writes},
 };
 
-use crate::{Settings, rules, tools::ToolEnvironment};
+use crate::{Settings, rules, tools::ToolEnvironment, wishes::drops};
 
 /// The system prompt of the model.
 const SYSTEM: &str = "You are an assistant with a few tools. \
@@ -96,8 +96,19 @@ pub fn graph(
         .build()
 }
 
+/// Returns the reply to words that do not decide the open card.
+fn waits(code: &str, lang: Lang) -> String {
+    lang.pick(
+        format!(
+            "A card waits, and I did not understand that as an answer; nothing has changed: yes \
+             {code}, or no {code}."
+        ),
+        format!("有卡片在等待，这句没听懂，什么都没有改变：好的 {code}，或 不要 {code}。"),
+    )
+}
+
 /// Returns the last message of the person.
-fn last_words(react: &React) -> Option<String> {
+pub(crate) fn last_words(react: &React) -> Option<String> {
     let mut said = react.conversation.history.iter().rev();
     let said = said.find(|message| message.role == Role::User)?;
     Some(said.content.clone())
@@ -122,6 +133,21 @@ impl Agent for ReactAgent {
         let mut updates: Vec<_> = earlier.map(ReactUpdate::Talked).collect();
         updates.extend(ReactUpdate::request(said.text, context.model(said.model)));
         Ok(updates)
+    }
+
+    /// Words under a card that do not decide it leave it open; those that drop it take its place.
+    async fn intent(
+        &self,
+        thread: &ThreadId,
+        said: &UserMessage,
+    ) -> Result<MessageIntent, BadInput> {
+        let unread = |error: RunError| BadInput::new("the thread cannot be read").because(error);
+        let open = self.runner().interrupts(thread).await.map_err(unread)?;
+        Ok(match open.first() {
+            None => MessageIntent::Request,
+            Some(_) if drops(&said.text) => MessageIntent::Instead,
+            Some(asked) => MessageIntent::Told(waits(&asked.id.code(), Lang::of(&said.text))),
+        })
     }
 
     fn title(&self, react: &React) -> Option<String> {

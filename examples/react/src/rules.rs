@@ -6,20 +6,20 @@ use fugato::{
     state::{Message, Role, ToolCall},
 };
 
-use crate::wishes;
+use crate::wishes::{self, Wish};
 
 /// Answers by rules that read a few plain wishes, call the tool that fulfils one, and tell its
 /// result. They claim to understand nothing else, and say what they can do.
 pub(crate) fn reply(request: &ChatRequest, failure: Option<&ModelFailure>) -> Message {
     match answer(request, failure.is_some()) {
         Answer::Text(text) => Message::assistant(text),
-        Answer::Call(call) => Message::assistant("").with_tool_calls([call]),
+        Answer::Calls(calls) => Message::assistant("").with_tool_calls(calls),
     }
 }
 
 enum Answer {
     Text(String),
-    Call(ToolCall),
+    Calls(Vec<ToolCall>),
 }
 
 fn answer(request: &ChatRequest, instead: bool) -> Answer {
@@ -27,24 +27,38 @@ fn answer(request: &ChatRequest, instead: bool) -> Answer {
     let asked = messages
         .iter()
         .rposition(|message| message.role == Role::User);
-    let Some((said, after)) = asked.and_then(|at| {
+    let Some((said, before, after)) = asked.and_then(|at| {
         let (before, after) = messages.split_at_checked(at + 1)?;
-        Some((&before.last()?.content, after))
+        let (said, before) = before.split_last()?;
+        let earlier = before.iter().rfind(|it| it.role == Role::User);
+        Some((&said.content, earlier.map(|it| it.content.as_str()), after))
     }) else {
         return Answer::Text(help("", request, instead));
     };
-    let mut results = after.iter().filter(|message| message.role == Role::Tool);
-    if let Some(result) = results.next_back() {
-        return Answer::Text(told(said, result));
+    let lang = Lang::of(said);
+    let results = after.iter().filter(|message| message.role == Role::Tool);
+    let results: Vec<String> = results.map(|result| told(said, result)).collect();
+    if !results.is_empty() {
+        return Answer::Text(results.join("\n"));
     }
-    match wishes::call(said, messages.len()) {
-        Some(call) if request.tools.iter().any(|tool| tool.name == call.name) => Answer::Call(call),
-        Some(call) => Answer::Text(Lang::of(said).pick(
-            format!("That takes the tool `{}`, which is not there.", call.name),
-            format!("这需要工具 `{}`，但它不可用。", call.name),
-        )),
-        None => Answer::Text(help(said, request, instead)),
+    let calls = match lang.scope(|| wishes::wish(said, before)) {
+        Some(Wish::Calls(calls)) => calls,
+        Some(Wish::Answer(text)) => return Answer::Text(text),
+        None => return Answer::Text(help(said, request, instead)),
+    };
+    let is_there = |name: &str| request.tools.iter().any(|tool| tool.name == name);
+    if let Some((name, _)) = calls.iter().find(|(name, _)| !is_there(name)) {
+        return Answer::Text(Lang::of(said).pick(
+            format!("That takes the tool `{name}`, which is not there."),
+            format!("这需要工具 `{name}`，但它不可用。"),
+        ));
     }
+    let number = messages.len();
+    let calls = calls.into_iter().zip(number..);
+    let call = |((name, arguments), number): ((String, serde_json::Value), usize)| {
+        ToolCall::new(format!("rule-{number}"), name, arguments)
+    };
+    Answer::Calls(calls.map(call).collect())
 }
 
 /// Returns the result of a tool unchanged.

@@ -2,21 +2,25 @@
 mod clock;
 #[cfg(feature = "mcp")]
 mod mcp;
+pub(crate) mod place;
 
 use std::{path::PathBuf, sync::Arc};
 
 use fugato::{
     agent::{React, ReactUpdate, memory::recall},
+    cli::Lang,
     file::{ListFiles, ReadFile, Sandbox, WriteFile},
     graph::BoxError,
     memory::Notebook,
-    tool::{EffectClass, Registry, RegistryBuilder, ToolFailure, ToolOutput, ToolSpec},
+    tool::{
+        EffectClass, Registry, RegistryBuilder, ToolContext, ToolFailure, ToolOutput, ToolSpec,
+    },
 };
 use jiff::{Timestamp, Zoned};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{BuiltIn, Settings, calculator};
+use crate::{BuiltIn, Settings, agent::last_words, calculator};
 
 /// A function that returns the time.
 pub type Clock = Arc<dyn Fn() -> Zoned + Send + Sync>;
@@ -109,7 +113,7 @@ fn of_servers(
 /// What is to be calculated.
 #[derive(Deserialize, JsonSchema)]
 struct Expression {
-    /// Numbers, + - * / % ^ and brackets.
+    /// Numbers, + - * / % ^ √ and brackets.
     expression: String,
 }
 
@@ -120,14 +124,24 @@ fn calculate_spec() -> ToolSpec {
         .preview(["expression"])
 }
 
+/// Returns the language of the person's last words.
+fn spoken(cx: &ToolContext<'_, React>) -> Lang {
+    let words = cx.state().ok().and_then(last_words);
+    Lang::of(&words.unwrap_or_default())
+}
+
 fn calculate(
-    _: fugato::tool::ToolContext<'_, React>,
+    cx: ToolContext<'_, React>,
     Expression { expression }: Expression,
 ) -> Result<ToolOutput<ReactUpdate>, ToolFailure> {
     let value = calculator::calculate(&expression);
-    let value = value.map_err(|error| ToolFailure::failed(error.to_string()))?;
-    let shown = calculator::shown(value);
-    Ok(ToolOutput::new(format!("{} = {shown}", expression.trim())).data(value))
+    let failed = |error: calculator::CalculationError| {
+        ToolFailure::failed(spoken(&cx).scope(|| error.told()))
+    };
+    let value = value.map_err(failed)?;
+    let equals = if value.is_exact() { "=" } else { "≈" };
+    let text = format!("{} {equals} {value}", expression.trim());
+    Ok(ToolOutput::new(text).data(value.to_f64()))
 }
 
 /// The work of each tool as a short phrase, in English and Chinese.

@@ -1,17 +1,39 @@
 //! The wishes that rules can read in a message.
-use fugato::{agent::memory::to_remember, state::ToolCall, words::strip_phrase};
+use fugato::{
+    agent::memory::to_remember,
+    state::say,
+    words::{
+        ShortAnswer, after_phrase, is_question, normalize, number, numerals, path, strip_phrase,
+    },
+};
 use serde_json::{Value, json};
 
-use crate::calculator::{CalculationError, calculate};
+use crate::{
+    calculator::{CalculationError, calculate, plain},
+    tools::place::places,
+};
 
-/// Returns the call that a message plainly asks for: the tool and its arguments; none if it asks
-/// for nothing of the kind.
-pub(crate) fn wish(message: &str) -> Option<(String, Value)> {
+/// What a message plainly asks for.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Wish {
+    /// Calls of tools, each with its arguments.
+    Calls(Vec<(String, Value)>),
+    /// Nothing that a tool does: this is the answer.
+    Answer(String),
+}
+
+/// Returns what a message plainly asks for, after this one; none if it asks for nothing of the
+/// kind.
+pub(crate) fn wish(message: &str, before: Option<&str>) -> Option<Wish> {
     let text = message.trim();
-    let call = |tool: &str, arguments: Value| Some((tool.to_owned(), arguments));
+    let call = |tool: &str, arguments: Value| Some(Wish::Calls(vec![(tool.to_owned(), arguments)]));
     if let Some(note) = to_remember(text) {
         // The note was stored when the run began; `recall` shows whether it is there.
         return call("recall", json!({ "query": note }));
+    }
+    if drops(text) {
+        let told = say!("Nothing was done.", "什么都没有做。");
+        return Some(Wish::Answer(told));
     }
     if let Some((tool, arguments)) = named(text) {
         return call(tool, arguments);
@@ -25,25 +47,31 @@ pub(crate) fn wish(message: &str) -> Option<(String, Value)> {
     if is_any(text, LIST) {
         return call("list_files", json!({}));
     }
-    if let Some(path) = after(text, READ).filter(|path| !path.contains(char::is_whitespace)) {
+    if let Some(path) = read(text) {
         return call("read_file", json!({ "path": path }));
     }
     if let Some(expression) = expression(text) {
         return call("calculate", json!({ "expression": expression }));
     }
-    if is_any(text, TIME) {
-        return match zone(text) {
-            Some(zone) => call("time", json!({ "zone": zone })),
-            None => call("time", json!({})),
-        };
+    let follows = before.is_some_and(|before| is_any(before, TIME));
+    if let Some(wish) = times(text, follows) {
+        return Some(wish);
+    }
+    // What the person asks about themselves may be in the notebook.
+    let words = format!(" {} ", normalize(text));
+    let is_own = [" my ", " i ", " me ", "我"]
+        .iter()
+        .any(|word| words.contains(word));
+    if is_question(text) && is_own {
+        return call("recall", json!({ "query": text }));
     }
     None
 }
 
-/// Returns the same as a call, whose id has nothing but its number.
-pub(crate) fn call(message: &str, number: usize) -> Option<ToolCall> {
-    let (tool, arguments) = wish(message)?;
-    Some(ToolCall::new(format!("rule-{number}"), tool, arguments))
+/// Returns true if words only drop what was begun: "never mind, not now".
+pub(crate) fn drops(text: &str) -> bool {
+    let first = text.split([',', '，', '.', '。']).next();
+    first.and_then(ShortAnswer::of) == Some(ShortAnswer::Cancel)
 }
 
 const LIST: &[&str] = &[
@@ -53,7 +81,10 @@ const LIST: &[&str] = &[
     "what files",
     "which files",
     "show files",
+    "show my files",
     "列出文件",
+    "列出我的文件",
+    "列出所有文件",
     "有哪些文件",
     "有什么文件",
     "查看文件列表",
@@ -62,13 +93,19 @@ const READ: &[&str] = &[
     "read the file ",
     "read file ",
     "read ",
+    "show me what is in ",
     "show me ",
+    "can you show me what is in ",
+    "could you read ",
+    "what is in ",
     "open ",
     "读取文件",
     "读取",
     "打开文件",
     "打开",
     "读一下",
+    "看看",
+    "看一下",
 ];
 const WRITE: &[&str] = &[
     "write to ",
@@ -77,48 +114,223 @@ const WRITE: &[&str] = &[
     "write ",
     "save to ",
     "写入文件",
+    "写文件",
     "写入",
     "保存到",
 ];
+/// Phrases that ask for the time or the date.
 const TIME: &[&str] = &[
     "what time",
     "what is the time",
     "what's the time",
     "the time in ",
+    "time in ",
+    "current time",
     "what day",
     "which day",
     "what date",
-    "what is the date",
-    "today's date",
+    "the date",
+    "'s date",
     "几点",
     "什么时间",
-    "现在时间",
+    "时间",
     "几号",
     "星期几",
+    "周几",
     "什么日期",
+];
+/// The words beside places in a question about the time.
+const TIME_WORDS: &[&str] = &[
+    "what",
+    "time",
+    "is",
+    "it",
+    "the",
+    "in",
+    "at",
+    "now",
+    "right",
+    "current",
+    "currently",
+    "please",
+    "do",
+    "they",
+    "have",
+    "and",
+    "of",
+    "today",
+    "date",
+    "day",
+    "which",
+    "was",
+    "i",
+    "want",
+    "tell",
+    "me",
+    "local",
+    "s",
+    "on",
+    "not",
+    "about",
+    "how",
+    "could",
+    "you",
+    "can",
+    "today's",
+    "there",
+    "tomorrow",
+    "yesterday",
+    "after",
+    "before",
+    "days",
+    "hi",
+    "hello",
+    "will",
+    "be",
+];
+const TIME_WORDS_ZH: &[&str] = &[
+    "现在",
+    "几点钟",
+    "几点",
+    "了",
+    "请问",
+    "请",
+    "是",
+    "什么时间",
+    "时间",
+    "今天",
+    "今日",
+    "几月",
+    "几号",
+    "星期几",
+    "周几",
+    "礼拜几",
+    "什么日期",
+    "日期",
+    "什么",
+    "分别",
+    "和",
+    "的",
+    "呢",
+    "那",
+    "在",
+    "当地",
+    "告诉我",
+    "大后天",
+    "后天",
+    "明天",
+    "昨天",
+    "前天",
+    "天以后",
+    "天之后",
+    "天后",
+    "吗",
+];
+/// Words for days, by their distance from today.
+const DAYS: &[(&str, i64)] = &[
+    ("day after tomorrow", 2),
+    ("day before yesterday", -2),
+    ("tomorrow", 1),
+    ("yesterday", -1),
+    ("大后天", 3),
+    ("后天", 2),
+    ("明天", 1),
+    ("昨天", -1),
+    ("前天", -2),
 ];
 const RECALL: &[&str] = &[
     "what do you remember about ",
     "what do you remember of ",
     "what do you remember",
     "what did i tell you about ",
+    "what do you know about me",
+    "what do you know of me",
     "what do you know about ",
     "what did i ask you to remember",
     "do you remember ",
+    "你知道我的什么",
+    "你知道我什么",
+    "你了解我什么",
     "你还记得",
     "你记得",
     "你记住了什么",
     "我让你记住了什么",
 ];
-const CALCULATE: &[&str] = &[
-    "what is ",
-    "what's ",
-    "how much is ",
-    "calculate ",
-    "compute ",
-    "请计算",
-    "计算",
+/// Phrases for whole questions about everything that is noted.
+const EVERYTHING: &[&str] = &[
+    "what do you know about me",
+    "what do you know of me",
+    "what do you remember about me",
+    "你知道我的什么",
+    "你知道我什么",
+    "你了解我什么",
+    "你记得我什么",
+];
+/// Words of sums, and their signs.
+const OPERATORS: &[(&str, &str)] = &[
+    ("the square root of ", "√"),
+    ("square root of ", "√"),
+    ("根号", "√"),
+    (" percent of ", "% * "),
+    ("% of ", "% * "),
+    (" percent", "%"),
+    ("half of ", "0.5 * "),
+    (" squared", "^2"),
+    (" cubed", "^3"),
+    (" to the power of ", "^"),
+    (" multiplied by ", " * "),
+    (" times ", " * "),
+    (" divided by ", " / "),
+    (" plus ", " + "),
+    (" minus ", " - "),
+    (" mod ", " % "),
+    ("除以", "/"),
+    ("乘以", "*"),
+    ("乘", "*"),
+    ("加上", "+"),
+    ("加", "+"),
+    ("减去", "-"),
+    ("减", "-"),
+    ("的平方", "^2"),
+    ("的立方", "^3"),
+];
+/// What stands around a sum.
+const AROUND: &[&str] = &[
+    "hi",
+    "hello",
+    "could you",
+    "can you",
+    "please",
+    "tell me",
+    "what is",
+    "what's",
+    "what",
+    "how much is",
+    "calculate",
+    "compute",
+    "work out",
+    "is",
+    "sorry",
+    "i meant",
+    "no",
+    "thanks",
+    "the result of",
+    "帮我",
+    "请问",
+    "请",
     "算一下",
+    "算算",
+    "计算",
+    "谢谢",
+    "等于多少",
+    "等于几",
+    "是多少",
+    "得多少",
+    "得几",
+    "多少",
+    "是",
+    "不对",
+    "我是说",
 ];
 
 fn is_any(text: &str, phrases: &[&str]) -> bool {
@@ -142,52 +354,198 @@ fn named(text: &str) -> Option<(&str, Value)> {
 }
 
 fn recalled(text: &str) -> Option<&str> {
-    // Without anything behind it, a phrase asks for everything.
-    if RECALL
-        .iter()
-        .any(|phrase| strip_phrase(text, &[phrase.trim_end()]).is_some())
-    {
-        let query = after(text, RECALL).unwrap_or_default();
-        return Some(query.trim_end_matches(['吗', '什', '么']));
+    if is_any(text, EVERYTHING) {
+        return Some("");
     }
-    None
+    // Without anything behind it, a phrase asks for everything.
+    let asks = |phrase: &&str| strip_phrase(text, &[phrase.trim_end()]).is_some();
+    RECALL.iter().find(|phrase| asks(phrase))?;
+    let query = after(text, RECALL).unwrap_or_default();
+    Some(query.trim_end_matches(['吗', '什', '么']))
 }
 
-/// Reads `write PATH: TEXT`.
-fn written(text: &str) -> Option<(&str, &str)> {
+/// Reads a wish to see a file.
+fn read(text: &str) -> Option<String> {
+    let rest = after(text, READ)?;
+    if !rest.contains(char::is_whitespace) {
+        return Some(rest.to_owned());
+    }
+    path(rest)
+}
+
+/// Reads `write PATH: TEXT`, or what is in quotation marks and a file for it.
+fn written(text: &str) -> Option<(String, String)> {
+    const MARKS: [(char, char); 3] = [('"', '"'), ('“', '”'), ('「', '」')];
     // The marks at the end belong to what is to be written.
-    let rest = strip_phrase(text, WRITE)?;
-    let at = rest.find([':', '：'])?;
-    let (path, said) = rest.split_at(at);
-    let said = said.trim_start_matches([':', '：']).trim();
-    let path = path.trim();
-    (!path.is_empty() && !path.contains(char::is_whitespace)).then_some((path, said))
+    if let Some((path, said)) = strip_phrase(text, WRITE).and_then(|rest| {
+        let at = rest.find([':', '：'])?;
+        let (path, said) = rest.split_at(at);
+        let path = path.trim();
+        (!path.is_empty() && !path.contains(char::is_whitespace)).then_some((path, said))
+    }) {
+        let said = said.trim_start_matches([':', '：']).trim();
+        return Some((path.to_owned(), said.to_owned()));
+    }
+    let named = after_phrase(text, &["create a file ", "创建文件"]);
+    if let Some((path, said)) = named.and_then(|rest| {
+        let at = [" with the text ", " with ", "，内容是", "，内容："];
+        at.iter().find_map(|at| rest.split_once(at))
+    }) {
+        return Some((path.trim().to_owned(), said.trim().to_owned()));
+    }
+    let wants = ["save ", "write ", "please save ", "please write ", "把"];
+    strip_phrase(text, &wants)?;
+    let (before, said, after) = MARKS.iter().find_map(|(open, close)| {
+        let (before, rest) = text.split_once(*open)?;
+        let (said, after) = rest.split_once(*close)?;
+        Some((before, said, after))
+    })?;
+    let is_place = |c: char| c.is_whitespace() || "到入在进里".contains(c);
+    let after = after
+        .trim_start_matches(['写', '存', '保'])
+        .trim_start_matches(is_place);
+    let file = path(after).or_else(|| path(before))?;
+    Some((file, said.to_owned()))
 }
 
 /// Returns an expression that can be calculated, or that fails with a division by zero or a result
 /// that is too large.
-fn expression(text: &str) -> Option<&str> {
-    let said = after(text, CALCULATE).unwrap_or(text);
-    let said = said.trim_end_matches(['?', '？', '=', '＝', '。', ' ']);
-    let said = said.trim_end_matches("等于多少").trim_end_matches("是多少");
-    let said = said.trim_end_matches("等于几").trim();
-    let operates = said.contains(|c: char| "+-*/%^×÷".contains(c));
+fn expression(text: &str) -> Option<String> {
+    // What a person types on a keyboard stays as it is, such as ×.
+    let narrow = |c: char| if c > '\u{ff00}' { plain(c) } else { c };
+    let typed: String = normalize(text).chars().map(narrow).collect();
+    let mut said = format!(" {} ", numerals(&typed));
+    for (word, sign) in OPERATORS {
+        said = said.replace(word, sign);
+    }
+    if let Some((base, rest)) = said.split_once('的')
+        && let Some((by, after)) = number(rest)
+    {
+        // 2的64次方, and 350的12%.
+        let power = after.strip_prefix("次方");
+        said = match power {
+            Some(after) => format!("{base}^{by}{after}"),
+            None => format!("{base}*{rest}"),
+        };
+    }
+    let said = bare(&said);
+    let operates = said.contains(|c: char| "+-*/%^×÷√".contains(c));
     let counts = said.contains(|c: char| c.is_ascii_digit());
     match calculate(said) {
         Ok(_) | Err(CalculationError::DivisionByZero | CalculationError::TooLarge)
             if operates && counts =>
         {
-            Some(said)
+            Some(said.to_owned())
         }
         _ => None,
     }
 }
 
-/// Returns a zone that is named in full, such as `Europe/London`.
-fn zone(text: &str) -> Option<&str> {
-    let marks = |c: char| c.is_whitespace() || matches!(c, '?' | '？' | ',' | '，' | '。');
-    let mut words = text.split(marks);
-    words.find(|word| word.contains('/') || *word == "UTC")
+/// Returns a sum without what stands around it.
+fn bare(text: &str) -> &str {
+    let marks = |c: char| c.is_whitespace() || "?=＝,.!".contains(c);
+    let latin = |c: char| c.is_ascii_alphanumeric();
+    let mut said = text.trim_matches(marks);
+    loop {
+        let before = said;
+        for phrase in AROUND {
+            let is_latin = phrase.ends_with(latin);
+            if let Some(rest) = said.strip_prefix(phrase)
+                && !(is_latin && rest.starts_with(latin))
+            {
+                said = rest.trim_matches(marks);
+            }
+            if let Some(rest) = said.strip_suffix(phrase)
+                && !(is_latin && rest.ends_with(latin))
+            {
+                said = rest.trim_matches(marks);
+            }
+        }
+        if said == before {
+            return said;
+        }
+    }
+}
+
+/// Reads a question about the time or the date, here or elsewhere; one that only names a place may
+/// follow another.
+fn times(text: &str, follows: bool) -> Option<Wish> {
+    let asks = is_any(text, TIME);
+    let plain = numerals(&normalize(text));
+    let (places, rest) = places(&plain);
+    if !asks && !(follows && !places.is_empty()) {
+        return None;
+    }
+    let days = days(&rest);
+    let unknown = unknown(&rest, days.is_some());
+    if !unknown.is_empty() {
+        let told = || {
+            say!(
+                "I do not know {unknown:?}: I can tell the time of cities, countries and zones.",
+                "不知道“{unknown}”：我能说出城市、国家和时区的时间。"
+            )
+        };
+        return asks.then(|| Wish::Answer(told()));
+    }
+    if let Some(place) = places.iter().find(|place| place.zone.is_none()) {
+        let name = &place.name;
+        let told = say!(
+            "There are several zones in {name}, and I cannot tell which one: name a city.",
+            "{name} 有几个时区，不知道是哪一个：请说城市。"
+        );
+        return Some(Wish::Answer(told));
+    }
+    let mut arguments = json!({});
+    if let Some(days) = days {
+        arguments["days"] = days.into();
+    }
+    let mut calls = vec![];
+    for place in places {
+        let mut arguments = arguments.clone();
+        arguments["zone"] = place.zone.into();
+        calls.push(("time".to_owned(), arguments));
+    }
+    if calls.is_empty() {
+        calls.push(("time".to_owned(), arguments));
+    }
+    Some(Wish::Calls(calls))
+}
+
+/// Returns the distance of the day that a text names from today.
+fn days(text: &str) -> Option<i64> {
+    let named = DAYS.iter().find(|(word, _)| text.contains(word));
+    let after = |phrase: &str| {
+        let (_, rest) = text.split_once(phrase)?;
+        let (many, rest) = number(rest.trim_start())?;
+        rest.trim_start().starts_with("day").then_some(many)
+    };
+    let before = || {
+        let ends = ["天以后", "天之后", "天后"];
+        let (head, _) = ends.iter().find_map(|end| text.split_once(end))?;
+        let digits = head.trim_end_matches(|c: char| c.is_ascii_digit());
+        head.get(digits.len()..)?.parse().ok()
+    };
+    let named = named.map(|(_, days)| *days);
+    named.or_else(|| after("in ")).or_else(before)
+}
+
+/// Returns what of a question about the time is neither a place nor about time.
+fn unknown(text: &str, has_days: bool) -> String {
+    let mut text = text.to_owned();
+    let mut known: Vec<&str> = TIME_WORDS_ZH.to_vec();
+    known.sort_by_key(|word| std::cmp::Reverse(word.len()));
+    for word in known {
+        text = text.replace(word, " ");
+    }
+    let is_part = |c: char| c.is_alphanumeric() || c == '\'';
+    let words = text.split(|c| !is_part(c));
+    let is_known = |word: &&str| {
+        let word = word.trim_end_matches("'s");
+        let counts = word.bytes().all(|b| b.is_ascii_digit());
+        !word.is_empty() && !TIME_WORDS.contains(&word) && !(has_days && counts)
+    };
+    let words: Vec<&str> = words.filter(is_known).collect();
+    words.join(" ")
 }
 
 #[cfg(test)]
@@ -195,7 +553,14 @@ mod tests {
     use super::*;
 
     fn said(message: &str) -> Option<String> {
-        wish(message).map(|(tool, arguments)| format!("{tool} {arguments}"))
+        match wish(message, None)? {
+            Wish::Calls(calls) => {
+                let calls = calls.into_iter();
+                let calls = calls.map(|(tool, arguments)| format!("{tool} {arguments}"));
+                Some(calls.collect::<Vec<_>>().join("; "))
+            }
+            Wish::Answer(text) => Some(text),
+        }
     }
 
     #[test]
@@ -213,6 +578,38 @@ mod tests {
             (
                 "What time is it in Asia/Tokyo?",
                 r#"time {"zone":"Asia/Tokyo"}"#,
+            ),
+            ("东京现在几点", r#"time {"zone":"Asia/Tokyo"}"#),
+            (
+                "柏林和洛杉矶现在分别几点？",
+                r#"time {"zone":"Europe/Berlin"}; time {"zone":"America/Los_Angeles"}"#,
+            ),
+            ("后天是星期几", r#"time {"days":2}"#),
+            ("一百天以后是几月几号？", r#"time {"days":100}"#),
+            ("what date is it in 10 days", r#"time {"days":10}"#),
+            (
+                "what time is it in Atlantis?",
+                "I do not know \"atlantis\": I can tell the time of cities, countries and zones.",
+            ),
+            (
+                "帮我算一下1234*5678",
+                r#"calculate {"expression":"1234*5678"}"#,
+            ),
+            ("12% of 350", r#"calculate {"expression":"12% * 350"}"#),
+            ("八十的百分之十五", r#"calculate {"expression":"80*15%"}"#),
+            ("2的64次方是多少", r#"calculate {"expression":"2^64"}"#),
+            (
+                "Could you tell me what 19 times 23 is, please?",
+                r#"calculate {"expression":"19 * 23"}"#,
+            ),
+            ("what do you know about me?", r#"recall {"query":""}"#),
+            (
+                "what is my sister called?",
+                r#"recall {"query":"what is my sister called?"}"#,
+            ),
+            (
+                "把“买牛奶”写到 清单.md",
+                r#"write_file {"path":"清单.md","text":"买牛奶"}"#,
             ),
             ("List the files, please", "list_files {}"),
             ("有哪些文件？", "list_files {}"),
@@ -253,7 +650,7 @@ mod tests {
             "write a poem",
             "",
         ] {
-            assert_eq!(said(message), None, "{message}");
+            assert_eq!(wish(message, None), None, "{message}");
         }
     }
 }

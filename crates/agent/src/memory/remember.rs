@@ -32,7 +32,7 @@ pub fn to_remember(message: &str) -> Option<&str> {
 }
 
 /// The phrases before a note, with their polite forms.
-const OPENINGS: [&str; 29] = [
+const OPENINGS: [&str; 30] = [
     "please remember that ",
     "please remember this:",
     "please remember:",
@@ -50,13 +50,14 @@ const OPENINGS: [&str; 29] = [
     "make a note that ",
     "请你记住",
     "请帮我记住",
+    "请帮我记一下",
+    "帮我记一下",
+    "请帮我 remember:",
     "请记住",
     "帮我记住",
     "你要记住",
     "要记住",
     "记住",
-    "请帮我记一下",
-    "帮我记一下",
     "请记一下",
     "记一下",
     "记下来",

@@ -36,12 +36,12 @@ async fn open(
     patience: Duration,
 ) -> io::Result<Response> {
     let mut stream = TcpStream::connect(address).await?;
-    let head = format!(
+    let upgrade = format!(
         "GET /ws/chat?thread={thread} HTTP/1.1\r\nhost: {address}\r\nconnection: upgrade\r\n\
          upgrade: websocket\r\nsec-websocket-version: 13\r\n\
          sec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\nauthorization: Bearer {key}\r\n\r\n"
     );
-    stream.write_all(head.as_bytes()).await?;
+    stream.write_all(upgrade.as_bytes()).await?;
     if let Some(message) = message {
         stream.write_all(&frame(message)).await?;
     }
@@ -67,7 +67,7 @@ async fn open(
 /// Returns a masked text frame; the mask of zeros leaves the text as it is.
 fn frame(text: &str) -> Vec<u8> {
     let length = u16::try_from(text.len()).expect("a short message");
-    let mut frame = vec![0x81, 0x80 | 126];
+    let mut frame = vec![0x81, 0x80 | 0x7e];
     frame.extend_from_slice(&length.to_be_bytes());
     frame.extend_from_slice(&[0; 4]);
     frame.extend_from_slice(text.as_bytes());

@@ -228,13 +228,13 @@ fn archive(parts: &[(&str, &[u8])]) -> Vec<u8> {
     let mut bytes = vec![];
     let mut archive = rawzip::ZipArchiveWriter::new(&mut bytes);
     for (name, content) in parts {
-        let (mut entry, config) = archive.new_file(name).start().unwrap();
+        let (mut entry, config) = archive.new_file(name).start().expect("a part in memory");
         let mut writer = config.wrap(&mut entry);
-        std::io::Write::write_all(&mut writer, content).unwrap();
-        let (_, written) = writer.finish().unwrap();
-        entry.finish(written).unwrap();
+        std::io::Write::write_all(&mut writer, content).expect("a part in memory");
+        let (_, written) = writer.finish().expect("a part in memory");
+        entry.finish(written).expect("a part in memory");
     }
-    archive.finish().unwrap();
+    archive.finish().expect("a part in memory");
     bytes
 }
 

@@ -74,6 +74,22 @@ pub struct Price {
     pub bid: Option<Amount>,
     /// The best ask.
     pub ask: Option<Amount>,
+    /// All bids, best first: price and quantity.
+    #[serde(default)]
+    pub bids: Vec<(Amount, Amount)>,
+    /// All asks, best first: price and quantity.
+    #[serde(default)]
+    pub asks: Vec<(Amount, Amount)>,
+}
+
+impl Price {
+    /// Returns the offers to a buyer or a seller, best first: price and quantity.
+    pub fn offers(&self, side: Side) -> &[(Amount, Amount)] {
+        match side {
+            Side::Buy => &self.asks,
+            Side::Sell => &self.bids,
+        }
+    }
 }
 
 impl Book {
@@ -83,6 +99,8 @@ impl Book {
             symbol: symbol.clone(),
             bid: self.best(symbol, Side::Sell),
             ask: self.best(symbol, Side::Buy),
+            bids: self.offers(symbol, Side::Sell).collect(),
+            asks: self.offers(symbol, Side::Buy).collect(),
         };
         self.0.keys().map(price).collect()
     }

@@ -23,6 +23,9 @@ pub struct NewOrder {
     #[serde(default)]
     #[schemars(with = "Option<String>")]
     pub price: Option<Amount>,
+    /// The worst price that an order without a price takes, as its card says.
+    #[serde(skip)]
+    pub limit: Option<Amount>,
 }
 
 /// An order with its present status.
@@ -109,7 +112,7 @@ impl ExchangeState<'_> {
     /// Matches the open orders with the book of this moment.
     pub(super) fn settle(&self) -> Result<(), ExchangeError> {
         let mut open = open_orders(self)?.into_iter();
-        open.try_for_each(|order| self.fill(&order).map(drop))
+        open.try_for_each(|order| self.fill(&order, None).map(drop))
     }
 
     fn order(&self, id: i64) -> Result<Order, ExchangeError> {
@@ -135,7 +138,7 @@ impl ExchangeState<'_> {
         let (asset, needed) = match (new.side, new.price) {
             (Side::Sell, _) => (base, new.quantity),
             (Side::Buy, Some(price)) => (quote, new.quantity.times(price)),
-            (Side::Buy, None) => (quote, self.cost_now(&new.symbol, new.quantity)),
+            (Side::Buy, None) => (quote, self.cost_now(new)),
         };
         self.add(asset, needed.negative(), needed)?;
         let (side, quantity) = (new.side.as_str(), new.quantity.millionths());
@@ -144,7 +147,8 @@ impl ExchangeState<'_> {
             "INSERT INTO orders (made_by, symbol, side, price, quantity, filled, cost, status, at)
                       VALUES (?1, ?2, ?3, ?4, ?5, 0, 0, 'open', ?6)";
         self.write(insert, (key, &new.symbol, side, price, quantity, self.now))?;
-        let placed = self.fill(&self.order(self.transaction.last_insert_rowid())?)?;
+        let order = self.order(self.transaction.last_insert_rowid())?;
+        let placed = self.fill(&order, new.limit)?;
         if new.price.is_some() || placed.status != OrderStatus::Open {
             return Ok(placed);
         }
@@ -156,20 +160,22 @@ impl ExchangeState<'_> {
         self.give_up(&placed, asset, needed.minus(spent))
     }
 
-    /// Returns the cost of this quantity at the present offers.
-    fn cost_now(&self, symbol: &str, quantity: Amount) -> Amount {
-        let (mut left, mut cost) = (quantity, Amount::ZERO);
-        for (price, much) in self.book.offers(symbol, Side::Buy) {
+    /// Returns the cost of an order without a price at the present offers.
+    fn cost_now(&self, new: &NewOrder) -> Amount {
+        let (mut left, mut cost) = (new.quantity, Amount::ZERO);
+        let offers = self.book.offers(&new.symbol, Side::Buy);
+        let suits = |price: Amount| new.limit.is_none_or(|limit| price <= limit);
+        for (price, much) in offers.take_while(|(price, _)| suits(*price)) {
             let taken = much.min(left);
             (left, cost) = (left.minus(taken), cost.plus(taken.times(price)));
         }
         cost
     }
 
-    /// Matches an order with the offers at its price or better.
-    fn fill(&self, order: &Order) -> Result<Order, ExchangeError> {
+    /// Matches an order with the offers at its price or better; without a price, at this limit.
+    fn fill(&self, order: &Order, limit: Option<Amount>) -> Result<Order, ExchangeError> {
         let mut left = order.quantity.minus(order.filled);
-        let suits = |price: Amount| match (order.price, order.side) {
+        let suits = |price: Amount| match (order.price.or(limit), order.side) {
             (None, _) => true,
             (Some(limit), Side::Buy) => price <= limit,
             (Some(limit), Side::Sell) => price >= limit,

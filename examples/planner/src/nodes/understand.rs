@@ -3,14 +3,17 @@ use fugato::{
     BoxError, Context, Node, Outcome,
     agent::{memory::to_remember, plan::WorkUpdate},
     cli::Lang,
-    memory::{ExecutionUpdate, HistoryUpdate, MemoryUpdate, TaskUpdate},
+    memory::{
+        ExecutionUpdate, HistoryUpdate, MemoryUpdate, PreferenceUpdate, TaskSummary, TaskUpdate,
+    },
     state::Millis,
     words::ShortAnswer,
 };
 
 use crate::{
-    command, facts,
+    command, correction, facts, intent,
     session::{Course, Session, SessionUpdate, kept},
+    view,
 };
 
 /// Reads a message: it answers slash commands and short words at once; everything else becomes
@@ -60,9 +63,27 @@ fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<Sessi
             vec![kept(MemoryUpdate::Task(fact)), reply(told)],
         );
     }
+    if let Some(wish) = intent::to_forget(text) {
+        let (updates, told) = forgotten(session, wish, lang, at);
+        return (
+            Course::Reply,
+            updates.into_iter().chain([reply(&told)]).collect(),
+        );
+    }
+    if intent::asks_what_is_kept(text) {
+        return (Course::Reply, vec![reply(&view::kept(session, lang))]);
+    }
+    if intent::asks_status(text) {
+        let told = view::status(session, thread, lang);
+        return (Course::Reply, vec![reply(&told)]);
+    }
     let goal = session.work.execution.goal.clone();
     let request = |goal: String| SessionUpdate::Work(WorkUpdate::Requested { goal });
     match ShortAnswer::of(text) {
+        None if correction::corrected(session, text).is_some() => {
+            let goal = correction::corrected(session, text);
+            (Course::Work, goal.into_iter().map(request).collect())
+        }
         None => (Course::Work, vec![request(text.to_owned())]),
         Some(ShortAnswer::Retry | ShortAnswer::Continue | ShortAnswer::StartOver) => {
             if goal.is_empty() {
@@ -81,4 +102,49 @@ fn understood(session: &Session, thread: &str, at: Millis) -> (Course, Vec<Sessi
             (Course::Reply, vec![reply(told)])
         }
     }
+}
+
+/// Returns the changes that forget what a person asks to be forgotten, and the reply.
+fn forgotten(
+    session: &Session,
+    wish: &str,
+    lang: Lang,
+    at: Millis,
+) -> (Vec<SessionUpdate>, String) {
+    let plain = |text: &str| text.to_lowercase();
+    let is_meant =
+        |text: &str| plain(text).contains(&plain(wish)) || plain(wish).contains(&plain(text));
+    let task = &session.person.task;
+    let facts = task.facts.iter().filter(|fact| is_meant(fact)).cloned();
+    let withdrawn: Vec<String> = facts.collect();
+    let wishes = session.person.preferences.iter();
+    let wishes = wishes.filter(|(name, text)| is_meant(name) || is_meant(text));
+    let mut gone: Vec<String> = withdrawn.clone();
+    let mut updates = vec![];
+    for (name, text) in wishes {
+        gone.push(format!("{name}: {text}"));
+        let name = name.to_owned();
+        updates.push(kept(MemoryUpdate::Preference(PreferenceUpdate::Unset {
+            name,
+        })));
+    }
+    if !withdrawn.is_empty() {
+        let summary = TaskSummary {
+            open_loops: task.open_loops.clone(),
+            withdrawn,
+            ..TaskSummary::default()
+        };
+        updates.push(kept(MemoryUpdate::Task(TaskUpdate::Merged { summary, at })));
+    }
+    let told = if gone.is_empty() {
+        let en = format!("Nothing of the kind is kept. {}", view::kept(session, lang));
+        lang.pick(
+            en,
+            format!("没有记过这样的事。{}", view::kept(session, lang)),
+        )
+    } else {
+        let gone = gone.join("; ");
+        lang.pick(format!("Forgotten: {gone}"), format!("已忘记：{gone}"))
+    };
+    (updates, told)
 }

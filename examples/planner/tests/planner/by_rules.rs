@@ -53,7 +53,7 @@ async fn the_reference_scenario_by_rules() -> TestResult {
               交易员：alpha (harbour, replay)
             > buy 0.25 BTC
             ? [<code 3>] place_order
-              quantity 0.25, side buy, symbol BTC-USDT, price: market
+              quantity 0.25, side buy, symbol BTC-USDT, price: market, about 16002.5 USDT in all, at most 64650.1 each
               yes / no
             > yes
             = Done: order #1 is filled: buy 0.25 BTC-USDT, 0.25 done for 16002.5
@@ -111,10 +111,10 @@ async fn pln_20_another_request_interrupts_and_cancel_cancels() -> TestResult {
         > create a trader
         ? Which model? There is: glimmer, harbour
         > What is the price of BTC?
-        = Prices: BTC-USDT 63990 / 64010; ETH-USDT 3199 / 3201
+        = Prices: BTC-USDT 63990 / 64010
         > sell 1 ETH
         ? [<code 2>] place_order
-          quantity 1, side sell, symbol ETH-USDT, price: market
+          quantity 1, side sell, symbol ETH-USDT, price: market, about 3199 USDT in all, at least 3167.01 each
           yes / no
         > 取消
         = 已取消。
@@ -183,8 +183,8 @@ async fn a_price_is_never_lost_and_a_card_says_where_there_is_none() -> TestResu
     let asked = say(&planner, "sell 0,5 BTC").await;
     assert_contains(&asked, "more than one way");
     let card = say(&planner, "0.5").await;
-    let expected =
-        "place_order: quantity 0.5, side sell, symbol BTC-USDT, price: market? (yes / no)";
+    let expected = "place_order: quantity 0.5, side sell, symbol BTC-USDT, price: market, about \
+                    31992.5 USDT in all, at least 63340.2 each? (yes / no)";
     assert_eq!(card, expected);
     Ok(())
 }
@@ -217,10 +217,9 @@ async fn the_card_of_a_cancellation_says_what_the_order_is() -> TestResult {
           yes / no
         > Did you cancel order 1?
         = Open orders: #1 buy 0/2 BTC-USDT @ 10000
+          The card <code 4> still waits: yes <code 4>, or no <code 4>.
         > cancel order 7
-        ? [<code 5>] cancel_order
-          order #7, which is not open
-          yes / no
+        = Not done: there is no open order #7; open: #1
     "]]
     .assert_eq(&planner.transcript());
     assert_eq!(world.desk.open_orders().await?.len(), 1);

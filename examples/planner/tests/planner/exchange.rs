@@ -15,6 +15,7 @@ fn order(side: Side, quantity: &str, price: Option<&str>) -> NewOrder {
         side,
         quantity: amount(quantity),
         price: price.map(amount),
+        limit: None,
     }
 }
 
@@ -121,6 +122,7 @@ proptest! {
                     side: if buys { Side::Buy } else { Side::Sell },
                     quantity: Amount::from_millionths(quantity),
                     price: price.map(|price| Amount::from_millionths(price * 1_000_000 + 10_000)),
+                    limit: None,
                 };
                 let placed = desk.place(&n.to_string(), new).await;
                 if let Some(placed) = placed.ok().filter(|_| cancels) {
@@ -149,4 +151,28 @@ proptest! {
             assert!(balances.iter().all(|balance| balance.held == Amount::ZERO), "{balances:?}");
         });
     }
+}
+
+#[tokio::test]
+async fn an_order_without_a_price_takes_none_beyond_its_limit() -> TestResult {
+    let desk = World::new()?.desk;
+    let limited = |limit: &str| NewOrder {
+        limit: Some(amount(limit)),
+        ..order(Side::Buy, "0.4", None)
+    };
+    let placed = desk.place("k", limited("64015")).await?;
+    assert_eq!(
+        (placed.filled, placed.cost, placed.status),
+        (amount("0.25"), amount("16002.5"), OrderStatus::Cancelled)
+    );
+    let placed = desk.place("l", limited("64000")).await?;
+    assert_eq!((placed.filled, placed.cost), (Amount::ZERO, Amount::ZERO));
+    let free: Vec<_> = desk
+        .balances()
+        .await?
+        .into_iter()
+        .map(|it| it.held)
+        .collect();
+    assert_eq!(free, [Amount::ZERO; 3]);
+    Ok(())
 }

@@ -1,16 +1,26 @@
 //! The tool that returns the time.
-use fugato::tool::{EffectClass, ToolFailure, ToolOutput, ToolSpec};
+use fugato::{
+    agent::{React, ReactUpdate},
+    cli::Lang,
+    state::say,
+    tool::{EffectClass, ToolContext, ToolFailure, ToolOutput, ToolSpec},
+};
+use jiff::{Span, Zoned, civil::Weekday};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Builder, Clock};
+use super::{Builder, Clock, place::places, spoken};
 
-/// Where.
+/// Where, and on which day.
 #[derive(Deserialize, JsonSchema)]
 struct Place {
-    /// A zone of the IANA list, such as Europe/London; left out for that of this machine.
+    /// A zone of the IANA list, such as Europe/London, or the name of a place; left out for that of
+    /// this machine.
     #[serde(default)]
     zone: Option<String>,
+    /// The number of days from today: 1 for tomorrow, -1 for yesterday.
+    #[serde(default)]
+    days: i64,
 }
 
 pub(super) fn add(builder: Builder, clock: Clock) -> Builder {
@@ -19,15 +29,63 @@ pub(super) fn add(builder: Builder, clock: Clock) -> Builder {
         .effect(EffectClass::Idempotent)
         .argument_alias("timezone", "zone")
         .preview(["zone"]);
-    builder.function(spec, move |_, Place { zone }| {
-        let mut now = clock();
-        if let Some(zone) = zone.as_deref().filter(|zone| !zone.is_empty()) {
-            now = now.in_tz(zone).map_err(|error| {
-                let text = format!("{zone:?} is no zone; such are UTC and Europe/London");
-                ToolFailure::failed(text).because(error)
-            })?;
-        }
-        let shown = now.strftime("%A %F, %H:%M (%Q)").to_string();
-        Ok(ToolOutput::new(shown))
+    builder.function(spec, move |cx: ToolContext<'_, React>, place: Place| {
+        spoken(&cx).scope(|| told(clock(), place))
     })
+}
+
+fn told(
+    mut now: Zoned,
+    Place { zone, days }: Place,
+) -> Result<ToolOutput<ReactUpdate>, ToolFailure> {
+    let zone = zone.filter(|zone| !zone.is_empty());
+    if let Some(zone) = &zone {
+        now = there(&now, zone)?;
+    }
+    let span = Span::new().try_days(days);
+    let day = span.and_then(|span| now.checked_add(span));
+    let day = day.map_err(|error| {
+        let text = say!("{days} days are too many", "{days} 天太多了");
+        ToolFailure::failed(text).because(error)
+    })?;
+    Ok(ToolOutput::new(shown(&day, days == 0)))
+}
+
+/// Returns the time at a place.
+fn there(now: &Zoned, zone: &str) -> Result<Zoned, ToolFailure> {
+    let named = now.in_tz(zone);
+    named.or_else(|error| {
+        let (places, _) = places(zone);
+        let known = places.first().and_then(|place| place.zone.as_deref());
+        let known = known.and_then(|zone| now.in_tz(zone).ok());
+        known.ok_or_else(|| {
+            let text = say!(
+                "{zone:?} is no zone; such are UTC and Europe/London",
+                "{zone:?} 不是时区；例如 UTC 和 Europe/London"
+            );
+            ToolFailure::failed(text).because(error)
+        })
+    })
+}
+
+/// Writes a time; of another day only the date.
+fn shown(time: &Zoned, is_today: bool) -> String {
+    let zh = match time.weekday() {
+        Weekday::Monday => "一",
+        Weekday::Tuesday => "二",
+        Weekday::Wednesday => "三",
+        Weekday::Thursday => "四",
+        Weekday::Friday => "五",
+        Weekday::Saturday => "六",
+        Weekday::Sunday => "日",
+    };
+    let date = Lang::current().pick(
+        time.strftime("%A %F").to_string(),
+        format!("{}星期{zh}", time.strftime("%Y年%-m月%-d日")),
+    );
+    if !is_today {
+        return date;
+    }
+    let comma = Lang::current().pick(", ", " ");
+    format!("{date}{comma}{}", time.strftime("%H:%M (%Q)"))
 }
