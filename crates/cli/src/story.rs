@@ -109,8 +109,8 @@ impl<'a, A: Agent> Story<'a, A> {
             Fact::Amended {
                 by, why, updates, ..
             } => {
-                let changed = lang.pick("Changed by", "修改者");
-                let mut told = vec![format!("{changed} {by}: {why}")];
+                let heading = lang.pick("Changed by", "修改者");
+                let mut told = vec![format!("{heading} {by}: {why}")];
                 told.extend(self.said(changes(updates)));
                 told
             }

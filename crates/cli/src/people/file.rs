@@ -39,7 +39,7 @@ pub(crate) struct PersonKey {
 }
 
 /// The limits of a person; those that are not set do not hold.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, Args)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, Args)]
 #[serde(default, deny_unknown_fields)]
 #[non_exhaustive]
 pub struct PersonLimits {
@@ -141,27 +141,27 @@ impl PeopleFile {
 /// The new version of the file, which is at the same time the lock.
 struct Draft<'a> {
     path: &'a Path,
-    draft: PathBuf,
+    at: PathBuf,
     file: std::fs::File,
 }
 
 impl<'a> Draft<'a> {
     fn begin(path: &'a Path) -> Result<Self, CliError> {
-        let mut draft = path.as_os_str().to_owned();
-        draft.push(".new");
-        let draft = PathBuf::from(draft);
+        let mut at = path.as_os_str().to_owned();
+        at.push(".new");
+        let at = PathBuf::from(at);
         let mut options = std::fs::OpenOptions::new();
         options.write(true).create_new(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&draft).tell(|| {
+        let file = options.open(&at).tell(|| {
             format!(
                 "cannot change {}: if no other command does, remove {}",
                 path.display(),
-                draft.display()
+                at.display()
             )
         })?;
-        Ok(Self { path, draft, file })
+        Ok(Self { path, at, file })
     }
 
     fn keep(mut self, people: &PeopleFile) -> Result<(), CliError> {
@@ -169,7 +169,9 @@ impl<'a> Draft<'a> {
             serde_json::to_writer_pretty(&mut self.file, people)?;
             self.file.write_all(b"\n")?;
             self.file.sync_all()?;
-            std::fs::rename(&self.draft, self.path)?;
+            std::fs::rename(&self.at, self.path)?;
+            // The next one to have this name is of another command.
+            self.at.clear();
             Ok(())
         };
         write().tell(|| format!("cannot write {}", self.path.display()))
@@ -178,8 +180,8 @@ impl<'a> Draft<'a> {
 
 impl Drop for Draft<'_> {
     fn drop(&mut self) {
-        // One that was kept has another name now.
-        drop(std::fs::remove_file(&self.draft));
+        // One that was kept has no name any more.
+        drop(std::fs::remove_file(&self.at));
     }
 }
 

@@ -89,11 +89,11 @@ impl WriteOptions {
 
     /// Returns true if something may go to a place: it is ahead, and is not to be kept free.
     pub fn is_open(&self, slot: &Slot) -> bool {
-        self.is_ahead(slot.start()) && !self.is_closed(slot)
+        self.is_ahead(slot.start()) && !self.is_closed(*slot)
     }
 
-    fn is_closed(&self, slot: &Slot) -> bool {
-        self.closed.iter().any(|closed| closed.overlaps(slot))
+    fn is_closed(&self, slot: Slot) -> bool {
+        self.closed.iter().any(|closed| closed.overlaps(&slot))
     }
 
     /// Returns true if something that begins at a point has not begun yet.
@@ -371,7 +371,7 @@ impl Board<'_> {
             if !options.is_ahead(slot.start()) {
                 return Err(WriteRefusal::Past { task: id, slot });
             }
-            if options.is_closed(&slot) {
+            if options.is_closed(slot) {
                 return Err(WriteRefusal::KeptFree { task: id, slot });
             }
         }
