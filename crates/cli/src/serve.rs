@@ -103,7 +103,7 @@ impl ServeOptions {
         let accounts: Vec<String> = directory.accounts();
         let shared = PersonalRoutes::new(shared, directory).opening(accounts);
         let personal = async |account: &str| {
-            let limits = limits.get(account).cloned().unwrap_or_default();
+            let limits = limits.get(account).copied().unwrap_or_default();
             let routes: AgentRoutes<A> = routes(Some(account)).await?;
             Ok(routes.limits(limited(&limits)).redact(for_person))
         };
