@@ -334,9 +334,14 @@ fn order(session: &Session, part: &str, side: Side, said: OrderTerms) -> Argumen
     let verb = side.as_str();
     let meant = reply.or_else(|| traded(part, &symbols));
     let Some(symbol) = meant.or_else(last) else {
-        let list = symbols.join(", ");
-        let en = format!("What shall I {verb}? There is: {list}");
-        return ask(session, "symbol", en, format!("交易哪一个？现在有：{list}"));
+        let traded = symbols.join(", ");
+        let en = format!("What shall I {verb}? There is: {traded}");
+        return ask(
+            session,
+            "symbol",
+            en,
+            format!("交易哪一个？现在有：{traded}"),
+        );
     };
     let replies = replies(session, &["symbol", "quantity", "figures"]).into_iter();
     let read = replies.map(|reply| intent::terms(reply, side));

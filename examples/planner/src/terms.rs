@@ -80,7 +80,7 @@ pub fn obstacle(session: &Session, call: &ToolCall, lang: Lang) -> Option<String
                 return None;
             }
             let all = open.iter().map(|order| format!("#{}", order.id)).collect();
-            let all = listed(all, lang);
+            let all = listed(&all, lang);
             Some(lang.pick(
                 format!("there is no open order #{number}; open: {all}"),
                 format!("没有编号 {number} 的挂单；现有挂单：{all}"),
@@ -92,7 +92,8 @@ pub fn obstacle(session: &Session, call: &ToolCall, lang: Lang) -> Option<String
             if there.iter().any(|trader| trader.name == name) {
                 return None;
             }
-            let all = listed(there.into_iter().map(|it| it.name).collect(), lang);
+            let there: Vec<_> = there.into_iter().map(|it| it.name).collect();
+            let all = listed(&there, lang);
             Some(lang.pick(
                 format!("there is no trader {name}; there is: {all}"),
                 format!("没有交易员 {name}；现有：{all}"),
@@ -102,7 +103,7 @@ pub fn obstacle(session: &Session, call: &ToolCall, lang: Lang) -> Option<String
     }
 }
 
-fn listed(all: Vec<String>, lang: Lang) -> String {
+fn listed(all: &[String], lang: Lang) -> String {
     if all.is_empty() {
         return lang.pick("none", "没有").to_owned();
     }
@@ -112,7 +113,8 @@ fn listed(all: Vec<String>, lang: Lang) -> String {
 /// Returns the text that something is not traded, with what is.
 pub fn not_traded(session: &Session, what: &str, lang: Lang) -> String {
     let prices: Vec<Price> = session.seen(Topic::Prices).unwrap_or_default();
-    let all = listed(prices.into_iter().map(|it| it.symbol).collect(), lang);
+    let symbols: Vec<_> = prices.into_iter().map(|it| it.symbol).collect();
+    let all = listed(&symbols, lang);
     lang.pick(
         format!("{what} is not traded here; there is: {all}"),
         format!("这里没有 {what} 可以交易；现在有：{all}"),

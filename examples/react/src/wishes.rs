@@ -473,7 +473,7 @@ fn times(text: &str, follows: bool) -> Option<Wish> {
     let asks = is_any(text, TIME);
     let plain = numerals(&normalize(text));
     let (places, rest) = places(&plain);
-    if !asks && !(follows && !places.is_empty()) {
+    if !asks && (!follows || places.is_empty()) {
         return None;
     }
     let days = days(&rest);
@@ -495,18 +495,16 @@ fn times(text: &str, follows: bool) -> Option<Wish> {
         );
         return Some(Wish::Answer(told));
     }
-    let mut arguments = json!({});
-    if let Some(days) = days {
-        arguments["days"] = days.into();
-    }
-    let mut calls = vec![];
-    for place in places {
-        let mut arguments = arguments.clone();
-        arguments["zone"] = place.zone.into();
-        calls.push(("time".to_owned(), arguments));
-    }
+    let call = |zone: Option<String>| {
+        let days = days.map(|days| ("days", json!(days)));
+        let zone = zone.map(|zone| ("zone", json!(zone)));
+        let arguments = days.into_iter().chain(zone);
+        let arguments = arguments.map(|(name, value)| (name.to_owned(), value));
+        ("time".to_owned(), Value::Object(arguments.collect()))
+    };
+    let mut calls: Vec<_> = places.into_iter().map(|place| call(place.zone)).collect();
     if calls.is_empty() {
-        calls.push(("time".to_owned(), arguments));
+        calls.push(call(None));
     }
     Some(Wish::Calls(calls))
 }
@@ -542,7 +540,7 @@ fn unknown(text: &str, has_days: bool) -> String {
     let is_known = |word: &&str| {
         let word = word.trim_end_matches("'s");
         let counts = word.bytes().all(|b| b.is_ascii_digit());
-        !word.is_empty() && !TIME_WORDS.contains(&word) && !(has_days && counts)
+        !(word.is_empty() || TIME_WORDS.contains(&word) || has_days && counts)
     };
     let words: Vec<&str> = words.filter(is_known).collect();
     words.join(" ")

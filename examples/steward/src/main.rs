@@ -63,8 +63,7 @@ async fn main() -> ExitCode {
         Some(OwnCommand::Shared(command)) => Some(command),
         None => None,
     };
-    app.run(command, async |open| wired(&open, tables.as_deref()).await)
-        .await
+    Box::pin(app.run(command, async |open| wired(&open, tables.as_deref()).await)).await
 }
 
 async fn wired(

@@ -24,7 +24,9 @@ static PLACES: LazyLock<BTreeMap<String, Option<String>>> = LazyLock::new(|| {
         if is_place {
             places.insert(key(city), Some(zone.to_owned()));
         }
-        places.insert(key(zone), Some(zone.to_owned()));
+        // "Singapore" is another name of Asia/Singapore.
+        let place = places.entry(key(zone));
+        place.or_insert_with(|| Some(zone.to_owned()));
     }
     let lines = include_str!("../../places.txt").lines();
     let entries = lines.filter(|line| !line.starts_with('#'));
@@ -87,9 +89,9 @@ fn longest(text: &str, before: Option<char>) -> Option<&'static str> {
         let latin = name.ends_with(is_word);
         rest.is_some_and(|rest| !(latin && rest.starts_with(is_word)))
     };
-    let named = PLACES.range(first.to_string()..);
-    let named = named.take_while(|(name, _)| name.starts_with(first));
-    let names = named.map(|(name, _)| name).filter(fits);
+    let from = PLACES.range(first.to_string()..);
+    let from = from.take_while(|(name, _)| name.starts_with(first));
+    let names = from.map(|(name, _)| name).filter(fits);
     names.max_by_key(|name| name.len()).map(String::as_str)
 }
 

@@ -204,8 +204,8 @@ fn keep(rows: &mut Rows, stored: &Rows, write: &StoreWrite) {
 
 /// Adds a value after the last row of a table.
 fn append(rows: &mut Rows, table: Table, value: &impl Serialize) {
-    let known = rows.keys().filter(|(of, _)| *of == table);
-    let last = match known.last().map(|(_, key)| key.as_slice()) {
+    let mut known = rows.keys().filter(|(of, _)| *of == table);
+    let last = match known.next_back().map(|(_, key)| key.as_slice()) {
         Some([Cell::Int(last)]) => *last,
         _ => 0,
     };

@@ -320,7 +320,7 @@ mod tests {
         },
     };
 
-    fn applied(args: serde_json::Value) -> Result<Preferences, String> {
+    fn applied(args: Value) -> Result<Preferences, String> {
         let args: PreferenceArgs = serde_json::from_value(args).expect("the arguments are right");
         let state = ScheduleState {
             preferences: Some(Preferences::default()),

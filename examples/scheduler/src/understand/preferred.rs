@@ -15,14 +15,14 @@ impl Words<'_> {
         let lang = self.lang;
         let mut lines = vec![
             self.liked(
-                self.from(lang.pick("evenings", "晚上"), wishes.evening_from),
+                &self.from(lang.pick("evenings", "晚上"), wishes.evening_from),
                 wishes.evening,
             ),
             self.liked(
-                self.from(lang.pick("late evenings", "很晚的晚上"), wishes.late_from),
+                &self.from(lang.pick("late evenings", "很晚的晚上"), wishes.late_from),
                 wishes.late,
             ),
-            self.liked(lang.pick("weekends", "周末").to_owned(), wishes.weekend),
+            self.liked(lang.pick("weekends", "周末"), wishes.weekend),
         ];
         let lunch = wishes.lunch_sections.iter();
         let lunch = lunch
@@ -38,7 +38,7 @@ impl Words<'_> {
                 format!("the time to eat ({lunch})"),
                 format!("吃饭时间（{lunch}）"),
             );
-            lines.push(self.liked(lunch, wishes.lunch));
+            lines.push(self.liked(&lunch, wishes.lunch));
         }
         let quiet = wishes.quiet_days.iter().filter_map(|day| {
             let names = lang.pick(WEEKDAYS.0, WEEKDAYS.1);
@@ -169,7 +169,7 @@ impl Words<'_> {
         }
     }
 
-    fn liked(&self, what: String, cost: u32) -> String {
+    fn liked(&self, what: &str, cost: u32) -> String {
         let lang = self.lang;
         let how = match Liking::of(cost) {
             Liking::Fine => lang.pick("fine", "可以"),

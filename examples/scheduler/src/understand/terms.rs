@@ -340,10 +340,10 @@ impl<'f> Sentence<'f> {
             [_, minutes] if free && self.says(&[TakesNot, Enough], &[]) => *minutes,
             _ => return None,
         };
-        self.edit(TermsEdit {
+        Some(self.edit(TermsEdit {
             minutes: Some(minutes),
             ..TermsEdit::default()
-        })
+        }))
     }
 
     /// "It must be done by Friday".
@@ -373,10 +373,10 @@ impl<'f> Sentence<'f> {
         if date.is_empty() {
             return None;
         }
-        self.edit(TermsEdit {
+        Some(self.edit(TermsEdit {
             earliest: Some(date),
             ..TermsEdit::default()
-        })
+        }))
     }
 
     fn importance(&self) -> Option<TermsWish> {
@@ -385,14 +385,14 @@ impl<'f> Sentence<'f> {
             return None;
         }
         let low = self.has(Not);
-        self.edit(TermsEdit {
+        Some(self.edit(TermsEdit {
             priority: Some(if low {
                 crate::schedule::Level::Low
             } else {
                 crate::schedule::Level::High
             }),
             ..TermsEdit::default()
-        })
+        }))
     }
 
     /// "Never on Tuesday evenings"; a certain Tuesday is no term.
@@ -436,10 +436,10 @@ impl<'f> Sentence<'f> {
         if not.is_empty() {
             not.push(part.to_owned());
         }
-        self.edit(TermsEdit {
+        Some(self.edit(TermsEdit {
             not: Some(not),
             ..TermsEdit::default()
-        })
+        }))
     }
 
     /// "Only on Wednesday at four".
@@ -452,21 +452,20 @@ impl<'f> Sentence<'f> {
             return None;
         }
         let time = self.clock(*clock)?.strftime("%H:%M");
-        let day = match self.days.as_slice() {
-            [] => String::new(),
-            _ => {
-                let day = self.one_day()?.first().copied()?;
-                self.facts.schedule.day(day)?.date.clone()
-            }
+        let day = if self.days.is_empty() {
+            String::new()
+        } else {
+            let day = self.one_day()?.first().copied()?;
+            self.facts.schedule.day(day)?.date.clone()
         };
-        self.edit(TermsEdit {
+        Some(self.edit(TermsEdit {
             at: Some(format!("{day} {time}").trim().to_owned()),
             ..TermsEdit::default()
-        })
+        }))
     }
 
-    fn edit(&self, edit: TermsEdit) -> Option<TermsWish> {
-        Some(TermsWish::Terms(self.names.clone(), edit))
+    fn edit(&self, edit: TermsEdit) -> TermsWish {
+        TermsWish::Terms(self.names.clone(), edit)
     }
 
     /// Returns the day that is meant: one, or the last of several that are named together.

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     schedule::{
         Change, ClassItem, ClassWrite, EventType, PlacementStatus, Preferences, ScheduleState,
-        ScheduleTask, Slot, Source, Terms, fewest_moves,
+        ScheduleTask, Slot, Source, TaskClass, Terms, fewest_moves,
     },
     tools::{EDIT_TASK_CLASS, MARK_TASK, PreferenceArgs, SET_PREFERENCES, TermsEdit},
 };
@@ -348,57 +348,7 @@ impl Planner<'_> {
             self.before.push(call(SET_PREFERENCES, json!(args)));
         }
         for class in &previous.task_classes {
-            let of = |state: &ScheduleState| -> BTreeSet<u32> {
-                let tasks = state.tasks.iter().filter(|task| {
-                    task.task_class_id == Some(class.id) && task.source == Source::TaskItem
-                });
-                tasks.map(|task| task.state_id).collect()
-            };
-            let (was, is) = (of(previous), of(now));
-            let terms = terms_before(previous, now, class.id);
-            if now.class(class.id) == Some(class) && was == is && terms.is_empty() {
-                continue;
-            }
-            let restore: Vec<Value> = was
-                .difference(&is)
-                .filter_map(|id| {
-                    let task = previous.task(*id)?;
-                    let (name, order) = (&task.name, task.task_order);
-                    Some(if task.terms.is_none() {
-                        json!({ "id": id, "content": name, "order": order })
-                    } else {
-                        json!({ "id": id, "content": name, "order": order, "terms": task.terms })
-                    })
-                })
-                .collect();
-            let remove: Vec<u32> = is.difference(&was).copied().collect();
-            let mut args = json!({
-                "class_id": class.id,
-                "restore": restore,
-                "remove": remove,
-                "total_slots": class.total_slots,
-                "end_date": class.end_date.clone().unwrap_or_default(),
-            });
-            if !terms.is_empty() {
-                args["terms"] = json!(terms);
-            }
-            self.before.push(call(EDIT_TASK_CLASS, args));
-            for id in remove {
-                self.work.tasks.retain(|task| task.state_id != id);
-            }
-            for id in was.difference(&is) {
-                if let Some(task) = previous.task(*id) {
-                    let bare = ScheduleTask {
-                        slots: vec![],
-                        status: PlacementStatus::Pending,
-                        embed_host: None,
-                        embedded_by: None,
-                        ..task.clone()
-                    };
-                    self.work.tasks.push(bare);
-                }
-            }
-            self.work.tasks.sort_by_key(|task| task.state_id);
+            self.undo_class(previous, class);
         }
         for task in &previous.tasks {
             let Some(known) = self.work.task(task.state_id) else {
@@ -435,6 +385,62 @@ impl Planner<'_> {
         }
         Ok(())
     }
+
+    /// Brings a class and its items back.
+    fn undo_class(&mut self, previous: &ScheduleState, class: &TaskClass) {
+        let now = self.facts.schedule;
+        let of = |state: &ScheduleState| -> BTreeSet<u32> {
+            let tasks = state.tasks.iter().filter(|task| {
+                task.task_class_id == Some(class.id) && task.source == Source::TaskItem
+            });
+            tasks.map(|task| task.state_id).collect()
+        };
+        let (was, is) = (of(previous), of(now));
+        let terms = terms_before(previous, now, class.id);
+        if now.class(class.id) == Some(class) && was == is && terms.is_empty() {
+            return;
+        }
+        let restore: Vec<Value> = was
+            .difference(&is)
+            .filter_map(|id| {
+                let task = previous.task(*id)?;
+                let (name, order) = (&task.name, task.task_order);
+                Some(if task.terms.is_none() {
+                    json!({ "id": id, "content": name, "order": order })
+                } else {
+                    json!({ "id": id, "content": name, "order": order, "terms": task.terms })
+                })
+            })
+            .collect();
+        let remove: Vec<u32> = is.difference(&was).copied().collect();
+        let mut args = json!({
+            "class_id": class.id,
+            "restore": restore,
+            "remove": remove,
+            "total_slots": class.total_slots,
+            "end_date": class.end_date.clone().unwrap_or_default(),
+        });
+        if let (false, Some(args)) = (terms.is_empty(), args.as_object_mut()) {
+            args.insert("terms".to_owned(), json!(terms));
+        }
+        self.before.push(call(EDIT_TASK_CLASS, args));
+        for id in remove {
+            self.work.tasks.retain(|task| task.state_id != id);
+        }
+        for id in was.difference(&is) {
+            if let Some(task) = previous.task(*id) {
+                let bare = ScheduleTask {
+                    slots: vec![],
+                    status: PlacementStatus::Pending,
+                    embed_host: None,
+                    embedded_by: None,
+                    ..task.clone()
+                };
+                self.work.tasks.push(bare);
+            }
+        }
+        self.work.tasks.sort_by_key(|task| task.state_id);
+    }
 }
 
 /// Returns the edits that bring the terms of a class and its items back.
@@ -462,7 +468,7 @@ fn terms_before(previous: &ScheduleState, now: &ScheduleState, class: u32) -> Ve
 /// Returns a class with items added and removed.
 pub(crate) fn edited(
     state: &ScheduleState,
-    class: &crate::schedule::TaskClass,
+    class: &TaskClass,
     add: &[String],
     remove: &[u32],
 ) -> ClassWrite {

@@ -75,14 +75,14 @@ impl Planner<'_> {
         for name in names {
             let class = name.classes.first().copied();
             let class = class.filter(|_| name.items.is_empty() || !name.exact);
-            let (class, task_id, items) = match class.filter(|_| name.classes.len() == 1) {
-                Some(class) => (class, None, expand(name, self.facts)),
-                None => {
-                    let id = self.one(name)?;
-                    let class = self.task(id)?.task_class_id;
-                    let class = class.ok_or_else(|| not_understood("", self.facts))?;
-                    (class, Some(id), BTreeSet::from([id]))
-                }
+            let only = class.filter(|_| name.classes.len() == 1);
+            let (class, task_id, items) = if let Some(class) = only {
+                (class, None, expand(name, self.facts))
+            } else {
+                let id = self.one(name)?;
+                let class = self.task(id)?.task_class_id;
+                let class = class.ok_or_else(|| not_understood("", self.facts))?;
+                (class, Some(id), BTreeSet::from([id]))
             };
             touched.extend(items);
             let edit = TermsEdit {
