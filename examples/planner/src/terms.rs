@@ -79,7 +79,7 @@ pub fn obstacle(session: &Session, call: &ToolCall, lang: Lang) -> Option<String
             if open.iter().any(|order| order.id == number) {
                 return None;
             }
-            let all = open.iter().map(|order| format!("#{}", order.id)).collect();
+            let all: Vec<_> = open.iter().map(|order| format!("#{}", order.id)).collect();
             let all = listed(&all, lang);
             Some(lang.pick(
                 format!("there is no open order #{number}; open: {all}"),

@@ -37,7 +37,7 @@ async fn run() -> ExitCode {
         .page(page())
         .tool_words(transparent::tools::WORDS)
         .belongings(|flags| ConversationResources::new(flags.clone()));
-    app.run(args.command, transparent::open::open).await
+    Box::pin(app.run(args.command, transparent::open::open)).await
 }
 
 /// Returns the page, which begins with what the agent is and what one may ask.

@@ -121,7 +121,8 @@ async fn run(case: &CorpusCase<Stored>) -> Option<CaseOutcome> {
         if let Some(card) = card(&talk).await {
             for part in ["title", "summary", "consequence"] {
                 let text = card.question.prompt[part].as_str().unwrap_or_default();
-                outcome.last += &format!("\n{text}");
+                outcome.last.push('\n');
+                outcome.last += text;
             }
         }
         outcome.read += &outcome.last;
@@ -138,10 +139,10 @@ async fn run(case: &CorpusCase<Stored>) -> Option<CaseOutcome> {
 fn judge(wanted: &Stored, folder: &Path, outcome: &mut CaseOutcome) {
     let mut files = BTreeMap::new();
     read(&folder.join("files"), "", &mut files);
-    let mut notes = BTreeMap::new();
-    read(&folder.join("memory"), "", &mut notes);
-    let noted: String = notes.into_values().collect();
-    let notes: Vec<&str> = noted.lines().filter(|it| it.starts_with("- ")).collect();
+    let mut book = BTreeMap::new();
+    read(&folder.join("memory"), "", &mut book);
+    let book: String = book.into_values().collect();
+    let notes: Vec<&str> = book.lines().filter(|it| it.starts_with("- ")).collect();
     let holds = |part: &String| notes.iter().any(|note| note.contains(part.as_str()));
     let faults = &mut outcome.faults;
     if wanted.wrote_nothing && (!notes.is_empty() || files != wanted.files) {

@@ -99,8 +99,11 @@ fn read(turn: &Turn<AgentState>) -> String {
         _ => &[],
     };
     let shown = |card: &Interrupt| {
-        let prompt = serde_json::to_value(&card.question.prompt).unwrap_or_default();
-        let part = |name: &str| prompt[name].as_str().unwrap_or_default().to_owned();
+        let prompt = &card.question.prompt;
+        let part = |name: &str| {
+            let part = prompt.get(name).and_then(Value::as_str);
+            part.unwrap_or_default().to_owned()
+        };
         format!("\n{}\n{}", part("title"), part("body"))
     };
     let cards: String = cards.iter().map(shown).collect();
@@ -113,9 +116,9 @@ fn card(turn: &Turn<AgentState>) -> Option<(String, Value)> {
         return None;
     };
     let card = result.interrupts().first()?;
-    let prompt = serde_json::to_value(&card.question.prompt).ok()?;
-    let name = prompt["call"]["name"].as_str()?.to_owned();
-    Some((name, prompt["call"]["arguments"].clone()))
+    let call = card.question.prompt.get("call")?;
+    let name = call.get("name")?.as_str()?.to_owned();
+    Some((name, call.get("arguments")?.clone()))
 }
 
 async fn outcome(case: &CorpusCase<Own>) -> Option<CaseOutcome> {

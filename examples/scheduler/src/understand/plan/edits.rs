@@ -497,7 +497,7 @@ pub(crate) fn edited(
         terms: None,
     }));
     let number = u32::try_from(all.len()).unwrap_or(1);
-    let class = crate::schedule::TaskClass {
+    let class = TaskClass {
         total_slots: each * number,
         ..class.clone()
     };
