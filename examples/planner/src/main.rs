@@ -107,8 +107,8 @@ async fn main() -> ExitCode {
             })
             .await
         }
-        Some(OwnCommand::Shared(command)) => talk(app, Some(command), manner).await,
-        None => talk(app, None, manner).await,
+        Some(OwnCommand::Shared(command)) => Box::pin(talk(app, Some(command), manner)).await,
+        None => Box::pin(talk(app, None, manner)).await,
     }
 }
 

@@ -104,7 +104,10 @@ async fn run(case: &CorpusCase<Stored>) -> Option<CaseOutcome> {
         outcome.last = reply;
         if let Some(card) = card(&talk).await {
             let part = |name| card.question.prompt[name].as_str().unwrap_or_default();
-            outcome.last += &format!("\n{}\n{}", part("title"), part("summary"));
+            for text in [part("title"), part("summary")] {
+                outcome.last.push('\n');
+                outcome.last += text;
+            }
         }
         outcome.read += &outcome.last;
     }
