@@ -173,7 +173,7 @@ impl HybridSearch {
 /// Returns true for a hit of the text, or of a vector of spelling that is near: something is nearest
 /// to every query.
 fn is_spelled_alike(hit: &SearchHit) -> bool {
-    const NEAR: f64 = 0.4;
+    const NEAR: f64 = 0.3;
     hit.text_score.is_some() || hit.vector_score.is_some_and(|cosine| cosine >= NEAR)
 }
 
