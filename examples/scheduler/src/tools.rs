@@ -87,8 +87,8 @@ impl ToolView {
             .existing_may_move(existing_may_move && !agent.run.optimize_only)
             .earliest(agent.earliest(sections))
             .returns(returns(agent));
-        // What the person does by hand or says in so many words may go there.
-        if !agent.run.by_hand && !agent.run.understood {
+        // What the person does by hand, or rules plan because they name it, may go there.
+        if !agent.run.by_hand && agent.run.planned.is_none() {
             options = options.closed(FreeTime::slots(&agent.free_times, &schedule));
         }
         Some(Self {

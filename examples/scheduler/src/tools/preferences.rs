@@ -369,10 +369,10 @@ mod tests {
         };
         assert_eq!(tried(&agent, 3), Err(refused));
         assert_eq!(tried(&agent, 5), Ok(1));
-        // What the person says in so many words may go there.
-        agent.run.understood = true;
+        // What rules plan because the person names it may go there.
+        agent.run.planned = Some(vec![]);
         assert_eq!(tried(&agent, 3), Ok(1));
-        agent.run.understood = false;
+        agent.run.planned = None;
         let view = ToolView::of(&agent, true, &Sections::default()).expect("a schedule");
         let args = KeepFreeArgs {
             days: BTreeSet::from([1]),

@@ -1,5 +1,5 @@
 /// What each tool is called while it works, in English and Chinese, for people.
-pub const WORDS: [(&str, &str, &str); 25] = [
+pub const WORDS: [(&str, &str, &str); 27] = [
     ("analyze_health", "checking the schedule", "检查日程"),
     ("analyze_rhythm", "looking at the days", "查看每天的节奏"),
     ("arrange", "arranging", "排定日程"),
@@ -15,6 +15,7 @@ pub const WORDS: [(&str, &str, &str); 25] = [
     ("find_free", "looking for free time", "查找空闲时间"),
     ("get_overview", "looking at everything", "查看总览"),
     ("get_task_info", "looking at an item", "查看任务"),
+    ("keep_free", "keeping time free", "空出时间"),
     ("list_tasks", "listing items", "列出任务"),
     ("mark_task", "marking an item", "标记任务"),
     ("move", "moving an item", "移动任务"),
@@ -34,6 +35,7 @@ pub const WORDS: [(&str, &str, &str); 25] = [
     ("queue_pop_head", "taking the next item", "取下一项"),
     ("queue_skip_head", "leaving an item for later", "跳过一项"),
     ("queue_status", "looking at what is left", "查看剩余任务"),
+    ("set_preferences", "noting what you prefer", "记下偏好"),
     ("swap", "swapping two items", "交换两项"),
     ("unplace", "taking an item out", "取消安排"),
     (
