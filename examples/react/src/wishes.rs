@@ -481,7 +481,7 @@ fn times(text: &str, follows: bool) -> Option<Wish> {
     if !unknown.is_empty() {
         let told = || {
             say!(
-                "I do not know {unknown:?}: I can tell the time of cities, countries and zones.",
+                "I do not know “{unknown}”: I can tell the time of cities, countries and zones.",
                 "不知道“{unknown}”：我能说出城市、国家和时区的时间。"
             )
         };

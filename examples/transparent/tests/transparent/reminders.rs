@@ -72,7 +72,7 @@ fn trn_13_the_terminal_shows_each_step() {
             "先在记忆里查“项目计划书”。",
             "在记忆里查: 项目计划书",
             "记忆中找到: ",
-            "调用 list_files。",
+            "下一步：列出文件。",
             "plan_v1.md",
             "draft.docx",
         ],
