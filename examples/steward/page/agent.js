@@ -18,7 +18,7 @@ function mount(root, desk) {
   let [thread, state, asked, documents] = [null, null, [], { applications: [], reimbursements: [] }];
   // What people call forms, fields, choices and actions, as the program itself does.
   let words = { forms: [], actions: {} };
-  desk.get('steward/words').then((told) => { words = told; draw(); }).catch(() => {});
+  desk.get('steward/words').then((told) => { words = told; name(told.forms); draw(); }).catch(() => {});
 
   async function look() {
     const of = thread;
@@ -108,7 +108,18 @@ function mount(root, desk) {
   };
 }
 
+// The arguments of its tools are called as the program calls its fields, once it said how.
+const fields = { en: {}, zh: {} };
+function name(forms) {
+  for (const form of forms) {
+    for (const [field, { label }] of Object.entries(form.fields)) {
+      for (const lang of Object.keys(fields)) fields[lang][field] = label[lang];
+    }
+  }
+}
+
 export default {
+  fields,
   title: { en: 'Business trips', zh: '差旅助手' },
   start: {
     en: {
