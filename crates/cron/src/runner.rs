@@ -28,14 +28,14 @@ pub struct JobRunner<S: State> {
     runner: Runner<S>,
     jobs: Jobs,
     input: Arc<Input<S>>,
-    asked: Option<Arc<Asked>>,
+    asked: Option<Arc<QuestionHook>>,
 }
 
 /// The function that returns the input of a job's run at one of its times.
 type Input<S> = dyn Fn(&Job, Millis) -> Vec<<S as State>::Update> + Send + Sync;
 
 /// The function that is called with the questions of a job's run.
-type Asked = dyn Fn(&Job, &[Interrupt]) -> BoxFuture<'static, ()> + Send + Sync;
+type QuestionHook = dyn Fn(&Job, &[Interrupt]) -> BoxFuture<'static, ()> + Send + Sync;
 
 impl<S: State> JobRunner<S> {
     /// Creates a driver for these jobs. `input` returns the input of a job's run at one of its

@@ -10,7 +10,7 @@ use crate::{
     session::Session,
 };
 
-/// What an order at the market comes to by the offers that were looked up.
+/// The estimate of a market order, by the offers that were looked up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimate {
     /// The quantity that is offered, at most that of the order.

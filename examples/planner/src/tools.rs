@@ -94,7 +94,7 @@ pub fn registry(desk: &Exchange) -> Result<Registry<Session, SessionUpdate>, Reg
 /// The result of a tool: its text and the changes that it makes, or a failure.
 type ToolAnswer = Result<ToolOutput<SessionUpdate>, ToolFailure>;
 
-/// What a tool knows of its call: the effect's key, and the session.
+/// The context of a tool's call: the effect's key, and the session.
 struct Called {
     key: Option<String>,
     session: Session,

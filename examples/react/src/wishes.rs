@@ -13,7 +13,7 @@ use crate::{
     tools::place::places,
 };
 
-/// What a message plainly asks for.
+/// The request that a message plainly makes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Wish {
     /// Calls of tools, each with its arguments.
@@ -294,7 +294,7 @@ const OPERATORS: &[(&str, &str)] = &[
     ("的平方", "^2"),
     ("的立方", "^3"),
 ];
-/// What stands around a sum.
+/// The words around a sum.
 const AROUND: &[&str] = &[
     "hi",
     "hello",

@@ -90,7 +90,7 @@ pub enum StoreWrite {
     },
     /// A class with its items, new or replacing the old one.
     Class(ClassWrite),
-    /// What the person prefers; none for nothing.
+    /// The person's preferences; none for nothing.
     Preferences {
         /// All of it.
         wishes: Option<Preferences>,

@@ -42,7 +42,7 @@ pub struct Deps {
     pub toolbox: Toolbox<AgentState>,
     /// The limits of a turn.
     pub limits: TurnLimits,
-    /// What jobs tell their conversations.
+    /// The messages of jobs to their conversations.
     pub reminders: Reminders,
 }
 

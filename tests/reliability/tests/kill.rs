@@ -9,7 +9,7 @@ use reliability::{
     store::{Kind, Place},
 };
 
-/// How often each process is killed here, or [`share`] of it; the program does it as often as one
+/// The number of kills of each process here, of which [`share`] are done; the program does as many as one
 /// likes.
 const KILLS: u32 = 40;
 

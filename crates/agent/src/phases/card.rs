@@ -71,7 +71,7 @@ impl<T: Clone> Card<T> {
 #[serde(deny_unknown_fields)]
 #[schemars(rename = "Reply")]
 pub struct CardReply {
-    /// What to do with what was shown; none for a plain answer to a question.
+    /// The continuation after what was shown; none for a plain answer to a question.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action: Option<CardAction>,
     /// The answer to a question, or the reason of a rejection.
@@ -83,7 +83,7 @@ pub struct CardReply {
     pub call: Option<ProposedCall>,
 }
 
-/// What to do with what was shown.
+/// The continuation after what was shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(rename = "Action")]

@@ -1,4 +1,4 @@
-//! What nodes, actions, questions and outputs say is in the language of the state.
+//! Texts of nodes, actions, questions and outputs are in the language of the state.
 use std::sync::Arc;
 
 use fugato_graph::{Answers, BoxError, Context, END, EffectClass, Graph, RunResult, Runner};

@@ -31,7 +31,7 @@ pub struct SearchFiles {
     sandbox: Sandbox,
 }
 
-/// What to look for.
+/// The text to look for.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SearchFilesArgs {

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::{Builder, Clock, place::places, spoken};
 
-/// Where, and on which day.
+/// The place and the day.
 #[derive(Deserialize, JsonSchema)]
 struct Place {
     /// A zone of the IANA list, such as Europe/London, or the name of a place; left out for that of

@@ -1,4 +1,4 @@
-/// What each tool is called while it works, in English and Chinese, for people.
+/// The words for each tool while it works, in English and Chinese, for people.
 pub const WORDS: [(&str, &str, &str); 27] = [
     ("analyze_health", "checking the schedule", "检查日程"),
     ("analyze_rhythm", "looking at the days", "查看每天的节奏"),

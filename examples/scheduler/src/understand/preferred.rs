@@ -1,4 +1,4 @@
-//! What a person prefers, in words.
+//! Preferences of a person, in words.
 use super::words::{WEEKDAYS, Words};
 use crate::{
     schedule::{ClosedTime, Level, Preferences, Slot},

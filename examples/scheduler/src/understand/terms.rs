@@ -26,7 +26,7 @@ pub(super) enum TermsWish {
     Order(Ref, Ref),
     /// The last day on which items may lie.
     Due(Ref, BTreeSet<u16>),
-    /// What the person prefers.
+    /// The person's preferences.
     Preferences(PreferenceArgs),
 }
 

@@ -43,7 +43,7 @@ const ASKS_MEMORY: Words = Words("记得/do you remember/what did i/what do you 
 const REMEMBER: Words = Words("记住/记一下/记下/别忘了/remember/keep in mind/make a note");
 const FORGET: Words =
     Words("forget /忘掉/忘记/忘了/别记/不要记/不用记/don't remember/do not remember");
-/// What no tool does.
+/// Requests that no tool serves.
 const IMPOSSIBLE: Words = Words(
     "delete/erase/remove/rename/overwrite/email/e-mail/send /run /execute/rm -/删除/删掉/新建/创建/写入/改名/重命名/发给/发到/发送/寄给/打电话/转账",
 );

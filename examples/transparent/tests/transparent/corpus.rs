@@ -92,7 +92,7 @@ async fn home(own: &Own) -> Option<Home> {
     }
 }
 
-/// What a person reads of a turn: the answer, and the card.
+/// The text of a turn that a person reads: the answer, and the card.
 fn read(turn: &Turn<AgentState>) -> String {
     let cards = match &turn.end {
         fugato_testkit::session::TurnEnd::Run(Ok(result)) => result.interrupts(),

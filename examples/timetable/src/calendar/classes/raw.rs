@@ -65,13 +65,13 @@ fn steady() -> Strategy {
 }
 
 /// A value that is written as a text, as a number, or as a date or time of TOML.
-struct Written<T> {
+struct FieldVisitor<T> {
     expected: &'static str,
     text: Option<fn(&str) -> Option<T>>,
     number: Option<fn(i64) -> Option<T>>,
 }
 
-impl<'de, T> Visitor<'de> for Written<T> {
+impl<'de, T> Visitor<'de> for FieldVisitor<T> {
     type Value = T;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -117,7 +117,7 @@ macro_rules! written {
 
             impl<'de> Deserialize<'de> for $name {
                 fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                    let written = Written {
+                    let written = FieldVisitor {
                         expected: $expected,
                         text: $text,
                         number: $number,
