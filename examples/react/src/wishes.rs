@@ -587,7 +587,7 @@ mod tests {
             ("what date is it in 10 days", r#"time {"days":10}"#),
             (
                 "what time is it in Atlantis?",
-                "I do not know \"atlantis\": I can tell the time of cities, countries and zones.",
+                "I do not know “atlantis”: I can tell the time of cities, countries and zones.",
             ),
             (
                 "帮我算一下1234*5678",
