@@ -9,13 +9,16 @@ use crate::{error::ErrorContext as _, without_password};
 
 /// Tables of a program's own: in a file, or on a server that a feature has added.
 ///
-/// Statements are in the words that databases share, with `?` for each value.
+/// Statements are in the words that databases share, with `?` for each value. `TEXT` is a text of any
+/// length, and one in a key has a length, such as `VARCHAR(190)`.
 #[derive(Debug)]
 pub struct Tables(Kind);
 
 #[derive(Debug)]
 enum Kind {
     Sqlite(SqliteTables),
+    #[cfg(feature = "mysql")]
+    MySql(Box<fugato_mysql::MySqlTables>),
     #[cfg(feature = "postgres")]
     Postgres(Box<fugato_postgres::PostgresTables>),
 }
@@ -45,11 +48,16 @@ pub enum TablesError {
 
 impl Tables {
     /// Opens the tables at an address: a path or `sqlite:PATH` is an SQLite database, which is
-    /// created with its folder if it does not exist; `postgres://` is a server, to which the first
-    /// use connects.
+    /// created with its folder if it does not exist; `mysql://` and `postgres://` are servers, to
+    /// which the first use connects.
     pub async fn open(address: &str) -> Result<Self, TablesError> {
         let given = without_password(address);
         match address.split_once("://") {
+            #[cfg(feature = "mysql")]
+            Some(("mysql", _)) => match fugato_mysql::MySqlTables::new(address) {
+                Ok(tables) => Ok(Self(Kind::MySql(Box::new(tables)))),
+                Err(_) => Err(refused(given)),
+            },
             #[cfg(feature = "postgres")]
             Some(("postgres" | "postgresql", _)) => {
                 match fugato_postgres::PostgresTables::new(address) {
@@ -77,6 +85,8 @@ impl Tables {
     pub async fn read(&self, queries: Vec<Statement>) -> Result<Vec<QueryRows>, BoxError> {
         Ok(match &self.0 {
             Kind::Sqlite(tables) => tables.read(queries).await?,
+            #[cfg(feature = "mysql")]
+            Kind::MySql(tables) => tables.read(queries).await?,
             #[cfg(feature = "postgres")]
             Kind::Postgres(tables) => tables.read(queries).await?,
         })
@@ -84,20 +94,21 @@ impl Tables {
 
     /// Reads, decides and writes in one transaction, one writer after the other: writers of the
     /// same tables wait for each other under the number `lock`. An error of `decide` rolls
-    /// everything back.
+    /// everything back, and so does a decision without statements. A transaction that conflicts
+    /// with others is repeated, and so is `decide`.
     ///
     /// # Errors
     /// The outer error: nothing was written, or it is unknown if the commit happened. The inner
     /// error is that of `decide`.
     #[cfg_attr(
-        not(feature = "postgres"),
+        not(any(feature = "mysql", feature = "postgres")),
         expect(unused_variables, reason = "a file has a lock of its own")
     )]
     pub async fn write<T, E>(
         &self,
         lock: i64,
         queries: Vec<Statement>,
-        decide: impl FnOnce(Vec<QueryRows>) -> Result<(Vec<Statement>, T), E> + Send + 'static,
+        decide: impl Fn(Vec<QueryRows>) -> Result<(Vec<Statement>, T), E> + Send + Sync + 'static,
     ) -> Result<Result<T, E>, BoxError>
     where
         T: Send + 'static,
@@ -105,6 +116,8 @@ impl Tables {
     {
         Ok(match &self.0 {
             Kind::Sqlite(tables) => tables.write(vec![], queries, decide).await?,
+            #[cfg(feature = "mysql")]
+            Kind::MySql(tables) => tables.write(lock, queries, decide).await?,
             #[cfg(feature = "postgres")]
             Kind::Postgres(tables) => {
                 let lock = Statement::new("SELECT pg_advisory_xact_lock(?)", [lock.into()]);
@@ -123,10 +136,17 @@ fn in_file(path: PathBuf) -> Result<SqliteTables, BoxError> {
 }
 
 fn refused(given: String) -> TablesError {
-    let mut allowed = "a path, sqlite:PATH, postgres://USER:PASSWORD@HOST/DATABASE".to_owned();
-    if !cfg!(feature = "postgres") {
-        allowed.push_str(" (of a program that is built with `--features postgres`)");
-    }
+    let server = |name, is_there| {
+        let address = format!("{name}://USER:PASSWORD@HOST/DATABASE");
+        if is_there {
+            address
+        } else {
+            format!("{address} (of a program that is built with `--features {name}`)")
+        }
+    };
+    let mysql = server("mysql", cfg!(feature = "mysql"));
+    let postgres = server("postgres", cfg!(feature = "postgres"));
+    let allowed = format!("a path, sqlite:PATH, {mysql}, {postgres}");
     TablesError::Address { given, allowed }
 }
 
@@ -138,7 +158,7 @@ mod tests {
     async fn an_address_that_is_refused_shows_no_password() {
         let cases = [
             ("", ""),
-            ("mysql://ann:secret@host/db", "mysql://…@host/db"),
+            ("mssql://ann:secret@host/db", "mssql://…@host/db"),
             ("mysql://host/db?password=secret", "mysql://host/db?…"),
             ("mysql://ann@host/db?password=se@secret", "mysql://…"),
             ("mysql://ann:a?secret@host/db", "mysql://…"),
@@ -160,7 +180,8 @@ mod tests {
         let table = Statement::new("CREATE TABLE kept (n BIGINT)", []);
         let one = Statement::new("INSERT INTO kept (n) VALUES (?)", [1.into()]);
         let tables = Tables::open(&path).await?;
-        let made = tables.write(7, vec![], |_| Ok::<_, &str>((vec![table, one], "made")));
+        let made = move |_| Ok::<_, &str>((vec![table.clone(), one.clone()], "made"));
+        let made = tables.write(7, vec![], made);
         assert_eq!(made.await?, Ok("made"));
         let query = || vec![Statement::new("SELECT n FROM kept", [])];
         let seen = tables.write(7, query(), Err::<(_, ()), _>);

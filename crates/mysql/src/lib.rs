@@ -12,8 +12,10 @@ mod row;
 mod schema;
 mod server;
 mod sql;
+mod tables;
 mod threads;
 
 pub use durability::ServerDurability;
 pub use log::MySqlLog;
 pub use options::MySqlOptions;
+pub use tables::MySqlTables;

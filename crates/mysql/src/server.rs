@@ -71,7 +71,7 @@ pub(crate) async fn connect(
 
 /// Returns the settings that the statements rely on: time zone, modes and isolation, regardless of
 /// the server's. A wait for a lock may take half of a request's timeout.
-fn settings_of_a_session(options: &MySqlOptions) -> String {
+pub(crate) fn settings_of_a_session(options: &MySqlOptions) -> String {
     let wait = (options.timeout.as_secs() / 2).clamp(1, 1_000);
     format!(
         "SET NAMES utf8mb4;\

@@ -96,8 +96,7 @@ impl PostgresTables {
 
 async fn execute(transaction: &Transaction<'_>, statements: &[Statement]) -> Result<(), Error> {
     for statement in statements {
-        let values = values(statement);
-        let sql = numbered(&statement.sql);
+        let (sql, values) = numbered(statement);
         transaction.execute(&sql, &borrowed(&values)).await?;
     }
     Ok(())
@@ -109,27 +108,16 @@ async fn found(
 ) -> Result<Vec<QueryRows>, Error> {
     let mut all = vec![];
     for query in queries {
-        let (sql, values) = (numbered(&query.sql), values(query));
+        let (sql, values) = numbered(query);
         let rows = transaction.query(&sql, &borrowed(&values)).await?;
         all.push(rows.iter().map(cells).collect::<Result<_, _>>()?);
     }
     Ok(all)
 }
 
-type SentStatement = Box<dyn ToSql + Sync + Send>;
+type SentValue = Box<dyn ToSql + Sync + Send>;
 
-fn values(statement: &Statement) -> Vec<SentStatement> {
-    let value = |cell: &Cell| -> SentStatement {
-        match cell {
-            Cell::Null => Box::new(None::<String>),
-            Cell::Int(number) => Box::new(*number),
-            Cell::Text(text) => Box::new(text.clone()),
-        }
-    };
-    statement.values.iter().map(value).collect()
-}
-
-fn borrowed(values: &[SentStatement]) -> Vec<&(dyn ToSql + Sync)> {
+fn borrowed(values: &[SentValue]) -> Vec<&(dyn ToSql + Sync)> {
     let values = values.iter();
     values
         .map(|value| &**value as &(dyn ToSql + Sync))
@@ -149,10 +137,25 @@ fn cells(row: &Row) -> Result<Vec<Cell>, Error> {
     row.columns().iter().enumerate().map(cell).collect()
 }
 
-/// Replaces each `?` with `$1`, `$2` …
-fn numbered(sql: &str) -> String {
-    let mut parts = sql.split('?');
-    let first = parts.next().unwrap_or_default().to_owned();
-    let more = parts.enumerate();
-    more.fold(first, |sql, (nth, part)| format!("{sql}${}{part}", nth + 1))
+/// Returns a statement with `$1`, `$2` … in place of each `?`, and the values. Null has no type, so
+/// it is written out.
+fn numbered(statement: &Statement) -> (String, Vec<SentValue>) {
+    let mut parts = statement.sql.split('?');
+    let mut sql = parts.next().unwrap_or_default().to_owned();
+    let mut values: Vec<SentValue> = vec![];
+    for value in &statement.values {
+        match value {
+            Cell::Null => {}
+            Cell::Int(number) => values.push(Box::new(*number)),
+            Cell::Text(text) => values.push(Box::new(text.clone())),
+        }
+        let part = parts.next().unwrap_or_default();
+        sql = match value {
+            Cell::Null => format!("{sql}NULL{part}"),
+            _ => format!("{sql}${}{part}", values.len()),
+        };
+    }
+    // The server refuses a mark without a value.
+    parts.for_each(|part| sql = format!("{sql}?{part}"));
+    (sql, values)
 }

@@ -1,4 +1,6 @@
 //! A draft in words: what changes, when and why, before anybody agrees to it.
+use fugato::state::say;
+
 use crate::{
     agent::AgentState,
     calendar::{Lang, Sections, WeekTable, language},
@@ -59,11 +61,17 @@ pub fn answer_about(draft: &Draft<'_>, text: &str) -> String {
     if text.chars().any(char::is_alphabetic) {
         agent.lang = Lang::of(text);
     }
-    let agent = &agent;
-    let draft = &Draft { agent, ..*draft };
-    let how = draft.agent.lang.pick(
+    let lang = agent.lang;
+    lang.scope(|| {
+        let agent = &agent;
+        answered(&Draft { agent, ..*draft }, text)
+    })
+}
+
+fn answered(draft: &Draft<'_>, text: &str) -> String {
+    let how = say!(
         "The card stays open. Answer yes to keep it, or no, with a reason if you like: no, not on Friday.",
-        "卡片仍在等待。同意请回答“是”，不同意请回答“不”，也可以说明原因：不，周五没空。",
+        "卡片仍在等待。同意请回答“是”，不同意请回答“不”，也可以说明原因：不，周五没空。"
     );
     let asked = draft
         .agent
@@ -74,14 +82,13 @@ pub fn answer_about(draft: &Draft<'_>, text: &str) -> String {
         Some(Understanding::Answer(answer)) => format!("{answer}\n{how}"),
         Some(Understanding::Refusal(refusal)) => {
             let schedule = draft.agent.schedule.as_deref();
-            let list =
-                schedule.map(|schedule| listed(schedule, &draft.changes(), draft.agent.lang));
+            let list = schedule.map(|schedule| listed(schedule, &draft.changes()));
             format!("{refusal}\n{}\n{how}", list.unwrap_or_default())
         }
         _ => {
-            let first = draft.agent.lang.pick(
+            let first = say!(
                 "Nothing was changed: first answer the card, then ask for it.",
-                "没有改动任何内容：请先回答卡片，再提出这个要求。",
+                "没有改动任何内容：请先回答卡片，再提出这个要求。"
             );
             format!("{}\n{first} {how}", draft.weeks())
         }
@@ -96,7 +103,7 @@ pub(crate) fn unstored(agent: &AgentState) -> Option<Vec<Difference>> {
 
 /// Returns what changes, a line for each item in the order of time, under the class that it belongs
 /// to and the rule by which that is spread.
-pub(crate) fn listed(schedule: &ScheduleState, changes: &[Difference], lang: Lang) -> String {
+pub(crate) fn listed(schedule: &ScheduleState, changes: &[Difference]) -> String {
     let class_of = |change: &Difference| schedule.task(change.task)?.task_class_id;
     let mut changes: Vec<&Difference> = changes.iter().collect();
     changes.sort_by_key(|change| (class_of(change), begins(&change.step)));
@@ -107,10 +114,10 @@ pub(crate) fn listed(schedule: &ScheduleState, changes: &[Difference], lang: Lan
         if own != class
             && let Some(named) = schedule.task_classes.iter().find(|it| Some(it.id) == own)
         {
-            lines.push(rule(named, lang));
+            lines.push(rule(named));
         }
         class = own;
-        lines.push(line(change, lang));
+        lines.push(line(change));
     }
     lines.join("\n")
 }
@@ -122,86 +129,77 @@ fn begins(step: &PlaceChange) -> (u16, u8) {
 }
 
 /// Returns the name of a class, and the rule by which its items are placed.
-fn rule(class: &TaskClass, lang: Lang) -> String {
+fn rule(class: &TaskClass) -> String {
     let mut rules = vec![match class.strategy {
-        Strategy::Steady => lang.pick("spread evenly", "均匀分布").to_owned(),
-        Strategy::Rapid => lang.pick("as early as possible", "尽早安排").to_owned(),
+        Strategy::Steady => say!("spread evenly", "均匀分布"),
+        Strategy::Rapid => say!("as early as possible", "尽早安排"),
     }];
     if !class.excluded_days_of_week.is_empty() {
         let days = class.excluded_days_of_week.iter();
-        let days: Vec<_> = days.map(|day| weekday(*day, lang)).collect();
-        rules.push(lang.pick(
-            format!("never on {}", days.join(", ")),
-            format!("避开{}", days.join("、")),
-        ));
+        let days: Vec<_> = days.map(|day| weekday(*day)).collect();
+        let days = days.join(&say!(", ", "、"));
+        rules.push(say!("never on {days}", "避开{days}"));
     }
     if let Some(date) = &class.end_date {
-        rules.push(lang.pick(format!("done by {date}"), format!("{date} 前完成")));
+        rules.push(say!("done by {date}", "{date} 前完成"));
     }
-    let (name, rules) = (&class.name, lang.pick(rules.join(", "), rules.join("，")));
-    lang.pick(format!("{name} ({rules})"), format!("{name}（{rules}）"))
+    let (name, rules) = (&class.name, rules.join(&say!(", ", "，")));
+    say!("{name} ({rules})", "{name}（{rules}）")
 }
 
-fn line(change: &Difference, lang: Lang) -> String {
+fn line(change: &Difference) -> String {
     let name = &change.name;
-    let place = |at: &Location| location(at, lang);
     match &change.step {
-        PlaceChange::Place { to } => format!("  {}  {name}", place(to)),
+        PlaceChange::Place { to } => format!("  {}  {name}", location(to)),
         PlaceChange::Move { from, to } => {
-            let (from, to) = (place(from), place(to));
-            lang.pick(
-                format!("  {to}  {name} (was {from})"),
-                format!("  {to}  {name}（原为{from}）"),
+            let (from, to) = (location(from), location(to));
+            say!(
+                "  {to}  {name} (was {from})",
+                "  {to}  {name}（原为{from}）"
             )
         }
         PlaceChange::Mark { to, after, .. } => {
-            let at = to.as_ref().map(place).unwrap_or_default();
+            let at = to.as_ref().map(location).unwrap_or_default();
             let done = if after.done {
-                lang.pick("done", "已完成")
+                say!("done", "已完成")
             } else {
-                lang.pick("not done", "未完成")
+                say!("not done", "未完成")
             };
             format!("  {at}  {name} ({done})")
         }
         PlaceChange::Unplace { from } => {
-            let from = place(from);
-            lang.pick(
-                format!("  {name} loses its place ({from})"),
-                format!("  {name} 取消安排（原为{from}）"),
+            let from = location(from);
+            say!(
+                "  {name} loses its place ({from})",
+                "  {name} 取消安排（原为{from}）"
             )
         }
     }
 }
 
 /// Returns a place in the words of a person: the day with its date, and the sections.
-pub(crate) fn location(at: &Location, lang: Lang) -> String {
+pub(crate) fn location(at: &Location) -> String {
     let Some((first, last)) = at.sections.first().zip(at.sections.last()) else {
-        return lang.pick("no place", "未安排").to_owned();
+        return say!("no place", "未安排");
     };
-    let day = day(first.day_of_week, &first.date, first.day, lang);
+    let day = day(first.day_of_week, &first.date, first.day);
     let sections = if first.section == last.section {
         first.section.to_string()
     } else {
         format!("{}–{}", first.section, last.section)
     };
-    lang.pick(
-        format!("{day}, sections {sections}"),
-        format!("{day} 第 {sections} 节"),
-    )
+    say!("{day}, sections {sections}", "{day} 第 {sections} 节")
 }
 
 /// Returns a day in the words of a person; its number if it has no date.
-pub(crate) fn day(day_of_week: u8, date: &str, number: u16, lang: Lang) -> String {
-    let name = weekday(day_of_week, lang);
+pub(crate) fn day(day_of_week: u8, date: &str, number: u16) -> String {
+    let name = weekday(day_of_week);
     if date.is_empty() {
-        return lang.pick(
-            format!("{name}, day {number}"),
-            format!("{name}（第 {number} 天）"),
-        );
+        return say!("{name}, day {number}", "{name}（第 {number} 天）");
     }
     format!("{name} {date}")
 }
 
-pub(crate) fn weekday(day_of_week: u8, lang: Lang) -> &'static str {
-    timetable::calendar::weekday(language(lang), day_of_week)
+pub(crate) fn weekday(day_of_week: u8) -> &'static str {
+    timetable::calendar::weekday(language(Lang::current()), day_of_week)
 }

@@ -1,7 +1,10 @@
 //! Failures of a model as sentences for the person: the model, the reason, and the replacement.
 use std::error::Error;
 
-use fugato::llm::{AskError, ModelError, ModelErrorKind, RejectedAnswer, RejectedClass};
+use fugato::{
+    llm::{AskError, ModelError, ModelErrorKind, RejectedAnswer, RejectedClass},
+    state::say,
+};
 
 use crate::calendar::Lang;
 
@@ -22,36 +25,26 @@ pub(crate) fn sentence(
     model: &str,
     why: &(dyn Error + 'static),
     instead: Replacement<'_>,
-    lang: Lang,
 ) -> String {
     let why = match unusable(why) {
         None => {
-            let reason = reason(why, lang);
-            lang.pick(
-                format!("did not answer ({reason})"),
-                format!("没有回答（{reason}）"),
-            )
+            let reason = reason(why);
+            say!("did not answer ({reason})", "没有回答（{reason}）")
         }
-        Some(1) => lang.pick(
-            "gave an answer that cannot be used".into(),
-            "的回答无法使用".into(),
-        ),
-        Some(count) => lang.pick(
-            format!("gave {count} answers in a row that cannot be used"),
-            format!("连续 {count} 次回答都无法使用"),
+        Some(1) => say!("gave an answer that cannot be used", "的回答无法使用"),
+        Some(count) => say!(
+            "gave {count} answers in a row that cannot be used",
+            "连续 {count} 次回答都无法使用"
         ),
     };
     let instead = match instead {
-        Replacement::Rules => lang.pick("I go on by rules alone".into(), "我只按规则继续".into()),
-        Replacement::Facts => lang.pick("these are the facts alone".into(), "这里只有事实".into()),
-        Replacement::Model(other) => lang.pick(
-            format!("the model {other} answers"),
-            format!("由模型 {other} 回答"),
-        ),
+        Replacement::Rules => say!("I go on by rules alone", "我只按规则继续"),
+        Replacement::Facts => say!("these are the facts alone", "这里只有事实"),
+        Replacement::Model(other) => say!("the model {other} answers", "由模型 {other} 回答"),
     };
-    lang.pick(
-        format!("The model {model} {why}, so {instead}."),
-        format!("模型 {model} {why}，因此{instead}。"),
+    say!(
+        "The model {model} {why}, so {instead}.",
+        "模型 {model} {why}，因此{instead}。"
     )
 }
 
@@ -66,23 +59,20 @@ fn unusable(why: &(dyn Error + 'static)) -> Option<u32> {
 }
 
 /// Returns the failure in a few words, with the status of the server if it gave one.
-fn reason(why: &(dyn Error + 'static), lang: Lang) -> String {
+fn reason(why: &(dyn Error + 'static)) -> String {
     let unanswered = why.downcast_ref::<AskError>();
     let error = unanswered
         .and_then(|undecided| undecided.unanswered.as_ref())
         .or_else(|| why.downcast_ref::<ModelError>());
     let Some(error) = error else {
-        return lang.pick("it failed", "模型出错").into();
+        return say!("it failed", "模型出错");
     };
-    let words = in_words(error.kind, lang);
+    let words = in_words(error.kind);
     match status(&error.context) {
-        Some(status) => lang.pick(
-            format!("status {status}: {words}"),
-            format!("状态码 {status}：{words}"),
-        ),
+        Some(status) => say!("status {status}: {words}", "状态码 {status}：{words}"),
         // The context of an own limit names it; the text of a server is for its operator.
         None if limits(error.kind) && !error.context.is_empty() => {
-            lang.pick(format!("{words}: {}", error.context), words.into())
+            Lang::current().pick(format!("{words}: {}", error.context), words.into())
         }
         None => words.into(),
     }
@@ -104,7 +94,7 @@ fn status(context: &str) -> Option<u16> {
     digits.parse().ok()
 }
 
-fn in_words(kind: ModelErrorKind, lang: Lang) -> &'static str {
+fn in_words(kind: ModelErrorKind) -> &'static str {
     let (en, zh) = match kind {
         ModelErrorKind::Denied => ("the key is wrong or missing", "密钥错误或缺失"),
         ModelErrorKind::NotFound => ("there is no such model or address", "没有这个模型或地址"),
@@ -124,11 +114,11 @@ fn in_words(kind: ModelErrorKind, lang: Lang) -> &'static str {
         ModelErrorKind::Malformed => ("its answer cannot be read", "回答无法读取"),
         _ => ("it failed", "模型出错"),
     };
-    lang.pick(en, zh)
+    Lang::current().pick(en, zh)
 }
 
 /// Returns a sentence with the fault of an answer, and that another one is requested.
-pub(crate) fn corrected(rejected: &RejectedAnswer, lang: Lang) -> String {
+pub(crate) fn corrected(rejected: &RejectedAnswer) -> String {
     let (en, zh) = match rejected.class {
         RejectedClass::Empty => ("its answer was empty", "回答是空的"),
         RejectedClass::Truncated => ("its answer was cut off", "回答不完整"),
@@ -141,10 +131,8 @@ pub(crate) fn corrected(rejected: &RejectedAnswer, lang: Lang) -> String {
             "回答不符合约定的格式",
         ),
     };
-    lang.pick(
-        format!("{en}; it is asked again"),
-        format!("{zh}，再问一次"),
-    )
+    let fault = Lang::current().pick(en, zh);
+    say!("{fault}; it is asked again", "{fault}，再问一次")
 }
 
 #[cfg(test)]
@@ -155,15 +143,15 @@ mod tests {
     fn a_failure_names_model_status_and_reason_and_no_words_of_the_server() {
         let error = ModelError::new(ModelErrorKind::Denied, "status 401: Incorrect key sk-1");
         assert_eq!(
-            sentence("m", &error, Replacement::Rules, Lang::En),
+            sentence("m", &error, Replacement::Rules),
             "The model m did not answer (status 401: the key is wrong or missing), so I go on by rules alone."
         );
         assert_eq!(
-            sentence("m", &error, Replacement::Model("b"), Lang::Zh),
+            Lang::Zh.scope(|| sentence("m", &error, Replacement::Model("b"))),
             "模型 m 没有回答（状态码 401：密钥错误或缺失），因此由模型 b 回答。"
         );
         let gone = ModelError::new(ModelErrorKind::Unreachable, "");
-        let told = sentence("m", &gone, Replacement::Facts, Lang::En);
+        let told = sentence("m", &gone, Replacement::Facts);
         assert!(told.contains("(its server cannot be reached)"), "{told}");
     }
 }

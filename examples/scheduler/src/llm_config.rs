@@ -230,7 +230,7 @@ impl LlmConfig {
         }
         tracing::warn!(task = cx.task(), why, "decided by rule");
         let name = self.model.as_ref().map_or("", |model| model.name());
-        let sentence = failure::sentence(name, &*why, instead, cx.state().lang);
+        let sentence = failure::sentence(name, &*why, instead);
         Ok(vec![told(cx, &sentence), Update::FellBack(sentence)])
     }
 
@@ -286,7 +286,7 @@ pub(crate) fn stand_in(cx: &Context<AgentState>, attempts: &[Attempt]) -> Vec<Up
     };
     let why = ModelError::new(failure.kind, failure.message.clone());
     let instead = Replacement::Model(&answered.model);
-    let sentence = failure::sentence(&named.model, &why, instead, cx.state().lang);
+    let sentence = failure::sentence(&named.model, &why, instead);
     if cx.state().run.stood_in.as_ref() == Some(&sentence) {
         return vec![];
     }

@@ -83,7 +83,7 @@ impl CorrectionState for AgentState {
     }
 
     fn correction_words(&self, rejected: &RejectedAnswer) -> String {
-        failure::corrected(rejected, self.lang)
+        failure::corrected(rejected)
     }
 
     fn corrected(pair: [Message; 2]) -> Vec<Update> {

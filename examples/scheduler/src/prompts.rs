@@ -366,11 +366,7 @@ fn clock(agent: &AgentState) -> Option<String> {
         Lang::En => now.strftime("%A, %Y-%m-%d %H:%M").to_string(),
         Lang::Zh => {
             let day = now.weekday().to_monday_one_offset().unsigned_abs();
-            format!(
-                "{} {}",
-                weekday(day, agent.lang),
-                now.strftime("%Y-%m-%d %H:%M")
-            )
+            format!("{} {}", weekday(day), now.strftime("%Y-%m-%d %H:%M"))
         }
     };
     Some(say!("it is {at}{day}", "现在是{at}{day}"))

@@ -1,6 +1,8 @@
 //! Facts as text, for cards and for the end of a run.
 use std::fmt::Write as _;
 
+use fugato::state::say;
+
 use crate::{
     agent::{AgentState, TerminalStatus},
     draft,
@@ -13,7 +15,7 @@ pub fn plan_summary(agent: &AgentState) -> String {
         if step.done_when.is_empty() {
             return format!("{n}. {}", step.content);
         }
-        let done = agent.lang.pick("done when", "完成条件");
+        let done = say!("done when", "完成条件");
         format!("{n}. {} ({done}: {})", step.content, step.done_when)
     });
     lines.collect::<Vec<_>>().join("\n")
@@ -85,30 +87,31 @@ impl Receipts {
 /// Returns the changes to be kept, counted and listed: the differences from the stored schedule.
 pub fn schedule_summary(agent: &AgentState) -> String {
     let (Some(changes), Some(schedule)) = (draft::unstored(agent), &agent.schedule) else {
-        return agent
-            .lang
-            .pick("nothing was placed", "没有安排任何内容")
-            .into();
+        return say!("nothing was placed", "没有安排任何内容");
     };
     let mut receipts = Receipts::default();
     for change in &changes {
         let (was, is) = (change.step.from(), change.step.to());
         receipts.count(was.is_some(), is.is_some(), true);
     }
-    let listed = draft::listed(schedule, &changes, agent.lang);
+    let listed = draft::listed(schedule, &changes);
     let mut text = counted(agent, &receipts);
     if agent.run.out_of_rounds {
         text.push('\n');
-        text.push_str(agent.lang.pick(
-            "I have used all the rounds I had; this is how far I came.",
-            "可用轮数已用完，目前进度如下。",
-        ));
+        text.push_str(&out_of_rounds());
     }
     for part in [agent.run.left.as_deref().unwrap_or_default(), &listed] {
         text.push('\n');
         text.push_str(part);
     }
     text.trim_end().to_owned()
+}
+
+fn out_of_rounds() -> String {
+    say!(
+        "I have used all the rounds I had; this is how far I came.",
+        "可用轮数已用完，目前进度如下。"
+    )
 }
 
 fn counted(agent: &AgentState, receipts: &Receipts) -> String {
@@ -122,9 +125,9 @@ fn counted(agent: &AgentState, receipts: &Receipts) -> String {
         removed,
         ..
     } = receipts;
-    agent.lang.pick(
-        format!("{placed} placed, {moved} moved, {removed} taken out, {pending} still pending"),
-        format!("新安排 {placed} 项，移动 {moved} 项，取消 {removed} 项，仍待办 {pending} 项"),
+    say!(
+        "{placed} placed, {moved} moved, {removed} taken out, {pending} still pending",
+        "新安排 {placed} 项，移动 {moved} 项，取消 {removed} 项，仍待办 {pending} 项"
     )
 }
 
@@ -134,36 +137,24 @@ pub fn by_hand(agent: &AgentState) -> String {
         Some(done) if done.success => done.summary.clone(),
         Some(refused) => {
             let why = &refused.summary;
-            agent.lang.pick(
-                format!("That is not possible: {why}"),
-                format!("无法这样做：{why}"),
-            )
+            say!("That is not possible: {why}", "无法这样做：{why}")
         }
-        None => agent
-            .lang
-            .pick("Nothing was done.", "没有执行任何操作。")
-            .into(),
+        None => say!("Nothing was done.", "没有执行任何操作。"),
     }
 }
 
 /// Returns the end of the run, the steps, and the actions of the run.
 pub fn summary(agent: &AgentState) -> String {
-    let lang = agent.lang;
     let receipts = Receipts::of_request(agent);
     let mut text = match agent.run.outcome.as_ref().map(|outcome| outcome.status) {
         None | Some(TerminalStatus::Completed) if receipts.is_any() => {
-            lang.pick("Done.", "已完成。").to_owned()
+            say!("Done.", "已完成。")
         }
-        None | Some(TerminalStatus::Completed) => lang
-            .pick("Nothing was changed.", "没有改动任何内容。")
-            .to_owned(),
-        Some(TerminalStatus::Exhausted) => lang
-            .pick(
-                "I have used all the rounds I had; this is how far I came.",
-                "可用轮数已用完，目前进度如下。",
-            )
-            .to_owned(),
-        Some(TerminalStatus::Aborted) => lang.pick("I had to stop.", "任务已中止。").to_owned(),
+        None | Some(TerminalStatus::Completed) => {
+            say!("Nothing was changed.", "没有改动任何内容。")
+        }
+        Some(TerminalStatus::Exhausted) => out_of_rounds(),
+        Some(TerminalStatus::Aborted) => say!("I had to stop.", "任务已中止。"),
     };
     if let Some(outcome) = agent
         .run
@@ -186,7 +177,7 @@ pub fn summary(agent: &AgentState) -> String {
 /// was done has a mark of its own.
 fn steps(agent: &AgentState) -> String {
     let finished = agent.run.outcome.is_none();
-    let untouched = agent.lang.pick("nothing was done for it", "未为此做任何事");
+    let untouched = say!("nothing was done for it", "未为此做任何事");
     let lines = agent.plan.steps.iter().zip(0..).map(|(step, n)| {
         let content = &step.content;
         if n < agent.plan.current || finished && n == agent.plan.current {
@@ -202,17 +193,14 @@ fn steps(agent: &AgentState) -> String {
 
 /// Returns the place of the changes: stored in the calendar, or only a draft.
 fn standing(agent: &AgentState, receipts: &Receipts) -> String {
-    let told = if agent.run.unsaved {
-        agent.lang.pick(
-            "It is a draft: nothing of it is stored.",
-            "这只是草稿，尚未保存。",
+    if agent.run.unsaved {
+        say!(
+            "\nIt is a draft: nothing of it is stored.",
+            "\n这只是草稿，尚未保存。"
         )
     } else if receipts.stored > 0 {
-        agent
-            .lang
-            .pick("It is stored in the calendar.", "已存入日程。")
+        say!("\nIt is stored in the calendar.", "\n已存入日程。")
     } else {
-        return String::new();
-    };
-    format!("\n{told}")
+        String::new()
+    }
 }

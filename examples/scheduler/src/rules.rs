@@ -5,14 +5,13 @@ use crate::{
     agent::{
         AgentState, ContextHook, Mode, Phase, ROUGH_BUILD_DONE, RouteDecision, TerminalOutcome,
     },
-    calendar::Lang,
     contract::{Abort, ActionKind, Call, Complexity, ExecutorDecision, PlanAction, PlanDecision},
     keywords::{KeywordHits, said},
     report::Receipts,
     route::{Route, RouteTo},
     tools::EDIT_TASK_CLASS,
 };
-use fugato::state::PlanStep;
+use fugato::state::{PlanStep, say};
 
 /// Returns the end of a run whose model failed, if rules do not understand the request; such a
 /// request is not carried out.
@@ -252,18 +251,18 @@ fn has_tools(agent: &AgentState) -> bool {
 /// Returns the question with the person's options when not everything fits.
 pub fn infeasible(agent: &AgentState) -> String {
     let gap = agent.health.capacity_gap;
-    let choices = choices(agent.lang);
-    agent.lang.pick(
-        format!("Not everything fits: {gap} sections are missing. {choices}"),
-        format!("排不下：还差 {gap} 节。{choices}"),
+    let choices = choices();
+    say!(
+        "Not everything fits: {gap} sections are missing. {choices}",
+        "排不下：还差 {gap} 节。{choices}"
     )
 }
 
 /// Returns the choices of the person when not everything fits.
-pub(crate) fn choices(lang: Lang) -> &'static str {
-    lang.pick(
+pub(crate) fn choices() -> String {
+    say!(
         "Shall I (1) extend the window, (2) relax constraints, (3) reduce the scope, or (4) accept the risk and close?",
-        "要（1）延长时间窗，（2）放宽限制，（3）缩小范围，还是（4）接受风险并结束？",
+        "要（1）延长时间窗，（2）放宽限制，（3）缩小范围，还是（4）接受风险并结束？"
     )
 }
 

@@ -3,23 +3,21 @@
 //! Every change that the agent stores is a [`StoreWrite`]. A store carries it out in one transaction,
 //! together with its idempotency key, so that a repeat is recognised and writes nothing.
 mod check;
-mod database;
-#[cfg(feature = "mysql")]
-mod mysql;
-mod open;
 mod rows;
 mod sql;
-mod sqlite;
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use fugato::{graph::BoxError, state::ThreadId};
+use fugato::{
+    cli::{Tables, TablesError},
+    graph::BoxError,
+    state::ThreadId,
+};
 use serde::{Deserialize, Serialize};
 
 pub use check::{Conflict, StaleFact};
 pub(crate) use check::{carried_over, decided};
-pub use open::open;
 pub use timetable::schedule::{ClassItem, ClassWrite, WrittenClass};
 
 use crate::{
@@ -200,14 +198,17 @@ pub enum ScheduleStoreError {
         /// The problem.
         what: String,
     },
-    /// The address of a store is not valid.
-    #[error("{given:?} is no schedule store: {allowed}")]
-    Address {
-        /// The given address, without a password.
-        given: String,
-        /// The allowed addresses.
-        allowed: String,
-    },
+    /// There are no tables to open.
+    #[error(transparent)]
+    Tables(#[from] TablesError),
+}
+
+/// Opens the store at an address, as [`Tables::open`] reads it, and creates what is missing.
+pub async fn open(address: &str) -> Result<Arc<dyn ScheduleStore>, ScheduleStoreError> {
+    let store = sql::SqlStore::over(Tables::open(address).await?).await;
+    let operation = "be opened";
+    let failed = |source| ScheduleStoreError::Unavailable { operation, source };
+    Ok(Arc::new(store.map_err(failed)?))
 }
 
 /// A store, and the choice of the calendar of a conversation.

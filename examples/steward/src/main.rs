@@ -23,8 +23,8 @@ struct Args {
     flags: Flags,
     #[command(subcommand)]
     command: Option<OwnCommand>,
-    /// The store of applications and claims: a path, or the URL of a `PostgreSQL` server;
-    /// steward.db in the folder unless it is given
+    /// The store of applications and claims: a path, or the URL of a `PostgreSQL`
+    /// or `MySQL` server; steward.db in the folder unless it is given
     #[arg(long, global = true, value_name = "ADDRESS")]
     tables: Option<String>,
 }

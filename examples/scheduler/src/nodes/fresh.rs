@@ -60,5 +60,5 @@ fn words(agent: &AgentState, known: &ScheduleState, now: &ScheduleState) -> Stri
     if replaced || changes.is_empty() {
         return begin.to_owned();
     }
-    format!("{begin}\n{}", draft::listed(now, &changes, lang))
+    format!("{begin}\n{}", draft::listed(now, &changes))
 }

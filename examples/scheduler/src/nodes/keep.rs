@@ -46,7 +46,7 @@ impl Node<AgentState> for PersistNode {
         match commit(calendars, &cx, write).await? {
             StoreReceipt::Conflict(conflict) => {
                 updates.extend(overtaken(calendars, &cx).await?);
-                let difference = reason::conflict(&conflict, schedule, lang);
+                let difference = reason::conflict(&conflict, schedule);
                 let told = lang.pick(
                     format!("Nothing was stored, because the calendar changed meanwhile. I have loaded it anew; ask me again.\n{difference}"),
                     format!("日程在此期间有变动，因此没有保存。我已重新载入，请再说一次。\n{difference}"),

@@ -1,10 +1,12 @@
 use async_trait::async_trait;
-use fugato::graph::{BoxError, Context, Node, Outcome};
+use fugato::{
+    graph::{BoxError, Context, Node, Outcome},
+    state::say,
+};
 
 use super::{announce, keep::preview, said};
 use crate::{
     agent::{AgentState, FreeTime, Mode, TerminalOutcome, Update},
-    calendar::Lang,
     deps::Deps,
     llm_config::{show, status, status_note},
     reason,
@@ -23,12 +25,11 @@ pub struct RoughBuild(pub Deps);
 impl Node<AgentState> for RoughBuild {
     async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let agent = cx.state();
-        let lang = agent.lang;
         let mut updates = announce(&cx);
         status(
             &cx,
             "rough_building",
-            lang.pick("placing everything pending", "正在粗排"),
+            say!("placing everything pending", "正在粗排"),
         );
         let Some(provider) = &self.0.provider else {
             return Err("a rough build needs a schedule, and no provider was injected".into());
@@ -50,9 +51,9 @@ impl Node<AgentState> for RoughBuild {
         let classes: &[u32] = if whole { &[] } else { &agent.task_class_ids };
         let came = match build_what_fits(&schedule, classes, &options) {
             Ok(fits) if fits.built.placements.is_empty() && !fits.left.is_empty() => {
-                let why = reason::left(&fits.left, lang);
+                let why = reason::left(&fits.left);
                 let code = "rough_build_pending_remaining";
-                updates.push(Update::Ended(not_placed(code, &why, &why, lang)));
+                updates.push(Update::Ended(not_placed(code, &why, &why)));
                 status_note("rough_build_failed", why)
             }
             Ok(fits) => {
@@ -60,19 +61,15 @@ impl Node<AgentState> for RoughBuild {
                 let (code, more) = placed_updates(&cx, &schedule, fits, &options);
                 updates.extend(more);
                 let text = if whole {
-                    let text = lang.pick("everything was weighed anew", "已整体重新衡量");
-                    text.to_owned()
+                    say!("everything was weighed anew", "已整体重新衡量")
                 } else {
-                    lang.pick(
-                        format!("{placed} items placed"),
-                        format!("已安排 {placed} 项"),
-                    )
+                    say!("{placed} items placed", "已安排 {placed} 项")
                 };
                 status_note(code, text)
             }
             Err(error) => {
-                updates.push(Update::Ended(failure(&error, lang)));
-                status_note("rough_build_failed", reason::unplaced(&error, lang))
+                updates.push(Update::Ended(failure(&error)));
+                status_note("rough_build_failed", reason::unplaced(&error))
             }
         };
         Ok(Outcome::done(updates).note(came))
@@ -89,7 +86,6 @@ fn placed_updates(
     options: &WriteOptions,
 ) -> (&'static str, Vec<Update>) {
     let agent = cx.state();
-    let lang = agent.lang;
     let refine = agent.run.needs_refine || agent.has_step();
     let mut after = schedule.clone();
     let mut changes = fits.built.changes;
@@ -108,13 +104,13 @@ fn placed_updates(
     preview(cx, schedule, &after);
     let mut updates = vec![Update::Scheduled(changes)];
     for issue in &fits.built.issues {
-        let issue = reason::mismatch(issue, lang);
-        let text = lang.pick(format!("Note: {issue}"), format!("提示：{issue}"));
+        let issue = reason::mismatch(issue);
+        let text = say!("Note: {issue}", "提示：{issue}");
         show(cx, &text);
         updates.push(said(text));
     }
     let placed = fits.built.placements.len();
-    let left = (!fits.left.is_empty()).then(|| reason::account(&fits.left, placed, lang));
+    let left = (!fits.left.is_empty()).then(|| reason::account(&fits.left, placed));
     let code = match (&left, refine) {
         (Some(_), _) => "rough_build_partial",
         (None, true) => "rough_build_done",
@@ -124,24 +120,16 @@ fn placed_updates(
     (code, updates)
 }
 
-fn failure(error: &RoughBuildError, lang: Lang) -> TerminalOutcome {
+fn failure(error: &RoughBuildError) -> TerminalOutcome {
     let code = match error {
         RoughBuildError::WindowMissing => "rough_build_window_missing",
         _ => "rough_build_pending_remaining",
     };
-    not_placed(
-        code,
-        &reason::unplaced(error, lang),
-        &error.to_string(),
-        lang,
-    )
+    not_placed(code, &reason::unplaced(error), &error.to_string())
 }
 
 /// Returns the end of a run that could place nothing.
-fn not_placed(code: &str, why: &str, internal: &str, lang: Lang) -> TerminalOutcome {
-    let told = lang.pick(
-        format!("It cannot be placed: {why}."),
-        format!("无法排下：{why}。"),
-    );
+fn not_placed(code: &str, why: &str, internal: &str) -> TerminalOutcome {
+    let told = say!("It cannot be placed: {why}.", "无法排下：{why}。");
     TerminalOutcome::aborted("rough_build", code, &told, internal)
 }

@@ -48,8 +48,6 @@ enum Form {
     Truth,
     Word,
     MaybeWord,
-    /// A text without a limit.
-    Prose,
     /// A list as JSON.
     List,
 }
@@ -62,7 +60,6 @@ impl Form {
             Self::MaybeNumber => "BIGINT",
             Self::Word | Self::List => "TEXT NOT NULL",
             Self::MaybeWord => "TEXT",
-            Self::Prose => "MEDIUMTEXT NOT NULL",
         }
     }
 }
@@ -131,8 +128,8 @@ impl Table {
             Self::Terms => table!("task_terms" [id] terms Word),
             Self::ClassTerms => table!("class_terms" [id] terms Word),
             Self::Times => table!("section" [id] times Word),
-            Self::Note => table!("note" [position] kind Word text Prose),
-            Self::Reminder => table!("reminder" [position] due MaybeWord told Truth text Prose),
+            Self::Note => table!("note" [position] kind Word text Word),
+            Self::Reminder => table!("reminder" [position] due MaybeWord told Truth text Word),
         }
     }
 

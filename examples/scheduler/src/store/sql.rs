@@ -1,7 +1,8 @@
-//! Calendars in the tables of a database.
+//! Calendars in the tables of a database, in the SQL that databases share.
 use async_trait::async_trait;
 use fugato::{
     BoxError,
+    cli::Tables,
     store::{Cell, KeyReusedError, QueryRows, Statement, WriteTable, row_changes},
 };
 
@@ -10,7 +11,6 @@ use serde::Serialize;
 use super::{
     Calendar, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite, WriteResult,
     check::{carried_out, carried_over},
-    database::{Database, StoreDecision},
     rows::{self, Numbered, Rows, Table},
 };
 use crate::schedule::{ScheduleState, Slot};
@@ -33,26 +33,33 @@ const WRITES: WriteTable = WriteTable {
 
 /// A store of calendars in a database.
 #[derive(Debug)]
-pub(crate) struct SqlStore<D>(D);
+pub(crate) struct SqlStore(Tables);
 
-impl<D: Database> SqlStore<D> {
+impl SqlStore {
     /// Makes the tables that are not there yet.
-    pub(crate) async fn over(database: D) -> Result<Self, BoxError> {
-        database.prepare(tables::<D>()).await?;
+    pub(crate) async fn over(database: Tables) -> Result<Self, BoxError> {
+        let made = |_| Ok::<_, BoxError>((tables(), ()));
+        database.write(lock(""), vec![], made).await??;
         let version = Statement::new("SELECT version FROM schedule_store WHERE id = 1", []);
-        match database.read(vec![version]).await?.first() {
-            Some(found) if *found == [[Cell::Int(VERSION)]] => Ok(Self(database)),
-            found => Err(format!("its tables have version {found:?}; {VERSION} is known").into()),
-        }
+        let checked = |found: Vec<QueryRows>| match found.first().map(Vec::as_slice) {
+            Some([]) => {
+                let sql = "INSERT INTO schedule_store (id, version) VALUES (1, ?)";
+                Ok((vec![Statement::new(sql, [VERSION.into()])], ()))
+            }
+            Some([row]) if *row == [Cell::Int(VERSION)] => Ok((vec![], ())),
+            found => Err(format!(
+                "its tables have version {found:?}; {VERSION} is known"
+            )),
+        };
+        database.write(lock(""), vec![version], checked).await??;
+        Ok(Self(database))
     }
 }
 
 #[async_trait]
-impl<D: Database> ScheduleStore for SqlStore<D> {
+impl ScheduleStore for SqlStore {
     async fn read(&self, calendar: &str) -> Result<Option<Calendar>, ScheduleStoreError> {
-        let known = Statement::new("SELECT name FROM calendar WHERE name = ?", [text(calendar)]);
-        let queries = [known].into_iter().chain(selects(calendar)).collect();
-        let found = self.0.read(queries).await;
+        let found = self.0.read(selects(calendar).collect()).await;
         let mut found = found.map_err(failed("read a calendar"))?.into_iter();
         if found.next().is_none_or(|rows| rows.is_empty()) {
             return Ok(None);
@@ -70,12 +77,10 @@ impl<D: Database> ScheduleStore for SqlStore<D> {
             write: write.clone(),
         };
         let before = WRITES.select(&[text(calendar), text(key)]);
-        let queries = [before].into_iter().chain(selects(calendar));
-        let lock = lock::<D>(calendar);
-        let done = self
-            .0
-            .write(lock, queries.collect(), move |found| asked.decide(found));
-        done.await.map_err(failed("write a calendar"))?
+        let queries = [before].into_iter().chain(selects(calendar)).collect();
+        let decide = move |found| asked.decide(found);
+        let done = self.0.write(lock(calendar), queries, decide).await;
+        done.map_err(failed("write a calendar"))?
     }
 
     async fn delete(&self, calendar: &str) -> Result<(), ScheduleStoreError> {
@@ -87,11 +92,9 @@ impl<D: Database> ScheduleStore for SqlStore<D> {
         statements.push(applied);
         let last = Statement::new("DELETE FROM calendar WHERE name = ?", [text(calendar)]);
         statements.push(last);
-        let lock = lock::<D>(calendar);
-        let done = self
-            .0
-            .write(lock, vec![], move |_| Ok((statements.clone(), ())));
-        done.await.map_err(failed("delete a calendar"))?
+        let decide = move |_| Ok((statements.clone(), ()));
+        let done = self.0.write(lock(calendar), vec![], decide).await;
+        done.map_err(failed("delete a calendar"))?
     }
 }
 
@@ -104,12 +107,16 @@ struct PendingStatement {
 }
 
 impl PendingStatement {
-    fn decide(&self, found: Vec<QueryRows>) -> StoreDecision<StoreReceipt> {
+    fn decide(
+        &self,
+        found: Vec<QueryRows>,
+    ) -> Result<(Vec<Statement>, StoreReceipt), ScheduleStoreError> {
         let mut found = found.into_iter();
         let before = WRITES.answered(&found.next().unwrap_or_default(), &self.content);
         if let Some(receipt) = before.map_err(|KeyReusedError| self.reused())? {
             return Ok((vec![], self.answered_before(&receipt)?));
         }
+        let is_new = found.next().is_none_or(|rows| rows.is_empty());
         let stored = collected(found);
         let known = rows::calendar(&stored).map_err(damaged(&self.calendar))?;
         let (after, receipt) = match after(&stored, &known.schedule, &self.write) {
@@ -120,6 +127,12 @@ impl PendingStatement {
         let mut statements = row_changes(&owner, &stored, &after, Table::table);
         let told = serde_json::to_string(&receipt)
             .map_err(|error| failed("write a calendar")(error.into()))?;
+        let counted = if is_new {
+            "INSERT INTO calendar (name, writes) VALUES (?, 1)"
+        } else {
+            "UPDATE calendar SET writes = writes + 1 WHERE name = ?"
+        };
+        statements.push(Statement::new(counted, [owner.clone()]));
         statements.push(WRITES.insert(&[owner, text(&self.key)], &self.content, &told));
         Ok((statements, receipt))
     }
@@ -262,9 +275,12 @@ fn collected(found: impl Iterator<Item = QueryRows>) -> Rows {
     rows.collect()
 }
 
+/// Returns the queries for the name of a calendar and for its rows.
 fn selects(calendar: &str) -> impl Iterator<Item = Statement> {
+    let known = Statement::new("SELECT name FROM calendar WHERE name = ?", [text(calendar)]);
     let tables = Table::ALL.into_iter();
-    tables.map(move |table| table.table().select(&text(calendar)))
+    let rows = tables.map(move |table| table.table().select(&text(calendar)));
+    [known].into_iter().chain(rows)
 }
 
 fn text(text: &str) -> Cell {
@@ -283,18 +299,13 @@ fn damaged(calendar: &str) -> impl Fn(String) -> ScheduleStoreError {
     }
 }
 
-/// Creates the calendar, if it is missing, and waits until no other transaction writes it.
-fn lock<D: Database>(calendar: &str) -> Vec<Statement> {
-    let make = format!("{} calendar (name) VALUES (?)", D::INSERT_NEW);
-    // An update that changes nothing holds the row in every database.
-    let hold = "UPDATE calendar SET writes = writes + 1 WHERE name = ?";
-    vec![
-        Statement::new(make, [text(calendar)]),
-        Statement::new(hold, [text(calendar)]),
-    ]
+/// Returns the number of the lock under which writers of a calendar wait for each other.
+fn lock(calendar: &str) -> i64 {
+    let add = |lock: i64, byte| (lock ^ i64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    calendar.bytes().fold(0x7363_6865_6475_6c65, add)
 }
 
-fn tables<D: Database>() -> Vec<Statement> {
+fn tables() -> Vec<Statement> {
     let own = [
         (
             "schedule_store",
@@ -307,8 +318,8 @@ fn tables<D: Database>() -> Vec<Statement> {
         (
             "applied",
             format!(
-                "calendar {NAME}, idempotency_key {NAME}, content LONGTEXT NOT NULL, \
-                 receipt LONGTEXT NOT NULL, PRIMARY KEY (calendar, idempotency_key)"
+                "calendar {NAME}, idempotency_key {NAME}, content TEXT NOT NULL, \
+                 receipt TEXT NOT NULL, PRIMARY KEY (calendar, idempotency_key)"
             ),
         ),
     ];
@@ -316,15 +327,9 @@ fn tables<D: Database>() -> Vec<Statement> {
         let columns = format!("calendar {NAME}, {}", table.columns());
         (table.table().name, columns)
     });
-    let make = own.into_iter().chain(rows).map(|(name, columns)| {
-        let options = D::TABLE_OPTIONS;
-        let sql = format!("CREATE TABLE IF NOT EXISTS {name} ({columns}) {options}");
+    let all = own.into_iter().chain(rows).map(|(name, columns)| {
+        let sql = format!("CREATE TABLE IF NOT EXISTS {name} ({columns})");
         Statement::new(sql, [])
     });
-    let version = format!(
-        "{} schedule_store (id, version) VALUES (1, ?)",
-        D::INSERT_NEW
-    );
-    make.chain([Statement::new(version, [Cell::Int(VERSION)])])
-        .collect()
+    all.collect()
 }

@@ -70,14 +70,15 @@ impl SqlLedger {
             APPLICATIONS.created(),
             CLAIMS.created(),
             "CREATE TABLE IF NOT EXISTS attachments (reimbursement BIGINT NOT NULL \
-             REFERENCES reimbursements(number), name TEXT NOT NULL, PRIMARY KEY (reimbursement, name))"
+             REFERENCES reimbursements(number), name VARCHAR(700) NOT NULL, PRIMARY KEY (reimbursement, name))"
                 .to_owned(),
-            "CREATE TABLE IF NOT EXISTS deeds (deed_key TEXT PRIMARY KEY, content TEXT NOT NULL, \
+            "CREATE TABLE IF NOT EXISTS deeds (deed_key VARCHAR(190) PRIMARY KEY, content TEXT NOT NULL, \
              document TEXT NOT NULL)"
                 .to_owned(),
         ];
-        let all = all.map(|sql| Statement::new(sql, [])).into();
-        let made = tables.write(LOCK, vec![], |_| Ok::<_, LedgerError>((all, ())));
+        let all = all.map(|sql| Statement::new(sql, []));
+        let made = move |_| Ok::<_, LedgerError>((all.to_vec(), ()));
+        let made = tables.write(LOCK, vec![], made);
         made.await.map_err(LedgerError::Unavailable)??;
         for table in [APPLICATIONS, CLAIMS] {
             add_currency(&tables, table.name).await?;
@@ -96,8 +97,9 @@ async fn add_currency(tables: &Tables, table: &str) -> Result<(), LedgerError> {
         return Ok(());
     }
     let sql = format!("ALTER TABLE {table} ADD COLUMN currency TEXT");
-    let added = vec![Statement::new(sql, [])];
-    let added = tables.write(LOCK, vec![], |_| Ok::<_, LedgerError>((added, ())));
+    let added = Statement::new(sql, []);
+    let added = move |_| Ok::<_, LedgerError>((vec![added.clone()], ()));
+    let added = tables.write(LOCK, vec![], added);
     match added.await {
         Ok(added) => added,
         // Another process was first.

@@ -1,4 +1,4 @@
-//! The tables, in SQLite and on a PostgreSQL server.
+//! The tables, in SQLite and on servers.
 use fugato_testkit::{assert_contains, assert_lacks};
 use std::sync::Arc;
 
@@ -123,6 +123,18 @@ async fn stw_25_postgres_writes_once_for_each_key() -> TestResult {
     is_handed_in_once([ledger::open(url).await?, ledger::open(url).await?]).await
 }
 
+#[cfg(feature = "mysql")]
+#[tokio::test(flavor = "multi_thread")]
+async fn stw_25_mariadb_writes_once_for_each_key() -> TestResult {
+    let Some(server) = servers::MariaDb::start() else {
+        return Ok(());
+    };
+    keeps_to_the_contract(&*ledger::open(server.url()).await?).await?;
+    let other = servers::MariaDb::start().ok_or("it was there before")?;
+    let url = other.url();
+    is_handed_in_once([ledger::open(url).await?, ledger::open(url).await?]).await
+}
+
 #[cfg(feature = "postgres")]
 #[tokio::test(flavor = "multi_thread")]
 async fn postgres_is_found_again_after_it_was_killed() -> TestResult {
@@ -151,7 +163,7 @@ async fn postgres_is_found_again_after_it_was_killed() -> TestResult {
 async fn an_address_that_names_no_tables_is_refused_without_its_password() {
     for address in [
         "",
-        "mysql://ann:secret@host/db",
+        "mssql://ann:secret@host/db",
         "postgres://ann:secret@host:port/db",
     ] {
         let error = ledger::open(address).await.err().unwrap().to_string();
@@ -208,10 +220,9 @@ async fn tables_without_a_currency_are_migrated() -> TestResult {
         "INSERT INTO applications VALUES (7, 'ann', 'submitted', 'r', '2026-03-02', '2026-03-05', \
          'Oslo', 'train', 120000)",
     ];
-    let sql = sql.map(|sql| fugato::store::Statement::new(sql, [])).into();
-    let made = old
-        .write(1, vec![], |_| Ok::<_, LedgerError>((sql, ())))
-        .await;
+    let sql = sql.map(|sql| fugato::store::Statement::new(sql, []));
+    let made = move |_| Ok::<_, LedgerError>((sql.to_vec(), ()));
+    let made = old.write(1, vec![], made).await;
     made.unwrap()?;
     drop(old);
     for _ in 0..2 {

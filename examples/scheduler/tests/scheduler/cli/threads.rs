@@ -94,7 +94,7 @@ fn conversations_can_share_a_calendar_and_a_copy_has_its_own() {
     assert!(!said.contains("21 items placed"), "{said}");
     assert!(work.path("terms.db").exists());
     let bad = work.err(&["--schedule", "http://host/x"]);
-    assert_contains(&bad, "allowed are a path, sqlite:PATH and mysql://");
+    assert_contains(&bad, "allowed are a path, sqlite:PATH, mysql://");
     let bad = work.err(&["--store", "ftp://me:secret@host/x"]);
     assert_contains(&bad, "postgres://");
     assert_lacks(&bad, "secret");

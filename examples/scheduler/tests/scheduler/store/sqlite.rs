@@ -1,4 +1,5 @@
 //! Calendars in SQLite.
+use fugato::cli::TablesError;
 use fugato_testkit::assert_contains;
 use scheduler::store::{ScheduleStoreError, open};
 
@@ -49,7 +50,10 @@ async fn an_address_that_is_none_is_named_without_its_password() {
         panic!("that is no database");
     };
     assert!(
-        matches!(error, ScheduleStoreError::Unavailable { .. }),
+        matches!(
+            error,
+            ScheduleStoreError::Tables(TablesError::Unavailable { .. })
+        ),
         "{error:?}"
     );
 }
