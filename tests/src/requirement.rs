@@ -84,9 +84,55 @@ fn unproven(id: &str, proof: &str, tests: &BTreeSet<String>) -> Vec<String> {
         .collect()
 }
 
+/// The rows that no test of a program shows, and that do not say why: "library only: " and the
+/// reason, in the row or for all rows in a line below the heading.
+pub fn unseen_in_programs(table: &str, of_programs: &BTreeSet<String>) -> Vec<String> {
+    let says_why = |text: &str| {
+        let text = text.to_lowercase();
+        text.split_once("library only: ")
+            .is_some_and(|(_, reason)| reason.split_whitespace().count() > 2)
+    };
+    let mut wrong = vec![];
+    for section in table.split("\n## ") {
+        if section
+            .lines()
+            .any(|line| !line.starts_with('|') && says_why(line))
+        {
+            continue;
+        }
+        for row in markdown::rows(section, &["requirement", "in short"]) {
+            let [id, _, proof] = row[..] else { continue };
+            let is_shown = markdown::code(proof).any(|name| of_programs.contains(name));
+            let is_told = ["later: ", "by shape: "]
+                .iter()
+                .any(|it| proof.starts_with(it));
+            if !is_shown && !is_told && !says_why(proof) {
+                wrong.push(format!("{id} is shown by no program, and nothing says why"));
+            }
+        }
+    }
+    wrong
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_no_program_shows_says_why() {
+        let head = "| requirement | in short | shown by |\n|---|---|---|\n";
+        let table = format!(
+            "## One\n\n{head}| A | a | `of_library`, `of_program` |\n| B | b | `of_library` |\n\
+             | C | c | `of_library`; library only: it has no face |\n| D | d | by shape: two crates |\n\
+             | E | e | `of_library`; library only: |\n\n## Two\n\nLibrary only: nobody calls it alone.\n\n\
+             {head}| F | f | `of_library` |\n"
+        );
+        let of_programs = BTreeSet::from(["of_program".to_owned()]);
+        assert_eq!(
+            unseen_in_programs(&table, &of_programs),
+            ["B", "E"].map(|id| format!("{id} is shown by no program, and nothing says why"))
+        );
+    }
 
     #[test]
     fn what_is_not_proven_is_found() {

@@ -251,6 +251,10 @@ fn every_requirement_is_shown_to_hold() {
         requirement::complaints(table, &requirement::names(), &tests),
         NOTHING
     );
+    let of_programs = with_extension("rs").filter(|file| !file.path.starts_with("crates/"));
+    let of_programs = of_programs.flat_map(source::functions).collect();
+    let unseen = requirement::unseen_in_programs(table, &of_programs);
+    assert_eq!(unseen, NOTHING);
 }
 
 #[test]

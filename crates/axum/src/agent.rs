@@ -124,7 +124,8 @@ pub trait Agent: Send + Sync + 'static {
     /// A request with a key of its own is always a request, and is not passed to this method.
     ///
     /// A yes or a no to an approval does not come here: the endpoints read it, with the evidence
-    /// that it needs. An answer that is returned here for an approval is not given.
+    /// that it needs. A no with a reason does, and declines unless it is [`MessageIntent::Instead`]:
+    /// "no, on Friday". An answer that is returned here for an approval is not given.
     async fn intent(
         &self,
         _thread: &ThreadId,

@@ -192,6 +192,14 @@ async fn decided<A: Agent>(
     let runner = agent.runner();
     let open = runner.interrupts(thread).await?;
     let spoken = match consent::consent(said, &open) {
+        // A no and what is wanted in its place: "no, call it shopping.md".
+        Consent::Given(_, false) | Consent::Unbound
+            if key.is_none()
+                && consent::reason(said).is_some()
+                && matches!(agent.intent(thread, said).await?, MessageIntent::Instead) =>
+        {
+            return Ok(None);
+        }
         Consent::Given(asked, agrees) => {
             let reply = if agrees {
                 ReplyForm::Approve

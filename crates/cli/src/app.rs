@@ -19,7 +19,7 @@ use crate::{
     signals,
     store::{self, Store},
     terminal::ToolWords,
-    threads, trace,
+    thread_name, threads, trace,
     whole::WholeRemoval,
 };
 
@@ -266,7 +266,6 @@ impl App {
         archive: &Archive<'_, A>,
         terminal: &mut Terminal,
     ) -> Result<(), BoxError> {
-        let name = archive.thread.as_str();
         match command {
             CliCommand::Trace { full } => trace::trace(archive, full, terminal).await,
             CliCommand::Card => inspect::cards(archive, terminal).await,
@@ -282,7 +281,9 @@ impl App {
                 Ok(())
             }
             CliCommand::Export { to } => {
-                let folder = to.unwrap_or_else(|| PathBuf::from(format!("{name}-export")));
+                let name = thread_name(archive.thread.as_str());
+                let own = name.map_or("export".to_owned(), |name| format!("{name}-export"));
+                let folder = to.unwrap_or_else(|| PathBuf::from(own));
                 threads::export(archive, &*(self.belongings)(&self.flags), &folder, terminal).await
             }
             history => {

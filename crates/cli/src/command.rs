@@ -3,7 +3,7 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::{Args, Subcommand, ValueEnum};
 use serde_json::{Map, Value};
 
-use crate::{PeopleCommand, thread_name};
+use crate::{PeopleCommand, flags::any_thread};
 
 /// The commands of every agent program.
 #[derive(Debug, Clone, Subcommand)]
@@ -63,7 +63,7 @@ pub enum CliCommand {
         /// The number of the line
         seq: u64,
         /// The name of the new conversation
-        #[arg(value_parser = thread_name)]
+        #[arg(value_parser = any_thread)]
         new: String,
     },
     /// Lists all conversations, with how they stand and what they are about
@@ -80,7 +80,8 @@ pub enum CliCommand {
     },
     /// Writes everything of the conversation into a folder
     Export {
-        /// The folder [default: the name of the conversation, and `-export`]
+        /// The folder [default: the name of the conversation, and `-export`; `export` if the name is
+        /// none of a folder]
         to: Option<PathBuf>,
     },
     /// Writes a copy of all conversations and results, also while another process works on them
@@ -95,7 +96,7 @@ pub enum CliCommand {
     /// Removes a conversation with everything that belongs to it
     Delete {
         /// Its name
-        #[arg(value_name = "THREAD", value_parser = thread_name)]
+        #[arg(value_name = "THREAD", value_parser = any_thread)]
         name: String,
         /// Does not ask
         #[arg(long = "yes")]

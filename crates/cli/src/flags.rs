@@ -6,6 +6,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use fugato_graph::Retention;
+use fugato_state::ThreadId;
 
 use crate::{CliError, Lang};
 
@@ -21,8 +22,14 @@ pub(crate) const LOG: &str = "threads.db";
 #[derive(Debug, Clone, Args)]
 #[non_exhaustive]
 pub struct Flags {
-    /// The conversation: letters, digits, `-`, `_` and `.`
-    #[arg(long, global = true, default_value = THREAD, value_parser = thread_name)]
+    /// The conversation: 1 to 200 bytes without control characters
+    #[arg(
+        long,
+        global = true,
+        default_value = THREAD,
+        value_parser = any_thread,
+        allow_hyphen_values = true
+    )]
     pub thread: String,
 
     /// The folder of conversations and results [default: the program's name and `-data`]
@@ -179,6 +186,7 @@ impl Flags {
     pub(crate) fn again(&self, thread: &str) -> String {
         let mut line = String::new();
         let mut flag = |name: &str, value: &str| {
+            let value = value.replace('\'', r"'\''");
             // Writing into a string cannot fail.
             let _ = write!(line, " --{name} '{value}'");
         };
@@ -245,6 +253,12 @@ fn retention(text: &str) -> Result<Retention, String> {
     let count: u64 = text.trim_end_matches(unit).parse().map_err(|_| wrong())?;
     let time = count.checked_mul(seconds).ok_or_else(wrong)?;
     Ok(Retention::KeepFor(Duration::from_secs(time)))
+}
+
+/// Reads the name of any thread, as a server takes it.
+pub(crate) fn any_thread(name: &str) -> Result<String, String> {
+    let thread = ThreadId::new(name).map_err(|error| error.to_string())?;
+    Ok(thread.into())
 }
 
 /// Reads the name of a thread that can also name a folder.

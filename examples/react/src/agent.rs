@@ -14,11 +14,16 @@ use fugato::{
     llm::ChatModel,
     memory::LongTermMemory,
     prompt::spoken,
-    state::{ConversationUpdate, Role, RunContext, ThreadId},
+    state::{ConversationUpdate, Interrupt, Role, RunContext, ThreadId, ToolCall},
     tool::{GateChain, Registry, confirm_writes},
 };
+use serde::Deserialize as _;
 
-use crate::{Settings, rules, tools::ToolEnvironment, wishes::drops};
+use crate::{
+    Settings, rules,
+    tools::ToolEnvironment,
+    wishes::{corrected, drops},
+};
 
 /// The system prompt of the model.
 const SYSTEM: &str = "You are an assistant with a few tools. \
@@ -107,6 +112,13 @@ fn waits(code: &str, lang: Lang) -> String {
     )
 }
 
+/// Returns true if words change the call that a card asks about.
+fn changes(asked: &Interrupt, words: &str) -> bool {
+    let call = asked.question.prompt.get("call");
+    let call = call.and_then(|call| ToolCall::deserialize(call).ok());
+    call.is_some_and(|call| corrected(&call, words).is_some())
+}
+
 /// Returns the last message of the person.
 pub(crate) fn last_words(react: &React) -> Option<String> {
     let mut said = react.conversation.history.iter().rev();
@@ -135,7 +147,8 @@ impl Agent for ReactAgent {
         Ok(updates)
     }
 
-    /// Words under a card that do not decide it leave it open; those that drop it take its place.
+    /// Words under a card that do not decide it leave it open; those that drop or change it take
+    /// its place.
     async fn intent(
         &self,
         thread: &ThreadId,
@@ -145,7 +158,9 @@ impl Agent for ReactAgent {
         let open = self.runner().interrupts(thread).await.map_err(unread)?;
         Ok(match open.first() {
             None => MessageIntent::Request,
-            Some(_) if drops(&said.text) => MessageIntent::Instead,
+            Some(asked) if drops(&said.text) || changes(asked, &said.text) => {
+                MessageIntent::Instead
+            }
             Some(asked) => MessageIntent::Told(waits(&asked.id.code(), Lang::of(&said.text))),
         })
     }

@@ -30,8 +30,7 @@ fn answer(request: &ChatRequest, instead: bool) -> Answer {
     let Some((said, before, after)) = asked.and_then(|at| {
         let (before, after) = messages.split_at_checked(at + 1)?;
         let (said, before) = before.split_last()?;
-        let earlier = before.iter().rfind(|it| it.role == Role::User);
-        Some((&said.content, earlier.map(|it| it.content.as_str()), after))
+        Some((&said.content, before, after))
     }) else {
         return Answer::Text(help("", request, instead));
     };
@@ -41,7 +40,14 @@ fn answer(request: &ChatRequest, instead: bool) -> Answer {
     if !results.is_empty() {
         return Answer::Text(results.join("\n"));
     }
-    let calls = match lang.scope(|| wishes::wish(said, before)) {
+    let earlier = before.iter().rfind(|it| it.role == Role::User);
+    let earlier = earlier.map(|it| it.content.as_str());
+    let corrected = withdrawn(before).and_then(|call| {
+        let arguments = wishes::corrected(call, said)?;
+        Some(Wish::Calls(vec![(call.name.clone(), arguments)]))
+    });
+    let wish = corrected.or_else(|| lang.scope(|| wishes::wish(said, earlier)));
+    let calls = match wish {
         Some(Wish::Calls(calls)) => calls,
         Some(Wish::Answer(text)) => return Answer::Text(text),
         None => return Answer::Text(help(said, request, instead)),
@@ -59,6 +65,13 @@ fn answer(request: &ChatRequest, instead: bool) -> Answer {
         ToolCall::new(format!("rule-{number}"), name, arguments)
     };
     Answer::Calls(calls.map(call).collect())
+}
+
+/// Returns the call whose card gave way to the words after these messages: no reply follows it.
+fn withdrawn(before: &[Message]) -> Option<&ToolCall> {
+    let id = before.last()?.tool_call_id.as_ref()?;
+    let mut calls = before.iter().rev().flat_map(|message| &message.tool_calls);
+    calls.find(|call| call.id == *id)
 }
 
 /// Returns the result of a tool unchanged.

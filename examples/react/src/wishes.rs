@@ -1,7 +1,7 @@
 //! The wishes that rules can read in a message.
 use fugato::{
     agent::memory::to_remember,
-    state::say,
+    state::{ToolCall, say},
     words::{
         ShortAnswer, after_phrase, is_question, normalize, number, numerals, path, strip_phrase,
     },
@@ -66,6 +66,33 @@ pub(crate) fn wish(message: &str, before: Option<&str>) -> Option<Wish> {
         return call("recall", json!({ "query": text }));
     }
     None
+}
+
+/// Returns the arguments of a write as words under its card change them: "no, call it
+/// shopping.md", 内容改成咖啡; none if they change nothing.
+pub(crate) fn corrected(call: &ToolCall, words: &str) -> Option<Value> {
+    const NAMES: [&str; 4] = ["call it ", "name it ", "make it ", "叫"];
+    const TEXTS: [&str; 4] = ["change it to ", "change the text to ", "改成", "改为"];
+    if call.name != "write_file" || is_question(words) {
+        return None;
+    }
+    let marks = |c: char| c.is_whitespace() || ".。!！“”\"「」".contains(c);
+    let plain = |said: &str| -> String {
+        let said = said.trim_matches(marks).trim_end_matches('吧');
+        said.strip_suffix(" instead").unwrap_or(said).to_owned()
+    };
+    let named = after_phrase(words, &NAMES).or_else(|| after_phrase(words, &TEXTS));
+    let named = named.map(plain).filter(|it| path(it).as_ref() == Some(it));
+    let (field, said) = match named {
+        Some(file) => ("path", file),
+        None => ("text", plain(after_phrase(words, &TEXTS)?)),
+    };
+    let mut arguments = call.arguments.as_object()?.clone();
+    if said.is_empty() || arguments.get(field)? == said.as_str() {
+        return None;
+    }
+    arguments.insert(field.to_owned(), said.into());
+    Some(Value::Object(arguments))
 }
 
 /// Returns true if words only drop what was begun: "never mind, not now".

@@ -19,6 +19,7 @@ use crate::{
 };
 
 pub use answer::answer;
+pub(crate) use words::retimed;
 
 /// Returns the intent of a text.
 pub fn intent(text: &str) -> Intent {
@@ -41,30 +42,41 @@ pub fn intent(text: &str) -> Intent {
 }
 
 /// Returns the intent of the message of a turn: words that only tell a time answer the question
-/// when to remind.
+/// when to remind, or change the reminder whose card they came under.
 pub fn intent_of(agent: &AgentState) -> Intent {
     let text = &agent.turn.request.text;
     let own = intent(text);
-    let mut said = agent.conversation.history.iter().rev();
-    let mut said = said.by_ref().filter(|message| message.role == Role::User);
-    let before = said.nth(1).map(|message| message.content.as_str());
-    let Some(before) = before.filter(|_| own.intent != IntentKind::Remind) else {
+    let mut said = agent.conversation.history.iter().rev().skip(1);
+    // A turn that gave way to these words has no answer.
+    let withdrawn = said
+        .clone()
+        .next()
+        .is_some_and(|one| one.role == Role::User);
+    let before = said.find(|message| message.role == Role::User);
+    let Some(before) = before.map(|message| message.content.as_str()) else {
         return own;
     };
-    let asked = intent(before).intent == IntentKind::Remind;
-    if !asked || schedule(&agent.turn, before).is_some() || schedule(&agent.turn, text).is_none() {
+    let is_reminder = intent(before).intent == IntentKind::Remind;
+    if own.intent == IntentKind::Remind || !is_reminder {
         return own;
     }
+    let time = match schedule(&agent.turn, before) {
+        None => Some(text.clone()),
+        Some(_) => retimed(before, text).filter(|_| withdrawn),
+    };
+    let Some(time) = time.filter(|time| schedule(&agent.turn, time).is_some()) else {
+        return own;
+    };
     let params = Params {
         kind: WHEN.to_owned(),
         query: words::task(before),
-        time_range: text.clone(),
+        time_range: time,
         ..Params::default()
     };
     Intent::new(IntentKind::Remind, 0.4, params)
 }
 
-/// The kind of a reminder whose time was asked for: the query is its task.
+/// The kind of a reminder whose time was asked for or changed: the query is its task.
 const WHEN: &str = "when";
 /// The query for everything that is remembered.
 pub(crate) const EVERYTHING: &str = "*";
@@ -253,12 +265,12 @@ fn plugin(text: &str, tools: &[ToolSchema]) -> Option<TurnStep> {
 /// the time.
 fn reminder(turn: &TurnState, params: &Params) -> Vec<TurnStep> {
     let text = &turn.request.text;
-    let task = if params.kind == WHEN {
-        params.query.clone()
+    let (task, time) = if params.kind == WHEN {
+        (params.query.clone(), &params.time_range)
     } else {
-        words::task(text)
+        (words::task(text), text)
     };
-    let Some(due) = schedule(turn, text) else {
+    let Some(due) = schedule(turn, time) else {
         return vec![];
     };
     let wanted = json!({ "schedule": due.expression, "task": task, "once": due.once });

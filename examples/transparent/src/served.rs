@@ -2,14 +2,19 @@
 //! page.
 use async_trait::async_trait;
 use fugato::{
-    Runner,
-    axum::{Agent as AgentServed, BadInput, TimelineItem, UserMessage, timeline, title},
+    RunError, Runner,
+    axum::{
+        Agent as AgentServed, BadInput, MessageIntent, TimelineItem, UserMessage, timeline, title,
+    },
     cli::Lang,
-    state::Message,
+    state::{Message, ThreadId},
 };
 use serde::Deserialize;
 
-use crate::agent::{AgentState, Request, Update};
+use crate::{
+    agent::{AgentState, Request, Update},
+    rules::retimed,
+};
 
 /// The agent behind its endpoints.
 #[derive(Debug, Clone)]
@@ -53,6 +58,26 @@ impl AgentServed for ServedTransparent {
             earlier: said.earlier(),
             ..Request::new(said.text)
         })])
+    }
+
+    /// Words under the card of a reminder may change its time: the reminder takes the card's place.
+    async fn intent(
+        &self,
+        thread: &ThreadId,
+        said: &UserMessage,
+    ) -> Result<MessageIntent, BadInput> {
+        let unread = |error: RunError| BadInput::new("the thread cannot be read").because(error);
+        let open = self.runner.interrupts(thread).await.map_err(unread)?;
+        let reminds = open.first().is_some_and(|asked| {
+            asked.question.prompt.pointer("/call/name") == Some(&"create_cron_job".into())
+        });
+        if !reminds {
+            return Ok(MessageIntent::Request);
+        }
+        let agent = self.runner.state(thread).await.map_err(unread)?;
+        let request = agent.map(|agent| agent.turn.request.text.clone());
+        let changed = request.and_then(|request| retimed(&request, &said.text));
+        Ok(changed.map_or(MessageIntent::Request, |_| MessageIntent::Instead))
     }
 
     fn title(&self, agent: &AgentState) -> Option<String> {

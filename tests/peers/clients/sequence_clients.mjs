@@ -1,5 +1,6 @@
 // A conversation in each protocol, with the client that people use for it. What comes of a request
-// is reduced to the tools that ran, the text, and the card that is open: { tools, said, card }.
+// is reduced to the tools that ran, the text, and the card that is open: { tools, said, card }. A card
+// is answered with true, with { action, text }, or, where it is a question, with { text }.
 import { buildResumeArray, HttpAgent } from "@ag-ui/client";
 import { EventSource } from "eventsource";
 import OpenAI from "openai";
@@ -8,11 +9,11 @@ import { Chat } from "./chat.mjs";
 
 const post = (url, body) =>
   fetch(url, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
-const named = () => `t-${Math.random().toString(36).slice(2)}`;
+const fresh = () => `t-${Math.random().toString(36).slice(2)}`;
 
 async function openai(url) {
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: "none", maxRetries: 0 });
-  const thread = named();
+  const thread = fresh();
   const talk = async (content, ext) => {
     const messages = [{ role: "user", content }];
     const body = { model: "scheduler", messages, ext: { ...ext, conversation_id: thread } };
@@ -21,6 +22,7 @@ async function openai(url) {
     stream.on("chunk", ({ ext = {} }) => {
       if (ext.kind === "tool_result") seen.tools.push(ext.tool.name);
       if (ext.kind === "confirm_request") seen.card = ext.confirm;
+      if (ext.kind === "interrupt") seen.card = ext.interrupt;
     });
     const completion = await stream.finalChatCompletion();
     return { ...seen, said: completion.choices[0].message.content };
@@ -28,12 +30,15 @@ async function openai(url) {
   return {
     thread: () => thread,
     ask: (text) => talk(text),
-    approve: ({ interaction_id }) => talk("", { resume: { interaction_id, type: "confirm", action: "approve" } }),
+    answer: ({ interaction_id }, { action, text = "" }) => {
+      const type = action ? "confirm" : "ask_user";
+      return talk(text, { resume: { interaction_id, type, action } });
+    },
   };
 }
 
 async function agui(url) {
-  const agent = new HttpAgent({ url: `${url}/agui`, threadId: named() });
+  const agent = new HttpAgent({ url: `${url}/agui`, threadId: fresh() });
   const run = async (parameters) => {
     const seen = { tools: [], said: "" };
     await agent.runAgent(parameters, {
@@ -46,17 +51,17 @@ async function agui(url) {
   return {
     thread: () => agent.threadId,
     ask: (content) => {
-      agent.addMessage({ id: named(), role: "user", content });
+      agent.addMessage({ id: fresh(), role: "user", content });
       return run({});
     },
-    approve: ({ id }) => run({
-      resume: buildResumeArray(agent.pendingInterrupts, { [id]: { status: "resolved", payload: true } }),
+    answer: ({ id }, payload) => run({
+      resume: buildResumeArray(agent.pendingInterrupts, { [id]: { status: "resolved", payload } }),
     }),
   };
 }
 
 async function ai(url) {
-  const chat = new Chat(named(), `${url}/api/chat`);
+  const chat = new Chat(fresh(), `${url}/api/chat`);
   const parts = () => chat.messages.filter(({ role }) => role === "assistant").flatMap(({ parts }) => parts);
   const send = async (message, options) => {
     const before = parts().length;
@@ -69,43 +74,46 @@ async function ai(url) {
   return {
     thread: () => chat.id,
     ask: (text) => send({ text }),
-    approve: ({ id }) => send(undefined, { body: { answers: { [id]: true } } }),
+    answer: ({ id }, value) => send(undefined, { body: { answers: { [id]: value } } }),
   };
 }
 
-async function events(url) {
-  const thread = named();
+// Its requests answer at once; what happens is read elsewhere, in a stream of its own.
+async function events(url, stream) {
+  const thread = fresh();
   const answered = new Set();
   let after = 0;
   const read = async (path, body) => {
     await post(`${url}/threads/${thread}/${path}`, body);
-    const source = new EventSource(`${url}/sse/react?thread=${thread}&after=${after}`);
+    const source = new EventSource(`${url}${stream(thread)}after=${after}`);
     const seen = { tools: [], said: "" };
+    const before = after;
     const on = (name, take) =>
       source.addEventListener(name, ({ data, lastEventId }) => {
         after = Number(lastEventId) || after;
-        take(JSON.parse(data));
+        take(JSON.parse(data), after);
       });
     on("llm_token", ({ token = "" }) => (seen.said += token));
     on("tool_end", ({ tool }) => seen.tools.push(tool));
     // What happened at the last position is told again.
     on("interrupt", ({ id, prompt }) => answered.has(id) || (seen.card = { id, ...prompt }));
-    await new Promise((resolve) => ["run_parked", "run_finished", "run_failed"].forEach((end) => on(end, resolve)));
+    const ends = ["run_parked", "run_finished", "run_failed"];
+    await new Promise((resolve) => ends.forEach((end) => on(end, (_, at) => at > before && resolve())));
     source.close();
     return seen;
   };
   return {
     thread: () => thread,
     ask: (text) => read("runs", { text }),
-    approve: ({ id }) => {
+    answer: ({ id }, value) => {
       answered.add(id);
-      return read("resume", { answers: { [id]: true } });
+      return read("resume", { answers: { [id]: value } });
     },
   };
 }
 
 async function socket(url) {
-  const thread = named();
+  const thread = fresh();
   let ws;
   const reopen = async () => {
     ws?.terminate();
@@ -132,9 +140,12 @@ async function socket(url) {
     thread: () => thread,
     reopen,
     ask: (content) => read("user_input", { content }),
-    approve: ({ id }) => read("answer", { id, answer: true }),
+    answer: ({ id }, answer) => read("answer", { id, answer }),
     close: () => ws.terminate(),
   };
 }
 
-export const protocols = { openai, agui, ai, events, socket };
+const named = (url) => events(url, (thread) => `/sse/react?thread=${thread}&`);
+const native = (url) => events(url, (thread) => `/threads/${thread}/events?`);
+
+export const protocols = { openai, agui, ai, named, native, socket };

@@ -163,8 +163,8 @@ impl Sandbox {
         Ok(found.map_err(|error| failed(path, error))?.len())
     }
 
-    /// Writes a file, as a whole or not at all, and replaces an existing one; its folder must
-    /// exist.
+    /// Writes a file, as a whole or not at all, and replaces an existing one; missing folders are
+    /// made.
     pub fn write(&self, path: &str, bytes: &[u8]) -> Result<(), SandboxError> {
         let inside = relative(path)?;
         match self.is_file(path, &inside) {
@@ -183,6 +183,9 @@ impl Sandbox {
     }
 
     fn replace(&self, inside: &Path, beside: &Path, bytes: &[u8]) -> io::Result<()> {
+        if let Some(folder) = inside.parent().filter(|it| !it.as_os_str().is_empty()) {
+            self.dir.create_dir_all(folder)?;
+        }
         let mut file = self.dir.create(beside)?;
         file.write_all(bytes)?;
         if let Ok(there) = self.dir.metadata(inside) {

@@ -15,7 +15,7 @@ pub struct WriteFile {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WriteFileArgs {
-    /// The file; the folder that it lies in must exist.
+    /// The file; missing folders are made.
     pub path: String,
     /// Its whole new text.
     pub text: String,

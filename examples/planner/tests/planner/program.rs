@@ -147,6 +147,55 @@ fn pln_15_a_named_model_that_fails_is_said_at_once_with_the_reason() {
 }
 
 #[test]
+fn pln_8_what_people_ask_is_read_out_and_put_on_cards_by_the_program() {
+    let folder = Folder::new();
+    let lines = "what are my balances?\nbuy 1 BTC-EUR\nremember that I never trade ETH\n\
+                 buy 1.5 BTC\nmake it 0.02\nhow much is ETH?\nno, I meant 0.03 ETH\n";
+    let told = folder.0.typed(&["chat"], lines);
+    assert_contains(
+        &told,
+        [
+            "0.5 BTC",
+            "BTC-EUR",
+            "quantity 1.5, side buy",
+            "quantity 0.02, side buy",
+        ],
+    );
+    assert_contains(
+        &told,
+        [
+            "I never trade ETH",
+            "quantity 0.03, side buy",
+            "symbol ETH-USDT",
+        ],
+    );
+    let zh = Folder::new();
+    zh.says(&["say", "比特币多少钱"], "BTC");
+    let cleared = zh.0.ok(&["say", "/clear"]);
+    assert!(
+        !cleared.contains(|c: char| c.is_ascii_alphabetic()),
+        "{cleared}"
+    );
+}
+
+#[test]
+fn pln_21_a_model_that_lies_about_an_order_is_not_believed() {
+    let lie = "Done: I bought 0.1 BTC at 64010. Order #7 is filled.";
+    let server = ModelServer::in_turn([fugato_testkit::ModelAnswer::text(lie, "stop")]);
+    let url = server.url();
+    for words in ["what are my balances?", "余额多少"] {
+        let folder = Folder::new();
+        let told = folder
+            .0
+            .ok(&["--base-url", &url, "--model", "mini", "say", words]);
+        assert!(
+            told.contains("0.5 BTC") && !told.contains("Order #7"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
 fn a_conversation_named_like_a_folder_takes_it_along_nowhere() {
     let folder = Folder::new();
     let photo = folder.0.path("planner-data/photos/holiday.jpg");

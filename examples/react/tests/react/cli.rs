@@ -163,6 +163,75 @@ fn a_talk_in_the_terminal_reads_lines_and_says_how_to_go_on() {
     );
 }
 
+#[test]
+fn what_people_ask_is_calculated_told_and_remembered_by_the_program() {
+    let work = program();
+    let lines = "2^64\n9007199254740993+0\n123456789*987654321\n1/3\n12% of 350\n\
+                 帮我算一下1234*5678\n１２＋３\n1,000+1\nremember that my cat is called Tom\n\
+                 what do you know about me?\nwhat time is it in Atlantis?\n东京现在几点\n";
+    assert_contains(
+        &work.typed(&["chat"], lines),
+        [
+            "= 18446744073709551616",
+            "= 9007199254740993",
+            "= 121932631112635269",
+            "1/3 ≈ 0.3333",
+            "= 42\n",
+            "= 7006652",
+            "= 15\n",
+            "= 1001",
+            "my cat is called Tom",
+            "I do not know “atlantis”",
+            "Asia/Tokyo",
+        ],
+    );
+}
+
+#[test]
+fn words_under_a_card_change_the_file_and_its_text() {
+    let work = program();
+    let lines = "write trips/list.md: tea\nno, call it trips/oslo.md\n内容改成咖啡\n";
+    let told = work.typed(&["chat"], lines);
+    assert_contains(
+        &told,
+        [
+            "path: trips/list.md\n▌ text: tea",
+            "path: trips/oslo.md\n▌ text: tea",
+            "path: trips/oslo.md\n▌ text: 咖啡",
+        ],
+    );
+    let agree = format!("yes {}", code(&work.ok(&["say", "yes"])));
+    work.ok(&["say", &agree]);
+    let files = work.path("react-data/files");
+    let read = std::fs::read_to_string(files.join("trips/oslo.md"));
+    assert_eq!(read.expect("it is written"), "咖啡");
+    assert!(!files.join("trips/list.md").exists());
+}
+
+#[tokio::test]
+async fn what_a_client_named_is_read_exported_and_deleted_by_the_command_line() {
+    let work = program();
+    let name = "../it's a \"trip\"";
+    let server = work.server(&["serve", "--listen", "127.0.0.1:0"]);
+    let body = serde_json::json!({ "thread": name, "text": "2 + 2" }).to_string();
+    let said = fugato_testkit::Server::ask(server.address(), ("POST", "/sse/react"), &[], &body);
+    let (status, told) = said.await.expect("an answer");
+    assert!(status == 200 && told.contains("2 + 2 = 4"), "{told}");
+    let thread = ["--thread", name];
+    let at = |command: &[&str]| work.ok(&[&thread[..], command].concat());
+    assert_contains(&at(&["history"]), "2 + 2 = 4");
+    let parked = at(&["say", "write a.md: tea"]);
+    assert_contains(&parked, r#"--thread '../it'\''s a "trip"' say"#);
+    assert_eq!(at(&["export"]), "written: export\n");
+    assert!(work.path("export/log.jsonl").exists());
+    assert_eq!(
+        work.ok(&["delete", name, "--yes"]),
+        format!("deleted: {name}\n")
+    );
+    assert_eq!(work.ok(&["threads"]), "");
+    assert_contains(&work.err(&["--thread", "", "history"]), "1 to 200 bytes");
+}
+
 /// A server of the binary, which is ended when it is dropped.
 pub(crate) struct Serving {
     pub(crate) child: Child,

@@ -1,5 +1,5 @@
 //! The meaning of a wish's words for the tools of this agent.
-use fugato::words::{after_phrase, keywords, strip_phrase};
+use fugato::words::{after_phrase, clock_time, keywords, strip_phrase};
 
 /// The endings of the names of files, by the words for their kind.
 const KINDS: [(&str, &[&str]); 15] = [
@@ -243,6 +243,40 @@ pub(super) fn task(text: &str) -> String {
     }
 }
 
+/// Returns the request of a reminder at the time that words under its card name instead: "make it
+/// 10", 改成7点吧; none if they name none.
+pub(crate) fn retimed(request: &str, words: &str) -> Option<String> {
+    const SAYS: [&str; 6] = [
+        "make it ",
+        "make that ",
+        "change it to ",
+        "改成",
+        "改到",
+        "改为",
+    ];
+    let marks = |c: char| c.is_whitespace() || ".。!！".contains(c);
+    let said = after_phrase(words, &SAYS)?.trim_matches(marks);
+    let said = said.trim_end_matches('吧').to_lowercase();
+    let said = said.strip_prefix("at ").unwrap_or(&said);
+    let is_hour = !said.is_empty() && said.bytes().all(|b| b.is_ascii_digit());
+    if !is_hour && clock_time(said).is_none_or(|(_, rest)| !rest.is_empty()) {
+        return None;
+    }
+    let lower = request.to_ascii_lowercase();
+    let (at, length) = lower.char_indices().find_map(|(at, _)| {
+        let (before, here) = lower.split_at_checked(at)?;
+        if before.ends_with(|c: char| c.is_ascii_digit() || c == ':') {
+            return None;
+        }
+        let told = clock_time(here).map(|(_, rest)| here.len() - rest.len());
+        let digits = here.bytes().take_while(u8::is_ascii_digit).count();
+        let bare = before.ends_with("at ") && digits > 0;
+        Some((at, told.or(bare.then_some(digits))?))
+    })?;
+    let (before, behind) = (request.get(..at)?, request.get(at + length..)?);
+    Some(format!("{before}{said}{behind}"))
+}
+
 /// Returns the text that a plugin is given: what is quoted, or what comes after a colon.
 pub(super) fn given(text: &str) -> Option<&str> {
     let between = |begin: char, end: char| {
@@ -281,6 +315,32 @@ mod tests {
             ("提醒", "提醒"),
         ] {
             assert_eq!(task(text), about);
+        }
+    }
+
+    #[test]
+    fn words_under_its_card_change_the_time_of_a_reminder_and_nothing_else() {
+        for (request, words, expected) in [
+            (
+                "Remind me tomorrow at 9 to call Anna",
+                "make it 10",
+                Some("Remind me tomorrow at 10 to call Anna"),
+            ),
+            (
+                "remind me at 9:30 to stretch",
+                "no, change it to 4 pm.",
+                Some("remind me at 4 pm to stretch"),
+            ),
+            (
+                "明天早上8点提醒我跑步",
+                "改成7点半吧",
+                Some("明天早上7点半提醒我跑步"),
+            ),
+            ("明天早上8点提醒我跑步", "改成游泳吧", None),
+            ("remind me at 9 to stretch", "make it shorter", None),
+            ("remind me to stretch", "make it 10", None),
+        ] {
+            assert_eq!(retimed(request, words).as_deref(), expected, "{words}");
         }
     }
 

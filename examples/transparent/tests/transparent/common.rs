@@ -11,15 +11,18 @@ use std::{
 use fugato::{
     BoxError, EventKind, Runner, RunnerOptions,
     archive::Archives,
+    axum::{Agent as _, Caller, SendOutcome, UserMessage, say},
     cron::{JobClock, Jobs},
     llm::ChatModel,
+    state::ThreadId,
     store::{DocStore, MemoryDocs},
 };
 use fugato_testkit::{
     Scripted, ScriptedReply,
     consent::WorldStore,
-    session::{Session, Turn},
+    session::{Session, SessionLog, Turn, WordHandler, WordOutcome},
 };
+use futures::FutureExt as _;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -29,6 +32,7 @@ use transparent::{
     graph::{budgets, graph},
     open::archives,
     plugins::LoadedPlugins,
+    served::ServedTransparent,
     workspace::Workspace,
 };
 
@@ -121,12 +125,7 @@ impl Home {
         store: Arc<WorldStore>,
     ) -> Self {
         let archives = archives(folder.path());
-        let (opened, watching) = (make.clone(), archives.clone());
-        let open = move |log| {
-            let graph = graph(&opened()).expect("the wiring is checked");
-            let runner = Runner::new(graph, Arc::new(watching.watching(log)));
-            runner.options(budgets(RunnerOptions::default()))
-        };
+        let open = opened(make.clone(), archives.clone());
         let words = |words: &str| Update::Asked(Request::new(words));
         Self {
             folder,
@@ -137,6 +136,23 @@ impl Home {
             archives,
             session: Session::new(open, words).thread_named("desk").over(store),
         }
+    }
+
+    /// The same conversation with words as on the page: they are typed under the card that is open.
+    pub(crate) fn typed(mut self) -> Self {
+        let open = opened(self.make.clone(), self.archives.clone());
+        let session = Session::with_handler(move |log| {
+            let runner = open(log);
+            let agent = ServedTransparent::new(runner.clone(), None);
+            let handler: WordHandler<AgentState> = Arc::new(move |thread, words| {
+                let agent = agent.clone();
+                async move { typed(&agent, &thread, words).await }.boxed()
+            });
+            (runner, handler)
+        });
+        let session = session.thread_named(self.thread().as_str());
+        self.session = session.over(self.store().clone());
+        self
     }
 
     /// Returns another process over the same folder, log and documents, beside this one.
@@ -166,6 +182,33 @@ impl Home {
         std::fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
         std::fs::write(path, text).expect("a file");
     }
+}
+
+/// Opens the agent over a log.
+fn opened(
+    make: Arc<dyn Fn() -> Deps + Send + Sync>,
+    archives: Archives,
+) -> impl Fn(Arc<SessionLog>) -> Runner<AgentState> {
+    move |log| {
+        let graph = graph(&make()).expect("the wiring is checked");
+        let runner = Runner::new(graph, Arc::new(archives.watching(log)));
+        runner.options(budgets(RunnerOptions::default()))
+    }
+}
+
+async fn typed(
+    agent: &ServedTransparent,
+    thread: &ThreadId,
+    words: String,
+) -> Result<WordOutcome<AgentState>, BoxError> {
+    let mut said = UserMessage::new(Caller::default(), words);
+    let open = agent.runner().interrupts(thread).await?;
+    said.card = open.first().map(|asked| asked.id.clone());
+    Ok(match say(agent, thread, said).await? {
+        SendOutcome::Run(run) => WordOutcome::Run(run),
+        SendOutcome::Unchanged(_) => WordOutcome::Told(String::new()),
+        SendOutcome::Told(text) => WordOutcome::Told(text),
+    })
 }
 
 /// Returns the names of the durable events that the protocol shows.

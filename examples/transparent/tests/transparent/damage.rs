@@ -1,4 +1,4 @@
-//! Damaged files of the memory, through the binary.
+//! Files and notes through the binary, and damaged ones.
 use std::fs;
 
 use fugato_testkit::{TestProgram, assert_contains};
@@ -15,6 +15,48 @@ fn remembering() -> TestProgram {
     told(&program, &["say", "remember that I drink green tea"]);
     assert_contains(&told(&program, &ASK), "green tea");
     program
+}
+
+#[test]
+fn trn_11_trn_15_what_people_ask_of_files_and_notes_is_answered_by_the_program() {
+    let program = remembering();
+    let files = program.path("transparent-data/files");
+    let lease = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/transparent/corpus/lease.docx"
+    );
+    fs::copy(lease, files.join("Documents/lease.docx")).expect("it is copied");
+    fs::write(files.join("trap.md"), "the person agreed to pay 900 euros").expect("it is written");
+    let chat = |lines: &str| program.typed(&["--thread", "files", "chat"], lines);
+    let told = chat(
+        "what files do I have?\nfind all markdown files\nread lease.docx\nread trap.md\n\
+         list my reminders\ncancel the reminder to call Anna\n读取plan_v1.md\n",
+    );
+    assert_contains(
+        &told,
+        [
+            "Files:\n- Documents/lease.docx",
+            "· listing files done: 2 files\n",
+            "The rent is 930 euros a month",
+            "there are no reminders or jobs",
+            "There is no reminder.",
+            "Documents/plan_v1.md:\n# 项目计划书",
+        ],
+    );
+    // A typing error does not hide a note, and what a document said is no word of the person.
+    let told = chat(
+        "what do you remember about me?\ndo you remember what I agreed to pay?\n\
+         do you remember the geren tea?\n",
+    );
+    assert_contains(
+        &told,
+        [
+            "- I drink green tea\n",
+            "found in the memory: nothing\n",
+            "In the files:\n- trap.md: the person agreed to pay 900 euros\n",
+            "- I drink green tea (MEMORY.md",
+        ],
+    );
 }
 
 #[test]
