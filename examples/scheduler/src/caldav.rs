@@ -20,6 +20,7 @@ use std::{
 use async_trait::async_trait;
 use fugato::{
     graph::{BoxError, digest},
+    state::say,
     store::{DocKey, DocStore, DocStoreExt as _, Namespace},
 };
 use jiff::tz::TimeZone;
@@ -274,38 +275,34 @@ impl CalDav {
 #[async_trait]
 impl RemoteCalendar for CalDav {
     async fn sync(&self) -> SyncReport {
-        let lang = self.local.lang;
-        match self.compared().await {
-            Ok(report) => {
-                self.remember(None);
-                report
-            }
-            Err(error) => {
+        let report = async {
+            let compared = self.compared().await;
+            let late = compared.as_ref().err().map(|error| self.words(error));
+            self.remember(late.clone());
+            compared.unwrap_or_else(|error| {
                 tracing::warn!(%error, "calendar server");
-                let why = self.words(&error);
-                self.remember(Some(why.clone()));
+                let why = late.unwrap_or_default();
                 SyncReport {
-                    remarks: vec![lang.pick(
-                        format!(
-                            "Your calendar could not be read: {why}. I go by what I read last."
-                        ),
-                        format!("没能读取你的日历：{why}。以下以上次读到的为准。"),
+                    remarks: vec![say!(
+                        "Your calendar could not be read: {why}. I go by what I read last.",
+                        "没能读取你的日历：{why}。以下以上次读到的为准。"
                     )],
                     elsewhere: vec![],
                 }
-            }
-        }
+            })
+        };
+        self.local.lang.scope_future(report).await
     }
 
     fn late(&self) -> Option<String> {
-        let lang = self.local.lang;
         let late = self.late.lock().unwrap_or_else(PoisonError::into_inner);
-        late.as_ref().map(|why| {
-            lang.pick(
-                format!("not written to your calendar yet: {why}; the next request tries again"),
-                format!("还没有写入你的日历：{why}；下次请求会再试"),
+        let told = |why| {
+            say!(
+                "not written to your calendar yet: {why}; the next request tries again",
+                "还没有写入你的日历：{why}；下次请求会再试"
             )
-        })
+        };
+        self.local.lang.scope(|| late.as_ref().map(told))
     }
 }
 
@@ -491,17 +488,15 @@ impl Sync<'_> {
             lang: local.lang,
         };
         let told = match to {
-            None => local.lang.pick(
-                format!("“{name}” was deleted in your calendar; here it still is."),
-                format!("《{name}》在你的日历里被删除了，这里还保留着。"),
+            None => say!(
+                "“{name}” was deleted in your calendar; here it still is.",
+                "《{name}》在你的日历里被删除了，这里还保留着。"
             ),
             Some(slot) => {
                 let at = slot.and_then(|slot| words.place(&slot)).unwrap_or_default();
-                local.lang.pick(
-                    format!(
-                        "“{name}” was moved in your calendar: {at}. Nothing of it is overwritten."
-                    ),
-                    format!("《{name}》在你的日历里被改到 {at}，不会被覆盖。"),
+                say!(
+                    "“{name}” was moved in your calendar: {at}. Nothing of it is overwritten.",
+                    "《{name}》在你的日历里被改到 {at}，不会被覆盖。"
                 )
             }
         };
@@ -510,10 +505,10 @@ impl Sync<'_> {
             (Some(task), Some(Some(to))) => Some(RemoteChange { task, to: Some(to) }),
             _ => None,
         };
-        let how = change.as_ref().map_or("", |_| {
-            local.lang.pick(
+        let how = change.as_ref().map_or_else(String::new, |_| {
+            say!(
                 " Say “take over” to have it here, too.",
-                "说“采用”即可让这里也一样。",
+                "说“采用”即可让这里也一样。"
             )
         });
         self.report.remarks.push(format!("{told}{how}"));
@@ -522,12 +517,11 @@ impl Sync<'_> {
 
     /// Notes that an event which is no longer kept here was changed there, and stays.
     fn left(&mut self, resource: &Resource) {
-        let lang = self.remote.local.lang;
         let id = uid(&resource.text).unwrap_or_default();
         let name = self.task(&id).map_or(id.clone(), |task| task.name.clone());
-        self.report.remarks.push(lang.pick(
-            format!("“{name}” was changed in your calendar, so it was left there."),
-            format!("《{name}》在你的日历里有改动，因此保留在那里。"),
+        self.report.remarks.push(say!(
+            "“{name}” was changed in your calendar, so it was left there.",
+            "《{name}》在你的日历里有改动，因此保留在那里。"
         ));
     }
 }

@@ -18,6 +18,7 @@ use fugato::{
     graph::Context,
     llm::{RejectedAnswer, TaggedAnswer},
     prompt::is_correction,
+    state::say,
     state::{ConversationUpdate, Message, Role},
 };
 
@@ -56,11 +57,10 @@ fn said(text: impl Into<String>) -> Update {
 fn announce(cx: &Context<AgentState>) -> Vec<Update> {
     match &cx.state().run.announce {
         Some(code) => {
-            let lang = cx.state().lang;
             let summary = match code.as_str() {
-                "confirmed" => lang.pick("confirmed", "已确认"),
-                "rejected" => lang.pick("rejected", "已拒绝"),
-                _ => lang.pick("going on with your answer", "收到回答，继续"),
+                "confirmed" => say!("confirmed", "已确认"),
+                "rejected" => say!("rejected", "已拒绝"),
+                _ => say!("going on with your answer", "收到回答，继续"),
             };
             status(cx, code, summary);
             found(cx);
@@ -72,7 +72,7 @@ fn announce(cx: &Context<AgentState>) -> Vec<Update> {
 
 /// Shows the reader that a question follows.
 fn asking(cx: &Context<AgentState>) {
-    let summary = cx.state().lang.pick("a question for you", "有一个问题");
+    let summary = say!("a question for you", "有一个问题");
     status(cx, "ask_user", summary);
 }
 

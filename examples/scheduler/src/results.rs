@@ -1,15 +1,12 @@
 //! The files in which a person finds the schedule: a calendar for other programs, and a picture.
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-};
+use std::{path::PathBuf, sync::Arc};
 
 use async_trait::async_trait;
 use fugato::graph::BoxError;
 use jiff::tz::TimeZone;
 
 use crate::{
-    calendar::{Export, Lang, Picture, export, language, open, write_file},
+    calendar::{Export, Intake, Lang, Picture, export, language, open, write_file},
     clock,
     schedule::ScheduleState,
     store::{Calendar, ScheduleStore, ScheduleStoreError, StoreReceipt, StoreWrite, WriteResult},
@@ -42,36 +39,36 @@ impl ResultFiles {
         vec![self.folder.join(CALENDAR), self.folder.join(PICTURE)]
     }
 
-    /// Returns the schedule as an iCalendar file.
-    pub fn calendar(&self, schedule: &ScheduleState) -> Result<String, BoxError> {
+    fn intake(&self) -> Result<Intake, BoxError> {
         let (courses, tasks) = (self.folder.join(COURSES), self.folder.join(TASKS));
         let lang = language(self.lang);
-        let intake = open(&courses, &tasks, &TimeZone::system(), lang)?;
+        Ok(open(&courses, &tasks, &TimeZone::system(), lang)?)
+    }
+
+    /// Returns the schedule as an iCalendar file.
+    pub fn calendar(&self, schedule: &ScheduleState) -> Result<String, BoxError> {
+        let intake = self.intake()?;
         let options = Export {
             sections: &intake.sections,
             zone: &intake.zone,
             stamp: clock::now(),
             schedule: &self.name,
-            lang,
+            lang: language(self.lang),
         };
         Ok(export(schedule, &options)?)
     }
 
     /// Writes both files: the schedule, and the picture of the weeks.
     pub fn write(&self, before: &ScheduleState, after: &ScheduleState) -> Result<(), BoxError> {
-        write_file(
-            &self.folder.join(CALENDAR),
-            self.calendar(after)?.as_bytes(),
-        )?;
-        let (courses, tasks) = (self.folder.join(COURSES), self.folder.join(TASKS));
-        let intake = open(&courses, &tasks, &TimeZone::system(), language(self.lang))?;
+        let calendar = self.calendar(after)?;
+        write_file(&self.folder.join(CALENDAR), calendar.as_bytes())?;
         let picture = Picture {
             title: self.lang.pick("The weeks", "各周安排"),
-            sections: &intake.sections,
+            sections: &self.intake()?.sections,
             lang: language(self.lang),
         };
-        let path: &Path = &self.folder.join(PICTURE);
-        Ok(write_file(path, picture.draw(before, after).as_bytes())?)
+        let picture = picture.draw(before, after);
+        Ok(write_file(&self.folder.join(PICTURE), picture.as_bytes())?)
     }
 }
 

@@ -144,80 +144,65 @@ pub fn registry_with(
 
 /// Returns the tools that read.
 fn reading() -> RegistryBuilder<ToolView, Update> {
-    let core = |spec: ToolSpec| spec.domain("schedule").pack("core").requires_state();
-    let detail = |spec: ToolSpec| spec.domain("schedule").pack("detail_read").requires_state();
-    let analyze = |spec: ToolSpec| spec.domain("schedule").pack("analyze").requires_state();
     Registry::builder()
         .domains_to_choose(domains())
         .function(
-            core(
-                ToolSpec::read(
-                    "get_overview",
-                    "Days, loads, tasks placed and pending, classes and their rules.",
-                )
-                .chinese("日子、负荷、已安排和待安排的任务、类别及其规则。"),
-            ),
+            read(
+                "core",
+                "get_overview",
+                "Days, loads, tasks placed and pending, classes and their rules.",
+            )
+            .chinese("日子、负荷、已安排和待安排的任务、类别及其规则。"),
             |cx: Cx<'_>, _: GetOverviewArgs| seen(Ok(get_overview(&cx.state()?.schedule))),
         )
         .function(
-            core(
-                ToolSpec::read(
-                    "find_free",
-                    "Free ranges of sections, and courses that a task may lie inside.",
-                )
-                .chinese("空闲的节次，以及可以嵌入任务的课程。"),
+            read(
+                "core",
+                "find_free",
+                "Free ranges of sections, and courses that a task may lie inside.",
             )
+            .chinese("空闲的节次，以及可以嵌入任务的课程。")
             .preview(["duration", "day"]),
             |cx: Cx<'_>, args: FindFreeArgs| seen(find_free(&cx.state()?.schedule, &args)),
         )
         .function(
-            core(
-                ToolSpec::read("list_tasks", "Tasks by category and status.")
-                    .chinese("按类别和状态列出任务。"),
-            )
-            .preview(["category", "status"]),
+            read("core", "list_tasks", "Tasks by category and status.")
+                .chinese("按类别和状态列出任务。")
+                .preview(["category", "status"]),
             |cx: Cx<'_>, args: ListTasksArgs| seen(Ok(list_tasks(&cx.state()?.schedule, &args))),
         )
         .function(
-            detail(
-                ToolSpec::read("query_range", "What lies on a day, section by section.")
-                    .chinese("某一天每一节有什么。"),
+            read(
+                "detail_read",
+                "query_range",
+                "What lies on a day, section by section.",
             )
+            .chinese("某一天每一节有什么。")
             .preview(["day"]),
             |cx: Cx<'_>, args: QueryRangeArgs| seen(query_range(&cx.state()?.schedule, &args)),
         )
         .function(
-            detail(
-                ToolSpec::read("get_task_info", "Everything about one task.")
-                    .chinese("一个任务的全部信息。"),
-            )
-            .preview(["task_id"]),
+            read("detail_read", "get_task_info", "Everything about one task.")
+                .chinese("一个任务的全部信息。")
+                .preview(["task_id"]),
             |cx: Cx<'_>, args: GetTaskInfoArgs| seen(get_task_info(&cx.state()?.schedule, &args)),
         )
         .function(
-            analyze(
-                ToolSpec::read(
-                    "analyze_health",
-                    "Diagnoses the schedule and offers changes that are known to help.",
-                )
-                .chinese("诊断日程，给出确知有帮助的改动。"),
-            ),
+            read(
+                "analyze",
+                "analyze_health",
+                "Diagnoses the schedule and offers changes that are known to help.",
+            )
+            .chinese("诊断日程，给出确知有帮助的改动。"),
             |cx: Cx<'_>, args: AnalyzeHealthArgs| diagnose(cx, &args),
         )
 }
 
 /// Adds the tools that write.
 fn writing(builder: RegistryBuilder<ToolView, Update>) -> RegistryBuilder<ToolView, Update> {
-    let write = |name: &str, text: &str| {
-        ToolSpec::write(name, text)
-            .effect(EffectClass::Pure)
-            .domain("schedule")
-            .pack("mutation")
-            .requires_state()
-    };
     builder
         .function(
-            write("place", "Places a pending task.")
+            write("mutation", "place", "Places a pending task.")
                 .chinese("安排一个 pending 任务。")
                 .preview(["task_id", "day"]),
             |cx: Cx<'_>, args: PlaceArgs| {
@@ -225,7 +210,7 @@ fn writing(builder: RegistryBuilder<ToolView, Update>) -> RegistryBuilder<ToolVi
             },
         )
         .function(
-            write("move", "Moves a placed task.")
+            write("mutation", "move", "Moves a placed task.")
                 .chinese("移动一个已安排的任务。")
                 .also_called("move_task")
                 .preview(["task_id", "new_day"]),
@@ -235,6 +220,7 @@ fn writing(builder: RegistryBuilder<ToolView, Update>) -> RegistryBuilder<ToolVi
         )
         .function(
             write(
+                "mutation",
                 "swap",
                 "Lets two placed tasks of equal length change places.",
             )
@@ -245,20 +231,37 @@ fn writing(builder: RegistryBuilder<ToolView, Update>) -> RegistryBuilder<ToolVi
             },
         )
         .function(
-            write("batch_move", "Moves several tasks, all of them or none.")
-                .chinese("移动多个任务，全部成功或全部不动。"),
+            write(
+                "mutation",
+                "batch_move",
+                "Moves several tasks, all of them or none.",
+            )
+            .chinese("移动多个任务，全部成功或全部不动。"),
             |cx: Cx<'_>, args: BatchMoveArgs| {
                 written(cx, |view| batch_move(&view.schedule, &args, &view.options))
             },
         )
         .function(
-            write("unplace", "Takes a task out of the schedule.")
+            write("mutation", "unplace", "Takes a task out of the schedule.")
                 .chinese("把任务取出日程。")
                 .preview(["task_id"]),
             |cx: Cx<'_>, args: UnplaceArgs| {
                 written(cx, |view| unplace(&view.schedule, &args, &view.options))
             },
         )
+}
+
+/// Returns the description of a tool of a pack that reads the schedule.
+fn read(pack: &str, name: &str, text: &str) -> ToolSpec {
+    let spec = ToolSpec::read(name, text);
+    spec.domain("schedule").pack(pack).requires_state()
+}
+
+/// Returns the description of a tool of a pack that changes the schedule. The node that executes it
+/// stores the change.
+fn write(pack: &str, name: &str, text: &str) -> ToolSpec {
+    let spec = ToolSpec::write(name, text).effect(EffectClass::Pure);
+    spec.domain("schedule").pack(pack).requires_state()
 }
 
 type Cx<'a> = ToolContext<'a, ToolView>;

@@ -7,15 +7,12 @@ use fugato::{
     graph::BoxError,
     state::ThreadId,
 };
-use jiff::tz::TimeZone;
 use scheduler::{
     agent::AgentState,
-    calendar::{
-        Export, export as to_calendar, language, open as read_input, read_file, write_file,
-    },
-    clock,
+    calendar::{read_file, write_file},
     deps::Deps,
     graph::graph,
+    results::{COURSES, ResultFiles, TASKS},
     store::Calendar,
 };
 use std::sync::Arc;
@@ -23,7 +20,7 @@ use std::sync::Arc;
 use super::{args::Args, calendar};
 
 /// The input files of a conversation, which a copy of it needs too.
-const INPUT: [&str; 2] = ["courses.ics", "tasks.toml"];
+const INPUT: [&str; 2] = [COURSES, TASKS];
 
 pub(crate) struct CalendarResources {
     args: Args,
@@ -68,22 +65,13 @@ impl CalendarResources {
         write_file(&to.join("notes.jsonl"), notes.as_bytes())?;
         let schedule = serde_json::to_string_pretty(&stored.schedule)?;
         write_file(&to.join("schedule.json"), schedule.as_bytes())?;
-        let input = INPUT.map(|name| self.folders.of(thread).join(name));
-        let [courses, tasks] = &input;
-        if !input.iter().all(|path| path.exists()) {
+        let folder = self.folders.of(thread);
+        if !INPUT.iter().all(|name| folder.join(name).exists()) {
             return Ok(());
         }
         let lang = self.agent(thread).await?.map(|agent| agent.lang);
-        let lang = language(lang.unwrap_or_default());
-        let intake = read_input(courses, tasks, &TimeZone::system(), lang)?;
-        let options = Export {
-            sections: &intake.sections,
-            zone: &intake.zone,
-            stamp: clock::now(),
-            schedule: thread.as_str(),
-            lang,
-        };
-        let calendar = to_calendar(&stored.schedule, &options)?;
+        let files = ResultFiles::new(folder, thread.as_str(), lang.unwrap_or_default());
+        let calendar = files.calendar(&stored.schedule)?;
         Ok(write_file(&to.join("schedule.ics"), calendar.as_bytes())?)
     }
 

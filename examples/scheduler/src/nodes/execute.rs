@@ -47,12 +47,9 @@ impl Node<AgentState> for Execute {
         updates.extend(self.pins(agent));
         let (n, of) = (agent.plan.current + 1, agent.plan.steps.len());
         let text = if of > 0 {
-            agent.lang.pick(
-                format!("executing step {n} of {of}"),
-                format!("正在执行第 {n}/{of} 步"),
-            )
+            say!("executing step {n} of {of}", "正在执行第 {n}/{of} 步")
         } else {
-            agent.lang.pick("working".to_owned(), "正在处理".to_owned())
+            say!("working", "正在处理")
         };
         status(&cx, "executing", text);
         if agent.run.rounds.left() == 0 {

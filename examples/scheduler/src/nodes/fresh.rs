@@ -1,7 +1,10 @@
 //! The calendar as it is when a request comes: others may have changed it since the last one.
 use std::{collections::BTreeSet, sync::Arc};
 
-use fugato::graph::{BoxError, Context};
+use fugato::{
+    graph::{BoxError, Context},
+    state::say,
+};
 
 use super::said;
 use crate::{
@@ -30,7 +33,7 @@ pub(super) async fn fresh(
     if same(known, &now) {
         return Ok(None);
     }
-    let text = words(agent, known, &now);
+    let text = words(known, &now);
     show(cx, &text);
     Ok(Some(vec![Update::Reread(Arc::new(now)), said(text)]))
 }
@@ -49,16 +52,15 @@ fn same(known: &ScheduleState, now: &ScheduleState) -> bool {
         && differences(known, now).is_empty()
 }
 
-fn words(agent: &AgentState, known: &ScheduleState, now: &ScheduleState) -> String {
-    let lang = agent.lang;
-    let begin = lang.pick(
+fn words(known: &ScheduleState, now: &ScheduleState) -> String {
+    let begin = say!(
         "The calendar was changed since your last request; I go by what it is now.",
-        "上次请求之后日历有变动；以下以现在的日历为准。",
+        "上次请求之后日历有变动；以下以现在的日历为准。"
     );
     let replaced = known.tasks.len() != now.tasks.len() || known.window != now.window;
     let changes = differences(known, now);
     if replaced || changes.is_empty() {
-        return begin.to_owned();
+        return begin;
     }
     format!("{begin}\n{}", draft::listed(now, &changes))
 }

@@ -5,6 +5,7 @@ use fugato::{
     llm::{
         Ask, ChatModel, ModelError, RejectedAnswer, Settlement, Tag, TaggedAnswer, visible_text,
     },
+    state::say,
 };
 
 use super::{
@@ -30,11 +31,7 @@ pub struct PlanNode(pub Deps);
 impl Node<AgentState> for PlanNode {
     async fn run(&self, cx: Context<AgentState>) -> Result<Outcome<Update>, BoxError> {
         let mut updates = announce(&cx);
-        status(
-            &cx,
-            "planning",
-            cx.state().lang.pick("making a plan", "正在制定计划"),
-        );
+        status(&cx, "planning", say!("making a plan", "正在制定计划"));
         let by_rule = || (rules::plan(cx.state()), TaggedAnswer::default());
         let answer = self.think(&cx).await?;
         let thought = answer
@@ -72,7 +69,7 @@ impl Node<AgentState> for PlanNode {
         let accepted = decision.action == PlanAction::PlanDone && cx.state().run.always_execute;
         updates.extend(self.take(&cx, decision, &spoken));
         let accepted = accepted.then(|| {
-            let told = cx.state().lang.pick("plan accepted", "计划已自动确认");
+            let told = say!("plan accepted", "计划已自动确认");
             status_note("plan_auto_confirmed", told)
         });
         let notes = thought.into_iter().chain(accepted);
@@ -149,7 +146,6 @@ impl PlanNode {
         plan: PlanDecision,
         spoken: &TaggedAnswer,
     ) -> Vec<Update> {
-        let lang = cx.state().lang;
         let mut updates = vec![Update::Judged(DecisionView::Continue)];
         let text = visible_text([spoken.after.as_str(), &plan.speak, &spoken.before]);
         if spoken.after.is_empty() && plan.action != PlanAction::AskUser {
@@ -160,8 +156,8 @@ impl PlanNode {
             PlanAction::AskUser => {
                 asking(cx);
                 updates.push(said(text));
-                let title = lang.pick("A question", "请确认");
-                let card = Card::question(QuestionTopic::AskUser, title, text);
+                let title = say!("A question", "请确认");
+                let card = Card::question(QuestionTopic::AskUser, &title, text);
                 let card = card.streamed(!spoken.after.is_empty());
                 updates.push(Update::Asked(card.open(Phase::Planning)));
             }

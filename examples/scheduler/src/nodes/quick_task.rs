@@ -1,10 +1,12 @@
 use async_trait::async_trait;
-use fugato::graph::{BoxError, Context, Node, Outcome};
+use fugato::{
+    graph::{BoxError, Context, Node, Outcome},
+    state::say,
+};
 
 use super::{keep::commit, request_text, said};
 use crate::{
     agent::{AgentState, Update},
-    calendar::Lang,
     deps::Deps,
     llm_config::show,
     store::{MemoryNote, NoteKind, StoreWrite},
@@ -27,7 +29,7 @@ impl Node<AgentState> for QuickTask {
         if let Some(calendars) = &self.0.calendars {
             commit(calendars, &cx, errand.clone()).await?;
         }
-        let reply = reply(&errand, agent.lang);
+        let reply = reply(&errand);
         show(&cx, &reply);
         let mut updates = vec![said(reply)];
         if let StoreWrite::Note(MemoryNote { text, .. }) = errand {
@@ -38,15 +40,15 @@ impl Node<AgentState> for QuickTask {
 }
 
 /// Returns what was kept, and for a reminder what reminds.
-pub(super) fn reply(errand: &StoreWrite, lang: Lang) -> String {
+pub(super) fn reply(errand: &StoreWrite) -> String {
     match errand {
         StoreWrite::Note(MemoryNote {
             kind: NoteKind::Note,
             text,
-        }) => lang.pick(format!("Noted: {text}"), format!("已记下：{text}")),
-        StoreWrite::Note(MemoryNote { text, .. }) => lang.pick(
-            format!("To do: {text}. No time was named, so nothing reminds you of it."),
-            format!("已记为待办：{text}。没有说时间，所以不会提醒。"),
+        }) => say!("Noted: {text}", "已记下：{text}"),
+        StoreWrite::Note(MemoryNote { text, .. }) => say!(
+            "To do: {text}. No time was named, so nothing reminds you of it.",
+            "已记为待办：{text}。没有说时间，所以不会提醒。"
         ),
         StoreWrite::Remind(reminder) => {
             let text = &reminder.text;
@@ -54,11 +56,11 @@ pub(super) fn reply(errand: &StoreWrite, lang: Lang) -> String {
                 .due
                 .map(|due| due.strftime("%Y-%m-%d %H:%M").to_string());
             let due = due.unwrap_or_default();
-            lang.pick(
-                format!("Reminder: {text}, {due}. Nothing rings: I show it with my first answer from then on, and when you ask for your reminders."),
-                format!("提醒：{text}，{due}。我不会响铃：从那时起，你下次和我说话时会先显示，也可以随时问“有哪些提醒”。"),
+            say!(
+                "Reminder: {text}, {due}. Nothing rings: I show it with my first answer from then on, and when you ask for your reminders.",
+                "提醒：{text}，{due}。我不会响铃：从那时起，你下次和我说话时会先显示，也可以随时问“有哪些提醒”。"
             )
         }
-        _ => lang.pick("It is removed.", "已删除。").into(),
+        _ => say!("It is removed.", "已删除。"),
     }
 }

@@ -1,7 +1,10 @@
 //! The reading of a request by rules, with the same routes, gates and cards as a model's decisions.
 use std::sync::Arc;
 
-use fugato::graph::{BoxError, Context};
+use fugato::{
+    graph::{BoxError, Context},
+    state::say,
+};
 
 use super::{keep::commit, quick_task::reply as errand_reply, said};
 use crate::{
@@ -44,11 +47,8 @@ impl RuleReading {
         {
             let lines = due.iter().filter_map(|at| reading.reminders.get(*at));
             let lines: Vec<_> = lines.map(|reminder| reminder.text.clone()).collect();
-            let lang = reading.agent.lang;
-            let text = lang.pick(
-                format!("Reminder: {}", lines.join("; ")),
-                format!("提醒：{}", lines.join("；")),
-            );
+            let lines = lines.join(&say!("; ", "；"));
+            let text = say!("Reminder: {lines}", "提醒：{lines}");
             show(cx, &text);
             reading.push(said(text));
             commit(calendars, cx, StoreWrite::Told { reminders: due }).await?;
@@ -238,7 +238,7 @@ pub(super) async fn take_over(
             let errand = reading.agent.run.errand.clone();
             if let (Some(errand), Some(calendars)) = (errand, &deps.calendars) {
                 commit(calendars, cx, errand.clone()).await?;
-                let reply = errand_reply(&errand, reading.agent.lang);
+                let reply = errand_reply(&errand);
                 show(cx, &reply);
                 reading.push(said(reply));
             }

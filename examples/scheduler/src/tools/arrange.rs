@@ -1,9 +1,9 @@
 //! Tools that change several tasks in one call, and marks.
-use fugato::tool::{EffectClass, RegistryBuilder, ToolFailure, ToolOutput, ToolSpec};
+use fugato::tool::{RegistryBuilder, ToolFailure, ToolOutput};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Cx, ToolView, refused, written};
+use super::{Cx, ToolView, read, refused, write, written};
 use crate::{
     agent::Update,
     calendar::Lang,
@@ -54,16 +54,10 @@ fn explained(view: &ToolView, args: &ExplainArgs) -> Result<ToolOutput<Update>, 
 pub(super) fn register(
     builder: RegistryBuilder<ToolView, Update>,
 ) -> RegistryBuilder<ToolView, Update> {
-    let write = |name: &str, text: &str| {
-        ToolSpec::write(name, text)
-            .effect(EffectClass::Pure)
-            .domain("schedule")
-            .pack("arrange")
-            .requires_state()
-    };
     builder
         .function(
             write(
+                "arrange",
                 ARRANGE,
                 "Gives several tasks their places and takes others out, all of it or nothing.",
             )
@@ -74,6 +68,7 @@ pub(super) fn register(
         )
         .function(
             write(
+                "arrange",
                 MARK_TASK,
                 "Marks tasks as done or not done, or sets the last date on which they may lie.",
             )
@@ -82,15 +77,13 @@ pub(super) fn register(
             |cx: Cx<'_>, args: MarkArgs| written(cx, |view| mark(&view.schedule, &args)),
         )
         .function(
-            ToolSpec::read(
+            read(
+                "arrange",
                 EXPLAIN_PLACE,
                 "Says what the place of an item costs, what other places would cost, and what \
                  closes the cheaper ones.",
             )
             .chinese("说明一项的位置有什么代价、别的位置要多少代价，以及更好的位置为什么不行。")
-            .domain("schedule")
-            .pack("arrange")
-            .requires_state()
             .preview(["task_id"]),
             |cx: Cx<'_>, args: ExplainArgs| explained(cx.state()?, &args),
         )

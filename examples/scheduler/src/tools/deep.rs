@@ -1,8 +1,8 @@
 //! Analyses for explanations, and planners by rule. Most of them are switched off: the diagnosis
 //! and its candidates do better.
-use fugato::tool::{EffectClass, NoArguments, RegistryBuilder, ToolOutput, ToolSpec};
+use fugato::tool::{NoArguments, RegistryBuilder, ToolOutput};
 
-use super::{Cx, ToolView, written};
+use super::{Cx, ToolView, read, write, written};
 use crate::{
     agent::Update,
     schedule::tools::{Analysis, CompoundArgs, analyze, min_context_switch, spread_even},
@@ -45,14 +45,7 @@ const ANALYSES: [(&str, [&str; 2], Analysis); 5] = [
 pub(super) fn register(
     builder: RegistryBuilder<ToolView, Update>,
 ) -> RegistryBuilder<ToolView, Update> {
-    let planner = |name: &str, text: &str| {
-        ToolSpec::write(name, text)
-            .effect(EffectClass::Pure)
-            .domain("schedule")
-            .pack("mutation")
-            .requires_state()
-            .disabled()
-    };
+    let planner = |name: &str, text: &str| write("mutation", name, text).disabled();
     let builder = builder
         .function(
             planner("spread_even", "Spreads suggested tasks over the days.").chinese("把 suggested 任务分散到各天。"),
@@ -75,11 +68,7 @@ pub(super) fn register(
     ANALYSES
         .into_iter()
         .fold(builder, |builder, (name, [text, chinese], which)| {
-            let spec = ToolSpec::read(name, text)
-                .chinese(chinese)
-                .domain("schedule")
-                .pack("deep_analyze")
-                .requires_state();
+            let spec = read("deep_analyze", name, text).chinese(chinese);
             let spec = if which == Analysis::Rhythm {
                 spec
             } else {

@@ -1,7 +1,7 @@
 //! Tools over the queue of tasks that a request is about.
-use fugato::tool::{EffectClass, NoArguments, RegistryBuilder, ToolSpec};
+use fugato::tool::{NoArguments, RegistryBuilder};
 
-use super::{Cx, ToolView, seen, written};
+use super::{Cx, ToolView, read, seen, write, written};
 use crate::{
     agent::Update,
     schedule::{
@@ -19,16 +19,14 @@ pub const QUEUE_APPLY_HEAD_MOVE: &str = "queue_apply_head_move";
 pub(super) fn register(
     builder: RegistryBuilder<ToolView, Update>,
 ) -> RegistryBuilder<ToolView, Update> {
-    let queue = |spec: ToolSpec| spec.domain("schedule").pack("queue").requires_state();
     builder
         .function(
-            queue(
-                ToolSpec::read(
-                    "queue_pop_head",
-                    "The next task of the queue, which is worked on from now on.",
-                )
-                .chinese("队列的下一个任务，从现在起处理它。"),
-            ),
+            read(
+                "queue",
+                "queue_pop_head",
+                "The next task of the queue, which is worked on from now on.",
+            )
+            .chinese("队列的下一个任务，从现在起处理它。"),
             |cx: Cx<'_>, _: NoArguments| {
                 let ToolView {
                     schedule, queue, ..
@@ -38,14 +36,12 @@ pub(super) fn register(
             },
         )
         .function(
-            queue(
-                ToolSpec::write(
-                    QUEUE_APPLY_HEAD_MOVE,
-                    "Places or moves the task of the queue that is worked on.",
-                )
-                .chinese("安排或移动队列中正在处理的任务。"),
+            write(
+                "queue",
+                QUEUE_APPLY_HEAD_MOVE,
+                "Places or moves the task of the queue that is worked on.",
             )
-            .effect(EffectClass::Pure)
+            .chinese("安排或移动队列中正在处理的任务。")
             .preview(["new_day", "new_slot_start"]),
             |cx: Cx<'_>, args: QueueApplyHeadMoveArgs| {
                 let output = written(cx, |view| {
@@ -55,13 +51,12 @@ pub(super) fn register(
             },
         )
         .function(
-            queue(
-                ToolSpec::read(
-                    "queue_skip_head",
-                    "Leaves the task of the queue that is worked on where it is.",
-                )
-                .chinese("让队列中正在处理的任务留在原位。"),
+            read(
+                "queue",
+                "queue_skip_head",
+                "Leaves the task of the queue that is worked on where it is.",
             )
+            .chinese("让队列中正在处理的任务留在原位。")
             .preview(["reason"]),
             |cx: Cx<'_>, args: QueueSkipHeadArgs| {
                 let ToolView {
@@ -72,13 +67,12 @@ pub(super) fn register(
             },
         )
         .function(
-            queue(
-                ToolSpec::read(
-                    "queue_status",
-                    "How far the queue is, and which tasks come next.",
-                )
-                .chinese("队列的进度，以及接下来的任务。"),
-            ),
+            read(
+                "queue",
+                "queue_status",
+                "How far the queue is, and which tasks come next.",
+            )
+            .chinese("队列的进度，以及接下来的任务。"),
             |cx: Cx<'_>, _: NoArguments| {
                 let view = cx.state()?;
                 seen(Ok(queue_status(&view.schedule, &view.queue)))

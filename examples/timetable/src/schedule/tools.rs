@@ -37,7 +37,7 @@ pub use write::{
 };
 
 use super::text::day_line;
-use super::{Board, Change, WriteRefusal};
+use super::{Board, Change, ScheduleState, WriteRefusal};
 
 /// The result of a read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -46,6 +46,21 @@ pub struct ReadResult {
     pub text: String,
     /// The answer in a few words, for a person.
     pub summary: String,
+}
+
+impl ReadResult {
+    /// Lists the first of some lines.
+    fn first(summary: String, mut lines: Vec<String>, limit: usize) -> Self {
+        let shown = if lines.len() > limit {
+            say!(", the first {limit}", "，前 {limit} 个")
+        } else {
+            String::new()
+        };
+        lines.truncate(limit);
+        lines.insert(0, say!("{summary}{shown}:", "{summary}{shown}："));
+        let text = lines.join("\n");
+        Self { text, summary }
+    }
 }
 
 /// The changes that a write would make. The schedule that it read is not modified.
@@ -72,6 +87,25 @@ impl WritePreview {
             changes,
         }
     }
+}
+
+/// Checks that a day has so many sections.
+fn check_length(
+    state: &ScheduleState,
+    argument: &'static str,
+    length: u8,
+) -> Result<(), WriteRefusal> {
+    let most = state.window.sections.count();
+    if (1..=most).contains(&length) {
+        return Ok(());
+    }
+    Err(WriteRefusal::argument(
+        argument,
+        say!(
+            "a day has {most} sections; ask for 1 to {most}",
+            "一天有 {most} 节；请求 1 到 {most} 节"
+        ),
+    ))
 }
 
 /// Checks that a day is in the window.

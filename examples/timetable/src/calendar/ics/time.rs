@@ -95,34 +95,18 @@ pub(super) fn civil(text: &str) -> Option<DateTime> {
 
 /// Reads `20260302`.
 pub(super) fn date(text: &str) -> Option<Date> {
-    if text.len() != 8 || !text.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let date = Date::new(
-        text.get(..4)?.parse().ok()?,
-        text.get(4..6)?.parse().ok()?,
-        text.get(6..)?.parse().ok()?,
-    );
+    let plain = text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit());
+    let date: Date = text.parse().ok().filter(|_| plain)?;
     // Far from its edges, arithmetic on the calendar cannot overflow.
-    date.ok()
-        .filter(|date| (1600..=9000).contains(&date.year()))
+    (1600..=9000).contains(&date.year()).then_some(date)
 }
 
 /// Reads `20260302T080000`, and `20260302T0800` as some exporters write it.
 pub(super) fn date_time(text: &str) -> Option<DateTime> {
     let (day, clock) = text.split_once(['T', 't'])?;
-    if !matches!(clock.len(), 4 | 6) || !clock.bytes().all(|byte| byte.is_ascii_digit()) {
-        return None;
-    }
-    let part = |from: usize| {
-        clock
-            .get(from..from + 2)
-            .map_or(Some(0), |part| part.parse().ok())
-    };
-    // Sixty is a leap second, which no clock here shows.
-    let second = part(4)?;
-    let second = if second == 60 { 59 } else { second };
-    Some(date(day)?.to_datetime(Time::new(part(0)?, part(2)?, second, 0).ok()?))
+    let plain = matches!(clock.len(), 4 | 6) && clock.bytes().all(|byte| byte.is_ascii_digit());
+    date(day).filter(|_| plain)?;
+    text.parse().ok()
 }
 
 /// Reads `PT1H30M`, `P1D`, `P2W`. A negative one is no duration of an event.

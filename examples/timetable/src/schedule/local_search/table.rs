@@ -12,6 +12,7 @@ use crate::schedule::{
 };
 
 /// The items and the places that they can take.
+#[derive(Default)]
 pub(super) struct Table {
     places: Vec<Place>,
     pieces: Vec<Piece>,
@@ -136,19 +137,10 @@ impl Table {
             .as_ref()
             .map_or(0, |wishes| wishes.stability);
         Self {
-            places: vec![],
-            pieces: vec![],
             days: days.collect(),
-            taken: vec![],
-            share: 0,
-            least: 0,
-            total: 0,
-            far: 0,
-            spreads: vec![],
-            kept: vec![],
             stability,
             is_neutral: bare.preferences.is_none(),
-            trials: 0,
+            ..Self::default()
         }
     }
 

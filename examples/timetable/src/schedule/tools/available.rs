@@ -2,8 +2,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::ReadResult;
 use super::calendar::{DayFilter, DayKind};
+use super::{ReadResult, check_length};
 use crate::schedule::text::{counted, range_text, sections};
 use crate::schedule::{Board, ScheduleState, Slot, WriteRefusal};
 
@@ -121,16 +121,7 @@ pub fn query_available_slots(
     state: &ScheduleState,
     args: &QueryAvailableSlotsArgs,
 ) -> Result<ReadResult, WriteRefusal> {
-    let most = state.window.sections.count();
-    if args.span == 0 || args.span > most {
-        return Err(WriteRefusal::argument(
-            "span",
-            say!(
-                "a day has {most} sections; ask for 1 to {most}",
-                "一天有 {most} 节；请求 1 到 {most} 节"
-            ),
-        ));
-    }
+    check_length(state, "span", args.span)?;
     let board = Board::new(state);
     let days = args.days(&board)?;
     let mut lines: Vec<String> = Vec::new();
@@ -151,23 +142,12 @@ pub fn query_available_slots(
             places.map(move |place| format!("{}{inside}", range_text(place)))
         }));
     }
-    let found = lines.len();
-    lines.truncate(args.limit);
-    let (length, found_places) = (
+    let (length, places) = (
         sections(args.span.into()),
-        counted(found, "place", "个位置"),
+        counted(lines.len(), "place", "个位置"),
     );
-    let summary = say!("{found_places} of {length}", "{length}的{found_places}");
-    let shown = if found > lines.len() {
-        say!(", the first {}", "，前 {} 个", lines.len())
-    } else {
-        String::new()
-    };
-    lines.insert(0, say!("{summary}{shown}:", "{summary}{shown}："));
-    Ok(ReadResult {
-        text: lines.join("\n"),
-        summary,
-    })
+    let summary = say!("{places} of {length}", "{length}的{places}");
+    Ok(ReadResult::first(summary, lines, args.limit))
 }
 
 /// Returns disjoint places in the part of a range that the conditions on sections leave.

@@ -2,7 +2,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ReadResult, known_day};
+use super::{ReadResult, check_length, known_day};
 use crate::schedule::text::{day_name, range_text};
 use crate::schedule::{Board, ScheduleState, Slot, WriteRefusal};
 
@@ -37,16 +37,7 @@ pub struct FindFreeArgs {
 /// Days outside the window, or a duration that no day has.
 pub fn find_free(state: &ScheduleState, args: &FindFreeArgs) -> Result<ReadResult, WriteRefusal> {
     let duration = args.duration;
-    let most = state.window.sections.count();
-    if duration == 0 || duration > most {
-        return Err(WriteRefusal::argument(
-            "duration",
-            say!(
-                "a day has {most} sections; ask for 1 to {most}",
-                "一天有 {most} 节；请求 1 到 {most} 节"
-            ),
-        ));
-    }
+    check_length(state, "duration", duration)?;
     let board = Board::new(state);
     let days = days(&board, args)?;
     let long_enough = |slot: &Slot| slot.sections() >= duration;

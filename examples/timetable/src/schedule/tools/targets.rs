@@ -65,21 +65,10 @@ pub fn query_target_tasks(
     args: &QueryTargetTasksArgs,
 ) -> Result<ReadResult, WriteRefusal> {
     let targets = target_tasks(state, args)?;
-    let found = targets.len();
+    let summary = tasks(targets.len());
     let targets = targets.iter().filter_map(|id| state.task(*id));
-    let shown = targets.take(args.limit);
-    let mut lines: Vec<String> = shown.map(|task| TaskLine(task).to_string()).collect();
-    let summary = tasks(found);
-    let shown = if found > lines.len() {
-        say!(", the first {}", "，前 {} 个", lines.len())
-    } else {
-        String::new()
-    };
-    lines.insert(0, say!("{summary}{shown}:", "{summary}{shown}："));
-    Ok(ReadResult {
-        text: lines.join("\n"),
-        summary,
-    })
+    let lines = targets.map(|task| TaskLine(task).to_string()).collect();
+    Ok(ReadResult::first(summary, lines, args.limit))
 }
 
 /// Returns the ids of all tasks that pass.
