@@ -13,9 +13,9 @@ use super::{Change, Quality, ScheduleState, WriteOptions};
 
 /// The least number of places that are tried, over all rounds, unless nothing helps any more. It
 /// bounds the time; `quality` prints it.
-const TRIALS: usize = 1_000_000;
+const TRIALS: usize = 3_000_000;
 /// The number of places that are tried for each item, if there are many.
-const TRIALS_PER_ITEM: usize = 12_000;
+const TRIALS_PER_ITEM: usize = 36_000;
 /// The number of items that are taken out at once.
 const AT_ONCE: usize = 5;
 /// The number of points by which a result may be worse at first.
