@@ -71,8 +71,7 @@ fn changed(schedule: &ScheduleState, changes: &[Change]) -> Option<String> {
     let lines = differences(schedule, &after);
     let lines = lines.iter().map(|change| {
         let name = &change.name;
-        let place =
-            |at: Option<&_>| at.map_or_else(|| say!("no place", "未安排"), |at| location(at));
+        let place = |at: Option<&_>| at.map_or_else(|| say!("no place", "未安排"), location);
         let (from, to) = (change.step.from(), change.step.to());
         match from {
             None => format!("{name}: {}", place(to)),
@@ -381,7 +380,7 @@ fn no_room(why: &NoRoom) -> String {
             say!("nothing is free after {names}", "在“{names}”之后没有空闲")
         }
         NoRoom::Closed { times } => {
-            let times: Vec<String> = times.iter().map(|time| closed(time)).collect();
+            let times: Vec<String> = times.iter().map(closed).collect();
             let times = times.join(&say!(", ", "、"));
             say!(
                 "nothing is free outside of {times}",
