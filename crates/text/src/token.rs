@@ -52,8 +52,9 @@ pub struct Token<M, T> {
 
 /// Reads the tokens of texts in Chinese and English.
 ///
-/// Where several readings begin at the same place the longest counts: a name before days, days
-/// before a time, and that before a phrase, if they are equally long. Nothing is read within a
+/// Where several readings begin at the same place the longest counts. If they are equally long a
+/// whole name comes before days, days before a part of a name, and that before a time and a
+/// phrase: "weekend" is no part of "Weekend at home" that a person means. Nothing is read within a
 /// word, and nothing is skipped: a word without a meaning is a token, so that a program sees that
 /// it did not understand everything.
 ///
@@ -236,6 +237,7 @@ impl<'a, M: Clone, T: Clone> Tokenizer<'a, M, T> {
     fn longest<'t>(&self, text: &'t str, before: &str) -> Option<(TokenKind<M, T>, &'t str)> {
         let name = self.names.longest(text);
         let name = name.map(|name| (TokenKind::Name(name.things, name.is_whole), name.rest));
+        let is_whole = matches!(name, Some((TokenKind::Name(_, true), _)));
         let days = day_reference(text, before).map(|(days, rest)| {
             let said = text.get(..text.len() - rest.len()).unwrap_or_default();
             let lead = before.trim_end();
@@ -248,7 +250,9 @@ impl<'a, M: Clone, T: Clone> Tokenizer<'a, M, T> {
         let clock = clock_time(text).map(|(clock, rest)| (TokenKind::Clock(clock), rest));
         let own = (self.grammar)(text).map(|(meaning, rest)| (TokenKind::Word(meaning), rest));
         let number = number(text).map(|(number, rest)| (TokenKind::Number(number), rest));
-        let all = [name, days, clock, own, self.word(text, before), number];
+        let (whole, part) = if is_whole { (name, None) } else { (None, name) };
+        let word = self.word(text, before);
+        let all = [whole, days, part, clock, own, word, number];
         let mut longest: Option<(TokenKind<M, T>, &str)> = None;
         for found in all.into_iter().flatten() {
             if longest
@@ -318,7 +322,8 @@ mod tests {
 
     fn kinds(text: &str) -> Vec<(TokenKind<Meaning, u8>, String)> {
         let lexicon = Lexicon::new([("plan", Meaning::Plan), ("plan", Meaning::Calendar)]);
-        let names = NameIndex::new([(1, "Sort the photos"), (2, "矩阵运算")]);
+        let names = [(1, "Sort the photos"), (2, "矩阵运算"), (3, "周末回家")];
+        let names = NameIndex::new(names);
         let tokenizer = Tokenizer::new(&lexicon, &names)
             .grammar(page)
             .nouns(|meaning| *meaning == Meaning::Calendar);
@@ -353,6 +358,17 @@ mod tests {
                 (Number(7), "7".into()),
             ]
         );
+    }
+
+    #[test]
+    fn days_are_no_part_of_a_name_that_begins_with_them() {
+        let [(days, _), (other, _)] = &kinds("周末学习")[..] else {
+            panic!("days and a word")
+        };
+        assert!(matches!(days, TokenKind::Days(..)), "{days:?}");
+        assert_eq!(*other, TokenKind::Unknown);
+        let whole = [(TokenKind::Name(vec![3], true), "周末回家".into())];
+        assert_eq!(kinds("周末回家"), whole);
     }
 
     #[test]

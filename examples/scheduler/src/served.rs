@@ -153,6 +153,8 @@ impl fugato::axum::Agent for ServedScheduler {
 
     async fn input(&self, said: UserMessage) -> Result<Vec<Update>, BadInput> {
         let mut said = said.in_words()?;
+        let earlier = said.earlier().into_iter().map(ConversationUpdate::Said);
+        let mut updates: Vec<_> = earlier.map(Update::Talked).collect();
         let (said_model, retries) = (said.model.take(), said.retries.take());
         let extra: Extra = said.beside(
             "are task_class_ids (numbers), always_execute (a boolean), thinking (true, false or \
@@ -200,7 +202,8 @@ impl fugato::axum::Agent for ServedScheduler {
             ThinkingMode::Word(ThinkingWord::False) => Some(false),
             ThinkingMode::Word(ThinkingWord::Auto) | ThinkingMode::Unsaid => None,
         };
-        Ok(vec![self.service.input(request)])
+        updates.push(self.service.input(request));
+        Ok(updates)
     }
 
     async fn answer(

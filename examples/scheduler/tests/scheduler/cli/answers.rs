@@ -181,3 +181,20 @@ fn agreeing_in_words_writes_the_files_and_says_so() {
     ]);
     assert_eq!(json.events(), 21);
 }
+
+#[test]
+fn sch_51_weekends_off_are_no_course_that_is_named_after_them() {
+    let work = Work::new();
+    let asked = work.ok(&["--lang", "zh", "say", "周末不学习"]);
+    assert_contains(&asked, ["要这样做吗", "以后：周末"]);
+    assert_lacks(&asked, "周末回家");
+}
+
+#[test]
+fn sch_31_another_rough_build_of_a_whole_schedule_shows_what_it_moves() {
+    let work = Work::new();
+    work.ok(&["--yes", "--lang", "zh"]);
+    let moved = work.ok(&["say", "重新粗排"]);
+    assert_contains(&moved, ["要这样做吗", "（原来"]);
+    assert_lacks(&moved, ["[ ]", "已安排 0 项"]);
+}

@@ -29,3 +29,8 @@ fn a_server_needs_the_name_of_a_model() {
     let error = Work::new().err(&["--base-url", "http://127.0.0.1:1"]);
     assert!(error.contains("--model"), "{error}");
 }
+
+#[test]
+fn what_a_client_says_was_said_before_reaches_the_model() {
+    ModelServer::check_stock_client(&Work::new());
+}
