@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use axum::http::StatusCode;
 use fugato_graph::{Answers, BoxError, RunError, Runner};
 use fugato_state::{Interrupt, InterruptId, Message, State, ThreadId};
 use fugato_stream::{QuestionAnswer, ReplyForm};
@@ -6,7 +7,7 @@ use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use crate::{Caller, TimelineItem, incoming::words};
+use crate::{Caller, TimelineItem, error::NOT_FOUND, incoming::words};
 
 /// An agent that endpoints can serve: a runner, the input that words become, and access rules.
 ///
@@ -217,8 +218,9 @@ pub enum ThreadAccess {
     Write,
 }
 
-/// Refuses a thread whose state belongs to another caller: an [`Agent::allows`] for agents that
-/// keep the owner in the state. A thread that does not exist yet is open to everyone.
+/// Refuses a thread whose state belongs to another caller, as one that [does not
+/// exist](BadInput::not_found): an [`Agent::allows`] for agents that keep the owner in the state. A
+/// thread that does not exist yet is open to everyone.
 pub async fn belongs<S: State>(
     runner: &Runner<S>,
     thread: &ThreadId,
@@ -228,9 +230,7 @@ pub async fn belongs<S: State>(
         BadInput::new("whose conversation it is cannot be read now; try again later").because(error)
     })?;
     match state {
-        Some(state) if !is_theirs(&state) => {
-            Err(BadInput::forbidden("this conversation is somebody else's"))
-        }
+        Some(state) if !is_theirs(&state) => Err(BadInput::not_found()),
         _ => Ok(()),
     }
 }
@@ -361,7 +361,7 @@ impl UserMessage {
 pub struct BadInput {
     message: String,
     pub(crate) code: &'static str,
-    pub(crate) forbidden: bool,
+    pub(crate) status: StatusCode,
     source: Option<BoxError>,
 }
 
@@ -371,7 +371,7 @@ impl BadInput {
         Self {
             message: message.into(),
             code: "unusable",
-            forbidden: false,
+            status: StatusCode::UNPROCESSABLE_ENTITY,
             source: None,
         }
     }
@@ -380,8 +380,18 @@ impl BadInput {
     pub fn forbidden(message: impl Into<String>) -> Self {
         Self {
             code: "forbidden",
-            forbidden: true,
+            status: StatusCode::FORBIDDEN,
             ..Self::new(message)
+        }
+    }
+
+    /// Creates the refusal of a thread of which this caller must not learn that it exists: 404 with
+    /// the code `not_found`, in the words for a thread that does not exist.
+    pub fn not_found() -> Self {
+        Self {
+            code: NOT_FOUND,
+            status: StatusCode::NOT_FOUND,
+            ..Self::new("there is no such thread")
         }
     }
 

@@ -14,7 +14,7 @@ use crate::{
     address::Address,
     app_state::{AppState, RunRequest},
     body::JsonBody,
-    error::ApiResult,
+    error::{ApiResult, NOT_FOUND},
     incoming,
     openai::go_on,
     relay,
@@ -78,9 +78,15 @@ pub(crate) async fn again(
     Path(name): Path<String>,
     caller: Caller,
 ) -> ApiResult {
-    let to = office.find(&caller, &name, ThreadAccess::Read).await?;
+    let to = Address::new(&caller, &name)?;
+    let allowed = office.allows(&to, ThreadAccess::Read).await;
     let permit = office.reader(&caller)?;
-    let Some(events) = office.again(&to) else {
+    let events = match allowed {
+        Ok(()) => office.again(&to),
+        Err(error) if error.kind == NOT_FOUND => None,
+        Err(error) => return Err(error),
+    };
+    let Some(events) = events else {
         return Ok(StatusCode::NO_CONTENT.into_response());
     };
     let events = relay::spoken(events);

@@ -17,10 +17,10 @@ use futures::{
 use tokio::sync::{oneshot, watch};
 
 use crate::{
-    BadInput, Caller, Limits, ThreadAccess, UserMessage,
+    BadInput, Caller, Limits, Quota, ThreadAccess, UserMessage,
     address::Address,
     erased::{AnswerRequest, DynAgent, RunRest, StartedRun, TitleTask},
-    error::{ApiError, ApiResult, closing},
+    error::{ApiError, ApiResult, NOT_FOUND, closing},
     guard::reader,
     health::Metrics,
     load::{LoadPermit, Loads},
@@ -30,6 +30,7 @@ use crate::{
 pub(crate) struct AppState {
     pub(crate) agent: Box<dyn DynAgent>,
     pub(crate) limits: Limits,
+    quota: Arc<dyn Quota>,
     redact: Arc<Redact>,
     pub(crate) metrics: Arc<Metrics>,
     loads: Arc<Loads>,
@@ -104,12 +105,14 @@ impl AppState {
     pub(crate) fn new(
         agent: Box<dyn DynAgent>,
         limits: Limits,
+        quota: Arc<dyn Quota>,
         redact: Arc<Redact>,
         metrics: Arc<Metrics>,
     ) -> Self {
         Self {
             agent,
             limits,
+            quota,
             redact,
             metrics,
             loads: Arc::default(),
@@ -129,21 +132,27 @@ impl AppState {
             return Err(closing());
         }
         self.check_model(to, &mut wish)?;
-        self.allows(to, ThreadAccess::Write).await?;
-        if !matches!(wish, RunRequest::Start { .. }) {
+        if matches!(wish, RunRequest::Start { .. }) {
+            self.allows_new(to).await?;
+        } else {
+            self.allows(to, ThreadAccess::Write).await?;
             self.must_exist(to).await?;
         }
-        let permit = self.loads.run(&to.caller.tenant, &self.limits)?;
+        let permit = match wish {
+            RunRequest::Resume(_) => self.loads.run(&to.caller.tenant, &self.limits)?,
+            _ => self.admit(&to.caller).await?,
+        };
         let head = self.agent.log().head(&to.thread).await?;
         let after = head.map_or(0, |head| head.seq);
         let working = self.work_on(to, after);
         drop(self.titling.lock().await);
         let (is_chat, words) = (wish.is_chat(), wish.words());
+        let about = |error: ApiError| error.about(to.name.as_str());
         let StartedRun {
             mut events,
             end,
             title,
-        } = self.ask(to, wish).await?;
+        } = self.ask(to, wish).await.map_err(about)?;
         self.metrics.begun();
         let (tell, told) = oneshot::channel();
         let office = self.clone();
@@ -186,6 +195,13 @@ impl AppState {
                 Err(_) => Err(closing()),
             },
         }
+    }
+
+    /// Takes a permit for a run, or for a change by one of the program's own paths; refuses at a
+    /// limit.
+    pub(crate) async fn admit(&self, caller: &Caller) -> ApiResult<LoadPermit> {
+        self.quota.admit(caller).await?;
+        self.loads.run(&caller.tenant, &self.limits)
     }
 
     /// Refuses a model that the caller may not choose. A name may have that of the agent and a slash
@@ -335,9 +351,20 @@ impl AppState {
         if began.is_some_and(|by| by != to.caller)
             && self.agent.log().head(&to.thread).await?.is_none()
         {
-            return Err(BadInput::forbidden("somebody else begins this conversation").into());
+            return Err(ApiError::no_thread(to.name.as_str()));
         }
-        self.agent.allows(&to.caller, &to.thread, access).await
+        let allowed = self.agent.allows(&to.caller, &to.thread, access).await;
+        allowed.map_err(|error| error.about(to.name.as_str()))
+    }
+
+    /// Refuses a caller who may not begin or go on with a thread of this name. That the name is
+    /// taken cannot be kept from somebody who wants it.
+    pub(crate) async fn allows_new(&self, to: &Address) -> ApiResult<()> {
+        let allowed = self.allows(to, ThreadAccess::Write).await;
+        allowed.map_err(|error| match error.kind {
+            NOT_FOUND => ApiError::exists(to.name.as_str()),
+            _ => error,
+        })
     }
 
     /// Cancels the run of a thread in the name of the caller.

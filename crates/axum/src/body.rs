@@ -4,7 +4,7 @@ use std::{convert::Infallible, sync::Arc};
 use axum::{
     body::{Body, Bytes},
     extract::{FromRequest, FromRequestParts, Request, State},
-    http::{HeaderMap, StatusCode, header, request::Parts},
+    http::{HeaderMap, Method, StatusCode, header, request::Parts},
     middleware::Next,
 };
 use futures::StreamExt as _;
@@ -47,13 +47,19 @@ impl FromRequest<Arc<AppState>> for JsonBody {
     }
 }
 
-/// Reads the bodies of requests to the program's own paths within their limit.
+/// Reads the bodies of requests to the program's own paths within their limit. Those that change
+/// something count as runs.
 pub(crate) async fn bounded(
     State(office): State<Arc<AppState>>,
     request: Request,
     next: Next,
 ) -> ApiResult {
     let (parts, body) = request.into_parts();
+    let changes = matches!(parts.method, Method::POST | Method::PUT | Method::PATCH);
+    let _permit = match parts.extensions.get::<Caller>() {
+        Some(caller) if changes => Some(office.admit(caller).await?),
+        _ => None,
+    };
     let bytes = read(body, &parts.headers, office.limits.upload, &office.limits).await?;
     let request = Request::from_parts(parts, Body::from(bytes));
     Ok(next.run(request).await)

@@ -27,6 +27,8 @@ use crate::{ApiError, address::Address};
 /// # Contract
 /// - Every request to the agent is asked about, sockets and metrics included; the page and health
 ///   are not.
+/// - While a stream or a socket is open, its request is asked about again every five seconds; it
+///   ends when the caller is refused or another one.
 /// - What belongs to one tenant does not exist for another.
 #[async_trait]
 pub trait Authenticate: Send + Sync {
@@ -134,6 +136,13 @@ impl Caller {
     /// Returns true for a caller who looks at the data of another account.
     pub fn is_acting(&self) -> bool {
         self.acts_for.is_some()
+    }
+
+    /// Returns true if the caller who was identified before is the same, with the same rights;
+    /// whose data they look at does not matter.
+    pub(crate) fn is_still(&self, before: &Self) -> bool {
+        let of = |caller: &Self| (caller.tenant.clone(), caller.user.clone(), caller.role);
+        of(self) == of(before)
     }
 
     /// Returns true for a caller who changes nothing.

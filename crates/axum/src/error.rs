@@ -28,6 +28,9 @@ pub struct ApiError {
     retry_after: Option<Duration>,
 }
 
+/// The kind of an error about what does not exist.
+pub(crate) const NOT_FOUND: &str = "not_found";
+
 pub(crate) type ApiResult<T = Response> = Result<T, ApiError>;
 
 impl ApiError {
@@ -48,7 +51,37 @@ impl ApiError {
 
     pub(crate) fn no_thread(name: &str) -> Self {
         let message = format!("there is no thread {name:?}");
-        Self::new(StatusCode::NOT_FOUND, "not_found", message)
+        Self::new(StatusCode::NOT_FOUND, NOT_FOUND, message)
+    }
+
+    /// The error for a new thread whose name is taken, by whomever.
+    pub(crate) fn exists(name: &str) -> Self {
+        let message = format!("there is a thread {name:?} already");
+        Self::new(StatusCode::CONFLICT, "exists", message)
+    }
+
+    /// Returns the error for the client that named a thread by this name: one that is not theirs
+    /// does not exist.
+    pub(crate) fn about(self, name: &str) -> Self {
+        if self.kind == NOT_FOUND {
+            Self::no_thread(name)
+        } else {
+            self
+        }
+    }
+
+    /// Something is used up, as the message says: 429 with this word, and with `Retry-After` if it
+    /// comes back with time.
+    pub fn too_many(
+        kind: &'static str,
+        message: impl Into<String>,
+        wait: Option<Duration>,
+    ) -> Self {
+        let error = Self::new(StatusCode::TOO_MANY_REQUESTS, kind, message);
+        match wait {
+            Some(wait) => error.retry_after(wait),
+            None => error,
+        }
     }
 
     fugato_state::setters! {
@@ -161,12 +194,7 @@ impl From<AccessDenied> for ApiError {
 impl From<BadInput> for ApiError {
     fn from(unusable: BadInput) -> Self {
         tracing::debug!(error = %chain(&unusable), "request rejected");
-        let status = if unusable.forbidden {
-            StatusCode::FORBIDDEN
-        } else {
-            StatusCode::UNPROCESSABLE_ENTITY
-        };
-        Self::new(status, unusable.code, unusable.to_string())
+        Self::new(unusable.status, unusable.code, unusable.to_string())
     }
 }
 
@@ -228,7 +256,7 @@ fn store_error(kind: &StoreErrorKind, error: &RunError) -> ApiError {
     match kind {
         StoreErrorKind::NotFound => {
             let message = "there is no such thread or position";
-            ApiError::new(StatusCode::NOT_FOUND, "not_found", message)
+            ApiError::new(StatusCode::NOT_FOUND, NOT_FOUND, message)
         }
         StoreErrorKind::Compacted { base } => {
             let message =

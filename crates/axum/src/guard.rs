@@ -1,12 +1,15 @@
 //! Access control: authentication, origins and host names.
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use axum::{
+    body::{Body, HttpBody as _},
     extract::{Request, State},
-    http::{HeaderMap, HeaderValue, Method, StatusCode, header},
+    http::{HeaderMap, HeaderValue, Method, StatusCode, header, request::Parts},
     middleware::Next,
     response::Response,
 };
+use futures::StreamExt as _;
+use tokio::time::{Instant, interval_at};
 use tower_http::cors::CorsLayer;
 
 use crate::{Authenticate, Caller, error::ApiError, health::Metrics};
@@ -24,13 +27,40 @@ pub(crate) struct Guard {
 #[derive(Debug, Clone)]
 pub(crate) struct KnownCaller(pub(crate) Caller);
 
+/// The pause between two times at which the caller of an open stream is identified again.
+const RECHECK: Duration = Duration::from_secs(5);
+
+/// The admission of a request whose response may go on for long.
+#[derive(Clone)]
+pub(crate) struct Admission {
+    who: Arc<dyn Authenticate>,
+    head: Parts,
+    caller: Caller,
+}
+
+impl Admission {
+    /// Waits until the request would be refused, or would be that of another caller: its key was
+    /// revoked, or has other rights now.
+    pub(crate) async fn revoked(self) {
+        let mut tick = interval_at(Instant::now() + RECHECK, RECHECK);
+        loop {
+            tick.tick().await;
+            match self.who.caller(&self.head).await {
+                Ok(now) if now.is_still(&self.caller) => {}
+                _ => return,
+            }
+        }
+    }
+}
+
 /// Returns the refusal of a change by a caller who only reads.
 pub(crate) fn reader() -> ApiError {
     let message = "this key only reads: it says, answers and removes nothing";
     ApiError::new(StatusCode::FORBIDDEN, "forbidden", message)
 }
 
-/// Admits a request of an allowed origin whose caller is authenticated.
+/// Admits a request of an allowed origin whose caller is authenticated. A stream ends when they no
+/// longer are.
 pub(crate) async fn known(
     State(guard): State<Arc<Guard>>,
     request: Request,
@@ -49,8 +79,22 @@ pub(crate) async fn known(
     if caller.only_reads() && !only_reads {
         return Err(reader());
     }
+    let admission = Admission {
+        who: guard.who.clone(),
+        head: parts.clone(),
+        caller: caller.clone(),
+    };
     parts.extensions.insert(caller);
-    Ok(next.run(Request::from_parts(parts, body)).await)
+    parts.extensions.insert(admission.clone());
+    let response = next.run(Request::from_parts(parts, body)).await;
+    // The body of a stream has no known length.
+    if response.body().size_hint().exact().is_some() {
+        return Ok(response);
+    }
+    Ok(response.map(|body| {
+        let pieces = body.into_data_stream();
+        Body::from_stream(pieces.take_until(Box::pin(admission.revoked())))
+    }))
 }
 
 /// Admits a request that names this server in its `Host` header: a foreign page can make its own

@@ -5,7 +5,6 @@ use std::{
     time::Duration,
 };
 
-use axum::http::StatusCode;
 use tokio::time::Instant;
 
 use crate::{
@@ -42,6 +41,8 @@ enum Place {
     Stream,
 }
 
+/// The time after which a place may be free again.
+const SOON: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -54,7 +55,7 @@ impl Loads {
         load.forget(now, limits);
         if let Some(limit) = limits.concurrent_runs.filter(|limit| load.runs >= *limit) {
             let message = format!("{limit} runs may be under way at a time");
-            return Err(too_many("concurrent_runs", message, Duration::from_secs(1)));
+            return Err(too_many("concurrent_runs", message, SOON));
         }
         let a_minute = (
             limits.runs_per_minute,
@@ -87,7 +88,7 @@ impl Loads {
         let load = tenants.entry(tenant.clone()).or_default();
         if load.streams >= limits.streams {
             let message = format!("{} streams may be open at a time", limits.streams);
-            return Err(too_many("streams", message, Duration::from_secs(1)));
+            return Err(too_many("streams", message, SOON));
         }
         load.streams += 1;
         Ok(self.permit(tenant, limits, Place::Stream))
@@ -145,7 +146,7 @@ impl Drop for LoadPermit {
 }
 
 fn too_many(kind: &'static str, message: String, wait: Duration) -> ApiError {
-    ApiError::new(StatusCode::TOO_MANY_REQUESTS, kind, message).retry_after(wait)
+    ApiError::too_many(kind, message, Some(wait))
 }
 
 #[cfg(test)]

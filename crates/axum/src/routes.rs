@@ -10,7 +10,7 @@ use axum::{
 };
 
 use crate::{
-    Agent, Authenticate, Caller, Limits, Page, ag_ui, ai_sdk,
+    Agent, Authenticate, Caller, Limits, Page, Quota, ag_ui, ai_sdk,
     app_state::{AppState, Redact},
     body,
     caller::DenyAll,
@@ -28,6 +28,8 @@ pub struct AgentRoutes<A> {
     #[debug(skip)]
     who: Arc<dyn Authenticate>,
     limits: Limits,
+    #[debug(skip)]
+    quota: Arc<dyn Quota>,
     #[debug(skip)]
     redact: Arc<Redact>,
     origins: Vec<String>,
@@ -50,6 +52,7 @@ impl<A: Agent> AgentRoutes<A> {
             agent,
             who: Arc::new(DenyAll),
             limits: Limits::default(),
+            quota: Arc::new(()),
             redact: Arc::new(for_caller),
             origins: vec![],
             hosts: vec![],
@@ -73,6 +76,9 @@ impl<A: Agent> AgentRoutes<A> {
 
         /// Sets the limits of requests, connections and load.
         pub fn limits(limits: Limits) { limits = limits }
+
+        /// Sets the hook that is asked before a caller uses more.
+        pub fn quota(quota: impl Quota + 'static) { quota = Arc::new(quota) }
 
         /// Sets what a caller does not get of streams, timelines and errors. By default an
         /// [operator](Caller::is_operator) gets everything, and every other caller
@@ -143,6 +149,7 @@ impl<A: Agent> AgentRoutes<A> {
         let office = Arc::new(AppState::new(
             Box::new(ErasedAgent(Arc::new(self.agent))),
             self.limits,
+            self.quota,
             self.redact,
             self.metrics,
         ));

@@ -6,6 +6,7 @@ use std::{
 };
 
 use axum::{
+    Extension,
     extract::{
         State,
         ws::{
@@ -17,7 +18,7 @@ use axum::{
 };
 use fugato_state::{Millis, RunId};
 use fugato_stream::{Encoder as _, EnvelopeEncoder, Event, Frames, Resume};
-use futures::{StreamExt as _, stream::BoxStream};
+use futures::{StreamExt as _, future::BoxFuture, stream::BoxStream};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Interval;
@@ -30,6 +31,7 @@ use crate::{
     erased::AnswerRequest,
     error::{ApiError, ApiResult},
     follow::follow,
+    guard::Admission,
     health::OpenStream,
     incoming,
     load::LoadPermit,
@@ -46,6 +48,7 @@ pub(crate) async fn open(
     State(office): State<Arc<AppState>>,
     QueryParams(chat): QueryParams<Chat>,
     caller: Caller,
+    Extension(admission): Extension<Admission>,
     upgrade: Result<WebSocketUpgrade, WebSocketUpgradeRejection>,
 ) -> ApiResult {
     let upgrade = upgrade.map_err(|error| {
@@ -71,6 +74,7 @@ pub(crate) async fn open(
             office,
             to,
             open,
+            revoked: Box::pin(admission.revoked()),
         };
         // A client that is gone needs no answer.
         drop(session.go_on().await);
@@ -89,6 +93,8 @@ struct SocketSession {
     office: Arc<AppState>,
     to: Address,
     open: (LoadPermit, OpenStream),
+    /// The end of the caller's right to it.
+    revoked: BoxFuture<'static, ()>,
 }
 
 impl SocketSession {
@@ -115,9 +121,11 @@ impl SocketSession {
                 }
                 _ = self.beat.tick() => self.encoder.keep_alive(&mut self.frames),
                 () = &mut closed => {
-                    let (code, reason) = (close_code::AWAY, "the server ends".into());
-                    let close = Message::Close(Some(CloseFrame { code, reason }));
-                    self.socket.send(close).await?;
+                    self.close(close_code::AWAY, "the server ends").await?;
+                    break;
+                }
+                () = &mut self.revoked => {
+                    self.close(close_code::POLICY, "this key is not valid any more").await?;
                     break;
                 }
             }
@@ -143,6 +151,12 @@ impl SocketSession {
         }
         self.frames.clear();
         Ok(())
+    }
+
+    async fn close(&mut self, code: u16, reason: &'static str) -> Result<(), axum::Error> {
+        let reason = reason.into();
+        let close = Message::Close(Some(CloseFrame { code, reason }));
+        self.socket.send(close).await
     }
 
     async fn receive(&mut self, text: &str) {

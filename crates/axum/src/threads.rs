@@ -52,18 +52,23 @@ pub(crate) async fn list(
         None => None,
     };
     let (prefix, limit) = (filter.prefix.len(), filter.limit);
-    let found = admin(&office)?.list(filter).await?;
-    let name = |summary: &ThreadSummary| summary.thread.as_str().get(prefix..).map(str::to_owned);
-    let next = found.last().filter(|_| found.len() == limit).and_then(name);
-    let mut threads = Vec::with_capacity(found.len());
-    for summary in found {
-        let name = name(&summary).unwrap_or_default();
-        if office
-            .find(&caller, &name, ThreadAccess::Read)
-            .await
-            .is_ok()
-        {
-            threads.push(line(&office, &summary, &name).await);
+    let (mut threads, mut next) = (vec![], None);
+    // The page is full of what the caller may read, so that the next one begins after a name which
+    // is theirs.
+    while threads.len() < limit {
+        let found = admin(&office)?.list(filter.clone()).await?;
+        filter.after = found.last().map(|last| last.thread.clone());
+        let is_last = found.len() < limit;
+        for summary in found {
+            let name = summary.thread.as_str().get(prefix..).unwrap_or_default();
+            let read = office.find(&caller, name, ThreadAccess::Read).await;
+            if read.is_ok() && threads.len() < limit {
+                threads.push(line(&office, &summary, name).await);
+                next = (threads.len() == limit).then(|| name.to_owned());
+            }
+        }
+        if is_last {
+            break;
         }
     }
     Ok(Json(json!({ "threads": threads, "next": next })))
@@ -257,12 +262,12 @@ pub(crate) async fn fork(
     let at = request.get("at").and_then(Value::as_u64);
     let at: Seq = at.ok_or_else(|| ApiError::bad("\"at\" must be the position of a checkpoint"))?;
     let new = match incoming::text(&request, "thread")? {
-        Some(name) => office.find(&caller, name, ThreadAccess::Write).await?,
+        Some(name) => Address::new(&caller, name)?,
         None => Address::fresh(&caller)?,
     };
+    office.allows_new(&new).await?;
     if office.agent.log().head(&new.thread).await?.is_some() {
-        let message = format!("there is a thread {:?} already", new.name.as_str());
-        return Err(ApiError::new(StatusCode::CONFLICT, "exists", message));
+        return Err(ApiError::exists(new.name.as_str()));
     }
     office.agent.fork(&to.thread, at, &new.thread).await?;
     Ok((StatusCode::CREATED, Json(json!({ "thread": new.name }))).into_response())

@@ -2,6 +2,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 
 use fugato_axum::{Agent as _, Caller, Page};
 use fugato_graph::BoxError;
+use fugato_llm::ChatModel;
 use fugato_state::ThreadId;
 use fugato_store::InterceptedLog;
 
@@ -13,7 +14,8 @@ use crate::{
     check,
     copy::{self, Copies},
     flags::PEOPLE,
-    inspect, model, observe, people,
+    inspect, model, observe,
+    people::{self, PeopleFile, PersonUsage, TokenLimit},
     retention::{keep_retiring, retire},
     serve::ServeOptions,
     signals,
@@ -193,12 +195,14 @@ impl App {
                 let door = door.person_header(person_header)?;
                 let open = async |person: Option<&str>| {
                     let of = person.map_or_else(|| self.clone(), |person| self.of(person));
-                    let (agent, paths) = build(of.open().await?).await?.parts();
+                    let opened = of.open().await?;
+                    let usage = opened.usage.clone();
+                    let (agent, paths) = build(opened).await?.parts();
                     tokio::spawn(keep_retiring(
                         agent.runner().clone(),
                         self.flags.keep_finished,
                     ));
-                    Ok(WithRoutes::new(agent, paths))
+                    Ok((WithRoutes::new(agent, paths), usage))
                 };
                 let page = self.page.clone().tools(self.tools.iter().copied());
                 door.serve(open, page, terminal).await
@@ -365,18 +369,35 @@ impl App {
         } else {
             model::open(&self.flags)?
         };
+        let (dir, docs) = (self.flags.folder(&self.name), store.docs);
+        let usage = match &self.flags.person {
+            None => None,
+            Some(person) => {
+                let people = PeopleFile::read(&self.people())?;
+                let limits = people.limits.get(person).copied().unwrap_or_default();
+                Some(PersonUsage::new(limits, dir.clone(), docs.clone()))
+            }
+        };
+        let model = match (model, &usage) {
+            (Some(model), Some(usage)) if usage.limits.tokens_a_day.is_some() => {
+                Some(Arc::new(TokenLimit::new(model, usage.clone())) as Arc<dyn ChatModel>)
+            }
+            (model, _) => model,
+        };
         Ok(Resources {
             store: Arc::new(InterceptedLog::new(
                 store.log,
                 WholeRemoval((self.belongings)(&self.flags)),
             )),
-            docs: store.docs,
+            docs,
             models: self.flags.model_names(),
             model,
-            dir: self.flags.folder(&self.name),
+            dir,
             thread: self.thread()?,
             lang: self.flags.lang,
             flags: self.flags.clone(),
+            limits: usage.as_ref().map(|usage| usage.limits).unwrap_or_default(),
+            usage,
             reads,
             program: self.name.clone(),
             keep_finished: self.flags.keep_finished,

@@ -9,7 +9,7 @@ use fugato_llm::ChatModel;
 use fugato_state::{State, ThreadId};
 use fugato_store::{DocStore, ThreadStore};
 
-use crate::{Flags, Folders, Lang};
+use crate::{Flags, Folders, Lang, PersonLimits, people::PersonUsage};
 
 /// The duration of a lease: a thread stays held for so long after its process died.
 const LEASE: Duration = Duration::from_secs(3);
@@ -40,8 +40,12 @@ pub struct Resources {
     pub lang: Option<Lang>,
     /// The flags, with the person whose data these are.
     pub flags: Flags,
+    /// The limits of the person whose data these are; none for nobody in particular.
+    pub limits: PersonLimits,
     /// True if the command only reads the store: no run begins.
     pub reads: bool,
+    /// The use that the person makes of it.
+    pub(crate) usage: Option<PersonUsage>,
     pub(crate) program: String,
     pub(crate) keep_finished: Retention,
 }

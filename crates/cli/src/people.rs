@@ -2,12 +2,16 @@
 mod command;
 mod directory;
 mod file;
+mod tokens;
+mod usage;
 
 pub use command::PeopleCommand;
 pub(crate) use command::carry_out;
 pub(crate) use directory::{OpenRequest, ProgramPeople};
 pub use file::PersonLimits;
 pub(crate) use file::{PeopleFile, digest, same};
+pub(crate) use tokens::TokenLimit;
+pub(crate) use usage::PersonUsage;
 
 /// Reads the account of a person: a name, or a name and a tenant as in `ada@acme`. It names a
 /// folder, and a part of a path on the web.

@@ -18,7 +18,7 @@ use tokio::{
 use crate::{
     CliError, IntoService as _, PersonLimits, Terminal, WithRoutes,
     error::ErrorContext as _,
-    people::{OpenRequest, PeopleFile, ProgramPeople, same},
+    people::{OpenRequest, PeopleFile, PersonUsage, ProgramPeople, same},
     signals::ended,
 };
 
@@ -75,7 +75,7 @@ impl ServeOptions {
     /// there are people.
     pub(crate) async fn serve<A: Agent>(
         self,
-        open: impl AsyncFn(Option<&str>) -> Result<WithRoutes<A>, BoxError>,
+        open: impl AsyncFn(Option<&str>) -> Result<(WithRoutes<A>, Option<PersonUsage>), BoxError>,
         page: Page,
         terminal: &mut Terminal,
     ) -> Result<(), BoxError> {
@@ -83,9 +83,14 @@ impl ServeOptions {
         let listener = TcpListener::bind(listen).await;
         let listener = listener.tell(|| format!("cannot listen on {listen}"))?;
         let routes = async |person: Option<&str>| {
-            let (agent, paths) = open(person).await?.parts();
+            let (agent, usage) = open(person).await?;
+            let (agent, paths) = agent.parts();
             let routes = AgentRoutes::new(agent).page(page.clone());
-            Ok::<_, BoxError>(routes.beside(paths).recovers())
+            let routes = routes.beside(paths).recovers();
+            Ok::<_, BoxError>(match usage {
+                Some(usage) => routes.limits(limited(&usage.limits)).quota(usage),
+                None => routes,
+            })
         };
         let shared = routes(None).await?;
         if self.people.keys.is_empty() {
@@ -98,14 +103,12 @@ impl ServeOptions {
             };
             return run(listener, shared, terminal).await;
         }
-        let limits = self.people.limits.clone();
         let (directory, asked) = self.directory();
         let accounts: Vec<String> = directory.accounts();
         let shared = PersonalRoutes::new(shared, directory).opening(accounts);
         let personal = async |account: &str| {
-            let limits = limits.get(account).copied().unwrap_or_default();
             let routes: AgentRoutes<A> = routes(Some(account)).await?;
-            Ok(routes.limits(limited(&limits)).redact(for_person))
+            Ok(routes.redact(for_person))
         };
         tokio::select! {
             served = run(listener, shared, terminal) => served,

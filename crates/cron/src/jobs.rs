@@ -9,7 +9,7 @@ use fugato_store::{
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use tokio::sync::Notify;
+use tokio::sync::{Mutex, Notify};
 
 use crate::{BadSchedule, CatchUp, CronSchedule, Job, JobClock, JobSpec};
 
@@ -20,6 +20,9 @@ pub struct Jobs {
     docs: Arc<dyn DocStore>,
     clock: JobClock,
     changed: Arc<Notify>,
+    most: usize,
+    /// Held while a job is created, so that two at a time do not exceed the limit.
+    creating: Arc<Mutex<()>>,
 }
 
 /// An error of creating, reading or changing a job.
@@ -35,6 +38,15 @@ pub enum JobError {
     /// The task is empty.
     #[error("the job has nothing to do; say what in \"task\"")]
     Nothing,
+    /// The task is too long.
+    #[error("a task has at most {} bytes", Jobs::MAX_TASK_BYTES)]
+    TooLong,
+    /// The owner has as many jobs as they may have.
+    #[error("{most} jobs may be kept at a time; cancel one that is no longer needed")]
+    TooMany {
+        /// The number that is allowed.
+        most: usize,
+    },
     /// The name of its thread would be too long.
     #[error(
         "no job can be done beside {thread:?}: names of threads have at most {} bytes",
@@ -87,14 +99,24 @@ pub(crate) struct DueJob {
 }
 
 impl Jobs {
+    /// The longest task, in bytes.
+    pub const MAX_TASK_BYTES: usize = 16 << 10;
+
     /// Opens the jobs of a store, with a clock.
     pub fn new(docs: Arc<dyn DocStore>, clock: JobClock) -> Self {
-        let changed = Arc::default();
         Self {
             docs,
             clock,
-            changed,
+            changed: Arc::default(),
+            most: 1_000,
+            creating: Arc::default(),
         }
+    }
+
+    fugato_state::setters! {
+        /// Sets the number of jobs that the conversations of one owner may have at a time: 1,000 by
+        /// default.
+        pub fn at_most(jobs: usize) { most = jobs }
     }
 
     /// Returns the clock of the jobs.
@@ -111,6 +133,9 @@ impl Jobs {
     pub async fn create(&self, key: &str, thread: &str, wish: JobSpec) -> Result<Job, JobError> {
         if wish.task.trim().is_empty() {
             return Err(JobError::Nothing);
+        }
+        if wish.task.len() > Self::MAX_TASK_BYTES {
+            return Err(JobError::TooLong);
         }
         let due = CronSchedule::parse(&wish.schedule, self.clock.zone())?.next(self.clock.now());
         let due = due.ok_or_else(|| JobError::Never(wish.schedule.clone()))?;
@@ -130,6 +155,12 @@ impl Jobs {
         }
         let (space, name) = (space()?, name(&job.id)?);
         let value = value(&job)?;
+        let _creating = self.creating.lock().await;
+        let others = self.readable().await?;
+        let is_other = |other: &&Job| other.id != job.id && owner(&other.thread) == owner(thread);
+        if others.iter().filter(is_other).count() >= self.most {
+            return Err(JobError::TooMany { most: self.most });
+        }
         match self
             .docs
             .put_if(&space, &name, value, Precondition::Absent)

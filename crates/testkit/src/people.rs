@@ -1,11 +1,18 @@
 //! People who share a server, one of whom is hostile.
 //!
 //! [`separate`] serves a program to several people, lets one of them keep something private by every
-//! protocol, and lets another one ask for it, guess its name, change it and remove it.
+//! protocol, and lets another one ask for it, guess its name, change it and remove it. [`limited`]
+//! gives them limits, and [`proxied`] puts a proxy before them.
 mod attack;
+mod cards;
+mod limits;
+mod proxy;
 mod socket;
 
-use std::collections::BTreeSet;
+pub use limits::limited;
+pub use proxy::proxied;
+
+use std::{collections::BTreeSet, time::Duration};
 
 use serde_json::{Value, json};
 
@@ -13,6 +20,9 @@ use crate::{Server, TestProgram};
 
 /// The word that nobody but its owner may read.
 pub const SECRET: &str = "heliotrope";
+
+/// The time in which an open stream of a revoked key ends.
+const REVOKED: Duration = Duration::from_secs(20);
 
 /// The conversation that holds it.
 const THREAD: &str = "diary";
@@ -31,6 +41,10 @@ pub struct PeopleTrial<'a> {
     /// Changes of the program's own that the owner makes once, as path and body; the secret may be
     /// in them.
     pub changes: &'a [(&'a str, &'a str, &'a str)],
+    /// The words of the owner that end with a card; none if the program has no cards.
+    pub card: &'a str,
+    /// The words by which the owner is still told of the [`SECRET`] after everything.
+    pub still: &'a [&'a str],
 }
 
 impl<'a> PeopleTrial<'a> {
@@ -49,6 +63,12 @@ impl<'a> PeopleTrial<'a> {
 
         /// Sets the changes of the program's own that the owner makes: method, path, and body.
         pub fn changes(changes: &'a [(&'a str, &'a str, &'a str)]) { changes = changes }
+
+        /// Sets the words of the owner that end with a card.
+        pub fn card(words: &'a str) { card = words }
+
+        /// Sets the words by which the owner is still told of the [`SECRET`] after everything.
+        pub fn still(words: &'a [&'a str]) { still = words }
     }
 }
 
@@ -148,9 +168,20 @@ impl Client {
     }
 }
 
+/// Returns the person with this key as a client of a server.
+fn client(server: &Server, key: String) -> Client {
+    let address = server.address().to_owned();
+    Client { address, key }
+}
+
 /// Returns a new key of a person.
 fn key(program: &TestProgram, name: &str, role: &str) -> String {
-    let added = program.run(&["people", "add", name, "--role", role]);
+    key_with(program, name, &["--role", role])
+}
+
+/// Returns a new key of a person, with these flags.
+fn key_with(program: &TestProgram, name: &str, flags: &[&str]) -> String {
+    let added = program.run(&[&["people", "add", name][..], flags].concat());
     assert!(added.well, "{added:?}");
     let key = added.out.lines().next().expect("the key is printed");
     key.to_owned()
@@ -163,8 +194,7 @@ fn key(program: &TestProgram, name: &str, role: &str) -> String {
 pub async fn shared(program: &TestProgram, trial: PeopleTrial<'_>) {
     let key = key(program, "ada", "person");
     let server = program.server(&["serve", "--listen", "127.0.0.1:0"]);
-    let address = server.address().to_owned();
-    let ada = Client { address, key };
+    let ada = client(&server, key);
     ada.keep(&trial).await;
     attack::attack(&ada, &trial).await;
 }
@@ -189,11 +219,12 @@ pub async fn separate(program: &TestProgram, trial: PeopleTrial<'_>) {
         "{listed}"
     );
     let server = program.server(&["serve", "--listen", "127.0.0.1:0"]);
-    let [ada, mallory, rival, reader, approver, operator] = keys.map(|key| Client {
-        address: server.address().to_owned(),
-        key,
-    });
+    let [ada, mallory, rival, reader, approver, operator] = keys.map(|key| client(&server, key));
     let before = ada.keep(&trial).await;
+    if !trial.card.is_empty() {
+        let strangers = [&mallory, &rival, &reader, &operator];
+        cards::answered(&trial, &ada, strangers, &approver).await;
+    }
     for attacker in [&mallory, &rival, &approver, &operator] {
         attack::attack(attacker, &trial).await;
     }
@@ -201,18 +232,56 @@ pub async fn separate(program: &TestProgram, trial: PeopleTrial<'_>) {
     assert_eq!(ada.threads().await, before, "what is ada's is changed");
     let kept = ada.get(&format!("/threads/{THREAD}/timeline")).await;
     assert!(kept.body.contains(SECRET), "{kept:?}");
+    let open = mallory.stays(&operator).await;
     let revoked = program.run(&["people", "revoke", "mallory"]);
     assert!(revoked.well, "{revoked:?}");
+    let ended = tokio::time::timeout(REVOKED, open).await;
+    assert!(ended.is_ok(), "a stream goes on with a revoked key");
     let refused = mallory.get("/threads").await;
     assert_eq!(refused.status, 401, "a revoked key: {refused:?}");
     drop(server);
     let again = program.server(&["serve", "--listen", "127.0.0.1:0"]);
-    let address = again.address().to_owned();
-    let ada = Client { address, ..ada };
+    let ada = client(&again, ada.key);
     assert_eq!(ada.threads().await, before, "after a restart");
+    for words in trial.still {
+        let messages = json!([{ "role": "user", "content": words }]);
+        let body = json!({ "messages": messages });
+        let told = ada.ask("POST", "/v1/chat/completions", &body).await;
+        assert!(told.body.contains(SECRET), "{words:?}: {told:?}");
+    }
 }
 
 impl Client {
+    /// Opens a stream and a socket on a new conversation, and returns their end.
+    async fn stays(&self, operator: &Self) -> impl Future<Output = ()> + use<> {
+        let hello = json!({ "text": "hello" });
+        let begun = self.ask("POST", "/threads/open/runs", &hello).await;
+        assert_eq!(begun.status, 202, "{begun:?}");
+        let (reader, listener) = (self.clone(), self.clone());
+        let streamed = tokio::spawn(async move { reader.get("/threads/open/events").await });
+        let heard = tokio::spawn(async move {
+            socket::listen(&listener.address, &listener.key, "open", REVOKED * 2).await
+        });
+        let opened = async {
+            while !operator
+                .get("/metrics")
+                .await
+                .body
+                .contains("streams_open 2")
+            {}
+        };
+        let opened = tokio::time::timeout(REVOKED, opened).await;
+        assert!(
+            opened.is_ok(),
+            "a stream and a socket are not open together"
+        );
+        async move {
+            streamed.await.expect("it is read");
+            let heard = heard.await.expect("it is read");
+            assert!(heard.contains("not valid any more"), "{heard}");
+        }
+    }
+
     /// Keeps the secret by every way, and returns the names of the conversations then.
     async fn keep(&self, trial: &PeopleTrial<'_>) -> BTreeSet<String> {
         for (at, words) in trial.private.iter().enumerate() {
@@ -224,6 +293,11 @@ impl Client {
             for (protocol, said) in self.say_everywhere(&thread, words).await {
                 assert!(said.status < 300, "{protocol} {words:?}: {said:?}");
             }
+        }
+        if !trial.card.is_empty() {
+            let begun = json!({ "thread": cards::THREAD, "text": trial.card });
+            let begun = self.ask("POST", "/sse/react", &begun).await;
+            assert_eq!(begun.status, 200, "{begun:?}");
         }
         for (method, path, body) in trial.changes {
             let body = serde_json::from_str(body).expect("a change is JSON");

@@ -1,7 +1,7 @@
 //! People who share the program and nothing else.
 use fugato_testkit::{
     TestProgram,
-    people::{PeopleTrial, separate},
+    people::{PeopleTrial, limited, proxied, separate},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -16,5 +16,18 @@ async fn people_see_nothing_of_each_other() {
     let changes = [("PUT", "/calendar", tasks)];
     let paths = ["/calendar", "/calendar.ics", "/notes"];
     let trial = PeopleTrial::new(&private, &probes);
-    separate(&program, trial.paths(&paths).changes(&changes)).await;
+    let trial = trial.paths(&paths).changes(&changes);
+    separate(&program, trial.card("at most four sections a day")).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_of_a_person_hold_and_are_told() {
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_scheduler"));
+    limited(&program, "tell me a story about the heliotrope").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_proxy_says_who_somebody_is() {
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_scheduler"));
+    proxied(program, "remember that my word is heliotrope").await;
 }

@@ -1,7 +1,7 @@
 //! People who share the program and nothing else.
 use fugato_testkit::{
     TestProgram,
-    people::{PeopleTrial, separate},
+    people::{PeopleTrial, limited, proxied, separate},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -13,5 +13,18 @@ async fn people_see_nothing_of_each_other() {
     ];
     let probes = ["which claims do I have?", "我有哪些申请"];
     let trial = PeopleTrial::new(&private, &probes).paths(&["/steward/documents"]);
-    separate(&program, trial).await;
+    let card = "Apply for a business trip to Shanghai from 2054-03-02 to 2054-03-04 by train, estimated amount 2000, reason heliotrope";
+    separate(&program, trial.card(card)).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_of_a_person_hold_and_are_told() {
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+    limited(&program, "tell me a story about the heliotrope").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_the_proxy_says_who_somebody_is() {
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+    proxied(program, "remember that my word is heliotrope").await;
 }

@@ -40,21 +40,25 @@ pub fn clockwork(runner: Runner<AgentState>, jobs: Jobs) -> JobRunner<AgentState
     })
 }
 
-/// Returns the dependencies from a folder, with its plugins, and with jobs in this store.
-pub async fn deps(dir: &Path, docs: Arc<dyn DocStore>) -> Result<Deps, BoxError> {
+/// Returns the dependencies from a folder, with its plugins, and with these jobs.
+pub async fn deps(dir: &Path, jobs: Jobs) -> Result<Deps, BoxError> {
     let desk = Workspace::open(dir)?;
     let (plugins, web) = (plugins::load(&desk).await, desk.web()?);
-    Ok(Deps::with(desk, jobs(docs), plugins, web)?)
+    Ok(Deps::with(desk, jobs, plugins, web)?)
 }
 
 /// Returns the served agent. Unless the command only reads, jobs fire and archives are updated
 /// until the process ends.
 pub async fn open(mut open: Resources) -> Result<ServedTransparent, BoxError> {
+    let mut jobs = jobs(open.docs.clone());
+    if let Some(most) = open.limits.jobs {
+        jobs = jobs.at_most(most);
+    }
     let deps = if open.reads {
-        let (desk, jobs) = (Workspace::open(&open.dir)?, jobs(open.docs.clone()));
+        let desk = Workspace::open(&open.dir)?;
         Deps::with(desk, jobs, LoadedPlugins::default(), None)?
     } else {
-        deps(&open.dir, open.docs.clone()).await?
+        deps(&open.dir, jobs).await?
     };
     let deps = deps.model(open.model.clone());
     let archives = archives(&open.dir);

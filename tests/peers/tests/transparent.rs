@@ -14,7 +14,7 @@ use tokio::time::timeout;
 use transparent::{
     agent::{Request, Update},
     graph::{budgets, graph},
-    open::deps,
+    open::{deps, jobs},
 };
 
 const WISH: &str = "帮我找出上周写的项目计划书";
@@ -32,7 +32,7 @@ struct Run {
 
 async fn run(model: Arc<dyn ChatModel>) -> Result<Run, BoxError> {
     let folder = tempfile::tempdir()?;
-    let deps = deps(folder.path(), Arc::new(MemoryDocs::default())).await?;
+    let deps = deps(folder.path(), jobs(Arc::new(MemoryDocs::default()))).await?;
     let graph = graph(&deps.model(Some(model)))?;
     let runner = Runner::new(graph, Arc::new(MemoryLog::default()));
     let runner = runner.options(budgets(RunnerOptions::default()));

@@ -204,14 +204,14 @@ async fn every_door_refuses(busy: bool) {
     let before = shown(&client).await;
     for (protocol, path, body) in answers("desk", &id) {
         let refused = send(&client, "bob", &path, body).await;
-        assert_eq!(refused.error(), (403, "forbidden".into()), "{protocol}");
+        assert_eq!(refused.error(), (404, "not_found".into()), "{protocol}");
         assert_eq!(shown(&client).await, before, "{protocol}");
     }
     // A shorter answer is one to the same question.
     let bare = json!({ "messages": [{ "role": "user", "content": "" }], "ext": {
         "conversation_id": "desk", "resume": { "type": "confirm", "action": "approve" } } });
     let refused = send(&client, "bob", "/v1/chat/completions", bare).await;
-    assert_eq!(refused.error(), (403, "forbidden".into()));
+    assert_eq!(refused.error(), (404, "not_found".into()));
     assert_eq!(shown(&client).await, before);
     let (_, path, body) = answers("desk", &id).into_iter().next().expect("a protocol");
     let taken = send(&client, "ada", &path, body).await;
@@ -279,7 +279,8 @@ async fn reads(client: &Client) -> Vec<(Method, &'static str, Value)> {
 async fn listed(client: &Client, user: &str) -> Vec<Value> {
     let told = send(client, user, "/threads?limit=1", Value::Null).await;
     let told = told.json();
-    assert_eq!(told["next"], "desk");
+    // The next page begins after a name that the caller may know.
+    assert_eq!(told["next"], told["threads"][0]["thread"]);
     let threads = told["threads"].as_array().expect("a list").iter();
     threads.map(|told| told["thread"].clone()).collect()
 }
@@ -297,8 +298,15 @@ async fn nobody_else_changes_what_is_somebodys_own() {
     let changes = changes.map(|(method, path, body)| (method, path.to_owned(), body));
     for (method, path, body) in changes.chain(answers) {
         let asked = format!("{method} {path}");
+        // Whoever begins a conversation learns that its name is taken, and nobody else does.
+        let begins = body.to_string().contains("dinner");
+        let expected = if begins {
+            (409, "exists")
+        } else {
+            (404, "not_found")
+        };
         let refused = client.with(method, &path, &[("user", "bob")], body).await;
-        assert_eq!(refused.error(), (403, "forbidden".into()), "{asked}");
+        assert_eq!(refused.error(), (expected.0, expected.1.into()), "{asked}");
         assert_eq!(shown(&client).await, before, "{asked}");
     }
     assert_eq!(listed(&client, "bob").await, ["desk"]);
@@ -323,8 +331,16 @@ async fn nobody_else_sees_what_is_somebodys_own() {
             let read = client.with(method, path, &[("user", user)], body).await;
             if expected {
                 assert!(read.status.is_success(), "{asked}: {}", read.body);
+            } else if path.starts_with("/api/chat/") {
+                // No run is under way, as in a conversation that does not exist.
+                assert_eq!(read.status, StatusCode::NO_CONTENT, "{asked}");
             } else {
-                assert_eq!(read.error(), (403, "forbidden".into()), "{asked}");
+                assert_eq!(read.error(), (404, "not_found".into()), "{asked}");
+                assert!(
+                    read.body.contains("there is no thread \\\"desk\\\""),
+                    "{}",
+                    read.body
+                );
             }
         }
     }
@@ -383,7 +399,7 @@ async fn nobody_copies_a_thread_to_somebody_elses_place() {
         .with(Method::POST, path, &[("user", "ada")], copy.clone())
         .await;
     assert_eq!(copied.status, StatusCode::CREATED);
-    for (user, expected) in [("bob", (403, "forbidden")), ("ada", (409, "exists"))] {
+    for (user, expected) in [("bob", (409, "exists")), ("ada", (409, "exists"))] {
         let again = client
             .with(Method::POST, path, &[("user", user)], copy.clone())
             .await;
@@ -401,15 +417,21 @@ fn socket(served: &TestServer, user: &str) -> axum::http::Request<()> {
 
 #[tokio::test]
 async fn a_socket_refuses_a_colleague() {
-    for (own, said) in [
+    for (own, said, expected) in [
         (
             &[][..],
             json!({ "event": "answer", "data": { "answer": true } }),
+            "not_found",
         ),
-        (&[ThreadAccess::Write], json!({ "event": "cancel" })),
+        (
+            &[ThreadAccess::Write],
+            json!({ "event": "cancel" }),
+            "not_found",
+        ),
         (
             &[ThreadAccess::Write],
             json!({ "event": "user_input", "data": { "content": "dinner" } }),
+            "exists",
         ),
     ] {
         let mut desk = ColleagueState::open(false);
@@ -434,7 +456,7 @@ async fn a_socket_refuses_a_colleague() {
         };
         let told = timeout(PATIENCE, refused).await;
         let told = told.expect("it is told in time");
-        assert_eq!(told, "forbidden");
+        assert_eq!(told, expected);
         assert_eq!(shown(&client).await, before);
     }
 }

@@ -1,14 +1,25 @@
 //! Authentication, tenants and limits.
-use std::{convert::Infallible, time::Duration};
-
-use axum::{
-    body::{Body, Bytes},
-    http::{Method, Request, StatusCode},
+use std::{
+    convert::Infallible,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
-use fugato_axum::{AgentRoutes, Asset, Limits, Page};
+
+use async_trait::async_trait;
+use axum::{
+    Router,
+    body::{Body, Bytes, to_bytes},
+    http::{Method, Request, StatusCode},
+    routing::get,
+};
+use fugato_axum::{AccessDenied, AgentRoutes, ApiError, Asset, Caller, Limits, Page, Parts, Quota};
 use futures::{StreamExt as _, stream};
 use serde_json::{Value, json};
 
+use tokio::time::Instant;
 use tower::ServiceExt as _;
 
 use crate::office::{Client, LetterServer, by_header, request};
@@ -227,6 +238,66 @@ async fn a_tenant_has_so_many_streams() {
     drop(open);
     let again = client.get("/threads/desk/events?follow=false").await;
     assert_eq!(again.events().len(), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_open_stream_ends_soon_after_its_key() {
+    let (office, valid) = (LetterServer::open(), Arc::new(AtomicBool::new(true)));
+    let known = valid.clone();
+    let who = move |_: &Parts| match known.load(Ordering::Relaxed) {
+        true => Ok(Caller::default()),
+        false => Err(AccessDenied::unauthorized("the key was revoked")),
+    };
+    let client = Client(office.routes().authenticate(who).router());
+    client.run("desk", "talk").await;
+    let follow = request(Method::GET, "/threads/desk/events", &[], &Value::Null);
+    let open = client.0.clone().oneshot(follow).await.unwrap();
+    let began = Instant::now();
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        valid.store(false, Ordering::Relaxed);
+    });
+    let all = to_bytes(open.into_body(), usize::MAX).await.unwrap();
+    let open = began.elapsed().as_secs();
+    assert!((60..=65).contains(&open), "{open}");
+    assert!(!all.is_empty());
+}
+
+/// Lets nobody use more.
+struct UsedUp;
+
+#[async_trait]
+impl Quota for UsedUp {
+    async fn admit(&self, _: &Caller) -> Result<(), ApiError> {
+        Err(ApiError::too_many("credits", "3 credits are used up", None))
+    }
+}
+
+#[tokio::test]
+async fn a_quota_keeps_from_more_and_from_nothing_else() {
+    let office = LetterServer::open();
+    office.client().run("desk", "a free day").await;
+    let own = Router::new().route("/own", get(async || "own").post(async || "changed"));
+    let client = Client(office.routes().beside(own).quota(UsedUp).router());
+    let said = json!({ "messages": [{ "role": "user", "content": "a free day" }] });
+    for (path, body) in [
+        ("/threads/other/runs", json!({ "text": "a free day" })),
+        ("/v1/chat/completions", said),
+        ("/own", json!({})),
+    ] {
+        let refused = client.post(path, body).await;
+        assert_eq!(refused.error(), (429, "credits".into()), "{path}");
+        assert!(refused.body.contains("3 credits"), "{}", refused.body);
+        assert_eq!(refused.header("retry-after"), "");
+    }
+    assert_eq!(client.get("/own").await.body, "own");
+    let answers = json!({ "answers": { client.asked("desk").await: true } });
+    let answered = client.post("/threads/desk/resume", answers).await;
+    assert_eq!(answered.status, StatusCode::ACCEPTED, "{}", answered.body);
+    client.get("/threads/desk/events?follow=false").await;
+    let path = "/threads/desk";
+    let removed = client.with(Method::DELETE, path, &[], Value::Null).await;
+    assert_eq!(removed.status, StatusCode::NO_CONTENT, "{}", removed.body);
 }
 
 #[tokio::test]

@@ -13,6 +13,10 @@ use tokio::sync::{mpsc, oneshot};
 use super::{PeopleFile, account, file::same, of_same_tenant};
 use crate::CliError;
 
+/// The refusal of a request of the proxy.
+const UNNAMED: &str =
+    "the proxy must name one person who was added, in one header of --person-header";
+
 /// A request to open the agent of an account.
 pub(crate) type OpenRequest<A> = (String, oneshot::Sender<Result<AgentRoutes<A>, BoxError>>);
 
@@ -52,14 +56,14 @@ impl<A> ProgramPeople<A> {
     }
 
     /// Returns the caller of a request that sends the shared key: nobody in particular, or the
-    /// person whom the proxy names.
+    /// person whom the proxy names. A proxy that names nobody is refused, so that one which lets a
+    /// stranger through opens nothing.
     fn proxied(&self, people: &PeopleFile, request: &Parts) -> Option<Caller> {
         let Some(header) = &self.header else {
             return Some(Caller::default());
         };
         let mut named = request.headers.get_all(header).iter();
         match (named.next(), named.next()) {
-            (None, _) => Some(Caller::default()),
             (Some(name), None) => {
                 let name = account(name.to_str().ok()?).ok()?;
                 let keys = people.keys.iter().filter(|key| key.person == name);
@@ -68,7 +72,7 @@ impl<A> ProgramPeople<A> {
                     .next()
                     .map(|role| person(&name, role))
             }
-            // A client may have sent one of them.
+            // Nobody is named, or a client may have sent one of them.
             _ => None,
         }
     }
@@ -93,7 +97,8 @@ impl<A: Agent> Authenticate for ProgramPeople<A> {
         let sent = sent.ok_or_else(refused)?;
         let shared = self.shared_key.as_ref();
         if shared.is_some_and(|key| same(key.as_bytes(), sent.as_bytes())) {
-            return self.proxied(&people, request).ok_or_else(refused);
+            let unnamed = || AccessDenied::unauthorized(UNNAMED);
+            return self.proxied(&people, request).ok_or_else(unnamed);
         }
         let key = people.find(sent).ok_or_else(refused)?;
         Ok(person(&key.person, key.role))

@@ -52,6 +52,21 @@ pub struct PersonLimits {
     #[arg(long, value_name = "NUMBER")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub runs_a_day: Option<usize>,
+
+    /// The tokens of models that may be used within 24 hours
+    #[arg(long, value_name = "NUMBER")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tokens_a_day: Option<u64>,
+
+    /// The size of everything that is stored: conversations, memory, files and jobs
+    #[arg(long, value_name = "NUMBER")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub megabytes: Option<u64>,
+
+    /// The jobs and reminders that may be kept at a time
+    #[arg(long, value_name = "NUMBER")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jobs: Option<usize>,
 }
 
 impl PersonLimits {
@@ -60,6 +75,9 @@ impl PersonLimits {
         Self {
             runs_at_a_time: self.runs_at_a_time.or(before.runs_at_a_time),
             runs_a_day: self.runs_a_day.or(before.runs_a_day),
+            tokens_a_day: self.tokens_a_day.or(before.tokens_a_day),
+            megabytes: self.megabytes.or(before.megabytes),
+            jobs: self.jobs.or(before.jobs),
         }
     }
 }

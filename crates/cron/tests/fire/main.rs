@@ -4,7 +4,7 @@ mod world;
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use fugato_cron::{CatchUp, CronSchedule, JobError, JobSpec, JobTools, Maker};
+use fugato_cron::{CatchUp, CronSchedule, JobError, JobSpec, JobTools, Jobs, Maker};
 use fugato_state::{Millis, ToolCall};
 use fugato_store::{DocKey, DocStoreExt as _, Namespace};
 use fugato_tool::{GateChain, Registry, Visibility, confirm_writes};
@@ -220,6 +220,33 @@ async fn trn_8_a_key_makes_one_job_and_owners_see_their_own() -> TestResult {
         .err()
         .ok_or("no room")?;
     assert!(refused.to_string().contains("200 bytes"), "{refused}");
+    Ok(())
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_owner_has_so_many_jobs_of_such_a_size() -> TestResult {
+    let world = World::new().await?;
+    let jobs = world.process(None).jobs.at_most(2);
+    let create = async |key: &str, thread: &str, task: &str| {
+        jobs.create(key, thread, JobSpec::new("0 8 * * *", task))
+            .await
+    };
+    create("1", "ada/one", "work").await?;
+    let last = create("2", "ada/other", "work").await?;
+    let refused = create("3", "ada/one", "work").await;
+    let told = "2 jobs may be kept at a time; cancel one that is no longer needed";
+    assert_eq!(
+        refused.map_err(|error| error.to_string()),
+        Err(told.to_owned())
+    );
+    // A repetition is no further job, and others have their own.
+    assert_eq!(create("2", "ada/other", "work").await?, last);
+    create("3", "bob/one", "work").await?;
+    assert!(jobs.cancel("ada/one", &last.id).await?);
+    create("4", "ada/one", "work").await?;
+    let long = "x".repeat(Jobs::MAX_TASK_BYTES + 1);
+    let refused = create("5", "carl/one", &long).await;
+    assert!(matches!(refused, Err(JobError::TooLong)), "{refused:?}");
     Ok(())
 }
 

@@ -1,6 +1,11 @@
 //! The restrictions that Linux enforces on a process at its own request, without privileges:
 //! Landlock for files and scopes, seccomp for system calls, limits for resources.
-use std::{collections::BTreeMap, fs, io, os::unix::fs::MetadataExt as _, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    os::unix::fs::MetadataExt as _,
+    path::{Path, PathBuf},
+};
 
 use landlock::{
     ABI, Access as _, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible as _, Ruleset,
@@ -82,6 +87,9 @@ pub(super) fn possible() -> io::Result<()> {
 
 /// Locks this process in, permanently.
 pub(super) fn enforce(lock: &Lock) -> io::Result<()> {
+    if getuid().is_root() {
+        count_tasks();
+    }
     let tasks = (Resource::Nproc, tasks() + MORE_TASKS);
     for (resource, most) in LIMITS.into_iter().chain([tasks]) {
         let most = Some(most);
@@ -103,6 +111,44 @@ pub(super) fn enforce(lock: &Lock) -> io::Result<()> {
     set_capabilities(None, none)?;
     apply_filter(&unknown()?).map_err(io::Error::other)?;
     apply_filter(&filter(lock.network, lock.commands)?).map_err(io::Error::other)
+}
+
+/// The begin of the names of the groups in which the kernel counts the tasks of plugins.
+const GROUP: &str = "fugato-plugin-";
+
+/// Puts this process into a group of its own whose tasks the kernel limits, where that is possible:
+/// the limit of a user does not hold for root. A group outlives its processes, so those that plugins
+/// have left are removed first.
+fn count_tasks() {
+    let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let parents = own.lines().filter_map(|line| {
+        let (controllers, group) = line.split_once(':')?.1.split_once(':')?;
+        let root = match controllers {
+            "pids" => "/sys/fs/cgroup/pids",
+            "" => "/sys/fs/cgroup",
+            _ => return None,
+        };
+        Some(Path::new(root).join(group.trim_start_matches('/')))
+    });
+    for parent in parents {
+        for entry in fs::read_dir(&parent).into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(GROUP) {
+                // One in which something runs stays.
+                let _ = fs::remove_dir(entry.path());
+            }
+        }
+        let group = parent.join(format!("{GROUP}{}", std::process::id()));
+        let limited = || -> io::Result<()> {
+            fs::create_dir_all(&group)?;
+            fs::write(group.join("pids.max"), MORE_TASKS.to_string())?;
+            fs::write(group.join("cgroup.procs"), "0")
+        };
+        // Another plugin that starts may remove the group before anything runs in it.
+        if limited().or_else(|_| limited()).is_ok() {
+            return;
+        }
+        let _ = fs::remove_dir(&group);
+    }
 }
 
 /// Returns the number of processes and threads of this user, as far as they can be seen.

@@ -6,8 +6,9 @@ use super::{Client, PeopleTrial, Response, SECRET, THREAD, socket};
 const NOWHERE: &str = "zzz-nowhere";
 
 /// Names by which a stranger may hope to reach the conversation of another.
-const GUESSES: [&str; 9] = [
+const GUESSES: [&str; 10] = [
     THREAD,
+    super::cards::THREAD,
     "diary-openai",
     "diary-ws",
     "ada%2Fdiary",
@@ -28,11 +29,7 @@ const REQUESTS: [(&str, &str, &str); 16] = [
     ("GET", "/sse/planner?thread={}", ""),
     ("GET", "/sse/react?thread={}", ""),
     ("GET", "/api/chat/{}/stream", ""),
-    (
-        "POST",
-        "/threads/{}/resume",
-        r#"{"answers":[{"id":"x","value":true}]}"#,
-    ),
+    ("POST", "/threads/{}/resume", r#"{"answers":{"x":true}}"#),
     ("POST", "/threads/{}/recover", "{}"),
     ("POST", "/threads/{}/retry", "{}"),
     ("POST", "/threads/{}/cancel", "{}"),
@@ -40,6 +37,16 @@ const REQUESTS: [(&str, &str, &str); 16] = [
     ("DELETE", "/threads/{}", ""),
     ("GET", "/people/ada/threads/{}", ""),
     ("POST", "/people/ada/threads/{}/runs", r#"{"text":"hello"}"#),
+];
+
+/// What every caller gets, and what lists something.
+const SHARED: [&str; 6] = [
+    "/",
+    "/graph",
+    "/health",
+    "/v1/models",
+    "/threads?after=diar&limit=1",
+    "/threads?after=ada%2Fdiar",
 ];
 
 /// Lets somebody look for what is not theirs. What they find is what they would find if it were not
@@ -71,11 +78,12 @@ pub(super) async fn attack(attacker: &Client, trial: &PeopleTrial<'_>) {
             assert!(is_nothing, "{method} {path} {guess:?}: {found:?}");
         }
     }
-    for path in trial.paths {
+    for path in trial.paths.iter().chain(&SHARED) {
         let shown = attacker.get(path).await;
         assert!(!shown.body.contains(SECRET), "{path}: {shown:?}");
     }
-    let heard = socket::listen(&attacker.address, &attacker.key, THREAD).await;
+    let (address, key) = (&attacker.address, &attacker.key);
+    let heard = socket::listen(address, key, THREAD, socket::SILENCE).await;
     assert!(!heard.contains(SECRET), "{heard}");
     // A conversation of the same name is another one.
     for probe in trial.probes {

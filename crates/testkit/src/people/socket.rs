@@ -11,7 +11,7 @@ use tokio::{
 use super::Response;
 
 /// The time after which a socket that says nothing has nothing to say.
-const SILENCE: Duration = Duration::from_millis(500);
+pub(super) const SILENCE: Duration = Duration::from_millis(500);
 /// The time of a run.
 const RUN: Duration = Duration::from_secs(30);
 
@@ -22,9 +22,9 @@ pub(super) async fn say(address: &str, key: &str, thread: &str, text: &str) -> R
     said.expect("the server answers")
 }
 
-/// Opens a conversation, and returns what comes of itself.
-pub(super) async fn listen(address: &str, key: &str, thread: &str) -> String {
-    let heard = open(address, key, thread, None, SILENCE).await;
+/// Opens a conversation, and returns what comes of itself until it is silent for so long.
+pub(super) async fn listen(address: &str, key: &str, thread: &str, silence: Duration) -> String {
+    let heard = open(address, key, thread, None, silence).await;
     heard.expect("the server answers").body
 }
 

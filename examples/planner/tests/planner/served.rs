@@ -158,10 +158,13 @@ async fn a_session_is_nobody_elses() -> TestResult {
         )?)
     };
     assert_eq!(ask("ann", "POST", "/sse/planner").await?, StatusCode::OK);
-    for (user, expected) in [("bob", StatusCode::FORBIDDEN), ("ann", StatusCode::OK)] {
-        for (method, path) in [("GET", "/threads/t"), ("POST", "/sse/planner")] {
-            assert_eq!(ask(user, method, path).await?, expected, "{user} {path}");
-        }
+    for (user, method, path, expected) in [
+        ("bob", "GET", "/threads/t", StatusCode::NOT_FOUND),
+        ("bob", "POST", "/sse/planner", StatusCode::CONFLICT),
+        ("ann", "GET", "/threads/t", StatusCode::OK),
+        ("ann", "POST", "/sse/planner", StatusCode::OK),
+    ] {
+        assert_eq!(ask(user, method, path).await?, expected, "{user} {path}");
     }
     Ok(())
 }

@@ -228,10 +228,10 @@ pub(super) fn task(text: &str) -> String {
     let verbs = [
         "提醒我",
         "提醒",
-        "remind me to",
-        "remind me that",
-        "remind me of",
-        "remind me about",
+        "remind me to ",
+        "remind me that ",
+        "remind me of ",
+        "remind me about ",
         "remind me",
         "remind",
     ];

@@ -129,6 +129,12 @@ TRIES = {
     "fork": fork,
     "thread": lambda it: threading.Thread(target=int).start(),
     "root": lambda it: library("sethostname", b"x", 1),
+    # io_uring_setup and keyctl, as far as they have names.
+    "ring": lambda it: library("syscall", 425, 1, bytes(120)),
+    "key": lambda it: library("syscall", 250 if os.uname().machine == "x86_64" else 219, 0, -3, 1),
+    "trace": lambda it: library("ptrace", 16, os.getppid(), None, None),
+    "pipe": os.mkfifo,
+    "device": lambda it: os.mknod(it, 0o20600, os.makedev(1, 3)),
     "orphan": orphan,
     "forks": forks,
     "spam": spam,
