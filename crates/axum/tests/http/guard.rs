@@ -244,9 +244,12 @@ async fn a_tenant_has_so_many_streams() {
 async fn an_open_stream_ends_soon_after_its_key() {
     let (office, valid) = (LetterServer::open(), Arc::new(AtomicBool::new(true)));
     let known = valid.clone();
-    let who = move |_: &Parts| match known.load(Ordering::Relaxed) {
-        true => Ok(Caller::default()),
-        false => Err(AccessDenied::unauthorized("the key was revoked")),
+    let who = move |_: &Parts| {
+        if known.load(Ordering::Relaxed) {
+            Ok(Caller::default())
+        } else {
+            Err(AccessDenied::unauthorized("the key was revoked"))
+        }
     };
     let client = Client(office.routes().authenticate(who).router());
     client.run("desk", "talk").await;
