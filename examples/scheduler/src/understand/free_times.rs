@@ -1,6 +1,8 @@
 //! Times that a person wants kept free: they hold for all later requests of the conversation.
 use std::collections::BTreeSet;
 
+use fugato::state::say;
+
 use super::{Facts, when::When, words::Words};
 use crate::agent::FreeTime;
 
@@ -66,11 +68,11 @@ pub(super) fn listed(times: &[FreeTime], facts: &Facts<'_>) -> Vec<String> {
         let slots = slots.map(|section| crate::schedule::Slot::new(1, *section, *section));
         let hours = crate::schedule::Slot::compress(slots.collect());
         let hours: Vec<_> = hours.iter().map(|slot| words.time(slot)).collect();
-        let days = days.join(facts.lang.pick(", ", "、"));
+        let days = days.join(&say!(", ", "、"));
         if hours.is_empty() {
             days
         } else {
-            format!("{days} {}", hours.join(facts.lang.pick(", ", "、")))
+            format!("{days} {}", hours.join(&say!(", ", "、")))
         }
     });
     lines.filter(|line| !line.is_empty()).collect()

@@ -1,6 +1,7 @@
 //! Notes and reminders, which keep the person's own words.
 use std::collections::BTreeSet;
 
+use fugato::state::say;
 use fugato::words::{DateDirection, TimeReference, after_word, dates, normalize};
 use jiff::{
     ToSpan as _,
@@ -22,14 +23,14 @@ pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
             kind: NoteKind::Note,
             text: content,
         };
-        return Some(kept(Understanding::Note(note.clone()), &note.text, facts));
+        return Some(kept(Understanding::Note(note.clone()), &note.text));
     }
     if let Some(content) = content(shown, &lower, &NOTES.task) {
         let note = MemoryNote {
             kind: NoteKind::Task,
             text: content,
         };
-        return Some(kept(Understanding::Note(note.clone()), &note.text, facts));
+        return Some(kept(Understanding::Note(note.clone()), &note.text));
     }
     reminder(shown, &lower, facts)
 }
@@ -56,19 +57,14 @@ pub(crate) fn note(text: &str) -> MemoryNote {
     }
 }
 
-fn kept(understanding: Understanding, text: &str, facts: &Facts<'_>) -> Understanding {
+fn kept(understanding: Understanding, text: &str) -> Understanding {
     if !text.is_empty() {
         return understanding;
     }
-    Understanding::Refusal(
-        facts
-            .lang
-            .pick(
-                "What shall I write down? Nothing was noted.",
-                "要记什么？没有记下任何内容。",
-            )
-            .into(),
-    )
+    Understanding::Refusal(say!(
+        "What shall I write down? Nothing was noted.",
+        "要记什么？没有记下任何内容。"
+    ))
 }
 
 /// Returns the text after words that begin it; the words may be preceded by manners alone.
@@ -182,35 +178,31 @@ fn forget(lower: &str, notes: bool, reminders: bool, facts: &Facts<'_>) -> Under
         .collect();
     if named.is_empty() || (named.len() > 1 && !all) {
         let list = list(known > 0 && notes, reminders, facts);
-        return Understanding::Refusal(facts.lang.pick(
-            format!("I do not know which one you mean, so nothing was removed. {list}"),
-            format!("不清楚你指的是哪一条，没有删除任何内容。{list}"),
+        return Understanding::Refusal(say!(
+            "I do not know which one you mean, so nothing was removed. {list}",
+            "不清楚你指的是哪一条，没有删除任何内容。{list}"
         ));
     }
     Understanding::Forget(named)
 }
 
 fn list(notes: bool, reminders: bool, facts: &Facts<'_>) -> String {
-    let lang = facts.lang;
     let mut lines = vec![];
     if notes {
         let kept = facts.notes.iter().map(|note| format!("- {}", note.text));
         let kept: Vec<_> = kept.collect();
         lines.push(if kept.is_empty() {
-            lang.pick("There are no notes.".into(), "没有备忘。".to_owned())
+            say!("There are no notes.", "没有备忘。")
         } else {
-            lang.pick(
-                format!("Your notes:\n{}", kept.join("\n")),
-                format!("你的备忘：\n{}", kept.join("\n")),
-            )
+            say!("Your notes:\n{}", "你的备忘：\n{}", kept.join("\n"))
         });
     }
     let free = super::free_times::listed(facts.free_times, facts);
     if notes && !free.is_empty() {
-        let free = free.join(lang.pick("; ", "；"));
-        lines.push(lang.pick(
-            format!("You want these times kept free: {free}."),
-            format!("你要求空着的时间：{free}。"),
+        let free = free.join(&say!("; ", "；"));
+        lines.push(say!(
+            "You want these times kept free: {free}.",
+            "你要求空着的时间：{free}。"
         ));
     }
     if reminders {
@@ -219,20 +211,17 @@ fn list(notes: bool, reminders: bool, facts: &Facts<'_>) -> String {
                 format!("{} ", due.strftime("%Y-%m-%d %H:%M"))
             });
             let told = if reminder.told {
-                lang.pick(" (shown)", "（已提醒）")
+                say!(" (shown)", "（已提醒）")
             } else {
-                ""
+                String::new()
             };
             format!("- {due}{}{told}", reminder.text)
         });
         let kept: Vec<_> = kept.collect();
         lines.push(if kept.is_empty() {
-            lang.pick("There are no reminders.".into(), "没有提醒。".to_owned())
+            say!("There are no reminders.", "没有提醒。")
         } else {
-            lang.pick(
-                format!("Your reminders:\n{}", kept.join("\n")),
-                format!("你的提醒：\n{}", kept.join("\n")),
-            )
+            say!("Your reminders:\n{}", "你的提醒：\n{}", kept.join("\n"))
         });
     }
     lines.join("\n")
@@ -240,7 +229,6 @@ fn list(notes: bool, reminders: bool, facts: &Facts<'_>) -> String {
 
 /// Reads `remind me to call on Friday at 5`, `周五下午三点提醒我交作业`.
 fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding> {
-    let lang = facts.lang;
     let begins = content(shown, lower, &NOTES.remind).map(|text| (text, String::new(), false));
     let (text, head, is_call) = begins.or_else(|| {
         let calls = NOTES.call.iter().map(|word| (word, true));
@@ -254,10 +242,10 @@ fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding
         Some((text.to_owned(), before.to_owned(), is_call))
     })?;
     if says(lower, &NOTES.conditions) {
-        return Some(Understanding::Refusal(lang.pick(
+        return Some(Understanding::Refusal(say!(
             "A reminder under a condition is not something I can do, so nothing was kept. Say a day and a time.",
-            "无法按条件提醒，因此没有记下。请说一个日期和时间。",
-        ).into()));
+            "无法按条件提醒，因此没有记下。请说一个日期和时间。"
+        )));
     }
     // A wish of another kind before it is not swallowed.
     let others = super::lex::tokens(&head, facts);
@@ -268,10 +256,10 @@ fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding
         )
     };
     if others.iter().any(|token| is_other(&token.kind)) {
-        return Some(Understanding::Refusal(lang.pick(
+        return Some(Understanding::Refusal(say!(
             "These are several things, and I can keep a reminder only by itself. Nothing was changed; say them one at a time.",
-            "这里有好几件事，提醒需要单独说。没有改动任何内容，请一件一件说。",
-        ).into()));
+            "这里有好几件事，提醒需要单独说。没有改动任何内容，请一件一件说。"
+        )));
     }
     let said = format!("{head} {text}");
     let now = facts.now;
@@ -282,24 +270,16 @@ fn reminder(shown: &str, lower: &str, facts: &Facts<'_>) -> Option<Understanding
     }
     let text = what(&text, facts);
     if text.is_empty() {
-        return Some(Understanding::Refusal(
-            lang.pick(
-                "What shall I remind you of? Nothing was kept.",
-                "要提醒什么？没有记下任何内容。",
-            )
-            .into(),
-        ));
+        return Some(Understanding::Refusal(say!(
+            "What shall I remind you of? Nothing was kept.",
+            "要提醒什么？没有记下任何内容。"
+        )));
     }
     match due {
-        Some(due) if now.is_some_and(|now| due < now) => Some(Understanding::Refusal(lang.pick(
-            format!(
-                "{} is over already, so no reminder was made.",
-                due.strftime("%Y-%m-%d %H:%M")
-            ),
-            format!(
-                "{} 已经过去，没有建立提醒。",
-                due.strftime("%Y-%m-%d %H:%M")
-            ),
+        Some(due) if now.is_some_and(|now| due < now) => Some(Understanding::Refusal(say!(
+            "{} is over already, so no reminder was made.",
+            "{} 已经过去，没有建立提醒。",
+            due.strftime("%Y-%m-%d %H:%M")
         ))),
         Some(due) => Some(Understanding::Remind(Reminder {
             due: Some(due),

@@ -1,6 +1,8 @@
 //! Times that are to be free.
 use std::collections::BTreeSet;
 
+use fugato::state::say;
+
 use super::{
     super::{
         Understanding, free_times,
@@ -23,10 +25,10 @@ impl Planner<'_> {
                 && clause.has(Verb::Free)
                 && clause.objects().any(|name| name.items.len() == 1)
         {
-            return Err(self.refuse(
+            return Err(Understanding::Refusal(say!(
                 "Which day or time shall be free? Nothing was changed.",
-                "要空出哪一天或哪个时间？没有改动任何内容。",
-            ));
+                "要空出哪一天或哪个时间？没有改动任何内容。"
+            )));
         }
         // The limits that the clause set are the times themselves.
         (self.limits.before, self.limits.by, self.limits.after) = (vec![], vec![], vec![]);
@@ -42,24 +44,21 @@ impl Planner<'_> {
             whens.push(When::default());
         }
         let Some(times) = free_times::without(self.facts, &whens) else {
-            return Understanding::Answer(self.pick(
+            return Understanding::Answer(say!(
                 "That time is not kept free; nothing was changed.",
-                "那个时间没有被要求空着，没有改动任何内容。",
+                "那个时间没有被要求空着，没有改动任何内容。"
             ));
         };
         let left = free_times::listed(&times, self.facts);
         let left = if left.is_empty() {
-            self.pick("no time is kept free now", "现在没有要空着的时间")
+            say!("no time is kept free now", "现在没有要空着的时间")
         } else {
-            let left = left.join(self.facts.lang.pick("; ", "；"));
-            self.pick(
-                format!("kept free are still: {left}"),
-                format!("仍然空着：{left}"),
-            )
+            let left = left.join(&say!("; ", "；"));
+            say!("kept free are still: {left}", "仍然空着：{left}")
         };
-        let told = self.pick(
-            format!("All right, it can be used again; {left}."),
-            format!("好的，又可以安排了；{left}。"),
+        let told = say!(
+            "All right, it can be used again; {left}.",
+            "好的，又可以安排了；{left}。"
         );
         Understanding::KeepFree(times, Box::new(Understanding::Answer(told)))
     }
@@ -80,9 +79,9 @@ impl Planner<'_> {
         let before = self.limits.closed.len();
         self.limits.closed.retain(|when| !is_named(when));
         if self.limits.closed.len() < before {
-            self.say.push(self.pick(
+            self.say.push(say!(
                 "You wanted that day kept free; this goes there because you name it.",
-                "那天本来要空着；因为你点名，这一项仍排在那里。",
+                "那天本来要空着；因为你点名，这一项仍排在那里。"
             ));
         }
     }
@@ -93,9 +92,9 @@ impl Planner<'_> {
         there.retain(|id| only.is_none_or(|only| only.contains(id)));
         there.dedup();
         if there.is_empty() {
-            return Err(Understanding::Answer(self.pick(
+            return Err(Understanding::Answer(say!(
                 "Nothing of yours lies there, so nothing has to move; it is free but for your courses. Nothing was changed.",
-                "那里本来就没有你的事项，除课程外都是空的，不需要改动。",
+                "那里本来就没有你的事项，除课程外都是空的，不需要改动。"
             )));
         }
         // The last of a class goes first, so that those before it have room to follow.
@@ -109,9 +108,9 @@ impl Planner<'_> {
         for id in left {
             if self.find(id, &When::default(), None).is_err() {
                 let name = self.words.name(id).unwrap_or_default();
-                self.say.push(self.pick(
-                    format!("{name} has no other place, so it would be pending again."),
-                    format!("{name}没有别的位置，会重新变为待办。"),
+                self.say.push(say!(
+                    "{name} has no other place, so it would be pending again.",
+                    "{name}没有别的位置，会重新变为待办。"
                 ));
             }
         }
@@ -141,9 +140,9 @@ impl Planner<'_> {
 
     /// Says that nothing happens, because that is what is wanted.
     pub(super) fn keep(&self) -> PlanResult {
-        Err(Understanding::Answer(self.pick(
+        Err(Understanding::Answer(say!(
             "All right, nothing was changed; everything stays as it is.",
-            "好的，没有改动，一切保持原样。",
+            "好的，没有改动，一切保持原样。"
         )))
     }
 
@@ -165,9 +164,9 @@ impl Planner<'_> {
         }
         let placed = self.those(&items, ScheduleTask::is_placed);
         if placed.is_empty() {
-            return Err(self.unchanged(&self.pick(
+            return Err(self.unchanged(&say!(
                 "it has no place that could be cancelled",
-                "没有可以取消的安排",
+                "没有可以取消的安排"
             )));
         }
         for id in placed {

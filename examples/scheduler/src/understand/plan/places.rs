@@ -1,6 +1,8 @@
 //! Items that get a place, or all of them another.
 use std::collections::BTreeSet;
 
+use fugato::state::say;
+
 use super::{
     super::{
         Understanding,
@@ -66,9 +68,9 @@ impl Planner<'_> {
         if is_class {
             if pending.is_empty() {
                 let names = self.words.names(items.iter().copied());
-                return Err(Understanding::Answer(self.pick(
-                    format!("All of it has a place already: {names}."),
-                    format!("都已经安排好了：{names}。"),
+                return Err(Understanding::Answer(say!(
+                    "All of it has a place already: {names}.",
+                    "都已经安排好了：{names}。"
                 )));
             }
             if let Some((within, _)) = whens.first() {
@@ -88,9 +90,9 @@ impl Planner<'_> {
         if !to.is_named() && !bounded && pending.is_empty() {
             let id = items.first().copied().unwrap_or_default();
             let (names, lies) = (self.words.names(items.iter().copied()), self.words.lies(id));
-            return Err(Understanding::Answer(self.pick(
-                format!("{names} has a place already: {lies}. Say where it shall go instead."),
-                format!("{names}已经安排在 {lies}。要改到哪里，请说一下。"),
+            return Err(Understanding::Answer(say!(
+                "{names} has a place already: {lies}. Say where it shall go instead.",
+                "{names}已经安排在 {lies}。要改到哪里，请说一下。"
             )));
         }
         self.send(&items, &to)?;
@@ -108,25 +110,22 @@ impl Planner<'_> {
             .map(|task| task.state_id)
             .collect();
         if pending.is_empty() {
-            return Err(Understanding::Answer(self.pick(
+            return Err(Understanding::Answer(say!(
                 "Everything has its place already; nothing was changed.",
-                "所有事项都已安排好，没有改动任何内容。",
+                "所有事项都已安排好，没有改动任何内容。"
             )));
         }
         self.build(&pending, None);
         let left = self.those(&pending, |task| !task.is_placed());
         if left.len() == pending.len() {
             let names = self.words.names(left);
-            return Err(self.unchanged(&self.pick(
-                format!("there is no room for {names}"),
-                format!("{names}排不下"),
-            )));
+            return Err(self.unchanged(&say!("there is no room for {names}", "{names}排不下")));
         }
         if !left.is_empty() {
             let names = self.words.names(left);
-            self.say.push(self.pick(
-                format!("There is no room for {names}; it stays pending."),
-                format!("{names}排不下，继续待办。"),
+            self.say.push(say!(
+                "There is no room for {names}; it stays pending.",
+                "{names}排不下，继续待办。"
             ));
         }
         Ok(())
@@ -230,9 +229,9 @@ impl Planner<'_> {
         if !lost.is_empty() {
             let names = self.words.names(lost);
             self.work = saved;
-            return Err(self.unchanged(&self.pick(
-                format!("there would be no room for {names}"),
-                format!("{names}会排不下"),
+            return Err(self.unchanged(&say!(
+                "there would be no room for {names}",
+                "{names}会排不下"
             )));
         }
         Ok(())
