@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { looks, reload, visit } from './browser.mjs';
 
 const TRIP = '申请出差：3月2日到3月5日去上海拜访客户，坐火车，预算1200元';
-const TAXI = 'Reimburse my taxi 86.50 yuan from February 20, receipt.pdf attached';
+const TAXI = 'Reimburse my taxi 86.50 yuan from February 20';
 
 export async function steward({ url, browser, pictures, step }) {
   const view = await visit(browser, url);
@@ -26,7 +26,7 @@ export async function steward({ url, browser, pictures, step }) {
   await view.asked('目的地: 上海');
   const seen = await page.evaluate(() => window.seen);
   // The conversation is Chinese, and so is the page.
-  const order = ['工作中', '模型规划中', '字段判断中', '执行动作', '填写表单', '检查重复', '等待你的回答'];
+  const order = ['工作中', '读取请求中', '字段判断中', '执行动作', '填写表单', '检查重复', '等待你的回答'];
   const places = order.map((what) => seen.findIndex((line) => line.includes(what)));
   assert.ok(places.every((at, nth) => at >= 0 && (nth === 0 || at > places[nth - 1])), JSON.stringify([order, seen]));
   step('steward: the phases of an application are shown as it is worked on');
@@ -51,6 +51,8 @@ export async function steward({ url, browser, pictures, step }) {
   await view.rest();
   assert.deepEqual(await written(), [['A-1 submitted'], []]);
   await pending.waitFor({ state: 'detached' });
+  await page.locator('.steward input[type=file]').setInputFiles({ name: 'receipt.pdf', mimeType: 'application/pdf', buffer: Buffer.from('%PDF-1.4 taxi') });
+  await page.locator('.steward', { hasText: 'receipt.pdf' }).waitFor();
   await view.say(TAXI);
   await view.asked('86.5');
   await view.card.getByRole('button', { name: 'Accept', exact: true }).dblclick();

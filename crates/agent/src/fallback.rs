@@ -8,7 +8,7 @@ mod graph;
 use std::{fmt, sync::Arc};
 
 use async_trait::async_trait;
-use fugato_graph::{BoxError, Context, IntoNode, IntoUpdates, Node, Outcome, RunError};
+use fugato_graph::{BoxError, Context, IntoNode, IntoUpdates, Node, Outcome};
 use fugato_state::State;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -41,7 +41,7 @@ pub struct FallbackStep {
 /// *Contract*
 /// - **in order**: a node is tried if all before it have failed; after a success no other is tried.
 /// - **receipts are inherited**: an effect of one node is not repeated by the next one.
-/// - **no blind rule**: after a side effect a rule is refused, with [`FallbackError::UnseenEffects`].
+/// - **no blind rule**: after a side effect a rule is refused, with [`UnseenEffectsError`].
 /// - **asking is no failure**: a node that asks a question has not failed.
 pub struct FallbackChain<S: State> {
     links: Vec<(String, Link<S>)>,
@@ -58,26 +58,19 @@ type Rule<S> =
 pub(crate) type RecordFallback<S> =
     dyn Fn(&FallbackStep) -> Vec<<S as State>::Update> + Send + Sync;
 
-/// The error of a chain, or of a graph with a fallback.
+/// A refused fallback: effects were performed that it cannot see, so it might repeat them, or decide
+/// as if they had not happened.
 #[derive(Debug, thiserror::Error)]
+#[error("{to:?} cannot take over: it does not see that these effects were performed: {}", .effects.join(", "))]
 #[non_exhaustive]
-pub enum FallbackError {
-    /// The error of a run that did not end well.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// A refused fallback: effects were performed that it cannot see, so it might repeat them, or
-    /// decide as if they had not happened.
-    #[error("{to:?} cannot take over: it does not see that these effects were performed: {}", .effects.join(", "))]
-    #[non_exhaustive]
-    UnseenEffects {
-        /// The name of the refused fallback.
-        to: String,
-        /// The keys of the effects that were performed, or may have been.
-        effects: Vec<String>,
-        /// The error that led to the fallback.
-        #[source]
-        why: BoxError,
-    },
+pub struct UnseenEffectsError {
+    /// The name of the refused fallback.
+    pub to: String,
+    /// The keys of the effects that were performed, or may have been.
+    pub effects: Vec<String>,
+    /// The error that led to the fallback.
+    #[source]
+    pub why: BoxError,
 }
 
 impl<S: State> FallbackChain<S> {
@@ -141,7 +134,7 @@ impl<S: State> FallbackChain<S> {
                         name.clone(),
                         failed.unwrap_or_else(|| "it came first".into()),
                     );
-                    let refused = FallbackError::UnseenEffects { to, effects, why };
+                    let refused = UnseenEffectsError { to, effects, why };
                     return Err(Failure::Last(refused.into()));
                 }
                 let updates = rule(cx.state(), falls).map_err(Failure::Next)?;

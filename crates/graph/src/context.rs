@@ -45,6 +45,8 @@ pub(crate) struct RunInner {
     pub(crate) hub: Arc<Hub>,
     /// True if a reader may come later, for whom the text of open blocks is kept.
     pub(crate) late_readers: bool,
+    /// True if readers are not told of a failure, because another run may take its place.
+    pub(crate) withholds_failure: bool,
     /// The clock of the store when the run began, in milliseconds since the Unix epoch.
     pub(crate) now: Millis,
     pub(crate) since: Instant,

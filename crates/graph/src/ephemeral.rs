@@ -130,6 +130,7 @@ impl<S: State> Ephemeral<S> {
             names: scope.names.clone(),
             hub: hub.clone(),
             late_readers: false,
+            withholds_failure: false,
             now: system_now(),
             since: tokio::time::Instant::now(),
             control: Arc::default(),

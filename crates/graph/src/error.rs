@@ -265,6 +265,25 @@ fn list(ids: &[InterruptId]) -> String {
         .join(", ")
 }
 
+impl RunErrorKind {
+    /// Returns true if a run has failed for good because of its graph.
+    pub(crate) fn is_failure(&self) -> bool {
+        matches!(
+            self,
+            Self::Node { .. }
+                | Self::Panicked { .. }
+                | Self::Router { .. }
+                | Self::UndeclaredTarget { .. }
+                | Self::HalfFilledJoin { .. }
+                | Self::Timeout { .. }
+                | Self::Idle { .. }
+                | Self::Budget { .. }
+                | Self::StepLimit { .. }
+                | Self::CrashLimit { .. }
+        )
+    }
+}
+
 impl RunError {
     pub(crate) fn new(kind: RunErrorKind) -> Self {
         Self {
@@ -290,7 +309,8 @@ impl RunError {
     }
 
     fugato_state::setters! {
-        pub(crate) fn because(source: impl Into<BoxError>) { source = Some(source.into().into()) }
+        /// Sets the cause, such as the reason for which no fallback may take over.
+        pub fn because(source: impl Into<BoxError>) { source = Some(source.into().into()) }
     }
 
     pub(crate) fn on(mut self, thread: Option<&ThreadId>, step: u64) -> Self {

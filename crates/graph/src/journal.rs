@@ -137,6 +137,9 @@ impl Journal {
         let first = self.head + 1;
         self.store(records, status, shared).await?;
         for ((at, fact), seq) in shown.iter().zip(first..) {
+            if shared.withholds_failure && at.is_none() && matches!(fact, Fact::RunFailed { .. }) {
+                continue;
+            }
             shared
                 .hub
                 .send_all(projector::events(fact, at, shared, Some(seq)));

@@ -65,7 +65,7 @@ pub use request::StateEdit;
 pub use retention::Retention;
 pub use route::{END, IntoTargets, Targets};
 pub use run::{Run, RunResult, Suspended};
-pub use runner::Runner;
+pub use runner::{RunFallback, Runner};
 pub use subgraph::SubgraphInput;
 pub use trace::{AttemptStatus, AttemptTrace, RunStatus, RunTrace, TaskTrace};
 pub use worker::{Worker, WorkerReport};

@@ -53,6 +53,16 @@ impl<U> Request<U> {
         }
     }
 
+    /// Returns the same request, if it goes on with what a thread has left open.
+    pub(crate) fn again(&self) -> Option<Self> {
+        match self {
+            Self::Resume(answers) => Some(Self::Resume(answers.clone())),
+            Self::Recover => Some(Self::Recover),
+            Self::Retry => Some(Self::Retry),
+            _ => None,
+        }
+    }
+
     /// Returns the answers that a run which is under way can take.
     pub(crate) fn joins(&self) -> Option<&Answers> {
         match self {

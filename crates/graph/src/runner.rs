@@ -1,3 +1,4 @@
+mod fallback;
 mod join;
 mod lease;
 
@@ -14,6 +15,7 @@ use futures::FutureExt;
 use tokio::sync::{Notify, mpsc::UnboundedReceiver, watch};
 use tracing::Instrument as _;
 
+pub use fallback::RunFallback;
 use join::Entry;
 
 use crate::{
@@ -120,6 +122,7 @@ pub(crate) struct RunnerInner<S: State> {
     pub(crate) snapshots: Option<Arc<dyn Snapshots>>,
     pub(crate) admin: Option<Arc<dyn ThreadAdmin>>,
     pub(crate) options: Arc<RunnerOptions>,
+    fallback: Option<Arc<dyn RunFallback<S>>>,
     live: Mutex<HashMap<ThreadId, LiveRun<S>>>,
     /// The hubs of the followers of threads, over all runs.
     lines: Mutex<HashMap<ThreadId, Weak<Hub>>>,
@@ -159,17 +162,7 @@ impl<S: State> Runner<S> {
         snapshots: Option<Arc<dyn Snapshots>>,
         admin: Option<Arc<dyn ThreadAdmin>>,
     ) -> Self {
-        Self::assemble(graph, log, snapshots, admin, Arc::default())
-    }
-
-    fn assemble(
-        graph: Graph<S>,
-        log: Arc<dyn ThreadLog>,
-        snapshots: Option<Arc<dyn Snapshots>>,
-        admin: Option<Arc<dyn ThreadAdmin>>,
-        options: Arc<RunnerOptions>,
-    ) -> Self {
-        let (live, lines, rested, keeper) = Default::default();
+        let (options, fallback, live, lines, rested, keeper) = Default::default();
         Self {
             shop: Arc::new(RunnerInner {
                 graph,
@@ -177,6 +170,37 @@ impl<S: State> Runner<S> {
                 snapshots,
                 admin,
                 options,
+                fallback,
+                live,
+                lines,
+                rested,
+                keeper,
+            }),
+        }
+    }
+
+    /// Returns a runner over the same graph and store.
+    fn assemble(
+        &self,
+        options: Arc<RunnerOptions>,
+        fallback: Option<Arc<dyn RunFallback<S>>>,
+    ) -> Self {
+        let RunnerInner {
+            graph,
+            log,
+            snapshots,
+            admin,
+            ..
+        } = &*self.shop;
+        let (live, lines, rested, keeper) = Default::default();
+        Self {
+            shop: Arc::new(RunnerInner {
+                graph: graph.clone(),
+                log: log.clone(),
+                snapshots: snapshots.clone(),
+                admin: admin.clone(),
+                options,
+                fallback,
                 live,
                 lines,
                 rested,
@@ -188,20 +212,14 @@ impl<S: State> Runner<S> {
     /// Returns a runner with these options, over the same graph and store.
     #[must_use]
     pub fn options(self, options: RunnerOptions) -> Self {
-        let RunnerInner {
-            graph,
-            log,
-            snapshots,
-            admin,
-            ..
-        } = &*self.shop;
-        Self::assemble(
-            graph.clone(),
-            log.clone(),
-            snapshots.clone(),
-            admin.clone(),
-            Arc::new(options),
-        )
+        self.assemble(Arc::new(options), self.shop.fallback.clone())
+    }
+
+    /// Returns a runner with this fallback, over the same graph and store. Every run of this runner
+    /// that fails because of its graph is handed to it, whoever asked for the run.
+    #[must_use]
+    pub fn fallback(self, fallback: impl RunFallback<S> + 'static) -> Self {
+        self.assemble(self.shop.options.clone(), Some(Arc::new(fallback)))
     }
 
     /// Returns the graph.
@@ -440,20 +458,30 @@ impl<S: State> RunnerInner<S> {
             hub.relay(&followed);
         }
         let calls = (calls, heard);
+        let again = self.fallback.as_ref().and_then(|_| request.again());
         let prepared = self.prepare(thread, &lease, request, (hub, control), calls);
+        let mut begun = None;
         let ended = match prepared.await {
             Ok(Admission::Already(ended)) => {
                 self.release(thread, lease.fence).await;
                 Ok(ended)
             }
             Ok(Admission::Run(driver)) => {
+                begun = Some(driver.engine.shared.run);
                 let keys: Vec<_> = driver.root.machine.open_keys().map(str::to_owned).collect();
                 if let Some(live) = lock(&self.live).get_mut(thread) {
                     live.keys.extend(keys);
                 }
                 self.drive(thread, *driver).await
             }
-            Err(error) => Err(refuse(error, thread, hub)),
+            Err(error) => {
+                if let Some((backup, request)) = self.elsewhere(&error, again) {
+                    drop(held);
+                    self.release(thread, lease.fence).await;
+                    return fallback::relayed(backup.spawn(thread, request), None, hub).await;
+                }
+                Err(refuse(error, thread, hub))
+            }
         };
         drop(held);
         if claimed && matches!(&ended, Err(error) if error.is_refusal()) {
@@ -469,9 +497,12 @@ impl<S: State> RunnerInner<S> {
         }
         let finished = matches!(ended, Ok(RunResult::Finished { .. }));
         if finished && self.options.on_complete == Retention::Delete {
-            self.delete(thread).await;
+            self.clone().delete(thread).await;
         }
-        ended
+        match begun {
+            Some(run) => self.stood_in(thread, run, ended, hub).await,
+            None => ended,
+        }
     }
 
     /// Removes a finished thread. A failure to do so does not fail the run.
@@ -529,6 +560,7 @@ impl<S: State> RunnerInner<S> {
             names: opened.scope.names.clone(),
             hub: hub.clone(),
             late_readers: true,
+            withholds_failure: self.fallback.is_some(),
             now: carried_on(lease.now, opened.last),
             since: tokio::time::Instant::now(),
             control,

@@ -1,12 +1,12 @@
 // The steward's panel: what waits for you, what is to be done, and what is written.
 const WORDS = {
   en: {
-    desk: 'Desk', waits: 'Waits for you', tasks: 'To do', nothing: 'Nothing is to be done.',
-    missing: 'still needed', documents: 'Written', none: 'Nothing is written yet.', and: ', ', status: { draft: 'draft', submitted: 'submitted', open: 'open', done: 'done' },
+    attach: 'Attach a file', attached: 'Files for the next claim', desk: 'Desk', waits: 'Waits for you', tasks: 'To do', nothing: 'Nothing is to be done.',
+    missing: 'still needed', documents: 'Written', none: 'Nothing is written yet.', and: ', ', status: { draft: 'draft', submitted: 'submitted', withdrawn: 'withdrawn', open: 'open', done: 'done' },
   },
   zh: {
-    desk: '工作台', waits: '等待你确认', tasks: '待办', nothing: '没有待办事项。',
-    missing: '还需要', documents: '已写入', none: '还没有写入任何单据。', and: '、', status: { draft: '草稿', submitted: '已提交', open: '进行中', done: '已完成' },
+    attach: '添加附件', attached: '待用的附件', desk: '工作台', waits: '等待你确认', tasks: '待办', nothing: '没有待办事项。',
+    missing: '还需要', documents: '已写入', none: '还没有写入任何单据。', and: '、', status: { draft: '草稿', submitted: '已提交', withdrawn: '已撤回', open: '进行中', done: '已完成' },
   },
 };
 const [CHECK, SUBMIT] = ['run_duplicate_precheck', 'submit_application'];
@@ -15,7 +15,7 @@ function mount(root, desk) {
   const { element } = desk;
   const t = () => WORDS[desk.lang()];
   root.classList.add('steward');
-  let [thread, state, asked, documents] = [null, null, [], { applications: [], reimbursements: [] }];
+  let [thread, state, asked, files, documents] = [null, null, [], [], { applications: [], reimbursements: [] }];
   // What people call forms, fields, choices and actions, as the program itself does.
   let words = { forms: [], actions: {} };
   desk.get('steward/words').then((told) => { words = told; name(told.forms); draw(); }).catch(() => {});
@@ -24,12 +24,14 @@ function mount(root, desk) {
     const of = thread;
     const at = (path) => desk.get(path).catch(() => null);
     const name = of && encodeURIComponent(of);
-    const [read, view, written] = await Promise.all([
+    const [read, view, written, kept] = await Promise.all([
       of ? at(`threads/${name}/state`) : null, of ? at(`threads/${name}`) : null, at('steward/documents'),
+      of ? at(`steward/attachments?conversation_id=${name}`) : null,
     ]);
     if (of !== thread) return;
     [state, asked] = [read?.state ?? null, view?.interrupts ?? []];
     documents = written ?? documents;
+    files = kept?.files ?? [];
     draw();
   }
 
@@ -73,14 +75,17 @@ function mount(root, desk) {
 
   function task(it) {
     const done = it.status === 'done' ? it.action_steps.length : state.action_plan?.done?.length ?? 0;
-    const writes = it.status === 'open' && !it.missing_fields.length ? it.action_steps.filter((step) => step.side_effect) : [];
+    // The answer suggests what can be done next; one of an older version did not.
+    const told = state.response?.tasks?.find((one) => one.task_id === it.task_id)?.suggested_actions;
+    const own = () => it.action_steps.filter((step) => step.side_effect).map((step) => ({ step, arguments: it.fields }));
+    const suggested = it.status === 'open' && !it.missing_fields.length ? told ?? own() : [];
     const checks = it.action_steps.some(({ action }) => action === CHECK);
     return element('article', {},
       element('h3', {}, `${said(form(it.form)?.label)} · ${t().status[it.status] ?? ''}${it.document ? ` · ${it.document}` : ''}`),
       element('table', {}, rows(it.form, it.fields)),
       it.missing_fields.length ? element('p', { class: 'missing' }, `${t().missing}: ${it.missing_fields.map((name) => label(it.form, name)).join(t().and)}`) : '',
       element('ol', { class: 'steps' }, it.action_steps.map((step, nth) => element('li', { 'data-done': String(nth < done) }, desk.named(step.action)))),
-      writes.map((step) => button(step.action, it.form, it.fields, checks && step.action === SUBMIT)));
+      suggested.map(({ step, arguments: given }) => button(step.action, it.form, given, checks && step.action === SUBMIT)));
   }
 
   const document_ = (of) => (it) => element('article', {},
@@ -89,19 +94,37 @@ function mount(root, desk) {
 
   const note = element('p', { class: 'missing', role: 'status' });
 
+  // Files belong to a conversation: there is none before the first message.
+  async function attach(input) {
+    const refused = [];
+    for (const file of input.files) {
+      const bytes = new Uint8Array(await file.arrayBuffer());
+      const content = btoa(Array.from(bytes, (byte) => String.fromCharCode(byte)).join(''));
+      await desk.post('steward/attachments', { conversation_id: thread, name: file.name, content }).catch((error) => refused.push(error.message));
+    }
+    await look();
+    if (refused.length) desk.show(note, refused.join('\n'));
+  }
+
+  const attachments = () => [
+    element('label', { class: 'attach' }, `${t().attach} `, element('input', { type: 'file', multiple: true, onchange: (event) => attach(event.target) })),
+    ...(files.length ? [element('p', {}, `${t().attached}: ${files.map((it) => it.name).join(', ')}`)] : []),
+  ];
+
   function draw() {
     const tasks = (state?.steward_state?.tasks ?? []).filter((it) => it.status !== 'closed');
     const written = [...documents.applications.map(document_('application')), ...documents.reimbursements.map(document_('reimbursement'))];
     note.textContent = '';
     root.replaceChildren(note,
       ...(asked.length ? [element('h2', {}, t().waits), ...asked.map(waiting)] : []),
+      ...(thread ? attachments() : []),
       element('h2', {}, t().tasks), ...(tasks.length ? tasks.map(task) : [element('p', {}, t().nothing)]),
       element('h2', {}, t().documents), ...(written.length ? written : [element('p', {}, t().none)]));
   }
 
   return {
     thread(other) {
-      [thread, state, asked] = [other, null, []];
+      [thread, state, asked, files] = [other, null, [], []];
       look();
     },
     changed: look,

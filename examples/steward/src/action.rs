@@ -1,4 +1,4 @@
-//! The actions: a whitelist of eleven, each a tool with an effect class, and their sequences.
+//! The actions: a whitelist of thirteen, each a tool with an effect class, and their sequences.
 mod gate;
 mod tool;
 
@@ -7,7 +7,8 @@ use fugato::{
         Toolbox,
         sequence::{ActionRequest, GuardedSequences},
     },
-    form::Fields,
+    cli::Lang,
+    form::{Fields, strings},
     graph::{BoxError, digest},
     tool::{GateChain, Registry},
     words::currency,
@@ -17,9 +18,11 @@ use serde_json::{Value, json};
 
 use crate::{
     deps::Deps,
+    files::Attachment,
     form::{FormKind, Forms},
     ledger::WriteKind,
     read::Goal,
+    service::RuleData,
     state::{ActionStep, PlanTask, Steward, Update},
 };
 
@@ -27,6 +30,10 @@ pub(crate) use gate::{card, label, lang};
 
 /// The action that hands an application in.
 pub const SUBMIT: &str = "submit_application";
+/// The action that withdraws a document.
+pub const WITHDRAW: &str = "withdraw_document";
+/// The action that makes a withdrawn document a draft again.
+pub const RESTORE: &str = "restore_document";
 /// The check without which nothing is handed in.
 pub const PRECHECK: &str = "run_duplicate_precheck";
 
@@ -67,7 +74,7 @@ const CLAIM: Option<FormKind> = Some(FormKind::Reimbursement);
 
 /// All actions: nothing else can be requested, by any client.
 #[rustfmt::skip]
-pub const WHITELIST: [WhitelistedAction; 11] = [
+pub const WHITELIST: [WhitelistedAction; 13] = [
     action("fill_application_fields", ActionWork::Fill, TRIP),
     action("build_application_preview", ActionWork::Preview, TRIP),
     action("fill_reimbursement_fields", ActionWork::Fill, CLAIM),
@@ -79,6 +86,8 @@ pub const WHITELIST: [WhitelistedAction; 11] = [
     action("create_reimbursement_draft", ActionWork::Write(WriteKind::Claim), CLAIM),
     action("link_existing_application", ActionWork::Write(WriteKind::Link), Some(FormKind::Link)),
     action("associate_attachments", ActionWork::Write(WriteKind::Attach), Some(FormKind::Attachment)),
+    action(WITHDRAW, ActionWork::Write(WriteKind::Withdraw), Some(FormKind::Withdrawal)),
+    action(RESTORE, ActionWork::Write(WriteKind::Restore), Some(FormKind::Restoration)),
 ];
 
 /// Returns the whitelisted action of this name.
@@ -102,7 +111,7 @@ pub fn tool_words() -> [(&'static str, &'static str, &'static str); WHITELIST.le
 
 /// The steps that carry out a task, in order.
 #[rustfmt::skip]
-const SEQUENCES: [(FormKind, Goal, &[&str]); 5] = [
+const SEQUENCES: [(FormKind, Goal, &[&str]); 7] = [
     (FormKind::Application, Goal::Submit, &[
         "fill_application_fields", "build_application_preview", "validate_required_fields", PRECHECK, SUBMIT,
     ]),
@@ -114,6 +123,8 @@ const SEQUENCES: [(FormKind, Goal, &[&str]); 5] = [
     ]),
     (FormKind::Link, Goal::Draft, &["link_existing_application"]),
     (FormKind::Attachment, Goal::Draft, &["associate_attachments"]),
+    (FormKind::Withdrawal, Goal::Draft, &[WITHDRAW]),
+    (FormKind::Restoration, Goal::Draft, &[RESTORE]),
 ];
 
 /// Returns the steps that carry out a task, in order. Only an application can be handed in.
@@ -179,6 +190,27 @@ pub(crate) fn sequences(toolbox: Toolbox<Steward>) -> GuardedSequences<Steward> 
     all
 }
 
+/// Returns true if the next step waits for a person: a gate asks for consent, and no gate forbids
+/// the step.
+pub(crate) fn waits(toolbox: &Toolbox<Steward>, state: &Steward) -> bool {
+    let next = state.next_step().filter(|_| state.actions.end.is_none());
+    let round = next.map(|next| toolbox.round(std::slice::from_ref(next), state));
+    round.is_some_and(|round| round.cards().next().is_some())
+}
+
+/// The number of attempts at a step whose outcome is unknown.
+pub(crate) const TRIES: u32 = 3;
+
+/// Returns the uploaded files that are among the arguments of an action.
+pub(crate) fn attached<'a>(
+    state: &'a Steward,
+    arguments: &'a Value,
+) -> impl Iterator<Item = &'a Attachment> {
+    let names: Vec<_> = strings(arguments.get("attachments")).collect();
+    let files = state.files.iter();
+    files.filter(move |file| names.contains(&file.name.as_str()))
+}
+
 /// Returns the name of the sequence of a task. No client can request it, since it is not an action.
 fn of_task(form: FormKind, goal: Goal) -> String {
     let word = |value: Value| value.as_str().unwrap_or_default().to_owned();
@@ -227,8 +259,17 @@ pub(crate) fn with_currency(fields: &Fields) -> Result<Fields, String> {
 }
 
 /// Returns the reason for which a form with missing fields is not written.
-fn are_missing(fields: &[String]) -> String {
-    format!("these fields are missing: {}", fields.join(", "))
+fn are_missing(desk: &RuleData, form: FormKind, fields: &[String], lang: Lang) -> String {
+    let form = desk.forms.get(&form);
+    let label = |name: &String| match form.and_then(|form| form.field(name)) {
+        Some(field) if lang == Lang::Zh => field.label(lang).to_owned(),
+        _ => name.clone(),
+    };
+    let labels: Vec<_> = fields.iter().map(label).collect();
+    lang.pick(
+        format!("these fields are missing: {}", labels.join(", ")),
+        format!("缺少：{}", labels.join("、")),
+    )
 }
 
 impl WhitelistedAction {
@@ -244,7 +285,7 @@ impl WhitelistedAction {
         let told = told.and_then(|form| FormKind::deserialize(form).ok());
         let form = self.form.or(told);
         let form =
-            form.ok_or("say which form it is: application, reimbursement, link or attachment")?;
+            form.ok_or("say which form it is: application, reimbursement, link, attachment, withdrawal or restoration")?;
         let fields = with_currency(&fields)?;
         let fields = forms
             .read(&form, &fields)

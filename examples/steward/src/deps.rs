@@ -11,7 +11,7 @@ use fugato::{
     state::Millis,
 };
 
-use crate::{ledger::Ledger, service::RuleData};
+use crate::{files::FileStore, ledger::Ledger, service::RuleData};
 
 /// The dependencies of the graphs. Cheap to clone.
 #[derive(derive_more::Debug, Clone)]
@@ -24,12 +24,16 @@ pub struct Deps {
     pub model: Option<Arc<dyn ChatModel>>,
     /// The business services.
     pub ledger: Arc<dyn Ledger>,
+    /// The files that people upload; none are kept unless a folder is set.
+    pub files: FileStore,
     /// The policy that says which actions run without consent.
     pub policy: ConsentPolicy,
     /// The time, in milliseconds since the Unix epoch.
     pub clock: Clock,
     /// The time for which a precheck is valid.
     pub evidence_holds: Duration,
+    /// The reason for which an operator has switched to the legacy path.
+    pub rollback: Option<String>,
 }
 
 /// A function that returns the time, in milliseconds since the Unix epoch.
@@ -67,15 +71,24 @@ impl Deps {
             desk: desk.clone(),
             model: model.map(watched),
             ledger,
+            files: FileStore::default(),
             policy: ConsentPolicy::default(),
             clock: Arc::new(now),
             evidence_holds: Duration::from_mins(10),
+            rollback: None,
         }
     }
 
     fugato::state::setters! {
         /// Sets the policy, so that fewer actions need consent.
         pub fn policy(policy: ConsentPolicy) { policy = policy }
+
+        /// Sets the store of uploaded files.
+        pub fn files(files: FileStore) { files = files }
+
+        /// Sets the reason for which an operator has switched to the legacy path, for the log of each
+        /// conversation there.
+        pub fn rollback(reason: Option<String>) { rollback = reason }
 
         /// Sets another clock, such as that of a test.
         pub fn clock(clock: impl Fn() -> Millis + Send + Sync + 'static) { clock = Arc::new(clock) }

@@ -19,4 +19,8 @@ pub enum FormKind {
     Link,
     /// Files are attached to a claim.
     Attachment,
+    /// A document is withdrawn.
+    Withdrawal,
+    /// A withdrawn document becomes a draft again.
+    Restoration,
 }

@@ -1,26 +1,33 @@
-//! The five endpoints of this program, in addition to those that all agents have.
+//! The endpoints of this program, in addition to those that all agents have.
 mod body;
 
 use std::{future::ready, sync::Arc};
 
 use axum::{
     Extension, Json, Router,
-    extract::{State, rejection::JsonRejection},
+    extract::{
+        Query, State,
+        rejection::{JsonRejection, QueryRejection},
+    },
     http::StatusCode,
     response::Response,
     routing::{get, post},
 };
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use fugato::{
     axum::{ApiError, Caller, progress},
     cli::Lang,
     form::{Choice, Field},
+    state::ThreadId,
     stream::{Event, EventKind, NamedSseEncoder, Vocabulary},
 };
 use futures::StreamExt as _;
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::{
     action,
+    files::FileError,
     ledger::LedgerError,
     served::employee,
     state::RequestKind,
@@ -40,6 +47,7 @@ pub fn routes(clerk: StewardService) -> Router {
         .route("/steward/actions/execute", post(execute))
         .route("/steward/documents", get(documents))
         .route("/steward/words", get(words))
+        .route("/steward/attachments", post(upload).get(uploaded))
         .with_state(Arc::new(clerk))
 }
 
@@ -142,6 +150,79 @@ async fn words(State(clerk): Front) -> Json<Value> {
         })
         .collect();
     Json(json!({ "forms": forms.collect::<Vec<_>>(), "actions": actions }))
+}
+
+/// A file that is uploaded, or the conversation whose files are asked for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Upload {
+    #[serde(default)]
+    conversation_id: String,
+    #[serde(default)]
+    name: String,
+    /// The content, in base64.
+    #[serde(default)]
+    content: String,
+}
+
+/// Keeps a file for a conversation: `{conversation_id, name, content}`.
+async fn upload(
+    State(clerk): Front,
+    Extension(caller): CallerExt,
+    sent: Result<Json<Upload>, JsonRejection>,
+) -> ApiResult {
+    let Json(sent) = sent?;
+    let content = BASE64_STANDARD.decode(sent.content.as_bytes());
+    let content = content.map_err(|_| bad("\"content\" must be the file in base64"))?;
+    let thread = own(&clerk, &caller, &sent.conversation_id).await?;
+    let owner = employee(&caller);
+    let kept = clerk
+        .deps()
+        .files
+        .upload(&thread, &owner, &sent.name, content);
+    Ok(Json(json!(kept.await?)))
+}
+
+/// Returns the files of a conversation that wait for a document.
+async fn uploaded(
+    State(clerk): Front,
+    Extension(caller): CallerExt,
+    of: Result<Query<Upload>, QueryRejection>,
+) -> ApiResult {
+    let Query(of) = of.map_err(|error| bad(error.body_text()))?;
+    let thread = own(&clerk, &caller, &of.conversation_id).await?;
+    let files = clerk.deps().files.of(&thread, &employee(&caller))?;
+    Ok(Json(json!({ "files": files })))
+}
+
+/// Returns the conversation of this name, if it is the caller's or new.
+async fn own(clerk: &StewardService, caller: &Caller, name: &str) -> ApiResult<ThreadId> {
+    if name.is_empty() {
+        return Err(bad("\"conversation_id\" must name the conversation"));
+    }
+    let thread = caller.thread(name)?;
+    let state = clerk.runner().state(&thread).await?;
+    if state.is_some_and(|state| state.employee != employee(caller)) {
+        return Err(ClerkError::SomebodyElses.into());
+    }
+    Ok(thread)
+}
+
+impl From<FileError> for ApiError {
+    fn from(error: FileError) -> Self {
+        match error {
+            FileError::Folder(_) => {
+                let status = StatusCode::SERVICE_UNAVAILABLE;
+                Self::new(status, "store_unavailable", error.to_string())
+            }
+            FileError::Size { .. } => Self::new(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                "invalid_request",
+                error.to_string(),
+            ),
+            _ => bad(error.to_string()),
+        }
+    }
 }
 
 fn bad(message: impl Into<String>) -> ApiError {

@@ -12,6 +12,8 @@ use fugato::{
 };
 use serde::{Deserialize, Serialize};
 
+use crate::{files::Attachment, form::FormKind};
+
 pub(crate) use decide::refusal;
 pub use decide::{HOME_CURRENCY, conflicts, currency, unknown};
 use sql::SqlLedger;
@@ -55,6 +57,24 @@ pub struct Document {
     pub fields: Fields,
 }
 
+impl Documents {
+    /// Returns all of them.
+    pub fn all(&self) -> impl Iterator<Item = &Document> + Clone {
+        self.applications.iter().chain(&self.reimbursements)
+    }
+}
+
+impl Document {
+    /// Returns its form.
+    pub fn form(&self) -> FormKind {
+        if self.id.starts_with('R') {
+            FormKind::Reimbursement
+        } else {
+            FormKind::Application
+        }
+    }
+}
+
 /// The status of a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -63,6 +83,8 @@ pub enum DocumentStatus {
     Draft,
     /// The document is handed in.
     Submitted,
+    /// The document was withdrawn.
+    Withdrawn,
 }
 
 /// Something that is written.
@@ -75,6 +97,9 @@ pub struct LedgerWrite {
     pub employee: String,
     /// The filled fields of the form that it is about.
     pub fields: Fields,
+    /// The uploaded files among its attachments.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Attachment>,
 }
 
 /// A kind of write.
@@ -92,6 +117,10 @@ pub enum WriteKind {
     Link,
     /// Files are attached to a claim.
     Attach,
+    /// A document is withdrawn.
+    Withdraw,
+    /// A withdrawn document becomes a draft again.
+    Restore,
 }
 
 /// The outcome of a write.

@@ -1,24 +1,160 @@
 //! The path that the graphs have replaced: the same three services, one after the other.
 //!
 //! It takes over when a graph fails, the graphs are compared with it, and
-//! `STEWARD_AGENT_RUNTIME=legacy` chooses it. It has none of the graphs that understand, and none
-//! of their nodes.
+//! `STEWARD_AGENT_RUNTIME=legacy` chooses it. Its seven nodes are its own, from the intake to the
+//! answer, so that a fault in a node or a checkpoint of the graphs does not reach it. What both
+//! share has no node: the rules, the gates and the business services.
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use fugato::{
-    BoxError, Context, Node, Outcome, State as _,
-    agent::decision::{Judge, announce},
+    BoxError, Context, END, Graph, Node, NodePolicy, Outcome, State as _,
+    agent::{
+        Toolbox,
+        decision::{Judge, announce},
+    },
     llm::AskRecord,
 };
+use serde_json::json;
 
 use crate::{
     action,
+    answer::answer,
+    card::{self, CardReply},
     deps::Deps,
-    nodes,
+    intake::prepared,
+    phase::Phase,
     service::{NextStepJudge, RequestPlanner, RuleData, Situation, Slots, inquiry},
-    state::{Intent, RequestKind, RuntimeDecision, Steward, Update},
+    settle::merged,
+    state::{Intent, RequestKind, Runtime, RuntimeDecision, Steward, Update},
+    verdict::flow,
 };
+
+/// The reason of a rollback for which nobody has given one.
+const CHOSEN: &str = "STEWARD_AGENT_RUNTIME or the request has chosen the legacy path";
+
+/// The nodes of the path.
+const BEGIN: &str = "legacy_begin";
+const UNDERSTAND: &str = "legacy";
+const PLAN: &str = "legacy_plan";
+const REVIEW: &str = "legacy_review";
+const ACT: &str = "legacy_act";
+const KEEP: &str = "legacy_keep";
+const ANSWER: &str = "legacy_answer";
+
+/// Builds the legacy path: `legacy_begin → legacy → legacy_plan → legacy_review ⇄ legacy_act →
+/// legacy_keep → legacy_answer`.
+#[deprecated(
+    since = "0.1.0",
+    note = "it goes when the graphs have been the default for one release, and no conversation of \
+            that release has fallen back to it: count the log lines `legacy path`"
+)]
+pub fn legacy(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
+    let toolbox = action::toolbox(deps)?;
+    let (plan, act) = action::sequences(toolbox.clone()).into_nodes();
+    let (begins, answers, desk) = (deps.clone(), deps.clone(), deps.desk.clone());
+    let begin = move |cx: Context<Steward>| {
+        let deps = begins.clone();
+        async move { begun(&deps, &cx).await }
+    };
+    let answers = move |cx: Context<Steward>| {
+        let deps = answers.clone();
+        async move { answer(&deps, &cx).await }
+    };
+    let shown = move |state: &Steward| card::question(&desk, state);
+    let answered = |state: &Steward, reply: CardReply| card::answered(state, &reply);
+    let planned = {
+        let toolbox = toolbox.clone();
+        move |state: &Steward| after_action(&toolbox, state)
+    };
+    let acted = move |state: &Steward| after_action(&toolbox, state);
+    let graph = Graph::<Steward>::starting_at(BEGIN)
+        .node(BEGIN, begin)
+        .node(UNDERSTAND, Sequence::new(deps.clone()))
+        .node(PLAN, plan)
+        .approval(REVIEW, shown, answered)
+        .node(ACT, Step(act))
+        .node(KEEP, async |cx: Context<Steward>| merged(cx.state()))
+        .node(ANSWER, answers)
+        .branch(BEGIN, [UNDERSTAND, PLAN, KEEP], after_begin)
+        .branch(UNDERSTAND, [REVIEW, PLAN, KEEP], after_words)
+        .branch(PLAN, [REVIEW, ACT, KEEP], planned)
+        .branch(REVIEW, [ACT, KEEP, BEGIN], after_review)
+        .branch(ACT, [REVIEW, ACT, KEEP], acted)
+        .branch(KEEP, [UNDERSTAND, ANSWER], after_keep)
+        .edge(ANSWER, END)
+        .policy(ACT, NodePolicy::default().attempts(action::TRIES))
+        .output(|state: &Steward| json!(state.response));
+    Ok(graph.build()?)
+}
+
+/// Returns what the intake finds, and why the request is on this path: the log tells of every
+/// rollback.
+async fn begun(deps: &Deps, cx: &Context<Steward>) -> Result<Vec<Update>, BoxError> {
+    let mut updates = prepared(deps, cx, Runtime::Legacy).await?;
+    if cx.state().rollback.is_none() {
+        let reason = deps.rollback.clone();
+        let reason = reason.unwrap_or_else(|| CHOSEN.to_owned());
+        updates.push(Update::RolledBack { reason });
+    }
+    Ok(updates)
+}
+
+/// The node that carries out one step.
+struct Step<N>(N);
+
+#[async_trait]
+impl<N: Node<Steward>> Node<Steward> for Step<N> {
+    async fn run(&self, cx: Context<Steward>) -> Result<Outcome<Update>, BoxError> {
+        cx.emit(Phase::Executing.event(action::lang(cx.state())));
+        self.0.run(cx).await
+    }
+}
+
+fn after_begin(state: &Steward) -> &'static str {
+    match state.kind() {
+        Some(RequestKind::Execute { .. }) if state.actions.end.is_some() => KEEP,
+        Some(RequestKind::Execute { .. }) => PLAN,
+        _ => UNDERSTAND,
+    }
+}
+
+fn after_words(state: &Steward) -> &'static str {
+    if state.is_pending() {
+        REVIEW
+    } else if state.may_act() {
+        PLAN
+    } else {
+        KEEP
+    }
+}
+
+fn after_action(toolbox: &Toolbox<Steward>, state: &Steward) -> &'static str {
+    if state.actions.end.is_some() {
+        KEEP
+    } else if action::waits(toolbox, state) {
+        REVIEW
+    } else {
+        ACT
+    }
+}
+
+fn after_review(state: &Steward) -> &'static str {
+    if state.approval.is_some() {
+        ACT
+    } else if state.actions.end.is_some() {
+        KEEP
+    } else {
+        BEGIN
+    }
+}
+
+fn after_keep(state: &Steward) -> &'static str {
+    if state.has_next() {
+        return UNDERSTAND;
+    }
+    ANSWER
+}
 
 /// The plain sequence.
 #[derive(Debug, Clone)]
@@ -43,7 +179,7 @@ impl Sequence {
     pub async fn understand(&self, state: &Steward) -> Result<Vec<Update>, BoxError> {
         tracing::info!(
             conversation = state.conversation_id,
-            reason = state.fallback_reason,
+            reason = state.rollback,
             "legacy path"
         );
         let mut progress = Progress {
@@ -68,7 +204,7 @@ impl Sequence {
                 Some(RequestKind::Slots { .. } | RequestKind::Decide)
             );
             if !judges {
-                let flow = nodes::flow(&self.deps, &progress.state).await?;
+                let flow = flow(&self.deps, &progress.state).await?;
                 for update in flow {
                     progress.push(update);
                 }

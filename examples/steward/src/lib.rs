@@ -1,23 +1,30 @@
 #![doc = include_str!("../README.md")]
 
 pub mod action;
+mod answer;
 mod bounds;
+mod card;
 pub mod check;
 pub mod deps;
+pub mod files;
 pub mod form;
 pub mod graph;
 pub mod http;
+mod intake;
 pub mod ledger;
-mod legacy;
-mod nodes;
+pub mod legacy;
+pub mod local;
+mod phase;
 pub mod read;
 mod reply;
 pub mod response;
 pub mod served;
 pub mod service;
+mod settle;
 pub mod state;
 pub mod steward_service;
+mod verdict;
 
 pub use action::tool_words;
+pub use card::{CardReply, ReplyAction};
 pub use legacy::Sequence;
-pub use nodes::{CardReply, ReplyAction};

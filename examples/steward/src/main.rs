@@ -1,21 +1,33 @@
 //! The command line of the expense steward.
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::{Parser, Subcommand};
 use fugato::{
     BoxError,
     axum::{Asset, Page},
     cli::{App, CliCommand, Flags, Resources, WithRoutes},
+    state::ThreadId,
 };
 use steward::{
-    check, deps::Deps, http, ledger, served::ServedSteward, service::RuleData, state::Runtime,
-    steward_service::StewardService, tool_words,
+    check,
+    deps::Deps,
+    files::FileStore,
+    http, ledger, local,
+    served::{ServedSteward, employee},
+    service::RuleData,
+    state::Runtime,
+    steward_service::StewardService,
+    tool_words,
 };
+
+/// The folder of attachments in that of the program or of a person.
+const ATTACHMENTS: &str = "attachments";
 
 /// Applies for trips, claims expenses, and writes nothing that you have not agreed to.
 ///
 /// Without a model, rules read what you say, in English and Chinese. `STEWARD_AGENT_RUNTIME` chooses
-/// the path that understands: graph, its alias langgraph, or legacy.
+/// the path that understands: graph, its alias langgraph, or legacy; `STEWARD_ROLLBACK_REASON` is
+/// noted in the log of each conversation on the legacy path.
 #[derive(Debug, Parser)]
 #[command(name = "steward", version)]
 struct Args {
@@ -33,6 +45,12 @@ struct Args {
 enum OwnCommand {
     /// Asks the models once, and tells who answered, how, and after how long
     Models,
+    /// Adds files to the conversation, for the next claim
+    Attach {
+        /// The files
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
     #[command(flatten)]
     Shared(CliCommand),
 }
@@ -44,8 +62,11 @@ async fn main() -> ExitCode {
         command,
         tables,
     } = Args::parse();
+    let files = |flags: &Flags| FileStore::at(flags.folder("steward").join(ATTACHMENTS));
+    let (store, thread) = (files(&flags), flags.thread.clone());
     let app = App::new("steward", flags)
         .page(page())
+        .belongings(files)
         .tool_words(tool_words());
     let command = match command {
         Some(OwnCommand::Models) => {
@@ -60,15 +81,37 @@ async fn main() -> ExitCode {
                 })
                 .await;
         }
+        Some(OwnCommand::Attach { files }) => {
+            return app
+                .job(async |screen| {
+                    let (thread, owner) =
+                        (ThreadId::new(thread.as_str())?, employee(&app.caller()));
+                    for path in files {
+                        let kept = local::attach(&store, (&thread, &owner), &path).await?;
+                        screen.line(kept.shown());
+                    }
+                    Ok(())
+                })
+                .await;
+        }
         Some(OwnCommand::Shared(command)) => Some(command),
         None => None,
     };
-    Box::pin(app.run(command, async |open| wired(&open, tables.as_deref()).await)).await
+    // Only who sits at this machine names its files in words.
+    let serves = matches!(command, Some(CliCommand::Serve { .. }));
+    let local = (!serves)
+        .then(|| ThreadId::new(thread.as_str()).ok())
+        .flatten();
+    Box::pin(app.run(command, async |open| {
+        wired(&open, tables.as_deref(), local.clone()).await
+    }))
+    .await
 }
 
 async fn wired(
     open: &Resources,
     tables: Option<&str>,
+    local: Option<ThreadId>,
 ) -> Result<WithRoutes<ServedSteward>, BoxError> {
     let file = open.dir.join("steward.db").display().to_string();
     // Commands that only read create no tables.
@@ -78,10 +121,15 @@ async fn wired(
         tables.unwrap_or(&file)
     };
     let (desk, ledger) = (RuleData::load()?, ledger::open(tables).await?);
-    let deps = Deps::new(&desk, ledger, open.model.clone());
+    let why = std::env::var("STEWARD_ROLLBACK_REASON");
+    let why = why.ok().filter(|why| !why.trim().is_empty());
+    let deps = Deps::new(&desk, ledger, open.model.clone())
+        .rollback(why)
+        .files(FileStore::at(open.dir.join(ATTACHMENTS)));
     let clerk = StewardService::over(&deps, Runtime::from_env()?, |graph| open.runner(graph))?;
     let paths = http::routes(clerk.clone());
-    Ok(WithRoutes::new(ServedSteward(clerk), paths))
+    let agent = ServedSteward::new(clerk).local(local);
+    Ok(WithRoutes::new(agent, paths))
 }
 
 /// Returns the page, with a panel of pending cards, open tasks and written documents next to the

@@ -21,6 +21,9 @@ pub struct RuleReader {
     further: Vec<String>,
     list: Vec<String>,
     withdraw: Vec<String>,
+    find: Vec<String>,
+    take_back: Vec<String>,
+    restore: Vec<String>,
     approver: Vec<String>,
     drop: Vec<String>,
     kind: Vec<Kind>,
@@ -33,6 +36,8 @@ pub enum DocumentQuestion {
     List,
     /// A document shall be withdrawn.
     Withdraw,
+    /// A withdrawn document shall be a draft again.
+    Restore,
     /// The approver is asked for.
     Approver,
 }
@@ -89,6 +94,19 @@ fn sure() -> f64 {
     SURE
 }
 
+/// Returns the numbers of documents in a text, such as `A-1`, each once.
+pub(crate) fn document_ids(text: &str) -> Vec<String> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+    let is_id = |word: &String| {
+        let number = word.strip_prefix("A-").or_else(|| word.strip_prefix("R-"));
+        number.is_some_and(|it| !it.is_empty() && it.bytes().all(|c| c.is_ascii_digit()))
+    };
+    let mut ids: Vec<_> = words.map(str::to_uppercase).filter(is_id).collect();
+    ids.sort();
+    ids.dedup();
+    ids
+}
+
 impl RuleReader {
     /// Returns the clauses of a request; none if it is about something else.
     pub fn clauses(&self, desk: &RuleData, text: &str, base: Date) -> Vec<Clause> {
@@ -113,6 +131,11 @@ impl RuleReader {
         parts.into_iter().filter_map(read).collect()
     }
 
+    /// Returns the form that a text names.
+    pub(crate) fn form_of(&self, text: &str) -> Option<FormKind> {
+        self.kind(text, false).map(|(kind, _)| kind)
+    }
+
     /// Returns the form whose name a short text is.
     pub fn named_kind(&self, text: &str) -> Option<FormKind> {
         let short = text.trim().chars().count() <= SHORT;
@@ -120,15 +143,23 @@ impl RuleReader {
         kind.map(|(kind, _)| kind)
     }
 
-    /// Returns the question about documents that a text is.
-    pub fn question(&self, text: &str) -> Option<DocumentQuestion> {
+    /// Returns the question about documents that a text is, if it is no request; see
+    /// [`RuleData::document_question`].
+    pub(crate) fn question(&self, text: &str) -> Option<DocumentQuestion> {
         if has_any_word(text, &self.approver) {
             return Some(DocumentQuestion::Approver);
         }
-        if has_any_word(text, &self.withdraw) {
+        let is_named = !document_ids(text).is_empty();
+        // What is restored on a trip is no document.
+        let is_short = text.chars().count() <= 2 * SHORT;
+        if has_any_word(text, &self.restore) && (is_short || is_named) {
+            return Some(DocumentQuestion::Restore);
+        }
+        if has_any_word(text, &self.withdraw) || is_named && has_any_word(text, &self.take_back) {
             return Some(DocumentQuestion::Withdraw);
         }
-        has_any_word(text, &self.list).then_some(DocumentQuestion::List)
+        let lists = has_any_word(text, &self.list) || is_named && has_any_word(text, &self.find);
+        lists.then_some(DocumentQuestion::List)
     }
 
     /// Returns true if a short text leaves the current task.

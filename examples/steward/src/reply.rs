@@ -3,9 +3,8 @@ use fugato::cli::Lang;
 
 use crate::{
     action,
-    form::FormKind,
-    ledger::{DocumentStatus, Documents},
-    read::DocumentQuestion,
+    ledger::{Document, DocumentStatus, Documents},
+    read::{DocumentQuestion, document_ids},
     service::RuleData,
     state::{ActionResult, Flow, PlanTask, RequestKind, RuntimeDecision, Steward, WorkStatus},
 };
@@ -20,13 +19,50 @@ pub(crate) fn reply(desk: &RuleData, state: &Steward, waits: bool) -> String {
     } else {
         rest(desk, state, lang)
     };
-    came.into_iter().chain(next).collect::<Vec<_>>().join("\n")
+    let lacking = lacking_files(desk, state);
+    let lacking = (!lacking.is_empty()).then(|| {
+        let names: Vec<_> = lacking.iter().map(String::as_str).collect();
+        no_file(&names, lang)
+    });
+    let lines = came.into_iter().chain(lacking).chain(next);
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// Returns the names in the words that are no uploaded files, if the current task takes files.
+fn lacking_files(desk: &RuleData, state: &Steward) -> Vec<String> {
+    let task = state
+        .steward_state
+        .current()
+        .filter(|_| !state.is_off_topic());
+    let form = task.and_then(|task| desk.forms.get(&task.form));
+    if form.is_none_or(|form| form.field("attachments").is_none()) {
+        return vec![];
+    }
+    let is_file = |name: &String| state.files.iter().any(|file| file.name == *name);
+    let mut named = desk.named_files(&state.message);
+    named.retain(|name| !is_file(name));
+    named
+}
+
+/// Returns that there are no such files, and how there would be.
+pub(crate) fn no_file(names: &[&str], lang: Lang) -> String {
+    let names = names.join(lang.pick(", ", "、"));
+    lang.pick(
+        format!("There is no file {names} here. A name is no attachment: add the file itself, with the button of the page or its path in the terminal."),
+        format!("这里没有文件{names}。只写文件名不算附件：请用页面上的按钮或在终端里输入路径来上传。"),
+    )
 }
 
 /// Returns the result of the action as a sentence.
 fn result(result: &ActionResult, lang: Lang) -> String {
     let document = result.data.get("document").and_then(|it| it.as_str());
     let word = match (result.outcome.as_str(), document) {
+        ("succeeded", Some(document)) if result.action == action::WITHDRAW => {
+            return lang.pick(
+                format!("{document} is withdrawn. “restore {document}” makes it a draft again."),
+                format!("已撤回{document}。说“恢复{document}”可以把它恢复为草稿。"),
+            );
+        }
         ("succeeded", Some(document)) => {
             return format!("{}{document}", lang.pick("Done: ", "已办理："));
         }
@@ -124,37 +160,40 @@ pub(crate) fn about_documents(
     documents: &Documents,
 ) -> String {
     let lang = action::lang(state);
-    let kinds = [
-        (FormKind::Application, &documents.applications),
-        (FormKind::Reimbursement, &documents.reimbursements),
-    ];
-    let lines = kinds.into_iter().flat_map(|(kind, all)| {
-        let form = desk.forms.get(&kind);
-        all.iter().filter_map(move |one| {
-            let filled = form?.filled(&one.fields);
-            let filled = filled.map(|(field, value)| {
-                format!("{} {}", field.label(lang), field.shown(value, lang))
-            });
-            let filled = filled.collect::<Vec<_>>().join(lang.pick(", ", "，"));
-            let status = match one.status {
-                DocumentStatus::Draft => lang.pick("draft", "草稿"),
-                DocumentStatus::Submitted => lang.pick("submitted", "已提交"),
-            };
-            Some(format!("{} ({status}): {filled}", one.id))
-        })
-    });
-    let mut lines: Vec<_> = lines.collect();
+    let ids = document_ids(&state.message);
+    let is_there = |id: &str| documents.all().any(|it| it.id == id);
+    let unknown = ids.iter().filter(|id| !is_there(id));
+    let unknown = unknown.map(|id| lang.pick(format!("There is no {id}."), format!("没有{id}。")));
+    let mut lines: Vec<_> = unknown.collect();
+    // A list is of what the words name; who shall choose gets all.
+    let shown = match asked {
+        DocumentQuestion::List => desk.targets(documents, &state.message, asked),
+        _ => documents.all().cloned().collect(),
+    };
+    lines.extend(shown.iter().map(|it| described(desk, it, lang)));
     if lines.is_empty() {
-        lines.push(
-            lang.pick("You have no documents.", "你还没有单据。")
-                .to_owned(),
-        );
+        let none = match documents.all().next() {
+            None => lang.pick("You have no documents.", "你还没有单据。"),
+            Some(_) => lang.pick("There is no such document.", "没有这样的单据。"),
+        };
+        lines.push(none.to_owned());
     }
+    let is_named = !ids.is_empty();
     let first = match asked {
         DocumentQuestion::List => None,
+        DocumentQuestion::Withdraw if is_named => {
+            Some(lang.pick("Nothing is withdrawn.", "没有撤回任何单据。"))
+        }
+        DocumentQuestion::Restore if is_named => {
+            Some(lang.pick("Nothing is restored.", "没有恢复任何单据。"))
+        }
         DocumentQuestion::Withdraw => Some(lang.pick(
-            "Nothing was withdrawn: I cannot withdraw what is written, ask your finance office.",
-            "什么也没有撤回：已写入的单据我不能撤回，请找财务。",
+            "Nothing is withdrawn: say which one by its number, as in “withdraw A-1”.",
+            "没有撤回任何单据：请说明单号，例如“撤回A-1”。",
+        )),
+        DocumentQuestion::Restore => Some(lang.pick(
+            "Nothing is restored: say which one by its number, as in “restore A-1”.",
+            "没有恢复任何单据：请说明单号，例如“恢复A-1”。",
         )),
         DocumentQuestion::Approver => Some(lang.pick(
             "I do not know who approves: that is decided outside of this program.",
@@ -167,4 +206,23 @@ pub(crate) fn about_documents(
         .chain(lines)
         .collect::<Vec<_>>()
         .join("\n")
+}
+
+/// Returns a document with its status and fields, in a line.
+pub(crate) fn described(desk: &RuleData, document: &Document, lang: Lang) -> String {
+    let form = desk.forms.get(&document.form()).into_iter();
+    let filled = form.flat_map(|form| form.filled(&document.fields));
+    let filled =
+        filled.map(|(field, value)| format!("{} {}", field.label(lang), field.shown(value, lang)));
+    let filled = filled.collect::<Vec<_>>().join(lang.pick(", ", "，"));
+    let status = match document.status {
+        DocumentStatus::Draft => lang.pick("draft", "草稿"),
+        DocumentStatus::Submitted => lang.pick("submitted", "已提交"),
+        DocumentStatus::Withdrawn => lang.pick("withdrawn", "已撤回"),
+    };
+    let id = &document.id;
+    lang.pick(
+        format!("{id} ({status}): {filled}"),
+        format!("{id}（{status}）：{filled}"),
+    )
 }

@@ -9,14 +9,44 @@ use fugato::{
 use serde_json::{Value, json};
 
 use crate::{
-    nodes::CardReply,
+    card::CardReply,
+    local,
     state::{Request, RequestExtras, RequestKind, Steward, Update},
     steward_service::StewardService,
 };
 
 /// The agent behind endpoints.
 #[derive(Debug, Clone)]
-pub struct ServedSteward(pub StewardService);
+pub struct ServedSteward {
+    service: StewardService,
+    local: Option<ThreadId>,
+}
+
+impl ServedSteward {
+    /// Creates the agent.
+    pub fn new(service: StewardService) -> Self {
+        Self {
+            service,
+            local: None,
+        }
+    }
+
+    fugato::state::setters! {
+        /// Sets the conversation of who sits at this machine: a path in their words is a file that
+        /// comes with them.
+        pub fn local(thread: Option<ThreadId>) { local = thread }
+    }
+
+    /// Keeps the files that words at this machine name.
+    async fn attach(&self, caller: &Caller, words: &str) -> Result<(), BadInput> {
+        let Some(thread) = &self.local else {
+            return Ok(());
+        };
+        let files = &self.service.deps().files;
+        let attached = local::attach_named(files, (thread, &employee(caller)), words).await;
+        attached.map_err(|error| BadInput::new(error.to_string()))
+    }
+}
 
 /// Returns the employee whose applications and claims a caller works on: their account, or `me` if
 /// there is none.
@@ -33,11 +63,12 @@ impl fugato::axum::Agent for ServedSteward {
     }
 
     fn runner(&self) -> &Runner<Steward> {
-        self.0.runner()
+        self.service.runner()
     }
 
     async fn input(&self, said: UserMessage) -> Result<Vec<Update>, BadInput> {
         let said = said.in_words()?;
+        self.attach(&said.caller, &said.text).await?;
         let beside: RequestExtras = said.beside(
             "are lang (\"en\" or \"zh\"), base_date (a day), attachments (names of files) and context \
              (fields of a form)",
@@ -66,7 +97,7 @@ impl fugato::axum::Agent for ServedSteward {
     async fn answer(
         &self,
         _: &ThreadId,
-        _: &Caller,
+        caller: &Caller,
         _: &Interrupt,
         answered: QuestionAnswer,
     ) -> Result<Value, BadInput> {
@@ -75,7 +106,10 @@ impl fugato::axum::Agent for ServedSteward {
             // Its schema says what is wrong with it.
             Answer::Value(Value::Object(object)) => return Ok(Value::Object(object)),
             Answer::Approve | Answer::Value(Value::Bool(true)) => CardReply::approve(),
-            Answer::Value(Value::String(text)) => CardReply::say(text),
+            Answer::Value(Value::String(text)) => {
+                self.attach(caller, &text).await?;
+                CardReply::say(text)
+            }
             Answer::Reject | Answer::Cancel | Answer::Value(Value::Bool(false) | Value::Null) => {
                 CardReply {
                     text: reason,

@@ -11,6 +11,7 @@ use std::{sync::Arc, time::Duration};
 use fugato::{
     BoxError,
     agent::decision::{self, Inquiry, Judge},
+    cli::Lang,
     form::{self, Fields},
     llm::{ChatRequest, Profile, RejectedAnswer, ToolSchema},
     state::{Message, Schema},
@@ -22,7 +23,8 @@ use serde_json::{Value, json};
 use crate::{
     deps::Deps,
     form::{FormKind, Forms},
-    read::RuleReader,
+    ledger::{Document, DocumentStatus, Documents},
+    read::{Clause, DocumentQuestion, RuleReader, UNSURE, document_ids},
     state::{RequestExtras, RequestKind, Steward, TaskPlan},
 };
 
@@ -35,6 +37,8 @@ pub type Deliberation<T> = decision::DecisionState<Situation, T>;
 
 /// The number of attempts, counted over all models and corrections.
 const ATTEMPTS: u32 = 3;
+/// The fields of a form that words give which fill it in.
+const FILLED: usize = 3;
 /// The timeout of one answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -106,6 +110,70 @@ impl RuleData {
         Ok(fields)
     }
 
+    /// Returns the names of files in a text.
+    pub(crate) fn named_files(&self, text: &str) -> Vec<String> {
+        let form = self.forms.get(&FormKind::Attachment);
+        let fields = form.map(|form| self.facts.read(form, text, Date::ZERO));
+        let fields = fields.unwrap_or_default();
+        form::strings(fields.get("attachments"))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// Returns the question about documents that a text is. Words that fill in a form are none,
+    /// whatever else they say.
+    pub(crate) fn document_question(&self, text: &str) -> Option<DocumentQuestion> {
+        let asked = self.reader.question(text)?;
+        let clauses = self.reader.clauses(self, text, Date::ZERO);
+        let fills = |clause: &Clause| clause.confidence > UNSURE && clause.fields.len() >= FILLED;
+        (!clauses.iter().any(fills)).then_some(asked)
+    }
+
+    /// Returns the documents that the words of a question are about: those that they name, or else
+    /// those of the form and the place that they name.
+    pub(crate) fn targets(
+        &self,
+        documents: &Documents,
+        words: &str,
+        asked: DocumentQuestion,
+    ) -> Vec<Document> {
+        let ids = document_ids(words);
+        let form = self.reader.form_of(words);
+        let place = self.place_in(words);
+        let fits = |document: &&Document| match asked {
+            DocumentQuestion::Withdraw => document.status != DocumentStatus::Withdrawn,
+            DocumentQuestion::Restore => document.status == DocumentStatus::Withdrawn,
+            _ => true,
+        };
+        let is_meant = |document: &&Document| {
+            if !ids.is_empty() {
+                return ids.contains(&document.id);
+            }
+            let of_form = match form {
+                Some(form @ (FormKind::Application | FormKind::Reimbursement)) => {
+                    document.form() == form
+                }
+                _ => true,
+            };
+            let there = document.fields.get("destination");
+            of_form && place.as_ref().is_none_or(|place| there == Some(place))
+        };
+        documents
+            .all()
+            .filter(fits)
+            .filter(is_meant)
+            .cloned()
+            .collect()
+    }
+
+    /// Returns the place that words name, as a trip has it.
+    pub(crate) fn place_in(&self, words: &str) -> Option<Value> {
+        let trip = self.forms.get(&FormKind::Application)?;
+        self.facts
+            .read(trip, words, Date::ZERO)
+            .remove("destination")
+    }
+
     /// Returns the schema of the fields of a form, if there is one.
     fn schema(&self, kind: Option<FormKind>) -> Value {
         let form = kind.and_then(|kind| self.forms.get(&kind));
@@ -126,6 +194,11 @@ pub struct Situation {
     pub form: Option<FormKind>,
     /// The plan so far.
     pub plan: TaskPlan,
+    /// The names of the uploaded files: other names are no attachments.
+    pub files: Vec<String>,
+    /// The documents that the words withdraw or restore.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<Document>,
     /// True if the words were read before in this request.
     pub is_read: bool,
 }
@@ -135,11 +208,19 @@ impl Situation {
     pub fn of(state: &Steward) -> Self {
         let request = state.request.as_ref();
         let beside = request.map(|request| request.beside.clone());
+        let mut beside = beside.unwrap_or_default();
+        for file in state.new_files() {
+            if !beside.attachments.contains(&file.name) {
+                beside.attachments.push(file.name.clone());
+            }
+        }
         Self {
+            targets: state.targets.clone(),
+            files: state.files.iter().map(|file| file.name.clone()).collect(),
             message: state.message.clone(),
             beside: RequestExtras {
                 base_date: state.base_date.clone(),
-                ..beside.unwrap_or_default()
+                ..beside
             },
             form: match state.kind() {
                 Some(RequestKind::Slots { form }) => *form,
@@ -148,6 +229,19 @@ impl Situation {
             plan: state.steward_state.clone(),
             is_read: state.intent_result.is_some() || state.runtime_decision.is_some(),
         }
+    }
+
+    /// Returns the language of the conversation, as far as the words and options tell it.
+    pub(crate) fn lang(&self) -> Lang {
+        let told = self.beside.lang.as_deref();
+        told.and_then(|lang| lang.parse().ok())
+            .unwrap_or_else(|| Lang::of(&self.message))
+    }
+
+    /// Returns true if the words leave no choice of documents: each that they name is one of the
+    /// targets, or one document fits what they say.
+    fn names_targets(&self) -> bool {
+        self.targets.len() == document_ids(&self.message).len().max(1)
     }
 
     /// Returns the day on which "tomorrow" is counted.
@@ -175,6 +269,18 @@ impl Situation {
         let files = &self.beside.attachments;
         if form.field("attachments").is_some() && !files.is_empty() {
             fields.insert("attachments".into(), files.clone().into());
+        }
+        self.real(fields)
+    }
+
+    /// Returns fields whose attachments are files that were uploaded: a name alone is none.
+    pub(crate) fn real(&self, mut fields: Fields) -> Fields {
+        if let Some(Value::Array(names)) = fields.get_mut("attachments") {
+            let is_file = |name: &Value| self.files.iter().any(|file| name == file);
+            names.retain(is_file);
+            if names.is_empty() {
+                fields.remove("attachments");
+            }
         }
         fields
     }

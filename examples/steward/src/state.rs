@@ -8,7 +8,7 @@ use fugato::{
         Embeds,
         sequence::{Actions, ActionsUpdate},
     },
-    form::Fields,
+    form::{Fields, strings},
     llm::{CallTrace, DecisionSource},
     state::{Message, State, ToolCall},
     tool::Evidence,
@@ -16,7 +16,7 @@ use fugato::{
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::form::FormKind;
+use crate::{files::Attachment, form::FormKind, ledger::Document};
 
 pub use change::{GraphOutput, Update};
 pub use plan::{ActionStep, PlanTask, TaskPlan, WorkStatus};
@@ -43,6 +43,12 @@ pub struct Steward {
     /// The names of the requests that have answered a card, the newest last: a repeat of one
     /// answers no other card.
     pub heard: Vec<String>,
+    /// The uploaded files of the conversation that wait for a document.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<Attachment>,
+    /// The documents that the request withdraws or restores, as they were when it came.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub targets: Vec<Document>,
     /// The model calls of this request.
     pub model_call_traces: Vec<CallTrace>,
     /// The meaning of the request.
@@ -68,6 +74,9 @@ pub struct Steward {
     pub fallback_reason: Option<String>,
     /// The path that processed the request.
     pub runtime: Runtime,
+    /// The reason for which it was the legacy path.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rollback: Option<String>,
     /// The answer.
     pub response: Option<Value>,
 }
@@ -178,6 +187,17 @@ impl Steward {
         self.actions.steps.get(self.actions.done.len())
     }
 
+    /// Returns the document that the arguments of an action withdraw or restore.
+    pub(crate) fn about(&self, arguments: &Value) -> Option<&Document> {
+        let id = arguments.get("document")?.as_str()?;
+        let of_tasks = self.steward_state.tasks.iter().rev();
+        let mut known = self
+            .targets
+            .iter()
+            .chain(of_tasks.filter_map(|task| task.about.as_ref()));
+        known.find(|document| document.id == id)
+    }
+
     /// Returns the kind of the present request.
     pub fn kind(&self) -> Option<&RequestKind> {
         self.request.as_ref().map(|request| &request.kind)
@@ -192,6 +212,30 @@ impl Steward {
     /// Returns true if the request belongs to a conversation on a page.
     pub fn is_chat(&self) -> bool {
         self.kind() == Some(&RequestKind::Chat)
+    }
+
+    /// Returns the files that no task has yet.
+    pub(crate) fn new_files(&self) -> impl Iterator<Item = &Attachment> {
+        let tasks = &self.steward_state.tasks;
+        let is_used = |name: &str| {
+            let of_task =
+                |task: &PlanTask| strings(task.fields.get("attachments")).any(|it| it == name);
+            tasks.iter().any(of_task)
+        };
+        self.files.iter().filter(move |file| !is_used(&file.name))
+    }
+
+    /// Returns true if the verdict lets the conversation act.
+    pub(crate) fn may_act(&self) -> bool {
+        self.is_chat() && self.flow == Some(Flow::Pass) && self.actions.request.is_some()
+    }
+
+    /// Returns true if a task was just completed in a conversation that has another open task.
+    pub(crate) fn has_next(&self) -> bool {
+        let result = self.action_result.as_ref();
+        let done = result.is_some_and(|result| result.outcome == "succeeded");
+        // A request that has been judged does not begin another task.
+        self.is_chat() && done && self.flow.is_none() && self.steward_state.current().is_some()
     }
 
     /// Returns true if an action is under way that has not ended, such as one that waits for a

@@ -1,11 +1,12 @@
 //! The endpoints without their wire: requests become runs, and runs become answers.
 use std::sync::Arc;
 
+use async_trait::async_trait;
 use fugato::{
     Answers, Graph, RunError, RunResult, Runner, RunnerOptions,
-    agent::fallback::{FallbackError, FallbackStep, GraphFallback},
+    agent::fallback::{FallbackStep, GraphFallback},
     axum::{Caller, Consent, UserMessage, consent},
-    graph::{Attribution, BoxError, RunErrorKind, ThreadStatus},
+    graph::{Attribution, BoxError, Run, RunErrorKind, RunFallback, ThreadStatus},
     state::{Interrupt, InterruptId, ThreadId},
     store::ThreadStore,
     words::Phrases,
@@ -14,9 +15,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::{
+    card::CardReply,
     deps::Deps,
-    graph,
-    nodes::CardReply,
+    graph, legacy,
     response::Response,
     state::{Request, RequestKind, Runtime, Steward, Update},
 };
@@ -29,7 +30,6 @@ pub struct StewardService {
     runtime: Runtime,
     graph: Runner<Steward>,
     legacy: Runner<Steward>,
-    fallback: Arc<GraphFallback<Steward>>,
 }
 
 /// A person's consent to a card, or their refusal: it names the interrupt of the server and the
@@ -69,21 +69,9 @@ pub enum ClerkError {
     /// It did not go well.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Neither the graph nor the legacy path could do it.
-    #[error(transparent)]
-    Fallback(FallbackError),
     /// The answer cannot be written.
     #[error("the answer cannot be written")]
     Answer(#[from] serde_json::Error),
-}
-
-impl From<FallbackError> for ClerkError {
-    fn from(error: FallbackError) -> Self {
-        match error {
-            FallbackError::Run(error) => Self::Run(error),
-            other => Self::Fallback(other),
-        }
-    }
 }
 
 impl StewardService {
@@ -109,18 +97,15 @@ impl StewardService {
             deprecated,
             reason = "it stands in until the condition of its removal holds"
         )]
-        let legacy = run(graph::legacy(deps)?);
-        let fallback = GraphFallback::graph(main.clone(), "legacy", legacy.clone()).record(
-            |fall: &FallbackStep| Update::FellBack {
-                reason: fall.reason.clone(),
-            },
-        );
+        let legacy = run(legacy::legacy(deps)?);
+        let fell = |fall: &FallbackStep| Update::FellBack {
+            reason: fall.reason.clone(),
+        };
         Ok(Self {
             deps: deps.clone(),
             runtime,
-            graph: main,
-            legacy,
-            fallback: Arc::new(fallback),
+            legacy: legacy.clone().fallback(OtherPath(main.clone())),
+            graph: main.fallback(GraphFallback::graph("legacy", legacy).record(fell)),
         })
     }
 
@@ -148,7 +133,6 @@ impl StewardService {
     pub fn on<'a>(&'a self, runtime: Runtime, thread: &'a ThreadId) -> StewardThread<'a> {
         StewardThread {
             clerk: self,
-            runtime,
             runner: self.path(runtime),
             thread,
         }
@@ -162,12 +146,30 @@ impl StewardService {
     }
 }
 
+/// The path for answers to cards that it has raised itself. No failure comes to it.
+struct OtherPath(Runner<Steward>);
+
+#[async_trait]
+impl RunFallback<Steward> for OtherPath {
+    async fn take_over(
+        &self,
+        _: &Runner<Steward>,
+        _: &ThreadId,
+        error: RunError,
+    ) -> Result<Run<Steward>, RunError> {
+        Err(error)
+    }
+
+    fn backup(&self) -> Option<&Runner<Steward>> {
+        Some(&self.0)
+    }
+}
+
 /// A conversation, on one of the paths.
 #[derive(derive_more::Debug)]
-#[debug("Conversation {{ thread: {thread:?}, runtime: {runtime:?}, .. }}")]
+#[debug("Conversation {{ thread: {thread:?}, .. }}")]
 pub struct StewardThread<'a> {
     clerk: &'a StewardService,
-    runtime: Runtime,
     runner: &'a Runner<Steward>,
     thread: &'a ThreadId,
 }
@@ -190,9 +192,9 @@ impl StewardThread<'_> {
                 // A crash has left an unfinished run: it is completed before another one begins.
                 RunErrorKind::Unfinished => return self.recovered(request).await,
                 RunErrorKind::FailedBefore { .. } => return self.again(request, error).await,
-                _ => self.stood_in(Err(error)).await?,
+                _ => return Err(error.into()),
             },
-            ended => self.stood_in(ended).await?,
+            Ok(ended) => ended,
         };
         Ok(self.answer(&ended))
     }
@@ -236,14 +238,13 @@ impl StewardThread<'_> {
             .by(Attribution::new(employee, "steward"))
             .keyed(name_of(&sent), &sent)?;
         let ended = self.runner.resume(self.thread, answers).await;
-        Ok(self.answer(&self.stood_in(ended).await?))
+        Ok(self.answer(&ended?))
     }
 
     /// Completes the run that a crash has left, before another one begins. A card that it comes to
     /// has not been seen yet, so that no words of this request answer it.
     async fn recovered(&self, request: &Request) -> Result<Value, ClerkError> {
-        let recovered = self.runner.recover(self.thread).await;
-        self.stood_in(recovered).await?;
+        self.runner.recover(self.thread).await?;
         let (state, pending) = self.card(&request.employee).await?;
         if let (Some(state), Some(card), true) = (state, pending.first(), is_said(request)) {
             return Ok(self.told(&state, Some(card)));
@@ -252,7 +253,7 @@ impl StewardThread<'_> {
             Err(error) if matches!(error.kind, RunErrorKind::Waiting { .. }) => {
                 Err(ClerkError::Waiting { pending })
             }
-            ended => Ok(self.answer(&self.stood_in(ended).await?)),
+            ended => Ok(self.answer(&ended?)),
         }
     }
 
@@ -272,7 +273,7 @@ impl StewardThread<'_> {
                 RunErrorKind::FailedBefore { .. } => Ok(Some(self.retried().await?)),
                 _ => Err(error.into()),
             },
-            Ok(ended) => Ok(Some(self.answer(&self.stood_in(Ok(ended)).await?))),
+            Ok(ended) => Ok(Some(self.answer(&ended))),
         }
     }
 
@@ -295,15 +296,9 @@ impl StewardThread<'_> {
         Ok((state, pending))
     }
 
-    /// Retries a failed run.
+    /// Retries a failed run, on the path that has failed.
     async fn retried(&self) -> Result<Value, ClerkError> {
-        let retried = match self.clerk.legacy.retry(self.thread).await {
-            Err(error) if matches!(error.kind, RunErrorKind::GraphChanged { .. }) => {
-                self.clerk.graph.retry(self.thread).await
-            }
-            retried => retried,
-        };
-        Ok(self.answer(&self.stood_in(retried).await?))
+        Ok(self.answer(&self.runner.retry(self.thread).await?))
     }
 
     async fn begin(&self, request: &Request) -> Result<RunResult<Steward>, RunError> {
@@ -311,17 +306,6 @@ impl StewardThread<'_> {
         match request.key() {
             Some(key) => self.runner.start_keyed(self.thread, key, input).await,
             None => self.runner.start(self.thread, input).await,
-        }
-    }
-
-    /// Continues on the legacy path from where the graph stopped, if the graph has failed.
-    async fn stood_in(
-        &self,
-        ended: Result<RunResult<Steward>, RunError>,
-    ) -> Result<RunResult<Steward>, ClerkError> {
-        match self.runtime {
-            Runtime::Graph => Ok(self.clerk.fallback.or_else(self.thread, ended).await?),
-            Runtime::Legacy => Ok(ended?),
         }
     }
 
@@ -355,7 +339,7 @@ impl StewardThread<'_> {
             .by(Attribution::new(&request.employee, "steward"))
             .keyed(key, &named)?;
         let ended = self.runner.resume(self.thread, answers).await;
-        Ok(self.answer(&self.stood_in(ended).await?))
+        Ok(self.answer(&ended?))
     }
 
     /// Handles a request that has failed before: returns the answer of the legacy path if there is

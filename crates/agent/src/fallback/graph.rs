@@ -1,24 +1,22 @@
 use std::sync::Arc;
 
-use fugato_graph::{IntoUpdates, RunError, RunErrorKind, RunResult, Runner, machine::Fact};
+use async_trait::async_trait;
+use fugato_graph::{IntoUpdates, Run, RunError, RunFallback, Runner, StateEdit, machine::Fact};
 use fugato_state::{RunId, State, ThreadId};
 
-use super::{FallbackError, FallbackStep, RecordFallback, fell};
+use super::{FallbackStep, RecordFallback, UnseenEffectsError, fell};
 
-/// A graph with a fallback: another graph over the same state, or a function.
+/// A fallback of a graph: another graph over the same state, or a function. It is set by
+/// [`Runner::fallback`], so that it takes over whoever asked for the run.
 ///
 /// When the run of the main graph fails, the other graph runs on the same thread, from the state
 /// that the failed run has left. Effects with a key of the whole thread keep their receipts, so an
 /// effect that both graphs perform under the same key is done once. An effect with a key of a task
-/// of the failed run cannot be shared: after one, the fallback graph is refused with
-/// [`FallbackError::UnseenEffects`]. A function is refused after any effect.
-///
-/// Other errors are not failures of the graph and lead to no fallback: a thread that is busy,
-/// waiting or cancelled, or a store that is down.
+/// of the failed run cannot be shared: after one, the fallback graph is refused, and the error of
+/// the run has an [`UnseenEffectsError`] as its source. A function is refused after any effect.
 #[derive(derive_more::Debug)]
 #[debug("GraphFallback {{ backup: {name:?}, .. }}")]
 pub struct GraphFallback<S: State> {
-    main: Runner<S>,
     name: String,
     backup: Backup<S>,
     record: Option<Arc<RecordFallback<S>>>,
@@ -36,9 +34,8 @@ const MAIN: &str = "graph";
 
 impl<S: State> GraphFallback<S> {
     /// Creates a fallback to another graph, on a runner over the same log.
-    pub fn graph(main: Runner<S>, name: impl Into<String>, backup: Runner<S>) -> Self {
+    pub fn graph(name: impl Into<String>, backup: Runner<S>) -> Self {
         Self {
-            main,
             name: name.into(),
             backup: Backup::Graph(backup),
             record: None,
@@ -48,7 +45,6 @@ impl<S: State> GraphFallback<S> {
     /// Creates a fallback to a function. It gets the state that the failed run has left, and the
     /// fall. Its updates are stored as an operator's amendment.
     pub fn function<R, Shape>(
-        main: Runner<S>,
         name: impl Into<String>,
         function: impl Fn(Option<&S>, &FallbackStep) -> R + Send + Sync + 'static,
     ) -> Self
@@ -58,7 +54,6 @@ impl<S: State> GraphFallback<S> {
         let function =
             move |state: Option<&S>, fall: &FallbackStep| function(state, fall).into_updates();
         Self {
-            main,
             name: name.into(),
             backup: Backup::Function(Box::new(function)),
             record: None,
@@ -77,70 +72,67 @@ impl<S: State> GraphFallback<S> {
         self.record = Some(Arc::new(move |fall| record(fall).into_updates()));
         self
     }
+}
 
-    /// Starts a run of the main graph, and falls back if it fails.
-    pub async fn start<M>(
+#[async_trait]
+impl<S: State> RunFallback<S> for GraphFallback<S> {
+    async fn take_over(
         &self,
+        main: &Runner<S>,
         thread: &ThreadId,
-        input: impl IntoUpdates<S::Update, M>,
-    ) -> Result<RunResult<S>, FallbackError> {
-        let ended = self.main.start(thread, input).await;
-        self.or_else(thread, ended).await
-    }
-
-    /// Falls back for a run of the main graph that was resumed, retried or recovered, if it has
-    /// failed.
-    pub async fn or_else(
-        &self,
-        thread: &ThreadId,
-        ended: Result<RunResult<S>, RunError>,
-    ) -> Result<RunResult<S>, FallbackError> {
-        let error = match ended {
-            Err(error) if is_failure(&error.kind) => error,
-            other => return Ok(other?),
-        };
+        error: RunError,
+    ) -> Result<Run<S>, RunError> {
         let fall = fell(MAIN, &self.name, &error);
-        let done = self.done(thread).await?;
+        let done = done(main, thread).await?;
         let unseen: Vec<_> = match &self.backup {
             Backup::Graph(_) => done.into_iter().filter(|deed| !deed.shared).collect(),
             Backup::Function(_) => done,
         };
         if !unseen.is_empty() {
             let effects = unseen.into_iter().map(|deed| deed.key).collect();
-            let (to, why) = (self.name.clone(), error.into());
-            return Err(FallbackError::UnseenEffects { to, effects, why });
+            let (to, why) = (self.name.clone(), error.clone().into());
+            return Err(error.because(UnseenEffectsError { to, effects, why }));
         }
         tracing::warn!(%thread, to = fall.to, reason = fall.reason, "fallback used");
         let mut updates = self.record.as_ref().map_or(vec![], |record| record(&fall));
         match &self.backup {
-            Backup::Graph(runner) => Ok(runner.start(thread, updates).await?),
+            Backup::Graph(runner) => Ok(runner.start(thread, updates)),
             Backup::Function(function) => {
-                let state = self.main.state(thread).await?;
+                let state = main.state(thread).await?;
                 updates.extend(function(state.as_deref(), &fall));
-                let amendment =
-                    fugato_graph::StateEdit::new(updates, self.name.clone(), fall.reason);
-                Ok(self.main.amend(thread, amendment).await?)
+                let amendment = StateEdit::new(updates, self.name.clone(), fall.reason);
+                Ok(main.amend(thread, amendment))
             }
         }
     }
 
-    /// Returns the effects that the last run has performed, or may have.
-    async fn done(&self, thread: &ThreadId) -> Result<Vec<PerformedEffect>, RunError> {
-        const PAGE: usize = 256;
-        let (mut run, mut deeds, mut from) = (RunId(0), Vec::<PerformedEffect>::new(), 0);
-        loop {
-            let page = self.main.history(thread, from, PAGE).await?;
-            for entry in &page {
-                if entry.run != run {
-                    run = entry.run;
-                    deeds.clear();
-                }
-                take(&mut deeds, &entry.scope, &entry.fact);
+    fn backup(&self) -> Option<&Runner<S>> {
+        match &self.backup {
+            Backup::Graph(runner) => Some(runner),
+            Backup::Function(_) => None,
+        }
+    }
+}
+
+/// Returns the effects that the last run has performed, or may have.
+async fn done<S: State>(
+    main: &Runner<S>,
+    thread: &ThreadId,
+) -> Result<Vec<PerformedEffect>, RunError> {
+    const PAGE: usize = 256;
+    let (mut run, mut deeds, mut from) = (RunId(0), Vec::<PerformedEffect>::new(), 0);
+    loop {
+        let page = main.history(thread, from, PAGE).await?;
+        for entry in &page {
+            if entry.run != run {
+                run = entry.run;
+                deeds.clear();
             }
-            match page.last() {
-                Some(last) if page.len() == PAGE => from = last.seq + 1,
-                _ => return Ok(deeds),
-            }
+            take(&mut deeds, &entry.scope, &entry.fact);
+        }
+        match page.last() {
+            Some(last) if page.len() == PAGE => from = last.seq + 1,
+            _ => return Ok(deeds),
         }
     }
 }
@@ -179,21 +171,4 @@ fn take(deeds: &mut Vec<PerformedEffect>, scope: &str, fact: &Fact<String>) {
         }
         _ => {}
     }
-}
-
-/// Returns true if a run has failed for good because of its graph.
-fn is_failure(kind: &RunErrorKind) -> bool {
-    matches!(
-        kind,
-        RunErrorKind::Node { .. }
-            | RunErrorKind::Panicked { .. }
-            | RunErrorKind::Router { .. }
-            | RunErrorKind::UndeclaredTarget { .. }
-            | RunErrorKind::HalfFilledJoin { .. }
-            | RunErrorKind::Timeout { .. }
-            | RunErrorKind::Idle { .. }
-            | RunErrorKind::Budget { .. }
-            | RunErrorKind::StepLimit { .. }
-            | RunErrorKind::CrashLimit { .. }
-    )
 }

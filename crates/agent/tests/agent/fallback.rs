@@ -4,8 +4,8 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 
-use fugato_agent::fallback::{FallbackChain, FallbackError, FallbackStep, GraphFallback};
-use fugato_graph::{BoxError, Context, END, Effect, Graph, RunResult, Runner};
+use fugato_agent::fallback::{FallbackChain, FallbackStep, GraphFallback, UnseenEffectsError};
+use fugato_graph::{BoxError, Context, END, Effect, Graph, RunError, RunResult, Runner};
 use fugato_state::{State, ThreadId};
 use fugato_store::MemoryLog;
 use fugato_stream::EventKind;
@@ -127,8 +127,8 @@ async fn pln_w9_a_rule_is_refused_after_a_side_effect_that_it_cannot_see() -> Te
         });
     let error = one(chain)?.start(&thread(), vec![]).await.unwrap_err();
     let source = std::error::Error::source(&error);
-    let refused = source.and_then(|error| error.downcast_ref::<FallbackError>());
-    let Some(FallbackError::UnseenEffects { to, effects, .. }) = refused else {
+    let refused = source.and_then(|error| error.downcast_ref::<UnseenEffectsError>());
+    let Some(UnseenEffectsError { to, effects, .. }) = refused else {
         panic!("another error: {error:?}");
     };
     assert_eq!(
@@ -147,6 +147,13 @@ async fn when_all_nodes_fail_the_last_error_stands() -> TestResult {
     let source = std::error::Error::source(&error).map(ToString::to_string);
     assert_eq!(source.as_deref(), Some("second"));
     Ok(())
+}
+
+/// Returns the effects because of which a fallback was refused.
+fn unseen(error: &RunError) -> Option<Vec<String>> {
+    let source = std::error::Error::source(error)?;
+    let refused = source.downcast_ref::<UnseenEffectsError>();
+    refused.map(|refused| refused.effects.clone())
 }
 
 /// Two graphs over one log: the first pays and then fails, the second pays.
@@ -171,8 +178,8 @@ fn graphs(count: &Count, shared: bool, fails_first: bool) -> Result<[Runner<Line
 async fn pln_w9_another_graph_inherits_the_receipts_of_the_thread() -> TestResult {
     let count = Count::default();
     let [main, backup] = graphs(&count, true, false)?;
-    let chain = GraphFallback::graph(main, "legacy", backup).record(fell);
-    let ended = chain.start(&thread(), vec![]).await?;
+    let main = main.fallback(GraphFallback::graph("legacy", backup).record(fell));
+    let ended = main.start(&thread(), vec![]).await?;
     let Lines(lines) = ended.state();
     assert_eq!(
         (lines.len(), &lines[0], &lines[2]),
@@ -190,12 +197,9 @@ async fn pln_w9_another_graph_inherits_the_receipts_of_the_thread() -> TestResul
 async fn pln_w9_another_graph_is_refused_after_an_effect_of_a_task() -> TestResult {
     let count = Count::default();
     let [main, backup] = graphs(&count, false, false)?;
-    let chain = GraphFallback::graph(main, "legacy", backup);
-    let error = chain.start(&thread(), vec![]).await.unwrap_err();
-    let FallbackError::UnseenEffects { effects, .. } = error else {
-        panic!("another error: {error}");
-    };
-    assert_eq!(effects, ["pay#1/fee"]);
+    let main = main.fallback(GraphFallback::graph("legacy", backup));
+    let effects = unseen(&main.start(&thread(), vec![]).await.unwrap_err());
+    assert_eq!(effects, Some(vec!["pay#1/fee".to_owned()]));
     assert_eq!(count.load(Ordering::SeqCst), 1);
     Ok(())
 }
@@ -204,26 +208,25 @@ async fn pln_w9_another_graph_is_refused_after_an_effect_of_a_task() -> TestResu
 async fn stw_t12_without_a_side_effect_another_graph_or_a_function_takes_over() -> TestResult {
     let count = Count::default();
     let [main, backup] = graphs(&count, false, true)?;
-    let chain = GraphFallback::graph(main, "legacy", backup);
-    let ended = chain.start(&thread(), vec![]).await?;
+    let main = main.fallback(GraphFallback::graph("legacy", backup));
+    let ended = main.start(&thread(), vec![]).await?;
     assert_eq!(ended.state(), &Lines(vec!["receipt 1".into()]));
 
     let [main, _] = graphs(&count, true, true)?;
-    let chain = GraphFallback::function(main, "apology", |_: Option<&Lines>, _: &FallbackStep| {
-        Say("Please try later.".into())
-    });
-    let ended = chain.start(&thread(), vec![]).await?;
+    let main = main.fallback(GraphFallback::function(
+        "apology",
+        |_: Option<&Lines>, _: &FallbackStep| Say("Please try later.".into()),
+    ));
+    let ended = main.start(&thread(), vec![]).await?;
     assert!(matches!(ended, RunResult::Amended { .. }), "{ended:?}");
     assert_eq!(ended.state(), &Lines(vec!["Please try later.".into()]));
 
     let [main, _] = graphs(&count, true, false)?;
-    let chain = GraphFallback::function(main, "apology", |_: Option<&Lines>, _: &FallbackStep| {
-        Say("Nothing was paid.".into())
-    });
-    let refused = chain.start(&thread(), vec![]).await;
-    assert!(
-        matches!(refused, Err(FallbackError::UnseenEffects { .. })),
-        "{refused:?}"
-    );
+    let main = main.fallback(GraphFallback::function(
+        "apology",
+        |_: Option<&Lines>, _: &FallbackStep| Say("Nothing was paid.".into()),
+    ));
+    let refused = main.start(&thread(), vec![]).await.unwrap_err();
+    assert!(unseen(&refused).is_some(), "{refused:?}");
     Ok(())
 }

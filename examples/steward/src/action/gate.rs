@@ -12,21 +12,24 @@ use serde_json::Value;
 use super::{PRECHECK, SUBMIT, find};
 use crate::{
     deps::Deps,
+    files::Attachment,
     ledger::{HOME_CURRENCY, currency},
+    reply::described,
     service::RuleData,
     state::Steward,
 };
 
 /// Blocks a write whose form has missing fields.
 pub(super) fn complete(desk: Arc<RuleData>) -> impl GatePolicy<Steward> {
-    move |gated: &GatedCall<'_>, _: &Steward| {
+    move |gated: &GatedCall<'_>, state: &Steward| {
         let action = find(&gated.spec.name).filter(|action| action.writes());
         let form = action.and_then(|action| action.form);
-        let missing = form.zip(gated.call.arguments.as_object());
-        let missing = missing.map(|(form, fields)| desk.forms.missing(&form, fields));
-        match missing.unwrap_or_default().as_slice() {
+        let Some((form, fields)) = form.zip(gated.call.arguments.as_object()) else {
+            return Verdict::Allow;
+        };
+        match desk.forms.missing(&form, fields).as_slice() {
             [] => Verdict::Allow,
-            missing => Verdict::Block(super::are_missing(missing)),
+            missing => Verdict::Block(super::are_missing(&desk, form, missing, lang(state))),
         }
     }
 }
@@ -90,10 +93,27 @@ fn card_of(desk: &RuleData, call: &ToolCall, state: &Steward) -> ConfirmCard {
                 field.shown(value, lang)
             )
         }
+        FieldKind::Files => {
+            let files = super::attached(state, &call.arguments);
+            let mut shown: Vec<_> = files.map(Attachment::shown).collect();
+            // Cards of older versions name files that were never uploaded.
+            let is_file = |name: &&str| state.files.iter().any(|file| file.name == **name);
+            let names = strings(Some(value)).filter(|name| !is_file(name));
+            shown.extend(names.map(str::to_owned));
+            format!(
+                "{}: {}",
+                field.label(lang),
+                shown.join(lang.pick(", ", "，"))
+            )
+        }
         _ => format!("{}: {}", field.label(lang), field.shown(value, lang)),
     };
     let filled = filled.filter(|(field, _)| field.kind != FieldKind::Currency);
-    let summary = filled.map(line).collect::<Vec<_>>().join("\n");
+    // What a document says is on the card that withdraws it, and not only its number.
+    let about = state.about(&call.arguments);
+    let about = about.map(|document| described(desk, document, lang));
+    let summary = filled.map(line).chain(about).collect::<Vec<_>>();
+    let summary = summary.join("\n");
     ConfirmCard::new(title(&call.name, lang), summary, call.clone())
 }
 
@@ -109,6 +129,8 @@ fn title(action: &str, lang: Lang) -> &str {
         "save_application_draft" => ("保存申请草稿？", "Save the draft of the application?"),
         "create_reimbursement_draft" => ("保存报销单草稿？", "Save the draft of the claim?"),
         "link_existing_application" => ("关联申请？", "Link the claim to the application?"),
+        super::WITHDRAW => ("撤回单据？", "Withdraw the document?"),
+        super::RESTORE => ("把单据恢复为草稿？", "Make the document a draft again?"),
         "associate_attachments" => ("关联附件？", "Attach the files?"),
         other => (other, other),
     };

@@ -2,7 +2,7 @@
 use async_trait::async_trait;
 use fugato::{
     cli::Lang,
-    form::Fields,
+    form::{Fields, day},
     state::{EffectClass, Schema},
     tool::{EvidenceUpdate, Finding, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec},
 };
@@ -12,9 +12,10 @@ use serde_json::{Value, json};
 
 use super::{ActionWork, PRECHECK, SUBMIT, WhitelistedAction};
 use crate::{
+    bounds::out_of_bounds,
     deps::Deps,
     form::FormKind,
-    ledger::{LedgerError, LedgerWrite, Receipt, conflicts, refusal},
+    ledger::{LedgerError, LedgerWrite, Receipt, WriteKind, conflicts, refusal},
     state::{Steward, Update},
 };
 
@@ -61,14 +62,17 @@ impl Tool<Steward, Update> for ActionTool {
                 .data(Value::Object(fields.clone()))
                 .update(Update::Drafted(fields))),
             ActionWork::Preview => Ok(self.preview(form, &fields)),
-            ActionWork::Validate => self.validate(form, &fields),
+            ActionWork::Validate => self.validate(form, &fields, super::lang(cx.state()?)),
             ActionWork::Precheck => self.precheck(cx.state()?, form, fields).await,
             ActionWork::Write(deed) => {
-                let employee = cx.state()?.employee.clone();
+                let state = cx.state()?;
+                let files = super::attached(state, &json!(fields)).cloned().collect();
+                let employee = state.employee.clone();
                 let write = LedgerWrite {
                     deed,
                     employee,
                     fields,
+                    files,
                 };
                 self.write(&cx, &write).await
             }
@@ -105,12 +109,13 @@ impl ActionTool {
         ToolOutput::new("this is what it would say").data(json!({ "lines": lines }))
     }
 
-    fn validate(&self, form: FormKind, fields: &Fields) -> Answer {
-        let missing = self.deps.desk.forms.missing(&form, fields);
+    fn validate(&self, form: FormKind, fields: &Fields, lang: Lang) -> Answer {
+        let desk = &self.deps.desk;
+        let missing = desk.forms.missing(&form, fields);
         if missing.is_empty() {
             return Ok(ToolOutput::new("nothing is missing"));
         }
-        let blocked = ToolFailure::blocked(super::are_missing(&missing));
+        let blocked = ToolFailure::blocked(super::are_missing(desk, form, &missing, lang));
         Err(blocked.data(json!({ "missing_fields": missing })))
     }
 
@@ -121,13 +126,11 @@ impl ActionTool {
             let why = "only applications and reimbursements are checked";
             return Err(ToolFailure::blocked(why));
         }
-        let documents = self.deps.ledger.documents(&state.employee).await;
-        let against = conflicts(
-            &documents.map_err(ToolFailure::internal)?,
-            form,
-            &fields,
-            super::lang(state),
-        );
+        let (documents, lang) = (&self.deps.ledger, super::lang(state));
+        let documents = documents.documents(&state.employee).await;
+        let documents = documents.map_err(ToolFailure::internal)?;
+        let mut against = out_of_bounds(&fields, form, day(&state.base_date), lang);
+        against.extend(conflicts(&documents, form, &fields, lang));
         let (passed, now) = (against.is_empty(), (self.deps.clock)());
         let finding = Finding::new(Value::Object(fields), passed, now, self.deps.evidence_holds)
             .data(json!(against));
@@ -148,6 +151,16 @@ impl ActionTool {
     }
 
     async fn write(&self, cx: &ToolContext<'_, Steward>, write: &LedgerWrite) -> Answer {
+        let files = &self.deps.files;
+        let no_thread = || ToolFailure::failed("nothing is written outside of a conversation");
+        let thread = cx.thread_id().ok_or_else(no_thread)?;
+        if let Some(lost) = write.files.iter().find(|file| !files.has(thread, file)) {
+            let why = super::lang(cx.state()?).pick(
+                format!("the file {} is no longer here: upload it again", lost.name),
+                format!("文件{}已经不在了：请重新上传", lost.name),
+            );
+            return Err(ToolFailure::blocked(why));
+        }
         let no_key = || ToolFailure::failed("nothing is written without a key");
         match self
             .deps
@@ -156,10 +169,22 @@ impl ActionTool {
             .await
         {
             Ok(Receipt::Written { document }) => {
+                let kept = files.keep(thread, &write.employee, write.files.clone());
+                // A repeat under the same key keeps them.
+                kept.await.map_err(|error| {
+                    ToolFailure::failed("the files are not kept yet")
+                        .because(error)
+                        .unsettled()
+                })?;
                 let check = PRECHECK.to_owned();
                 let used = Update::Checked(EvidenceUpdate::Dropped { check });
                 let spent = (self.action.name == SUBMIT).then_some(used);
-                let output = ToolOutput::new(format!("{document} is written"));
+                let done = match write.deed {
+                    WriteKind::Withdraw => "withdrawn",
+                    WriteKind::Restore => "a draft again",
+                    _ => "written",
+                };
+                let output = ToolOutput::new(format!("{document} is {done}"));
                 Ok(output.data(json!({ "document": document })).updates(spent))
             }
             Ok(Receipt::Refused { why }) => {

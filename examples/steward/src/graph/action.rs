@@ -7,16 +7,13 @@ use fugato::{
     graph::{BoxError, Outcome},
 };
 
-use super::phase;
 use crate::{
-    action,
+    action::{self, TRIES, waits},
     deps::Deps,
-    nodes::settle::result_of,
+    phase::Phase,
+    settle::result_of,
     state::{GraphOutput, Steward, Update},
 };
-
-/// The number of attempts at a step whose outcome is unknown.
-const TRIES: u32 = 3;
 
 /// Builds the graph `action_checkpoint_load → action_execute_node → action_checkpoint_persist`. It
 /// ends before a step that a person has to agree to, and is entered again after their consent.
@@ -49,14 +46,6 @@ pub fn action(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
     Ok(graph.build()?)
 }
 
-/// Returns true if the next step waits for a person: a gate asks for consent, and no gate forbids
-/// the step.
-pub(crate) fn waits(toolbox: &Toolbox<Steward>, state: &Steward) -> bool {
-    let next = state.next_step().filter(|_| state.actions.end.is_none());
-    let round = next.map(|next| toolbox.round(std::slice::from_ref(next), state));
-    round.is_some_and(|round| round.cards().next().is_some())
-}
-
 /// Checks that the stored progress of the action is consistent. The next step is the first one that
 /// is not done.
 async fn load(cx: Context<Steward>) -> Result<(), BoxError> {
@@ -64,7 +53,7 @@ async fn load(cx: Context<Steward>) -> Result<(), BoxError> {
     if actions.steps.len() < actions.done.len() {
         return Err("more steps are done than there are".into());
     }
-    cx.emit(phase("executing"));
+    cx.emit(Phase::Executing.event(action::lang(cx.state())));
     Ok(())
 }
 
@@ -72,7 +61,7 @@ async fn load(cx: Context<Steward>) -> Result<(), BoxError> {
 fn persisted(toolbox: &Toolbox<Steward>, state: &Steward) -> Outcome<Update> {
     let outcome = Outcome::done([GraphOutput::of(state, result_of(&state.actions))]);
     if waits(toolbox, state) {
-        return outcome.note(phase("waiting_for_confirmation"));
+        return outcome.note(Phase::WaitingForConfirmation.event(action::lang(state)));
     }
     outcome
 }

@@ -1,7 +1,7 @@
-//! The whole graph, with the others in it; and the legacy path in the same surroundings.
+//! The whole graph, with the others in it.
 use fugato::{
-    END, Graph,
-    agent::fallback::FallbackChain,
+    Context, END, Graph,
+    agent::fallback::{FallbackChain, FallbackStep},
     graph::{BoxError, GraphBuilder, SubgraphInput},
 };
 use serde_json::json;
@@ -9,18 +9,34 @@ use serde_json::json;
 use super::{action as action_graph, planner, runtime, slots};
 use crate::{
     action,
+    answer::answer,
+    card::{self, CardReply},
     deps::Deps,
-    legacy::Sequence,
-    nodes::{self, CardReply},
+    intake::prepared,
     service::{Deliberation, Situation},
+    settle::merged,
     state::{Flow, GraphOutput, RequestKind, Runtime, RuntimeDecision, Steward, Update},
+    verdict::flow,
 };
 
 /// Builds the graph `prepare_context → model_intent → slot_decision → (runtime_decision) →
 /// flow_guard → action_plan → human_review → action_execute → persist_state → response_adapter`.
 pub fn target(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
-    let guard = FallbackChain::<Steward>::new("flow_guard", nodes::Guard(deps.clone()))
-        .or_rule("cautious", nodes::cautious);
+    let prepare = {
+        let deps = deps.clone();
+        move |cx: Context<Steward>| {
+            let deps = deps.clone();
+            async move { prepared(&deps, &cx, Runtime::Graph).await }
+        }
+    };
+    let guard = {
+        let deps = deps.clone();
+        move |cx: Context<Steward>| {
+            let deps = deps.clone();
+            async move { flow(&deps, cx.state()).await }
+        }
+    };
+    let guard = FallbackChain::<Steward>::new("flow_guard", guard).or_rule("cautious", cautious);
     let understood =
         |_: &Steward, inner: &Deliberation<_>| inner.updates(Update::Judged, Update::Understood);
     let filled =
@@ -28,7 +44,7 @@ pub fn target(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
     let decided =
         |_: &Steward, inner: &Deliberation<_>| inner.updates(Update::Judged, Update::Decided);
     let graph = Graph::<Steward>::starting_at("prepare_context")
-        .node("prepare_context", nodes::Prepare::new(deps, Runtime::Graph))
+        .node("prepare_context", prepare)
         .subgraph("model_intent", &planner(deps)?, about(), understood)
         .subgraph("slot_decision", &slots(deps)?, about(), filled)
         .subgraph("runtime_decision", &runtime(deps)?, about(), decided)
@@ -46,58 +62,17 @@ pub fn target(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
             after_slots,
         )
         .branch("flow_guard", ["action_plan", "persist_state"], after_guard);
-    Ok(actions(graph, deps, "runtime_decision", "slot_decision")?.build()?)
+    Ok(actions(graph, deps)?.build()?)
 }
 
-/// Builds the graph with the plain sequence in place of the graphs that understand; the nodes that
-/// act are the same.
-#[deprecated(
-    since = "0.1.0",
-    note = "it goes when the graphs have been the default for one release, and no conversation of \
-            that release has fallen back to it: count the log lines `legacy path`"
-)]
-pub fn legacy(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
-    let prepare = nodes::Prepare::new(deps, Runtime::Legacy);
-    let begins = |state: &Steward| match begins(state) {
-        acts @ ("action_plan" | "persist_state") => acts,
-        _ => "legacy",
-    };
-    let after = |state: &Steward| {
-        if state.is_pending() {
-            return "human_review";
-        }
-        after_guard(state)
-    };
-    let graph = Graph::<Steward>::starting_at("prepare_context")
-        .node("prepare_context", prepare)
-        .node("legacy", Sequence::new(deps.clone()))
-        .branch(
-            "prepare_context",
-            ["legacy", "action_plan", "persist_state"],
-            begins,
-        )
-        .branch(
-            "legacy",
-            ["human_review", "action_plan", "persist_state"],
-            after,
-        );
-    Ok(actions(graph, deps, "legacy", "legacy")?.build()?)
-}
-
-/// Adds the nodes that act. Words that do not answer a card go to `on_words`, and another task
-/// begins at `next_task`.
-fn actions(
-    graph: GraphBuilder<Steward>,
-    deps: &Deps,
-    on_words: &'static str,
-    next_task: &'static str,
-) -> Result<GraphBuilder<Steward>, BoxError> {
+/// Adds the nodes that act.
+fn actions(graph: GraphBuilder<Steward>, deps: &Deps) -> Result<GraphBuilder<Steward>, BoxError> {
     let toolbox = action::toolbox(deps)?;
     let (plan, _) = action::sequences(toolbox.clone()).into_nodes();
     let acts = move |state: &Steward| {
         if state.actions.end.is_some() {
             "persist_state"
-        } else if action_graph::waits(&toolbox, state) {
+        } else if action::waits(&toolbox, state) {
             "human_review"
         } else {
             "action_execute"
@@ -109,34 +84,47 @@ fn actions(
         } else if state.actions.end.is_some() {
             "persist_state"
         } else {
-            on_words
+            "prepare_context"
         }
     };
-    let persisted = move |state: &Steward| {
-        if has_next(state) {
-            return next_task;
+    let persisted = |state: &Steward| {
+        if state.has_next() {
+            return "slot_decision";
         }
         "response_adapter"
     };
     let desk = deps.desk.clone();
-    let shown = move |state: &Steward| nodes::question(&desk, state);
-    let answered = |state: &Steward, reply: CardReply| nodes::answered(state, &reply);
+    let shown = move |state: &Steward| card::question(&desk, state);
+    let answered = |state: &Steward, reply: CardReply| card::answered(state, &reply);
+    let respond = {
+        let deps = deps.clone();
+        move |cx: Context<Steward>| {
+            let deps = deps.clone();
+            async move { answer(&deps, &cx).await }
+        }
+    };
     let same = |entering: SubgraphInput<'_, Steward>| Ok::<_, BoxError>(entering.state().clone());
     let back = |_: &Steward, inner: &Steward| GraphOutput::of(inner, inner.action_result.clone());
     Ok(graph
         .node("action_plan", plan)
         .approval("human_review", shown, answered)
-        .subgraph("action_execute", &action_graph::action(deps)?, same, back)
-        .node("persist_state", nodes::persist)
-        .node("response_adapter", nodes::Respond(deps.clone()))
+        .subgraph("action_execute", &action_graph(deps)?, same, back)
+        .node("persist_state", async |cx: Context<Steward>| {
+            merged(cx.state())
+        })
+        .node("response_adapter", respond)
         .branch("action_plan", ACTS, acts.clone())
         .branch("action_execute", ACTS, acts)
         .branch(
             "human_review",
-            ["action_execute", "persist_state", on_words],
+            ["action_execute", "persist_state", "prepare_context"],
             reviewed,
         )
-        .branch("persist_state", ["response_adapter", next_task], persisted)
+        .branch(
+            "persist_state",
+            ["response_adapter", "slot_decision"],
+            persisted,
+        )
         .edge("response_adapter", END)
         .output(|state: &Steward| json!(state.response)))
 }
@@ -201,14 +189,23 @@ fn after_slots(state: &Steward) -> &'static str {
 }
 
 fn after_guard(state: &Steward) -> &'static str {
-    let acts = state.is_chat() && state.flow == Some(Flow::Pass) && state.actions.request.is_some();
-    if acts { "action_plan" } else { "persist_state" }
+    if state.may_act() {
+        "action_plan"
+    } else {
+        "persist_state"
+    }
 }
 
-/// Returns true if a task was just completed in a conversation that has another open task.
-fn has_next(state: &Steward) -> bool {
-    let result = state.action_result.as_ref();
-    let done = result.is_some_and(|result| result.outcome == "succeeded");
-    // A request that has been judged does not begin another task.
-    state.is_chat() && done && state.flow.is_none() && state.steward_state.current().is_some()
+/// Blocks the plan if the documents cannot be looked up.
+fn cautious(state: &Steward, falls: &[FallbackStep]) -> Vec<Update> {
+    let reason = falls.last().map(|fall| fall.reason.clone());
+    let why = action::lang(state).pick(
+        "what there is already cannot be looked up now",
+        "现在查不到已有的单据",
+    );
+    let why = why.to_owned();
+    let noted = Update::Noted {
+        fallback_reason: reason.unwrap_or_default(),
+    };
+    vec![Update::Guarded(Flow::Block { why }), noted]
 }

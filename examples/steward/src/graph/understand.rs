@@ -5,10 +5,10 @@ use fugato::{
     Context, END, Graph, agent::decision::DecisionUpdate, graph::BuildError, llm::AskRecord,
 };
 
-use super::phase;
 use crate::{
     action,
     deps::Deps,
+    phase::Phase,
     service::{Deliberation, NextStepJudge, RequestPlanner, Slots, inquiry},
     state::{Intent, RuntimeDecision, SlotDecision},
 };
@@ -17,14 +17,21 @@ use crate::{
 /// | off_topic | rule_fallback`, and the steps of each task before it answers.
 pub fn planner(deps: &Deps) -> Result<Graph<Deliberation<Intent>>, BuildError> {
     let planner = inquiry(deps, RequestPlanner);
+    let begins = match deps.model {
+        Some(_) => Phase::Planning,
+        None => Phase::Reading,
+    };
     let steps = {
         let deps = deps.clone();
         move |cx: Context<Deliberation<Intent>>| ready(with_steps(&deps, cx.state()))
     };
     Graph::<Deliberation<Intent>>::starting_at("prepare_context")
-        .node("prepare_context", async |cx: Context<_>| {
-            cx.emit(phase("planning"));
-        })
+        .node(
+            "prepare_context",
+            move |cx: Context<Deliberation<Intent>>| {
+                ready(cx.emit(begins.event(cx.state().situation.lang())))
+            },
+        )
         .node("detect_model_intent", planner.by_model())
         .node("done", pass)
         .node("off_topic", async |_: Context<_>| {
@@ -64,9 +71,12 @@ pub fn slots(deps: &Deps) -> Result<Graph<Deliberation<SlotDecision>>, BuildErro
         }
     };
     Graph::<Deliberation<SlotDecision>>::starting_at("slot_prepare_context")
-        .node("slot_prepare_context", async |cx: Context<_>| {
-            cx.emit(phase("judging_fields"));
-        })
+        .node(
+            "slot_prepare_context",
+            async |cx: Context<Deliberation<_>>| {
+                cx.emit(Phase::JudgingFields.event(cx.state().situation.lang()));
+            },
+        )
         .node("slot_tool_decision", slots.by_model())
         .node("done", pass)
         .node("rule_fallback", slots.by_rules())

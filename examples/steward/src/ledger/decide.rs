@@ -19,6 +19,8 @@ pub(super) enum Change {
     Submit { id: String },
     /// A claim is linked to an application.
     Link { id: String, application: String },
+    /// A document has another status.
+    Status { id: String, status: DocumentStatus },
     /// A claim has other attachments, too.
     Attach { id: String, names: Vec<String> },
 }
@@ -66,11 +68,12 @@ pub fn conflicts(
             documents
                 .reimbursements
                 .iter()
+                .filter(|it| it.status != DocumentStatus::Withdrawn)
                 .filter(same)
                 .map(told)
                 .collect()
         }
-        FormKind::Link | FormKind::Attachment => vec![],
+        _ => vec![],
     }
 }
 
@@ -88,9 +91,17 @@ pub fn currency(fields: &Fields) -> &str {
 
 /// Returns what is said of each document that a form names and that is not there.
 pub fn unknown(documents: &Documents, fields: &Fields, lang: Lang) -> Vec<String> {
+    let document = text(fields, "document");
     let named = [
-        (&documents.applications, text(fields, "application")),
-        (&documents.reimbursements, text(fields, "reimbursement")),
+        (
+            documents.applications.as_slice(),
+            text(fields, "application"),
+        ),
+        (
+            documents.reimbursements.as_slice(),
+            text(fields, "reimbursement"),
+        ),
+        (like(documents, document), document),
     ];
     let named = named.into_iter().filter(|(_, id)| !id.is_empty());
     named
@@ -121,10 +132,7 @@ pub(super) fn decide(
             Ok(same_draft(documents, fields).map_or(Change::Apply { status }, submit))
         }
         WriteKind::Draft => match same_draft(documents, fields) {
-            Some(draft) => Err(lang.pick(
-                format!("{} is already such a draft", draft.id),
-                format!("{}已经是这样的草稿", draft.id),
-            )),
+            Some(draft) => Err(is_draft(draft, lang)),
             None => Ok(Change::Apply {
                 status: DocumentStatus::Draft,
             }),
@@ -132,13 +140,13 @@ pub(super) fn decide(
         WriteKind::Claim => {
             refuse(&conflicts(documents, FormKind::Reimbursement, fields, lang))?;
             if !application.is_empty() {
-                known(&documents.applications, application, lang)?;
+                valid(&documents.applications, application, lang)?;
             }
             Ok(Change::Claim)
         }
         WriteKind::Link => {
-            let there = known(&documents.reimbursements, claim, lang)?;
-            known(&documents.applications, application, lang)?;
+            let there = valid(&documents.reimbursements, claim, lang)?;
+            valid(&documents.applications, application, lang)?;
             if text(&there.fields, "application") == application {
                 return Err(lang.pick(
                     format!("{claim} is already linked to {application}"),
@@ -150,8 +158,10 @@ pub(super) fn decide(
                 application: application.to_owned(),
             })
         }
+        WriteKind::Withdraw => withdrawn(documents, text(fields, "document"), lang),
+        WriteKind::Restore => restored(documents, text(fields, "document"), lang),
         WriteKind::Attach => {
-            let there = known(&documents.reimbursements, claim, lang)?;
+            let there = valid(&documents.reimbursements, claim, lang)?;
             let there: Vec<_> = strings(there.fields.get("attachments")).collect();
             let new = strings(fields.get("attachments")).filter(|name| !there.contains(name));
             let names: Vec<_> = new.map(str::to_owned).collect();
@@ -165,6 +175,76 @@ pub(super) fn decide(
             Ok(Change::Attach { id, names })
         }
     }
+}
+
+/// Withdraws a document that no other one rests on.
+fn withdrawn(documents: &Documents, id: &str, lang: Lang) -> Result<Change, String> {
+    valid(like(documents, id), id, lang)?;
+    let claims = documents.reimbursements.iter();
+    let mut claims = claims.filter(|it| it.status != DocumentStatus::Withdrawn);
+    if let Some(claim) = claims.find(|it| text(&it.fields, "application") == id) {
+        let claim = &claim.id;
+        return Err(lang.pick(
+            format!("{claim} is linked to {id}: withdraw {claim} first"),
+            format!("{claim}关联着{id}：请先撤回{claim}"),
+        ));
+    }
+    Ok(Change::Status {
+        id: id.to_owned(),
+        status: DocumentStatus::Withdrawn,
+    })
+}
+
+/// Makes a withdrawn document a draft again, if nothing was written in its place.
+fn restored(documents: &Documents, id: &str, lang: Lang) -> Result<Change, String> {
+    let document = known(like(documents, id), id, lang)?;
+    if document.status != DocumentStatus::Withdrawn {
+        return Err(lang.pick(format!("{id} is not withdrawn"), format!("{id}没有被撤回")));
+    }
+    let fields = &document.fields;
+    match document.form() {
+        FormKind::Application => {
+            if let Some(draft) = same_draft(documents, fields) {
+                return Err(is_draft(draft, lang));
+            }
+        }
+        form => {
+            refuse(&conflicts(documents, form, fields, lang))?;
+            let application = text(fields, "application");
+            if !application.is_empty() {
+                valid(&documents.applications, application, lang)?;
+            }
+        }
+    }
+    Ok(Change::Status {
+        id: id.to_owned(),
+        status: DocumentStatus::Draft,
+    })
+}
+
+/// Returns the documents among which one of this number is.
+fn like<'a>(documents: &'a Documents, id: &str) -> &'a [Document] {
+    if id.starts_with('R') {
+        &documents.reimbursements
+    } else {
+        &documents.applications
+    }
+}
+
+/// Returns a document that was not withdrawn.
+fn valid<'a>(documents: &'a [Document], id: &str, lang: Lang) -> Result<&'a Document, String> {
+    let document = known(documents, id, lang)?;
+    if document.status == DocumentStatus::Withdrawn {
+        return Err(lang.pick(format!("{id} is withdrawn"), format!("{id}已经撤回了")));
+    }
+    Ok(document)
+}
+
+fn is_draft(draft: &Document, lang: Lang) -> String {
+    lang.pick(
+        format!("{} is already such a draft", draft.id),
+        format!("{}已经是这样的草稿", draft.id),
+    )
 }
 
 fn days(fields: &Fields) -> (&str, &str) {

@@ -80,23 +80,35 @@ impl SqlLedger {
         let made = move |_| Ok::<_, LedgerError>((all.to_vec(), ()));
         let made = tables.write(LOCK, vec![], made);
         made.await.map_err(LedgerError::Unavailable)??;
-        for table in [APPLICATIONS, CLAIMS] {
-            add_currency(&tables, table.name).await?;
+        // The columns that tables of older versions lack. Amounts without a currency are in yuan,
+        // and attachments without a digest are names of files that were never uploaded.
+        for (table, column, kind) in [
+            (APPLICATIONS.name, "currency", "TEXT"),
+            (CLAIMS.name, "currency", "TEXT"),
+            ("attachments", "digest", "TEXT"),
+            ("attachments", "size", "BIGINT"),
+        ] {
+            add_column(&tables, table, column, kind).await?;
         }
         Ok(Self(tables))
     }
 }
 
-/// Adds the column of the currency to a table that is older than it. Its amounts are in yuan.
-async fn add_currency(tables: &Tables, table: &str) -> Result<(), LedgerError> {
+/// Adds a column to a table that is older than it.
+async fn add_column(
+    tables: &Tables,
+    table: &str,
+    column: &str,
+    kind: &str,
+) -> Result<(), LedgerError> {
     let look = || {
-        let sql = format!("SELECT currency FROM {table} WHERE 1 = 0");
+        let sql = format!("SELECT {column} FROM {table} WHERE 1 = 0");
         tables.read(vec![Statement::new(sql, [])])
     };
     if look().await.is_ok() {
         return Ok(());
     }
-    let sql = format!("ALTER TABLE {table} ADD COLUMN currency TEXT");
+    let sql = format!("ALTER TABLE {table} ADD COLUMN {column} {kind}");
     let added = Statement::new(sql, []);
     let added = move |_| Ok::<_, LedgerError>((vec![added.clone()], ()));
     let added = tables.write(LOCK, vec![], added);
@@ -166,8 +178,20 @@ fn carried_out(
             let linked = Statement::new(sql, [Cell::Text(application), number(&id)]);
             (id, vec![linked])
         }
+        Change::Status { id, status } => {
+            let table = if id.starts_with('R') {
+                CLAIMS
+            } else {
+                APPLICATIONS
+            };
+            let sql = format!("UPDATE {} SET status = ? WHERE number = ?", table.name);
+            let changed = Statement::new(sql, [Cell::from(status.word()), number(&id)]);
+            (id, vec![changed])
+        }
         Change::Attach { id, names } => {
-            let attached = names.iter().map(|name| attachment(number(&id), name));
+            let attached = names
+                .iter()
+                .map(|name| attachment(number(&id), name, write));
             let attached = attached.collect();
             (id, attached)
         }
@@ -230,7 +254,7 @@ impl Table {
         let row = format!("INSERT INTO {name} ({names}) VALUES ({marks})");
         let mut statements = vec![Statement::new(row, values)];
         let files = strings(write.fields.get("attachments"));
-        statements.extend(files.map(|name| attachment(Cell::Int(number), name)));
+        statements.extend(files.map(|name| attachment(Cell::Int(number), name, write)));
         (format!("{}-{number}", self.letter), statements)
     }
 
@@ -290,9 +314,13 @@ fn documents(found: &[QueryRows]) -> Documents {
     read
 }
 
-fn attachment(reimbursement: Cell, name: &str) -> Statement {
-    let sql = "INSERT INTO attachments (reimbursement, name) VALUES (?, ?)";
-    Statement::new(sql, [reimbursement, Cell::from(name)])
+fn attachment(reimbursement: Cell, name: &str, write: &LedgerWrite) -> Statement {
+    let file = write.files.iter().find(|file| file.name == name);
+    let digest = file.map_or(Cell::Null, |file| Cell::from(file.digest.as_str()));
+    let size = file.and_then(|file| i64::try_from(file.size).ok());
+    let size = size.map_or(Cell::Null, Cell::Int);
+    let sql = "INSERT INTO attachments (reimbursement, name, digest, size) VALUES (?, ?, ?, ?)";
+    Statement::new(sql, [reimbursement, Cell::from(name), digest, size])
 }
 
 /// Returns the number of a document, such as 1 of `A-1`.
@@ -317,12 +345,14 @@ impl DocumentStatus {
         match self {
             Self::Draft => "draft",
             Self::Submitted => "submitted",
+            Self::Withdrawn => "withdrawn",
         }
     }
 
     fn of(word: &str) -> Self {
         match word {
             "submitted" => Self::Submitted,
+            "withdrawn" => Self::Withdrawn,
             _ => Self::Draft,
         }
     }

@@ -11,7 +11,8 @@ use serde_json::{Value, json};
 use super::{RuleData, Situation};
 use crate::{
     form::FormKind,
-    read::{Clause, Goal},
+    ledger::Document,
+    read::{Clause, DocumentQuestion, Goal},
     state::{Intent, PlanTask, WorkStatus},
 };
 
@@ -68,8 +69,8 @@ impl Judge for RequestPlanner {
 
     fn read(&self, at: &Situation, arguments: &Value) -> Result<Intent, RejectedAnswer> {
         let called = PlannedArguments::deserialize(arguments)?;
-        if self.0.reader.question(&at.message).is_some() {
-            return Ok(Intent::off_topic());
+        if let Some(asked) = self.0.document_question(&at.message) {
+            return Ok(about_documents(at, asked));
         }
         if !called.off_topic && called.tasks.is_empty() {
             let why = "give at least one task, or set off_topic";
@@ -89,8 +90,8 @@ impl Judge for RequestPlanner {
 
     fn rules(&self, at: &Situation) -> Intent {
         let desk = &self.0;
-        if desk.reader.question(&at.message).is_some() {
-            return Intent::off_topic();
+        if let Some(asked) = desk.document_question(&at.message) {
+            return about_documents(at, asked);
         }
         let clauses = desk.reader.clauses(desk, &at.message, at.base());
         let clauses = clauses.into_iter().enumerate();
@@ -104,22 +105,54 @@ impl Judge for RequestPlanner {
     }
 }
 
+/// Returns the tasks of a question about documents, one for each that it withdraws or restores. What
+/// it leaves open, by a number that there is not or by words that fit several, is a question for the
+/// person, and no task.
+fn about_documents(at: &Situation, asked: DocumentQuestion) -> Intent {
+    let form = match asked {
+        DocumentQuestion::Withdraw => FormKind::Withdrawal,
+        DocumentQuestion::Restore => FormKind::Restoration,
+        _ => return Intent::off_topic(),
+    };
+    if !at.names_targets() {
+        return Intent::off_topic();
+    }
+    let task = |(nth, document): (usize, &Document)| PlanTask {
+        about: Some(document.clone()),
+        ..task_of(at, nth, form, json!({ "document": document.id }))
+    };
+    Intent {
+        off_topic: false,
+        tasks: at.targets.iter().enumerate().map(task).collect(),
+    }
+}
+
 fn task(desk: &RuleData, situation: &Situation, nth: usize, said: Clause) -> PlanTask {
     let mut fields = situation.given(desk, said.form);
-    fields.extend(said.fields);
+    fields.extend(situation.real(said.fields));
     PlanTask {
-        task_id: situation.plan.next_id(nth),
-        form: said.form,
         // A claim is never handed in here.
         goal: match said.form {
             FormKind::Application => said.goal,
             _ => Goal::Draft,
         },
-        fields,
         confidence: said.confidence.clamp(0.0, 1.0),
+        ..task_of(situation, nth, said.form, Value::Object(fields))
+    }
+}
+
+/// Returns a certain task that keeps a draft.
+fn task_of(situation: &Situation, nth: usize, form: FormKind, fields: Value) -> PlanTask {
+    PlanTask {
+        task_id: situation.plan.next_id(nth),
+        form,
+        goal: Goal::Draft,
+        fields: fields.as_object().cloned().unwrap_or_default(),
+        confidence: 1.0,
         status: WorkStatus::Open,
         missing_fields: vec![],
         document: None,
+        about: None,
         action_steps: vec![],
     }
 }

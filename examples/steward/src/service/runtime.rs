@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use fugato::{
     agent::decision::Judge,
-    form::Fields,
+    form::{Fields, strings},
     llm::{ChatRequest, RejectedAnswer, ToolSchema},
     words::ShortAnswer,
 };
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use super::{RuleData, Situation};
 use crate::{
-    read::{DocumentQuestion, UNSURE},
+    read::{DocumentQuestion, UNSURE, document_ids},
     state::{PlanTask, RuntimeDecision},
 };
 
@@ -55,10 +55,12 @@ impl NextStepJudge {
         if desk.reader.means_drop(words) {
             return Some(RuntimeDecision::Cancel);
         }
-        match desk.reader.question(words) {
-            // No document is named: it is about the one that is not written yet.
-            Some(DocumentQuestion::Withdraw) if !words.contains('-') => {
+        match desk.document_question(words) {
+            Some(DocumentQuestion::Withdraw) if means_task(desk, words, task) => {
                 return Some(RuntimeDecision::Cancel);
+            }
+            Some(DocumentQuestion::Withdraw | DocumentQuestion::Restore) if at.names_targets() => {
+                return Some(RuntimeDecision::NewRequest);
             }
             // The card is shown again.
             Some(_) if is_complete(desk, task) => return Some(RuntimeDecision::Unclear),
@@ -78,6 +80,16 @@ impl NextStepJudge {
         }
         supplement(desk, at, task)
     }
+}
+
+/// Returns true if words that take something back can be about a task that is not written yet: they
+/// name no document, no other form and no other place.
+fn means_task(desk: &RuleData, words: &str, task: &PlanTask) -> bool {
+    let form = desk.reader.form_of(words);
+    let place = desk.place_in(words);
+    document_ids(words).is_empty()
+        && form.is_none_or(|form| form == task.form)
+        && place.is_none_or(|place| task.fields.get("destination") == Some(&place))
 }
 
 fn is_complete(desk: &RuleData, task: &PlanTask) -> bool {
@@ -111,16 +123,28 @@ fn is_further(desk: &RuleData, at: &Situation, task: &PlanTask) -> bool {
 /// Returns true if files came with the words that the task does not have.
 fn brings_more(desk: &RuleData, at: &Situation, task: &PlanTask) -> bool {
     let given = at.given(desk, task.form);
-    let files = given.get("attachments");
-    !at.beside.attachments.is_empty()
-        && files.is_some_and(|files| task.fields.get("attachments") != Some(files))
+    let there: Vec<_> = strings(task.fields.get("attachments")).collect();
+    strings(given.get("attachments")).any(|name| !there.contains(&name))
+}
+
+/// Adds the files that a task has to those that come.
+fn join_files(fields: &mut Fields, task: &PlanTask) {
+    let Some(Value::Array(new)) = fields.get_mut("attachments") else {
+        return;
+    };
+    let there = strings(task.fields.get("attachments"));
+    let mut all: Vec<Value> = there.map(Value::from).collect();
+    new.retain(|name| !all.contains(name));
+    all.append(new);
+    *new = all;
 }
 
 /// Returns the fields that the words give for the current task.
 fn supplement(desk: &RuleData, at: &Situation, task: &PlanTask) -> Option<RuntimeDecision> {
     let form = desk.forms.get(&task.form)?;
     let mut fields = at.given(desk, task.form);
-    fields.extend(desk.facts.read(form, &at.message, at.base()));
+    fields.extend(at.real(desk.facts.read(form, &at.message, at.base())));
+    join_files(&mut fields, task);
     let missing = desk.forms.missing(&task.form, &task.fields);
     let lacks = |name: &str| missing.iter().any(|it| it == name);
     // A single day fills the missing one.
@@ -180,7 +204,8 @@ impl Judge for NextStepJudge {
             return Ok(called);
         };
         let kind = form.unwrap_or(task.form);
-        let fields = self.0.taken(kind, "/fields", &fields)?;
+        let mut fields = at.real(self.0.taken(kind, "/fields", &fields)?);
+        join_files(&mut fields, task);
         if fields.is_empty() && form.is_none() {
             let why = "name at least one field, or choose another decision";
             return Err(RejectedAnswer::at("/fields", why));

@@ -73,7 +73,7 @@ fn decided(desk: &RuleData, at: &Situation, said: Fields) -> SlotDecision {
     if !at.is_read {
         fields.extend(at.given(desk, kind));
     }
-    fields.extend(said);
+    fields.extend(at.real(said));
     SlotDecision {
         task_id: task.map_or_else(String::new, |task| task.task_id.clone()),
         missing_fields: desk.forms.missing(&kind, &fields),

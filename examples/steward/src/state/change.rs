@@ -14,7 +14,7 @@ use super::{
     ActionResult, Approval, Flow, Intent, PlanTask, Request, RequestExtras, Runtime,
     RuntimeDecision, SlotDecision, Steward, WorkStatus,
 };
-use crate::form::FormKind;
+use crate::{files::Attachment, form::FormKind, ledger::Document};
 
 /// A change of a conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,6 +34,10 @@ pub enum Update {
         /// The path that processes it.
         runtime: Runtime,
     },
+    /// The uploaded files of the conversation are these.
+    Attached(Vec<Attachment>),
+    /// The request withdraws or restores these documents.
+    Targeted(Vec<Document>),
     /// The decider, the model calls, and the reason for a fallback.
     Judged(AskRecord),
     /// The meaning of the request. Its tasks join the plan.
@@ -73,6 +77,11 @@ pub enum Update {
     },
     /// A graph failed, and another path takes over.
     FellBack {
+        /// The reason.
+        reason: String,
+    },
+    /// The request is processed on the legacy path though no graph has failed.
+    RolledBack {
         /// The reason.
         reason: String,
     },
@@ -129,6 +138,8 @@ pub(super) fn apply(state: &mut Steward, update: Update) {
             }
             (state.message, state.base_date, state.runtime) = (message, base_date, runtime);
         }
+        Update::Attached(files) => state.files = files,
+        Update::Targeted(documents) => state.targets = documents,
         Update::Judged(how) => {
             state.planning_source = Some(how.source);
             state.model_call_traces.extend(how.traces);
@@ -178,6 +189,7 @@ pub(super) fn apply(state: &mut Steward, update: Update) {
             state.flow = None;
         }
         Update::Noted { fallback_reason } => state.fallback_reason = Some(fallback_reason),
+        Update::RolledBack { reason } => state.rollback = Some(reason),
         Update::FellBack { reason } => fell_back(state, reason),
         Update::Answered { response, reply } => {
             if !reply.is_empty() {
@@ -202,6 +214,7 @@ fn requested(state: &mut Steward, request: Request) {
         history: std::mem::take(&mut state.history),
         heard: std::mem::take(&mut state.heard),
         evidence: std::mem::take(&mut state.evidence),
+        files: std::mem::take(&mut state.files),
         request: Some(request),
         ..Steward::default()
     };
@@ -253,6 +266,7 @@ fn fell_back(state: &mut Steward, reason: String) {
     state.steward_state.tasks.retain(|task| !is_new(task));
     (state.slot_decision, state.runtime_decision, state.flow) = (None, None, None);
     (state.actions, state.approval, state.action_result) = (Actions::default(), None, None);
+    state.rollback = Some(reason.clone());
     state.fallback_reason = Some(reason);
 }
 

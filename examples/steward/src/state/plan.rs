@@ -2,7 +2,7 @@
 use fugato::form::Fields;
 use serde::{Deserialize, Serialize};
 
-use crate::{form::FormKind, read::Goal};
+use crate::{form::FormKind, ledger::Document, read::Goal};
 
 /// The tasks of a conversation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -36,6 +36,9 @@ pub struct PlanTask {
     /// The document that came of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
+    /// The document that it withdraws or restores, as it was when this was planned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<Document>,
     /// The steps that carry it out.
     #[serde(default)]
     pub action_steps: Vec<ActionStep>,

@@ -22,12 +22,14 @@ use serde_json::{Value, json};
 use steward::{
     CardReply,
     deps::{ConsentPolicy, Deps},
+    files::FileStore,
     ledger::{self, Documents, Ledger, LedgerError, LedgerWrite, Receipt},
     response::Response,
     service::RuleData,
     state::{Request, RequestKind, Runtime, Steward, Update},
     steward_service::{ClerkError, Confirmation, StewardService},
 };
+use tempfile::TempDir;
 use tokio::sync::Notify;
 
 pub(crate) type TestResult = Result<(), BoxError>;
@@ -46,6 +48,7 @@ pub(crate) struct StewardFixture {
     pub(crate) books: Books,
     pub(crate) now: TestClock,
     pub(crate) model: Option<Arc<dyn ChatModel>>,
+    pub(crate) files: Files,
     session: Session<Steward>,
 }
 
@@ -55,6 +58,36 @@ impl Deref for StewardFixture {
     fn deref(&self) -> &Self::Target {
         &self.session
     }
+}
+
+/// The uploaded files, in a folder that goes with the last stage.
+#[derive(Clone)]
+pub(crate) struct Files {
+    #[expect(dead_code, reason = "the folder is removed with it")]
+    folder: Arc<TempDir>,
+    pub(crate) store: FileStore,
+    /// True if a file that is named in a test is uploaded before.
+    uploads_named: bool,
+}
+
+/// The files of the employees of these tests.
+const FILES: [&str; 7] = [
+    "发票.pdf",
+    "receipt.pdf",
+    "行程单.pdf",
+    "小票.pdf",
+    "b.pdf",
+    "c.pdf",
+    "r2.pdf",
+];
+
+/// Returns a small content that is what a name says.
+pub(crate) fn content(name: &str) -> Vec<u8> {
+    let head: &[u8] = match name.rsplit_once('.') {
+        Some((_, "png")) => b"\x89PNG\r\n\x1a\n",
+        _ => b"%PDF-1.4\n",
+    };
+    [head, name.as_bytes()].concat()
 }
 
 /// The tables, with every write that was tried and its key. Answers can be lost on the way.
@@ -170,7 +203,37 @@ impl StewardFixture {
         let model = model.map(|model| Arc::new(model) as Arc<dyn ChatModel>);
         let now = books.now.clone();
         let log = MemoryLog::with_clock(move || now.now());
-        Self::over(books, Arc::new(log), model, runtime)
+        let folder = Arc::new(TempDir::new().unwrap());
+        let files = Files {
+            store: FileStore::at(folder.path()),
+            folder,
+            uploads_named: true,
+        };
+        Self::over(books, Arc::new(log), model, runtime, files)
+    }
+
+    /// Returns a stage in which a name is only a name, and no file is uploaded unless a test does it.
+    pub(crate) async fn without_files() -> Self {
+        let mut stage = Self::new().await;
+        stage.files.uploads_named = false;
+        stage
+    }
+
+    /// Uploads a real file to the conversation.
+    pub(crate) async fn upload(&self, name: &str) {
+        let (thread, store) = (thread(), &self.files.store);
+        let kept = store.upload(&thread, "ann", name, content(name));
+        kept.await.unwrap();
+    }
+
+    /// Uploads the files that a request names.
+    async fn uploads(&self, request: &Request) {
+        let told = serde_json::to_string(request).unwrap();
+        for name in FILES {
+            if self.files.uploads_named && told.contains(name) {
+                self.upload(name).await;
+            }
+        }
     }
 
     pub(crate) async fn legacy() -> Self {
@@ -186,12 +249,14 @@ impl StewardFixture {
         store: Arc<MemoryLog>,
         model: Option<Arc<dyn ChatModel>>,
         runtime: Runtime,
+        files: Files,
     ) -> Self {
         let now = books.now.clone();
         let clock = now.clone();
         let deps = Deps::new(&desk(), Arc::new(books.clone()), model.clone());
         let deps = deps
             .clock(move || clock.now())
+            .files(files.store.clone())
             .policy(ConsentPolicy::default());
         let opened = Arc::new(OnceLock::new());
         let first = opened.clone();
@@ -210,6 +275,7 @@ impl StewardFixture {
             books,
             now,
             model,
+            files,
             session,
         }
     }
@@ -217,7 +283,14 @@ impl StewardFixture {
     /// Returns the same of another process over the same tables and log.
     pub(crate) fn reloaded(&self) -> Self {
         let (books, store) = (self.books.clone(), self.store.clone());
-        Self::over(books, store, self.model.clone(), self.clerk.runtime())
+        let runtime = self.clerk.runtime();
+        Self::over(
+            books,
+            store,
+            self.model.clone(),
+            runtime,
+            self.files.clone(),
+        )
     }
 
     pub(crate) async fn chat(&self, message: &str) -> Value {
@@ -236,6 +309,7 @@ impl StewardFixture {
 
     /// Sends a request.
     pub(crate) async fn ask(&self, request: Request) -> Result<Value, ClerkError> {
+        self.uploads(&request).await;
         self.clerk.request(&thread(), request).await
     }
 
@@ -248,6 +322,7 @@ impl StewardFixture {
         said: Option<Confirmation>,
     ) -> Result<Value, ClerkError> {
         let (thread, request) = (thread(), wants(trace, action, &arguments));
+        self.uploads(&request).await;
         let place = self.clerk.on(self.clerk.runtime(), &thread);
         place.execute(&request, said).await
     }

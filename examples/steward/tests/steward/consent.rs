@@ -1,9 +1,11 @@
 //! K35 for this agent: whatever callers send, and whenever it dies, nothing is written to which
 //! nobody has agreed.
-use std::{future::ready, sync::Arc, time::Duration};
+use std::{future::ready, path::Path, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use fugato::{BoxError, RunnerOptions, axum::AgentRoutes, sqlite::rusqlite::Connection};
+use fugato::{
+    BoxError, RunnerOptions, axum::AgentRoutes, sqlite::rusqlite::Connection, state::ThreadId,
+};
 use fugato_testkit::{
     TestProgram,
     consent::{
@@ -16,16 +18,18 @@ use futures::{FutureExt as _, future::BoxFuture};
 use serde_json::{Value, json};
 use steward::{
     deps::Deps,
+    files::FileStore,
     http,
     ledger::{self, Documents, Ledger, LedgerError, LedgerWrite, Receipt, WriteKind},
     served::ServedSteward,
     state::Runtime,
     steward_service::StewardService,
 };
+use tempfile::TempDir;
 use tokio::sync::OnceCell;
 
 use crate::{
-    common::{CLAIM, TRIP, desk, trip},
+    common::{CLAIM, TRIP, content, desk, trip},
     http::by_name,
 };
 
@@ -54,6 +58,7 @@ struct Employees {
     runtime: Runtime,
     books: OnceCell<Books>,
     store: Arc<WorldStore>,
+    files: TempDir,
 }
 
 impl Employees {
@@ -62,6 +67,7 @@ impl Employees {
             runtime,
             books: OnceCell::new(),
             store,
+            files: TempDir::new().expect("a folder can be made"),
         }
     }
 
@@ -84,9 +90,11 @@ impl ConsentWorld for Employees {
     async fn restart(&self) -> Result<Endpoints, BoxError> {
         let books = Arc::new(self.books().await?.clone());
         let (clock, log) = (self.store.clock().clone(), Arc::new(self.store.restart()?));
+        let files = uploaded(self.files.path(), "firm/", &["firm/ann", "firm/bob"]).await?;
         let deps = Deps::new(&desk(), books, None).clock(move || clock.now());
+        let deps = deps.files(files);
         let clerk = StewardService::new(&deps, &log, &RunnerOptions::default(), self.runtime)?;
-        let routes = AgentRoutes::new(ServedSteward(clerk.clone())).authenticate(by_name);
+        let routes = AgentRoutes::new(ServedSteward::new(clerk.clone())).authenticate(by_name);
         Ok(Endpoints::of(routes.beside(http::routes(clerk)).router()))
     }
 
@@ -107,14 +115,17 @@ impl ConsentWorld for Employees {
 
     fn requests(&self) -> Vec<String> {
         let other = "申请出差：3月9日到3月10日去北京开会，坐飞机，预算2300元";
+        let draft = "存草稿：3月16日到3月17日去杭州开会，坐火车，预算900元";
         let dinner = "报销餐费120元，日期2月18日，附件小票.pdf";
         vec![
             TRIP.to_owned(),
             other.to_owned(),
+            draft.to_owned(),
             CLAIM.to_owned(),
             dinner.to_owned(),
             format!("{other}。{dinner}"),
             format!("{TRIP}。{CLAIM}"),
+            format!("{TRIP}。另外{other}"),
         ]
     }
 
@@ -156,6 +167,22 @@ impl ConsentWorld for Employees {
     }
 }
 
+/// Returns the files of a folder to which the employees have uploaded theirs, in each of the threads
+/// of the suite.
+async fn uploaded(folder: &Path, tenant: &str, owners: &[&str]) -> Result<FileStore, BoxError> {
+    let store = FileStore::at(folder);
+    for thread in ["t1", "t2"] {
+        let thread = ThreadId::new(format!("{tenant}{thread}"))?;
+        for (owner, name) in owners.iter().flat_map(|it| FILES.map(|name| (it, name))) {
+            store.upload(&thread, owner, name, content(name)).await?;
+        }
+    }
+    Ok(store)
+}
+
+/// The files of the claims.
+const FILES: [&str; 2] = ["发票.pdf", "小票.pdf"];
+
 /// The action and the arguments of a write, as its card shows them.
 fn shown(write: &LedgerWrite) -> Value {
     let action = match write.deed {
@@ -189,12 +216,12 @@ fn written(program: &TestProgram) -> BoxFuture<'_, Vec<Value>> {
 fn processes(store: Arc<WorldStore>) -> Result<ServedProgram<Employees>, BoxError> {
     let program = (TestProgram::new(env!("CARGO_BIN_EXE_steward")), &[][..]);
     let threads = "steward-data/threads.db";
-    Ok(ServedProgram::new(
-        Employees::graph(store)?,
-        program,
-        threads,
-        written,
-    ))
+    let like = Employees::graph(store)?;
+    let served = ServedProgram::new(like, program, threads, written);
+    Ok(served.prepared_by(|program| {
+        let folder = program.path("steward-data/attachments");
+        async move { uploaded(&folder, "", &["me"]).await.map(drop) }.boxed()
+    }))
 }
 
 fugato_testkit::consent_suite!(Employees::graph, served processes);

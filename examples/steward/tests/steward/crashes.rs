@@ -1,12 +1,20 @@
 //! K24 for this agent: wherever it dies, a request has the same result, and nothing is written
 //! twice.
-use std::sync::Arc;
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
 
 use async_trait::async_trait;
 use fugato::{
     Durability, EffectClass, Graph,
     graph::BoxError,
     llm::{ChatModel, ChatRequest, DeltaStream, ModelError},
+    state::ThreadId,
 };
 use fugato_testkit::{
     Scripted,
@@ -17,12 +25,15 @@ use serde_json::json;
 use steward::{
     CardReply,
     deps::Deps,
+    files::FileStore,
     graph,
     ledger::{Documents, Ledger, LedgerError, LedgerWrite, Receipt},
     state::{Request, RequestKind, Steward},
 };
 
-use crate::common::{CLAIM, TRIP, asked, call, desk, of, requested, trip, wants};
+use crate::common::{
+    CLAIM, TRIP, TestResult, asked, call, content, desk, of, requested, trip, wants,
+};
 
 /// Tables in a simulated world that records what was done to it.
 struct Worldly(World);
@@ -72,12 +83,22 @@ fn simulation(
     model: Option<Steady>,
     runs: impl IntoIterator<Item = Request>,
 ) -> CrashSim<Steward> {
+    with_files(wire, model, runs, FileStore::default)
+}
+
+/// A simulation whose processes find these files.
+fn with_files(
+    wire: Wire,
+    model: Option<Steady>,
+    runs: impl IntoIterator<Item = Request>,
+    files: impl Fn() -> FileStore + Send + Sync + 'static,
+) -> CrashSim<Steward> {
     let simulation = CrashSim::new(move |world| {
         let model = model
             .clone()
             .map(|model| Arc::new(model) as Arc<dyn ChatModel>);
         let deps = Deps::new(&desk(), Arc::new(Worldly(world.clone())), model);
-        wire(&deps.clock(|| 1_772_000_000_000))
+        wire(&deps.clock(|| 1_772_000_000_000).files(files()))
     });
     let simulation = runs.into_iter().fold(simulation, |simulation, request| {
         simulation.input(move || requested(request.clone()))
@@ -97,7 +118,7 @@ fn chat(message: &str) -> [Request; 1] {
 
 #[expect(deprecated, reason = "it is compared with what replaces it")]
 fn legacy(deps: &Deps) -> Result<Graph<Steward>, BoxError> {
-    graph::legacy(deps)
+    steward::legacy::legacy(deps)
 }
 
 #[tokio::test]
@@ -137,9 +158,45 @@ async fn k24_a_model_a_trip_and_a_crash() -> Result<(), Failure> {
     Ok(())
 }
 
+/// Returns the folder of a process: a copy of the files that were uploaded, in which it is the only
+/// one that keeps any.
+fn copied(uploaded: &Path, to: &Path) -> FileStore {
+    for folder in fs::read_dir(uploaded.join("open")).expect("it was uploaded") {
+        let from = folder.expect("it can be listed");
+        let into = to.join("open").join(from.file_name());
+        fs::create_dir_all(&into).expect("it can be made");
+        for file in fs::read_dir(from.path()).expect("it can be listed") {
+            let file = file.expect("it can be listed");
+            fs::copy(file.path(), into.join(file.file_name())).expect("it can be copied");
+        }
+    }
+    FileStore::at(to)
+}
+
 #[tokio::test]
-async fn k24_a_claim_is_kept_once_on_the_legacy_path_too() -> Result<(), Failure> {
-    let report = simulation(legacy, None, chat(CLAIM))
+async fn k24_a_claim_is_kept_once_on_the_legacy_path_too() -> TestResult {
+    let folder = tempfile::tempdir()?;
+    let uploaded = folder.path().join("uploaded");
+    let (name, store) = ("发票.pdf", FileStore::at(&uploaded));
+    let thread = ThreadId::new("sim")?;
+    store.upload(&thread, "ann", name, content(name)).await?;
+    let (processes, own) = (AtomicUsize::new(0), folder.path().to_owned());
+    let files = move || {
+        let nth = processes.fetch_add(1, Ordering::SeqCst);
+        copied(&uploaded, &own.join(nth.to_string()))
+    };
+    let report = with_files(legacy, None, chat(CLAIM), files)
+        .singles(false)
+        .share(1)
+        .run()
+        .await?;
+    assert_eq!(report.cases, 3 * (1 + 8), "{report}");
+    Ok(())
+}
+
+#[tokio::test]
+async fn k24_a_trip_is_handed_in_once_on_the_legacy_path_too() -> Result<(), Failure> {
+    let report = simulation(legacy, None, chat(TRIP))
         .singles(false)
         .share(1)
         .run()

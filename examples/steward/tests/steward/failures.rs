@@ -1,5 +1,5 @@
 //! Tests of models that are configured and do not answer, through the binary: the person gets the
-//! notice at once.
+//! notice at once; and of files, which come by the terminal.
 use fugato_testkit::{ModelServer, TestProgram, assert_contains};
 
 #[test]
@@ -16,4 +16,35 @@ fn stw_11_a_named_model_that_fails_is_said_at_once_with_the_reason() {
         assert_contains(&told, [zh, "我改按规则继续。"]);
         assert_contains(&told, "这个请求没能读懂");
     }
+}
+
+/// A file comes by a command or by its path in words, and goes with the conversation.
+#[test]
+fn stw_21_files_come_from_the_terminal_and_go_with_the_conversation() {
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+    let receipt = program.path("收据.pdf");
+    std::fs::write(&receipt, b"%PDF-1.4 taxi").unwrap();
+    let no_pdf = program.path("note.pdf");
+    std::fs::write(&no_pdf, b"just words").unwrap();
+    let (receipt, no_pdf) = (receipt.display().to_string(), no_pdf.display().to_string());
+    let refused = program.err(&["attach", &no_pdf]);
+    assert_contains(&refused, "note.pdf is not what its name says");
+    assert_contains(&program.ok(&["attach", &receipt]), "收据.pdf (13 B)");
+    let told = program.ok(&["say", "报销昨天的打车费86.5元"]);
+    assert_contains(&told, "收据.pdf (13 B)");
+    let open = program.path("steward-data/attachments/open");
+    assert_eq!(std::fs::read_dir(&open).unwrap().count(), 1);
+    program.ok(&["delete", "default", "--yes"]);
+    assert_eq!(std::fs::read_dir(&open).unwrap().count(), 0);
+
+    let words = format!("报销昨天的午饭45元，附件{receipt}");
+    let told = program.ok(&["--thread", "other", "say", &words]);
+    assert_contains(&told, "收据.pdf (13 B)");
+
+    // A person's file is theirs, from the command to the card.
+    program.ok(&["people", "add", "ann", "--role", "person"]);
+    let ann = |rest: &[&str]| program.ok(&[&["--person", "ann"], rest].concat());
+    ann(&["attach", &receipt]);
+    let told = ann(&["say", "报销昨天的打车费86.5元"]);
+    assert_contains(&told, "收据.pdf (13 B)");
 }

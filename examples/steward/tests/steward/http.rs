@@ -1,5 +1,8 @@
 //! The endpoints over their wire.
+use std::sync::atomic::Ordering;
+
 use axum::{Router, http::StatusCode};
+use base64::{Engine as _, prelude::BASE64_STANDARD};
 use fugato::axum::{AccessDenied, AgentRoutes, AllowAll, Caller, Page, Parts, Tenant};
 use fugato_testkit::assert_contains;
 use fugato_testkit::consent::{TestRequest, TestResponse};
@@ -20,7 +23,8 @@ struct Wire(Router);
 impl Wire {
     async fn new() -> (Self, StewardFixture) {
         let stage = StewardFixture::new().await;
-        let routes = AgentRoutes::new(ServedSteward(stage.clerk.clone())).authenticate(AllowAll);
+        let routes =
+            AgentRoutes::new(ServedSteward::new(stage.clerk.clone())).authenticate(AllowAll);
         let routes = routes
             .beside(http::routes(stage.clerk.clone()))
             .page(Page::chat());
@@ -155,6 +159,153 @@ async fn what_cannot_be_served_is_told_with_what_is_allowed() {
     assert!(waits["error"]["pending_interrupt"]["digest"].is_string());
 }
 
+/// The graph breaks once behind each front door: the legacy path goes on, the door tells of no
+/// failure, and the card is answered by the door of the page.
+#[tokio::test]
+async fn stw_6_every_front_door_falls_back_to_the_legacy_path() -> TestResult {
+    let words = json!([{ "role": "user", "content": TRIP, "id": "m1" }]);
+    let parts =
+        json!([{ "role": "user", "id": "m1", "parts": [{ "type": "text", "text": TRIP }] }]);
+    let day = json!({ "base_date": TODAY });
+    for (path, body) in [
+        ("/threads/c1/runs", json!({ "text": TRIP, "extra": day })),
+        (
+            "/sse/react",
+            json!({ "thread": "c1", "text": TRIP, "base_date": TODAY }),
+        ),
+        (
+            "/v1/chat/completions",
+            json!({ "model": "steward", "messages": words, "conversation_id": "c1", "base_date": TODAY }),
+        ),
+        (
+            "/v1/chat/completions",
+            json!({ "model": "steward", "messages": words, "conversation_id": "c1", "stream": true, "base_date": TODAY }),
+        ),
+        (
+            "/agui",
+            json!({ "threadId": "c1", "runId": "r1", "messages": words, "tools": [], "context": [], "state": {}, "forwardedProps": day }),
+        ),
+        (
+            "/api/chat",
+            json!({ "id": "c1", "messages": parts, "base_date": TODAY }),
+        ),
+        (
+            "/steward/plans",
+            json!({ "conversation_id": "c1", "message": TRIP, "base_date": TODAY }),
+        ),
+    ] {
+        let (wire, stage) = Wire::new().await;
+        stage.books.panics.store(1, Ordering::SeqCst);
+        let (status, told) = wire.send("POST", path, &body).await;
+        assert_eq!(status, StatusCode::OK, "{path}: {told}");
+        // A node that fails is told where nodes are; the run has not failed.
+        for failure in ["run_failed", "RUN_ERROR", "\"type\":\"error\""] {
+            assert!(!told.contains(failure), "{path}: {told}");
+        }
+        let (_, list) = wire.send("GET", "/threads", &json!({})).await;
+        let list: Value = serde_json::from_str(&list)?;
+        let name = list["threads"][0]["thread"]
+            .as_str()
+            .ok_or("a thread")?
+            .to_owned();
+        let (_, state) = wire
+            .send("GET", &format!("/threads/{name}/state"), &json!({}))
+            .await;
+        let state: Value = serde_json::from_str(&state)?;
+        assert_eq!(state["state"]["runtime"], "legacy", "{path}: {told}");
+        let rollback = &state["state"]["rollback"];
+        assert_contains(rollback, "the program is wrong here");
+        if path == "/steward/plans" {
+            continue;
+        }
+        let (_, view) = wire
+            .send("GET", &format!("/threads/{name}"), &json!({}))
+            .await;
+        let view: Value = serde_json::from_str(&view)?;
+        let asked = &view["interrupts"][0];
+        let id = asked["id"]
+            .as_str()
+            .ok_or_else(|| format!("{path}: {view}"))?;
+        let answer = json!({ "answers": { id: { "action": "approve" } }, "digests": { id: asked["digest"] } });
+        let (_, done) = wire
+            .send("POST", &format!("/threads/{name}/resume"), &answer)
+            .await;
+        assert_eq!(stage.tried(), 1, "{path}: {done}");
+    }
+    Ok(())
+}
+
+/// A file is uploaded, listed on the card with its name and size, and linked to the document.
+#[tokio::test]
+async fn stw_21_an_attachment_is_a_real_file() -> TestResult {
+    let (wire, stage) = Wire::new().await;
+    let attach = async |name: &str, content: &[u8]| {
+        let body = json!({ "name": name, "content": BASE64_STANDARD.encode(content) });
+        wire.post("attachments", body).await
+    };
+    let says = async |text: &str| {
+        let body = json!({ "text": text, "extra": { "base_date": TODAY } });
+        wire.send("POST", "/threads/c1/runs", &body).await;
+        let (_, view) = wire.send("GET", "/threads/c1", &json!({})).await;
+        serde_json::from_str::<Value>(&view)
+    };
+    for (name, content, status) in [
+        ("receipt.pdf", &b"MZ this is a program"[..], 422),
+        ("receipt.png", b"%PDF-1.4", 422),
+        ("../../etc/passwd", b"%PDF-1.4", 422),
+        ("receipt.pdf", b"", 413),
+    ] {
+        let (got, refused) = attach(name, content).await;
+        assert_eq!(got.as_u16(), status, "{name}: {refused}");
+    }
+    let large = vec![b'%'; (10 << 20) + 1];
+    assert_eq!(attach("large.pdf", &large).await.0.as_u16(), 413);
+
+    let claim = "报销打车费86.5元，日期2月20日，附件receipt.pdf";
+    let view = says(claim).await?;
+    assert_eq!(view["interrupts"], json!([]), "{view}");
+    assert_contains(&view["timeline"].to_string(), "这里没有文件receipt.pdf");
+
+    let (status, kept) = attach("receipt.pdf", b"%PDF-1.4 taxi").await;
+    assert_eq!(status, StatusCode::OK, "{kept}");
+    let view = says("附件receipt.pdf").await?;
+    let card = &view["interrupts"][0];
+    assert_contains(&card["prompt"]["summary"], "receipt.pdf (13 B)");
+    assert_eq!(card["prompt"]["files"], json!([kept]), "{card}");
+    let id = card["id"].as_str().ok_or("a card")?;
+    let yes =
+        json!({ "answers": { id: { "action": "approve" } }, "digests": { id: card["digest"] } });
+    wire.send("POST", "/threads/c1/resume", &yes).await;
+    let documents = stage.books.tables.documents("me").await?;
+    assert_eq!(
+        documents.reimbursements[0].fields["attachments"],
+        json!(["receipt.pdf"])
+    );
+    let digest = kept["digest"].as_str().ok_or("a digest")?;
+    assert_eq!(stage.files.store.read(digest).await?, b"%PDF-1.4 taxi");
+
+    Ok(())
+}
+
+#[tokio::test]
+async fn stw_21_a_colleague_neither_adds_to_a_conversation_nor_sees_its_files() -> TestResult {
+    let office = ByCaller::new().await;
+    let content = BASE64_STANDARD.encode(b"%PDF-1.4 taxi");
+    let upload = json!({ "conversation_id": "c1", "name": "receipt.pdf", "content": content });
+    let (ann, bob) = (Some("firm/ann"), Some("firm/bob"));
+    let attachments = "/steward/attachments";
+    office.ask(ann, attachments, &upload).await;
+    let body = json!({ "text": "报销打车费86.5元", "extra": { "base_date": TODAY } });
+    office.ask(ann, "/threads/c1/runs", &body).await;
+    let (status, refused) = office.ask(bob, attachments, &upload).await;
+    assert_eq!(status, StatusCode::FORBIDDEN, "{refused}");
+    let thread = fugato::ThreadId::new("firm/c1")?;
+    let files = &office.1.files.store;
+    assert_eq!(files.of(&thread, "firm/ann")?.len(), 1);
+    assert_eq!(files.of(&thread, "firm/bob")?, []);
+    Ok(())
+}
+
 #[tokio::test]
 async fn stw_w3_the_page_resumes_what_waits_by_its_button() {
     let (wire, stage) = Wire::new().await;
@@ -198,7 +349,7 @@ struct ByCaller(Router, StewardFixture);
 impl ByCaller {
     async fn new() -> Self {
         let stage = StewardFixture::new().await;
-        let routes = AgentRoutes::new(ServedSteward(stage.clerk.clone()))
+        let routes = AgentRoutes::new(ServedSteward::new(stage.clerk.clone()))
             .authenticate(by_name)
             .beside(http::routes(stage.clerk.clone()));
         Self(routes.router(), stage)

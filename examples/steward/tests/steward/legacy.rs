@@ -3,11 +3,14 @@ use std::{collections::BTreeSet, sync::atomic::Ordering};
 
 use fugato_testkit::{Scripted, assert_contains};
 use serde_json::{Value, json};
-use steward::state::{RequestKind, Runtime};
+use steward::{
+    graph,
+    state::{RequestKind, Runtime},
+};
 
 use crate::common::{
     CLAIM, StewardFixture, TRIP, TestResult, agreed, asked, asked_fields, assert_written, call,
-    thread, trip,
+    requested, thread, trip,
 };
 
 #[test]
@@ -25,6 +28,52 @@ fn stw_7_the_switch_has_three_words() -> TestResult {
         &unknown.to_string(),
         "allowed are graph, langgraph and legacy",
     );
+    Ok(())
+}
+
+/// No node and no checkpoint of the graphs is on the legacy path, and it works without them.
+#[tokio::test]
+async fn stw_7_the_legacy_path_has_nodes_and_checkpoints_of_its_own() -> TestResult {
+    let stage = StewardFixture::new().await;
+    let deps = stage.clerk.deps();
+    #[expect(deprecated, reason = "it is compared with what replaces it")]
+    let legacy = steward::legacy::legacy(deps)?;
+    let names = |graph: &fugato::Graph<steward::state::Steward>| {
+        let names = graph.node_names().map(|name| name.to_string());
+        names.collect::<BTreeSet<String>>()
+    };
+    let (own, target) = (names(&legacy), names(&graph::target(deps)?));
+    let shared: Vec<_> = own.intersection(&target).collect();
+    assert_eq!(shared, [""; 0]);
+    let shared: Vec<_> = own
+        .intersection(&names(&graph::action(deps)?))
+        .cloned()
+        .collect();
+    assert_eq!(shared, [""; 0]);
+    let source = include_str!("../../src/legacy.rs");
+    assert!(!source.contains("crate::graph") && !source.contains("graph::{action"));
+
+    // The graphs are unplugged: there is a runner of the legacy path, and no other.
+    let runner = fugato::Runner::new(legacy, stage.store.clone());
+    let asks = runner
+        .start(&thread(), requested(asked(RequestKind::Chat, TRIP)))
+        .await?;
+    let card = asks.interrupts().first().ok_or("a card is open")?;
+    let digest = card.question.digest.clone().ok_or("it has a digest")?;
+    let yes = fugato::Answers::none().approving(
+        card.id.clone(),
+        steward::CardReply::approve(),
+        digest,
+    )?;
+    let done = runner.resume(&thread(), yes).await?;
+    assert_eq!(
+        done.state()
+            .action_result
+            .as_ref()
+            .map(|it| it.outcome.as_str()),
+        Some("succeeded")
+    );
+    assert_eq!(stage.documents().await.applications.len(), 1);
     Ok(())
 }
 
@@ -195,4 +244,30 @@ async fn stw_t12_t10_after_a_write_whose_answer_was_lost_nothing_is_written_twic
     let keys: BTreeSet<_> = tried.iter().map(|(key, ..)| key).collect();
     assert_eq!(keys.len(), 1);
     assert_eq!(stage.documents().await.applications.len(), 1);
+}
+
+/// Why a request was on the legacy path is in the log of its conversation.
+#[tokio::test]
+async fn stw_7_the_log_tells_the_reason_of_a_rollback() -> TestResult {
+    let reasons = async |stage: &StewardFixture| {
+        let history = stage.clerk.runner().history(&thread(), 1, 10_000).await?;
+        let facts = history.iter().map(|entry| json!(entry.fact).to_string());
+        let told = facts.collect::<Vec<_>>().join("\n");
+        Ok::<_, fugato::BoxError>((told, stage.state().await.rollback.clone()))
+    };
+    let stage = StewardFixture::new().await;
+    stage.chat(TRIP).await;
+    assert_eq!(reasons(&stage).await?.1, None);
+    let stage = StewardFixture::new().await;
+    stage.books.panics.store(1, Ordering::SeqCst);
+    stage.chat(TRIP).await;
+    let (told, reason) = reasons(&stage).await?;
+    assert_contains(&told, "fell_back");
+    assert_contains(&reason.unwrap_or_default(), "the program is wrong here");
+    let stage = StewardFixture::legacy().await;
+    stage.chat(TRIP).await;
+    let (told, reason) = reasons(&stage).await?;
+    assert_contains(&told, "rolled_back");
+    assert_contains(&reason.unwrap_or_default(), "STEWARD_AGENT_RUNTIME");
+    Ok(())
 }

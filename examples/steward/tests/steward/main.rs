@@ -16,5 +16,7 @@ mod legacy;
 mod models;
 mod plans;
 mod property;
+mod served;
 mod tables;
+mod withdrawn;
 mod words;

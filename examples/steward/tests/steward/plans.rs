@@ -359,9 +359,13 @@ async fn stw_w4_w7_the_log_tells_which_nodes_a_request_went_through() -> TestRes
 #[test]
 fn stw_20_no_file_of_a_node_is_long() -> TestResult {
     let source = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    for folder in ["nodes", "graph", "action"] {
+    for folder in [".", "graph", "action"] {
         for file in std::fs::read_dir(source.join(folder))? {
             let path = file?.path();
+            let holds_nodes = folder != "." || path.ends_with("legacy.rs");
+            if !holds_nodes {
+                continue;
+            }
             let lines = std::fs::read_to_string(&path)?.lines().count();
             assert!(lines <= 300, "{} has {lines} lines", path.display());
         }

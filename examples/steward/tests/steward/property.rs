@@ -21,7 +21,7 @@ use steward::{
 };
 use tokio::runtime::{Builder, Runtime as Process};
 
-use crate::common::{CLAIM, StewardFixture, TODAY, TRIP, fields, of, trip, wants};
+use crate::common::{CLAIM, StewardFixture, TODAY, TRIP, content, fields, of, trip, wants};
 
 /// An event in one of two conversations.
 #[derive(Debug, Clone)]
@@ -73,7 +73,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
         2 => Just(Receipts::Newest),
     ];
     let event = prop_oneof![
-        3 => (chat(), 0usize..6).prop_map(|(chat, said)| Event::Say(chat, said)),
+        3 => (chat(), 0usize..SAYS.len()).prop_map(|(chat, said)| Event::Say(chat, said)),
         3 => Just(Event::Again),
         4 => (chat(), 0u8..2, 0u8..2).prop_map(|(chat, trace, what)| Event::Precheck(chat, trace, what)),
         5 => (chat(), 0u8..3, 0u8..2, told)
@@ -105,9 +105,22 @@ fn arguments(what: u8) -> Value {
     trip
 }
 
-/// A trip and a claim: one card comes after the other.
+const OTHER: &str = "申请出差：3月9日到3月10日去北京开会，坐飞机，预算2300元";
+/// A trip and a claim, and two trips: one card comes after the other.
 const BOTH: &str = "申请出差：3月2日到3月5日去上海拜访客户，坐火车，预算1200元。报销打车费86.5元，日期2月20日，附件发票.pdf";
-const SAYS: [&str; 6] = [TRIP, CLAIM, BOTH, "好的", "取消", "预算1500元"];
+const TRIPS: &str = "申请出差：3月2日到3月5日去上海拜访客户，坐火车，预算1200元。另外申请出差：3月9日到3月10日去北京开会，坐飞机，预算2300元";
+const SAYS: [&str; 8] = [
+    TRIP,
+    CLAIM,
+    BOTH,
+    "好的",
+    "取消",
+    "预算1500元",
+    OTHER,
+    TRIPS,
+];
+/// The file of the claim.
+const FILE: &str = "发票.pdf";
 const CHATS: [&str; 2] = ["c1", "c2"];
 
 fn thread(chat: u8) -> ThreadId {
@@ -295,6 +308,11 @@ impl Model {
 
     async fn asks(&self, chat: u8, request: Request) {
         let (clerk, thread) = (&self.stage.clerk, thread(chat));
+        if request.message.contains(FILE) {
+            let (files, owner) = (&self.stage.files.store, request.employee.as_str());
+            let kept = files.upload(&thread, owner, FILE, content(FILE)).await;
+            kept.expect("it is a file");
+        }
         drop(clerk.on(self.runtime, &thread).request(&request).await);
     }
 

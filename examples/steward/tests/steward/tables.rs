@@ -14,6 +14,7 @@ fn write(deed: WriteKind, employee: &str, fields: &Value) -> LedgerWrite {
         deed,
         employee: employee.into(),
         fields: common::fields(fields),
+        files: vec![],
     }
 }
 

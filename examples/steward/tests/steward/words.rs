@@ -185,13 +185,18 @@ async fn stw_13_what_comes_with_words_under_a_card_counts() {
     let changed = say(&stage, request).await;
     let shown = asked_fields(&changed);
     assert_eq!(shown["expense_date"], "2026-02-23", "{changed}");
-    assert_eq!(shown["attachments"], json!(["b.pdf"]), "{changed}");
+    assert_eq!(
+        shown["attachments"],
+        json!(["发票.pdf", "b.pdf"]),
+        "{changed}"
+    );
     assert_eq!(shown["category"], "meals", "{changed}");
     // A yes with a file is about another card than the one that was seen.
     let mut request = chat("w3", "好的").under(stage.shown().await);
     request.beside.attachments = vec!["c.pdf".into()];
     let changed = say(&stage, request).await;
-    assert_eq!(asked_fields(&changed)["attachments"], json!(["c.pdf"]));
+    let all = json!(["发票.pdf", "b.pdf", "c.pdf"]);
+    assert_eq!(asked_fields(&changed)["attachments"], all);
     assert_eq!(stage.tried(), 0);
 }
 

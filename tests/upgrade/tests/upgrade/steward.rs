@@ -18,6 +18,14 @@ fn written(serving: &Serving) -> (usize, usize) {
     (count("applications"), count("reimbursements"))
 }
 
+/// Uploads the file that a claim of an older version only named: a name is no attachment any more.
+fn attach(serving: &Serving, thread: &str) {
+    let content = "JVBERi0xLjQgdGF4aQ==";
+    let file = json!({ "conversation_id": thread, "name": "发票.pdf", "content": content });
+    let (status, told) = serving.ask("POST", "/steward/attachments", &file);
+    assert_eq!(status, 200, "{told}");
+}
+
 fn agree(_: &Value) -> Value {
     json!({ "action": "approve" })
 }
@@ -51,6 +59,9 @@ pub(crate) fn writes(fixture: &Fixture, thread: &str, more: (usize, usize)) {
         // A check before a write counts for minutes; then the person has to ask once more.
         assert!(last_words(&view).contains("too old"), "{thread}: {view}");
         let wish = view["timeline"][0]["text"].as_str().unwrap();
+        if more.1 > 0 {
+            attach(&serving, thread);
+        }
         serving.says(thread, wish);
         view = serving.answers(thread, agree);
     }

@@ -1,8 +1,5 @@
 //! The result of an action, merged into the plan.
-use fugato::{
-    Context,
-    agent::sequence::{ActionEnd, Actions},
-};
+use fugato::agent::sequence::{ActionEnd, Actions};
 use serde_json::{Value, json};
 
 use crate::{
@@ -37,9 +34,9 @@ pub(crate) fn result_of(actions: &Actions) -> Option<ActionResult> {
     })
 }
 
-/// Merges the result of an action into the plan, in the same record as its receipt.
-pub(crate) async fn persist(cx: Context<Steward>) -> Vec<Update> {
-    let state = cx.state();
+/// Returns the changes that merge the result of an action into the plan, in the same record as its
+/// receipt.
+pub(crate) fn merged(state: &Steward) -> Vec<Update> {
     if let Some(result) = &state.action_result {
         return settled(state, result).into_iter().collect();
     }

@@ -1,31 +1,22 @@
-//! The guard of a plan: it lets a task through only if its form is certain, nothing is missing, and
+//! The verdict on a plan: it lets a task through only if its form is certain, nothing is missing, and
 //! no document speaks against it.
-use async_trait::async_trait;
 use fugato::{
-    BoxError, Context, Node, Outcome,
-    agent::{fallback::FallbackStep, sequence::ActionsUpdate},
+    BoxError,
+    agent::sequence::ActionsUpdate,
     cli::Lang,
-    form::day,
+    form::{Fields, day},
 };
+use serde_json::json;
 
 use crate::{
-    action,
+    action::{self, ActionWork},
     bounds::out_of_bounds,
     deps::Deps,
-    ledger::{Documents, conflicts, unknown},
-    read::UNSURE,
+    form::FormKind,
+    ledger::{Documents, LedgerWrite, conflicts, refusal, unknown},
+    read::{Goal, UNSURE},
     state::{Flow, Steward, Update},
 };
-
-/// Looks at what there is, and judges.
-pub(crate) struct Guard(pub(crate) Deps);
-
-#[async_trait]
-impl Node<Steward> for Guard {
-    async fn run(&self, cx: Context<Steward>) -> Result<Outcome<Update>, BoxError> {
-        Ok(Outcome::done(flow(&self.0, cx.state()).await?))
-    }
-}
 
 /// Returns the verdict, and the action that it lets through.
 pub(crate) async fn flow(deps: &Deps, state: &Steward) -> Result<Vec<Update>, BoxError> {
@@ -38,7 +29,45 @@ pub(crate) async fn flow(deps: &Deps, state: &Steward) -> Result<Vec<Update>, Bo
         let request = action::for_task(&request.client_trace_id, task);
         Update::Acted(ActionsUpdate::Requested(request))
     });
-    Ok([Update::Guarded(verdict)].into_iter().chain(act).collect())
+    let targeted = targeted(state, &documents).into_iter();
+    Ok(targeted
+        .chain([Update::Guarded(verdict)])
+        .chain(act)
+        .collect())
+}
+
+/// Returns the document that the current task withdraws or restores, if nobody has looked it up: a
+/// model has named it.
+fn targeted(state: &Steward, documents: &Documents) -> Option<Update> {
+    let fields = json!(state.steward_state.current()?.fields);
+    let id = fields.get("document")?.as_str()?;
+    let found = documents.all().find(|it| it.id == id)?;
+    let is_known = state.about(&fields).is_some();
+    (!is_known).then(|| Update::Targeted(vec![found.clone()]))
+}
+
+/// Returns the reason for which a change of a document would not be written: there is no card for it.
+pub(crate) fn refused(
+    documents: &Documents,
+    form: FormKind,
+    fields: &Fields,
+    lang: Lang,
+) -> Option<String> {
+    let action = action::sequence(form, Goal::Draft).last().copied();
+    let ActionWork::Write(deed) = action.and_then(action::find)?.work else {
+        return None;
+    };
+    // What speaks against a new document is found by the checks of its form.
+    if matches!(form, FormKind::Application | FormKind::Reimbursement) {
+        return None;
+    }
+    let write = LedgerWrite {
+        deed,
+        employee: String::new(),
+        fields: fields.clone(),
+        files: vec![],
+    };
+    refusal(documents, &write, lang)
 }
 
 fn judge(deps: &Deps, state: &Steward, documents: &Documents) -> Flow {
@@ -64,23 +93,10 @@ fn judge(deps: &Deps, state: &Steward, documents: &Documents) -> Flow {
     }
     let mut against = out_of_bounds(&task.fields, task.form, day(&state.base_date), lang);
     against.extend(conflicts(documents, task.form, &task.fields, lang));
+    against.extend(refused(documents, task.form, &task.fields, lang));
     if against.is_empty() {
         return Flow::Pass;
     }
     let why = against.join("; ");
     Flow::Block { why }
-}
-
-/// Blocks the plan if the documents cannot be looked up.
-pub(crate) fn cautious(state: &Steward, falls: &[FallbackStep]) -> Vec<Update> {
-    let reason = falls.last().map(|fall| fall.reason.clone());
-    let why = action::lang(state).pick(
-        "what there is already cannot be looked up now",
-        "现在查不到已有的单据",
-    );
-    let why = why.to_owned();
-    let noted = Update::Noted {
-        fallback_reason: reason.unwrap_or_default(),
-    };
-    vec![Update::Guarded(Flow::Block { why }), noted]
 }

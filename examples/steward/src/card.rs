@@ -99,7 +99,14 @@ pub(crate) fn question(desk: &RuleData, state: &Steward) -> Value {
     let unclear = unclear.then(|| format!("{}\n", reply::unclear(action::lang(state))));
     let (before, after) = (unclear.unwrap_or_default(), later.unwrap_or_default());
     let summary = format!("{before}{}{after}", card.summary);
-    json!({ "type": "confirm", "title": card.title, "summary": summary, "call": card.call })
+    let mut shown =
+        json!({ "type": "confirm", "title": card.title, "summary": summary, "call": card.call });
+    // The content that is agreed to, and not only its name.
+    let files: Vec<_> = action::attached(state, &card.call.arguments).collect();
+    if let Some(shown) = shown.as_object_mut().filter(|_| !files.is_empty()) {
+        shown.insert("files".to_owned(), json!(files));
+    }
+    shown
 }
 
 /// Returns the changes that an answer makes. The person has agreed to exactly the call that the

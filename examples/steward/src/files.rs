@@ -1,0 +1,373 @@
+//! Attachments: the files that people upload to a conversation, kept by the digest of their content.
+//!
+//! A file waits in the folder of its conversation until a document is written with it; then it is
+//! kept for good. What was never written goes with the conversation.
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use async_trait::async_trait;
+use fugato::{BoxError, cli::ThreadResources, state::ThreadId};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
+
+/// The most bytes of a file.
+pub const LARGEST: usize = 10 << 20;
+/// The most files of a conversation that wait for a document.
+pub const MOST: usize = 20;
+/// The most bytes of all files of a store that wait for a document.
+pub const MOST_BYTES: u64 = 500 << 20;
+/// The most characters of the name of a file.
+const LONGEST_NAME: usize = 120;
+
+/// A file that was uploaded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Attachment {
+    /// Its name, without a folder.
+    pub name: String,
+    /// Its size in bytes.
+    pub size: u64,
+    /// The type of its content, such as `pdf`.
+    pub kind: String,
+    /// The SHA-256 of its content, in hexadecimal.
+    pub digest: String,
+}
+
+impl Attachment {
+    /// Returns its name and size, for a person.
+    pub fn shown(&self) -> String {
+        match self.size {
+            size @ ..1024 => format!("{} ({size} B)", self.name),
+            size @ ..0x0010_0000 => format!("{} ({} kB)", self.name, size.div_ceil(1024)),
+            size => format!("{} ({} MB)", self.name, size.div_ceil(0x0010_0000)),
+        }
+    }
+}
+
+/// A file is not kept.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum FileError {
+    /// The name is none.
+    #[error(
+        "{given:?} cannot name a file; allowed are 1 to {LONGEST_NAME} characters without / and \\"
+    )]
+    Name {
+        /// The name.
+        given: String,
+    },
+    /// It is empty or too large.
+    #[error("{name} has {bytes} bytes; allowed are 1 to {LARGEST}")]
+    Size {
+        /// The name.
+        name: String,
+        /// Its size.
+        bytes: usize,
+    },
+    /// Its content is of no allowed type, or of another one than its name says.
+    #[error(
+        "the content of {name} is not what its name says; allowed are pdf, jpg, png, heic, ofd, xml, xlsx, docx and zip"
+    )]
+    Type {
+        /// The name.
+        name: String,
+    },
+    /// There are too many.
+    #[error("{MOST} files of this conversation wait for a document already; write one first")]
+    TooMany,
+    /// All files together are too large.
+    #[error(
+        "the files that wait for a document have {MOST_BYTES} bytes; write one first, or delete a conversation that has some"
+    )]
+    Full,
+    /// This program has no folder for files.
+    #[error("this program keeps no files")]
+    NoFolder,
+    /// The folder cannot be used.
+    #[error("the folder of the attachments cannot be used now")]
+    Folder(#[from] io::Error),
+}
+
+/// The files of all conversations, in a folder. Cheap to clone.
+#[derive(Debug, Clone, Default)]
+pub struct FileStore {
+    folder: Option<PathBuf>,
+}
+
+/// A file that waits, as it is noted beside its content.
+#[derive(Serialize, Deserialize)]
+struct Waiting {
+    owner: String,
+    #[serde(flatten)]
+    file: Attachment,
+}
+
+impl FileStore {
+    /// Creates a store in a folder that holds nothing else. The folder is made with the first file.
+    pub fn at(folder: impl Into<PathBuf>) -> Self {
+        Self {
+            folder: Some(folder.into()),
+        }
+    }
+
+    /// Keeps a file for a conversation. A file of the same name takes the place of the earlier one.
+    ///
+    /// # Errors
+    /// A [`FileError`] says what is allowed.
+    pub async fn upload(
+        &self,
+        thread: &ThreadId,
+        owner: &str,
+        name: &str,
+        content: Vec<u8>,
+    ) -> Result<Attachment, FileError> {
+        let file = examined(name, &content)?;
+        let place = self.place(thread).ok_or(FileError::NoFolder)?;
+        let there = self.of(thread, owner)?;
+        if there.len() >= MOST && !there.iter().any(|known| known.name == file.name) {
+            return Err(FileError::TooMany);
+        }
+        let owner = owner.to_owned();
+        let open = place.parent().map(Path::to_path_buf).unwrap_or_default();
+        let kept = blocking(move || {
+            if waiting_bytes(&open)?.saturating_add(file.size) > MOST_BYTES {
+                return Ok(None);
+            }
+            fs::create_dir_all(&place)?;
+            write(&place.join(&file.digest), &content)?;
+            let note = place.join(note_name(&owner, &file.name));
+            let waiting = Waiting { owner, file };
+            write(&note, &serde_json::to_vec(&waiting)?)?;
+            Ok(Some(waiting.file))
+        });
+        kept.await?.ok_or(FileError::Full)
+    }
+
+    /// Returns the files of a person in a conversation that wait for a document, by their names.
+    pub fn of(&self, thread: &ThreadId, owner: &str) -> Result<Vec<Attachment>, FileError> {
+        let Some(place) = self.place(thread) else {
+            return Ok(vec![]);
+        };
+        // A few small notes, which are read before another thread would have begun to.
+        let mut found: Vec<_> = notes(&place)?
+            .into_iter()
+            .filter(|waiting| waiting.owner == owner)
+            .map(|waiting| waiting.file)
+            .filter(|file| place.join(&file.digest).exists())
+            .collect();
+        found.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(found)
+    }
+
+    /// Keeps the content of files for good, because a document is written with them. A repeat
+    /// changes nothing.
+    pub(crate) async fn keep(
+        &self,
+        thread: &ThreadId,
+        owner: &str,
+        files: Vec<Attachment>,
+    ) -> Result<(), FileError> {
+        let (Some(folder), Some(place)) = (self.folder.clone(), self.place(thread)) else {
+            return Ok(());
+        };
+        let owner = owner.to_owned();
+        blocking(move || {
+            let kept = folder.join("kept");
+            fs::create_dir_all(&kept)?;
+            for file in files {
+                let target = kept.join(&file.digest);
+                if !target.exists() {
+                    write(&target, &fs::read(place.join(&file.digest))?)?;
+                }
+                gone(fs::remove_file(place.join(note_name(&owner, &file.name))))?;
+            }
+            Ok(())
+        })
+        .await
+    }
+
+    /// Returns true if the content of a file is here, waiting or kept.
+    pub(crate) fn has(&self, thread: &ThreadId, file: &Attachment) -> bool {
+        let kept = self.folder.as_ref().map(|folder| folder.join("kept"));
+        let places = [self.place(thread), kept].into_iter().flatten();
+        places
+            .map(|place| place.join(&file.digest))
+            .any(|path| path.exists())
+    }
+
+    /// Returns the content of a file that a document was written with.
+    pub async fn read(&self, digest: &str) -> Result<Vec<u8>, FileError> {
+        let folder = self.folder.clone().ok_or(FileError::NoFolder)?;
+        let is_digest = digest.len() == 64 && digest.bytes().all(|c| c.is_ascii_hexdigit());
+        let path = folder.join("kept").join(digest);
+        blocking(move || {
+            if !is_digest {
+                return Err(io::ErrorKind::NotFound.into());
+            }
+            fs::read(path)
+        })
+        .await
+    }
+
+    /// Returns the folder of a conversation, which may have any name.
+    fn place(&self, thread: &ThreadId) -> Option<PathBuf> {
+        let name = sha256(thread.as_str().as_bytes());
+        self.folder
+            .as_ref()
+            .map(|folder| folder.join("open").join(name))
+    }
+}
+
+/// The files that wait go with their conversation; those of documents stay.
+#[async_trait]
+impl ThreadResources for FileStore {
+    async fn exist(&self, thread: &ThreadId) -> Result<bool, BoxError> {
+        Ok(self.place(thread).is_some_and(|place| place.exists()))
+    }
+
+    async fn export(&self, thread: &ThreadId, folder: &Path) -> Result<(), BoxError> {
+        let Some(place) = self.place(thread) else {
+            return Ok(());
+        };
+        for waiting in notes(&place)? {
+            let (from, to) = (&waiting.file.digest, &waiting.file.name);
+            fs::copy(place.join(from), folder.join(to))?;
+        }
+        Ok(())
+    }
+
+    async fn copy(&self, from: &ThreadId, to: &ThreadId) -> Result<(), BoxError> {
+        let (Some(from), Some(to)) = (self.place(from), self.place(to)) else {
+            return Ok(());
+        };
+        if !from.exists() {
+            return Ok(());
+        }
+        fs::create_dir_all(&to)?;
+        for entry in fs::read_dir(from)? {
+            let entry = entry?;
+            fs::copy(entry.path(), to.join(entry.file_name()))?;
+        }
+        Ok(())
+    }
+
+    async fn delete(&self, thread: &ThreadId) -> Result<(), BoxError> {
+        match self.place(thread) {
+            Some(place) => Ok(gone(fs::remove_dir_all(place))?),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Returns the file that an upload is, or why it is none.
+fn examined(name: &str, content: &[u8]) -> Result<Attachment, FileError> {
+    let name = name.trim();
+    let is_name = (1..=LONGEST_NAME).contains(&name.chars().count())
+        && !name.starts_with('.')
+        && !name.contains(|c: char| matches!(c, '/' | '\\') || c.is_control());
+    if !is_name {
+        let given = name.chars().take(LONGEST_NAME).collect();
+        return Err(FileError::Name { given });
+    }
+    let name = name.to_owned();
+    let bytes = content.len();
+    if !(1..=LARGEST).contains(&bytes) {
+        return Err(FileError::Size { name, bytes });
+    }
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    let ending = ending.unwrap_or_default().to_lowercase();
+    match kind(content, &ending) {
+        Some(kind) => Ok(Attachment {
+            kind: kind.to_owned(),
+            size: bytes as u64,
+            digest: sha256(content),
+            name,
+        }),
+        None => Err(FileError::Type { name }),
+    }
+}
+
+/// Returns the type that a content has, if the ending of its name says the same.
+fn kind(content: &[u8], ending: &str) -> Option<&'static str> {
+    let text = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(content);
+    let heic = content.get(4..8) == Some(b"ftyp".as_slice());
+    let (kind, endings): (_, &[&str]) = match content {
+        [b'%', b'P', b'D', b'F', b'-', ..] => ("pdf", &["pdf"]),
+        [0xff, 0xd8, 0xff, ..] => ("jpg", &["jpg", "jpeg"]),
+        [0x89, b'P', b'N', b'G', 0x0d, 0x0a, 0x1a, 0x0a, ..] => ("png", &["png"]),
+        [b'P', b'K', 3, 4, ..] => ("zip", &["zip", "ofd", "docx", "xlsx"]),
+        _ if heic => ("heic", &["heic"]),
+        _ if text.starts_with(b"<?xml") => ("xml", &["xml"]),
+        _ => return None,
+    };
+    endings.contains(&ending).then_some(kind)
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    Sha256::digest(bytes)
+        .iter()
+        .fold(String::new(), |mut text, byte| {
+            let _ = write!(text, "{byte:02x}");
+            text
+        })
+}
+
+fn note_name(owner: &str, name: &str) -> String {
+    format!("{}.json", sha256(format!("{owner}\n{name}").as_bytes()))
+}
+
+/// Returns the bytes of the files of all conversations that wait.
+fn waiting_bytes(open: &Path) -> io::Result<u64> {
+    let mut bytes = 0_u64;
+    for place in listed(open)? {
+        for file in listed(&place)? {
+            bytes = bytes.saturating_add(fs::metadata(file).map_or(0, |file| file.len()));
+        }
+    }
+    Ok(bytes)
+}
+
+/// Returns what is in a folder; nothing if there is none.
+fn listed(folder: &Path) -> io::Result<Vec<PathBuf>> {
+    match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(vec![]),
+        entries => entries?.map(|entry| Ok(entry?.path())).collect(),
+    }
+}
+
+/// Returns the notes in the folder of a conversation. One that cannot be read is left out.
+fn notes(place: &Path) -> io::Result<Vec<Waiting>> {
+    let mut found = vec![];
+    for path in listed(place)? {
+        if path.extension().is_some_and(|ending| ending == "json")
+            && let Ok(note) = serde_json::from_slice(&fs::read(path)?)
+        {
+            found.push(note);
+        }
+    }
+    Ok(found)
+}
+
+/// Writes a file whole or not at all.
+fn write(path: &Path, content: &[u8]) -> io::Result<()> {
+    let partial = path.with_extension("part");
+    fs::write(&partial, content)?;
+    fs::rename(partial, path)
+}
+
+fn gone(removed: io::Result<()>) -> io::Result<()> {
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        removed => removed,
+    }
+}
+
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> io::Result<T> + Send + 'static,
+) -> Result<T, FileError> {
+    let done = tokio::task::spawn_blocking(work).await;
+    Ok(done.map_err(io::Error::other).and_then(|done| done)?)
+}

@@ -1,0 +1,201 @@
+//! The intake of a request: its words are cleaned, and its action is looked up. No model is asked,
+//! and nothing is written.
+use fugato::{
+    BoxError, Context,
+    agent::sequence::{ActionEnd, ActionRequest, ActionsUpdate},
+    cli::Lang,
+    form::{Fields, day, strings, text},
+    state::Millis,
+    words::normalize_whitespace,
+};
+use jiff::{Timestamp, civil::Date, tz::TimeZone};
+use serde_json::Value;
+
+use crate::{
+    action::{self, WHITELIST},
+    bounds::out_of_bounds,
+    deps::Deps,
+    files::Attachment,
+    form::FormKind,
+    ledger::unknown,
+    read::DocumentQuestion,
+    state::{Request, RequestKind, Runtime, Steward, Update},
+    verdict,
+};
+
+/// The most characters of a message.
+const LONGEST: usize = 4000;
+
+/// Returns the clean words of the request, the files that were uploaded, and the action that it asks
+/// for. While a card waits, words about it are read already.
+pub(crate) async fn prepared(
+    deps: &Deps,
+    cx: &Context<Steward>,
+    runtime: Runtime,
+) -> Result<Vec<Update>, BoxError> {
+    let state = cx.state();
+    let request = state.request.as_ref().ok_or("nothing is requested")?;
+    let files = deps.files.of(cx.thread(), &state.employee)?;
+    let attached = (files != state.files).then(|| Update::Attached(files.clone()));
+    if state.is_pending() {
+        let targeted = targeted(deps, state, &state.message).await?;
+        return Ok(attached.into_iter().chain(targeted).collect());
+    }
+    let base = day(&request.beside.base_date).unwrap_or_else(|| today(cx.now()));
+    let prepared = Update::Prepared {
+        message: normalize_whitespace(&request.message.chars().take(LONGEST).collect::<String>()),
+        client_trace_id: match request.client_trace_id.as_str() {
+            "" => format!("run-{}", cx.run().0),
+            named => named.to_owned(),
+        },
+        base_date: base.to_string(),
+        runtime,
+    };
+    let targeted = targeted(deps, state, &request.message).await?;
+    let requested = requested(deps, state, request, (&files, base)).await?;
+    let requested = requested.into_iter().map(Update::Acted);
+    let before = attached.into_iter().chain(targeted).chain([prepared]);
+    Ok(before.chain(requested).collect())
+}
+
+/// Returns the documents that the words or the action withdraw or restore, if they are others than
+/// before.
+async fn targeted(deps: &Deps, state: &Steward, words: &str) -> Result<Option<Update>, BoxError> {
+    let named = match state.kind() {
+        Some(RequestKind::Execute { arguments, .. }) => text(arguments, "document"),
+        _ => "",
+    };
+    let asked = deps.desk.document_question(words);
+    let asked = asked.filter(|asked| {
+        matches!(
+            asked,
+            DocumentQuestion::Withdraw | DocumentQuestion::Restore
+        )
+    });
+    let targets = if named.is_empty() && asked.is_none() {
+        vec![]
+    } else {
+        let documents = deps.ledger.documents(&state.employee).await?;
+        match asked {
+            Some(asked) => deps.desk.targets(&documents, words, asked),
+            None => {
+                let named = documents.all().filter(|it| it.id == named);
+                named.cloned().collect()
+            }
+        }
+    };
+    Ok((targets != state.targets).then_some(Update::Targeted(targets)))
+}
+
+/// Returns the day of this time, in the time zone of this machine.
+fn today(now: Millis) -> Date {
+    let now = Timestamp::from_millisecond(now).unwrap_or_default();
+    now.to_zoned(TimeZone::system()).date()
+}
+
+/// Requests an action of the whitelist with its arguments in canonical form; any other is rejected
+/// before anything is called.
+async fn requested(
+    deps: &Deps,
+    state: &Steward,
+    request: &Request,
+    (files, base): (&[Attachment], Date),
+) -> Result<Vec<ActionsUpdate>, BoxError> {
+    let RequestKind::Execute {
+        action: name,
+        arguments,
+        precheck_ref,
+    } = &request.kind
+    else {
+        return Ok(vec![]);
+    };
+    let (given, end) = match given(deps, name, arguments, (files, action::lang(state))) {
+        Ok(given) => {
+            let told = precheck_ref.as_deref();
+            let refuted = told.and_then(|told| refuted(state, name, &given, told));
+            let end = match refuted {
+                None => refused(deps, state, (name, &given), base).await?,
+                refuted => refuted,
+            };
+            (given, end)
+        }
+        Err(end) => (Value::Null, Some(end)),
+    };
+    let asked = ActionRequest::new(request.client_trace_id.as_str(), name, given);
+    let ended = end.map(ActionsUpdate::Ended);
+    let requested = [ActionsUpdate::Requested(asked)];
+    Ok(requested.into_iter().chain(ended).collect())
+}
+
+/// Blocks a write that nobody should be asked about: of a document that is not there, of what is
+/// beyond the bounds, or one that the tables would refuse.
+async fn refused(
+    deps: &Deps,
+    state: &Steward,
+    (name, given): (&str, &Value),
+    base: Date,
+) -> Result<Option<ActionEnd>, BoxError> {
+    let action = action::find(name).filter(|action| action.writes());
+    let of = action.and_then(|action| action.form).zip(given.as_object());
+    let Some((form, fields)) = of.filter(|(form, fields)| {
+        // What is missing is said first.
+        deps.desk.forms.missing(form, fields).is_empty()
+    }) else {
+        return Ok(None);
+    };
+    let lang = action::lang(state);
+    let mut against = out_of_bounds(fields, form, Some(base), lang);
+    if form != FormKind::Application {
+        let documents = deps.ledger.documents(&state.employee).await?;
+        match unknown(&documents, fields, lang).as_slice() {
+            [] => against.extend(verdict::refused(&documents, form, fields, lang)),
+            unknown => against.extend_from_slice(unknown),
+        }
+    }
+    Ok((!against.is_empty()).then(|| ActionEnd::Blocked {
+        at: name.to_owned(),
+        why: against.join("; "),
+    }))
+}
+
+fn given(
+    deps: &Deps,
+    name: &str,
+    arguments: &Fields,
+    (files, lang): (&[Attachment], Lang),
+) -> Result<Value, ActionEnd> {
+    let unknown = || {
+        let allowed: Vec<_> = WHITELIST.iter().map(|action| action.name).collect();
+        let allowed = allowed.join(", ");
+        let why = format!("there is no action {name:?}; allowed are {allowed}");
+        ActionEnd::Rejected { why }
+    };
+    let action = action::find(name).ok_or_else(unknown)?;
+    let blocked = |why| {
+        let at = name.to_owned();
+        ActionEnd::Blocked { at, why }
+    };
+    let given = action.canonical(&deps.desk.forms, arguments);
+    let given = given.map_err(blocked)?;
+    let named = strings(given.get("attachments"));
+    let is_file = |name: &&str| files.iter().any(|file| file.name == **name);
+    let lacking: Vec<_> = named.filter(|name| !is_file(name)).collect();
+    if action.writes() && !lacking.is_empty() {
+        return Err(blocked(crate::reply::no_file(&lacking, lang)));
+    }
+    Ok(given)
+}
+
+/// Blocks an action whose reference to a precheck does not name the finding that is stored here. A
+/// client's claim about a precheck is only a reference.
+fn refuted(state: &Steward, name: &str, given: &Value, told: &str) -> Option<ActionEnd> {
+    let held = state.evidence.about(action::PRECHECK, given);
+    if held.map(action::reference).as_deref() == Some(told) {
+        return None;
+    }
+    let why = "the precheck that is referred to is not one of this content; run it again";
+    Some(ActionEnd::Blocked {
+        at: name.to_owned(),
+        why: why.to_owned(),
+    })
+}

@@ -1,0 +1,344 @@
+//! The rows of the requirements through the program as it is served: from words and actions over
+//! HTTP to documents, through the death of a process, and with models that misbehave.
+use base64::{Engine as _, prelude::BASE64_STANDARD};
+use fugato_testkit::{ModelAnswer, ModelServer, Server, TestProgram, assert_contains};
+use serde_json::{Value, json};
+
+use crate::common::{TODAY, TRIP, of, trip};
+
+struct Served {
+    program: TestProgram,
+    args: Vec<String>,
+    server: Server,
+}
+
+impl Served {
+    fn new(flags: &[&str]) -> Self {
+        Self::of(TestProgram::new(env!("CARGO_BIN_EXE_steward")), flags)
+    }
+
+    fn of(program: TestProgram, flags: &[&str]) -> Self {
+        let args = [flags, &["serve", "--listen", "127.0.0.1:0"]].concat();
+        let server = program.server(&args);
+        let args = args.into_iter().map(str::to_owned).collect();
+        Self {
+            program,
+            args,
+            server,
+        }
+    }
+
+    /// The process is killed, and another one takes its place.
+    fn restart(self) -> Self {
+        let Self {
+            program,
+            args,
+            server,
+        } = self;
+        drop(server);
+        let flags: Vec<_> = args.iter().map(String::as_str).collect();
+        let server = program.server(&flags);
+        Self {
+            program,
+            args,
+            server,
+        }
+    }
+
+    async fn send(&self, request: (&str, &str), body: &Value) -> (u16, Value) {
+        let body = body.to_string();
+        let came = Server::ask(self.server.address(), request, &[], &body).await;
+        let (status, text) = came.unwrap();
+        (
+            status,
+            serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        )
+    }
+
+    async fn get(&self, path: &str) -> Value {
+        self.send(("GET", path), &Value::Null).await.1
+    }
+
+    async fn post(&self, path: &str, mut body: Value) -> (u16, Value) {
+        body["conversation_id"] = json!("c1");
+        self.send(("POST", &format!("/steward/{path}")), &body)
+            .await
+    }
+
+    async fn says(&self, path: &str, message: &str) -> Value {
+        let (status, answer) = self.post(path, said(message)).await;
+        assert_eq!(status, 200, "{answer}");
+        answer
+    }
+
+    async fn does(&self, body: Value) -> Value {
+        let (status, answer) = self.post("actions/execute", body).await;
+        assert_eq!(status, 200, "{answer}");
+        answer
+    }
+
+    /// Requests an action, and agrees to its card.
+    async fn writes(&self, trace: &str, action: &str, arguments: &Value) -> Value {
+        let body = action_of(trace, action, arguments);
+        let waits = self.does(body.clone()).await;
+        assert_eq!(waits["outcome"], "needs_confirmation", "{waits}");
+        let done = self.does(answered(body, &waits, true)).await;
+        assert_eq!(done["outcome"], "succeeded", "{done}");
+        done["action_result"]["data"]["document"].clone()
+    }
+}
+
+fn said(message: &str) -> Value {
+    json!({ "message": message, "base_date": TODAY })
+}
+
+fn action_of(trace: &str, action: &str, arguments: &Value) -> Value {
+    json!({ "client_trace_id": trace, "action": action, "arguments": arguments, "base_date": TODAY })
+}
+
+/// Returns a request with the answer to the card of an earlier one.
+fn answered(mut body: Value, waits: &Value, approved: bool) -> Value {
+    let card = &waits["pending_interrupt"];
+    body["confirmation"] =
+        json!({ "interrupt_id": card["id"], "digest": card["digest"], "approved": approved });
+    body
+}
+
+fn actions(steps: &Value) -> Vec<&str> {
+    let steps = steps.as_array().into_iter().flatten();
+    steps.filter_map(|step| step["action"].as_str()).collect()
+}
+
+/// Words become plans, fields and decisions, on either path alike.
+#[tokio::test]
+async fn stw_served_words_become_plans_fields_and_decisions() {
+    let mut slots = vec![];
+    for (switch, runtime) in [("langgraph", "graph"), ("legacy", "legacy")] {
+        let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+        let served = Served::of(program.env("STEWARD_AGENT_RUNTIME", switch), &[]);
+        let plan = served
+            .says("plans", "申请 出差\u{0}去上海拜访客户，交通火车")
+            .await;
+        assert_eq!(plan["runtime"], runtime, "{plan}");
+        assert_eq!(plan["planning_source"], "rule");
+        assert_eq!(plan["fallback_reason"], "there is no model");
+        assert_eq!(plan["tasks"][0]["fields"]["reason"], "拜访客户");
+        let missing = json!(["start_date", "end_date", "estimated_amount"]);
+        assert_eq!(plan["missing_fields"], missing);
+        let submit = [
+            "fill_application_fields",
+            "build_application_preview",
+            "validate_required_fields",
+            "run_duplicate_precheck",
+            "submit_application",
+        ];
+        assert_eq!(actions(&plan["action_steps"]), submit);
+        assert_eq!(actions(&plan["tasks"][0]["action_steps"]), submit);
+        let decided = served.says("slot-decisions", "预算1200元").await;
+        slots.push(decided["slot_decision"].clone());
+        let decided = served
+            .says("runtime-decisions", "3月2日到3月5日，预算1200元")
+            .await;
+        assert_eq!(decided["runtime_decision"]["decision"], "supplement");
+        let fields = &decided["steward_state"]["tasks"][0]["fields"];
+        assert_eq!(fields["end_date"], "2026-03-05", "{decided}");
+        let kept = served.get("/threads/c1/state").await;
+        assert_eq!(kept["state"]["steward_state"], decided["steward_state"]);
+        let doubt = served
+            .says("plans", "3月2日到3月5日出差上海的费用1200元")
+            .await;
+        assert_eq!(doubt["pending_interrupt"], Value::Null);
+        let other = served.says("plans", "今天天气怎么样？").await;
+        assert_eq!(other["off_topic"], true, "{other}");
+    }
+    assert_eq!(slots[0], slots[1]);
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+    let program = program.env("STEWARD_AGENT_RUNTIME", "banana");
+    assert_contains(&program.err(&["say", TRIP]), "graph, langgraph and legacy");
+}
+
+/// An action is carried out after its check and its consent, once, also if the process dies while
+/// it waits.
+#[tokio::test]
+async fn stw_served_actions_are_checked_agreed_to_and_done_once() {
+    let served = Served::new(&[]);
+    let unknown = served.does(action_of("x1", "pay_everybody", &trip())).await;
+    assert_eq!(unknown["outcome"], "rejected", "{unknown}");
+    let mut part = trip();
+    part["transport"].take();
+    let missing = served
+        .does(action_of("x2", "save_application_draft", &part))
+        .await;
+    assert_eq!(missing["outcome"], "blocked", "{missing}");
+    let submit = action_of("p1", "submit_application", &trip());
+    let unchecked = served.does(submit.clone()).await;
+    assert_eq!(unchecked["outcome"], "blocked", "{unchecked}");
+    let check = action_of("p2", "run_duplicate_precheck", &of("application", &trip()));
+    let checked = served.does(check).await;
+    assert_eq!(checked["outcome"], "succeeded", "{checked}");
+    let mut forged = action_of("p3", "submit_application", &trip());
+    forged["precheck_ref"] = json!("passed");
+    assert_eq!(served.does(forged).await["outcome"], "blocked");
+    let declined = action_of("p4", "save_application_draft", &trip());
+    let waits = served.does(declined.clone()).await;
+    let no = served.does(answered(declined.clone(), &waits, false)).await;
+    assert_eq!(no["outcome"], "cancelled", "{no}");
+    assert_eq!(served.does(declined).await["outcome"], "cancelled");
+
+    let mut submit = action_of("p2", "submit_application", &trip());
+    submit["precheck_ref"] = checked["action_result"]["data"]["precheck_ref"].clone();
+    let waits = served.does(submit.clone()).await;
+    assert_eq!(waits["outcome"], "needs_confirmation", "{waits}");
+    assert_eq!(
+        served.get("/steward/documents").await["applications"],
+        json!([])
+    );
+    let served = served.restart();
+    let view = served.get("/threads/c1").await;
+    assert_eq!(
+        view["interrupts"][0]["id"],
+        waits["pending_interrupt"]["id"]
+    );
+    let yes = answered(submit.clone(), &waits, true);
+    let done = served.does(yes.clone()).await;
+    assert_eq!(done["action_result"]["data"]["document"], "A-1", "{done}");
+    for repeat in [yes, submit.clone()] {
+        assert_eq!(
+            served.does(repeat).await["action_result"],
+            done["action_result"]
+        );
+    }
+    submit["arguments"]["destination"] = json!("北京");
+    let (status, changed) = served.post("actions/execute", submit).await;
+    assert_eq!(
+        (status, &changed["error"]["type"]),
+        (422, &json!("request_changed"))
+    );
+    let again = action_of("p5", "run_duplicate_precheck", &of("application", &trip()));
+    assert_eq!(served.does(again).await["outcome"], "blocked");
+
+    // A claim with its file, linked, and one more file.
+    for name in ["receipt.pdf", "more.pdf"] {
+        let content = BASE64_STANDARD.encode(format!("%PDF-1.4 {name}"));
+        let file = json!({ "name": name, "content": content });
+        assert_eq!(served.post("attachments", file).await.0, 200);
+    }
+    let claim = json!({
+        "expense_date": "2026-02-20", "category": "transport", "amount": 86.5,
+        "reason": "taxi", "attachments": ["receipt.pdf"],
+    });
+    let link = json!({ "reimbursement": "R-1", "application": "A-1" });
+    let more = json!({ "reimbursement": "R-1", "attachments": ["more.pdf"] });
+    for (trace, action, arguments) in [
+        ("r1", "create_reimbursement_draft", &claim),
+        ("r2", "link_existing_application", &link),
+        ("r3", "associate_attachments", &more),
+    ] {
+        assert_eq!(served.writes(trace, action, arguments).await, "R-1");
+    }
+    let documents = served.get("/steward/documents").await;
+    let claimed = &documents["reimbursements"][0]["fields"];
+    assert_eq!(claimed["application"], "A-1", "{documents}");
+    assert_eq!(claimed["attachments"], json!(["more.pdf", "receipt.pdf"]));
+    let told = served.program.ok(&["--thread", "c1", "trace"]);
+    for node in [
+        "prepare_context",
+        "action_plan",
+        "human_review",
+        "action_checkpoint_load",
+        "action_execute_node",
+        "action_checkpoint_persist",
+        "persist_state",
+        "response_adapter",
+    ] {
+        assert_contains(&told, node);
+    }
+}
+
+/// Returns the answer of a model that calls a function.
+fn calls(name: &str, arguments: &Value) -> ModelAnswer {
+    let function = json!({ "name": name, "arguments": arguments.to_string() });
+    let call = json!({ "index": 0, "id": "call-1", "type": "function", "function": function });
+    let delta = json!({ "choices": [{ "index": 0, "delta": { "tool_calls": [call] } }] });
+    let end = json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "tool_calls" }] });
+    ModelAnswer::new(
+        200,
+        format!("data: {delta}\n\ndata: {end}\n\ndata: [DONE]\n\n"),
+    )
+}
+
+/// A model understands, its backup answers for it at once, and what misbehaves writes nothing and
+/// is said.
+#[tokio::test]
+async fn stw_served_models_understand_and_never_agree() {
+    let mut fields = trip();
+    fields["reason"] = json!("拜访客户交通火车");
+    let plan = json!({ "off_topic": false, "tasks": [{ "form": "application", "goal": "draft", "fields": fields }] });
+    let well = ModelServer::deciding(move |_| calls("plan_expense_tasks", &plan));
+    let down = ModelServer::closed();
+    for (main, outcome) in [(&well, "main_succeeded"), (&down, "backup_succeeded")] {
+        let (main, backup) = (main.url(), well.url());
+        let served = Served::new(&[
+            "--base-url",
+            &main,
+            "--model",
+            "main",
+            "--backup-base-url",
+            &backup,
+            "--backup-model",
+            "backup",
+        ]);
+        let plan = served.says("plans", "下周的差旅帮我先留个底").await;
+        assert_eq!(plan["planning_source"], "llm_function_call", "{plan}");
+        assert_eq!(plan["model_call_traces"][0]["outcome"], outcome, "{plan}");
+        assert_eq!(plan["tasks"][0]["fields"], trip(), "the reason is clean");
+        let steps = actions(&plan["action_steps"]);
+        assert_eq!(steps.last(), Some(&"save_application_draft"));
+        let answer = served.get("/threads/c1/history").await.to_string();
+        assert!(!answer.contains("Bearer"), "no key is in the log");
+    }
+    // A model that names steps, agrees, babbles, or answers in another form.
+    let eager =
+        json!({ "decision": "confirm", "approve": true, "actions": ["submit_application"] });
+    let foreign = "<function=plan_expense_tasks><parameter=tasks>…</parameter></function>";
+    for answer in [
+        calls("decide_next", &eager),
+        calls("submit_application", &trip()),
+        ModelAnswer::text("Done! Your trip A-1 is submitted and approved.", "stop"),
+        ModelAnswer::text(foreign, "stop"),
+        ModelAnswer::text("{\"off_topic\": fal", "length"),
+    ] {
+        let model = ModelServer::deciding(move |_| answer.clone());
+        let url = model.url();
+        let served = Served::new(&["--base-url", &url, "--model", "m"]);
+        let plan = served.says("plans", TRIP).await;
+        assert_eq!(plan["planning_source"], "rule", "{plan}");
+        assert!(plan["fallback_reason"].is_string(), "{plan}");
+        assert_eq!(plan["tasks"][0]["fields"], trip());
+        let run = json!({ "text": TRIP, "extra": { "base_date": TODAY } });
+        served.send(("POST", "/threads/c2/runs"), &run).await;
+        let words = json!({ "text": "嗯，就按你说的来吧", "extra": { "base_date": TODAY } });
+        served.send(("POST", "/threads/c2/runs"), &words).await;
+        assert_eq!(
+            served.get("/steward/documents").await["applications"],
+            json!([])
+        );
+        let view = served.get("/threads/c2").await;
+        let shown = view["timeline"].to_string();
+        assert!(!shown.contains("approved"), "{shown}");
+    }
+}
+
+/// An operator who goes back to the legacy path says why, and the log of the work has it.
+#[test]
+fn stw_7_the_reason_of_an_operator_is_in_the_log_of_the_work() {
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
+    let program = program.env("STEWARD_AGENT_RUNTIME", "legacy");
+    let program = program.env(
+        "STEWARD_ROLLBACK_REASON",
+        "the graphs lose claims since Monday",
+    );
+    program.ok(&["say", TRIP]);
+    let told = program.ok(&["show", "3"]);
+    assert_contains(&told, "the graphs lose claims since Monday");
+}
