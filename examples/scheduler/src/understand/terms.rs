@@ -12,7 +12,7 @@ use super::{
     Facts, Understanding,
     lex::{Part, TERMS, TermWord},
     names::{Ref, Thing, names},
-    plan, when,
+    plan, understand, when,
     words::Words,
 };
 use crate::tools::{Liking, PreferenceArgs, TermsEdit};
@@ -28,10 +28,15 @@ pub(super) enum TermsWish {
     Due(Ref, BTreeSet<u16>),
     /// The person's preferences.
     Preferences(PreferenceArgs),
+    /// Preferences, with everything that is pending placed by them.
+    PreferredPlaces(PreferenceArgs),
 }
 
 /// Reads a sentence about terms or preferences; none for other sentences.
 pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
+    if let Some(args) = preferred_and_placed(text, facts) {
+        return Some(plan::terms(&TermsWish::PreferredPlaces(args), facts));
+    }
     let sentence = Sentence::of(text, facts)?;
     if sentence.asks_preferences() {
         let lines = Words::of(facts).preferences(facts.schedule.preferences.as_ref());
@@ -47,6 +52,22 @@ pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
     let wish = sentence.preference().map(TermsWish::Preferences);
     let wish = wish.or_else(|| sentence.terms())?;
     Some(plan::terms(&wish, facts))
+}
+
+/// Returns what is preferred while everything is placed: "weekends off, and place everything".
+fn preferred_and_placed(text: &str, facts: &Facts<'_>) -> Option<PreferenceArgs> {
+    let (first, second) = text.split_once([',', '，', '.', '。', ';', '；'])?;
+    let preferred = |part| {
+        let sentence = Sentence::of(part, facts).filter(|it| !it.is_question);
+        sentence?.preference()
+    };
+    let (args, rest) = match (preferred(first), preferred(second)) {
+        (Some(args), None) => (args, second.trim()),
+        (None, Some(args)) => (args, first.trim()),
+        _ => return None,
+    };
+    let rest = rest.strip_prefix("and ").unwrap_or(rest);
+    (understand(rest, facts) == Understanding::PlaceAll).then_some(args)
 }
 
 /// The parts of a sentence.

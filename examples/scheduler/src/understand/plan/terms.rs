@@ -34,6 +34,7 @@ pub(in super::super) fn terms(wish: &TermsWish, facts: &Facts<'_>) -> Understand
         TermsWish::Order(first, then) => planner.order_terms(first, then),
         TermsWish::Due(name, days) => planner.due_terms(name, days),
         TermsWish::Preferences(args) => planner.prefer(args),
+        TermsWish::PreferredPlaces(args) => planner.place_preferred(args),
     };
     match planned {
         Ok(()) => planner.finish(),
@@ -274,6 +275,18 @@ impl Planner<'_> {
         self.work.preferences = Some(after.clone());
         self.before.push(call(SET_PREFERENCES, json!(args)));
         self.leave(&after);
+        Ok(())
+    }
+
+    /// Writes preferences, unless they are so already, and places what is pending by them.
+    fn place_preferred(&mut self, args: &PreferenceArgs) -> PlanResult {
+        match self.prefer(args) {
+            Ok(()) | Err(Understanding::Answer(_)) => {}
+            Err(refusal) => return Err(refusal),
+        }
+        if self.work.tasks.iter().any(ScheduleTask::is_pending_item) {
+            self.place_pending(None)?;
+        }
         Ok(())
     }
 

@@ -188,6 +188,25 @@ fn sch_51_weekends_off_are_no_course_that_is_named_after_them() {
     let asked = work.ok(&["--lang", "zh", "say", "周末不学习"]);
     assert_contains(&asked, ["要这样做吗", "以后：周末"]);
     assert_lacks(&asked, "周末回家");
+    // With another wish beside it, both hold.
+    for (words, prefers, weekend) in [
+        (
+            "周末不学习，把任务都排一下",
+            "以后：周末",
+            ["安排到周六", "安排到周日"],
+        ),
+        (
+            "weekends off, and place everything",
+            "From now on: weekends",
+            ["goes to Sat", "goes to Sun"],
+        ),
+    ] {
+        let asked = Work::new().ok(&["say", "--yes", words]);
+        let placed = ["安排到周", "goes to "].map(|it| asked.matches(it).count());
+        assert!(placed.iter().sum::<usize>() > 10, "{asked}");
+        assert_contains(&asked, prefers);
+        assert_lacks(&asked, weekend);
+    }
 }
 
 #[test]
