@@ -76,12 +76,11 @@ async fn targeted(deps: &Deps, state: &Steward, words: &str) -> Result<Option<Up
         vec![]
     } else {
         let documents = deps.ledger.documents(&state.employee).await?;
-        match asked {
-            Some(asked) => deps.desk.targets(&documents, words, asked),
-            None => {
-                let named = documents.all().filter(|it| it.id == named);
-                named.cloned().collect()
-            }
+        if let Some(asked) = asked {
+            deps.desk.targets(&documents, words, asked)
+        } else {
+            let named = documents.all().filter(|it| it.id == named);
+            named.cloned().collect()
         }
     };
     Ok((targets != state.targets).then_some(Update::Targeted(targets)))

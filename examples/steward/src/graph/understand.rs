@@ -29,7 +29,8 @@ pub fn planner(deps: &Deps) -> Result<Graph<Deliberation<Intent>>, BuildError> {
         .node(
             "prepare_context",
             move |cx: Context<Deliberation<Intent>>| {
-                ready(cx.emit(begins.event(cx.state().situation.lang())))
+                cx.emit(begins.event(cx.state().situation.lang()));
+                ready(())
             },
         )
         .node("detect_model_intent", planner.by_model())

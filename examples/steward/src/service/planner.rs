@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::{RuleData, Situation};
 use crate::{
-    form::FormKind,
+    form::{Fields, FormKind},
     ledger::Document,
     read::{Clause, DocumentQuestion, Goal},
     state::{Intent, PlanTask, WorkStatus},
@@ -119,7 +119,12 @@ fn about_documents(at: &Situation, asked: DocumentQuestion) -> Intent {
     }
     let task = |(nth, document): (usize, &Document)| PlanTask {
         about: Some(document.clone()),
-        ..task_of(at, nth, form, json!({ "document": document.id }))
+        ..task_of(
+            at,
+            nth,
+            form,
+            Fields::from_iter([("document".into(), document.id.clone().into())]),
+        )
     };
     Intent {
         off_topic: false,
@@ -137,17 +142,17 @@ fn task(desk: &RuleData, situation: &Situation, nth: usize, said: Clause) -> Pla
             _ => Goal::Draft,
         },
         confidence: said.confidence.clamp(0.0, 1.0),
-        ..task_of(situation, nth, said.form, Value::Object(fields))
+        ..task_of(situation, nth, said.form, fields)
     }
 }
 
 /// Returns a certain task that keeps a draft.
-fn task_of(situation: &Situation, nth: usize, form: FormKind, fields: Value) -> PlanTask {
+fn task_of(situation: &Situation, nth: usize, form: FormKind, fields: Fields) -> PlanTask {
     PlanTask {
         task_id: situation.plan.next_id(nth),
         form,
         goal: Goal::Draft,
-        fields: fields.as_object().cloned().unwrap_or_default(),
+        fields,
         confidence: 1.0,
         status: WorkStatus::Open,
         missing_fields: vec![],
