@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use fugato::{
     agent::decision::Judge,
+    form::Fields,
     llm::{ChatRequest, RejectedAnswer, ToolSchema},
 };
 use serde::Deserialize;
@@ -10,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::{RuleData, Situation};
 use crate::{
-    form::{Fields, FormKind},
+    form::FormKind,
     ledger::Document,
     read::{Clause, DocumentQuestion, Goal},
     state::{Intent, PlanTask, WorkStatus},
