@@ -208,12 +208,12 @@ async fn stw_6_every_front_door_falls_back_to_the_legacy_path() -> TestResult {
             .as_str()
             .ok_or("a thread")?
             .to_owned();
-        let (_, state) = wire
+        let (_, kept) = wire
             .send("GET", &format!("/threads/{name}/state"), &json!({}))
             .await;
-        let state: Value = serde_json::from_str(&state)?;
-        assert_eq!(state["state"]["runtime"], "legacy", "{path}: {told}");
-        let rollback = &state["state"]["rollback"];
+        let kept: Value = serde_json::from_str(&kept)?;
+        assert_eq!(kept["state"]["runtime"], "legacy", "{path}: {told}");
+        let rollback = &kept["state"]["rollback"];
         assert_contains(rollback, "the program is wrong here");
         if path == "/steward/plans" {
             continue;
