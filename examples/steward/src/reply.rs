@@ -166,18 +166,24 @@ pub(crate) fn about_documents(
     let unknown = unknown.map(|id| lang.pick(format!("There is no {id}."), format!("没有{id}。")));
     let mut lines: Vec<_> = unknown.collect();
     // A list is of what the words name; who shall choose gets all.
-    let shown = match asked {
+    let all = || documents.all().cloned().collect::<Vec<_>>();
+    let mut shown = match asked {
         DocumentQuestion::List => desk.targets(documents, &state.message, asked),
-        _ => documents.all().cloned().collect(),
+        _ => all(),
     };
-    lines.extend(shown.iter().map(|it| described(desk, it, lang)));
-    if lines.is_empty() {
-        let none = match documents.all().next() {
-            None => lang.pick("You have no documents.", "你还没有单据。"),
-            Some(_) => lang.pick("There is no such document.", "没有这样的单据。"),
+    // Words may seem to name a place and name none: what there is, is shown.
+    if shown.is_empty() && ids.is_empty() {
+        shown = all();
+        let none = match shown.as_slice() {
+            [] => lang.pick("You have no documents.", "你还没有单据。"),
+            _ => lang.pick(
+                "None is quite like that. There are:",
+                "没有完全相符的单据。现有：",
+            ),
         };
         lines.push(none.to_owned());
     }
+    lines.extend(shown.iter().map(|it| described(desk, it, lang)));
     let is_named = !ids.is_empty();
     let first = match asked {
         DocumentQuestion::List => None,

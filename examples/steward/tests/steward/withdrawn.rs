@@ -125,6 +125,17 @@ async fn stw_13_documents_are_withdrawn_one_after_the_other() {
     );
 }
 
+#[tokio::test]
+async fn stw_13_documents_are_found_by_the_words_of_their_owner() {
+    let stage = with_trip(Runtime::Graph).await;
+    for words in ["我的出差申请到哪一步了", "A-1什么状态", "show me A-1"] {
+        let told = stage.chat(words).await;
+        assert_contains(&told["reply"], "A-1");
+    }
+    let asks = stage.chat("把A-1删掉").await;
+    assert_eq!(card(&asks).0, "withdraw_document", "{asks}");
+}
+
 /// A page requests changes of documents as actions: what would be refused gets no card either.
 #[tokio::test]
 async fn stw_24_a_change_that_would_be_refused_gets_no_card() {
