@@ -26,12 +26,12 @@ use fugato_graph::{
 };
 use fugato_llm::{ChatModel, Profile, Timeout};
 use fugato_memory::{ExecutionStatus, PendingQuestion};
-use fugato_state::Millis;
+use fugato_state::{Millis, say};
 use serde_json::json;
 
 use crate::{Embeds, Toolbox, text::custom, trace::recorded};
 
-pub(crate) use ledger::ALREADY;
+pub(crate) use ledger::is_repetition;
 use step::StepOutcome;
 
 pub use direct::DirectReply;
@@ -53,8 +53,13 @@ const MOST_ITERATIONS: u32 = 12;
 /// The maximum age of a look. After a crash, in a retry or in a copy of the thread it may be older,
 /// and is then repeated.
 const STILL_NEW: Millis = 5_000;
-/// The question if the planner gives none.
-const QUESTION: &str = "I need more to go on. What should I know?";
+/// Returns the question if the planner gives none.
+fn open_question() -> String {
+    say!(
+        "I need more to go on. What should I know?",
+        "我还需要更多信息。请告诉我该知道些什么？"
+    )
+}
 
 /// A graph that plans work and then carries it out.
 ///
@@ -335,8 +340,7 @@ impl<S: Embeds<PlanProgress>> Node<S> for StepStart<S> {
     async fn run(&self, cx: Context<S>) -> Result<Outcome<S::Update>, BoxError> {
         let work = cx.state().part();
         if work.iterations >= MOST_ITERATIONS {
-            let error = format!("the work took more than {MOST_ITERATIONS} steps");
-            return Ok(Outcome::done([S::embed(WorkUpdate::failed(error))]));
+            return Ok(Outcome::done([S::embed(WorkUpdate::too_long())]));
         }
         let step = work
             .pending()
@@ -346,11 +350,11 @@ impl<S: Embeds<PlanProgress>> Node<S> for StepStart<S> {
         match step.draft.kind {
             StepKind::AskUser => {
                 let question = match step.draft.instruction.trim() {
-                    "" => QUESTION,
-                    told => told,
+                    "" => open_question(),
+                    told => told.to_owned(),
                 };
                 let missing = step.draft.missing.clone();
-                let asked = waiting(question, cx.now());
+                let asked = waiting(&question, cx.now());
                 let intent = work.execution.goal.clone();
                 updates.push(WorkUpdate::Asked(PendingQuestion {
                     intent,
@@ -402,7 +406,7 @@ impl<S: Embeds<PlanProgress>> Node<S> for Ask {
             return Ok(Outcome::done(updates.map(S::embed)));
         }
         let waiting = cx.state().part().execution.waiting.as_ref();
-        let question = waiting.map_or(QUESTION, |waiting| waiting.question.as_str());
+        let question = waiting.map_or_else(open_question, |waiting| waiting.question.clone());
         Ok(Outcome::ask(fugato_state::Question::new::<String>(
             "reply", question,
         )))

@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc};
 
 use async_trait::async_trait;
 use fugato_graph::{BoxError, BuildError, Context, END, Graph, GraphBuilder, Node, Outcome};
-use fugato_state::{ToolCall, ToolStatus};
+use fugato_state::{ToolCall, ToolStatus, say};
 use fugato_tool::AnsweredCall;
 use serde_json::{Map, Value};
 
@@ -111,8 +111,9 @@ impl<S: Embeds<Actions>> GuardedSequences<S> {
     fn planned(&self, request: &ActionRequest, state: &S) -> ActionsUpdate {
         let Some(tools) = self.sequences.get(&request.action) else {
             let allowed: Vec<_> = self.sequences.keys().map(String::as_str).collect();
-            let why = format!(
+            let why = say!(
                 "there is no action {:?}; allowed are {}",
+                "没有操作 {:?}；允许的有 {}",
                 request.action,
                 allowed.join(", ")
             );

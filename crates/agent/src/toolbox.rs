@@ -12,7 +12,7 @@ mod tool_use;
 use std::{collections::BTreeMap, ops::ControlFlow, sync::Arc, time::Duration};
 
 use fugato_graph::{BoxError, BudgetUnit, Context, Effect, EffectError, Note, Outcome, digest};
-use fugato_state::{Question, State, ToolCall, ToolSchema};
+use fugato_state::{Lang, Question, State, ToolCall, ToolSchema};
 use fugato_stream::EventKind;
 use fugato_tool::{
     Access, AdmittedCall, AnsweredCall, CatalogueDetail, ConfirmCard, GateChain, GatePolicy,
@@ -246,7 +246,7 @@ impl<S: State> Toolbox<S> {
             let question = question(&card)?;
             match agreed(cx, &question, id).await? {
                 Some(true) => _ = round.approve(id),
-                Some(false) => _ = round.decline(id, DECLINED),
+                Some(false) => _ = round.decline(id, declined()),
                 None => questions.push(question),
             }
         }
@@ -368,8 +368,22 @@ fn is_unsettled(error: &BoxError) -> bool {
     doubt.is_some_and(|doubt| doubt.failure.unsettled)
 }
 
-/// The result of a call that a person did not agree to.
-pub(crate) const DECLINED: &str = "the person does not agree; do not try it again without asking";
+/// The result of a call that a person did not agree to, in both languages.
+const DECLINED: [&str; 2] = [
+    "the person does not agree; do not try it again without asking",
+    "用户没有同意；没有再问过就不要再试",
+];
+
+/// Returns the result of a call that a person did not agree to.
+pub(crate) fn declined() -> &'static str {
+    let [en, zh] = DECLINED;
+    Lang::current().pick(en, zh)
+}
+
+/// Returns true for the result of a call that a person did not agree to.
+pub fn is_declined(result: &str) -> bool {
+    DECLINED.contains(&result)
+}
 
 /// Returns the person's answer to this card. If the card has changed since the answer, the person
 /// is asked again, unless the call was carried out already, or may have been.

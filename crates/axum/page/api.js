@@ -1,4 +1,6 @@
 // Talking to the server.
+import { lang } from './words.js';
+
 const PAUSES = [250, 500, 1000, 2000, 5000];
 
 let askKey = async () => null;
@@ -20,7 +22,7 @@ export class Refused extends Error {
 
 export async function send(path, options = {}, again = true) {
   const key = sessionStorage.getItem('key');
-  const headers = { ...(options.body ? { 'content-type': 'application/json' } : {}), ...options.headers };
+  const headers = { 'accept-language': lang(), ...(options.body ? { 'content-type': 'application/json' } : {}), ...options.headers };
   if (key) headers.authorization = `Bearer ${key}`;
   const response = await fetch(path, { ...options, headers });
   if (response.status === 401 && again) {

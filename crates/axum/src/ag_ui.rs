@@ -2,6 +2,7 @@
 use std::sync::Arc;
 
 use axum::{extract::State, http::HeaderMap};
+use fugato_state::say;
 use fugato_stream::{AgUiEncoder, Resume};
 use serde_json::Value;
 
@@ -46,5 +47,10 @@ pub(crate) async fn run(
 
 fn required<'a>(request: &'a Value, name: &str) -> ApiResult<&'a str> {
     let text = incoming::text(request, name)?;
-    text.ok_or_else(|| ApiError::bad(format!("{name:?} is missing; it must be a text")))
+    text.ok_or_else(|| {
+        ApiError::bad(say!(
+            "{name:?} is missing; it must be a text",
+            "缺少 {name:?}；应为文字"
+        ))
+    })
 }

@@ -1,7 +1,7 @@
 use async_trait::async_trait;
 use axum::http::StatusCode;
 use fugato_graph::{Answers, BoxError, RunError, Runner};
-use fugato_state::{Interrupt, InterruptId, Message, State, ThreadId};
+use fugato_state::{Interrupt, InterruptId, Message, State, ThreadId, say};
 use fugato_stream::{QuestionAnswer, ReplyForm};
 use futures::future::BoxFuture;
 use serde::de::DeserializeOwned;
@@ -227,7 +227,11 @@ pub async fn belongs<S: State>(
     is_theirs: impl FnOnce(&S) -> bool,
 ) -> Result<(), BadInput> {
     let state = runner.state(thread).await.map_err(|error| {
-        BadInput::new("whose conversation it is cannot be read now; try again later").because(error)
+        BadInput::new(say!(
+            "whose conversation it is cannot be read now; try again later",
+            "现在读不到这个对话属于谁；请稍后再试"
+        ))
+        .because(error)
     })?;
     match state {
         Some(state) if !is_theirs(&state) => Err(BadInput::not_found()),
@@ -338,7 +342,10 @@ impl UserMessage {
     /// Refuses a request without words.
     pub fn in_words(self) -> Result<Self, BadInput> {
         if self.text.trim().is_empty() {
-            return Err(BadInput::new("say what you want: the message has no text"));
+            return Err(BadInput::new(say!(
+                "say what you want: the message has no text",
+                "请说明您想要什么：消息没有文字"
+            )));
         }
         Ok(self)
     }
@@ -348,8 +355,9 @@ impl UserMessage {
     /// protocols have fields of their own.
     pub fn beside<T: DeserializeOwned>(&self, allowed: &str) -> Result<T, BadInput> {
         serde_json::from_value(Value::Object(self.extra.clone())).map_err(|error| {
-            BadInput::new(format!(
-                "what came beside the words cannot be used: {error}; allowed {allowed}"
+            BadInput::new(say!(
+                "what came beside the words cannot be used: {error}; allowed {allowed}",
+                "随文字一起发来的内容无法使用：{error}；允许 {allowed}"
             ))
         })
     }
@@ -391,7 +399,7 @@ impl BadInput {
         Self {
             code: NOT_FOUND,
             status: StatusCode::NOT_FOUND,
-            ..Self::new("there is no such thread")
+            ..Self::new(say!("there is no such thread", "没有这个线程"))
         }
     }
 

@@ -7,7 +7,7 @@ use std::{
 
 use axum::http::StatusCode;
 use fugato_graph::{RunError, RunErrorKind, ThreadStatus};
-use fugato_state::{RunId, Seq, ThreadId};
+use fugato_state::{RunId, Seq, ThreadId, say};
 use fugato_stream::{Event, EventKind, Redaction};
 use futures::{
     Stream, StreamExt as _,
@@ -221,8 +221,9 @@ impl AppState {
         let mut allowed = self.agent.models(&to.caller);
         if !allowed.iter().any(|model| model == rest) {
             allowed.insert(0, agent.to_owned());
-            let message = format!(
+            let message = say!(
                 "there is no model {named:?}; allowed are {}",
+                "没有模型 {named:?}；可用的有 {}",
                 allowed.join(", ")
             );
             return Err(ApiError::new(
@@ -280,7 +281,10 @@ impl AppState {
         if self.redaction(caller).is_none() {
             return Ok(());
         }
-        let message = "the graph, the log and the state are for the operator of the agent";
+        let message = say!(
+            "the graph, the log and the state are for the operator of the agent",
+            "图、日志和状态只给助手的运维人员看"
+        );
         Err(BadInput::forbidden(message).into())
     }
 

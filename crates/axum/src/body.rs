@@ -7,6 +7,7 @@ use axum::{
     http::{HeaderMap, Method, StatusCode, header, request::Parts},
     middleware::Next,
 };
+use fugato_state::say;
 use futures::StreamExt as _;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -34,15 +35,25 @@ impl FromRequest<Arc<AppState>> for JsonBody {
             return Err(ApiError::new(
                 StatusCode::UNSUPPORTED_MEDIA_TYPE,
                 "not_json",
-                "the body must be JSON, with the header content-type: application/json",
+                say!(
+                    "the body must be JSON, with the header content-type: application/json",
+                    "请求体应为 JSON，并带请求头 content-type: application/json"
+                ),
             ));
         }
-        let body: Value = serde_json::from_slice(&bytes)
-            .map_err(|error| ApiError::bad(format!("the body is not JSON: {error}")))?;
+        let body: Value = serde_json::from_slice(&bytes).map_err(|error| {
+            ApiError::bad(say!(
+                "the body is not JSON: {error}",
+                "请求体不是 JSON：{error}"
+            ))
+        })?;
         if body.is_object() {
             Ok(Self(body))
         } else {
-            Err(ApiError::bad("the body must be a JSON object"))
+            Err(ApiError::bad(say!(
+                "the body must be a JSON object",
+                "请求体应为 JSON 对象"
+            )))
         }
     }
 }
@@ -75,7 +86,8 @@ async fn read(body: Body, headers: &HeaderMap, limit: usize, limits: &Limits) ->
         let mut pieces = body.into_data_stream();
         let mut whole = Vec::with_capacity(told.unwrap_or(0).min(1 << 20));
         while let Some(piece) = pieces.next().await {
-            let piece = piece.map_err(|_| ApiError::bad("the body broke off"))?;
+            let piece =
+                piece.map_err(|_| ApiError::bad(say!("the body broke off", "请求体没有传完")))?;
             if whole.len() + piece.len() > limit {
                 return Err(too_large(limit));
             }
@@ -85,7 +97,11 @@ async fn read(body: Body, headers: &HeaderMap, limit: usize, limits: &Limits) ->
     };
     let waited = tokio::time::timeout(limits.body_timeout, whole).await;
     waited.unwrap_or_else(|_| {
-        let message = format!("the body must come within {:?}", limits.body_timeout);
+        let message = say!(
+            "the body must come within {:?}",
+            "请求体应在 {:?} 内传完",
+            limits.body_timeout
+        );
         Err(ApiError::new(
             StatusCode::REQUEST_TIMEOUT,
             "too_slow",
@@ -95,7 +111,7 @@ async fn read(body: Body, headers: &HeaderMap, limit: usize, limits: &Limits) ->
 }
 
 fn too_large(limit: usize) -> ApiError {
-    let message = format!("a body may have {limit} bytes");
+    let message = say!("a body may have {limit} bytes", "请求体最多 {limit} 字节");
     ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
 }
 

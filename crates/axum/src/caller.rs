@@ -1,6 +1,6 @@
 use async_trait::async_trait;
 use axum::http::request::Parts;
-use fugato_state::ThreadId;
+use fugato_state::{ThreadId, say};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -52,8 +52,11 @@ pub(crate) struct DenyAll;
 #[async_trait]
 impl Authenticate for DenyAll {
     async fn caller(&self, _: &Parts) -> Result<Caller, AccessDenied> {
-        let message = "this server lets nobody in, for its program does not say who may use it: \
-                       `AgentRoutes::authenticate` says so, and `AllowAll` lets everyone in";
+        let message = say!(
+            "this server lets nobody in, for its program does not say who may use it: \
+                       `AgentRoutes::authenticate` says so, and `AllowAll` lets everyone in",
+            "这台服务器不让任何人进入，因为它的程序没有说明谁可以用：`AgentRoutes::authenticate` 说明谁可以用，`AllowAll` 让所有人进入"
+        );
         Err(AccessDenied::forbidden(message))
     }
 }

@@ -1,6 +1,6 @@
 //! A run as one answer, for clients that do not read streams.
 use axum::http::StatusCode;
-use fugato_state::{Interrupt, ThreadId};
+use fugato_state::{Interrupt, ThreadId, say};
 use fugato_stream::{CardText, Event, EventKind, Origin, card_text};
 use futures::{Stream, StreamExt as _};
 use serde_json::{Value, json};
@@ -75,7 +75,10 @@ impl Completion {
                 return Err(ApiError::new(status, "run_failed", error));
             }
             EventKind::RunCancelled { by, why } => {
-                let message = format!("the run was cancelled by {by}: {why}");
+                let message = say!(
+                    "the run was cancelled by {by}: {why}",
+                    "运行被 {by} 取消：{why}"
+                );
                 return Err(ApiError::new(StatusCode::CONFLICT, "cancelled", message));
             }
             _ => {}

@@ -7,7 +7,7 @@ use fugato_graph::{
     Attribution, Events, Graph, HistoryEntry, Run, RunError, RunResult, Runner, StateEdit,
     ThreadStatus, Worker, machine::Fact,
 };
-use fugato_state::{Interrupt, Seq, State, ThreadId};
+use fugato_state::{Interrupt, Seq, State, ThreadId, say};
 use fugato_store::{Head, ThreadAdmin, ThreadLog};
 use fugato_stream::{Event, QuestionAnswer, ReplyForm};
 use futures::{
@@ -183,7 +183,10 @@ impl<A: Agent> DynAgent for ErasedAgent<A> {
             None => is_named.then(|| shown(sent)),
         };
         if open.is_empty() && named.is_none() && self.runner().is_live(thread) {
-            let message = "a run of the thread is under way, and asks nothing";
+            let message = say!(
+                "a run of the thread is under way, and asks nothing",
+                "线程正在运行，没有提问"
+            );
             let busy = ApiError::new(StatusCode::CONFLICT, "busy", message);
             return Err(busy.retry_after(Duration::from_secs(1)));
         }

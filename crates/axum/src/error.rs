@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use fugato_graph::{AnswerError, RunError, RunErrorKind};
-use fugato_state::InterruptId;
+use fugato_state::{InterruptId, say};
 use fugato_store::{StoreError, StoreErrorKind};
 use fugato_stream::ResumeError;
 use serde_json::{Map, Value, json};
@@ -50,13 +50,13 @@ impl ApiError {
     }
 
     pub(crate) fn no_thread(name: &str) -> Self {
-        let message = format!("there is no thread {name:?}");
+        let message = say!("there is no thread {name:?}", "没有线程 {name:?}");
         Self::new(StatusCode::NOT_FOUND, NOT_FOUND, message)
     }
 
     /// The error for a new thread whose name is taken, by whomever.
     pub(crate) fn exists(name: &str) -> Self {
-        let message = format!("there is a thread {name:?} already");
+        let message = say!("there is a thread {name:?} already", "已经有线程 {name:?}");
         Self::new(StatusCode::CONFLICT, "exists", message)
     }
 
@@ -106,7 +106,10 @@ impl ApiError {
     /// Logs an internal error for the operator; the client gets only the fact.
     fn internal(error: &(dyn std::error::Error + 'static)) -> Self {
         tracing::error!(error = %chain(error), "request failed");
-        let message = "the server failed; its log says why";
+        let message = say!(
+            "the server failed; its log says why",
+            "服务器出错了；原因在它的日志里"
+        );
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", message)
     }
 }
@@ -222,7 +225,10 @@ impl From<ResumeError> for ApiError {
 
 /// Returns the 503 of a server that shuts down and accepts no run.
 pub(crate) fn closing() -> ApiError {
-    let message = "the server is about to end; the thread goes on elsewhere";
+    let message = say!(
+        "the server is about to end; the thread goes on elsewhere",
+        "服务器即将停止；线程会在别处继续"
+    );
     let error = ApiError::new(StatusCode::SERVICE_UNAVAILABLE, "closing", message);
     error.retry_after(Duration::from_secs(1))
 }
@@ -255,16 +261,21 @@ fn answer_error(error: &AnswerError, said: String) -> ApiError {
 fn store_error(kind: &StoreErrorKind, error: &RunError) -> ApiError {
     match kind {
         StoreErrorKind::NotFound => {
-            let message = "there is no such thread or position";
+            let message = say!("there is no such thread or position", "没有这个线程或位置");
             ApiError::new(StatusCode::NOT_FOUND, NOT_FOUND, message)
         }
         StoreErrorKind::Compacted { base } => {
-            let message =
-                format!("positions up to {base} were compacted away; later ones are there");
+            let message = say!(
+                "positions up to {base} were compacted away; later ones are there",
+                "{base} 及以前的位置已压缩掉；以后的都在"
+            );
             ApiError::new(StatusCode::GONE, "compacted", message).with("base", *base)
         }
         StoreErrorKind::TooLarge { bytes, limit } => {
-            let message = format!("{bytes} bytes are more than the allowed {limit}");
+            let message = say!(
+                "{bytes} bytes are more than the allowed {limit}",
+                "{bytes} 字节超过了允许的 {limit}"
+            );
             ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", message)
         }
         StoreErrorKind::Invalid(what) => ApiError::new(
@@ -273,14 +284,20 @@ fn store_error(kind: &StoreErrorKind, error: &RunError) -> ApiError {
             what.clone(),
         ),
         StoreErrorKind::Conflict { .. } | StoreErrorKind::LeaseLost => {
-            let message = "somebody else wrote the thread meanwhile";
+            let message = say!(
+                "somebody else wrote the thread meanwhile",
+                "期间有别人写了这个线程"
+            );
             ApiError::new(StatusCode::CONFLICT, "conflict", message)
         }
         StoreErrorKind::Unavailable | StoreErrorKind::Full => {
             tracing::error!(error = %chain(error), "store is unavailable");
             let message = match kind {
-                StoreErrorKind::Full => "the store has no room left; nothing of this was stored",
-                _ => "the store does not answer",
+                StoreErrorKind::Full => say!(
+                    "the store has no room left; nothing of this was stored",
+                    "存储没有空间了；这些都没有保存"
+                ),
+                _ => say!("the store does not answer", "存储没有响应"),
             };
             ApiError::new(
                 StatusCode::SERVICE_UNAVAILABLE,
@@ -290,7 +307,10 @@ fn store_error(kind: &StoreErrorKind, error: &RunError) -> ApiError {
             .retry_after(Duration::from_secs(1))
         }
         StoreErrorKind::Unsupported => {
-            let message = "the store of this server has nothing for it";
+            let message = say!(
+                "the store of this server has nothing for it",
+                "这台服务器的存储不支持"
+            );
             ApiError::new(StatusCode::NOT_IMPLEMENTED, "unsupported", message)
         }
         _ => ApiError::internal(error),

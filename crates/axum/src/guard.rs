@@ -8,6 +8,7 @@ use axum::{
     middleware::Next,
     response::Response,
 };
+use fugato_state::{Lang, say};
 use futures::StreamExt as _;
 use tokio::time::{Instant, interval_at};
 use tower_http::cors::CorsLayer;
@@ -55,7 +56,10 @@ impl Admission {
 
 /// Returns the refusal of a change by a caller who only reads.
 pub(crate) fn reader() -> ApiError {
-    let message = "this key only reads: it says, answers and removes nothing";
+    let message = say!(
+        "this key only reads: it says, answers and removes nothing",
+        "这个密钥只能读：不能说话、回答或删除"
+    );
     ApiError::new(StatusCode::FORBIDDEN, "forbidden", message)
 }
 
@@ -118,6 +122,15 @@ pub(crate) async fn counted(
     response
 }
 
+/// Answers in the first language of the header `accept-language` that is spoken here.
+pub(crate) async fn spoken(request: Request, next: Next) -> Response {
+    let accepted = text(request.headers(), header::ACCEPT_LANGUAGE);
+    let names = accepted.split(',').filter_map(|one| one.split(';').next());
+    let lang = names.filter_map(|name| name.trim().parse().ok()).next();
+    let lang: Lang = lang.unwrap_or_default();
+    lang.scope_future(next.run(request)).await
+}
+
 impl Guard {
     fn host(&self, headers: &HeaderMap) -> Result<(), ApiError> {
         let host = text(headers, header::HOST);
@@ -125,7 +138,11 @@ impl Guard {
         if self.hosts.is_empty() || self.hosts.iter().any(|own| own.eq_ignore_ascii_case(name)) {
             return Ok(());
         }
-        let message = format!("{name:?} is not this server: {} is", self.hosts.join(", "));
+        let message = say!(
+            "{name:?} is not this server: {} is",
+            "{name:?} 不是这台服务器：{} 才是",
+            self.hosts.join(", ")
+        );
         Err(ApiError::new(
             StatusCode::MISDIRECTED_REQUEST,
             "host",
@@ -146,7 +163,10 @@ impl Guard {
         if is_own || self.origins.iter().any(|allowed| allowed == origin) {
             return Ok(());
         }
-        let message = format!("pages of {origin:?} may not use this server");
+        let message = say!(
+            "pages of {origin:?} may not use this server",
+            "{origin:?} 的网页不能使用这台服务器"
+        );
         Err(ApiError::new(StatusCode::FORBIDDEN, "origin", message))
     }
 

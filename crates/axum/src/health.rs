@@ -14,7 +14,7 @@ use axum::{
     response::IntoResponse,
 };
 use fugato_graph::RunError;
-use fugato_state::ThreadId;
+use fugato_state::{ThreadId, say};
 use serde_json::json;
 
 use crate::{
@@ -154,7 +154,11 @@ pub(crate) async fn health(State(office): State<Arc<AppState>>) -> ApiResult {
 /// `GET /metrics`, for operators: the counters are those of all callers.
 pub(crate) async fn metrics(State(office): State<Arc<AppState>>, caller: Caller) -> ApiResult {
     if !caller.is_operator() {
-        return Err(BadInput::forbidden("the metrics are for the operator of the agent").into());
+        return Err(BadInput::forbidden(say!(
+            "the metrics are for the operator of the agent",
+            "指标只给助手的运维人员看"
+        ))
+        .into());
     }
     let kind = [(header::CONTENT_TYPE, "text/plain; version=0.0.4")];
     Ok((kind, office.metrics.text()).into_response())

@@ -1,6 +1,6 @@
 //! Parsing of requests in the forms of their protocols.
 use axum::http::HeaderMap;
-use fugato_state::InterruptId;
+use fugato_state::{InterruptId, say};
 use serde_json::{Map, Value};
 
 use crate::{
@@ -75,7 +75,10 @@ pub(crate) fn object(request: &Value, name: &str) -> ApiResult<Map<String, Value
     match request.get(name) {
         None | Some(Value::Null) => Ok(Map::new()),
         Some(Value::Object(object)) => Ok(object.clone()),
-        Some(_) => Err(ApiError::bad(format!("{name:?} must be an object"))),
+        Some(_) => Err(ApiError::bad(say!(
+            "{name:?} must be an object",
+            "{name:?} 应为对象"
+        ))),
     }
 }
 
@@ -84,23 +87,32 @@ pub(crate) fn text<'a>(request: &'a Value, name: &str) -> ApiResult<Option<&'a s
     match request.get(name) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(ApiError::bad(format!("{name:?} must be a text"))),
+        Some(_) => Err(ApiError::bad(say!(
+            "{name:?} must be a text",
+            "{name:?} 应为文字"
+        ))),
     }
 }
 
 /// Returns a header that must be visible ASCII; none if it is missing.
 pub(crate) fn header<'a>(headers: &'a HeaderMap, name: &str) -> ApiResult<Option<&'a str>> {
     let value = headers.get(name).map(|value| value.to_str()).transpose();
-    value.map_err(|_| ApiError::bad(format!("the header {name} must be visible ASCII")))
+    value.map_err(|_| {
+        ApiError::bad(say!(
+            "the header {name} must be visible ASCII",
+            "请求头 {name} 应为可见的 ASCII 字符"
+        ))
+    })
 }
 
 /// Returns the client's own key of a request, under which it is carried out once.
 pub(crate) fn request_key(headers: &HeaderMap) -> ApiResult<Option<String>> {
     let key = header(headers, "idempotency-key")?;
     match key {
-        Some(key) if key.is_empty() || key.len() > 128 => Err(ApiError::bad(
+        Some(key) if key.is_empty() || key.len() > 128 => Err(ApiError::bad(say!(
             "the header idempotency-key must have 1 to 128 bytes",
-        )),
+            "请求头 idempotency-key 应有 1 到 128 字节"
+        ))),
         key => Ok(key.map(str::to_owned)),
     }
 }

@@ -5,6 +5,7 @@ use std::{
     time::Duration,
 };
 
+use fugato_state::{Lang, say};
 use tokio::time::Instant;
 
 use crate::{
@@ -54,20 +55,32 @@ impl Loads {
         let now = Instant::now();
         load.forget(now, limits);
         if let Some(limit) = limits.concurrent_runs.filter(|limit| load.runs >= *limit) {
-            let message = format!("{limit} runs may be under way at a time");
+            let message = say!(
+                "{limit} runs may be under way at a time",
+                "同时最多进行 {limit} 次运行"
+            );
             return Err(too_many("concurrent_runs", message, SOON));
         }
         let a_minute = (
             limits.runs_per_minute,
             MINUTE,
             "runs_per_minute",
-            "a minute",
+            ["a minute", "一分钟内"],
         );
-        let a_day = (limits.runs_per_day, DAY, "runs_per_day", "24 hours");
-        for (limit, time, kind, within) in [a_minute, a_day] {
+        let a_day = (
+            limits.runs_per_day,
+            DAY,
+            "runs_per_day",
+            ["24 hours", "24 小时内"],
+        );
+        for (limit, time, kind, [en, zh]) in [a_minute, a_day] {
             let Some(limit) = limit else { continue };
+            let within = Lang::current().pick(en, zh);
             if let Some(wait) = load.wait(now, limit, time) {
-                let message = format!("{limit} runs may begin in {within}");
+                let message = say!(
+                    "{limit} runs may begin in {within}",
+                    "{within}最多开始 {limit} 次运行"
+                );
                 return Err(too_many(kind, message, wait));
             }
         }
@@ -87,7 +100,11 @@ impl Loads {
         let mut tenants = self.lock();
         let load = tenants.entry(tenant.clone()).or_default();
         if load.streams >= limits.streams {
-            let message = format!("{} streams may be open at a time", limits.streams);
+            let message = say!(
+                "{} streams may be open at a time",
+                "同时最多打开 {} 个流",
+                limits.streams
+            );
             return Err(too_many("streams", message, SOON));
         }
         load.streams += 1;

@@ -5,7 +5,7 @@ use axum::{
     extract::{Path, State},
     http::{HeaderMap, StatusCode},
 };
-use fugato_state::Seq;
+use fugato_state::{Seq, say};
 use fugato_stream::{NamedSseEncoder, Resume, Vocabulary};
 use serde::Deserialize;
 
@@ -80,7 +80,10 @@ fn encoder(vocabulary: &str) -> ApiResult<NamedSseEncoder> {
         "react" => Vocabulary::REACT,
         "planner" => Vocabulary::PLANNER,
         other => {
-            let message = format!("there is no vocabulary {other:?}; react and planner are");
+            let message = say!(
+                "there is no vocabulary {other:?}; react and planner are",
+                "没有词汇表 {other:?}；有 react 和 planner"
+            );
             return Err(ApiError::new(StatusCode::NOT_FOUND, "not_found", message));
         }
     };

@@ -7,7 +7,7 @@ use axum::{
     http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
 };
-use fugato_state::Seq;
+use fugato_state::{Seq, say};
 use fugato_stream::{Fidelity, NamedSseEncoder, QuestionAnswer, Resume, Vocabulary};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -36,7 +36,12 @@ pub(crate) async fn start(
 ) -> ApiResult {
     let to = Address::new(&caller, &name)?;
     let text = incoming::text(&request, "text")?;
-    let text = text.ok_or_else(|| ApiError::bad("\"text\" must say what is wanted"))?;
+    let text = text.ok_or_else(|| {
+        ApiError::bad(say!(
+            "\"text\" must say what is wanted",
+            "\"text\" 要写明想要什么"
+        ))
+    })?;
     let said = UserMessage {
         extra: incoming::object(&request, "extra")?,
         ..UserMessage::new(caller, text)
@@ -75,7 +80,10 @@ fn wish(
     answers: Vec<QuestionAnswer>,
 ) -> ApiResult<RunRequest> {
     if answers.is_empty() {
-        let message = "\"answers\" must have at least one answer, under the id of its question";
+        let message = say!(
+            "\"answers\" must have at least one answer, under the id of its question",
+            "\"answers\" 至少要有一个回答，以问题的 id 为键"
+        );
         return Err(ApiError::bad(message));
     }
     Ok(RunRequest::Resume(AnswerRequest { key, door, answers }))
@@ -192,11 +200,17 @@ async fn run(
 }
 
 pub(crate) async fn no_such_path() -> Response {
-    let message = "there is nothing here; the README of fugato-axum lists what there is";
+    let message = say!(
+        "there is nothing here; the README of fugato-axum lists what there is",
+        "这里什么都没有；fugato-axum 的 README 列出了有什么"
+    );
     ApiError::new(StatusCode::NOT_FOUND, "not_found", message).into_response()
 }
 
 pub(crate) async fn no_such_method() -> Response {
-    let message = "this path has other methods; the header allow lists them";
+    let message = say!(
+        "this path has other methods; the header allow lists them",
+        "这个路径要用别的方法；响应头 allow 列出了有哪些"
+    );
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "method", message).into_response()
 }

@@ -11,6 +11,7 @@ use axum::{
     response::IntoResponse,
 };
 use fugato_graph::{RunErrorKind, ThreadStatus, machine::BudgetUnit};
+use fugato_state::say;
 use fugato_stream::{Event, EventKind, OpenAiEncoder, Resume};
 use futures::{
     Stream, StreamExt as _,
@@ -86,9 +87,10 @@ fn must_be_the_persons(request: &Value) -> ApiResult<()> {
     let role = role.and_then(|messages| messages.last()?.get("role")?.as_str());
     match role {
         None | Some("user") => Ok(()),
-        Some(role) => Err(ApiError::bad(format!(
+        Some(role) => Err(ApiError::bad(say!(
             "the last of the messages has the role {role:?}; allowed is \"user\": it is what the \
-             agent is asked"
+             agent is asked",
+            "最后一条消息的角色是 {role:?}；应为 \"user\"：那是要问助手的话"
         ))),
     }
 }
@@ -120,8 +122,9 @@ fn model(
     let named = field.unwrap_or(agent);
     let allowed = names(office, caller);
     if !allowed.iter().any(|name| name == named) {
-        let message = format!(
+        let message = say!(
             "there is no model {named:?}; allowed are {}",
+            "没有模型 {named:?}；可用的有 {}",
             allowed.join(", ")
         );
         let status = StatusCode::NOT_FOUND;

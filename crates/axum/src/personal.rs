@@ -9,9 +9,11 @@ use axum::{
     Router,
     extract::{Request, State},
     http::{Method, StatusCode, Uri, request::Parts, uri::PathAndQuery},
+    middleware::from_fn,
     response::{IntoResponse as _, Response},
 };
 use fugato_graph::BoxError;
+use fugato_state::say;
 use tokio::sync::OnceCell;
 use tower_service::Service as _;
 
@@ -19,7 +21,7 @@ use crate::{
     AccessDenied, Agent, AgentRoutes, Authenticate, Caller,
     app_state::AppState,
     error::{ApiError, chain, closing},
-    guard::KnownCaller,
+    guard::{self, KnownCaller},
     native::no_such_path,
     serve::{Offices, Opened, private},
 };
@@ -104,6 +106,7 @@ impl<D: PersonDirectory> private::Endpoints for PersonalRoutes<D> {
             tokio::spawn(async move { people.agent(&account).await.map(drop) });
         }
         let app = Router::new().fallback(dispatch::<D>).with_state(people);
+        let app = app.layer(from_fn(guard::spoken));
         Opened {
             app,
             limits,
@@ -215,7 +218,10 @@ impl<D: PersonDirectory> People<D> {
             })
         });
         opening.await.unwrap_or(Err(())).map_err(|()| {
-            let message = "your conversations cannot be opened now; the operator's log says why";
+            let message = say!(
+                "your conversations cannot be opened now; the operator's log says why",
+                "现在打不开您的对话；原因在运维人员的日志里"
+            );
             let unavailable = StatusCode::SERVICE_UNAVAILABLE;
             ApiError::new(unavailable, "store_unavailable", message)
         })

@@ -5,7 +5,7 @@ use fugato_stream::Redaction;
 use axum::{
     Router,
     extract::DefaultBodyLimit,
-    middleware::from_fn_with_state,
+    middleware::{from_fn, from_fn_with_state},
     routing::{get, post},
 };
 
@@ -182,6 +182,7 @@ impl<A: Agent> AgentRoutes<A> {
             router = router.layer(cors);
         }
         let counted = from_fn_with_state(office.metrics.clone(), guard::counted);
+        let router = router.layer(from_fn(guard::spoken));
         (router.layer(counted), office)
     }
 }

@@ -81,7 +81,8 @@ pub(crate) async fn speak<A: Agent>(
     said: UserMessage,
 ) -> Result<SendOutcome<A::State>, SendError> {
     let words = said.words();
-    match spoken(agent, thread, key, said).await {
+    let lang = language(agent.runner(), thread, &words.text).await;
+    match lang.scope_future(spoken(agent, thread, key, said)).await {
         Err(SendError::Run(error)) => match plain_reply(agent, &words, &error).await {
             Some(text) => Ok(SendOutcome::Told(text)),
             None => Err(error.into()),
@@ -160,12 +161,10 @@ async fn unclear<S: State>(
     let open = runner.interrupts(thread).await?;
     let is_open = open.iter().any(|asked| asked.id == *card);
     Ok(is_open.then(|| {
-        Lang::of(&said.text).scope(|| {
-            say!(
-                "That is neither a yes nor a no, so nothing has changed. The card waits: say yes, or no and why, or press a button.",
-                "这既不是同意也不是拒绝，所以什么都没有改变。卡片还在等待：说“好的”，或“不要”并说明原因，也可以点按钮。"
-            )
-        })
+        say!(
+            "That is neither a yes nor a no, so nothing has changed. The card waits: say yes, or no and why, or press a button.",
+            "这既不是同意也不是拒绝，所以什么都没有改变。卡片还在等待：说“好的”，或“不要”并说明原因，也可以点按钮。"
+        )
     }))
 }
 
@@ -221,10 +220,9 @@ async fn decided<A: Agent>(
             let named = (key.is_some() || is_id).then(|| named(key, said, &card, agrees));
             match repeated(runner, thread, &card, named).await? {
                 Some(ended) => SendOutcome::Unchanged(ended),
-                None => SendOutcome::Told(format!(
-                    "No card {card} is open here: it was answered or withdrawn, or it is another \
-                     conversation's."
-                )),
+                None => {
+                    SendOutcome::Told(language(runner, thread, "").await.scope(|| no_card(&card)))
+                }
             }
         }
         Consent::None => return Ok(None),
@@ -250,6 +248,26 @@ async fn heard_as_answer<A: Agent>(
     Ok(SendOutcome::Run(runner.resume(thread, answers)))
 }
 
+/// Returns the language of words; that of the conversation if they show none, and that of the
+/// request if there is no conversation yet.
+async fn language<S: State>(runner: &Runner<S>, thread: &ThreadId, words: &str) -> Lang {
+    match Lang::evident(words) {
+        Some(lang) => lang,
+        None => {
+            let state = runner.state(thread).await.ok().flatten();
+            state.map_or_else(Lang::current, |state| state.lang())
+        }
+    }
+}
+
+fn no_card(card: &str) -> String {
+    say!(
+        "No card {card} is open here: it was answered or withdrawn, or it is another \
+         conversation's.",
+        "这里没有打开的卡片 {card}：它已被回答或撤回，或者属于别的对话。"
+    )
+}
+
 /// Returns the thread's state with its open questions, without a change.
 async fn unchanged<S: State>(
     runner: &Runner<S>,
@@ -258,7 +276,10 @@ async fn unchanged<S: State>(
 ) -> Result<SendOutcome<S>, SendError> {
     Ok(match runner.state(thread).await? {
         Some(state) => SendOutcome::Unchanged(RunResult::parked(state, open)),
-        None => SendOutcome::Told("Nothing waits for an answer here.".to_owned()),
+        None => SendOutcome::Told(say!(
+            "Nothing waits for an answer here.",
+            "这里没有等待回答的问题。"
+        )),
     })
 }
 

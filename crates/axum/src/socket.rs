@@ -16,7 +16,7 @@ use axum::{
     },
     http::StatusCode,
 };
-use fugato_state::{Millis, RunId};
+use fugato_state::{Lang, Millis, RunId, say};
 use fugato_stream::{Encoder as _, EnvelopeEncoder, Event, Frames, Resume};
 use futures::{StreamExt as _, future::BoxFuture, stream::BoxStream};
 use serde::Deserialize;
@@ -63,6 +63,7 @@ pub(crate) async fn open(
     let after = head.map_or(0, |head| head.seq);
     let limit = office.limits.body;
     let upgrade = upgrade.max_message_size(limit).max_frame_size(limit);
+    let lang = Lang::current();
     Ok(upgrade.on_upgrade(move |socket| async move {
         let session = SocketSession {
             events: follow(&office, &to, after),
@@ -77,7 +78,7 @@ pub(crate) async fn open(
             revoked: Box::pin(admission.revoked()),
         };
         // A client that is gone needs no answer.
-        drop(session.go_on().await);
+        drop(lang.scope_future(session.go_on()).await);
     }))
 }
 
@@ -172,8 +173,12 @@ impl SocketSession {
 
     /// Handles one message of the client.
     async fn take(&mut self, text: &str) -> ApiResult<()> {
-        let message: Value = serde_json::from_str(text)
-            .map_err(|error| ApiError::bad(format!("the message is not JSON: {error}")))?;
+        let message: Value = serde_json::from_str(text).map_err(|error| {
+            ApiError::bad(say!(
+                "the message is not JSON: {error}",
+                "消息不是 JSON：{error}"
+            ))
+        })?;
         match message.get("event").and_then(Value::as_str) {
             Some("ping") => {
                 self.encoder.message("pong", &json!({}), &mut self.frames);
@@ -189,15 +194,21 @@ impl SocketSession {
             }
             Some("resume") => self.resume(&message),
             Some("cancel") => self.office.cancel(&self.to, incoming::NO_REASON).await,
-            other => Err(ApiError::bad(format!(
-                "{other:?} is no event: user_input, answer, resume, cancel, ping and pong are"
+            other => Err(ApiError::bad(say!(
+                "{other:?} is no event: user_input, answer, resume, cancel, ping and pong are",
+                "{other:?} 不是事件；可以是 user_input、answer、resume、cancel、ping 和 pong"
             ))),
         }
     }
 
     async fn say(&mut self, data: &Value) -> ApiResult<()> {
         let text = incoming::text(data, "content")?;
-        let text = text.ok_or_else(|| ApiError::bad("\"content\" must say what is wanted"))?;
+        let text = text.ok_or_else(|| {
+            ApiError::bad(say!(
+                "\"content\" must say what is wanted",
+                "\"content\" 要写明想要什么"
+            ))
+        })?;
         let said = UserMessage {
             extra: incoming::object(data, "extra")?,
             ..UserMessage::new(self.to.caller.clone(), text)
@@ -216,8 +227,12 @@ impl SocketSession {
     /// Replays everything after a position.
     fn resume(&mut self, message: &Value) -> ApiResult<()> {
         let after = Resume::envelope(message)?.after;
-        let after =
-            after.ok_or_else(|| ApiError::bad("\"after\" must be the last position seen"))?;
+        let after = after.ok_or_else(|| {
+            ApiError::bad(say!(
+                "\"after\" must be the last position seen",
+                "\"after\" 应为最后看到的位置"
+            ))
+        })?;
         self.encoder = EnvelopeEncoder::new(now);
         self.events = follow(&self.office, &self.to, after);
         Ok(())

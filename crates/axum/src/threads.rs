@@ -8,7 +8,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use fugato_graph::ThreadStatus;
-use fugato_state::Seq;
+use fugato_state::{Seq, say};
 use fugato_store::{Head, Status, ThreadAdmin, ThreadFilter, ThreadSummary};
 use fugato_stream::Redaction;
 use serde::Deserialize;
@@ -243,7 +243,7 @@ pub(crate) async fn remove(
     let to = office.find(&caller, &name, ThreadAccess::Write).await?;
     office.must_exist(&to).await?;
     if office.is_under_way(&to) || office.agent.is_live(&to.thread) {
-        let message = "a run is under way: cancel it first";
+        let message = say!("a run is under way: cancel it first", "正在运行：请先取消");
         return Err(ApiError::new(StatusCode::CONFLICT, "busy", message));
     }
     admin(&office)?.remove(&to.thread).await?;
@@ -260,7 +260,12 @@ pub(crate) async fn fork(
     let to = office.find(&caller, &name, ThreadAccess::Read).await?;
     office.must_exist(&to).await?;
     let at = request.get("at").and_then(Value::as_u64);
-    let at: Seq = at.ok_or_else(|| ApiError::bad("\"at\" must be the position of a checkpoint"))?;
+    let at: Seq = at.ok_or_else(|| {
+        ApiError::bad(say!(
+            "\"at\" must be the position of a checkpoint",
+            "\"at\" 应为检查点的位置"
+        ))
+    })?;
     let new = match incoming::text(&request, "thread")? {
         Some(name) => Address::new(&caller, name)?,
         None => Address::fresh(&caller)?,
@@ -275,7 +280,10 @@ pub(crate) async fn fork(
 
 fn admin(office: &AppState) -> ApiResult<&dyn ThreadAdmin> {
     office.agent.admin().ok_or_else(|| {
-        let message = "the store of this server neither lists nor removes threads";
+        let message = say!(
+            "the store of this server neither lists nor removes threads",
+            "这台服务器的存储不能列出或删除线程"
+        );
         ApiError::new(StatusCode::NOT_IMPLEMENTED, "unsupported", message)
     })
 }

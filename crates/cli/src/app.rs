@@ -3,7 +3,7 @@ use std::{path::PathBuf, process::ExitCode, sync::Arc, time::Duration};
 use fugato_axum::{Agent as _, Caller, Page};
 use fugato_graph::BoxError;
 use fugato_llm::ChatModel;
-use fugato_state::ThreadId;
+use fugato_state::{ThreadId, say};
 use fugato_store::InterceptedLog;
 
 use crate::{
@@ -136,8 +136,9 @@ impl App {
                 return ExitCode::FAILURE;
             }
         };
+        let lang = terminal.lang;
         let done = tokio::select! {
-            done = work(&mut terminal) => Ok(done),
+            done = lang.scope_future(work(&mut terminal)) => Ok(done),
             code = signals::ended(), if at_once => Err(code),
         };
         // The work is done, even if its last spans cannot be sent.
@@ -151,7 +152,7 @@ impl App {
                 last_work(code, &terminal)
             }
             Ok(Err(error)) => {
-                self.terminal().error(&*error);
+                terminal.error(&*error);
                 let known = error.downcast_ref::<CliError>();
                 ExitCode::from(known.map_or(1, |error| error.code))
             }
@@ -179,11 +180,14 @@ impl App {
             CliCommand::Say(say) => {
                 let (agent, _) = build(self.open().await?).await?.parts();
                 let words = say.text.clone().unwrap_or_default();
-                self.speak_as_before(&agent, &words, terminal).await?;
+                let lang = self.speak_as_before(&agent, &words, terminal).await?;
                 let session = ChatSession::new(&agent, thread, self.again(" say"));
                 let session = session.caller(self.caller());
-                session.refuse_silence(&say).await?;
-                if let Some(state) = session.say(say, terminal).await? {
+                let said = async {
+                    session.refuse_silence(&say).await?;
+                    session.say(say, terminal).await
+                };
+                if let Some(state) = lang.scope_future(said).await? {
                     session.conclude(&state, terminal);
                 }
                 self.retire(&agent).await
@@ -254,9 +258,13 @@ impl App {
                 };
                 archive::known(&*opened.store, &thread).await?;
                 let (agent, _) = build(opened).await?.parts();
-                self.speak_as_before(&agent, "", terminal).await?;
-                let agent = &agent;
-                self.look(looks, &Archive { agent, thread }, terminal).await
+                let lang = self.speak_as_before(&agent, "", terminal).await?;
+                let archive = Archive {
+                    agent: &agent,
+                    thread,
+                };
+                let looked = self.look(looks, &archive, terminal);
+                lang.scope_future(looked).await
             }
         }
     }
@@ -304,7 +312,12 @@ impl App {
     pub async fn open(&self) -> Result<Resources, BoxError> {
         let (address, folder) = self.places()?;
         let store = store::open(&address, &folder, true).await?;
-        let store = store.ok_or_else(|| CliError::new("a log is made if there is none"))?;
+        let store = store.ok_or_else(|| {
+            CliError::new(say!(
+                "a log is made if there is none",
+                "没有日志时会新建一个"
+            ))
+        })?;
         self.opened(store, false)
     }
 
@@ -325,8 +338,9 @@ impl App {
     async fn open_existing(&self) -> Result<Resources, BoxError> {
         let Some(store) = self.stored().await? else {
             let (name, folder) = (&self.name, self.flags.folder(&self.name));
-            return Err(CliError::new(format!(
+            return Err(CliError::new(say!(
                 "there are no conversations in {}; `{name}` begins one",
+                "{} 中没有会话；用 `{name}` 开始一个",
                 folder.display()
             ))
             .into());
@@ -411,22 +425,23 @@ impl App {
         Ok(ThreadId::new(self.flags.thread.clone())?)
     }
 
-    /// Sets the language: the flag's, that of `words`, or that of the thread.
+    /// Sets the language, and returns it: the flag's, that of `words`, or that of the thread.
     async fn speak_as_before<A: fugato_axum::Agent>(
         &self,
         agent: &A,
         words: &str,
         terminal: &mut Terminal,
-    ) -> Result<(), BoxError> {
+    ) -> Result<Lang, BoxError> {
         terminal.lang = match self.flags.lang {
             Some(lang) => lang,
             None if !words.is_empty() => Lang::of(words),
             None => {
                 let thread = self.thread()?;
-                Archive { agent, thread }.lang().await?
+                let lang = Archive { agent, thread }.lang().await?;
+                lang.unwrap_or(terminal.lang)
             }
         };
-        Ok(())
+        Ok(terminal.lang)
     }
 
     /// Returns the command line that goes on with the thread: the program, the flags that lead
@@ -442,8 +457,9 @@ impl App {
     }
 
     fn terminal(&self) -> Terminal {
-        let lang = self.flags.lang.unwrap_or_default();
+        let lang = self.flags.spoken();
         let mut terminal = Terminal::new(lang, self.tools.clone(), self.again(" card"));
+        terminal.keeps_lang = self.flags.lang.is_some();
         terminal.typing = self.flags.typing;
         terminal
     }

@@ -1,7 +1,7 @@
 //! Read-only access to a thread.
 use fugato_axum::Agent;
 use fugato_graph::{BoxError, Runner};
-use fugato_state::{Seq, ThreadId};
+use fugato_state::{Seq, ThreadId, say};
 use fugato_store::{ThreadFilter, ThreadStore};
 
 use crate::{CliError, Lang, inspect::PAGE};
@@ -34,10 +34,10 @@ impl<A: Agent> Archive<'_, A> {
     }
 
     /// Returns the language in which the person began the thread.
-    pub(crate) async fn lang(&self) -> Result<Lang, BoxError> {
+    pub(crate) async fn lang(&self) -> Result<Option<Lang>, BoxError> {
         let state = self.runner().state(&self.thread).await?;
         let title = state.and_then(|state| self.agent.title(&state));
-        Ok(Lang::of(title.as_deref().unwrap_or_default()))
+        Ok(title.as_deref().map(Lang::of))
     }
 }
 
@@ -51,8 +51,9 @@ pub(crate) async fn known(store: &dyn ThreadStore, thread: &ThreadId) -> Result<
     let threads = store.list(filter).await?;
     let names = threads.iter().map(|summary| summary.thread.as_str());
     let names = names.collect::<Vec<_>>().join(", ");
-    Err(CliError::new(format!(
+    Err(CliError::new(say!(
         "there is no conversation {:?}; there are: {names}",
+        "没有会话 {:?}；有：{names}",
         thread.as_str()
     ))
     .into())

@@ -9,6 +9,7 @@ use std::{
 
 use fugato_graph::BoxError;
 use fugato_sqlite::{SqliteLog, copy_database};
+use fugato_state::say;
 use tokio::time::{MissedTickBehavior, interval};
 
 use crate::{CliError, Terminal, error::ErrorContext as _, flags::LOG, store, without_password};
@@ -47,21 +48,23 @@ impl Backup {
         overwrite: bool,
     ) -> Result<Self, CliError> {
         let absolute = |path: &Path| {
-            std::path::absolute(path).tell(|| format!("{} is no path", path.display()))
+            std::path::absolute(path).tell(|| say!("{} is no path", "{} 不是路径", path.display()))
         };
         let (folder, to) = (absolute(folder)?, absolute(to)?);
         let log = store::file(address)?.map(absolute).transpose()?;
         let there = log.as_ref().is_none_or(|log| log.exists());
         if !there || log.is_none() && !folder.exists() {
             let place = log.unwrap_or(folder);
-            return Err(CliError::new(format!(
+            return Err(CliError::new(say!(
                 "there is nothing to copy: {} is not there",
+                "没有可以复制的：{} 不存在",
                 place.display()
             )));
         }
         if folder.starts_with(&to) || log.as_ref().is_some_and(|log| log.starts_with(&to)) {
-            return Err(CliError::new(format!(
+            return Err(CliError::new(say!(
                 "{} holds what is to be copied; name another folder",
+                "{} 里有要复制的内容；请指定别的文件夹",
                 to.display()
             )));
         }
@@ -83,8 +86,9 @@ impl Backup {
     fn check_place(&self) -> Result<(), CliError> {
         let (to, part) = (self.to.display(), self.part.display());
         if self.part.symlink_metadata().is_ok() && !self.overwrite {
-            return Err(CliError::new(format!(
-                "{part} is there already: another backup is being written, or was broken off; --overwrite replaces it"
+            return Err(CliError::new(say!(
+                "{part} is there already: another backup is being written, or was broken off; --overwrite replaces it",
+                "{part} 已经存在：另一个备份正在写，或者中断了；--overwrite 会替换它"
             )));
         }
         let is_free = match fs::read_dir(&self.to) {
@@ -95,15 +99,17 @@ impl Backup {
             return Ok(());
         }
         if !self.overwrite {
-            return Err(CliError::new(format!(
-                "{to} is there already; name another folder, or --overwrite replaces an older copy"
+            return Err(CliError::new(say!(
+                "{to} is there already; name another folder, or --overwrite replaces an older copy",
+                "{to} 已经存在；请指定别的文件夹，或用 --overwrite 替换旧的备份"
             )));
         }
         if self.to.join(LOG).is_file() || self.log.is_none() && self.to.is_dir() {
             return Ok(());
         }
-        Err(CliError::new(format!(
-            "{to} is no older copy, which would have the file {LOG}; it is not replaced"
+        Err(CliError::new(say!(
+            "{to} is no older copy, which would have the file {LOG}; it is not replaced",
+            "{to} 不是旧的备份（应有文件 {LOG}）；没有替换"
         )))
     }
 
@@ -117,9 +123,13 @@ impl Backup {
             let to = self.part.join(LOG);
             copied.add(database(log, &to, terminal).await?);
             let checked = tokio::task::spawn_blocking(move || SqliteLog::open(&to).map(drop));
-            checked
-                .await?
-                .tell(|| format!("the copy of {} is damaged", log.display()))?;
+            checked.await?.tell(|| {
+                say!(
+                    "the copy of {} is damaged",
+                    "{} 的副本已损坏",
+                    log.display()
+                )
+            })?;
         } else {
             let place = without_password(&self.address);
             let text = terminal.lang.pick(
@@ -199,7 +209,13 @@ impl Backup {
 
     /// Moves the copy to its place.
     fn put(&self, part: Part) -> Result<(), CliError> {
-        let failed = || format!("cannot move the copy to {}", self.to.display());
+        let failed = || {
+            say!(
+                "cannot move the copy to {}",
+                "无法把副本移到 {}",
+                self.to.display()
+            )
+        };
         let mut old = self.to.clone().into_os_string();
         old.push(".old");
         let old = PathBuf::from(old);

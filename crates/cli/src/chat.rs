@@ -36,7 +36,9 @@ impl<A: Agent> ChatSession<'_, A> {
                 terminal.progress(&format!("{go_on}{}", self.again));
                 return Ok(());
             };
-            open = match self.turn(&open, said, terminal).await {
+            terminal.follow(&said);
+            let turn = terminal.lang.scope_future(self.turn(&open, said, terminal));
+            open = match turn.await {
                 Ok(ended) => {
                     if ended.interrupts().is_empty() {
                         self.conclude(ended.state(), terminal);

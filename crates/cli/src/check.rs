@@ -2,7 +2,7 @@
 use std::fmt;
 
 use fugato_graph::{BoxError, Compatibility, Preview, Runner};
-use fugato_state::{State, ThreadId};
+use fugato_state::{State, ThreadId, say};
 use fugato_store::{ThreadAdminExt as _, ThreadFilter, ThreadStore};
 use futures::TryStreamExt as _;
 
@@ -162,12 +162,23 @@ impl Counts {
 
     fn verdict(&self) -> Result<(), BoxError> {
         let (stranded, all) = (self.refused + self.unreadable, self.all());
-        let (code, what, n) = match (stranded, self.unknown) {
+        let (code, message) = match (stranded, self.unknown) {
             (0, 0) => return Ok(()),
-            (0, unknown) => (UNKNOWN, "could not be looked at", unknown),
-            (stranded, _) => (REFUSED, "cannot go on with this program", stranded),
+            (0, n) => (
+                UNKNOWN,
+                say!(
+                    "conversations that could not be looked at: {n} of {all}",
+                    "无法查看的会话：{all} 个中有 {n} 个"
+                ),
+            ),
+            (n, _) => (
+                REFUSED,
+                say!(
+                    "conversations that cannot go on with this program: {n} of {all}",
+                    "这个程序无法继续的会话：{all} 个中有 {n} 个"
+                ),
+            ),
         };
-        let message = format!("conversations that {what}: {n} of {all}");
         Err(CliError::new(message).exiting(code).into())
     }
 }

@@ -1,4 +1,7 @@
+use std::path::Path;
+
 use fugato_graph::BoxError;
+use fugato_state::say;
 
 /// The error of a command. The message is for the person: it names what was wrong, and what is
 /// allowed.
@@ -28,6 +31,12 @@ impl CliError {
         /// Sets the exit code of the program: 1 by default.
         pub(crate) fn exiting(code: u8) { code = code }
     }
+}
+
+/// Makes a folder with all that it lies in, unless it is there.
+pub(crate) fn make_folder(folder: &Path) -> Result<(), CliError> {
+    let (made, folder) = (std::fs::create_dir_all(folder), folder.display());
+    made.tell(|| say!("cannot make the folder {folder}", "无法新建文件夹 {folder}"))
 }
 
 /// Adds a message for the person to an error.

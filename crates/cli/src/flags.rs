@@ -6,7 +6,7 @@ use std::{
 
 use clap::{Args, ValueEnum};
 use fugato_graph::Retention;
-use fugato_state::ThreadId;
+use fugato_state::{ThreadId, say};
 
 use crate::{CliError, Lang};
 
@@ -45,7 +45,8 @@ pub struct Flags {
     #[arg(long, global = true, value_name = "URL")]
     pub store: Option<String>,
 
-    /// The language that you are spoken to: en or zh [default: that of what you write]
+    /// The language that you are spoken to: en or zh [default: that of what you write, and before
+    /// that the one of your system]
     #[arg(long, global = true)]
     pub lang: Option<Lang>,
 
@@ -218,12 +219,24 @@ impl Flags {
         line
     }
 
+    /// Returns the language in which a person is spoken to who has not written yet: that of the
+    /// flag, or of the system.
+    pub(crate) fn spoken(&self) -> Lang {
+        self.lang.unwrap_or_else(|| {
+            let names = ["LC_ALL", "LC_MESSAGES", "LANG"].map(|name| std::env::var(name).ok());
+            let mut names = names.into_iter().flatten();
+            let locale = names.find(|locale| !locale.is_empty());
+            locale.and_then(|it| it.parse().ok()).unwrap_or_default()
+        })
+    }
+
     /// Returns the address of the log. Each person has one of their own, which lies in the folder.
     pub(crate) fn log(&self, folder: &Path) -> Result<String, CliError> {
         let default = || folder.join(LOG).display().to_string();
         match (&self.store, &self.person) {
-            (Some(_), Some(person)) => Err(CliError::new(format!(
+            (Some(_), Some(person)) => Err(CliError::new(say!(
                 "--store names one log, and {person} has one of their own in {}; leave --store out",
+                "--store 指定的是一个日志，而 {person} 在 {} 里有自己的；请去掉 --store",
                 folder.display()
             ))),
             (Some(store), None) => Ok(store.clone()),

@@ -1,7 +1,7 @@
 //! Inspection of the log: history, states, open cards and forks.
 use fugato_axum::Agent;
 use fugato_graph::{BoxError, Graph, HistoryEntry, machine::Fact};
-use fugato_state::{State, ThreadId};
+use fugato_state::{State, ThreadId, say};
 use jiff::Timestamp;
 
 use serde_json::Value;
@@ -112,7 +112,10 @@ pub(crate) async fn show<A: Agent>(
     let entry = runner.history(thread, seq, 1).await?;
     let Some(entry) = entry.first().filter(|entry| entry.seq == seq) else {
         let last = archive.last().await?;
-        let message = format!("there is no line {seq}; the history has lines 1 to {last}");
+        let message = say!(
+            "there is no line {seq}; the history has lines 1 to {last}",
+            "没有第 {seq} 行；历史有第 1 到 {last} 行"
+        );
         return Err(CliError::new(message).into());
     };
     let state = async |seq| runner.state_at(thread, seq).await;
@@ -174,7 +177,7 @@ pub(crate) async fn fork<A: Agent>(
     let forked = archive.runner().fork(&archive.thread, seq, new).await;
     forked.tell(|| {
         let new = new.as_str();
-        format!("cannot copy line {seq} to {new:?}; lines with a * can be copied, to a name that is free")
+        say!("cannot copy line {seq} to {new:?}; lines with a * can be copied, to a name that is free", "无法把第 {seq} 行复制到 {new:?}；带 * 的行可以复制到没有用过的名称")
     })?;
     Ok(())
 }

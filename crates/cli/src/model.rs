@@ -6,6 +6,7 @@ use fugato_llm::{
     SizeLimit, SpendLimit, Timeout, TracedModel,
 };
 use fugato_providers::openai::OpenAi;
+use fugato_state::say;
 
 use crate::{CliError, Flags, Provider};
 
@@ -147,9 +148,10 @@ impl Server<'_> {
                 })
             }
             #[cfg(not(feature = "anthropic"))]
-            Provider::Anthropic => Err(CliError::new(
+            Provider::Anthropic => Err(CliError::new(say!(
                 "this program speaks chat completions only: --provider openai is allowed",
-            )),
+                "这个程序只支持 chat completions：可以用 --provider openai"
+            ))),
         }
     }
 
@@ -158,8 +160,9 @@ impl Server<'_> {
     fn key(&self, default: &str, server: &str) -> Result<Option<ApiKey>, CliError> {
         let key = ApiKey::from_env(self.key_env.unwrap_or(default));
         match (key, self.key_env) {
-            (None, Some(name)) => Err(CliError::new(format!(
+            (None, Some(name)) => Err(CliError::new(say!(
                 "the variable {name} is empty; it must hold the key of {}",
+                "环境变量 {name} 是空的；应为 {} 的密钥",
                 crate::without_password(server)
             ))),
             (key, _) => Ok(key),

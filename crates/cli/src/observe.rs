@@ -1,4 +1,5 @@
 //! Traces of the process for an operator.
+use fugato_state::say;
 use tracing_subscriber::{
     Layer, Registry, filter::Targets, fmt, layer::SubscriberExt as _, util::SubscriberInitExt as _,
 };
@@ -46,15 +47,22 @@ pub(crate) fn begin(program: &str, flags: &Flags, serves: bool) -> Result<IdleTa
     let watched = spans(program, flags, &mut watchers)?;
     if !watchers.is_empty() {
         let all = tracing_subscriber::registry().with(watchers);
-        all.try_init()
-            .tell(|| "--trace and --otlp: this process is watched already".to_owned())?;
+        all.try_init().tell(|| {
+            say!(
+                "--trace and --otlp: this process is watched already",
+                "--trace 和 --otlp：这个进程已经在跟踪了"
+            )
+        })?;
     }
     Ok(watched)
 }
 
 fn lines(filter: &str) -> Result<Watcher, CliError> {
     let wanted: Targets = filter.parse().tell(|| {
-        format!("--trace {filter:?} is no filter; such are info, or warn,fugato_graph=debug")
+        say!(
+            "--trace {filter:?} is no filter; such are info, or warn,fugato_graph=debug",
+            "--trace {filter:?} 不是过滤条件；例如 info，或 warn,fugato_graph=debug"
+        )
     })?;
     let lines = fmt::layer().with_ansi(false).with_writer(std::io::stderr);
     Ok(lines.with_filter(wanted).boxed())
@@ -75,9 +83,10 @@ fn spans(program: &str, flags: &Flags, watchers: &mut Vec<Watcher>) -> Result<Id
 fn spans(_: &str, flags: &Flags, _: &mut Vec<Watcher>) -> Result<IdleTasks, CliError> {
     match &flags.otlp {
         None => Ok(IdleTasks::default()),
-        Some(_) => Err(CliError::new(
+        Some(_) => Err(CliError::new(say!(
             "--otlp: this program sends no spans; build it with the feature `otlp` of fugato",
-        )),
+            "--otlp：这个程序不发送跟踪数据；请用 fugato 的 otlp 功能构建"
+        ))),
     }
 }
 

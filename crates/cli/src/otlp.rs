@@ -1,5 +1,6 @@
 //! Export of spans to a collector, over HTTP.
 use fugato_graph::BoxError;
+use fugato_state::say;
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _};
 use opentelemetry_sdk::{Resource, trace::SdkTracerProvider};
@@ -18,12 +19,17 @@ impl Spans {
     /// Creates an exporter to the collector at this address, with the program as the service.
     pub(crate) fn to(url: &str, program: &str) -> Result<Self, CliError> {
         if !(url.starts_with("http://") || url.starts_with("https://")) {
-            return Err(CliError::new(format!(
-                "--otlp {url:?} is no address of a collector; such are http://localhost:4318"
+            return Err(CliError::new(say!(
+                "--otlp {url:?} is no address of a collector; such are http://localhost:4318",
+                "--otlp {url:?} 不是收集器的地址；例如 http://localhost:4318"
             )));
         }
         let failed = |error: BoxError| {
-            let message = format!("no spans can be sent to {}", crate::without_password(url));
+            let message = say!(
+                "no spans can be sent to {}",
+                "无法向 {} 发送跟踪数据",
+                crate::without_password(url)
+            );
             CliError::new(message).because(error)
         };
         // An error means that the application has set a provider.
@@ -56,7 +62,13 @@ impl Spans {
     /// Sends the spans that are left, and closes the exporter.
     pub(crate) fn end(&self) -> Result<(), CliError> {
         let sent = self.0.shutdown();
-        sent.map_err(|error| CliError::new("the last spans could not be sent").because(error))
+        sent.map_err(|error| {
+            CliError::new(say!(
+                "the last spans could not be sent",
+                "最后的跟踪数据没能发出"
+            ))
+            .because(error)
+        })
     }
 }
 

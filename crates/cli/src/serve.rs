@@ -8,6 +8,7 @@ use fugato_axum::{
     Parts, PersonalRoutes,
 };
 use fugato_graph::BoxError;
+use fugato_state::say;
 use fugato_stream::Redaction;
 use futures::FutureExt as _;
 use tokio::{
@@ -45,8 +46,9 @@ impl ServeOptions {
         let key = client_key(client_key_env)?;
         let people = PeopleFile::read(&path)?;
         if !listen.ip().is_loopback() && key.is_none() && people.keys.is_empty() {
-            return Err(CliError::new(format!(
-                "{listen} can be reached from other machines: make keys by `people add`, name the variable with a key by --client-key-env, or listen on 127.0.0.1"
+            return Err(CliError::new(say!(
+                "{listen} can be reached from other machines: make keys by `people add`, name the variable with a key by --client-key-env, or listen on 127.0.0.1",
+                "其他机器能访问 {listen}：请用 `people add` 生成密钥，或用 --client-key-env 指定存放密钥的变量，或监听 127.0.0.1"
             )));
         }
         Ok(Self {
@@ -61,10 +63,17 @@ impl ServeOptions {
     /// Sets the header in which a proxy names the person.
     pub(crate) fn person_header(self, header: Option<String>) -> Result<Self, CliError> {
         if let Some(name) = &header {
-            HeaderName::try_from(name).tell(|| format!("--person-header {name:?} is no header"))?;
+            HeaderName::try_from(name).tell(|| {
+                say!(
+                    "--person-header {name:?} is no header",
+                    "--person-header {name:?} 不是请求头"
+                )
+            })?;
             if self.people.keys.is_empty() {
-                let message =
-                    "--person-header names people, and there are none; `people add` adds them";
+                let message = say!(
+                    "--person-header names people, and there are none; `people add` adds them",
+                    "--person-header 要有人员，而现在没有；`people add` 会添加"
+                );
                 return Err(CliError::new(message));
             }
         }
@@ -81,7 +90,7 @@ impl ServeOptions {
     ) -> Result<(), BoxError> {
         let listen = self.listen;
         let listener = TcpListener::bind(listen).await;
-        let listener = listener.tell(|| format!("cannot listen on {listen}"))?;
+        let listener = listener.tell(|| say!("cannot listen on {listen}", "无法监听 {listen}"))?;
         let routes = async |person: Option<&str>| {
             let (agent, usage) = open(person).await?;
             let (agent, paths) = agent.parts();
@@ -140,8 +149,9 @@ async fn run(
     terminal.line(format!("{told}http://{address}/"));
     let left = fugato_axum::serve(listener, routes, ended().map(drop)).await?;
     if left > 0 {
-        terminal.progress(&format!(
-            "{left} runs were given up; the next start goes on with them"
+        terminal.progress(&say!(
+            "{left} runs were given up; the next start goes on with them",
+            "放弃了 {left} 次运行；下次启动会继续"
         ));
     }
     Ok(())
@@ -179,8 +189,9 @@ fn client_key(name: Option<&str>) -> Result<Option<String>, CliError> {
     let Some(name) = name else { return Ok(None) };
     let key = std::env::var(name).tell(|| format!("--client-key-env {name}"))?;
     if key.trim().is_empty() {
-        return Err(CliError::new(format!(
-            "the variable {name} is empty; it must hold the key that clients send"
+        return Err(CliError::new(say!(
+            "the variable {name} is empty; it must hold the key that clients send",
+            "环境变量 {name} 是空的；应为客户端发送的密钥"
         )));
     }
     Ok(Some(key))
@@ -197,9 +208,10 @@ impl Authenticate for KeyAuth {
         let sent = sent.and_then(|value| value.strip_prefix("Bearer "));
         match sent {
             Some(sent) if same(sent.as_bytes(), self.0.as_bytes()) => Ok(Caller::default()),
-            _ => Err(AccessDenied::unauthorized(
+            _ => Err(AccessDenied::unauthorized(say!(
                 "send the key of this server: Authorization: Bearer …",
-            )),
+                "请发送这台服务器的密钥：Authorization: Bearer …"
+            ))),
         }
     }
 }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use fugato_axum::{Agent, Caller, MessageIntent, SendOutcome, UserMessage, decide};
 use fugato_graph::{Answers, Attribution, BoxError, Run, RunError, RunResult, ThreadStatus};
-use fugato_state::{Interrupt, InterruptId, ThreadId};
+use fugato_state::{Interrupt, InterruptId, Lang, ThreadId, say};
 use fugato_stream::{QuestionAnswer, ReplyForm};
 use serde_json::{Map, Value};
 
@@ -89,8 +89,7 @@ impl<'a, A: Agent> ChatSession<'a, A> {
             return Ok(());
         }
         match self.agent.runner().status(&self.thread).await? {
-            ThreadStatus::New | ThreadStatus::Idle => Err(CliError::new(format!(
-                "there is nothing to say, and nothing to go on with; say what you want, as in: {} 'hello'",
+            ThreadStatus::New | ThreadStatus::Idle => Err(CliError::new(say!("there is nothing to say, and nothing to go on with; say what you want, as in: {} 'hello'", "没有要说的，也没有可以继续的；请说您想要什么，例如：{} '你好'",
                 self.again
             ))
             .into()),
@@ -352,11 +351,13 @@ fn named(asked: &Interrupt, say: &SayArgs) -> Result<(), CliError> {
     let is_approval = asked.question.digest.is_some();
     match &say.card {
         Some(card) if card.eq_ignore_ascii_case(&code) || card == asked.id.as_str() => Ok(()),
-        Some(card) => Err(CliError::new(format!(
-            "--card {card} names no card that is open; the one that waits is {code}"
+        Some(card) => Err(CliError::new(say!(
+            "--card {card} names no card that is open; the one that waits is {code}",
+            "--card {card} 不是打开的卡片；等待的是 {code}"
         ))),
-        None if is_approval => Err(CliError::new(format!(
-            "the card {code} asks for consent, so --answer must say which card it is about: add --card {code}"
+        None if is_approval => Err(CliError::new(say!(
+            "the card {code} asks for consent, so --answer must say which card it is about: add --card {code}",
+            "卡片 {code} 请求同意，--answer 必须写明是哪张卡片：请加上 --card {code}"
         ))),
         None => Ok(()),
     }
@@ -373,7 +374,7 @@ fn reply_to(asked: &Interrupt, say: &SayArgs) -> Result<Option<QuestionAnswer>, 
         // An approval needs the card's code, which was looked for before.
         let is_approval = asked.question.digest.is_some();
         let answered = answered.filter(|it| !is_approval || it.reply != ReplyForm::Approve);
-        let refused = || CliError::new(reply::refusal(asked, words, crate::Lang::En));
+        let refused = || CliError::new(reply::refusal(asked, words, Lang::current()));
         return Ok(Some(answered.ok_or_else(refused)?));
     }
     Ok(say.yes.then(|| reply::agreed(asked)).flatten())

@@ -3,9 +3,13 @@ use std::{path::Path, sync::Arc};
 
 use fugato_graph::BoxError;
 use fugato_sqlite::SqliteLog;
+use fugato_state::say;
 use fugato_store::{DocStore, MemoryDocs, MemoryLog, ThreadStore};
 
-use crate::{CliError, error::ErrorContext as _};
+use crate::{
+    CliError,
+    error::{ErrorContext as _, make_folder},
+};
 
 /// A log of any kind, and the store of documents that goes with it.
 pub(crate) struct Store {
@@ -24,8 +28,7 @@ impl Store {
 
     pub(crate) fn in_file(path: &Path) -> Result<Self, BoxError> {
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)
-                .tell(|| format!("cannot make the folder {}", folder.display()))?;
+            make_folder(folder)?;
         }
         let log = SqliteLog::open(path).tell(|| format!("--store {}", path.display()))?;
         Ok(Self {
@@ -71,8 +74,9 @@ pub(crate) fn file(address: &str) -> Result<Option<&Path>, CliError> {
 }
 
 fn refused(address: &str) -> CliError {
-    CliError::new(format!(
+    CliError::new(say!(
         "--store {:?} is no log: allowed are {}",
+        "--store {:?} 不是日志；允许 {}",
         without_password(address),
         allowed()
     ))
@@ -132,10 +136,17 @@ fn allowed() -> String {
         ("mysql", cfg!(feature = "mysql")),
     ];
     let servers = servers.map(|(name, has)| {
-        let lacks = format!(" (of a program that is built with `--features {name}`)");
+        let lacks = say!(
+            " (of a program that is built with `--features {name}`)",
+            "（程序要用 `--features {name}` 构建）"
+        );
         format!("{name}://…{}", if has { "" } else { &lacks })
     });
-    format!("a path, sqlite:PATH, {}", servers.join(", "))
+    say!(
+        "a path, sqlite:PATH, {}",
+        "路径、sqlite:PATH、{}",
+        servers.join(", ")
+    )
 }
 
 /// Returns an address without its secrets: the user before the host and the query are left out, and

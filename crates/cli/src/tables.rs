@@ -3,9 +3,10 @@ use std::path::PathBuf;
 
 use fugato_graph::BoxError;
 use fugato_sqlite::SqliteTables;
+use fugato_state::say;
 use fugato_store::{QueryRows, Statement};
 
-use crate::{error::ErrorContext as _, without_password};
+use crate::{error::make_folder, without_password};
 
 /// Tables of a program's own: in a file, or on a server that a feature has added.
 ///
@@ -28,7 +29,10 @@ enum Kind {
 #[non_exhaustive]
 pub enum TablesError {
     /// The address names no database.
-    #[error("{given:?} is no address of tables; allowed are {allowed}")]
+    #[error("{}", say!(
+        "{given:?} is no address of tables; allowed are {allowed}",
+        "{given:?} 不是表的地址；允许 {allowed}"
+    ))]
     Address {
         /// The address, without its password.
         given: String,
@@ -36,7 +40,7 @@ pub enum TablesError {
         allowed: String,
     },
     /// The database cannot be opened.
-    #[error("the tables {given:?} cannot be opened")]
+    #[error("{}", say!("the tables {given:?} cannot be opened", "无法打开表 {given:?}"))]
     Unavailable {
         /// The address, without its password.
         given: String,
@@ -129,8 +133,7 @@ impl Tables {
 
 fn in_file(path: PathBuf) -> Result<SqliteTables, BoxError> {
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)
-            .tell(|| format!("cannot make the folder {}", folder.display()))?;
+        make_folder(folder)?;
     }
     Ok(SqliteTables::open(path)?)
 }
@@ -141,12 +144,18 @@ fn refused(given: String) -> TablesError {
         if is_there {
             address
         } else {
-            format!("{address} (of a program that is built with `--features {name}`)")
+            say!(
+                "{address} (of a program that is built with `--features {name}`)",
+                "{address}（程序要用 `--features {name}` 构建）"
+            )
         }
     };
     let mysql = server("mysql", cfg!(feature = "mysql"));
     let postgres = server("postgres", cfg!(feature = "postgres"));
-    let allowed = format!("a path, sqlite:PATH, {mysql}, {postgres}");
+    let allowed = say!(
+        "a path, sqlite:PATH, {mysql}, {postgres}",
+        "路径、sqlite:PATH、{mysql}、{postgres}"
+    );
     TablesError::Address { given, allowed }
 }
 

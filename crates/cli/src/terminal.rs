@@ -26,6 +26,8 @@ use crate::{Lang, reply};
 pub struct Terminal {
     /// The language of the output.
     pub lang: Lang,
+    /// True if the person has named the language, so that words do not change it.
+    pub(crate) keeps_lang: bool,
     pub(crate) tools: Arc<[ToolWords]>,
     /// True if a finished text is shown piece by piece.
     pub(crate) typing: bool,
@@ -95,6 +97,7 @@ impl Terminal {
     pub(crate) fn new(lang: Lang, tools: Arc<[ToolWords]>, whole: String) -> Self {
         Self {
             lang,
+            keeps_lang: false,
             tools,
             typing: false,
             styled: stdout().is_terminal(),
@@ -104,6 +107,13 @@ impl Terminal {
             err: Box::new(stderr()),
             noticed: None,
             waits: Arc::default(),
+        }
+    }
+
+    /// Speaks the language of these words from now on, if they show one.
+    pub(crate) fn follow(&mut self, words: &str) {
+        if let Some(lang) = Lang::evident(words).filter(|_| !self.keeps_lang) {
+            self.lang = lang;
         }
     }
 
@@ -140,12 +150,12 @@ impl Terminal {
 
     /// Writes an error with its causes to standard error.
     pub fn error(&mut self, error: &dyn Error) {
-        let text = error.to_string();
-        let _ = writeln!(self.err, "error: {}", EscapedText::block(&text));
-        let mut cause = error.source();
+        let mut prefix = self.lang.pick("error: ", "错误：");
+        let mut cause = Some(error);
         while let Some(error) = cause {
-            let text = error.to_string();
-            let _ = writeln!(self.err, "  because: {}", EscapedText::block(&text));
+            let text = self.lang.scope(|| error.to_string());
+            let _ = writeln!(self.err, "{prefix}{}", EscapedText::block(&text));
+            prefix = self.lang.pick("  because: ", "  原因：");
             cause = error.source();
         }
     }

@@ -3,13 +3,16 @@ use std::path::Path;
 
 use fugato_axum::Agent;
 use fugato_graph::{BoxError, ThreadStatus};
-use fugato_state::ThreadId;
+use fugato_state::{Lang, ThreadId, say};
 use fugato_store::{ThreadAdminExt as _, ThreadFilter, ThreadStore, ThreadSummary};
 use futures::TryStreamExt as _;
 use serde_json::json;
 
 use crate::{
-    CliError, Terminal, ThreadResources, archive::Archive, error::ErrorContext as _, inspect::PAGE,
+    CliError, Terminal, ThreadResources,
+    archive::Archive,
+    error::{ErrorContext as _, make_folder},
+    inspect::PAGE,
     store::Store,
 };
 
@@ -25,19 +28,19 @@ pub(crate) async fn list<A: Agent>(
         let state = runner.state(&thread).await?;
         let standing = runner.status(&thread).await?;
         let title = state.and_then(|state| agent.title(&state));
-        let (stands, title) = (stands(&standing), title.unwrap_or_default());
+        let (stands, title) = (stands(&standing, terminal.lang), title.unwrap_or_default());
         terminal.line(format!("{thread}  {stands}  {title}").trim_end());
     }
     Ok(())
 }
 
-fn stands(standing: &ThreadStatus) -> &'static str {
+fn stands(standing: &ThreadStatus, lang: Lang) -> &'static str {
     match standing {
-        ThreadStatus::New => "new",
-        ThreadStatus::Waiting(_) => "waits for an answer",
-        ThreadStatus::Unfinished => "interrupted",
-        ThreadStatus::Failed { .. } => "failed",
-        _ => "finished",
+        ThreadStatus::New => lang.pick("new", "新的"),
+        ThreadStatus::Waiting(_) => lang.pick("waits for an answer", "等待回答"),
+        ThreadStatus::Unfinished => lang.pick("interrupted", "中断"),
+        ThreadStatus::Failed { .. } => lang.pick("failed", "失败"),
+        _ => lang.pick("finished", "已结束"),
     }
 }
 
@@ -49,16 +52,16 @@ pub(crate) async fn export<A: Agent>(
     terminal: &mut Terminal,
 ) -> Result<(), BoxError> {
     if is_used(folder) {
-        Err(CliError::new(format!(
+        Err(CliError::new(say!(
             "nothing was written: {} is not empty, and what is in it would be overwritten; name a folder that is new or empty",
+            "什么都没有写：{} 不是空的，其中的内容会被覆盖；请指定新的或空的文件夹",
             folder.display()
         )))?;
     }
-    std::fs::create_dir_all(folder)
-        .tell(|| format!("cannot make the folder {}", folder.display()))?;
+    make_folder(folder)?;
     let path = folder.join("log.jsonl");
     std::fs::write(&path, log_lines(archive).await?)
-        .tell(|| format!("cannot write {}", path.display()))?;
+        .tell(|| say!("cannot write {}", "无法写入 {}", path.display()))?;
     belongings.export(&archive.thread, folder).await?;
     let written = terminal.lang.pick("written: ", "已写入：");
     terminal.line(format!("{written}{}", folder.display()));
@@ -108,8 +111,9 @@ pub(crate) async fn delete(
         None => false,
     };
     if !logged && !belongings.exist(thread).await? {
-        Err(CliError::new(format!(
-            "there is nothing of a conversation {name:?}; the command `threads` lists them"
+        Err(CliError::new(say!(
+            "there is nothing of a conversation {name:?}; the command `threads` lists them",
+            "没有会话 {name:?} 的任何内容；命令 `threads` 会列出"
         )))?;
     }
     let question = terminal.lang.pick(
@@ -119,9 +123,10 @@ pub(crate) async fn delete(
     let agreed =
         yes || terminal.is_interactive() && is_yes(terminal.ask(&question).await?.as_deref());
     if !agreed {
-        Err(CliError::new(
+        Err(CliError::new(say!(
             "nothing was deleted; --yes deletes without asking",
-        ))?;
+            "什么都没有删除；--yes 不问就删除"
+        )))?;
     }
     // The log goes last: with it, a partial deletion can be found and repeated.
     belongings.delete(thread).await?;

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use fugato_graph::{BoxError, digest};
-use fugato_state::{Millis, ThreadId};
+use fugato_state::{Millis, ThreadId, say};
 use fugato_store::{
     DocEntry, DocFilter, DocKey, DocStore, DocStoreExt as _, DocWrite, Namespace, Precondition,
     StoreError, StoreErrorKind, Version,
@@ -33,10 +33,13 @@ pub enum JobError {
     #[error(transparent)]
     Schedule(#[from] BadSchedule),
     /// The schedule never comes due again.
-    #[error("{0:?} is never due again")]
+    #[error("{}", say!("{_0:?} is never due again", "{_0:?} 不会再到期"))]
     Never(String),
     /// The task is empty.
-    #[error("the job has nothing to do; say what in \"task\"")]
+    #[error("{}", say!(
+        "the job has nothing to do; say what in \"task\"",
+        "任务没有要做的事；请写在 \"task\" 里"
+    ))]
     Nothing,
     /// The task is too long.
     #[error("a task has at most {} bytes", Jobs::MAX_TASK_BYTES)]
@@ -48,16 +51,20 @@ pub enum JobError {
         most: usize,
     },
     /// The name of its thread would be too long.
-    #[error(
+    #[error("{}", say!(
         "no job can be done beside {thread:?}: names of threads have at most {} bytes",
+        "{thread:?} 旁边不能安排任务：线程名最多 {} 字节",
         ThreadId::MAX_BYTES
-    )]
+    ))]
     Place {
         /// The conversation.
         thread: String,
     },
     /// Another job was created under this key.
-    #[error("under the key {key:?} another job was made: {id}")]
+    #[error("{}", say!(
+        "under the key {key:?} another job was made: {id}",
+        "键 {key:?} 下已有另一个任务：{id}"
+    ))]
     KeyTaken {
         /// The key.
         key: String,
@@ -65,10 +72,10 @@ pub enum JobError {
         id: String,
     },
     /// The store failed.
-    #[error("the jobs cannot be stored")]
+    #[error("{}", say!("the jobs cannot be stored", "无法保存任务"))]
     Store(#[from] StoreError),
     /// A stored job cannot be read.
-    #[error("the job {id} cannot be read")]
+    #[error("{}", say!("the job {id} cannot be read", "无法读取任务 {id}"))]
     Unreadable {
         /// The id of the job.
         id: String,
@@ -354,7 +361,11 @@ fn read(id: &str, value: Value) -> Result<Job, JobError> {
     if stored.v == VERSION {
         return Ok(stored.job);
     }
-    let why = format!("its version is {}, and {VERSION} is known", stored.v);
+    let why = say!(
+        "its version is {}, and {VERSION} is known",
+        "它的版本是 {}，而这里认识的是 {VERSION}",
+        stored.v
+    );
     Err(unreadable(id, why))
 }
 

@@ -3,7 +3,7 @@ use croner::{
     errors::CronError,
     parser::{CronParser, Seconds, Year},
 };
-use fugato_state::Millis;
+use fugato_state::{Millis, say};
 use jiff::{Timestamp, Zoned, tz::TimeZone};
 
 /// A schedule: a cron expression in a zone.
@@ -27,9 +27,10 @@ pub struct CronSchedule {
 
 /// A cron expression that cannot be used; the message shows one that can.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{schedule:?} is no schedule: {why}; five fields are one, such as \"30 8 * * 1-5\" for 8:30 from Monday to Friday"
-)]
+#[error("{}", say!(
+    "{schedule:?} is no schedule: {why}; five fields are one, such as \"30 8 * * 1-5\" for 8:30 from Monday to Friday",
+    "{schedule:?} 不是时间表：{why}；应为五个字段，例如 \"30 8 * * 1-5\" 表示周一到周五 8:30"
+))]
 #[non_exhaustive]
 pub struct BadSchedule {
     /// The given expression.

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use fugato_state::say;
+use fugato_state::{Lang, say};
 use fugato_tool::{EffectClass, NoArguments, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -68,12 +68,17 @@ impl<S: Sync> JobTools<S> {
 
     fn line(&self, job: &Job) -> String {
         let again = if job.wish.once {
-            "once"
+            Lang::current().pick("once", "一次")
         } else {
             job.wish.schedule.as_str()
         };
         let due = self.jobs.clock().shown(job.due);
-        format!("{} ({due}, {again}): {}", job.id, job.wish.task)
+        say!(
+            "{} ({due}, {again}): {}",
+            "{}（{due}，{again}）：{}",
+            job.id,
+            job.wish.task
+        )
     }
 }
 
@@ -86,10 +91,13 @@ struct Cancel<S>(JobTools<S>);
 #[serde(deny_unknown_fields)]
 pub struct CreateArgs {
     /// A cron expression of five fields: minute, hour, day of the month, month, day of the week.
+    #[schemars(extend("x-zh" = "五个字段的 cron 表达式：分、时、日、月、星期。"))]
     pub schedule: String,
     /// What is to be done then, in the words of the person.
+    #[schemars(extend("x-zh" = "到时要做什么，用用户的话。"))]
     pub task: String,
     /// Whether it is done only once.
+    #[schemars(extend("x-zh" = "是否只做一次。"))]
     #[serde(default)]
     pub once: bool,
 }
@@ -99,6 +107,7 @@ pub struct CreateArgs {
 #[serde(deny_unknown_fields)]
 pub struct CancelArgs {
     /// Its name, as `list_cron_jobs` tells it.
+    #[schemars(extend("x-zh" = "它的名字，见 `list_cron_jobs`。"))]
     pub id: String,
 }
 
@@ -120,6 +129,7 @@ impl<S: Sync, U> Tool<S, U> for Create<S> {
         let text =
             "Does something at a time, once or again and again, such as reminding the person.";
         ToolSpec::write(CREATE, text)
+            .chinese("在某个时间做某件事，一次或反复，例如提醒用户。")
             // Repetitions with one key create one job.
             .effect(EffectClass::Keyed)
             .argument_alias("cron", "schedule")
@@ -134,14 +144,16 @@ impl<S: Sync, U> Tool<S, U> for Create<S> {
         let clock = tools.jobs.clock();
         let schedule = CronSchedule::parse(&args.schedule, clock.zone()).ok()?;
         let due = clock.shown(schedule.next(clock.now())?);
-        let chinese = |char| matches!(char, '\u{3400}'..='\u{9fff}');
-        Some(match (args.task.contains(chinese), args.once) {
-            (true, true) => format!("将于 {due} 执行一次，届时不再询问"),
-            (true, false) => format!("将于 {due} 起按计划反复执行，届时不再询问"),
-            (false, true) => format!("acts once, at {due}, without asking again"),
-            (false, false) => {
-                format!("acts again and again, first at {due}, without asking again")
-            }
+        Some(if args.once {
+            say!(
+                "acts once, at {due}, without asking again",
+                "将于 {due} 执行一次，届时不再询问"
+            )
+        } else {
+            say!(
+                "acts again and again, first at {due}, without asking again",
+                "将于 {due} 起按计划反复执行，届时不再询问"
+            )
         })
     }
 
@@ -172,7 +184,9 @@ impl<S: Sync, U> Tool<S, U> for List<S> {
 
     fn spec(&self) -> ToolSpec {
         let text = "Lists the jobs that are still to be done.";
-        ToolSpec::read("list_cron_jobs", text).effect(EffectClass::Idempotent)
+        ToolSpec::read("list_cron_jobs", text)
+            .chinese("列出还要做的任务。")
+            .effect(EffectClass::Idempotent)
     }
 
     async fn call(
@@ -201,6 +215,7 @@ impl<S: Sync, U> Tool<S, U> for Cancel<S> {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec::write("cancel_cron_job", "Cancels a job.")
+            .chinese("取消一个任务。")
             .effect(EffectClass::Idempotent)
             .preview(["id"])
     }
@@ -213,11 +228,16 @@ impl<S: Sync, U> Tool<S, U> for Cancel<S> {
         let Self(tools) = self;
         let thread = (tools.maker)(cx.state()?).thread;
         if tools.jobs.cancel(&thread, &args.id).await? {
-            return Ok(ToolOutput::new(format!("{} is cancelled", args.id)));
+            return Ok(ToolOutput::new(say!(
+                "{} is cancelled",
+                "已取消 {}",
+                args.id
+            )));
         }
         let id = args.id;
-        Err(ToolFailure::failed(format!(
-            "there is no job {id:?}; list_cron_jobs tells which there are"
+        Err(ToolFailure::failed(say!(
+            "there is no job {id:?}; list_cron_jobs tells which there are",
+            "没有任务 {id:?}；list_cron_jobs 会列出有哪些"
         )))
     }
 }

@@ -4,6 +4,7 @@ mod trace;
 
 use std::time::Duration;
 
+use fugato_state::say;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -224,7 +225,12 @@ impl<'a, T> Ask<'a, T> {
         let (Some(time), Some(left)) = (self.profile.timeout, left) else {
             return answer.await;
         };
-        let late = |_| ModelError::new(ModelErrorKind::TimedOut, "no answer in time");
+        let late = |_| {
+            ModelError::new(
+                ModelErrorKind::TimedOut,
+                say!("no answer in time", "没有及时回答"),
+            )
+        };
         let in_time = tokio::time::timeout(time.saturating_mul(left.max(1)), answer).await;
         in_time.map_err(late)?
     }

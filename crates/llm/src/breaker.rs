@@ -6,6 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use fugato_state::say;
 use futures::{StreamExt as _, stream};
 use tokio::time::Instant;
 
@@ -59,17 +60,28 @@ impl CircuitEntry {
         let failed = match &self.failure {
             Some((at, why)) => {
                 let ago = Duration::from_secs(now.saturating_duration_since(*at).as_secs());
-                format!("it failed {} ago ({why})", seconds(ago))
+                say!(
+                    "it failed {} ago ({why})",
+                    "它在 {} 前失败过（{why}）",
+                    seconds(ago)
+                )
             }
-            None => "it failed a short time ago".to_owned(),
+            None => say!("it failed a short time ago", "它刚刚失败过"),
         };
         let (context, advice) = match why {
             CircuitRefusal::Open(left) => (
-                format!("{failed} and is asked again in {}", seconds(rounded(left))),
+                say!(
+                    "{failed} and is asked again in {}",
+                    "{failed}，{} 后再问",
+                    seconds(rounded(left))
+                ),
                 RetryAdvice::After(left),
             ),
             CircuitRefusal::Probing => (
-                format!("{failed}, and another request finds out whether it is well again"),
+                say!(
+                    "{failed}, and another request finds out whether it is well again",
+                    "{failed}，另一个请求正在查看它是否恢复"
+                ),
                 RetryAdvice::Now,
             ),
         };

@@ -6,7 +6,7 @@ use std::sync::{
 };
 
 use async_trait::async_trait;
-use fugato_state::{EstimatedTokens, TokenCount};
+use fugato_state::{EstimatedTokens, TokenCount, say};
 use futures::{StreamExt as _, stream};
 
 use crate::{
@@ -69,8 +69,9 @@ impl<M: ChatModel> ContextWindow<M> {
         let room = self.room(&request);
         trim::fit(request, room, &*self.count).map_err(|tokens| {
             let all = self.tokens.min(self.learnt.load(Ordering::Relaxed));
-            let why = format!(
-                "it has about {tokens} tokens of which nothing can be left out, and {room} of {all} are free for it"
+            let why = say!(
+                "it has about {tokens} tokens of which nothing can be left out, and {room} of {all} are free for it",
+                "它约有 {tokens} 个 token，都不能省略，而 {all} 个中只有 {room} 个可用"
             );
             ModelError::new(ModelErrorKind::TooLong, why)
         })

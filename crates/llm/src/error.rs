@@ -1,5 +1,6 @@
 use std::{error::Error, fmt, sync::Arc, time::Duration};
 
+use fugato_state::{Lang, say};
 use serde::{Deserialize, Serialize};
 
 use crate::Attempt;
@@ -112,22 +113,35 @@ impl ModelErrorKind {
     }
 
     fn sentence(self) -> &'static str {
-        match self {
-            Self::Denied => "the model server denied access",
-            Self::NotFound => "the model or its address was not found",
-            Self::BadRequest => "the model server rejected the request",
-            Self::TooLong => "the request is too long for the model",
-            Self::RateLimited => "the model server limits the rate of requests",
-            Self::Unavailable => "the model server is unavailable",
-            Self::Unreachable => "the model server could not be reached",
-            Self::TimedOut => "the model took too long",
-            Self::CutOff => "the answer broke off",
-            Self::AnswerTooLong => "the model's answer is too long",
-            Self::OutOfBudget => "the model was stopped",
-            Self::Skipped => "the model was skipped",
-            Self::Malformed => "the answer is malformed",
-            Self::Other => "the model failed",
-        }
+        let (en, zh) = match self {
+            Self::Denied => ("the model server denied access", "模型服务器拒绝访问"),
+            Self::NotFound => (
+                "the model or its address was not found",
+                "找不到模型或它的地址",
+            ),
+            Self::BadRequest => (
+                "the model server rejected the request",
+                "模型服务器拒绝了请求",
+            ),
+            Self::TooLong => (
+                "the request is too long for the model",
+                "请求对模型来说太长",
+            ),
+            Self::RateLimited => (
+                "the model server limits the rate of requests",
+                "模型服务器限制请求频率",
+            ),
+            Self::Unavailable => ("the model server is unavailable", "模型服务器暂不可用"),
+            Self::Unreachable => ("the model server could not be reached", "连不上模型服务器"),
+            Self::TimedOut => ("the model took too long", "模型回答得太慢"),
+            Self::CutOff => ("the answer broke off", "回答中断了"),
+            Self::AnswerTooLong => ("the model's answer is too long", "模型的回答太长"),
+            Self::OutOfBudget => ("the model was stopped", "模型被停止了"),
+            Self::Skipped => ("the model was skipped", "跳过了模型"),
+            Self::Malformed => ("the answer is malformed", "回答的格式不对"),
+            Self::Other => ("the model failed", "模型出错了"),
+        };
+        Lang::current().pick(en, zh)
     }
 }
 
@@ -175,7 +189,11 @@ impl fmt::Display for ModelError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.sentence())?;
         if self.attempts.len() > 1 {
-            write!(f, " (after {} attempts)", self.attempts.len())?;
+            let attempts = self.attempts.len();
+            f.write_str(&say!(
+                " (after {attempts} attempts)",
+                "（试了 {attempts} 次）"
+            ))?;
         }
         Ok(())
     }

@@ -7,6 +7,7 @@ mod text;
 
 use std::collections::BTreeSet;
 
+use fugato_state::say;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -62,19 +63,29 @@ pub enum JsonRepair {
 #[non_exhaustive]
 pub enum NoObject {
     /// The text is empty.
-    #[error("the text is empty")]
+    #[error("{}", say!("the text is empty", "文本是空的"))]
     Empty,
     /// The text contains no object.
-    #[error("there is no JSON object in the text")]
+    #[error("{}", say!("there is no JSON object in the text", "文本中没有 JSON 对象"))]
     Absent,
     /// The text is a list, not an object.
-    #[error("the text is a JSON array, not an object")]
+    #[error("{}", say!(
+        "the text is a JSON array, not an object",
+        "文本是 JSON 数组，不是对象"
+    ))]
     Array,
     /// The text ends within the object, at a place where a repair could change its meaning.
-    #[error("the text ends before the JSON object does")]
+    #[error("{}", say!(
+        "the text ends before the JSON object does",
+        "JSON 对象还没写完文本就结束了"
+    ))]
     Truncated,
     /// The object is broken in a way that no [`JsonRepair`] covers.
-    #[error("the JSON object is broken near {near:?}: expected {expected}")]
+    #[error("{}", say!(
+        "the JSON object is broken near {near:?}: expected {expected}",
+        "JSON 对象在 {near:?} 附近损坏：应为{expected}",
+        expected = parser::spoken(expected)
+    ))]
     Broken {
         /// The text from that place on, at most 24 characters.
         near: String,

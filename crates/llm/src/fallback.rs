@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use fugato_state::say;
 use futures::{StreamExt as _, stream};
 
 use crate::{
@@ -69,7 +70,12 @@ impl ChatModel for Fallback {
                 }
             }
         }
-        let empty = || ModelError::new(ModelErrorKind::Other, "the chain is empty");
+        let empty = || {
+            ModelError::new(
+                ModelErrorKind::Other,
+                say!("the chain is empty", "没有可用的模型"),
+            )
+        };
         let mut last = last.unwrap_or_else(empty);
         last.attempts = made;
         Err(last)

@@ -1,6 +1,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use async_trait::async_trait;
+use fugato_state::say;
 use futures::{StreamExt as _, stream};
 
 use crate::{
@@ -72,8 +73,9 @@ impl Models {
         let name = chosen.as_deref().unwrap_or(&self.default);
         self.by_name.get(name).ok_or_else(|| {
             let allowed: Vec<_> = self.names().collect();
-            let why = format!(
+            let why = say!(
                 "there is no model {name:?}; allowed are {}",
+                "没有模型 {name:?}；可用的有 {}",
                 allowed.join(", ")
             );
             ModelError::new(ModelErrorKind::NotFound, why)

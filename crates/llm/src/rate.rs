@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use fugato_state::{EstimatedTokens, TokenCount};
+use fugato_state::{EstimatedTokens, TokenCount, say};
 use futures::StreamExt as _;
 use tokio::{
     sync::Notify,
@@ -154,7 +154,10 @@ impl Quota {
 
     fn refused(&self, wait: Duration) -> ModelError {
         let longest = self.longest_wait.unwrap_or_default().as_millis();
-        let context = format!("the quota leaves no room within {longest} ms");
+        let context = say!(
+            "the quota leaves no room within {longest} ms",
+            "配额在 {longest} 毫秒内没有余量"
+        );
         ModelError::new(ModelErrorKind::RateLimited, context).advice(RetryAdvice::After(wait))
     }
 }

@@ -1,6 +1,7 @@
 use std::collections::BTreeSet;
 
 use async_trait::async_trait;
+use fugato_state::say;
 use futures::{StreamExt as _, stream};
 
 use crate::{
@@ -85,9 +86,17 @@ pub(crate) struct SizeLimits {
 impl SizeLimits {
     pub(crate) fn hold(&self, size: &AnswerSize) -> Result<(), ModelError> {
         let context = if size.bytes > self.bytes {
-            format!("it is longer than {}", figure::size(self.bytes))
+            say!(
+                "it is longer than {}",
+                "它长过 {}",
+                figure::size(self.bytes)
+            )
         } else if size.calls.len() > self.calls {
-            format!("it has more than {} calls", self.calls)
+            say!(
+                "it has more than {} calls",
+                "它的调用多于 {} 个",
+                self.calls
+            )
         } else {
             return Ok(());
         };

@@ -9,6 +9,7 @@ use std::{
 };
 
 use async_trait::async_trait;
+use fugato_state::say;
 use futures::{StreamExt as _, stream};
 use tokio::time::{Instant, timeout_at};
 
@@ -176,10 +177,9 @@ impl Account {
             Ok(done) => Ok(done),
             // The clock has charged the rest, so that this error names the allowance that is used
             // up.
-            Err(_) => Err(self
-                .charge(Duration::ZERO, 0)
-                .err()
-                .unwrap_or_else(|| book::stopped("the model took too long"))),
+            Err(_) => Err(self.charge(Duration::ZERO, 0).err().unwrap_or_else(|| {
+                book::stopped(say!("the model took too long", "模型回答得太慢"))
+            })),
         }
     }
 

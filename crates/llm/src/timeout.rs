@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use fugato_state::say;
 use futures::{StreamExt as _, stream};
 use tokio::time::{Instant, timeout_at};
 
@@ -95,9 +96,17 @@ impl Limits {
         timeout_at(deadline, next).await.map_err(|_| {
             let context = match (self.total, self.idle) {
                 (Some(total), _) if end == Some(deadline) => {
-                    format!("the answer took longer than {}", seconds(total))
+                    say!(
+                        "the answer took longer than {}",
+                        "回答超过了 {}",
+                        seconds(total)
+                    )
                 }
-                (_, idle) => format!("nothing was said for {}", seconds(idle.unwrap_or_default())),
+                (_, idle) => say!(
+                    "nothing was said for {}",
+                    "{} 内什么都没说",
+                    seconds(idle.unwrap_or_default())
+                ),
             };
             ModelError::new(ModelErrorKind::TimedOut, context)
         })

@@ -1,6 +1,7 @@
 //! One call of a server's tool: sent once, never repeated, and cancelled if its future is dropped.
 use std::{sync::Arc, time::Duration};
 
+use fugato_state::say;
 use fugato_tool::{EffectClass, ToolFailure};
 use rmcp::{
     Peer, RoleClient,
@@ -64,7 +65,10 @@ pub(crate) async fn call(
                 return Err(doubtful(
                     link,
                     call,
-                    "answered with something that is no result",
+                    &say!(
+                        "answered with something that is no result",
+                        "的回答不是结果"
+                    ),
                 ));
             }
         }
@@ -72,7 +76,10 @@ pub(crate) async fn call(
     Err(doubtful(
         link,
         call,
-        "asked more questions than are answered in one call",
+        &say!(
+            "asked more questions than are answered in one call",
+            "问的问题比一次调用回答的多"
+        ),
     ))
 }
 
@@ -163,8 +170,10 @@ async fn answered(
     let has_questions = asked.input_requests.is_some();
     for (name, question) in asked.input_requests.unwrap_or_default() {
         let InputRequest::Elicitation(question) = question else {
-            let text =
-                format!("the server `{server}` asks for something that is not offered to it");
+            let text = say!(
+                "the server `{server}` asks for something that is not offered to it",
+                "服务器 `{server}` 要的东西没有提供给它"
+            );
             return Err(ToolFailure::blocked(text));
         };
         let answer = handler.answer(question.params).await;
@@ -195,18 +204,42 @@ async fn failed(
         }
         ServiceError::TransportClosed => {
             link.lost(session).await;
-            doubtful(link, call, "stopped before it answered")
+            doubtful(
+                link,
+                call,
+                &say!("stopped before it answered", "没有回答就停止了"),
+            )
         }
-        ServiceError::TransportSend(_) => doubtful(link, call, "was lost while it was called"),
+        ServiceError::TransportSend(_) => doubtful(
+            link,
+            call,
+            &say!("was lost while it was called", "在调用期间失去了联系"),
+        ),
         ServiceError::Timeout { timeout } => {
             // With a server that hangs, the next call would wait as long.
             if !is_there(session).await {
                 link.lost(session).await;
             }
-            doubtful(link, call, &format!("did not answer within {timeout:?}"))
+            doubtful(
+                link,
+                call,
+                &say!(
+                    "did not answer within {timeout:?}",
+                    "在 {timeout:?} 内没有回答"
+                ),
+            )
         }
-        ServiceError::Cancelled { .. } => doubtful(link, call, "took the call back"),
-        _ => doubtful(link, call, "answered with something that is no result"),
+        ServiceError::Cancelled { .. } => {
+            doubtful(link, call, &say!("took the call back", "收回了这次调用"))
+        }
+        _ => doubtful(
+            link,
+            call,
+            &say!(
+                "answered with something that is no result",
+                "的回答不是结果"
+            ),
+        ),
     };
     failure.because(error)
 }
@@ -231,10 +264,16 @@ async fn is_there(session: &Session) -> bool {
 fn doubtful(link: &Link, call: &Call<'_>, what: &str) -> ToolFailure {
     let (server, tool) = (&link.server, call.tool);
     let advice = if call.repeatable {
-        "calling it again does no harm".to_owned()
+        say!("calling it again does no harm", "再次调用没有害处")
     } else {
-        format!("it is not known whether `{tool}` was carried out")
+        say!(
+            "it is not known whether `{tool}` was carried out",
+            "不知道 `{tool}` 是否已执行"
+        )
     };
-    ToolFailure::failed(format!("the server `{server}` {what}; {advice}"))
-        .data(json!({ "in_doubt": !call.repeatable }))
+    ToolFailure::failed(say!(
+        "the server `{server}` {what}; {advice}",
+        "服务器 `{server}` {what}；{advice}"
+    ))
+    .data(json!({ "in_doubt": !call.repeatable }))
 }

@@ -1,4 +1,5 @@
 //! A server's result, as text for the model and data for programs, both of bounded size.
+use fugato_state::say;
 use fugato_tool::{ToolFailure, ToolOutput};
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject, ResourceContents};
 use serde_json::{Value, json};
@@ -41,8 +42,9 @@ pub(crate) fn read(
     let size = data.to_string().len();
     if size > options.most_data {
         let most = options.most_data;
-        issues.push(format!(
-            "the data of {size} bytes was left out; at most {most} are kept"
+        issues.push(say!(
+            "the data of {size} bytes was left out; at most {most} are kept",
+            "省略了 {size} 字节的数据；最多保留 {most}"
         ));
         data = Value::Null;
     }
@@ -51,7 +53,10 @@ pub(crate) fn read(
         return Ok(issues.into_iter().fold(output, ToolOutput::issue));
     }
     if text.is_empty() {
-        text.push_str("the tool failed, and did not say why");
+        text.push_str(&say!(
+            "the tool failed, and did not say why",
+            "工具失败了，没有说原因"
+        ));
     }
     let failure = if is_blocked(result.meta.as_ref()) {
         ToolFailure::blocked(text)
@@ -74,10 +79,10 @@ fn line(block: &ContentBlock) -> String {
                 let kind = mime_type.as_deref().unwrap_or("application/octet-stream");
                 format!("[{uri}: {kind}]")
             }
-            _ => "[a resource of an unknown kind]".to_owned(),
+            _ => say!("[a resource of an unknown kind]", "［未知类型的资源］"),
         },
         ContentBlock::ResourceLink(link) => format!("[{}: {}]", link.name, link.uri),
-        _ => "[something of an unknown kind]".to_owned(),
+        _ => say!("[something of an unknown kind]", "［未知类型的内容］"),
     }
 }
 
@@ -86,9 +91,15 @@ fn cut(text: &mut String, most: usize) -> Option<String> {
     let (end, _) = text.char_indices().nth(most)?;
     let all = text.chars().count();
     text.truncate(end);
-    let note = format!("\n[cut: {most} of {all} characters are shown]");
+    let note = say!(
+        "\n[cut: {most} of {all} characters are shown]",
+        "\n［已截断：共 {all} 个字符，显示 {most} 个］"
+    );
     text.push_str(&note);
-    Some(format!("the text was cut to {most} of {all} characters"))
+    Some(say!(
+        "the text was cut to {most} of {all} characters",
+        "文本截到了 {all} 个字符中的 {most} 个"
+    ))
 }
 
 fn told_issues(meta: Option<&MetaObject>) -> Vec<String> {

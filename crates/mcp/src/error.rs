@@ -1,5 +1,6 @@
 use std::{error::Error, time::Duration};
 
+use fugato_state::say;
 use thiserror::Error;
 
 /// The error of a server that cannot be used.
@@ -7,7 +8,10 @@ use thiserror::Error;
 #[non_exhaustive]
 pub enum McpError {
     /// It could not be started, or reached, or it speaks no version of the protocol that we do.
-    #[error("the server `{server}` cannot be reached")]
+    #[error("{}", say!(
+        "the server `{server}` cannot be reached",
+        "无法连接服务器 `{server}`"
+    ))]
     Unreachable {
         /// The server.
         server: String,
@@ -15,7 +19,10 @@ pub enum McpError {
         source: Box<dyn Error + Send + Sync>,
     },
     /// It was lost several times in a row, and is left alone for a while.
-    #[error("the server `{server}` was lost, and is not tried again for {wait:?}")]
+    #[error("{}", say!(
+        "the server `{server}` was lost, and is not tried again for {wait:?}",
+        "服务器 `{server}` 失去了联系，{wait:?} 内不再尝试"
+    ))]
     Resting {
         /// The server.
         server: String,
@@ -23,13 +30,19 @@ pub enum McpError {
         wait: Duration,
     },
     /// It was lost while it was asked.
-    #[error("the server `{server}` stopped before it answered")]
+    #[error("{}", say!(
+        "the server `{server}` stopped before it answered",
+        "服务器 `{server}` 没有回答就停止了"
+    ))]
     Lost {
         /// The server.
         server: String,
     },
     /// It did not answer in time.
-    #[error("the server `{server}` did not answer within {limit:?}")]
+    #[error("{}", say!(
+        "the server `{server}` did not answer within {limit:?}",
+        "服务器 `{server}` 在 {limit:?} 内没有回答"
+    ))]
     TimedOut {
         /// The server.
         server: String,
@@ -37,7 +50,10 @@ pub enum McpError {
         limit: Duration,
     },
     /// It answered with an error.
-    #[error("the server `{server}` refuses: {message}")]
+    #[error("{}", say!(
+        "the server `{server}` refuses: {message}",
+        "服务器 `{server}` 拒绝：{message}"
+    ))]
     Refused {
         /// The server.
         server: String,

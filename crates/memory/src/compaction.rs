@@ -4,7 +4,7 @@
 //! index up to which the summary stands in for the messages. Requesting a summary and checking it
 //! are plain functions. A node decides which model is asked and how a failure is handled: without
 //! an update nothing changes.
-use fugato_state::{Compaction, CompactionUpdate, Message, Millis, Role, Segment};
+use fugato_state::{Compaction, CompactionUpdate, Message, Millis, Role, Segment, say};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -166,19 +166,28 @@ impl SummaryRequest {
     /// Returns the messages that request the summary from a model.
     pub fn prompt(&self) -> Vec<Message> {
         let most = self.most_characters;
-        let mut task = format!(
+        let mut task = say!(
             "Summarise the conversation below in at most {most} characters, in its own language. \
              Keep goals, constraints, decisions with their reasons, results, facts and preferences \
              that the person stated, and what is unresolved. Leave out greetings, how a result was \
-             reached, and values that can be looked up again. Answer with the summary alone."
+             reached, and values that can be looked up again. Answer with the summary alone.",
+            "把下面的对话概括成不超过 {most} 个字，用对话自己的语言。保留目标、限制、决定及其理由、结果、用户说过的\
+             事实和偏好，以及未解决的问题。省略寒暄、得出结果的过程和可以再次查到的值。只回答概括本身。"
         );
         if !self.keep.is_empty() {
-            task.push_str(" These must be in it, word for word: ");
-            task.push_str(&self.keep.join("; "));
+            let keep = self.keep.join("; ");
+            task += &say!(
+                " These must be in it, word for word: {keep}",
+                "以下内容必须逐字写进去：{keep}"
+            );
         }
         let mut told = String::new();
         if !self.known.is_empty() {
-            told = format!("What was said before came to:\n{}\n\n", self.known);
+            told = say!(
+                "What was said before came to:\n{}\n\n",
+                "此前说过的内容概括为：\n{}\n\n",
+                self.known
+            );
         }
         let tells =
             |message: &&Message| !message.content.is_empty() || !message.tool_calls.is_empty();
@@ -216,16 +225,14 @@ impl SummaryRequest {
 
 fn line(message: &Message) -> String {
     let who = match message.role {
-        Role::System => "system",
-        Role::User => "person",
-        Role::Assistant => "agent",
-        Role::Tool => "tool",
+        Role::System => say!("system", "系统"),
+        Role::User => say!("person", "用户"),
+        Role::Assistant => say!("agent", "助手"),
+        Role::Tool => say!("tool", "工具"),
     };
-    let mut line = format!("{who}: {}", message.content);
+    let mut line = say!("{who}: {}", "{who}：{}", message.content);
     for call in &message.tool_calls {
-        line.push_str(" [calls ");
-        line.push_str(&call.name);
-        line.push(']');
+        line += &say!(" [calls {}]", "［调用 {}］", call.name);
     }
     line.push('\n');
     line
@@ -237,10 +244,16 @@ fn line(message: &Message) -> String {
 #[non_exhaustive]
 pub enum SummaryError {
     /// The answer is empty.
-    #[error("the summary is empty; answer with the summary alone")]
+    #[error("{}", say!(
+        "the summary is empty; answer with the summary alone",
+        "概括是空的；请只回答概括本身"
+    ))]
     Empty,
     /// The answer is too long.
-    #[error("the summary has {found} characters, and at most {most} are allowed")]
+    #[error("{}", say!(
+        "the summary has {found} characters, and at most {most} are allowed",
+        "概括有 {found} 个字，最多允许 {most} 个"
+    ))]
     TooLong {
         /// The length of the answer in characters.
         found: usize,
@@ -248,7 +261,11 @@ pub enum SummaryError {
         most: usize,
     },
     /// The answer lacks phrases that it must contain.
-    #[error("these must be in the summary, word for word: {}", missing.join("; "))]
+    #[error("{}", say!(
+        "these must be in the summary, word for word: {}",
+        "以下内容必须逐字写进概括：{}",
+        missing.join("; ")
+    ))]
     Lost {
         /// The missing phrases.
         missing: Vec<String>,

@@ -1,4 +1,5 @@
 use async_trait::async_trait;
+use fugato_state::say;
 use thiserror::Error;
 
 use crate::Notebook;
@@ -22,7 +23,7 @@ const _: () = {
 
 /// A failure to store a note.
 #[derive(Debug, Error)]
-#[error("the note cannot be kept")]
+#[error("{}", say!("the note cannot be kept", "无法保存这条笔记"))]
 pub struct RememberError(#[source] Box<dyn std::error::Error + Send + Sync>);
 
 impl RememberError {

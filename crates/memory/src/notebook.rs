@@ -4,6 +4,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use fugato_state::say;
 use thiserror::Error;
 
 /// A folder of Markdown that people and agents write: `MEMORY.md` for lasting notes, and a log for
@@ -115,7 +116,7 @@ impl Notebook {
 #[non_exhaustive]
 pub enum NotebookError {
     /// A file cannot be read or written.
-    #[error("{} cannot be read or written", path.display())]
+    #[error("{}", say!("{} cannot be read or written", "无法读写 {}", path.display()))]
     File {
         /// The path of the file.
         path: PathBuf,
@@ -123,11 +124,12 @@ pub enum NotebookError {
         source: io::Error,
     },
     /// A file that is to be written again is no text.
-    #[error(
+    #[error("{}", say!(
         "{} is no text in UTF-8 from byte {at} on, and would be damaged by a change; save it in \
          UTF-8",
+        "{} 从第 {at} 字节起不是 UTF-8 文本，改动会损坏它；请存成 UTF-8",
         path.display()
-    )]
+    ))]
     NotText {
         /// The path of the file.
         path: PathBuf,
@@ -135,13 +137,13 @@ pub enum NotebookError {
         at: usize,
     },
     /// A name that is no day.
-    #[error("{day:?} is no day; one such as 2026-11-22 is")]
+    #[error("{}", say!("{day:?} is no day; one such as 2026-11-22 is", "{day:?} 不是日期；例如 2026-11-22 才是"))]
     Day {
         /// The given name.
         day: String,
     },
     /// An empty note or heading.
-    #[error("a note or its heading is empty")]
+    #[error("{}", say!("a note or its heading is empty", "笔记或它的标题是空的"))]
     Empty,
 }
 

@@ -1,6 +1,8 @@
 //! Alternatives in words. Small models copy a value written as `a|b|c` literally, so no prompt
 //! shows one.
 
+use fugato_state::{Lang, say};
+
 /// Returns the alternatives as part of a sentence: "one of `a`, `b` or `c`".
 pub fn one_of<S: AsRef<str>>(values: impl IntoIterator<Item = S>) -> String {
     let values: Vec<_> = values
@@ -8,9 +10,12 @@ pub fn one_of<S: AsRef<str>>(values: impl IntoIterator<Item = S>) -> String {
         .map(|value| format!("`{}`", value.as_ref()))
         .collect();
     match values.split_last() {
-        None => "nothing".to_owned(),
+        None => say!("nothing", "无"),
         Some((only, [])) => only.clone(),
-        Some((last, rest)) => format!("one of {} or {last}", rest.join(", ")),
+        Some((last, rest)) => {
+            let rest = rest.join(Lang::current().pick(", ", "、"));
+            say!("one of {rest} or {last}", "{rest}或 {last} 之一")
+        }
     }
 }
 

@@ -18,7 +18,7 @@ pub use fugato_state::{EstimatedTokens, TokenCount};
 pub use alternatives::{bullets, one_of, piped_alternatives};
 pub use budget::{Cut, FittedPrompt, Omission, PromptBudget, TooLong};
 pub use builder::{MEMORY, PromptBuilder};
-pub use fence::{FENCES, fenced};
+pub use fence::{fenced, fences};
 pub use history::{
     conversation_view, correction, is_correction, is_marker, marker, since_marker, spoken,
     work_view,

@@ -1,5 +1,7 @@
 use std::borrow::Cow;
 
+use fugato_state::Lang;
+
 /// The fixed texts of a prompt, so that they can be in the user's language.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
@@ -138,7 +140,11 @@ impl Wording {
 }
 
 impl Default for Wording {
+    /// Returns the texts in the language that is spoken now.
     fn default() -> Self {
-        Self::english()
+        match Lang::current() {
+            Lang::En => Self::english(),
+            Lang::Zh => Self::chinese(),
+        }
     }
 }

@@ -1,5 +1,7 @@
 use serde::{Deserialize, Serialize};
 
+use crate::say;
+
 /// A counter with a limit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Budget {
@@ -12,7 +14,7 @@ pub struct Budget {
 
 /// The error of spending more than a budget has left.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the budget of {limit} is used up")]
+#[error("{}", say!("the budget of {limit} is used up", "额度 {limit} 已用完"))]
 pub struct BudgetExhausted {
     /// The limit that was reached.
     pub limit: u64,

@@ -53,6 +53,57 @@ impl Lang {
         }
     }
 
+    /// Returns the language that a message shows; none if it shows none, such as a figure, a name,
+    /// a command without words, or "ok".
+    ///
+    /// ```
+    /// use fugato_state::Lang;
+    ///
+    /// assert_eq!(Lang::evident("buy me some"), Some(Lang::En));
+    /// assert_eq!(Lang::evident("/prefer 语气 = 简短"), Some(Lang::Zh));
+    /// for name in ["BTC-USDT", "notes/plan.md", "Rome", "/new", "ok", "3 × 4"] {
+    ///     assert_eq!(Lang::evident(name), None, "{name}");
+    /// }
+    /// ```
+    pub fn evident(text: &str) -> Option<Self> {
+        let words = match text.trim().strip_prefix('/') {
+            Some(command) => command.split_once(char::is_whitespace)?.1,
+            None => text,
+        };
+        if Self::of(words) == Self::Zh {
+            return Some(Self::Zh);
+        }
+        let words = words.split_whitespace();
+        let words = words.map(|word| word.trim_matches(|c: char| c.is_ascii_punctuation()));
+        let is_word = |word: &&str| {
+            let letters = word.chars().all(char::is_alphabetic);
+            letters && word.chars().any(char::is_lowercase) && word.len() > 1
+        };
+        let words: Vec<&str> = words.filter(is_word).collect();
+        match words[..] {
+            [] => None,
+            [only] => {
+                let is_plain = only.len() > 3 && only.chars().all(char::is_lowercase);
+                is_plain.then_some(Self::En)
+            }
+            _ => Some(Self::En),
+        }
+    }
+
+    /// Returns the language of the first of these texts that shows one. A conversation is in that
+    /// of its newest message, so the messages come newest first.
+    ///
+    /// ```
+    /// use fugato_state::Lang;
+    ///
+    /// assert_eq!(Lang::of_first(["/status", "3 × 4", "余额多少", "hello"]), Lang::Zh);
+    /// assert_eq!(Lang::of_first(["42"]), Lang::En);
+    /// ```
+    pub fn of_first<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
+        let mut shown = texts.into_iter().filter_map(Self::evident);
+        shown.next().unwrap_or_default()
+    }
+
     /// Returns the language that is spoken now; English outside of any scope.
     pub fn current() -> Self {
         CURRENT.get()

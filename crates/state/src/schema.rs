@@ -79,6 +79,13 @@ impl Schema {
         &self.0.schema
     }
 
+    /// Returns the schema with the descriptions of one language, without those that are in English
+    /// alone; none if it has no Chinese ones, which are at the key `x-zh` beside the English ones.
+    pub fn translated(&self, lang: Lang) -> Option<Self> {
+        let mut schema = self.0.schema.clone();
+        translate(&mut schema, lang).then(|| schema.into())
+    }
+
     /// Checks a value. Each violation names its place, so that a person or a model can correct it.
     pub fn check(&self, value: &Value) -> Result<(), SchemaError> {
         self.well_formed()?;
@@ -94,6 +101,38 @@ impl Schema {
         let flaw = self.0.flaw.get_or_init(|| form::flaw(&self.0.schema));
         flaw.clone()
             .map_or(Ok(()), |flaw| Err(SchemaError::Invalid(flaw)))
+    }
+}
+
+/// The key of a Chinese description in a schema.
+const CHINESE: &str = "x-zh";
+
+/// Replaces the descriptions, and returns true if there are Chinese ones.
+fn translate(schema: &mut Value, lang: Lang) -> bool {
+    match schema {
+        Value::Object(object) => {
+            let chinese = object.get(CHINESE).is_some_and(Value::is_string);
+            let chinese = if chinese {
+                object.remove(CHINESE)
+            } else {
+                None
+            };
+            let mut found = chinese.is_some();
+            if lang == Lang::Zh && object.get("description").is_some_and(Value::is_string) {
+                object.remove("description");
+            }
+            if let (Some(text), Lang::Zh) = (chinese, lang) {
+                object.insert("description".to_owned(), text);
+            }
+            for child in object.values_mut() {
+                found |= translate(child, lang);
+            }
+            found
+        }
+        Value::Array(items) => items
+            .iter_mut()
+            .fold(false, |found, item| translate(item, lang) | found),
+        _ => false,
     }
 }
 

@@ -1,8 +1,11 @@
 //! Corpora of requests: what people type, what must come of it, and what must never.
 use std::{collections::BTreeMap, fmt::Write as _};
 
+use fugato_state::Lang;
 use serde::Deserialize;
 use serde_json::{Map, Value};
+
+use crate::language::foreign;
 
 /// A corpus of requests. `X` has the fields that only cases of this agent have.
 #[derive(Debug, Clone, Deserialize)]
@@ -20,7 +23,8 @@ pub struct Corpus<X> {
 #[derive(Debug, Clone, Deserialize)]
 #[non_exhaustive]
 pub struct CorpusCase<X> {
-    /// The id, which ends in the language.
+    /// The id, which ends in the language, `en` or `zh`: nothing of another one is read, but for
+    /// what was typed and for [data](CaseOutcome::data).
     pub id: String,
     /// The words, one after the other, and buttons such as `@yes`.
     pub turns: Vec<String>,
@@ -64,6 +68,8 @@ pub struct CaseOutcome {
     pub last: String,
     /// Everything that was read, in all turns.
     pub read: String,
+    /// Texts that may be read in any language, such as those of files.
+    pub data: String,
     /// The tool of the waiting card, and its arguments.
     pub card: Option<(String, Value)>,
     /// Faults found by the agent's own checks, which an honest refusal excuses.
@@ -135,6 +141,7 @@ impl<X> CorpusCase<X> {
         let read = plain(&outcome.read);
         let told = self.never.iter().filter(|never| holds(&read, never));
         faults.extend(told.map(|never| format!("it says {never:?}")));
+        faults.extend(self.foreign(outcome));
         if self.or_honest && is_honest {
             return faults;
         }
@@ -146,6 +153,15 @@ impl<X> CorpusCase<X> {
         let unsaid = self.says_any.iter().filter(any);
         faults.extend(unsaid.map(|any| format!("nothing says any of {any:?}")));
         faults
+    }
+
+    /// Returns a fault if something is read that is not in the language of the case.
+    fn foreign(&self, outcome: &CaseOutcome) -> Option<String> {
+        let (_, name) = self.id.rsplit_once('-')?;
+        let lang: Lang = name.parse().ok()?;
+        let given = format!("{}\n{}", self.turns.join("\n"), outcome.data);
+        let found = foreign(lang, &outcome.read, &given)?;
+        Some(format!("it says {found:?}, which is not in {lang}"))
     }
 
     fn card_faults(&self, card: Option<&(String, Value)>, faults: &mut Vec<String>) {
@@ -222,12 +238,22 @@ mod tests {
         let outcome = CaseOutcome {
             reply: "There is no such file.".to_owned(),
             last: "There is no such file. It costs 12,500 euros, a, b.".to_owned(),
-            read: "earlier".to_owned(),
+            read: "earlier 好的".to_owned(),
+            data: "这些都好的".to_owned(),
             card: Some(("place_order".to_owned(), card)),
             excusable: vec!["it is not due".to_owned()],
             faults: vec![],
         };
         let faults = |fields: Value| case(&fields).faults(&["no such".to_owned()], &outcome);
+        let chinese = CaseOutcome {
+            data: String::new(),
+            ..outcome.clone()
+        };
+        let foreign = case(&json!({})).faults(&[], &chinese);
+        assert_eq!(
+            foreign,
+            ["it says \"好的\", which is not in en", "it is not due"]
+        );
         let excused = ["it is not due"];
         for right in [
             json!({ "honest": true }),

@@ -8,6 +8,7 @@ pub mod doc;
 pub mod encoder;
 pub mod hostile;
 pub mod kernel;
+pub mod language;
 pub mod log;
 mod model;
 mod model_server;

@@ -1,6 +1,7 @@
 //! Exact amounts.
 use std::{fmt, str::FromStr};
 
+use fugato_state::say;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use thiserror::Error;
 
@@ -13,7 +14,7 @@ pub struct Amount(i64);
 
 /// A text that is no amount.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error("{text:?} is no amount: up to twelve digits with up to six places are, such as \"0.25\"")]
+#[error("{}", say!("{text:?} is no amount: up to twelve digits with up to six places are, such as \"0.25\"", "{text:?} 不是金额：最多十二位数字、六位小数，例如 \"0.25\""))]
 pub struct AmountError {
     /// The given text.
     pub text: String,

@@ -126,7 +126,7 @@ fn overdue(tool: &str, limit: Duration) -> ToolFailure {
 /// The error if it is unknown whether a tool has acted: it timed out, it panicked, or it reported
 /// the doubt itself.
 #[derive(Debug, thiserror::Error)]
-#[error("whether the tool {tool:?} has acted is not known")]
+#[error("{}", say!("whether the tool {tool:?} has acted is not known", "不知道工具 {tool:?} 是否已执行"))]
 pub struct UnknownOutcome {
     /// The name of the tool.
     pub tool: String,

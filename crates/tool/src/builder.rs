@@ -14,7 +14,7 @@ use crate::{
     dynamic::{DynTool, ErasedTool},
     function::async_tool_fn,
     registry::{Entry, Inner},
-    schema::{Shape, closed, translated},
+    schema::{Shape, closed},
     tool_fn,
 };
 
@@ -180,7 +180,7 @@ impl<S: Sync + 'static, U: 'static> RegistryBuilder<S, U> {
             }
             match check_schema(&spec, &schema) {
                 Ok(parameters) => {
-                    let chinese = translated(schema.as_value(), Lang::Zh);
+                    let chinese = schema.translated(Lang::Zh).map(serde_json::Value::from);
                     let chinese = chinese.and_then(|schema| Schema::new(closed(schema)).ok());
                     let entry = Entry {
                         spec,
@@ -250,9 +250,9 @@ fn misplaced(spec: &ToolSpec, domains: &Domains) -> Option<RegistryIssue> {
 
 fn check_schema(spec: &ToolSpec, schema: &Schema) -> Result<Schema, Vec<RegistryIssue>> {
     let tool = || spec.name.clone();
-    let english = translated(schema.as_value(), Lang::En);
-    let english = english.unwrap_or_else(|| schema.as_value().clone());
-    let parameters = Schema::new(closed(english)).map_err(|source| {
+    let english = schema.translated(Lang::En);
+    let english = english.unwrap_or_else(|| schema.clone());
+    let parameters = Schema::new(closed(english.into())).map_err(|source| {
         vec![RegistryIssue::Schema {
             tool: tool(),
             source,

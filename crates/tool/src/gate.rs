@@ -138,7 +138,7 @@ impl ConfirmCard {
     pub fn of(call: &GatedCall<'_>) -> Self {
         let summary = argument_lines(&call.call.arguments);
         Self {
-            says: call.spec.description.clone(),
+            says: call.spec.about().to_owned(),
             ..Self::new(&call.spec.name, summary, call.call.clone())
         }
     }

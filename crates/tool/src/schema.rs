@@ -2,7 +2,6 @@
 //! those are.
 use std::collections::BTreeSet;
 
-use fugato_state::Lang;
 use serde_json::{Map, Value};
 
 /// Makes every object of a schema reject properties that it does not name, and drops keys that only
@@ -16,39 +15,6 @@ pub(crate) fn closed(mut schema: Value) -> Value {
     find_parts(&schema, &mut parts);
     close(&mut schema, &parts, "#");
     schema
-}
-
-/// The key of a Chinese description in a schema.
-const CHINESE: &str = "x-zh";
-
-/// Returns a schema with the descriptions of one language; none if it has no Chinese ones.
-pub(crate) fn translated(schema: &Value, lang: Lang) -> Option<Value> {
-    fn translate(schema: &mut Value, lang: Lang) -> bool {
-        match schema {
-            Value::Object(object) => {
-                let chinese = object.get(CHINESE).is_some_and(Value::is_string);
-                let chinese = if chinese {
-                    object.remove(CHINESE)
-                } else {
-                    None
-                };
-                let mut found = chinese.is_some();
-                if let (Some(text), Lang::Zh) = (chinese, lang) {
-                    object.insert("description".to_owned(), text);
-                }
-                for child in object.values_mut() {
-                    found |= translate(child, lang);
-                }
-                found
-            }
-            Value::Array(items) => items
-                .iter_mut()
-                .fold(false, |found, item| translate(item, lang) | found),
-            _ => false,
-        }
-    }
-    let mut schema = schema.clone();
-    translate(&mut schema, lang).then_some(schema)
 }
 
 const UNIONS: [&str; 3] = ["allOf", "anyOf", "oneOf"];

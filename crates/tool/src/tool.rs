@@ -112,4 +112,5 @@ where
 
 /// The arguments of a tool that takes none.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Deserialize, JsonSchema)]
+#[schemars(extend("x-zh" = "不需要参数。"))]
 pub struct NoArguments {}

@@ -13,3 +13,12 @@ pub use read::{ReadFile, ReadFileArgs};
 pub use sandbox::{Sandbox, SandboxError};
 pub use search::{SearchFiles, SearchFilesArgs};
 pub use write::{WriteFile, WriteFileArgs};
+
+/// Works on files in a thread of its own, in the language that is spoken now.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, fugato_tool::ToolFailure> {
+    let lang = fugato_state::Lang::current();
+    let done = tokio::task::spawn_blocking(move || lang.scope(work)).await;
+    done.map_err(fugato_tool::ToolFailure::internal)
+}

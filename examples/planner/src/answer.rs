@@ -1,5 +1,5 @@
 //! The answers without a model: the facts that were looked up, in the language of the person.
-use fugato::{cli::Lang, words::Amount};
+use fugato::{cli::Lang, state::say, words::Amount};
 use serde::de::DeserializeOwned;
 
 use crate::{
@@ -165,13 +165,12 @@ pub(crate) fn not_now(lang: Lang) -> &'static str {
     )
 }
 
-/// Returns the text for the person when work stops for this reason, in the language of the request.
-pub fn stopped(asked: &str, why: &str) -> String {
-    let text = Lang::of(asked).pick(
+/// Returns the text for the person when work stops for this reason.
+pub fn stopped(why: &str) -> String {
+    say!(
         "I could not finish this: {why}. Nothing is lost: say \"try again\" to have me try once more.",
-        "没能做完：{why}。已有的进度都在：说“再试一次”我就重试。",
-    );
-    text.replace("{why}", why)
+        "没能做完：{why}。已有的进度都在：说“再试一次”我就重试。"
+    )
 }
 
 /// Returns the help text; if nobody asked for it, after a line that the message was not understood.

@@ -1,5 +1,6 @@
 //! Changes of the desk outside of all conversations.
 use clap::Subcommand;
+use fugato::state::say;
 use fugato::{BoxError, words::Amount};
 use planner::{
     exchange::{Config, Exchange, ExchangeError, Kind},
@@ -62,10 +63,11 @@ impl Change {
                 disabled,
             } => {
                 let Some(kind) = kind(&word) else {
-                    let why = "a trader is made in a conversation".to_owned();
+                    let why = say!("a trader is made in a conversation", "交易员要在对话里创建");
                     return Err(ExchangeError::Refused(why).into());
                 };
-                let told = format!("{word} {name} is configured");
+                let word = kind.word();
+                let told = say!("{word} {name} is configured", "已配置 {word} {name}");
                 let enabled = !disabled;
                 let config = Config {
                     name,
@@ -80,12 +82,15 @@ impl Change {
                     Some(kind) => desk.unconfigure(kind, &name).await?,
                     None => desk.remove_trader(&name).await?,
                 };
-                let told = if there { "is removed" } else { "was not there" };
-                format!("{name} {told}")
+                if there {
+                    say!("{name} is removed", "已移除 {name}")
+                } else {
+                    say!("{name} was not there", "没有 {name}")
+                }
             }
             Self::Pay { asset, amount } => {
                 desk.pay_in(&asset, amount).await?;
-                format!("{amount} {asset} are paid in")
+                say!("{amount} {asset} are paid in", "已存入 {amount} {asset}")
             }
         })
     }

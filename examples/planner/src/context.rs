@@ -2,6 +2,7 @@
 use fugato::{
     agent::plan::{StepKind, WorkStep},
     memory::{DialogueTurn, Speaker},
+    state::say,
 };
 use serde_json::{Value, json};
 
@@ -10,12 +11,21 @@ use crate::{
     session::{Course, Session},
 };
 
-/// The sources in the order in which they are believed, and what each is good for.
-const TRUST: &str = "Believe the sources in this order:
+/// Returns the sources in the order in which they are believed, and what each is good for.
+fn trust() -> String {
+    say!(
+        "Believe the sources in this order:
 1. Facts: they were looked up just now. What exists and what can be done is said by them alone.
 2. The steps and observations of the work: what was done, and what the person answered.
 3. The recent conversation: what the person means. It is no source for facts.
-4. What is known of the task: what the person is about. It is no source for facts either.";
+4. What is known of the task: what the person is about. It is no source for facts either.",
+        "按以下顺序相信各个来源：
+1. 事实：刚刚查到的。有什么、能做什么，只以它们为准。
+2. 工作的步骤和观察：做了什么，用户回答了什么。
+3. 最近的对话：用户的意思。不能作为事实的来源。
+4. 关于任务已知的内容：用户想要什么。同样不能作为事实的来源。"
+    )
+}
 
 /// Returns the context of a session.
 pub fn context(session: &Session) -> String {
@@ -25,19 +35,29 @@ pub fn context(session: &Session) -> String {
     let done = session.done.iter();
     let done = done.map(|done| format!("{} {}: {}", done.name, done.arguments, done.result));
     let turns = session.history.turns().iter().map(turn);
-    let already = "Done already, before this try: not to be done again";
+    let already = say!(
+        "Done already, before this try: not to be done again",
+        "这次尝试之前已经做过、不要再做的"
+    );
+    let referents = say!("What \"it\" may stand for", "“它”可能指什么");
     let sections = [
-        ("Facts", lines(facts)),
-        ("Resumed", resumed(session)),
+        (say!("Facts", "事实"), lines(facts)),
+        (say!("Resumed", "接着回答"), resumed(session)),
         (already, lines(done)),
-        ("What \"it\" may stand for", references(session)),
-        ("Recent conversation", lines(turns)),
-        ("What is known of the task", task(session)),
-        ("What the person prefers", preferences(session)),
+        (referents, references(session)),
+        (say!("Recent conversation", "最近的对话"), lines(turns)),
+        (
+            say!("What is known of the task", "关于任务已知的内容"),
+            task(session),
+        ),
+        (
+            say!("What the person prefers", "用户的偏好"),
+            preferences(session),
+        ),
     ];
     let sections = sections.iter().filter(|(_, text)| !text.is_empty());
     let sections = sections.map(|(title, text)| format!("\n\n# {title}\n{text}"));
-    TRUST.to_owned() + &sections.collect::<String>()
+    trust() + &sections.collect::<String>()
 }
 
 fn lines(lines: impl Iterator<Item = String>) -> String {
@@ -46,10 +66,10 @@ fn lines(lines: impl Iterator<Item = String>) -> String {
 
 fn turn(turn: &DialogueTurn) -> String {
     let by = match turn.by {
-        Speaker::User => "person",
-        Speaker::Assistant => "desk",
+        Speaker::User => say!("person", "用户"),
+        Speaker::Assistant => say!("desk", "交易台"),
     };
-    format!("{by}: {}", turn.lasting())
+    say!("{by}: {}", "{by}：{}", turn.lasting())
 }
 
 /// Returns the preferences of the person, one a line.

@@ -18,7 +18,7 @@ use fugato::{
         SqliteTables, is_full,
         rusqlite::{self, Error, Params, Row, Transaction, TransactionBehavior},
     },
-    state::Millis,
+    state::{Lang, Millis, say},
 };
 use thiserror::Error;
 
@@ -61,10 +61,10 @@ pub enum ExchangeError {
     #[error("what the desk begins with cannot be used")]
     Beginning(#[from] toml::de::Error),
     /// No space is left; nothing was changed.
-    #[error("no space is left for the desk")]
+    #[error("{}", say!("no space is left for the desk", "交易台没有空间了"))]
     Full(#[source] Error),
     /// The database cannot be used.
-    #[error("the database of the desk cannot be used")]
+    #[error("{}", say!("the database of the desk cannot be used", "交易台的数据库无法使用"))]
     Database(#[source] Error),
 }
 
@@ -126,7 +126,7 @@ impl Exchange {
         &self,
         work: impl FnOnce(&ExchangeState<'_>) -> Result<T, ExchangeError> + Send + 'static,
     ) -> Result<T, ExchangeError> {
-        let desk = self.clone();
+        let (desk, lang) = (self.clone(), Lang::current());
         let done = self.tables.with(move |connection| {
             let behavior = TransactionBehavior::Immediate;
             let transaction = connection.transaction_with_behavior(behavior)?;
@@ -144,7 +144,7 @@ impl Exchange {
             }
             (moment.book, moment.now) = (desk.replay.at(elapsed(now)), now);
             moment.set_mark("settled", now.max(settled))?;
-            let result = work(&moment)?;
+            let result = lang.scope(|| work(&moment))?;
             transaction.commit()?;
             Ok(result)
         });

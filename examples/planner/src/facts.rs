@@ -58,7 +58,7 @@ pub struct FactDeclaration {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
-    tools: BTreeMap<String, String>,
+    tools: BTreeMap<String, [String; 2]>,
     facts: BTreeMap<Topic, FactDeclaration>,
 }
 
@@ -71,8 +71,8 @@ pub fn all() -> &'static BTreeMap<Topic, FactDeclaration> {
     &TABLE.facts
 }
 
-/// Returns the read tools by name, with their descriptions.
-pub fn tools() -> &'static BTreeMap<String, String> {
+/// Returns the read tools by name, with their descriptions in English and in Chinese.
+pub fn tools() -> &'static BTreeMap<String, [String; 2]> {
     &TABLE.tools
 }
 

@@ -12,6 +12,7 @@ use fugato::{
     graph::{BuildError, GraphBuilder},
     llm::{Profile, Timeout},
     memory::PersonLayers,
+    state::say,
     store::DocStore,
     tool::RegistryError,
 };
@@ -152,12 +153,22 @@ fn with_model(
 ) -> GraphBuilder<Session> {
     let said = |session: &Session| session.message.text.clone();
     let replied = |text| SessionUpdate::Replied { text };
-    let who = "You belong to a paper-trading desk.";
+    let who = || {
+        say!(
+            "You belong to a paper-trading desk.",
+            "你是模拟交易台的助手。"
+        )
+    };
     let gate = DirectReply::new(model.clone(), who, said, replied)
         .only_if(may_be_talk)
         .told(preferences);
     let rescue = ReactLoop::new(model.clone(), toolbox)
-        .system("You look after a paper-trading desk. Look up what is true before you answer.")
+        .system_of(|_| {
+            say!(
+                "You look after a paper-trading desk. Look up what is true before you answer.",
+                "你负责一个模拟交易台。回答之前先查清事实。"
+            )
+        })
         .max_steps(RESCUE_ROUNDS)
         .profile(Profile {
             timeout: Some(RESCUE_PATIENCE),
@@ -165,7 +176,7 @@ fn with_model(
         })
         .explain_silence()
         .silent()
-        .words(|asked, reason, _| answer::stopped(asked, reason.why(asked)));
+        .words(|asked, reason, _| answer::stopped(reason.why(asked)));
     let compact = CompactLayers::new(model.clone());
     let graph = graph
         .node("gate", recorded(gate))

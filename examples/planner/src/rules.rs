@@ -3,9 +3,11 @@ use fugato::{
     agent::{
         plan::{PlanRules, PlannerQuestion, StepDraft, StepKind, StepStatus, WorkStep},
         reply::RunReport,
+        toolbox::is_declined,
     },
     cli::Lang,
     memory::ExecutionStatus,
+    state::State as _,
     words::{Amount, OrderTerms, mentioned, named},
 };
 use serde_json::{Map, Value, json};
@@ -175,7 +177,7 @@ fn plan(session: &Session) -> Vec<StepDraft> {
 
 /// Returns the reason why the request cannot be planned at all.
 fn obstacle(session: &Session) -> Option<String> {
-    let (goal, lang) = (session.goal(), Lang::of(session.goal()));
+    let (goal, lang) = (session.goal(), session.lang());
     match intent::wish(goal) {
         UserWish::Later => Some(
             lang.pick(
@@ -239,7 +241,7 @@ fn ask<T>(
     en: impl Into<String>,
     zh: impl Into<String>,
 ) -> Result<T, Box<StepDraft>> {
-    let question = Lang::of(session.goal()).pick(en.into(), zh.into());
+    let question = session.lang().pick(en.into(), zh.into());
     Err(Box::new(StepDraft {
         missing: vec![missing.to_owned()],
         ..StepDraft::of(StepKind::AskUser, question)
@@ -420,7 +422,7 @@ fn cancellation(session: &Session, number: Option<i64>) -> Arguments {
 
 /// Returns the result of the work, and the requested facts as they are now.
 fn answer(session: &Session) -> String {
-    let lang = Lang::of(session.goal());
+    let lang = session.lang();
     let steps = session.work.steps.iter();
     let mut lines: Vec<String> = steps.filter_map(|step| ended(step, lang)).collect();
     let acted = !lines.is_empty();
@@ -461,7 +463,7 @@ fn ended(step: &WorkStep, lang: Lang) -> Option<String> {
         return Some(format!("{done}{}", step.output_summary));
     }
     let not_done = lang.pick("Not done: ", "没有完成：");
-    let declined = step.error.starts_with("the person does not agree");
+    let declined = is_declined(&step.error);
     let why = if declined {
         lang.pick("you did not agree.", "您没有同意。")
     } else {

@@ -14,7 +14,7 @@ use fugato::{
     },
     cli::Lang,
     memory::{DialogueTurn, ExecutionUpdate, HistoryUpdate, PersonLayers, Speaker, WorldSnapshot},
-    state::{InvalidThreadId, Millis, Role, State as _},
+    state::{InvalidThreadId, Millis, Role, State as _, say},
     store::ThreadStore,
     words::{MessageMeaning, PendingWork, Phrases, ShortAnswer, is_question},
 };
@@ -55,10 +55,10 @@ pub struct PlannerReply {
 #[non_exhaustive]
 pub enum PlannerError {
     /// The message could not be sent.
-    #[error("it could not be said")]
+    #[error("{}", say!("it could not be said", "没能发送"))]
     Said(#[from] SendError),
     /// The run did not come to its end.
-    #[error("the run did not come to its end")]
+    #[error("{}", say!("the run did not come to its end", "运行没有结束"))]
     Run(#[from] RunError),
     /// It is a question about the session. The text answers it, and no run is started.
     #[error("{0}")]
@@ -153,7 +153,9 @@ impl Planner {
         let about: Vec<&str> = about.iter().map(String::as_str).collect();
         for kind in declared().due(&about, |_| None, 0) {
             let found = self.desk.fetch(&kind).await;
-            let unread = |error| BadInput::new("the desk cannot be read").because(error);
+            let unread = |error| {
+                BadInput::new(say!("the desk cannot be read", "读不到交易台")).because(error)
+            };
             let value = found.map_err(unread)?;
             // An older look gives way to a newer one.
             let at = Millis::MAX;
@@ -228,7 +230,7 @@ impl PlannerReply {
     pub fn of(ended: &RunResult<Session>) -> Self {
         let waiting = ended.interrupts().first().cloned();
         let text = match &waiting {
-            Some(asked) => question(asked),
+            Some(asked) => question(asked, ended.state().lang()),
             None => ended.state().reply.clone(),
         };
         Self { text, waiting }
@@ -236,13 +238,17 @@ impl PlannerReply {
 }
 
 /// Returns a question as text; that of a card is what would be done.
-fn question(asked: &Interrupt) -> String {
+fn question(asked: &Interrupt, lang: Lang) -> String {
     let prompt = &asked.question.prompt;
     let part = |name| prompt.get(name).and_then(Value::as_str);
     match (prompt.as_str(), part("title"), part("summary")) {
         (Some(text), ..) => text.to_owned(),
         (None, Some(title), Some(summary)) => {
-            format!("{title}: {summary}? (yes {0} / no {0})", asked.id.code())
+            let code = asked.id.code();
+            lang.pick(
+                format!("{title}: {summary}? (yes {code} / no {code})"),
+                format!("{title}：{summary}？（好的 {code} / 不要 {code}）"),
+            )
         }
         _ => prompt.to_string(),
     }
@@ -256,19 +262,19 @@ fn drops(text: &str) -> bool {
 
 /// Returns the reply to words that do not decide the open card, which stays as it is. The content
 /// of the card is not repeated: it may have changed, which is checked on approval.
-fn waits(asked: &Interrupt, text: &str) -> String {
-    let unread = Lang::of(text).pick(
-        "I did not understand that; nothing has changed. ",
-        "没听懂，什么都没有改变。",
-    );
-    format!("{unread}{}", still_waits(asked, text))
+fn waits(asked: &Interrupt) -> String {
+    let waits = still_waits(asked);
+    say!(
+        "I did not understand that; nothing has changed. {waits}",
+        "没听懂，什么都没有改变。{waits}"
+    )
 }
 
-fn still_waits(asked: &Interrupt, text: &str) -> String {
+fn still_waits(asked: &Interrupt) -> String {
     let code = asked.id.code();
-    Lang::of(text).pick(
-        format!("The card {code} still waits: yes {code}, or no {code}."),
-        format!("卡片 {code} 还在等待：好的 {code}，或 不要 {code}。"),
+    say!(
+        "The card {code} still waits: yes {code}, or no {code}.",
+        "卡片 {code} 还在等待：好的 {code}，或 不要 {code}。"
     )
 }
 
@@ -308,7 +314,9 @@ impl Agent for Planner {
         thread: &ThreadId,
         words: &UserMessage,
     ) -> Result<MessageIntent, BadInput> {
-        let unread = |error: RunError| BadInput::new("the session cannot be read").because(error);
+        let unread = |error: RunError| {
+            BadInput::new(say!("the session cannot be read", "读不到这个会话")).because(error)
+        };
         let open = self.runner.interrupts(thread).await.map_err(unread)?;
         let (text, name) = (words.text.trim(), thread.as_str());
         let Some(asked) = open.first() else {
@@ -328,19 +336,20 @@ impl Agent for Planner {
             return Ok(MessageIntent::Instead);
         }
         if is_approval && let Some(told) = self.looked_up(&session, text).await? {
-            let waits = still_waits(asked, text);
+            let waits = still_waits(asked);
             return Ok(MessageIntent::Told(format!("{told}\n{waits}")));
         }
         match Phrases::default().meaning(text, PendingWork::Answer, is_new) {
             // Words that decide a card were handled before; other words leave it as it is.
             MessageMeaning::Continue(None) if is_approval => {
-                return Ok(MessageIntent::Told(waits(asked, text)));
+                return Ok(MessageIntent::Told(waits(asked)));
             }
             MessageMeaning::Continue(_) if !is_approval => {}
             _ => return Ok(MessageIntent::Instead),
         }
         let answers = Answers::to(asked.id.clone(), text);
-        let unfit = |error| BadInput::new("the answer is of no use").because(error);
+        let unfit =
+            |error| BadInput::new(say!("the answer is of no use", "这个回答用不了")).because(error);
         Ok(MessageIntent::Answer(answers.map_err(unfit)?))
     }
 

@@ -3,7 +3,7 @@
 use fugato::{
     agent::{Toolbox, plan::WriteLedger},
     cli::Lang,
-    state::{State as _, ToolCall},
+    state::{State as _, ToolCall, say},
     tool::{
         EffectClass, GateChain, GatePolicy as _, GatedCall, NoArguments, Registry, RegistryError,
         ToolContext, ToolFailure, ToolOutput, ToolSpec, Verdict, async_tool_fn,
@@ -29,6 +29,7 @@ use crate::{
 #[serde(deny_unknown_fields)]
 struct OrderNumber {
     /// Its number.
+    #[schemars(extend("x-zh" = "它的编号。"))]
     order: i64,
 }
 
@@ -51,6 +52,7 @@ pub const WORDS: [(&str, &str, &str); 10] = [
 #[serde(deny_unknown_fields)]
 struct TraderName {
     /// Its name.
+    #[schemars(extend("x-zh" = "它的名字。"))]
     name: String,
 }
 
@@ -66,7 +68,8 @@ pub(crate) const WRITES: [&str; 4] = [
 pub fn registry(desk: &Exchange) -> Result<Registry<Session, SessionUpdate>, RegistryError> {
     let mut registry = Registry::<Session, SessionUpdate>::builder();
     for (name, about) in facts::tools() {
-        let spec = ToolSpec::read(name, about);
+        let [en, zh] = about;
+        let spec = ToolSpec::read(name, en).chinese(zh);
         let read = move |desk: Exchange, _: Called, _: NoArguments| async move {
             let found = looked_up(&desk, |fact| fact.tool == *name).await;
             let found = Value::Object(found.map_err(ToolFailure::internal)?);
@@ -74,11 +77,15 @@ pub fn registry(desk: &Exchange) -> Result<Registry<Session, SessionUpdate>, Reg
         };
         registry = registry.tool(tool(desk.clone(), spec, read));
     }
-    let create = ToolSpec::write("create_trader", "Makes a trader of what is configured.");
-    let delete = ToolSpec::write("delete_trader", "Removes a trader.").preview(["name"]);
+    let create = ToolSpec::write("create_trader", "Makes a trader of what is configured.")
+        .chinese("用已配置的内容创建一个交易员。");
+    let delete = ToolSpec::write("delete_trader", "Removes a trader.")
+        .chinese("删除一个交易员。")
+        .preview(["name"]);
     let place = "Places an order, which matches with the book at once.";
-    let place = ToolSpec::write("place_order", place);
-    let cancel = ToolSpec::write("cancel_order", "Gives up what is left of an order.");
+    let place = ToolSpec::write("place_order", place).chinese("下一个订单，立即与盘口撮合。");
+    let cancel = ToolSpec::write("cancel_order", "Gives up what is left of an order.")
+        .chinese("撤销订单中还没成交的部分。");
     let create = create.preview(["name", "model", "exchange", "strategy"]);
     let place = place.preview(["side", "quantity", "symbol", "price"]);
     let cancel = cancel.preview(["order"]);
@@ -102,7 +109,12 @@ struct Called {
 
 impl Called {
     fn key(&self) -> Result<&str, ToolFailure> {
-        let none = || ToolFailure::failed("it was not called by way of an effect");
+        let none = || {
+            ToolFailure::failed(say!(
+                "it was not called by way of an effect",
+                "它没有以记录在案的方式调用"
+            ))
+        };
         self.key.as_deref().ok_or_else(none)
     }
 }

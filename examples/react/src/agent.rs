@@ -9,12 +9,12 @@ use fugato::{
         react::{ReplyError, StopReason},
     },
     axum::{Agent, BadInput, MessageIntent, TimelineItem, UserMessage, timeline, title},
-    cli::{Lang, Resources},
+    cli::Resources,
     graph::{BoxError, BuildError, Graph, Run, RunError, Runner},
     llm::ChatModel,
     memory::LongTermMemory,
     prompt::spoken,
-    state::{ConversationUpdate, Interrupt, Role, RunContext, ThreadId, ToolCall},
+    state::{ConversationUpdate, Interrupt, Role, RunContext, ThreadId, ToolCall, say},
     tool::{GateChain, Registry, confirm_writes},
 };
 use serde::Deserialize as _;
@@ -25,13 +25,19 @@ use crate::{
     wishes::{corrected, drops},
 };
 
-/// The system prompt of the model.
-const SYSTEM: &str = "You are an assistant with a few tools. \
-    Use a tool where it knows better than you: to calculate, for the time, for files, and to recall \
-    what the person asked to be remembered. \
-    What the person asks to be remembered is kept without your doing. \
-    Never say that you did what no tool did. \
-    Answer briefly, in the language of the person.";
+/// Returns the system prompt of the model.
+fn system() -> String {
+    say!(
+        "You are an assistant with a few tools. \
+         Use a tool where it knows better than you: to calculate, for the time, for files, and to \
+         recall what the person asked to be remembered. \
+         What the person asks to be remembered is kept without your doing. \
+         Never say that you did what no tool did. \
+         Answer briefly, in the language of the person.",
+        "你是一个有几件工具的助手。工具比你更清楚的就用工具：计算、时间、文件，以及回忆用户要求记住的内容。\
+         用户要求记住的内容会自动保存，不用你做。没有工具做过的事，绝不要说你做了。用用户的语言简短回答。"
+    )
+}
 
 /// The agent. Cheap to clone.
 #[derive(derive_more::Debug, Clone)]
@@ -90,7 +96,7 @@ pub fn graph(
         None => ReactLoop::by_rules(rules::reply, toolbox),
     };
     agent
-        .system(SYSTEM)
+        .system_of(|_| system())
         .max_steps(max_steps)
         .memory_trigger(remember(
             memory,
@@ -102,13 +108,11 @@ pub fn graph(
 }
 
 /// Returns the reply to words that do not decide the open card.
-fn waits(code: &str, lang: Lang) -> String {
-    lang.pick(
-        format!(
-            "A card waits, and I did not understand that as an answer; nothing has changed: yes \
-             {code}, or no {code}."
-        ),
-        format!("有卡片在等待，这句没听懂，什么都没有改变：好的 {code}，或 不要 {code}。"),
+fn waits(code: &str) -> String {
+    say!(
+        "A card waits, and I did not understand that as an answer; nothing has changed: yes \
+         {code}, or no {code}.",
+        "有卡片在等待，这句没听懂，什么都没有改变：好的 {code}，或 不要 {code}。"
     )
 }
 
@@ -120,7 +124,7 @@ fn changes(asked: &Interrupt, words: &str) -> bool {
 }
 
 /// Returns the last message of the person.
-pub(crate) fn last_words(react: &React) -> Option<String> {
+fn last_words(react: &React) -> Option<String> {
     let mut said = react.conversation.history.iter().rev();
     let said = said.find(|message| message.role == Role::User)?;
     Some(said.content.clone())
@@ -154,14 +158,16 @@ impl Agent for ReactAgent {
         thread: &ThreadId,
         said: &UserMessage,
     ) -> Result<MessageIntent, BadInput> {
-        let unread = |error: RunError| BadInput::new("the thread cannot be read").because(error);
+        let unread = |error: RunError| {
+            BadInput::new(say!("the thread cannot be read", "读不到这个对话")).because(error)
+        };
         let open = self.runner().interrupts(thread).await.map_err(unread)?;
         Ok(match open.first() {
             None => MessageIntent::Request,
             Some(asked) if drops(&said.text) || changes(asked, &said.text) => {
                 MessageIntent::Instead
             }
-            Some(asked) => MessageIntent::Told(waits(&asked.id.code(), Lang::of(&said.text))),
+            Some(asked) => MessageIntent::Told(waits(&asked.id.code())),
         })
     }
 

@@ -197,9 +197,10 @@ pub(crate) fn plain(c: char) -> char {
 #[non_exhaustive]
 pub enum CalculationError {
     /// A character or word at a position where it is not allowed.
-    #[error(
-        "{found} at character {position} is not expected there; allowed are numbers, + - * / % ^ √ and brackets"
-    )]
+    #[error("{}", say!(
+        "{found} at character {position} is not expected there; allowed are numbers, + - * / % ^ √ and brackets",
+        "第 {position} 个字符处的 {found} 看不懂；可以用数字、+ - * / % ^ √ 和括号"
+    ))]
     Unexpected {
         /// The text at the position.
         found: String,
@@ -207,13 +208,16 @@ pub enum CalculationError {
         position: usize,
     },
     /// A division by zero.
-    #[error("there is a division by zero")]
+    #[error("{}", say!("there is a division by zero", "不能除以零"))]
     DivisionByZero,
     /// The result is no number that can be written.
-    #[error("the result is too large, or no number")]
+    #[error("{}", say!("the result is too large, or no number", "结果太大，或者不是数"))]
     TooLarge,
     /// Brackets within brackets.
-    #[error("there are more than {MOST_BRACKETS} brackets or signs within each other")]
+    #[error("{}", say!(
+        "there are more than {MOST_BRACKETS} brackets or signs within each other",
+        "括号或正负号的嵌套超过 {MOST_BRACKETS} 层"
+    ))]
     TooDeep,
 }
 
@@ -227,27 +231,6 @@ struct Reader<'a> {
 }
 
 type Value = Result<Number, CalculationError>;
-
-impl CalculationError {
-    /// Returns the text for a person, in the language that is spoken now.
-    pub fn told(&self) -> String {
-        match self {
-            Self::Unexpected { found, position } => say!(
-                "{found} at character {position} is not expected there; allowed are numbers, + - * / % ^ √ and brackets",
-                "第 {position} 个字符处的 {found} 看不懂；可以用数字、+ - * / % ^ √ 和括号"
-            ),
-            Self::DivisionByZero => say!("there is a division by zero", "不能除以零"),
-            Self::TooLarge => say!(
-                "the result is too large, or no number",
-                "结果太大，或者不是数"
-            ),
-            Self::TooDeep => say!(
-                "there are more than {MOST_BRACKETS} brackets or signs within each other",
-                "括号或正负号的嵌套超过 {MOST_BRACKETS} 层"
-            ),
-        }
-    }
-}
 
 impl Reader<'_> {
     fn next(&mut self) -> Option<char> {
@@ -273,7 +256,7 @@ impl Reader<'_> {
     fn unexpected(&mut self) -> CalculationError {
         let found = self.next();
         CalculationError::Unexpected {
-            found: found.map_or_else(|| "the end".into(), |_| format!("{:?}", self.word())),
+            found: found.map_or_else(|| say!("the end", "结尾"), |_| format!("{:?}", self.word())),
             position: self.position,
         }
     }

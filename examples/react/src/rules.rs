@@ -32,9 +32,8 @@ fn answer(request: &ChatRequest, instead: bool) -> Answer {
         let (said, before) = before.split_last()?;
         Some((&said.content, before, after))
     }) else {
-        return Answer::Text(help("", request, instead));
+        return Answer::Text(help(request, instead));
     };
-    let lang = Lang::of(said);
     let results = after.iter().filter(|message| message.role == Role::Tool);
     let results: Vec<String> = results.map(|result| told(said, result)).collect();
     if !results.is_empty() {
@@ -46,15 +45,15 @@ fn answer(request: &ChatRequest, instead: bool) -> Answer {
         let arguments = wishes::corrected(call, said)?;
         Some(Wish::Calls(vec![(call.name.clone(), arguments)]))
     });
-    let wish = corrected.or_else(|| lang.scope(|| wishes::wish(said, earlier)));
+    let wish = corrected.or_else(|| wishes::wish(said, earlier));
     let calls = match wish {
         Some(Wish::Calls(calls)) => calls,
         Some(Wish::Answer(text)) => return Answer::Text(text),
-        None => return Answer::Text(help(said, request, instead)),
+        None => return Answer::Text(help(request, instead)),
     };
     let is_there = |name: &str| request.tools.iter().any(|tool| tool.name == name);
     if let Some((name, _)) = calls.iter().find(|(name, _)| !is_there(name)) {
-        return Answer::Text(Lang::of(said).pick(
+        return Answer::Text(Lang::current().pick(
             format!("That takes the tool `{name}`, which is not there."),
             format!("这需要工具 `{name}`，但它不可用。"),
         ));
@@ -77,15 +76,15 @@ fn withdrawn(before: &[Message]) -> Option<&ToolCall> {
 /// Returns the result of a tool unchanged.
 fn told(said: &str, result: &Message) -> String {
     if fugato::agent::memory::to_remember(said).is_some() {
-        let kept = Lang::of(said).pick("In my notebook: ", "我的记事本里有：");
+        let kept = Lang::current().pick("In my notebook: ", "我的记事本里有：");
         return format!("{kept}{}", result.content);
     }
     result.content.clone()
 }
 
 /// Returns a list of what rules can do with the present tools, without a model or instead of one.
-fn help(said: &str, request: &ChatRequest, instead: bool) -> String {
-    let lang = Lang::of(said);
+fn help(request: &ChatRequest, instead: bool) -> String {
+    let lang = Lang::current();
     let can = CAN.iter().filter(|(tool, ..)| {
         let mut tools = request.tools.iter();
         tools.any(|known| known.name == *tool)
@@ -161,7 +160,7 @@ mod tests {
             help.content,
             "Without a model I follow a few plain words only: \"(17 + 25) * 2\"; \"what time is it?\"."
         );
-        let none = says(vec![Message::user("现在几点")], &[]);
+        let none = Lang::Zh.scope(|| says(vec![Message::user("现在几点")], &[]));
         assert_eq!(none.content, "这需要工具 `time`，但它不可用。");
     }
 }

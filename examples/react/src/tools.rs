@@ -8,7 +8,6 @@ use std::{path::PathBuf, sync::Arc};
 
 use fugato::{
     agent::{React, ReactUpdate, memory::recall},
-    cli::Lang,
     file::{ListFiles, ReadFile, Sandbox, WriteFile},
     graph::BoxError,
     memory::Notebook,
@@ -20,7 +19,7 @@ use jiff::{Timestamp, Zoned};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::{BuiltIn, Settings, agent::last_words, calculator};
+use crate::{BuiltIn, Settings, calculator};
 
 /// A function that returns the time.
 pub type Clock = Arc<dyn Fn() -> Zoned + Send + Sync>;
@@ -114,31 +113,24 @@ fn of_servers(
 #[derive(Deserialize, JsonSchema)]
 struct Expression {
     /// Numbers, + - * / % ^ √ and brackets.
+    #[schemars(extend("x-zh" = "数字、+ - * / % ^ √ 和括号。"))]
     expression: String,
 }
 
 fn calculate_spec() -> ToolSpec {
     ToolSpec::read("calculate", "Calculates an arithmetic expression.")
+        .chinese("计算一个算式。")
         .effect(EffectClass::Pure)
         .argument_alias("input", "expression")
         .preview(["expression"])
 }
 
-/// Returns the language of the person's last words.
-fn spoken(cx: &ToolContext<'_, React>) -> Lang {
-    let words = cx.state().ok().and_then(last_words);
-    Lang::of(&words.unwrap_or_default())
-}
-
 fn calculate(
-    cx: ToolContext<'_, React>,
+    _: ToolContext<'_, React>,
     Expression { expression }: Expression,
 ) -> Result<ToolOutput<ReactUpdate>, ToolFailure> {
     let value = calculator::calculate(&expression);
-    let failed = |error: calculator::CalculationError| {
-        ToolFailure::failed(spoken(&cx).scope(|| error.told()))
-    };
-    let value = value.map_err(failed)?;
+    let value = value.map_err(|error| ToolFailure::failed(error.to_string()))?;
     let equals = if value.is_exact() { "=" } else { "≈" };
     let text = format!("{} {equals} {value}", expression.trim());
     Ok(ToolOutput::new(text).data(value.to_f64()))

@@ -58,10 +58,8 @@ impl Draft<'_> {
 pub fn answer_about(draft: &Draft<'_>, text: &str) -> String {
     let mut agent = draft.agent.clone();
     // In the language of the question, which need not be that of the card.
-    if text.chars().any(char::is_alphabetic) {
-        agent.lang = Lang::of(text);
-    }
-    let lang = agent.lang;
+    let lang = Lang::evident(text).unwrap_or(agent.lang);
+    agent.lang = lang;
     lang.scope(|| {
         let agent = &agent;
         answered(&Draft { agent, ..*draft }, text)

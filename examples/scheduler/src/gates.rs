@@ -1,7 +1,7 @@
 //! The conditions of every call, and the tools behind them.
 use fugato::{
     agent::Toolbox,
-    state::ToolCall,
+    state::{ToolCall, say},
     tool::{Access, GateChain, GatedCall, Registry, Verdict, confirm_writes},
 };
 
@@ -11,9 +11,14 @@ use crate::{
     tools::ToolView,
 };
 
-/// The reason why nothing may be written, with the allowed alternatives.
-pub(crate) const CLOSED: &str = "not everything fits, so nothing may be written; use ask_user and offer four \
-    options: extend the window, relax constraints, reduce the scope, accept the risk and close";
+/// Returns the reason why nothing may be written, with the allowed alternatives.
+pub(crate) fn closed() -> String {
+    say!(
+        "not everything fits, so nothing may be written; use ask_user and offer four options: \
+         extend the window, relax constraints, reduce the scope, accept the risk and close",
+        "排不下全部内容，因此不能写入；请用 ask_user 给出四个选择：延长时间范围、放宽约束、减少内容、接受风险并结束"
+    )
+}
 
 /// Returns the tools behind their gates; kept items may be moved again if `existing_may_move`.
 pub(crate) fn toolbox(
@@ -40,7 +45,7 @@ pub(crate) fn toolbox(
 fn feasible(gated: &GatedCall<'_>, agent: &AgentState) -> Verdict {
     let schedules = gated.spec.domain.as_deref() == Some("schedule");
     if gated.spec.access == Access::Write && schedules && agent.is_gate_closed() {
-        return Verdict::Block(CLOSED.into());
+        return Verdict::Block(closed());
     }
     Verdict::Allow
 }

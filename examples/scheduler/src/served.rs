@@ -5,7 +5,7 @@ use fugato::{
     futures::{FutureExt as _, future::BoxFuture},
     graph::{RunError, Runner},
     prompt::spoken,
-    state::{ConversationUpdate, Interrupt, Message, ThreadId},
+    state::{ConversationUpdate, Interrupt, Message, ThreadId, say},
     stream::{QuestionAnswer, ReplyForm as Answer},
 };
 use serde::Deserialize;
@@ -86,7 +86,11 @@ impl ServedScheduler {
     async fn classes(&self, named: Vec<u32>) -> Result<Vec<u32>, BadInput> {
         let stored = self.store.read(&self.calendar).await;
         let stored = stored.map_err(|error| {
-            BadInput::new("the calendar cannot be read now; try again later").because(error)
+            BadInput::new(say!(
+                "the calendar cannot be read now; try again later",
+                "现在读不到日历；请稍后再试"
+            ))
+            .because(error)
         })?;
         let known: Vec<u32> = stored.map_or(vec![], |stored| {
             let classes = stored.schedule.task_classes.iter();
@@ -95,8 +99,7 @@ impl ServedScheduler {
         match named.iter().find(|id| !known.contains(id)) {
             None if named.is_empty() => Ok(known),
             None => Ok(named),
-            Some(id) => Err(BadInput::new(format!(
-                "task_class_ids names {id}, which is no class of the calendar; its classes are {known:?}"
+            Some(id) => Err(BadInput::new(say!("task_class_ids names {id}, which is no class of the calendar; its classes are {known:?}", "task_class_ids 写了 {id}，日历里没有这一类；有的类是 {known:?}"
             ))
             .code("unknown_task_class")),
         }
@@ -156,11 +159,10 @@ impl fugato::axum::Agent for ServedScheduler {
         let earlier = said.earlier().into_iter().map(ConversationUpdate::Said);
         let mut updates: Vec<_> = earlier.map(Update::Talked).collect();
         let (said_model, retries) = (said.model.take(), said.retries.take());
-        let extra: Extra = said.beside(
-            "are task_class_ids (numbers), always_execute (a boolean), thinking (true, false or \
+        let extra: Extra = said.beside(&say!("are task_class_ids (numbers), always_execute (a boolean), thinking (true, false or \
              \"auto\"), lang (\"en\" or \"zh\"), max_rounds (a number), models (the names of \
              models by stage: chat, deep_answer, plan, deep_plan, execute, compact, deliver and \
-             title) and change (a call with name and arguments)",
+             title) and change (a call with name and arguments)", "task_class_ids（数字）、always_execute（布尔值）、thinking（true、false 或 \"auto\"）、lang（\"en\" 或 \"zh\"）、max_rounds（数字）、models（按阶段的模型名：chat、deep_answer、plan、deep_plan、execute、compact、deliver 和 title）和 change（带 name 和 arguments 的调用）"),
         )?;
         let report = match &self.remote {
             Some(remote) => remote.sync().await,
@@ -227,7 +229,8 @@ impl fugato::axum::Agent for ServedScheduler {
             Answer::Value(Value::String(text)) => CardReply::text(text),
             _ => CardReply::reject(reason),
         };
-        serde_json::to_value(reply).map_err(|error| BadInput::new("it is no answer").because(error))
+        serde_json::to_value(reply)
+            .map_err(|error| BadInput::new(say!("it is no answer", "这不是回答")).because(error))
     }
 
     /// Words under a card that are neither a yes nor a no are about what it asks.
@@ -308,7 +311,8 @@ fn by_hand(field: &str, name: &str) -> Result<(), BadInput> {
         return Ok(());
     }
     let allowed = BY_HAND.join(", ");
-    Err(BadInput::new(format!(
-        "{field} names {name:?}; by hand one can {allowed}"
+    Err(BadInput::new(say!(
+        "{field} names {name:?}; by hand one can {allowed}",
+        "{field} 写了 {name:?}；手动可以用 {allowed}"
     )))
 }

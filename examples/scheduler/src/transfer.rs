@@ -12,6 +12,7 @@ use axum::{
     routing::{get, post},
 };
 use fugato::axum::{ApiError, BadInput};
+use fugato::state::say;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
@@ -136,9 +137,10 @@ impl Transfer {
             input.tasks = Some(brought::class_file(&classes)?);
         }
         if input.courses.is_none() && input.tasks.is_none() {
-            return Err(BadInput::new(
+            return Err(BadInput::new(say!(
                 "nothing was sent: choose an iCalendar file (.ics), a class file (.toml), or both",
-            ));
+                "没有收到文件：请选择 iCalendar 文件（.ics）、类别文件（.toml）或两者"
+            )));
         }
         let _alone = self.writing.lock().await;
         let (agreed, only_items) = (input.replace, input.courses.is_none());
@@ -192,7 +194,11 @@ impl Transfer {
         let _alone = self.writing.lock().await;
         let before = self.blocking(|folder, _| Replaced::read(folder)).await?;
         let Some(before) = before else {
-            return Err(BadInput::new("there is no import to take back").code("nothing_to_undo"));
+            return Err(BadInput::new(say!(
+                "there is no import to take back",
+                "没有可以撤销的导入"
+            ))
+            .code("nothing_to_undo"));
         };
         let now = self.stored().await?;
         let now = self
@@ -213,8 +219,12 @@ impl Transfer {
         work: impl FnOnce(&std::path::Path, Lang) -> Result<T, BadInput> + Send + 'static,
     ) -> Result<T, BadInput> {
         let (folder, lang) = (self.folder.clone(), self.lang);
-        let done = tokio::task::spawn_blocking(move || work(&folder, lang)).await;
-        done.map_err(|error| BadInput::new("the files cannot be used").because(error))?
+        let spoken = Lang::current();
+        let work = move || spoken.scope(|| work(&folder, lang));
+        let done = tokio::task::spawn_blocking(work).await;
+        done.map_err(|error| {
+            BadInput::new(say!("the files cannot be used", "文件无法使用")).because(error)
+        })?
     }
 
     /// Returns the stored calendar with its notes and reminders; none if there is none yet.
@@ -238,7 +248,10 @@ impl Transfer {
         match written.map_err(unreadable)? {
             StoreReceipt::Stored => Ok(()),
             StoreReceipt::Refused { issues } => Err(BadInput::new(issues.join("; "))),
-            other => Err(BadInput::new(format!("the store answered {other:?}"))),
+            other => Err(BadInput::new(say!(
+                "the store answered {other:?}",
+                "存储的回答是 {other:?}"
+            ))),
         }
     }
 
@@ -301,8 +314,7 @@ async fn show(State(this): State<Arc<Transfer>>) -> Result<Json<Value>, BadInput
 /// out.
 async fn replace(State(this): State<Arc<Transfer>>, body: Bytes) -> Response {
     let input = serde_json::from_slice(&body).map_err(|error| {
-        BadInput::new(format!(
-            "the files cannot be read: {error}; send {{\"courses\": \"BEGIN:VCALENDAR…\", \"tasks\": \"[window]…\"}}"
+        BadInput::new(say!("the files cannot be read: {error}; send {{\"courses\": \"BEGIN:VCALENDAR…\", \"tasks\": \"[window]…\"}}", "文件无法读取：{error}；请发送 {{\"courses\": \"BEGIN:VCALENDAR…\", \"tasks\": \"[window]…\"}}"
         ))
     });
     let outcome = match input {
@@ -340,7 +352,12 @@ async fn take_back(State(this): State<Arc<Transfer>>) -> Result<Json<Value>, Bad
 /// Serves `GET /calendar.ics`: the placed items, for other calendar programs.
 async fn take_away(State(this): State<Arc<Transfer>>) -> Result<Response, BadInput> {
     let stored = this.kept().await?;
-    let stored = stored.ok_or_else(|| BadInput::new("there is no calendar yet: import one"))?;
+    let stored = stored.ok_or_else(|| {
+        BadInput::new(say!(
+            "there is no calendar yet: import one",
+            "还没有日历：请先导入"
+        ))
+    })?;
     let name = this.calendar.clone();
     let text = this.blocking(move |folder, lang| {
         let text = ResultFiles::new(folder, name, lang).calendar(&stored.schedule);
@@ -368,5 +385,9 @@ async fn notes(State(this): State<Arc<Transfer>>) -> Result<Json<Value>, BadInpu
 }
 
 fn unreadable(error: crate::store::ScheduleStoreError) -> BadInput {
-    BadInput::new("the calendar cannot be used now; try again later").because(error)
+    BadInput::new(say!(
+        "the calendar cannot be used now; try again later",
+        "现在无法使用日历；请稍后再试"
+    ))
+    .because(error)
 }

@@ -1,5 +1,6 @@
 //! The agent behind the endpoints that all agents have: a conversation on a page.
 use async_trait::async_trait;
+use fugato::state::say;
 use fugato::{
     axum::{BadInput, Caller, ThreadAccess, TimelineItem, UserMessage, belongs, timeline, title},
     graph::Runner,
@@ -117,9 +118,10 @@ impl fugato::axum::Agent for ServedSteward {
                 }
             }
             _ => {
-                return Err(BadInput::new(
+                return Err(BadInput::new(say!(
                     "say approve or reject, or what you want instead",
-                ));
+                    "请说同意或拒绝，或者说您想要什么"
+                )));
             }
         };
         Ok(json!(reply))

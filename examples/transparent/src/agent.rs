@@ -89,7 +89,10 @@ impl State for AgentState {
     fn apply(&mut self, update: Update) {
         match update {
             Update::Asked(mut request) => {
-                self.lang = request.lang.unwrap_or_else(|| Lang::of(&request.text));
+                self.lang = request
+                    .lang
+                    .or_else(|| Lang::evident(&request.text))
+                    .unwrap_or(self.lang);
                 self.conversation.history.append(&mut request.earlier);
                 if !request.told {
                     self.conversation.history.push(Message::user(&request.text));

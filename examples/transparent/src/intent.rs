@@ -1,5 +1,6 @@
 //! Intents: the words of a person become a wish with parameters.
 use fugato::llm::Contract;
+use fugato::state::say;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -94,7 +95,10 @@ pub fn contract() -> Contract<Intent> {
         })
         .check(|intent, objections| {
             if !(0.0..=1.0).contains(&intent.complexity) {
-                objections.push("/complexity", "it lies between 0 and 1");
+                objections.push(
+                    "/complexity",
+                    say!("it lies between 0 and 1", "应在 0 和 1 之间"),
+                );
             }
         })
 }

@@ -2,6 +2,7 @@
 use fugato::{
     llm::{Contract, Objections},
     prompt::{ValueTemplate, one_of, value_text},
+    state::say,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -125,9 +126,28 @@ fn prepared(step: &mut Value) {
     }
 }
 
+/// Returns the objection to a tool that does not exist.
+pub(crate) fn no_tool(name: &str, allowed: &str) -> String {
+    say!(
+        "there is no tool {name:?}; it is {allowed}",
+        "没有工具 {name:?}；应为 {allowed}"
+    )
+}
+
+/// Returns the objection to an empty query.
+pub(crate) fn no_query() -> String {
+    say!("it says what to look for", "要写明查什么")
+}
+
 fn check(plan: &TurnPlan, tools: &[String], objections: &mut Objections) {
     if plan.steps.is_empty() || plan.steps.len() > MOST_STEPS {
-        objections.push("/steps", format!("a plan has 1 to {MOST_STEPS} steps"));
+        objections.push(
+            "/steps",
+            say!(
+                "a plan has 1 to {MOST_STEPS} steps",
+                "计划有 1 到 {MOST_STEPS} 步"
+            ),
+        );
     }
     for (at, step) in plan.steps.iter().enumerate() {
         let place = |field: &str| format!("/steps/{at}/{field}");
@@ -135,18 +155,18 @@ fn check(plan: &TurnPlan, tools: &[String], objections: &mut Objections) {
             TurnStepKind::Rag if step.action != HYBRID_SEARCH => {
                 objections.push(
                     place("action"),
-                    format!("it is {HYBRID_SEARCH:?}, or left out"),
+                    say!(
+                        "it is {HYBRID_SEARCH:?}, or left out",
+                        "应为 {HYBRID_SEARCH:?}，或不写"
+                    ),
                 );
             }
             TurnStepKind::Rag if step.query.trim().is_empty() => {
-                objections.push(place("query"), "it says what to look for");
+                objections.push(place("query"), no_query());
             }
             TurnStepKind::Tool if !tools.contains(&step.name) => {
                 let allowed = one_of(tools.iter().map(String::as_str));
-                objections.push(
-                    place("name"),
-                    format!("there is no tool {:?}; it is {allowed}", step.name),
-                );
+                objections.push(place("name"), no_tool(&step.name, &allowed));
             }
             _ => {}
         }
@@ -157,13 +177,20 @@ fn check(plan: &TurnPlan, tools: &[String], objections: &mut Objections) {
                     let known = SLOTS.map(|(name, _)| name);
                     objections.push(
                         place("params"),
-                        format!("{{{{{name}}}}} is not known; it is {}", one_of(known)),
+                        say!(
+                            "{{{{{name}}}}} is not known; it is {}",
+                            "不认识 {{{{{name}}}}}；应为 {}",
+                            one_of(known)
+                        ),
                     );
                 }
                 Some(slot) if !slot.may_be_filled(before) => {
                     objections.push(
                         place("params"),
-                        format!("no step before it finds {{{{{name}}}}}; search or list first"),
+                        say!(
+                            "no step before it finds {{{{{name}}}}}; search or list first",
+                            "前面没有步骤能找到 {{{{{name}}}}}；请先查找或列出"
+                        ),
                     );
                 }
                 Some(_) => {}
@@ -234,7 +261,10 @@ impl Slot {
 
 /// The error of a step whose reference has no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{step} needs {{{{{missing}}}}}, and no step before it has found that")]
+#[error("{}", say!(
+    "{step} needs {{{{{missing}}}}}, and no step before it has found that",
+    "{step} 需要 {{{{{missing}}}}}，而前面没有步骤找到它"
+))]
 pub struct MissingReference {
     /// The title of the step.
     pub step: String,

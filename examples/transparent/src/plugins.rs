@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 
 #[cfg(not(feature = "plugins"))]
 use fugato::cli::CliError;
+use fugato::state::say;
 use fugato::{cli::notice, tool::RegistryBuilder};
 
 use crate::{
@@ -20,7 +21,10 @@ pub use fugato::mcp::plugin::{LoadedPlugins, PluginSettings};
 pub async fn load(desk: &Workspace) -> LoadedPlugins {
     let loaded = desk.plugins().load().await;
     for (name, why) in &loaded.refused {
-        notice(&format!("the plugin {name} does not run"), why);
+        notice(
+            &say!("the plugin {name} does not run", "插件 {name} 没有运行"),
+            why,
+        );
     }
     loaded
 }
@@ -46,8 +50,14 @@ pub fn load(desk: &Workspace) -> std::future::Ready<LoadedPlugins> {
     let granted = desk.settings.plugins.get("granted");
     let granted = granted.and_then(serde_json::Value::as_object);
     for name in granted.into_iter().flat_map(serde_json::Map::keys) {
-        let lacks = CliError::new("it needs a program that is built with `--features plugins`");
-        notice(&format!("the plugin {name} does not run"), &lacks);
+        let lacks = CliError::new(say!(
+            "it needs a program that is built with `--features plugins`",
+            "需要用 `--features plugins` 构建的程序"
+        ));
+        notice(
+            &say!("the plugin {name} does not run", "插件 {name} 没有运行"),
+            &lacks,
+        );
     }
     std::future::ready(LoadedPlugins::default())
 }

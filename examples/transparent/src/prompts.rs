@@ -4,8 +4,8 @@
 use fugato::{
     BoxError,
     llm::{ChatRequest, Profile, Thinking},
-    prompt::{FENCES, PromptBudget, PromptBuilder, Stage, Trust, fenced},
-    state::Conversation,
+    prompt::{PromptBudget, PromptBuilder, Stage, Trust, fenced, fences},
+    state::{Conversation, Lang, say},
     tool::CatalogueDetail,
 };
 use serde_json::json;
@@ -16,8 +16,11 @@ use crate::{agent::AgentState, deps::Deps, plan::TurnStep};
 const MOST_TOKENS: u64 = 24_000;
 /// The name of the agent, for the template `SOUL.md`.
 const NAME: &str = "Iris";
-const SOUL: &str = "You are {{name}}, an assistant whose every step can be seen.";
-const USER: &str = "Nothing is known about the person.";
+const SOUL: [&str; 2] = [
+    "You are {{name}}, an assistant whose every step can be seen.",
+    "你是 {{name}}，一个每一步都看得见的助手。",
+];
+const USER: [&str; 2] = ["Nothing is known about the person.", "对用户一无所知。"];
 const TOOLS: &str = "{{tools}}";
 
 /// Returns the request of a stage.
@@ -77,16 +80,31 @@ fn builder(deps: &Deps, agent: &AgentState) -> Result<PromptBuilder<AgentState>,
         ("tools", tools.as_str()),
     ];
     let read = |file: &str, instead: &str| templates.read(file, instead)?.fill(known);
-    Ok(PromptBuilder::new(read("SOUL.md", SOUL)?)
-        .section("Profile", read("USER.md", USER)?)
-        .section("Tools", read("tool.md", TOOLS)?)
-        .section("Data", FENCES)
-        .trust(Trust::new().then("Results", "what is so now", None).then(
-            "Memory",
-            "what the person once said or wanted",
-            Some("when results say otherwise"),
-        ))
+    let spoken = |[en, zh]: [&'static str; 2]| Lang::current().pick(en, zh);
+    let said_once = say!(
+        "what the person once said or wanted",
+        "用户曾经说过或想要的"
+    );
+    let otherwise = say!("when results say otherwise", "与结果不符时");
+    let trust = Trust::new()
+        .then(results(), &say!("what is so now", "现在的情况"), None)
+        .then(memory(), &said_once, Some(&otherwise));
+    Ok(PromptBuilder::new(read("SOUL.md", spoken(SOUL))?)
+        .section(say!("Profile", "用户档案"), read("USER.md", spoken(USER))?)
+        .section(say!("Tools", "工具"), read("tool.md", TOOLS)?)
+        .section(say!("Data", "数据"), fences())
+        .trust(trust)
         .ends_with_user())
+}
+
+/// Returns the heading of the results.
+fn results() -> String {
+    say!("Results", "结果")
+}
+
+/// Returns the heading of the memory.
+fn memory() -> String {
+    say!("Memory", "记忆")
 }
 
 /// Adds the facts about the turn that every stage gets.
@@ -95,9 +113,13 @@ fn known(agent: &AgentState, stage: Stage) -> Stage {
     let made = turn.uses.iter().map(|made| {
         let call = json!({ "name": made.call.name, "params": made.call.arguments });
         let text = fenced(&made.text);
-        format!("{call} ended {}:\n{text}", json!(made.status))
+        say!(
+            "{call} ended {}:\n{text}",
+            "{call} 的结束状态 {}：\n{text}",
+            json!(made.status)
+        )
     });
-    let results = made
+    let made = made
         .chain(turn.skipped.iter().cloned())
         .collect::<Vec<_>>()
         .join("\n");
@@ -111,34 +133,51 @@ fn known(agent: &AgentState, stage: Stage) -> Stage {
     } else {
         fenced(&memories)
     };
-    let mut standing = vec![format!("The person wants: {}", turn.request.text)];
+    let mut standing = vec![say!(
+        "The person wants: {}",
+        "用户想要：{}",
+        turn.request.text
+    )];
     let job = turn.request.job.as_ref();
     standing.extend(job.map(|job| {
-        format!("This is the job {job}, whose time has come: do it, and notify the person.")
+        say!(
+            "This is the job {job}, whose time has come: do it, and notify the person.",
+            "这是到了时间的任务 {job}：完成它，并通知用户。"
+        )
     }));
     standing.extend(
         turn.intent
             .as_ref()
-            .map(|intent| format!("Intent: {}", json!(intent))),
+            .map(|intent| say!("Intent: {}", "意图：{}", json!(intent))),
     );
     if !turn.plan.is_empty() {
-        standing.push("Plan, which guides and does not bind:".to_owned());
+        standing.push(say!(
+            "Plan, which guides and does not bind:",
+            "计划，供参考，不强制："
+        ));
     }
     let steps = turn.plan.iter().enumerate();
     standing.extend(steps.map(|(at, step)| line(at, step, turn.followed)));
     stage
         .compacted(&agent.compaction)
-        .source("Results", results)
-        .source("Memory", memories)
+        .source(results(), made)
+        .source(memory(), memories)
         .state(standing.join("\n"))
 }
 
 fn line(at: usize, step: &TurnStep, followed: usize) -> String {
-    let mark = if at < followed { "done" } else { "to do" };
-    format!("{}. ({mark}) {}", at + 1, json!(step))
+    let mark = if at < followed {
+        say!("done", "已完成")
+    } else {
+        say!("to do", "待做")
+    };
+    say!("{}. ({mark}) {}", "{}.（{mark}）{}", at + 1, json!(step))
 }
 
 /// Returns the instruction of a stage, with the form of its answer.
 pub fn asked(what: &str, outline: &str) -> String {
-    format!("{what}\nAnswer with one JSON object and nothing else. Its keys:\n{outline}")
+    say!(
+        "{what}\nAnswer with one JSON object and nothing else. Its keys:\n{outline}",
+        "{what}\n只用一个 JSON 对象回答，不要写别的。它的键：\n{outline}"
+    )
 }

@@ -330,6 +330,14 @@ pub fn next(agent: &AgentState, tools: &[ToolSchema]) -> (String, Move, Option<u
     (lang.pick(en, zh), next, Some(turn.followed))
 }
 
+/// The parts of the errors of a path that leads nowhere or outside, in both languages.
+const MISPLACED: [&str; 4] = [
+    "there is no",
+    "outside of the folder",
+    "没有 ",
+    "在文件夹之外",
+];
+
 /// Returns other arguments for a failed call; none if no rule applies.
 pub fn repair(turn: &TurnState, wanted: &PendingCall) -> Option<Map<String, Value>> {
     let old = wanted.call.arguments.as_object()?;
@@ -339,7 +347,9 @@ pub fn repair(turn: &TurnState, wanted: &PendingCall) -> Option<Map<String, Valu
         new.remove(&name);
     }
     if let Some(Value::String(pattern)) = new.get("pattern")
-        && cause.contains("regular expression")
+        && ["regular expression", "正则表达式"]
+            .iter()
+            .any(|it| cause.contains(it))
     {
         let plain: String = pattern
             .chars()
@@ -349,7 +359,7 @@ pub fn repair(turn: &TurnState, wanted: &PendingCall) -> Option<Map<String, Valu
         new.insert("pattern".into(), json!(words.join("|")));
     }
     if let Some(Value::String(path)) = new.get("path").cloned()
-        && (cause.contains("there is no") || cause.contains("outside of the folder"))
+        && MISPLACED.iter().any(|it| cause.contains(it))
     {
         match near(turn, &path) {
             Some(found) => _ = new.insert("path".into(), json!(found)),
@@ -363,7 +373,14 @@ pub fn repair(turn: &TurnState, wanted: &PendingCall) -> Option<Map<String, Valu
 
 /// Returns the arguments that the error calls unknown.
 fn unknown(cause: &str, arguments: &Map<String, Value>) -> Vec<String> {
-    let told = |name: &&String| cause.contains(&format!("there is no argument `{name}`"));
+    let told = |name: &&String| {
+        let mut told = [
+            format!("there is no argument `{name}`"),
+            format!("没有参数 `{name}`"),
+        ]
+        .into_iter();
+        told.any(|told| cause.contains(&told))
+    };
     arguments.keys().filter(told).cloned().collect()
 }
 

@@ -1,6 +1,7 @@
 //! The agent behind its endpoints: a message becomes a turn, and a thread becomes the items of a
 //! page.
 use async_trait::async_trait;
+use fugato::state::say;
 use fugato::{
     RunError, Runner,
     axum::{
@@ -66,7 +67,9 @@ impl AgentServed for ServedTransparent {
         thread: &ThreadId,
         said: &UserMessage,
     ) -> Result<MessageIntent, BadInput> {
-        let unread = |error: RunError| BadInput::new("the thread cannot be read").because(error);
+        let unread = |error: RunError| {
+            BadInput::new(say!("the thread cannot be read", "读不到这个对话")).because(error)
+        };
         let open = self.runner.interrupts(thread).await.map_err(unread)?;
         let reminds = open.first().is_some_and(|asked| {
             asked.question.prompt.pointer("/call/name") == Some(&"create_cron_job".into())

@@ -6,6 +6,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use fugato::state::say;
 use fugato::{
     agent::Toolbox,
     command::{Command, NOTIFY, Notify},
@@ -84,9 +85,10 @@ pub fn toolbox(
 /// Blocks a job from making jobs, as that would never end.
 fn one_job_makes_no_other(call: &GatedCall<'_>, agent: &AgentState) -> Verdict {
     if agent.turn.request.job.is_some() && call.spec.name == CREATE {
-        return Verdict::Block(
-            "a job makes no other job; do its task, and notify the person".into(),
-        );
+        return Verdict::Block(say!(
+            "a job makes no other job; do its task, and notify the person",
+            "任务不能再建任务；请做它要做的事，并通知用户"
+        ));
     }
     Verdict::Allow
 }

@@ -10,6 +10,7 @@ use fugato::{
     memory::{Embedder, Fusion, HashedNgrams, HybridSearch, Notebook},
     prompt::TemplateFolder,
     sqlite::SqliteSearch,
+    state::say,
     web::{AllowedHosts, BadSearchUrl, HttpWeb, Web},
 };
 use thiserror::Error;
@@ -66,7 +67,7 @@ pub struct Workspace {
 #[non_exhaustive]
 pub enum WorkspaceError {
     /// A file cannot be read or written.
-    #[error("{} cannot be read or written", path.display())]
+    #[error("{}", say!("{} cannot be read or written", "无法读写 {}", path.display()))]
     File {
         /// The path of the file.
         path: PathBuf,
@@ -74,16 +75,16 @@ pub enum WorkspaceError {
         source: io::Error,
     },
     /// The settings cannot be used.
-    #[error("config.toml cannot be used")]
+    #[error("{}", say!("config.toml cannot be used", "config.toml 无法使用"))]
     Settings(#[from] toml::de::Error),
     /// The folder of files cannot be used.
     #[error(transparent)]
     Sandbox(#[from] SandboxError),
     /// A database cannot be opened.
-    #[error("a database cannot be opened")]
+    #[error("{}", say!("a database cannot be opened", "无法打开数据库"))]
     Store(#[from] fugato::StoreError),
     /// The search service cannot be used.
-    #[error("[web] search in config.toml cannot be used")]
+    #[error("{}", say!("[web] search in config.toml cannot be used", "config.toml 的 [web] search 无法使用"))]
     Web(#[from] BadSearchUrl),
 }
 

@@ -69,15 +69,15 @@ fn fixtures() -> String {
         json!({ "match": { "userMessage": asked, "sequenceIndex": nth }, "response": { "content": content }, "chunkSize": 9 })
     };
     let pattern = ".*(计划书|proposal).*";
-    let decide = "Decide what comes next";
+    let decide = "决定接下来做什么";
     let fixtures = [
         fixture(
-            "Say what the person wants",
+            "说明用户想要什么",
             0,
             &json!({ "intent": "search", "complexity": 0.8, "params": { "query": ["项目", "计划书"] } }),
         ),
         fixture(
-            "Make a plan",
+            "制定计划",
             0,
             &json!({ "steps": [{ "type": "rag", "query": "{{query}}" }, { "type": "tool", "name": "list_files", "params": { "filter": pattern } }] }),
         ),
@@ -93,13 +93,13 @@ fn fixtures() -> String {
             &json!({ "action": "use_tool", "name": "list_files", "params": { "path": "Papers", "filter": pattern } }),
         ),
         fixture(
-            "Say with which params to try it again",
+            "说明用哪些 params 再试一次",
             0,
             &json!({ "thought": "没有这个文件夹", "params": { "path": "~/Documents", "pattern": pattern } }),
         ),
         fixture(decide, 2, &json!({ "action": "finish" })),
         fixture(
-            "Answer the person in their language",
+            "用用户的语言回答",
             0,
             &json!("找到了：plan_v1.md 和 draft.docx。"),
         ),

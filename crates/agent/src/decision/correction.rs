@@ -17,7 +17,7 @@ pub trait CorrectionState: State {
     fn corrections(&self) -> u32;
 
     /// Returns the text that the stream shows of a rejected answer. The default is the text of the
-    /// rejection, in English.
+    /// rejection.
     fn correction_words(&self, rejected: &RejectedAnswer) -> String {
         rejected.to_string()
     }

@@ -5,7 +5,7 @@ use fugato_graph::Context;
 use fugato_llm::{
     AskError, AskRecord, Attempt, CallOutcome, DecisionSource, ModelError, ModelErrorKind,
 };
-use fugato_state::State;
+use fugato_state::{Lang, State};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -174,7 +174,7 @@ impl ModelFailure {
 
     /// Announces on the stream at once that rules go on, in the language of `said`.
     pub fn announce<S: State>(&self, cx: &Context<S>, said: &str) {
-        let (task, why) = (cx.task(), self.sentence(""));
+        let (task, why) = (cx.task(), Lang::En.scope(|| self.sentence("")));
         tracing::warn!(task, why, "decided by rule");
         let text = self.by_rules(said);
         let data = json!({

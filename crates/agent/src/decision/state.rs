@@ -1,5 +1,5 @@
 use fugato_llm::AskRecord;
-use fugato_state::State;
+use fugato_state::{Lang, State};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// The state of a small graph that makes one decision.
@@ -13,6 +13,13 @@ pub struct DecisionState<S, V> {
     pub value: Option<V>,
     /// The record of the decision; none if rules decided and no model was needed.
     pub how: Option<AskRecord>,
+    /// The language of the graph that needs the decision.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub lang: Lang,
+}
+
+fn is_default(lang: &Lang) -> bool {
+    *lang == Lang::default()
 }
 
 /// An update of a decision.
@@ -35,12 +42,13 @@ impl<V> From<V> for DecisionUpdate<V> {
 }
 
 impl<S, V> DecisionState<S, V> {
-    /// Returns the state before a decision.
+    /// Returns the state before a decision, in the language that is spoken now.
     pub fn about(situation: S) -> Self {
         Self {
             situation,
             value: None,
             how: None,
+            lang: Lang::current(),
         }
     }
 
@@ -68,6 +76,10 @@ where
     V: Clone + Serialize + DeserializeOwned + Send + Sync + 'static,
 {
     type Update = DecisionUpdate<V>;
+
+    fn lang(&self) -> Lang {
+        self.lang
+    }
 
     fn apply(&mut self, thought: DecisionUpdate<V>) {
         self.value = thought.value.or(self.value.take());

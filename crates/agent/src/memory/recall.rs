@@ -3,6 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use fugato_graph::BoxError;
 use fugato_memory::{HybridSearch, IndexEntry, MemoryIndex, Notebook};
+use fugato_state::say;
 use fugato_tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -21,6 +22,7 @@ struct Recall {
 #[serde(deny_unknown_fields, default)]
 struct RecallArgs {
     /// Words of what is looked for; left out for everything.
+    #[schemars(extend("x-zh" = "要找的内容中的词；不写则列出全部。"))]
     query: String,
 }
 
@@ -58,6 +60,7 @@ impl<S: Sync, U> Tool<S, U> for Recall {
     fn spec(&self) -> ToolSpec {
         let what = "Finds notes that the person asked to be remembered, in any conversation.";
         ToolSpec::read("recall", what)
+            .chinese("查找用户要求记住的笔记，不限于本次对话。")
             .effect(EffectClass::Idempotent)
             .preview(["query"])
     }
@@ -69,7 +72,10 @@ impl<S: Sync, U> Tool<S, U> for Recall {
     ) -> Result<ToolOutput<U>, ToolFailure> {
         let notes = self.notes(&query).await.map_err(ToolFailure::internal)?;
         Ok(if notes.is_empty() {
-            ToolOutput::new("nothing of the kind was to be remembered")
+            ToolOutput::new(say!(
+                "nothing of the kind was to be remembered",
+                "没有要记住的这类内容"
+            ))
         } else {
             ToolOutput::new(notes.join("\n"))
         })

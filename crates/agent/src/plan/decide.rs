@@ -3,7 +3,7 @@ use std::{fmt::Write as _, sync::Arc};
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
 use fugato_llm::{Ask, ChatRequest, ChatResponse, ModelErrorKind, RejectedAnswer, Settlement};
-use fugato_state::Message;
+use fugato_state::{Message, say};
 use fugato_stream::EventKind;
 use fugato_tool::CatalogueDetail;
 use serde_json::json;
@@ -34,8 +34,7 @@ impl<S: Embeds<PlanProgress>> Node<S> for Decide<S> {
             return Ok(Outcome::done([]));
         }
         if work.iterations >= MOST_ITERATIONS {
-            let error = format!("the work took more than {MOST_ITERATIONS} steps");
-            return Ok(done::<S>([WorkUpdate::failed(error)]));
+            return Ok(done::<S>([WorkUpdate::too_long()]));
         }
         cx.emit(custom("planning", json!({ "asked": asking })));
         let model = parts.model.as_deref().filter(|_| work.failure.is_none());
@@ -94,12 +93,15 @@ impl<S: Embeds<PlanProgress>> Decide<S> {
     ) -> Outcome<S::Update> {
         let (rules, said) = (self.0.rules.as_ref(), &cx.state().part().execution.goal);
         let why = failure.as_ref().map_or_else(
-            || "there is no model".to_owned(),
+            || say!("there is no model", "没有模型"),
             |failure| failure.sentence(said),
         );
         let decision = rules.and_then(|rules| rules.decide(cx.state(), asking));
         let Some(decision) = decision else {
-            let why = format!("{why}, and no rule knows what is to be done");
+            let why = say!(
+                "{why}, and no rule knows what is to be done",
+                "{why}，也没有规则知道该做什么"
+            );
             return failed(cx, why, false);
         };
         match self.read(cx, asking, &decision.to_string()) {
@@ -111,7 +113,13 @@ impl<S: Embeds<PlanProgress>> Decide<S> {
                 let noted = failure.map(|failure| WorkUpdate::Ruled { failure });
                 done::<S>(noted.into_iter().chain(updates)).note(told)
             }
-            Err(rejected) => failed(cx, format!("{why}, and a rule decided: {rejected}"), false),
+            Err(rejected) => {
+                let why = say!(
+                    "{why}, and a rule decided: {rejected}",
+                    "{why}，而规则的决定是：{rejected}"
+                );
+                failed(cx, why, false)
+            }
         }
     }
 }
@@ -147,12 +155,22 @@ impl<S: Embeds<PlanProgress>> Parts<S> {
         let catalogue = self.toolbox.catalogue(state, CatalogueDetail::Full);
         let outline = self.mode.outline(asking);
         let task = match asking {
-            PlannerQuestion::Plan => format!("Plan the work: at most {MOST_STEPS} steps, the last one asks the person or answers."),
-            PlannerQuestion::Replan => "Say whether the plan still holds, after what was observed.".to_owned(),
-            PlannerQuestion::Batch => "Say what comes next: one step, or several tools that only read and do not wait for each other.".to_owned(),
+            PlannerQuestion::Plan => say!(
+                "Plan the work: at most {MOST_STEPS} steps, the last one asks the person or answers.",
+                "规划这项工作：最多 {MOST_STEPS} 步，最后一步询问用户或回答用户。"
+            ),
+            PlannerQuestion::Replan => say!(
+                "Say whether the plan still holds, after what was observed.",
+                "根据观察到的结果，说明计划是否仍然成立。"
+            ),
+            PlannerQuestion::Batch => say!(
+                "Say what comes next: one step, or several tools that only read and do not wait for each other.",
+                "说明接下来做什么：一步，或几个只读取、互不等待的工具。"
+            ),
         };
-        let system = format!(
-            "{task}\nAnswer with one JSON object and nothing else. Its keys:\n{outline}\n# Tools\n{catalogue}"
+        let system = say!(
+            "{task}\nAnswer with one JSON object and nothing else. Its keys:\n{outline}\n# Tools\n{catalogue}",
+            "{task}\n只用一个 JSON 对象回答，不要写别的。它的键：\n{outline}\n# 工具\n{catalogue}"
         );
         let told = [
             Message::system(system),
@@ -170,22 +188,25 @@ impl<S: Embeds<PlanProgress>> Parts<S> {
     /// Returns the whole situation as text, most trusted parts first.
     pub(super) fn situation(&self, state: &S) -> String {
         let work = state.part();
-        let mut text = format!("# Goal\n{}", work.execution.goal);
-        let mut section = |title: &str, lines: Vec<String>| {
+        let mut text = format!("# {}\n{}", say!("Goal", "目标"), work.execution.goal);
+        let mut section = |title: String, lines: Vec<String>| {
             if !lines.is_empty() {
                 // Writing to a string cannot fail.
                 let _ = write!(text, "\n\n# {title}\n{}", lines.join("\n"));
             }
         };
         let line = |step: &super::WorkStep| json!(step).to_string();
-        section("Steps so far", work.steps.iter().map(line).collect());
-        section("Earlier", work.execution.notes.clone());
+        section(
+            say!("Steps so far", "已有的步骤"),
+            work.steps.iter().map(line).collect(),
+        );
+        section(say!("Earlier", "此前"), work.execution.notes.clone());
         let observed = work.execution.observed.iter();
         let seen = observed.map(|one| format!("[{} {}] {}", one.step, one.kind, one.summary));
-        section("Observed", seen.collect());
+        section(say!("Observed", "观察到的"), seen.collect());
         let around = (self.context)(state);
         section(
-            "Context",
+            say!("Context", "背景"),
             (!around.is_empty()).then_some(around).into_iter().collect(),
         );
         text

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
 use fugato_llm::{Ask, ChatModel, ChatRequest, Contract, Profile};
-use fugato_state::{Message, State};
+use fugato_state::{Message, State, say};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -18,7 +18,7 @@ use crate::reply::{claims_action, show};
 #[debug("DirectReply {{ model: {:?}, .. }}", self.model.name())]
 pub struct DirectReply<S: State> {
     model: Arc<dyn ChatModel>,
-    who: String,
+    who: Box<dyn Fn() -> String + Send + Sync>,
     parts: Parts<S>,
     profile: Profile,
 }
@@ -54,13 +54,13 @@ impl<S: State> DirectReply<S> {
     /// the answer. `who` begins the system prompt and says whose assistant the model is.
     pub fn new(
         model: Arc<dyn ChatModel>,
-        who: impl Into<String>,
+        who: impl Fn() -> String + Send + Sync + 'static,
         message: impl Fn(&S) -> String + Send + Sync + 'static,
         replied: impl Fn(String) -> S::Update + Send + Sync + 'static,
     ) -> Self {
         Self {
             model,
-            who: who.into(),
+            who: Box::new(who),
             parts: Parts {
                 message: Box::new(message),
                 replied: Box::new(replied),
@@ -91,11 +91,13 @@ impl<S: State> DirectReply<S> {
     }
 
     fn request(&self, state: &S, contract: &Contract<Verdict>) -> ChatRequest {
-        let told = format!(
+        let told = say!(
             "{} Say whether the message is small talk or a general question that can be answered \
              without looking anything up; if you are in doubt, it is not. Answer with one JSON \
              object and nothing else:\n{}\n{}",
-            self.who,
+            "{}判断这条消息是不是闲聊，或不用查任何东西就能回答的一般问题；拿不准就不是。只用一个 JSON \
+             对象回答，不要写别的：\n{}\n{}",
+            (self.who)(),
             contract.outline(),
             (self.parts.told)(state),
         );

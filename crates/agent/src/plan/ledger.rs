@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use fugato_graph::digest;
-use fugato_state::{State, ToolCall, ToolStatus};
+use fugato_state::{Lang, State, ToolCall, ToolStatus, say};
 use fugato_stream::argument_lines;
 use fugato_tool::{
     Access, ConfirmCard, GateChain, GatePolicy, GatedCall, Registry, Verdict, Visibility,
@@ -33,8 +33,13 @@ pub struct WriteLedger<S: State> {
     alike: Arc<SameWrite>,
 }
 
-/// The prefix of a refusal of a repeated action. A report does not count it as a failed action.
-pub(crate) const ALREADY: &str = "this was done already: ";
+/// The prefix of a refusal of a repeated action, in both languages.
+const ALREADY: [&str; 2] = ["this was done already: ", "这已经做过了："];
+
+/// Returns true for the refusal of a repeated action. A report does not count it as a failed action.
+pub(crate) fn is_repetition(text: &str) -> bool {
+    ALREADY.iter().any(|prefix| text.starts_with(prefix))
+}
 
 type RequestName<S> = dyn Fn(&S) -> String + Send + Sync;
 type EarlierWrites<S> = dyn Fn(&S) -> &[ToolUse] + Send + Sync;
@@ -104,7 +109,11 @@ impl<S: Embeds<PlanProgress> + Embeds<React>> WriteLedger<S> {
         let shown = (self.shown)(state, call);
         let same = |done: &&ToolUse| self.is_same(&call_of(done), call);
         match (self.earlier)(state).iter().rev().find(same) {
-            Some(done) => format!("done already: {}; again? {shown}", done.result),
+            Some(done) => say!(
+                "done already: {}; again? {shown}",
+                "已经做过：{}；要再做一次吗？{shown}",
+                done.result
+            ),
             None => shown,
         }
     }
@@ -140,7 +149,11 @@ impl<S: Embeds<PlanProgress> + Embeds<React>> GatePolicy<S> for WriteLedger<S> {
         match self.done(state, call.call) {
             // It has the same key, so it gets the stored receipt.
             Some(step) if self.is_written_as(&step.call(), call.call) => Verdict::Allow,
-            Some(step) => Verdict::Block(format!("{ALREADY}{}", step.output_summary)),
+            Some(step) => {
+                let [en, zh] = ALREADY;
+                let already = Lang::current().pick(en, zh);
+                Verdict::Block(format!("{already}{}", step.output_summary))
+            }
             None => Verdict::NeedConfirm(ConfirmCard::new(
                 &call.spec.name,
                 self.card(state, call.call),
@@ -214,7 +227,10 @@ pub fn handover(work: &PlanProgress, earlier: &[ToolUse]) -> String {
     let done: Vec<String> = before.chain(steps).collect();
     let mut told = work.execution.goal.clone();
     if !done.is_empty() {
-        told.push_str("\n\nThis was done already, and is not to be done again:\n");
+        told.push_str(&say!(
+            "\n\nThis was done already, and is not to be done again:\n",
+            "\n\n以下已经做过，不要再做：\n"
+        ));
         told.push_str(&done.join("\n"));
     }
     told

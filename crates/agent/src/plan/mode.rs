@@ -171,13 +171,22 @@ fn next_batch(
     let at = reading.now;
     updates.extend(again.into_iter().map(|step| {
         let name = step.tool_name;
-        let note = format!("{name} was not called again: its result is less than 60 s old");
+        let note = say!(
+            "{name} was not called again: its result is less than 60 s old",
+            "没有再次调用 {name}：它的结果还不到 60 秒"
+        );
         WorkUpdate::Noted { note, at }
     }));
     let is_loop = is_same_thought(&fresh, reading.work);
     let steps = if is_loop { vec![] } else { fresh };
     updates.push(WorkUpdate::Planned { goal, steps });
-    updates.extend(is_loop.then(|| WorkUpdate::failed("loop: the same thought came again")));
+    let circles = || {
+        say!(
+            "loop: the same thought came again",
+            "循环：同样的想法又出现了"
+        )
+    };
+    updates.extend(is_loop.then(|| WorkUpdate::failed(circles())));
     Ok(updates)
 }
 

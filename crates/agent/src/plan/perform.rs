@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use fugato_graph::{BoxError, Context, Node, Outcome};
 use fugato_llm::{ChatModel, ChatRequest, ModelError, ModelErrorKind};
 use fugato_memory::ExecutionStatus;
-use fugato_state::{Message, ToolStatus};
+use fugato_state::{Message, ToolStatus, say};
 use fugato_stream::EventKind;
 use fugato_tool::{Access, AnsweredCall};
 use serde_json::json;
@@ -19,9 +19,6 @@ use crate::{
     text::custom,
     toolbox::finished,
 };
-
-/// The text that replaces the result of a read, if a look keeps the facts up to date.
-const LOOKED: &str = "it was looked up; what holds now is among the facts";
 
 /// The node that carries out the step that has begun.
 pub(super) struct StepNode<S: Embeds<PlanProgress>>(pub(super) Arc<Parts<S>>);
@@ -78,7 +75,12 @@ impl<S: Embeds<PlanProgress>> StepNode<S> {
     fn kept(&self, called: &AnsweredCall<S::Update>, outcome: StepOutcome) -> StepOutcome {
         let is_read = called.result.is_ok() && called.access == Some(Access::Read);
         if is_read && self.0.looks && self.0.toolbox.has_live_reads() {
-            return completed(LOOKED.to_owned(), false);
+            // A look keeps the facts up to date.
+            let looked = say!(
+                "it was looked up; what holds now is among the facts",
+                "已经查过；现在的情况见事实部分"
+            );
+            return completed(looked, false);
         }
         outcome
     }
@@ -128,7 +130,13 @@ impl<S: Embeds<PlanProgress>> StepNode<S> {
             _ => None,
         };
         let (failure, why) = failure.unzip();
-        let silent = || "no model is asked, and no rule knows what to say".into();
+        let silent = || {
+            say!(
+                "no model is asked, and no rule knows what to say",
+                "没有问模型，也没有规则知道该说什么"
+            )
+            .into()
+        };
         let text = by_rule().ok_or_else(|| why.unwrap_or_else(silent))?;
         if let Some(failure) = &failure {
             failure.announce(cx, &work.execution.goal);
@@ -177,9 +185,12 @@ impl<S: Embeds<PlanProgress>> StepNode<S> {
     ) -> Result<String, NoWords> {
         let (parts, answers) = (&self.0, step.draft.kind == StepKind::Respond);
         let (task, profile) = if answers {
-            ("Answer the person.", &parts.answering)
+            (say!("Answer the person.", "回答用户。"), &parts.answering)
         } else {
-            ("Think, and say what follows.", &parts.thinking)
+            (
+                say!("Think, and say what follows.", "思考，并说明得出了什么。"),
+                &parts.thinking,
+            )
         };
         let told = format!("{task}\n{}", step.draft.instruction);
         let situation = Message::user(parts.situation(cx.state()));

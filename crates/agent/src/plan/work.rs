@@ -3,12 +3,15 @@ use std::collections::BTreeMap;
 use fugato_memory::{
     Execution, ExecutionStatus, ExecutionUpdate, Observation, PendingQuestion, cut,
 };
-use fugato_state::{Message, Millis, Plan, PlanStep, State};
+use fugato_state::{Lang, Message, Millis, Plan, PlanStep, State, say};
 use serde::{Deserialize, Serialize};
 
 use crate::decision::{CorrectionState, ModelFailure};
 
-use super::step::{StepDraft, StepKind, StepOutcome, StepStatus, WorkStep};
+use super::{
+    MOST_ITERATIONS,
+    step::{StepDraft, StepKind, StepOutcome, StepStatus, WorkStep},
+};
 
 /// The progress of planned work: the execution layer of memory, and its steps in detail.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -141,8 +144,13 @@ pub enum WorkUpdate {
     },
 }
 
-/// The text that replaces the reason of an expired refusal.
-const REFUSED: &str = "it was refused then; things may have changed since";
+/// Returns the text that replaces the reason of an expired refusal.
+fn refused() -> String {
+    say!(
+        "it was refused then; things may have changed since",
+        "当时被拒绝了；此后情况可能已变"
+    )
+}
 
 impl WorkUpdate {
     /// Returns the update for a failure other than a timeout.
@@ -151,6 +159,14 @@ impl WorkUpdate {
             error: error.into(),
             timed_out: false,
         }
+    }
+
+    /// Returns the update for work that takes too many steps.
+    pub(super) fn too_long() -> Self {
+        Self::failed(say!(
+            "the work took more than {MOST_ITERATIONS} steps",
+            "这项工作超过了 {MOST_ITERATIONS} 步"
+        ))
     }
 }
 
@@ -260,14 +276,15 @@ impl PlanProgress {
     }
 
     fn expire(&mut self) {
+        let refused = self.lang().scope(refused);
         let steps = self.steps.iter_mut();
         let failed = steps.filter(|step| step.status == StepStatus::Failed);
         for step in failed {
-            REFUSED.clone_into(&mut step.error);
+            step.error.clone_from(&refused);
             step.output_summary.clear();
             let observed = self.execution.observed.iter_mut();
             let own = observed.filter(|observation| observation.step == step.id);
-            own.for_each(|observation| REFUSED.clone_into(&mut observation.summary));
+            own.for_each(|observation| observation.summary.clone_from(&refused));
         }
         let notes = &mut self.execution.notes;
         notes.retain(|note| !note.starts_with("tool: "));
@@ -293,6 +310,11 @@ impl PlanProgress {
 
 impl State for PlanProgress {
     type Update = WorkUpdate;
+
+    /// Returns the language of the goal.
+    fn lang(&self) -> Lang {
+        Lang::of(&self.execution.goal)
+    }
 
     fn apply(&mut self, update: WorkUpdate) {
         match update {

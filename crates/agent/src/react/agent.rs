@@ -3,7 +3,7 @@ use std::{future::Future, sync::Arc};
 
 use fugato_graph::{Context, END, Graph, GraphBuilder, Run, Runner};
 use fugato_llm::ChatModel;
-use fugato_state::{JsonType, RunContext, ThreadId};
+use fugato_state::{JsonType, Lang, RunContext, ThreadId, say};
 use fugato_store::{MemoryLog, ThreadStore};
 use fugato_tool::{
     GateChain, NoArguments, Registry, RegistryBuilder, RegistryError, Tool, ToolCaller,
@@ -161,11 +161,18 @@ impl Agent {
     #[must_use]
     pub fn handoff(mut self, name: impl Into<String>, when: &str, agent: Self) -> Self {
         let name = name.into();
-        let what = format!("Hands the conversation over to {name}: {when}");
-        let spec = ToolSpec::read(format!("transfer_to_{name}"), what);
-        let to = name.clone();
+        let what = |lang: Lang| {
+            lang.scope(|| {
+                say!(
+                    "Hands the conversation over to {name}: {when}",
+                    "把对话交给 {name}：{when}"
+                )
+            })
+        };
+        let spec = ToolSpec::read(format!("transfer_to_{name}"), what(Lang::En));
+        let (spec, to) = (spec.chinese(what(Lang::Zh)), name.clone());
         self.tools = self.tools.function(spec, move |_, _: NoArguments| {
-            Ok(ToolOutput::new(format!("{to} goes on")).handoff(&to))
+            Ok(ToolOutput::new(say!("{to} goes on", "由 {to} 接手")).handoff(&to))
         });
         self.handoffs.push((name, agent));
         self

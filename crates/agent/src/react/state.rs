@@ -1,4 +1,7 @@
-use fugato_state::{Conversation, ConversationUpdate, Message, Role, RunContext, RunId, State};
+use fugato_prompt::spoken;
+use fugato_state::{
+    Conversation, ConversationUpdate, Lang, Message, Role, RunContext, RunId, State, say,
+};
 use fugato_tool::{Handoff, Visibility, VisibilityUpdate};
 use serde::{Deserialize, Serialize};
 
@@ -138,6 +141,11 @@ pub struct ReactMetadata {
 }
 
 impl React {
+    /// Returns the history with a result for each call.
+    pub(super) fn paired(&self) -> Vec<Message> {
+        paired(&self.conversation)
+    }
+
     /// Returns the result of the present run.
     pub fn reply(&self) -> ReactReply {
         let run = &self.run;
@@ -217,10 +225,25 @@ pub enum ReactUpdate {
     },
 }
 
-/// The text that replaces the result of a call that was never carried out.
-pub(crate) const CANCELLED: &str = "cancelled";
-/// The text that replaces a result that may no longer be true.
-const EXPIRED: &str = "this may have changed since; call the tool again";
+fn spoken_in(conversation: &Conversation) -> Lang {
+    let said = spoken(&conversation.history).filter(|it| it.role == Role::User);
+    let said: Vec<_> = said.map(|message| message.content.as_str()).collect();
+    Lang::of_first(said.into_iter().rev())
+}
+
+/// Returns the history with a result for each call: one that was never carried out is cancelled.
+fn paired(conversation: &Conversation) -> Vec<Message> {
+    let cancelled = spoken_in(conversation).pick("cancelled", "已取消");
+    conversation.paired(cancelled)
+}
+
+/// Returns the text that replaces a result that may no longer be true.
+fn expired() -> String {
+    say!(
+        "this may have changed since; call the tool again",
+        "此后情况可能已变；请重新调用这个工具"
+    )
+}
 
 impl ReactUpdate {
     /// Returns the update for a message of the person, with which a run is started. With a context:
@@ -246,6 +269,11 @@ impl ReactUpdate {
 impl State for React {
     type Update = ReactUpdate;
 
+    /// Returns the language of the person's last message that has words.
+    fn lang(&self) -> Lang {
+        spoken_in(&self.conversation)
+    }
+
     fn apply(&mut self, update: ReactUpdate) {
         let run = &mut self.run;
         match update {
@@ -260,7 +288,7 @@ impl State for React {
             ReactUpdate::Context(context) => self.next = Some(context),
             ReactUpdate::Visible(update) => self.visibility.apply(update),
             ReactUpdate::Began { max_steps, id } => {
-                self.conversation.history = self.conversation.paired(CANCELLED);
+                self.conversation.history = paired(&self.conversation);
                 // An agent that takes over goes on in the same run of the same caller.
                 let is_taken_over = run.handoff.is_some() && id.is_some() && run.id == id;
                 let taken_over = is_taken_over.then(|| std::mem::take(&mut run.context));
@@ -300,9 +328,10 @@ impl State for React {
                     let id = message.tool_call_id.as_ref();
                     id.is_some_and(|id| calls.contains(id))
                 };
+                let text = self.lang().scope(expired);
                 let messages = self.conversation.history.iter_mut();
                 let old = messages.filter(is_old);
-                old.for_each(|message| EXPIRED.clone_into(&mut message.content));
+                old.for_each(|message| message.content.clone_from(&text));
             }
             ReactUpdate::RoundEnded => run.current_step += 1,
             ReactUpdate::Stopped(reason) => run.stop_reason = Some(reason),

@@ -14,7 +14,6 @@ use fugato_tool::CatalogueDetail;
 use super::{
     LoopOptions, Rules, StopReason,
     receipts::{last_said, report},
-    state::CANCELLED,
     view::{flat, manual},
 };
 use crate::{
@@ -36,9 +35,6 @@ pub(super) struct Think<S: Embeds<React>> {
     pub(super) toolbox: Toolbox<S>,
     pub(super) manner: Arc<LoopOptions<S>>,
 }
-
-/// The message with which the model is asked without tools.
-const ANSWER_NOW: &str = "No more tools can be called. Answer now, with what you know.";
 
 #[async_trait]
 impl<S: Embeds<React>> Node<S> for Think<S> {
@@ -168,7 +164,7 @@ impl<S: Embeds<React>> Think<S> {
             failure.announce(cx, said);
         }
         // Corrections of the model are not for rules.
-        let history = react.conversation.paired(CANCELLED);
+        let history = react.paired();
         let mut request = ChatRequest::new(spoken(&history).cloned());
         if with_tools {
             request = request.tools(self.toolbox.schemas(state));
@@ -280,7 +276,7 @@ impl<S: Embeds<React>> Think<S> {
             system.push(manual(style, &catalogue));
         }
         system.retain(|text| !text.is_empty());
-        let history = state.part().conversation.paired(CANCELLED);
+        let history = state.part().paired();
         let history = if native {
             history
         } else {
@@ -291,7 +287,10 @@ impl<S: Embeds<React>> Think<S> {
         let pinned = pinned.map(|block| Message::system(block.text.clone()));
         let mut request = ChatRequest::new(system.into_iter().chain(pinned).chain(history));
         if !with_tools {
-            request = request.message(Message::user(ANSWER_NOW));
+            request = request.message(Message::user(say!(
+                "No more tools can be called. Answer now, with what you know.",
+                "不能再调用工具了。请用已知的信息现在就回答。"
+            )));
         } else if native {
             request = request.tools(self.toolbox.schemas(state));
         }

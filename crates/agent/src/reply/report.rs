@@ -4,9 +4,9 @@ use fugato_state::ToolStatus;
 
 use super::wording::{claims_action, is_chinese};
 use crate::{
-    plan::{ALREADY, PlanProgress, StepKind, StepStatus},
+    plan::{PlanProgress, StepKind, StepStatus, is_repetition},
     text::short,
-    toolbox::{DECLINED, ToolUse},
+    toolbox::{ToolUse, is_declined},
 };
 
 /// The writes of a run: those with a receipt, and those that were requested but not done.
@@ -87,9 +87,9 @@ impl RunReport {
             let later = writes.get(at + 1..).unwrap_or_default();
             let mut later = later.iter();
             let mended = *status == ToolStatus::Failed
-                && *text != DECLINED
+                && !is_declined(text)
                 && later.any(|(other, status, _)| other == tool && *status == ToolStatus::Ok);
-            if mended || text.starts_with(ALREADY) {
+            if mended || is_repetition(text) {
                 continue;
             }
             let (tool, text) = ((*tool).to_owned(), short(text, MOST));
@@ -181,8 +181,8 @@ impl RunReport {
 /// Returns the reason why a write was not done, for a person.
 fn why(text: &str, chinese: bool) -> &str {
     match (text, chinese) {
-        (DECLINED, false) => "you did not agree",
-        (DECLINED, true) => "您没有同意",
+        (text, false) if is_declined(text) => "you did not agree",
+        (text, true) if is_declined(text) => "您没有同意",
         ("", false) => "it failed",
         ("", true) => "失败了",
         (text, _) => text,

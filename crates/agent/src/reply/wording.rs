@@ -1,11 +1,10 @@
 //! Checks of a model's words before a person reads them: claims, contracts, cuts.
 use fugato_llm::{ChatRequest, ChatResponse, FinishReason, RejectedAnswer};
-use fugato_state::{Role, say};
+use fugato_state::{Lang, Role, say};
 
-/// Returns true if a text has a Chinese character.
+/// Returns true if a text is in Chinese, or shows no language and Chinese is spoken.
 pub(crate) fn is_chinese(text: &str) -> bool {
-    let han = |c: char| matches!(c, '\u{3400}'..='\u{9fff}' | '\u{20000}'..='\u{323af}');
-    text.chars().any(han)
+    Lang::evident(text).unwrap_or_else(Lang::current) == Lang::Zh
 }
 
 /// Returns the mark of an answer that reached the limit of tokens.
@@ -350,7 +349,7 @@ const DONE: [&str; 26] = [
 ];
 
 fn claims_in_chinese(sentence: &str) -> bool {
-    if !is_chinese(sentence) {
+    if Lang::of(sentence) == Lang::En {
         return false;
     }
     DONE.iter().any(|done| {

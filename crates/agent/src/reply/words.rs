@@ -1,7 +1,7 @@
 //! The final words of a run, requested from a model and checked.
 use fugato_graph::Context;
 use fugato_llm::{ChatModel, ChatRequest, ModelError, ModelErrorKind, RejectedAnswer};
-use fugato_state::State;
+use fugato_state::{State, say};
 use fugato_stream::EventKind;
 
 use super::{RunReport, SpeechOptions, StreamedAnswer, for_people, marked, overhear, show};
@@ -71,7 +71,7 @@ pub(crate) async fn ask_for_people<S: State>(
 pub(crate) fn spoken(answer: &StreamedAnswer) -> Result<String, ModelError> {
     let raw = &answer.response.message.content;
     if raw.trim().is_empty() {
-        let why = "it says nothing";
+        let why = say!("it says nothing", "什么都没说");
         return Err(ModelError::new(ModelErrorKind::Malformed, why));
     }
     // Words that were streamed have their mark.

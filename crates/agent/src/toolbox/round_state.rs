@@ -5,7 +5,7 @@ use std::{
 };
 
 use fugato_graph::{BoxError, Context, Outcome};
-use fugato_state::{Question, State};
+use fugato_state::{Question, State, say};
 use fugato_tool::{NextStep, ToolOutput, ToolResult};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -149,7 +149,7 @@ impl<S: State> RoundState<S> {
 fn in_words(answer: &Value) -> String {
     match answer {
         Value::String(text) => text.clone(),
-        Value::Null => "the person gave no answer".to_owned(),
+        Value::Null => say!("the person gave no answer", "用户没有回答"),
         other => other.to_string(),
     }
 }

@@ -18,7 +18,7 @@ async fn answered(reply: ScriptedReply, message: &str) -> Result<(String, usize)
     };
     let replied = |final_reply| ReactUpdate::Finished { final_reply };
     let timed = Arc::new(Timeout::new(model.clone()));
-    let direct = DirectReply::new(timed, "You belong to a shop.", said, replied)
+    let direct = DirectReply::new(timed, || "You belong to a shop.".to_owned(), said, replied)
         .only_if(move |state| !said(state).contains("price"))
         .told(|_| "The person prefers short answers.".into());
     let graph = Graph::<React>::starting_at("gate").node("gate", direct);

@@ -2,6 +2,7 @@ use std::path::Path;
 
 use clap::Subcommand;
 use fugato_axum::Role;
+use fugato_state::say;
 
 use super::{PeopleFile, PersonLimits, account};
 use crate::{CliError, Terminal};
@@ -120,8 +121,9 @@ fn set(people: &mut PeopleFile, name: &str, limits: PersonLimits) {
 }
 
 fn unknown(named: &str) -> CliError {
-    CliError::new(format!(
-        "nobody has a key of the name or id {named:?}; `people list` lists them"
+    CliError::new(say!(
+        "nobody has a key of the name or id {named:?}; `people list` lists them",
+        "没有人的密钥有名字或 id {named:?}；`people list` 会列出"
     ))
 }
 

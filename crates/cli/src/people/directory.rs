@@ -8,6 +8,7 @@ use fugato_axum::{
     AccessDenied, Agent, AgentRoutes, Authenticate, Caller, Parts, PersonDirectory, Role,
 };
 use fugato_graph::BoxError;
+use fugato_state::say;
 use tokio::sync::{mpsc, oneshot};
 
 use super::{PeopleFile, account, file::same, of_same_tenant};
@@ -87,13 +88,20 @@ impl<A: Agent> Authenticate for ProgramPeople<A> {
     async fn caller(&self, request: &Parts) -> Result<Caller, AccessDenied> {
         let people = self.people().map_err(|error| {
             tracing::error!(%error, "people cannot be read");
-            AccessDenied::forbidden("nobody is let in now; the operator's log says why")
+            AccessDenied::forbidden(say!(
+                "nobody is let in now; the operator's log says why",
+                "现在谁都不能进入；原因在运维人员的日志里"
+            ))
         })?;
         let sent = request.headers.get("authorization");
         let sent = sent.and_then(|value| value.to_str().ok());
         let sent = sent.and_then(|value| value.strip_prefix("Bearer "));
-        let refused =
-            || AccessDenied::unauthorized("send your key of this server: Authorization: Bearer …");
+        let refused = || {
+            AccessDenied::unauthorized(say!(
+                "send your key of this server: Authorization: Bearer …",
+                "请发送您在这台服务器的密钥：Authorization: Bearer …"
+            ))
+        };
         let sent = sent.ok_or_else(refused)?;
         let shared = self.shared_key.as_ref();
         if shared.is_some_and(|key| same(key.as_bytes(), sent.as_bytes())) {
@@ -111,7 +119,7 @@ impl<A: Agent> PersonDirectory for ProgramPeople<A> {
 
     async fn open(&self, account: &str) -> Result<AgentRoutes<A>, BoxError> {
         let (tell, told) = oneshot::channel();
-        let ended = || CliError::new("the program ends");
+        let ended = || CliError::new(say!("the program ends", "程序正在结束"));
         let asked = self.opener.send((account.to_owned(), tell)).await;
         asked.map_err(|_| ended())?;
         told.await.map_err(|_| ended())?

@@ -7,10 +7,14 @@ use std::{
 use clap::Args;
 use fugato_axum::Role;
 use fugato_graph::BoxError;
+use fugato_state::say;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use crate::{CliError, error::ErrorContext as _};
+use crate::{
+    CliError,
+    error::{ErrorContext as _, make_folder},
+};
 
 /// The people of a program. The file holds digests of keys, and no key.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -88,16 +92,16 @@ impl PeopleFile {
         match std::fs::read(path) {
             Ok(bytes) => Self::parse(path, &bytes),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => Err(error).tell(|| format!("cannot read {}", path.display())),
+            Err(error) => Err(error).tell(|| say!("cannot read {}", "无法读取 {}", path.display())),
         }
     }
 
     pub(crate) fn parse(path: &Path, bytes: &[u8]) -> Result<Self, CliError> {
         let read: Self = serde_json::from_slice(bytes)
-            .tell(|| format!("{} is no list of people", path.display()))?;
+            .tell(|| say!("{} is no list of people", "{} 不是人员名单", path.display()))?;
         let accounts = read.keys.iter().map(|key| &key.person);
         for account in accounts.chain(read.limits.keys()) {
-            super::account(account).tell(|| format!("in {}", path.display()))?;
+            super::account(account).tell(|| say!("in {}", "在 {} 中", path.display()))?;
         }
         Ok(read)
     }
@@ -108,8 +112,7 @@ impl PeopleFile {
         change: impl FnOnce(&mut Self) -> Result<T, CliError>,
     ) -> Result<T, CliError> {
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder)
-                .tell(|| format!("cannot make the folder {}", folder.display()))?;
+            make_folder(folder)?;
         }
         let draft = Draft::begin(path)?;
         let mut people = Self::read(path)?;
@@ -121,8 +124,12 @@ impl PeopleFile {
     /// Makes a key for a person, and returns it. Only its digest is kept.
     pub(crate) fn add(&mut self, person: &str, role: Role) -> Result<String, CliError> {
         let mut random = [0; 28];
-        getrandom::fill(&mut random)
-            .map_err(|error| CliError::new(format!("there is no random number: {error}")))?;
+        getrandom::fill(&mut random).map_err(|error| {
+            CliError::new(say!(
+                "there is no random number: {error}",
+                "没有随机数：{error}"
+            ))
+        })?;
         let random = hex(&random);
         let (id, secret) = random.split_at(8);
         let key = format!("{id}-{secret}");
@@ -173,8 +180,9 @@ impl<'a> Draft<'a> {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&at).tell(|| {
-            format!(
+            say!(
                 "cannot change {}: if no other command does, remove {}",
+                "无法修改 {}：如果没有别的命令在修改，请删除 {}",
                 path.display(),
                 at.display()
             )
@@ -192,7 +200,7 @@ impl<'a> Draft<'a> {
             self.at.clear();
             Ok(())
         };
-        write().tell(|| format!("cannot write {}", self.path.display()))
+        write().tell(|| say!("cannot write {}", "无法写入 {}", self.path.display()))
     }
 }
 

@@ -10,6 +10,7 @@ use std::{
 
 use async_trait::async_trait;
 use fugato_axum::{ApiError, Caller, Quota};
+use fugato_state::say;
 use fugato_store::{
     DocKey, DocStore, DocStoreExt as _, Namespace, Precondition, StoreError, StoreErrorKind,
 };
@@ -53,7 +54,12 @@ impl PersonUsage {
             return Ok(None);
         };
         let (used, wait) = self.tokens.used().await?;
-        let message = || format!("{most} tokens may be used within 24 hours, and {used} were");
+        let message = || {
+            say!(
+                "{most} tokens may be used within 24 hours, and {used} were",
+                "24 小时内最多用 {most} 个 token，已用 {used}"
+            )
+        };
         Ok((used >= most).then(|| (message(), wait)))
     }
 }
@@ -73,8 +79,9 @@ impl Quota for PersonUsage {
         if bytes <= most.saturating_mul(1 << 20) {
             return Ok(());
         }
-        let message = format!(
+        let message = say!(
             "{most} MB may be stored, and {} are; remove conversations that are no longer needed",
+            "最多保存 {most} MB，现有 {}；请删除不再需要的对话",
             bytes.div_ceil(1 << 20)
         );
         Err(ApiError::too_many("storage", message, None))

@@ -5,7 +5,7 @@ mod world;
 use std::{sync::atomic::Ordering, time::Duration};
 
 use fugato_cron::{CatchUp, CronSchedule, JobError, JobSpec, JobTools, Jobs, Maker};
-use fugato_state::{Millis, ToolCall};
+use fugato_state::{Lang, Millis, ToolCall};
 use fugato_store::{DocKey, DocStoreExt as _, Namespace};
 use fugato_tool::{GateChain, Registry, Visibility, confirm_writes};
 use jiff::tz::TimeZone;
@@ -273,7 +273,8 @@ async fn k35_the_card_of_a_job_says_that_nobody_is_asked_again() -> TestResult {
         summary,
         format!("once: true\nschedule: 30 12 * * *\ntask: {task}")
     );
-    let (says, _) = card("喝水", false).ok_or("nobody is asked")?;
+    let chinese = Lang::Zh.scope(|| card("喝水", false));
+    let (says, _) = chinese.ok_or("nobody is asked")?;
     assert!(says.contains("反复执行，届时不再询问"), "{says}");
     Ok(())
 }

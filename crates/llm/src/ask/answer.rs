@@ -1,5 +1,6 @@
 use std::{error::Error, fmt, iter::successors};
 
+use fugato_state::say;
 use serde::{Deserialize, Serialize};
 
 use super::CallTrace;
@@ -143,7 +144,7 @@ impl AskError {
                 told.join(": ")
             }
             (None, Some(last)) => last.to_string(),
-            (None, None) => "there is no model".to_owned(),
+            (None, None) => say!("there is no model", "没有模型"),
         }
     }
 }
@@ -152,16 +153,16 @@ impl fmt::Display for AskError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rejected = self.rejections;
         match (&self.unanswered, self.rejected.last()) {
-            (Some(error), _) if rejected > 0 => write!(
-                f,
-                "no answer after {rejected} unusable answers in a row: {error}"
-            ),
+            (Some(error), _) if rejected > 0 => f.write_str(&say!(
+                "no answer after {rejected} unusable answers in a row: {error}",
+                "连续 {rejected} 个回答无法使用，之后没有回答：{error}"
+            )),
             // Without rejected answers the error itself says everything.
             (Some(error), _) => error.fmt(f),
-            (None, Some(last)) => write!(
-                f,
-                "{rejected} unusable answers in a row, the last one: {last}"
-            ),
+            (None, Some(last)) => f.write_str(&say!(
+                "{rejected} unusable answers in a row, the last one: {last}",
+                "连续 {rejected} 个回答无法使用，最后一个：{last}"
+            )),
             (None, None) => f.write_str(&self.reason()),
         }
     }

@@ -1,5 +1,6 @@
 use std::{collections::BTreeSet, mem};
 
+use fugato_state::Lang;
 use serde_json::{Map, Value, map::Entry};
 
 use super::{
@@ -438,4 +439,22 @@ impl Open {
             key_at: 0,
         }
     }
+}
+
+/// Returns what was expected in a broken object, in the language that is spoken now.
+pub(super) fn spoken(expected: &str) -> &str {
+    let chinese = match expected {
+        "a key in quotes" => "带引号的键",
+        "`:` after a key" => "键后的 `:`",
+        "fewer levels of nesting" => "更少的嵌套层数",
+        "a value" => "一个值",
+        "a number" => "一个数字",
+        "each key once" => "每个键只出现一次",
+        "`,` or `}`" => "`,` 或 `}`",
+        "`,` or `]`" => "`,` 或 `]`",
+        "four hexadecimal digits" => "四位十六进制数字",
+        "quotes within a string to be escaped" => "字符串内的引号要转义",
+        other => other,
+    };
+    Lang::current().pick(expected, chinese)
 }

@@ -4,6 +4,7 @@ use std::{
     task::{Context, Poll, ready},
 };
 
+use fugato_state::say;
 use futures::{Stream, StreamExt as _};
 
 use super::{SseParser, sse::MAX_EVENT_BYTES};
@@ -115,7 +116,11 @@ impl<S, D: AnswerDecoder> Reader<S, D> {
         };
         if self.read > most {
             self.whole = None;
-            let why = format!("the server sends more than {}", figure::size(most));
+            let why = say!(
+                "the server sends more than {}",
+                "服务器发送的超过 {}",
+                figure::size(most)
+            );
             self.failure = Some(ModelError::new(ModelErrorKind::Malformed, why));
             return;
         }
@@ -145,7 +150,10 @@ impl<S, D: AnswerDecoder> Reader<S, D> {
         if let Some(whole) = self.whole.take() {
             self.failure = self.decoder.decode(&whole, &mut self.ready).err();
         } else if !self.decoder.may_end() {
-            let error = ModelError::new(ModelErrorKind::CutOff, "the stream ended early");
+            let error = ModelError::new(
+                ModelErrorKind::CutOff,
+                say!("the stream ended early", "流提前结束了"),
+            );
             self.failure = Some(error);
         }
     }

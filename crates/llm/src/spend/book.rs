@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use fugato_state::say;
 use tokio::time::Instant;
 
 use super::{Allowance, SpendScope};
@@ -73,8 +74,8 @@ impl Book {
         }
         begun.spent.add(time, bytes);
         open.spent.add(time, bytes);
-        let left = begun.spent.left_of(stage, "stage")?;
-        Ok(left.min(open.spent.left_of(run, "run")?))
+        let left = begun.spent.left_of(stage, false)?;
+        Ok(left.min(open.spent.left_of(run, true)?))
     }
 
     fn forget_oldest(&mut self) {
@@ -100,16 +101,31 @@ impl Spending {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    fn left_of(self, allowed: Allowance, what: &str) -> Result<Duration, ModelError> {
+    fn left_of(self, allowed: Allowance, in_run: bool) -> Result<Duration, ModelError> {
+        let what = || {
+            if in_run {
+                say!("run", "运行")
+            } else {
+                say!("stage", "阶段")
+            }
+        };
         let left = allowed.time.saturating_sub(self.time);
         if left.is_zero() {
             let most = figure::seconds(allowed.time);
-            let why = format!("its answers took longer than {most} in this {what}");
+            let why = say!(
+                "its answers took longer than {most} in this {}",
+                "它的回答在这个{}里超过了 {most}",
+                what()
+            );
             return Err(stopped(why));
         }
         if self.bytes > allowed.bytes {
             let most = figure::size(allowed.bytes);
-            let why = format!("its answers are longer than {most} in this {what}");
+            let why = say!(
+                "its answers are longer than {most} in this {}",
+                "它的回答在这个{}里长过 {most}",
+                what()
+            );
             return Err(stopped(why));
         }
         Ok(left)

@@ -1,6 +1,6 @@
 use std::{borrow::Cow, sync::Arc};
 
-use fugato_state::{EffectClass, ToolCall, ToolStatus};
+use fugato_state::{EffectClass, ToolCall, ToolStatus, say};
 use fugato_tool::{
     Access, AdmittedCall, GatedCall, Refusal, ToolContext, ToolFailure, ToolResult, Verdict,
 };
@@ -73,12 +73,14 @@ where
             Verdict::Block(reason) => Some(reason),
             Verdict::NeedConfirm(card) => match confirm(&card, &request, &context).await {
                 AskOutcome::Agreed => None,
-                AskOutcome::NotAgreed => {
-                    Some("the person did not agree, so nothing was done".to_owned())
-                }
+                AskOutcome::NotAgreed => Some(say!(
+                    "the person did not agree, so nothing was done",
+                    "用户没有同意，所以什么都没做"
+                )),
                 AskOutcome::Later(question) => return Ok(question.into()),
-                AskOutcome::Unable => Some(format!(
+                AskOutcome::Unable => Some(say!(
                     "a person has to agree to `{}`, and this client cannot ask one",
+                    "`{}` 需要用户同意，而这个客户端无法询问",
                     card.call.name
                 )),
             },
@@ -217,11 +219,12 @@ where
             return Ok(result);
         }
         if let Err(error) = self.host.commit(&call, updates).await {
-            return Ok(
-                ToolFailure::failed("what the call changes could not be stored")
-                    .because(error)
-                    .into(),
-            );
+            return Ok(ToolFailure::failed(say!(
+                "what the call changes could not be stored",
+                "无法保存这次调用的改动"
+            ))
+            .because(error)
+            .into());
         }
         if self.view().await?.visibility != view.visibility {
             self.changed();

@@ -1,4 +1,4 @@
-use fugato_state::Millis;
+use fugato_state::{Lang, Millis};
 use serde::{Deserialize, Serialize};
 
 /// The recent messages of people and of the agent, without tool calls and results.
@@ -54,7 +54,10 @@ impl DialogueTurn {
     /// false.
     pub fn lasting(&self) -> &str {
         if self.passing {
-            "(what was looked up then; it may have changed since)"
+            Lang::current().pick(
+                "(what was looked up then; it may have changed since)",
+                "（当时查到的内容；此后可能已变）",
+            )
         } else {
             &self.text
         }

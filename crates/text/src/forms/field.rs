@@ -1,4 +1,5 @@
 //! The fields of a form, and their values.
+use fugato_state::say;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -74,9 +75,12 @@ pub struct Choice {
 /// A value that does not fit its field.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-#[error("{field:?} of the {form} cannot be {given}; {allowed}")]
+#[error("{}", say!(
+    "{field:?} of the {form} cannot be {given}; {allowed}",
+    "{form}的 {field:?} 不能是 {given}；{allowed}"
+))]
 pub struct FieldError {
-    /// The form, in English.
+    /// The label of the form.
     pub form: String,
     /// The name of the field.
     pub field: String,
@@ -139,19 +143,28 @@ impl Field {
         match self.kind {
             FieldKind::Text | FieldKind::Place | FieldKind::Document => match text {
                 Some(text) => Ok(json!(text)),
-                None => Err("a text is allowed".into()),
+                None => Err(say!("a text is allowed", "应为文字")),
             },
             FieldKind::Day => match text.and_then(day) {
                 Some(day) => Ok(json!(day.to_string())),
-                None => Err("a day is allowed, such as 2026-03-02".into()),
+                None => Err(say!(
+                    "a day is allowed, such as 2026-03-02",
+                    "应为日期，例如 2026-03-02"
+                )),
             },
             FieldKind::Amount => match cents(value) {
                 Some(cents) if cents > 0 => Ok(amount_value(cents)),
-                _ => Err("a positive amount with at most two decimals is allowed".into()),
+                _ => Err(say!(
+                    "a positive amount with at most two decimals is allowed",
+                    "应为正数金额，最多两位小数"
+                )),
             },
             FieldKind::Currency => match text.and_then(currency) {
                 Some(code) => Ok(json!(code)),
-                None => Err("a currency is allowed, such as CNY, USD, EUR, GBP, JPY or HKD".into()),
+                None => Err(say!(
+                    "a currency is allowed, such as CNY, USD, EUR, GBP, JPY or HKD",
+                    "应为币种，例如 CNY、USD、EUR、GBP、JPY 或 HKD"
+                )),
             },
             FieldKind::Choice => self.choice(text),
             FieldKind::Files => files(value),
@@ -181,7 +194,7 @@ impl Field {
         let choices = self.choices();
         let exact = text.filter(|text| choices.contains(text));
         let meant = exact.or_else(|| self.chosen(text?));
-        let allowed = || format!("allowed are {}", choices.join(", "));
+        let allowed = || say!("allowed are {}", "可选的有 {}", choices.join(", "));
         meant.map(|word| json!(word)).ok_or_else(allowed)
     }
 
@@ -230,7 +243,9 @@ fn files(value: &Value) -> Result<Value, String> {
     let mut names: Vec<&str> = vec![];
     for name in listed {
         match name.as_str().map(str::trim) {
-            None | Some("") => return Err("a list of file names is allowed".into()),
+            None | Some("") => {
+                return Err(say!("a list of file names is allowed", "应为文件名的列表"));
+            }
             Some(name) if names.contains(&name) => {}
             Some(name) => names.push(name),
         }

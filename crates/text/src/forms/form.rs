@@ -1,4 +1,5 @@
 //! Forms, and their missing fields.
+use fugato_state::say;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
@@ -104,10 +105,15 @@ impl<N> Forms<N> {
         for form in &self.0 {
             let name = json!(form.name);
             let name = name.as_str().unwrap_or_default();
-            lines.push(format!("- {name}: {}", form.en));
+            let lang = Lang::current();
+            lines.push(format!("- {name}: {}", form.label(lang)));
             lines.extend(form.fields.iter().map(|field| {
-                let must = if field.required { ", required" } else { "" };
-                format!("  - {} ({}{must})", field.name, field.en)
+                let must = if field.required {
+                    lang.pick(", required", "，必填")
+                } else {
+                    ""
+                };
+                format!("  - {} ({}{must})", field.name, field.label(lang))
             }));
         }
         lines.join("\n")
@@ -176,9 +182,10 @@ impl<N> Form<N> {
             let end = fields.get(&field.name);
             // Canonical days are ordered as texts.
             if let Some(end) = end.filter(|end| end.as_str() < Some(start)) {
-                let allowed = format!(
+                let allowed = say!(
                     "its {} is {start}: that day or a later one is allowed",
-                    first.en
+                    "它的{}是 {start}：只能是那天或以后",
+                    first.label(Lang::current())
                 );
                 return Err(self.refuses(&field.name, end, allowed));
             }
@@ -188,12 +195,12 @@ impl<N> Form<N> {
 
     fn unknown(&self) -> String {
         let names: Vec<_> = self.fields.iter().map(|it| it.name.as_str()).collect();
-        format!("its fields are {}", names.join(", "))
+        say!("its fields are {}", "它的字段有 {}", names.join(", "))
     }
 
     fn refuses(&self, field: &str, given: &Value, allowed: String) -> FieldError {
         FieldError {
-            form: self.en.clone(),
+            form: self.label(Lang::current()).to_owned(),
             field: field.to_owned(),
             given: given.to_string(),
             allowed,

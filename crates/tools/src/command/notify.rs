@@ -28,6 +28,7 @@ impl Notify {
 #[serde(deny_unknown_fields)]
 pub struct NotifyArgs {
     /// What to tell, in a line.
+    #[schemars(extend("x-zh" = "要通知的内容，一行。"))]
     pub text: String,
 }
 
@@ -40,6 +41,7 @@ impl<S: Sync, U> Tool<S, U> for Notify {
             NOTIFY,
             "Tells the person something at once, on the page and the desktop.",
         )
+        .chinese("立即通知用户，显示在页面和桌面上。")
         // After a crash it may be shown twice, which is better than never.
         .effect(EffectClass::Idempotent)
         .argument_alias("message", "text")
@@ -65,6 +67,6 @@ impl<S: Sync, U> Tool<S, U> for Notify {
                 )
             }
         };
-        Ok(ToolOutput::new(format!("{}\n({shown})", args.text)).summary(args.text))
+        Ok(ToolOutput::new(say!("{}\n({shown})", "{}\n（{shown}）", args.text)).summary(args.text))
     }
 }

@@ -4,6 +4,7 @@ use std::{
     time::Duration,
 };
 
+use fugato_state::say;
 use fugato_tool::ToolFailure;
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
 use tokio::{
@@ -64,25 +65,33 @@ impl Command {
     pub async fn run(&self, places: &[(&str, &str)]) -> Result<String, ToolFailure> {
         let program = &self.program;
         let failed = |error: io::Error| {
-            ToolFailure::failed(format!("{program} cannot be started")).because(error)
+            ToolFailure::failed(say!("{program} cannot be started", "无法启动 {program}"))
+                .because(error)
         };
         let mut group = Group::start(self.process(places)).map_err(failed)?;
         let Ok(ended) = timeout(self.patience, group.ended()).await else {
-            return Err(ToolFailure::failed(format!(
+            return Err(ToolFailure::failed(say!(
                 "{program} took longer than {:?} and was stopped",
+                "{program} 超过了 {:?}，已停止",
                 self.patience
             ))
             .in_doubt());
         };
         let (status, said, complained) = ended.map_err(|error| {
-            ToolFailure::failed(format!("what {program} said cannot be read"))
-                .because(error)
-                .in_doubt()
+            ToolFailure::failed(say!(
+                "what {program} said cannot be read",
+                "无法读取 {program} 的输出"
+            ))
+            .because(error)
+            .in_doubt()
         })?;
         if status.success() {
             return Ok(said);
         }
-        let text = format!("{program} ended with {status}: {complained}");
+        let text = say!(
+            "{program} ended with {status}: {complained}",
+            "{program} 以 {status} 结束：{complained}"
+        );
         Err(ToolFailure::failed(text))
     }
 

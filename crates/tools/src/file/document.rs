@@ -1,6 +1,7 @@
 //! The text of documents, as a person reads it.
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::BTreeMap;
 
+use fugato_state::say;
 use miniz_oxide::inflate::decompress_to_vec_with_limit;
 use quick_xml::{Reader, events::Event};
 use rawzip::{CompressionMethod, ZipArchive, ZipArchiveEntryWayfinder, ZipSliceArchive};
@@ -15,9 +16,6 @@ const MOST_PART: usize = 32 * 1024 * 1024;
 const MOST_TEXT: usize = 4 * 1024 * 1024;
 /// The number of parts that are looked at.
 const MOST_PARTS: usize = 2_000;
-
-/// The reason why a document cannot be read.
-type Reason = Cow<'static, str>;
 
 /// The kinds of documents that are more than text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +42,7 @@ impl DocumentKind {
     }
 
     /// Returns the text of a document of this kind.
-    pub(super) fn text(self, bytes: &[u8]) -> Result<String, Reason> {
+    pub(super) fn text(self, bytes: &[u8]) -> Result<String, String> {
         let mut text = match self {
             Self::Html => html::text(&String::from_utf8_lossy(bytes)),
             Self::Pdf => pdf(bytes)?,
@@ -66,14 +64,14 @@ struct Parts<'a> {
 }
 
 impl<'a> Parts<'a> {
-    fn of(bytes: &'a [u8]) -> Result<Self, Reason> {
-        let damaged = |_| Cow::Borrowed("it is no archive, or a damaged one");
+    fn of(bytes: &'a [u8]) -> Result<Self, String> {
+        let damaged = |_| say!("it is no archive, or a damaged one", "不是压缩包，或已损坏");
         let archive = ZipArchive::from_slice(bytes).map_err(damaged)?;
         let mut places = BTreeMap::new();
         let mut entries = archive.entries();
         while let Some(entry) = entries.next_entry().map_err(damaged)? {
             if places.len() == MOST_PARTS {
-                return Err("it has too many parts".into());
+                return Err(say!("it has too many parts", "部分太多"));
             }
             let name = String::from_utf8_lossy(entry.file_path().as_ref()).into_owned();
             places.insert(name, (entry.compression_method(), entry.wayfinder()));
@@ -81,15 +79,19 @@ impl<'a> Parts<'a> {
         Ok(Self { archive, places })
     }
 
-    fn read(&self, name: &str) -> Result<Vec<u8>, Reason> {
-        let (method, place) = self.places.get(name).ok_or("it lacks its text")?;
+    fn read(&self, name: &str) -> Result<Vec<u8>, String> {
+        let place = self.places.get(name);
+        let (method, place) = place.ok_or_else(|| say!("it lacks its text", "里面没有正文"))?;
         let entry = self.archive.get_entry(*place);
-        let data = entry.map_err(|_| "it is damaged")?.data();
+        let data = entry.map_err(|_| say!("it is damaged", "已损坏"))?.data();
         match *method {
             CompressionMethod::Store => Ok(data.to_vec()),
             CompressionMethod::Deflate => decompress_to_vec_with_limit(data, MOST_PART)
-                .map_err(|_| "it is damaged, or too large".into()),
-            _ => Err("it is compressed in a way that is not known".into()),
+                .map_err(|_| say!("it is damaged, or too large", "已损坏，或太大")),
+            _ => Err(say!(
+                "it is compressed in a way that is not known",
+                "不认识它的压缩方式"
+            )),
         }
     }
 }
@@ -117,7 +119,7 @@ const WRITER: Markup = Markup {
     spaces: &[b"s", b"tab"],
 };
 
-fn words(xml: &[u8], markup: Markup) -> Result<String, Reason> {
+fn words(xml: &[u8], markup: Markup) -> Result<String, String> {
     let (mut text, mut inside) = (String::new(), markup.text.is_none());
     each(xml, |event| match event {
         Piece::Begin(name, _) => inside |= markup.text == Some(name),
@@ -141,7 +143,7 @@ fn words(xml: &[u8], markup: Markup) -> Result<String, Reason> {
 }
 
 /// Returns the rows of all tables, their cells apart by tabs.
-fn sheet(parts: &Parts<'_>) -> Result<String, Reason> {
+fn sheet(parts: &Parts<'_>) -> Result<String, String> {
     let shared = match parts.read("xl/sharedStrings.xml") {
         Ok(xml) => shared(&xml)?,
         Err(_) => vec![],
@@ -178,7 +180,7 @@ fn sheet(parts: &Parts<'_>) -> Result<String, Reason> {
 }
 
 /// Returns the texts that cells of a workbook share.
-fn shared(xml: &[u8]) -> Result<Vec<String>, Reason> {
+fn shared(xml: &[u8]) -> Result<Vec<String>, String> {
     let (mut all, mut one, mut inside) = (vec![], String::new(), false);
     each(xml, |event| match event {
         Piece::Begin(b"t", _) => inside = true,
@@ -198,8 +200,8 @@ enum Piece<'a> {
 }
 
 /// Reads the pieces of a document. Entities of its own are not expanded.
-fn each(xml: &[u8], mut piece: impl FnMut(Piece<'_>)) -> Result<(), Reason> {
-    let bad = |error: &dyn std::fmt::Display| Cow::Owned(format!("it is damaged: {error}"));
+fn each(xml: &[u8], mut piece: impl FnMut(Piece<'_>)) -> Result<(), String> {
+    let bad = |error: &dyn std::fmt::Display| say!("it is damaged: {error}", "已损坏：{error}");
     let mut reader = Reader::from_reader(xml);
     let config = reader.config_mut();
     (config.check_end_names, config.expand_empty_elements) = (false, true);
@@ -246,26 +248,35 @@ fn entity(name: &str) -> Option<char> {
 }
 
 #[cfg(not(feature = "pdf"))]
-fn pdf(_: &[u8]) -> Result<String, Reason> {
-    Err("this program is built without the feature that reads PDF".into())
+fn pdf(_: &[u8]) -> Result<String, String> {
+    Err(say!(
+        "this program is built without the feature that reads PDF",
+        "这个程序没有读 PDF 的功能"
+    ))
 }
 
 /// Reads the pages of a PDF in a thread of its own, as nothing else ends what it is caught in.
 #[cfg(feature = "pdf")]
-fn pdf(bytes: &[u8]) -> Result<String, Reason> {
+fn pdf(bytes: &[u8]) -> Result<String, String> {
     const PATIENCE: std::time::Duration = std::time::Duration::from_secs(10);
     let (bytes, (sender, receiver)) = (bytes.to_vec(), std::sync::mpsc::channel());
+    let lang = fugato_state::Lang::current();
     std::thread::spawn(move || {
         // Nobody may wait any more.
-        let _ = sender.send(pages(&bytes));
+        let _ = sender.send(lang.scope(|| pages(&bytes)));
     });
     let read = receiver.recv_timeout(PATIENCE);
-    read.unwrap_or(Err("it is damaged, or takes too long".into()))
+    read.unwrap_or_else(|_| {
+        Err(say!(
+            "it is damaged, or takes too long",
+            "已损坏，或太费时间"
+        ))
+    })
 }
 
 #[cfg(feature = "pdf")]
-fn pages(bytes: &[u8]) -> Result<String, Reason> {
-    let bad = |error: lopdf::Error| Cow::Owned(format!("it is damaged: {error}"));
+fn pages(bytes: &[u8]) -> Result<String, String> {
+    let bad = |error: lopdf::Error| say!("it is damaged: {error}", "已损坏：{error}");
     let options = lopdf::LoadOptions {
         max_decompressed_size: Some(MOST_PART),
         ..lopdf::LoadOptions::default()

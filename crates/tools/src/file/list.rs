@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::{Sandbox, SandboxError};
+use super::{Sandbox, SandboxError, blocking};
 
 /// The number of entries that are visited.
 const MOST_SEEN: usize = 5_000;
@@ -39,15 +39,19 @@ pub struct ListFiles {
 #[serde(deny_unknown_fields)]
 pub struct ListFilesArgs {
     /// The folder to look in, with all folders below it; everything if left out.
+    #[schemars(extend("x-zh" = "要查的文件夹，连同其下所有文件夹；不写则查全部。"))]
     #[serde(default)]
     pub path: String,
     /// A regular expression that occurs in the name, or in the text of a small text file.
+    #[schemars(extend("x-zh" = "正则表达式，出现在名字里，或小文本文件的内容里。"))]
     #[serde(default)]
     pub pattern: Option<String>,
     /// Only files whose names have one of these endings, such as `md` or `xlsx`.
+    #[schemars(extend("x-zh" = "只要名字以其中之一结尾的文件，例如 `md` 或 `xlsx`。"))]
     #[serde(default)]
     pub endings: Vec<String>,
     /// Only files that were changed within so many days.
+    #[schemars(extend("x-zh" = "只要这么多天内改动过的文件。"))]
     #[serde(default)]
     pub days: Option<u32>,
 }
@@ -85,6 +89,7 @@ impl<S: Sync, U> Tool<S, U> for ListFiles {
     fn spec(&self) -> ToolSpec {
         let text = "Lists files whose name or text matches, newest first.";
         ToolSpec::read("list_files", text)
+            .chinese("列出名字或内容符合的文件，最新的在前。")
             .effect(EffectClass::Idempotent)
             .argument_alias("filter", "pattern")
             .argument_alias("regex", "pattern")
@@ -100,8 +105,7 @@ impl<S: Sync, U> Tool<S, U> for ListFiles {
     ) -> Result<ToolOutput<U>, ToolFailure> {
         let sandbox = self.sandbox.clone();
         let now = (self.now)();
-        let listed = tokio::task::spawn_blocking(move || list(&sandbox, &args, now, MOST_FOUND));
-        let listed = listed.await.map_err(ToolFailure::internal)??;
+        let listed = blocking(move || list(&sandbox, &args, now, MOST_FOUND)).await??;
         Ok(output(&listed))
     }
 }
@@ -143,7 +147,7 @@ fn output<U>(listed: &Listing) -> ToolOutput<U> {
     });
     let files: Vec<_> = files.collect();
     ToolOutput::new(text)
-        .summary(format!("{} files", files.len()))
+        .summary(say!("{} files", "{} 个文件", files.len()))
         .data(json!({ "files": files, "complete": !listed.cut }))
 }
 
@@ -191,8 +195,9 @@ fn compiled(pattern: &str) -> Result<Regex, ToolFailure> {
         // The last line holds the error; those before show its place.
         let why = error.to_string();
         let why = why.lines().last().unwrap_or_default().trim().to_owned();
-        ToolFailure::failed(format!(
-            "the pattern {pattern:?} is no regular expression: {why}; plain words are one"
+        ToolFailure::failed(say!(
+            "the pattern {pattern:?} is no regular expression: {why}; plain words are one",
+            "{pattern:?} 不是正则表达式：{why}；普通的词就是"
         ))
     })
 }

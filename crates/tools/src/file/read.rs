@@ -1,12 +1,11 @@
-use std::fmt::Write as _;
-
 use async_trait::async_trait;
+use fugato_state::say;
 use fugato_tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::Sandbox;
+use super::{Sandbox, blocking};
 
 /// The largest part of a file that is read at all, in bytes.
 const MOST_BYTES: u64 = 4 * 1024 * 1024;
@@ -24,8 +23,10 @@ pub struct ReadFile {
 #[serde(deny_unknown_fields)]
 pub struct ReadFileArgs {
     /// The file.
+    #[schemars(extend("x-zh" = "文件。"))]
     pub path: String,
     /// How many characters to leave out at the beginning.
+    #[schemars(extend("x-zh" = "开头略过多少个字符。"))]
     #[serde(default)]
     pub from: usize,
 }
@@ -43,6 +44,7 @@ impl<S: Sync, U> Tool<S, U> for ReadFile {
 
     fn spec(&self) -> ToolSpec {
         ToolSpec::read("read_file", "Reads a text or a document.")
+            .chinese("读取文本或文档。")
             .effect(EffectClass::Idempotent)
             .argument_alias("file", "path")
             .argument_alias("filename", "path")
@@ -56,14 +58,15 @@ impl<S: Sync, U> Tool<S, U> for ReadFile {
     ) -> Result<ToolOutput<U>, ToolFailure> {
         let sandbox = self.sandbox.clone();
         let path = args.path.clone();
-        let read = tokio::task::spawn_blocking(move || sandbox.text(&path, MOST_BYTES));
-        let text = read.await.map_err(ToolFailure::internal)??;
+        let text = blocking(move || sandbox.text(&path, MOST_BYTES)).await??;
         let mut rest = text.chars().skip(args.from);
         let mut shown: String = rest.by_ref().take(MOST_TEXT).collect();
         let next = rest.next().map(|_| args.from + MOST_TEXT);
         if let Some(next) = next {
-            // Writing to a string cannot fail.
-            let _ = write!(shown, "\n… it goes on; read on with \"from\": {next}");
+            shown += &say!(
+                "\n… it goes on; read on with \"from\": {next}",
+                "\n… 还没完；用 \"from\": {next} 接着读"
+            );
         }
         let output = ToolOutput::new(shown).summary(args.path.clone());
         Ok(output.data(json!({ "path": args.path, "next": next })))

@@ -26,7 +26,7 @@ pub struct Sandbox {
 #[non_exhaustive]
 pub enum SandboxError {
     /// The folder itself cannot be opened.
-    #[error("the folder {} cannot be opened", root.display())]
+    #[error("{}", say!("the folder {} cannot be opened", "无法打开文件夹 {}", root.display()))]
     Root {
         /// The folder.
         root: PathBuf,
@@ -34,27 +34,31 @@ pub enum SandboxError {
         source: io::Error,
     },
     /// A path leads out of the folder.
-    #[error(
-        "{path:?} lies outside of the folder; paths are relative to it, and `..` and links must not lead out of it"
-    )]
+    #[error("{}", say!(
+        "{path:?} lies outside of the folder; paths are relative to it, and `..` and links must not lead out of it",
+        "{path:?} 在文件夹之外；路径相对于它，`..` 和链接都不能指到外面"
+    ))]
     Outside {
         /// The path.
         path: String,
     },
     /// There is nothing of this name.
-    #[error("there is no {path:?}; list_files tells what there is")]
+    #[error("{}", say!(
+        "there is no {path:?}; list_files tells what there is",
+        "没有 {path:?}；list_files 会列出有什么"
+    ))]
     Missing {
         /// The path.
         path: String,
     },
     /// It is a folder, or something that never ends or never begins, such as a pipe.
-    #[error("{path:?} is no file")]
+    #[error("{}", say!("{path:?} is no file", "{path:?} 不是文件"))]
     NoFile {
         /// The path.
         path: String,
     },
     /// It is no text.
-    #[error("{path:?} is no text in UTF-8")]
+    #[error("{}", say!("{path:?} is no text in UTF-8", "{path:?} 不是 UTF-8 文本"))]
     NotText {
         /// The path.
         path: String,
@@ -68,7 +72,7 @@ pub enum SandboxError {
         why: String,
     },
     /// It cannot be read.
-    #[error("{path:?} cannot be read")]
+    #[error("{}", say!("{path:?} cannot be read", "无法读取 {path:?}"))]
     Unreadable {
         /// The path.
         path: String,
@@ -76,7 +80,10 @@ pub enum SandboxError {
         source: io::Error,
     },
     /// It cannot be written.
-    #[error("{path:?} cannot be written; what was there is as it was")]
+    #[error("{}", say!(
+        "{path:?} cannot be written; what was there is as it was",
+        "无法写入 {path:?}；原有内容没有变"
+    ))]
     Unwritable {
         /// The path.
         path: String,
@@ -84,7 +91,10 @@ pub enum SandboxError {
         source: io::Error,
     },
     /// The disk is full.
-    #[error("no space is left for {path:?}; what was there is as it was")]
+    #[error("{}", say!(
+        "no space is left for {path:?}; what was there is as it was",
+        "没有空间写入 {path:?}；原有内容没有变"
+    ))]
     Full {
         /// The path.
         path: String,
@@ -145,10 +155,13 @@ impl Sandbox {
             };
             let most = super::document::MOST_BYTES;
             if self.size(path)? > most {
-                return Err(failed(format!("it has more than {most} bytes")));
+                return Err(failed(say!(
+                    "it has more than {most} bytes",
+                    "超过 {most} 字节"
+                )));
             }
             let text = kind.text(&self.read(path, most)?);
-            return text.map_err(|why| failed(why.into_owned()));
+            return text.map_err(|why| failed(why));
         }
         let path = path.to_owned();
         let bytes = self.read(&path, most)?;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::{
-    Sandbox,
+    Sandbox, blocking,
     list::{ListFilesArgs, list},
 };
 
@@ -36,8 +36,10 @@ pub struct SearchFiles {
 #[serde(deny_unknown_fields)]
 pub struct SearchFilesArgs {
     /// Words that a file holds, in its name or its text.
+    #[schemars(extend("x-zh" = "文件的名字或内容里有的词。"))]
     pub query: String,
     /// The folder to look in, with all folders below it; everything if left out.
+    #[schemars(extend("x-zh" = "要查的文件夹，连同其下所有文件夹；不写则查全部。"))]
     #[serde(default)]
     pub path: String,
 }
@@ -56,6 +58,7 @@ impl<S: Sync, U> Tool<S, U> for SearchFiles {
     fn spec(&self) -> ToolSpec {
         let text = "Finds the lines of files that say something about words, best first.";
         ToolSpec::read("search_files", text)
+            .chinese("查找文件里提到这些词的行，最合适的在前。")
             .effect(EffectClass::Idempotent)
             .argument_alias("keywords", "query")
             .argument_alias("pattern", "query")
@@ -69,8 +72,7 @@ impl<S: Sync, U> Tool<S, U> for SearchFiles {
         args: SearchFilesArgs,
     ) -> Result<ToolOutput<U>, ToolFailure> {
         let sandbox = self.sandbox.clone();
-        let found = tokio::task::spawn_blocking(move || search(&sandbox, &args));
-        let found = found.await.map_err(ToolFailure::internal)??;
+        let found = blocking(move || search(&sandbox, &args)).await??;
         let line = |file: &TextMatch| format!("- {}: {}", file.path, file.lines.join(" … "));
         let text = match found.len() {
             0 => say!("no file says anything about it", "没有文件提到它"),
@@ -80,7 +82,7 @@ impl<S: Sync, U> Tool<S, U> for SearchFiles {
             .iter()
             .map(|file| json!({ "path": file.path, "lines": file.lines }));
         let files: Vec<_> = files.collect();
-        let output = ToolOutput::new(text).summary(format!("{} files", files.len()));
+        let output = ToolOutput::new(text).summary(say!("{} files", "{} 个文件", files.len()));
         Ok(output.data(json!({ "files": files })))
     }
 }

@@ -1,9 +1,10 @@
 use async_trait::async_trait;
+use fugato_state::say;
 use fugato_tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Sandbox, SandboxError};
+use super::{Sandbox, SandboxError, blocking};
 
 /// The tool `write_file`, which writes a file. Gates ask a person before it does.
 #[derive(Debug, Clone)]
@@ -16,8 +17,10 @@ pub struct WriteFile {
 #[serde(deny_unknown_fields)]
 pub struct WriteFileArgs {
     /// The file; missing folders are made.
+    #[schemars(extend("x-zh" = "文件；没有的文件夹会新建。"))]
     pub path: String,
     /// Its whole new text.
+    #[schemars(extend("x-zh" = "它的全部新内容。"))]
     pub text: String,
 }
 
@@ -36,6 +39,7 @@ impl<S: Sync, U> Tool<S, U> for WriteFile {
         // The same text again changes nothing.
         let what = "Writes a text file, in the place of what is there.";
         ToolSpec::write("write_file", what)
+            .chinese("写一个文本文件，替换原有内容。")
             .effect(EffectClass::Idempotent)
             .argument_alias("file", "path")
             .argument_alias("content", "text")
@@ -44,8 +48,13 @@ impl<S: Sync, U> Tool<S, U> for WriteFile {
 
     fn consequence(&self, WriteFileArgs { path, .. }: &WriteFileArgs) -> Option<String> {
         match self.sandbox.size(path) {
-            Ok(bytes) => Some(format!("overwrites {path:?}, {bytes} bytes")),
-            Err(SandboxError::Missing { .. }) => Some(format!("makes a new file {path:?}")),
+            Ok(bytes) => Some(say!(
+                "overwrites {path:?}, {bytes} bytes",
+                "将覆盖 {path:?}（{bytes} 字节）"
+            )),
+            Err(SandboxError::Missing { .. }) => {
+                Some(say!("makes a new file {path:?}", "将新建文件 {path:?}"))
+            }
             // The call itself reports the reason.
             Err(_) => None,
         }
@@ -59,8 +68,10 @@ impl<S: Sync, U> Tool<S, U> for WriteFile {
         let sandbox = self.sandbox.clone();
         let (to, bytes) = (path.clone(), text.into_bytes());
         let count = bytes.len();
-        let written = tokio::task::spawn_blocking(move || sandbox.write(&to, &bytes));
-        written.await.map_err(ToolFailure::internal)??;
-        Ok(ToolOutput::new(format!("{path} is written: {count} bytes")))
+        blocking(move || sandbox.write(&to, &bytes)).await??;
+        Ok(ToolOutput::new(say!(
+            "{path} is written: {count} bytes",
+            "已写入 {path}：{count} 字节"
+        )))
     }
 }

@@ -1,12 +1,16 @@
 use std::{collections::BTreeSet, sync::Arc};
 
 use async_trait::async_trait;
+use fugato_state::say;
 
 use super::{FetchFailure, Web, WebHit};
 
 /// The error for an address that is not on an allowed host.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{url:?} may not be read: allowed is https on {allowed}")]
+#[error("{}", say!(
+    "{url:?} may not be read: allowed is https on {allowed}",
+    "不能读取 {url:?}：只允许 {allowed} 上的 https"
+))]
 pub struct NotAllowed {
     /// The address.
     pub url: String,

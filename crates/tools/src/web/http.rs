@@ -1,6 +1,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
+use fugato_state::say;
 use futures::StreamExt as _;
 use reqwest::{Client, Response, Url, header, redirect::Policy};
 use serde::Deserialize;
@@ -49,15 +50,21 @@ pub struct BadSearchUrl {
 
 #[derive(Debug, Error)]
 enum Failure {
-    #[error("the web could not be reached")]
+    #[error("{}", say!("the web could not be reached", "无法连接网络"))]
     Unreached(#[from] reqwest::Error),
-    #[error("the server answered with status {0}")]
+    #[error("{}", say!("the server answered with status {_0}", "服务器返回状态 {_0}"))]
     Status(u16),
-    #[error("what the server sent is {0:?}, and only text can be read")]
+    #[error("{}", say!(
+        "what the server sent is {_0:?}, and only text can be read",
+        "服务器返回的是 {_0:?}，只能读取文本"
+    ))]
     Kind(String),
-    #[error("the search service did not answer in the JSON that is expected")]
+    #[error("{}", say!(
+        "the search service did not answer in the JSON that is expected",
+        "搜索服务没有返回预期的 JSON"
+    ))]
     Json(#[source] serde_json::Error),
-    #[error("{0:?} is no address of a page")]
+    #[error("{}", say!("{_0:?} is no address of a page", "{_0:?} 不是网页地址"))]
     Address(String),
 }
 

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use fugato::{
     sqlite::rusqlite::{self, Row},
-    state::Millis,
+    state::{Millis, say},
     words::Amount,
 };
 use serde::{Deserialize, Serialize};
@@ -90,7 +90,10 @@ impl ExchangeState<'_> {
         let (new_free, new_held): (Amount, Amount) = (there.0.plus(free), there.1.plus(held));
         if new_free < Amount::ZERO || new_held < Amount::ZERO {
             let (needed, there) = (free.negative(), there.0);
-            return refused(format!("{needed} {asset} are needed, and {there} are free"));
+            return refused(say!(
+                "{needed} {asset} are needed, and {there} are free",
+                "需要 {needed} {asset}，可用的有 {there}"
+            ));
         }
         let row = (asset, new_free.millionths(), new_held.millionths());
         let insert = "INSERT OR REPLACE INTO balances VALUES (?1, ?2, ?3)";

@@ -1,5 +1,8 @@
 //! The configuration: models, exchanges, strategies, and the traders made of them.
-use fugato::sqlite::rusqlite::{self, Row};
+use fugato::{
+    sqlite::rusqlite::{self, Row},
+    state::{Lang, say},
+};
 use serde::{Deserialize, Serialize};
 
 use super::{Exchange, ExchangeError, ExchangeState, refused};
@@ -27,6 +30,16 @@ impl Kind {
             Self::Strategy => "strategy",
         }
     }
+
+    /// Returns the word for it in the language that is spoken now.
+    pub fn word(self) -> &'static str {
+        let chinese = match self {
+            Self::Model => "模型",
+            Self::Exchange => "交易所",
+            Self::Strategy => "策略",
+        };
+        Lang::current().pick(self.as_str(), chinese)
+    }
 }
 
 /// Something that is configured.
@@ -45,12 +58,16 @@ pub struct Config {
 #[serde(deny_unknown_fields)]
 pub struct Trader {
     /// The name.
+    #[schemars(extend("x-zh" = "名称。"))]
     pub name: String,
     /// The name of a model that is configured.
+    #[schemars(extend("x-zh" = "已配置的模型的名称。"))]
     pub model: String,
     /// The name of an exchange that is configured.
+    #[schemars(extend("x-zh" = "已配置的交易所的名称。"))]
     pub exchange: String,
     /// The name of a strategy that is configured; empty for none.
+    #[schemars(extend("x-zh" = "已配置的策略的名称；没有则留空。"))]
     #[serde(default)]
     pub strategy: String,
 }
@@ -70,7 +87,7 @@ impl Exchange {
     /// Adds a configuration, or replaces the one of this name.
     pub async fn configure(&self, kind: Kind, config: Config) -> Result<(), ExchangeError> {
         if config.name.trim().is_empty() {
-            return refused(format!("a {} needs a name", kind.as_str()));
+            return refused(say!("a {} needs a name", "{}要有名称", kind.word()));
         }
         let insert = "INSERT OR REPLACE INTO configs VALUES (?1, ?2, ?3, ?4)";
         let row = (kind.as_str(), config.name, config.note, config.enabled);
@@ -120,11 +137,15 @@ impl ExchangeState<'_> {
             return Ok(made);
         }
         if new.name.trim().is_empty() {
-            return refused("a trader needs a name");
+            return refused(say!("a trader needs a name", "交易员要有名称"));
         }
         let named = format!("{query} WHERE name = ?1");
         if !self.rows(&named, [&new.name], trader)?.is_empty() {
-            return refused(format!("there is a trader {:?} already", new.name));
+            return refused(say!(
+                "there is a trader {:?} already",
+                "已经有交易员 {:?}",
+                new.name
+            ));
         }
         self.must_be_usable(Kind::Model, &new.model)?;
         self.must_be_usable(Kind::Exchange, &new.exchange)?;
@@ -149,12 +170,13 @@ impl ExchangeState<'_> {
         if names.iter().any(|there| there == name) {
             return Ok(());
         }
-        let (kind, mut allowed) = (kind.as_str(), names.join(", "));
+        let (kind, mut allowed) = (kind.word(), names.join(", "));
         if allowed.is_empty() {
-            allowed.push_str("none");
+            allowed = say!("none", "无");
         }
-        refused(format!(
-            "there is no {kind} {name:?} that is enabled; there is: {allowed}"
+        refused(say!(
+            "there is no {kind} {name:?} that is enabled; there is: {allowed}",
+            "没有启用的{kind} {name:?}；现有：{allowed}"
         ))
     }
 }

@@ -1,6 +1,7 @@
 //! Orders: those that match at once, and those that wait for the book.
 use fugato::{
     sqlite::rusqlite::{self, Row},
+    state::say,
     words::Amount,
 };
 use schemars::JsonSchema;
@@ -13,15 +14,20 @@ use super::{Exchange, ExchangeError, ExchangeState, Side, account::amount, refus
 #[serde(deny_unknown_fields)]
 pub struct NewOrder {
     /// What is traded, such as "BTC-USDT".
+    #[schemars(extend("x-zh" = "交易的标的，例如 \"BTC-USDT\"。"))]
     pub symbol: String,
     /// "buy" or "sell".
+    #[schemars(extend("x-zh" = "\"buy\"（买）或 \"sell\"（卖）。"))]
     pub side: Side,
     /// How much, as a decimal number in quotes, such as "0.25".
-    #[schemars(with = "String")]
+    #[schemars(with = "String", extend("x-zh" = "数量，带引号的小数，例如 \"0.25\"。"))]
     pub quantity: Amount,
     /// The worst price that is taken, in quotes; left out to take what is there, and no more.
     #[serde(default)]
-    #[schemars(with = "Option<String>")]
+    #[schemars(
+        with = "Option<String>",
+        extend("x-zh" = "可接受的最差价格，带引号；不写则按现有报价成交，剩下的放弃。")
+    )]
     pub price: Option<Amount>,
     /// The worst price that an order without a price takes, as its card says.
     #[serde(skip)]
@@ -103,7 +109,12 @@ fn assets(symbol: &str) -> Result<(&str, &str), ExchangeError> {
     let parts = symbol.split_once('-');
     let parts = parts.filter(|(base, quote)| !base.is_empty() && !quote.is_empty());
     parts.map_or_else(
-        || refused(format!("{symbol:?} is no symbol; BTC-USDT is one")),
+        || {
+            refused(say!(
+                "{symbol:?} is no symbol; BTC-USDT is one",
+                "{symbol:?} 不是标的；例如 BTC-USDT 才是"
+            ))
+        },
         Ok,
     )
 }
@@ -118,7 +129,10 @@ impl ExchangeState<'_> {
     fn order(&self, id: i64) -> Result<Order, ExchangeError> {
         let query = format!("{ORDERS} WHERE id = ?1");
         let found = self.rows(&query, [id], order)?.pop();
-        found.map_or_else(|| refused(format!("there is no order {id}")), Ok)
+        found.map_or_else(
+            || refused(say!("there is no order {id}", "没有订单 {id}")),
+            Ok,
+        )
     }
 
     fn place(&self, key: &str, new: &NewOrder) -> Result<Order, ExchangeError> {
@@ -130,10 +144,16 @@ impl ExchangeState<'_> {
         let known: Vec<_> = self.book.prices().into_iter().map(|it| it.symbol).collect();
         if !known.contains(&new.symbol) {
             let (wanted, known) = (&new.symbol, known.join(", "));
-            return refused(format!("nobody trades {wanted}; there is: {known}"));
+            return refused(say!(
+                "nobody trades {wanted}; there is: {known}",
+                "没有人交易 {wanted}；现有：{known}"
+            ));
         }
         if new.quantity == Amount::ZERO || new.price == Some(Amount::ZERO) {
-            return refused("an order needs a quantity and a price above zero");
+            return refused(say!(
+                "an order needs a quantity and a price above zero",
+                "订单的数量和价格都要大于零"
+            ));
         }
         let (asset, needed) = match (new.side, new.price) {
             (Side::Sell, _) => (base, new.quantity),

@@ -6,7 +6,6 @@ use fugato::{
         reply::{RunReport, show},
         toolbox::ToolUse,
     },
-    cli::Lang,
     memory::ExecutionStatus,
     state::{State as _, ToolStatus},
 };
@@ -102,14 +101,13 @@ fn unfinished(session: &Session) -> String {
     let work = &session.work;
     let why = work.planner_failure.as_ref();
     let why = why.unwrap_or(&work.execution.error);
-    let text = &session.message.text;
     if work.timed_out {
         let en =
             "This took longer than I may wait. Nothing is lost: say \"try again\" and I go on.";
         let zh = "等待的时间太长了。已有的进度都在：说“再试一次”我就继续。";
-        return Lang::of(text).pick(en, zh).to_owned();
+        return session.lang().pick(en, zh).to_owned();
     }
-    answer::stopped(text, why)
+    answer::stopped(why)
 }
 
 /// Returns the reply after the loop: what was and was not done, followed by the loop's own words.

@@ -12,6 +12,7 @@ mod crashes;
 mod exchange;
 mod hostile;
 mod known;
+mod language;
 mod planned;
 mod program;
 mod served;

@@ -1,24 +1,26 @@
 //! The tool that returns the time.
 use fugato::{
-    agent::{React, ReactUpdate},
+    agent::ReactUpdate,
     cli::Lang,
     state::say,
-    tool::{EffectClass, ToolContext, ToolFailure, ToolOutput, ToolSpec},
+    tool::{EffectClass, ToolFailure, ToolOutput, ToolSpec},
 };
 use jiff::{Span, Zoned, civil::Weekday};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::{Builder, Clock, place::places, spoken};
+use super::{Builder, Clock, place::places};
 
 /// The place and the day.
 #[derive(Deserialize, JsonSchema)]
 struct Place {
     /// A zone of the IANA list, such as Europe/London, or the name of a place; left out for that of
     /// this machine.
+    #[schemars(extend("x-zh" = "IANA 列表中的时区，例如 Europe/London，或者地名；不写则用本机的。"))]
     #[serde(default)]
     zone: Option<String>,
     /// The number of days from today: 1 for tomorrow, -1 for yesterday.
+    #[schemars(extend("x-zh" = "离今天的天数：1 是明天，-1 是昨天。"))]
     #[serde(default)]
     days: i64,
 }
@@ -26,12 +28,11 @@ struct Place {
 pub(super) fn add(builder: Builder, clock: Clock) -> Builder {
     // The result differs from call to call; it is stored, and a replay does not call again.
     let spec = ToolSpec::read("time", "The date and the time of day.")
+        .chinese("日期和时间。")
         .effect(EffectClass::Idempotent)
         .argument_alias("timezone", "zone")
         .preview(["zone"]);
-    builder.function(spec, move |cx: ToolContext<'_, React>, place: Place| {
-        spoken(&cx).scope(|| told(clock(), place))
-    })
+    builder.function(spec, move |_, place: Place| told(clock(), place))
 }
 
 fn told(

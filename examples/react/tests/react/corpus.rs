@@ -127,6 +127,7 @@ async fn run(case: &CorpusCase<Stored>) -> Option<CaseOutcome> {
         }
         outcome.read += &outcome.last;
     }
+    outcome.data = case.own.files.values().cloned().collect();
     outcome.card = card(&talk).await.map(|card| {
         let call = &card.question.prompt["call"];
         let name = call["name"].as_str().unwrap_or_default();

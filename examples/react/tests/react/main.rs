@@ -10,6 +10,7 @@ mod corpus;
 mod crashes;
 mod failures;
 mod kept;
+mod language;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod scenario;

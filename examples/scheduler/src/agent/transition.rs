@@ -71,7 +71,8 @@ impl AgentState {
     /// Begins a run: drops the state of the last one, and keeps the conversation and the schedule.
     pub(super) fn request(&mut self, request: Request) {
         self.reset_for_next_run();
-        self.lang = request.lang.unwrap_or_else(|| Lang::of(&request.text));
+        let lang = request.lang.or_else(|| Lang::evident(&request.text));
+        self.lang = lang.unwrap_or(self.lang);
         self.now = request.now;
         self.run.rounds = Budget::new(request.max_rounds);
         self.run.always_execute = request.always_execute;

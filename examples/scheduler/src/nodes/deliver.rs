@@ -4,7 +4,7 @@ use fugato::{
     graph::{BoxError, Context, Node, Outcome},
     llm::{ChatResponse, FinishReason, RejectedAnswer},
     prompt::correction,
-    state::Message,
+    state::{Message, say},
     stream::EventKind,
 };
 use serde_json::json;
@@ -116,7 +116,10 @@ impl Deliver {
 /// Returns the unusable answer and the reason, for the next request to the model.
 fn rejected_pair(rejected: &RejectedAnswer) -> [Message; 2] {
     let [said, _] = rejected.messages();
-    let why = format!("{rejected}. Sum up again, in a few sentences and nothing else.");
+    let why = say!(
+        "{rejected}. Sum up again, in a few sentences and nothing else.",
+        "{rejected}。请重新总结，只用几句话，不要写别的。"
+    );
     [said, correction(&why)]
 }
 
@@ -129,16 +132,22 @@ fn read(
     let words = response.message.content.trim();
     let refuse = |why: &str| RejectedAnswer::sense(words, "", why);
     if words.is_empty() {
-        return Err(refuse("there are no words in it"));
+        return Err(refuse(&say!("there are no words in it", "里面没有文字")));
     }
     if response.finish == Some(FinishReason::Length) {
-        return Err(refuse("it was cut off; be shorter"));
+        return Err(refuse(&say!(
+            "it was cut off; be shorter",
+            "被截断了；请写短一些"
+        )));
     }
     prose::check(words, &Receipts::of_request(agent)).map_err(|why| refuse(&why.to_string()))?;
     let seen = prompts::working_area(agent);
     let seen: Vec<_> = seen.iter().map(|seen| seen.content.as_str()).collect();
     if !prose::numbers_are_known(words, &format!("{facts} {}", seen.join(" "))) {
-        return Err(refuse("it names numbers that no result shows"));
+        return Err(refuse(&say!(
+            "it names numbers that no result shows",
+            "提到了结果里没有的数字"
+        )));
     }
     Ok(words.to_owned())
 }

@@ -10,7 +10,7 @@ use crate::{
     agent::{AgentState, Card, DecisionView, Phase, QuestionTopic, TerminalOutcome, Update},
     contract::{ActionKind, ExecutorDecision},
     deps::Deps,
-    gates::CLOSED,
+    gates::closed,
     llm_config::show,
     understand::Words,
     wish::in_words,
@@ -24,11 +24,12 @@ pub(super) fn judge(
     spoken: &TaggedAnswer,
 ) -> Result<Vec<Update>, RejectedAnswer> {
     let agent = cx.state();
+    let closed = agent.is_gate_closed().then(closed);
     let work = PhaseWork::new(&deps.toolbox, agent)
         .plan(&agent.plan)
         .evidence(&agent.run.evidence)
         .draft(agent.run.unsaved)
-        .obstacle(agent.is_gate_closed().then_some(CLOSED))
+        .obstacle(closed.as_deref())
         .in_words(|call| {
             let words = Words {
                 schedule: agent.schedule.as_ref()?,

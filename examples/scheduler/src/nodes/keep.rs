@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use fugato::{
     EffectClass,
     graph::{BoxError, Context, Node, Outcome},
+    state::say,
     stream::EventKind,
     tool::{ToolFailure, ToolResult},
 };
@@ -146,8 +147,9 @@ pub(super) async fn settle(
         };
         match commit(calendars, cx, write).await? {
             StoreReceipt::Conflict(conflict) => {
-                let text = format!(
-                    "nothing was written, because the calendar changed meanwhile: {conflict}; it was loaded anew, look at it again"
+                let text = say!(
+                    "nothing was written, because the calendar changed meanwhile: {conflict}; it was loaded anew, look at it again",
+                    "什么都没有写入，因为日历在此期间有变动：{conflict}；已重新加载，请再看一次"
                 );
                 let mut failed: ToolResult<Update> = ToolFailure::failed(text).into();
                 failed.updates = overtaken(calendars, cx).await?;
@@ -171,11 +173,17 @@ async fn class(
 ) -> Result<ToolResult<Update>, BoxError> {
     let refused = |code: &str, issues: &[String]| class_refused(code, issues).into();
     let Some(calendars) = &deps.calendars else {
-        let issue = "there is no store for classes, so none can be made or changed".to_owned();
+        let issue = say!(
+            "there is no store for classes, so none can be made or changed",
+            "没有类别的存储，无法新建或修改"
+        );
         return Ok(refused("dependency_missing", &[issue]));
     };
     let Some(wanted) = class_wanted(&checked.data) else {
-        let issue = "the checked class could not be read".to_owned();
+        let issue = say!(
+            "the checked class could not be read",
+            "无法读取检查过的类别"
+        );
         return Ok(refused("invalid_args", &[issue]));
     };
     Ok(

@@ -1,6 +1,7 @@
 //! The check that a calendar is still in the state that a writer expects.
 use std::fmt;
 
+use fugato::state::{Lang, say};
 use serde::{Deserialize, Serialize};
 
 use crate::schedule::{
@@ -18,7 +19,8 @@ pub struct Conflict {
 impl fmt::Display for Conflict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (n, changed) in self.changed.iter().enumerate() {
-            write!(f, "{}{changed}", if n == 0 { "" } else { "; " })?;
+            let between = Lang::current().pick("; ", "；");
+            write!(f, "{}{changed}", if n == 0 { "" } else { between })?;
         }
         Ok(())
     }
@@ -30,7 +32,10 @@ impl fmt::Display for Conflict {
 #[non_exhaustive]
 pub enum StaleFact {
     /// The task is no longer there.
-    #[error("{name:?} is no longer in the calendar")]
+    #[error("{}", say!(
+        "{name:?} is no longer in the calendar",
+        "日历里已经没有 {name:?}"
+    ))]
     Gone {
         /// The task.
         task: u32,
@@ -38,7 +43,12 @@ pub enum StaleFact {
         name: String,
     },
     /// The task is in another place than the writer expects.
-    #[error("{name:?} lies {} now, not {}", At(found.as_ref()), At(expected.as_ref()))]
+    #[error("{}", say!(
+        "{name:?} lies {} now, not {}",
+        "{name:?} 现在在 {}，不在 {}",
+        At(found.as_ref()),
+        At(expected.as_ref())
+    ))]
     Elsewhere {
         /// The task.
         task: u32,
@@ -50,7 +60,10 @@ pub enum StaleFact {
         found: Option<Location>,
     },
     /// Its marks are others than the writer expects.
-    #[error("{name:?} was marked meanwhile")]
+    #[error("{}", say!(
+        "{name:?} was marked meanwhile",
+        "{name:?} 的标记在此期间有变动"
+    ))]
     Marked {
         /// The task.
         task: u32,
@@ -58,7 +71,10 @@ pub enum StaleFact {
         name: String,
     },
     /// The place that the task should get is not free.
-    #[error("the place for {name:?} is taken by {by:?}")]
+    #[error("{}", say!(
+        "the place for {name:?} is taken by {by:?}",
+        "{name:?} 的位置被 {by:?} 占了"
+    ))]
     Taken {
         /// The task.
         task: u32,
@@ -68,7 +84,10 @@ pub enum StaleFact {
         by: String,
     },
     /// The course that should contain the task is not there, or no longer has room.
-    #[error("{name:?} has no room inside {host:?} any more")]
+    #[error("{}", say!(
+        "{name:?} has no room inside {host:?} any more",
+        "{host:?} 里已经没有 {name:?} 的位置"
+    ))]
     NoHost {
         /// The task.
         task: u32,
@@ -78,7 +97,10 @@ pub enum StaleFact {
         host: String,
     },
     /// The day is not one of this calendar, or has another date.
-    #[error("{name:?} cannot lie on day {day}: the calendar has no such day")]
+    #[error("{}", say!(
+        "{name:?} cannot lie on day {day}: the calendar has no such day",
+        "{name:?} 不能在第 {day} 天：日历里没有这一天"
+    ))]
     NoDay {
         /// The task.
         task: u32,
@@ -111,17 +133,25 @@ impl fmt::Display for At<'_> {
             .0
             .and_then(|at| at.sections.first().zip(at.sections.last()))
         else {
-            return f.write_str("nowhere");
+            return f.write_str(&say!("nowhere", "没有位置"));
         };
-        write!(f, "on day {}, section {}", first.day, first.section)?;
-        if (first.day, first.section) != (last.day, last.section) {
-            write!(f, " to ")?;
-            if first.day != last.day {
-                write!(f, "day {}, section ", last.day)?;
-            }
-            write!(f, "{}", last.section)?;
+        let (day, section) = (first.day, first.section);
+        f.write_str(&say!(
+            "on day {day}, section {section}",
+            "第 {day} 天第 {section} 节"
+        ))?;
+        if (day, section) == (last.day, last.section) {
+            return Ok(());
         }
-        Ok(())
+        let section = last.section;
+        if day == last.day {
+            return f.write_str(&say!(" to {section}", "到第 {section} 节"));
+        }
+        let day = last.day;
+        f.write_str(&say!(
+            " to day {day}, section {section}",
+            "到第 {day} 天第 {section} 节"
+        ))
     }
 }
 

@@ -2,6 +2,7 @@
 use std::path::Path;
 
 use fugato::axum::BadInput;
+use fugato::state::say;
 use jiff::{civil::Date, tz::TimeZone};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -47,8 +48,9 @@ impl Brought {
         let file = |given: Option<String>, name: &str, instead: String| {
             let path = folder.join(name);
             match given {
-                Some(text) if text.len() > LARGEST => Err(BadInput::new(format!(
+                Some(text) if text.len() > LARGEST => Err(BadInput::new(say!(
                     "{name} has {} bytes; at most {LARGEST} are read",
+                    "{name} 有 {} 字节；最多读取 {LARGEST}",
                     text.len()
                 ))),
                 Some(text) => Ok(text.into_bytes()),
@@ -131,8 +133,9 @@ fn plain(value: toml::Value) -> Value {
 /// Returns the class file that a value describes.
 pub(super) fn class_file(classes: &Value) -> Result<String, BadInput> {
     toml::to_string(classes).map_err(|error| {
-        BadInput::new(format!(
-            "classes is no class file: {error}; send it as GET /calendar shows it"
+        BadInput::new(say!(
+            "classes is no class file: {error}; send it as GET /calendar shows it",
+            "classes 不是类别文件：{error}；请按 GET /calendar 的样子发送"
         ))
     })
 }

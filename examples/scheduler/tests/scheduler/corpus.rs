@@ -33,7 +33,8 @@ async fn failures(lang: Lang) -> BTreeMap<String, Vec<String>> {
     let mut failed = BTreeMap::new();
     for case in corpus(lang) {
         let outcome = World::new(lang, None).await.run(&case).await;
-        let wrong = check::wrong(&case, &outcome);
+        let mut wrong = check::wrong(&case, &outcome);
+        wrong.extend(check::foreign(lang, &case, &outcome));
         if !wrong.is_empty() {
             failed.insert(case.id.clone(), wrong);
         }

@@ -1,5 +1,6 @@
 //! Each action as a tool.
 use async_trait::async_trait;
+use fugato::state::say;
 use fugato::{
     cli::Lang,
     form::{Fields, day},
@@ -106,14 +107,15 @@ impl ActionTool {
                 json!({ "field": field.name, "zh": field.zh, "en": field.en, "value": field.shown(value, Lang::En) })
             });
         let lines: Vec<_> = lines.collect();
-        ToolOutput::new("this is what it would say").data(json!({ "lines": lines }))
+        ToolOutput::new(say!("this is what it would say", "内容会是这样"))
+            .data(json!({ "lines": lines }))
     }
 
     fn validate(&self, form: FormKind, fields: &Fields, lang: Lang) -> Answer {
         let desk = &self.deps.desk;
         let missing = desk.forms.missing(&form, fields);
         if missing.is_empty() {
-            return Ok(ToolOutput::new("nothing is missing"));
+            return Ok(ToolOutput::new(say!("nothing is missing", "没有缺少的")));
         }
         let blocked = ToolFailure::blocked(super::are_missing(desk, form, &missing, lang));
         Err(blocked.data(json!({ "missing_fields": missing })))
@@ -152,7 +154,12 @@ impl ActionTool {
 
     async fn write(&self, cx: &ToolContext<'_, Steward>, write: &LedgerWrite) -> Answer {
         let files = &self.deps.files;
-        let no_thread = || ToolFailure::failed("nothing is written outside of a conversation");
+        let no_thread = || {
+            ToolFailure::failed(say!(
+                "nothing is written outside of a conversation",
+                "没有对话就不写入"
+            ))
+        };
         let thread = cx.thread_id().ok_or_else(no_thread)?;
         if let Some(lost) = write.files.iter().find(|file| !files.has(thread, file)) {
             let why = super::lang(cx.state()?).pick(
@@ -161,7 +168,8 @@ impl ActionTool {
             );
             return Err(ToolFailure::blocked(why));
         }
-        let no_key = || ToolFailure::failed("nothing is written without a key");
+        let no_key =
+            || ToolFailure::failed(say!("nothing is written without a key", "没有键就不写入"));
         match self
             .deps
             .ledger
@@ -172,7 +180,7 @@ impl ActionTool {
                 let kept = files.keep(thread, &write.employee, write.files.clone());
                 // A repeat under the same key keeps them.
                 kept.await.map_err(|error| {
-                    ToolFailure::failed("the files are not kept yet")
+                    ToolFailure::failed(say!("the files are not kept yet", "文件还没有保存"))
                         .because(error)
                         .unsettled()
                 })?;
@@ -198,11 +206,12 @@ impl ActionTool {
                 Err(ToolFailure::failed(error.to_string()))
             }
             // There is no result, and a repeat under the same key finds out.
-            Err(error) => Err(
-                ToolFailure::failed("whether it was written is not known yet")
-                    .because(error)
-                    .unsettled(),
-            ),
+            Err(error) => Err(ToolFailure::failed(say!(
+                "whether it was written is not known yet",
+                "还不知道是否已写入"
+            ))
+            .because(error)
+            .unsettled()),
         }
     }
 }

@@ -171,7 +171,8 @@ impl TurnState {
                     .lang
                     .unwrap_or_else(|| Lang::of(&self.request.text));
                 let lost = lang.pick("the note was not written", "没能记下来");
-                self.skipped.push(format!("{lost}: {why}"));
+                self.skipped
+                    .push(lang.pick(format!("{lost}: {why}"), format!("{lost}：{why}")));
             }
             Update::Understood(intent) => {
                 let planned = intent.is_complex();

@@ -7,6 +7,7 @@ use fugato::{
         toolbox::ToolUse,
     },
     prompt::Stage,
+    state::say,
     tool::Access,
 };
 
@@ -22,7 +23,12 @@ use crate::{
 #[derive(Debug)]
 pub struct Answer(pub Deps);
 
-const WHAT: &str = "Answer the person in their language, with what was found and done, and nothing else. Name files by their paths. Where something failed, say so.";
+fn what() -> String {
+    say!(
+        "Answer the person in their language, with what was found and done, and nothing else. Name files by their paths. Where something failed, say so.",
+        "用用户的语言回答，只说找到了什么、做了什么。文件用路径称呼。失败的地方要说明失败了。"
+    )
+}
 
 #[async_trait]
 impl Node<AgentState> for Answer {
@@ -49,7 +55,7 @@ impl Answer {
         let Some(model) = deps.model.as_ref().filter(|_| agent.turn.by_rule.is_none()) else {
             return Ok((vec![], None));
         };
-        let stage = Stage::new("You answer.").instruction(WHAT);
+        let stage = Stage::new(say!("You answer.", "你负责回答。")).instruction(what());
         let request = match prompts::request(deps, agent, "answer", stage) {
             Ok(request) => request,
             Err(error) => return Ok((by_rule(deps, cx, error)?, None)),

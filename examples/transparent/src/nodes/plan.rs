@@ -1,5 +1,5 @@
 use async_trait::async_trait;
-use fugato::{BoxError, Context, Node, Outcome, prompt::Stage};
+use fugato::{BoxError, Context, Node, Outcome, prompt::Stage, state::say};
 use serde_json::json;
 
 use super::{ModelOutcome, consult, note};
@@ -13,8 +13,20 @@ use crate::{
 #[derive(Debug)]
 pub struct PlanNode(pub Deps);
 
-const WHAT: &str = "Make a plan: first what to search the memory for, then which tools to call. A later step refers to what earlier ones found by {{selected_path}} or {{last_result}}.";
-const AGAIN: &str = "The plan did not work out. Make another one from where things stand.";
+fn make() -> String {
+    say!(
+        "Make a plan: first what to search the memory for, then which tools to call. A later step refers to what earlier ones found by {{{{selected_path}}}} or {{{{last_result}}}}.",
+        "制定计划：先在记忆里查什么，再调用哪些工具。后面的步骤用 {{{{selected_path}}}} 或 {{{{last_result}}}} 指代前面找到的内容。"
+    )
+}
+
+fn make_again() -> String {
+    let make = make();
+    say!(
+        "The plan did not work out. Make another one from where things stand. {make}",
+        "计划行不通。请从现在的情况重新制定。{make}"
+    )
+}
 
 #[async_trait]
 impl Node<AgentState> for PlanNode {
@@ -23,12 +35,9 @@ impl Node<AgentState> for PlanNode {
         let again = !agent.turn.plan.is_empty();
         let tools = self.0.tools(agent);
         let contract = plan::contract(&tools);
-        let what = if again {
-            format!("{AGAIN} {WHAT}")
-        } else {
-            WHAT.to_owned()
-        };
-        let stage = Stage::new("You plan.").instruction(prompts::asked(&what, &contract.outline()));
+        let what = if again { make_again() } else { make() };
+        let stage = Stage::new(say!("You plan.", "你负责制定计划。"))
+            .instruction(prompts::asked(&what, &contract.outline()));
         let (mut updates, steps) = match consult(&self.0, &cx, ("plan", stage), &contract).await? {
             ModelOutcome::Again(outcome) => return Ok(outcome),
             ModelOutcome::Decided(plan) => (vec![], plan.steps),

@@ -3,6 +3,7 @@ use fugato::{
     BoxError, Context, Node, Outcome,
     llm::Contract,
     prompt::{Stage, fenced},
+    state::say,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,11 +42,12 @@ impl Node<AgentState> for Repair {
         let cause = wanted.cause.clone().unwrap_or_default();
         let contract = contract(wanted);
         let call = json!({ "name": wanted.call.name, "params": wanted.call.arguments });
-        let what = format!(
+        let what = say!(
             "The call {call} failed:\n{}\nSay with which params to try it again, or give up.",
+            "调用 {call} 失败了：\n{}\n说明用哪些 params 再试一次，或者放弃。",
             fenced(&cause)
         );
-        let stage = Stage::new("You mend calls of tools.")
+        let stage = Stage::new(say!("You mend calls of tools.", "你负责修正工具的调用。"))
             .instruction(prompts::asked(&what, &contract.outline()));
         let (mut updates, thought, params) = match consult(deps, &cx, ("repair", stage), &contract)
             .await?
@@ -87,7 +89,10 @@ fn contract(wanted: &PendingCall) -> Contract<Revision> {
             if !revision.give_up && Value::Object(revision.params.clone()) == old {
                 objections.push(
                     "/params",
-                    "with these the call has just failed; change them, or set give_up to true",
+                    say!(
+                        "with these the call has just failed; change them, or set give_up to true",
+                        "用这些参数刚刚失败过；请改动，或把 give_up 设为 true"
+                    ),
                 );
             }
         })

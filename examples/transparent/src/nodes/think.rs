@@ -3,6 +3,7 @@ use fugato::{
     BoxError, Context, EventKind, Node, Outcome,
     llm::Contract,
     prompt::{Stage, one_of},
+    state::say,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use crate::{
     agent::{AgentState, Move, TurnState, TurnStop, Update},
     deps::{Deps, TurnLimits},
     intent::either,
-    plan::{TurnStep, TurnStepKind, filled},
+    plan::{TurnStep, TurnStepKind, filled, no_query, no_tool},
     prompts, rules,
 };
 
@@ -54,8 +55,12 @@ pub enum NextStep {
     Finish,
 }
 
-const WHAT: &str =
-    "Decide what comes next: one call of a tool, one search of the memory, or the answer.";
+fn what() -> String {
+    say!(
+        "Decide what comes next: one call of a tool, one search of the memory, or the answer.",
+        "决定接下来做什么：调用一次工具，查一次记忆，或者回答。"
+    )
+}
 
 #[async_trait]
 impl Node<AgentState> for Think {
@@ -83,8 +88,8 @@ impl Node<AgentState> for Think {
             return Ok(Outcome::done([moved]).note(thinking(thought)));
         }
         let contract = contract(&deps.tools(agent), turn, limits);
-        let stage = Stage::new("You decide step by step.")
-            .instruction(prompts::asked(WHAT, &contract.outline()));
+        let stage = Stage::new(say!("You decide step by step.", "你一步一步地决定。"))
+            .instruction(prompts::asked(&what(), &contract.outline()));
         let (updates, thought, next, step) =
             match consult(deps, &cx, ("think", stage), &contract).await? {
                 ModelOutcome::Again(outcome) => return Ok(outcome),
@@ -168,21 +173,31 @@ fn contract(tools: &[String], turn: &TurnState, limits: TurnLimits) -> Contract<
         .check(move |decision, objections| match decision.action {
             NextStep::UseTool if !tools.contains(&decision.name) => {
                 let allowed = one_of(tools.iter().map(String::as_str));
-                objections.push("/name", format!("there is no tool {:?}; it is {allowed}", decision.name));
+                objections.push("/name", no_tool(&decision.name, &allowed));
             }
             NextStep::UseTool => {
                 let params = Value::Object(decision.params.clone());
                 let made = turn.repeats(&decision.name, &params);
                 if made >= limits.repeats {
-                    let told = format!("{:?} was called {made} times like this; call it with other params, call another tool, or finish", decision.name);
+                    let told = say!(
+                        "{:?} was called {made} times like this; call it with other params, call another tool, or finish",
+                        "{:?} 已经这样调用了 {made} 次；请换参数、换工具，或结束",
+                        decision.name
+                    );
                     objections.push("/params", told);
                 }
             }
             NextStep::SearchMemory if decision.query.trim().is_empty() => {
-                objections.push("/query", "it says what to look for");
+                objections.push("/query", no_query());
             }
             NextStep::SearchMemory if turn.queries.contains(&decision.query) => {
-                objections.push("/query", "this was searched for already; look for something else, call a tool, or finish");
+                objections.push(
+                    "/query",
+                    say!(
+                        "this was searched for already; look for something else, call a tool, or finish",
+                        "这个已经查过；请查别的、调用工具，或结束"
+                    ),
+                );
             }
             NextStep::SearchMemory | NextStep::Finish => {}
         })

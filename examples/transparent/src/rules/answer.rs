@@ -83,7 +83,7 @@ fn is_told(agent: &AgentState, made: &CallRecord) -> bool {
 
 /// Returns the reason why an action was not done; a declined one is named as such.
 fn why(agent: &AgentState, text: &str) -> String {
-    if text.starts_with("the person does not agree") {
+    if fugato::agent::toolbox::is_declined(text) {
         return agent
             .lang
             .pick("you did not agree", "您没有同意")

@@ -2,6 +2,7 @@ use async_trait::async_trait;
 use fugato::{
     command::Command,
     file::Sandbox,
+    state::say,
     tool::{EffectClass, NoArguments, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec},
 };
 use serde_json::json;
@@ -29,6 +30,7 @@ impl Tool<AgentState, Update> for TakePhoto {
             "take_photo",
             "Takes a photo with the camera of this machine.",
         )
+        .chinese("用本机的摄像头拍一张照片。")
         // The key is in the file name, so a repetition after a crash writes the same file.
         .effect(EffectClass::Keyed)
     }
@@ -39,9 +41,10 @@ impl Tool<AgentState, Update> for TakePhoto {
         _: NoArguments,
     ) -> Result<ToolOutput<Update>, ToolFailure> {
         let Some(command) = &self.command else {
-            return Err(ToolFailure::blocked(
+            return Err(ToolFailure::blocked(say!(
                 "no camera is set up: [photo] command in config.toml names none",
-            ));
+                "没有设置摄像头：config.toml 的 [photo] command 没有写命令"
+            )));
         };
         let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
         let name: String = cx
@@ -55,10 +58,14 @@ impl Tool<AgentState, Update> for TakePhoto {
         command.run(&[("file", &file)]).await?;
         let taken = self.sandbox.read(&name, 1)?;
         if taken.is_empty() {
-            return Err(ToolFailure::failed(
+            return Err(ToolFailure::failed(say!(
                 "the command ended well, and wrote no photo",
-            ));
+                "命令正常结束，但没有写出照片"
+            )));
         }
-        Ok(ToolOutput::new(format!("the photo is {name}")).data(json!({ "path": name })))
+        Ok(
+            ToolOutput::new(say!("the photo is {name}", "照片是 {name}"))
+                .data(json!({ "path": name })),
+        )
     }
 }

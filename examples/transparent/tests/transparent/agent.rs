@@ -4,6 +4,7 @@ mod crashes;
 mod due;
 mod intents;
 mod jobs;
+mod language;
 mod memory;
 mod plans;
 mod repair;

@@ -4,6 +4,7 @@ use std::{fs, path::Path, time::SystemTime};
 
 use fugato::{
     cron::{CronSchedule, TimeZone},
+    file::Sandbox,
     state::Interrupt,
 };
 use fugato_testkit::{
@@ -149,8 +150,30 @@ async fn outcome(case: &CorpusCase<Own>) -> Option<CaseOutcome> {
             outcome.card = card(&turn);
         }
     }
+    outcome.data = before.clone() + &filed(&home.dir().join("files"));
     stored(&case.own, &home, &before, &mut outcome).await;
     Some(outcome)
+}
+
+/// The paths and the texts of the files of a folder.
+fn filed(folder: &Path) -> String {
+    let sandbox = Sandbox::open(folder).unwrap();
+    let mut paths = vec![folder.to_owned()];
+    let mut all = String::new();
+    while let Some(path) = paths.pop() {
+        if path.is_dir() {
+            paths.extend(
+                fs::read_dir(&path)
+                    .unwrap()
+                    .map(|entry| entry.unwrap().path()),
+            );
+            continue;
+        }
+        let name = path.strip_prefix(folder).unwrap().to_string_lossy();
+        let text = sandbox.text(&name, 1 << 20).unwrap_or_default();
+        all.extend([name.as_ref(), "\n", text.as_str(), "\n"]);
+    }
+    all
 }
 
 /// Checks what is stored at the end.

@@ -5,7 +5,7 @@ use fugato_graph::{BoxError, Context, Node, Outcome};
 use fugato_llm::{Ask, ChatModel, ChatRequest, Contract, Profile, Timeout};
 use fugato_memory::{History, HistoryUpdate, Speaker, TaskState, TaskSummary, TaskUpdate};
 use fugato_prompt::TokenCount;
-use fugato_state::{Message, State};
+use fugato_state::{Message, State, say};
 
 /// A state with the layers of memory that can be compacted.
 pub trait LayeredMemory: State {
@@ -77,25 +77,27 @@ impl CompactLayers {
         if old == 0 || tokens <= self.threshold {
             return None;
         }
-        let mut told = format!(
+        let mut told = say!(
             "What is known of the task:\n{}\n\nWhat was said since:\n",
+            "关于任务已知的内容：\n{}\n\n此后说过的话：\n",
             serde_json::to_string(state.task()).unwrap_or_default()
         );
         for turn in turns.iter().take(old) {
             let who = match turn.by {
-                Speaker::User => "person",
-                Speaker::Assistant => "agent",
+                Speaker::User => say!("person", "用户"),
+                Speaker::Assistant => say!("agent", "助手"),
             };
-            told.push_str(who);
-            told.push_str(": ");
-            told.push_str(turn.lasting());
-            told.push('\n');
+            let text = turn.lasting();
+            told.push_str(&say!("{who}: {text}\n", "{who}：{text}\n"));
         }
-        let task = format!(
+        let task = say!(
             "Bring what is known of the task up to date. Keep goals, facts that the person stated, \
              what is unresolved and the last decision of weight; leave out steps, tool calls and \
              values that can be looked up again. A fact that no longer holds is named in \
              `withdrawn`, word for word. Answer with one JSON object:\n{}",
+            "更新关于任务已知的内容。保留目标、用户说过的事实、未解决的问题和最近的重要决定；省略步骤、\
+             工具调用和可以再次查到的值。不再成立的事实要逐字写在 `withdrawn` 里。用一个 JSON \
+             对象回答：\n{}",
             contract().outline()
         );
         let messages = [Message::system(task), Message::user(told)];

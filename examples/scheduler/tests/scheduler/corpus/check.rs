@@ -2,7 +2,10 @@
 use std::collections::BTreeSet;
 
 use jiff::civil::{Date, Time};
-use scheduler::schedule::{Board, ScheduleState, Slot, order};
+use scheduler::{
+    calendar::Lang,
+    schedule::{Board, ScheduleState, Slot, order},
+};
 
 use super::{
     case::{Any, Case, Check, Given, Places, Selector, TermsCheck},
@@ -44,6 +47,16 @@ pub(super) fn wrong(case: &Case, outcome: &Outcome) -> Vec<String> {
         ));
     }
     wrong
+}
+
+/// Returns the words that are not in the language of the person, but for what they typed and for the
+/// names of their items.
+pub(super) fn foreign(lang: Lang, case: &Case, outcome: &Outcome) -> Option<String> {
+    let items = outcome.after.items.values().map(|item| item.name.as_str());
+    let typed = case.turns.iter().chain([&case.text]).map(String::as_str);
+    let given: Vec<&str> = typed.chain(items).collect();
+    let found = fugato_testkit::language::foreign(lang, &outcome.reply, &given.join("\n"))?;
+    Some(format!("{found:?} is not in {lang}"))
 }
 
 /// Returns the changes to which nobody agreed.
