@@ -125,8 +125,8 @@ pub(crate) async fn counted(
 /// Answers in the first language of the header `accept-language` that is spoken here.
 pub(crate) async fn spoken(request: Request, next: Next) -> Response {
     let accepted = text(request.headers(), header::ACCEPT_LANGUAGE);
-    let names = accepted.split(',').filter_map(|one| one.split(';').next());
-    let lang = names.filter_map(|name| name.trim().parse().ok()).next();
+    let mut names = accepted.split(',').filter_map(|one| one.split(';').next());
+    let lang = names.find_map(|name| name.trim().parse().ok());
     let lang: Lang = lang.unwrap_or_default();
     lang.scope_future(next.run(request)).await
 }

@@ -251,13 +251,11 @@ async fn heard_as_answer<A: Agent>(
 /// Returns the language of words; that of the conversation if they show none, and that of the
 /// request if there is no conversation yet.
 async fn language<S: State>(runner: &Runner<S>, thread: &ThreadId, words: &str) -> Lang {
-    match Lang::evident(words) {
-        Some(lang) => lang,
-        None => {
-            let state = runner.state(thread).await.ok().flatten();
-            state.map_or_else(Lang::current, |state| state.lang())
-        }
+    if let Some(lang) = Lang::evident(words) {
+        return lang;
     }
+    let state = runner.state(thread).await.ok().flatten();
+    state.map_or_else(Lang::current, |state| state.lang())
 }
 
 fn no_card(card: &str) -> String {

@@ -18,8 +18,8 @@ pub struct DecisionState<S, V> {
     pub lang: Lang,
 }
 
-fn is_default(lang: &Lang) -> bool {
-    *lang == Lang::default()
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// An update of a decision.

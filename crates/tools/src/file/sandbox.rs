@@ -161,7 +161,7 @@ impl Sandbox {
                 )));
             }
             let text = kind.text(&self.read(path, most)?);
-            return text.map_err(|why| failed(why));
+            return text.map_err(failed);
         }
         let path = path.to_owned();
         let bytes = self.read(&path, most)?;
