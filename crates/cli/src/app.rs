@@ -179,17 +179,7 @@ impl App {
             }
             CliCommand::Say(say) => {
                 let (agent, _) = build(self.open().await?).await?.parts();
-                let words = say.text.clone().unwrap_or_default();
-                let lang = self.speak_as_before(&agent, &words, terminal).await?;
-                let session = ChatSession::new(&agent, thread, self.again(" say"));
-                let session = session.caller(self.caller());
-                let said = async {
-                    session.refuse_silence(&say).await?;
-                    session.say(say, terminal).await
-                };
-                if let Some(state) = lang.scope_future(said).await? {
-                    session.conclude(&state, terminal);
-                }
+                self.say(&agent, thread, say, terminal).await?;
                 self.retire(&agent).await
             }
             CliCommand::Serve {
@@ -267,6 +257,27 @@ impl App {
                 lang.scope_future(looked).await
             }
         }
+    }
+
+    async fn say<A: fugato_axum::Agent>(
+        &self,
+        agent: &A,
+        thread: ThreadId,
+        say: crate::SayArgs,
+        terminal: &mut Terminal,
+    ) -> Result<(), BoxError> {
+        let words = say.text.clone().unwrap_or_default();
+        let lang = self.speak_as_before(agent, &words, terminal).await?;
+        let session = ChatSession::new(agent, thread, self.again(" say"));
+        let session = session.caller(self.caller());
+        let said = async {
+            session.refuse_silence(&say).await?;
+            session.say(say, terminal).await
+        };
+        if let Some(state) = lang.scope_future(said).await? {
+            session.conclude(&state, terminal);
+        }
+        Ok(())
     }
 
     /// Removes the finished threads of an agent whose time is over, as `--keep-finished` says, with
