@@ -266,7 +266,7 @@ impl<'a> Planner<'a> {
                 self.keep_away(clause)
             }
             Some((Verb::Study, false)) if !clause.names.is_empty() => return self.place(clause),
-            Some((_, true) | (Verb::Keep, _)) => self.keep(),
+            Some((_, true) | (Verb::Keep, _)) => Self::keep(),
             None if clause.is_negated
                 || clause.whens.iter().any(|(_, role)| *role == Role::Not) =>
             {

@@ -123,7 +123,7 @@ impl Planner<'_> {
         let whens = whens.map(|(when, role)| spanned(when, *role, self.facts));
         let whens: Vec<When> = whens.collect();
         if whens.is_empty() {
-            return self.keep();
+            return Self::keep();
         }
         (self.limits.before, self.limits.by, self.limits.after) = (vec![], vec![], vec![]);
         let names: BTreeSet<u32> = clause
@@ -139,7 +139,7 @@ impl Planner<'_> {
     }
 
     /// Says that nothing happens, because that is what is wanted.
-    pub(super) fn keep(&self) -> PlanResult {
+    pub(super) fn keep() -> PlanResult {
         Err(Understanding::Answer(say!(
             "All right, nothing was changed; everything stays as it is.",
             "好的，没有改动，一切保持原样。"

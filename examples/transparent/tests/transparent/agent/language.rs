@@ -8,9 +8,8 @@ use crate::common::Home;
 /// Returns the replies of a model that is corrected in each stage.
 fn script() -> Vec<String> {
     let think = |fields: Value| {
-        let mut thought = json!({ "thought": "…" });
-        let all = fields.as_object().into_iter().flatten();
-        all.for_each(|(key, value)| thought[key] = value.clone());
+        let mut thought = fields;
+        thought["thought"] = "…".into();
         thought
     };
     let read = |path: &str| {
