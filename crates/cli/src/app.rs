@@ -106,10 +106,7 @@ impl App {
         };
         // A server shuts down in order instead: it hands its threads over first.
         let at_once = !matches!(command, CliCommand::Serve { .. });
-        // On the heap, for what is awaited of it is larger than a stack should hold.
-        let work = async |terminal: &mut Terminal| {
-            Box::pin(self.carry_out(command, build, terminal)).await
-        };
+        let work = async |terminal: &mut Terminal| self.carry_out(command, build, terminal).await;
         self.to_its_end(rest, at_once, work).await
     }
 

@@ -70,7 +70,7 @@ async fn main() -> ExitCode {
         .tool_words(tool_words());
     let command = match command {
         Some(OwnCommand::Models) => {
-            let opened = Box::pin(app.open()).await;
+            let opened = app.open().await;
             return app
                 .job(async |screen| {
                     let plan = check::models(opened?.model).await?;

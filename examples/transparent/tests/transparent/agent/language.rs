@@ -8,9 +8,10 @@ use crate::common::Home;
 /// Returns the replies of a model that is corrected in each stage.
 fn script() -> Vec<String> {
     let think = |fields: Value| {
-        let mut thought = fields;
-        thought["thought"] = "…".into();
-        thought
+        let all = fields.as_object().into_iter().flatten();
+        let all = all.map(|(key, value)| (key.clone(), value.clone()));
+        all.chain([("thought".to_owned(), "…".into())])
+            .collect::<Value>()
     };
     let read = |path: &str| {
         think(json!({ "action": "use_tool", "name": "read_file", "params": { "path": path } }))
