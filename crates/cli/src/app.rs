@@ -134,8 +134,10 @@ impl App {
             }
         };
         let lang = terminal.lang;
+        // On the heap, for it may be larger than a stack should hold.
+        let work = Box::pin(work(&mut terminal));
         let done = tokio::select! {
-            done = lang.scope_future(work(&mut terminal)) => Ok(done),
+            done = lang.scope_future(work) => Ok(done),
             code = signals::ended(), if at_once => Err(code),
         };
         // The work is done, even if its last spans cannot be sent.
