@@ -32,7 +32,7 @@ use self::{
 async fn failures(lang: Lang) -> BTreeMap<String, Vec<String>> {
     let mut failed = BTreeMap::new();
     for case in corpus(lang) {
-        let outcome = World::new(lang, None).await.run(&case).await;
+        let outcome = World::new(&case, lang, None).await.run(&case).await;
         let mut wrong = check::wrong(&case, &outcome);
         wrong.extend(check::foreign(lang, &case, &outcome));
         if !wrong.is_empty() {
@@ -90,7 +90,10 @@ async fn requests_in_chinese_are_understood_without_a_model() {
 async fn assert_harmless(lang: Lang, model: Misbehaviour) {
     for case in corpus(lang).into_iter().step_by(share()) {
         let misbehaved = Arc::new(Misbehaved::new(model));
-        let outcome = World::new(lang, Some(misbehaved)).await.run(&case).await;
+        let outcome = World::new(&case, lang, Some(misbehaved))
+            .await
+            .run(&case)
+            .await;
         let wrong = check::unconsented(&case, &outcome);
         assert_eq!(wrong, Vec::<String>::new(), "{} with {model:?}", case.id);
     }
@@ -123,7 +126,10 @@ async fn assert_small_model(lang: Lang, model: &Arc<dyn ChatModel>) {
     let cases = corpus(lang);
     let every = cases.len() / ASKED_OF_A_SMALL_MODEL;
     for case in cases.iter().step_by(every).take(ASKED_OF_A_SMALL_MODEL) {
-        let outcome = World::new(lang, Some(model.clone())).await.run(case).await;
+        let outcome = World::new(case, lang, Some(model.clone()))
+            .await
+            .run(case)
+            .await;
         show(&format!("> {}\n{}", case.text, outcome.reply.trim()));
         let mut wrong = check::unconsented(case, &outcome);
         wrong.extend(check::illegal(&outcome));

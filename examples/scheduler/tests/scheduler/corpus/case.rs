@@ -29,6 +29,9 @@ pub(super) struct Case {
     pub(super) accept: Vec<Vec<Check>>,
     #[serde(default, rename = "why")]
     _why: String,
+    /// The folder of its world; that of its language if there is none.
+    #[serde(skip)]
+    pub(super) world: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -139,12 +142,35 @@ pub(super) enum Check {
     Cheaper(u8, String),
     /// Items take at most so many sections of a day at no cost.
     Limit(u8),
+    /// Items take at most so many sections in a row at no cost.
+    Run(u8),
+    /// Each chosen item takes as many sections as its length asks for.
+    Fits(Selector),
+    /// The section at this time of a date is kept free, or costs more than before the first turn.
+    Shut(Date, String),
+    /// It is neither.
+    Open(Date, String),
+    /// The section at the first time of a date costs more than that at the second.
+    Dearer(Date, String, String),
+    /// The class has no last date.
+    NoDeadline(String),
+    /// Each open item of the first class is more important than each of the second.
+    Above([String; 2]),
+    /// From now on no day has more sections of items.
+    Daily(u8),
+    /// The item is done in parts on these dates.
+    Parts {
+        item: String,
+        on: Vec<Date>,
+    },
 }
 
 /// The terms that an item or a class has afterwards.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(super) struct TermsCheck {
+    /// Items for which the terms count, whether they are their own or those of their class.
+    pub(super) of: Option<Selector>,
     pub(super) item: Option<String>,
     pub(super) class: Option<String>,
     pub(super) minutes: Option<u16>,
@@ -154,6 +180,10 @@ pub(super) struct TermsCheck {
     pub(super) after: Option<String>,
     /// A day of the week and a time that are closed.
     pub(super) closed: Option<(u8, String)>,
+    /// True if it may be done in parts.
+    pub(super) split: Option<bool>,
+    /// The only time at which it may begin.
+    pub(super) at: Option<String>,
 }
 
 /// The places that items have before the requests.
@@ -163,6 +193,12 @@ pub(super) struct Placed {
     #[serde(deserialize_with = "written")]
     pub(super) now: DateTime,
     pub(super) refusals: Vec<String>,
+    /// True if the person has no preferences so far.
+    #[serde(default)]
+    pub(super) no_preferences: bool,
+    /// The classes whose items may be done in parts, or must not.
+    #[serde(default)]
+    pub(super) split: BTreeMap<String, bool>,
     pub(super) placed: Vec<PlacedItem>,
 }
 
@@ -199,14 +235,20 @@ pub(super) fn read<T: DeserializeOwned>(name: &str) -> T {
 
 #[derive(Deserialize)]
 struct Corpus {
+    #[serde(default)]
+    world: Option<String>,
     case: Vec<Case>,
 }
 
 /// Returns the cases of all files of a language.
 pub(super) fn corpus(lang: Lang) -> Vec<Case> {
-    let mut cases = read::<Corpus>(&format!("{lang}.toml")).case;
-    for more in 2..=3 {
-        cases.extend(read::<Corpus>(&format!("{lang}-{more}.toml")).case);
+    let mut cases = vec![];
+    for more in ["", "-2", "-3", "-4"] {
+        let Corpus { world, case } = read(&format!("{lang}{more}.toml"));
+        cases.extend(case.into_iter().map(|case| Case {
+            world: world.clone(),
+            ..case
+        }));
     }
     cases
 }

@@ -4,7 +4,10 @@ use std::collections::BTreeSet;
 use jiff::civil::{Date, Time};
 use scheduler::{
     calendar::Lang,
-    schedule::{Board, ScheduleState, Slot, order},
+    schedule::{
+        Board, ClosedTime, EventType, FixedTime, Level, ScheduleState, ScheduleTask, Slot, Terms,
+        order,
+    },
 };
 
 use super::{
@@ -255,21 +258,63 @@ fn is_same(a: &Stored, b: &Stored) -> bool {
         && wishes(a) == wishes(b)
 }
 
-/// Returns the cost of the section of a day of the week that ends after a time.
-fn cost(stored: &Stored, day_of_week: u8, at: &str) -> u32 {
-    let schedule = &stored.schedule;
+/// Returns the first section that ends after a time.
+fn section(schedule: &ScheduleState, at: &str) -> Option<u8> {
     let ends_after = |section: &u8| {
         let slot = Slot::new(1, *section, *section);
         let times = schedule.window.sections.times(&slot);
         times.is_some_and(|(_, end)| end > clock(at))
     };
-    let section = (1..=schedule.window.sections.count()).find(ends_after);
-    let wishes = schedule.preferences.as_ref().zip(section);
+    (1..=schedule.window.sections.count()).find(ends_after)
+}
+
+/// Returns the cost of the section of a day of the week that ends after a time.
+fn cost(stored: &Stored, day_of_week: u8, at: &str) -> u32 {
+    let schedule = &stored.schedule;
+    let wishes = schedule.preferences.as_ref().zip(section(schedule, at));
     wishes.map_or(0, |(wishes, section)| wishes.cost(day_of_week, section))
 }
 
+fn cost_on(stored: &Stored, date: Date, at: &str) -> u32 {
+    let day_of_week = date.weekday().to_monday_one_offset();
+    cost(stored, u8::try_from(day_of_week).unwrap(), at)
+}
+
+/// Returns true if a section of a date is kept free, or costs more than before the first turn.
+fn is_shut(outcome: &Outcome, date: Date, at: &str) -> bool {
+    let section = section(&outcome.after.schedule, at).unwrap();
+    let mut free = outcome.after.free_times.iter();
+    let kept = free.any(|time| {
+        let whole = time.sections.is_empty();
+        time.dates.contains(&date.to_string()) && (whole || time.sections.contains(&section))
+    });
+    kept || cost_on(&outcome.after, date, at) > cost_on(&outcome.first, date, at)
+}
+
+/// Returns true if from now on no day has more sections of items.
+fn within(stored: &Stored, now: Date, most: u8) -> bool {
+    let schedule = &stored.schedule;
+    let mut days = schedule.window.days.iter();
+    days.all(|day| {
+        let tasks = schedule
+            .tasks
+            .iter()
+            .filter(|task| task.event_type == EventType::Task);
+        let slots = tasks.flat_map(|task| &task.slots);
+        let there = slots.filter(|slot| slot.day == day.day_index);
+        day.date < now.to_string() || there.map(Slot::sections).sum::<u8>() <= most
+    })
+}
+
 impl TermsCheck {
-    fn hold(&self, schedule: &ScheduleState) -> bool {
+    fn hold(&self, outcome: &Outcome) -> bool {
+        let schedule = &outcome.after.schedule;
+        if let Some(of) = &self.of {
+            let chosen = of.chosen(outcome);
+            let tasks = chosen.iter().filter_map(|id| schedule.task(*id));
+            let mut open = tasks.filter(|task| !task.marks.done);
+            return !chosen.is_empty() && open.all(|task| self.holds_of(schedule, task));
+        }
         let task = |name: &String| schedule.tasks.iter().find(|task| task.name == *name);
         let of_item = self.item.as_ref().and_then(task).map(|task| &task.terms);
         let of_class = || {
@@ -280,19 +325,44 @@ impl TermsCheck {
         let Some(terms) = of_item.or_else(of_class) else {
             return false;
         };
-        let is_closed = |(day, at): &(u8, String)| {
-            terms.not.iter().any(|closed| {
-                (closed.days_of_week.is_empty() || closed.days_of_week.contains(day))
-                    && (closed.from..closed.to).contains(&clock(at))
-            })
-        };
+        let is_closed = |at: &(u8, String)| terms.not.iter().any(|closed| is_at(closed, at));
         let follows = |name| task(name).is_some_and(|task| terms.after.contains(&task.state_id));
         (self.minutes.is_none() || terms.minutes == self.minutes)
             && (self.earliest.is_none() || terms.earliest == self.earliest)
             && (self.priority.is_none() || terms.priority == self.priority)
             && self.after.as_ref().is_none_or(follows)
             && self.closed.as_ref().is_none_or(is_closed)
+            && (self.split.is_none() || split_of(terms) == self.split)
+            && (self.at.is_none() || terms.at == self.at.as_deref().and_then(FixedTime::parse))
     }
+
+    /// Returns true if an item has the terms, as its own or as those of its class.
+    fn holds_of(&self, schedule: &ScheduleState, task: &ScheduleTask) -> bool {
+        let class = schedule.class_of(task).unwrap();
+        let earliest = task.terms.earliest.as_ref();
+        let earliest = earliest
+            .or(class.terms.earliest.as_ref())
+            .or(class.start_date.as_ref());
+        let mut closed = task.terms.not.iter().chain(&class.terms.not);
+        let split = split_of(&task.terms).or_else(|| split_of(&class.terms));
+        (self.minutes.is_none() || schedule.minutes(task) == self.minutes)
+            && (self.earliest.is_none() || earliest == self.earliest.as_ref())
+            && (self.priority.is_none() || Some(schedule.priority(task)) == self.priority)
+            && (self.split.is_none() || split == self.split)
+            && self
+                .closed
+                .as_ref()
+                .is_none_or(|at| closed.any(|closed| is_at(closed, at)))
+    }
+}
+
+fn split_of(terms: &Terms) -> Option<bool> {
+    serde_json::to_value(terms).unwrap()["split"].as_bool()
+}
+
+fn is_at(closed: &ClosedTime, (day, at): &(u8, String)) -> bool {
+    (closed.days_of_week.is_empty() || closed.days_of_week.contains(day))
+        && (closed.from..closed.to).contains(&clock(at))
 }
 
 fn contains(text: &str, part: &str) -> bool {
@@ -424,12 +494,48 @@ fn holds(check: &Check, outcome: &Outcome) -> bool {
             kept == *wanted
         }
         Check::Card(wanted) => outcome.draft_waits == (wanted == "open"),
-        Check::Terms(wanted) => wanted.hold(&after.schedule),
+        Check::Terms(wanted) => wanted.hold(outcome),
         Check::Costlier(day, at) => cost(after, *day, at) > cost(before, *day, at),
         Check::Cheaper(day, at) => cost(after, *day, at) < cost(before, *day, at),
         Check::Limit(sections) => {
             let wishes = after.schedule.preferences.as_ref();
             wishes.is_some_and(|wishes| wishes.daily_limit == *sections && wishes.over_limit > 0)
+        }
+        Check::Run(sections) => {
+            let wishes = after.schedule.preferences.as_ref();
+            wishes.is_some_and(|wishes| wishes.longest_run == *sections && wishes.no_break > 0)
+        }
+        Check::Fits(of) => of.chosen(outcome).iter().all(|id| {
+            let task = after.schedule.task(*id).unwrap();
+            let sections: u8 = task.slots.iter().map(Slot::sections).sum();
+            task.marks.done || sections == task.duration
+        }),
+        Check::Shut(date, at) => is_shut(outcome, *date, at),
+        Check::Open(date, at) => !is_shut(outcome, *date, at),
+        Check::Dearer(date, at, than) => cost_on(after, *date, at) > cost_on(after, *date, than),
+        Check::NoDeadline(class) => after.class_deadlines.get(class) == Some(&None),
+        Check::Above([first, second]) => {
+            let of = |name: &String| {
+                let tasks = after.schedule.tasks.iter();
+                let class = |task: &ScheduleTask| after.schedule.class_of(task);
+                let mine = tasks.filter(|task| class(task).is_some_and(|it| it.name == *name));
+                let open = mine.filter(|task| !task.marks.done);
+                open.map(|task| match after.schedule.priority(task) {
+                    Level::Low => 0,
+                    Level::Medium => 1,
+                    Level::High => 2,
+                })
+                .collect::<Vec<i32>>()
+            };
+            of(first).iter().min() > of(second).iter().max()
+        }
+        Check::Daily(most) => within(after, outcome.now.date(), *most),
+        Check::Parts { item, on } => {
+            let task = after.schedule.tasks.iter().find(|task| task.name == *item);
+            let days = task.into_iter().flat_map(|task| &task.slots);
+            let dates = days.map(|slot| after.schedule.day(slot.day).unwrap().date.clone());
+            let wanted = on.iter().map(ToString::to_string);
+            dates.collect::<Vec<_>>() == wanted.collect::<Vec<_>>()
         }
     }
 }

@@ -16,7 +16,7 @@ use jiff::{
     tz::TimeZone,
 };
 use scheduler::{
-    agent::{AgentState, Update},
+    agent::{AgentState, FreeTime, Update},
     calendar::{Intake, Lang, language, open},
     deps::Deps,
     llm_config::LlmConfig,
@@ -57,6 +57,7 @@ pub(super) struct Stored {
     pub(super) class_deadlines: BTreeMap<String, Option<Date>>,
     pub(super) notes: Vec<String>,
     pub(super) reminders: Vec<(String, Option<DateTime>)>,
+    pub(super) free_times: Vec<FreeTime>,
     pub(super) schedule: ScheduleState,
 }
 
@@ -149,11 +150,12 @@ struct Seen {
 }
 
 impl World {
-    pub(super) async fn new(lang: Lang, model: Option<Arc<dyn ChatModel>>) -> Self {
-        let folder = folder().join(lang.to_string());
+    pub(super) async fn new(case: &Case, lang: Lang, model: Option<Arc<dyn ChatModel>>) -> Self {
+        let name = case.world.clone().unwrap_or_else(|| lang.to_string());
+        let folder = folder().join(&name);
         let files = [folder.join("courses.ics"), folder.join("tasks.toml")];
         let intake = open(&files[0], &files[1], &TimeZone::UTC, language(lang)).unwrap();
-        let placed: Placed = read(&format!("{lang}/placed.toml"));
+        let placed: Placed = read(&format!("{name}/placed.toml"));
         let store = store::open(":memory:").await.unwrap();
         let calendars = Calendars::shared(store.clone(), CALENDAR);
         let has_model = model.is_some();
@@ -234,6 +236,16 @@ impl World {
     /// Fills the calendar.
     async fn fill(&self, given: Given) {
         let mut schedule = self.intake.state.clone();
+        if self.placed.no_preferences {
+            schedule.preferences = None;
+        }
+        for class in &mut schedule.task_classes {
+            if let Some(split) = self.placed.split.get(&class.name) {
+                let mut terms = serde_json::to_value(&class.terms).unwrap();
+                terms["split"] = (*split).into();
+                class.terms = serde_json::from_value(terms).unwrap();
+            }
+        }
         if given != Given::NothingPlaced {
             for placed in &self.placed.placed {
                 let task = schedule
@@ -270,7 +282,7 @@ impl World {
                 .times(&slot)
                 .is_some_and(|(begin, _)| begin == start)
         };
-        (1..=12).find(begins).unwrap()
+        (1..=self.intake.sections.count()).find(begins).unwrap()
     }
 
     async fn state(&self) -> Option<Arc<AgentState>> {
@@ -327,7 +339,12 @@ impl World {
 
     async fn stored(&self) -> Stored {
         let calendar = self.store.read(CALENDAR).await.unwrap().unwrap();
-        self.read(&calendar)
+        let state = self.state().await;
+        let free_times = state.map(|state| state.free_times.clone());
+        Stored {
+            free_times: free_times.unwrap_or_default(),
+            ..self.read(&calendar)
+        }
     }
 
     fn read(&self, calendar: &Calendar) -> Stored {
@@ -383,6 +400,7 @@ impl World {
                 .iter()
                 .map(|it| (it.text.clone(), it.due))
                 .collect(),
+            free_times: vec![],
             schedule: schedule.clone(),
         }
     }
