@@ -393,15 +393,13 @@ fn date<'t>(rest: &'t str, before: &str) -> Option<(DayReference, &'t str)> {
     {
         return at(Some(name.into()), day, tail);
     }
-    // "By the 29th" names a day; "the 2nd chapter" does not.
-    if ["on", "by", "till", "until", "to", "before", "after"]
-        .iter()
-        .any(|word| {
-            before
-                .strip_suffix(" the ")
-                .is_some_and(|head| has_end(head, word))
-        })
-        && let Some((day, tail)) = english_day(rest)
+    // "By the 29th" and "Monday the 27th" name a day; "the 2nd chapter" does not.
+    let leads = ["on", "by", "till", "until", "to", "before", "after"].into_iter();
+    if leads.chain(crate::calendar::weekday_names()).any(|word| {
+        before
+            .strip_suffix(" the ")
+            .is_some_and(|head| has_end(head, word))
+    }) && let Some((day, tail)) = english_day(rest)
         && rest
             .get(..rest.len() - tail.len())
             .is_some_and(|said| said.ends_with(char::is_alphabetic))

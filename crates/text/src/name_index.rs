@@ -78,7 +78,7 @@ impl<T: Clone> NameIndex<T> {
     /// Returns the longest name, or the longest part of one, with which a text in the form of
     /// [`normalize`] begins.
     pub fn longest<'t>(&self, text: &'t str) -> Option<NameMatch<'t, T>> {
-        let whole = self.whole(text);
+        let whole = self.whole(text).or_else(|| self.misspelled(text));
         let part = if text.starts_with(|c: char| c.is_ascii_alphanumeric()) {
             self.words(text)
         } else {
@@ -182,6 +182,37 @@ impl<T: Clone> NameIndex<T> {
             });
         }
         best
+    }
+
+    /// Returns the things whose whole names have four Chinese characters and more, of which one is
+    /// another one where a text begins: 数学复系 for 数学复习. Numerals tell things apart.
+    fn misspelled<'t>(&self, text: &'t str) -> Option<NameMatch<'t, T>> {
+        const NUMERALS: &str = "零一二三四五六七八九十上中下";
+        let is_told = |c: char| !c.is_ascii() && !NUMERALS.contains(c);
+        let rest = |name: &Name<T>| {
+            let last = name
+                .text
+                .chars()
+                .count()
+                .checked_sub(1)
+                .filter(|last| *last >= 3)?;
+            let mut ends = text.char_indices().map(|(at, c)| at + c.len_utf8());
+            let (said, rest) = text.split_at(ends.nth(last)?);
+            let differ = name.text.chars().zip(said.chars());
+            let mut differ = differ.filter(|(known, said)| known != said);
+            let (known, said) = differ.next()?;
+            (differ.next().is_none() && is_told(known) && is_told(said)).then_some(rest)
+        };
+        let shortest = self
+            .names
+            .iter()
+            .filter_map(rest)
+            .min_by_key(|rest| rest.len())?;
+        Some(NameMatch {
+            things: self.things(|name| rest(name) == Some(shortest)),
+            is_whole: true,
+            rest: shortest,
+        })
     }
 }
 

@@ -66,7 +66,9 @@ pub fn respell(text: &str, known: &BTreeSet<&str>, is_known: impl Fn(&str) -> bo
             continue;
         }
         rest = tail;
-        let right = word.len() < 5 || known.contains(word) || is_known(word);
+        // The head of a contraction, such as `doesn't`, is no word of its own.
+        let contracted = tail.starts_with('\'');
+        let right = contracted || word.len() < 5 || known.contains(word) || is_known(word);
         out.push_str(if right {
             word
         } else {

@@ -88,6 +88,9 @@ pub struct AgentState {
     /// The times that the person wants kept free.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub free_times: Vec<FreeTime>,
+    /// The times that were kept free before the last request, if it changed them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub previous_free_times: Option<Vec<FreeTime>>,
 }
 
 /// The part of the state that belongs to one run and is reset when the next one begins.
@@ -168,6 +171,9 @@ pub struct RunScope {
     pub places: BTreeMap<u32, Vec<Slot>>,
     /// The number of changes that the run has stored.
     pub stored: u64,
+    /// True if the run has changed the times that are kept free.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub has_changed: bool,
     /// True if rules understand the request.
     #[default(true)]
     pub understood: bool,

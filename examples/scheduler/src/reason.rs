@@ -238,6 +238,10 @@ fn broken(class: &str, rule: &BrokenRule, times: Option<&Sections>) -> String {
             let at = fixed(at);
             say!("“{class}” begins at {at}", "“{class}”固定在{at}开始")
         }
+        BrokenRule::OnePiece => say!(
+            "“{class}” has to be done in one piece",
+            "“{class}”必须一次做完"
+        ),
         BrokenRule::Closed(time) => {
             let time = closed(time);
             say!("“{class}” must not be on {time}", "“{class}”不能排在{time}")

@@ -40,7 +40,9 @@ pub use class::{
     EDIT_TASK_CLASS, EditClassArgs, RestoredItem, TermsEdit, UPSERT_TASK_CLASS, class_refused,
     class_stored, class_wanted,
 };
-pub use preferences::{KEEP_FREE, KeepFreeArgs, Liking, PreferenceArgs, SET_PREFERENCES};
+pub use preferences::{
+    KEEP_FREE, KeepFreeArgs, Liking, PreferenceArgs, SET_PREFERENCES, TimeLiking,
+};
 pub use queue::QUEUE_APPLY_HEAD_MOVE;
 pub use words::WORDS;
 

@@ -63,6 +63,8 @@ pub struct Facts<'a> {
     pub reminders: &'a [Reminder],
     /// The times that the person wants kept free.
     pub free_times: &'a [FreeTime],
+    /// The times that were kept free before the last change; none if nothing was changed.
+    pub previous_free_times: Option<&'a [FreeTime]>,
     /// True if items that were agreed to may move again.
     pub existing_may_move: bool,
 }
@@ -127,6 +129,7 @@ impl<'a> Facts<'a> {
             notes: &[],
             reminders: &[],
             free_times: &agent.free_times,
+            previous_free_times: agent.previous_free_times.as_deref(),
             existing_may_move: false,
         }
     }
@@ -137,6 +140,12 @@ impl Facts<'_> {
     pub(crate) fn earliest(&self) -> Option<Point> {
         earliest(self.schedule, self.now?, self.sections)
     }
+}
+
+/// Returns true if code alone answers a request, also where a model reads the others: a repair of a
+/// day, or the undoing of the last change.
+pub(crate) fn is_for_code(text: &str) -> bool {
+    Trouble::told(text).is_some() || lex::is_undo(text)
 }
 
 /// Reads a request.

@@ -69,7 +69,7 @@ pub(crate) fn in_words(call: &ToolCall, words: &Words<'_>) -> Option<String> {
         SET_PREFERENCES => {
             let args: PreferenceArgs = arguments(call)?;
             let after = args.applied(words.schedule).ok()?;
-            let told = words.preferred_anew(words.schedule.preferences.as_ref(), &after);
+            let told = words.preferred_anew(words.schedule.preferences.as_ref(), after.as_ref());
             let head = words.lang.pick("From now on", "以后");
             lines(told.iter().map(|line| {
                 Some(
@@ -202,6 +202,12 @@ fn edits(words: &Words<'_>, args: &EditClassArgs) -> Option<String> {
         lines.push(lang.pick(
             format!("{name} is removed from {class}"),
             format!("从{class}中删除{name}"),
+        ));
+    }
+    if args.end_date.as_deref() == Some("") && args.total_slots.is_none() {
+        lines.push(lang.pick(
+            format!("{class} has no last date any more"),
+            format!("{class}不再有截止日期"),
         ));
     }
     if let Some(date) = args.end_date.as_deref().filter(|date| !date.is_empty()) {

@@ -100,6 +100,12 @@ impl AgentState {
 
     /// Replaces the times that are kept free, and shows them in every prompt.
     pub(super) fn keep_free(&mut self, times: Vec<FreeTime>) {
+        if times != self.free_times {
+            self.remember();
+            if !std::mem::replace(&mut self.run.has_changed, true) {
+                self.previous_free_times = Some(self.free_times.clone());
+            }
+        }
         let lines = times.iter().map(|time| {
             let dates: Vec<_> = time.dates.iter().map(String::as_str).collect();
             let sections: Vec<_> = time.sections.iter().map(u8::to_string).collect();

@@ -22,7 +22,7 @@ use crate::{
     prompts,
     route::{Route, RouteSet, RouteTo},
     rules,
-    understand::Trouble,
+    understand::is_for_code,
 };
 
 /// The node that classifies a request, and answers it if it is only talk.
@@ -56,9 +56,9 @@ impl Node<AgentState> for Chat {
         }
         let text = request_text(cx.state());
         let mut reading = RuleReading::begin(&self.0, &cx).await?;
-        // Repairs are made by code, whoever reads the rest.
+        // Repairs and the way back are made by code, whoever reads the rest.
         let model = self.0.mind.model.as_deref();
-        let understood = match model.filter(|_| Trouble::told(&text).is_none()) {
+        let understood = match model.filter(|_| !is_for_code(&text)) {
             None => {
                 by_rules(&self.0, &cx, &mut reading, &text).await?;
                 updates.extend(reading.updates);

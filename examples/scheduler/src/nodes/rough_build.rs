@@ -57,7 +57,7 @@ impl Node<AgentState> for RoughBuild {
                 status_note("rough_build_failed", why)
             }
             Ok(fits) => {
-                let placed = fits.built.placements.len();
+                let placed = fits.built.changes.len();
                 let (code, more) = placed_updates(&cx, &schedule, fits, &options);
                 updates.extend(more);
                 let text = if whole {
@@ -89,6 +89,7 @@ fn placed_updates(
     let refine = agent.run.needs_refine || agent.has_step();
     let mut after = schedule.clone();
     let mut changes = fits.built.changes;
+    let placed = changes.len();
     for change in &changes {
         after.apply(change);
     }
@@ -109,7 +110,6 @@ fn placed_updates(
         show(cx, &text);
         updates.push(said(text));
     }
-    let placed = fits.built.placements.len();
     let left = (!fits.left.is_empty()).then(|| reason::account(&fits.left, placed));
     let code = match (&left, refine) {
         (Some(_), _) => "rough_build_partial",

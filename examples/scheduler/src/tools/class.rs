@@ -83,6 +83,11 @@ pub struct TermsEdit {
     #[schemars(extend("x-zh" = "它不能占用的所有时间，例如 `周二晚上` 或 `12:00-14:00`。"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not: Option<Vec<String>>,
+    /// True if it may be done in two parts where it does not fit as a whole, false if it has to be
+    /// done in one piece.
+    #[schemars(extend("x-zh" = "整个放不下时可以分两次做为 true，必须一次做完为 false。"))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<bool>,
     /// All of the terms as they were before; for undoing.
     #[schemars(with = "Option<Value>", extend("x-zh" = "先前的全部条件，用于撤销。"))]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -217,6 +222,7 @@ fn edit_terms(
         terms.earliest = Some(date.clone()).filter(|date| !date.is_empty());
     }
     terms.priority = edit.priority.or(terms.priority);
+    terms.split = edit.split.or(terms.split);
     if let Some(at) = &edit.at {
         let fixed = FixedTime::parse(at);
         if fixed.is_none() && !at.is_empty() {
@@ -298,9 +304,9 @@ pub(super) fn register(
     let edits = ToolSpec::write(
         EDIT_TASK_CLASS,
         "Adds items to a class, removes some, sets its last date, or the terms of items: length, \
-         first date, importance, fixed time, predecessors, closed times; all else stays.",
+         first date, importance, fixed time, predecessors, closed times, parts; all else stays.",
     )
-    .chinese("给类别增加或删除若干项，设定最晚日期，或设定各项的条件：时长、最早日期、重要程度、固定时间、先后、不能占用的时间；其余不变。");
+    .chinese("给类别增加或删除若干项，设定最晚日期，或设定各项的条件：时长、最早日期、重要程度、固定时间、先后、不能占用的时间、能否拆开；其余不变。");
     let edits = edits
         .effect(EffectClass::Pure)
         .domain("taskclass")

@@ -12,7 +12,7 @@ use super::{Cx, ToolView};
 use crate::{
     agent::{FreeTime, Update},
     calendar::Lang,
-    schedule::{Preferences, ScheduleState, Sections, Slot},
+    schedule::{CostlyTime, Preferences, ScheduleState, Sections, Slot},
     understand::Words,
 };
 
@@ -67,10 +67,36 @@ pub struct PreferenceArgs {
     #[schemars(extend("x-zh" = "最多连续几节不休息；0 表示不限。"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest_run: Option<u8>,
+    /// Other times, each on some days of the week.
+    #[schemars(extend("x-zh" = "其他时段，各在一周的某些日子。"))]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<TimeLiking>,
     /// All preferences as they were before; for undoing.
     #[schemars(with = "Option<Value>", extend("x-zh" = "先前的全部偏好，用于撤销。"))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<Box<Preferences>>,
+    /// True to have no preferences at all.
+    #[schemars(extend("x-zh" = "true 表示不要任何偏好。"))]
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub none: bool,
+}
+
+/// A liking of a person for work at a time on some days of the week. The latest one about a time
+/// counts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TimeLiking {
+    /// The days of the week, 1 is Monday; none for all.
+    #[schemars(extend("x-zh" = "星期几，1 是周一；空表示每天。"))]
+    #[serde(default)]
+    pub days_of_week: Vec<u8>,
+    /// The time, HH:MM-HH:MM; none for the whole day.
+    #[schemars(extend("x-zh" = "时段，HH:MM-HH:MM；不写表示全天。"))]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub time: Option<String>,
+    /// The liking.
+    #[schemars(extend("x-zh" = "喜好。"))]
+    pub liking: Liking,
 }
 
 /// A liking of a person for work at some time.
@@ -117,9 +143,12 @@ impl PreferenceArgs {
     ///
     /// # Errors
     /// The first argument that is wrong, and what is allowed.
-    pub fn applied(&self, state: &ScheduleState) -> Result<Preferences, String> {
+    pub fn applied(&self, state: &ScheduleState) -> Result<Option<Preferences>, String> {
+        if self.none {
+            return Ok(None);
+        }
         if let Some(before) = &self.before {
-            return Ok((**before).clone());
+            return Ok(Some((**before).clone()));
         }
         if *self == Self::default() {
             return Err(say!("name at least one preference", "请至少写一个偏好"));
@@ -147,16 +176,14 @@ impl PreferenceArgs {
         set(&mut wishes.lunch, self.lunch, usual.lunch);
         set(&mut wishes.weekend, self.weekend, usual.weekend);
         if self.lunch.is_some() || self.lunch_time.is_some() {
-            let (from, to) = self.lunch_time.as_deref().map_or(Ok(LUNCH), lunch_time)?;
+            let (from, to) = match &self.lunch_time {
+                Some(time) => span("lunch_time", time)?,
+                None => LUNCH,
+            };
             wishes.lunch_sections = sections.touching(from, to);
         }
         if let Some(days) = &self.quiet_days {
-            if let Some(day) = days.iter().find(|day| !(1..=7).contains(*day)) {
-                return Err(say!(
-                    "quiet_days has {day}; allowed are 1 to 7",
-                    "quiet_days 中有 {day}；可以是 1 到 7"
-                ));
-            }
+            weekdays("quiet_days", days)?;
             wishes.quiet_days.clone_from(days);
             wishes.quiet = wishes.quiet.max(usual.quiet);
         }
@@ -168,7 +195,69 @@ impl PreferenceArgs {
             wishes.longest_run = run;
             wishes.no_break = wishes.no_break.max(usual.no_break);
         }
-        Ok(wishes)
+        for time in &self.times {
+            time.apply(&mut wishes, sections)?;
+        }
+        Ok(Some(wishes))
+    }
+}
+
+/// The cost of a section at a time that the person would rather not use.
+const RATHER_NOT: u32 = 4;
+
+impl TimeLiking {
+    fn apply(&self, wishes: &mut Preferences, sections: &Sections) -> Result<(), String> {
+        weekdays("times", &self.days_of_week)?;
+        let all = 1..=sections.count();
+        let touched: Vec<u8> = match &self.time {
+            Some(time) => {
+                let (from, to) = span("times", time)?;
+                sections.touching(from, to)
+            }
+            None => all.collect(),
+        };
+        let days: Vec<u8> = if self.days_of_week.is_empty() {
+            (1..=7).collect()
+        } else {
+            self.days_of_week.clone()
+        };
+        let mut times = vec![];
+        for known in std::mem::take(&mut wishes.times) {
+            let on = |day: &u8| known.days_of_week.is_empty() || known.days_of_week.contains(day);
+            let (here, elsewhere): (Vec<u8>, Vec<u8>) =
+                (1..=7).filter(on).partition(|day| days.contains(day));
+            let mut rest = known.sections.clone();
+            rest.retain(|section| !touched.contains(section));
+            let parts = [(elsewhere, known.sections.clone()), (here, rest)];
+            let parts = parts
+                .into_iter()
+                .filter(|(on, at)| !on.is_empty() && !at.is_empty());
+            times.extend(parts.map(|(days_of_week, sections)| CostlyTime {
+                days_of_week,
+                sections,
+                points: known.points,
+            }));
+        }
+        wishes.times = times;
+        let points = self.liking.cost(RATHER_NOT);
+        if points > 0 && !touched.is_empty() {
+            wishes.times.push(CostlyTime {
+                days_of_week: days,
+                sections: touched,
+                points,
+            });
+        }
+        Ok(())
+    }
+}
+
+fn weekdays(name: &str, days: &[u8]) -> Result<(), String> {
+    match days.iter().find(|day| !(1..=7).contains(*day)) {
+        None => Ok(()),
+        Some(day) => Err(say!(
+            "{name} has {day}; allowed are 1 to 7",
+            "{name} 中有 {day}；可以是 1 到 7"
+        )),
     }
 }
 
@@ -183,16 +272,13 @@ fn time(name: &str, text: &str) -> Result<Time, String> {
     })
 }
 
-fn lunch_time(text: &str) -> Result<(Time, Time), String> {
+fn span(name: &str, text: &str) -> Result<(Time, Time), String> {
     let (from, to) = text.split_once(['-', '–']).unwrap_or((text, ""));
-    let times = (
-        time("lunch_time", from.trim())?,
-        time("lunch_time", to.trim())?,
-    );
+    let times = (time(name, from.trim())?, time(name, to.trim())?);
     if times.0 >= times.1 {
         return Err(say!(
-            "lunch_time is {text:?}; it ends before it begins",
-            "lunch_time 是 {text:?}；结束早于开始"
+            "{name} is {text:?}; it ends before it begins",
+            "{name} 是 {text:?}；结束早于开始"
         ));
     }
     Ok(times)
@@ -297,10 +383,10 @@ pub(super) fn register(
                 sections: Some(&view.schedule.window.sections),
                 lang: Lang::current(),
             };
-            let text = words.preferences(Some(&after)).join("\n");
+            let text = words.preferences(after.as_ref()).join("\n");
             let data = serde_json::to_value(&after).map_err(ToolFailure::internal)?;
             let output = ToolOutput::new(text).data(data);
-            Ok(output.update(Update::Preferred(Some(after))))
+            Ok(output.update(Update::Preferred(after)))
         })
         .function(free, |cx: Cx<'_>, args: KeepFreeArgs| {
             let times = kept_free(cx.state()?, &args).map_err(ToolFailure::failed)?;
@@ -320,7 +406,7 @@ mod tests {
         },
     };
 
-    fn applied(args: Value) -> Result<Preferences, String> {
+    fn applied(args: Value) -> Result<Option<Preferences>, String> {
         let args: PreferenceArgs = serde_json::from_value(args).expect("the arguments are right");
         let state = ScheduleState {
             preferences: Some(Preferences::default()),
@@ -391,22 +477,52 @@ mod tests {
             late: AVOIDED,
             ..usual()
         };
-        assert_eq!(applied(late), Ok(wanted));
+        assert_eq!(applied(late), Ok(Some(wanted)));
         let fine = serde_json::json!({ "weekend": "fine" });
         let wanted = Preferences {
             weekend: 0,
             ..usual()
         };
-        assert_eq!(applied(fine), Ok(wanted));
+        assert_eq!(applied(fine), Ok(Some(wanted)));
         let before = serde_json::json!({ "before": Preferences::neutral() });
-        assert_eq!(applied(before), Ok(Preferences::neutral()));
+        assert_eq!(applied(before), Ok(Some(Preferences::neutral())));
+        assert_eq!(applied(serde_json::json!({ "none": true })), Ok(None));
         for wrong in [
             serde_json::json!({}),
             serde_json::json!({ "late_from": "9 pm" }),
             serde_json::json!({ "lunch_time": "13:00-12:00" }),
             serde_json::json!({ "quiet_days": [8] }),
+            serde_json::json!({ "times": [{ "days_of_week": [0], "liking": "avoid" }] }),
         ] {
             assert!(applied(wrong.clone()).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn the_latest_liking_of_a_time_counts() {
+        let at = |days: &[u8], time: &str, liking: &str| serde_json::json!({ "days_of_week": days, "time": time, "liking": liking });
+        let args = serde_json::json!({ "times": [
+            at(&[], "08:00-22:00", "rather_not"),
+            at(&[], "08:00-11:40", "fine"),
+            at(&[7], "08:00-09:40", "avoid"),
+            at(&[1], "14:00-15:00", "fine"),
+        ] });
+        let wishes = applied(args)
+            .expect("all are right")
+            .expect("there are some");
+        let cost = |day, section| {
+            Preferences {
+                times: wishes.times.clone(),
+                ..Preferences::neutral()
+            }
+            .cost(day, section)
+        };
+        assert_eq!([1, 3, 7].map(|day| cost(day, 1)), [0, 0, AVOIDED]);
+        assert_eq!([1, 3, 7].map(|day| cost(day, 3)), [0, 0, 0]);
+        assert_eq!(
+            [1, 3, 7].map(|day| cost(day, 5)),
+            [0, RATHER_NOT, RATHER_NOT]
+        );
+        assert_eq!([1, 3, 7].map(|day| cost(day, 9)), [RATHER_NOT; 3]);
     }
 }

@@ -88,7 +88,10 @@ pub(super) fn answer(clause: &Clause, facts: &Facts<'_>) -> Understanding {
             .iter()
             .any(|(verb, not)| *verb == Verb::Place && *not))
     {
-        desk.pending()
+        match within {
+            Some(when) => desk.left(when),
+            None => desk.pending(),
+        }
     } else if has(Query::Count) {
         desk.count(None)
     } else if has(Query::Free) || clause.has(Verb::Free) || clause.nouns.contains(&Noun::Off) {
@@ -222,6 +225,17 @@ impl Desk<'_> {
             ),
             None => self.pick("Nothing is ahead.", "后面没有安排。"),
         }
+    }
+
+    /// Returns what is still ahead in some days and times.
+    fn left(&self, when: &When) -> String {
+        let there = self.on(when).into_iter();
+        let ahead = there.filter(|(slot, task)| is_ahead(slot, self.facts) && !task.marks.done);
+        let lines: Vec<_> = ahead.map(|(slot, task)| self.line(&slot, task)).collect();
+        if lines.is_empty() {
+            return self.pick("Nothing is left there.", "那里没有剩下的安排。");
+        }
+        lines.join("\n")
     }
 
     fn pending(&self) -> String {

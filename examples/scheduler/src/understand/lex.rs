@@ -1,7 +1,7 @@
 //! From a text to tokens, by the lexicon, the names of the schedule, days and times.
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use fugato::words::{DayReference, Lexicon, TokenKind, Tokenizer, number};
+use fugato::words::{DayReference, Lexicon, TokenKind, Tokenizer, normalize, number};
 use serde::Deserialize;
 
 use super::{
@@ -220,6 +220,32 @@ pub(super) enum TermWord {
     Evening,
     Preferences,
     Asks,
+    HowLong,
+    OnePiece,
+    Split,
+    Parts,
+    InsteadOf,
+    Other,
+    Same,
+    Touch,
+    Rest,
+    Due,
+    Deadline,
+    Later,
+    Day,
+    Week,
+    Unfinished,
+    Halfway,
+    Left,
+    Runs,
+    Noon,
+    Best,
+    Except,
+    TakeBack,
+    But,
+    /// The place in the order of a class; `第三次`.
+    #[serde(skip)]
+    Nth(u8),
     Filler,
 }
 
@@ -247,6 +273,30 @@ fn lists() -> Lists {
 }
 
 pub(super) static NOTES: LazyLock<NoteWords> = LazyLock::new(|| lists().notes);
+
+/// Phrases that undo the last change, in the form of `normalize`.
+static UNDO: LazyLock<Vec<String>> = LazyLock::new(|| {
+    let mut verbs = lists().verbs;
+    verbs.remove(&Verb::Undo).unwrap_or_default()
+});
+
+/// Returns true if a text is nothing but a word that undoes the last change, and manners.
+pub(super) fn is_undo(text: &str) -> bool {
+    const MANNERS: [&str; 8] = ["please", "that", "it", "请", "帮我", "一下", "吧", "了"];
+    let text = normalize(text);
+    let mut said = text.trim_matches(|c: char| c.is_whitespace() || ",.!".contains(c));
+    while let Some(less) = MANNERS
+        .iter()
+        .find_map(|word| said.strip_prefix(word).or_else(|| said.strip_suffix(word)))
+    {
+        let less = less.trim_matches(|c: char| c.is_whitespace() || ",.!".contains(c));
+        if UNDO.iter().any(|phrase| phrase == said) {
+            return true;
+        }
+        said = less;
+    }
+    UNDO.iter().any(|phrase| phrase == said)
+}
 
 static LEXICON: LazyLock<Lexicon<Meaning>> = LazyLock::new(|| {
     let lists = lists();
@@ -301,7 +351,9 @@ pub(super) fn tokens(text: &str, facts: &Facts<'_>) -> Vec<Token> {
     let token = |token: fugato::words::Token<Meaning, Thing>| Token {
         kind: match token.kind {
             TokenKind::Word(meaning) => meaning.into(),
-            TokenKind::Name(things, exact) => Kind::Name(Ref::of(things, exact)),
+            TokenKind::Name(things, exact) => {
+                Kind::Name(Ref::of(things, exact).or_longer(facts.schedule))
+            }
             TokenKind::Days(days, again) => Kind::Days(days, again),
             TokenKind::Clock(time) => Kind::Clock(time.hour, time.minute, time.is_certain),
             TokenKind::Number(number) => Kind::Number(number),
@@ -332,7 +384,7 @@ pub(super) fn tokens(text: &str, facts: &Facts<'_>) -> Vec<Token> {
 /// Reads `sections 3-4`, `section 3`, `第3节`, `第三到四节`, `第二大节`.
 fn sections(text: &str) -> Option<(Meaning, &str)> {
     const TO: [&str; 7] = ["-", "到", "至", "to", "~", "、", "and"];
-    let section = |number: i64| u8::try_from(number).ok().filter(|n| (1..=12).contains(n));
+    let section = |number: i64| u8::try_from(number).ok().filter(|n| (1..=48).contains(n));
     let range = |tail: &'_ str| {
         let (first, rest) = number(tail)?;
         let joined = rest.trim_start();

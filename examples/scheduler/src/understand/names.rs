@@ -1,8 +1,9 @@
 //! References to items, classes and courses by name or by a part of it.
 use std::collections::BTreeSet;
 
-use fugato::words::NameIndex;
+use fugato::words::{NameIndex, normalize};
 
+use super::{Facts, wish::expand};
 use crate::schedule::{EventType, ScheduleState};
 
 /// The things that a name can mean.
@@ -39,6 +40,64 @@ impl Ref {
             };
         }
         found
+    }
+
+    /// Returns true if only courses are meant.
+    pub(super) fn is_course(&self) -> bool {
+        !self.courses.is_empty() && self.items.is_empty() && self.classes.is_empty()
+    }
+
+    /// Adds the classes, or else the items, whose names go on where the name of a course ends: with
+    /// a course "Algebra", "algebra" may mean the class "Algebra revision".
+    pub(super) fn or_longer(mut self, schedule: &ScheduleState) -> Self {
+        if !self.is_course() {
+            return self;
+        }
+        let tasks = self.courses.iter().filter_map(|id| schedule.task(*id));
+        let courses: BTreeSet<String> = tasks.map(|task| normalize(&task.name)).collect();
+        let goes_on = |name: &str| {
+            let name = normalize(name);
+            courses
+                .iter()
+                .any(|course| name.starts_with(course) && name != *course)
+        };
+        let classes = schedule
+            .task_classes
+            .iter()
+            .filter(|class| goes_on(&class.name));
+        self.classes.extend(classes.map(|class| class.id));
+        if self.classes.is_empty() {
+            let items = schedule
+                .tasks
+                .iter()
+                .filter(|task| task.event_type == EventType::Task && goes_on(&task.name));
+            self.items.extend(items.map(|task| task.state_id));
+        }
+        self
+    }
+
+    /// Returns the items that both names can mean; none if there are none.
+    pub(super) fn narrowed(&self, other: &Self, facts: &Facts<'_>) -> Option<Self> {
+        let (mine, theirs) = (expand(self, facts), expand(other, facts));
+        let both: BTreeSet<u32> = mine.intersection(&theirs).copied().collect();
+        (!both.is_empty()).then(|| Self {
+            items: both,
+            exact: self.exact || other.exact,
+            ..Self::default()
+        })
+    }
+
+    /// Returns the item that comes at this place in the order of the only class that is meant.
+    pub(super) fn nth(&self, nth: u8, schedule: &ScheduleState) -> Option<Self> {
+        let class = self.classes.first().filter(|_| self.classes.len() == 1)?;
+        let mut items: Vec<u32> = items_of(schedule, *class).collect();
+        items.sort_by_key(|id| schedule.task(*id).map(|task| task.task_order));
+        let item = items.get(usize::from(nth).checked_sub(1)?)?;
+        Some(Self {
+            items: BTreeSet::from([*item]),
+            exact: true,
+            ..Self::default()
+        })
     }
 }
 

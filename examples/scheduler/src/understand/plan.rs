@@ -20,6 +20,7 @@ use super::{
     words::Words,
 };
 use crate::{
+    agent::FreeTime,
     contract::Call,
     schedule::{
         Board, EventType, ScheduleState, ScheduleTask, Slot, WriteOptions, WriteRefusal,
@@ -172,6 +173,8 @@ struct Planner<'a> {
     say: Vec<String>,
     /// Times that are kept free for later requests, too.
     free: Vec<When>,
+    /// The times that are kept free in place of those of now, if that is undone.
+    free_before: Option<Vec<FreeTime>>,
 }
 
 type PlanResult<T = ()> = Result<T, Understanding>;
@@ -189,6 +192,7 @@ impl<'a> Planner<'a> {
             after: vec![],
             say: vec![],
             free: vec![],
+            free_before: None,
         }
     }
 
@@ -377,6 +381,7 @@ impl<'a> Planner<'a> {
             .map(|day| day.day_index)
             .filter(|day| within.days.as_ref().is_none_or(|days| days.contains(day)))
             .collect();
+        let aligned = self.work.window.sections.starts(duration);
         let board = Board::new(&self.work);
         let wishes = self.work.preferences.as_ref();
         let discomfort = |day: u16, start: u8| {
@@ -398,9 +403,10 @@ impl<'a> Planner<'a> {
         };
         let mut spots: Vec<(u32, u16, u8)> = vec![];
         for day in days {
-            for start in 1..=12_u8 {
-                let aligned = duration != 2 || start % 2 == 1;
-                if !(aligned || within.exact) || !within.begins(&Slot::new(day, start, start)) {
+            for start in 1..=self.work.window.sections.count() {
+                if !(aligned.contains(&start) || within.exact)
+                    || !within.begins(&Slot::new(day, start, start))
+                {
                     continue;
                 }
                 let cost = match near {
@@ -449,6 +455,9 @@ impl<'a> Planner<'a> {
 
     /// Lets the times that are kept free from now on be remembered with a reply, unless it refuses.
     fn remembering(&self, reply: Understanding) -> Understanding {
+        if let Some(times) = &self.free_before {
+            return Understanding::KeepFree(times.clone(), Box::new(reply));
+        }
         let Some(times) = free_times::with(self.facts, &self.free) else {
             return reply;
         };
@@ -603,7 +612,9 @@ pub(super) fn spanned(when: &When, role: Role, facts: &Facts<'_>) -> When {
         .as_ref()
         .and_then(|starts| starts.first().copied());
     match (role, first) {
-        (Role::After, Some(first)) => when.starts = Some((first..=12).collect()),
+        (Role::After, Some(first)) => {
+            when.starts = Some((first..=facts.sections.count()).collect());
+        }
         (Role::Before | Role::By, Some(first)) => when.starts = Some((1..first).collect()),
         (Role::After | Role::Before | Role::By, None) => {
             let named = when.days.iter().flatten().copied();

@@ -1,11 +1,74 @@
 //! Preferences of a person, in words.
-use super::words::{WEEKDAYS, Words};
+use super::{
+    Facts,
+    names::Ref,
+    wish::expand,
+    words::{WEEKDAYS, Words},
+};
 use crate::{
-    schedule::{ClosedTime, Level, Preferences, Slot},
+    schedule::{ClosedTime, Level, Preferences, ScheduleTask, Slot},
     tools::{Liking, TermsEdit},
 };
 
 impl Words<'_> {
+    /// Returns the time from the first section of a day to the last.
+    pub(crate) fn hours(&self) -> String {
+        let last = self.sections.map_or(12, crate::calendar::Sections::count);
+        let hours = self.time(&Slot::new(1, 1, last));
+        let lang = self.lang;
+        lang.pick(format!("the day: {hours}"), format!("一天：{hours}"))
+    }
+
+    /// Returns the lengths of the items that a name means, and what is said about parts: a line for
+    /// all if they agree.
+    pub(super) fn terms_of(&self, name: &Ref, facts: &Facts<'_>) -> Vec<String> {
+        let items = expand(name, facts);
+        let tasks = items.iter().filter_map(|id| self.schedule.task(*id));
+        let of = |task: &ScheduleTask| {
+            let length = match self.schedule.minutes(task) {
+                Some(minutes) => self
+                    .lang
+                    .pick(format!("{minutes} minutes"), format!("{minutes} 分钟")),
+                None => {
+                    let sections = task.duration;
+                    self.lang
+                        .pick(format!("{sections} sections"), format!("{sections} 节"))
+                }
+            };
+            let parts = match self.schedule.may_split(task) {
+                Some(true) => self
+                    .lang
+                    .pick("; it may be split into two parts", "，可以分两次做"),
+                Some(false) => self.lang.pick(
+                    "; it is done in one piece, so it cannot be split",
+                    "，必须一次做完，不能拆开",
+                ),
+                None => "",
+            };
+            format!("{length}{parts}")
+        };
+        let told: Vec<(u32, String)> = tasks.map(|task| (task.state_id, of(task))).collect();
+        let same = told
+            .windows(2)
+            .all(|pair| matches!(pair, [a, b] if a.1 == b.1));
+        let class = name.classes.first().and_then(|id| self.schedule.class(*id));
+        if let (true, Some(class), Some((_, terms))) = (same, class, told.first()) {
+            let class = &class.name;
+            return vec![self.lang.pick(
+                format!("Each item of “{class}”: {terms}."),
+                format!("《{class}》每项：{terms}。"),
+            )];
+        }
+        let line = |(id, terms): &(u32, String)| {
+            let name = self.name(*id)?;
+            Some(
+                self.lang
+                    .pick(format!("{name}: {terms}."), format!("{name}：{terms}。")),
+            )
+        };
+        told.iter().filter_map(line).collect()
+    }
+
     /// Returns what a person prefers, a line for each.
     pub(crate) fn preferences(&self, wishes: Option<&Preferences>) -> Vec<String> {
         let Some(wishes) = wishes else {
@@ -25,29 +88,23 @@ impl Words<'_> {
             self.liked(lang.pick("weekends", "周末"), wishes.weekend),
         ];
         let lunch = wishes.lunch_sections.iter();
-        let lunch = lunch
-            .map(|section| Slot::new(1, *section, *section))
-            .collect();
-        let lunch: Vec<_> = Slot::compress(lunch)
-            .iter()
-            .map(|it| self.time(it))
-            .collect();
+        let lunch = self.times(lunch.map(|section| Slot::new(1, *section, *section)));
         if !lunch.is_empty() {
-            let lunch = lunch.join(lang.pick(", ", "、"));
             let lunch = lang.pick(
                 format!("the time to eat ({lunch})"),
                 format!("吃饭时间（{lunch}）"),
             );
             lines.push(self.liked(&lunch, wishes.lunch));
         }
-        let quiet = wishes.quiet_days.iter().filter_map(|day| {
-            let names = lang.pick(WEEKDAYS.0, WEEKDAYS.1);
-            names.get(usize::from(*day).checked_sub(1)?).copied()
-        });
-        let quiet: Vec<_> = quiet.collect();
-        if !quiet.is_empty() && wishes.quiet > 0 {
-            let days = quiet.join(lang.pick(", ", "、"));
+        let days = self.weekdays(&wishes.quiet_days);
+        if !days.is_empty() && wishes.quiet > 0 {
             lines.push(lang.pick(format!("quiet days: {days}"), format!("清静的日子：{days}")));
+        }
+        for time in wishes.times.iter().filter(|time| time.points > 0) {
+            let sections = time.sections.iter();
+            let at = self.times(sections.map(|section| Slot::new(1, *section, *section)));
+            let on = self.weekdays(&time.days_of_week);
+            lines.push(self.liked(format!("{on} {at}").trim(), time.points));
         }
         if wishes.daily_limit > 0 && wishes.over_limit > 0 {
             let limit = wishes.daily_limit;
@@ -105,6 +162,17 @@ impl Words<'_> {
             };
             say(format!("{name} {en}"), format!("{name}{zh}"));
         }
+        match edit.split {
+            Some(true) => say(
+                format!("{name} may be done in two parts"),
+                format!("{name}可以分两次做"),
+            ),
+            Some(false) => say(
+                format!("{name} is done in one piece"),
+                format!("{name}必须一次做完"),
+            ),
+            None => {}
+        }
         match edit.at.as_deref() {
             Some("") => say(
                 format!("{name} has no fixed time"),
@@ -147,12 +215,31 @@ impl Words<'_> {
     pub(crate) fn preferred_anew(
         &self,
         before: Option<&Preferences>,
-        after: &Preferences,
+        after: Option<&Preferences>,
     ) -> Vec<String> {
-        let known = self.preferences(before);
-        let mut lines = self.preferences(Some(after));
+        let none = Preferences::neutral();
+        let known = self.preferences(Some(before.unwrap_or(&none)));
+        let mut lines = self.preferences(after);
         lines.retain(|line| !known.contains(line));
         lines
+    }
+
+    /// Returns the names of days of the week; nothing for all of them.
+    fn weekdays(&self, days: &[u8]) -> String {
+        let names = self.lang.pick(WEEKDAYS.0, WEEKDAYS.1);
+        let name = |day: &u8| names.get(usize::from(*day).checked_sub(1)?).copied();
+        let named: Vec<_> = days.iter().filter_map(name).collect();
+        if named.len() == names.len() {
+            return String::new();
+        }
+        named.join(self.lang.pick(", ", "、"))
+    }
+
+    /// Returns the times of sections of one day.
+    fn times(&self, sections: impl Iterator<Item = Slot>) -> String {
+        let slots = Slot::compress(sections.collect());
+        let times: Vec<_> = slots.iter().map(|slot| self.time(slot)).collect();
+        times.join(self.lang.pick(", ", "、"))
     }
 
     fn from(&self, name: &str, section: u8) -> String {

@@ -86,6 +86,10 @@ impl Words<'_> {
             ObjectiveTerm::Lunch => ("at the time to eat", "在用餐时间"),
             ObjectiveTerm::Weekend => ("on a weekend", "在周末"),
             ObjectiveTerm::QuietDay => ("on a day that is to be quiet", "在想要清静的日子"),
+            ObjectiveTerm::Time => (
+                "at a time that you would rather not use",
+                "在你不想用的时间",
+            ),
             ObjectiveTerm::DailyLimit => ("beyond the limit of a day", "超过每天的上限"),
             ObjectiveTerm::Break => ("without a break", "没有休息"),
             ObjectiveTerm::Buffer => ("right beside a course", "紧挨着课程"),

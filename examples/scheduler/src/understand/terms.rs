@@ -1,65 +1,97 @@
 //! Sentences about the terms of items ("it takes three hours", "never on Tuesday evenings") and
 //! about what a person prefers ("at most four sections a day"), read before all other wishes.
 //!
-//! A sentence is read wholly or not at all: what has a word besides is left to the other rules,
-//! which name the word that they do not understand.
+//! A clause is read wholly or not at all. What such a sentence says besides is named to the person
+//! as left out; a condition, or a wish of another kind, leaves the whole text to the other rules.
+mod likings;
+mod sentence;
+
 use std::collections::BTreeSet;
 
-use fugato::words::{DayReference, Lexicon, Token, TokenKind, Tokenizer};
 use jiff::civil::Time;
 
+use self::sentence::{Sentence, TermToken, tokens};
 use super::{
     Facts, Understanding,
-    lex::{Part, TERMS, TermWord},
-    names::{Ref, Thing, names},
-    plan, understand, when,
+    lex::{self, Kind, Relation, TermWord, Verb},
+    names::Ref,
+    plan, understand,
     words::Words,
 };
-use crate::tools::{Liking, PreferenceArgs, TermsEdit};
+use crate::{
+    schedule::Level,
+    tools::{PreferenceArgs, TermsEdit},
+};
 
-/// The meaning of a sentence.
+/// The meaning of a clause.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum TermsWish {
     /// Terms of items or classes.
     Terms(Vec<Ref>, TermsEdit),
     /// A first thing, and what has to come after it.
     Order(Ref, Ref),
-    /// The last day on which items may lie.
-    Due(Ref, BTreeSet<u16>),
+    /// The last day on which items may lie; none for no last day.
+    Due(Ref, Option<BTreeSet<u16>>),
+    /// A last date that is later by so many days.
+    Later(Ref, i64),
+    /// An item that was not finished, of these days: the minutes that are left, or half of it.
+    Rest(Ref, BTreeSet<u16>, Option<u16>),
+    /// The rest of an item is done in parts on these days.
+    Parts(Ref, BTreeSet<u16>),
+    /// An item of these days stays where it is.
+    Stay(Ref, BTreeSet<u16>),
+    /// An item of these days ends at a time.
+    Until(Ref, BTreeSet<u16>, Time),
     /// The person's preferences.
     Preferences(PreferenceArgs),
     /// Preferences, with everything that is pending placed by them.
     PreferredPlaces(PreferenceArgs),
+    /// What holds anyway, such as "the deadline stays".
+    Aside,
+}
+
+/// The wishes of a text, and what else it says.
+#[derive(Debug, Default)]
+pub(super) struct TermsWishes {
+    pub(super) wishes: Vec<TermsWish>,
+    /// Remarks for the person.
+    pub(super) remarks: Vec<String>,
+    /// The clauses that no wish accounts for.
+    pub(super) left: Vec<String>,
 }
 
 /// Reads a sentence about terms or preferences; none for other sentences.
 pub(super) fn read(text: &str, facts: &Facts<'_>) -> Option<Understanding> {
     if let Some(args) = preferred_and_placed(text, facts) {
-        return Some(plan::terms(&TermsWish::PreferredPlaces(args), facts));
+        let said = TermsWishes {
+            wishes: vec![TermsWish::PreferredPlaces(args)],
+            ..TermsWishes::default()
+        };
+        return Some(plan::terms(&said, facts));
     }
-    let sentence = Sentence::of(text, facts)?;
-    if sentence.asks_preferences() {
-        let lines = Words::of(facts).preferences(facts.schedule.preferences.as_ref());
-        let head = facts.lang.pick("What you prefer:", "你的偏好：");
-        return Some(Understanding::Answer(format!(
-            "{head}\n- {}",
-            lines.join("\n- ")
-        )));
+    let tokens = tokens(text, facts);
+    let whole = Sentence::of(&tokens, facts);
+    if let Some(answer) = whole.asked() {
+        return Some(Understanding::Answer(answer));
     }
-    if sentence.is_question {
+    if whole.is_question && !is_polite(text) {
         return None;
     }
-    let wish = sentence.preference().map(TermsWish::Preferences);
-    let wish = wish.or_else(|| sentence.terms())?;
-    Some(plan::terms(&wish, facts))
+    let said = wishes(&tokens, facts)?;
+    if said.wishes.iter().all(|wish| *wish == TermsWish::Aside) {
+        return None;
+    }
+    let is_whole = said.left.is_empty();
+    (is_whole || !lex::tokens(text, facts).iter().any(is_condition))
+        .then(|| plan::terms(&said, facts))
 }
 
 /// Returns what is preferred while everything is placed: "weekends off, and place everything".
 fn preferred_and_placed(text: &str, facts: &Facts<'_>) -> Option<PreferenceArgs> {
     let (first, second) = text.split_once([',', '，', '.', '。', ';', '；'])?;
     let preferred = |part| {
-        let sentence = Sentence::of(part, facts).filter(|it| !it.is_question);
-        sentence?.preference()
+        let sentence = Sentence::of(&tokens(part, facts), facts);
+        sentence.preference().filter(|_| !sentence.is_question)
     };
     let (args, rest) = match (preferred(first), preferred(second)) {
         (Some(args), None) => (args, second.trim()),
@@ -70,264 +102,194 @@ fn preferred_and_placed(text: &str, facts: &Facts<'_>) -> Option<PreferenceArgs>
     (understand(rest, facts) == Understanding::PlaceAll).then_some(args)
 }
 
-/// The parts of a sentence.
-#[derive(Debug)]
-struct Sentence<'f> {
-    facts: &'f Facts<'f>,
-    /// The words but fillers, in their order.
-    words: Vec<TermWord>,
-    names: Vec<Ref>,
-    days: Vec<(DayReference, bool, String)>,
-    clocks: Vec<(i8, i8, bool)>,
-    numbers: Vec<i64>,
-    /// Lengths in minutes.
-    lengths: Vec<u16>,
-    is_question: bool,
+fn is_condition(token: &lex::Token) -> bool {
+    matches!(token.kind, Kind::Relation(Relation::If | Relation::Unless))
 }
 
-impl<'f> Sentence<'f> {
-    fn of(text: &str, facts: &'f Facts<'f>) -> Option<Self> {
-        let names = names(facts.schedule);
-        let lexicon: &Lexicon<TermWord> = &TERMS;
-        let mut tokens = Tokenizer::new(lexicon, &names).tokens(&in_digits(text));
-        for token in &mut tokens {
-            // A number alone is no name, also where items are numbered.
-            if let (TokenKind::Name(..), Ok(number)) = (&token.kind, token.text.parse()) {
-                token.kind = TokenKind::Number(number);
-            }
-        }
-        let mut found = Self {
-            facts,
-            words: vec![],
-            names: vec![],
-            days: vec![],
-            clocks: vec![],
-            numbers: vec![],
-            lengths: vec![],
-            is_question: false,
-        };
-        let mut at = 0;
-        while let Some(token) = tokens.get(at) {
-            let rest = tokens.get(at..).unwrap_or_default();
-            if let Some((minutes, taken)) = length(rest) {
-                found.lengths.push(minutes);
-                at += taken;
-                continue;
-            }
-            match &token.kind {
-                TokenKind::Word(TermWord::Filler) | TokenKind::Pause => {}
-                TokenKind::Word(word) => found.words.push(*word),
-                TokenKind::Name(things, exact) => {
-                    found.names.push(Ref::of(things.iter().copied(), *exact));
-                }
-                TokenKind::Days(days, again) => {
-                    found.days.push((days.clone(), *again, token.text.clone()));
-                }
-                TokenKind::Clock(time) => {
-                    found.clocks.push((time.hour, time.minute, time.is_certain));
-                }
-                TokenKind::Number(number) => found.numbers.push(*number),
-                TokenKind::Stop(asks) => found.is_question |= asks,
-                _ => return None,
-            }
-            at += 1;
-        }
-        Some(found)
-    }
+/// Returns true if a question asks for something to be done.
+fn is_polite(text: &str) -> bool {
+    const POLITE: [&str; 9] = [
+        "can you",
+        "could you",
+        "would you",
+        "please",
+        "can i have",
+        "could i have",
+        "can we have",
+        "能不能",
+        "可不可以",
+    ];
+    let text = text.to_lowercase();
+    POLITE.iter().any(|word| text.contains(word))
+}
 
-    fn has(&self, word: TermWord) -> bool {
-        self.words.contains(&word)
-    }
-
-    /// Returns true if the sentence has all words of the first list, and others only of the second.
-    fn says(&self, all: &[TermWord], also: &[TermWord]) -> bool {
-        let is_known = |word: &TermWord| all.contains(word) || also.contains(word);
-        all.iter().all(|word| self.has(*word)) && self.words.iter().all(is_known)
-    }
-
-    fn asks_preferences(&self) -> bool {
-        use TermWord::{Asks, Preferences};
-        let bare = self.names.is_empty() && self.days.is_empty() && self.lengths.is_empty();
-        bare && self.says(&[Preferences], &[Asks])
-    }
-
-    /// Returns true if only fillers and these words are left besides the words.
-    fn bare(&self) -> bool {
-        self.clocks.is_empty() && self.numbers.is_empty() && self.lengths.is_empty()
-    }
-
-    fn preference(&self) -> Option<PreferenceArgs> {
-        if !self.names.is_empty() {
-            return None;
-        }
-        self.limit()
-            .or_else(|| self.lunch())
-            .or_else(|| self.weekend())
-            .or_else(|| self.quiet())
-            .or_else(|| self.evening())
-    }
-
-    /// "At most four sections a day".
-    fn limit(&self) -> Option<PreferenceArgs> {
-        use TermWord::{AtMost, Each, Put, Section, Study};
-        if !self.days.is_empty() || !self.clocks.is_empty() || !self.has(Each) {
-            return None;
-        }
-        let limit = match (self.numbers.as_slice(), self.lengths.as_slice()) {
-            ([sections], []) if self.says(&[AtMost, Section], &[Each, Put, Study]) => {
-                u8::try_from(*sections).ok()?
-            }
-            ([], [minutes]) if self.says(&[AtMost], &[Each, Put, Study]) => {
-                let slot = crate::schedule::Slot::new(1, 1, 1);
-                let (begin, end) = self.facts.sections.times(&slot)?;
-                let section = begin.duration_until(end).as_mins().max(1);
-                u8::try_from(i64::from(*minutes) / section).ok()?.max(1)
-            }
-            _ => return None,
-        };
-        Some(PreferenceArgs {
-            daily_limit: Some(limit).filter(|limit| *limit > 0),
-            ..PreferenceArgs::default()
-        })
-        .filter(|args| args.daily_limit.is_some())
-    }
-
-    fn lunch(&self) -> Option<PreferenceArgs> {
-        use TermWord::{Each, Fine, Free, Keep, Lunch, Never, Not, Put, Study};
-        if !self.bare() || !self.days.is_empty() || !self.has(Lunch) {
-            return None;
-        }
-        let liking = if self.says(&[Lunch, Fine], &[Each, Put, Study]) {
-            Liking::Fine
-        } else if self
-            .words
-            .iter()
-            .any(|word| matches!(word, Free | Not | Never))
-            && self.says(&[Lunch], &[Free, Keep, Not, Never, Each, Put, Study])
-        {
-            Liking::Avoid
-        } else {
-            return None;
-        };
-        Some(PreferenceArgs {
-            lunch: Some(liking),
-            ..PreferenceArgs::default()
-        })
-    }
-
-    /// "Weekends off"; a certain weekend is a time to keep free.
-    fn weekend(&self) -> Option<PreferenceArgs> {
-        use TermWord::{Each, Fine, Free, Keep, Never, Not, Put, Study};
-        let [(DayReference::Weekdays(days), again, text)] = self.days.as_slice() else {
-            return None;
-        };
-        let habit = *again || text == "周末" || self.has(Each) || self.has(Never);
-        if !self.bare() || *days != BTreeSet::from([6, 7]) || !habit {
-            return None;
-        }
-        let liking = if self.says(&[Fine], &[Each, Put, Study]) {
-            Liking::Fine
-        } else if self.says(&[Free], &[Each, Keep])
-            || self.says(&[Study], &[Not, Never, Each, Put]) && (self.has(Not) || self.has(Never))
-        {
-            Liking::Avoid
-        } else {
-            return None;
-        };
-        Some(PreferenceArgs {
-            weekend: Some(liking),
-            ..PreferenceArgs::default()
-        })
-    }
-
-    /// "Quiet Wednesdays".
-    fn quiet(&self) -> Option<PreferenceArgs> {
-        use TermWord::{Each, Keep, Quiet};
-        if !self.bare() || !self.says(&[Quiet], &[Each, Keep]) {
-            return None;
-        }
-        let wishes = self.facts.schedule.preferences.as_ref();
-        let known = wishes.map(|wishes| wishes.quiet_days.clone());
-        let mut days: BTreeSet<u8> = known.into_iter().flatten().collect();
-        for (reference, again, _) in &self.days {
-            let DayReference::Weekdays(named) = reference else {
-                return None;
-            };
-            let habit = *again || self.has(Each) || !self.facts.lang.pick(true, false);
-            days.extend(named.iter().filter(|_| habit));
-        }
-        (!self.days.is_empty() && !days.is_empty()).then(|| PreferenceArgs {
-            quiet_days: Some(days.into_iter().collect()),
-            ..PreferenceArgs::default()
-        })
-    }
-
-    /// "No studying after nine", "no late evenings", "I can work late".
-    fn evening(&self) -> Option<PreferenceArgs> {
-        use TermWord::{After, Each, Evening, Fine, Free, Keep, Late, Never, Not, Put, Study};
-        if !self.days.is_empty() || !self.numbers.is_empty() || !self.lengths.is_empty() {
-            return None;
-        }
-        let rest = [Each, Put, Study, Evening, Late, After, Keep];
-        let liking = if self.says(&[Fine], &rest) {
-            Liking::Fine
-        } else if self
-            .words
-            .iter()
-            .any(|word| matches!(word, Not | Never | Free))
-            && self.says(&[], &[rest.as_slice(), &[Not, Never, Free]].concat())
-        {
-            Liking::Avoid
-        } else {
-            return None;
-        };
-        let mut args = PreferenceArgs::default();
-        match self.clocks.as_slice() {
-            [clock]
-                if self.has(After) && (self.has(Study) || self.has(Each) || self.has(Never)) =>
-            {
-                let time = self.clock(*clock)?;
-                let from = Some(time.strftime("%H:%M").to_string());
-                if time.hour() < 15 {
+/// Reads the wishes of the clauses, each run of clauses as far as it makes one; none if a clause
+/// wants something else.
+fn wishes(tokens: &[TermToken], facts: &Facts<'_>) -> Option<TermsWishes> {
+    let clauses = sentence::clauses(tokens);
+    let mut said = TermsWishes::default();
+    let mut topic: Vec<Ref> = vec![];
+    let mut at = 0;
+    while at < clauses.len() {
+        let run = (at + 1..=clauses.len()).rev().find_map(|end| {
+            let part = clauses.get(at..end)?.concat();
+            let sentence = Sentence::of(&part, facts);
+            Some((end, sentence.wish(&topic)?, sentence))
+        });
+        let Some((end, wish, sentence)) = run else {
+            let clause = clauses.get(at)?;
+            let sentence = Sentence::of(clause, facts);
+            if sentence.is_topic() {
+                topic = sentence.names;
+            } else if !sentence.is_empty() {
+                let text = sentence::raw(clause);
+                if wants_more(&text, facts) {
                     return None;
                 }
-                if time.hour() < 20 {
-                    (args.evening, args.evening_from) = (Some(liking), from);
-                } else {
-                    (args.late, args.late_from) = (Some(liking), from);
-                }
+                said.left.push(text);
             }
-            [] if self.has(Late) => args.late = Some(liking),
-            [] if self.has(Evening) && (self.has(Each) || self.has(Study) || self.has(Never)) => {
-                args.evening = Some(liking);
-            }
-            _ => return None,
+            at += 1;
+            continue;
+        };
+        said.remarks.extend(sentence.remark());
+        said.wishes.push(wish);
+        if !sentence.names.is_empty() {
+            topic = sentence.names;
         }
-        Some(args)
+        at = end;
+    }
+    Some(said)
+}
+
+/// Returns true if a clause wants something that other rules read.
+fn wants_more(text: &str, facts: &Facts<'_>) -> bool {
+    const ACTS: [Verb; 9] = [
+        Verb::Place,
+        Verb::Move,
+        Verb::Swap,
+        Verb::Cancel,
+        Verb::Delete,
+        Verb::Add,
+        Verb::Undo,
+        Verb::Rearrange,
+        Verb::Spread,
+    ];
+    let tokens = lex::tokens(text, facts);
+    let denies = |token: &lex::Token| token.kind == Kind::Relation(Relation::Not);
+    let unknown = |token: &lex::Token| token.kind == Kind::Unknown;
+    let remarks = tokens.iter().any(|token| denies(token) || unknown(token));
+    let mut verbs = tokens.iter().filter_map(|token| match token.kind {
+        Kind::Verb(verb) => Some(verb),
+        _ => None,
+    });
+    verbs.any(|verb| ACTS.contains(&verb) && !(remarks && verb == Verb::Place))
+}
+
+impl Sentence<'_> {
+    /// Answers a question about preferences, or about the terms of something.
+    fn asked(&self) -> Option<String> {
+        use TermWord::{Asks, Each, Fine, HowLong, OnePiece, Preferences, Split};
+        let (lang, words) = (self.facts.lang, Words::of(self.facts));
+        let bare = self.names.is_empty() && self.days.is_empty() && self.bare();
+        if bare && self.unknown.is_empty() && self.says(&[Preferences], &[Asks, Each]) {
+            let mut lines = vec![words.hours()];
+            lines.extend(words.preferences(self.facts.schedule.preferences.as_ref()));
+            let head = lang.pick("What you prefer:", "你的偏好：");
+            return Some(format!("{head}\n- {}", lines.join("\n- ")));
+        }
+        let about = [HowLong, Split, OnePiece];
+        let asks = self.is_question || self.has(HowLong);
+        let known = self.unknown.is_empty() && about.iter().any(|word| self.has(*word));
+        if !asks || !known || !self.says(&[], &[&about[..], &[Each, Fine]].concat()) {
+            return None;
+        }
+        let [name] = self.names.as_slice() else {
+            return None;
+        };
+        let lines = words.terms_of(name, self.facts);
+        (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
-    fn part(&self) -> Option<Part> {
-        self.words.iter().find_map(|word| match word {
-            TermWord::Morning => Some(Part::Morning),
-            TermWord::Afternoon => Some(Part::Afternoon),
-            TermWord::Evening => Some(Part::Evening),
-            _ => None,
-        })
+    /// Returns the wish of a clause, whose topic is that of the clause before if it names nothing.
+    fn wish(&self, topic: &[Ref]) -> Option<TermsWish> {
+        if let Some(args) = self.preference() {
+            return Some(TermsWish::Preferences(args));
+        }
+        if !self.unknown.is_empty() {
+            return None;
+        }
+        if self.is_aside() {
+            return Some(TermsWish::Aside);
+        }
+        if !self.names.is_empty() {
+            return self.terms();
+        }
+        let of_topic = Self {
+            names: topic.to_vec(),
+            ..self.clone()
+        };
+        of_topic.terms()
     }
 
-    fn clock(&self, (hour, minute, certain): (i8, i8, bool)) -> Option<Time> {
-        when::time(hour, minute, certain, self.part(), self.facts)
+    /// Returns true if a clause says only what holds anyway.
+    fn is_aside(&self) -> bool {
+        use TermWord::{
+            AtMost, Deadline, Each, Evening, Fine, Lunch, Morning, Other, Parts, Put, Same, Split,
+            Touch,
+        };
+        let parts = matches!(self.numbers.as_slice(), [most] if *most >= 2)
+            && self.says(&[AtMost, Parts], &[Split, Each]);
+        let same = self.says(&[Same], &[Deadline, Each, Touch]) && self.bare();
+        let others = self.says(&[Other, Fine], &[Evening, Morning, Touch]) && self.bare();
+        let vague = self.says(&[Put], &[]) && self.days.is_empty() && self.bare();
+        let mild = self.says(&[Lunch, Fine], &[Each]) && !self.days.is_empty() && self.bare();
+        parts || same || others || vague || mild
+    }
+
+    /// Returns what a wish cannot hold of a clause.
+    fn remark(&self) -> Option<String> {
+        use TermWord::{AtMost, Parts, Rest};
+        let lang = self.facts.lang;
+        if self.has(AtMost) && self.has(Parts) {
+            return Some(
+                lang.pick(
+                    "An item that may be split is done in two parts at most.",
+                    "可以拆开的事项最多分两部分做。",
+                )
+                .into(),
+            );
+        }
+        if let (true, [_, rest]) = (self.has(Rest), self.lengths.as_slice()) {
+            return Some(lang.pick(
+                format!("I cannot set how long a break is: {rest} minutes are left out, a break is a free section."),
+                format!("休息的长短记不下：没有采纳 {rest} 分钟，休息就是空出一节。"),
+            ));
+        }
+        let (true, [clock]) = (self.is_due(), self.clocks.as_slice()) else {
+            return None;
+        };
+        let at = self.clock(*clock)?.strftime("%H:%M");
+        Some(lang.pick(
+            format!("A last date has no time of the day here: {at} is left out."),
+            format!("这里的截止日期不带时刻：没有采纳 {at}。"),
+        ))
     }
 
     fn terms(&self) -> Option<TermsWish> {
-        if self.names.is_empty() || self.names.iter().any(|name| !name.courses.is_empty()) {
+        if self.names.is_empty() || self.names.iter().any(Ref::is_course) {
             return None;
         }
         self.order()
+            .or_else(|| self.unfinished())
+            .or_else(|| self.parts())
             .or_else(|| self.length())
+            .or_else(|| self.until())
+            .or_else(|| self.split())
+            .or_else(|| self.later())
             .or_else(|| self.due())
             .or_else(|| self.earliest())
             .or_else(|| self.importance())
+            .or_else(|| self.stay())
             .or_else(|| self.closed())
             .or_else(|| self.fixed())
     }
@@ -350,15 +312,45 @@ impl<'f> Sentence<'f> {
         later.then(|| TermsWish::Order(b.clone(), a.clone()))
     }
 
+    /// "I did not finish it, an hour is left".
+    fn unfinished(&self) -> Option<TermsWish> {
+        use TermWord::{Half, Halfway, Left, Only, Unfinished};
+        let ([name], true) = (self.names.as_slice(), self.clocks.is_empty()) else {
+            return None;
+        };
+        if !self.says(&[Unfinished], &[Left, Half, Halfway, Only]) {
+            return None;
+        }
+        let left = match self.lengths.as_slice() {
+            [minutes] if self.has(Left) => Some(*minutes),
+            [] if self.has(Halfway) || self.has(Half) => None,
+            _ => return None,
+        };
+        Some(TermsWish::Rest(name.clone(), self.all_days(), left))
+    }
+
+    /// "The rest of it on Thursday and Friday".
+    fn parts(&self) -> Option<TermsWish> {
+        use TermWord::{Day, Left, Put, Split};
+        let ([name], true) = (self.names.as_slice(), self.bare_but_numbers()) else {
+            return None;
+        };
+        let days = self.all_days();
+        let says = self.says(&[Split], &[Left, Put, Day]);
+        (says && days.len() == 2).then(|| TermsWish::Parts(name.clone(), days))
+    }
+
     /// "It takes three hours"; "it does not take three hours, one is enough".
     fn length(&self) -> Option<TermsWish> {
-        use TermWord::{Each, Enough, Must, Takes, TakesNot};
+        use TermWord::{Each, Enough, InsteadOf, Must, Put, Takes, TakesNot};
         let free = self.days.is_empty() && self.clocks.is_empty() && self.numbers.is_empty();
         let minutes = match self.lengths.as_slice() {
-            [minutes] if free && self.says(&[Takes], &[Must, Each]) => *minutes,
-            [minutes] if free && self.says(&[Must], &[Each]) => *minutes,
-            [minutes] if free && self.says(&[Enough], &[]) => *minutes,
-            [_, minutes] if free && self.says(&[TakesNot, Enough], &[]) => *minutes,
+            _ if !free => return None,
+            [minutes] if self.says(&[Takes], &[Must, Each]) => *minutes,
+            [minutes] if self.says(&[Must], &[Each]) => *minutes,
+            [minutes] if self.says(&[Enough], &[]) => *minutes,
+            [minutes, _] if self.says(&[InsteadOf], &[Takes, Must, Each, Put]) => *minutes,
+            [_, minutes] if self.says(&[TakesNot, Enough], &[]) => *minutes,
             _ => return None,
         };
         Some(self.edit(TermsEdit {
@@ -367,25 +359,86 @@ impl<'f> Sentence<'f> {
         }))
     }
 
-    /// "It must be done by Friday".
-    fn due(&self) -> Option<TermsWish> {
-        use TermWord::{By, Done, Must, Takes};
-        let must = self.has(Must) || self.facts.lang == crate::calendar::Lang::Zh;
-        let ([name], true, true) = (self.names.as_slice(), self.bare(), must) else {
+    /// "It runs till nine tonight".
+    fn until(&self) -> Option<TermsWish> {
+        use TermWord::{By, Evening, Runs};
+        let ([name], [clock]) = (self.names.as_slice(), self.clocks.as_slice()) else {
             return None;
         };
-        if !self.says(&[Done, By], &[Must, Takes]) {
+        if !self.says(&[Runs, By], &[Evening]) || !self.lengths.is_empty() {
+            return None;
+        }
+        let end = self.clock(*clock)?;
+        Some(TermsWish::Until(name.clone(), self.all_days(), end))
+    }
+
+    /// "In one piece", "it may be split".
+    fn split(&self) -> Option<TermsWish> {
+        use TermWord::{Done, Each, Fine, Must, Never, Not, OnePiece, Put, Split, TakesNot};
+        if !self.bare() || !self.days.is_empty() {
+            return None;
+        }
+        let denies = [Not, Never, TakesNot].iter().any(|word| self.has(*word));
+        let also = [Not, Never, TakesNot, Must, Fine, Each, Put, Done];
+        let split = if self.says(&[Split], &also) {
+            !denies
+        } else if self.says(&[OnePiece], &also) {
+            denies
+        } else {
+            return None;
+        };
+        Some(self.edit(TermsEdit {
+            split: Some(split),
+            ..TermsEdit::default()
+        }))
+    }
+
+    /// "Two days later", of a last date.
+    fn later(&self) -> Option<TermsWish> {
+        use TermWord::{Day, Deadline, Done, Due, Fine, Later, Week};
+        let ([name], [number]) = (self.names.as_slice(), self.numbers.as_slice()) else {
+            return None;
+        };
+        let ends = [Due, Done, Deadline].iter().any(|word| self.has(*word));
+        let unit = if self.has(Week) { 7 } else { 1 };
+        let says = self.says(&[Later], &[Day, Week, Due, Done, Deadline, Fine]);
+        let free = self.days.is_empty() && self.clocks.is_empty() && self.lengths.is_empty();
+        (says && free && ends && (self.has(Day) || self.has(Week)))
+            .then(|| TermsWish::Later(name.clone(), number * unit))
+    }
+
+    fn is_due(&self) -> bool {
+        use TermWord::{By, Deadline, Done, Due, Evening, Morning, Must, Noon, Takes};
+        let also = [By, Must, Takes, Done, Deadline, Morning, Noon, Evening];
+        let must = self.has(Must) || self.facts.lang == crate::calendar::Lang::Zh;
+        self.says(&[Due], &also) || must && self.says(&[Done, By], &[Must, Takes])
+    }
+
+    /// "It must be done by Friday", "it has no deadline any more".
+    fn due(&self) -> Option<TermsWish> {
+        use TermWord::{Deadline, Due, Not, Put};
+        let [name] = self.names.as_slice() else {
+            return None;
+        };
+        let free = self.lengths.is_empty() && self.numbers.is_empty();
+        let none = self.says(&[Deadline, Not], &[Put])
+            || self.says(&[Due, Not], &[]) && self.has_once(Due);
+        if none && self.bare() {
+            return Some(TermsWish::Due(name.clone(), None));
+        }
+        if !free || !self.is_due() || !self.clocks.is_empty() && !self.has(Due) {
             return None;
         }
         let days = self.one_day()?;
-        Some(TermsWish::Due(name.clone(), days))
+        Some(TermsWish::Due(name.clone(), Some(days)))
     }
 
     /// "Not before Wednesday".
     fn earliest(&self) -> Option<TermsWish> {
-        use TermWord::{By, Must, Never, Not, NotBefore, Put, Start};
+        use TermWord::{By, Each, Must, Never, Not, NotBefore, Put, Start};
         let says = self.says(&[NotBefore], &[Start, Put, Must])
-            || self.says(&[By], &[Not, Never, Start, Put]) && (self.has(Not) || self.has(Never));
+            || self.says(&[By], &[Not, Never, Start, Put, Each])
+                && (self.has(Not) || self.has(Never));
         if !says || !self.bare() {
             return None;
         }
@@ -402,18 +455,29 @@ impl<'f> Sentence<'f> {
 
     fn importance(&self) -> Option<TermsWish> {
         use TermWord::{Important, Not};
-        if !self.bare() || !self.days.is_empty() || !self.says(&[Important], &[Not]) {
+        if !self.bare()
+            || !self.days.is_empty()
+            || !self.says(&[Important], &[Not])
+            || !self.has_once(Important)
+        {
             return None;
         }
         let low = self.has(Not);
         Some(self.edit(TermsEdit {
-            priority: Some(if low {
-                crate::schedule::Level::Low
-            } else {
-                crate::schedule::Level::High
-            }),
+            priority: Some(if low { Level::Low } else { Level::High }),
             ..TermsEdit::default()
         }))
+    }
+
+    /// "Do not touch the Thursday slot of it".
+    fn stay(&self) -> Option<TermsWish> {
+        use TermWord::{Not, Touch};
+        let ([name], true) = (self.names.as_slice(), self.bare()) else {
+            return None;
+        };
+        let days = self.all_days();
+        let says = self.says(&[Not, Touch], &[]) && self.has_once(Touch) && !days.is_empty();
+        says.then(|| TermsWish::Stay(name.clone(), days))
     }
 
     /// "Never on Tuesday evenings"; a certain Tuesday is no term.
@@ -424,26 +488,16 @@ impl<'f> Sentence<'f> {
         if !self.bare() || !denies || !self.says(&[], &also) {
             return None;
         }
-        let mut days = BTreeSet::new();
-        let mut habit = self.has(Never) || self.has(Each);
         let zh = self.facts.lang == crate::calendar::Lang::Zh;
-        for (reference, again, text) in &self.days {
-            let DayReference::Weekdays(named) = reference else {
-                return None;
-            };
-            // In Chinese a day without "this" or "next" is any of its name.
-            let is_certain = ["这", "本", "下", "上"]
-                .iter()
-                .any(|word| text.starts_with(word));
-            habit |= *again || zh && !is_certain && self.has(Put);
-            days.extend(named.iter().copied());
-        }
-        if !habit || days.is_empty() && self.part().is_none() {
+        // In Chinese a day without "this" or "next" is any of its name.
+        let days = self.habitual(zh && self.has(Put))?;
+        let part = self.part();
+        if days.is_empty() && (part.is_none() || !self.has(Never) && !self.has(Each)) {
             return None;
         }
-        let part = match self.part() {
-            Some(Part::Morning) => "morning",
-            Some(Part::Afternoon) => "afternoon",
+        let part = match part {
+            Some(lex::Part::Morning) => "morning",
+            Some(lex::Part::Afternoon) => "afternoon",
             Some(_) => "evening",
             None => "",
         };
@@ -463,16 +517,24 @@ impl<'f> Sentence<'f> {
         }))
     }
 
-    /// "Only on Wednesday at four".
+    /// "Only on Wednesday at four", "固定在周六九点到十一点".
     fn fixed(&self) -> Option<TermsWish> {
         use TermWord::{Afternoon, Evening, Morning, Must, Only, Put};
-        let ([clock], []) = (self.clocks.as_slice(), self.lengths.as_slice()) else {
-            return None;
-        };
-        if !self.says(&[Only], &[Put, Must, Morning, Afternoon, Evening]) {
+        if !self.lengths.is_empty()
+            || !self.says(&[Only], &[Put, Must, Morning, Afternoon, Evening])
+        {
             return None;
         }
-        let time = self.clock(*clock)?.strftime("%H:%M");
+        let (begin, minutes) = match (self.clocks.as_slice(), self.ranges.as_slice()) {
+            ([clock], []) => (self.clock(*clock)?, None),
+            ([], [range]) => {
+                let (begin, end) = self.range(*range)?;
+                let minutes = begin.duration_until(end).as_mins();
+                (begin, u16::try_from(minutes).ok())
+            }
+            _ => return None,
+        };
+        let time = begin.strftime("%H:%M");
         let day = if self.days.is_empty() {
             String::new()
         } else {
@@ -481,6 +543,7 @@ impl<'f> Sentence<'f> {
         };
         Some(self.edit(TermsEdit {
             at: Some(format!("{day} {time}").trim().to_owned()),
+            minutes,
             ..TermsEdit::default()
         }))
     }
@@ -488,67 +551,4 @@ impl<'f> Sentence<'f> {
     fn edit(&self, edit: TermsEdit) -> TermsWish {
         TermsWish::Terms(self.names.clone(), edit)
     }
-
-    /// Returns the day that is meant: one, or the last of several that are named together.
-    fn one_day(&self) -> Option<BTreeSet<u16>> {
-        let references: Vec<_> = self.days.iter().map(|(days, ..)| days.clone()).collect();
-        let days = when::days(&references, false, self.facts);
-        (days.len() == 1).then_some(days)
-    }
-}
-
-/// Writes the number words of a text before units in digits.
-fn in_digits(text: &str) -> String {
-    const NUMBERS: [&str; 12] = [
-        "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
-        "twelve",
-    ];
-    const UNITS: [&str; 5] = ["hour", "minute", "section", "period", "lesson"];
-    let words: Vec<&str> = text.split(' ').collect();
-    let mut written = vec![];
-    for (at, word) in words.iter().enumerate() {
-        let next = words.get(at + 1).map_or("", |next| next);
-        let number = NUMBERS.iter().position(|it| it.eq_ignore_ascii_case(word));
-        let number = number.filter(|_| UNITS.iter().any(|unit| next.starts_with(unit)));
-        written.push(number.map_or((*word).to_owned(), |at| (at + 1).to_string()));
-    }
-    written.join(" ")
-}
-
-/// Reads a length such as `one hour and a half`, `90 minutes`, `两个半小时`; returns the minutes and
-/// the number of tokens.
-fn length(tokens: &[Token<TermWord, Thing>]) -> Option<(u16, usize)> {
-    let (mut number, mut half, mut minutes) = (None, false, None::<i64>);
-    let mut taken = 0;
-    for (token, at) in tokens.iter().zip(1..) {
-        match &token.kind {
-            TokenKind::Number(n) => number = Some(*n),
-            TokenKind::Word(TermWord::Half) => {
-                half = true;
-                if let (Some(known), None) = (minutes, number) {
-                    // An hour and a half.
-                    (minutes, taken, half) = (Some(known + 30), at, false);
-                }
-            }
-            TokenKind::Word(TermWord::Hour) => {
-                let whole = number.take().unwrap_or(i64::from(!half));
-                let part = if std::mem::take(&mut half) { 30 } else { 0 };
-                minutes = Some(minutes.unwrap_or(0) + whole * 60 + part);
-                taken = at;
-            }
-            TokenKind::Word(TermWord::Minute) => {
-                minutes = Some(minutes.unwrap_or(0) + number.take()?);
-                taken = at;
-            }
-            TokenKind::Word(TermWord::Filler) if token.text == "一个" => number = Some(1),
-            TokenKind::Word(TermWord::Filler)
-                if ["a", "an", "and", "of", "个", "about", "大概", "差不多"]
-                    .contains(&token.text.as_str()) => {}
-            _ => break,
-        }
-    }
-    let minutes = u16::try_from(minutes?)
-        .ok()
-        .filter(|minutes| *minutes > 0)?;
-    Some((minutes, taken))
 }

@@ -47,7 +47,9 @@ const MISSED: [&str; 34] = [
     "做不完了",
     "来不及了",
 ];
-const TIRED: [&str; 16] = [
+const TIRED: [&str; 18] = [
+    "今天累",
+    "我今天累",
     "i am tired",
     "i am tired today",
     "i am too tired",
@@ -91,12 +93,28 @@ const ASKED: [&str; 22] = [
     "那怎么办",
 ];
 
+/// Words that say how much, which change nothing.
+const INTENSITY: [&str; 9] = [
+    "a bit ",
+    "a little ",
+    "really ",
+    "pretty ",
+    "kind of ",
+    "rather ",
+    "quite ",
+    "有点",
+    "有些",
+];
+
 impl Trouble {
     /// Reads the trouble that a text tells and nothing else; none for other texts.
     pub(crate) fn told(text: &str) -> Option<Self> {
         let text = normalize(text)
             .replace("didn't", "did not")
             .replace("i'm ", "i am ");
+        let text = INTENSITY
+            .iter()
+            .fold(text, |text, word| text.replace(word, ""));
         let parts = text.split(['.', '!', '?', ',', ';']);
         let parts = parts.map(|part| part.trim().trim_end_matches(['啊', '呢', '呀', '了', ' ']));
         let mut told = None;

@@ -65,7 +65,7 @@ pub(super) fn part(part: Part, facts: &Facts<'_>) -> BTreeSet<u8> {
         Part::Afternoon => (12..18).contains(&time.hour()),
         Part::Evening => time.hour() >= 18,
     };
-    (1..=12)
+    (1..=facts.sections.count())
         .filter(|section| begin(*section, facts).is_some_and(is_in))
         .collect()
 }
@@ -85,7 +85,9 @@ pub(super) fn time(
     facts: &Facts<'_>,
 ) -> Option<Time> {
     let at = |hour: i8| Time::new(hour, minute, 0, 0).ok();
-    let is_section = |time: Time| (1..=12).any(|section| begin(section, facts) == Some(time));
+    let is_section = |time: Time| {
+        (1..=facts.sections.count()).any(|section| begin(section, facts) == Some(time))
+    };
     let late = hour < 12 && matches!(near, Some(Part::Afternoon | Part::Evening));
     if late || (near == Some(Part::Noon) && hour < 3) {
         return at(hour + 12);
@@ -103,11 +105,14 @@ pub(super) fn time(
 
 /// Returns the section that begins at a time, or the one in which it lies.
 pub(super) fn section(time: Time, facts: &Facts<'_>) -> Option<(u8, bool)> {
-    let exact = (1..=12).find(|section| begin(*section, facts) == Some(time));
+    let mut all = 1..=facts.sections.count();
+    let exact = all
+        .clone()
+        .find(|section| begin(*section, facts) == Some(time));
     if let Some(section) = exact {
         return Some((section, true));
     }
-    let within = (1..=12).find(|section| {
+    let within = all.find(|section| {
         let times = facts.sections.times(&Slot::new(1, *section, *section));
         times.is_some_and(|(from, to)| from <= time && time < to)
     });

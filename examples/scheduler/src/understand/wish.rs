@@ -83,6 +83,7 @@ impl Clause {
     fn is_excuse(&self) -> bool {
         let mine = [
             "my ", "i ", "i'm ", "we ", "our ", "there", "it's ", "我", "家里", "有人", "朋友",
+            "要", "得去",
         ];
         !self.unknown.is_empty()
             && self.names.is_empty()
@@ -179,12 +180,16 @@ fn merged(clauses: &[Clause]) -> Clause {
 /// Separates what is wanted from the limits on it, clause by clause.
 fn parted(clauses: Vec<Clause>) -> (Vec<Clause>, Vec<Clause>) {
     let acts = |clause: &Clause| {
-        clause.verbs.iter().any(|(verb, not)| {
-            !not && !matches!(
-                verb,
-                Verb::Keep | Verb::Study | Verb::Greet | Verb::Thank | Verb::Free | Verb::Show
-            )
-        })
+        // "I do not want to study algebra tonight" wants it elsewhere.
+        let leaves = clause.denies(Verb::Study) && !clause.is_limit;
+        let leaves = leaves && clause.objects().next().is_some() && !clause.whens.is_empty();
+        leaves
+            || clause.verbs.iter().any(|(verb, not)| {
+                !not && !matches!(
+                    verb,
+                    Verb::Keep | Verb::Study | Verb::Greet | Verb::Thank | Verb::Free | Verb::Show
+                )
+            })
     };
     let any = clauses
         .iter()
@@ -370,7 +375,8 @@ fn limits_of(clauses: &[Clause], facts: &Facts<'_>) -> Result<Limits, Understand
                 Role::After => limits.after.push(when.clone()),
                 Role::At | Role::To | Role::From if free => {
                     limits.closed.push(when.clone());
-                    if clause.names.is_empty() {
+                    // "Not to tomorrow" is about this wish alone.
+                    if clause.names.is_empty() && *role != Role::To {
                         limits.free.push(when.clone());
                     }
                 }
@@ -397,10 +403,16 @@ fn limits_of(clauses: &[Clause], facts: &Facts<'_>) -> Result<Limits, Understand
             limits.kept.extend(expand(name, facts));
         }
         let redundant = clause.nouns.contains(&Noun::All) && keeps
-            || clause
-                .verbs
-                .iter()
-                .all(|(verb, not)| *not && matches!(verb, Verb::Place | Verb::Study | Verb::Move));
+            || clause.verbs.iter().all(|(verb, not)| {
+                let acts = [
+                    Verb::Place,
+                    Verb::Study,
+                    Verb::Move,
+                    Verb::Delete,
+                    Verb::Cancel,
+                ];
+                *not && acts.contains(verb)
+            });
         if !used && !redundant && !clause.verbs.iter().all(|(verb, _)| *verb == Verb::Show) {
             return Err(not_understood(&clause.text, facts));
         }

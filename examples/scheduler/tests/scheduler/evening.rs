@@ -31,6 +31,7 @@ use scheduler::{
     deps::Deps,
     evening::Look,
     graph::graph,
+    llm_config::LlmConfig,
     schedule::{Change, PlacementStatus, ScheduleState, Slot},
     served::ServedScheduler,
     service::Service,
@@ -40,6 +41,7 @@ use serde_json::{Value, json};
 
 use crate::{
     common::{CHOIR, FIRST, GYM, SECOND, approves, ask, kept, service},
+    repairs::cramped,
     store::{
         crashes::{Mortal, Shelf},
         scenarios::{NAME, Store, tidy},
@@ -66,7 +68,7 @@ pub(crate) fn agreed() -> ScheduleState {
     week
 }
 
-async fn lying(store: &Store) -> ScheduleState {
+pub(crate) async fn lying(store: &Store) -> ScheduleState {
     store.read(NAME).await.unwrap().unwrap().schedule
 }
 
@@ -75,9 +77,9 @@ fn place(schedule: &ScheduleState, task: u32) -> Vec<Slot> {
 }
 
 /// A server of the agent, with its evenings.
-struct Fixture {
+pub(crate) struct Fixture {
     app: Router,
-    store: Store,
+    pub(crate) store: Store,
     service: Service,
     now: Arc<AtomicI64>,
     clockwork: JobRunner<AgentState>,
@@ -92,10 +94,14 @@ fn noon() -> i64 {
 }
 
 async fn fixture(lang: Lang) -> Fixture {
-    let (store, folder) = kept(NAME, agreed()).await;
+    fixture_of(agreed(), lang, LlmConfig::default()).await
+}
+
+pub(crate) async fn fixture_of(week: ScheduleState, lang: Lang, mind: LlmConfig) -> Fixture {
+    let (store, folder) = kept(NAME, week).await;
     let calendars = Calendars::shared(store.clone(), NAME);
     let deps = Deps::new().unwrap().calendars(calendars);
-    let deps = deps.existing_may_move(true);
+    let deps = deps.existing_may_move(true).mind(mind);
     let service = service(&deps);
     let now = Arc::new(AtomicI64::new(noon()));
     let time_now = now.clone();
@@ -124,7 +130,7 @@ async fn fixture(lang: Lang) -> Fixture {
 }
 
 impl Fixture {
-    async fn ask(&self, method: &str, path: &str, body: Value) -> String {
+    pub(crate) async fn ask(&self, method: &str, path: &str, body: Value) -> String {
         let accept = "*/*";
         let (status, told) = ask(&self.app, (method, path), accept, body.to_string()).await;
         assert_eq!(status, StatusCode::OK, "{method} {path}: {told}");
@@ -132,13 +138,13 @@ impl Fixture {
     }
 
     /// Lets this many hours pass.
-    async fn pass(&self, hours: i64) {
+    pub(crate) async fn pass(&self, hours: i64) {
         self.now.fetch_add(hours * 3_600_000, Ordering::SeqCst);
         self.clockwork.fire().await.unwrap();
     }
 
     /// Returns the threads that wait for an answer.
-    async fn waiting(&self) -> Vec<String> {
+    pub(crate) async fn waiting(&self) -> Vec<String> {
         let threads = self.ask("GET", "/threads", Value::Null).await;
         let threads: Value = serde_json::from_str(&threads).unwrap();
         let threads = threads["threads"].as_array().unwrap().iter();
@@ -150,7 +156,7 @@ impl Fixture {
 }
 
 impl Fixture {
-    async fn thread(&self, thread: &str) -> Value {
+    pub(crate) async fn thread(&self, thread: &str) -> Value {
         let shown = self
             .ask("GET", &format!("/threads/{thread}"), Value::Null)
             .await;
@@ -158,7 +164,7 @@ impl Fixture {
     }
 
     /// Answers the open card of a thread, and waits until the run ends or asks again.
-    async fn answer(&self, thread: &str, reply: CardReply) {
+    pub(crate) async fn answer(&self, thread: &str, reply: CardReply) {
         let shown = self.thread(thread).await;
         let card = shown["interrupts"][0]["id"].as_str().unwrap().to_owned();
         let answers = json!({ "answers": { card: reply } });
@@ -166,7 +172,7 @@ impl Fixture {
             .await;
     }
 
-    async fn say(&self, thread: &str, text: &str) {
+    pub(crate) async fn say(&self, thread: &str, text: &str) {
         let said = json!({ "text": text });
         self.follow(&format!("/threads/{thread}/runs"), said).await;
     }
@@ -178,7 +184,7 @@ impl Fixture {
     }
 
     /// Returns what the agent said in a thread, one text after another.
-    async fn told(&self, thread: &str) -> String {
+    pub(crate) async fn told(&self, thread: &str) -> String {
         let shown = self.thread(thread).await;
         let items = shown["timeline"].as_array().unwrap().iter();
         let texts = items.filter(|item| item["kind"] == "assistant_text");
@@ -287,21 +293,23 @@ fn simulation(shelf: &Shelf) -> CrashSim<AgentState> {
     .input(evening)
     .input(undone)
     .answer(approves)
-    .durability([Durability::Strict, Durability::AtPause])
     .random(4)
 }
 
 #[tokio::test]
 async fn no_crash_loses_or_doubles_an_evening_s_repair_or_its_undoing() -> Result<(), Failure> {
-    let shelf = Shelf::of(agreed());
-    let report = simulation(&shelf).run().await?;
-    assert!(report.faults.contains_key(&Fault::DiesAfter), "{report}");
-    shelf.look().await.unwrap();
-    assert_eq!(
-        shelf.ends(),
-        [agreed()],
-        "every calendar is as it was before"
-    );
+    // One card, and a later end, which is two.
+    for (week, durability) in [
+        (agreed(), vec![Durability::Strict, Durability::AtPause]),
+        (cramped(date(2054, 9, 14)), vec![Durability::AtPause]),
+    ] {
+        let shelf = Shelf::of(week.clone());
+        let simulation = simulation(&shelf).durability(durability);
+        let report = simulation.run().await?;
+        assert!(report.faults.contains_key(&Fault::DiesAfter), "{report}");
+        shelf.look().await.unwrap();
+        assert_eq!(shelf.ends(), [week], "every calendar is as it was before");
+    }
     Ok(())
 }
 

@@ -17,6 +17,8 @@ mod endpoints;
 mod evening;
 mod full_sequence;
 mod orchestration;
+#[cfg(feature = "evening")]
+mod repairs;
 mod requests;
 mod served;
 mod small_models;

@@ -214,8 +214,8 @@ fn bare(class: &Class, id: u32, item: &Item) -> ScheduleTask {
             earliest: item.earliest.map(|date| date.to_string()),
             priority: item.priority,
             at: item.at.clone(),
-            after: Vec::new(),
             not: item.not.clone(),
+            ..Terms::default()
         },
         ..ScheduleTask::default()
     }

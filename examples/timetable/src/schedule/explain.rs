@@ -233,6 +233,7 @@ impl<'s> PlaceScale<'s> {
                 BrokenRule::DayOfWeek(_) => ObstacleReason::Weekday,
                 BrokenRule::TooEarly(_) | BrokenRule::TooLate(_) => ObstacleReason::Dates,
                 BrokenRule::Filler => ObstacleReason::Course,
+                BrokenRule::OnePiece => ObstacleReason::Rule,
             },
             _ => ObstacleReason::Rule,
         }

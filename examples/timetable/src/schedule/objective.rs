@@ -49,6 +49,29 @@ pub struct Preferences {
     pub bunching: u32,
     /// The cost of moving an item that was agreed to.
     pub stability: u32,
+    /// Times on days of the week that cost something besides.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub times: Vec<CostlyTime>,
+}
+
+/// A time on some days of the week that the person would rather not use.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CostlyTime {
+    /// The days of the week; Monday is 1, and none are all days.
+    #[serde(default)]
+    pub days_of_week: Vec<u8>,
+    /// The sections.
+    pub sections: Vec<u8>,
+    /// The cost of each of these sections.
+    pub points: u32,
+}
+
+impl CostlyTime {
+    fn touches(&self, day_of_week: u8, section: u8) -> bool {
+        let on = &self.days_of_week;
+        (on.is_empty() || on.contains(&day_of_week)) && self.sections.contains(&section)
+    }
 }
 
 impl Default for Preferences {
@@ -71,6 +94,7 @@ impl Default for Preferences {
             buffer: 0,
             bunching: 12,
             stability: 40,
+            times: vec![],
         }
     }
 }
@@ -95,6 +119,7 @@ impl Preferences {
             buffer: 0,
             bunching: 0,
             stability: 0,
+            times: vec![],
         }
     }
 
@@ -133,6 +158,14 @@ impl Preferences {
         ]
         .into_iter()
         .flatten()
+        .chain(self.times.iter().filter_map(move |time| {
+            let points = time.points;
+            let touched = points > 0 && time.touches(day_of_week, section);
+            touched.then_some(Discomfort {
+                wish: ObjectiveTerm::Time,
+                points,
+            })
+        }))
     }
 }
 
@@ -168,6 +201,8 @@ pub enum ObjectiveTerm {
     Weekend,
     /// A day is quiet.
     QuietDay,
+    /// A time on a day of the week is free.
+    Time,
     /// A day has no more than its limit.
     DailyLimit,
     /// There is a break after some sections.

@@ -230,6 +230,9 @@ pub enum BrokenRule {
     /// The time is closed.
     #[error("{}", say!("{} is closed to it", "{} 对它不开放", .0))]
     Closed(ClosedTime),
+    /// It has to be done in one piece.
+    #[error("{}", say!("it has to be done in one piece", "它必须一次做完"))]
+    OnePiece,
     /// Its items must not be inside courses.
     #[error("{}", say!("its items must not lie inside courses", "它的任务不能嵌在课程里"))]
     Filler,

@@ -3,7 +3,9 @@
 //! changes.
 use super::lookup::Point;
 use super::scope::DayScope;
-use super::{Board, Change, EventType, PlacementStatus, ScheduleTask, Slot, WriteRefusal, order};
+use super::{
+    Board, BrokenRule, Change, EventType, PlacementStatus, ScheduleTask, Slot, WriteRefusal, order,
+};
 
 /// The permissions of write tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -329,6 +331,12 @@ impl Board<'_> {
         options: &WriteOptions,
     ) -> Result<Change, WriteRefusal> {
         let task = self.known(first.task)?;
+        if self.state().may_split(task) == Some(false) {
+            return Err(WriteRefusal::Terms {
+                task: first.task,
+                rule: BrokenRule::OnePiece,
+            });
+        }
         let length = task.duration;
         let most = self.state().window.sections.count();
         let slots = vec![

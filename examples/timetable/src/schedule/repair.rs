@@ -286,17 +286,24 @@ fn shifted(date: &str, days: i64) -> Option<String> {
     Some(date.checked_add(days.days()).ok()?.to_string())
 }
 
+/// Returns the first two free ranges in which an item can be done in parts.
+pub(super) fn in_parts(board: &Board<'_>, id: u32, options: &WriteOptions) -> Option<[Slot; 2]> {
+    let task = board.state().task(id)?;
+    let length = task.duration;
+    let whole = board.state().may_split(task) == Some(false);
+    if whole || length < 2 || task.terms.at.is_some() {
+        return None;
+    }
+    let first = part(board, task, length.div_ceil(2), None, options)?;
+    let second = part(board, task, length / 2, Some(first), options)?;
+    Some([first, second])
+}
+
 /// Puts each item that found no place into two ranges.
 fn split(state: &ScheduleState, again: &Replanned, options: &WriteOptions) -> Option<Repair> {
     let mut board = Board::new(&again.after);
     for id in &again.left {
-        let task = board.state().task(*id)?;
-        let length = task.duration;
-        if length < 2 || task.terms.at.is_some() {
-            return None;
-        }
-        let first = part(&board, task, length.div_ceil(2), None, options)?;
-        let second = part(&board, task, length / 2, Some(first), options)?;
+        let [first, second] = in_parts(&board, *id, options)?;
         let status = state.task(*id).filter(|known| known.is_placed());
         let change = Change::Place {
             task: *id,

@@ -31,6 +31,10 @@ pub struct Terms {
     /// The times that it must not touch.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub not: Vec<ClosedTime>,
+    /// True if it may be done in two parts where it fits nowhere as a whole, false if it has to be
+    /// done in one piece; none leaves parts to a repair that the person agrees to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub split: Option<bool>,
 }
 
 /// A time of the day, on a date, on a day of the week, or on any day.
@@ -121,6 +125,13 @@ impl ScheduleState {
     pub fn priority(&self, task: &ScheduleTask) -> Level {
         let class = || self.class_of(task)?.terms.priority;
         task.terms.priority.or_else(class).unwrap_or(Level::Medium)
+    }
+
+    /// Returns true if a task may be done in two parts, false if it must not; none if nothing is
+    /// said about it.
+    pub fn may_split(&self, task: &ScheduleTask) -> Option<bool> {
+        let class = || self.class_of(task)?.terms.split;
+        task.terms.split.or_else(class)
     }
 
     /// Returns true if a task is bound by more than its class: by terms, a last date, or as the

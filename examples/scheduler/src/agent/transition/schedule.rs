@@ -61,14 +61,17 @@ impl AgentState {
 
     /// Marks changes as stored, so that the next changes are compared with them.
     pub(in crate::agent) fn store(&mut self, changes: &[Difference]) {
-        let (Some(schedule), Some(original)) = (&self.schedule, &self.original) else {
+        let Some(original) = &self.original else {
             return;
         };
-        let before = self.stored.as_ref().unwrap_or(original);
-        if self.run.stored == 0 && self.run.upserts.stored == 0 && !changes.is_empty() {
-            self.previous = Some(before.clone());
+        let before = self.stored.as_ref().unwrap_or(original).clone();
+        if !changes.is_empty() {
+            self.remember();
         }
-        let mut stored = (**before).clone();
+        let Some(schedule) = &self.schedule else {
+            return;
+        };
+        let mut stored = (*before).clone();
         let now = changes
             .iter()
             .filter_map(|change| schedule.task(change.task));
@@ -84,11 +87,22 @@ impl AgentState {
         self.stored = Some(stored.into());
     }
 
-    /// Changes what the person prefers in each schedule that the conversation holds.
-    pub(in crate::agent) fn prefer(&mut self, wishes: Option<&Preferences>) {
-        if self.run.stored == 0 && self.run.upserts.stored == 0 {
+    /// Remembers the state before the first change of a run, so that it can be undone.
+    pub(in crate::agent) fn remember(&mut self) {
+        let run = &self.run;
+        let is_first = run.stored == 0 && run.upserts.stored == 0 && !run.has_changed;
+        if is_first {
+            self.previous_free_times = None;
+        }
+        // The calendar may be loaded between the first change and the second.
+        if is_first || self.previous.is_none() {
             self.previous = self.stored.clone().or_else(|| self.original.clone());
         }
+    }
+
+    /// Changes what the person prefers in each schedule that the conversation holds.
+    pub(in crate::agent) fn prefer(&mut self, wishes: Option<&Preferences>) {
+        self.remember();
         let known = [&mut self.schedule, &mut self.original, &mut self.stored];
         for schedule in known.into_iter().flatten() {
             Arc::make_mut(schedule).preferences = wishes.cloned();
@@ -99,9 +113,7 @@ impl AgentState {
 
     /// Adds the class and its items to each schedule that the conversation holds.
     pub(in crate::agent) fn put_class(&mut self, written: &WrittenClass) {
-        if self.run.stored == 0 && self.run.upserts.stored == 0 {
-            self.previous = self.stored.clone().or_else(|| self.original.clone());
-        }
+        self.remember();
         let known = [&mut self.schedule, &mut self.original, &mut self.stored];
         for schedule in known.into_iter().flatten() {
             Arc::make_mut(schedule).put_class(written);

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{
     super::{
-        Facts, Understanding,
+        Facts, Understanding, free_times,
         lex::{Noun, Verb},
         when::When,
         wish::{Clause, Role, is_open, not_understood},
@@ -14,8 +14,8 @@ use super::{
 };
 use crate::{
     schedule::{
-        Change, ClassItem, ClassWrite, EventType, PlacementStatus, Preferences, ScheduleState,
-        ScheduleTask, Slot, Source, TaskClass, Terms, fewest_moves,
+        Change, ClassItem, ClassWrite, EventType, PlacementStatus, ScheduleState, ScheduleTask,
+        Slot, Source, TaskClass, Terms, fewest_moves,
     },
     tools::{EDIT_TASK_CLASS, MARK_TASK, PreferenceArgs, SET_PREFERENCES, TermsEdit},
 };
@@ -73,6 +73,16 @@ impl Planner<'_> {
                 task.event_type == EventType::Task && task.slots.iter().any(|slot| when.meets(slot))
             });
             items = there.map(|task| task.state_id).collect();
+        }
+        // "Today's revision is done": of several the one that lies there.
+        let there = clause.when(Role::At).or(clause.when(Role::From));
+        if let Some(when) = there.filter(|_| items.len() > 1) {
+            let there = self.those(&items, |task| {
+                task.slots.iter().any(|slot| when.meets(slot))
+            });
+            if !there.is_empty() {
+                items = there.into_iter().collect();
+            }
         }
         let all: BTreeSet<u32> = clause
             .objects()
@@ -331,7 +341,11 @@ impl Planner<'_> {
     }
 
     pub(super) fn undo(&mut self) -> PlanResult {
+        let free = self.undo_free_times();
         let Some(previous) = self.facts.previous else {
+            if free {
+                return Ok(());
+            }
             return Err(self.refuse(
                 "There is no change that could be undone. Nothing was changed.",
                 "没有可以撤销的改动。没有改动任何内容。",
@@ -340,9 +354,9 @@ impl Planner<'_> {
         let now = self.facts.schedule;
         if previous.preferences != now.preferences {
             let before = previous.preferences.clone();
-            let before = before.unwrap_or_else(Preferences::neutral);
             let args = PreferenceArgs {
-                before: Some(Box::new(before)),
+                none: before.is_none(),
+                before: before.map(Box::new),
                 ..PreferenceArgs::default()
             };
             self.before.push(call(SET_PREFERENCES, json!(args)));
@@ -362,10 +376,16 @@ impl Planner<'_> {
             }
             if known.marks.deadline != task.marks.deadline {
                 let date = task.marks.deadline.clone().unwrap_or_default();
-                self.before.push(call(
-                    MARK_TASK,
-                    json!({ "task_ids": [task.state_id], "deadline": date }),
-                ));
+                // What moves back into an earlier date moves first.
+                let is_earlier =
+                    task.marks.deadline.is_some() && known.marks.deadline > task.marks.deadline;
+                let args = json!({ "task_ids": [task.state_id], "deadline": date });
+                let call = call(MARK_TASK, args);
+                if is_earlier {
+                    self.after.push(call);
+                } else {
+                    self.before.push(call);
+                }
             }
             if known.slots != task.slots {
                 let change = if task.is_placed() {
@@ -384,6 +404,28 @@ impl Planner<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Brings the times that were kept free back; false if they are as they were.
+    fn undo_free_times(&mut self) -> bool {
+        let before = self.facts.previous_free_times;
+        let Some(before) = before.filter(|before| *before != self.facts.free_times) else {
+            return false;
+        };
+        let told = free_times::listed(before, self.facts).join(self.pick("; ", "；").as_str());
+        self.say.push(if told.is_empty() {
+            self.pick(
+                "Undone: no time is kept free now.",
+                "已撤销：现在没有要空着的时间。",
+            )
+        } else {
+            self.pick(
+                format!("Undone: kept free are now {told}."),
+                format!("已撤销：现在空着的是 {told}。"),
+            )
+        });
+        self.free_before = Some(before.to_vec());
+        true
     }
 
     /// Brings a class and its items back.
@@ -423,7 +465,17 @@ impl Planner<'_> {
         if let (false, Some(args)) = (terms.is_empty(), args.as_object_mut()) {
             args.insert("terms".to_owned(), json!(terms));
         }
-        self.before.push(call(EDIT_TASK_CLASS, args));
+        let only_end = was == is && terms_before(previous, now, class.id).is_empty();
+        let end = now
+            .class(class.id)
+            .and_then(|class| class.end_date.as_ref());
+        let call = call(EDIT_TASK_CLASS, args);
+        // What moves back into an earlier date moves first.
+        if only_end && class.end_date.is_some() && end > class.end_date.as_ref() {
+            self.after.push(call);
+        } else {
+            self.before.push(call);
+        }
         for id in remove {
             self.work.tasks.retain(|task| task.state_id != id);
         }

@@ -38,7 +38,18 @@ impl Planner<'_> {
                 .map(|(when, _)| when)
         });
         let mut items = self.meant(clause)?;
-        if let Some(from) = from {
+        // "Move what is in the evening to tomorrow": this evening.
+        let today = |from: &When| {
+            let part = from.days.is_none() && from.starts.is_some();
+            let part = part && to.is_some_and(|to| to.days.is_some());
+            let days = u16::try_from(self.facts.today).ok().filter(|_| part);
+            When {
+                days: days.map(|day| BTreeSet::from([day])).or(from.days.clone()),
+                ..from.clone()
+            }
+        };
+        let from = from.map(today);
+        if let Some(from) = &from {
             let there: BTreeSet<u32> = self.lying(from).into_iter().collect();
             if items.is_empty() && clause.objects().next().is_none() {
                 items = there;
@@ -376,15 +387,17 @@ impl Planner<'_> {
             let Some((day, start)) = self.task(*id)?.start() else {
                 return Err(self.unchanged(&self.words.refusal(&WriteRefusal::NotPlaced(*id))));
             };
-            let sections = if unit == Noun::Minute {
-                (amount + 30) / 60
-            } else {
-                amount
+            let minutes = match unit {
+                Noun::Minute => Some(amount),
+                Noun::Hour => Some(amount * 60),
+                _ => None,
             };
+            let step = self.minutes_between_sections();
+            let sections = minutes.map_or(amount, |minutes| (minutes + step / 2) / step);
             let sections = if later { sections } else { -sections };
             let target = u8::try_from(i32::from(start) + sections)
                 .ok()
-                .filter(|start| (1..=12).contains(start));
+                .filter(|start| (1..=self.work.window.sections.count()).contains(start));
             let duration = self.task(*id)?.duration;
             let spot =
                 target.filter(|target| self.admits(&Slot::starting_at(day, *target, duration)));
@@ -401,15 +414,24 @@ impl Planner<'_> {
         Ok(())
     }
 
+    /// Returns the minutes from the beginning of a section to that of the next one.
+    fn minutes_between_sections(&self) -> i32 {
+        let mut begin = self.facts.sections.begin();
+        let minutes = begin.next().zip(begin.next());
+        let minutes = minutes.map_or(60, |(first, next)| first.duration_until(next).as_mins());
+        i32::try_from(minutes).unwrap_or(60).max(1)
+    }
+
     /// Moves an item to the nearest earlier or later place.
     pub(super) fn nearest(&mut self, id: u32, from: (u16, u8), later: bool) -> PlanResult {
         let duration = self.task(id)?.duration;
+        let starts = self.work.window.sections.starts(duration);
         let mut spots: Vec<(u16, u8)> = self
             .work
             .window
             .days
             .iter()
-            .flat_map(|day| (1..=12_u8).step_by(2).map(|start| (day.day_index, start)))
+            .flat_map(|day| starts.iter().map(|start| (day.day_index, *start)))
             .filter(|spot| if later { *spot > from } else { *spot < from })
             .collect();
         if !later {

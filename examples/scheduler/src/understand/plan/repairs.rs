@@ -113,7 +113,7 @@ impl Planner<'_> {
     }
 
     /// Names items with their places.
-    fn listed(&self, items: &[u32]) -> String {
+    pub(super) fn listed(&self, items: &[u32]) -> String {
         let (comma, words) = (self.pick(", ", "、"), self.words);
         let named = items.iter().filter_map(|id| {
             let (name, lies) = (words.name(*id)?, words.lies(*id));

@@ -1,13 +1,17 @@
 //! Terms of items, and preferences: both are written, and what lies against them moves.
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::{
+    ToSpan as _,
+    civil::{Date, Time},
+};
 use serde_json::json;
 
 use super::{
     super::{
         Facts, Understanding,
         names::Ref,
-        terms::TermsWish,
+        terms::{TermsWish, TermsWishes},
         when::When,
         wish::{expand, is_open, not_understood},
     },
@@ -15,11 +19,12 @@ use super::{
 };
 use crate::{
     schedule::{
-        Change, Preferences, ScheduleState, ScheduleTask,
-        tools::{ArrangeArgs, Arrangement, arrange},
+        Change, EventType, Preferences, ScheduleState, ScheduleTask, Slot,
+        tools::{ArrangeArgs, Arrangement, PartStart, arrange},
     },
     tools::{
-        EDIT_TASK_CLASS, EditClassArgs, PreferenceArgs, SET_PREFERENCES, TermsEdit, class_edited,
+        EDIT_TASK_CLASS, EditClassArgs, MARK_TASK, PreferenceArgs, SET_PREFERENCES, TermsEdit,
+        class_edited,
     },
 };
 
@@ -27,22 +32,319 @@ use crate::{
 const LEAVES: u32 = 100;
 
 /// Plans what a sentence about terms or preferences wants.
-pub(in super::super) fn terms(wish: &TermsWish, facts: &Facts<'_>) -> Understanding {
+pub(in super::super) fn terms(said: &TermsWishes, facts: &Facts<'_>) -> Understanding {
     let mut planner = Planner::new(facts, Limits::default());
-    let planned = match wish {
-        TermsWish::Terms(names, edit) => planner.edit_terms(names, edit),
-        TermsWish::Order(first, then) => planner.order_terms(first, then),
-        TermsWish::Due(name, days) => planner.due_terms(name, days),
-        TermsWish::Preferences(args) => planner.prefer(args),
-        TermsWish::PreferredPlaces(args) => planner.place_preferred(args),
-    };
-    match planned {
-        Ok(()) => planner.finish(),
-        Err(reply) => reply,
+    let is_alone = said.wishes.len() == 1 && said.left.is_empty() && said.remarks.is_empty();
+    for wish in &said.wishes {
+        match planner.term(wish, said) {
+            Ok(()) => {}
+            // What is so already is said, and the rest is done.
+            Err(Understanding::Answer(_))
+                if matches!(wish, TermsWish::Preferences(_)) && !is_alone => {}
+            Err(Understanding::Answer(text)) if !is_alone => planner.say.push(text),
+            Err(reply) => return reply,
+        }
     }
+    planner.say.extend(said.remarks.iter().cloned());
+    for clause in &said.left {
+        planner.say.push(planner.pick(
+            format!("I left out “{clause}”: I cannot hold that."),
+            format!("没有采纳“{clause}”：这一点记不下来。"),
+        ));
+    }
+    planner.finish()
 }
 
 impl Planner<'_> {
+    fn term(&mut self, wish: &TermsWish, said: &TermsWishes) -> PlanResult {
+        match wish {
+            TermsWish::Aside => Ok(()),
+            TermsWish::Terms(names, edit) => self.edit_terms(names, edit),
+            TermsWish::Order(first, then) => self.order_terms(first, then),
+            TermsWish::Due(name, Some(days)) => self.due_terms(name, days),
+            TermsWish::Due(name, None) => {
+                let dated = |wish: &TermsWish| matches!(wish, TermsWish::Due(other, Some(_)) if other == name);
+                // "It is not due on the 24th, but on the 27th."
+                if said.wishes.iter().any(dated) {
+                    return Ok(());
+                }
+                self.undated(name)
+            }
+            TermsWish::Later(name, days) => self.later_end(name, *days),
+            TermsWish::Rest(name, days, left) => self.rest_of(name, days, *left),
+            TermsWish::Parts(name, days) => match said.left.first() {
+                Some(clause) => Err(not_understood(clause, self.facts)),
+                None => self.in_parts(name, days),
+            },
+            TermsWish::Stay(name, days) => self.stay(name, days),
+            TermsWish::Until(name, days, end) => self.until(name, days, *end),
+            TermsWish::Preferences(args) => self.prefer(args),
+            TermsWish::PreferredPlaces(args) => self.place_preferred(args),
+        }
+    }
+
+    /// Returns the class that is meant as a whole, if one is.
+    fn class_of(name: &Ref) -> Option<u32> {
+        let class = name.classes.first().copied();
+        class.filter(|_| name.classes.len() == 1 && (name.items.is_empty() || !name.exact))
+    }
+
+    /// Returns the only open item of some days that a name means, or asks which; no days are any.
+    fn one_on(
+        &self,
+        name: &Ref,
+        days: &BTreeSet<u16>,
+        also: impl Fn(&ScheduleTask) -> bool,
+    ) -> PlanResult<u32> {
+        let is_there = |task: &ScheduleTask| {
+            let there = task.slots.iter().any(|slot| days.contains(&slot.day));
+            !task.marks.done && !task.locked && (days.is_empty() || there) && also(task)
+        };
+        let found = self.those(&expand(name, self.facts), is_there);
+        match found.as_slice() {
+            [id] => Ok(*id),
+            _ => {
+                let names = self.words.names(if found.is_empty() {
+                    expand(name, self.facts).into_iter().collect()
+                } else {
+                    found
+                });
+                Err(self.refuse(
+                    format!("Which one do you mean: {names}? Nothing was changed."),
+                    format!("你指的是哪一个：{names}？没有改动任何内容。"),
+                ))
+            }
+        }
+    }
+
+    /// Writes terms of one item.
+    fn write_item(&mut self, id: u32, edit: TermsEdit) -> PlanResult {
+        let class = self.task(id)?.task_class_id;
+        let class = class.ok_or_else(|| not_understood("", self.facts))?;
+        let edit = TermsEdit {
+            task_id: Some(id),
+            ..edit
+        };
+        self.write_terms(class, vec![edit])
+    }
+
+    /// Takes a last date away.
+    fn undated(&mut self, name: &Ref) -> PlanResult {
+        if let Some(class) = Self::class_of(name) {
+            let end = self
+                .work
+                .class(class)
+                .and_then(|class| class.end_date.clone());
+            if end.is_none() {
+                return Err(self.no_end(name));
+            }
+            self.after.push(call(
+                EDIT_TASK_CLASS,
+                json!({ "class_id": class, "end_date": "" }),
+            ));
+            return Ok(());
+        }
+        let id = self.one(name)?;
+        if self.task(id)?.marks.deadline.is_none() {
+            return Err(self.no_end(name));
+        }
+        self.after
+            .push(call(MARK_TASK, json!({ "task_ids": [id], "deadline": "" })));
+        Ok(())
+    }
+
+    fn no_end(&self, name: &Ref) -> Understanding {
+        let names = self.words.names(expand(name, self.facts));
+        Understanding::Answer(self.pick(
+            format!("There is no last date for {names}; nothing was changed."),
+            format!("{names}没有截止日期，没有改动任何内容。"),
+        ))
+    }
+
+    /// Makes a last date later by some days.
+    fn later_end(&mut self, name: &Ref, days: i64) -> PlanResult {
+        let class = Self::class_of(name);
+        let end = match class {
+            Some(class) => self
+                .work
+                .class(class)
+                .and_then(|class| class.end_date.clone()),
+            None => self.task(self.one(name)?)?.marks.deadline.clone(),
+        };
+        let Some(end) = end.and_then(|end| end.parse::<Date>().ok()) else {
+            return Err(self.no_end(name));
+        };
+        let end = end.checked_add(days.days()).map(|end| end.to_string());
+        let end = end.unwrap_or_default();
+        let day = self.work.window.days.iter().find(|day| day.date == end);
+        let day = day.map(|day| day.day_index);
+        let Some(day) = day else {
+            return Err(self.unchanged(&self.outside()));
+        };
+        self.say
+            .push(self.pick("If whoever set the date grants it:", "如果对方同意延期："));
+        self.due_terms(name, &BTreeSet::from([day]))
+    }
+
+    /// Gives an item that was not finished the length that is left, and a place ahead.
+    fn rest_of(&mut self, name: &Ref, days: &BTreeSet<u16>, left: Option<u16>) -> PlanResult {
+        let missed = self.facts.now.map(|now| self.work.missed(now));
+        let missed = missed.unwrap_or_default();
+        let id = self
+            .one_on(name, days, |task| missed.contains(&task.state_id))
+            .or_else(|_| self.one_on(name, days, ScheduleTask::is_placed))?;
+        let length = self.minutes_of(self.task(id)?);
+        let left = left.unwrap_or(length / 2);
+        if left == 0 || left >= length {
+            return Err(self.unchanged(&self.pick(
+                format!("it takes {length} minutes in all"),
+                format!("它一共才 {length} 分钟"),
+            )));
+        }
+        self.write_item(
+            id,
+            TermsEdit {
+                minutes: Some(left),
+                ..TermsEdit::default()
+            },
+        )?;
+        let near = self.task(id)?.start();
+        self.find(id, &When::default(), near)
+            .map_err(|why| self.unchanged(&why))
+    }
+
+    /// Returns the length of a task in minutes.
+    fn minutes_of(&self, task: &ScheduleTask) -> u16 {
+        let times = self.facts.sections.times(&Slot::new(1, 1, task.duration));
+        let sections = times.map_or(0, |(begin, end)| begin.duration_until(end).as_mins());
+        let minutes = self.work.minutes(task);
+        minutes.unwrap_or_else(|| u16::try_from(sections).unwrap_or_default())
+    }
+
+    /// Does an item in two parts, one on each day.
+    fn in_parts(&mut self, name: &Ref, days: &BTreeSet<u16>) -> PlanResult {
+        let is_rest = |task: &ScheduleTask| {
+            let class = self
+                .work
+                .class_of(task)
+                .and_then(|class| class.terms.minutes);
+            task.terms.minutes.is_some() && task.terms.minutes < class
+        };
+        let any = BTreeSet::new();
+        let id = self
+            .one_on(name, &any, is_rest)
+            .or_else(|_| self.one(name))?;
+        let duration = self.task(id)?.duration;
+        let starts = |length| self.work.window.sections.starts(length);
+        let (long, short) = (starts(duration.div_ceil(2)), starts(duration / 2));
+        let [Some(first), Some(last)] = [days.first(), days.last()] else {
+            return Err(not_understood("", self.facts));
+        };
+        let mut why = None;
+        for (at, rest) in long
+            .iter()
+            .flat_map(|at| short.iter().map(move |rest| (*at, *rest)))
+        {
+            let slots = [
+                Slot::starting_at(*first, at, duration.div_ceil(2)),
+                Slot::starting_at(*last, rest, duration / 2),
+            ];
+            if duration < 2 || !slots.iter().all(|slot| self.admits(slot)) {
+                continue;
+            }
+            let args = ArrangeArgs {
+                tasks: vec![Arrangement {
+                    task_id: id,
+                    day: Some(*first),
+                    slot_start: Some(at),
+                    rest: Some(PartStart {
+                        day: *last,
+                        slot_start: rest,
+                    }),
+                }],
+            };
+            match arrange(&self.work, &args, &self.options) {
+                Ok(made) => {
+                    made.changes
+                        .iter()
+                        .for_each(|change| self.work.apply(change));
+                    return Ok(());
+                }
+                Err(refused) => {
+                    why.get_or_insert_with(|| self.words.refusal(&refused));
+                }
+            }
+        }
+        let none = self.pick("there is no room for two parts there", "那里放不下两部分");
+        Err(self.unchanged(&why.unwrap_or(none)))
+    }
+
+    /// Fixes an item where it lies.
+    fn stay(&mut self, name: &Ref, days: &BTreeSet<u16>) -> PlanResult {
+        let id = self.one_on(name, days, ScheduleTask::is_placed)?;
+        let slot = self.task(id)?.slots.first().copied();
+        let date = slot
+            .and_then(|slot| self.work.day(slot.day))
+            .map(|day| day.date.clone());
+        let time = slot.and_then(|slot| self.facts.sections.times(&slot));
+        let Some((date, (begin, _))) = date.zip(time) else {
+            return Err(not_understood("", self.facts));
+        };
+        let at = format!("{date} {}", begin.strftime("%H:%M"));
+        self.write_item(
+            id,
+            TermsEdit {
+                at: Some(at.trim().to_owned()),
+                ..TermsEdit::default()
+            },
+        )
+    }
+
+    /// Lets an item last until a time of its day; what lies in its way moves.
+    fn until(&mut self, name: &Ref, days: &BTreeSet<u16>, end: Time) -> PlanResult {
+        let today = u16::try_from(self.facts.today).into_iter().collect();
+        let days = if days.is_empty() { &today } else { days };
+        let id = self.one_on(name, days, |task| is_open(task.state_id, self.facts))?;
+        let (start, begin) = {
+            let slot = self.task(id)?.slots.first().copied();
+            let times = slot.and_then(|slot| self.facts.sections.times(&slot));
+            let Some((slot, (begin, _))) = slot.zip(times) else {
+                return Err(not_understood("", self.facts));
+            };
+            (slot.start(), begin)
+        };
+        let minutes = u16::try_from(begin.duration_until(end).as_mins()).unwrap_or_default();
+        if minutes == 0 {
+            return Err(
+                self.unchanged(&self.pick("it would end before it begins", "结束会早于开始"))
+            );
+        }
+        self.write_item(
+            id,
+            TermsEdit {
+                minutes: Some(minutes),
+                ..TermsEdit::default()
+            },
+        )?;
+        let wanted = Slot::starting_at(start.0, start.1, self.task(id)?.duration);
+        let there = When {
+            starts: Some((wanted.slot_start..=wanted.slot_end).collect()),
+            ..When::on(wanted.day)
+        };
+        let mut others = self.lying(&there);
+        others.retain(|other| *other != id);
+        self.limits.closed.push(there.clone());
+        for other in others {
+            let near = self.work.task(other).and_then(ScheduleTask::start);
+            let found = self.find(other, &When::default(), near);
+            found.map_err(|why| self.unchanged(&why))?;
+        }
+        self.limits.closed.pop();
+        self.work.apply(&Change::Unplace { task: id });
+        self.put(id, start.0, start.1)
+            .map_err(|refused| self.unchanged(&self.words.refusal(&refused)))
+    }
+
     /// Returns the only item that a name means, or asks which.
     fn one(&self, name: &Ref) -> PlanResult<u32> {
         let mut items = if name.exact && !name.items.is_empty() {
@@ -74,10 +376,7 @@ impl Planner<'_> {
         let mut edits: BTreeMap<u32, Vec<TermsEdit>> = BTreeMap::new();
         let mut touched = BTreeSet::new();
         for name in names {
-            let class = name.classes.first().copied();
-            let class = class.filter(|_| name.items.is_empty() || !name.exact);
-            let only = class.filter(|_| name.classes.len() == 1);
-            let (class, task_id, items) = if let Some(class) = only {
+            let (class, task_id, items) = if let Some(class) = Self::class_of(name) {
                 (class, None, expand(name, self.facts))
             } else {
                 let id = self.one(name)?;
@@ -99,7 +398,8 @@ impl Planner<'_> {
         for (class, terms) in edits {
             self.write_terms(class, terms)?;
         }
-        self.resettle(&touched)
+        let dated = edit.earliest.is_some() || edit.at.is_some() || edit.not.is_some();
+        self.resettle(&touched, dated)
     }
 
     /// Returns the closed times of an item or class with further ones.
@@ -127,7 +427,7 @@ impl Planner<'_> {
     }
 
     fn order_terms(&mut self, first: &Ref, then: &Ref) -> PlanResult {
-        let (first, then) = (self.one(first)?, self.one(then)?);
+        let (first, then) = (self.edge(first, true)?, self.edge(then, false)?);
         let task = self.task(then)?;
         let class = task.task_class_id;
         let class = class.ok_or_else(|| not_understood("", self.facts))?;
@@ -147,13 +447,22 @@ impl Planner<'_> {
             ..TermsEdit::default()
         };
         self.write_terms(class, vec![edit])?;
-        self.resettle(&BTreeSet::from([then]))
+        self.resettle(&BTreeSet::from([then]), false)
+    }
+
+    /// Returns the item that is meant, or the last or the first open one of a class.
+    fn edge(&self, name: &Ref, last: bool) -> PlanResult<u32> {
+        if Self::class_of(name).is_none() {
+            return self.one(name);
+        }
+        let mut items = self.those(&expand(name, self.facts), |task| !task.marks.done);
+        items.sort_by_key(|id| self.work.task(*id).and_then(ScheduleTask::ordered));
+        let item = if last { items.last() } else { items.first() };
+        item.copied().ok_or_else(|| not_understood("", self.facts))
     }
 
     fn due_terms(&mut self, name: &Ref, days: &BTreeSet<u16>) -> PlanResult {
-        let class = name.classes.first().copied();
-        let class = class.filter(|_| name.items.is_empty() || !name.exact);
-        let classes: BTreeSet<u32> = class.into_iter().collect();
+        let classes: BTreeSet<u32> = Self::class_of(name).into_iter().collect();
         let items = if classes.is_empty() {
             BTreeSet::from([self.one(name)?])
         } else {
@@ -201,10 +510,13 @@ impl Planner<'_> {
         slot.sections() == task.duration && arrange(&self.work, &args, &options).is_ok()
     }
 
-    /// Gives items that may not stay where they are other places, near their own.
-    fn resettle(&mut self, touched: &BTreeSet<u32>) -> PlanResult {
+    /// Gives items that may not stay where they are other places, near their own; those that were
+    /// missed, too, if `missed` is true.
+    fn resettle(&mut self, touched: &BTreeSet<u32>, missed: bool) -> PlanResult {
         let mut out = self.those(touched, |task| task.is_placed() && !self.may_stay(task));
-        out.retain(|id| is_open(*id, self.facts));
+        let over = self.facts.now.filter(|_| missed);
+        let over = over.map(|now| self.work.missed(now)).unwrap_or_default();
+        out.retain(|id| is_open(*id, self.facts) || over.contains(id));
         if out.is_empty() {
             return Ok(());
         }
@@ -263,8 +575,8 @@ impl Planner<'_> {
         let after = args
             .applied(&self.work)
             .map_err(|issue| self.unchanged(&issue))?;
-        let new = self.words.preferred_anew(before.as_ref(), &after);
-        if new.is_empty() || before.as_ref() == Some(&after) {
+        let new = self.words.preferred_anew(before.as_ref(), after.as_ref());
+        if new.is_empty() || before == after {
             let lines = self.words.preferences(before.as_ref());
             let lines = lines.join("\n- ");
             return Err(Understanding::Answer(self.pick(
@@ -272,9 +584,12 @@ impl Planner<'_> {
                 format!("已经是这样了：\n- {lines}\n没有改动任何内容。"),
             )));
         }
-        self.work.preferences = Some(after.clone());
+        self.work.preferences.clone_from(&after);
         self.before.push(call(SET_PREFERENCES, json!(args)));
-        self.leave(&after);
+        if let Some(after) = &after {
+            self.leave(after);
+            self.say_costlier(before.as_ref(), after);
+        }
         Ok(())
     }
 
@@ -288,6 +603,52 @@ impl Planner<'_> {
             self.place_pending(None)?;
         }
         Ok(())
+    }
+
+    /// Names what still lies where the person would rather not have it, and the days beyond the
+    /// limit.
+    fn say_costlier(&mut self, before: Option<&Preferences>, after: &Preferences) {
+        let cost = |wishes: Option<&Preferences>, slot: &Slot| {
+            let day = self.work.day(slot.day).map_or(1, |day| day.day_of_week);
+            let sections = slot.slot_start..=slot.slot_end;
+            let costs = sections.map(|section| wishes.map_or(0, |it| it.cost(day, section)));
+            costs.sum::<u32>()
+        };
+        let dearer = |task: &ScheduleTask| {
+            let dearer = |slot: &Slot| cost(Some(after), slot) > cost(before, slot);
+            is_open(task.state_id, self.facts) && task.slots.iter().any(dearer)
+        };
+        let all: Vec<u32> = self.work.tasks.iter().map(|task| task.state_id).collect();
+        let there = self.those(&all, dearer);
+        if !there.is_empty() {
+            let there = self.listed(&there);
+            self.say.push(self.pick(
+                format!("Still at such a time: {there}."),
+                format!("仍在这样的时间：{there}。"),
+            ));
+        }
+        let limit = u32::from(after.daily_limit);
+        if limit == 0 || before.is_some_and(|before| before.daily_limit == after.daily_limit) {
+            return;
+        }
+        let sections = |day: u16| {
+            let tasks = self.work.tasks.iter();
+            let mine = tasks.filter(|task| task.event_type == EventType::Task);
+            let there = mine
+                .flat_map(|task| &task.slots)
+                .filter(|slot| slot.day == day);
+            there.map(|slot| u32::from(slot.sections())).sum::<u32>()
+        };
+        let days = self.work.window.days.iter().map(|day| day.day_index);
+        let full = days.filter(|day| i32::from(*day) >= self.facts.today && sections(*day) > limit);
+        let full: Vec<String> = full.filter_map(|day| self.words.day(day)).collect();
+        if !full.is_empty() {
+            let full = full.join(self.facts.lang.pick(", ", "、"));
+            self.say.push(self.pick(
+                format!("More than that lies on {full} now; “spread …” or “move …” changes it."),
+                format!("{full}现在超过了这个上限，可以说“把……分散开”或“把……挪到……”。"),
+            ));
+        }
     }
 
     /// Moves items out of sections that the person would avoid.

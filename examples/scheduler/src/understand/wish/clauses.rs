@@ -1,7 +1,7 @@
 //! The clauses of a text.
 use super::{
     super::{
-        Facts,
+        Facts, Trouble,
         lex::{Kind, Noun, Query, Relation, Token, Verb},
     },
     Clause, Role,
@@ -85,6 +85,11 @@ pub(super) fn clauses(tokens: &[Token], facts: &Facts<'_>) -> Vec<Clause> {
         if !clause.is_empty() {
             clauses.push(clause);
         }
+    }
+    // "I am tired today, move the evening to tomorrow": the first says why.
+    let is_alone = clauses.len() == 1;
+    for clause in clauses.iter_mut().filter(|_| !is_alone) {
+        clause.is_reason |= Trouble::told(&clause.text) == Some(Trouble::Tired);
     }
     let shows = clauses.iter().any(|clause| clause.has(Verb::Show));
     let acts = clauses

@@ -309,14 +309,8 @@ impl Reader<'_, '_> {
             && let Some((last, known)) = self.clause.names.last_mut()
             && *known == role
         {
-            let (a, b) = (expand(last, self.facts), expand(&name, self.facts));
-            let both: BTreeSet<u32> = a.intersection(&b).copied().collect();
-            if !both.is_empty() {
-                *last = Ref {
-                    items: both,
-                    exact: last.exact || name.exact,
-                    ..Ref::default()
-                };
+            if let Some(both) = last.narrowed(&name, self.facts) {
+                *last = both;
                 return;
             }
         }

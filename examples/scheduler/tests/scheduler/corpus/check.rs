@@ -5,8 +5,7 @@ use jiff::civil::{Date, Time};
 use scheduler::{
     calendar::Lang,
     schedule::{
-        Board, ClosedTime, EventType, FixedTime, Level, ScheduleState, ScheduleTask, Slot, Terms,
-        order,
+        Board, ClosedTime, EventType, FixedTime, Level, ScheduleState, ScheduleTask, Slot, order,
     },
 };
 
@@ -332,7 +331,7 @@ impl TermsCheck {
             && (self.priority.is_none() || terms.priority == self.priority)
             && self.after.as_ref().is_none_or(follows)
             && self.closed.as_ref().is_none_or(is_closed)
-            && (self.split.is_none() || split_of(terms) == self.split)
+            && (self.split.is_none() || terms.split == self.split)
             && (self.at.is_none() || terms.at == self.at.as_deref().and_then(FixedTime::parse))
     }
 
@@ -344,20 +343,15 @@ impl TermsCheck {
             .or(class.terms.earliest.as_ref())
             .or(class.start_date.as_ref());
         let mut closed = task.terms.not.iter().chain(&class.terms.not);
-        let split = split_of(&task.terms).or_else(|| split_of(&class.terms));
         (self.minutes.is_none() || schedule.minutes(task) == self.minutes)
             && (self.earliest.is_none() || earliest == self.earliest.as_ref())
             && (self.priority.is_none() || Some(schedule.priority(task)) == self.priority)
-            && (self.split.is_none() || split == self.split)
+            && (self.split.is_none() || schedule.may_split(task) == self.split)
             && self
                 .closed
                 .as_ref()
                 .is_none_or(|at| closed.any(|closed| is_at(closed, at)))
     }
-}
-
-fn split_of(terms: &Terms) -> Option<bool> {
-    serde_json::to_value(terms).unwrap()["split"].as_bool()
 }
 
 fn is_at(closed: &ClosedTime, (day, at): &(u8, String)) -> bool {

@@ -241,9 +241,7 @@ impl World {
         }
         for class in &mut schedule.task_classes {
             if let Some(split) = self.placed.split.get(&class.name) {
-                let mut terms = serde_json::to_value(&class.terms).unwrap();
-                terms["split"] = (*split).into();
-                class.terms = serde_json::from_value(terms).unwrap();
+                class.terms.split = Some(*split);
             }
         }
         if given != Given::NothingPlaced {

@@ -91,6 +91,7 @@ impl RawPreferences {
             buffer: cost("buffer", self.buffer, usual.buffer)?,
             bunching: cost("bunching", self.bunching, usual.bunching)?,
             stability: cost("stability", self.stability, usual.stability)?,
+            times: vec![],
         })
     }
 }

@@ -6,10 +6,13 @@ use serde::{Deserialize, Serialize};
 use super::assign::without_place;
 use super::demand::{Job, check_dates, jobs};
 use super::grid::Grid;
-use super::{RoughBuild, RoughBuildError, built, singly};
+use super::{RoughBuild, RoughBuildError, built, placement, singly};
 use crate::schedule::order::Bounds;
+use crate::schedule::repair::in_parts;
 use crate::schedule::text::joined;
-use crate::schedule::{ClosedTime, FixedTime, ScheduleState, TaskClass, WriteOptions};
+use crate::schedule::{
+    Board, Change, ClosedTime, FixedTime, PlacementStatus, ScheduleState, TaskClass, WriteOptions,
+};
 
 /// A placement of as many items as possible, and the items that it leaves pending.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,11 +98,55 @@ pub enum NoRoom {
 }
 
 /// Places as many pending items of the named classes as possible, and says why the others have no
-/// place. An item that fits nowhere takes nothing from the others.
+/// place. An item that fits nowhere takes nothing from the others; one that may be split is done in
+/// two parts then.
 ///
 /// # Errors
 /// [`RoughBuildError::WindowMissing`] and [`RoughBuildError::UnknownClass`].
 pub fn build_what_fits(
+    state: &ScheduleState,
+    classes: &[u32],
+    options: &WriteOptions,
+) -> Result<PartialBuild, RoughBuildError> {
+    let mut fits = build_whole(state, classes, options)?;
+    divide(state, &mut fits, options);
+    Ok(fits)
+}
+
+/// Places items that have no place, and may be split, in two parts.
+fn divide(state: &ScheduleState, fits: &mut PartialBuild, options: &WriteOptions) {
+    let splits = |id: &u32| state.task(*id).and_then(|task| state.may_split(task)) == Some(true);
+    let mut left = fits.left.iter().flat_map(|left| &left.items);
+    if !left.any(splits) {
+        return;
+    }
+    let mut board = Board::new(state);
+    for change in &fits.built.changes {
+        board.apply(change);
+    }
+    for left in &mut fits.left {
+        left.items.retain(|id| {
+            let parts = splits(id).then(|| in_parts(&board, *id, options)).flatten();
+            let Some(parts) = parts else { return true };
+            let change = Change::Place {
+                task: *id,
+                slots: parts.to_vec(),
+                host: None,
+                status: PlacementStatus::Suggested,
+            };
+            board.apply(&change);
+            fits.built.changes.push(change);
+            let parts = parts.into_iter();
+            let parts = parts.filter_map(|part| placement(state, *id, part));
+            fits.built.placements.extend(parts);
+            false
+        });
+    }
+    fits.left.retain(|left| !left.items.is_empty());
+}
+
+/// Places what fits as a whole.
+fn build_whole(
     state: &ScheduleState,
     classes: &[u32],
     options: &WriteOptions,

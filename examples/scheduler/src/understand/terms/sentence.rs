@@ -1,0 +1,427 @@
+//! The parts of a clause about terms or preferences.
+use std::collections::BTreeSet;
+
+use fugato::words::{DayReference, Lexicon, Token, TokenKind, Tokenizer, number};
+use jiff::civil::Time;
+
+use crate::{
+    schedule::Slot,
+    understand::{
+        Facts,
+        lex::{Part, TERMS, TermWord},
+        names::{Ref, Thing, names},
+        when,
+    },
+};
+
+pub(super) type TermToken = Token<TermWord, Thing>;
+
+/// A time of day as it is said: the hour, the minute, and true if the half of the day is certain.
+pub(super) type Clock = (i8, i8, bool);
+
+/// The parts of a clause.
+#[derive(Debug, Clone)]
+pub(super) struct Sentence<'f> {
+    pub(super) facts: &'f Facts<'f>,
+    /// The words but fillers, in their order.
+    pub(super) words: Vec<TermWord>,
+    pub(super) names: Vec<Ref>,
+    pub(super) days: Vec<(DayReference, bool, String)>,
+    pub(super) clocks: Vec<Clock>,
+    /// Times from one clock time to another.
+    pub(super) ranges: Vec<(Clock, Clock)>,
+    pub(super) numbers: Vec<i64>,
+    /// Lengths in minutes.
+    pub(super) lengths: Vec<u16>,
+    pub(super) unknown: Vec<String>,
+    pub(super) is_question: bool,
+    /// True if a part of the day is meant again and again: "mornings".
+    pub(super) again: bool,
+}
+
+/// Returns the tokens of a text.
+pub(super) fn tokens(text: &str, facts: &Facts<'_>) -> Vec<TermToken> {
+    let names = names(facts.schedule);
+    let lexicon: &Lexicon<TermWord> = &TERMS;
+    let tokenizer = Tokenizer::new(lexicon, &names).grammar(ordinal);
+    let mut tokens = tokenizer.tokens(&in_digits(text));
+    for token in &mut tokens {
+        // A number alone is no name, also where items are numbered.
+        if let (TokenKind::Name(..), Ok(number)) = (&token.kind, token.text.parse()) {
+            token.kind = TokenKind::Number(number);
+        }
+    }
+    tokens
+}
+
+/// Reads `第三次`.
+fn ordinal(text: &str) -> Option<(TermWord, &str)> {
+    let (nth, rest) = number(text.strip_prefix('第')?)?;
+    let rest = ["次", "个", "项"]
+        .iter()
+        .find_map(|unit| rest.strip_prefix(unit))?;
+    Some((TermWord::Nth(u8::try_from(nth).ok()?), rest))
+}
+
+/// Separates tokens at pauses, and at words such as "but".
+pub(super) fn clauses(tokens: &[TermToken]) -> Vec<Vec<TermToken>> {
+    let is_end = |token: &TermToken| {
+        let between = token.text == "-" || token.text == "/";
+        matches!(token.kind, TokenKind::Stop(_)) || token.kind == TokenKind::Pause && !between
+    };
+    let mut clauses: Vec<Vec<TermToken>> = vec![vec![]];
+    for token in tokens {
+        let begins = token.kind == TokenKind::Word(TermWord::But);
+        if begins {
+            clauses.push(vec![]);
+        }
+        if let Some(last) = clauses.last_mut() {
+            last.push(token.clone());
+        }
+        if is_end(token) {
+            clauses.push(vec![]);
+        }
+    }
+    clauses.retain(|clause| !clause.iter().all(is_end));
+    clauses
+}
+
+/// Returns the text of a clause as it was typed.
+pub(super) fn raw(clause: &[TermToken]) -> String {
+    let mut text = String::new();
+    for token in clause {
+        let latin = |c: char| c.is_ascii_alphanumeric() || c == '\'';
+        if text.ends_with(latin) && token.raw.starts_with(latin) {
+            text.push(' ');
+        }
+        text.push_str(&token.raw);
+    }
+    let ends = |c: char| c.is_whitespace() || ",.;:!?，。；：！？、".contains(c);
+    text.trim_matches(ends).to_owned()
+}
+
+impl<'f> Sentence<'f> {
+    pub(super) fn of(tokens: &[TermToken], facts: &'f Facts<'f>) -> Self {
+        let mut found = Self {
+            facts,
+            words: vec![],
+            names: vec![],
+            days: vec![],
+            clocks: vec![],
+            ranges: vec![],
+            numbers: vec![],
+            lengths: vec![],
+            unknown: vec![],
+            is_question: false,
+            again: false,
+        };
+        let (mut at, mut beside) = (0, false);
+        while let Some(token) = tokens.get(at) {
+            let rest = tokens.get(at..).unwrap_or_default();
+            let before = at.checked_sub(1).and_then(|at| tokens.get(at));
+            at += found.take(token, rest, before, &mut beside);
+        }
+        found
+    }
+
+    /// Takes the next tokens, and returns their number. `beside` is true while names follow each
+    /// other.
+    fn take(
+        &mut self,
+        token: &TermToken,
+        rest: &[TermToken],
+        before: Option<&TermToken>,
+        beside: &mut bool,
+    ) -> usize {
+        if let Some((range, taken)) = range(rest) {
+            self.ranges.push(range);
+            return taken;
+        }
+        if let Some((minutes, taken)) = length(rest) {
+            self.lengths.push(minutes);
+            return taken;
+        }
+        let was_beside = std::mem::take(beside);
+        match &token.kind {
+            TokenKind::Word(TermWord::Filler | TermWord::But) | TokenKind::Pause => {
+                *beside = was_beside;
+            }
+            TokenKind::Word(TermWord::Nth(nth)) => {
+                let named = self.names.last_mut().and_then(|name| {
+                    let found = name.nth(*nth, self.facts.schedule)?;
+                    *name = found;
+                    Some(())
+                });
+                if named.is_none() {
+                    self.unknown.push(token.raw.clone());
+                }
+            }
+            TokenKind::Word(word) => {
+                if ["tonight", "今晚", "今早"].contains(&token.text.as_str()) {
+                    let today = DayReference::FromToday(0);
+                    self.days.push((today, false, token.text.clone()));
+                }
+                let part = [TermWord::Morning, TermWord::Afternoon, TermWord::Evening];
+                self.again |= part.contains(word) && token.text.ends_with('s');
+                self.words.push(*word);
+            }
+            TokenKind::Name(things, exact) => {
+                let name = Ref::of(things.iter().copied(), *exact).or_longer(self.facts.schedule);
+                self.name(name, was_beside);
+                *beside = true;
+            }
+            TokenKind::Days(days, again) => {
+                self.days.push((days.clone(), *again, token.text.clone()));
+            }
+            TokenKind::Clock(time) => {
+                self.clocks.push((time.hour, time.minute, time.is_certain));
+            }
+            TokenKind::Number(number) => {
+                let at = before.is_some_and(|before| TIME_LEADS.contains(&before.text.as_str()));
+                match i8::try_from(*number)
+                    .ok()
+                    .filter(|hour| at && (1..24).contains(hour))
+                {
+                    Some(hour) => self.clocks.push((hour, 0, false)),
+                    None => self.numbers.push(*number),
+                }
+            }
+            TokenKind::Stop(asks) => self.is_question |= asks,
+            _ => self.unknown.push(token.raw.clone()),
+        }
+        1
+    }
+
+    /// Takes a name; one right after another one narrows it: "the draft of the essay".
+    fn name(&mut self, name: Ref, is_beside: bool) {
+        if let (true, Some(last)) = (is_beside, self.names.last_mut())
+            && let Some(both) = last.narrowed(&name, self.facts)
+        {
+            *last = both;
+            return;
+        }
+        self.names.push(name);
+    }
+
+    pub(super) fn has(&self, word: TermWord) -> bool {
+        self.words.contains(&word)
+    }
+
+    /// Returns true if the sentence has all words of the first list, and others only of the second.
+    pub(super) fn says(&self, all: &[TermWord], also: &[TermWord]) -> bool {
+        let is_known = |word: &TermWord| all.contains(word) || also.contains(word);
+        all.iter().all(|word| self.has(*word)) && self.words.iter().all(is_known)
+    }
+
+    /// Returns true if the sentence has a word just once.
+    pub(super) fn has_once(&self, word: TermWord) -> bool {
+        self.words.iter().filter(|said| **said == word).count() == 1
+    }
+
+    /// Returns true if a clause only names what the next one is about.
+    pub(super) fn is_topic(&self) -> bool {
+        self.words.is_empty() && !self.names.is_empty() && self.days.is_empty() && self.is_plain()
+    }
+
+    /// Returns true if a clause has only fillers.
+    pub(super) fn is_empty(&self) -> bool {
+        self.words.is_empty() && self.names.is_empty() && self.days.is_empty() && self.is_plain()
+    }
+
+    fn is_plain(&self) -> bool {
+        self.bare() && self.unknown.is_empty()
+    }
+
+    /// Returns true if there is no time, number or length.
+    pub(super) fn bare(&self) -> bool {
+        self.bare_but_numbers() && self.numbers.is_empty()
+    }
+
+    pub(super) fn bare_but_numbers(&self) -> bool {
+        self.clocks.is_empty() && self.ranges.is_empty() && self.lengths.is_empty()
+    }
+
+    /// Returns the named days of the week, if they are meant again and again; none if a certain day
+    /// is meant.
+    pub(super) fn habitual(&self, any: bool) -> Option<BTreeSet<u8>> {
+        use TermWord::{Each, Never};
+        let mut habit = any || self.again || self.has(Never) || self.has(Each);
+        let mut days = BTreeSet::new();
+        for (reference, again, text) in &self.days {
+            let DayReference::Weekdays(named) = reference else {
+                return None;
+            };
+            let is_certain = ["这", "本", "下", "上"]
+                .iter()
+                .any(|word| text.starts_with(word));
+            if is_certain {
+                return None;
+            }
+            habit |= *again || text == "周末";
+            days.extend(named.iter().copied());
+        }
+        (habit || days.is_empty()).then_some(days)
+    }
+
+    pub(super) fn part(&self) -> Option<Part> {
+        self.words.iter().find_map(|word| match word {
+            TermWord::Morning => Some(Part::Morning),
+            TermWord::Noon => Some(Part::Noon),
+            TermWord::Afternoon => Some(Part::Afternoon),
+            TermWord::Evening | TermWord::Late => Some(Part::Evening),
+            _ => None,
+        })
+    }
+
+    pub(super) fn clock(&self, (hour, minute, certain): Clock) -> Option<Time> {
+        when::time(hour, minute, certain, self.part(), self.facts)
+    }
+
+    /// Returns the times of a range; the end is the next such time after its beginning.
+    pub(super) fn range(&self, (from, to): (Clock, Clock)) -> Option<(Time, Time)> {
+        let begin = self.clock(from)?;
+        let end = Time::new(to.0, to.1, 0, 0).ok()?;
+        let late = || Time::new(to.0 + 12, to.1, 0, 0).ok();
+        let end = if end > begin { end } else { late()? };
+        (end > begin).then_some((begin, end))
+    }
+
+    /// Returns the beginning and the end of a part of the day, by the sections.
+    pub(super) fn span_of(&self, part: Part) -> Option<(Time, Time)> {
+        let sections = when::part(part, self.facts);
+        let (first, last) = (*sections.first()?, *sections.last()?);
+        self.facts.sections.times(&Slot::new(1, first, last))
+    }
+
+    /// Returns the day that is meant: one, or the last of several that are named together.
+    pub(super) fn one_day(&self) -> Option<BTreeSet<u16>> {
+        let days = self.all_days();
+        (days.len() == 1).then_some(days)
+    }
+
+    /// Returns the days that are named.
+    pub(super) fn all_days(&self) -> BTreeSet<u16> {
+        let references: Vec<_> = self.days.iter().map(|(days, ..)| days.clone()).collect();
+        when::days(&references, false, self.facts)
+    }
+}
+
+/// Words after which a number is a time.
+const TIME_LEADS: [&str; 8] = [
+    "at", "by", "after", "before", "till", "until", "past", "from",
+];
+
+/// Reads a time of day, and returns it with the number of tokens.
+fn time(tokens: &[TermToken]) -> Option<Clock> {
+    match &tokens.first()?.kind {
+        TokenKind::Clock(time) => Some((time.hour, time.minute, time.is_certain)),
+        TokenKind::Number(number) => {
+            let hour = i8::try_from(*number)
+                .ok()
+                .filter(|hour| (1..=24).contains(hour))?;
+            Some((hour, 0, false))
+        }
+        _ => None,
+    }
+}
+
+/// Reads a range of time such as `from 12 to 1`, `9-12`, `十二点到一点半`; returns it and the number
+/// of tokens.
+fn range(tokens: &[TermToken]) -> Option<((Clock, Clock), usize)> {
+    const LEADS: [&str; 4] = ["from", "between", "从", "在"];
+    const JOINS: [&str; 8] = ["to", "till", "until", "and", "-", "到", "至", "~"];
+    let led = tokens
+        .first()
+        .is_some_and(|token| LEADS.contains(&token.text.as_str()));
+    let rest = tokens.get(usize::from(led)..)?;
+    let begin = time(rest)?;
+    let join = rest.get(1)?;
+    // "Four and" counts, unless a word says that times are meant.
+    if !JOINS.contains(&join.text.as_str()) || join.text == "and" && !led {
+        return None;
+    }
+    // A part of the day may stand before the second time, too.
+    let mut after = rest.get(2..)?;
+    let mut taken = usize::from(led) + 3;
+    if matches!(
+        after.first()?.kind,
+        TokenKind::Word(TermWord::Afternoon | TermWord::Evening)
+    ) {
+        (after, taken) = (after.get(1..)?, taken + 1);
+    }
+    let end = time(after)?;
+    let unit = after.get(1).is_some_and(|next| {
+        matches!(
+            next.kind,
+            TokenKind::Word(
+                TermWord::Hour | TermWord::Minute | TermWord::Section | TermWord::Parts
+            )
+        )
+    });
+    (!unit).then_some(((begin, end), taken))
+}
+
+/// Writes the number words of a text before units in digits.
+fn in_digits(text: &str) -> String {
+    const NUMBERS: [&str; 12] = [
+        "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven",
+        "twelve",
+    ];
+    const UNITS: [&str; 8] = [
+        "hour", "minute", "section", "period", "lesson", "part", "day", "week",
+    ];
+    let words: Vec<&str> = text.split(' ').collect();
+    let mut written: Vec<String> = vec![];
+    for (at, word) in words.iter().enumerate() {
+        let next = words.get(at + 1).map_or("", |next| next);
+        let end = word
+            .find(|c: char| !c.is_ascii_alphabetic())
+            .unwrap_or(word.len());
+        let (head, tail) = word.split_at(end);
+        let number = NUMBERS.iter().position(|it| it.eq_ignore_ascii_case(head));
+        let before = at.checked_sub(1).and_then(|at| words.get(at));
+        let timed = before.is_some_and(|before| TIME_LEADS.contains(before));
+        let counts = tail.is_empty() && UNITS.iter().any(|unit| next.starts_with(unit)) || timed;
+        let number = number.filter(|_| counts);
+        written.push(number.map_or((*word).to_owned(), |at| format!("{}{tail}", at + 1)));
+    }
+    written.join(" ")
+}
+
+/// Reads a length such as `one hour and a half`, `90 minutes`, `两个半小时`; returns the minutes and
+/// the number of tokens.
+fn length(tokens: &[TermToken]) -> Option<(u16, usize)> {
+    let (mut number, mut half, mut minutes) = (None, false, None::<i64>);
+    let mut taken = 0;
+    for (token, at) in tokens.iter().zip(1..) {
+        match &token.kind {
+            TokenKind::Number(n) => number = Some(*n),
+            TokenKind::Word(TermWord::Half) => {
+                half = true;
+                if let (Some(known), None) = (minutes, number) {
+                    // An hour and a half.
+                    (minutes, taken, half) = (Some(known + 30), at, false);
+                }
+            }
+            TokenKind::Word(TermWord::Hour) => {
+                let whole = number.take().unwrap_or(i64::from(!half));
+                let part = if std::mem::take(&mut half) { 30 } else { 0 };
+                minutes = Some(minutes.unwrap_or(0) + whole * 60 + part);
+                taken = at;
+            }
+            TokenKind::Word(TermWord::Minute) => {
+                minutes = Some(minutes.unwrap_or(0) + number.take()?);
+                taken = at;
+            }
+            TokenKind::Word(TermWord::Filler) if token.text == "一个" => number = Some(1),
+            TokenKind::Word(TermWord::Filler)
+                if ["a", "an", "and", "of", "个", "about", "大概", "差不多"]
+                    .contains(&token.text.as_str()) => {}
+            _ => break,
+        }
+    }
+    let minutes = u16::try_from(minutes?)
+        .ok()
+        .filter(|minutes| *minutes > 0)?;
+    Some((minutes, taken))
+}
