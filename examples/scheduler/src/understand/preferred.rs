@@ -25,15 +25,13 @@ impl Words<'_> {
         let items = expand(name, facts);
         let tasks = items.iter().filter_map(|id| self.schedule.task(*id));
         let of = |task: &ScheduleTask| {
-            let length = match self.schedule.minutes(task) {
-                Some(minutes) => self
-                    .lang
-                    .pick(format!("{minutes} minutes"), format!("{minutes} 分钟")),
-                None => {
-                    let sections = task.duration;
-                    self.lang
-                        .pick(format!("{sections} sections"), format!("{sections} 节"))
-                }
+            let length = if let Some(minutes) = self.schedule.minutes(task) {
+                self.lang
+                    .pick(format!("{minutes} minutes"), format!("{minutes} 分钟"))
+            } else {
+                let sections = task.duration;
+                self.lang
+                    .pick(format!("{sections} sections"), format!("{sections} 节"))
             };
             let parts = match self.schedule.may_split(task) {
                 Some(true) => self

@@ -101,20 +101,18 @@ impl Planner<'_> {
             !task.marks.done && !task.locked && (days.is_empty() || there) && also(task)
         };
         let found = self.those(&expand(name, self.facts), is_there);
-        match found.as_slice() {
-            [id] => Ok(*id),
-            _ => {
-                let names = self.words.names(if found.is_empty() {
-                    expand(name, self.facts).into_iter().collect()
-                } else {
-                    found
-                });
-                Err(self.refuse(
-                    format!("Which one do you mean: {names}? Nothing was changed."),
-                    format!("你指的是哪一个：{names}？没有改动任何内容。"),
-                ))
-            }
+        if let [id] = found.as_slice() {
+            return Ok(*id);
         }
+        let names = self.words.names(if found.is_empty() {
+            expand(name, self.facts).into_iter().collect()
+        } else {
+            found
+        });
+        Err(self.refuse(
+            format!("Which one do you mean: {names}? Nothing was changed."),
+            format!("你指的是哪一个：{names}？没有改动任何内容。"),
+        ))
     }
 
     /// Writes terms of one item.

@@ -40,10 +40,7 @@ pub(super) fn clauses(tokens: &[Token], facts: &Facts<'_>) -> Vec<Clause> {
         question |= token.kind == Kind::Stop(true);
         if cut {
             // "的话" ends its clause; other words begin theirs.
-            let ends = token.text == "的话"
-                || token.text == "除外"
-                || token.text == "以外"
-                || token.text == "之外";
+            let ends = ["的话", "除外", "以外", "之外"].contains(&token.text.as_str());
             if ends {
                 if let Some(last) = parts.last_mut() {
                     last.insert(0, token.clone());

@@ -308,11 +308,10 @@ impl Reader<'_, '_> {
         if !second
             && let Some((last, known)) = self.clause.names.last_mut()
             && *known == role
+            && let Some(both) = last.narrowed(&name, self.facts)
         {
-            if let Some(both) = last.narrowed(&name, self.facts) {
-                *last = both;
-                return;
-            }
+            *last = both;
+            return;
         }
         self.clause.names.push((name, role));
     }

@@ -167,18 +167,22 @@ fn terms() -> impl Strategy<Value = (Terms, Option<String>)> {
         prop::collection::vec(11..19_u32, 0..2),
         prop::collection::vec(closed(), 0..3),
         prop::option::weighted(0.3, (1..15_u8).prop_map(date)),
+        prop::option::weighted(0.3, any::<bool>()),
     );
-    parts.prop_map(|(minutes, earliest, priority, at, after, not, deadline)| {
-        let terms = Terms {
-            minutes,
-            earliest,
-            priority,
-            at,
-            after,
-            not,
-        };
-        (terms, deadline)
-    })
+    parts.prop_map(
+        |(minutes, earliest, priority, at, after, not, deadline, split)| {
+            let terms = Terms {
+                minutes,
+                earliest,
+                priority,
+                at,
+                after,
+                not,
+                split,
+            };
+            (terms, deadline)
+        },
+    )
 }
 
 fn schedules() -> impl Strategy<Value = ScheduleState> {
