@@ -25,7 +25,7 @@ async fn trn_9_trn_t2_a_failing_call_is_corrected_and_succeeds() {
     let expected = json!({
         "call": "c1", "name": "read_file", "attempt": 1, "old": { "path": "plan.md" },
         "new": { "path": "Documents/plan_v1.md" }, "thought": "另一个路径",
-        "cause": "there is no \"plan.md\"; list_files tells what there is",
+        "cause": "没有 \"plan.md\"；list_files 会列出有什么",
     });
     assert_eq!(scene.custom("correction"), [expected]);
     expect!["user_input, task_analysis, planning, thinking, tool_call read_file, tool_result failed, correction, tool_call read_file, tool_result ok, thinking, final_answer"].assert_eq(&order(&scene).join(", "));
@@ -103,6 +103,6 @@ async fn trn_w7_a_reference_without_a_value_stops_its_step_and_calls_nothing() {
     assert_eq!(scene.answer(), "There is no such file.");
     let turn = stage.state().await.turn;
     assert_eq!(turn.uses.len(), 1, "{:?}", turn.uses);
-    let skipped = "read_file needs {{selected_path}}, and no step before it has found that";
+    let skipped = "read_file 需要 {{selected_path}}，而前面没有步骤找到它";
     assert_eq!(turn.skipped, [skipped]);
 }

@@ -63,11 +63,11 @@ async fn trn_1_trn_15_trn_t1_the_reference_run_with_a_model() {
         &told,
         [
             "You are Iris",
-            "# Profile",
+            "# 用户档案",
             "- list_files (读取)",
             WISH,
             "Documents/draft.docx",
-            "ended \"ok\"",
+            "结束状态 \"ok\"",
         ],
     );
     assert_eq!(model.left(), 0);
@@ -212,10 +212,10 @@ async fn trn_w3_what_a_person_does_not_want_is_not_done_in_another_way() {
         ? [<code 1>] take_photo
           call: {"arguments":{},"id":"c1","name":"take_photo"}
           summary: ""
-          (The tool says of itself: Takes a photo with the camera of this machine.)
+          (The tool says of itself: 用本机的摄像头拍一张照片。)
           yes / no
         < false
-          tool take_photo: → blocked: the person does not agree; do not try it again…
+          tool take_photo: → blocked: 用户没有同意；没有再问过就不要再试
           thinking {"content":"能查的都查了，现在回答。"}
         = 没能做到：
           - take_photo: 您没有同意
