@@ -34,7 +34,7 @@ async fn failures(lang: Lang) -> BTreeMap<String, Vec<String>> {
     for case in corpus(lang) {
         let outcome = World::new(&case, lang, None).await.run(&case).await;
         let mut wrong = check::wrong(&case, &outcome);
-        wrong.extend(check::foreign(lang, &case, &outcome));
+        wrong.extend(check::foreign(&case, &outcome));
         if !wrong.is_empty() {
             failed.insert(case.id.clone(), wrong);
         }

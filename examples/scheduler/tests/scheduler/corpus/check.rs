@@ -53,10 +53,12 @@ pub(super) fn wrong(case: &Case, outcome: &Outcome) -> Vec<String> {
 
 /// Returns the words that are not in the language of the person, but for what they typed and for the
 /// names of their items.
-pub(super) fn foreign(lang: Lang, case: &Case, outcome: &Outcome) -> Option<String> {
+pub(super) fn foreign(case: &Case, outcome: &Outcome) -> Option<String> {
     let items = outcome.after.items.values().map(|item| item.name.as_str());
     let typed = case.turns.iter().chain([&case.text]).map(String::as_str);
-    let given: Vec<&str> = typed.chain(items).collect();
+    let typed: Vec<&str> = typed.collect();
+    let lang = Lang::of(&typed.join("\n"));
+    let given: Vec<&str> = typed.into_iter().chain(items).collect();
     let found = fugato_testkit::language::foreign(lang, &outcome.reply, &given.join("\n"))?;
     Some(format!("{found:?} is not in {lang}"))
 }
