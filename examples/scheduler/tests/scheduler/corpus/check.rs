@@ -52,9 +52,10 @@ pub(super) fn wrong(case: &Case, outcome: &Outcome) -> Vec<String> {
 }
 
 /// Returns the words that are not in the language of the person, but for what they typed and for the
-/// names of their items.
+/// names of their items and courses.
 pub(super) fn foreign(case: &Case, outcome: &Outcome) -> Option<String> {
-    let items = outcome.after.items.values().map(|item| item.name.as_str());
+    let items = outcome.after.schedule.tasks.iter();
+    let items = items.map(|task| task.name.as_str());
     let typed = case.turns.iter().chain([&case.text]).map(String::as_str);
     let typed: Vec<&str> = typed.collect();
     let lang = Lang::of(&typed.join("\n"));
