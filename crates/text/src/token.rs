@@ -52,7 +52,7 @@ pub struct Token<M, T> {
 
 /// Reads the tokens of texts in Chinese and English.
 ///
-/// Where several readings begin at the same place the longest counts. If they are equally long a
+/// Of several readings that begin at the same place the longest counts. If they are equally long a
 /// whole name comes before days, days before a part of a name, and that before a time and a
 /// phrase: "weekend" is no part of "Weekend at home" that a person means. Nothing is read within a
 /// word, and nothing is skipped: a word without a meaning is a token, so that a program sees that

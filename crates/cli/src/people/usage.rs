@@ -24,7 +24,7 @@ const HOUR: u64 = 3_600;
 /// The times that a count is stored again which another process has changed.
 const TRIES: usize = 8;
 
-/// What a person uses, and what they may use.
+/// The use of a person, and its limits.
 #[derive(Debug, Clone)]
 pub(crate) struct PersonUsage {
     pub(crate) limits: PersonLimits,
@@ -135,7 +135,7 @@ fn unused(path: &Path) -> io::Result<u64> {
 #[debug("TokenCounts")]
 pub(crate) struct TokenCounts {
     docs: Arc<dyn DocStore>,
-    /// What is not stored yet.
+    /// The part that is not stored yet.
     unsaved: Arc<Mutex<Hours>>,
     /// Held while it is stored, so that whoever reads finds it.
     saving: Arc<tokio::sync::Mutex<()>>,

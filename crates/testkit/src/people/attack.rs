@@ -39,7 +39,7 @@ const REQUESTS: [(&str, &str, &str); 16] = [
     ("POST", "/people/ada/threads/{}/runs", r#"{"text":"hello"}"#),
 ];
 
-/// What every caller gets, and what lists something.
+/// The paths that every caller gets, and those that list something.
 const SHARED: [&str; 6] = [
     "/",
     "/graph",

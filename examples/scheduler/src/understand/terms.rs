@@ -46,7 +46,7 @@ pub(super) enum TermsWish {
     Preferences(PreferenceArgs),
     /// Preferences, with everything that is pending placed by them.
     PreferredPlaces(PreferenceArgs),
-    /// What holds anyway, such as "the deadline stays".
+    /// A remark about something that holds anyway, such as "the deadline stays".
     Aside,
 }
 

@@ -144,7 +144,7 @@ fn tools(domain: &str, pack: &str) -> Value {
     look("context_tools_add", packs)
 }
 
-/// What the server keeps: the stored calendar, and the times that are kept free.
+/// Returns what the server keeps: the stored calendar, and the times that are kept free.
 async fn kept(home: &Fixture) -> (ScheduleState, Value) {
     let state = home.ask("GET", "/threads/desk/state", Value::Null).await;
     let state: Value = serde_json::from_str(&state).unwrap();

@@ -246,7 +246,7 @@ async fn stw_t12_t10_after_a_write_whose_answer_was_lost_nothing_is_written_twic
     assert_eq!(stage.documents().await.applications.len(), 1);
 }
 
-/// Why a request was on the legacy path is in the log of its conversation.
+/// The reason why a request was on the legacy path is in the log of its conversation.
 #[tokio::test]
 async fn stw_7_the_log_tells_the_reason_of_a_rollback() -> TestResult {
     let reasons = async |stage: &StewardFixture| {

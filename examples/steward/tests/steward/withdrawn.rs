@@ -92,7 +92,7 @@ async fn stw_14_what_cannot_be_withdrawn_or_restored_gets_no_card() {
     assert_eq!(stage.tried(), 5);
 }
 
-/// What several documents fit is a question for the person, and each that is named gets a card.
+/// Words that fit several documents are a question for the person, and each that is named gets a card.
 #[tokio::test]
 async fn stw_13_documents_are_withdrawn_one_after_the_other() {
     use DocumentStatus::{Submitted, Withdrawn};
