@@ -74,7 +74,7 @@ macro_rules! consent_suite {
     ($open:expr, served $served:expr $(; $steps:literal steps)?) => {
         #[tokio::test]
         async fn k35_nothing_is_written_without_a_consent() -> Result<(), $crate::log::Failure> {
-            let sim = $crate::consent::ConsentSim::new($open).steps(14);
+            let sim = $crate::consent::ConsentSim::new($open).steps(20);
             sim.run().await?.assert_tried();
             Ok(())
         }

@@ -229,7 +229,7 @@ fugato_testkit::consent_suite!(Employees::graph, served processes);
 #[tokio::test]
 async fn k35_nor_on_the_legacy_path() -> Result<(), Failure> {
     let office = |store| Ok::<_, BoxError>(Employees::new(Runtime::Legacy, store));
-    let report = ConsentSim::new(office).cases(50).steps(14).seed(10_000);
+    let report = ConsentSim::new(office).cases(50).steps(24).seed(10_000);
     let report = report.run().await?;
     assert!(3 * report.writes > report.cases, "{report}");
     Ok(())
