@@ -42,7 +42,8 @@ const WORDS = {
   },
 };
 
-const own = () => localStorage.getItem('language') ?? (navigator.language.startsWith('zh') ? 'zh' : 'en');
+// Outside of a browser, as in tests, there is neither.
+const own = () => globalThis.localStorage?.getItem('language') ?? (globalThis.navigator?.language.startsWith('zh') ? 'zh' : 'en');
 let language = own();
 
 export const lang = () => language;
