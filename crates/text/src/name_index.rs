@@ -110,10 +110,18 @@ impl<T: Clone> NameIndex<T> {
 
     fn whole<'t>(&self, text: &'t str) -> Option<NameMatch<'t, T>> {
         let rest = |name: &Name<T>| after_word(text, &[&name.text]);
+        self.leaving_least(rest)
+    }
+
+    /// Returns the things whose names leave the least of a text.
+    fn leaving_least<'t>(
+        &self,
+        rest: impl Fn(&Name<T>) -> Option<&'t str>,
+    ) -> Option<NameMatch<'t, T>> {
         let shortest = self
             .names
             .iter()
-            .filter_map(rest)
+            .filter_map(&rest)
             .min_by_key(|rest| rest.len())?;
         Some(NameMatch {
             things: self.things(|name| rest(name) == Some(shortest)),
@@ -203,16 +211,7 @@ impl<T: Clone> NameIndex<T> {
             let (known, said) = differ.next()?;
             (differ.next().is_none() && is_told(known) && is_told(said)).then_some(rest)
         };
-        let shortest = self
-            .names
-            .iter()
-            .filter_map(rest)
-            .min_by_key(|rest| rest.len())?;
-        Some(NameMatch {
-            things: self.things(|name| rest(name) == Some(shortest)),
-            is_whole: true,
-            rest: shortest,
-        })
+        self.leaving_least(rest)
     }
 }
 

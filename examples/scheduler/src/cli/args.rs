@@ -50,7 +50,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) flags: Flags,
 
-    /// Where the schedule is stored: a path, or a `mysql://` or `postgres://` URL [default: schedule.db in --dir]
+    /// The place of the schedule: a path, or a `mysql://` or `postgres://` URL [default: schedule.db in --dir]
     #[arg(long, global = true, value_name = "URL")]
     pub(crate) schedule: Option<String>,
 

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use crate::common::{TODAY, TRIP, of, trip};
 
-struct Served {
+struct ProgramServer {
     program: TestProgram,
     args: Vec<String>,
     server: Server,
 }
 
-impl Served {
+impl ProgramServer {
     fn new(flags: &[&str]) -> Self {
         Self::of(TestProgram::new(env!("CARGO_BIN_EXE_steward")), flags)
     }
@@ -115,7 +115,7 @@ async fn stw_served_words_become_plans_fields_and_decisions() {
     let mut slots = vec![];
     for (switch, runtime) in [("langgraph", "graph"), ("legacy", "legacy")] {
         let program = TestProgram::new(env!("CARGO_BIN_EXE_steward"));
-        let served = Served::of(program.env("STEWARD_AGENT_RUNTIME", switch), &[]);
+        let served = ProgramServer::of(program.env("STEWARD_AGENT_RUNTIME", switch), &[]);
         let plan = served
             .says("plans", "申请 出差\u{0}去上海拜访客户，交通火车")
             .await;
@@ -161,7 +161,7 @@ async fn stw_served_words_become_plans_fields_and_decisions() {
 /// it waits.
 #[tokio::test]
 async fn stw_served_actions_are_checked_agreed_to_and_done_once() {
-    let served = Served::new(&[]);
+    let served = ProgramServer::new(&[]);
     let unknown = served.does(action_of("x1", "pay_everybody", &trip())).await;
     assert_eq!(unknown["outcome"], "rejected", "{unknown}");
     let mut part = trip();
@@ -278,7 +278,7 @@ async fn stw_served_models_understand_and_never_agree() {
     let down = ModelServer::closed();
     for (main, outcome) in [(&well, "main_succeeded"), (&down, "backup_succeeded")] {
         let (main, backup) = (main.url(), well.url());
-        let served = Served::new(&[
+        let served = ProgramServer::new(&[
             "--base-url",
             &main,
             "--model",
@@ -310,7 +310,7 @@ async fn stw_served_models_understand_and_never_agree() {
     ] {
         let model = ModelServer::deciding(move |_| answer.clone());
         let url = model.url();
-        let served = Served::new(&["--base-url", &url, "--model", "m"]);
+        let served = ProgramServer::new(&["--base-url", &url, "--model", "m"]);
         let plan = served.says("plans", TRIP).await;
         assert_eq!(plan["planning_source"], "rule", "{plan}");
         assert!(plan["fallback_reason"].is_string(), "{plan}");

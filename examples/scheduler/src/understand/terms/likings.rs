@@ -33,7 +33,7 @@ impl Sentence<'_> {
             .or_else(|| self.rest())
     }
 
-    /// "What I said about weekends, forget it": the opposite of what the rest says.
+    /// The turn of "what I said about weekends, forget it": the opposite of what the rest says.
     fn taken_back(&self) -> Option<PreferenceArgs> {
         let mut said = self.clone();
         said.words.retain(|word| *word != TermWord::TakeBack);
