@@ -132,9 +132,9 @@ fn comes(words: &Words<'_>, task: u32, day: u16, section: u8) -> Option<String> 
 
 /// Describes an item that is done in two parts.
 fn parts(words: &Words<'_>, task: u32, (day, start): (u16, u8), rest: PartStart) -> Option<String> {
-    let length = words.schedule.task(task)?.duration;
-    let first = words.place(&Slot::starting_at(day, start, length.div_ceil(2)))?;
-    let second = words.place(&Slot::starting_at(rest.day, rest.slot_start, length / 2))?;
+    let [first, second] = words.schedule.parts(words.schedule.task(task)?)?;
+    let first = words.place(&Slot::starting_at(day, start, first))?;
+    let second = words.place(&Slot::starting_at(rest.day, rest.slot_start, second))?;
     let (name, was) = (words.name(task)?, words.lies(task));
     Some(words.lang.pick(
         format!("{name} is done in two parts: {first} and {second} (was {was})"),

@@ -337,12 +337,15 @@ impl Board<'_> {
                 rule: BrokenRule::OnePiece,
             });
         }
-        let length = task.duration;
+        let Some([long, short]) = self.state().parts(task) else {
+            let why = say!(
+                "an item of one section has no parts",
+                "只占一节的任务不能分开"
+            );
+            return Err(WriteRefusal::argument("rest", why));
+        };
         let most = self.state().window.sections.count();
-        let slots = vec![
-            fit(first, length.div_ceil(2), most)?,
-            fit(second, length / 2, most)?,
-        ];
+        let slots = vec![fit(first, long, most)?, fit(second, short, most)?];
         for slot in &slots {
             if self.check_vacant(task, *slot, options)?.is_some() {
                 let why = say!("no part lies inside a course", "各部分不能嵌在课程里");

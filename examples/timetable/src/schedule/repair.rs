@@ -289,13 +289,13 @@ fn shifted(date: &str, days: i64) -> Option<String> {
 /// Returns the first two free ranges in which an item can be done in parts.
 pub(super) fn in_parts(board: &Board<'_>, id: u32, options: &WriteOptions) -> Option<[Slot; 2]> {
     let task = board.state().task(id)?;
-    let length = task.duration;
     let whole = board.state().may_split(task) == Some(false);
-    if whole || length < 2 || task.terms.at.is_some() {
+    if whole || task.terms.at.is_some() {
         return None;
     }
-    let first = part(board, task, length.div_ceil(2), None, options)?;
-    let second = part(board, task, length / 2, Some(first), options)?;
+    let [first, second] = board.state().parts(task)?;
+    let first = part(board, task, first, None, options)?;
+    let second = part(board, task, second, Some(first), options)?;
     Some([first, second])
 }
 

@@ -175,14 +175,30 @@ impl Sections {
     /// day does not have them.
     pub fn holding(&self, minutes: u16) -> Option<u8> {
         let wanted = SignedDuration::from_mins(minutes.into());
-        let holds = |duration: &u8| {
-            let mut slots = self.ranges_of(*duration);
-            slots.all(|slot| {
-                let times = self.times(&slot);
-                times.is_some_and(|(begin, end)| begin.duration_until(end) >= wanted)
-            })
-        };
+        let holds = |duration: &u8| self.shortest(*duration).is_some_and(|time| time >= wanted);
         (1..=self.count()).find(holds)
+    }
+
+    /// Returns the time that this many sections in a row last at least; none if a day does not have
+    /// them.
+    fn shortest(&self, duration: u8) -> Option<SignedDuration> {
+        let slots = self.ranges_of(duration);
+        let times = slots.filter_map(|slot| self.times(&slot));
+        times.map(|(begin, end)| begin.duration_until(end)).min()
+    }
+
+    /// Returns the lengths in sections of the two parts of something that takes this many: the
+    /// first is the larger half. Both hold the minutes together, although a break between the
+    /// halves no longer counts; none if it has one section, or a day has no room for the parts.
+    pub fn parts(&self, duration: u8, minutes: Option<u16>) -> Option<[u8; 2]> {
+        let wanted = SignedDuration::from_mins(minutes.unwrap_or(0).into());
+        let halves = (duration.max(2)..=u8::MAX).map(|all| [all.div_ceil(2), all / 2]);
+        let mut parts = halves.take_while(|[first, _]| *first <= self.count());
+        let holds = |[first, second]: &[u8; 2]| {
+            let time = self.shortest(*first).zip(self.shortest(*second));
+            time.is_some_and(|(first, second)| first + second >= wanted)
+        };
+        parts.find(holds).filter(|_| duration > 1)
     }
 
     /// Returns the ranges of this many sections of a day at which work begins well: in a table of
@@ -386,6 +402,19 @@ mod tests {
             ten,
             Some((Time::constant(10, 0, 0, 0), Time::constant(11, 0, 0, 0)))
         );
+    }
+
+    #[test]
+    fn parts_hold_the_minutes_without_the_break_between_them() {
+        let sections = Sections::default();
+        let parts = |duration, minutes| sections.parts(duration, minutes);
+        assert_eq!(parts(2, None), Some([1, 1]));
+        assert_eq!(parts(2, Some(90)), Some([1, 1]));
+        assert_eq!(parts(2, Some(100)), Some([2, 1]));
+        assert_eq!(parts(3, Some(145)), Some([2, 1]));
+        assert_eq!(parts(3, Some(146)), Some([2, 2]));
+        assert_eq!(parts(1, Some(30)), None);
+        assert_eq!(parts(12, Some(2000)), None);
     }
 
     #[test]

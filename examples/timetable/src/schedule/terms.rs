@@ -134,6 +134,12 @@ impl ScheduleState {
         task.terms.split.or_else(class)
     }
 
+    /// Returns the lengths in sections of the two parts of a task, if it can be done in parts.
+    pub fn parts(&self, task: &ScheduleTask) -> Option<[u8; 2]> {
+        let sections = &self.window.sections;
+        sections.parts(task.duration, self.minutes(task))
+    }
+
     /// Returns true if a task is bound by more than its class: by terms, a last date, or as the
     /// predecessor of another one.
     pub fn has_terms(&self, task: &ScheduleTask) -> bool {

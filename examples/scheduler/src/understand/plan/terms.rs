@@ -232,22 +232,25 @@ impl Planner<'_> {
         let id = self
             .one_on(name, &any, is_rest)
             .or_else(|_| self.one(name))?;
-        let duration = self.task(id)?.duration;
+        let none = self.pick("there is no room for two parts there", "那里放不下两部分");
+        let Some([long, short]) = self.work.parts(self.task(id)?) else {
+            return Err(self.unchanged(&none));
+        };
         let starts = |length| self.work.window.sections.starts(length);
-        let (long, short) = (starts(duration.div_ceil(2)), starts(duration / 2));
         let [Some(first), Some(last)] = [days.first(), days.last()] else {
             return Err(not_understood("", self.facts));
         };
         let mut why = None;
-        for (at, rest) in long
-            .iter()
-            .flat_map(|at| short.iter().map(move |rest| (*at, *rest)))
+        let rests = starts(short);
+        for (at, rest) in starts(long)
+            .into_iter()
+            .flat_map(|at| rests.iter().map(move |rest| (at, *rest)))
         {
             let slots = [
-                Slot::starting_at(*first, at, duration.div_ceil(2)),
-                Slot::starting_at(*last, rest, duration / 2),
+                Slot::starting_at(*first, at, long),
+                Slot::starting_at(*last, rest, short),
             ];
-            if duration < 2 || !slots.iter().all(|slot| self.admits(slot)) {
+            if !slots.iter().all(|slot| self.admits(slot)) {
                 continue;
             }
             let args = ArrangeArgs {
@@ -273,7 +276,6 @@ impl Planner<'_> {
                 }
             }
         }
-        let none = self.pick("there is no room for two parts there", "那里放不下两部分");
         Err(self.unchanged(&why.unwrap_or(none)))
     }
 

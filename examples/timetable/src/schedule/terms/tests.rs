@@ -55,6 +55,16 @@ fn wrong(now: &ScheduleState) -> Vec<String> {
                 wrong.extend(broken(now, task, *slot));
             }
         }
+        let minutes = task
+            .slots
+            .iter()
+            .map(|slot| span(*slot))
+            .map(|(from, to)| to - from);
+        if let Some(wanted) = minutes_of(now, task)
+            && (1..wanted).contains(&minutes.sum())
+        {
+            wrong.push(format!("{} has less than {wanted} minutes", task.state_id));
+        }
     }
     let key = |slot: &Slot| (slot.day, slot.slot_start, slot.slot_end);
     for task in now.tasks.iter().filter(|task| !task.slots.is_empty()) {
@@ -76,21 +86,28 @@ fn wrong(now: &ScheduleState) -> Vec<String> {
     wrong
 }
 
+fn class_of<'a>(now: &'a ScheduleState, task: &ScheduleTask) -> Option<&'a TaskClass> {
+    let mut classes = now.task_classes.iter();
+    classes.find(|class| Some(class.id) == task.task_class_id)
+}
+
+fn minutes_of(now: &ScheduleState, task: &ScheduleTask) -> Option<u16> {
+    let class = class_of(now, task)?;
+    task.terms.minutes.or(class.terms.minutes)
+}
+
+fn span(slot: Slot) -> (u16, u16) {
+    let of = |section: u8| TABLE[usize::from(section) - 1];
+    (of(slot.slot_start).0, of(slot.slot_end).1)
+}
+
 fn broken(now: &ScheduleState, task: &ScheduleTask, slot: Slot) -> Vec<String> {
     let mut wrong = vec![];
     let id = task.state_id;
-    let class = now
-        .task_classes
-        .iter()
-        .find(|class| Some(class.id) == task.task_class_id);
-    let class = class.expect("it has a class");
+    let class = class_of(now, task).expect("it has a class");
     let day = &now.window.days[usize::from(slot.day) - 1];
-    let begin = TABLE[usize::from(slot.slot_start) - 1].0;
-    let mut end = TABLE[usize::from(slot.slot_end) - 1].1;
-    if let Some(minutes) = task.terms.minutes.or(class.terms.minutes) {
-        if end - begin < minutes {
-            wrong.push(format!("{id} has less than {minutes} minutes"));
-        }
+    let (begin, mut end) = span(slot);
+    if let Some(minutes) = minutes_of(now, task) {
         end = end.min(begin + minutes);
     }
     for terms in [&task.terms, &class.terms] {
