@@ -3,9 +3,10 @@
 //! [`Compact`] and [`CompactLayers`] let a summary take the place of older messages or turns.
 //! [`recall_person`] and [`save_person`] are the first and the last node of a run that uses a
 //! person's preferences and tasks. [`remember`] stores what a message asks to remember, the tool
-//! [`recall`] finds it again, and [`log_once`] adds a line to the log of a day.
+//! [`recall`] finds it again, [`forget`] removes it, and [`log_once`] adds a line to the log of a day.
 mod compact;
 mod day;
+mod forget;
 mod person;
 mod recall;
 mod remember;
@@ -15,6 +16,7 @@ pub use compact::{
     compactions,
 };
 pub use day::log_once;
+pub use forget::forget;
 pub use person::{PERSON_UNKNOWN, recall_person, save_person};
 pub use recall::recall;
 pub use remember::{REMEMBERED, remember, to_remember};

@@ -69,6 +69,32 @@ impl Notebook {
         replace(&path, &replaced).map_err(|error| failed(&path, error))
     }
 
+    /// Removes a note from the lasting notes, in whatever section it is, and returns true if it was
+    /// there. Case, and marks at its end, do not matter.
+    pub fn forget(&self, note: &str) -> Result<bool, NotebookError> {
+        let unwanted = same(&one_line(note)?);
+        let Some(text) = self.read(LASTING)? else {
+            return Ok(false);
+        };
+        let is_kept = |line: &&str| line.strip_prefix("- ").map(same).as_ref() != Some(&unwanted);
+        let kept: Vec<&str> = text.lines().filter(is_kept).collect();
+        if kept.len() == text.lines().count() {
+            return Ok(false);
+        }
+        let path = self.folder.join(LASTING);
+        let written = replace(&path, &format!("{}\n", kept.join("\n")));
+        written.map_err(|error| failed(&path, error))?;
+        Ok(true)
+    }
+
+    /// Returns true if the lasting notes have this note, as [`forget`](Self::forget) finds it.
+    pub fn has(&self, note: &str) -> Result<bool, NotebookError> {
+        let (wanted, text) = (same(&one_line(note)?), self.read_what_is_text(LASTING)?);
+        let text = text.unwrap_or_default();
+        let mut notes = text.lines().filter_map(|line| line.strip_prefix("- "));
+        Ok(notes.any(|note| same(note) == wanted))
+    }
+
     /// Adds a line to the log of a day, such as `2026-11-22`.
     pub fn log(&self, day: &str, note: &str) -> Result<(), NotebookError> {
         let (path, note) = (self.folder.join(of_day(day)?), one_line(note)?);
@@ -188,6 +214,12 @@ fn one_line(text: &str) -> Result<String, NotebookError> {
         return Err(NotebookError::Empty);
     }
     Ok(line.to_owned())
+}
+
+/// Returns what two notes have in common that say the same.
+fn same(note: &str) -> String {
+    let marks = |c: char| c.is_whitespace() || matches!(c, '.' | '!' | '。' | '！');
+    note.trim_matches(marks).to_lowercase()
 }
 
 fn added(text: &str, section: &str, line: &str) -> String {

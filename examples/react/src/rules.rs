@@ -3,8 +3,9 @@ use fugato::{
     agent::decision::ModelFailure,
     cli::Lang,
     llm::ChatRequest,
-    state::{Message, Role, ToolCall},
+    state::{Message, Role, ToolCall, say},
 };
+use serde_json::{Value, json};
 
 use crate::wishes::{self, Wish};
 
@@ -35,9 +36,18 @@ fn answer(request: &ChatRequest, instead: bool) -> Answer {
         return Answer::Text(help(request, instead));
     };
     let results = after.iter().filter(|message| message.role == Role::Tool);
-    let results: Vec<String> = results.map(|result| told(said, result)).collect();
+    let results: Vec<&Message> = results.collect();
+    if let Some(unwanted) = wishes::forgotten(said) {
+        let of = |tool: &str| results.iter().rfind(|it| made_by(after, it) == Some(tool));
+        match (of("forget"), of("recall")) {
+            (Some(done), _) => return Answer::Text(done.content.clone()),
+            (None, Some(found)) => return forgets(request, &unwanted, &found.content),
+            (None, None) => {}
+        }
+    }
     if !results.is_empty() {
-        return Answer::Text(results.join("\n"));
+        let told = results.into_iter().map(|result| told(said, result));
+        return Answer::Text(told.collect::<Vec<_>>().join("\n"));
     }
     let earlier = before.iter().rfind(|it| it.role == Role::User);
     let earlier = earlier.map(|it| it.content.as_str());
@@ -46,11 +56,49 @@ fn answer(request: &ChatRequest, instead: bool) -> Answer {
         Some(Wish::Calls(vec![(call.name.clone(), arguments)]))
     });
     let wish = corrected.or_else(|| wishes::wish(said, earlier));
-    let calls = match wish {
-        Some(Wish::Calls(calls)) => calls,
-        Some(Wish::Answer(text)) => return Answer::Text(text),
-        None => return Answer::Text(help(request, instead)),
-    };
+    match wish {
+        Some(Wish::Calls(calls)) => called(request, calls),
+        Some(Wish::Answer(text)) => Answer::Text(text),
+        None => Answer::Text(help(request, instead)),
+    }
+}
+
+/// Returns the tool of a result among these messages.
+fn made_by<'m>(messages: &'m [Message], result: &Message) -> Option<&'m str> {
+    let id = result.tool_call_id.as_ref()?;
+    let mut calls = messages.iter().flat_map(|message| &message.tool_calls);
+    calls.find(|call| call.id == *id).map(|call| &*call.name)
+}
+
+/// Returns the call that forgets the note that a person means, of those that were found; without
+/// one such note it is the person who says which.
+fn forgets(request: &ChatRequest, unwanted: &str, found: &str) -> Answer {
+    let meant = wishes::meant(unwanted, found);
+    match &*meant {
+        _ if unwanted.is_empty() => Answer::Text(say!(
+            "Say which note I shall forget.\n{found}",
+            "请说要忘掉哪一条笔记。\n{found}"
+        )),
+        [note] => called(
+            request,
+            vec![("forget".to_owned(), json!({ "note": note }))],
+        ),
+        [] => Answer::Text(say!(
+            "There is no such note, and nothing was forgotten.",
+            "没有这样的笔记，什么都没有忘掉。"
+        )),
+        several => {
+            let several = several.join("\n");
+            Answer::Text(say!(
+                "Which one? Nothing was forgotten yet.\n{several}",
+                "忘掉哪一条？现在还什么都没有忘掉。\n{several}"
+            ))
+        }
+    }
+}
+
+/// Returns these calls, if there are such tools.
+fn called(request: &ChatRequest, calls: Vec<(String, Value)>) -> Answer {
     let is_there = |name: &str| request.tools.iter().any(|tool| tool.name == name);
     if let Some((name, _)) = calls.iter().find(|(name, _)| !is_there(name)) {
         return Answer::Text(Lang::current().pick(
@@ -58,9 +106,9 @@ fn answer(request: &ChatRequest, instead: bool) -> Answer {
             format!("这需要工具 `{name}`，但它不可用。"),
         ));
     }
-    let number = messages.len();
+    let number = request.messages.len();
     let calls = calls.into_iter().zip(number..);
-    let call = |((name, arguments), number): ((String, serde_json::Value), usize)| {
+    let call = |((name, arguments), number): ((String, Value), usize)| {
         ToolCall::new(format!("rule-{number}"), name, arguments)
     };
     Answer::Calls(calls.map(call).collect())
@@ -108,7 +156,7 @@ fn help(request: &ChatRequest, instead: bool) -> String {
     )
 }
 
-const CAN: [(&str, &str, &str); 6] = [
+const CAN: [(&str, &str, &str); 7] = [
     ("calculate", "\"(17 + 25) * 2\"", "“(17 + 25) * 2”"),
     ("time", "\"what time is it?\"", "“现在几点？”"),
     ("list_files", "\"list files\"", "“列出文件”"),
@@ -119,12 +167,12 @@ const CAN: [(&str, &str, &str); 6] = [
         "\"remember that …\" and \"what do you remember?\"",
         "“记住……”和“你记住了什么？”",
     ),
+    ("forget", "\"forget that …\"", "“忘掉……”"),
 ];
 
 #[cfg(test)]
 mod tests {
     use fugato::{state::ToolSchema, tool::NoArguments};
-    use serde_json::json;
 
     use super::*;
 

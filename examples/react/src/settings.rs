@@ -43,7 +43,7 @@ pub enum BuiltIn {
     Calculator,
     /// Listing, reading and writing files of one folder
     Files,
-    /// Finding what it was asked to remember
+    /// Finding what it was asked to remember, and forgetting it
     Memory,
     /// No tool at all
     None,

@@ -7,7 +7,10 @@ pub(crate) mod place;
 use std::{path::PathBuf, sync::Arc};
 
 use fugato::{
-    agent::{React, ReactUpdate, memory::recall},
+    agent::{
+        React, ReactUpdate,
+        memory::{forget, recall},
+    },
     file::{ListFiles, ReadFile, Sandbox, WriteFile},
     graph::BoxError,
     memory::Notebook,
@@ -60,7 +63,9 @@ impl ToolEnvironment {
                 BuiltIn::Time => clock::add(builder, self.clock.clone()),
                 BuiltIn::Calculator => builder.function(calculate_spec(), calculate),
                 BuiltIn::Files => self.files(builder)?,
-                BuiltIn::Memory => builder.tool(recall(self.notebook.clone())),
+                BuiltIn::Memory => builder
+                    .tool(recall(self.notebook.clone()))
+                    .tool(forget(self.notebook.clone())),
                 BuiltIn::None => builder,
             };
         }
@@ -137,11 +142,12 @@ fn calculate(
 }
 
 /// The work of each tool as a short phrase, in English and Chinese.
-pub const WORDS: [(&str, &str, &str); 6] = [
+pub const WORDS: [(&str, &str, &str); 7] = [
     ("time", "looking at the clock", "查看时间"),
     ("calculate", "calculating", "计算"),
     ("list_files", "listing files", "列出文件"),
     ("read_file", "reading a file", "读取文件"),
     ("write_file", "writing a file", "写入文件"),
     ("recall", "looking into the notebook", "查看记忆"),
+    ("forget", "forgetting a note", "忘掉笔记"),
 ];

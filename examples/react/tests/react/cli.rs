@@ -5,7 +5,7 @@ use std::{
     process::{Child, Command, Stdio},
 };
 
-use fugato_testkit::{ModelServer, TestProgram, assert_contains, assert_lacks};
+use fugato_testkit::{ModelAnswer, ModelServer, TestProgram, assert_contains, assert_lacks};
 
 fn program() -> TestProgram {
     TestProgram::new(env!("CARGO_BIN_EXE_react"))
@@ -185,6 +185,74 @@ fn what_people_ask_is_calculated_told_and_remembered_by_the_program() {
             "Asia/Tokyo",
         ],
     );
+}
+
+/// A note goes with a card, as every write does, and for all conversations.
+#[test]
+fn rct_4_a_note_is_forgotten_by_words_when_the_person_agrees() {
+    let notes = "remember that I drink tea\nremember that I like tea with milk\n记住我住在杭州\n";
+    for (words, other, card, note, told) in [
+        (
+            "forget that I drink tea",
+            "forget about the moon",
+            "removes this note",
+            "I drink tea",
+            "forgotten: I drink tea",
+        ),
+        (
+            "忘掉我住在杭州这件事",
+            "忘记我的车",
+            "将删除这条笔记",
+            "我住在杭州",
+            "已忘掉：我住在杭州",
+        ),
+    ] {
+        let work = program();
+        work.typed(&["chat"], notes);
+        let kept = || std::fs::read_to_string(work.path("react-data/memory/MEMORY.md")).unwrap();
+        let before = kept();
+        let none = work.ok(&["say", other]);
+        assert!(
+            none.contains("no such note") || none.contains("没有这样的笔记"),
+            "{none}"
+        );
+        let which = work.ok(&["say", "forget tea"]);
+        assert_contains(&which, ["Which one?", "I drink tea\nI like tea with milk"]);
+        let asked = work.ok(&["--thread", "other", "say", words]);
+        assert_contains(&asked, [card, &*format!("note: {note}")]);
+        let declined = work.ok(&["--thread", "other", "say", &format!("no {}", code(&asked))]);
+        assert_eq!(kept(), before, "{declined}");
+        let asked = work.ok(&["--thread", "other", "say", words]);
+        let agreed = work.ok(&["--thread", "other", "say", &format!("yes {}", code(&asked))]);
+        assert_contains(&agreed, told);
+        assert_eq!(kept(), before.replace(&format!("- {note}\n"), ""));
+    }
+}
+
+/// A model forgets by the same tool and with the same card.
+#[test]
+fn rct_4_a_note_is_forgotten_by_a_model_when_the_person_agrees() {
+    let call = r#"{"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c","function":{"name":"forget","arguments":"{\"note\": \"I drink tea\"}"}}]}}]}"#;
+    let end = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
+    let calls = format!("data: {call}\n\ndata: {end}\n\ndata: [DONE]\n\n");
+    for (words, done) in [
+        ("That note about tea is wrong.", "It is gone."),
+        ("那条喝茶的笔记不对。", "已经没有了。"),
+    ] {
+        let model = ModelServer::in_turn([
+            ModelAnswer::new(200, &*calls),
+            ModelAnswer::text(done, "stop"),
+        ]);
+        let (work, url) = (program(), model.url());
+        work.ok(&["say", "remember that I drink tea"]);
+        let named = ["--base-url", &url, "--model", "mini", "say"];
+        let asked = work.ok(&[&named[..], &[words]].concat());
+        assert_contains(&asked, "note: I drink tea");
+        let known = ["say", "what do you know about me?", "--thread", "other"];
+        assert_contains(&work.ok(&known), "I drink tea");
+        work.ok(&[&named[..], &[&format!("yes {}", code(&asked))]].concat());
+        assert_contains(&work.ok(&known), "nothing of the kind");
+    }
 }
 
 #[test]

@@ -183,7 +183,7 @@ async fn rct_t3_at_the_limit_of_steps_the_model_answers_without_tools() {
     assert_eq!(reply.metadata.steps_taken, 2);
     let requests = model.requests();
     let tools = requests.iter().map(|asked| asked.tools.len());
-    assert_eq!(tools.collect::<Vec<_>>(), [6, 6, 0]);
+    assert_eq!(tools.collect::<Vec<_>>(), [7, 7, 0]);
 }
 
 #[tokio::test]

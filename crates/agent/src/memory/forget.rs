@@ -1,0 +1,72 @@
+use async_trait::async_trait;
+use fugato_memory::Notebook;
+use fugato_state::say;
+use fugato_tool::{EffectClass, Tool, ToolContext, ToolFailure, ToolOutput, ToolSpec};
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+/// Returns the tool `forget`, which removes a note that people asked to remember from this
+/// notebook. Gates ask a person before it does.
+pub fn forget<S: Sync, U>(notebook: Notebook) -> impl Tool<S, U> {
+    Forget { notebook }
+}
+
+struct Forget {
+    notebook: Notebook,
+}
+
+/// What to forget.
+#[derive(Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct ForgetArgs {
+    /// The whole note, as `recall` tells it.
+    #[schemars(extend("x-zh" = "整条笔记，与 `recall` 给出的一致。"))]
+    note: String,
+}
+
+/// Returns what is told of a note that is not there. A repeat after a crash may find it gone, too.
+fn absent(note: &str) -> String {
+    say!(
+        "the notebook has no note {note:?}; `recall` tells those that there are",
+        "记事本里没有 {note:?} 这条笔记；用 `recall` 查看现有的笔记"
+    )
+}
+
+#[async_trait]
+impl<S: Sync, U> Tool<S, U> for Forget {
+    type Input = ForgetArgs;
+
+    fn spec(&self) -> ToolSpec {
+        let what = "Removes a note that the person no longer wants to be remembered.";
+        ToolSpec::write("forget", what)
+            .chinese("删除一条用户不再要记住的笔记。")
+            .effect(EffectClass::Idempotent)
+            .preview(["note"])
+    }
+
+    fn consequence(&self, ForgetArgs { note }: &ForgetArgs) -> Option<String> {
+        Some(match self.notebook.has(note) {
+            Ok(true) => say!(
+                "removes this note, for all conversations",
+                "将删除这条笔记，所有对话都不再有它"
+            ),
+            Ok(false) => absent(note),
+            // The call itself reports the reason.
+            Err(_) => return None,
+        })
+    }
+
+    async fn call(
+        &self,
+        _: ToolContext<'_, S>,
+        ForgetArgs { note }: ForgetArgs,
+    ) -> Result<ToolOutput<U>, ToolFailure> {
+        let removed = self.notebook.forget(&note);
+        let removed =
+            removed.map_err(|error| ToolFailure::failed(error.to_string()).because(error))?;
+        if !removed {
+            return Err(ToolFailure::failed(absent(&note)));
+        }
+        Ok(ToolOutput::new(say!("forgotten: {note}", "已忘掉：{note}")))
+    }
+}
