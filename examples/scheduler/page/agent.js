@@ -1,6 +1,6 @@
 // The scheduler's panel: weeks and months, with what lies where, and what can be moved, made and changed.
 import { Drag } from './drag.js';
-import { begin, change, days, edited, itemOf, lines, months, weeks } from './weeks.js';
+import { begin, change, days, edited, itemOf, lines, months, shorter, weeks } from './weeks.js';
 
 const WORDS = {
   en: {
@@ -15,10 +15,10 @@ const WORDS = {
     bring: 'Import…', bringing: 'An iCalendar file (.ics) with what you attend, a class file (.toml) with what you want to do, or both.', take: 'Export',
     brought: (courses, items) => `${courses} entries and ${items} items to be placed were imported.`,
     done: 'What goes where', nothing: 'Nothing moved.', out: 'taken out', unplaced: 'no place', asText: 'As text',
-    add: 'Add item', edit: 'Item', name: 'What is to be done', class: 'Group', ownClass: 'such as “Thesis” or “Errands”', save: 'Save', remove: 'Delete', cancel: 'Cancel',
+    add: 'Add item', name: 'What is to be done', class: 'Group', ownClass: 'such as “Thesis” or “Errands”', save: 'Save', remove: 'Delete', cancel: 'Cancel',
     where: 'Where', day: 'Day', time: 'Time', move: 'Move here', put: 'Place here', why: 'Why here?', whyWish: (name) => `Why is ${name} there?`,
     fixedNote: 'This comes from your timetable and stays where it is.', added: (name) => `“${name}” is added.`, changed: (name) => `“${name}” is changed.`, gone: (name) => `“${name}” is deleted.`,
-    more: (n) => `${n} more`, length: 'Minutes', deadline: 'Done by', usual: 'usual',
+    more: (n) => `${n} more`, groups: 'Groups', group: (name) => `Show only ${name}`, length: 'Minutes', deadline: 'Done by', usual: 'usual',
     terms: 'More conditions', earliest: 'Not before', at: 'Begins only at', atHint: 'such as Tuesday 14:00', follows: 'Comes after', priority: 'Importance', levels: { low: 'low', medium: 'medium', high: 'high' },
     split: 'May be done in parts of … minutes', not: 'Never at', notHint: 'such as Tuesday evening; 12:00-14:00', and: '; ',
   },
@@ -34,10 +34,10 @@ const WORDS = {
     bring: '导入…', bringing: '日历文件（.ics，课程）、任务文件（.toml，要做的事），或两者。', take: '导出',
     brought: (courses, items) => `已导入 ${courses} 项课程和 ${items} 项待安排任务。`,
     done: '安排一览', nothing: '没有变动。', out: '取消安排', unplaced: '无位置', asText: '文字说明',
-    add: '添加任务', edit: '任务', name: '要做的事', class: '分组', ownClass: '例如“论文”或“杂事”', save: '保存', remove: '删除', cancel: '取消',
+    add: '添加任务', name: '要做的事', class: '分组', ownClass: '例如“论文”或“杂事”', save: '保存', remove: '删除', cancel: '取消',
     where: '位置', day: '日期', time: '时间', move: '移到这里', put: '安排在这里', why: '为什么在这里？', whyWish: (name) => `为什么${name}在那里？`,
     fixedNote: '这一项来自你的课表，不会移动。', added: (name) => `已添加“${name}”。`, changed: (name) => `已修改“${name}”。`, gone: (name) => `已删除“${name}”。`,
-    more: (n) => `还有 ${n} 项`, length: '分钟', deadline: '截止日期', usual: '默认',
+    more: (n) => `还有 ${n} 项`, groups: '分组', group: (name) => `只看${name}`, length: '分钟', deadline: '截止日期', usual: '默认',
     terms: '更多条件', earliest: '最早日期', at: '只能在此时开始', atHint: '例如 周二 14:00', follows: '排在这些之后', priority: '重要程度', levels: { low: '低', medium: '中', high: '高' },
     split: '可拆成每份多少分钟', not: '不能安排的时间', notHint: '例如 周二晚上；12:00-14:00', and: '；',
   },
@@ -46,7 +46,7 @@ const WORDS = {
 function mount(root, desk) {
   const { element } = desk;
   const t = () => WORDS[desk.lang()];
-  let [thread, state, at, view, target, imported] = [null, null, null, 'week', null, false];
+  let [thread, state, at, view, target, imported, only] = [null, null, null, 'week', null, false, null];
   let file = { times: [], classes: null };
 
   // What the conversation knows; before it has looked at the calendar, the calendar itself.
@@ -204,13 +204,14 @@ function mount(root, desk) {
     const slot = day && task.slots.find((it) => it.day === day.day_index);
     const when = slot ? `${clock(slot.slot_start)}–${clock(slot.slot_end, true)}` : '';
     const said = [task.name, day && `${dayName(day)} ${when}`, task.category, how, moved ? t().moved : ''].filter(Boolean);
+    const aside = only !== null && (fixed || task.task_class_id !== only);
     return element('div', {
-      class: `item ${fixed ? 'course' : task.status} ${moved ? 'moved' : ''}`, 'data-task': task.state_id, 'data-colour': fixed ? 'none' : colour(task),
+      class: `item ${fixed ? 'course' : task.status} ${moved ? 'moved' : ''} ${aside ? 'aside' : ''}`, 'data-task': task.state_id, 'data-colour': fixed ? 'none' : colour(task),
       title: said.join('\n'), tabindex: '0', role: 'button', 'aria-label': said.join(', '),
       onclick: (event) => { event.stopPropagation(); if (!drag.dropped()) openItem(task); },
       onkeydown: (event) => keys(event, task, day, section, fixed),
       ...(fixed ? {} : { 'data-drag': 'true', onpointerdown: (event) => drag.lift(event, String(task.state_id)) }),
-    }, element('span', { class: 'name' }, task.name), when ? element('span', { class: 'when' }, when) : null, guest ? item(guest, day, section) : null);
+    }, element('span', { class: 'name', 'data-name': task.name }, task.name), when ? element('span', { class: 'when' }, when) : null, guest ? item(guest, day, section) : null);
   }
 
   // With the keyboard a place is chosen first, and then taken.
@@ -314,7 +315,7 @@ function mount(root, desk) {
         if (!item.content || !group.value.trim()) { desk.show(wrong, t().name); return; }
         keep({ class: group.value.trim(), item }, (own ? t().changed : t().added)(item.content));
       },
-    }, element('h2', { id: 'edit-title' }, task ? t().edit : t().add), field(t().name, name), field(t().class, group), list,
+    }, element('h2', { id: 'edit-title' }, task ? task.name : t().add), field(t().name, name), field(t().class, group), list,
     !task || own ? element('div', { class: 'two' }, asked('minutes', 'deadline')) : null,
     !task || own ? element('details', { open: more.some((name) => had[name] !== undefined) }, element('summary', {}, t().terms), element('div', { class: 'two' }, asked(...more))) : null,
     fixed ? element('p', { class: 'note' }, `${place(task.slots)}. ${t().fixedNote}`) : null, wrong,
@@ -346,6 +347,32 @@ function mount(root, desk) {
   }
 
   const note = element('p', { class: 'note', role: 'status' });
+
+  // What each colour stands for; pressed, the items of the others step back.
+  function legend(schedule) {
+    const used = schedule.task_classes.filter(({ id }) => schedule.tasks.some((task) => task.task_class_id === id));
+    return used.length ? element('div', { class: 'legend', role: 'group', 'aria-label': t().groups }, used.map(({ id, name }) =>
+      button([element('span', { class: 'dot', 'data-colour': colour({ task_class_id: id }) }), name], () => { only = only === id ? null : id; draw(); }, { 'aria-pressed': String(only === id), title: t().group(name) }))) : '';
+  }
+
+  // A name that has no room ends behind a whole word; one word alone that has none is written smaller.
+  function fit() {
+    for (const name of root.querySelectorAll('.item .name')) {
+      const box = name.closest('.item');
+      const whole = name.dataset.name;
+      const fits = () => name.scrollHeight <= name.clientHeight + 1 && name.scrollWidth <= name.clientWidth + 1
+        && name.getBoundingClientRect().bottom <= box.getBoundingClientRect().bottom + 1;
+      name.style.fontSize = '';
+      desk.show(name, whole);
+      if (!name.clientWidth) continue;
+      for (const text of shorter(whole, desk.lang())) {
+        desk.show(name, text);
+        if (fits()) break;
+      }
+      if (name.scrollWidth > name.clientWidth + 1) name.style.fontSize = `${Math.max(0.7, name.clientWidth / name.scrollWidth - 0.02)}em`;
+    }
+  }
+  new ResizeObserver(fit).observe(root);
 
   function weekTable(schedule) {
     const shown = days(schedule, at, count());
@@ -410,10 +437,11 @@ function mount(root, desk) {
       element('div', { class: 'week-bar' }, turn(page.now - 1, t().before, '‹'), turn(page.today, t().today, t().today), turn(page.now + 1, t().after, '›'),
         element('h2', {}, page.title), element('div', { class: 'views', role: 'group' }, views)),
       element('div', { class: 'weeks', tabindex: '0', role: 'region', 'aria-label': page.title }, page.table()),
-      note,
+      legend(schedule), note,
       pending.length ? element('section', {}, element('h2', {}, `${t().pending} (${pending.length})`), element('div', { class: 'pending' }, pending.map((task) => item(task)))) : '',
     );
     root.querySelector('.weeks').scrollLeft = scrolled;
+    fit();
   }
 
   // What goes where, with day and clock: before, and after.

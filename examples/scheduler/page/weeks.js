@@ -86,3 +86,10 @@ export function itemOf(file, task) {
   const nth = all[number - 1]?.content === task.name ? number - 1 : all.findIndex(({ content }) => content === task.name);
   return nth < 0 ? null : { class: name, nth, item: all[nth] };
 }
+
+// A name, and what is left of it when words are dropped from its end, the longest first.
+export function shorter(name, lang) {
+  const words = [...new Intl.Segmenter(lang, { granularity: 'word' }).segment(name)].filter((it) => it.isWordLike);
+  const ends = words.map(({ index, segment }) => index + segment.length).slice(0, -1).reverse();
+  return [name, ...ends.map((end) => `${name.slice(0, end)}…`)];
+}
