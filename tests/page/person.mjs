@@ -7,6 +7,7 @@ import { join } from 'node:path';
 
 import { accessible } from './browser.mjs';
 import { ended, serve } from './server.mjs';
+import { colours, namedWhole, wholeWords } from './timetable.mjs';
 
 const day = (days) => new Date(Date.now() + days * 86_400_000).toISOString().slice(0, 10);
 const soon = (days, time) => `${day(days).replaceAll('-', '')}T${time}00Z`;
@@ -23,7 +24,7 @@ async function opened({ scheduler, folder, browser }, more, work) {
     page.on('pageerror', (error) => wrong.push(String(error)));
     page.on('console', (said) => said.type() === 'error' && wrong.push(said.text()));
     await page.goto(server.url);
-    await work(page).catch(async (error) => { if (process.env.DBG) await page.screenshot({ path: '/tmp/pg/pics/fail.png' }); throw error; });
+    await work(page);
     // A form with something wrong is refused, once.
     assert.deepEqual(wrong.filter((text) => !text.includes('status of 422')), [], 'the console is quiet');
   } finally {
@@ -34,10 +35,11 @@ async function opened({ scheduler, folder, browser }, more, work) {
 }
 
 const rest = (page) => page.waitForFunction(() => !document.querySelector('#send').disabled && document.querySelector('#typing').hidden && !document.querySelector('.question'));
-const items = (page, hasText) => page.locator('.week .item:not(.course)', { hasText });
+const named = (page, where, name) => page.locator(where, { has: page.locator(`.name[data-name="${name}"]`) });
+const items = (page, name) => named(page, '.week .item:not(.course)', name);
 const placeOf = (page, name) => items(page, name).first().evaluate((it) => [it.parentElement.dataset.day, it.parentElement.dataset.section]);
 const lies = (page, [day, section], name) => page.waitForFunction(([day, section, name]) =>
-  document.querySelector(`.week td[data-day="${day}"][data-section="${section}"] .item .name`)?.textContent === name, [day, section, name]);
+  document.querySelector(`.week td[data-day="${day}"][data-section="${section}"] .item .name`)?.dataset.name === name, [day, section, name]);
 const button = (page, name) => page.getByRole('button', { name, exact: true });
 
 // What is looked at in light is looked at in dark, too.
@@ -115,12 +117,15 @@ const HANDS = {
   },
 };
 
+// A name that has no room in a week or a month.
+const LONG = 'Read chapter three of the introduction to statistical thermodynamics and electrodynamics';
+
 // Adds an item; the terms of a form are those of a class file.
-async function add(page, press, name, terms = {}) {
+async function add(page, press, name, terms = {}, group = 'Essay') {
   await press(button(page, 'Add item'));
   const dialog = page.locator('dialog.edit');
   await dialog.getByLabel('What is to be done').fill(name);
-  await dialog.getByLabel('Group', { exact: true }).fill('Essay');
+  await dialog.getByLabel('Group', { exact: true }).fill(group);
   if (terms.more) await press(dialog.getByText('More conditions'));
   for (const [label, value] of Object.entries(terms.fill ?? {})) await dialog.getByLabel(label, { exact: true }).fill(value);
   for (const [label, value] of Object.entries(terms.choose ?? {})) await dialog.getByLabel(new RegExp(`^${label}`)).selectOption(value);
@@ -135,9 +140,12 @@ async function journey(page, hand, { pictures, path }) {
   const side = async (open) => {
     if (narrow && open === await page.evaluate(() => document.body.classList.contains('no-side'))) await press(page.locator(open ? '#open-side' : '#close-side'));
   };
-  const agree = async () => {
+  const accept = async () => {
     await side(false);
     await press(button(page.locator('.question'), 'Accept'));
+  };
+  const agree = async () => {
+    await accept();
     await rest(page);
     await side(true);
   };
@@ -150,13 +158,13 @@ async function journey(page, hand, { pictures, path }) {
   await chooser.setFiles([{ name: 'my.ics', mimeType: 'text/calendar', buffer: Buffer.from(calendar()) }]);
   await page.locator('.note', { hasText: '1 entries' }).waitFor();
 
-  const pending = (name) => page.locator('.pending .item', { hasText: name });
+  const pending = (name) => named(page, '.pending .item', name);
   await add(page, press, 'Draft the essay');
   await pending('Draft the essay').waitFor();
-  await add(page, press, 'Read chapter three', {
-    more: true, fill: { Minutes: '60', 'Done by': day(12), 'Not before': day(1), 'Never at': 'Sunday; 12:00-14:00' }, choose: { Importance: 'high' },
-  });
-  await pending('Read chapter three').waitFor();
+  await add(page, press, LONG, {
+    more: true, fill: { Minutes: '60', 'Done by': day(20), 'Not before': day(1), 'Never at': 'Monday; 12:00-14:00' }, choose: { Importance: 'high' },
+  }, 'Reading');
+  await pending(LONG).waitFor();
   // What cannot be is refused in the form, and nothing that was typed is lost.
   const dialog = await add(page, press, 'Revise the essay', { more: true, fill: { 'Begins only at': 'whenever' }, choose: { 'Comes after': ['Draft the essay'] } });
   await dialog.locator('.wrong', { hasText: 'whenever' }).waitFor();
@@ -170,10 +178,10 @@ async function journey(page, hand, { pictures, path }) {
   await pending('Polish the essay').waitFor();
   assert.equal(await pending('Revise the essay').count(), 0);
   const { classes } = await page.evaluate(() => fetch('calendar').then((it) => it.json()));
-  assert.deepEqual(classes.classes.find(({ name }) => name === 'Essay').items, [
-    'Draft the essay',
-    { content: 'Read chapter three', minutes: 60, deadline: day(12), earliest: day(1), not: ['Sunday', '12:00-14:00'], priority: 'high' },
-    { content: 'Polish the essay', after: ['Draft the essay'] },
+  const own = ['Essay', 'Reading'].map((it) => classes.classes.find(({ name }) => name === it).items);
+  assert.deepEqual(own, [
+    ['Draft the essay', { content: 'Polish the essay', after: ['Draft the essay'] }],
+    [{ content: LONG, minutes: 60, deadline: day(20), earliest: day(1), not: ['Monday', '12:00-14:00'], priority: 'high' }],
   ], 'the form says the terms of a class file');
 
   await side(false);
@@ -181,16 +189,43 @@ async function journey(page, hand, { pictures, path }) {
   await page.locator('.question .moves li', { hasText: 'Draft the essay' }).waitFor({ timeout: 60_000 });
   await seen(page, 'a card');
   await page.screenshot({ path: join(pictures, `${hand}-card.png`) });
-  await agree();
   // The last of its group may go to any later place.
   const last = 'Polish the essay';
-  const item = items(page, last).first();
-  for (let nth = 0; nth < 12 && !(await item.count()); nth += 1) await press(button(page, 'Later'));
-  await item.waitFor();
+  const item = (name) => items(page, name).first();
+  const found = async (name) => {
+    for (const [turn, times] of [['Later', 12], ['Earlier', 24]]) {
+      for (let nth = 0; nth < times && !(await item(name).count()) && !(await button(page, turn).isDisabled()); nth += 1) await press(button(page, turn));
+    }
+    await item(name).waitFor();
+  };
+  const carry = async (name) => {
+    await side(true);
+    await found(name);
+    const box = await boxOf(item(name));
+    const to = await free(page, box);
+    await move(page, item(name), box, to);
+    return [to.day, to.section];
+  };
+  // Who moves something while a card waits has rejected nothing: the card comes again with the move.
+  const draft = await page.locator('.question').getAttribute('data-id');
+  const drafted = await carry(last);
+  await page.waitForFunction((id) => (document.querySelector('.question')?.dataset.id ?? id) !== id, draft);
+  await lies(page, drafted, last);
+  await side(false);
+  await page.locator('.badge[data-status=instead]').waitFor();
+  await page.locator('.question .moves li', { hasText: last }).waitFor();
+  await agree();
+  await found(last);
+  await lies(page, drafted, last);
   await seen(page, 'the weeks');
   await page.screenshot({ path: join(pictures, `${hand}-weeks.png`) });
 
-  await press(item);
+  await colours(page, press, { Essay: ['Draft the essay', last], Reading: [LONG] });
+  await wholeWords(page, press, LONG);
+  await namedWhole(page, press, LONG);
+
+  await found(last);
+  await press(item(last));
   await seen(page, 'an item');
   await press(button(page, 'Why here?'));
   await side(false);
@@ -198,18 +233,34 @@ async function journey(page, hand, { pictures, path }) {
   await rest(page);
   await side(true);
 
-  // What was agreed to is moved on a card, and undone by a button.
-  const before = await placeOf(page, last);
-  const box = await boxOf(item);
-  const to = await free(page, box);
-  await move(page, item, box, to);
-  await page.locator('.question', { hasText: last }).waitFor();
+  // What was agreed to is moved on a card, and so is another one that is moved while that waits.
+  const before = { [last]: await placeOf(page, last) };
+  await found(LONG);
+  before[LONG] = await placeOf(page, LONG);
+  const kept = () => page.evaluate(() => fetch('calendar').then((it) => it.json()).then(({ schedule }) => JSON.stringify(schedule.tasks.map(({ name, slots }) => [name, slots]))));
+  const agreedTo = await kept();
+  const asked = (name) => page.locator('.question', { hasText: `“${name}” goes to` }).waitFor();
+  const to = { [last]: await carry(last) };
+  await asked(last);
+  to[LONG] = await carry(LONG);
+  await asked(LONG);
+  assert.equal(await page.locator('.question').count(), 1, 'one thing is asked at a time');
+  assert.equal(await kept(), agreedTo, 'nothing that was agreed to is moved unasked');
+  await accept();
+  await asked(last);
   await agree();
-  await lies(page, [to.day, to.section], last);
+  for (const name of [last, LONG]) {
+    await found(name);
+    await lies(page, to[name], name);
+  }
+  // Both are undone by a button.
   await press(button(page, 'Undo'));
-  await page.locator('.question', { hasText: last }).waitFor();
+  for (const name of [last, LONG]) await page.locator('.question', { hasText: name }).waitFor();
   await agree();
-  await lies(page, before, last);
+  for (const name of [last, LONG]) {
+    await found(name);
+    await lies(page, before[name], name);
+  }
   assert.equal(await page.locator('.badge[data-status=rejected]').count(), 0, 'nobody rejected anything');
 
   const [download] = await Promise.all([page.waitForEvent('download'), press(button(page, 'Export'))]);

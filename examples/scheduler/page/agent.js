@@ -168,7 +168,7 @@ function mount(root, desk) {
     imported = false;
     try {
       if (desk.running()) note.textContent = t().atWork;
-      else if (!desk.busy()) await desk.say(text, task.status === 'existing' ? {} : { change: wanted });
+      else if (!desk.busy()) await desk.say(text, { change: wanted });
       // In place of an answer to an open question: what was asked is asked anew afterwards.
       else if (!await desk.instead(text, { call: wanted })) note.textContent = t().first;
     } catch (error) {
@@ -360,8 +360,9 @@ function mount(root, desk) {
     for (const name of root.querySelectorAll('.item .name')) {
       const box = name.closest('.item');
       const whole = name.dataset.name;
-      const fits = () => name.scrollHeight <= name.clientHeight + 1 && name.scrollWidth <= name.clientWidth + 1
-        && name.getBoundingClientRect().bottom <= box.getBoundingClientRect().bottom + 1;
+      const written = document.createRange();
+      const room = () => { written.selectNodeContents(name); return name.getBoundingClientRect().width / Math.max(...[...written.getClientRects()].map(({ width }) => width)); };
+      const fits = () => name.scrollHeight <= name.clientHeight + 1 && room() >= 1 && name.getBoundingClientRect().bottom <= box.getBoundingClientRect().bottom + 1;
       name.style.fontSize = '';
       desk.show(name, whole);
       if (!name.clientWidth) continue;
@@ -369,7 +370,8 @@ function mount(root, desk) {
         desk.show(name, text);
         if (fits()) break;
       }
-      if (name.scrollWidth > name.clientWidth + 1) name.style.fontSize = `${Math.max(0.7, name.clientWidth / name.scrollWidth - 0.02)}em`;
+      const part = room();
+      if (part < 1) name.style.fontSize = `${Math.max(0.7, part - 0.02)}em`;
     }
   }
   new ResizeObserver(fit).observe(root);

@@ -93,6 +93,16 @@ pub struct AgentState {
     pub previous_free_times: Option<Vec<FreeTime>>,
 }
 
+/// Where a call stands that the person made by hand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum HandCall {
+    /// It is made at once, unless it changes what was agreed to.
+    Made,
+    /// The person is asked about it.
+    Asked,
+}
+
 /// The part of the state that belongs to one run and is reset when the next one begins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
@@ -124,6 +134,13 @@ pub struct RunScope {
     /// True if the person made the wanted call by hand in place of an answer; the question is asked
     /// again once the call is made.
     pub asks_again: bool,
+    /// Where the wanted call stands that the person made by hand; none if it is of somebody else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hand: Option<HandCall>,
+    /// The calls whose questions were open when the person made another one by hand; each is asked
+    /// about again, the last one first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub aside: Vec<WantedCall>,
     /// True if pending items are placed by rule first.
     pub needs_rough_build: bool,
     /// True if the rough build is refined afterwards.

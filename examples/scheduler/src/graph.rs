@@ -140,6 +140,7 @@ fn after_chat(agent: &AgentState) -> &'static str {
 fn after_interrupt(agent: &AgentState) -> &'static str {
     match agent.phase {
         Phase::Done if agent.agreed => "keep",
+        Phase::WaitingConfirm => "confirm",
         // A call by hand comes before the question that was open.
         _ if agent.run.asks_again => "execute",
         _ => by_phase(agent),

@@ -10,11 +10,14 @@ mod words;
 
 use std::sync::Arc;
 
-use fugato::tool::{
-    Domain, Domains, EffectClass, Registry, RegistryBuilder, RegistryError, ToolContext,
-    ToolFailure, ToolOutput, ToolSpec,
+use fugato::{
+    state::ToolCall,
+    tool::{
+        Domain, Domains, EffectClass, Registry, RegistryBuilder, RegistryError, ToolContext,
+        ToolFailure, ToolOutput, ToolSpec,
+    },
+    web::Web,
 };
-use fugato::web::Web;
 use serde_json::json;
 
 use crate::{
@@ -22,7 +25,7 @@ use crate::{
     calendar::{Sections, follow_language},
     reason,
     schedule::{
-        Point, Queue, ScheduleState, WriteOptions, WriteRefusal,
+        Change, Point, Queue, ScheduleState, WriteOptions, WriteRefusal,
         health::{AnalyzeHealthArgs, Envelope, analyze_health},
         tools::{
             BatchMoveArgs, FindFreeArgs, GetOverviewArgs, GetTaskInfoArgs, ListTasksArgs, MoveArgs,
@@ -251,6 +254,22 @@ fn writing(builder: RegistryBuilder<ToolView, Update>) -> RegistryBuilder<ToolVi
                 written(cx, |view| unplace(&view.schedule, &args, &view.options))
             },
         )
+}
+
+/// Returns the changes that a call by hand would make; none if it is not possible.
+pub(crate) fn by_hand(call: &ToolCall, view: &ToolView) -> Option<Vec<Change>> {
+    fn read<T: serde::de::DeserializeOwned>(call: &ToolCall) -> Option<T> {
+        serde_json::from_value(call.arguments.clone()).ok()
+    }
+    let (schedule, options) = (&view.schedule, &view.options);
+    let preview = match call.name.as_str() {
+        "place" => place(schedule, &read(call)?, options),
+        "move" => move_task(schedule, &read(call)?, options),
+        "swap" => swap(schedule, &read(call)?, options),
+        "unplace" => unplace(schedule, &read(call)?, options),
+        _ => return None,
+    };
+    Some(preview.ok()?.changes)
 }
 
 /// Returns the description of a tool of a pack that reads the schedule.

@@ -11,7 +11,7 @@ use fugato::{
 use serde_json::Value;
 
 use super::{
-    AgentState, ContextHook, FreeTime, Health, Phase, Request, RouteDecision, RunScope,
+    AgentState, ContextHook, FreeTime, HandCall, Health, Phase, Request, RouteDecision, RunScope,
     TerminalOutcome, TerminalStatus,
 };
 use crate::{calendar::Lang, contract::Call, keywords::said};
@@ -130,11 +130,14 @@ impl AgentState {
         self.free_times = times;
     }
 
-    /// Takes over a call that the person makes by hand, which counts as consent.
+    /// Takes over a call that the person makes by hand, which counts as consent, unless it changes
+    /// what was agreed to. It is none of the planned calls.
     fn manual_call(&mut self, call: Call, summary: String) {
-        let id = format!("call-{}", self.calls + 1);
+        self.calls += 1;
+        let id = format!("call-{}", self.calls);
         let call = ToolCall::new(id, call.name, Value::Object(call.arguments));
-        self.want(WantedCall::accepted(call, summary));
+        self.wanted = Some(WantedCall::accepted(call, summary));
+        self.run.hand = Some(HandCall::Made);
     }
 
     /// Resets the state of a run, and keeps identity, history and the schedule. Idempotent.

@@ -105,6 +105,8 @@ pub enum Update {
     Closing,
     /// The call in place of an answer was made; the question is asked again.
     AskedAgain,
+    /// A call by hand changes what was agreed to, so the person is asked about it in these words.
+    HandAsked(String),
     /// Execution is finished, well or not.
     Done,
     /// The run ends, and not well.
@@ -245,6 +247,7 @@ impl State for AgentState {
             Update::Advanced => self.advance_step(),
             Update::Closing => self.close(),
             Update::AskedAgain => self.ask_again(),
+            Update::HandAsked(summary) => self.ask_about_hand(summary),
             Update::Done => self.done(),
             Update::Ended(outcome) => self.end(outcome),
             Update::Announced => self.run.announce = None,

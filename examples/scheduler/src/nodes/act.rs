@@ -64,8 +64,10 @@ fn updates(agent: &AgentState, wanted: &WantedCall, called: AnsweredCall<Update>
         updates.push(Update::ClassRefused(result.issues));
     }
     updates.push(Update::WantedDone);
-    // A call by hand is the whole run.
-    updates.extend(agent.run.by_hand.then_some(Update::Done));
-    updates.extend(agent.run.asks_again.then_some(Update::AskedAgain));
+    // A call by hand is the whole run, but for what it took the place of.
+    if agent.run.aside.is_empty() {
+        updates.extend(agent.run.by_hand.then_some(Update::Done));
+        updates.extend(agent.run.asks_again.then_some(Update::AskedAgain));
+    }
     updates
 }

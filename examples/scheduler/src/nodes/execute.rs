@@ -9,10 +9,14 @@ use fugato::{
 
 use super::announce;
 use crate::{
-    agent::{AgentState, Update},
+    agent::{AgentState, HandCall, Update},
     compact::compact,
     deps::Deps,
     llm_config::status,
+    schedule::{Change, PlacementStatus, ScheduleState},
+    tools::{ToolView, by_hand},
+    understand::Words,
+    wish::in_words,
 };
 
 /// The node that begins a round of execution: it checks the preconditions before any decision.
@@ -34,10 +38,17 @@ impl Node<AgentState> for Execute {
         if agent.hook.is_some() {
             updates.push(Update::HookUsed);
         }
-        if agent.schedule.is_none()
+        let mut schedule = agent.schedule.clone();
+        if schedule.is_none()
             && let Some(provider) = &self.0.provider
         {
-            updates.push(Update::Loaded(Arc::new(provider.load(cx.thread()).await?)));
+            let loaded = Arc::new(provider.load(cx.thread()).await?);
+            schedule = Some(loaded.clone());
+            updates.push(Update::Loaded(loaded));
+        }
+        if let Some(summary) = schedule.and_then(|schedule| self.asks_about_hand(agent, schedule)) {
+            updates.push(Update::HandAsked(summary));
+            return Ok(Outcome::done(updates));
         }
         // An agreed write is made at once: no model is asked, no round is used.
         if accepted {
@@ -63,6 +74,34 @@ impl Node<AgentState> for Execute {
 }
 
 impl Execute {
+    /// Returns the words of the question about a call by hand that changes what was agreed to; none
+    /// if it changes nothing of that, or is not possible and will be refused with the reason.
+    fn asks_about_hand(&self, agent: &AgentState, schedule: Arc<ScheduleState>) -> Option<String> {
+        let wanted = agent.wanted.as_ref()?;
+        if agent.run.hand != Some(HandCall::Made) || agent.run.always_execute {
+            return None;
+        }
+        let known = AgentState {
+            schedule: Some(schedule),
+            ..agent.clone()
+        };
+        let view = ToolView::of(&known, self.0.existing_may_move, &self.0.sections)?;
+        let changes = by_hand(&wanted.call, &view)?;
+        let kept = |change: &Change| {
+            let task = view.schedule.task(change.task());
+            task.is_some_and(|task| task.status == PlacementStatus::Existing)
+        };
+        if !changes.iter().any(kept) {
+            return None;
+        }
+        let words = Words {
+            schedule: &view.schedule,
+            sections: Some(&self.0.sections),
+            lang: agent.lang,
+        };
+        Some(in_words(&wanted.call, &words).unwrap_or_else(|| wanted.summary.clone()))
+    }
+
     fn pins(&self, agent: &AgentState) -> Vec<Update> {
         let pin = |key: &str, text: String| {
             Update::Talked(ConversationUpdate::Pinned(PinnedBlock {

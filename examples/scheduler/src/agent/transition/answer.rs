@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use crate::{
     agent::{
-        AgentState, BY_HAND, CardReply, ContextHook, Mode, PendingInteraction, Phase, QuestionTopic,
+        AgentState, BY_HAND, CardReply, ContextHook, HandCall, Mode, PendingInteraction, Phase,
+        QuestionTopic,
     },
     contract::Call,
 };
@@ -61,14 +62,28 @@ impl AgentState {
     }
 
     /// Takes over a change that the person made in place of an answer. The question about the plan
-    /// or the schedule is asked again afterwards, with the new state. A write that was not agreed
-    /// to is not made, and the agent continues from the change.
+    /// or the schedule is asked again afterwards, with the new state, and so is one about another
+    /// item by rules or by hand. A write of a model that was not agreed to is not made, and the
+    /// agent continues from the change.
     fn act_instead(&mut self, topic: QuestionTopic, reply: &CardReply, call: Call) {
         self.run.announce = Some("resumed".into());
-        if topic == QuestionTopic::Tool {
-            self.refuse_wanted(reply);
-        } else {
-            self.run.asks_again = true;
+        let by_rules = self.run.planned.is_some() || self.run.hand.is_some();
+        match self
+            .wanted
+            .take_if(|_| by_rules && topic == QuestionTopic::Tool)
+        {
+            Some(wanted) => {
+                let now = tasks_of(&Value::Object(call.arguments.clone()));
+                if tasks_of(&wanted.call.arguments).is_disjoint(&now) {
+                    self.run.aside.push(wanted);
+                } else {
+                    for message in wanted.rejected(reply.said()) {
+                        self.say(message);
+                    }
+                }
+            }
+            None if topic == QuestionTopic::Tool => self.refuse_wanted(reply),
+            None => self.run.asks_again = true,
         }
         self.phase = Phase::Executing;
         let said = reply.said().unwrap_or(&call.name).to_owned();
@@ -80,6 +95,26 @@ impl AgentState {
     pub(in crate::agent) fn ask_again(&mut self) {
         self.run.asks_again = false;
         self.phase = Phase::WaitingConfirm;
+    }
+
+    /// Asks about a call by hand that changes what was agreed to.
+    pub(in crate::agent) fn ask_about_hand(&mut self, summary: String) {
+        if let Some(wanted) = &mut self.wanted {
+            (wanted.accepted, wanted.summary) = (false, summary);
+            self.run.hand = Some(HandCall::Asked);
+            self.phase = Phase::WaitingConfirm;
+        }
+    }
+
+    /// Asks again about the last call that another one by hand took the place of; false if there is
+    /// none.
+    fn ask_about_aside(&mut self) -> bool {
+        self.wanted = self.run.aside.pop();
+        self.run.hand = self.wanted.is_some().then_some(HandCall::Asked);
+        if self.wanted.is_some() {
+            self.phase = Phase::WaitingConfirm;
+        }
+        self.wanted.is_some()
     }
 
     fn answered(&mut self, question: &str, reply: &CardReply) {
@@ -98,13 +133,27 @@ impl AgentState {
         let Some(wanted) = self.wanted.take() else {
             return;
         };
-        // The rest depends on what was refused.
-        if let Some(planned) = &mut self.run.planned {
-            planned.clear();
+        let by_hand = self.run.hand.is_some();
+        if !self.ask_about_aside() {
+            self.go_on_without(by_hand);
         }
-        self.next_repair();
         for message in wanted.rejected(reply.said()) {
             self.say(message);
+        }
+    }
+
+    /// Goes on after a call was refused.
+    fn go_on_without(&mut self, by_hand: bool) {
+        if self.run.asks_again {
+            self.ask_again();
+        } else if self.run.by_hand {
+            self.done();
+        } else if !by_hand {
+            // The rest depends on what was refused.
+            if let Some(planned) = &mut self.run.planned {
+                planned.clear();
+            }
+            self.next_repair();
         }
     }
 
@@ -119,7 +168,9 @@ impl AgentState {
             };
             self.run.repairs.retain(is_other);
         }
-        self.next_repair();
+        if !self.ask_about_aside() {
+            self.next_repair();
+        }
     }
 
     /// Goes on to the next repair once the calls of the last one are answered.
@@ -146,6 +197,7 @@ fn tasks_of(arguments: &Value) -> BTreeSet<u64> {
     let list = |name: &str| arguments.get(name).and_then(Value::as_array).into_iter();
     let arranged = list("tasks").flatten().map(|task| task.get("task_id"));
     let marked = list("task_ids").flatten().map(Some);
-    let tasks = arranged.chain(marked).flatten();
+    let named = ["task_id", "task_a", "task_b"].map(|name| arguments.get(name));
+    let tasks = arranged.chain(marked).chain(named).flatten();
     tasks.filter_map(Value::as_u64).collect()
 }
