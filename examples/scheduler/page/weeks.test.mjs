@@ -1,7 +1,7 @@
 // `node --test weeks.test.mjs`
 import assert from 'node:assert/strict';
 import test from 'node:test';
-import { begin, change, days, edited, itemOf, lines, months, weeks } from './weeks.js';
+import { begin, change, days, edited, itemOf, lines, months, shorter, weeks } from './weeks.js';
 
 const task = (state_id, slots, more = {}) => ({ state_id, name: `t${state_id}`, slots, embed_host: null, ...more });
 const slot = (day, slot_start, slot_end) => ({ day, slot_start, slot_end });
@@ -53,4 +53,10 @@ test('an item is added, changed, moved to another group and taken out', () => {
 test('an item of two sections begins with a pair of them', () => {
   assert.deepEqual([1, 2, 4, 12].map((section) => begin({ duration: 2 }, section, 12)), [1, 1, 3, 11]);
   assert.equal(begin({ duration: 3 }, 12, 12), 10);
+});
+
+test('what is left of a name ends behind a word', () => {
+  assert.deepEqual(shorter('Fit the models, twice', 'en'), ['Fit the models, twice', 'Fit the models…', 'Fit the…', 'Fit…']);
+  assert.deepEqual(shorter('Algebra', 'en'), ['Algebra']);
+  assert.equal(shorter('复习线性代数', 'zh').length > 1, true);
 });
