@@ -116,9 +116,11 @@ fn copied(from: &Path, to: &Path) -> io::Result<()> {
     for entry in std::fs::read_dir(from)? {
         let entry = entry?;
         let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
             copied(&entry.path(), &target)?;
-        } else {
+        } else if kind.is_file() {
+            // A link may lead to what is somebody else's.
             std::fs::copy(entry.path(), target)?;
         }
     }
@@ -142,6 +144,30 @@ mod tests {
             assert_eq!(folder.parent(), Some(&*folders.folder), "{name}");
             folders.delete(&thread).await.unwrap();
             assert!(others.exists(), "{name}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[tokio::test]
+    async fn a_copy_follows_no_link() {
+        let place = tempfile::tempdir().unwrap();
+        let (own, secret) = (place.path().join("own"), place.path().join("secret"));
+        std::fs::write(&secret, "secret").unwrap();
+        let folders = Folders::new(&own);
+        let [one, other] = ["one", "other"].map(|name| ThreadId::new(name).unwrap());
+        std::fs::create_dir_all(folders.of(&one)).unwrap();
+        std::fs::write(folders.of(&one).join("note"), "hello").unwrap();
+        std::os::unix::fs::symlink(&secret, folders.of(&one).join("link")).unwrap();
+        std::os::unix::fs::symlink(place.path(), folders.of(&one).join("folder")).unwrap();
+        folders.copy(&one, &other).await.unwrap();
+        folders
+            .export(&one, &place.path().join("export"))
+            .await
+            .unwrap();
+        for copy in [folders.of(&other), place.path().join("export")] {
+            let names = std::fs::read_dir(copy).unwrap().flatten();
+            let names: Vec<_> = names.map(|entry| entry.file_name()).collect();
+            assert_eq!(names, ["note"]);
         }
     }
 

@@ -48,8 +48,10 @@ impl Notebook {
         let days = self.folder.join(DAYS);
         for name in names(&days).map_err(|error| failed(&days, error))? {
             let path = format!("{DAYS}/{name}");
-            if let Some(text) = self.read_what_is_text(&path)? {
-                files.push(NoteFile { path, text });
+            match self.read_what_is_text(&path) {
+                Ok(Some(text)) => files.push(NoteFile { path, text }),
+                Ok(None) | Err(NotebookError::Outside { .. }) => {}
+                Err(error) => return Err(error),
             }
         }
         Ok(files)
@@ -64,7 +66,7 @@ impl Notebook {
         let text = self
             .read(LASTING)?
             .unwrap_or_else(|| "# Memory\n".to_owned());
-        let path = self.folder.join(LASTING);
+        let path = self.inside(LASTING)?;
         let replaced = added(&text, &section, &format!("- {note}"));
         replace(&path, &replaced).map_err(|error| failed(&path, error))
     }
@@ -81,7 +83,7 @@ impl Notebook {
         if kept.len() == text.lines().count() {
             return Ok(false);
         }
-        let path = self.folder.join(LASTING);
+        let path = self.inside(LASTING)?;
         let written = replace(&path, &format!("{}\n", kept.join("\n")));
         written.map_err(|error| failed(&path, error))?;
         Ok(true)
@@ -97,7 +99,7 @@ impl Notebook {
 
     /// Adds a line to the log of a day, such as `2026-11-22`.
     pub fn log(&self, day: &str, note: &str) -> Result<(), NotebookError> {
-        let (path, note) = (self.folder.join(of_day(day)?), one_line(note)?);
+        let (path, note) = (self.inside(&of_day(day)?)?, one_line(note)?);
         append(&path, day, &note).map_err(|error| failed(&path, error))
     }
 
@@ -127,8 +129,28 @@ impl Notebook {
         Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
     }
 
-    fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, NotebookError> {
+    /// Returns the path of a file, unless a link leads out of the folder: what lies there belongs to
+    /// something else, or to somebody else.
+    fn inside(&self, path: &str) -> Result<PathBuf, NotebookError> {
         let path = self.folder.join(path);
+        let Ok(folder) = fs::canonicalize(&self.folder) else {
+            // Nothing is there yet.
+            return Ok(path);
+        };
+        let mut parts = path.ancestors().take_while(|part| *part != self.folder);
+        // A link to nothing leads to what a writer would make there.
+        let leads_out = |part: &Path| match fs::canonicalize(part) {
+            Ok(part) => !part.starts_with(&folder),
+            Err(_) => part.is_symlink(),
+        };
+        if parts.any(leads_out) {
+            return Err(NotebookError::Outside { path });
+        }
+        Ok(path)
+    }
+
+    fn bytes(&self, path: &str) -> Result<Option<Vec<u8>>, NotebookError> {
+        let path = self.inside(path)?;
         match fs::read(&path) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
@@ -148,6 +170,16 @@ pub enum NotebookError {
         path: PathBuf,
         /// The cause.
         source: io::Error,
+    },
+    /// A link leads out of the folder.
+    #[error("{}", say!(
+        "{} is a link that leads out of the folder of notes; put the file itself there",
+        "{} 是指到笔记文件夹之外的链接；请把文件本身放在那里",
+        path.display()
+    ))]
+    Outside {
+        /// The path of the link.
+        path: PathBuf,
     },
     /// A file that is to be written again is no text.
     #[error("{}", say!(
