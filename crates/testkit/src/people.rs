@@ -5,10 +5,13 @@
 //! gives them limits, and [`proxied`] puts a proxy before them.
 mod attack;
 mod cards;
+mod folders;
+mod gone;
 mod limits;
 mod proxy;
 mod socket;
 
+pub use gone::gone;
 pub use limits::limited;
 pub use proxy::proxied;
 
@@ -41,6 +44,11 @@ pub struct PeopleTrial<'a> {
     /// Changes of the program's own that the owner makes once, as path and body; the secret may be
     /// in them.
     pub changes: &'a [(&'a str, &'a str, &'a str)],
+    /// The words by which somebody follows the links `peek` and `peek.md` in their folders, which
+    /// lead to what is another's.
+    pub peeks: &'a [&'a str],
+    /// Requests of the program's own that anybody may make, with a `{}` for the name of something.
+    pub named: &'a [(&'a str, &'a str, &'a str)],
     /// The words of the owner that end with a card; none if the program has no cards.
     pub card: &'a str,
     /// The words by which the owner is still told of the [`SECRET`] after everything.
@@ -63,6 +71,12 @@ impl<'a> PeopleTrial<'a> {
 
         /// Sets the changes of the program's own that the owner makes: method, path, and body.
         pub fn changes(changes: &'a [(&'a str, &'a str, &'a str)]) { changes = changes }
+
+        /// Sets the words by which somebody follows links `peek` and `peek.md`.
+        pub fn peeks(words: &'a [&'a str]) { peeks = words }
+
+        /// Sets requests of the program's own that name something as `{}`: method, path, and body.
+        pub fn named(requests: &'a [(&'a str, &'a str, &'a str)]) { named = requests }
 
         /// Sets the words of the owner that end with a card.
         pub fn card(words: &'a str) { card = words }
@@ -219,7 +233,9 @@ pub async fn separate(program: &TestProgram, trial: PeopleTrial<'_>) {
         "{listed}"
     );
     let server = program.server(&["serve", "--listen", "127.0.0.1:0"]);
+    let secrets = keys.clone();
     let [ada, mallory, rival, reader, approver, operator] = keys.map(|key| client(&server, key));
+    let first = ada.first_reply(&trial).await;
     let before = ada.keep(&trial).await;
     if !trial.card.is_empty() {
         let strangers = [&mallory, &rival, &reader, &operator];
@@ -228,6 +244,14 @@ pub async fn separate(program: &TestProgram, trial: PeopleTrial<'_>) {
     for attacker in [&mallory, &rival, &approver, &operator] {
         attack::attack(attacker, &trial).await;
     }
+    attack::by_hard_names(program, &mallory, &trial).await;
+    folders::linked(program, &mallory, &trial, ["ada", "mallory"]).await;
+    for stranger in ["mallory", "ada@rival", "pat", "olga"] {
+        folders::holds_no_secret(&folders::folder(program, stranger));
+    }
+    // No number tells a newcomer that others were there before.
+    let nina = client(&server, key(program, "nina", "person"));
+    assert_eq!(nina.first_reply(&trial).await, first);
     attack::without_a_right(&reader, &ada, &approver, &operator).await;
     assert_eq!(ada.threads().await, before, "what is ada's is changed");
     let kept = ada.get(&format!("/threads/{THREAD}/timeline")).await;
@@ -249,9 +273,31 @@ pub async fn separate(program: &TestProgram, trial: PeopleTrial<'_>) {
         let told = ada.ask("POST", "/v1/chat/completions", &body).await;
         assert!(told.body.contains(SECRET), "{words:?}: {told:?}");
     }
+    let log = program.log();
+    for secret in secrets.iter().map(String::as_str).chain([SECRET]) {
+        let line = log.lines().find(|line| line.contains(secret));
+        assert_eq!(line, None, "the log of the operator has what is a person's");
+    }
 }
 
+/// The key of a request of the owner, which others use, too.
+const ONCE: [(&str, &str); 1] = [("idempotency-key", "once")];
+
 impl Client {
+    /// Returns the reply to the first words that the person says to the program.
+    async fn first_reply(&self, trial: &PeopleTrial<'_>) -> String {
+        let words = trial.private.first().expect("something is private");
+        let messages = json!([{ "role": "user", "content": words }]);
+        let body = json!({ "messages": messages });
+        let own = [("x-conversation-id", "first")];
+        let said = self.with("POST", "/v1/chat/completions", &own, &body).await;
+        assert_eq!(said.status, 200, "{said:?}");
+        let said: Value = serde_json::from_str(&said.body).expect("a reply is JSON");
+        let text = said.pointer("/choices/0/message/content");
+        let text = text.and_then(Value::as_str).unwrap_or_default();
+        text.to_owned()
+    }
+
     /// Opens a stream and a socket on a new conversation, and returns their end.
     async fn stays(&self, operator: &Self) -> impl Future<Output = ()> + use<> {
         let hello = json!({ "text": "hello" });
@@ -294,6 +340,10 @@ impl Client {
                 assert!(said.status < 300, "{protocol} {words:?}: {said:?}");
             }
         }
+        let hello = json!({ "text": "hello" });
+        let path = "/threads/keyed/runs";
+        let begun = self.with("POST", path, &ONCE, &hello).await;
+        assert_eq!(begun.status, 202, "{begun:?}");
         if !trial.card.is_empty() {
             let begun = json!({ "thread": cards::THREAD, "text": trial.card });
             let begun = self.ask("POST", "/sse/react", &begun).await;

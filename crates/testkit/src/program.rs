@@ -1,5 +1,6 @@
 //! A program as people run it.
 use std::{
+    fs::File,
     io::{self, BufRead as _, BufReader, Write as _},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -12,6 +13,9 @@ use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
     net::TcpStream,
 };
+
+/// The file with the standard error of servers, in the folder.
+const LOG: &str = "server.log";
 
 /// A program in its own folder. Each run is a process without a terminal. An unexpected result of a
 /// run panics, and so fails the test.
@@ -157,14 +161,23 @@ impl TestProgram {
         begun.into_iter().map(FinishedProgram::of).collect()
     }
 
+    /// Returns what the servers of this folder have written to standard error.
+    pub fn log(&self) -> String {
+        // None has been started yet.
+        let log = std::fs::read(self.path(LOG)).unwrap_or_default();
+        String::from_utf8_lossy(&log).into_owned()
+    }
+
     /// A run that serves over HTTP, once it says where: in a line with its address.
     #[track_caller]
     pub fn server(&self, args: &[&str]) -> Server {
         let mut command = self.command(args);
-        let mut child = command
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("it can be started");
+        let log = File::options()
+            .create(true)
+            .append(true)
+            .open(self.path(LOG))
+            .expect("a file can be made");
+        let mut child = command.stderr(log).spawn().expect("it can be started");
         let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
         let address = lines.find_map(|line| {
             let line = line.ok()?;

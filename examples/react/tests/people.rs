@@ -24,7 +24,13 @@ async fn people_see_nothing_of_each_other() {
         &program,
         trial
             .card("write a.txt: my word is heliotrope")
-            .still(&["read a.txt"]),
+            .still(&["read a.txt"])
+            .peeks(&[
+                "list files",
+                "read peek.md",
+                "read peek/a.txt",
+                "write peek/a.txt: no",
+            ]),
     )
     .await;
 }

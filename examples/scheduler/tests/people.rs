@@ -14,9 +14,13 @@ async fn people_see_nothing_of_each_other() {
     let probes = ["what is planned?", "list my notes", "我的暗号是什么"];
     let tasks = r#"{"replace": true, "tasks": "zone = \"UTC\"\n[window]\nstart = 2054-03-02\nweeks = 2\n[[classes]]\nname = \"heliotrope\"\nitems = [\"heliotrope\"]\n"}"#;
     let changes = [("PUT", "/calendar", tasks)];
+    let named = [
+        ("PUT", "/calendar", r#"{"replace": true, "tasks": "{}"}"#),
+        ("PUT", "/calendar", r#"{"replace": true, "courses": "{}"}"#),
+    ];
     let paths = ["/calendar", "/calendar.ics", "/notes"];
     let trial = PeopleTrial::new(&private, &probes);
-    let trial = trial.paths(&paths).changes(&changes);
+    let trial = trial.paths(&paths).changes(&changes).named(&named);
     separate(&program, trial.card("at most four sections a day")).await;
 }
 

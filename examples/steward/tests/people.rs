@@ -12,7 +12,30 @@ async fn people_see_nothing_of_each_other() {
         "报销打车费86.5元，2月20日，事由heliotrope",
     ];
     let probes = ["which claims do I have?", "我有哪些申请"];
-    let trial = PeopleTrial::new(&private, &probes).paths(&["/steward/documents"]);
+    let file = ["diary", "heliotrope.pdf"].map(|name| format!("{name:?}"));
+    let upload = |[conversation, name]: [&str; 2]| {
+        format!(r#"{{"conversation_id":{conversation},"name":{name},"content":"JVBERi0xLjQK"}}"#)
+    };
+    let [own, in_place, by_name] = [
+        [&*file[0], &*file[1]],
+        [r#""{}""#, r#""same.pdf""#],
+        [&*file[0], r#""{}.pdf""#],
+    ]
+    .map(upload);
+    let to = "/steward/attachments";
+    let changes = [("POST", to, &*own)];
+    let named = [
+        ("POST", to, &*in_place),
+        ("POST", to, &*by_name),
+        ("GET", "/steward/attachments?conversation_id={}", ""),
+    ];
+    let trial = PeopleTrial::new(&private, &probes)
+        .paths(&[
+            "/steward/documents",
+            "/steward/attachments?conversation_id=diary",
+        ])
+        .changes(&changes)
+        .named(&named);
     let card = "Apply for a business trip to Shanghai from 2054-03-02 to 2054-03-04 by train, estimated amount 2000, reason heliotrope";
     separate(&program, trial.card(card)).await;
 }

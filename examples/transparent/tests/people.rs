@@ -1,7 +1,7 @@
 //! People who share the program and nothing else.
 use fugato_testkit::{
     TestProgram,
-    people::{PeopleTrial, limited, proxied, separate},
+    people::{PeopleTrial, gone, limited, proxied, separate},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -25,9 +25,21 @@ async fn people_see_nothing_of_each_other() {
         &program,
         trial
             .card("remind me on 2054-03-02 at 9:00 to water the heliotrope")
-            .still(&["list my reminders"]),
+            .still(&["list my reminders"])
+            .peeks(&[
+                "read peek.md",
+                "read peek/notes/MEMORY.md",
+                "find all files in peek",
+                "list peek",
+            ]),
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_gone_has_no_jobs_until_they_come_back() {
+    let program = TestProgram::new(env!("CARGO_BIN_EXE_transparent"));
+    gone(&program, "remind me in 15 seconds to water the heliotrope").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

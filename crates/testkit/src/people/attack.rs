@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
-use super::{Client, PeopleTrial, Response, SECRET, THREAD, socket};
+use super::{Client, ONCE, PeopleTrial, Response, SECRET, THREAD, folders, socket};
+use crate::TestProgram;
 
 /// A name of a conversation that nobody has.
 const NOWHERE: &str = "zzz-nowhere";
@@ -78,6 +79,27 @@ pub(super) async fn attack(attacker: &Client, trial: &PeopleTrial<'_>) {
             assert!(is_nothing, "{method} {path} {guess:?}: {found:?}");
         }
     }
+    for seen in ["0", "1", "9", "999999", "diary", "-1"] {
+        let headers = [("last-event-id", seen)];
+        for path in ["/threads/{}/events?follow=false", "/sse/react?thread={}"] {
+            let at = async |name: &str| {
+                let path = path.replace("{}", name);
+                let response = attacker.with("GET", &path, &headers, &Value::Null).await;
+                without(&response, name)
+            };
+            assert_eq!(at(THREAD).await, at(NOWHERE).await, "{path} {seen}");
+        }
+    }
+    let listed = attacker.get("/threads").await;
+    for page in [
+        "limit=1",
+        "after=diar",
+        "after=ada%2Fdiar",
+        "after=zzz&limit=1",
+    ] {
+        let page = attacker.get(&format!("/threads?{page}")).await;
+        assert_eq!(page, listed, "a page of nothing is not empty");
+    }
     for path in trial.paths.iter().chain(&SHARED) {
         let shown = attacker.get(path).await;
         assert!(!shown.body.contains(SECRET), "{path}: {shown:?}");
@@ -85,6 +107,11 @@ pub(super) async fn attack(attacker: &Client, trial: &PeopleTrial<'_>) {
     let (address, key) = (&attacker.address, &attacker.key);
     let heard = socket::listen(address, key, THREAD, socket::SILENCE).await;
     assert!(!heard.contains(SECRET), "{heard}");
+    // A request of the same key is another one.
+    let hello = json!({ "text": "hello again" });
+    let path = "/threads/keyed/runs";
+    let begun = attacker.with("POST", path, &ONCE, &hello).await;
+    assert_eq!(begun.status, 202, "{begun:?}");
     // A conversation of the same name is another one.
     for probe in trial.probes {
         for (protocol, said) in attacker.say_everywhere(THREAD, probe).await {
@@ -100,9 +127,105 @@ pub(super) async fn attack(attacker: &Client, trial: &PeopleTrial<'_>) {
             assert!(!shown.body.contains(SECRET), "{name}/{part}: {shown:?}");
         }
         let removed = attacker
-            .ask("DELETE", &format!("/threads/{name}"), &Value::Null)
+            .ask(
+                "DELETE",
+                &format!("/threads/{}", escaped(&name)),
+                &Value::Null,
+            )
             .await;
         assert!([204, 409].contains(&removed.status), "{name}: {removed:?}");
+    }
+}
+
+/// Names that may lead somewhere else, look like another one, or be too much.
+fn hard_names() -> Vec<String> {
+    let names = [
+        "..",
+        ".",
+        "",
+        "../ada/diary",
+        "../../ada",
+        "x/../../ada",
+        "..\\ada\\diary",
+        "/etc/diary",
+        "%2e%2e%2fada%2fdiary",
+        "@people",
+        "@people/ada",
+        "@people.json",
+        "diary\0",
+        "diary\n",
+        "../ada\0.pdf",
+        "di\u{430}ry",
+        "\u{ff44}iary",
+        "diary\u{200b}",
+        "\u{202e}yraid",
+        "Diary",
+        "diary ",
+        "CON",
+    ];
+    let long = ["x".repeat(201), "../".repeat(2_000)];
+    names.map(str::to_owned).into_iter().chain(long).collect()
+}
+
+/// Returns a name as a part of a path on the web.
+fn escaped(name: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => char::from(byte).to_string(),
+        byte => format!("%{byte:02x}"),
+    };
+    name.bytes().map(byte).collect()
+}
+
+/// Lets somebody use hard names wherever a name is taken, and fails if anything lies in another
+/// place than in their own folder then, or if they read what is another's.
+pub(super) async fn by_hard_names(
+    program: &TestProgram,
+    attacker: &Client,
+    trial: &PeopleTrial<'_>,
+) {
+    let own = folders::folder(program, "mallory");
+    let others = || {
+        let mut files = folders::content(program.folder());
+        files.retain(|path, _| !path.starts_with(&own) && path.extension() != Some("log".as_ref()));
+        files
+    };
+    let before = others();
+    for name in hard_names() {
+        let in_path = escaped(&name);
+        for (method, path, body) in REQUESTS.iter().chain(trial.named) {
+            let mut body = serde_json::from_str(body).unwrap_or(Value::Null);
+            put_name(&mut body, &name);
+            let path = path.replace("{}", &in_path);
+            let said = attacker.ask(method, &path, &body).await;
+            assert!(said.status < 500, "{method} {path} {name:?}: {said:?}");
+            assert!(!said.body.contains(SECRET), "{method} {path}: {said:?}");
+        }
+        let path = format!("/threads/{in_path}/runs");
+        let said = attacker
+            .ask("POST", &path, &json!({ "text": "hello" }))
+            .await;
+        assert!(said.status < 500, "{name:?}: {said:?}");
+        let now = others();
+        let changed = now
+            .iter()
+            .find(|(path, bytes)| before.get(*path) != Some(bytes));
+        let changed = changed.map(|(path, _)| path);
+        assert_eq!(changed, None, "{name:?} leads out of the folder");
+        assert_eq!(
+            now.len(),
+            before.len(),
+            "{name:?} removes what is another's"
+        );
+    }
+}
+
+/// Puts a name in the place of `{}` in all texts.
+fn put_name(body: &mut Value, name: &str) {
+    match body {
+        Value::String(text) => *text = text.replace("{}", name),
+        Value::Array(items) => items.iter_mut().for_each(|item| put_name(item, name)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| put_name(field, name)),
+        _ => {}
     }
 }
 

@@ -1,7 +1,7 @@
 //! A card of one person, and those who want to answer it.
 use serde_json::{Value, json};
 
-use super::{Client, PeopleTrial};
+use super::{Client, PeopleTrial, Response};
 
 /// The conversation in which the card is open.
 pub(super) const THREAD: &str = "card";
@@ -16,9 +16,7 @@ pub(super) async fn answered(
 ) {
     let open = owner.open_card().await;
     let card = open.unwrap_or_else(|| panic!("{:?} ends with no card", trial.card));
-    let at = |path| card.pointer(path).and_then(Value::as_str);
-    let (id, digest) = (at("/id").expect("a card has an id"), at("/question/digest"));
-    let yes = json!({ "answers": { id: true }, "digests": { id: digest } });
+    let yes = yes(&card);
     for stranger in strangers {
         for path in ["/threads/card/resume", "/people/ada/threads/card/resume"] {
             let refused = stranger.ask("POST", path, &yes).await;
@@ -67,7 +65,20 @@ pub(super) async fn answered(
     );
 }
 
+/// Returns the body of a request that agrees to a card.
+fn yes(card: &Value) -> Value {
+    let at = |path| card.pointer(path).and_then(Value::as_str);
+    let (id, digest) = (at("/id").expect("a card has an id"), at("/question/digest"));
+    json!({ "answers": { id: true }, "digests": { id: digest } })
+}
+
 impl Client {
+    /// Agrees to the open card.
+    pub(super) async fn agree(&self) -> Response {
+        let card = self.open_card().await.expect("a card is open");
+        self.ask("POST", "/threads/card/resume", &yes(&card)).await
+    }
+
     /// Returns the open card.
     async fn open_card(&self) -> Option<Value> {
         let shown = self.get("/threads/card").await;

@@ -51,8 +51,22 @@ pub async fn limited(program: &TestProgram, words: &str) {
     );
     drop(server);
     let again = program.server(&serve);
-    let tokens = client(&again, tokens.key);
+    let [often, tokens] = [often, tokens].map(|person| client(&again, person.key));
     refuses(&tokens, words, "tokens_per_day", "1 tokens").await;
+    refuses(&often, words, "runs_per_day", "6 runs").await;
+    drop(again);
+    let chinese = program.server(&[&serve[..], &["--lang", "zh"]].concat());
+    let [often, large, tokens] = [often, large, tokens].map(|person| client(&chinese, person.key));
+    for (person, kind, allowed) in [
+        (&often, "runs_per_day", "6 次运行"),
+        (&large, "storage", "最多保存 0 MB"),
+        (&tokens, "tokens_per_day", "最多用 1 个"),
+    ] {
+        // The words are answered in their own language, and what has none in that of the server.
+        refuses(person, "给我讲一个关于向日葵的故事", kind, allowed).await;
+        refuses(person, "42", kind, allowed).await;
+    }
+    refuses(&often, words, "runs_per_day", "6 runs").await;
 }
 
 async fn accepts(person: &Client, words: &str) {

@@ -1,4 +1,5 @@
 //! A proxy that says who somebody is, and those who only claim to be one.
+use fugato_state::Lang;
 use serde_json::{Value, json};
 
 use super::{Client, Response, SECRET, client, key};
@@ -14,14 +15,17 @@ const PROXY: &str = "proxy-0123456789";
 /// At the first request that is let in or refused wrongly.
 pub async fn proxied(program: TestProgram, words: &str) {
     let program = program.env("PROXY_KEY", PROXY);
-    let [_, mallory, ..] = [
+    let keys = [
         ("ada", "person"),
         ("mallory", "person"),
         ("rita", "reader"),
         ("ada@rival", "person"),
     ]
     .map(|(name, role)| key(&program, name, role));
+    let mallory = keys[1].clone();
     let server = program.server(&[
+        "--trace",
+        "trace",
         "serve",
         "--listen",
         "127.0.0.1:0",
@@ -81,6 +85,42 @@ pub async fn proxied(program: TestProgram, words: &str) {
     let revoked = program.run(&["people", "revoke", "ada"]);
     assert!(revoked.well, "{revoked:?}");
     assert_eq!(read(&proxy, &["ada"]).await, nobody);
+    in_their_language(&proxy, &mallory).await;
+    // Whoever revokes a key that became known has the whole of it.
+    let revoked = program.run(&["people", "revoke", &keys[1]]);
+    assert!(revoked.well, "{revoked:?}");
+    assert_eq!(mallory.get("/threads").await.status, 401);
+    let unknown = program.run(&["people", "revoke", &keys[1]]);
+    let log = program.log();
+    assert!(log.contains("DEBUG"), "nothing was logged: {log}");
+    for key in keys.iter().map(String::as_str).chain([PROXY]) {
+        let told = unknown.told() + &revoked.told();
+        assert!(!told.contains(key), "{told}");
+        let line = log.lines().find(|line| line.contains(key));
+        assert_eq!(line, None, "the log has a key");
+    }
+}
+
+/// Checks that a refusal is in the language that a request asks for.
+async fn in_their_language(proxy: &Client, person: &Client) {
+    let unknown = Client {
+        key: "00000000-".to_owned(),
+        ..proxy.clone()
+    };
+    for (client, path, status) in [
+        (&unknown, "/threads", 401),
+        (proxy, "/threads", 401),
+        (person, "/metrics", 403),
+        (person, "/people/ada/threads", 404),
+        (person, "/threads/nowhere", 404),
+    ] {
+        for (asked, lang) in [("zh-CN,en;q=0.5", Lang::Zh), ("en", Lang::En)] {
+            let headers = [("accept-language", asked)];
+            let refused = client.with("GET", path, &headers, &Value::Null).await;
+            let is_so = refused.status == status && Lang::of(&refused.body) == lang;
+            assert!(is_so, "{path} {asked}: {refused:?}");
+        }
+    }
 }
 
 async fn named(
