@@ -141,9 +141,16 @@ impl Archives {
         self.changed.notify_one();
     }
 
-    /// Follows the marked threads until `stop` is ready. Archives that an earlier process left
-    /// behind are brought up to date first.
+    /// Follows the marked threads until `stop` is ready or the runner is closed. Archives that an
+    /// earlier process left behind are brought up to date first.
     pub async fn run_until<S: State>(&self, runner: &Runner<S>, stop: impl Future<Output = ()>) {
+        let closed = runner.closed();
+        let stop = async {
+            tokio::select! {
+                () = stop => {}
+                () = closed => {}
+            }
+        };
         tokio::pin!(stop);
         let begun = async {
             if let Err(error) = self.bring_up_all(runner).await {

@@ -138,9 +138,15 @@ impl AppState {
             self.allows(to, ThreadAccess::Write).await?;
             self.must_exist(to).await?;
         }
-        let permit = match wish {
-            RunRequest::Resume(_) => self.loads.run(&to.caller.tenant, &self.limits)?,
-            _ => self.admit(&to.caller).await?,
+        let answers = matches!(wish, RunRequest::Resume(_));
+        let permit = self.permit(&to.caller, answers).await;
+        let permit = if let Ok(permit) = permit {
+            permit
+        } else {
+            // It is told in the language of the conversation.
+            let words = wish.words().map(|said| said.text).unwrap_or_default();
+            let lang = self.agent.lang(&to.thread, &words).await;
+            lang.scope_future(self.permit(&to.caller, answers)).await?
         };
         let head = self.agent.log().head(&to.thread).await?;
         let after = head.map_or(0, |head| head.seq);
@@ -200,8 +206,17 @@ impl AppState {
     /// Takes a permit for a run, or for a change by one of the program's own paths; refuses at a
     /// limit.
     pub(crate) async fn admit(&self, caller: &Caller) -> ApiResult<LoadPermit> {
-        self.quota.admit(caller).await?;
-        self.loads.run(&caller.tenant, &self.limits)
+        self.permit(caller, false).await
+    }
+
+    /// Takes a permit for a run, which may go on with `answers`, or refuses at a limit.
+    async fn permit(&self, caller: &Caller, answers: bool) -> ApiResult<LoadPermit> {
+        if !answers {
+            self.quota.admit(caller).await?;
+        }
+        let permit = self.loads.run(&caller.tenant, &self.limits)?;
+        self.quota.count(caller).await?;
+        Ok(permit)
     }
 
     /// Refuses a model that the caller may not choose. A name may have that of the agent and a slash
@@ -431,10 +446,19 @@ impl AppState {
     /// Accepts no more runs, hands the current ones over after their step, and ends streams.
     /// Returns the number of runs whose step took longer than `grace`.
     pub(crate) async fn close(&self, grace: Duration) -> usize {
-        self.closing.send_replace(ShutdownPhase::Closing);
-        let left = self.agent.hand_over(grace).await;
-        self.closing.send_replace(ShutdownPhase::Closed);
+        let left = self.hand_over(grace).await;
+        self.end_streams();
         left
+    }
+
+    /// Accepts no more runs, and hands the current ones over after their step.
+    pub(crate) async fn hand_over(&self, grace: Duration) -> usize {
+        self.closing.send_replace(ShutdownPhase::Closing);
+        self.agent.hand_over(grace).await
+    }
+
+    pub(crate) fn end_streams(&self) {
+        self.closing.send_replace(ShutdownPhase::Closed);
     }
 
     fn work_on(self: &Arc<Self>, to: &Address, after: Seq) -> WorkGuard {

@@ -7,7 +7,7 @@ use fugato_graph::{
     Attribution, Events, Graph, HistoryEntry, Run, RunError, RunResult, Runner, StateEdit,
     ThreadStatus, Worker, machine::Fact,
 };
-use fugato_state::{Interrupt, Seq, State, ThreadId, say};
+use fugato_state::{Interrupt, Lang, Seq, State, ThreadId, say};
 use fugato_store::{Head, ThreadAdmin, ThreadLog};
 use fugato_stream::{Event, QuestionAnswer, ReplyForm};
 use futures::{
@@ -112,6 +112,7 @@ pub(crate) trait DynAgent: Send + Sync {
     ) -> Result<Vec<HistoryEntry>, RunError>;
     async fn fork(&self, thread: &ThreadId, at: Seq, new: &ThreadId) -> Result<(), RunError>;
     async fn hand_over(&self, grace: Duration) -> usize;
+    async fn lang(&self, thread: &ThreadId, words: &str) -> Lang;
     async fn work(&self, stop: BoxFuture<'static, ()>);
 }
 
@@ -300,7 +301,12 @@ impl<A: Agent> DynAgent for ErasedAgent<A> {
     }
 
     async fn hand_over(&self, grace: Duration) -> usize {
+        self.runner().close();
         self.runner().hand_over(grace).await
+    }
+
+    async fn lang(&self, thread: &ThreadId, words: &str) -> Lang {
+        send::language(self.runner(), thread, words).await
     }
 
     async fn work(&self, stop: BoxFuture<'static, ()>) {

@@ -28,8 +28,9 @@ pub(crate) struct Guard {
 #[derive(Debug, Clone)]
 pub(crate) struct KnownCaller(pub(crate) Caller);
 
-/// The pause between two times at which the caller of an open stream is identified again.
-const RECHECK: Duration = Duration::from_secs(5);
+/// The pause between two times at which the caller of an open stream is identified again, and at
+/// which agents of people who are gone are looked for.
+pub(crate) const RECHECK: Duration = Duration::from_secs(5);
 
 /// The admission of a request whose response may go on for long.
 #[derive(Clone)]
@@ -122,12 +123,13 @@ pub(crate) async fn counted(
     response
 }
 
-/// Answers in the first language of the header `accept-language` that is spoken here.
-pub(crate) async fn spoken(request: Request, next: Next) -> Response {
+/// Answers in the first language of the header `accept-language` that is spoken here; in that of the
+/// server if there is none.
+pub(crate) async fn spoken(State(own): State<Lang>, request: Request, next: Next) -> Response {
     let accepted = text(request.headers(), header::ACCEPT_LANGUAGE);
     let mut names = accepted.split(',').filter_map(|one| one.split(';').next());
     let lang = names.find_map(|name| name.trim().parse().ok());
-    let lang: Lang = lang.unwrap_or_default();
+    let lang: Lang = lang.unwrap_or(own);
     lang.scope_future(next.run(request)).await
 }
 

@@ -26,8 +26,6 @@ pub struct Limits {
     pub reader_timeout: Duration,
     /// The number of runs that a tenant may begin or resume per minute: unlimited by default.
     pub runs_per_minute: Option<usize>,
-    /// The number of runs that a tenant may begin or resume within 24 hours: unlimited by default.
-    pub runs_per_day: Option<usize>,
     /// The number of concurrent runs of a tenant: unlimited by default.
     pub concurrent_runs: Option<usize>,
     /// The number of open streams and sockets of a tenant: 1,000 by default.
@@ -55,9 +53,6 @@ impl Limits {
 
         /// Sets the number of runs that a tenant may begin or resume per minute.
         pub fn runs_per_minute(runs: usize) { runs_per_minute = Some(runs) }
-
-        /// Sets the number of runs that a tenant may begin or resume within 24 hours.
-        pub fn runs_per_day(runs: usize) { runs_per_day = Some(runs) }
 
         /// Sets the number of concurrent runs of a tenant.
         pub fn concurrent_runs(runs: usize) { concurrent_runs = Some(runs) }

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use fugato_state::{Lang, say};
+use fugato_state::say;
 use tokio::time::Instant;
 
 use crate::{
@@ -23,7 +23,7 @@ pub(crate) struct Loads {
 struct Load {
     runs: usize,
     streams: usize,
-    /// The times at which the runs of the last minute, or of the last day, began.
+    /// The times at which the runs of the last minute began.
     begun: VecDeque<Instant>,
 }
 
@@ -32,7 +32,6 @@ struct Load {
 pub(crate) struct LoadPermit {
     loads: Arc<Loads>,
     tenant: Tenant,
-    limits: Limits,
     place: Place,
 }
 
@@ -45,7 +44,6 @@ enum Place {
 /// The time after which a place may be free again.
 const SOON: Duration = Duration::from_secs(1);
 const MINUTE: Duration = Duration::from_secs(60);
-const DAY: Duration = Duration::from_secs(86_400);
 
 impl Loads {
     /// Takes a permit for a run, or refuses at a limit.
@@ -53,7 +51,7 @@ impl Loads {
         let mut tenants = self.lock();
         let load = tenants.entry(tenant.clone()).or_default();
         let now = Instant::now();
-        load.forget(now, limits);
+        load.forget(now);
         if let Some(limit) = limits.concurrent_runs.filter(|limit| load.runs >= *limit) {
             let message = say!(
                 "{limit} runs may be under way at a time",
@@ -61,34 +59,18 @@ impl Loads {
             );
             return Err(too_many("concurrent_runs", message, SOON));
         }
-        let a_minute = (
-            limits.runs_per_minute,
-            MINUTE,
-            "runs_per_minute",
-            ["a minute", "一分钟内"],
-        );
-        let a_day = (
-            limits.runs_per_day,
-            DAY,
-            "runs_per_day",
-            ["24 hours", "24 小时内"],
-        );
-        for (limit, time, kind, [en, zh]) in [a_minute, a_day] {
-            let Some(limit) = limit else { continue };
-            let within = Lang::current().pick(en, zh);
-            if let Some(wait) = load.wait(now, limit, time) {
+        if let Some(limit) = limits.runs_per_minute {
+            if let Some(wait) = load.wait(now, limit) {
                 let message = say!(
-                    "{limit} runs may begin in {within}",
-                    "{within}最多开始 {limit} 次运行"
+                    "{limit} runs may begin in a minute",
+                    "一分钟内最多开始 {limit} 次运行"
                 );
-                return Err(too_many(kind, message, wait));
+                return Err(too_many("runs_per_minute", message, wait));
             }
-        }
-        if limits.runs_per_minute.or(limits.runs_per_day).is_some() {
             load.begun.push_back(now);
         }
         load.runs += 1;
-        Ok(self.permit(tenant, limits, Place::Run))
+        Ok(self.permit(tenant, Place::Run))
     }
 
     /// Takes a permit for a stream or a socket, or refuses at the limit.
@@ -108,14 +90,13 @@ impl Loads {
             return Err(too_many("streams", message, SOON));
         }
         load.streams += 1;
-        Ok(self.permit(tenant, limits, Place::Stream))
+        Ok(self.permit(tenant, Place::Stream))
     }
 
-    fn permit(self: &Arc<Self>, tenant: &Tenant, limits: &Limits, place: Place) -> LoadPermit {
+    fn permit(self: &Arc<Self>, tenant: &Tenant, place: Place) -> LoadPermit {
         LoadPermit {
             loads: self.clone(),
             tenant: tenant.clone(),
-            limits: limits.clone(),
             place,
         }
     }
@@ -126,20 +107,21 @@ impl Loads {
 }
 
 impl Load {
-    /// Returns the time until one of so many runs within this time is over; none if there are fewer.
-    fn wait(&self, now: Instant, limit: usize, time: Duration) -> Option<Duration> {
-        let within = self.begun.iter().rev();
-        let within = within.take_while(|begun| now - **begun < time);
-        if within.count() < limit {
+    /// Returns the time until fewer than so many runs began within a minute; none if there are fewer.
+    fn wait(&self, now: Instant, limit: usize) -> Option<Duration> {
+        if self.begun.len() < limit {
             return None;
         }
         let oldest = self.begun.iter().rev().nth(limit.saturating_sub(1));
-        Some(time.saturating_sub(now - oldest.copied().unwrap_or(now)))
+        Some(MINUTE.saturating_sub(now - oldest.copied().unwrap_or(now)))
     }
 
-    fn forget(&mut self, now: Instant, limits: &Limits) {
-        let kept = limits.runs_per_day.map_or(MINUTE, |_| DAY);
-        while self.begun.front().is_some_and(|begun| now - *begun >= kept) {
+    fn forget(&mut self, now: Instant) {
+        while self
+            .begun
+            .front()
+            .is_some_and(|begun| now - *begun >= MINUTE)
+        {
             self.begun.pop_front();
         }
     }
@@ -155,7 +137,7 @@ impl Drop for LoadPermit {
             Place::Run => load.runs = load.runs.saturating_sub(1),
             Place::Stream => load.streams = load.streams.saturating_sub(1),
         }
-        load.forget(Instant::now(), &self.limits);
+        load.forget(Instant::now());
         if load.runs == 0 && load.streams == 0 && load.begun.is_empty() {
             tenants.remove(&self.tenant);
         }

@@ -1,7 +1,8 @@
 //! An agent of their own for each person.
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -9,19 +10,22 @@ use axum::{
     Router,
     extract::{Request, State},
     http::{Method, StatusCode, Uri, request::Parts, uri::PathAndQuery},
-    middleware::from_fn,
+    middleware::from_fn_with_state,
     response::{IntoResponse as _, Response},
 };
 use fugato_graph::BoxError;
 use fugato_state::say;
-use tokio::sync::OnceCell;
+use tokio::{
+    sync::OnceCell,
+    time::{Instant, interval_at},
+};
 use tower_service::Service as _;
 
 use crate::{
     AccessDenied, Agent, AgentRoutes, Authenticate, Caller,
     app_state::AppState,
     error::{ApiError, chain, closing},
-    guard::{self, KnownCaller},
+    guard::{self, KnownCaller, RECHECK},
     native::no_such_path,
     serve::{Offices, Opened, private},
 };
@@ -33,6 +37,9 @@ use crate::{
 ///   the agent of this account. Every other caller uses the shared agent.
 /// - `open` returns endpoints over stores that hold the data of this account and no other.
 /// - `colleague` returns accounts of the caller's own tenant only.
+/// - The agent of an account that `knows` no more is closed within five seconds: it begins no run,
+///   by itself or for anybody, and those under way stop after their step. It opens again when
+///   somebody of this account comes back.
 #[async_trait]
 pub trait PersonDirectory: Authenticate + 'static {
     /// The agent of each person.
@@ -40,6 +47,9 @@ pub trait PersonDirectory: Authenticate + 'static {
 
     /// Opens the agent of a person.
     async fn open(&self, account: &str) -> Result<AgentRoutes<Self::Agent>, BoxError>;
+
+    /// Returns true while there is a person of this account.
+    fn knows(&self, account: &str) -> bool;
 
     /// Returns the account of the person of this name whose conversations the caller may read, and
     /// whose questions the caller may answer; none if there is nobody of this name, or not for them.
@@ -90,7 +100,7 @@ impl<D: PersonDirectory> PersonalRoutes<D> {
 impl<D: PersonDirectory> private::Endpoints for PersonalRoutes<D> {
     fn opened(self) -> Opened {
         let (grace, recovers) = (self.shared.grace, self.shared.recovers);
-        let metrics = self.shared.metrics.clone();
+        let (metrics, lang) = (self.shared.metrics.clone(), self.shared.lang);
         let (shared, office) = self.shared.open();
         let (limits, offices) = (office.limits.clone(), Arc::new(Offices::default()));
         offices.add(office.clone(), recovers);
@@ -100,13 +110,15 @@ impl<D: PersonDirectory> private::Endpoints for PersonalRoutes<D> {
             metrics,
             offices: offices.clone(),
             open: Mutex::default(),
+            grace,
         });
+        tokio::spawn(People::watch(Arc::downgrade(&people)));
         for account in self.accounts {
             let people = people.clone();
             tokio::spawn(async move { people.agent(&account).await.map(drop) });
         }
         let app = Router::new().fallback(dispatch::<D>).with_state(people);
-        let app = app.layer(from_fn(guard::spoken));
+        let app = app.layer(from_fn_with_state(lang, guard::spoken));
         Opened {
             app,
             limits,
@@ -131,8 +143,13 @@ struct People<D> {
     shared: (Router, Arc<AppState>),
     metrics: Arc<crate::health::Metrics>,
     offices: Arc<Offices>,
-    open: Mutex<HashMap<String, Arc<OnceCell<Router>>>>,
+    open: Mutex<HashMap<String, Arc<OnceCell<PersonAgent>>>>,
+    /// The time limit for the steps of an agent that is closed.
+    grace: Duration,
 }
+
+/// The endpoints of a person, and what is behind them.
+type PersonAgent = (Router, Arc<AppState>);
 
 async fn dispatch<D: PersonDirectory>(
     State(people): State<Arc<People<D>>>,
@@ -206,14 +223,14 @@ impl<D: PersonDirectory> People<D> {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
             open.entry(account.to_owned()).or_default().clone()
         };
-        if let Some(router) = cell.get() {
+        if let Some((router, _)) = cell.get() {
             return Ok(router.clone());
         }
         let (people, account) = (self.clone(), account.to_owned());
         // A client that goes away does not leave an agent half opened.
         let opening = tokio::spawn(async move {
             let opened = cell.get_or_try_init(|| people.opened(&account)).await;
-            opened.cloned().map_err(|error| {
+            opened.map(|(router, _)| router.clone()).map_err(|error| {
                 tracing::error!(account, error = %chain(&*error), "agent of a person cannot be opened");
             })
         });
@@ -227,14 +244,43 @@ impl<D: PersonDirectory> People<D> {
         })
     }
 
-    async fn opened(&self, account: &str) -> Result<Router, BoxError> {
+    async fn opened(&self, account: &str) -> Result<PersonAgent, BoxError> {
         let agent = self.directory.open(account).await?;
         let recovers = agent.recovers;
         let who = Arc::new(DirectoryAuth(self.directory.clone()));
         let agent = agent.known_by(who).counting_in(self.metrics.clone());
         let (router, office) = agent.open();
-        self.offices.add(office, recovers);
-        Ok(router)
+        self.offices.add(office.clone(), recovers);
+        Ok((router, office))
+    }
+
+    /// Closes the agents of people who are gone, as long as the server is there.
+    async fn watch(people: Weak<Self>) {
+        let mut tick = interval_at(Instant::now() + RECHECK, RECHECK);
+        loop {
+            tick.tick().await;
+            let Some(people) = people.upgrade() else {
+                return;
+            };
+            for office in people.gone() {
+                let (offices, grace) = (people.offices.clone(), people.grace);
+                tokio::spawn(async move { offices.remove(&office, grace).await });
+            }
+        }
+    }
+
+    /// Takes the agents of people who are gone out of those that are open.
+    fn gone(&self) -> Vec<Arc<AppState>> {
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut gone = vec![];
+        open.retain(|account, cell| match cell.get() {
+            Some((_, office)) if !self.directory.knows(account) => {
+                gone.push(office.clone());
+                false
+            }
+            _ => true,
+        });
+        gone
     }
 }
 

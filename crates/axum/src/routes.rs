@@ -1,11 +1,12 @@
 use std::{sync::Arc, time::Duration};
 
+use fugato_state::Lang;
 use fugato_stream::Redaction;
 
 use axum::{
     Router,
     extract::DefaultBodyLimit,
-    middleware::{from_fn, from_fn_with_state},
+    middleware::from_fn_with_state,
     routing::{get, post},
 };
 
@@ -35,6 +36,7 @@ pub struct AgentRoutes<A> {
     origins: Vec<String>,
     hosts: Vec<String>,
     page: Option<Page>,
+    pub(crate) lang: Lang,
     #[debug(skip)]
     beside: Router,
     #[debug(skip)]
@@ -57,6 +59,7 @@ impl<A: Agent> AgentRoutes<A> {
             origins: vec![],
             hosts: vec![],
             page: None,
+            lang: Lang::default(),
             beside: Router::new(),
             metrics: Arc::default(),
             grace: Duration::from_secs(30),
@@ -116,6 +119,10 @@ impl<A: Agent> AgentRoutes<A> {
 
         /// Serves a page with the endpoints. It needs no authentication.
         pub fn page(page: Page) { page = Some(page) }
+
+        /// Sets the language of answers to requests that name none which is spoken here, in the
+        /// header `accept-language`: English by default. Words in a request are answered in their own.
+        pub fn lang(lang: Lang) { lang = lang }
 
         /// Sets the time limit for steps that are under way at shutdown: 30 s by default.
         pub fn grace(grace: Duration) { grace = grace }
@@ -182,7 +189,7 @@ impl<A: Agent> AgentRoutes<A> {
             router = router.layer(cors);
         }
         let counted = from_fn_with_state(office.metrics.clone(), guard::counted);
-        let router = router.layer(from_fn(guard::spoken));
+        let router = router.layer(from_fn_with_state(self.lang, guard::spoken));
         (router.layer(counted), office)
     }
 }

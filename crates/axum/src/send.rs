@@ -250,7 +250,7 @@ async fn heard_as_answer<A: Agent>(
 
 /// Returns the language of words; that of the conversation if they show none, and that of the
 /// request if there is no conversation yet.
-async fn language<S: State>(runner: &Runner<S>, thread: &ThreadId, words: &str) -> Lang {
+pub(crate) async fn language<S: State>(runner: &Runner<S>, thread: &ThreadId, words: &str) -> Lang {
     if let Some(lang) = Lang::evident(words) {
         return lang;
     }

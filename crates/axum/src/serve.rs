@@ -8,7 +8,7 @@ use axum::Router;
 use futures::{FutureExt as _, future::join_all};
 use tokio::{net::TcpListener, task::JoinHandle};
 
-use crate::{Agent, AgentRoutes, Limits, app_state::AppState, connection::accept};
+use crate::{Agent, AgentRoutes, Limits, app_state::AppState, connection::accept, guard::RECHECK};
 
 /// The time limit for open connections after everything else has ended.
 const LAST: Duration = Duration::from_secs(5);
@@ -56,6 +56,15 @@ impl Offices {
             locked(&self.workers).push(worker);
         }
         locked(&self.open).push(office);
+    }
+
+    /// Closes one agent, and forgets it. Its open streams get the time in which each of them finds
+    /// out whether its caller is still there.
+    pub(crate) async fn remove(&self, office: &Arc<AppState>, grace: Duration) {
+        office.hand_over(grace).await;
+        tokio::time::sleep(RECHECK * 2).await;
+        office.end_streams();
+        locked(&self.open).retain(|open| !Arc::ptr_eq(open, office));
     }
 
     /// Closes all agents, and returns the number of runs that were given up.

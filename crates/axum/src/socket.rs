@@ -122,11 +122,13 @@ impl SocketSession {
                 }
                 _ = self.beat.tick() => self.encoder.keep_alive(&mut self.frames),
                 () = &mut closed => {
-                    self.close(close_code::AWAY, "the server ends").await?;
+                    let ends = say!("the server ends", "服务器正在结束");
+                    self.close(close_code::AWAY, ends).await?;
                     break;
                 }
                 () = &mut self.revoked => {
-                    self.close(close_code::POLICY, "this key is not valid any more").await?;
+                    let revoked = say!("this key is not valid any more", "这个密钥已失效");
+                    self.close(close_code::POLICY, revoked).await?;
                     break;
                 }
             }
@@ -154,7 +156,7 @@ impl SocketSession {
         Ok(())
     }
 
-    async fn close(&mut self, code: u16, reason: &'static str) -> Result<(), axum::Error> {
+    async fn close(&mut self, code: u16, reason: String) -> Result<(), axum::Error> {
         let reason = reason.into();
         let close = Message::Close(Some(CloseFrame { code, reason }));
         self.socket.send(close).await

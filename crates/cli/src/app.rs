@@ -188,10 +188,12 @@ impl App {
             } => {
                 let people = self.people();
                 let door = ServeOptions::new(listen, client_key_env.as_deref(), people)?;
-                let door = door.person_header(person_header)?;
+                let door = door.person_header(person_header)?.lang(terminal.lang);
                 let open = async |person: Option<&str>| {
                     let of = person.map_or_else(|| self.clone(), |person| self.of(person));
-                    let opened = of.open().await?;
+                    let mut opened = of.open().await?;
+                    // Whoever sits at the terminal of a server is not the person whom it serves.
+                    opened.at_terminal = person.is_none();
                     let usage = opened.usage.clone();
                     let (agent, paths) = build(opened).await?.parts();
                     tokio::spawn(keep_retiring(
@@ -426,6 +428,7 @@ impl App {
             limits: usage.as_ref().map(|usage| usage.limits).unwrap_or_default(),
             usage,
             reads,
+            at_terminal: true,
             program: self.name.clone(),
             keep_finished: self.flags.keep_finished,
         })

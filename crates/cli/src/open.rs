@@ -44,6 +44,8 @@ pub struct Resources {
     pub limits: PersonLimits,
     /// True if the command only reads the store: no run begins.
     pub reads: bool,
+    /// True if the person whose data these are may sit at the terminal of this process.
+    pub at_terminal: bool,
     /// The use that the person makes of it.
     pub(crate) usage: Option<PersonUsage>,
     pub(crate) program: String,

@@ -15,16 +15,21 @@ pub(crate) async fn retire<S: State>(runner: &Runner<S>) -> Result<(), BoxError>
     Ok(())
 }
 
-/// Does so again and again; never returns.
+/// Does so again and again until the runner is closed.
 pub(crate) async fn keep_retiring<S: State>(runner: Runner<S>, kept: Retention) {
     let Retention::KeepFor(kept) = kept else {
-        return std::future::pending().await;
+        return;
     };
     let [least, most] = PAUSES;
+    let closed = runner.closed();
+    tokio::pin!(closed);
     loop {
         if let Err(error) = retire(&runner).await {
             tracing::warn!(%error, "finished threads could not be removed");
         }
-        tokio::time::sleep((kept / 4).clamp(least, most)).await;
+        tokio::select! {
+            () = &mut closed => return,
+            () = tokio::time::sleep((kept / 4).clamp(least, most)) => {}
+        }
     }
 }

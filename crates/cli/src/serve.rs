@@ -17,7 +17,7 @@ use tokio::{
 };
 
 use crate::{
-    CliError, IntoService as _, PersonLimits, Terminal, WithRoutes,
+    CliError, IntoService as _, Lang, PersonLimits, Terminal, WithRoutes,
     error::ErrorContext as _,
     people::{OpenRequest, PeopleFile, PersonUsage, ProgramPeople, same},
     signals::ended,
@@ -34,6 +34,7 @@ pub(crate) struct ServeOptions {
     /// The file of people.
     path: PathBuf,
     people: PeopleFile,
+    lang: Lang,
 }
 
 impl ServeOptions {
@@ -57,7 +58,13 @@ impl ServeOptions {
             header: None,
             path,
             people,
+            lang: Lang::default(),
         })
+    }
+
+    /// Sets the language of answers to clients that ask for none.
+    pub(crate) fn lang(self, lang: Lang) -> Self {
+        Self { lang, ..self }
     }
 
     /// Sets the header in which a proxy names the person.
@@ -88,13 +95,13 @@ impl ServeOptions {
         page: Page,
         terminal: &mut Terminal,
     ) -> Result<(), BoxError> {
-        let listen = self.listen;
+        let (listen, lang) = (self.listen, self.lang);
         let listener = TcpListener::bind(listen).await;
         let listener = listener.tell(|| say!("cannot listen on {listen}", "无法监听 {listen}"))?;
         let routes = async |person: Option<&str>| {
             let (agent, usage) = open(person).await?;
             let (agent, paths) = agent.parts();
-            let routes = AgentRoutes::new(agent).page(page.clone());
+            let routes = AgentRoutes::new(agent).page(page.clone()).lang(lang);
             let routes = routes.beside(paths).recovers();
             Ok::<_, BoxError>(match usage {
                 Some(usage) => routes.limits(limited(&usage.limits)).quota(usage),
@@ -172,7 +179,6 @@ async fn open_each<A: Agent>(
 fn limited(limits: &PersonLimits) -> Limits {
     let mut set = Limits::default();
     set.concurrent_runs = limits.runs_at_a_time;
-    set.runs_per_day = limits.runs_a_day;
     set
 }
 

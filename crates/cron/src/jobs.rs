@@ -42,10 +42,17 @@ pub enum JobError {
     ))]
     Nothing,
     /// The task is too long.
-    #[error("a task has at most {} bytes", Jobs::MAX_TASK_BYTES)]
+    #[error("{}", say!(
+        "a task has at most {} bytes",
+        "一个任务最多 {} 字节",
+        Jobs::MAX_TASK_BYTES
+    ))]
     TooLong,
     /// The owner has as many jobs as they may have.
-    #[error("{most} jobs may be kept at a time; cancel one that is no longer needed")]
+    #[error("{}", say!(
+        "{most} jobs may be kept at a time; cancel one that is no longer needed",
+        "同时最多保留 {most} 个任务；请取消一个不再需要的"
+    ))]
     TooMany {
         /// The number that is allowed.
         most: usize,

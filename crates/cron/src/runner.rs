@@ -65,9 +65,16 @@ impl<S: State> JobRunner<S> {
         self
     }
 
-    /// Fires due jobs until `stop` is ready. If the future is dropped during a run, the run goes on
-    /// by itself, and the next call of [`fire`](Self::fire) finds it.
+    /// Fires due jobs until `stop` is ready or the runner is closed. If the future is dropped during
+    /// a run, the run goes on by itself, and the next call of [`fire`](Self::fire) finds it.
     pub async fn run_until(&self, stop: impl Future<Output = ()>) {
+        let closed = self.runner.closed();
+        let stop = async {
+            tokio::select! {
+                () = stop => {}
+                () = closed => {}
+            }
+        };
         tokio::pin!(stop);
         loop {
             let wait = tokio::select! {

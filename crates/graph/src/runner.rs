@@ -129,6 +129,8 @@ pub(crate) struct RunnerInner<S: State> {
     /// Notified whenever a run is no longer live.
     rested: Notify,
     keeper: LeaseRenewer,
+    /// True once no run may begin.
+    closed: watch::Sender<bool>,
 }
 
 /// A run under way in this process.
@@ -162,7 +164,7 @@ impl<S: State> Runner<S> {
         snapshots: Option<Arc<dyn Snapshots>>,
         admin: Option<Arc<dyn ThreadAdmin>>,
     ) -> Self {
-        let (options, fallback, live, lines, rested, keeper) = Default::default();
+        let (options, fallback, live, lines, rested, keeper, closed) = Default::default();
         Self {
             shop: Arc::new(RunnerInner {
                 graph,
@@ -175,6 +177,7 @@ impl<S: State> Runner<S> {
                 lines,
                 rested,
                 keeper,
+                closed,
             }),
         }
     }
@@ -192,7 +195,7 @@ impl<S: State> Runner<S> {
             admin,
             ..
         } = &*self.shop;
-        let (live, lines, rested, keeper) = Default::default();
+        let (live, lines, rested, keeper, closed) = Default::default();
         Self {
             shop: Arc::new(RunnerInner {
                 graph: graph.clone(),
@@ -205,6 +208,7 @@ impl<S: State> Runner<S> {
                 lines,
                 rested,
                 keeper,
+                closed,
             }),
         }
     }
@@ -425,6 +429,13 @@ impl<S: State> RunnerInner<S> {
         lease: Option<Lease>,
         (hub, end): (&Arc<Hub>, RunEnd<S>),
     ) -> Result<RunResult<S>, RunError> {
+        let begins = !matches!(request, Request::Amend(_) | Request::Cancel { .. });
+        if begins && *self.closed.borrow() {
+            if let Some(lease) = lease {
+                self.release(thread, lease.fence).await;
+            }
+            return Err(refuse(RunError::new(RunErrorKind::HandedOver), thread, hub));
+        }
         let key = request.key().map(str::to_owned);
         let waits = key.is_some();
         let claimed = lease.is_some();
@@ -453,6 +464,10 @@ impl<S: State> RunnerInner<S> {
             end,
         };
         lock(&self.live).insert(thread.clone(), live);
+        // The runner was closed since, by somebody who did not see this run.
+        if begins && *self.closed.borrow() {
+            control.stop(StopReason::Drain);
+        }
         let followed = lock(&self.lines).get(thread).and_then(Weak::upgrade);
         if let Some(followed) = followed {
             hub.relay(&followed);

@@ -8,7 +8,11 @@ use std::{
 };
 
 use async_trait::async_trait;
-use fugato::{BoxError, cli::ThreadResources, state::ThreadId};
+use fugato::{
+    BoxError,
+    cli::ThreadResources,
+    state::{ThreadId, say},
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -51,15 +55,19 @@ impl Attachment {
 #[non_exhaustive]
 pub enum FileError {
     /// The name is none.
-    #[error(
-        "{given:?} cannot name a file; allowed are 1 to {LONGEST_NAME} characters without / and \\"
-    )]
+    #[error("{}", say!(
+        "{given:?} cannot name a file; allowed are 1 to {LONGEST_NAME} characters without / and \\",
+        "{given:?} 不能作为文件名；可用 1 到 {LONGEST_NAME} 个字符，不含 / 和 \\"
+    ))]
     Name {
         /// The name.
         given: String,
     },
     /// It is empty or too large.
-    #[error("{name} has {bytes} bytes; allowed are 1 to {LARGEST}")]
+    #[error("{}", say!(
+        "{name} has {bytes} bytes; allowed are 1 to {LARGEST}",
+        "{name} 有 {bytes} 字节；可用 1 到 {LARGEST}"
+    ))]
     Size {
         /// The name.
         name: String,
@@ -67,26 +75,34 @@ pub enum FileError {
         bytes: usize,
     },
     /// Its content is of no allowed type, or of another one than its name says.
-    #[error(
-        "the content of {name} is not what its name says; allowed are pdf, jpg, png, heic, ofd, xml, xlsx, docx and zip"
-    )]
+    #[error("{}", say!(
+        "the content of {name} is not what its name says; allowed are pdf, jpg, png, heic, ofd, xml, xlsx, docx and zip",
+        "{name} 的内容与文件名不符；可用 pdf、jpg、png、heic、ofd、xml、xlsx、docx 和 zip"
+    ))]
     Type {
         /// The name.
         name: String,
     },
     /// There are too many.
-    #[error("{MOST} files of this conversation wait for a document already; write one first")]
+    #[error("{}", say!(
+        "{MOST} files of this conversation wait for a document already; write one first",
+        "这个对话已有 {MOST} 个文件在等待单据；请先写一个"
+    ))]
     TooMany,
     /// All files together are too large.
-    #[error(
-        "the files that wait for a document have {MOST_BYTES} bytes; write one first, or delete a conversation that has some"
-    )]
+    #[error("{}", say!(
+        "the files that wait for a document have {MOST_BYTES} bytes; write one first, or delete a conversation that has some",
+        "等待单据的文件共有 {MOST_BYTES} 字节；请先写一个单据，或删除一个有这些文件的对话"
+    ))]
     Full,
     /// This program has no folder for files.
-    #[error("this program keeps no files")]
+    #[error("{}", say!("this program keeps no files", "这个程序不保存文件"))]
     NoFolder,
     /// The folder cannot be used.
-    #[error("the folder of the attachments cannot be used now")]
+    #[error("{}", say!(
+        "the folder of the attachments cannot be used now",
+        "附件文件夹现在无法使用"
+    ))]
     Folder(#[from] io::Error),
 }
 

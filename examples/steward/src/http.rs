@@ -18,7 +18,7 @@ use fugato::{
     axum::{ApiError, Caller, progress},
     cli::Lang,
     form::{Choice, Field},
-    state::ThreadId,
+    state::{ThreadId, say},
     stream::{Event, EventKind, NamedSseEncoder, Vocabulary},
 };
 use futures::StreamExt as _;
@@ -173,7 +173,12 @@ async fn upload(
 ) -> ApiResult {
     let Json(sent) = sent?;
     let content = BASE64_STANDARD.decode(sent.content.as_bytes());
-    let content = content.map_err(|_| bad("\"content\" must be the file in base64"))?;
+    let content = content.map_err(|_| {
+        bad(say!(
+            "\"content\" must be the file in base64",
+            "\"content\" 应为 base64 编码的文件"
+        ))
+    })?;
     let thread = own(&clerk, &caller, &sent.conversation_id).await?;
     let owner = employee(&caller);
     let kept = clerk
@@ -198,7 +203,10 @@ async fn uploaded(
 /// Returns the conversation of this name, if it is the caller's or new.
 async fn own(clerk: &StewardService, caller: &Caller, name: &str) -> ApiResult<ThreadId> {
     if name.is_empty() {
-        return Err(bad("\"conversation_id\" must name the conversation"));
+        return Err(bad(say!(
+            "\"conversation_id\" must name the conversation",
+            "\"conversation_id\" 要写明对话"
+        )));
     }
     let thread = caller.thread(name)?;
     let state = clerk.runner().state(&thread).await?;

@@ -66,7 +66,8 @@ pub async fn open(mut open: Resources) -> Result<ServedTransparent, BoxError> {
     let runner = open.runner(graph(&deps)?).options(budgets(open.options()));
     if !open.reads {
         let (reminders, told) = (deps.reminders.clone(), runner.clone());
-        tokio::spawn(async move { reminders.deliver(&told).await });
+        let at_terminal = open.at_terminal;
+        tokio::spawn(async move { reminders.deliver(&told, at_terminal).await });
         let clockwork = clockwork(runner.clone(), deps.jobs);
         tokio::spawn(async move { clockwork.run_until(std::future::pending()).await });
         let own = runner.clone();

@@ -43,17 +43,24 @@ impl Reminders {
         }
     }
 
-    /// Delivers notifications until the process ends: each to the terminal of this process, and as
-    /// a turn of its own to the conversation, where an open page shows it.
-    pub async fn deliver(&self, runner: &Runner<AgentState>) {
+    /// Delivers notifications until the runner is closed: as a turn of its own to the
+    /// conversation, where an open page shows it, and if the person is `at_terminal`, to that of this
+    /// process.
+    pub async fn deliver(&self, runner: &Runner<AgentState>, at_terminal: bool) {
         let (way, mut due): (_, UnboundedReceiver<Reminder>) = unbounded_channel();
         if self.0.set(way).is_err() {
             return;
         }
-        while let Some(reminder) = due.recv().await {
+        loop {
+            let reminder = tokio::select! {
+                Some(reminder) = due.recv() => reminder,
+                () = runner.closed() => return,
+            };
             let runner = runner.clone();
             tokio::spawn(async move {
-                announce(&shown(&reminder.text));
+                if at_terminal {
+                    announce(&shown(&reminder.text));
+                }
                 told(&runner, &reminder).await;
             });
         }
@@ -83,7 +90,10 @@ async fn told(runner: &Runner<AgentState>, reminder: &Reminder) {
                 | RunErrorKind::HandedOver
                 | RunErrorKind::Waiting { .. }
                 | RunErrorKind::Unfinished
-                | RunErrorKind::Store(_) => tokio::time::sleep(PAUSE).await,
+                | RunErrorKind::Store(_) => tokio::select! {
+                    () = tokio::time::sleep(PAUSE) => {}
+                    () = runner.closed() => return,
+                },
                 _ => {
                     tracing::warn!(job = reminder.job, %error, "reminder not told");
                     return;

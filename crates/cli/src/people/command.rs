@@ -37,11 +37,14 @@ pub enum PeopleCommand {
     },
     /// Makes a key invalid, or all keys of a person, at once. Their data stay
     Revoke {
-        /// The person, or the id of a key
-        #[arg(value_name = "NAME|ID")]
+        /// The person, the id of a key, or a key
+        #[arg(value_name = "NAME|ID|KEY")]
         named: String,
     },
 }
+
+/// The longest part of an unknown name that is shown again.
+const MOST_SHOWN: usize = 40;
 
 /// The roles by their names.
 const ROLES: [(&str, Role); 4] = [
@@ -121,6 +124,11 @@ fn set(people: &mut PeopleFile, name: &str, limits: PersonLimits) {
 }
 
 fn unknown(named: &str) -> CliError {
+    // It may be a key: the part by which it is listed is not secret.
+    let named = match named.split_once('-') {
+        Some((id, secret)) if secret.len() > MOST_SHOWN => format!("{id}-…"),
+        _ => named.to_owned(),
+    };
     CliError::new(say!(
         "nobody has a key of the name or id {named:?}; `people list` lists them",
         "没有人的密钥有名字或 id {named:?}；`people list` 会列出"

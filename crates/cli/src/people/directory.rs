@@ -14,10 +14,6 @@ use tokio::sync::{mpsc, oneshot};
 use super::{PeopleFile, account, file::same, of_same_tenant};
 use crate::CliError;
 
-/// The refusal of a request of the proxy.
-const UNNAMED: &str =
-    "the proxy must name one person who was added, in one header of --person-header";
-
 /// A request to open the agent of an account.
 pub(crate) type OpenRequest<A> = (String, oneshot::Sender<Result<AgentRoutes<A>, BoxError>>);
 
@@ -105,7 +101,12 @@ impl<A: Agent> Authenticate for ProgramPeople<A> {
         let sent = sent.ok_or_else(refused)?;
         let shared = self.shared_key.as_ref();
         if shared.is_some_and(|key| same(key.as_bytes(), sent.as_bytes())) {
-            let unnamed = || AccessDenied::unauthorized(UNNAMED);
+            let unnamed = || {
+                AccessDenied::unauthorized(say!(
+                    "the proxy must name one person who was added, in one header of --person-header",
+                    "代理必须在一个 --person-header 请求头中指明一位已添加的人员"
+                ))
+            };
             return self.proxied(&people, request).ok_or_else(unnamed);
         }
         let key = people.find(sent).ok_or_else(refused)?;
@@ -123,6 +124,12 @@ impl<A: Agent> PersonDirectory for ProgramPeople<A> {
         let asked = self.opener.send((account.to_owned(), tell)).await;
         asked.map_err(|_| ended())?;
         told.await.map_err(|_| ended())?
+    }
+
+    fn knows(&self, account: &str) -> bool {
+        // A file that cannot be read says of nobody that they are gone.
+        self.people()
+            .map_or(true, |people| people.accounts().contains(account))
     }
 
     fn colleague(&self, caller: &Caller, name: &str) -> Option<String> {

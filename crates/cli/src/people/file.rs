@@ -142,11 +142,11 @@ impl PeopleFile {
         Ok(key)
     }
 
-    /// Removes a key by its id, or all keys of a person; returns the number of them.
+    /// Removes a key by its id or as a whole, or all keys of a person; returns the number of them.
     pub(crate) fn revoke(&mut self, named: &str) -> usize {
-        let before = self.keys.len();
+        let (before, digest) = (self.keys.len(), digest(named));
         self.keys
-            .retain(|key| key.person != named && key.id != named);
+            .retain(|key| key.person != named && key.id != named && key.digest != digest);
         before - self.keys.len()
     }
 

@@ -5,10 +5,10 @@ use async_trait::async_trait;
 use fugato_llm::{
     ChatDelta, ChatModel, ChatRequest, DeltaStream, ModelError, ModelErrorKind, Usage,
 };
-use fugato_state::{EstimatedTokens, TokenCount as _};
+use fugato_state::{EstimatedTokens, TokenCount as _, say};
 use futures::StreamExt as _;
 
-use super::usage::{PersonUsage, TokenCounts};
+use super::usage::{DayCounts, PersonUsage};
 
 /// Counts the tokens of a person, and asks the model for nothing more when they are used up, so that
 /// the caller continues without it. The answer that uses them up still comes to its end.
@@ -33,7 +33,8 @@ impl ChatModel for TokenLimit {
     async fn stream(&self, request: ChatRequest) -> Result<DeltaStream, ModelError> {
         let used_up = self.usage.used_up().await;
         let used_up = used_up.map_err(|error| {
-            ModelError::new(ModelErrorKind::Other, "used tokens cannot be read").caused_by(error)
+            let message = say!("used tokens cannot be read", "无法读取已用的 token");
+            ModelError::new(ModelErrorKind::Other, message).caused_by(error)
         })?;
         if let Some((message, _)) = used_up {
             return Err(ModelError::new(ModelErrorKind::OutOfBudget, message));
@@ -71,7 +72,7 @@ struct CountedAnswer {
     told: Option<Usage>,
     /// True once the model has ended the answer.
     is_whole: bool,
-    counts: TokenCounts,
+    counts: DayCounts,
 }
 
 impl CountedAnswer {

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::PersonLimits;
 
-/// The time for which tokens count, in hours: a day, and the hour in which it begins.
+/// The time for which tokens and runs count, in hours: a day, and the hour in which it begins.
 const COUNTED: u64 = 25;
 const HOUR: u64 = 3_600;
 /// The times that a count is stored again which another process has changed.
@@ -29,21 +29,18 @@ const TRIES: usize = 8;
 pub(crate) struct PersonUsage {
     pub(crate) limits: PersonLimits,
     folder: PathBuf,
-    pub(crate) tokens: TokenCounts,
+    pub(crate) tokens: DayCounts,
+    runs: DayCounts,
 }
 
 impl PersonUsage {
     /// The use of the person whose data are in this folder and in these documents.
     pub(crate) fn new(limits: PersonLimits, folder: PathBuf, docs: Arc<dyn DocStore>) -> Self {
-        let tokens = TokenCounts {
-            docs,
-            unsaved: Arc::default(),
-            saving: Arc::default(),
-        };
         Self {
             limits,
             folder,
-            tokens,
+            tokens: DayCounts::new("tokens", docs.clone()),
+            runs: DayCounts::new("runs", docs),
         }
     }
 
@@ -85,6 +82,20 @@ impl Quota for PersonUsage {
             bytes.div_ceil(1 << 20)
         );
         Err(ApiError::too_many("storage", message, None))
+    }
+
+    async fn count(&self, _: &Caller) -> Result<(), ApiError> {
+        let Some(most) = self.limits.runs_a_day else {
+            return Ok(());
+        };
+        let Some(wait) = self.runs.take_one(most).await? else {
+            return Ok(());
+        };
+        let message = say!(
+            "{most} runs may begin in 24 hours",
+            "24 小时内最多开始 {most} 次运行"
+        );
+        Err(ApiError::too_many("runs_per_day", message, Some(wait)))
     }
 }
 
@@ -130,10 +141,13 @@ fn unused(path: &Path) -> io::Result<u64> {
     })
 }
 
-/// The tokens that a person has used, by the hour, in a document that outlives the process.
+/// The tokens that a person has used, or the runs that they began, by the hour, in a document that
+/// outlives the process.
 #[derive(derive_more::Debug, Clone)]
-#[debug("TokenCounts")]
-pub(crate) struct TokenCounts {
+#[debug("DayCounts")]
+pub(crate) struct DayCounts {
+    /// The key of the document.
+    what: &'static str,
     docs: Arc<dyn DocStore>,
     /// The part that is not stored yet.
     unsaved: Arc<Mutex<Hours>>,
@@ -150,19 +164,19 @@ struct StoredCounts {
     hours: Hours,
 }
 
-/// Tokens by the hour since the Unix epoch in which they were used.
+/// Tokens or runs by the hour since the Unix epoch.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 struct Hours(BTreeMap<u64, u64>);
 
 impl Hours {
     fn add(&mut self, more: &Self) {
-        for (hour, tokens) in &more.0 {
+        for (hour, count) in &more.0 {
             let sum = self.0.entry(*hour).or_default();
-            *sum = sum.saturating_add(*tokens);
+            *sum = sum.saturating_add(*count);
         }
     }
 
-    /// Returns the tokens that count at a time, in seconds, and the time until some do not any more.
+    /// Returns what counts at a time, in seconds, and the time until some of it does not any more.
     fn count(&mut self, now: u64) -> (u64, Duration) {
         self.0.retain(|hour, _| hour + COUNTED > now / HOUR);
         let first = self
@@ -173,12 +187,30 @@ impl Hours {
         let sum = self
             .0
             .values()
-            .fold(0, |sum: u64, tokens| sum.saturating_add(*tokens));
+            .fold(0, |sum: u64, count| sum.saturating_add(*count));
         (sum, Duration::from_secs(first.saturating_sub(now)))
     }
 }
 
-impl TokenCounts {
+impl DayCounts {
+    fn new(what: &'static str, docs: Arc<dyn DocStore>) -> Self {
+        Self {
+            what,
+            docs,
+            unsaved: Arc::default(),
+            saving: Arc::default(),
+        }
+    }
+
+    /// Counts one more, unless there are as many as allowed; then it returns the time until some do
+    /// not count any more.
+    async fn take_one(&self, most: usize) -> Result<Option<Duration>, StoreError> {
+        let _saving = self.saving.lock().await;
+        let most = u64::try_from(most).unwrap_or(u64::MAX);
+        let one = Hours([(now() / HOUR, 1)].into());
+        self.store(&one, most).await
+    }
+
     /// Counts tokens at once, and stores the count by and by.
     pub(crate) fn add(&self, tokens: u64) {
         self.unsaved().add(&Hours([(now() / HOUR, tokens)].into()));
@@ -187,13 +219,13 @@ impl TokenCounts {
             let counts = self.clone();
             runtime.spawn(async move {
                 if let Err(error) = counts.save().await {
-                    tracing::warn!(%error, "used tokens cannot be stored");
+                    tracing::warn!(%error, what = counts.what, "use cannot be stored");
                 }
             });
         }
     }
 
-    /// Returns the tokens of the last day, and the time until some of them do not count any more.
+    /// Returns the sum of the last day, and the time until some of them do not count any more.
     async fn used(&self) -> Result<(u64, Duration), StoreError> {
         self.save().await?;
         let (mut hours, _) = self.read().await?;
@@ -206,53 +238,61 @@ impl TokenCounts {
         if more == Hours::default() {
             return Ok(());
         }
-        let stored = self.store(&more).await;
+        let stored = self.store(&more, u64::MAX).await;
         if stored.is_err() {
             self.unsaved().add(&more);
         }
-        stored
+        stored.map(drop)
     }
 
-    async fn store(&self, more: &Hours) -> Result<(), StoreError> {
+    /// Adds to the stored counts, unless so much counts already; then it returns the time until
+    /// some of it does not any more.
+    async fn store(&self, more: &Hours, most: u64) -> Result<Option<Duration>, StoreError> {
         let mut tries = 0;
         loop {
             let (mut hours, expected) = self.read().await?;
+            let (count, wait) = hours.count(now());
+            if count >= most {
+                return Ok(Some(wait));
+            }
             hours.add(more);
-            hours.count(now());
-            let (space, key) = place();
+            let (space, key) = self.place();
             let counts = StoredCounts { v: 1, hours };
             let stored = self.docs.put_if(&space, &key, counts, expected).await;
             tries += 1;
             match stored {
                 Err(error)
                     if tries < TRIES && matches!(error.kind, StoreErrorKind::Changed { .. }) => {}
-                stored => return stored.map(drop),
+                stored => return stored.map(|_| None),
             }
         }
     }
 
     /// Returns the stored counts, and what must be so for them to be replaced.
     async fn read(&self) -> Result<(Hours, Precondition), StoreError> {
-        let (space, key) = place();
+        let (space, key) = self.place();
         let Some(doc) = self.docs.get(&space, &key).await? else {
             return Ok((Hours::default(), Precondition::Absent));
         };
         let counts = serde_json::from_value(doc.value).map(|counts: StoredCounts| counts.hours);
         let hours = counts.unwrap_or_else(|error| {
-            tracing::warn!(%error, "used tokens cannot be read, and are counted anew");
+            tracing::warn!(%error, what = self.what, "use cannot be read, and is counted anew");
             Hours::default()
         });
         Ok((hours, Precondition::Version(doc.version)))
     }
 
+    fn place(&self) -> (Namespace, DocKey) {
+        let space = Namespace::new(["limits"]).expect("a short word is a name");
+        (
+            space,
+            DocKey::new(self.what).expect("a short word is a key"),
+        )
+    }
+
     fn unsaved(&self) -> MutexGuard<'_, Hours> {
         self.unsaved.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-fn place() -> (Namespace, DocKey) {
-    let space = Namespace::new(["limits"]).expect("a short word is a name");
-    (space, DocKey::new("tokens").expect("a short word is a key"))
 }
 
 /// Returns the seconds since the Unix epoch.

@@ -44,6 +44,22 @@ impl<S: State> Runner<S> {
         }
     }
 
+    /// Lets no run begin or go on any more: every request for one ends as
+    /// [`HandedOver`](RunErrorKind::HandedOver). Runs that are under way stay until they are
+    /// [handed over](Self::hand_over); threads can still be read, amended and cancelled.
+    pub fn close(&self) {
+        self.shop.closed.send_replace(true);
+    }
+
+    /// Waits until the runner is [closed](Self::close): the end of whatever starts runs by itself.
+    pub fn closed(&self) -> impl Future<Output = ()> + Send + use<S> {
+        let mut closed = self.shop.closed.subscribe();
+        async move {
+            // A runner that is gone begins nothing either.
+            drop(closed.wait_for(|closed| *closed).await);
+        }
+    }
+
     /// Asks every run of this process to stop after its step, and to leave its thread to others.
     pub(crate) fn drain(&self) {
         for live in lock(&self.shop.live).values() {
@@ -55,7 +71,7 @@ impl<S: State> Runner<S> {
 
     /// Asks every run of this process to stop after its step and to leave its thread to others, and
     /// waits for that at most for `grace`. Returns the number of runs that have not stopped. A
-    /// process that shuts down calls this last, and starts no runs before.
+    /// process that shuts down [closes](Self::close) the runner before.
     pub async fn hand_over(&self, grace: Duration) -> usize {
         let all = async {
             loop {

@@ -219,6 +219,22 @@ async fn k14_who_cancels_while_a_run_comes_to_rest_is_heard() {
     }
 }
 
+#[tokio::test]
+async fn a_closed_runner_begins_nothing_and_still_cancels() {
+    let log = MemoryLog::default();
+    let runner = Runner::on_log(resting(true), Arc::new(log.clone()));
+    let rested = runner.start(&thread(), 0).await;
+    assert!(rested.is_ok_and(|rested| !rested.interrupts().is_empty()));
+    let other = ThreadId::new("other").expect("the name keeps the rules");
+    runner.close();
+    runner.closed().await;
+    let begun = runner.start(&other, 0).await.map_err(|error| error.kind);
+    assert_eq!(begun.err(), Some(RunErrorKind::HandedOver));
+    assert_eq!(log.head(&other).await.ok(), Some(None));
+    let cancelled = runner.cancel(&thread(), "ada", "it is over").await;
+    assert!(cancelled.is_ok(), "{cancelled:?}");
+}
+
 #[tokio::test(start_paused = true)]
 async fn k14_who_cancels_while_a_run_is_left_to_others_is_heard() {
     let slow = Slow::new();

@@ -51,7 +51,10 @@ impl DocumentKind {
             Self::Writer => words(&Parts::of(bytes)?.read("content.xml")?, WRITER)?,
         };
         let whole = |end: &usize| text.is_char_boundary(*end);
-        let end = (0..=MOST_TEXT.min(text.len())).rev().find(whole).unwrap_or_default();
+        let end = (0..=MOST_TEXT.min(text.len()))
+            .rev()
+            .find(whole)
+            .unwrap_or_default();
         text.truncate(end);
         Ok(text)
     }

@@ -36,7 +36,7 @@ async fn trn_8_a_reminder_is_told_once_in_its_conversation() -> TestResult {
     let stage = stage.made_by(Arc::new(move || deps.clone()));
     stage.say("hello").await;
     let (reminders, runner) = (stage.deps.reminders.clone(), stage.runner());
-    let delivery = tokio::spawn(async move { reminders.deliver(&runner).await });
+    let delivery = tokio::spawn(async move { reminders.deliver(&runner, true).await });
     let wish = JobSpec::new("30 12 * * *", "drink water");
     let job = stage.deps.jobs.create("k", "desk", wish).await?;
     for day in 1..=2 {
